@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Time: nanoseconds of CLOCK_MONOTONIC, in int64_t, everywhere (292 years). Other units carry a suffix. */
+#ifndef BEZEL_BASE_CLOCK_H
+#define BEZEL_BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define CLOCK_US INT64_C(1000)
+#define CLOCK_MS INT64_C(1000000)
+#define CLOCK_S  INT64_C(1000000000)
+
+/** Now, in nanoseconds since boot. Thread-safe, async-signal-safe, does not block. */
+int64_t clock_now(void);
+
+/** CPU time that this process has used, all threads, in nanoseconds. */
+int64_t clock_process_cpu(void);
+
+/** CLOCK_REALTIME minus CLOCK_MONOTONIC in nanoseconds: the best of several back-to-back readings. */
+int64_t clock_realtime_offset(void);
+
+/** Sleeps until `deadline` on clock_now()'s scale; returns early when a signal arrives. A past deadline returns at once. */
+void clock_sleep_until(int64_t deadline);
+
+/** The kernel's boot id into `id`; zeros where it cannot be read. */
+void clock_boot_id(uint8_t id[16]);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int file_make_dirs(const char *path, mode_t mode)
+{
+    char part[PATH_MAX];
+    size_t n = strlen(path);
+    if (n >= sizeof part)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    memcpy(part, path, n + 1);
+    for (char *p = part + 1;; p++) {
+        if (*p != '/' && *p != '\0')
+            continue;
+        char end = *p;
+        *p = '\0';
+        if (mkdir(part, mode) != 0 && errno != EEXIST)
+            return err_from_errno(errno);
+        *p = end;
+        if (end == '\0')
+            break;
+    }
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return err_from_errno(errno);
+    if (!S_ISDIR(st.st_mode))
+        return errno = ENOTDIR, BEZEL_ESYS;
+    return 0;
+}
+
+int file_write_all(int fd, const void *data, size_t n)
+{
+    const char *p = data;
+    while (n > 0) {
+        ssize_t w = write(fd, p, n);
+        if (w < 0 && errno == EINTR)
+            continue;
+        if (w < 0)
+            return err_from_errno(errno);
+        p += w;
+        n -= (size_t)w;
+    }
+    return 0;
+}
+
+int file_replace(const char *path, const void *data, size_t n)
+{
+    char temporary[PATH_MAX];
+    const char *slash = strrchr(path, '/');
+    int dir_len = slash ? (int)(slash - path) + 1 : 0;
+    int len = snprintf(temporary, sizeof temporary, "%.*s.%s.tmp", dir_len, path, path + dir_len);
+    if (len < 0 || (size_t)len >= sizeof temporary)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return err_from_errno(errno);
+    int err = file_write_all(fd, data, n);
+    if (close(fd) != 0 && !err)
+        err = err_from_errno(errno);
+    if (!err && rename(temporary, path) != 0)
+        err = err_from_errno(errno);
+    if (err) {
+        int saved = errno;
+        unlink(temporary);
+        errno = saved;
+    }
+    return err;
+}
+
+int file_read(const char *path, size_t max, char **data, size_t *n)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return err_from_errno(errno);
+    int err = 0;
+    size_t capacity = 4096, used = 0;
+    char *buffer = malloc(capacity + 1);
+    for (;;) {
+        if (!buffer) {
+            err = BEZEL_ENOMEM;
+            break;
+        }
+        ssize_t r = read(fd, buffer + used, capacity - used);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0) {
+            err = r < 0 ? err_from_errno(errno) : 0;
+            break;
+        }
+        used += (size_t)r;
+        if (used > max) {
+            errno = EFBIG;
+            err = BEZEL_EINVAL;
+            break;
+        }
+        if (used == capacity) {
+            char *larger = realloc(buffer, (capacity *= 2) + 1);
+            if (!larger)
+                free(buffer);
+            buffer = larger;
+        }
+    }
+    int saved = errno;
+    close(fd);
+    errno = saved;
+    if (err) {
+        free(buffer);
+        return err;
+    }
+    buffer[used] = '\0';
+    *data = buffer;
+    *n = used;
+    return 0;
+}
+
+static int file_remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
+}
+
+int file_remove_tree(const char *path)
+{
+    if (nftw(path, file_remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
+        return err_from_errno(errno);
+    return 0;
+}
+
+void file_bezel_dir(char *path, size_t size)
+{
+    const char *set = getenv("BEZEL_DIR");
+    if (set && *set)
+        snprintf(path, size, "%s", set);
+    else
+        snprintf(path, size, "/dev/shm/bezel-%u", (unsigned)getuid());
+}

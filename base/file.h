@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Small file-system work that several layers need. Every function returns 0 or a negative BEZEL_E* with errno set. */
+#ifndef BEZEL_BASE_FILE_H
+#define BEZEL_BASE_FILE_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/** Makes directory `path` and its parents with `mode`; an existing directory is success. */
+int file_make_dirs(const char *path, mode_t mode) BEZEL_MUST_CHECK;
+
+/** Replaces `path` by `n` bytes at `data` in one step: a dot-file beside it, then rename. Readers see old or new, whole. */
+int file_replace(const char *path, const void *data, size_t n) BEZEL_MUST_CHECK;
+
+/** Writes all `n` bytes at the descriptor's position, repeating after short writes and EINTR. */
+int file_write_all(int fd, const void *data, size_t n) BEZEL_MUST_CHECK;
+
+/** Reads a whole file of at most `max` bytes into *data (caller frees; a NUL is appended), its length into *n. */
+int file_read(const char *path, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
+
+/** Removes `path` and everything below it; a missing path is success. Follows no symbolic link. */
+int file_remove_tree(const char *path) BEZEL_MUST_CHECK;
+
+/** Writes the default folder of segments, windows and sockets into `path`: $BEZEL_DIR, else /dev/shm/bezel-<uid>. */
+void file_bezel_dir(char *path, size_t size);
+
+#endif

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/log.h"
+
+#include "base/clock.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LOG_IDS = 64 };
+
+struct log_rate {
+    const char *id;
+    int64_t second;
+    unsigned shown, withheld;
+};
+
+static const char *log_program = "bezel";
+static bool log_debug_on;
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct log_rate log_rates[LOG_IDS];
+
+void log_init(const char *program)
+{
+    log_program = program;
+}
+
+void log_set_debug(bool on)
+{
+    log_debug_on = on;
+}
+
+/* Whether a line of `id` may pass now; fills *withheld with what was held back before it. Under log_lock. */
+static bool log_admit(const char *id, unsigned *withheld)
+{
+    int64_t second = clock_now() / CLOCK_S;
+    struct log_rate *r = log_rates;
+    while (r < log_rates + LOG_IDS - 1 && r->id && strcmp(r->id, id) != 0)
+        r++;
+    if (!r->id || strcmp(r->id, id) != 0)
+        *r = (struct log_rate){.id = id, .second = second};
+    if (r->second != second) {
+        *withheld = r->withheld;
+        *r = (struct log_rate){.id = id, .second = second};
+    }
+    if (r->shown >= LOG_BURST) {
+        r->withheld++;
+        return false;
+    }
+    r->shown++;
+    return true;
+}
+
+static void log_line(const char *level, const char *id, const char *format, va_list args)
+{
+    char text[1024];
+    unsigned withheld = 0;
+    vsnprintf(text, sizeof text, format, args);
+    pthread_mutex_lock(&log_lock);
+    if (log_admit(id, &withheld)) {
+        fprintf(stderr, "%s: %s%s: %s", log_program, level, id, text);
+        if (withheld)
+            fprintf(stderr, " (%u more like it were withheld)", withheld);
+        fputc('\n', stderr);
+    }
+    pthread_mutex_unlock(&log_lock);
+}
+
+#define LOG_DEFINE(name, level)                                                                                        \
+    void name(const char *id, const char *format, ...)                                                                 \
+    {                                                                                                                  \
+        va_list args;                                                                                                  \
+        va_start(args, format);                                                                                        \
+        log_line(level, id, format, args);                                                                             \
+        va_end(args);                                                                                                  \
+    }
+
+LOG_DEFINE(log_error, "error: ")
+LOG_DEFINE(log_warn, "warning: ")
+LOG_DEFINE(log_info, "")
+
+void log_debug(const char *id, const char *format, ...)
+{
+    if (!log_debug_on)
+        return;
+    va_list args;
+    va_start(args, format);
+    log_line("debug: ", id, format, args);
+    va_end(args);
+}

@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Messages to the operator, on stderr: `program: ID: sentence`. The id (BEZEL-...) is stable, so that a message can be
+ * looked up and filtered; the sentence names the place and the remedy. A message id that repeats is let through at most
+ * LOG_BURST times a second; the next line let through says how many were withheld. Thread-safe; not async-signal-safe.
+ */
+#ifndef BEZEL_BASE_LOG_H
+#define BEZEL_BASE_LOG_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+enum { LOG_BURST = 10 };
+
+/** Sets the name that opens each line; borrows `program` for ever. Call before threads start. */
+void log_init(const char *program);
+
+/** Shows log_debug() lines too. */
+void log_set_debug(bool on);
+
+void log_error(const char *id, const char *format, ...) BEZEL_PRINTF(2, 3);
+void log_warn(const char *id, const char *format, ...) BEZEL_PRINTF(2, 3);
+void log_info(const char *id, const char *format, ...) BEZEL_PRINTF(2, 3);
+void log_debug(const char *id, const char *format, ...) BEZEL_PRINTF(2, 3);
+
+#endif

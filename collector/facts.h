@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The run's facts in SQLite, `<run>/run.db`: the one user of SQLite is collector/facts*.c and collector/summary.c. The schema
+ * stands in facts.c. While a run lives the collector owns the database; before and after, `bezel` adds what it knows.
+ * Well-known keys of facts: run (UUID), name, started, ended (CLOCK_REALTIME ns), ended_by (duration, processes, interrupt,
+ * failure), versions.*, host.*.
+ */
+#ifndef BEZEL_COLLECTOR_FACTS_H
+#define BEZEL_COLLECTOR_FACTS_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct facts;
+
+/** Opens or creates the database of run directory `run`. Returns 0 with *f for facts_close, BEZEL_ENOSPC, BEZEL_EPERM, ... */
+int facts_open(const char *run, struct facts **f) BEZEL_MUST_CHECK;
+
+/** Commits and closes. NULL is allowed. Returns 0 or the error of the last commit. */
+int facts_close(struct facts *f);
+
+/** Sets fact `key`. */
+int facts_put(struct facts *f, const char *key, const char *value) BEZEL_MUST_CHECK;
+int facts_put_int(struct facts *f, const char *key, int64_t value) BEZEL_MUST_CHECK;
+
+/** Adds a line to what the operator was told, at CLOCK_REALTIME now. */
+int facts_event(struct facts *f, bool error, const char *text) BEZEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * What a run's database says, loaded whole: the input of the report. Times are nanoseconds; `at` and `*_ns` times of a node
+ * are its monotonic clock, started and ended of the run are CLOCK_REALTIME. Texts belong to the summary.
+ */
+#ifndef BEZEL_COLLECTOR_SUMMARY_H
+#define BEZEL_COLLECTOR_SUMMARY_H
+
+#include "base/err.h"
+#include "mdr/message.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/** The books of one aspect of one process instance: attempts = stored + full + off + no_ring + rest, exactly. */
+struct summary_book {
+    uint32_t aspect;
+    const char *name;
+    uint64_t attempts; /* produced */
+    uint64_t stored;
+    uint64_t full, off, no_ring; /* lost, by cause */
+    int64_t first_ns, last_ns; /* times of the first and last stored record; 0, 0 where none */
+};
+
+struct summary_latency {
+    uint64_t count;
+    int64_t median, p99, max; /* ns, from record to receipt by the collector */
+};
+
+struct summary_process {
+    uint32_t node; /* index in nodes */
+    uint64_t instance;
+    uint32_t pid;
+    enum message_role role;
+    const char *name, *executable;
+    int64_t started;
+    enum message_process_state state; /* as the external sensor last saw it */
+    uint64_t unfinished; /* lost: begun but not completed when the process was killed (known once state is not RUNNING) */
+    uint64_t discarded;  /* lost by ordinals: the sum of its streams' events_discarded */
+    struct summary_latency latency;
+    size_t book_count;
+    struct summary_book *books;
+};
+
+struct summary_limit { /* of one node; struct agent_limit's values, last seen */
+    uint32_t node, index;
+    int state;
+    double value, worst; /* NaN: none */
+    int64_t settling, held, violated, unknown, last_violated;
+};
+
+struct summary_decision {
+    uint32_t node;
+    int64_t at;
+    int policy, action, cause;
+    int64_t before, after; /* polling period, ns; 0: off */
+};
+
+struct summary_metric { /* over the whole run, from the values of each second */
+    uint32_t node;
+    const char *metric, *process;
+    uint64_t count;
+    double mean, min, max, last;
+};
+
+struct summary_node {
+    const char *name;
+    int64_t realtime_offset;
+    int64_t first_at, last_at; /* of its bezel_self records; 0: none */
+    double sensor_cpu_mean, sensor_cpu_max; /* percent of one CPU; NaN: unknown. The mean is CPU time over time */
+    int64_t cpu_ns, wakeups, records, bytes;
+};
+
+struct summary_event { /* what `bezel run` told the operator: a process that died, a daemon that was restarted */
+    int64_t at; /* CLOCK_REALTIME */
+    bool error;
+    const char *text;
+};
+
+struct summary_fact {
+    const char *key, *value;
+};
+
+struct summary {
+    size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, fact_count;
+    struct summary_node *nodes;
+    struct summary_process *processes;
+    struct summary_limit *limits;
+    struct summary_decision *decisions;
+    struct summary_metric *metrics;
+    struct summary_event *events;
+    struct summary_fact *facts;
+    struct summary_latency latency; /* over all SUT processes */
+    uint64_t refused; /* packets and messages that the collector refused */
+};
+
+/** Reads `<run>/run.db`, also while it is being written. Returns 0 with *s for summary_free, BEZEL_ENOENT, BEZEL_EVERSION, … */
+int summary_load(const char *run, struct summary **s) BEZEL_MUST_CHECK;
+void summary_free(struct summary *s);
+
+/** The value of fact `key`, or NULL. */
+const char *summary_fact(const struct summary *s, const char *key);
+
+#endif

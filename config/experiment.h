@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The experiment model: what a file says, checked, with every default filled in. docs/EXPERIMENT.md is the reference for
+ * users. The model is read-only after experiment_read(); it owns all its texts.
+ */
+#ifndef BEZEL_CONFIG_EXPERIMENT_H
+#define BEZEL_CONFIG_EXPERIMENT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum {
+    EXPERIMENT_NAME_MAX = 63, /* of experiments, nodes, processes, metrics: letters, digits, '_', '-', '.'; no '.' first */
+    EXPERIMENT_NODES_MAX = 64,
+    EXPERIMENT_PROCESSES_MAX = 256,
+    EXPERIMENT_INSTANCES_MAX = 256,
+    EXPERIMENT_METRICS_MAX = 64,
+    EXPERIMENT_LIMITS_MAX = 64,
+    EXPERIMENT_FILE_MAX = 1 << 20,
+};
+
+/** A place in the file, 1-based; line 0: a default that the file does not mention. */
+struct experiment_place {
+    uint32_t line, column;
+};
+
+/** A machine of the experiment. In this version every node stands on this machine, with a folder of its own. */
+struct experiment_node {
+    char *name;
+    char *dir; /* folder of its segments, window and sockets (BEZEL_DIR); NULL: one is made for the run */
+    struct experiment_place at;
+};
+
+enum experiment_output { OUTPUT_FILE, OUTPUT_TERMINAL, OUTPUT_NONE };
+
+/** One entry of `processes`: either launched (argv) or attached to (attach). */
+struct experiment_process {
+    char *name;
+    uint32_t node; /* index */
+    char **argv;   /* NULL-terminated; NULL where it is attached to */
+    char *attach;  /* glob on the path of the executable, or on its file name where it holds no '/' */
+    char *directory; /* working directory; NULL: that of `bezel run` */
+    char **environment; /* "NAME=value", NULL-terminated; may be NULL */
+    uint32_t instances; /* 1 .. EXPERIMENT_INSTANCES_MAX; named name.1, name.2 ... where above 1 */
+    enum experiment_output output;
+    struct experiment_place at;
+};
+
+enum experiment_poll_mode { POLL_POLLING, POLL_BUSY_WAIT };
+enum experiment_forward { FORWARD_BATCH, FORWARD_COLLECT }; /* BF, CF */
+
+struct experiment_sensing {
+    uint32_t ring_records; /* power of two, 64 .. 1048576; default 4096 */
+    enum experiment_poll_mode mode;
+    int64_t period; /* ns, 1 us .. 10 s; default 1 ms */
+    enum experiment_forward forward;
+    uint64_t window_bytes; /* 1 MiB .. 1 GiB; default 16 MiB */
+};
+
+enum experiment_metric_kind { METRIC_RATE };
+
+/** `rate`: records of an aspect per second, over a sliding window. */
+struct experiment_metric {
+    char *name;
+    enum experiment_metric_kind kind;
+    char *aspect;
+    int64_t window; /* ns, 10 ms .. 1 h; default 1 s */
+    bool per_process; /* one value for each process (the default), else one for each node */
+    struct experiment_place at;
+};
+
+enum { LIMIT_ON_SENSOR_CPU = -1 }; /* in experiment_limit.metric: percent of one CPU that bezeld uses */
+
+enum experiment_limit_kind { LIMIT_HOLD, LIMIT_EXPECT };
+enum experiment_compare { COMPARE_AT_LEAST, COMPARE_AT_MOST }; /* >=, <= */
+
+struct experiment_limit {
+    enum experiment_limit_kind kind;
+    int metric; /* index, or LIMIT_ON_SENSOR_CPU */
+    enum experiment_compare compare;
+    double bound;
+    int64_t persistence; /* `for`: ns that it must be broken before it counts as violated; default 0 */
+    double tolerance;    /* share of the judged time, 0 .. 1, that may be in violation; default 0.01 */
+    char *text;          /* as it stands in the file: "fps >= 29" */
+    struct experiment_place at;
+};
+
+enum experiment_policy { POLICY_NONE, POLICY_SPP, POLICY_DPP };
+
+struct experiment_adapt {
+    enum experiment_policy policy;
+    int64_t every;                  /* controller sampling period, ns, 1 ms .. 10 s; default 100 ms */
+    int64_t period_min, period_max; /* bounds of the polling period, ns; default 1 us .. 1 s (table 5-6) */
+    struct experiment_place at;
+};
+
+struct experiment_store {
+    char *listen; /* endpoint of the collector: tcp://127.0.0.1:PORT, tcp://127.0.0.1:*, or NULL: ipc in the run's folder */
+    bool fsync;   /* `sync: always`: acknowledge only what fdatasync() has confirmed */
+};
+
+struct experiment {
+    char *name;
+    int64_t duration; /* ns; 0: until the processes end */
+    int64_t grace;    /* ns between SIGTERM and SIGKILL of a process that does not end; default 2 s */
+    uint32_t node_count, process_count, metric_count, limit_count;
+    struct experiment_node *nodes;
+    struct experiment_process *processes;
+    struct experiment_sensing sensing;
+    struct experiment_metric *metrics;
+    struct experiment_limit *limits;
+    struct experiment_adapt adapt;
+    struct experiment_store store;
+};
+
+/** What is wrong, or doubtful, in a file: `file:line:col: path: sentence`. */
+struct experiment_diagnostic {
+    bool warning;
+    struct experiment_place at;
+    char *path;     /* of the value: "processes[1].command"; "" for the whole file */
+    char *sentence; /* what is wrong, what is allowed */
+};
+
+struct experiment_diagnostics {
+    size_t count, errors;
+    struct experiment_diagnostic *list; /* in the order of the file */
+};
+
+/**
+ * Reads and checks `n` bytes of YAML. All errors and warnings, of syntax, keys, units, ranges and cross-references, are
+ * collected into *found (free with experiment_diagnostics_free, whatever is returned). Returns 0 with *e owned by the caller
+ * (experiment_free) where there was no error, BEZEL_EMALFORMED otherwise, BEZEL_ENOMEM. Opens no file.
+ */
+int experiment_read(const char *text, size_t n, struct experiment **e, struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
+
+/** Appends a finding of the caller's own (a command that does not exist, say) to `found`. Returns 0 or BEZEL_ENOMEM. */
+int experiment_report(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,
+                      const char *format, ...) BEZEL_PRINTF(5, 6);
+
+/** Prints each finding as a line `file:line:col: path: sentence` ("warning: " before the path of a warning). */
+void experiment_print_diagnostics(const struct experiment_diagnostics *found, const char *file, FILE *out);
+
+void experiment_free(struct experiment *e);
+void experiment_diagnostics_free(struct experiment_diagnostics *found);
+
+/** Name of instance `i` (from 0) of process `p`: "client", or "client.3" where there are several. */
+void experiment_instance_name(const struct experiment_process *p, uint32_t i, char *name, size_t size);
+
+/** The experiment as YAML with every default written out (`bezel check --print`). Returns 0 or BEZEL_ESYS. */
+int experiment_print(const struct experiment *e, FILE *out) BEZEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Dictionaries: what a process's aspect ids and string ids mean. The bytes are mdr.x's mdr_entry, one after the other,
+ * append-only; the internal sensor writes them straight into its segment, the external sensor sends them as they are.
+ */
+#ifndef BEZEL_MDR_DICT_H
+#define BEZEL_MDR_DICT_H
+
+#include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    DICT_MAX_BYTES = 65536,
+    DICT_ASPECTS_MAX = 255,
+    DICT_FIELDS_MAX = 12,
+    DICT_STRINGS_MAX = 4095,
+    DICT_NAME_MAX = 63,
+    DICT_TEXT_MAX = 255,
+    DICT_LABELS_MAX = 1023,
+};
+
+enum dict_type { DICT_INT64 = 0, DICT_FLOAT64 = 1, DICT_ENUM = 2, DICT_STRING = 3 };
+
+/** Texts are NUL-terminated and belong to the dictionary. */
+struct dict_field {
+    enum dict_type type;
+    const char *name, *unit;
+    const char *labels; /* of an enum, separated by '|'; else "" */
+};
+
+struct dict_aspect {
+    uint32_t id; /* index in dict.aspects plus 1 */
+    const char *name;
+    uint32_t field_count;
+    struct dict_field fields[DICT_FIELDS_MAX];
+};
+
+/** A dictionary, read. Opaque pointer-free use is not needed: fields are for reading, dict_parse() fills them. */
+struct dict {
+    uint64_t hash; /* over all bytes */
+    uint32_t aspect_count, string_count;
+    uint8_t field_counts[DICT_ASPECTS_MAX + 1]; /* by aspect id, as packet_next_record() wants them */
+    struct dict_aspect aspects[DICT_ASPECTS_MAX];
+    const char *strings[DICT_STRINGS_MAX]; /* by string id minus 1 */
+    uint64_t *hashes;                      /* hash after each entry: every version that this dictionary includes */
+    uint32_t entry_count;
+    char *texts;
+};
+
+/**
+ * Appends the entry of an aspect (DICT_* limits hold; names by dict_name_ok()) or of a string to the `used` bytes at `at`,
+ * where `capacity` bytes are in all. Returns the new number of bytes, or BEZEL_EFULL, or BEZEL_EINVAL where `a` breaks a
+ * limit. The bytes behind `used` may be changed on failure. Depends on libc's string functions alone. Pure.
+ */
+int dict_append_aspect(uint8_t *at, size_t used, size_t capacity, const struct dict_aspect *a) BEZEL_MUST_CHECK;
+int dict_append_string(uint8_t *at, size_t used, size_t capacity, uint32_t id, const char *text) BEZEL_MUST_CHECK;
+
+/** Whether `name` may name an aspect or field: 1 to 63 of letters, digits, '_', '.', ':'; not opening with a digit. Pure. */
+int dict_name_ok(const char *name);
+
+/**
+ * Reads and checks `n` bytes: bounds, types, ids in order, names, zero padding, unique aspect names, texts without NUL and
+ * in UTF-8. Returns 0 with *d owned by the caller (dict_free), BEZEL_EMALFORMED or BEZEL_ENOMEM with nothing to free.
+ */
+int dict_parse(const void *bytes, size_t n, struct dict **d) BEZEL_MUST_CHECK;
+
+/** Frees a dictionary; NULL is allowed. */
+void dict_free(struct dict *d);
+
+/** Whether packets that name dictionary `hash` can be read with `d`: it is d's own hash or that of an earlier version. */
+int dict_includes(const struct dict *d, uint64_t hash);
+
+#endif

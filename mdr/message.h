@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Messages between the parts of Bezel: structs in memory, mdr.x's bytes on the wire, libtirpc between the two. Structs own
+ * all their storage (fixed arrays, bounded by mdr.x), so that decoding allocates nothing; but they are large: keep one
+ * per thread, not on the stack. Texts are NUL-terminated UTF-8. Functions here are pure and thread-safe.
+ */
+#ifndef BEZEL_MDR_MESSAGE_H
+#define BEZEL_MDR_MESSAGE_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MESSAGE_NAME_MAX = 63,
+    MESSAGE_TEXT_MAX = 255,
+    MESSAGE_DICT_MAX = 65536,
+    MESSAGE_ROWS_MAX = 1024,
+    MESSAGE_BOOKS_MAX = 255,
+    MESSAGE_VALUES_MAX = 64,
+    MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
+};
+
+enum message_type {
+    MESSAGE_HELLO = 1,
+    MESSAGE_WELCOME = 2,
+    MESSAGE_REFUSE = 3,
+    MESSAGE_PROCESS = 4,
+    MESSAGE_NEED = 5,
+    MESSAGE_ACK = 6,
+    MESSAGE_BOOKS = 7,
+    MESSAGE_ALIVE = 8,
+    MESSAGE_BYE = 9,
+    MESSAGE_COMMAND = 20,
+    MESSAGE_REPLY = 21,
+};
+
+enum message_role { ROLE_SUT = 0, ROLE_DAEMON = 1 };
+enum message_process_state { PROCESS_RUNNING = 0, PROCESS_ENDED = 1, PROCESS_DETACHED = 2 };
+enum message_verb { VERB_STATUS = 0, VERB_DRAIN = 1, VERB_STOP = 2 };
+enum message_daemon_state { DAEMON_STARTING = 0, DAEMON_ACTIVE = 1, DAEMON_DRAINING = 2, DAEMON_DRAINED = 3, DAEMON_FAILED = 4 };
+
+/** Where a stream stands: what comes next, and what is behind it (mdr_position). */
+struct message_position {
+    uint64_t instance;
+    uint32_t ring;
+    uint64_t next_seq, next_ordinal, discarded;
+};
+
+struct message_hello {
+    uint8_t run[16], boot[16], uuid[16];
+    char node[MESSAGE_NAME_MAX + 1];
+    int64_t realtime_offset; /* ns */
+    uint32_t pid;
+};
+
+struct message_welcome {
+    uint64_t credit_bytes; /* 0: no bound of the receiver's */
+    bool more;
+    uint32_t stream_count;
+    struct message_position streams[MESSAGE_ROWS_MAX];
+};
+
+struct message_refuse {
+    char reason[MESSAGE_TEXT_MAX + 1];
+};
+
+struct message_process {
+    uint64_t instance;
+    uint32_t stream_id, pid;
+    enum message_role role;
+    char name[MESSAGE_NAME_MAX + 1];
+    char program[MESSAGE_TEXT_MAX + 1];
+    uint64_t started; /* ns, monotonic */
+    uint32_t dictionary_bytes;
+    uint8_t dictionary[MESSAGE_DICT_MAX];
+};
+
+struct message_need {
+    uint64_t instance;
+};
+
+struct message_ack {
+    uint32_t stream_count;
+    struct message_position streams[MESSAGE_ROWS_MAX];
+};
+
+struct message_books_row {
+    uint32_t aspect;
+    uint64_t attempts, full, off, no_ring;
+};
+
+struct message_books {
+    uint64_t instance;
+    enum message_process_state state;
+    uint64_t at; /* ns, monotonic */
+    uint64_t unfinished;
+    uint32_t row_count;
+    struct message_books_row rows[MESSAGE_BOOKS_MAX];
+};
+
+struct message_alive {
+    uint64_t at; /* ns, monotonic */
+};
+
+struct message_command {
+    uint32_t id;
+    enum message_verb verb;
+};
+
+struct message_value {
+    char name[MESSAGE_NAME_MAX + 1];
+    int64_t value;
+};
+
+struct message_reply {
+    uint32_t id;
+    enum message_daemon_state state;
+    char text[MESSAGE_TEXT_MAX + 1];
+    uint32_t value_count;
+    struct message_value values[MESSAGE_VALUES_MAX];
+};
+
+struct message {
+    enum message_type type;
+    union {
+        struct message_hello hello;
+        struct message_welcome welcome;
+        struct message_refuse refuse;
+        struct message_process process;
+        struct message_need need;
+        struct message_ack ack;
+        struct message_books books;
+        struct message_alive alive;
+        struct message_command command;
+        struct message_reply reply;
+    };
+};
+
+/**
+ * Encodes `m` into the `capacity` bytes at `out`. Returns the number of bytes (a multiple of 4), BEZEL_EFULL where they do
+ * not fit, BEZEL_EINVAL where a count or text of `m` breaks its bound.
+ */
+int message_encode(const struct message *m, uint8_t *out, size_t capacity) BEZEL_MUST_CHECK;
+
+/**
+ * Decodes the message that the `n` bytes at `in` hold, any alignment, exactly: trailing bytes, non-zero padding, unknown
+ * enum values, booleans other than 0 and 1 and counts above their bounds are refused. Returns 0, BEZEL_EVERSION or
+ * BEZEL_EMALFORMED; *m is undefined then.
+ */
+int message_decode(const void *in, size_t n, struct message *m) BEZEL_MUST_CHECK;
+
+/** Appends a named value to a reply; a name that is too long is cut, a value beyond MESSAGE_VALUES_MAX is left out. */
+void message_reply_add(struct message_reply *reply, const char *name, int64_t value);
+
+/** The value called `name` in a reply, or `otherwise` where it holds none. */
+int64_t message_reply_get(const struct message_reply *reply, const char *name, int64_t otherwise);
+
+#endif

@@ -1,0 +1,137 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "mdr/packet.h"
+
+/* Offsets of the header's fields, in the order of mdr_packet_header. */
+enum {
+    AT_MAGIC = 0,
+    AT_UUID = 4,
+    AT_STREAM = 20,
+    AT_BEGIN = 24,
+    AT_END = 32,
+    AT_CONTENT = 40,
+    AT_SIZE = 48,
+    AT_DISCARDED = 56,
+    AT_SEQ = 64,
+    AT_VERSION = 72,
+    AT_KIND = 76,
+    AT_INSTANCE = 80,
+    AT_RING = 88,
+    AT_THREAD = 92,
+    AT_GENERATION = 96,
+    AT_RECORDS = 100,
+    AT_DICTIONARY = 104,
+    AT_ORDINAL = 112,
+};
+
+_Static_assert(AT_ORDINAL + 8 == PACKET_HEADER_BYTES, "the last field ends the header");
+
+void packet_put_header(uint8_t *p, const struct packet_header *h)
+{
+    bytes_put_u32(p + AT_MAGIC, (uint32_t)PACKET_MAGIC);
+    memcpy(p + AT_UUID, h->uuid, sizeof h->uuid);
+    bytes_put_u32(p + AT_STREAM, h->stream_id);
+    bytes_put_u64(p + AT_BEGIN, h->timestamp_begin);
+    bytes_put_u64(p + AT_END, h->timestamp_end);
+    bytes_put_u64(p + AT_CONTENT, h->size_bytes * 8);
+    bytes_put_u64(p + AT_SIZE, h->size_bytes * 8);
+    bytes_put_u64(p + AT_DISCARDED, h->discarded);
+    bytes_put_u64(p + AT_SEQ, h->seq);
+    bytes_put_u32(p + AT_VERSION, PACKET_VERSION);
+    bytes_put_u32(p + AT_KIND, (uint32_t)h->kind);
+    bytes_put_u64(p + AT_INSTANCE, h->instance);
+    bytes_put_u32(p + AT_RING, h->ring);
+    bytes_put_u32(p + AT_THREAD, h->thread);
+    bytes_put_u32(p + AT_GENERATION, h->generation);
+    bytes_put_u32(p + AT_RECORDS, h->records);
+    bytes_put_u64(p + AT_DICTIONARY, h->dictionary);
+    bytes_put_u64(p + AT_ORDINAL, h->first_ordinal);
+}
+
+bool packet_is_packet(const void *p, size_t n)
+{
+    return n >= 4 && bytes_get_u32(p) == (uint32_t)PACKET_MAGIC;
+}
+
+/* What must hold between the fields of a header that was read. */
+static bool header_is_consistent(const struct packet_header *h)
+{
+    if (h->size_bytes < PACKET_HEADER_BYTES || h->size_bytes > PACKET_MAX_BYTES || h->size_bytes % 4 != 0)
+        return false;
+    uint64_t body = h->size_bytes - PACKET_HEADER_BYTES;
+    if (h->kind == PACKET_DATA ? h->records == 0 : h->records != 0 || body != 0)
+        return false;
+    return body >= (uint64_t)h->records * PACKET_RECORD_BYTES && body <= (uint64_t)h->records * PACKET_RECORD_MAX_BYTES &&
+           h->ring < PACKET_RINGS_MAX && h->timestamp_begin <= h->timestamp_end;
+}
+
+int packet_get_header(const void *packet, size_t n, struct packet_header *h)
+{
+    const uint8_t *p = packet;
+    if (n < PACKET_HEADER_BYTES)
+        return n >= 4 && !packet_is_packet(p, n) ? BEZEL_EMALFORMED : BEZEL_EAGAIN;
+    if (!packet_is_packet(p, n))
+        return BEZEL_EMALFORMED;
+    if (bytes_get_u32(p + AT_VERSION) != PACKET_VERSION)
+        return BEZEL_EVERSION;
+    uint64_t content_bits = bytes_get_u64(p + AT_CONTENT), size_bits = bytes_get_u64(p + AT_SIZE);
+    uint32_t kind = bytes_get_u32(p + AT_KIND);
+    if (content_bits != size_bits || size_bits % 8 != 0 || kind > PACKET_CLOSE)
+        return BEZEL_EMALFORMED;
+    memcpy(h->uuid, p + AT_UUID, sizeof h->uuid);
+    h->stream_id = bytes_get_u32(p + AT_STREAM);
+    h->timestamp_begin = bytes_get_u64(p + AT_BEGIN);
+    h->timestamp_end = bytes_get_u64(p + AT_END);
+    h->size_bytes = size_bits / 8;
+    h->discarded = bytes_get_u64(p + AT_DISCARDED);
+    h->seq = bytes_get_u64(p + AT_SEQ);
+    h->kind = (enum packet_kind)kind;
+    h->instance = bytes_get_u64(p + AT_INSTANCE);
+    h->ring = bytes_get_u32(p + AT_RING);
+    h->thread = bytes_get_u32(p + AT_THREAD);
+    h->generation = bytes_get_u32(p + AT_GENERATION);
+    h->records = bytes_get_u32(p + AT_RECORDS);
+    h->dictionary = bytes_get_u64(p + AT_DICTIONARY);
+    h->first_ordinal = bytes_get_u64(p + AT_ORDINAL);
+    if (!header_is_consistent(h))
+        return BEZEL_EMALFORMED;
+    return n < h->size_bytes ? BEZEL_EAGAIN : 0;
+}
+
+int packet_next_record(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts,
+                       uint32_t aspects, size_t *offset, struct packet_record *r)
+{
+    size_t left = h->size_bytes - *offset;
+    if (left == 0)
+        return 0;
+    if (left < PACKET_RECORD_BYTES)
+        return BEZEL_EMALFORMED;
+    const uint8_t *p = packet + *offset;
+    r->aspect = bytes_get_u32(p);
+    if (r->aspect == 0 || r->aspect > aspects)
+        return BEZEL_EMALFORMED;
+    r->timestamp = bytes_get_u64(p + 4);
+    r->value_count = field_counts[r->aspect];
+    r->values = p + PACKET_RECORD_BYTES;
+    size_t size = PACKET_RECORD_BYTES + 8 * (size_t)r->value_count;
+    if (left < size)
+        return BEZEL_EMALFORMED;
+    *offset += size;
+    return 1;
+}
+
+int packet_check(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts, uint32_t aspects)
+{
+    struct packet_record r;
+    size_t offset = PACKET_HEADER_BYTES;
+    uint64_t last = h->timestamp_begin;
+    uint32_t records = 0;
+    int more;
+    while ((more = packet_next_record(packet, h, field_counts, aspects, &offset, &r)) > 0) {
+        if (r.timestamp < last || r.timestamp > h->timestamp_end)
+            return BEZEL_EMALFORMED;
+        last = r.timestamp;
+        records++;
+    }
+    return more < 0 || records != h->records ? BEZEL_EMALFORMED : 0;
+}

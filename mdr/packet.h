@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Packets: the unit of transfer, acknowledgement and storage (mdr.x, docs/WIRE.md). Encoding is plain stores into memory
+ * that the caller reserved; decoding trusts nothing. The generated codec of mdr.x is the reference in the tests.
+ */
+#ifndef BEZEL_MDR_PACKET_H
+#define BEZEL_MDR_PACKET_H
+
+#include "base/bytes.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PACKET_MAGIC = (int)0xC1FC1FC1,
+    PACKET_VERSION = 1,
+    PACKET_HEADER_BYTES = 120,
+    PACKET_RECORD_BYTES = 12, /* of a record without values */
+    PACKET_MAX_BYTES = 1 << 20,
+    PACKET_FIELDS_MAX = 12,
+    PACKET_RECORD_MAX_BYTES = PACKET_RECORD_BYTES + 8 * PACKET_FIELDS_MAX,
+    PACKET_RINGS_MAX = 128,
+};
+
+enum packet_kind { PACKET_DATA = 0, PACKET_OPEN = 1, PACKET_LOSS = 2, PACKET_CLOSE = 3 };
+
+/** A packet's header, field by field as in mdr.x (sizes in bytes here, in bits there). */
+struct packet_header {
+    uint8_t uuid[16];
+    uint32_t stream_id;
+    uint64_t timestamp_begin, timestamp_end;
+    uint64_t size_bytes; /* of the whole packet */
+    uint64_t discarded;  /* cumulative for the stream */
+    uint64_t seq;
+    enum packet_kind kind;
+    uint64_t instance;
+    uint32_t ring, thread, generation, records;
+    uint64_t dictionary;
+    uint64_t first_ordinal;
+};
+
+/** One record, decoded; `values` points into the packet and is big-endian: read it with packet_value(). */
+struct packet_record {
+    uint32_t aspect;
+    uint64_t timestamp;
+    uint32_t value_count;
+    const uint8_t *values;
+};
+
+/** Writes the PACKET_HEADER_BYTES of `h` at `p`. Pure. */
+void packet_put_header(uint8_t *p, const struct packet_header *h);
+
+/**
+ * Writes a record's aspect and timestamp at `p` and returns where its first value goes. Values follow with
+ * bytes_put_u64(). Pure.
+ */
+static inline uint8_t *packet_put_record(uint8_t *p, uint32_t aspect, uint64_t timestamp)
+{
+    bytes_put_u32(p, aspect);
+    bytes_put_u64(p + 4, timestamp);
+    return p + PACKET_RECORD_BYTES;
+}
+
+static inline uint64_t packet_value(const struct packet_record *r, uint32_t i)
+{
+    return bytes_get_u64(r->values + 8 * (size_t)i);
+}
+
+/** Whether `n` bytes at `p` open like a packet: a cheap look at the magic, no validation. */
+bool packet_is_packet(const void *p, size_t n);
+
+/**
+ * Reads and checks the header of the packet that starts at `p`, of which `n` bytes are there (they may be fewer or more than
+ * the packet). Checked: magic, version, sizes equal, whole bytes, within PACKET_MAX_BYTES and consistent with `records`;
+ * kind; ring; order of timestamps; that only data packets hold records. Returns 0; BEZEL_EAGAIN where `n` is too small to
+ * hold the header or, the header being good, the whole packet (*h is then filled); BEZEL_EVERSION; BEZEL_EMALFORMED. Pure.
+ */
+int packet_get_header(const void *p, size_t n, struct packet_header *h) BEZEL_MUST_CHECK;
+
+/**
+ * Walks the records of a packet that packet_get_header() accepted. `field_counts[id]` is the number of fields of aspect `id`,
+ * for ids 1 to `aspects`. Start with *offset = PACKET_HEADER_BYTES. Returns 1 with *r filled and *offset moved on, 0 at the
+ * end, BEZEL_EMALFORMED where the bytes do not fit the aspects. It does not check timestamps. Pure.
+ */
+int packet_next_record(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts,
+                       uint32_t aspects, size_t *offset, struct packet_record *r) BEZEL_MUST_CHECK;
+
+/**
+ * Checks every record of a packet: aspects known, bytes filled exactly, the announced number of records, timestamps not
+ * decreasing and within the header's. Returns 0 or BEZEL_EMALFORMED. Pure.
+ */
+int packet_check(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts,
+                 uint32_t aspects) BEZEL_MUST_CHECK;
+
+#endif

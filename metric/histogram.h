@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * A histogram of non-negative int64 values with a relative error of at most 1/32: log-linear buckets, fixed size, no
+ * allocation (the idea is HdrHistogram's). Values below 64 are exact; negative ones count as 0. Pure; one owner.
+ */
+#ifndef BEZEL_METRIC_HISTOGRAM_H
+#define BEZEL_METRIC_HISTOGRAM_H
+
+#include <stdint.h>
+
+enum { HISTOGRAM_BUCKETS = 64 + 58 * 32 };
+
+/** All zeros is an empty histogram. */
+struct histogram {
+    uint64_t count;
+    int64_t max;
+    uint64_t buckets[HISTOGRAM_BUCKETS];
+};
+
+void histogram_add(struct histogram *h, int64_t value);
+
+/** Adds all of `from` to `into`. */
+void histogram_merge(struct histogram *into, const struct histogram *from);
+
+/**
+ * The smallest value that a share `q` (0 .. 1) of all values does not exceed, rounded up to its bucket's end and never above
+ * the maximum; 0 where the histogram is empty.
+ */
+int64_t histogram_quantile(const struct histogram *h, double q);
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The agent: on each node it evaluates the limits at its sampling period, judges them, and lets the policy decide. It reads
+ * no clock and no counter itself: bezeld feeds it and carries out what it decides. One owner; no function blocks; only
+ * agent_new() and agent_process_add() allocate.
+ *
+ * A limit on a metric `per: process` has one value for each process; it is broken where one of them breaks it, unknown
+ * where none is known. A limit with a persistence is in violation from the moment at which it has been broken that
+ * long. What counts for the policy is "in violation". While a value carries an uncertainty (collection off), the limit counts
+ * as broken only where it is broken beyond it.
+ *
+ * Judgement: `hold` limits leave adaptation time to settle: window + AGENT_SETTLING sampling periods from the first known
+ * value, reported apart. After that, time held, in violation and unknown is summed; a limit is violated where its
+ * share in violation of the known time exceeds its tolerance. `expect` limits are judged from their first known value.
+ */
+#ifndef BEZEL_RESMGR_AGENT_H
+#define BEZEL_RESMGR_AGENT_H
+
+#include "resmgr/policy.h"
+
+struct agent;
+
+enum { AGENT_SETTLING = 10, AGENT_PROCESSES_MAX = 1024 };
+
+enum limit_state { LIMIT_UNKNOWN = 0, LIMIT_HELD = 1, LIMIT_VIOLATED = 2 };
+
+/** How a limit stands and stood: cumulative, so that the last one tells the whole. Times in ns. */
+struct agent_limit {
+    enum limit_state state;
+    bool known;     /* `value` means something now */
+    double value;   /* of the process furthest from holding */
+    double worst;   /* since judgement began; NaN while there was none */
+    int64_t settling, held, violated, unknown;
+    int64_t last_violated; /* time of the last instant in violation, settling included; 0: never */
+};
+
+/** What a step found and decided. Arrays belong to the agent and last until its next step. */
+struct agent_outcome {
+    enum policy_action action;
+    struct policy_state before, after;
+    int cause; /* index of the first limit in violation; -1: none */
+    uint32_t limit_count;
+    const struct agent_limit *limits; /* in the order of the experiment's limits */
+    bool limit_changed;               /* a limit changed its state at this step */
+};
+
+/** An agent for node `node` of `e` (borrowed until agent_free). Returns 0, BEZEL_ENOMEM. */
+int agent_new(const struct experiment *e, uint32_t node, struct agent **agent) BEZEL_MUST_CHECK;
+void agent_free(struct agent *agent);
+
+/** The sampling period, ns. */
+int64_t agent_period(const struct agent *agent);
+
+/** A process appeared: returns its slot, BEZEL_EFULL, BEZEL_ENOMEM. `name` is copied. */
+int agent_process_add(struct agent *agent, const char *name) BEZEL_MUST_CHECK;
+
+/** The process of `slot` ended: its values are gone, what was judged stays. Its watches are no longer valid. */
+void agent_process_remove(struct agent *agent, int slot);
+
+/**
+ * The number by which to feed records of aspect `name` of the process in `slot`, or BEZEL_ENOENT where no metric reads that
+ * aspect: the external sensor hands on only those that are watched. BEZEL_ENOMEM. The same name gives the same number.
+ */
+int agent_watch(struct agent *agent, int slot, const char *name) BEZEL_MUST_CHECK;
+
+/** A record of watched aspect `watch` at `timestamp`. Constant time, no allocation. */
+void agent_record(struct agent *agent, int watch, int64_t timestamp);
+
+/** The attempt counter of watched aspect `watch` stood at `attempts`; call before each step while collection is off. */
+void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now);
+
+/** One sampling instant. `sensor_cpu`: percent of one CPU since the step before; NaN: unknown. */
+const struct agent_outcome *agent_step(struct agent *agent, int64_t now, double sensor_cpu);
+
+/**
+ * The value of metric `metric` for the process in `slot` (-1: the node's value, of a metric that is not per process) at the
+ * last step. False where unknown.
+ */
+bool agent_metric(const struct agent *agent, uint32_t metric, int slot, double *value);
+
+#endif

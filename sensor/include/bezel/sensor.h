@@ -1,0 +1,256 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * <bezel/sensor.h>: internal sensors for C11 and C++11 programs.
+ *
+ *     BEZEL_ASPECT(frame_shown, (int64, frame, "1"), (float64, latency, "ms"));
+ *     ...
+ *     bezel_record(frame_shown, frame, latency);
+ *
+ * An aspect is a kind of event of interest: a name and 0 to 12 fields. A field is a tuple (type, name, unit) with type one of
+ *
+ *     int64     a signed number           parameter type int64_t
+ *     float64   an IEEE 754 double        parameter type double
+ *     enum      a number with labels      parameter type int64_t; (enum, name, unit, "idle|busy|off"): labels count from 0
+ *     string    an interned string        parameter type bezel_string, made by bezel_intern()
+ *
+ * The unit is text for people, "1" for a plain number. A record is written into a ring in shared memory at the cost of one
+ * clock read: no system call, no lock, no allocation, never blocking; the calling thread's first record also claims its
+ * ring (see bezel_thread_init()). Where nobody listens an aspect costs two loads and a branch. If the shared memory cannot be
+ * made, the program runs on unharmed without it; BEZEL_DEBUG=1 in the environment makes the library say why on stderr.
+ *
+ * Compiled with -DBEZEL_OFF, every record is an empty function: arguments are still type-checked, nothing is linked.
+ *
+ * Everything here is thread-safe. bezel_record() may be called from a signal handler; one that interrupts another record of
+ * its own thread is counted as lost, with the cause "no-ring".
+ *
+ * Environment, read once at the process's first record:
+ *     BEZEL_DIR            folder of the shared memory; default /dev/shm/bezel-<uid>
+ *     BEZEL_PROCESS        name of this process in the experiment; default the program's file name
+ *     BEZEL_RING_RECORDS   slots of a ring, a power of two from 64 to 1048576; default 4096 (a slot holds a record of two values)
+ *     BEZEL_DEBUG          1: say on stderr why nothing is recorded
+ */
+#ifndef BEZEL_SENSOR_H
+#define BEZEL_SENSOR_H
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define BEZEL_VERSION_MAJOR 0
+#define BEZEL_VERSION_MINOR 1
+#define BEZEL_VERSION_PATCH 0
+
+#if defined(__GNUC__)
+#define BEZEL_API __attribute__((visibility("default")))
+#else
+#error "<bezel/sensor.h> needs GCC or Clang"
+#endif
+
+enum { BEZEL_FIELDS_MAX = 12 };
+
+/** Types of a field. The numbers stand in dictionaries on the wire (mdr.x) and never change. */
+enum bezel_type { BEZEL_TYPE_int64 = 0, BEZEL_TYPE_float64 = 1, BEZEL_TYPE_enum = 2, BEZEL_TYPE_string = 3 };
+
+/** The id of an interned string; 0 stands for a string that found no place. A plain value: copy it freely. */
+typedef struct {
+    uint64_t id;
+} bezel_string;
+
+/** One field of an aspect. `labels` is NULL but for enum: label texts separated by '|', counted from 0. */
+struct bezel_field {
+    enum bezel_type type;
+    const char *name;
+    const char *unit;
+    const char *labels;
+};
+
+/**
+ * An aspect: storage and texts belong to the program and must outlive it. Fill name, field_count and fields; `enable` starts
+ * as &bezel_enable_unset, the rest as zeros. BEZEL_ASPECT() does all this; fill one by hand only to declare at run time.
+ */
+struct bezel_aspect {
+    const uint32_t *enable; /* library's: the word that says whether to record */
+    const char *name;       /* 1 to 63 bytes: letters, digits, '_', '.', ':' */
+    uint32_t field_count;
+    uint32_t id; /* library's: number in this process's dictionary, from 1; 0 while not declared */
+    const struct bezel_field *fields;
+    struct bezel_aspect *next; /* library's */
+};
+
+/** Where `enable` points before the aspect is declared: non-zero, so that the first record finds its way to the library. */
+extern BEZEL_API const uint32_t bezel_enable_unset;
+
+/**
+ * Makes `aspect` known; BEZEL_ASPECT() calls it before main(). Borrows `aspect` for ever. Two aspects of the same name and
+ * the same fields are one; of the same name and other fields, the later one is never recorded. Not async-signal-safe.
+ */
+BEZEL_API void bezel_aspect_register(struct bezel_aspect *aspect);
+
+/** Writes one record of `aspect` with `aspect->field_count` values of 8 bytes. Use bezel_record(), which checks types. */
+BEZEL_API void bezel_emit(struct bezel_aspect *aspect, const uint64_t *values);
+
+/**
+ * Claims the calling thread's ring now, so that its first record costs what every record costs: call it before the
+ * real-time phase of the thread. May block, allocate and fault. Returns 0, or a negative number where there is no shared
+ * memory or no free ring: the program may ignore it, records are then counted as lost. Not async-signal-safe.
+ */
+BEZEL_API int bezel_thread_init(void);
+
+/**
+ * The id of `text` (cut at 255 bytes) in this process; the same text has the same id. The process has room for some
+ * thousands of strings; then, and where there is no shared memory, the id is 0. Takes a lock: intern ahead of the
+ * real-time phase and keep the id. Not async-signal-safe.
+ */
+BEZEL_API bezel_string bezel_intern(const char *text);
+
+/** The library's version as "major.minor.patch"; static storage. */
+BEZEL_API const char *bezel_version(void);
+
+/* Values in transit: how each type of parameter becomes the 8 bytes of a slot. */
+static inline uint64_t bezel_value_int64(int64_t v)
+{
+#ifdef __cplusplus
+    return static_cast<uint64_t>(v);
+#else
+    return (uint64_t)v;
+#endif
+}
+
+static inline uint64_t bezel_value_float64(double v)
+{
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    return bits;
+}
+
+static inline uint64_t bezel_value_enum(int64_t v)
+{
+    return bezel_value_int64(v);
+}
+static inline uint64_t bezel_value_string(bezel_string v)
+{
+    return v.id;
+}
+
+typedef int64_t bezel_param_int64;
+typedef double bezel_param_float64;
+typedef int64_t bezel_param_enum;
+typedef bezel_string bezel_param_string;
+
+/** Records an aspect that BEZEL_ASPECT() declared: bezel_record(name, value of field 1, value of field 2, ...). */
+#define bezel_record(...)        BEZEL_RECORD_(__VA_ARGS__, 0)
+#define BEZEL_RECORD_(name, ...) bezel_record_##name(__VA_ARGS__)
+
+/** Declares an aspect at file scope: BEZEL_ASPECT(name, field, field, ...); in C++ also inside a namespace. */
+#define BEZEL_ASPECT(...) BEZEL_ASPECT_N_(BEZEL_COUNT_(__VA_ARGS__), __VA_ARGS__)
+
+/* Below: the preprocessor's side. Every list ends in one item of ours, so that an empty list needs no special case. */
+#ifndef BEZEL_OFF
+#define BEZEL_DEFINE_(name, count, params, descriptions, values_)                                                      \
+    static const struct bezel_field bezel_fields_##name[] = {descriptions{BEZEL_TYPE_int64, 0, 0, 0}};                 \
+    static struct bezel_aspect bezel_aspect_##name = {&bezel_enable_unset, #name, count, 0, bezel_fields_##name, 0};   \
+    __attribute__((constructor)) static void bezel_register_##name(void)                                               \
+    {                                                                                                                  \
+        bezel_aspect_register(&bezel_aspect_##name);                                                                   \
+    }                                                                                                                  \
+    __attribute__((unused)) static inline void bezel_record_##name(params int bezel_end_)                              \
+    {                                                                                                                  \
+        (void)bezel_end_;                                                                                              \
+        const uint32_t *bezel_enable_ = __atomic_load_n(&bezel_aspect_##name.enable, __ATOMIC_RELAXED);                \
+        if (__builtin_expect(__atomic_load_n(bezel_enable_, __ATOMIC_RELAXED) != 0, 0)) {                              \
+            const uint64_t bezel_values_[] = {values_ 0};                                                              \
+            bezel_emit(&bezel_aspect_##name, bezel_values_);                                                           \
+        }                                                                                                              \
+    }                                                                                                                  \
+    struct bezel_semicolon_##name
+#else
+#define BEZEL_DEFINE_(name, count, params, descriptions, values_)                                                      \
+    __attribute__((unused)) static inline void bezel_record_##name(params int bezel_end_)                              \
+    {                                                                                                                  \
+        const uint64_t bezel_values_[] = {values_ 0};                                                                  \
+        (void)bezel_end_, (void)bezel_values_;                                                                         \
+    }                                                                                                                  \
+    struct bezel_semicolon_##name
+#endif
+
+#define BEZEL_PARAM_(type, name, ...) bezel_param_##type name
+#define BEZEL_VALUE_(type, name, ...) bezel_value_##type(name)
+#define BEZEL_DESCRIBE_(type, name, ...)                                                                               \
+    {                                                                                                                  \
+        BEZEL_TYPE_##type, #name, BEZEL_SECOND_(0, __VA_ARGS__, 0), BEZEL_THIRD_(0, __VA_ARGS__, 0, 0)                 \
+    }
+#define BEZEL_SECOND_(a, b, ...)   b
+#define BEZEL_THIRD_(a, b, c, ...) c
+
+#define BEZEL_COUNT_(...)                                            BEZEL_NTH_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, ~)
+#define BEZEL_NTH_(name, a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
+#define BEZEL_ASPECT_N_(n, ...)                                      BEZEL_ASPECT_N__(n, __VA_ARGS__)
+#define BEZEL_ASPECT_N__(n, ...)                                     BEZEL_ASPECT_##n(__VA_ARGS__)
+
+#define BEZEL_ASPECT_0(name)                                                                                           \
+    BEZEL_DEFINE_(name, 0, BEZEL_LIST_0(BEZEL_PARAM_), BEZEL_LIST_0(BEZEL_DESCRIBE_), BEZEL_LIST_0(BEZEL_VALUE_))
+#define BEZEL_ASPECT_1(name, a)                                                                                        \
+    BEZEL_DEFINE_(name, 1, BEZEL_LIST_1(BEZEL_PARAM_, a), BEZEL_LIST_1(BEZEL_DESCRIBE_, a),                            \
+                  BEZEL_LIST_1(BEZEL_VALUE_, a))
+#define BEZEL_ASPECT_2(name, a, b)                                                                                     \
+    BEZEL_DEFINE_(name, 2, BEZEL_LIST_2(BEZEL_PARAM_, a, b), BEZEL_LIST_2(BEZEL_DESCRIBE_, a, b),                      \
+                  BEZEL_LIST_2(BEZEL_VALUE_, a, b))
+#define BEZEL_ASPECT_3(name, a, b, c)                                                                                  \
+    BEZEL_DEFINE_(name, 3, BEZEL_LIST_3(BEZEL_PARAM_, a, b, c), BEZEL_LIST_3(BEZEL_DESCRIBE_, a, b, c),                \
+                  BEZEL_LIST_3(BEZEL_VALUE_, a, b, c))
+#define BEZEL_ASPECT_4(name, a, b, c, d)                                                                               \
+    BEZEL_DEFINE_(name, 4, BEZEL_LIST_4(BEZEL_PARAM_, a, b, c, d), BEZEL_LIST_4(BEZEL_DESCRIBE_, a, b, c, d),          \
+                  BEZEL_LIST_4(BEZEL_VALUE_, a, b, c, d))
+#define BEZEL_ASPECT_5(name, a, b, c, d, e)                                                                            \
+    BEZEL_DEFINE_(name, 5, BEZEL_LIST_5(BEZEL_PARAM_, a, b, c, d, e), BEZEL_LIST_5(BEZEL_DESCRIBE_, a, b, c, d, e),    \
+                  BEZEL_LIST_5(BEZEL_VALUE_, a, b, c, d, e))
+#define BEZEL_ASPECT_6(name, a, b, c, d, e, f)                                                                         \
+    BEZEL_DEFINE_(name, 6, BEZEL_LIST_6(BEZEL_PARAM_, a, b, c, d, e, f),                                               \
+                  BEZEL_LIST_6(BEZEL_DESCRIBE_, a, b, c, d, e, f), BEZEL_LIST_6(BEZEL_VALUE_, a, b, c, d, e, f))
+#define BEZEL_ASPECT_7(name, a, b, c, d, e, f, g)                                                                      \
+    BEZEL_DEFINE_(name, 7, BEZEL_LIST_7(BEZEL_PARAM_, a, b, c, d, e, f, g),                                            \
+                  BEZEL_LIST_7(BEZEL_DESCRIBE_, a, b, c, d, e, f, g), BEZEL_LIST_7(BEZEL_VALUE_, a, b, c, d, e, f, g))
+#define BEZEL_ASPECT_8(name, a, b, c, d, e, f, g, h)                                                                   \
+    BEZEL_DEFINE_(name, 8, BEZEL_LIST_8(BEZEL_PARAM_, a, b, c, d, e, f, g, h),                                         \
+                  BEZEL_LIST_8(BEZEL_DESCRIBE_, a, b, c, d, e, f, g, h),                                               \
+                  BEZEL_LIST_8(BEZEL_VALUE_, a, b, c, d, e, f, g, h))
+#define BEZEL_ASPECT_9(name, a, b, c, d, e, f, g, h, i)                                                                \
+    BEZEL_DEFINE_(name, 9, BEZEL_LIST_9(BEZEL_PARAM_, a, b, c, d, e, f, g, h, i),                                      \
+                  BEZEL_LIST_9(BEZEL_DESCRIBE_, a, b, c, d, e, f, g, h, i),                                            \
+                  BEZEL_LIST_9(BEZEL_VALUE_, a, b, c, d, e, f, g, h, i))
+#define BEZEL_ASPECT_10(name, a, b, c, d, e, f, g, h, i, j)                                                            \
+    BEZEL_DEFINE_(name, 10, BEZEL_LIST_10(BEZEL_PARAM_, a, b, c, d, e, f, g, h, i, j),                                 \
+                  BEZEL_LIST_10(BEZEL_DESCRIBE_, a, b, c, d, e, f, g, h, i, j),                                        \
+                  BEZEL_LIST_10(BEZEL_VALUE_, a, b, c, d, e, f, g, h, i, j))
+#define BEZEL_ASPECT_11(name, a, b, c, d, e, f, g, h, i, j, k)                                                         \
+    BEZEL_DEFINE_(name, 11, BEZEL_LIST_11(BEZEL_PARAM_, a, b, c, d, e, f, g, h, i, j, k),                              \
+                  BEZEL_LIST_11(BEZEL_DESCRIBE_, a, b, c, d, e, f, g, h, i, j, k),                                     \
+                  BEZEL_LIST_11(BEZEL_VALUE_, a, b, c, d, e, f, g, h, i, j, k))
+#define BEZEL_ASPECT_12(name, a, b, c, d, e, f, g, h, i, j, k, l)                                                      \
+    BEZEL_DEFINE_(name, 12, BEZEL_LIST_12(BEZEL_PARAM_, a, b, c, d, e, f, g, h, i, j, k, l),                           \
+                  BEZEL_LIST_12(BEZEL_DESCRIBE_, a, b, c, d, e, f, g, h, i, j, k, l),                                  \
+                  BEZEL_LIST_12(BEZEL_VALUE_, a, b, c, d, e, f, g, h, i, j, k, l))
+#define BEZEL_LIST_0(m)
+#define BEZEL_LIST_1(m, a)                                   m a,
+#define BEZEL_LIST_2(m, a, b)                                m a, m b,
+#define BEZEL_LIST_3(m, a, b, c)                             m a, m b, m c,
+#define BEZEL_LIST_4(m, a, b, c, d)                          m a, m b, m c, m d,
+#define BEZEL_LIST_5(m, a, b, c, d, e)                       m a, m b, m c, m d, m e,
+#define BEZEL_LIST_6(m, a, b, c, d, e, f)                    m a, m b, m c, m d, m e, m f,
+#define BEZEL_LIST_7(m, a, b, c, d, e, f, g)                 m a, m b, m c, m d, m e, m f, m g,
+#define BEZEL_LIST_8(m, a, b, c, d, e, f, g, h)              m a, m b, m c, m d, m e, m f, m g, m h,
+#define BEZEL_LIST_9(m, a, b, c, d, e, f, g, h, i)           m a, m b, m c, m d, m e, m f, m g, m h, m i,
+#define BEZEL_LIST_10(m, a, b, c, d, e, f, g, h, i, j)       m a, m b, m c, m d, m e, m f, m g, m h, m i, m j,
+#define BEZEL_LIST_11(m, a, b, c, d, e, f, g, h, i, j, k)    m a, m b, m c, m d, m e, m f, m g, m h, m i, m j, m k,
+#define BEZEL_LIST_12(m, a, b, c, d, e, f, g, h, i, j, k, l) m a, m b, m c, m d, m e, m f, m g, m h, m i, m j, m k, m l,
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
