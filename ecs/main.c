@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/log.h"
+#include "ecs/commands.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *purpose;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"run", "run an experiment, from a file or around a command", cmd_run},
+    {"check", "check an experiment file", cmd_check},
+    {"report", "print the report of a run", cmd_report},
+    {"export", "write a run's records as one trace, also while it is being written", cmd_export},
+    {"doctor", "tell what on this machine stands in the way, and its remedy", cmd_doctor},
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+int command_help(const char *text)
+{
+    return fputs(text, stdout) == EOF || fflush(stdout) == EOF ? EXIT_FAILED : EXIT_HELD;
+}
+
+int command_misuse(const char *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "bezel %s: ", command);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\nTry 'bezel %s --help'.\n", command);
+    return EXIT_USAGE;
+}
+
+static void usage(FILE *out)
+{
+    fputs("usage: bezel COMMAND [ARGUMENTS]\n"
+          "\n"
+          "Real-time adaptive monitoring of distributed embedded systems.\n"
+          "\n",
+          out);
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-8s %s\n", commands[i].name, commands[i].purpose);
+    fputs("\n"
+          "  --help, --version\n"
+          "\n"
+          "'bezel COMMAND --help' tells more.\n"
+          "Exit codes: 0 done and limits held, 1 failed, 2 wrong file or usage, 3 a limit was violated,\n"
+          "4 unreachable or timed out.\n",
+          out);
+}
+
+int main(int argc, char **argv)
+{
+    log_init("bezel");
+    const char *name = argc > 1 ? argv[1] : "";
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (strcmp(name, "help") == 0 && argc == 2)) {
+        usage(stdout);
+        return fflush(stdout) == EOF ? EXIT_FAILED : EXIT_HELD;
+    }
+    if (strcmp(name, "--version") == 0) {
+        puts("bezel " BEZEL_VERSION);
+        return fflush(stdout) == EOF ? EXIT_FAILED : EXIT_HELD;
+    }
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    if (*name)
+        fprintf(stderr, "bezel: there is no command '%s'\n\n", name);
+    usage(stderr);
+    return EXIT_USAGE;
+}
