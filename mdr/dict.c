@@ -1,0 +1,147 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "mdr/dict.h"
+
+#include "base/bytes.h"
+
+#include <string.h>
+
+/*
+ * The writing half of dictionaries. libbezel compiles this file in, so it needs libc's string functions and nothing else.
+ * What it lets pass, dict_parse() accepts: a sensor can never write a dictionary that makes its own packets unreadable.
+ */
+
+enum { ENTRY_ASPECT = 1, ENTRY_STRING = 2 };
+
+static int is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' || c == ':';
+}
+
+int dict_name_ok(const char *name)
+{
+    size_t n = 0;
+    while (n <= DICT_NAME_MAX && (is_letter(name[n]) || (n > 0 && name[n] >= '0' && name[n] <= '9')))
+        n++;
+    return n > 0 && n <= DICT_NAME_MAX && name[n] == '\0';
+}
+
+/* Bytes of the UTF-8 sequence at `p`, of which `left` may be read; 0 where there is none, or NUL (RFC 3629, section 4). */
+static size_t utf8_length(const unsigned char *p, size_t left)
+{
+    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;
+    if (p[0] == '\0' || n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((p[i] & 0xC0) != 0x80)
+            return 0;
+    /* Refuse overlong forms, surrogates and what lies beyond U+10FFFF. */
+    if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF0 && p[1] < 0x90) ||
+        (p[0] == 0xF4 && p[1] > 0x8F))
+        return 0;
+    return n;
+}
+
+size_t dict_text_fit(const char *text, size_t max)
+{
+    size_t n = 0, step;
+    while (n < max && (step = utf8_length((const unsigned char *)text + n, max - n)) > 0)
+        n += step;
+    return n;
+}
+
+static const char *text_or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+static int text_ok(const char *text, size_t max)
+{
+    return text[dict_text_fit(text, max)] == '\0';
+}
+
+static int field_ok(const struct dict_field *f)
+{
+    if ((unsigned)f->type > DICT_STRING || !dict_name_ok(f->name) || !text_ok(text_or_empty(f->unit), DICT_NAME_MAX))
+        return 0;
+    const char *labels = text_or_empty(f->labels);
+    return f->type == DICT_ENUM ? text_ok(labels, DICT_LABELS_MAX) : labels[0] == '\0';
+}
+
+static int aspect_ok(const struct dict_aspect *a)
+{
+    if (a->id == 0 || a->id > DICT_ASPECTS_MAX || !dict_name_ok(a->name) || a->field_count > DICT_FIELDS_MAX)
+        return 0;
+    for (uint32_t i = 0; i < a->field_count; i++) {
+        if (!field_ok(&a->fields[i]))
+            return 0;
+        for (uint32_t j = 0; j < i; j++)
+            if (strcmp(a->fields[i].name, a->fields[j].name) == 0)
+                return 0;
+    }
+    return 1;
+}
+
+/* Bytes that `text` takes: its count, itself, padding to a multiple of 4. */
+static size_t text_size(const char *text)
+{
+    return 4 + (strlen(text) + 3) / 4 * 4;
+}
+
+static uint8_t *put_u32(uint8_t *p, uint32_t v)
+{
+    bytes_put_u32(p, v);
+    return p + 4;
+}
+
+static uint8_t *put_text(uint8_t *p, const char *text)
+{
+    size_t n = strlen(text), size = text_size(text);
+    bytes_put_u32(p + size - 4, 0); /* the padding; the text overwrites the rest, the count all of it where n is 0 */
+    memcpy(p + 4, text, n);
+    bytes_put_u32(p, (uint32_t)n);
+    return p + size;
+}
+
+static int fits(size_t used, size_t capacity, size_t size)
+{
+    if (capacity > DICT_MAX_BYTES)
+        capacity = DICT_MAX_BYTES;
+    return used <= capacity && size <= capacity - used;
+}
+
+int dict_append_aspect(uint8_t *at, size_t used, size_t capacity, const struct dict_aspect *a)
+{
+    if (!aspect_ok(a))
+        return BEZEL_EINVAL;
+    size_t size = 4 + 4 + text_size(a->name) + 4;
+    for (uint32_t i = 0; i < a->field_count; i++)
+        size += 4 + text_size(a->fields[i].name) + text_size(text_or_empty(a->fields[i].unit)) +
+                text_size(text_or_empty(a->fields[i].labels));
+    if (!fits(used, capacity, size))
+        return BEZEL_EFULL;
+    uint8_t *p = put_u32(at + used, ENTRY_ASPECT);
+    p = put_u32(p, a->id);
+    p = put_text(p, a->name);
+    p = put_u32(p, a->field_count);
+    for (uint32_t i = 0; i < a->field_count; i++) {
+        p = put_u32(p, (uint32_t)a->fields[i].type);
+        p = put_text(p, a->fields[i].name);
+        p = put_text(p, text_or_empty(a->fields[i].unit));
+        p = put_text(p, text_or_empty(a->fields[i].labels));
+    }
+    return (int)(used + size);
+}
+
+int dict_append_string(uint8_t *at, size_t used, size_t capacity, uint32_t id, const char *text)
+{
+    if (id == 0 || id > DICT_STRINGS_MAX || !text_ok(text, DICT_TEXT_MAX))
+        return BEZEL_EINVAL;
+    size_t size = 4 + 4 + text_size(text);
+    if (!fits(used, capacity, size))
+        return BEZEL_EFULL;
+    uint8_t *p = put_u32(at + used, ENTRY_STRING);
+    p = put_u32(p, id);
+    put_text(p, text);
+    return (int)(used + size);
+}
