@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The segment: the shared memory of one instrumented process, a file `<BEZEL_DIR>/<instance>.seg`. The internal sensor makes it
+ * under a temporary name, fills the head, locks it and renames it into place; from then on the file's existence means a
+ * complete head. It outlives its process, until the external sensor has drained it.
+ *
+ * Who writes what: the process writes the head, the dictionary, the ring states, heads and counters; the external sensor
+ * writes `session`, `enable`, the bases and the tails. Each side treats what the other writes as hostile: it checks before
+ * use and never crashes on it.
+ *
+ * Two locks on the file (fcntl) say who lives: byte SEGMENT_LOCK_PROCESS is held by the process, byte SEGMENT_LOCK_READER by
+ * the one external sensor that may read.
+ */
+#ifndef BEZEL_SENSOR_SEGMENT_H
+#define BEZEL_SENSOR_SEGMENT_H
+
+#include "sensor/ring.h"
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    SEGMENT_VERSION = 1,
+    SEGMENT_RINGS = 128,
+    SEGMENT_DICT_BYTES = 65536,
+    SEGMENT_LOCK_PROCESS = 0,
+    SEGMENT_LOCK_READER = 1,
+    SEGMENT_NAME_BYTES = 64,
+    SEGMENT_EXECUTABLE_BYTES = 256,
+};
+
+#define SEGMENT_MAGIC  UINT64_C(0x42455a454c534731) /* "BEZELSG1" */
+#define SEGMENT_SUFFIX ".seg"
+
+/** Values of an enable word. */
+enum segment_enable {
+    SEGMENT_DISABLED = 0, /* not recorded, not counted: a load and a branch */
+    SEGMENT_RECORD = 1,
+    SEGMENT_COUNT = 2, /* collection is off: attempts are counted and lost, with the cause "off" */
+};
+
+enum segment_clock { SEGMENT_CLOCK_MONOTONIC = 0 }; /* timestamps are CLOCK_MONOTONIC, ns */
+
+enum segment_ring_state { SEGMENT_RING_FRESH = 0, SEGMENT_RING_OWNED = 1, SEGMENT_RING_RELEASED = 2 };
+
+/** Losses of records that had no ring: any thread may add, so these are read-modify-write (off the fast path). */
+struct segment_unringed {
+    _Atomic uint64_t lost;
+};
+
+struct segment {
+    uint64_t magic;
+    uint32_t version;
+    uint32_t head_bytes; /* sizeof(struct segment): rings start behind it, rounded up to a page */
+    uint64_t total_bytes;
+    uint64_t ring_offset, ring_stride;
+    uint32_t ring_slots; /* of each ring; a power of two */
+    uint32_t ring_max;   /* SEGMENT_RINGS */
+    uint32_t clock;      /* enum segment_clock */
+    uint32_t pid;        /* as the process saw itself */
+    uint64_t instance;   /* unique in a boot */
+    uint64_t started;    /* ns, CLOCK_MONOTONIC */
+    uint64_t
+        start_time; /* field 22 of /proc/<pid>/stat: tells this process from a later one of the same pid; 0: unknown */
+    char name[SEGMENT_NAME_BYTES];
+    char executable[SEGMENT_EXECUTABLE_BYTES];
+
+    alignas(RING_LINE) uint8_t session[16]; /* run that reads, or last read; zeros: none yet */
+    _Atomic uint32_t attached;              /* an external sensor of `session` reads now */
+
+    alignas(RING_LINE) _Atomic uint32_t dict_used; /* bytes of the dictionary that are complete */
+    _Atomic uint32_t ring_high;                    /* rings that were ever claimed: all below this number */
+    _Atomic uint32_t ring_state[SEGMENT_RINGS];
+
+    alignas(RING_LINE) _Atomic uint32_t enable[RING_ASPECTS];
+
+    alignas(RING_LINE) struct segment_unringed unringed[RING_ASPECTS];
+
+    /* The external sensor's: counters as they stood when this session began; its books start from there. */
+    alignas(RING_LINE) struct ring_tally base[RING_ASPECTS];
+    uint64_t base_unringed[RING_ASPECTS];
+
+    alignas(RING_LINE) uint8_t dict[SEGMENT_DICT_BYTES];
+};
+
+/** Bytes from one ring to the next, for rings of `slots` slots. */
+static inline uint64_t segment_ring_stride(uint32_t slots)
+{
+    return (sizeof(struct ring) + (uint64_t)slots * RING_SLOT_BYTES + 4095) & ~UINT64_C(4095);
+}
+
+static inline uint64_t segment_ring_offset(void)
+{
+    return (sizeof(struct segment) + 4095) & ~UINT64_C(4095);
+}
+
+/**
+ * The doorbell: `<BEZEL_DIR>/reader`, made by an external sensor that listens in this folder. A process that finds it
+ * records from its first record on, belongs to run `session`, and rings once its segment stands, so that the external
+ * sensor looks for it at its next poll. It stays there if the external sensor crashes: its next life will read.
+ */
+#define DOORBELL_NAME  "reader"
+#define DOORBELL_MAGIC UINT64_C(0x42455a454c424c31) /* "BEZELBL1" */
+
+struct doorbell {
+    uint64_t magic;
+    uint8_t session[16];
+    _Atomic uint32_t rung;
+};
+
+#endif
