@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+static void line_break(struct json *j)
+{
+    if (!j->compact)
+        fprintf(j->out, "\n%*s", 2 * j->depth, "");
+}
+
+/* Length of the UTF-8 sequence at `s` (RFC 3629: shortest form, no surrogates, below 0x110000); 0 where there is none. */
+static int utf8_length(const unsigned char *s)
+{
+    if (s[0] < 0x80)
+        return 1;
+    int n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+    if (s[0] < 0xc2 || s[0] > 0xf4)
+        return 0;
+    for (int i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
+    bool outside = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
+    return overlong || outside ? 0 : n;
+}
+
+static void put_text(FILE *out, const char *text)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    fputc('"', out);
+    while (*s) {
+        int n = utf8_length(s);
+        if (*s == '"' || *s == '\\')
+            fprintf(out, "\\%c", *s);
+        else if (*s < 0x20 || *s == 0x7f)
+            fprintf(out, "\\u%04x", *s);
+        else if (n == 0)
+            fputs("\\ufffd", out);
+        else
+            fwrite(s, 1, (size_t)n, out);
+        s += n > 0 ? n : 1;
+    }
+    fputc('"', out);
+}
+
+/* What stands before every value: the comma, the line's start, the key. */
+static void open_item(struct json *j, const char *key)
+{
+    if (j->after_item)
+        fputc(',', j->out);
+    if (j->depth > 0)
+        line_break(j);
+    if (key) {
+        put_text(j->out, key);
+        fputs(j->compact ? ":" : ": ", j->out);
+    }
+    j->after_item = true;
+}
+
+static void open_group(struct json *j, const char *key, char bracket)
+{
+    open_item(j, key);
+    fputc(bracket, j->out);
+    j->after_item = false;
+    j->depth++;
+}
+
+static void close_group(struct json *j, char bracket)
+{
+    j->depth--;
+    if (j->after_item)
+        line_break(j);
+    fputc(bracket, j->out);
+    if (j->depth == 0)
+        fputc('\n', j->out);
+    j->after_item = j->depth > 0;
+}
+
+void json_object(struct json *j, const char *key)
+{
+    open_group(j, key, '{');
+}
+
+void json_object_end(struct json *j)
+{
+    close_group(j, '}');
+}
+
+void json_array(struct json *j, const char *key)
+{
+    open_group(j, key, '[');
+}
+
+void json_array_end(struct json *j)
+{
+    close_group(j, ']');
+}
+
+void json_text(struct json *j, const char *key, const char *text)
+{
+    open_item(j, key);
+    if (text)
+        put_text(j->out, text);
+    else
+        fputs("null", j->out);
+}
+
+void json_int(struct json *j, const char *key, int64_t value)
+{
+    open_item(j, key);
+    fprintf(j->out, "%" PRId64, value);
+}
+
+void json_uint(struct json *j, const char *key, uint64_t value)
+{
+    open_item(j, key);
+    fprintf(j->out, "%" PRIu64, value);
+}
+
+void json_double(struct json *j, const char *key, double value)
+{
+    open_item(j, key);
+    if (!isfinite(value)) {
+        fputs("null", j->out);
+        return;
+    }
+    char text[32]; /* the shorter form where it reads back as the same number */
+    snprintf(text, sizeof text, "%.15g", value);
+    if (strtod(text, NULL) != value)
+        snprintf(text, sizeof text, "%.17g", value);
+    fputs(text, j->out);
+}
+
+void json_bool(struct json *j, const char *key, bool value)
+{
+    open_item(j, key);
+    fputs(value ? "true" : "false", j->out);
+}
+
+void json_uint_text(struct json *j, const char *key, uint64_t value)
+{
+    open_item(j, key);
+    fprintf(j->out, "\"%" PRIu64 "\"", value);
+}

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/launcher.h"
+
+#include "base/clock.h"
+#include "ecs/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { REAP_EVERY_MS = 10 }; /* between two rounds of SIGKILL, which race against forks */
+
+/* The launcher's own state. `term_at` and `kill_at` are set when it has begun to end the tree. */
+struct serving {
+    const struct launch *launches;
+    size_t n;
+    pid_t *pids; /* of the launches; 0: not running */
+    int64_t grace;
+    int socket, signals;
+    bool ending, termed, told_empty, lease_over;
+    int64_t term_at, kill_at;
+};
+
+/* Why a child could not become its program; goes through a pipe that a successful exec closes. */
+struct failure {
+    char stage[16];
+    int error;
+};
+
+static _Noreturn void fail(int report, const char *stage)
+{
+    struct failure f = {.error = errno};
+    strncpy(f.stage, stage, sizeof f.stage - 1);
+    ssize_t ignored = write(report, &f, sizeof f);
+    (void)ignored;
+    _exit(127);
+}
+
+static void redirect(int report, const char *stage, const char *path, int flags, int to, int also_to)
+{
+    int fd = open(path, flags | O_CLOEXEC | O_NOCTTY, 0666);
+    if (fd < 0 || dup2(fd, to) < 0 || dup2(fd, also_to) < 0)
+        fail(report, stage);
+}
+
+/* The child's way to its program: default signals, mask and scheduling, whatever `bezel` itself was given. */
+static _Noreturn void become(const struct launch *launch, int report)
+{
+    extern char **environ;
+    for (int s = 1; s < NSIG; s++)
+        signal(s, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    if (sched_getscheduler(0) != SCHED_OTHER)
+        sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+    if (!launch->foreground) {
+        setsid();
+        redirect(report, "stdin", "/dev/null", O_RDONLY, STDIN_FILENO, STDIN_FILENO);
+    }
+    if (launch->output)
+        redirect(report, "output", launch->output, O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO, STDERR_FILENO);
+    if (launch->directory && chdir(launch->directory) != 0)
+        fail(report, "directory");
+    for (char *const *v = launch->environment; v && *v; v++)
+        putenv(*v);
+    execve(launch->path, launch->argv, environ);
+    fail(report, "exec");
+}
+
+static void tell(struct serving *s, const struct launcher_event *event)
+{
+    /* Blocking: events are few, and what cannot be told any more needs no telling. */
+    while (send(s->socket, event, sizeof *event, MSG_NOSIGNAL) < 0 && errno == EINTR)
+        continue;
+}
+
+static void start_one(struct serving *s, uint32_t i)
+{
+    struct launcher_event event = {.type = LAUNCHER_FAILED, .process = i, .stage = "fork"};
+    int report[2];
+    if (pipe2(report, O_CLOEXEC) != 0) {
+        event.error = errno;
+        tell(s, &event);
+        return;
+    }
+    pid_t pid = fork();
+    if (pid == 0)
+        become(&s->launches[i], report[1]);
+    event.error = errno;
+    close(report[1]);
+    struct failure f;
+    ssize_t r = 0;
+    while (pid > 0 && (r = read(report[0], &f, sizeof f)) < 0 && errno == EINTR)
+        continue;
+    close(report[0]);
+    if (r == (ssize_t)sizeof f) {
+        waitpid(pid, NULL, 0);
+        event.error = f.error;
+        memcpy(event.stage, f.stage, sizeof event.stage);
+    } else if (pid > 0) {
+        s->pids[i] = pid;
+        event = (struct launcher_event){.type = LAUNCHER_STARTED, .process = i, .pid = pid};
+    }
+    tell(s, &event);
+}
+
+/* Takes in every child that ended, adopted ones too. Returns whether none is left, and so nobody of the tree. */
+static bool reap(struct serving *s)
+{
+    int status;
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        for (uint32_t i = 0; i < s->n; i++)
+            if (s->pids[i] == pid) {
+                s->pids[i] = 0;
+                tell(s, &(struct launcher_event){.type = LAUNCHER_EXITED, .process = i, .pid = pid, .status = status});
+                break;
+            }
+    return pid < 0 && errno == ECHILD;
+}
+
+/* Begins to end the tree, or hastens an end that has begun. */
+static void end(struct serving *s, int64_t term_in, int64_t kill_in)
+{
+    int64_t now = clock_now();
+    if (!s->ending || now + term_in < s->term_at)
+        s->term_at = now + term_in;
+    if (!s->ending || now + kill_in < s->kill_at)
+        s->kill_at = now + kill_in;
+    s->ending = true;
+}
+
+static void obey(struct serving *s)
+{
+    enum launcher_verb verb;
+    ssize_t r = recv(s->socket, &verb, sizeof verb, 0);
+    if (r < 0 && errno == EINTR)
+        return;
+    if (r != (ssize_t)sizeof verb) {
+        s->lease_over = true;
+        end(s, 0, s->grace);
+    } else if (verb == LAUNCHER_START) {
+        for (uint32_t i = 0; i < s->n && !s->ending; i++)
+            start_one(s, i);
+    } else {
+        int64_t now = verb == LAUNCHER_INTERRUPT ? s->grace : 0;
+        end(s, now, verb == LAUNCHER_KILL ? 0 : now + s->grace);
+    }
+}
+
+static void take_signals(struct serving *s)
+{
+    struct signalfd_siginfo info;
+    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo == SIGTERM)
+            end(s, 0, s->grace);
+}
+
+/* One turn of ending. Returns the milliseconds to wait for the next; -1: only for what is sent. */
+static int end_some(struct serving *s)
+{
+    int64_t now = clock_now();
+    if (now >= s->kill_at) {
+        tree_signal(getpid(), SIGKILL);
+        return REAP_EVERY_MS;
+    }
+    if (now >= s->term_at && !s->termed) {
+        s->termed = true;
+        tree_signal(getpid(), SIGTERM);
+        tree_signal(getpid(), SIGCONT); /* a stopped process would not see it */
+    }
+    int64_t next = s->termed ? s->kill_at : s->term_at;
+    return (int)((next - now) / CLOCK_MS) + 1;
+}
+
+static _Noreturn void serve(struct serving *s)
+{
+    for (;;) {
+        bool empty = reap(s);
+        if (empty && s->ending && !s->told_empty) {
+            s->told_empty = true;
+            tell(s, &(struct launcher_event){.type = LAUNCHER_EMPTY});
+        }
+        if (empty && s->lease_over)
+            _exit(0);
+        struct pollfd fds[] = {{.fd = s->lease_over ? -1 : s->socket, .events = POLLIN},
+                               {.fd = s->signals, .events = POLLIN}};
+        poll(fds, 2, s->ending && !empty ? end_some(s) : -1);
+        if (fds[1].revents)
+            take_signals(s);
+        if (fds[0].revents)
+            obey(s);
+    }
+}
+
+int launcher_fork(const struct launch *launches, size_t n, int64_t grace, struct launcher *l)
+{
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return err_from_errno(errno);
+    pid_t pid = fork();
+    if (pid < 0) {
+        int saved = errno;
+        close(ends[0]);
+        close(ends[1]);
+        return errno = saved, err_from_errno(saved);
+    }
+    if (pid > 0) {
+        close(ends[1]);
+        *l = (struct launcher){.pid = pid, .fd = ends[0]};
+        return 0;
+    }
+    close(ends[0]);
+    sigset_t all, read_here;
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    sigemptyset(&read_here);
+    sigaddset(&read_here, SIGCHLD);
+    sigaddset(&read_here, SIGTERM);
+    signal(SIGCHLD, SIG_DFL); /* were it ignored, children would vanish unseen */
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_NAME, "bezel-launcher");
+    struct serving s = {.launches = launches, .n = n, .grace = grace, .socket = ends[1]};
+    s.pids = calloc(n + 1, sizeof *s.pids);
+    s.signals = signalfd(-1, &read_here, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (!s.pids || s.signals < 0)
+        _exit(1);
+    serve(&s);
+}
+
+int launcher_tell(struct launcher *l, enum launcher_verb verb)
+{
+    ssize_t r;
+    do
+        r = send(l->fd, &verb, sizeof verb, MSG_NOSIGNAL | MSG_DONTWAIT);
+    while (r < 0 && errno == EINTR);
+    return r == (ssize_t)sizeof verb ? 0 : BEZEL_EUNREACH;
+}
+
+int launcher_receive(struct launcher *l, struct launcher_event *event)
+{
+    if (l->fd < 0)
+        return BEZEL_EUNREACH;
+    ssize_t r = recv(l->fd, event, sizeof *event, MSG_DONTWAIT);
+    if (r == (ssize_t)sizeof *event)
+        return 0;
+    return r < 0 && (errno == EAGAIN || errno == EINTR) ? BEZEL_EAGAIN : BEZEL_EUNREACH;
+}
+
+void launcher_close(struct launcher *l)
+{
+    if (l->pid <= 0)
+        return;
+    close(l->fd);
+    while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    *l = (struct launcher){.fd = -1};
+}

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Process trees, read from /proc. */
+#ifndef BEZEL_ECS_TREE_H
+#define BEZEL_ECS_TREE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/**
+ * Sends `signal` to every descendant of `root` that is not a zombie, not to `root` itself. Returns how many there were: 0 also
+ * where /proc cannot be read. What is forked meanwhile may be missed: repeat until waitpid() finds no child any more.
+ */
+size_t tree_signal(pid_t root, int signal);
+
+/** The running process whose executable matches glob `pattern` (as in an experiment's `attach`), or 0. */
+pid_t tree_find_executable(const char *pattern);
+
+#endif

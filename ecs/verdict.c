@@ -1,0 +1,217 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/verdict.h"
+
+#include "base/clock.h"
+#include "ecs/commands.h"
+#include "resmgr/agent.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int64_t fact_time(const struct summary *s, const char *key)
+{
+    const char *value = summary_fact(s, key);
+    return value ? strtoll(value, NULL, 10) : 0;
+}
+
+int64_t verdict_run_time(const struct summary *s, uint32_t node, int64_t at)
+{
+    int64_t offset = node < s->node_count ? s->nodes[node].realtime_offset : 0;
+    return at + offset - fact_time(s, "started");
+}
+
+double verdict_rate(const struct summary_book *b)
+{
+    if (b->stored < 2 || b->last_ns <= b->first_ns)
+        return NAN;
+    return (double)(b->stored - 1) * (double)CLOCK_S / (double)(b->last_ns - b->first_ns);
+}
+
+/* ---- how the run stands ---- */
+
+/* CLOCK_REALTIME of the last thing that the database has of the run. */
+static int64_t last_sign(const struct summary *s)
+{
+    int64_t last = fact_time(s, "started");
+    for (size_t i = 0; i < s->node_count; i++)
+        if (s->nodes[i].last_at != 0 && s->nodes[i].last_at + s->nodes[i].realtime_offset > last)
+            last = s->nodes[i].last_at + s->nodes[i].realtime_offset;
+    for (size_t i = 0; i < s->event_count; i++)
+        if (s->events[i].at > last)
+            last = s->events[i].at;
+    return last;
+}
+
+static void judge_run(struct verdict *v, const struct summary *s, int64_t now)
+{
+    int64_t started = fact_time(s, "started"), ended = fact_time(s, "ended"), last = last_sign(s);
+    v->run = ended != 0 ? RUN_ENDED : now - last <= VERDICT_FRESH ? RUN_RUNNING : RUN_CUT;
+    v->duration = (ended != 0 ? ended : last) - started;
+    if (v->duration < 0)
+        v->duration = 0;
+}
+
+/* ---- limits ---- */
+
+/* What a violation needs to fade after its cause is gone: the metric's window, and the agent's settling. */
+static int64_t fading_time(const struct experiment *e, const struct experiment_limit *l)
+{
+    int64_t window = l->metric == LIMIT_ON_SENSOR_CPU ? 0 : e->metrics[l->metric].window;
+    return window + AGENT_SETTLING * e->adapt.every;
+}
+
+/* Whether collection had been off on `node` for `fading` or longer at time `at`, and was still off. */
+static bool was_off_at(const struct summary *s, uint32_t node, int64_t at, int64_t fading)
+{
+    bool off = false;
+    int64_t since = 0;
+    for (size_t i = 0; i < s->decision_count && (s->decisions[i].node != node || s->decisions[i].at < at); i++) {
+        const struct summary_decision *d = &s->decisions[i];
+        if (d->node != node)
+            continue;
+        if (d->after == 0 && !off)
+            since = d->at;
+        off = d->after == 0;
+    }
+    return off && at - since > fading;
+}
+
+static struct verdict_limit judge_row(const struct summary *s, const struct experiment *e,
+                                      const struct summary_limit *row)
+{
+    const struct experiment_limit *l = &e->limits[row->index];
+    struct verdict_limit r = {.is = VERDICT_UNKNOWN, .share = NAN, .node = row->node};
+    int64_t judged = row->held + row->violated;
+    if (judged <= 0)
+        return r;
+    r.share = (double)row->violated / (double)judged;
+    if (r.share <= l->tolerance)
+        r.is = VERDICT_HELD;
+    else if (l->kind == LIMIT_HOLD && was_off_at(s, row->node, row->last_violated, fading_time(e, l)))
+        r.is = VERDICT_INFEASIBLE;
+    else
+        r.is = VERDICT_VIOLATED;
+    return r;
+}
+
+/* A node that could not judge a limit says nothing about it where another one could. */
+static void join_row(struct verdict_limit *whole, const struct verdict_limit *row)
+{
+    if (row->is == VERDICT_UNKNOWN)
+        return;
+    if (isnan(whole->share) || row->share > whole->share) {
+        whole->share = row->share;
+        whole->node = row->node;
+    }
+    if (whole->is == VERDICT_UNKNOWN || row->is > whole->is)
+        whole->is = row->is;
+}
+
+static void judge_limits(struct verdict *v, const struct summary *s, const struct experiment *e)
+{
+    for (size_t i = 0; i < v->limit_count; i++)
+        v->limits[i] = (struct verdict_limit){.is = VERDICT_UNKNOWN, .share = NAN};
+    for (size_t i = 0; i < s->limit_count; i++) {
+        v->rows[i] = (struct verdict_limit){.is = VERDICT_UNKNOWN, .share = NAN, .node = s->limits[i].node};
+        if (s->limits[i].index >= v->limit_count)
+            continue;
+        v->rows[i] = judge_row(s, e, &s->limits[i]);
+        join_row(&v->limits[s->limits[i].index], &v->rows[i]);
+    }
+    for (size_t i = 0; i < v->limit_count; i++)
+        if (v->limits[i].is > v->whole)
+            v->whole = v->limits[i].is;
+}
+
+/* ---- books ---- */
+
+uint64_t verdict_lost(const struct verdict_books *b)
+{
+    return b->full + b->off + b->no_ring + b->unfinished;
+}
+
+static void add_books(struct verdict_books *sum, const struct verdict_books *b)
+{
+    sum->processes += b->processes;
+    sum->attempts += b->attempts;
+    sum->stored += b->stored;
+    sum->full += b->full;
+    sum->off += b->off;
+    sum->no_ring += b->no_ring;
+    sum->unfinished += b->unfinished;
+    sum->rest += b->rest;
+}
+
+static struct verdict_books sum_process(const struct summary_process *p)
+{
+    struct verdict_books b = {.processes = 1, .unfinished = p->unfinished};
+    for (size_t i = 0; i < p->book_count; i++) {
+        b.attempts += p->books[i].attempts;
+        b.stored += p->books[i].stored;
+        b.full += p->books[i].full;
+        b.off += p->books[i].off;
+        b.no_ring += p->books[i].no_ring;
+    }
+    b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
+    return b;
+}
+
+static void judge_books(struct verdict *v, const struct summary *s)
+{
+    v->balanced = true;
+    for (size_t i = 0; i < s->process_count; i++) {
+        v->books[i] = sum_process(&s->processes[i]);
+        add_books(s->processes[i].role == ROLE_DAEMON ? &v->daemons : &v->sut, &v->books[i]);
+        v->balanced = v->balanced && v->books[i].rest == 0;
+    }
+}
+
+/* ---- the whole ---- */
+
+int verdict_new(const struct summary *s, const struct experiment *e, int64_t now, struct verdict **verdict)
+{
+    struct verdict *v = calloc(1, sizeof *v);
+    if (!v)
+        return BEZEL_ENOMEM;
+    v->limit_count = e->limit_count;
+    v->limits = calloc(e->limit_count + 1, sizeof *v->limits);
+    v->rows = calloc(s->limit_count + 1, sizeof *v->rows);
+    v->books = calloc(s->process_count + 1, sizeof *v->books);
+    if (!v->limits || !v->rows || !v->books) {
+        verdict_free(v);
+        return BEZEL_ENOMEM;
+    }
+    judge_run(v, s, now);
+    judge_limits(v, s, e);
+    judge_books(v, s);
+    *verdict = v;
+    return 0;
+}
+
+void verdict_free(struct verdict *v)
+{
+    if (!v)
+        return;
+    free(v->limits);
+    free(v->rows);
+    free(v->books);
+    free(v);
+}
+
+int verdict_exit_code(const struct verdict *v)
+{
+    return v->whole == VERDICT_HELD ? EXIT_HELD : v->whole == VERDICT_UNKNOWN ? EXIT_FAILED : EXIT_VIOLATED;
+}
+
+const char *verdict_name(enum verdict_is is)
+{
+    static const char *const names[] = {"held", "unknown", "violated", "infeasible"};
+    return names[is];
+}
+
+const char *verdict_run_name(enum verdict_run run)
+{
+    static const char *const names[] = {"ended", "running", "cut"};
+    return names[run];
+}

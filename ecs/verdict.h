@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The verdict on a run: a pure function of what its database says and of its experiment (docs/REPORT.md has every rule).
+ *
+ * A limit is judged on each node, then as a whole: violated where one node violated it; held where at least one node could
+ * judge it and none violated it; unknown where none could judge it. A violated `hold` limit is infeasible where it was still
+ * in violation after adaptation had turned collection off and the limit's window and settling time had passed: the
+ * application breaks it without the monitor's help.
+ */
+#ifndef BEZEL_ECS_VERDICT_H
+#define BEZEL_ECS_VERDICT_H
+
+#include "collector/summary.h"
+#include "config/experiment.h"
+
+/** In order of weight: the whole is the heaviest of its parts. */
+enum verdict_is { VERDICT_HELD = 0, VERDICT_UNKNOWN = 1, VERDICT_VIOLATED = 2, VERDICT_INFEASIBLE = 3 };
+
+/** ENDED: in order. RUNNING: heard of within VERDICT_FRESH. CUT: neither; whatever wrote it was killed. */
+enum verdict_run { RUN_ENDED, RUN_RUNNING, RUN_CUT };
+
+#define VERDICT_FRESH (3 * CLOCK_S)
+
+/** A limit on one node, or over all of them. */
+struct verdict_limit {
+    enum verdict_is is;
+    double share;  /* of the judged time that was in violation; over all nodes: the worst one's; NaN: not judged */
+    uint32_t node; /* over all nodes: where the share was worst */
+};
+
+/** Sums of books. attempts = stored + full + off + no_ring + unfinished + rest, exactly. */
+struct verdict_books {
+    uint32_t processes;
+    uint64_t attempts, stored, full, off, no_ring, unfinished;
+    int64_t rest; /* 0 where the books balance; else in flight while the run lives, and unexplained after it */
+};
+
+struct verdict {
+    enum verdict_is whole;
+    enum verdict_run run;
+    int64_t duration; /* ns, to its end, or to the last sign of life */
+    size_t limit_count;
+    struct verdict_limit *limits; /* in the order of the experiment */
+    struct verdict_limit *rows;   /* in the order of the summary's limits */
+    struct verdict_books *books;  /* in the order of the summary's processes */
+    struct verdict_books sut, daemons;
+    bool balanced; /* of every process, the rest is 0 */
+};
+
+/** Judges `s` at `now` (CLOCK_REALTIME). Returns 0 with *v for verdict_free, BEZEL_ENOMEM. Pure. */
+int verdict_new(const struct summary *s, const struct experiment *e, int64_t now, struct verdict **v) BEZEL_MUST_CHECK;
+void verdict_free(struct verdict *v);
+
+/** Lost records of all causes. */
+uint64_t verdict_lost(const struct verdict_books *b);
+
+/** Exit code: 0 held, 3 violated or infeasible, 1 where a limit could not be judged and none was violated. */
+int verdict_exit_code(const struct verdict *v);
+
+/** "held", "unknown", "violated", "infeasible". */
+const char *verdict_name(enum verdict_is is);
+
+/** "ended", "running", "cut". */
+const char *verdict_run_name(enum verdict_run run);
+
+/** The rate of an aspect in records/s: (n - 1) / (t_last - t_first); NaN below two records. Pure. */
+double verdict_rate(const struct summary_book *b);
+
+/** `at` of node `node`'s clock as nanoseconds since the run's start. */
+int64_t verdict_run_time(const struct summary *s, uint32_t node, int64_t at);
+
+#endif
