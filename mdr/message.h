@@ -42,7 +42,13 @@ enum message_type {
 enum message_role { ROLE_SUT = 0, ROLE_DAEMON = 1 };
 enum message_process_state { PROCESS_RUNNING = 0, PROCESS_ENDED = 1, PROCESS_DETACHED = 2 };
 enum message_verb { VERB_STATUS = 0, VERB_DRAIN = 1, VERB_STOP = 2 };
-enum message_daemon_state { DAEMON_STARTING = 0, DAEMON_ACTIVE = 1, DAEMON_DRAINING = 2, DAEMON_DRAINED = 3, DAEMON_FAILED = 4 };
+enum message_daemon_state {
+    DAEMON_STARTING = 0,
+    DAEMON_ACTIVE = 1,
+    DAEMON_DRAINING = 2,
+    DAEMON_DRAINED = 3,
+    DAEMON_FAILED = 4
+};
 
 /** Where a stream stands: what comes next, and what is behind it (mdr_position). */
 struct message_position {
@@ -143,16 +149,22 @@ struct message {
 
 /**
  * Encodes `m` into the `capacity` bytes at `out`. Returns the number of bytes (a multiple of 4), BEZEL_EFULL where they do
- * not fit, BEZEL_EINVAL where a count or text of `m` breaks its bound.
+ * not fit, BEZEL_EINVAL where a count, enum or text of `m` breaks its bound.
  */
 int message_encode(const struct message *m, uint8_t *out, size_t capacity) BEZEL_MUST_CHECK;
 
 /**
  * Decodes the message that the `n` bytes at `in` hold, any alignment, exactly: trailing bytes, non-zero padding, unknown
- * enum values, booleans other than 0 and 1 and counts above their bounds are refused. Returns 0, BEZEL_EVERSION or
- * BEZEL_EMALFORMED; *m is undefined then.
+ * enum values, booleans other than 0 and 1, texts that are not UTF-8 and counts above their bounds are refused. Returns 0,
+ * BEZEL_EVERSION or BEZEL_EMALFORMED; *m is undefined then.
  */
 int message_decode(const void *in, size_t n, struct message *m) BEZEL_MUST_CHECK;
+
+/**
+ * Copies `from` into the max + 1 bytes at `to` as a text that messages carry: cut at the last whole character, bytes that
+ * are not UTF-8 replaced by '?'. For names and paths that come from outside.
+ */
+void message_text(char *to, size_t max, const char *from);
 
 /** Appends a named value to a reply; a name that is too long is cut, a value beyond MESSAGE_VALUES_MAX is left out. */
 void message_reply_add(struct message_reply *reply, const char *name, int64_t value);

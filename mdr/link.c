@@ -1,0 +1,408 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "mdr/link.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <zmq.h>
+
+/*
+ * The one user of ZeroMQ. Options that matter are set here, all of them, defaults included:
+ *
+ * - ZMQ_HEARTBEAT_IVL 0: libzmq's own heartbeats cut healthy links under back-pressure and lose what is queued.
+ * - ZMQ_MAXMSGSIZE: a larger frame ends the connection that sent it.
+ * - ZMQ_SNDHWM, ZMQ_RCVHWM: frames per peer. What may be under way is bounded by the credit that the receiver grants; these
+ *   marks only bound the memory that a peer without manners can take, by pushing back through the transport.
+ * - ZMQ_ROUTER_MANDATORY 1: a frame for a peer that is gone or full is an error, where ZeroMQ would drop it silently.
+ * - ZMQ_IMMEDIATE 0: a connected link queues from the start and keeps its queue over a reconnect. So frames from before a
+ *   reconnect may come ahead of the HELLO that follows it; receivers are prepared for that.
+ * - ZMQ_LINGER is the argument of link_close().
+ */
+
+enum {
+    LINK_RECEIVE_QUEUE = 256,
+    LINK_SEND_QUEUE = 1000, /* of a bound link, for each peer */
+    LINK_RECONNECT_MS = 100,
+    LINK_RECONNECT_MAX_MS = 1000,
+};
+
+struct link {
+    void *socket;
+    bool bound;
+    char endpoint[LINK_ENDPOINT_MAX];
+};
+
+/* The hint of a shared frame; `release` is NULL where the frame stays with its owner after all. */
+struct link_shared {
+    void (*release)(void *data, void *hint);
+    void *hint;
+};
+
+_Static_assert(sizeof(zmq_msg_t) <= sizeof((struct link_frame *)0)->handle, "the handle holds a message");
+
+/* ---- the process's context: one for all links --------------------------------------------------------------------- */
+
+static pthread_mutex_t context_lock = PTHREAD_MUTEX_INITIALIZER;
+static void *context;
+static unsigned context_users;
+
+static void *context_take(void)
+{
+    pthread_mutex_lock(&context_lock);
+    if (!context)
+        context = zmq_ctx_new();
+    if (context)
+        context_users++;
+    void *taken = context;
+    pthread_mutex_unlock(&context_lock);
+    return taken;
+}
+
+/* The last one out terminates the context, which waits for what still lingers. */
+static void context_give(void)
+{
+    pthread_mutex_lock(&context_lock);
+    if (--context_users == 0) {
+        while (zmq_ctx_term(context) != 0 && errno == EINTR)
+            ;
+        context = NULL;
+    }
+    pthread_mutex_unlock(&context_lock);
+}
+
+/* ---- endpoints ---------------------------------------------------------------------------------------------------- */
+
+static const char *after_prefix(const char *text, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return strncmp(text, prefix, n) == 0 ? text + n : NULL;
+}
+
+/* The path of an ipc endpoint, NULL for another one. */
+static const char *ipc_path(const char *endpoint)
+{
+    return after_prefix(endpoint, "ipc://");
+}
+
+/* What an endpoint must be at either end. */
+static int endpoint_check(const char *endpoint)
+{
+    const char *path = ipc_path(endpoint);
+    if (strlen(endpoint) >= LINK_ENDPOINT_MAX || (!path && !after_prefix(endpoint, "tcp://")))
+        return BEZEL_EINVAL;
+    if (!path)
+        return 0;
+    size_t limit = sizeof((struct sockaddr_un *)0)->sun_path - 1;
+    if (strlen(path) > limit) {
+        log_error("BEZEL-LINK-PATH", "%s has %zu bytes, but a socket's path has %zu at most: use a shorter directory",
+                  path, strlen(path), limit);
+        return BEZEL_EINVAL;
+    }
+    /* ZeroMQ's "*" is a path of its own choice and "@" a socket without permissions: neither is what anybody asked for. */
+    return path[0] == '\0' || path[0] == '*' || path[0] == '@' ? BEZEL_EINVAL : 0;
+}
+
+static bool is_loopback(const char *host_and_port)
+{
+    char host[INET_ADDRSTRLEN];
+    struct in_addr address;
+    const char *colon = strrchr(host_and_port, ':');
+    if (!colon || (size_t)(colon - host_and_port) >= sizeof host)
+        return false;
+    memcpy(host, host_and_port, (size_t)(colon - host_and_port));
+    host[colon - host_and_port] = '\0';
+    return inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/*
+ * ZeroMQ unlinks whatever stands at an ipc path before it binds, and so takes the endpoint of a living server, or a file.
+ * So ask the path first: a socket that refuses a connection was left by a dead process and may go. (Two servers that start
+ * at the same instant can still both pass; directories of runs and nodes belong to one daemon each.)
+ */
+static int ipc_path_check(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT ? 0 : err_from_errno(errno);
+    if (!S_ISSOCK(st.st_mode)) {
+        log_error("BEZEL-LINK-PATH", "%s exists and is no socket", path);
+        return BEZEL_EBUSY;
+    }
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_from_errno(errno);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, path, strlen(path));
+    bool dead = connect(fd, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED;
+    close(fd);
+    return dead ? 0 : BEZEL_EBUSY;
+}
+
+static int bind_check(const char *endpoint)
+{
+    const char *path = ipc_path(endpoint);
+    if (path)
+        return ipc_path_check(path);
+    if (!is_loopback(endpoint + strlen("tcp://"))) {
+        log_error("BEZEL-LINK-KEYS",
+                  "%s is refused: this version has no keys, so it listens on tcp://127.0.0.1 and ipc:// only",
+                  endpoint);
+        return BEZEL_EPERM;
+    }
+    return 0;
+}
+
+static int endpoint_error(int sys)
+{
+    return sys == ENODEV || sys == EADDRNOTAVAIL ? BEZEL_EINVAL : err_from_errno(sys);
+}
+
+/* ---- opening and closing ------------------------------------------------------------------------------------------ */
+
+static int set_int(struct link *link, int option, int value)
+{
+    return zmq_setsockopt(link->socket, option, &value, sizeof value);
+}
+
+static int set_options(struct link *link, size_t max_frame, int send_queue)
+{
+    int64_t max = max_frame > INT64_MAX ? INT64_MAX : (int64_t)max_frame;
+    if (set_int(link, ZMQ_LINGER, 0) != 0 || set_int(link, ZMQ_HEARTBEAT_IVL, 0) != 0 ||
+        zmq_setsockopt(link->socket, ZMQ_MAXMSGSIZE, &max, sizeof max) != 0 ||
+        set_int(link, ZMQ_RCVHWM, LINK_RECEIVE_QUEUE) != 0 || set_int(link, ZMQ_SNDHWM, send_queue) != 0)
+        return -1;
+    if (link->bound)
+        return set_int(link, ZMQ_ROUTER_MANDATORY, 1);
+    return set_int(link, ZMQ_IMMEDIATE, 0) != 0 || set_int(link, ZMQ_RECONNECT_IVL, LINK_RECONNECT_MS) != 0 ||
+                   set_int(link, ZMQ_RECONNECT_IVL_MAX, LINK_RECONNECT_MAX_MS) != 0
+               ? -1
+               : 0;
+}
+
+/* Binds or connects a socket with its options set. */
+static int attach(struct link *link, const char *endpoint)
+{
+    if (!link->bound) {
+        memcpy(link->endpoint, endpoint, strlen(endpoint) + 1);
+        return zmq_connect(link->socket, endpoint);
+    }
+    size_t size = sizeof link->endpoint;
+    return zmq_bind(link->socket, endpoint) != 0
+               ? -1
+               : zmq_getsockopt(link->socket, ZMQ_LAST_ENDPOINT, link->endpoint, &size);
+}
+
+static int link_open(const char *endpoint, size_t max_frame, int queue, bool bound, struct link **out)
+{
+    struct link *link = calloc(1, sizeof *link);
+    if (!link)
+        return BEZEL_ENOMEM;
+    void *taken = context_take();
+    if (!taken) {
+        free(link);
+        return err_from_errno(errno);
+    }
+    link->bound = bound;
+    link->socket = zmq_socket(taken, bound ? ZMQ_ROUTER : ZMQ_DEALER);
+    if (!link->socket || set_options(link, max_frame, queue) != 0 || attach(link, endpoint) != 0) {
+        int sys = errno;
+        link_close(link, 0);
+        errno = sys;
+        return endpoint_error(sys);
+    }
+    *out = link;
+    return 0;
+}
+
+int link_bind(const char *endpoint, size_t max_frame, struct link **link)
+{
+    int err = endpoint_check(endpoint);
+    if (!err)
+        err = bind_check(endpoint);
+    return err ? err : link_open(endpoint, max_frame, LINK_SEND_QUEUE, true, link);
+}
+
+int link_connect(const char *endpoint, size_t max_frame, int queue, struct link **link)
+{
+    if (queue < 1) /* ZeroMQ would read it as no bound */
+        return BEZEL_EINVAL;
+    int err = endpoint_check(endpoint);
+    return err ? err : link_open(endpoint, max_frame, queue, false, link);
+}
+
+void link_close(struct link *link, int linger_ms)
+{
+    if (!link)
+        return;
+    if (link->socket) {
+        (void)set_int(link, ZMQ_LINGER, linger_ms);
+        zmq_close(link->socket);
+    }
+    free(link);
+    context_give();
+}
+
+const char *link_endpoint(const struct link *link)
+{
+    return link->endpoint;
+}
+
+/* ---- sending ------------------------------------------------------------------------------------------------------ */
+
+static int send_part(void *socket, zmq_msg_t *part, int flags)
+{
+    int sent;
+    do
+        sent = zmq_msg_send(part, socket, flags | ZMQ_DONTWAIT);
+    while (sent < 0 && errno == EINTR);
+    if (sent >= 0)
+        return 0;
+    return errno == EHOSTUNREACH ? BEZEL_EUNREACH : err_from_errno(errno);
+}
+
+int link_send(struct link *link, const struct link_peer *peer, const void *data, size_t n)
+{
+    zmq_msg_t id, frame;
+    if (link->bound != (peer && peer->size > 0))
+        return BEZEL_EINVAL;
+    if (zmq_msg_init_size(&frame, n) != 0)
+        return BEZEL_ENOMEM;
+    if (n > 0)
+        memcpy(zmq_msg_data(&frame), data, n);
+    int err = 0;
+    if (peer) {
+        /* The peer's id goes first and meets every error; once it is accepted, the frame is too. */
+        zmq_msg_init_size(&id, peer->size); /* so short that it allocates nothing */
+        memcpy(zmq_msg_data(&id), peer->id, peer->size);
+        err = send_part(link->socket, &id, ZMQ_SNDMORE);
+        zmq_msg_close(&id);
+    }
+    if (!err)
+        err = send_part(link->socket, &frame, 0);
+    zmq_msg_close(&frame); /* empty where it was sent */
+    return err;
+}
+
+static void shared_release(void *data, void *hint)
+{
+    struct link_shared *shared = hint;
+    if (shared->release)
+        shared->release(data, shared->hint);
+    free(shared);
+}
+
+int link_send_shared(struct link *link, void *data, size_t n, void (*release)(void *data, void *hint), void *hint)
+{
+    if (link->bound)
+        return BEZEL_EINVAL;
+    struct link_shared *shared = malloc(sizeof *shared);
+    if (!shared)
+        return BEZEL_ENOMEM;
+    *shared = (struct link_shared){.release = release, .hint = hint};
+    zmq_msg_t frame;
+    if (zmq_msg_init_data(&frame, data, n, shared_release, shared) != 0) {
+        free(shared);
+        return BEZEL_ENOMEM;
+    }
+    int err = send_part(link->socket, &frame, 0);
+    if (err)
+        shared->release = NULL; /* nobody else has seen the frame: closing it below frees `shared` and no more */
+    zmq_msg_close(&frame);
+    return err;
+}
+
+/* ---- receiving ---------------------------------------------------------------------------------------------------- */
+
+static int receive_part(void *socket, zmq_msg_t *part)
+{
+    int got;
+    do
+        got = zmq_msg_recv(part, socket, ZMQ_DONTWAIT);
+    while (got < 0 && errno == EINTR);
+    return got < 0 ? err_from_errno(errno) : 0;
+}
+
+/* Takes the parts behind `part`: none of Bezel's frames has any. Returns whether there were some. */
+static bool discard_parts(void *socket, zmq_msg_t *part)
+{
+    bool some = false;
+    while (zmq_msg_more(part) && receive_part(socket, part) == 0)
+        some = true;
+    return some;
+}
+
+/* The id of the peer that the frame after it comes from; size 0 where this is no sender of ours. */
+static int receive_peer(void *socket, struct link_peer *peer)
+{
+    zmq_msg_t id;
+    zmq_msg_init(&id);
+    int err = receive_part(socket, &id);
+    size_t n = err ? 0 : zmq_msg_size(&id);
+    peer->size = n <= LINK_PEER_MAX && zmq_msg_more(&id) ? (uint8_t)n : 0;
+    memcpy(peer->id, zmq_msg_data(&id), peer->size);
+    if (!err && peer->size == 0)
+        discard_parts(socket, &id);
+    zmq_msg_close(&id);
+    return err;
+}
+
+int link_receive(struct link *link, struct link_frame *frame)
+{
+    zmq_msg_t *part = (zmq_msg_t *)frame->handle;
+    bool foreign = false;
+    frame->peer.size = 0;
+    if (link->bound) {
+        int err = receive_peer(link->socket, &frame->peer);
+        if (err)
+            return err;
+        foreign = frame->peer.size == 0;
+    }
+    zmq_msg_init(part);
+    int err = foreign ? BEZEL_EAGAIN : receive_part(link->socket, part);
+    if (!err && discard_parts(link->socket, part)) {
+        foreign = true;
+        err = BEZEL_EAGAIN;
+    }
+    if (foreign)
+        log_warn("BEZEL-LINK-FOREIGN", "a message that no part of Bezel sends came in on %s and was dropped",
+                 link->endpoint);
+    if (err) {
+        zmq_msg_close(part);
+        return err;
+    }
+    frame->data = zmq_msg_data(part);
+    frame->size = zmq_msg_size(part);
+    return 0;
+}
+
+void link_frame_free(struct link_frame *frame)
+{
+    zmq_msg_close((zmq_msg_t *)frame->handle);
+}
+
+int link_wait(struct link *const *links, size_t link_count, const int *fds, size_t fd_count, int64_t timeout_ns)
+{
+    zmq_pollitem_t items[LINK_WAIT_MAX];
+    int n = 0;
+    for (size_t i = 0; i < link_count && n < LINK_WAIT_MAX; i++)
+        if (links[i])
+            items[n++] = (zmq_pollitem_t){.socket = links[i]->socket, .events = ZMQ_POLLIN};
+    for (size_t i = 0; i < fd_count && n < LINK_WAIT_MAX; i++)
+        if (fds[i] >= 0)
+            items[n++] = (zmq_pollitem_t){.fd = fds[i], .events = ZMQ_POLLIN};
+    int64_t ms = timeout_ns < 0 ? -1 : timeout_ns / CLOCK_MS + (timeout_ns % CLOCK_MS != 0);
+    int ready = zmq_poll(items, n, ms > INT_MAX ? INT_MAX : (long)ms);
+    return ready < 0 ? 0 : ready;
+}
