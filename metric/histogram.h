@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-enum { HISTOGRAM_BUCKETS = 64 + 58 * 32 };
+enum { HISTOGRAM_BUCKETS = 64 + 57 * 32 };
 
 /** All zeros is an empty histogram. */
 struct histogram {

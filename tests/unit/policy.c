@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "resmgr/policy.h"
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static const struct policy_observation held = {.held = 2}, broken = {.held = 1, .broken = 1}, unknown = {.unknown = 2},
+                                       nothing = {0}, partly = {.held = 1, .unknown = 1};
+
+static struct policy_state start(enum experiment_policy policy, int64_t period)
+{
+    struct experiment_adapt adapt = {.policy = policy, .period_min = CLOCK_US, .period_max = CLOCK_S};
+    return policy_start(&adapt, period);
+}
+
+static void expect(struct policy_state *s, struct policy_observation seen, enum policy_action action, bool on,
+                   int64_t period)
+{
+    assert_int_equal(policy_step(s, seen), action);
+    assert_int_equal(s->on, on);
+    assert_int_equal(s->period, period);
+}
+
+static void an_experiment_starts_on_at_the_period_of_its_file(void **state)
+{
+    (void)state;
+    struct policy_state s = start(POLICY_DPP, 5 * CLOCK_MS);
+    assert_true(s.on);
+    assert_int_equal(s.period, 5 * CLOCK_MS);
+    assert_int_equal(s.period_min, CLOCK_US);
+    assert_int_equal(s.period_max, CLOCK_S);
+}
+
+static void without_a_policy_nothing_changes(void **state)
+{
+    (void)state;
+    struct policy_state s = start(POLICY_NONE, CLOCK_MS);
+    expect(&s, broken, POLICY_KEEP, true, CLOCK_MS);
+    expect(&s, held, POLICY_KEEP, true, CLOCK_MS);
+}
+
+static void spp_turns_off_and_resumes_at_the_same_period(void **state)
+{
+    (void)state;
+    struct policy_state s = start(POLICY_SPP, CLOCK_MS);
+    expect(&s, held, POLICY_KEEP, true, CLOCK_MS);
+    expect(&s, broken, POLICY_OFF, false, CLOCK_MS);
+    expect(&s, broken, POLICY_KEEP, false, CLOCK_MS);
+    expect(&s, partly, POLICY_RESUME, true, CLOCK_MS);
+    expect(&s, held, POLICY_KEEP, true, CLOCK_MS);
+}
+
+static void dpp_doubles_until_a_double_would_pass_the_upper_bound(void **state)
+{
+    (void)state;
+    struct policy_state s = start(POLICY_DPP, 250 * CLOCK_MS);
+    expect(&s, broken, POLICY_LENGTHEN, true, 500 * CLOCK_MS);
+    expect(&s, broken, POLICY_LENGTHEN, true, CLOCK_S);
+    expect(&s, broken, POLICY_OFF, false, CLOCK_S);
+    s = start(POLICY_DPP, 600 * CLOCK_MS);
+    expect(&s, broken, POLICY_OFF, false, 600 * CLOCK_MS);
+    expect(&s, broken, POLICY_KEEP, false, 600 * CLOCK_MS);
+}
+
+static void dpp_resumes_at_the_upper_bound_and_halves_from_there(void **state)
+{
+    (void)state;
+    struct policy_state s = start(POLICY_DPP, 600 * CLOCK_MS);
+    expect(&s, broken, POLICY_OFF, false, 600 * CLOCK_MS);
+    expect(&s, held, POLICY_RESUME, true, CLOCK_S);
+    expect(&s, held, POLICY_SHORTEN, true, 500 * CLOCK_MS);
+    expect(&s, partly, POLICY_SHORTEN, true, 250 * CLOCK_MS);
+}
+
+static void dpp_halves_down_to_the_lower_bound_itself(void **state)
+{
+    (void)state;
+    struct policy_state s = start(POLICY_DPP, 3 * CLOCK_US);
+    expect(&s, held, POLICY_SHORTEN, true, 1500);
+    expect(&s, held, POLICY_SHORTEN, true, CLOCK_US);
+    expect(&s, held, POLICY_KEEP, true, CLOCK_US);
+}
+
+static void what_is_unknown_keeps_everything_on_or_off(void **state)
+{
+    (void)state;
+    for (enum experiment_policy p = POLICY_NONE; p <= POLICY_DPP; p++) {
+        struct policy_state s = start(p, CLOCK_MS);
+        expect(&s, unknown, POLICY_KEEP, true, CLOCK_MS);
+        expect(&s, nothing, POLICY_KEEP, true, CLOCK_MS);
+        s.on = false;
+        expect(&s, unknown, POLICY_KEEP, false, CLOCK_MS);
+        expect(&s, nothing, POLICY_KEEP, false, CLOCK_MS);
+    }
+}
+
+static void a_bound_near_the_end_of_int64_does_not_overflow(void **state)
+{
+    (void)state;
+    struct experiment_adapt adapt = {.policy = POLICY_DPP, .period_min = 1, .period_max = INT64_MAX};
+    struct policy_state s = policy_start(&adapt, INT64_MAX / 2 + 1);
+    expect(&s, broken, POLICY_OFF, false, INT64_MAX / 2 + 1);
+    s = policy_start(&adapt, INT64_MAX / 2);
+    expect(&s, broken, POLICY_LENGTHEN, true, INT64_MAX - 1);
+}
+
+static void actions_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(policy_action_name(POLICY_KEEP), "keep");
+    assert_string_equal(policy_action_name(POLICY_SHORTEN), "shorten");
+    assert_string_equal(policy_action_name(POLICY_LENGTHEN), "lengthen");
+    assert_string_equal(policy_action_name(POLICY_OFF), "off");
+    assert_string_equal(policy_action_name(POLICY_RESUME), "resume");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_experiment_starts_on_at_the_period_of_its_file),
+        cmocka_unit_test(without_a_policy_nothing_changes),
+        cmocka_unit_test(spp_turns_off_and_resumes_at_the_same_period),
+        cmocka_unit_test(dpp_doubles_until_a_double_would_pass_the_upper_bound),
+        cmocka_unit_test(dpp_resumes_at_the_upper_bound_and_halves_from_there),
+        cmocka_unit_test(dpp_halves_down_to_the_lower_bound_itself),
+        cmocka_unit_test(what_is_unknown_keeps_everything_on_or_off),
+        cmocka_unit_test(a_bound_near_the_end_of_int64_does_not_overflow),
+        cmocka_unit_test(actions_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
