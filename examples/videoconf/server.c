@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* videoconf-server: capture, show, compress, multicast; a record of each step, the time of every frame in its figures. */
+#include "capture.h"
+#include "codec.h"
+#include "common.h"
+#include "display.h"
+#include "net.h"
+
+#include <bezel/sensor.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+BEZEL_ASPECT(stream_opened, (string, source, ""), (string, codec, ""), (int64, width, "px"), (int64, height, "px"));
+BEZEL_ASPECT(frame_captured, (int64, frame, "1"), (float64, lateness, "ms"));
+BEZEL_ASPECT(frame_shown, (int64, frame, "1"), (float64, latency, "ms"));
+BEZEL_ASPECT(encode_begin, (int64, frame, "1"));
+BEZEL_ASPECT(encode_end, (int64, frame, "1"), (enum, type, "", "I|P"), (int64, bytes, "B"));
+BEZEL_ASPECT(frame_multicast, (int64, frame, "1"), (int64, datagrams, "1"));
+BEZEL_ASPECT(server_cycle, (int64, frame, "1"), (float64, busy, "ms"));
+
+struct server {
+    struct options options;
+    struct encoder *encoder;
+    struct capture *capture;
+    struct display *display;
+    int socket;
+    uint64_t missed; /* instants of capture that passed by while a frame was being worked on */
+    uint64_t unsent; /* datagrams that the system refused */
+    struct figures figures;
+};
+
+static double ms(int64_t ns)
+{
+    return (double)ns / (double)NS_PER_MS;
+}
+
+static bool server_open(struct server *s)
+{
+    const struct options *o = &s->options;
+    s->encoder = encoder_new(o->codec, o->width, o->height, o->fps);
+    if (!s->encoder)
+        return false;
+    s->capture = capture_new(o->input, o->width, o->height, encoder_format(s->encoder));
+    if (!s->capture)
+        return false;
+    s->display = display_new(o->width, o->height);
+    if (!s->display) {
+        fprintf(stderr, "%s: out of memory\n", o->program);
+        return false;
+    }
+    s->socket = net_sender(o->group, o->port);
+    if (s->socket < 0)
+        fprintf(stderr, "%s: multicast to %s port %d: %s\n", o->program, o->group, o->port, strerror(errno));
+    return s->socket >= 0;
+}
+
+static void server_close(struct server *s)
+{
+    if (s->socket >= 0)
+        close(s->socket);
+    display_free(s->display);
+    capture_free(s->capture);
+    encoder_free(s->encoder);
+}
+
+/* One frame, due at `due`: the cycle of the dissertation's server process. */
+static bool server_cycle(struct server *s, struct frame *f, int64_t due)
+{
+    f->captured = now_ns();
+    struct AVFrame *picture = capture_next(s->capture, f->number);
+    if (!picture)
+        return false;
+    bezel_record(frame_captured, f->number, ms(f->captured - due));
+
+    if (!display_show(s->display, picture))
+        return false;
+    int64_t shown = now_ns();
+    figures_add(&s->figures, shown, shown - f->captured);
+    bezel_record(frame_shown, f->number, ms(shown - f->captured));
+
+    bezel_record(encode_begin, f->number);
+    if (encoder_encode(s->encoder, picture, f) != 0)
+        return false;
+    bezel_record(encode_end, f->number, f->type, f->bytes);
+
+    uint32_t sent = net_multicast(s->socket, f);
+    s->unsent += fragment_count(f->bytes) - sent;
+    bezel_record(frame_multicast, f->number, sent);
+    bezel_record(server_cycle, f->number, ms(now_ns() - f->captured));
+    return true;
+}
+
+static bool server_run(struct server *s)
+{
+    const struct options *o = &s->options;
+    int64_t start = now_ns(), due = start, period = NS_PER_S / o->fps;
+    struct frame f = {.session = (uint32_t)start ^ (uint32_t)getpid()};
+    while (!stopping() && (o->frames == 0 || f.number < o->frames)) {
+        sleep_until(due);
+        if (stopping() || (o->seconds > 0 && now_ns() - start >= o->seconds * NS_PER_S))
+            break;
+        if (!server_cycle(s, &f, due))
+            return false;
+        f.number++;
+        due += period;
+        int64_t late = (now_ns() - due) / period;
+        if (late > 0) {
+            s->missed += (uint64_t)late;
+            due += late * period;
+        }
+    }
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    static struct server s = {.socket = -1};
+    const struct options *o = &s.options;
+    switch (options_read(&s.options, true, argc, argv)) {
+    case OPTIONS_HELP:
+        return 0;
+    case OPTIONS_WRONG:
+        return 2;
+    case OPTIONS_RUN:
+        break;
+    }
+    stop_on_signals();
+    codec_log(o->verbose);
+    bool ok = server_open(&s);
+    if (ok) {
+#ifndef BEZEL_OFF
+        bezel_thread_init();
+        bezel_record(stream_opened, bezel_intern(o->input ? o->input : "pattern"), bezel_intern(o->codec), o->width,
+                     o->height);
+#endif
+        if (o->verbose)
+            fprintf(stderr, "%s: %s, %s, %dx%d at %d frames/s to %s port %d\n", o->program,
+                    o->input ? o->input : "test pattern", o->codec, o->width, o->height, o->fps, o->group, o->port);
+        ok = server_run(&s);
+        figures_print(&s.figures, o->program, "missed", s.missed, "datagrams unsent", s.unsent);
+        if (o->dump && !display_dump(s.display, o->dump))
+            ok = false;
+    }
+    server_close(&s);
+    return ok ? 0 : 1;
+}
