@@ -15,12 +15,6 @@ static int64_t fact_time(const struct summary *s, const char *key)
     return value ? strtoll(value, NULL, 10) : 0;
 }
 
-int64_t verdict_run_time(const struct summary *s, uint32_t node, int64_t at)
-{
-    int64_t offset = node < s->node_count ? s->nodes[node].realtime_offset : 0;
-    return at + offset - fact_time(s, "started");
-}
-
 double verdict_rate(const struct summary_book *b)
 {
     if (b->stored < 2 || b->last_ns <= b->first_ns)
@@ -31,9 +25,9 @@ double verdict_rate(const struct summary_book *b)
 /* ---- how the run stands ---- */
 
 /* CLOCK_REALTIME of the last thing that the database has of the run. */
-static int64_t last_sign(const struct summary *s)
+static int64_t last_sign(const struct summary *s, int64_t started)
 {
-    int64_t last = fact_time(s, "started");
+    int64_t last = started;
     for (size_t i = 0; i < s->node_count; i++)
         if (s->nodes[i].last_at != 0 && s->nodes[i].last_at + s->nodes[i].realtime_offset > last)
             last = s->nodes[i].last_at + s->nodes[i].realtime_offset;
@@ -45,9 +39,11 @@ static int64_t last_sign(const struct summary *s)
 
 static void judge_run(struct verdict *v, const struct summary *s, int64_t now)
 {
-    int64_t started = fact_time(s, "started"), ended = fact_time(s, "ended"), last = last_sign(s);
-    v->run = ended != 0 ? RUN_ENDED : now - last <= VERDICT_FRESH ? RUN_RUNNING : RUN_CUT;
-    v->duration = (ended != 0 ? ended : last) - started;
+    v->started = fact_time(s, "started");
+    v->ended = fact_time(s, "ended");
+    int64_t last = last_sign(s, v->started);
+    v->run = v->ended != 0 ? RUN_ENDED : now - last <= VERDICT_FRESH ? RUN_RUNNING : RUN_CUT;
+    v->duration = (v->ended != 0 ? v->ended : last) - v->started;
     if (v->duration < 0)
         v->duration = 0;
 }

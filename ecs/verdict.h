@@ -40,7 +40,8 @@ struct verdict_books {
 struct verdict {
     enum verdict_is whole;
     enum verdict_run run;
-    int64_t duration; /* ns, to its end, or to the last sign of life */
+    int64_t started, ended; /* CLOCK_REALTIME; 0: unknown, not yet */
+    int64_t duration;       /* ns, to its end, or to the last sign of life */
     size_t limit_count;
     struct verdict_limit *limits; /* in the order of the experiment */
     struct verdict_limit *rows;   /* in the order of the summary's limits */
@@ -67,8 +68,5 @@ const char *verdict_run_name(enum verdict_run run);
 
 /** The rate of an aspect in records/s: (n - 1) / (t_last - t_first); NaN below two records. Pure. */
 double verdict_rate(const struct summary_book *b);
-
-/** `at` of node `node`'s clock as nanoseconds since the run's start. */
-int64_t verdict_run_time(const struct summary *s, uint32_t node, int64_t at);
 
 #endif

@@ -1,0 +1,414 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/experiment_state.h"
+
+#include "ecs/commands.h"
+
+#include <string.h>
+
+#define RESTART_PAUSE (100 * CLOCK_MS) /* before the second restart in a row; doubled with each further one */
+
+static void enter(struct experiment_state *s, enum state_phase phase, int64_t now)
+{
+    s->phase = phase;
+    s->since = now;
+}
+
+static bool all_nodes(const struct experiment_state *s, bool (*is)(const struct state_daemon *d))
+{
+    for (uint32_t d = 1; d < s->daemon_count; d++)
+        if (!is(&s->daemons[d]))
+            return false;
+    return true;
+}
+
+static bool serves(const struct state_daemon *d)
+{
+    return d->phase == DAEMON_SERVES;
+}
+
+static bool is_gone(const struct state_daemon *d)
+{
+    return d->phase == DAEMON_GONE;
+}
+
+static bool holds_nothing(const struct state_daemon *d)
+{
+    return d->drained || is_gone(d);
+}
+
+/* ---- The way down: each step takes the next at once where there is nothing to wait for ------------------------------ */
+
+static void close_collector(struct experiment_state *s, int64_t now, struct state_actions *a)
+{
+    enter(s, PHASE_CLOSING_COLLECTOR, now);
+    if (is_gone(&s->daemons[STATE_COLLECTOR]))
+        enter(s, PHASE_DONE, now);
+    else
+        a->what |= ACTION_STOP_COLLECTOR;
+}
+
+static void close_nodes(struct experiment_state *s, int64_t now, struct state_actions *a)
+{
+    enter(s, PHASE_CLOSING_NODES, now);
+    for (uint32_t d = 0; d < s->daemon_count; d++)
+        if (s->daemons[d].phase == DAEMON_DOWN)
+            s->daemons[d].phase = DAEMON_GONE;
+    if (all_nodes(s, is_gone))
+        close_collector(s, now, a);
+    else
+        a->what |= ACTION_STOP_NODES;
+}
+
+static void drain(struct experiment_state *s, int64_t now, struct state_actions *a)
+{
+    enter(s, PHASE_DRAINING, now);
+    if (is_gone(&s->daemons[STATE_COLLECTOR])) {
+        a->what |= ACTION_TELL_UNDRAINED;
+        close_nodes(s, now, a);
+    } else if (all_nodes(s, holds_nothing))
+        close_nodes(s, now, a);
+    else
+        a->what |= ACTION_DRAIN;
+}
+
+static void stop(struct experiment_state *s, enum state_ended_by by, int64_t now, struct state_actions *a)
+{
+    if (s->phase > PHASE_RUNNING)
+        return;
+    s->ended_by = by;
+    if (s->phase == PHASE_STARTING) {
+        s->failed = true;
+        close_nodes(s, now, a);
+        return;
+    }
+    s->ended = now;
+    enter(s, PHASE_STOPPING, now);
+    if (s->launched == 0)
+        drain(s, now, a);
+    else
+        a->what |= by == ENDED_BY_INTERRUPT && s->interactive ? ACTION_INTERRUPT_PROCESSES : ACTION_STOP_PROCESSES;
+}
+
+/* ---- Events ---------------------------------------------------------------------------------------------------------- */
+
+static void on_serves(struct experiment_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+{
+    struct state_daemon *d = &s->daemons[daemon];
+    d->phase = DAEMON_SERVES;
+    if (s->phase == PHASE_DRAINING) {
+        s->since = now;
+        a->what |= ACTION_DRAIN;
+    }
+    if (s->phase != PHASE_STARTING)
+        return;
+    if (daemon == STATE_COLLECTOR) {
+        for (uint32_t i = 1; i < s->daemon_count; i++)
+            s->daemons[i] = (struct state_daemon){.phase = DAEMON_STARTS, .started = now};
+        a->what |= ACTION_START_NODES;
+    } else if (all_nodes(s, serves)) {
+        s->started = now;
+        enter(s, PHASE_RUNNING, now);
+        if (s->launched > 0)
+            a->what |= ACTION_START_PROCESSES;
+    }
+}
+
+/* Plans the restart of a daemon that died; at its fifth death in a row gives it up, and the experiment with it. */
+static void restart(struct experiment_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+{
+    struct state_daemon *d = &s->daemons[daemon];
+    int64_t *oldest = &d->restarts[d->restart_count % STATE_RESTARTS];
+    uint32_t recent = 0;
+    for (uint32_t i = 0; i < STATE_RESTARTS && i < d->restart_count; i++)
+        recent += now - d->restarts[i] < STATE_RESTART_SPAN;
+    if (recent < STATE_RESTARTS) {
+        d->phase = DAEMON_DOWN;
+        d->restart_at = recent == 0 ? now : now + (RESTART_PAUSE << (recent - 1));
+        *oldest = now;
+        d->restart_count++;
+        return;
+    }
+    d->phase = DAEMON_GONE;
+    s->failed = true;
+    if (s->phase == PHASE_RUNNING)
+        stop(s, ENDED_BY_FAILURE, now, a);
+    else if (s->phase == PHASE_DRAINING)
+        drain(s, now, a);
+}
+
+static void on_daemon_ended(struct experiment_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+{
+    struct state_daemon *d = &s->daemons[daemon];
+    if (s->phase >= PHASE_RUNNING && s->phase <= PHASE_DRAINING && !d->drained) {
+        restart(s, daemon, now, a);
+        return;
+    }
+    d->phase = DAEMON_GONE;
+    if (s->phase == PHASE_STARTING)
+        stop(s, ENDED_BY_FAILURE, now, a);
+    else if (s->phase == PHASE_CLOSING_NODES && all_nodes(s, is_gone))
+        close_collector(s, now, a);
+    else if (s->phase == PHASE_CLOSING_COLLECTOR && daemon == STATE_COLLECTOR)
+        enter(s, PHASE_DONE, now);
+}
+
+static void on_process_ended(struct experiment_state *s, bool failed, int64_t now, struct state_actions *a)
+{
+    s->failed |= failed;
+    if (s->launched_left > 0)
+        s->launched_left--;
+    if (s->launched_left == 0)
+        stop(s, ENDED_BY_PROCESSES, now, a);
+}
+
+static void on_launcher_lost(struct experiment_state *s, int64_t now, struct state_actions *a)
+{
+    s->launched = s->launched_left = 0;
+    s->failed = true;
+    if (s->phase == PHASE_STOPPING)
+        drain(s, now, a);
+    else
+        stop(s, ENDED_BY_FAILURE, now, a);
+}
+
+static void on_attached(struct experiment_state *s, const struct state_event *event, int64_t now)
+{
+    s->attached_seen |= event->seen > 0;
+    if (event->living > 0)
+        s->absent_since = 0;
+    else if (s->attached_seen && s->absent_since == 0)
+        s->absent_since = now;
+}
+
+static void on_interrupt(struct experiment_state *s, int64_t now, struct state_actions *a)
+{
+    if (!s->interrupted) {
+        s->interrupted = true;
+        stop(s, ENDED_BY_INTERRUPT, now, a);
+        return;
+    }
+    s->killed = s->failed = true;
+    if (s->ended == 0)
+        s->ended = now;
+    enter(s, PHASE_DONE, now);
+    a->what |= ACTION_KILL;
+}
+
+/* ---- Time ------------------------------------------------------------------------------------------------------------ */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t drain_limit(const struct experiment_state *s)
+{
+    return s->store_failed ? STATE_FAILING_LIMIT : STATE_DRAIN_LIMIT;
+}
+
+static bool awaits_attached(const struct experiment_state *s)
+{
+    return s->attaches && !s->attached_seen && !s->unmatched_told;
+}
+
+static bool awaits_return(const struct experiment_state *s)
+{
+    return s->attaches && s->launched == 0 && s->absent_since != 0;
+}
+
+static void tick_starting(struct experiment_state *s, int64_t now, struct state_actions *a)
+{
+    for (uint32_t d = 0; d < s->daemon_count; d++)
+        if (s->daemons[d].phase == DAEMON_STARTS && now - s->daemons[d].started >= STATE_START_LIMIT) {
+            s->unreachable = true;
+            a->what |= ACTION_TELL_LATE;
+            stop(s, ENDED_BY_FAILURE, now, a);
+            return;
+        }
+}
+
+static void tick_running(struct experiment_state *s, int64_t now, struct state_actions *a)
+{
+    if (awaits_attached(s) && now - s->started >= STATE_ATTACH_LIMIT) {
+        s->unmatched_told = true;
+        a->what |= ACTION_TELL_UNMATCHED;
+    }
+    if (s->duration > 0 && now - s->started >= s->duration)
+        stop(s, ENDED_BY_DURATION, now, a);
+    else if (awaits_return(s) && now - s->absent_since >= STATE_ABSENCE)
+        stop(s, ENDED_BY_PROCESSES, now, a);
+}
+
+/* What the phases after RUNNING do when their time is over. */
+static void give_up_waiting(struct experiment_state *s, int64_t now, struct state_actions *a)
+{
+    switch (s->phase) {
+    case PHASE_STOPPING:
+        s->failed = true;
+        a->what |= ACTION_TELL_LATE;
+        drain(s, now, a);
+        break;
+    case PHASE_DRAINING:
+        s->unreachable = !s->store_failed;
+        a->what |= ACTION_TELL_UNDRAINED;
+        close_nodes(s, now, a);
+        break;
+    case PHASE_CLOSING_NODES:
+    case PHASE_CLOSING_COLLECTOR:
+        s->failed = true;
+        s->since = now;
+        a->what |= ACTION_TELL_LATE | (s->phase == PHASE_CLOSING_NODES ? ACTION_KILL_NODES : ACTION_KILL_COLLECTOR);
+        break;
+    default:
+        break;
+    }
+}
+
+/* How long the present phase may last without news; INT64_MAX: for ever. */
+static int64_t patience(const struct experiment_state *s)
+{
+    switch (s->phase) {
+    case PHASE_STOPPING: /* an interrupted process has the grace twice */
+        return 2 * s->grace + STATE_CLOSE_LIMIT;
+    case PHASE_DRAINING:
+        return drain_limit(s);
+    case PHASE_CLOSING_NODES:
+    case PHASE_CLOSING_COLLECTOR:
+        return STATE_CLOSE_LIMIT;
+    default:
+        return INT64_MAX;
+    }
+}
+
+/* One restart each time: its pause over, the deadline stays past until all are done. */
+static void tick_restarts(struct experiment_state *s, int64_t now, struct state_actions *a)
+{
+    for (uint32_t i = 0; i < s->daemon_count; i++) {
+        struct state_daemon *d = &s->daemons[i];
+        if (d->phase != DAEMON_DOWN || d->restart_at == 0 || now < d->restart_at)
+            continue;
+        d->phase = DAEMON_STARTS;
+        d->started = now;
+        d->restart_at = 0;
+        a->what |= ACTION_RESTART;
+        a->daemon = i;
+        return;
+    }
+}
+
+static void on_tick(struct experiment_state *s, int64_t now, struct state_actions *a)
+{
+    if (s->phase == PHASE_STARTING)
+        tick_starting(s, now, a);
+    else if (s->phase == PHASE_RUNNING)
+        tick_running(s, now, a);
+    else if (patience(s) != INT64_MAX && now - s->since >= patience(s))
+        give_up_waiting(s, now, a);
+    tick_restarts(s, now, a);
+}
+
+int64_t experiment_state_deadline(const struct experiment_state *s)
+{
+    int64_t at = INT64_MAX;
+    for (uint32_t i = 0; i < s->daemon_count; i++) {
+        const struct state_daemon *d = &s->daemons[i];
+        if (s->phase == PHASE_STARTING && d->phase == DAEMON_STARTS)
+            at = earlier(at, d->started + STATE_START_LIMIT);
+        if (d->phase == DAEMON_DOWN && d->restart_at != 0)
+            at = earlier(at, d->restart_at);
+    }
+    if (s->phase == PHASE_RUNNING) {
+        if (awaits_attached(s))
+            at = earlier(at, s->started + STATE_ATTACH_LIMIT);
+        if (awaits_return(s))
+            at = earlier(at, s->absent_since + STATE_ABSENCE);
+        if (s->duration > 0)
+            at = earlier(at, s->started + s->duration);
+    }
+    if (patience(s) != INT64_MAX)
+        at = earlier(at, s->since + patience(s));
+    return at;
+}
+
+/* ---- The whole ------------------------------------------------------------------------------------------------------- */
+
+struct state_actions experiment_state_begin(struct experiment_state *s, const struct experiment *e, bool interactive,
+                                            int64_t now)
+{
+    memset(s, 0, sizeof *s);
+    s->interactive = interactive;
+    s->duration = e->duration;
+    s->grace = e->grace;
+    s->daemon_count = 1 + e->node_count;
+    for (uint32_t i = 0; i < e->process_count; i++) {
+        if (e->processes[i].attach)
+            s->attaches = true;
+        else
+            s->launched += e->processes[i].instances;
+    }
+    s->launched_left = s->launched;
+    s->daemons[STATE_COLLECTOR] = (struct state_daemon){.phase = DAEMON_STARTS, .started = now};
+    enter(s, PHASE_STARTING, now);
+    return (struct state_actions){.what = ACTION_START_COLLECTOR};
+}
+
+struct state_actions experiment_state_step(struct experiment_state *s, const struct state_event *event, int64_t now)
+{
+    struct state_actions a = {0};
+    if (s->phase == PHASE_DONE)
+        return a;
+    switch (event->type) {
+    case EVENT_TICK:
+        on_tick(s, now, &a);
+        break;
+    case EVENT_SERVES:
+        on_serves(s, event->daemon, now, &a);
+        break;
+    case EVENT_DAEMON_ENDED:
+        on_daemon_ended(s, event->daemon, now, &a);
+        break;
+    case EVENT_PROCESS_ENDED:
+        on_process_ended(s, event->failed, now, &a);
+        break;
+    case EVENT_TREE_EMPTY:
+        if (s->phase == PHASE_STOPPING)
+            drain(s, now, &a);
+        break;
+    case EVENT_LAUNCHER_LOST:
+        on_launcher_lost(s, now, &a);
+        break;
+    case EVENT_ATTACHED:
+        on_attached(s, event, now);
+        break;
+    case EVENT_PROGRESS:
+        if (s->phase == PHASE_DRAINING)
+            s->since = now;
+        break;
+    case EVENT_DRAINED:
+        s->daemons[event->daemon].drained = true;
+        if (s->phase == PHASE_DRAINING)
+            drain(s, now, &a);
+        break;
+    case EVENT_STORE_FAILED:
+        s->store_failed = s->failed = true;
+        stop(s, ENDED_BY_FAILURE, now, &a);
+        break;
+    case EVENT_INTERRUPT:
+        on_interrupt(s, now, &a);
+        break;
+    }
+    return a;
+}
+
+int experiment_state_exit_code(const struct experiment_state *s, int report)
+{
+    bool nothing_seen = s->attaches && !s->attached_seen && s->launched == 0;
+    if (s->unreachable)
+        return EXIT_UNREACHABLE;
+    if (s->failed)
+        return EXIT_FAILED;
+    if (nothing_seen)
+        return EXIT_UNREACHABLE;
+    return report < 0 ? EXIT_FAILED : report;
+}

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** The report on a run, as text for people or as JSON (docs/REPORT.md), also of a run that is being written. */
+#ifndef BEZEL_ECS_REPORT_H
+#define BEZEL_ECS_REPORT_H
+
+#include "ecs/verdict.h"
+
+#include <stdio.h>
+
+/** Forms of a report; a bool that says "as JSON" may stand in their place. */
+enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2 };
+
+/**
+ * Loads run directory `run`, judges it and prints the report to `out`: as JSON with REPORT_JSON; with REPORT_ALL the text
+ * leaves nothing out (JSON never does). Returns the exit code of the verdict (see verdict_exit_code()), or a negative
+ * BEZEL_E* after saying on stderr why there is no report. Not async-signal-safe; reads files.
+ */
+int report_print(const char *run, int form, FILE *out) BEZEL_MUST_CHECK;
+
+/** What the two writers below need; everything is borrowed. */
+struct report {
+    const char *run; /* the directory, as it is shown */
+    const struct summary *summary;
+    const struct experiment *experiment;
+    const struct verdict *verdict;
+    bool all;   /* text: leave nothing out */
+    bool color; /* text: for a terminal */
+};
+
+/** The sentence that opens a report, without a line's end. Pure. */
+void report_sentence(const struct report *r, FILE *out);
+
+/** The whole report. Errors show in ferror(out). Pure but for `out`. */
+void report_text(const struct report *r, FILE *out);
+void report_json(const struct report *r, FILE *out);
+
+/** "client.1", with its node before it where the run has several: "desk1/client.1". `name` takes `size` bytes. */
+void report_process_name(const struct report *r, const struct summary_process *p, char *name, size_t size);
+
+/** Texts of the numbers that the database holds; "?" where a number is none of theirs. Static storage. */
+const char *report_policy_name(int policy);
+const char *report_action_name(int action);
+const char *report_node_name(const struct report *r, uint32_t node);
+
+/** `at` of the clock of `node` as nanoseconds since the run's start. */
+int64_t report_run_time(const struct report *r, uint32_t node, int64_t at);
+
+/** The limit's text in the experiment file; "?" where it has no limit `index`. */
+const char *report_limit_text(const struct report *r, int64_t index);
+
+#endif

@@ -1,0 +1,293 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "ecs/json.h"
+#include "ecs/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { REPORT_FORMAT = 1 }; /* grows when a field changes its meaning; new fields leave it as it is */
+
+/* CLOCK_REALTIME nanoseconds as RFC 3339 in UTC with microseconds; null for 0. */
+static void put_realtime(struct json *j, const char *key, int64_t ns)
+{
+    char text[64] = "";
+    time_t seconds = (time_t)(ns / CLOCK_S);
+    struct tm utc;
+    if (ns <= 0 || !gmtime_r(&seconds, &utc)) {
+        json_text(j, key, NULL);
+        return;
+    }
+    size_t n = strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
+    snprintf(text + n, sizeof text - n, ".%06dZ", (int)(ns % CLOCK_S / CLOCK_US));
+    json_text(j, key, text);
+}
+
+/* ---- run and verdict ---- */
+
+static void put_run(const struct report *r, struct json *j)
+{
+    const struct summary *s = r->summary;
+    json_object(j, "run");
+    json_text(j, "directory", r->run);
+    json_text(j, "id", summary_fact(s, "run"));
+    json_text(j, "experiment", r->experiment->name);
+    json_text(j, "state", verdict_run_name(r->verdict->run));
+    put_realtime(j, "started", r->verdict->started);
+    put_realtime(j, "ended", r->verdict->ended);
+    json_text(j, "ended_by", summary_fact(s, "ended_by"));
+    json_int(j, "duration_ns", r->verdict->duration);
+    json_object_end(j);
+}
+
+static void put_verdict(const struct report *r, struct json *j)
+{
+    char *sentence = NULL;
+    size_t n = 0;
+    FILE *memory = open_memstream(&sentence, &n);
+    if (memory) {
+        report_sentence(r, memory);
+        fclose(memory);
+    }
+    json_object(j, "verdict");
+    json_text(j, "is", verdict_name(r->verdict->whole));
+    json_text(j, "sentence", sentence);
+    json_int(j, "exit_code", verdict_exit_code(r->verdict));
+    json_object_end(j);
+    free(sentence);
+}
+
+static void put_limit_on_node(const struct report *r, struct json *j, size_t row)
+{
+    static const char *const states[] = {"unknown", "held", "violated"};
+    const struct summary_limit *l = &r->summary->limits[row];
+    const struct verdict_limit *v = &r->verdict->rows[row];
+    json_object(j, NULL);
+    json_text(j, "node", report_node_name(r, l->node));
+    json_text(j, "is", verdict_name(v->is));
+    json_text(j, "state", l->state >= 0 && l->state <= 2 ? states[l->state] : NULL);
+    json_double(j, "value", l->value);
+    json_double(j, "worst", l->worst);
+    json_double(j, "share_violated", v->share);
+    json_int(j, "settling_ns", l->settling);
+    json_int(j, "held_ns", l->held);
+    json_int(j, "violated_ns", l->violated);
+    json_int(j, "unknown_ns", l->unknown);
+    if (l->last_violated)
+        json_int(j, "last_violated_ns", report_run_time(r, l->node, l->last_violated));
+    else
+        json_text(j, "last_violated_ns", NULL);
+    json_object_end(j);
+}
+
+static void put_limits(const struct report *r, struct json *j)
+{
+    json_array(j, "limits");
+    for (size_t i = 0; i < r->verdict->limit_count; i++) {
+        const struct experiment_limit *l = &r->experiment->limits[i];
+        json_object(j, NULL);
+        json_text(j, "text", l->text);
+        json_text(j, "kind", l->kind == LIMIT_HOLD ? "hold" : "expect");
+        json_text(j, "metric",
+                  l->metric == LIMIT_ON_SENSOR_CPU ? "sensor_cpu" : r->experiment->metrics[l->metric].name);
+        json_text(j, "compare", l->compare == COMPARE_AT_LEAST ? ">=" : "<=");
+        json_double(j, "bound", l->bound);
+        json_int(j, "persistence_ns", l->persistence);
+        json_double(j, "tolerance", l->tolerance);
+        json_text(j, "is", verdict_name(r->verdict->limits[i].is));
+        json_double(j, "share_violated", r->verdict->limits[i].share);
+        json_array(j, "nodes");
+        for (size_t row = 0; row < r->summary->limit_count; row++)
+            if (r->summary->limits[row].index == i)
+                put_limit_on_node(r, j, row);
+        json_array_end(j);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
+static void put_decisions(const struct report *r, struct json *j)
+{
+    json_array(j, "decisions");
+    for (size_t i = 0; i < r->summary->decision_count; i++) {
+        const struct summary_decision *d = &r->summary->decisions[i];
+        json_object(j, NULL);
+        json_int(j, "time_ns", report_run_time(r, d->node, d->at));
+        json_text(j, "node", report_node_name(r, d->node));
+        json_text(j, "policy", report_policy_name(d->policy));
+        json_text(j, "action", report_action_name(d->action));
+        json_int(j, "before_ns", d->before);
+        json_int(j, "after_ns", d->after);
+        json_text(j, "limit", d->cause < 0 ? NULL : report_limit_text(r, d->cause));
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
+/* ---- books ---- */
+
+static void put_counts(struct json *j, const struct verdict_books *b)
+{
+    json_uint(j, "produced", b->attempts);
+    json_uint(j, "stored", b->stored);
+    json_object(j, "lost");
+    json_uint(j, "full", b->full);
+    json_uint(j, "off", b->off);
+    json_uint(j, "no_ring", b->no_ring);
+    json_uint(j, "unfinished", b->unfinished);
+    json_object_end(j);
+    json_int(j, "rest", b->rest);
+}
+
+static void put_sum(struct json *j, const char *key, const struct verdict_books *b)
+{
+    json_object(j, key);
+    json_uint(j, "processes", b->processes);
+    put_counts(j, b);
+    json_object_end(j);
+}
+
+static void put_latency(struct json *j, const struct summary_latency *l)
+{
+    json_object(j, "latency");
+    json_uint(j, "records", l->count);
+    json_int(j, "median_ns", l->median);
+    json_int(j, "p99_ns", l->p99);
+    json_int(j, "max_ns", l->max);
+    json_object_end(j);
+}
+
+static void put_aspect(struct json *j, const struct summary_book *b)
+{
+    json_object(j, NULL);
+    json_text(j, "aspect", b->name);
+    json_uint(j, "produced", b->attempts);
+    json_uint(j, "stored", b->stored);
+    json_object(j, "lost");
+    json_uint(j, "full", b->full);
+    json_uint(j, "off", b->off);
+    json_uint(j, "no_ring", b->no_ring);
+    json_object_end(j);
+    json_int(j, "rest", (int64_t)(b->attempts - b->stored - b->full - b->off - b->no_ring));
+    json_double(j, "rate_per_s", verdict_rate(b));
+    json_object_end(j);
+}
+
+static void put_process(const struct report *r, struct json *j, size_t i)
+{
+    static const char *const states[] = {"running", "ended", "detached"};
+    const struct summary_process *p = &r->summary->processes[i];
+    json_object(j, NULL);
+    json_text(j, "node", report_node_name(r, p->node));
+    json_text(j, "process", p->name);
+    json_uint(j, "pid", p->pid);
+    json_uint_text(j, "instance", p->instance);
+    json_text(j, "role", p->role == ROLE_SUT ? "sut" : "daemon");
+    json_text(j, "executable", p->executable);
+    json_text(j, "state", (unsigned)p->state <= PROCESS_DETACHED ? states[p->state] : NULL);
+    json_int(j, "started_ns", report_run_time(r, p->node, p->started));
+    put_counts(j, &r->verdict->books[i]);
+    json_uint(j, "discarded", p->discarded);
+    put_latency(j, &p->latency);
+    json_array(j, "aspects");
+    for (size_t b = 0; b < p->book_count; b++)
+        put_aspect(j, &p->books[b]);
+    json_array_end(j);
+    json_object_end(j);
+}
+
+static void put_books(const struct report *r, struct json *j)
+{
+    json_object(j, "books");
+    json_bool(j, "balanced", r->verdict->balanced);
+    put_sum(j, "sut", &r->verdict->sut);
+    put_sum(j, "daemons", &r->verdict->daemons);
+    json_uint(j, "refused", r->summary->refused);
+    json_array(j, "processes");
+    for (size_t i = 0; i < r->summary->process_count; i++)
+        put_process(r, j, i);
+    json_array_end(j);
+    json_object_end(j);
+}
+
+/* ---- metrics, nodes, events, facts ---- */
+
+static void put_metrics(const struct report *r, struct json *j)
+{
+    json_array(j, "metrics");
+    for (size_t i = 0; i < r->summary->metric_count; i++) {
+        const struct summary_metric *m = &r->summary->metrics[i];
+        json_object(j, NULL);
+        json_text(j, "metric", m->metric);
+        json_text(j, "node", report_node_name(r, m->node));
+        json_text(j, "process", m->process);
+        json_uint(j, "values", m->count);
+        json_double(j, "mean", m->mean);
+        json_double(j, "min", m->min);
+        json_double(j, "max", m->max);
+        json_double(j, "last", m->last);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
+static void put_nodes(const struct report *r, struct json *j)
+{
+    json_array(j, "nodes");
+    for (size_t i = 0; i < r->summary->node_count; i++) {
+        const struct summary_node *n = &r->summary->nodes[i];
+        json_object(j, NULL);
+        json_text(j, "node", n->name);
+        json_double(j, "sensor_cpu_mean", n->sensor_cpu_mean);
+        json_double(j, "sensor_cpu_max", n->sensor_cpu_max);
+        json_int(j, "cpu_ns", n->cpu_ns);
+        json_int(j, "wakeups", n->wakeups);
+        json_int(j, "records", n->records);
+        json_int(j, "bytes", n->bytes);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
+static void put_events(const struct report *r, struct json *j)
+{
+    json_array(j, "events");
+    for (size_t i = 0; i < r->summary->event_count; i++) {
+        const struct summary_event *e = &r->summary->events[i];
+        json_object(j, NULL);
+        json_int(j, "time_ns", e->at - r->verdict->started);
+        json_bool(j, "error", e->error);
+        json_text(j, "text", e->text);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
+static void put_facts(const struct report *r, struct json *j)
+{
+    json_object(j, "facts");
+    for (size_t i = 0; i < r->summary->fact_count; i++)
+        json_text(j, r->summary->facts[i].key, r->summary->facts[i].value);
+    json_object_end(j);
+}
+
+void report_json(const struct report *r, FILE *out)
+{
+    struct json j = {.out = out};
+    json_object(&j, NULL);
+    json_int(&j, "format", REPORT_FORMAT);
+    put_run(r, &j);
+    put_verdict(r, &j);
+    put_limits(r, &j);
+    put_decisions(r, &j);
+    put_books(r, &j);
+    put_metrics(r, &j);
+    put_latency(&j, &r->summary->latency);
+    put_nodes(r, &j);
+    put_events(r, &j);
+    put_facts(r, &j);
+    json_object_end(&j);
+}

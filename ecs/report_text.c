@@ -1,0 +1,381 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "ecs/report.h"
+#include "ecs/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* What the text leaves out of the middle, or does not open up, unless all is asked for. */
+enum { DECISIONS_SHOWN = 20, PROCESSES_OPENED = 24 };
+
+enum { PROCESS_NAME_SIZE = 160 };
+
+static void title(const struct report *r, const char *text, FILE *out)
+{
+    fprintf(out, r->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
+}
+
+static bool is_shown(const struct report *r, const struct summary_process *p)
+{
+    return p->role == ROLE_SUT || r->all;
+}
+
+/* ---- verdict and limits ---- */
+
+static void print_sentence(const struct report *r, FILE *out)
+{
+    static const char *const colors[] = {"\033[1;32m", "\033[1;33m", "\033[1;31m", "\033[1;31m"};
+    if (r->color)
+        fputs(colors[r->verdict->whole], out);
+    report_sentence(r, out);
+    fputs(r->color ? "\033[0m\n" : "\n", out);
+}
+
+/* "of the limit on one node": a row of the table of limits. `text` is empty behind the row of the whole limit. */
+static void limit_row(const struct report *r, struct table *t, const char *text, size_t row)
+{
+    const struct summary_limit *l = &r->summary->limits[row];
+    const struct verdict_limit *v = &r->verdict->rows[row];
+    table_cell(t, "%s", verdict_name(v->is));
+    table_cell(t, "%s", text);
+    table_cell(t, "%s", report_node_name(r, l->node));
+    table_cell(t, "%s", figure_number(l->value).text);
+    table_cell(t, "%s", figure_number(l->worst).text);
+    table_cell(t, "%s", figure_share(v->share).text);
+    table_cell(t, "%s", figure_time(l->held).text);
+    table_cell(t, "%s", figure_time(l->violated).text);
+    table_cell(t, "%s", figure_time(l->unknown).text);
+    table_cell(t, "%s", figure_time(l->settling).text);
+}
+
+static void empty_cells(struct table *t, int count)
+{
+    for (int i = 0; i < count; i++)
+        table_cell(t, "%s", "");
+}
+
+static void limit_rows(const struct report *r, struct table *t, size_t limit)
+{
+    const struct summary *s = r->summary;
+    const struct verdict_limit *whole = &r->verdict->limits[limit];
+    const char *text = r->experiment->limits[limit].text;
+    size_t nodes = 0;
+    for (size_t i = 0; i < s->limit_count; i++)
+        nodes += s->limits[i].index == limit;
+    if (nodes != 1) {
+        table_cell(t, "%s", verdict_name(whole->is));
+        table_cell(t, "%s", text);
+        table_cell(t, "%s", nodes ? "all" : "none");
+        empty_cells(t, 2);
+        table_cell(t, "%s", figure_share(whole->share).text);
+        empty_cells(t, 4);
+    }
+    for (size_t i = 0; i < s->limit_count; i++)
+        if (s->limits[i].index == limit)
+            limit_row(r, t, nodes == 1 ? text : "", i);
+}
+
+static void print_limits(const struct report *r, FILE *out)
+{
+    static const char *const heads[] = {"verdict",      "limit", "node",     "now",     "worst",
+                                        "in violation", "held",  "violated", "unknown", "settling"};
+    if (r->verdict->limit_count == 0)
+        return;
+    title(r, "Limits", out);
+    struct table *t = table_new("lllrrrrrrr");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        table_cell(t, "%s", heads[i]);
+    for (size_t i = 0; i < r->verdict->limit_count; i++)
+        limit_rows(r, t, i);
+    table_print(t, 2, out);
+}
+
+/* ---- decisions ---- */
+
+static struct figure figure_period(int64_t ns)
+{
+    return ns == 0 ? (struct figure){"off"} : figure_time(ns);
+}
+
+static void decision_row(const struct report *r, struct table *t, const struct summary_decision *d)
+{
+    table_cell(t, "%.3f s", (double)report_run_time(r, d->node, d->at) / (double)CLOCK_S);
+    table_cell(t, "%s", report_node_name(r, d->node));
+    table_cell(t, "%s", report_action_name(d->action));
+    table_cell(t, "%s -> %s", figure_period(d->before).text, figure_period(d->after).text);
+    if (d->cause >= 0)
+        table_cell(t, "(%s)", report_limit_text(r, d->cause));
+    else
+        table_cell(t, "%s", "(no limit broken)");
+}
+
+static void print_decisions(const struct report *r, FILE *out)
+{
+    size_t count = r->summary->decision_count;
+    if (count == 0 && r->experiment->adapt.policy == POLICY_NONE)
+        return;
+    char head[96];
+    snprintf(head, sizeof head, "Decisions of policy %s: %s", report_policy_name((int)r->experiment->adapt.policy),
+             count ? figure_count(count).text : "none");
+    title(r, head, out);
+    bool cut = count > DECISIONS_SHOWN && !r->all;
+    struct table *t = table_new("rllll");
+    for (size_t i = 0; i < count; i++) {
+        if (cut && i == DECISIONS_SHOWN / 2) {
+            size_t left_out = count - DECISIONS_SHOWN;
+            table_cell(t, "%s", "...");
+            table_cell(t, "%s", "");
+            table_cell(t, "%s", "");
+            table_cell(t, "%zu more", left_out);
+            table_cell(t, "%s", "(--all shows them)");
+            i += left_out;
+        }
+        decision_row(r, t, &r->summary->decisions[i]);
+    }
+    table_print(t, 2, out);
+}
+
+/* ---- books ---- */
+
+static void books_row(struct table *t, const char *name, const struct verdict_books *b)
+{
+    table_cell(t, "%s", name);
+    table_cell(t, "%s", figure_count(b->attempts).text);
+    table_cell(t, "%s", figure_count(b->stored).text);
+    table_cell(t, "%s", figure_count(b->full).text);
+    table_cell(t, "%s", figure_count(b->off).text);
+    table_cell(t, "%s", figure_count(b->no_ring).text);
+    table_cell(t, "%s", figure_count(b->unfinished).text);
+    table_cell(t, "%s", figure_signed(b->rest).text);
+}
+
+/* Which aspects the unfinished records were of is known only where they explain the whole rest: then they are told here. */
+static void aspect_rows(struct table *t, const struct summary_process *p, const struct verdict_books *process)
+{
+    for (size_t i = 0; i < p->book_count; i++) {
+        const struct summary_book *b = &p->books[i];
+        struct verdict_books row = {
+            .attempts = b->attempts, .stored = b->stored, .full = b->full, .off = b->off, .no_ring = b->no_ring};
+        row.rest = (int64_t)(row.attempts - row.stored - verdict_lost(&row));
+        if (process->rest == 0 && row.rest > 0) {
+            row.unfinished = (uint64_t)row.rest;
+            row.rest = 0;
+        }
+        char name[80];
+        snprintf(name, sizeof name, "  %s", b->name);
+        books_row(t, name, &row);
+    }
+}
+
+static bool opens_processes(const struct report *r)
+{
+    return r->all || r->verdict->sut.processes <= PROCESSES_OPENED;
+}
+
+static void name_with_pid(const struct report *r, const struct summary_process *p, char *name, size_t size)
+{
+    char plain[PROCESS_NAME_SIZE - 16];
+    report_process_name(r, p, plain, sizeof plain);
+    snprintf(name, size, "%s (%" PRIu32 ")", plain, p->pid);
+}
+
+/* By how much and where the books do not balance. */
+static void print_imbalance(const struct report *r, FILE *out)
+{
+    const struct summary *s = r->summary;
+    int64_t rest = r->verdict->sut.rest + r->verdict->daemons.rest;
+    if (r->verdict->run == RUN_RUNNING) {
+        fprintf(out, "  In flight, or not yet booked: %s.\n", figure_signed(rest).text);
+        return;
+    }
+    fprintf(out, "  The books do not balance:\n");
+    for (size_t i = 0; i < s->process_count; i++) {
+        int64_t unexplained = r->verdict->books[i].rest;
+        char name[PROCESS_NAME_SIZE];
+        name_with_pid(r, &s->processes[i], name, sizeof name);
+        if (unexplained > 0)
+            fprintf(out, "    %s: %s produced, but neither stored nor counted as lost\n", name,
+                    figure_signed(unexplained).text);
+        else if (unexplained < 0)
+            fprintf(out, "    %s: %s stored or counted as lost, but not as produced\n", name,
+                    figure_count(-(uint64_t)unexplained).text);
+    }
+}
+
+static uint64_t sum_discarded(const struct summary *s)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < s->process_count; i++)
+        sum += s->processes[i].discarded;
+    return sum;
+}
+
+static void print_books_remarks(const struct report *r, FILE *out)
+{
+    const struct verdict *v = r->verdict;
+    if (v->balanced)
+        fputs("  The books balance: every record is accounted for.\n", out);
+    else
+        print_imbalance(r, out);
+    fprintf(out, "  In the trace: %s records, and %s of the monitor's own.\n", figure_count(v->sut.stored).text,
+            figure_count(v->daemons.stored).text);
+    uint64_t discarded = sum_discarded(r->summary);
+    if (discarded > 0)
+        fprintf(out, "  The trace itself tells of %s lost records, and where (babeltrace2: discarded events).\n",
+                figure_count(discarded).text);
+    if (r->summary->refused > 0)
+        fprintf(out, "  Refused by the collector as malformed: %s packets and messages.\n",
+                figure_count(r->summary->refused).text);
+}
+
+static void print_books(const struct report *r, FILE *out)
+{
+    static const char *const heads[] = {
+        "process (pid), aspect", "produced", "stored", "full", "off", "no-ring", "unfinished", "rest"};
+    const struct summary *s = r->summary;
+    title(r, "Books", out);
+    struct table *t = table_new("lrrrrrrr");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        table_cell(t, "%s", heads[i]);
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *p = &s->processes[i];
+        if (!is_shown(r, p))
+            continue;
+        char name[PROCESS_NAME_SIZE];
+        name_with_pid(r, p, name, sizeof name);
+        books_row(t, name, &r->verdict->books[i]);
+        if (opens_processes(r))
+            aspect_rows(t, p, &r->verdict->books[i]);
+    }
+    if (r->verdict->sut.processes > 1)
+        books_row(t, "all", &r->verdict->sut);
+    table_print(t, 2, out);
+    if (!opens_processes(r))
+        fputs("  (--all shows the aspects of each)\n", out);
+    print_books_remarks(r, out);
+}
+
+/* ---- rates and metrics ---- */
+
+static void rate_rows(const struct report *r, struct table *t, const struct summary_process *p)
+{
+    char name[PROCESS_NAME_SIZE];
+    name_with_pid(r, p, name, sizeof name);
+    for (size_t i = 0; i < p->book_count; i++) {
+        const struct summary_book *b = &p->books[i];
+        if (b->stored == 0)
+            continue;
+        table_cell(t, "%s", name);
+        table_cell(t, "%s", b->name);
+        table_cell(t, "%s", figure_number(verdict_rate(b)).text);
+        table_cell(t, "%s", figure_time(b->last_ns - b->first_ns).text);
+    }
+}
+
+static void print_rates(const struct report *r, FILE *out)
+{
+    const struct summary *s = r->summary;
+    if (r->verdict->sut.stored == 0 || !opens_processes(r))
+        return;
+    title(r, "Rates", out);
+    struct table *t = table_new("llrr");
+    table_cell(t, "%s", "process (pid)");
+    table_cell(t, "%s", "aspect");
+    table_cell(t, "%s", "records/s");
+    table_cell(t, "%s", "over");
+    for (size_t i = 0; i < s->process_count; i++)
+        if (is_shown(r, &s->processes[i]))
+            rate_rows(r, t, &s->processes[i]);
+    table_print(t, 2, out);
+}
+
+static void print_metrics(const struct report *r, FILE *out)
+{
+    static const char *const heads[] = {"metric", "node", "of", "mean", "min", "max", "last", "values"};
+    const struct summary *s = r->summary;
+    if (s->metric_count == 0)
+        return;
+    title(r, "Metrics", out);
+    struct table *t = table_new("lllrrrrr");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        table_cell(t, "%s", heads[i]);
+    for (size_t i = 0; i < s->metric_count; i++) {
+        const struct summary_metric *m = &s->metrics[i];
+        table_cell(t, "%s", m->metric);
+        table_cell(t, "%s", report_node_name(r, m->node));
+        table_cell(t, "%s", m->process);
+        table_cell(t, "%s", figure_number(m->mean).text);
+        table_cell(t, "%s", figure_number(m->min).text);
+        table_cell(t, "%s", figure_number(m->max).text);
+        table_cell(t, "%s", figure_number(m->last).text);
+        table_cell(t, "%s", figure_count(m->count).text);
+    }
+    table_print(t, 2, out);
+}
+
+/* ---- the monitor itself ---- */
+
+static void print_monitor(const struct report *r, FILE *out)
+{
+    static const char *const heads[] = {"node", "sensor_cpu mean", "max", "wake-ups", "records", "bytes"};
+    const struct summary *s = r->summary;
+    title(r, "Monitor", out);
+    if (s->latency.count > 0)
+        fprintf(out, "  Monitoring latency: median %s, p99 %s, max %s.\n", figure_time(s->latency.median).text,
+                figure_time(s->latency.p99).text, figure_time(s->latency.max).text);
+    else
+        fputs("  Monitoring latency: unknown, no record arrived.\n", out);
+    struct table *t = table_new("lrrrrr");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        table_cell(t, "%s", heads[i]);
+    for (size_t i = 0; i < s->node_count; i++) {
+        const struct summary_node *n = &s->nodes[i];
+        table_cell(t, "%s", n->name);
+        table_cell(t, "%s", figure_share(n->sensor_cpu_mean / 100).text);
+        table_cell(t, "%s", figure_share(n->sensor_cpu_max / 100).text);
+        table_cell(t, "%s", figure_signed(n->wakeups).text);
+        table_cell(t, "%s", figure_signed(n->records).text);
+        table_cell(t, "%s", figure_bytes((uint64_t)n->bytes).text);
+    }
+    table_print(t, 2, out);
+}
+
+static void print_events(const struct report *r, FILE *out)
+{
+    const struct summary *s = r->summary;
+    if (s->event_count == 0)
+        return;
+    title(r, "Events", out);
+    struct table *t = table_new("rll");
+    for (size_t i = 0; i < s->event_count; i++) {
+        table_cell(t, "%.3f s", (double)(s->events[i].at - r->verdict->started) / (double)CLOCK_S);
+        table_cell(t, "%s", s->events[i].error ? "error" : "");
+        table_cell(t, "%s", s->events[i].text);
+    }
+    table_print(t, 2, out);
+}
+
+static void print_next(const struct report *r, FILE *out)
+{
+    fprintf(out, "\nRun directory: %s\n", r->run);
+    if (r->verdict->run == RUN_ENDED)
+        fprintf(out, "Every record:  babeltrace2 %s/trace\n", r->run);
+    else
+        fprintf(out, "Every record so far:  bezel export %s | xargs babeltrace2\n", r->run);
+}
+
+void report_text(const struct report *r, FILE *out)
+{
+    print_sentence(r, out);
+    print_limits(r, out);
+    print_decisions(r, out);
+    print_books(r, out);
+    print_rates(r, out);
+    print_metrics(r, out);
+    print_monitor(r, out);
+    print_events(r, out);
+    print_next(r, out);
+}
