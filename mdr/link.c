@@ -246,6 +246,9 @@ void link_close(struct link *link, int linger_ms)
 {
     if (!link)
         return;
+    /* ZeroMQ leaves the file of an ipc endpoint behind, and stops listening some time after zmq_close(). */
+    if (link->bound && ipc_path(link->endpoint))
+        unlink(ipc_path(link->endpoint));
     if (link->socket) {
         (void)set_int(link, ZMQ_LINGER, linger_ms);
         zmq_close(link->socket);

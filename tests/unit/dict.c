@@ -1,0 +1,288 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Dictionaries: what is appended is read back, and nothing else is read. */
+#include "mdr/dict.h"
+
+#include "base/bytes.h"
+#include "base/hash.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static uint8_t bytes[DICT_MAX_BYTES];
+
+static const struct dict_aspect frame_shown = {
+    .id = 1,
+    .name = "frame_shown",
+    .field_count = 3,
+    .fields = {{.type = DICT_INT64, .name = "frame"},
+               {.type = DICT_ENUM, .name = "kind", .labels = "key|delta|"},
+               {.type = DICT_FLOAT64, .name = "latency", .unit = "\xC2\xB5s"}},
+};
+
+/* A dictionary of one aspect and one string; returns its bytes. */
+static size_t small_dictionary(void)
+{
+    int n = dict_append_aspect(bytes, 0, sizeof bytes, &frame_shown);
+    assert_true(n > 0);
+    n = dict_append_string(bytes, (size_t)n, sizeof bytes, 1, "studio");
+    assert_true(n > 0);
+    return (size_t)n;
+}
+
+static void assert_refused(const void *at, size_t n)
+{
+    struct dict *d = NULL;
+    assert_int_equal(dict_parse(at, n, &d), BEZEL_EMALFORMED);
+    assert_null(d);
+}
+
+static void what_is_appended_is_read_back(void **state)
+{
+    (void)state;
+    size_t n = small_dictionary();
+    struct dict *d;
+    assert_int_equal(dict_parse(bytes, n, &d), 0);
+    assert_int_equal(d->aspect_count, 1);
+    assert_int_equal(d->string_count, 1);
+    assert_string_equal(d->strings[0], "studio");
+    const struct dict_aspect *a = &d->aspects[0];
+    assert_int_equal(a->id, 1);
+    assert_string_equal(a->name, "frame_shown");
+    assert_int_equal(a->field_count, 3);
+    assert_int_equal(d->field_counts[1], 3);
+    assert_int_equal(a->fields[1].type, DICT_ENUM);
+    assert_string_equal(a->fields[1].labels, "key|delta|");
+    assert_string_equal(a->fields[1].unit, "");
+    assert_string_equal(a->fields[2].name, "latency");
+    assert_string_equal(a->fields[2].unit, "\xC2\xB5s");
+    assert_true(d->hash == hash_fnv64(HASH_FNV64_START, bytes, n));
+    dict_free(d);
+}
+
+static void earlier_versions_are_included(void **state)
+{
+    (void)state;
+    int first = dict_append_aspect(bytes, 0, sizeof bytes, &frame_shown);
+    uint64_t hash = hash_fnv64(HASH_FNV64_START, bytes, (size_t)first);
+    struct dict *d;
+    assert_int_equal(dict_parse(bytes, small_dictionary(), &d), 0);
+    assert_true(dict_includes(d, d->hash));
+    assert_true(dict_includes(d, hash));
+    assert_true(dict_includes(d, HASH_FNV64_START));
+    assert_false(dict_includes(d, hash ^ 1));
+    dict_free(d);
+}
+
+static void the_empty_dictionary_is_one(void **state)
+{
+    (void)state;
+    struct dict *d;
+    assert_int_equal(dict_parse("", 0, &d), 0);
+    assert_int_equal(d->entry_count, 0);
+    assert_true(d->hash == HASH_FNV64_START);
+    dict_free(d);
+    dict_free(NULL);
+}
+
+static void names_are_bounded_and_plain(void **state)
+{
+    (void)state;
+    char longest[DICT_NAME_MAX + 2];
+    memset(longest, 'x', sizeof longest);
+    longest[DICT_NAME_MAX] = '\0';
+    assert_true(dict_name_ok(longest));
+    longest[DICT_NAME_MAX] = 'x';
+    longest[DICT_NAME_MAX + 1] = '\0';
+    assert_false(dict_name_ok(longest));
+    assert_true(dict_name_ok("Frame_2.x:y"));
+    assert_true(dict_name_ok("."));
+    for (const char *const *bad = (const char *const[]){"", "2x", "a b", "a-b", "\xC3\xA4", "a\n", NULL}; *bad; bad++)
+        assert_false(dict_name_ok(*bad));
+}
+
+static void texts_fit_by_whole_characters(void **state)
+{
+    (void)state;
+    assert_int_equal(dict_text_fit("abc", 2), 2);
+    assert_int_equal(dict_text_fit("abc", 9), 3);
+    assert_int_equal(dict_text_fit("a\xE2\x82\xAC", 3), 1); /* a euro sign cut in two */
+    assert_int_equal(dict_text_fit("a\xE2\x82\xAC", 4), 4);
+    assert_int_equal(dict_text_fit("\xF4\x8F\xBF\xBF", 4), 4); /* U+10FFFF */
+    static const char *const bad[] = {"\x80",
+                                      "\xC0\x80",
+                                      "\xC1\xBF",
+                                      "\xE0\x9F\xBF",
+                                      "\xED\xA0\x80",
+                                      "\xF0\x8F\xBF\xBF",
+                                      "\xF4\x90\x80\x80",
+                                      "\xF5\x80\x80\x80",
+                                      "\xC3",
+                                      "\xC3(",
+                                      "\xE2\x82",
+                                      "\xFF"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(dict_text_fit(bad[i], strlen(bad[i])), 0);
+}
+
+static void what_breaks_a_limit_is_not_appended(void **state)
+{
+    (void)state;
+    static char text[DICT_LABELS_MAX + 2];
+    struct dict_aspect a = frame_shown;
+    a.id = 0;
+    assert_int_equal(dict_append_aspect(bytes, 0, sizeof bytes, &a), BEZEL_EINVAL);
+    a.id = DICT_ASPECTS_MAX + 1;
+    assert_int_equal(dict_append_aspect(bytes, 0, sizeof bytes, &a), BEZEL_EINVAL);
+    a = frame_shown;
+    a.field_count = DICT_FIELDS_MAX + 1;
+    assert_int_equal(dict_append_aspect(bytes, 0, sizeof bytes, &a), BEZEL_EINVAL);
+    a = frame_shown;
+    a.fields[2].name = a.fields[0].name;
+    assert_int_equal(dict_append_aspect(bytes, 0, sizeof bytes, &a), BEZEL_EINVAL);
+    a = frame_shown;
+    a.fields[0].labels = "a|b"; /* of no enum */
+    assert_int_equal(dict_append_aspect(bytes, 0, sizeof bytes, &a), BEZEL_EINVAL);
+    a = frame_shown;
+    a.fields[0].unit = "\xFF";
+    assert_int_equal(dict_append_aspect(bytes, 0, sizeof bytes, &a), BEZEL_EINVAL);
+    memset(text, 'x', sizeof text - 1);
+    a = frame_shown;
+    a.fields[1].labels = text;
+    assert_int_equal(dict_append_aspect(bytes, 0, sizeof bytes, &a), BEZEL_EINVAL);
+    a.fields[1].labels = text + 1;
+    assert_true(dict_append_aspect(bytes, 0, sizeof bytes, &a) > 0);
+    text[DICT_TEXT_MAX + 1] = '\0';
+    assert_int_equal(dict_append_string(bytes, 0, sizeof bytes, 1, text), BEZEL_EINVAL);
+    assert_true(dict_append_string(bytes, 0, sizeof bytes, 1, text + 1) > 0);
+    assert_int_equal(dict_append_string(bytes, 0, sizeof bytes, 0, "x"), BEZEL_EINVAL);
+    assert_int_equal(dict_append_string(bytes, 0, sizeof bytes, DICT_STRINGS_MAX + 1, "x"), BEZEL_EINVAL);
+}
+
+static void a_full_dictionary_says_so(void **state)
+{
+    (void)state;
+    size_t n = small_dictionary();
+    for (size_t capacity = 0; capacity < n; capacity++) {
+        int first = dict_append_aspect(bytes, 0, capacity, &frame_shown);
+        if (first > 0)
+            first = dict_append_string(bytes, (size_t)first, capacity, 1, "studio");
+        assert_int_equal(first, BEZEL_EFULL);
+    }
+    assert_int_equal(dict_append_string(bytes, 8, 4, 1, ""), BEZEL_EFULL);
+    assert_int_equal(dict_append_string(bytes, DICT_MAX_BYTES, (size_t)DICT_MAX_BYTES * 2, 1, ""), BEZEL_EFULL);
+}
+
+static void every_torn_or_longer_form_is_refused(void **state)
+{
+    (void)state;
+    int entry = dict_append_aspect(bytes, 0, sizeof bytes, &frame_shown);
+    size_t n = small_dictionary();
+    for (size_t cut = 1; cut < n; cut++)
+        if (cut != (size_t)entry)
+            assert_refused(bytes, cut);
+    memset(bytes + n, 0, 4);
+    for (size_t more = 1; more <= 4; more++)
+        assert_refused(bytes, n + more);
+    assert_refused(bytes, sizeof bytes + 1);
+}
+
+/* Writes `v` at `at`, sees it refused, and puts the old bytes back. */
+static void assert_spoilt(size_t n, size_t at, uint32_t v)
+{
+    uint32_t good = bytes_get_u32(bytes + at);
+    struct dict *d;
+    bytes_put_u32(bytes + at, v);
+    assert_refused(bytes, n);
+    bytes_put_u32(bytes + at, good);
+    assert_int_equal(dict_parse(bytes, n, &d), 0);
+    dict_free(d);
+}
+
+static void wrong_words_are_refused(void **state)
+{
+    (void)state;
+    size_t n = small_dictionary();
+    assert_spoilt(n, 0, 0); /* kind of entry */
+    assert_spoilt(n, 0, 3);
+    assert_spoilt(n, 4, 2);  /* id out of order */
+    assert_spoilt(n, 8, 0);  /* no name */
+    assert_spoilt(n, 8, 64); /* a long one */
+    assert_spoilt(n, 8, UINT32_MAX);
+    assert_spoilt(n, 12, 0x66006100);          /* NUL in a name */
+    assert_spoilt(n, 20, 0x6f776e01);          /* padding: "own" and a byte that should be 0 */
+    assert_spoilt(n, 24, DICT_FIELDS_MAX + 1); /* count of fields */
+    assert_spoilt(n, 24, 2);                   /* the third field is no entry */
+    assert_spoilt(n, 28, DICT_STRING + 1);     /* type */
+    assert_spoilt(n, n - 8, 0x73747500);       /* NUL in a string */
+    assert_spoilt(n, n - 8, 0x737475ff);       /* no UTF-8 */
+    assert_spoilt(n, n - 16, 2);               /* id of a string */
+}
+
+static void names_are_unique(void **state)
+{
+    (void)state;
+    struct dict_aspect a = frame_shown;
+    int n = dict_append_aspect(bytes, 0, sizeof bytes, &a);
+    a.id = 2;
+    n = dict_append_aspect(bytes, (size_t)n, sizeof bytes, &a);
+    assert_true(n > 0);
+    assert_refused(bytes, (size_t)n);
+
+    a = (struct dict_aspect){.id = 1, .name = "x", .field_count = 2, .fields = {{.name = "aa"}, {.name = "bb"}}};
+    n = dict_append_aspect(bytes, 0, sizeof bytes, &a);
+    uint8_t *second = memmem(bytes, (size_t)n, "bb", 2);
+    memcpy(second, "aa", 2);
+    assert_refused(bytes, (size_t)n);
+}
+
+/* As many aspects and strings as there may be, and one more. */
+static void counts_are_bounded(void **state)
+{
+    (void)state;
+    char name[16];
+    int n = 0;
+    struct dict *d;
+    for (uint32_t id = 1; id <= DICT_ASPECTS_MAX; id++) {
+        snprintf(name, sizeof name, "a%u", id);
+        n = dict_append_aspect(bytes, (size_t)n, sizeof bytes, &(struct dict_aspect){.id = id, .name = name});
+    }
+    int aspects = n;
+    for (uint32_t id = 1; id <= DICT_STRINGS_MAX; id++)
+        n = dict_append_string(bytes, (size_t)n, sizeof bytes, id, "");
+    assert_true(n > 0);
+    assert_int_equal(dict_parse(bytes, (size_t)n, &d), 0);
+    assert_int_equal(d->aspect_count, DICT_ASPECTS_MAX);
+    assert_int_equal(d->string_count, DICT_STRINGS_MAX);
+    assert_int_equal(d->entry_count, DICT_ASPECTS_MAX + DICT_STRINGS_MAX);
+    dict_free(d);
+
+    int one_more = dict_append_string(bytes, (size_t)n, sizeof bytes, DICT_STRINGS_MAX, "");
+    bytes_put_u32(bytes + n + 4, DICT_STRINGS_MAX + 1);
+    assert_refused(bytes, (size_t)one_more);
+    one_more = dict_append_aspect(bytes, (size_t)aspects, sizeof bytes, &frame_shown);
+    bytes_put_u32(bytes + aspects + 4, DICT_ASPECTS_MAX + 1);
+    assert_refused(bytes, (size_t)one_more);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_appended_is_read_back),
+        cmocka_unit_test(earlier_versions_are_included),
+        cmocka_unit_test(the_empty_dictionary_is_one),
+        cmocka_unit_test(names_are_bounded_and_plain),
+        cmocka_unit_test(texts_fit_by_whole_characters),
+        cmocka_unit_test(what_breaks_a_limit_is_not_appended),
+        cmocka_unit_test(a_full_dictionary_says_so),
+        cmocka_unit_test(every_torn_or_longer_form_is_refused),
+        cmocka_unit_test(wrong_words_are_refused),
+        cmocka_unit_test(names_are_unique),
+        cmocka_unit_test(counts_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

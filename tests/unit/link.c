@@ -1,0 +1,519 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* The link: frames in both directions, and every trap of ZeroMQ that mdr/link.c closes. */
+#include "mdr/link.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include <cmocka.h>
+
+enum { MAX_FRAME = 4096 };
+
+static char dir[] = "/tmp/bezel-link-XXXXXX";
+static char ipc[LINK_ENDPOINT_MAX];
+
+static struct link *bound(const char *endpoint)
+{
+    struct link *link = NULL;
+    assert_int_equal(link_bind(endpoint, MAX_FRAME, &link), 0);
+    return link;
+}
+
+static struct link *connected(const char *endpoint)
+{
+    struct link *link = NULL;
+    assert_int_equal(link_connect(endpoint, MAX_FRAME, 16, &link), 0);
+    return link;
+}
+
+/* The next frame of `link`, waited for. */
+static void receive(struct link *link, struct link_frame *frame)
+{
+    int64_t deadline = clock_now() + 20 * CLOCK_S;
+    int err;
+    while ((err = link_receive(link, frame)) == BEZEL_EAGAIN && clock_now() < deadline)
+        link_wait(&link, 1, NULL, 0, 100 * CLOCK_MS);
+    assert_int_equal(err, 0);
+}
+
+static void assert_received(struct link *link, const char *text)
+{
+    struct link_frame frame;
+    receive(link, &frame);
+    assert_int_equal(frame.size, strlen(text));
+    assert_memory_equal(frame.data, text, frame.size);
+    link_frame_free(&frame);
+}
+
+static void say(struct link *link, const char *text)
+{
+    assert_int_equal(link_send(link, NULL, text, strlen(text)), 0);
+}
+
+static void frames_go_both_ways(const char *endpoint)
+{
+    struct link *server = bound(endpoint), *a = connected(link_endpoint(server)), *b = connected(link_endpoint(server));
+    struct link_frame from_a, from_b, none;
+    say(a, "from a");
+    receive(server, &from_a);
+    say(b, "");
+    receive(server, &from_b);
+    assert_int_equal(from_a.size, 6);
+    assert_int_equal(from_b.size, 0);
+    assert_true(from_a.peer.size > 0);
+    assert_int_equal(link_send(server, &from_a.peer, "to a", 4), 0);
+    assert_int_equal(link_send(server, &from_b.peer, "to b", 4), 0);
+    assert_received(b, "to b");
+    assert_received(a, "to a");
+    assert_int_equal(link_receive(a, &none), BEZEL_EAGAIN);
+    link_frame_free(&from_a);
+    link_frame_free(&from_b);
+    link_close(a, 0);
+    link_close(b, 0);
+    link_close(server, 0);
+}
+
+static void frames_go_both_ways_over_tcp(void **state)
+{
+    (void)state;
+    frames_go_both_ways("tcp://127.0.0.1:*");
+}
+
+static void frames_go_both_ways_over_ipc(void **state)
+{
+    (void)state;
+    frames_go_both_ways(ipc);
+}
+
+static void a_port_of_its_own_choice_is_told(void **state)
+{
+    (void)state;
+    struct link *server = bound("tcp://127.0.0.1:*"), *second = NULL;
+    assert_memory_equal(link_endpoint(server), "tcp://127.0.0.1:", 16);
+    assert_true(atoi(link_endpoint(server) + 16) > 0);
+    assert_int_equal(link_bind(link_endpoint(server), MAX_FRAME, &second), BEZEL_EBUSY);
+    assert_null(second);
+    link_close(server, 0);
+}
+
+static void what_is_no_endpoint_is_refused(void **state)
+{
+    (void)state;
+    struct link *link = NULL;
+    char longest[LINK_ENDPOINT_MAX + 1];
+    memset(longest, 'x', sizeof longest - 1);
+    longest[sizeof longest - 1] = '\0';
+    memcpy(longest, "tcp://", 6);
+    const char *const bad[] = {
+        "",      "127.0.0.1:5",      "udp://127.0.0.1:5", "inproc://x", "ipc://", "ipc://*", "ipc://@abstract",
+        longest, "tcp://127.0.0.1:x"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(link_bind(bad[i], MAX_FRAME, &link), BEZEL_EINVAL);
+    for (size_t i = 0; i < 8; i++)
+        assert_int_equal(link_connect(bad[i], MAX_FRAME, 1, &link), BEZEL_EINVAL);
+    assert_int_equal(link_connect(ipc, MAX_FRAME, 0, &link), BEZEL_EINVAL);
+    assert_null(link);
+}
+
+static void tcp_binds_to_loopback_alone(void **state)
+{
+    (void)state;
+    struct link *link = NULL;
+    const char *const bad[] = {"tcp://*:*",         "tcp://0.0.0.0:*", "tcp://192.0.2.1:7766",
+                               "tcp://localhost:*", "tcp://[::1]:*",   "tcp://eth0:*"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(link_bind(bad[i], MAX_FRAME, &link), BEZEL_EPERM);
+    link_close(bound("tcp://127.0.0.2:*"), 0);
+}
+
+static void an_ipc_path_has_the_length_of_a_socket_at_most(void **state)
+{
+    (void)state;
+    struct link *link = NULL;
+    char longest[LINK_ENDPOINT_MAX];
+    size_t limit = sizeof((struct sockaddr_un *)0)->sun_path - 1, n = strlen("ipc://") + limit;
+    memset(longest, 'x', sizeof longest);
+    memcpy(longest, ipc, strlen(ipc));
+    longest[n] = '\0';
+    link_close(bound(longest), 0);
+    longest[n] = 'x';
+    longest[n + 1] = '\0';
+    assert_int_equal(link_bind(longest, MAX_FRAME, &link), BEZEL_EINVAL);
+    assert_int_equal(link_connect(longest, MAX_FRAME, 1, &link), BEZEL_EINVAL);
+}
+
+static void a_missing_folder_is_not_found(void **state)
+{
+    (void)state;
+    struct link *link = NULL;
+    char endpoint[LINK_ENDPOINT_MAX];
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/none/s", dir);
+    assert_int_equal(link_bind(endpoint, MAX_FRAME, &link), BEZEL_ENOENT);
+}
+
+static void the_ipc_path_of_a_living_server_is_busy(void **state)
+{
+    (void)state;
+    struct link *server = bound(ipc), *thief = NULL, *client = connected(ipc);
+    assert_int_equal(link_bind(ipc, MAX_FRAME, &thief), BEZEL_EBUSY);
+    say(client, "still there?");
+    assert_received(server, "still there?");
+    link_close(client, 0);
+    link_close(server, 0);
+    link_close(bound(ipc), 0);
+}
+
+static void the_ipc_path_of_a_killed_server_is_free(void **state)
+{
+    (void)state;
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        struct link *link = NULL;
+        if (link_bind(ipc, MAX_FRAME, &link) == 0)
+            (void)!write(ready[1], "x", 1);
+        for (;;)
+            pause();
+    }
+    char byte;
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    struct link *link = NULL;
+    assert_int_equal(link_bind(ipc, MAX_FRAME, &link), BEZEL_EBUSY);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    struct stat st;
+    assert_int_equal(stat(ipc + strlen("ipc://"), &st), 0); /* what it left */
+    link_close(bound(ipc), 0);
+    assert_int_equal(stat(ipc + strlen("ipc://"), &st), -1);
+}
+
+static void a_file_at_the_ipc_path_is_left_alone(void **state)
+{
+    (void)state;
+    const char *path = ipc + strlen("ipc://");
+    char *text;
+    size_t n;
+    struct link *link = NULL;
+    assert_int_equal(file_replace(path, "precious", 8), 0);
+    assert_int_equal(link_bind(ipc, MAX_FRAME, &link), BEZEL_EBUSY);
+    assert_int_equal(file_read(path, 100, &text, &n), 0);
+    assert_string_equal(text, "precious");
+    free(text);
+    unlink(path);
+}
+
+static void what_is_sent_before_the_server_appears_arrives(void **state)
+{
+    (void)state;
+    struct link *client = connected(ipc);
+    say(client, "early");
+    struct link *server = bound(ipc);
+    assert_received(server, "early");
+    link_close(client, 0);
+    link_close(server, 0);
+}
+
+static void a_client_finds_the_server_again(void **state)
+{
+    (void)state;
+    struct link *server = bound(ipc), *client = connected(ipc);
+    say(client, "first");
+    assert_received(server, "first");
+    link_close(server, 0);
+    server = bound(ipc);
+    struct link_frame frame;
+    int err = BEZEL_EAGAIN;
+    for (int64_t deadline = clock_now() + 20 * CLOCK_S; err == BEZEL_EAGAIN && clock_now() < deadline;) {
+        int sent = link_send(client, NULL, "again", 5); /* what was on its way when the server went is lost: repeat */
+        assert_true(sent == 0 || sent == BEZEL_EAGAIN);
+        link_wait(&server, 1, NULL, 0, 50 * CLOCK_MS);
+        err = link_receive(server, &frame);
+    }
+    assert_int_equal(err, 0);
+    link_frame_free(&frame);
+    link_close(client, 0);
+    link_close(server, 0);
+}
+
+static void a_peer_that_went_is_unreachable(void **state)
+{
+    (void)state;
+    struct link *server = bound(ipc), *client = connected(ipc);
+    struct link_frame frame;
+    say(client, "hello");
+    receive(server, &frame);
+    link_close(client, 0);
+    int err = 0;
+    for (int64_t deadline = clock_now() + 20 * CLOCK_S; err != BEZEL_EUNREACH && clock_now() < deadline;) {
+        link_wait(&server, 1, NULL, 0, 10 * CLOCK_MS);
+        err = link_send(server, &frame.peer, "are you there?", 14);
+    }
+    assert_int_equal(err, BEZEL_EUNREACH);
+    struct link_peer nobody = {.size = 5, .id = {0, 1, 2, 3, 4}};
+    assert_int_equal(link_send(server, &nobody, "x", 1), BEZEL_EUNREACH);
+    link_frame_free(&frame);
+    link_close(server, 0);
+}
+
+static void a_peer_that_does_not_read_fills_its_queue_and_no_other(void **state)
+{
+    (void)state;
+    static const char block[MAX_FRAME];
+    struct link *server = bound(ipc), *lazy = connected(ipc), *keen = connected(ipc);
+    struct link_frame frame;
+    say(lazy, "hello");
+    receive(server, &frame);
+    struct link_peer peer = frame.peer;
+    link_frame_free(&frame);
+    int err = 0;
+    while (!err)
+        err = link_send(server, &peer, block, sizeof block);
+    assert_int_equal(err, BEZEL_EAGAIN);
+    say(keen, "hello");
+    receive(server, &frame);
+    assert_int_equal(link_send(server, &frame.peer, "hello", 5), 0);
+    assert_received(keen, "hello");
+    link_frame_free(&frame);
+    link_close(lazy, 0);
+    link_close(keen, 0);
+    link_close(server, 0);
+}
+
+static void peers_stand_where_they_belong(void **state)
+{
+    (void)state;
+    struct link *server = bound(ipc), *client = connected(ipc);
+    struct link_peer peer = {.size = 1};
+    assert_int_equal(link_send(server, NULL, "x", 1), BEZEL_EINVAL);
+    assert_int_equal(link_send(server, &(struct link_peer){0}, "x", 1), BEZEL_EINVAL);
+    assert_int_equal(link_send(client, &peer, "x", 1), BEZEL_EINVAL);
+    assert_int_equal(link_send_shared(server, &peer, 1, NULL, NULL), BEZEL_EINVAL);
+    link_close(client, 0);
+    link_close(server, 0);
+}
+
+static pthread_mutex_t released_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* A frame's release(): counts in *hint. From another thread. */
+static void count_release(void *data, void *hint)
+{
+    (void)data;
+    pthread_mutex_lock(&released_lock);
+    ++*(int *)hint;
+    pthread_mutex_unlock(&released_lock);
+}
+
+static void await_released(const int *released, int n)
+{
+    int seen = 0;
+    for (int64_t deadline = clock_now() + 20 * CLOCK_S; seen < n && clock_now() < deadline;) {
+        clock_sleep_until(clock_now() + CLOCK_MS);
+        pthread_mutex_lock(&released_lock);
+        seen = *released;
+        pthread_mutex_unlock(&released_lock);
+    }
+    assert_int_equal(seen, n);
+}
+
+static void a_shared_frame_is_released_once(void **state)
+{
+    (void)state;
+    static char data[1000] = "shared";
+    int released = 0;
+    struct link *server = bound(ipc), *client = connected(ipc);
+    struct link_frame frame;
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(link_send_shared(client, data, sizeof data, count_release, &released), 0);
+    for (int i = 0; i < 10; i++) {
+        receive(server, &frame);
+        assert_int_equal(frame.size, sizeof data);
+        assert_memory_equal(frame.data, data, sizeof data);
+        link_frame_free(&frame);
+    }
+    await_released(&released, 10);
+    link_close(client, 0);
+    link_close(server, 0);
+    assert_int_equal(released, 10);
+}
+
+static void an_unsent_shared_frame_is_released_by_close_and_a_refused_one_never(void **state)
+{
+    (void)state;
+    static char data[1000];
+    int queued = 0, released = 0, err = 0;
+    struct link *client = connected(ipc); /* nobody is there */
+    while (!err) {
+        err = link_send_shared(client, data, sizeof data, count_release, &released);
+        queued += !err;
+    }
+    assert_int_equal(err, BEZEL_EAGAIN);
+    assert_int_equal(queued, 16);
+    assert_int_equal(link_send(client, NULL, "x", 1), BEZEL_EAGAIN);
+    link_close(client, 0); /* the last link: waits for ZeroMQ's threads */
+    assert_int_equal(released, queued);
+}
+
+static void what_lingers_arrives(void **state)
+{
+    (void)state;
+    struct link *server = bound(ipc), *client = connected(ipc);
+    say(client, "last words");
+    link_close(client, 10000);
+    assert_received(server, "last words");
+    link_close(server, 0);
+    link_close(NULL, 0);
+}
+
+static void a_frame_above_the_maximum_ends_its_connection_alone(void **state)
+{
+    (void)state;
+    static const char large[MAX_FRAME + 1];
+    struct link *server = bound(ipc), *rude = connected(ipc), *polite = connected(ipc);
+    struct link_frame frame;
+    assert_int_equal(link_send(rude, NULL, large, sizeof large), 0);
+    assert_int_equal(link_send(polite, NULL, large, sizeof large - 1), 0);
+    receive(server, &frame);
+    assert_int_equal(frame.size, MAX_FRAME);
+    link_frame_free(&frame);
+    say(polite, "and on");
+    assert_received(server, "and on");
+    assert_int_equal(link_receive(server, &frame), BEZEL_EAGAIN);
+    link_close(rude, 0);
+    link_close(polite, 0);
+    link_close(server, 0);
+}
+
+/* A ZeroMQ peer of another make: several parts, and an id longer than any of ours. */
+static void foreign_messages_are_dropped(void **state)
+{
+    (void)state;
+    struct link *server = bound(ipc), *client = connected(ipc);
+    void *context = zmq_ctx_new(), *many = zmq_socket(context, ZMQ_DEALER), *named = zmq_socket(context, ZMQ_DEALER);
+    zmq_setsockopt(named, ZMQ_ROUTING_ID, "longer than sixteen", 19);
+    assert_int_equal(zmq_connect(many, ipc), 0);
+    assert_int_equal(zmq_connect(named, ipc), 0);
+    assert_int_equal(zmq_send(many, "one", 3, ZMQ_SNDMORE), 3);
+    assert_int_equal(zmq_send(many, "two", 3, ZMQ_SNDMORE), 3);
+    assert_int_equal(zmq_send(many, "three", 5, 0), 5);
+    assert_int_equal(zmq_send(many, "alone", 5, 0), 5);
+    assert_received(server, "alone");
+    assert_int_equal(zmq_send(named, "x", 1, 0), 1);
+    int64_t deadline = clock_now() + 20 * CLOCK_S;
+    while (link_wait(&server, 1, NULL, 0, 100 * CLOCK_MS) == 0)
+        assert_true(clock_now() < deadline);
+    struct link_frame frame;
+    assert_int_equal(link_receive(server, &frame), BEZEL_EAGAIN); /* taken, and dropped */
+    say(client, "ours");
+    assert_received(server, "ours");
+    zmq_close(many);
+    zmq_close(named);
+    zmq_ctx_term(context);
+    link_close(client, 0);
+    link_close(server, 0);
+}
+
+static void waiting_looks_at_links_and_descriptors(void **state)
+{
+    (void)state;
+    int fds[2];
+    assert_int_equal(pipe(fds), 0);
+    struct link *server = bound(ipc), *client = connected(ipc);
+    struct link *links[] = {NULL, server};
+    const int read_ends[] = {-1, fds[0]};
+    assert_int_equal(link_wait(links, 2, read_ends, 2, 0), 0);
+    assert_int_equal(link_wait(links, 2, read_ends, 2, 1), 0);
+    assert_int_equal(write(fds[1], "x", 1), 1);
+    assert_int_equal(link_wait(links, 2, read_ends, 2, -1), 1);
+    say(client, "x");
+    assert_int_equal(link_wait(links, 2, NULL, 0, 20 * CLOCK_S), 1);
+    assert_int_equal(link_wait(links, 2, read_ends, 2, -1), 2);
+    link_close(client, 0);
+    link_close(server, 0);
+    close(fds[0]);
+    close(fds[1]);
+}
+
+static void ignore(int signal)
+{
+    (void)signal;
+}
+
+static void a_signal_ends_waiting(void **state)
+{
+    (void)state;
+    struct link *server = bound(ipc);
+    struct sigaction action = {.sa_handler = ignore}, old;
+    sigaction(SIGALRM, &action, &old);
+    /* Repeated, so that one which comes before the wait does no harm. */
+    struct itimerval timer = {.it_value.tv_usec = 20000, .it_interval.tv_usec = 20000}, off = {0};
+    setitimer(ITIMER_REAL, &timer, NULL);
+    assert_int_equal(link_wait(&server, 1, NULL, 0, -1), 0);
+    setitimer(ITIMER_REAL, &off, NULL);
+    sigaction(SIGALRM, &old, NULL);
+    link_close(server, 0);
+}
+
+static int make_dir(void **state)
+{
+    (void)state;
+    if (!mkdtemp(dir))
+        return -1;
+    snprintf(ipc, sizeof ipc, "ipc://%s/socket", dir);
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    return file_remove_tree(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_ipc_path_of_a_killed_server_is_free), /* forks: before any context */
+        cmocka_unit_test(frames_go_both_ways_over_tcp),
+        cmocka_unit_test(frames_go_both_ways_over_ipc),
+        cmocka_unit_test(a_port_of_its_own_choice_is_told),
+        cmocka_unit_test(what_is_no_endpoint_is_refused),
+        cmocka_unit_test(tcp_binds_to_loopback_alone),
+        cmocka_unit_test(an_ipc_path_has_the_length_of_a_socket_at_most),
+        cmocka_unit_test(a_missing_folder_is_not_found),
+        cmocka_unit_test(the_ipc_path_of_a_living_server_is_busy),
+        cmocka_unit_test(a_file_at_the_ipc_path_is_left_alone),
+        cmocka_unit_test(what_is_sent_before_the_server_appears_arrives),
+        cmocka_unit_test(a_client_finds_the_server_again),
+        cmocka_unit_test(a_peer_that_went_is_unreachable),
+        cmocka_unit_test(a_peer_that_does_not_read_fills_its_queue_and_no_other),
+        cmocka_unit_test(peers_stand_where_they_belong),
+        cmocka_unit_test(a_shared_frame_is_released_once),
+        cmocka_unit_test(an_unsent_shared_frame_is_released_by_close_and_a_refused_one_never),
+        cmocka_unit_test(what_lingers_arrives),
+        cmocka_unit_test(a_frame_above_the_maximum_ends_its_connection_alone),
+        cmocka_unit_test(foreign_messages_are_dropped),
+        cmocka_unit_test(waiting_looks_at_links_and_descriptors),
+        cmocka_unit_test(a_signal_ends_waiting),
+    };
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}

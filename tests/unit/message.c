@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Messages: bounds, versions, and what other XDR decoders let through. The property test compares whole messages. */
+#include "mdr/message.h"
+
+#include "base/bytes.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct message m, back;
+static uint8_t bytes[MESSAGE_MAX_BYTES + 8];
+
+static size_t encoded(void)
+{
+    int n = message_encode(&m, bytes, sizeof bytes);
+    assert_true(n > 0);
+    assert_int_equal(n % 4, 0);
+    return (size_t)n;
+}
+
+static void assert_spoilt(size_t n, size_t at, uint32_t v)
+{
+    uint32_t good = bytes_get_u32(bytes + at);
+    bytes_put_u32(bytes + at, v);
+    assert_int_equal(message_decode(bytes, n, &back), BEZEL_EMALFORMED);
+    bytes_put_u32(bytes + at, good);
+    assert_int_equal(message_decode(bytes, n, &back), 0);
+}
+
+static void a_constant_message_is_encoded(void **state)
+{
+    (void)state;
+    static const struct message hello = {.type = MESSAGE_HELLO,
+                                         .hello = {.node = "desk1", .realtime_offset = -5, .pid = 7}};
+    int n = message_encode(&hello, bytes, sizeof bytes);
+    assert_int_equal(n, 4 + 4 + 4 + 3 * 16 + 4 + 8 + 8 + 4);
+    assert_int_equal(message_decode(bytes, (size_t)n, &back), 0);
+    assert_int_equal(back.type, MESSAGE_HELLO);
+    assert_string_equal(back.hello.node, "desk1");
+    assert_int_equal(back.hello.realtime_offset, -5);
+    assert_int_equal(back.hello.pid, 7);
+}
+
+static void any_alignment_is_decoded(void **state)
+{
+    (void)state;
+    m = (struct message){.type = MESSAGE_NEED, .need.instance = UINT64_C(0x0102030405060708)};
+    size_t n = encoded();
+    for (size_t shift = 1; shift < 8; shift++) {
+        memmove(bytes + shift, bytes + shift - 1, n);
+        assert_int_equal(message_decode(bytes + shift, n, &back), 0);
+        assert_true(back.need.instance == m.need.instance);
+    }
+}
+
+static void the_longest_message_fits_and_is_process(void **state)
+{
+    (void)state;
+    m = (struct message){.type = MESSAGE_PROCESS, .process.dictionary_bytes = MESSAGE_DICT_MAX};
+    memset(m.process.name, 'n', MESSAGE_NAME_MAX);
+    memset(m.process.program, 'p', MESSAGE_TEXT_MAX);
+    memset(m.process.dictionary, 0xAA, MESSAGE_DICT_MAX);
+    size_t n = encoded();
+    assert_true(n <= MESSAGE_MAX_BYTES);
+    assert_int_equal(message_decode(bytes, n, &back), 0);
+    assert_memory_equal(back.process.dictionary, m.process.dictionary, MESSAGE_DICT_MAX);
+    m = (struct message){.type = MESSAGE_WELCOME, .welcome.stream_count = MESSAGE_ROWS_MAX};
+    assert_true(encoded() < n);
+}
+
+static void too_small_a_buffer_says_so(void **state)
+{
+    (void)state;
+    m = (struct message){.type = MESSAGE_REPLY, .reply = {.id = 1, .state = DAEMON_ACTIVE, .text = "hello"}};
+    message_reply_add(&m.reply, "records", 12);
+    size_t n = encoded();
+    for (size_t capacity = 0; capacity < n; capacity++)
+        assert_int_equal(message_encode(&m, bytes, capacity), BEZEL_EFULL);
+}
+
+static void what_breaks_a_bound_is_not_encoded(void **state)
+{
+    (void)state;
+    m = (struct message){.type = MESSAGE_ACK, .ack.stream_count = MESSAGE_ROWS_MAX + 1};
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m = (struct message){.type = MESSAGE_REFUSE};
+    memset(m.refuse.reason, 'x', sizeof m.refuse.reason); /* no NUL */
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    memcpy(m.refuse.reason, "\xFF", 2);
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_STOP + 1)};
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m = (struct message){.type = (enum message_type)10};
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m = (struct message){.type = (enum message_type)0};
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+}
+
+static void every_torn_or_longer_form_is_refused(void **state)
+{
+    (void)state;
+    m = (struct message){.type = MESSAGE_BOOKS, .books = {.instance = 3, .state = PROCESS_ENDED, .row_count = 2}};
+    size_t n = encoded();
+    memset(bytes + n, 0, 8);
+    for (size_t cut = 0; cut <= n + 8; cut++)
+        assert_int_equal(message_decode(bytes, cut, &back), cut == n ? 0 : BEZEL_EMALFORMED);
+    assert_int_equal(message_decode(bytes, (size_t)MESSAGE_MAX_BYTES + 1, &back), BEZEL_EMALFORMED);
+}
+
+static void another_version_is_told_from_nonsense(void **state)
+{
+    (void)state;
+    m = (struct message){.type = MESSAGE_BYE};
+    size_t n = encoded();
+    assert_int_equal(n, 12);
+    assert_spoilt(n, 0, 0xC1FC1FC1);
+    bytes_put_u32(bytes + 4, 2);
+    assert_int_equal(message_decode(bytes, n, &back), BEZEL_EVERSION);
+    assert_int_equal(message_decode(bytes, 8, &back), BEZEL_EVERSION); /* whatever its body is */
+}
+
+static void what_libtirpc_lets_through_is_refused(void **state)
+{
+    (void)state;
+    m = (struct message){.type = MESSAGE_WELCOME, .welcome = {.credit_bytes = 1, .more = true}};
+    size_t n = encoded();
+    assert_spoilt(n, 8, 10); /* type */
+    assert_spoilt(n, 8, UINT32_MAX);
+    assert_spoilt(n, 20, 7); /* bool */
+    assert_spoilt(n, 24, MESSAGE_ROWS_MAX + 1);
+    assert_spoilt(n, 24, UINT32_MAX);
+    m = (struct message){.type = MESSAGE_REFUSE, .refuse.reason = "a"};
+    n = encoded();
+    assert_spoilt(n, 16, 0x61000001); /* padding */
+    assert_spoilt(n, 12, 2);          /* NUL in a text */
+    assert_spoilt(n, 12, 5);
+    assert_spoilt(n, 16, 0xC3000000); /* half a character */
+    m = (struct message){.type = MESSAGE_PROCESS, .process.role = ROLE_DAEMON};
+    n = encoded();
+    assert_spoilt(n, 28, ROLE_DAEMON + 1);
+    assert_spoilt(n, n - 4, MESSAGE_DICT_MAX + 1);
+    m = (struct message){.type = MESSAGE_BOOKS, .books.state = PROCESS_DETACHED};
+    n = encoded();
+    assert_spoilt(n, 20, PROCESS_DETACHED + 1);
+    assert_spoilt(n, n - 4, MESSAGE_BOOKS_MAX + 1);
+    m = (struct message){.type = MESSAGE_REPLY, .reply.state = DAEMON_FAILED};
+    n = encoded();
+    assert_spoilt(n, 16, DAEMON_FAILED + 1);
+    assert_spoilt(n, n - 4, MESSAGE_VALUES_MAX + 1);
+}
+
+static void replies_hold_named_values(void **state)
+{
+    (void)state;
+    m = (struct message){.type = MESSAGE_REPLY};
+    for (int i = 0; i < MESSAGE_VALUES_MAX; i++)
+        message_reply_add(&m.reply, "filler", i);
+    m.reply.value_count--;
+    message_reply_add(&m.reply, "records", -12);
+    message_reply_add(&m.reply, "one too many", 1);
+    assert_int_equal(message_decode(bytes, encoded(), &back), 0);
+    assert_int_equal(message_reply_get(&back.reply, "records", 7), -12);
+    assert_int_equal(message_reply_get(&back.reply, "filler", 7), 0);
+    assert_int_equal(message_reply_get(&back.reply, "one too many", 7), 7);
+}
+
+static void texts_from_outside_become_texts(void **state)
+{
+    (void)state;
+    char to[8];
+    message_text(to, 7, "abc");
+    assert_string_equal(to, "abc");
+    message_text(to, 7,
+                 "a\xFF\xC3"
+                 "b");
+    assert_string_equal(to, "a??b");
+    message_text(to, 7, "12345678");
+    assert_string_equal(to, "1234567");
+    message_text(to, 7, "123456\xC3\xA4");
+    assert_string_equal(to, "123456");
+    message_text(to, 7, "\xC3");
+    assert_string_equal(to, "?");
+    message_text(to, 0, "x");
+    assert_string_equal(to, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_constant_message_is_encoded),
+        cmocka_unit_test(any_alignment_is_decoded),
+        cmocka_unit_test(the_longest_message_fits_and_is_process),
+        cmocka_unit_test(too_small_a_buffer_says_so),
+        cmocka_unit_test(what_breaks_a_bound_is_not_encoded),
+        cmocka_unit_test(every_torn_or_longer_form_is_refused),
+        cmocka_unit_test(another_version_is_told_from_nonsense),
+        cmocka_unit_test(what_libtirpc_lets_through_is_refused),
+        cmocka_unit_test(replies_hold_named_values),
+        cmocka_unit_test(texts_from_outside_become_texts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
