@@ -4,16 +4,21 @@
 /**
  * The agent: on each node it evaluates the limits at its sampling period, judges them, and lets the policy decide. It reads
  * no clock and no counter itself: bezeld feeds it and carries out what it decides. One owner; no function blocks; only
- * agent_new() and agent_process_add() allocate.
+ * agent_new(), agent_process_add() and agent_watch() allocate.
  *
  * A limit on a metric `per: process` has one value for each process; it is broken where one of them breaks it, unknown
- * where none is known. A limit with a persistence is in violation from the moment at which it has been broken that
- * long. What counts for the policy is "in violation". While a value carries an uncertainty (collection off), the limit counts
- * as broken only where it is broken beyond it.
+ * where none is known. A limit with a persistence is in violation from the moment at which one process has been known to
+ * break it that long. What counts for the policy is "in violation", of `hold` limits. Where a value carries an uncertainty
+ * (collection off, or records too late), the limit counts as broken only where it is broken beyond it.
  *
  * Judgement: `hold` limits leave adaptation time to settle: window + AGENT_SETTLING sampling periods from the first known
- * value, reported apart. After that, time held, in violation and unknown is summed; a limit is violated where its
- * share in violation of the known time exceeds its tolerance. `expect` limits are judged from their first known value.
+ * value, reported apart. Outside of that, time held, in violation and unknown is summed, each interval between two steps as
+ * the later one found it: settling + held + violated + unknown is the time since the first step, exactly. A limit is
+ * violated where its share in violation of the known time, violated / (held + violated), exceeds its tolerance. `expect`
+ * limits are judged from their first known value.
+ *
+ * A process that ended is not a silent one: agent_process_remove() takes back, as unknown, the time in violation since
+ * the last records of processes that ended, unless they had been silent for longer than a limit has to settle.
  */
 #ifndef BEZEL_RESMGR_AGENT_H
 #define BEZEL_RESMGR_AGENT_H
@@ -29,9 +34,10 @@ enum limit_state { LIMIT_UNKNOWN = 0, LIMIT_HELD = 1, LIMIT_VIOLATED = 2 };
 /** How a limit stands and stood: cumulative, so that the last one tells the whole. Times in ns. */
 struct agent_limit {
     enum limit_state state;
-    bool known;     /* `value` means something now */
-    double value;   /* of the process furthest from holding */
-    double worst;   /* since judgement began; NaN while there was none */
+    bool known;   /* `value` means something now */
+    double value; /* of the process furthest from holding */
+    int slot;     /* of that process; -1: a value of the node, or none */
+    double worst; /* that is sure (less its uncertainty), since judgement began; NaN while there was none */
     int64_t settling, held, violated, unknown;
     int64_t last_violated; /* time of the last instant in violation, settling included; 0: never */
 };
@@ -40,13 +46,13 @@ struct agent_limit {
 struct agent_outcome {
     enum policy_action action;
     struct policy_state before, after;
-    int cause; /* index of the first limit in violation; -1: none */
+    int cause; /* index of the first `hold` limit in violation; -1: none */
     uint32_t limit_count;
     const struct agent_limit *limits; /* in the order of the experiment's limits */
     bool limit_changed;               /* a limit changed its state at this step */
 };
 
-/** An agent for node `node` of `e` (borrowed until agent_free). Returns 0, BEZEL_ENOMEM. */
+/** An agent for node `node` of `e` (borrowed until agent_free); limits are the same on each node. Returns 0, BEZEL_ENOMEM. */
 int agent_new(const struct experiment *e, uint32_t node, struct agent **agent) BEZEL_MUST_CHECK;
 void agent_free(struct agent *agent);
 
@@ -59,16 +65,23 @@ int agent_process_add(struct agent *agent, const char *name) BEZEL_MUST_CHECK;
 /** The process of `slot` ended: its values are gone, what was judged stays. Its watches are no longer valid. */
 void agent_process_remove(struct agent *agent, int slot);
 
+/** The name of the process in `slot`; NULL where there is none. It lasts until the process is removed. */
+const char *agent_process_name(const struct agent *agent, int slot);
+
 /**
  * The number by which to feed records of aspect `name` of the process in `slot`, or BEZEL_ENOENT where no metric reads that
  * aspect: the external sensor hands on only those that are watched. BEZEL_ENOMEM. The same name gives the same number.
  */
 int agent_watch(struct agent *agent, int slot, const char *name) BEZEL_MUST_CHECK;
 
-/** A record of watched aspect `watch` at `timestamp`. Constant time, no allocation. */
+/** A record of watched aspect `watch` at `timestamp`, in any order. No allocation, nearly constant time. */
 void agent_record(struct agent *agent, int watch, int64_t timestamp);
 
-/** The attempt counter of watched aspect `watch` stood at `attempts`; call before each step while collection is off. */
+/**
+ * The attempt counter of watched aspect `watch` stood at `attempts`. Call it for every watch before every step, collection
+ * on or off, with the step's `now`, read just before the counters: the counter is what tells a silent process from one
+ * whose records are late. A watch that is not counted becomes unknown within a window.
+ */
 void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now);
 
 /** One sampling instant. `sensor_cpu`: percent of one CPU since the step before; NaN: unknown. */

@@ -8,9 +8,10 @@
  * SPP, static polling period: the period never changes; where a limit is broken at a sampling instant, collection is turned
  * off; it is on again at the first instant at which no observed limit is broken.
  *
- * DPP, dynamic polling period: the period doubles at a sampling instant where a limit is broken; beyond period_max
- * collection is off; it is on again, at period_max, at the first instant at which no observed limit is broken; it halves at
- * every instant at which none is broken, down to period_min.
+ * DPP, dynamic polling period: the period doubles at a sampling instant where a limit is broken; where the double would
+ * pass period_max, collection is off instead; it is on again, at period_max, at the first instant at which no observed
+ * limit is broken; it halves at every instant at which none is broken, down to period_min, which is reached exactly. A
+ * period that starts between the bounds stays between them.
  *
  * Unknown observations neither hold nor break: where nothing at all is observed, both policies keep what they have.
  */

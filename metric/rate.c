@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "metric/rate.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/*
+ * A mark is a reading of the counter together with the records of the time since the mark before it. Marks are numbered
+ * 0, 1, 2 ... and stand at their number modulo RATE_MARKS; `marks` counts them all. Mark 0 and the oldest one kept bound
+ * time from below: what happened before them is not known.
+ *
+ * The newest mark moves along with the readings until it is a grain from the one before; only then a new one begins. So any
+ * stretch of two windows holds at most 2 * RATE_GRAINS + 2 marks, and the RATE_MARKS newest are all that is ever asked for.
+ */
+enum { RATE_MARKS = 256 };
+static_assert(RATE_MARKS >= 2 * RATE_GRAINS + 4, "two windows of marks must be kept");
+
+struct rate_mark {
+    int64_t end;
+    uint64_t attempts;
+    uint64_t records;
+    int64_t first, last; /* meaningful where records > 0 */
+};
+
+struct rate {
+    int64_t window;
+    bool started;
+    int64_t since; /* the first reading that found the counter above 0 */
+    uint64_t marks;
+    struct rate_mark open; /* records after the newest mark; its end and attempts are not known yet */
+    struct rate_mark mark[RATE_MARKS];
+};
+
+/* The time from mark `from` to mark `to`, and the counted attempts in it minus the records: modulo 2^64, often negative. */
+struct rate_span {
+    uint64_t from, to;
+    uint64_t missing;
+};
+
+static inline const struct rate_mark *rate_at(const struct rate *r, uint64_t number)
+{
+    return &r->mark[number % RATE_MARKS];
+}
+
+static inline struct rate_mark *rate_newest(struct rate *r)
+{
+    return &r->mark[(r->marks - 1) % RATE_MARKS];
+}
+
+static inline uint64_t rate_oldest(const struct rate *r)
+{
+    return r->marks > RATE_MARKS ? r->marks - RATE_MARKS : 0;
+}
+
+int rate_new(int64_t window, struct rate **r)
+{
+    *r = calloc(1, sizeof **r);
+    if (!*r)
+        return BEZEL_ENOMEM;
+    (*r)->window = window;
+    return 0;
+}
+
+void rate_free(struct rate *r)
+{
+    free(r);
+}
+
+void rate_reset(struct rate *r)
+{
+    r->started = false;
+    r->marks = 0;
+    r->open.records = 0;
+}
+
+/* The mark whose records include one at `t`; NULL where t is before all that is kept. */
+static struct rate_mark *rate_place(struct rate *r, int64_t t)
+{
+    if (r->marks == 0)
+        return NULL;
+    if (t > rate_newest(r)->end)
+        return &r->open;
+    uint64_t before = rate_oldest(r), at = r->marks - 1;
+    if (t <= rate_at(r, before)->end)
+        return NULL;
+    while (at - before > 1) {
+        uint64_t middle = before + (at - before) / 2;
+        if (t <= rate_at(r, middle)->end)
+            at = middle;
+        else
+            before = middle;
+    }
+    return &r->mark[at % RATE_MARKS];
+}
+
+/* Adds records that lie between `first` and `last` to a mark. */
+static void rate_add(struct rate_mark *m, uint64_t records, int64_t first, int64_t last)
+{
+    if (records == 0)
+        return;
+    if (m->records == 0 || first < m->first)
+        m->first = first;
+    if (m->records == 0 || last > m->last)
+        m->last = last;
+    m->records += records;
+}
+
+void rate_record(struct rate *r, int64_t timestamp)
+{
+    struct rate_mark *m = rate_place(r, timestamp);
+    if (m)
+        rate_add(m, 1, timestamp, timestamp);
+}
+
+/* Whether a reading at `now` is to be a mark of its own. */
+static bool rate_mark_due(const struct rate *r, int64_t now)
+{
+    if (r->marks < 2)
+        return r->marks == 0 || now > rate_at(r, 0)->end;
+    int64_t newest = rate_at(r, r->marks - 1)->end, before = rate_at(r, r->marks - 2)->end;
+    return now > newest && newest - before >= r->window / RATE_GRAINS;
+}
+
+void rate_count(struct rate *r, uint64_t attempts, int64_t now)
+{
+    if (r->marks > 0 && attempts < rate_newest(r)->attempts)
+        rate_reset(r);
+    if (r->marks > 0 && now < rate_newest(r)->end)
+        now = rate_newest(r)->end;
+    if (rate_mark_due(r, now)) {
+        r->marks++;
+        rate_newest(r)->records = 0;
+    }
+    struct rate_mark *m = rate_newest(r);
+    m->end = now;
+    m->attempts = attempts;
+    rate_add(m, r->open.records, r->open.first, r->open.last);
+    r->open.records = 0;
+    if (!r->started && attempts > 0) {
+        r->started = true;
+        r->since = now;
+    }
+}
+
+static uint64_t rate_missing(const struct rate *r, uint64_t number)
+{
+    uint64_t grown = rate_at(r, number)->attempts - rate_at(r, number - 1)->attempts;
+    return grown - rate_at(r, number)->records;
+}
+
+static int64_t rate_length(const struct rate *r, const struct rate_span *s)
+{
+    return rate_at(r, s->to)->end - rate_at(r, s->from)->end;
+}
+
+/* Takes the start of the span back until it is a window long; false where the rate was not watched that long. */
+static bool rate_widen(const struct rate *r, struct rate_span *s)
+{
+    while (rate_length(r, s) < r->window) {
+        if (s->from == rate_oldest(r) || rate_at(r, s->from - 1)->end < r->since)
+            return false;
+        s->missing += rate_missing(r, s->from--);
+    }
+    return true;
+}
+
+static double rate_per_second(uint64_t n, int64_t ns)
+{
+    return (double)n * 1e9 / (double)ns;
+}
+
+static int64_t rate_clamp(int64_t t, int64_t low, int64_t high)
+{
+    return t < low ? low : t > high ? high : t;
+}
+
+/* The formula of the header, over the records of a span. */
+static double rate_exact(const struct rate *r, const struct rate_span *s)
+{
+    struct rate_mark all = {0};
+    for (uint64_t i = s->from + 1; i <= s->to; i++)
+        rate_add(&all, rate_at(r, i)->records, rate_at(r, i)->first, rate_at(r, i)->last);
+    int64_t start = rate_at(r, s->from)->end, end = rate_at(r, s->to)->end;
+    if (all.records < 2)
+        return rate_per_second(all.records, end - start);
+    /* A record may carry a time beyond its mark's: the counter was read a moment after `now`, or its clock is foreign. */
+    int64_t first = rate_clamp(all.first, start, end), last = rate_clamp(all.last, start, end);
+    double least = rate_per_second(all.records + 1, end - start);
+    const struct {
+        uint64_t intervals;
+        int64_t ns;
+    } ways[] = {{all.records - 1, last - first}, {all.records, end - first}, {all.records, last - start}};
+    for (unsigned i = 0; i < sizeof ways / sizeof ways[0]; i++)
+        if (ways[i].ns > 0 && rate_per_second(ways[i].intervals, ways[i].ns) < least)
+            least = rate_per_second(ways[i].intervals, ways[i].ns);
+    return least;
+}
+
+bool rate_value(const struct rate *r, int64_t now, double *per_second, double *resolution)
+{
+    if (!r->started || now - rate_at(r, r->marks - 1)->end > r->window)
+        return false;
+    struct rate_span span = {.from = r->marks - 1, .to = r->marks - 1};
+    if (!rate_widen(r, &span))
+        return false;
+    int64_t length = rate_length(r, &span), newest = rate_at(r, span.to)->end;
+    double unit = rate_per_second(1, length);
+    double counted = rate_per_second(rate_at(r, span.to)->attempts - rate_at(r, span.from)->attempts, length);
+    *per_second = counted;
+    *resolution = unit;
+
+    while ((int64_t)span.missing > 0) {
+        span.missing -= rate_missing(r, span.to--);
+        if (newest - rate_at(r, span.to)->end > r->window || !rate_widen(r, &span))
+            return true;
+    }
+    double exact = rate_exact(r, &span), apart = exact - counted, most = unit * (1 + 1e-9);
+    if (apart <= most && apart >= -most) {
+        *per_second = exact;
+        *resolution = 0;
+    }
+    return true;
+}

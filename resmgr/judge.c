@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "resmgr/judge.h"
+
+#include <math.h>
+
+void judge_start(struct judge *j, const struct experiment_limit *limit, int64_t settling, struct agent_limit *seen)
+{
+    *j = (struct judge){.limit = limit, .settling = settling, .seen = seen, .doubt = 1, .trusted_worst = NAN};
+    *seen = (struct agent_limit){.worst = NAN, .slot = -1};
+}
+
+void judge_begin(struct judge *j, int64_t now)
+{
+    j->now = now;
+    j->broken = j->violated = j->certain = false;
+    j->seen->known = false;
+}
+
+/* What was doubtful is true. */
+static void judge_confirm(struct judge *j)
+{
+    j->doubt++;
+    j->suspects = 0;
+    j->doubtful = 0;
+    j->trusted_worst = j->seen->worst;
+    j->trusted_violated = j->seen->last_violated;
+}
+
+static void judge_suspect(struct judge *j, struct judge_run *run)
+{
+    if (run->doubt == j->doubt)
+        return;
+    run->doubt = j->doubt;
+    j->suspects++;
+}
+
+void judge_forget(struct judge *j, struct judge_run *run)
+{
+    if (run->doubt == j->doubt && --j->suspects == 0) {
+        j->seen->violated -= j->doubtful;
+        j->seen->unknown += j->doubtful;
+        j->seen->worst = j->trusted_worst;
+        j->seen->last_violated = j->trusted_violated;
+        j->doubtful = 0;
+    }
+    *run = (struct judge_run){0};
+}
+
+void judge_value(struct judge *j, struct judge_run *run, int slot, struct judge_value v)
+{
+    bool alive = v.silent == 0 || v.silent > j->settling;
+    if (alive && run->doubt == j->doubt)
+        judge_confirm(j);
+    if (!v.known) {
+        run->broken = false;
+        return;
+    }
+    bool at_least = j->limit->compare == COMPARE_AT_LEAST;
+    double sure = at_least ? v.value + v.resolution : v.value - v.resolution;
+    double excess = at_least ? j->limit->bound - sure : sure - j->limit->bound;
+    if (!j->seen->known || excess > j->excess) {
+        j->seen->known = true;
+        j->seen->value = v.value;
+        j->seen->slot = slot;
+        j->excess = excess;
+        j->sure = sure;
+    }
+    if (excess > 0 && !run->broken)
+        run->broken_since = j->now;
+    run->broken = excess > 0;
+    if (!run->broken)
+        return;
+    j->broken = true;
+    if (alive)
+        j->certain = true;
+    else
+        judge_suspect(j, run);
+    if (j->now - run->broken_since >= j->limit->persistence)
+        j->violated = true;
+}
+
+static void judge_worsen(const struct judge *j, double *worst)
+{
+    bool at_least = j->limit->compare == COMPARE_AT_LEAST;
+    if (isnan(*worst) || (at_least ? j->sure < *worst : j->sure > *worst))
+        *worst = j->sure;
+}
+
+/* Adds the time since the instant before, which stands as this instant found it. */
+static void judge_account(struct judge *j, enum limit_state state, bool doubtful)
+{
+    struct agent_limit *seen = j->seen;
+    int64_t passed = j->began ? j->now - j->before : 0;
+    if (seen->known && !j->ever_known) {
+        j->ever_known = true;
+        j->first_known = j->now;
+    }
+    if (!j->ever_known) {
+        seen->unknown += passed;
+        return;
+    }
+    if (j->limit->kind == LIMIT_HOLD && j->now - j->first_known <= j->settling) {
+        seen->settling += passed;
+        return;
+    }
+    *(state == LIMIT_UNKNOWN ? &seen->unknown : state == LIMIT_HELD ? &seen->held : &seen->violated) += passed;
+    if (state == LIMIT_VIOLATED && doubtful)
+        j->doubtful += passed;
+    if (!seen->known)
+        return;
+    judge_worsen(j, &seen->worst);
+    if (!doubtful)
+        judge_worsen(j, &j->trusted_worst);
+}
+
+bool judge_end(struct judge *j)
+{
+    struct agent_limit *seen = j->seen;
+    enum limit_state before = seen->state;
+    bool doubtful = j->broken && !j->certain;
+    seen->state = !seen->known ? LIMIT_UNKNOWN : j->violated ? LIMIT_VIOLATED : LIMIT_HELD;
+    if (!seen->known)
+        seen->slot = -1;
+    judge_account(j, seen->state, doubtful);
+    if (j->violated)
+        seen->last_violated = j->now;
+    if (j->violated && !doubtful)
+        j->trusted_violated = j->now;
+    j->before = j->now;
+    j->began = true;
+    return seen->state != before;
+}
