@@ -9,7 +9,8 @@
 #include <iostream>
 #include <thread>
 
-namespace {
+namespace
+{
 BEZEL_ASPECT(tick, (int64, count, "1"));
 BEZEL_ASPECT(temperature, (float64, value, "degC"));
 } // namespace
