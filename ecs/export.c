@@ -182,6 +182,18 @@ static int copy_nodes(const char *run, const char *into)
 
 /* ---- putting it in place ---- */
 
+static bool is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    if (!dir)
+        return false;
+    int entries = 0;
+    while (readdir(dir))
+        entries++;
+    closedir(dir);
+    return entries <= 2; /* itself and its parent */
+}
+
 /* Whether nothing of anybody else's stands at `target`: it is missing, an empty directory, or an export. */
 static bool may_replace(const char *target)
 {
@@ -189,11 +201,15 @@ static bool may_replace(const char *target)
     struct stat st;
     if (lstat(target, &st) != 0)
         return errno == ENOENT;
-    if (!S_ISDIR(st.st_mode))
+    if (!S_ISDIR(st.st_mode) || snprintf(mark, sizeof mark, "%s/" EXPORT_MARK, target) >= (int)sizeof mark)
         return false;
-    if (snprintf(mark, sizeof mark, "%s/" EXPORT_MARK, target) < (int)sizeof mark && access(mark, F_OK) == 0)
-        return true;
-    return rmdir(target) == 0;
+    return access(mark, F_OK) == 0 || is_empty(target);
+}
+
+static void remove_leftover(const char *path)
+{
+    if (file_remove_tree(path) != 0)
+        log_warn("BEZEL-EXPORT-LEFTOVER", "%s stays behind: %s", path, strerror(errno));
 }
 
 /* Puts `made` where `target` is, in one step, and removes what stood there. */
@@ -203,7 +219,8 @@ static int put_in_place(const char *made, const char *target)
         return 0;
     if (errno != EEXIST || renameat2(AT_FDCWD, made, AT_FDCWD, target, RENAME_EXCHANGE) != 0)
         return err_from_errno(errno);
-    return file_remove_tree(made);
+    remove_leftover(made);
+    return 0;
 }
 
 static int write_mark(const char *dir)
@@ -253,6 +270,6 @@ int export_trace(const char *run, const char *target)
         log_error("BEZEL-EXPORT-EMPTY", "%s: no record is stored yet", run);
     else
         log_error("BEZEL-EXPORT", "cannot export %s to %s: %s", run, target, strerror(errno));
-    (void)file_remove_tree(made);
+    remove_leftover(made);
     return err;
 }

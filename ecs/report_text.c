@@ -42,13 +42,13 @@ static void limit_row(const struct report *r, struct table *t, const char *text,
     table_cell(t, "%s", verdict_name(v->is));
     table_cell(t, "%s", text);
     table_cell(t, "%s", report_node_name(r, l->node));
-    table_cell(t, "%s", figure_number(l->value).text);
-    table_cell(t, "%s", figure_number(l->worst).text);
-    table_cell(t, "%s", figure_share(v->share).text);
-    table_cell(t, "%s", figure_time(l->held).text);
-    table_cell(t, "%s", figure_time(l->violated).text);
-    table_cell(t, "%s", figure_time(l->unknown).text);
-    table_cell(t, "%s", figure_time(l->settling).text);
+    table_cell(t, "%s", figure_number(l->value).s);
+    table_cell(t, "%s", figure_number(l->worst).s);
+    table_cell(t, "%s", figure_share(v->share).s);
+    table_cell(t, "%s", units_duration(l->held).s);
+    table_cell(t, "%s", units_duration(l->violated).s);
+    table_cell(t, "%s", units_duration(l->unknown).s);
+    table_cell(t, "%s", units_duration(l->settling).s);
 }
 
 static void empty_cells(struct table *t, int count)
@@ -70,7 +70,7 @@ static void limit_rows(const struct report *r, struct table *t, size_t limit)
         table_cell(t, "%s", text);
         table_cell(t, "%s", nodes ? "all" : "none");
         empty_cells(t, 2);
-        table_cell(t, "%s", figure_share(whole->share).text);
+        table_cell(t, "%s", figure_share(whole->share).s);
         empty_cells(t, 4);
     }
     for (size_t i = 0; i < s->limit_count; i++)
@@ -95,9 +95,9 @@ static void print_limits(const struct report *r, FILE *out)
 
 /* ---- decisions ---- */
 
-static struct figure figure_period(int64_t ns)
+static struct units_text figure_period(int64_t ns)
 {
-    return ns == 0 ? (struct figure){"off"} : figure_time(ns);
+    return ns == 0 ? (struct units_text){"off"} : units_exact_duration(ns);
 }
 
 static void decision_row(const struct report *r, struct table *t, const struct summary_decision *d)
@@ -105,7 +105,7 @@ static void decision_row(const struct report *r, struct table *t, const struct s
     table_cell(t, "%.3f s", (double)report_run_time(r, d->node, d->at) / (double)CLOCK_S);
     table_cell(t, "%s", report_node_name(r, d->node));
     table_cell(t, "%s", report_action_name(d->action));
-    table_cell(t, "%s -> %s", figure_period(d->before).text, figure_period(d->after).text);
+    table_cell(t, "%s -> %s", figure_period(d->before).s, figure_period(d->after).s);
     if (d->cause >= 0)
         table_cell(t, "(%s)", report_limit_text(r, d->cause));
     else
@@ -119,7 +119,7 @@ static void print_decisions(const struct report *r, FILE *out)
         return;
     char head[96];
     snprintf(head, sizeof head, "Decisions of policy %s: %s", report_policy_name((int)r->experiment->adapt.policy),
-             count ? figure_count(count).text : "none");
+             count ? units_count(count).s : "none");
     title(r, head, out);
     bool cut = count > DECISIONS_SHOWN && !r->all;
     struct table *t = table_new("rllll");
@@ -143,13 +143,13 @@ static void print_decisions(const struct report *r, FILE *out)
 static void books_row(struct table *t, const char *name, const struct verdict_books *b)
 {
     table_cell(t, "%s", name);
-    table_cell(t, "%s", figure_count(b->attempts).text);
-    table_cell(t, "%s", figure_count(b->stored).text);
-    table_cell(t, "%s", figure_count(b->full).text);
-    table_cell(t, "%s", figure_count(b->off).text);
-    table_cell(t, "%s", figure_count(b->no_ring).text);
-    table_cell(t, "%s", figure_count(b->unfinished).text);
-    table_cell(t, "%s", figure_signed(b->rest).text);
+    table_cell(t, "%s", units_count(b->attempts).s);
+    table_cell(t, "%s", units_count(b->stored).s);
+    table_cell(t, "%s", units_count(b->full).s);
+    table_cell(t, "%s", units_count(b->off).s);
+    table_cell(t, "%s", units_count(b->no_ring).s);
+    table_cell(t, "%s", units_count(b->unfinished).s);
+    table_cell(t, "%s", figure_signed(b->rest).s);
 }
 
 /* Which aspects the unfinished records were of is known only where they explain the whole rest: then they are told here. */
@@ -188,7 +188,7 @@ static void print_imbalance(const struct report *r, FILE *out)
     const struct summary *s = r->summary;
     int64_t rest = r->verdict->sut.rest + r->verdict->daemons.rest;
     if (r->verdict->run == RUN_RUNNING) {
-        fprintf(out, "  In flight, or not yet booked: %s.\n", figure_signed(rest).text);
+        fprintf(out, "  In flight, or not yet booked: %s.\n", figure_signed(rest).s);
         return;
     }
     fprintf(out, "  The books do not balance:\n");
@@ -198,10 +198,10 @@ static void print_imbalance(const struct report *r, FILE *out)
         name_with_pid(r, &s->processes[i], name, sizeof name);
         if (unexplained > 0)
             fprintf(out, "    %s: %s produced, but neither stored nor counted as lost\n", name,
-                    figure_signed(unexplained).text);
+                    figure_signed(unexplained).s);
         else if (unexplained < 0)
             fprintf(out, "    %s: %s stored or counted as lost, but not as produced\n", name,
-                    figure_count(-(uint64_t)unexplained).text);
+                    units_count(-(uint64_t)unexplained).s);
     }
 }
 
@@ -220,15 +220,15 @@ static void print_books_remarks(const struct report *r, FILE *out)
         fputs("  The books balance: every record is accounted for.\n", out);
     else
         print_imbalance(r, out);
-    fprintf(out, "  In the trace: %s records, and %s of the monitor's own.\n", figure_count(v->sut.stored).text,
-            figure_count(v->daemons.stored).text);
+    fprintf(out, "  In the trace: %s records, and %s of the monitor's own.\n", units_count(v->sut.stored).s,
+            units_count(v->daemons.stored).s);
     uint64_t discarded = sum_discarded(r->summary);
     if (discarded > 0)
         fprintf(out, "  The trace itself tells of %s lost records, and where (babeltrace2: discarded events).\n",
-                figure_count(discarded).text);
+                units_count(discarded).s);
     if (r->summary->refused > 0)
         fprintf(out, "  Refused by the collector as malformed: %s packets and messages.\n",
-                figure_count(r->summary->refused).text);
+                units_count(r->summary->refused).s);
 }
 
 static void print_books(const struct report *r, FILE *out)
@@ -270,8 +270,8 @@ static void rate_rows(const struct report *r, struct table *t, const struct summ
             continue;
         table_cell(t, "%s", name);
         table_cell(t, "%s", b->name);
-        table_cell(t, "%s", figure_number(verdict_rate(b)).text);
-        table_cell(t, "%s", figure_time(b->last_ns - b->first_ns).text);
+        table_cell(t, "%s", figure_number(verdict_rate(b)).s);
+        table_cell(t, "%s", units_duration(b->last_ns - b->first_ns).s);
     }
 }
 
@@ -307,11 +307,11 @@ static void print_metrics(const struct report *r, FILE *out)
         table_cell(t, "%s", m->metric);
         table_cell(t, "%s", report_node_name(r, m->node));
         table_cell(t, "%s", m->process);
-        table_cell(t, "%s", figure_number(m->mean).text);
-        table_cell(t, "%s", figure_number(m->min).text);
-        table_cell(t, "%s", figure_number(m->max).text);
-        table_cell(t, "%s", figure_number(m->last).text);
-        table_cell(t, "%s", figure_count(m->count).text);
+        table_cell(t, "%s", figure_number(m->mean).s);
+        table_cell(t, "%s", figure_number(m->min).s);
+        table_cell(t, "%s", figure_number(m->max).s);
+        table_cell(t, "%s", figure_number(m->last).s);
+        table_cell(t, "%s", units_count(m->count).s);
     }
     table_print(t, 2, out);
 }
@@ -324,8 +324,8 @@ static void print_monitor(const struct report *r, FILE *out)
     const struct summary *s = r->summary;
     title(r, "Monitor", out);
     if (s->latency.count > 0)
-        fprintf(out, "  Monitoring latency: median %s, p99 %s, max %s.\n", figure_time(s->latency.median).text,
-                figure_time(s->latency.p99).text, figure_time(s->latency.max).text);
+        fprintf(out, "  Monitoring latency: median %s, p99 %s, max %s.\n", units_duration(s->latency.median).s,
+                units_duration(s->latency.p99).s, units_duration(s->latency.max).s);
     else
         fputs("  Monitoring latency: unknown, no record arrived.\n", out);
     struct table *t = table_new("lrrrrr");
@@ -334,11 +334,11 @@ static void print_monitor(const struct report *r, FILE *out)
     for (size_t i = 0; i < s->node_count; i++) {
         const struct summary_node *n = &s->nodes[i];
         table_cell(t, "%s", n->name);
-        table_cell(t, "%s", figure_share(n->sensor_cpu_mean / 100).text);
-        table_cell(t, "%s", figure_share(n->sensor_cpu_max / 100).text);
-        table_cell(t, "%s", figure_signed(n->wakeups).text);
-        table_cell(t, "%s", figure_signed(n->records).text);
-        table_cell(t, "%s", figure_bytes((uint64_t)n->bytes).text);
+        table_cell(t, "%s", figure_share(n->sensor_cpu_mean / 100).s);
+        table_cell(t, "%s", figure_share(n->sensor_cpu_max / 100).s);
+        table_cell(t, "%s", figure_signed(n->wakeups).s);
+        table_cell(t, "%s", figure_signed(n->records).s);
+        table_cell(t, "%s", units_bytes((uint64_t)n->bytes).s);
     }
     table_print(t, 2, out);
 }

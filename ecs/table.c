@@ -2,14 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/table.h"
 
-#include "base/clock.h"
-
-#include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { TABLE_COLUMNS_MAX = 12, TABLE_CELL_MAX = 320 };
 
@@ -20,82 +17,39 @@ struct table {
     int widths[TABLE_COLUMNS_MAX];
 };
 
-struct figure figure_count(uint64_t n)
-{
-    char digits[24];
-    int length = snprintf(digits, sizeof digits, "%" PRIu64, n);
-    struct figure f;
-    char *p = f.text;
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            *p++ = ' ';
-        *p++ = digits[i];
-    }
-    *p = '\0';
-    return f;
-}
-
-struct figure figure_signed(int64_t n)
+struct units_text figure_signed(int64_t n)
 {
     if (n >= 0)
-        return figure_count((uint64_t)n);
-    struct figure magnitude = figure_count(-(uint64_t)n), f;
-    snprintf(f.text, sizeof f.text, "-%.40s", magnitude.text);
+        return units_count((uint64_t)n);
+    struct units_text f;
+    snprintf(f.s, sizeof f.s, "-%.32s", units_count(-(uint64_t)n).s);
     return f;
 }
 
-struct figure figure_time(int64_t ns)
+struct units_text figure_number(double value)
 {
-    static const struct {
-        const char *name;
-        int64_t ns;
-    } units[] = {{"s", CLOCK_S}, {"ms", CLOCK_MS}, {"us", CLOCK_US}};
-    struct figure f;
-    uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        if (magnitude >= (uint64_t)units[i].ns) {
-            snprintf(f.text, sizeof f.text, "%.4g %s", (double)ns / (double)units[i].ns, units[i].name);
-            return f;
-        }
-    }
-    if (ns == 0)
-        return (struct figure){"0 s"};
-    snprintf(f.text, sizeof f.text, "%" PRId64 " ns", ns);
-    return f;
-}
-
-struct figure figure_number(double value)
-{
-    struct figure f;
     if (isnan(value))
-        snprintf(f.text, sizeof f.text, "-");
-    else if (fabs(value) >= 10000 && fabs(value) < 1e15)
+        return (struct units_text){"-"};
+    if (fabs(value) >= 10000 && fabs(value) < 1e15)
         return figure_signed(llround(value));
-    else
-        snprintf(f.text, sizeof f.text, "%.4g", value);
+    struct units_text f;
+    snprintf(f.s, sizeof f.s, "%.4g", value);
     return f;
 }
 
-struct figure figure_share(double share)
+struct units_text figure_share(double share)
 {
-    struct figure f;
     if (isnan(share))
-        snprintf(f.text, sizeof f.text, "-");
-    else
-        snprintf(f.text, sizeof f.text, "%.3g %%", 100 * share);
+        return (struct units_text){"-"};
+    struct units_text f;
+    snprintf(f.s, sizeof f.s, "%.3g %%", 100 * share);
     return f;
 }
 
-struct figure figure_bytes(uint64_t bytes)
+bool table_wants_color(FILE *out)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-    double value = (double)bytes;
-    size_t unit = 0;
-    for (; value >= 1024 && unit + 1 < sizeof units / sizeof *units; unit++)
-        value /= 1024;
-    struct figure f;
-    snprintf(f.text, sizeof f.text, "%.4g %s", value, units[unit]);
-    return f;
+    const char *no_color = getenv("NO_COLOR");
+    return !(no_color && *no_color) && isatty(fileno(out));
 }
 
 struct table *table_new(const char *columns)

@@ -6,22 +6,20 @@
 #define BEZEL_ECS_TABLE_H
 
 #include "base/err.h"
+#include "base/units.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-/** A short text by value: `figure_count(n).text` is good until the end of the full expression. */
-struct figure {
-    char text[64];
-};
+/** Beside base/units.h: "-5,412"; four significant digits, "-" for NaN; "12 %" of a share of 1, "-" for NaN. */
+struct units_text figure_signed(int64_t n);
+struct units_text figure_number(double value);
+struct units_text figure_share(double share);
 
-struct figure figure_count(uint64_t n);     /* "5 412" */
-struct figure figure_signed(int64_t n);     /* "-5 412" */
-struct figure figure_time(int64_t ns);      /* "612 us", four significant digits */
-struct figure figure_number(double value);  /* four significant digits; NaN: "-" */
-struct figure figure_share(double share);   /* of 1: "12 %"; NaN: "-" */
-struct figure figure_bytes(uint64_t bytes); /* "1.5 MiB" */
+/** Whether `out` is a terminal and NO_COLOR is not set in the environment. */
+bool table_wants_color(FILE *out);
 
 /** A table: cells are added row by row, columns as wide as their widest cell. NULL is allowed everywhere but in table_new(). */
 struct table;

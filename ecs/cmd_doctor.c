@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/commands.h"
+#include "ecs/doctor.h"
+#include "ecs/json.h"
+#include "ecs/table.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: bezel doctor [--json]\n"
+    "\n"
+    "Looks at this machine's clock, shared memory, privileges and tools, and names the remedy of all\n"
+    "that stands in the way of an experiment. Changes nothing.\n"
+    "\n"
+    "  --json     the findings as data\n"
+    "  -h, --help\n"
+    "\n"
+    "Exit codes: 0 no problem (warnings are none), 1 a problem, 2 usage.\n";
+
+static const char *const levels[] = {"ok", "warning", "problem"};
+
+void doctor_add(struct doctor *d, enum doctor_level level, const char *area, const char *name, const char *remedy,
+                const char *format, ...)
+{
+    if (d->count == d->capacity) {
+        size_t larger = d->capacity ? 2 * d->capacity : 16;
+        struct doctor_finding *list = realloc(d->list, larger * sizeof *list);
+        if (!list)
+            return;
+        d->list = list;
+        d->capacity = larger;
+    }
+    struct doctor_finding f = {.level = level, .area = area, .name = name};
+    va_list args;
+    va_start(args, format);
+    if (vasprintf(&f.text, format, args) < 0)
+        f.text = NULL;
+    va_end(args);
+    f.remedy = remedy ? strdup(remedy) : NULL;
+    d->list[d->count++] = f;
+}
+
+void doctor_free(struct doctor *d)
+{
+    for (size_t i = 0; i < d->count; i++) {
+        free(d->list[i].text);
+        free(d->list[i].remedy);
+    }
+    free(d->list);
+}
+
+static void print_text(const struct doctor *d, FILE *out)
+{
+    static const char *const colors[] = {"\033[32m", "\033[33m", "\033[1;31m"};
+    const char *area = "";
+    bool color = table_wants_color(out);
+    for (size_t i = 0; i < d->count; i++) {
+        const struct doctor_finding *f = &d->list[i];
+        if (strcmp(f->area, area) != 0)
+            fprintf(out, "%s%s\n", i ? "\n" : "", area = f->area);
+        fprintf(out, "  %s%-7s%s  %s: %s\n", color ? colors[f->level] : "", levels[f->level], color ? "\033[0m" : "",
+                f->name, f->text ? f->text : "");
+        if (f->remedy)
+            fprintf(out, "           remedy: %s\n", f->remedy);
+    }
+}
+
+static void print_json(const struct doctor *d, size_t problems, FILE *out)
+{
+    struct json j = {.out = out};
+    json_object(&j, NULL);
+    json_int(&j, "format", 1);
+    json_uint(&j, "problems", problems);
+    json_array(&j, "findings");
+    for (size_t i = 0; i < d->count; i++) {
+        json_object(&j, NULL);
+        json_text(&j, "area", d->list[i].area);
+        json_text(&j, "name", d->list[i].name);
+        json_text(&j, "level", levels[d->list[i].level]);
+        json_text(&j, "text", d->list[i].text);
+        json_text(&j, "remedy", d->list[i].remedy);
+        json_object_end(&j);
+    }
+    json_array_end(&j);
+    json_object_end(&j);
+}
+
+static int examine(bool json)
+{
+    struct doctor d = {0};
+    doctor_clock(&d);
+    doctor_memory(&d);
+    doctor_privileges(&d);
+    doctor_tools(&d);
+    size_t problems = 0;
+    for (size_t i = 0; i < d.count; i++)
+        problems += d.list[i].level == DOCTOR_PROBLEM;
+    if (json)
+        print_json(&d, problems, stdout);
+    else
+        print_text(&d, stdout);
+    doctor_free(&d);
+    return fflush(stdout) != 0 || problems ? EXIT_FAILED : EXIT_HELD;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    bool json = false;
+    for (int o; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (o == 'h')
+            return command_help(help);
+        if (o != 'j')
+            return EXIT_USAGE;
+        json = true;
+    }
+    return optind == argc ? examine(json) : command_misuse("doctor", "it takes no arguments");
+}

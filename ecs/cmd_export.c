@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/log.h"
+#include "ecs/commands.h"
+#include "ecs/export.h"
+#include "ecs/rundir.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: bezel export [--runs DIR] RUN [TARGET]\n"
+    "       bezel export [--runs DIR] --format csv|jsonl RUN\n"
+    "\n"
+    "Copies the trace of RUN as it stands, cut behind its last whole packets, to TARGET (default: RUN/export), in one "
+    "step,\n"
+    "replacing the export before; prints the directory's path. It works while the run is being written:\n"
+    "\n"
+    "    bezel export RUN | xargs babeltrace2\n"
+    "\n"
+    "  --format F  instead: every record to stdout, a line each, as CSV or as JSON lines (docs/REPORT.md)\n"
+    "  --runs DIR  the folder of runs (default: $BEZEL_RUNS, else runs)\n"
+    "  -h, --help\n"
+    "\n"
+    "Exit codes: 0 done, 1 failed, also where nothing is stored yet, 2 usage.\n";
+
+static int export_to(const char *run, const char *named)
+{
+    char target[PATH_MAX];
+    int n = named ? snprintf(target, sizeof target, "%s", named) : snprintf(target, sizeof target, "%s/export", run);
+    while (n > 1 && n < (int)sizeof target && target[n - 1] == '/')
+        target[--n] = '\0';
+    if (n <= 0 || n >= (int)sizeof target)
+        return command_misuse("export", "the name of the target is %s", n ? "too long" : "empty");
+    if (export_trace(run, target) != 0)
+        return EXIT_FAILED;
+    return puts(target) == EOF || fflush(stdout) != 0 ? EXIT_FAILED : EXIT_HELD;
+}
+
+int cmd_export(int argc, char **argv)
+{
+    static const struct option options[] = {{"format", required_argument, NULL, 'f'},
+                                            {"runs", required_argument, NULL, 'r'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    const char *runs = NULL, *format = NULL;
+    for (int o; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (o == 'h')
+            return command_help(help);
+        if (o != 'f' && o != 'r')
+            return EXIT_USAGE;
+        *(o == 'f' ? &format : &runs) = optarg;
+    }
+    int given = argc - optind;
+    if (given < 1 || given > (format ? 1 : 2))
+        return command_misuse("export",
+                              format ? "--format takes a RUN and nothing else" : "it takes a RUN, and a TARGET");
+    if (format && strcmp(format, "csv") != 0 && strcmp(format, "jsonl") != 0)
+        return command_misuse("export", "'%s' is no format: csv or jsonl", format);
+    char run[PATH_MAX];
+    if (rundir_find(argv[optind], rundir_runs(runs), run, sizeof run) != 0) {
+        log_error("BEZEL-RUN-UNKNOWN", "there is no run %s", argv[optind]);
+        return EXIT_FAILED;
+    }
+    if (!format)
+        return export_to(run, argv[optind + 1]);
+    return export_records(run, strcmp(format, "csv") == 0 ? EXPORT_CSV : EXPORT_JSONL, stdout) ? EXIT_FAILED
+                                                                                               : EXIT_HELD;
+}

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/log.h"
+#include "ecs/commands.h"
+#include "ecs/report.h"
+#include "ecs/rundir.h"
+
+#include <getopt.h>
+#include <stdio.h>
+
+static const char help[] =
+    "usage: bezel report [--json] [--all] [--runs DIR] [RUN]\n"
+    "\n"
+    "Prints the report of RUN, a run directory or its name below the folder of runs; without RUN, of the newest one.\n"
+    "The run may still be going on.\n"
+    "\n"
+    "  --json      as data, with all there is (docs/REPORT.md)\n"
+    "  --all       leave nothing out: every decision, the aspects of every process, the daemons' own books\n"
+    "  --runs DIR  the folder of runs (default: $BEZEL_RUNS, else runs)\n"
+    "  -h, --help\n"
+    "\n"
+    "Exit codes: 0 the limits held, 1 no report, or a limit that could not be judged, 2 usage, 3 a limit was "
+    "violated.\n";
+
+int cmd_report(int argc, char **argv)
+{
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"all", no_argument, NULL, 'a'},
+                                            {"runs", required_argument, NULL, 'r'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    int form = REPORT_TEXT;
+    const char *runs = NULL;
+    for (int o; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
+        if (o == 'h')
+            return command_help(help);
+        if (o == 'r')
+            runs = optarg;
+        else if (o == 'j' || o == 'a')
+            form |= o == 'j' ? REPORT_JSON : REPORT_ALL;
+        else
+            return EXIT_USAGE;
+    }
+    if (argc - optind > 1)
+        return command_misuse("report", "one run at a time");
+    char run[PATH_MAX];
+    if (rundir_find(argv[optind], rundir_runs(runs), run, sizeof run) != 0) {
+        log_error("BEZEL-RUN-UNKNOWN", "there is no run %s",
+                  argv[optind] ? argv[optind] : "yet: 'bezel run' makes one");
+        return EXIT_FAILED;
+    }
+    int code = report_print(run, form, stdout);
+    return code < 0 ? EXIT_FAILED : code;
+}

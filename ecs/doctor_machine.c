@@ -1,0 +1,189 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/file.h"
+#include "ecs/doctor.h"
+#include "ecs/table.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+/* ---- clock ---- */
+
+#define CLOCKSOURCE "/sys/devices/system/clocksource/clocksource0/"
+
+enum { READ_SLOW_NS = 200, SLEEP_LONG_NS = 1000000, SLEEPS = 31 };
+
+static void check_resolution(struct doctor *d)
+{
+    struct timespec t = {0};
+    clock_getres(CLOCK_MONOTONIC, &t);
+    int64_t ns = t.tv_sec * CLOCK_S + t.tv_nsec;
+    if (ns <= 1)
+        doctor_add(d, DOCTOR_OK, "clock", "resolution", NULL, "%s", units_duration(ns).s);
+    else
+        doctor_add(d, DOCTOR_WARNING, "clock", "resolution",
+                   "boot without highres=off and nohz=off on the kernel's command line",
+                   "%s: the kernel runs without high-resolution timers", units_duration(ns).s);
+}
+
+/* The first line of a file of sysfs into `line`; empty where it cannot be read. */
+static void read_line(const char *path, char *line, size_t size)
+{
+    char *text;
+    size_t n;
+    line[0] = '\0';
+    if (file_read(path, 4096, &text, &n) != 0)
+        return;
+    snprintf(line, size, "%.*s", (int)strcspn(text, "\n"), text);
+    free(text);
+}
+
+/* Clock sources that user space reads without a system call. */
+static bool is_fast_source(const char *source)
+{
+    static const char *const fast[] = {"tsc", "arch_sys_counter", "riscv_clocksource", "kvm-clock",
+                                       "hyperv_clocksource_tsc_page"};
+    for (size_t i = 0; i < sizeof fast / sizeof *fast; i++)
+        if (strcmp(source, fast[i]) == 0)
+            return true;
+    return false;
+}
+
+static void check_source(struct doctor *d)
+{
+    char source[128], available[256];
+    read_line(CLOCKSOURCE "current_clocksource", source, sizeof source);
+    read_line(CLOCKSOURCE "available_clocksource", available, sizeof available);
+    if (!source[0])
+        doctor_add(d, DOCTOR_WARNING, "clock", "source", "ls " CLOCKSOURCE, "unknown: sysfs does not tell");
+    else if (is_fast_source(source))
+        doctor_add(d, DOCTOR_OK, "clock", "source", NULL, "%s", source);
+    else if (strstr(available, "tsc"))
+        doctor_add(d, DOCTOR_WARNING, "clock", "source", "echo tsc | sudo tee " CLOCKSOURCE "current_clocksource",
+                   "%s: each reading is a system call, though the faster tsc is there", source);
+    else
+        doctor_add(d, DOCTOR_WARNING, "clock", "source", "sudo dmesg | grep -i -e tsc -e clocksource",
+                   "%s: each reading is a system call; the kernel offers no faster clock and its log says why", source);
+}
+
+static void check_read_cost(struct doctor *d)
+{
+    enum { BATCHES = 16, READS = 512 };
+    int64_t best = INT64_MAX;
+    for (int b = 0; b < BATCHES; b++) {
+        int64_t start = clock_now(), last = start;
+        for (int i = 0; i < READS; i++)
+            last = clock_now();
+        if (last - start < best)
+            best = last - start;
+    }
+    double ns = (double)best / READS;
+    doctor_add(d, ns > READ_SLOW_NS ? DOCTOR_WARNING : DOCTOR_OK, "clock", "reading",
+               ns > READ_SLOW_NS ? "use a clock source that needs no system call, see 'source'" : NULL,
+               "costs %.1f ns, which every record pays once", ns);
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void check_sleep(struct doctor *d)
+{
+    int64_t took[SLEEPS];
+    for (int i = 0; i < SLEEPS; i++) {
+        int64_t start = clock_now();
+        clock_sleep_until(start + CLOCK_US);
+        took[i] = clock_now() - start;
+    }
+    qsort(took, SLEEPS, sizeof *took, compare_times);
+    int64_t median = took[SLEEPS / 2];
+    bool is_long = median > SLEEP_LONG_NS;
+    doctor_add(d, is_long ? DOCTOR_WARNING : DOCTOR_OK, "clock", "shortest sleep",
+               is_long ? "end what else runs on this machine, or use busy-wait for short polling periods" : NULL,
+               "%s; polling periods below it busy-wait", units_duration(median).s);
+}
+
+void doctor_clock(struct doctor *d)
+{
+    check_resolution(d);
+    check_source(d);
+    check_read_cost(d);
+    check_sleep(d);
+}
+
+/* ---- privileges ---- */
+
+#define LOCKED_ENOUGH (UINT64_C(64) << 20)
+
+enum { FILES_ENOUGH = 1024 };
+
+static void check_locked_memory(struct doctor *d)
+{
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_MEMLOCK, &limit);
+    if (limit.rlim_cur == RLIM_INFINITY)
+        doctor_add(d, DOCTOR_OK, "privileges", "locked memory", NULL, "unlimited");
+    else
+        doctor_add(
+            d, limit.rlim_cur < LOCKED_ENOUGH ? DOCTOR_WARNING : DOCTOR_OK, "privileges", "locked memory",
+            limit.rlim_cur < LOCKED_ENOUGH
+                ? "echo \"$USER - memlock unlimited\" | sudo tee /etc/security/limits.d/bezel.conf, then log in again"
+                : NULL,
+            "%s", units_bytes(limit.rlim_cur).s);
+}
+
+/* Tried, because limits and capabilities both decide; put back at once. */
+static void check_real_time(struct doctor *d)
+{
+    struct sched_param before = {0}, wanted = {.sched_priority = 1};
+    int policy = sched_getscheduler(0);
+    sched_getparam(0, &before);
+    if (policy == SCHED_FIFO || policy == SCHED_RR) {
+        doctor_add(d, DOCTOR_OK, "privileges", "real-time scheduling", NULL, "in use already");
+        return;
+    }
+    if (sched_setscheduler(0, SCHED_FIFO, &wanted) == 0) {
+        int back = sched_setscheduler(0, policy, &before);
+        doctor_add(d, DOCTOR_OK, "privileges", "real-time scheduling", NULL, "permitted%s",
+                   back == 0 ? "" : " (and could not be left again)");
+        return;
+    }
+    doctor_add(d, DOCTOR_WARNING, "privileges", "real-time scheduling",
+               "echo \"$USER - rtprio 50\" | sudo tee /etc/security/limits.d/bezel.conf, then log in again",
+               "not permitted (%s): a loaded machine delays the external sensor", strerror(errno));
+}
+
+static void check_files(struct doctor *d)
+{
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    doctor_add(d, limit.rlim_cur < FILES_ENOUGH ? DOCTOR_WARNING : DOCTOR_OK, "privileges", "open files",
+               limit.rlim_cur < FILES_ENOUGH ? "ulimit -n 4096" : NULL, "%s",
+               limit.rlim_cur == RLIM_INFINITY ? "unlimited" : units_count(limit.rlim_cur).s);
+}
+
+static void check_cores(struct doctor *d)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+    doctor_add(d, cores < 2 ? DOCTOR_WARNING : DOCTOR_OK, "privileges", "cores",
+               cores < 2 ? "taskset -pc 0-1 $$ (where the machine has a second one)" : NULL, "%d%s", cores,
+               cores < 2 ? ": the monitor takes its time from the system under test" : "");
+}
+
+void doctor_privileges(struct doctor *d)
+{
+    check_locked_memory(d);
+    check_real_time(d);
+    check_files(d);
+    check_cores(d);
+}

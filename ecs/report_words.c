@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/report.h"
+#include "ecs/table.h"
+#include "resmgr/policy.h"
+
+#include <string.h>
+
+/* ---- names ---- */
+
+const char *report_policy_name(int policy)
+{
+    static const char *const names[] = {[POLICY_NONE] = "none", [POLICY_SPP] = "spp", [POLICY_DPP] = "dpp"};
+    return policy >= 0 && (size_t)policy < sizeof names / sizeof *names ? names[policy] : "?";
+}
+
+const char *report_action_name(int action)
+{
+    return action >= POLICY_KEEP && action <= POLICY_RESUME ? policy_action_name((enum policy_action)action) : "?";
+}
+
+const char *report_node_name(const struct report *r, uint32_t node)
+{
+    return node < r->summary->node_count ? r->summary->nodes[node].name : "?";
+}
+
+int64_t report_run_time(const struct report *r, uint32_t node, int64_t at)
+{
+    int64_t offset = node < r->summary->node_count ? r->summary->nodes[node].realtime_offset : 0;
+    return at + offset - r->verdict->started;
+}
+
+const char *report_limit_text(const struct report *r, int64_t index)
+{
+    return index >= 0 && index < r->experiment->limit_count ? r->experiment->limits[index].text : "?";
+}
+
+void report_process_name(const struct report *r, const struct summary_process *p, char *name, size_t size)
+{
+    if (r->summary->node_count > 1)
+        snprintf(name, size, "%s/%s", report_node_name(r, p->node), p->name);
+    else
+        snprintf(name, size, "%s", p->name);
+}
+
+/* ---- the sentence ---- */
+
+static void say_run(const struct report *r, FILE *out)
+{
+    struct units_text took = units_duration(r->verdict->duration);
+    const char *name = r->experiment->name, *ended_by = summary_fact(r->summary, "ended_by");
+    if (r->verdict->run == RUN_RUNNING)
+        fprintf(out, "%s has been running for %s; so far: ", name, took.s);
+    else if (r->verdict->run == RUN_CUT)
+        fprintf(out, "%s was cut off, last heard of %s after its start: ", name, took.s);
+    else if (ended_by && strcmp(ended_by, "interrupt") == 0)
+        fprintf(out, "%s was interrupted after %s: ", name, took.s);
+    else if (ended_by && strcmp(ended_by, "failure") == 0)
+        fprintf(out, "%s failed after %s: ", name, took.s);
+    else
+        fprintf(out, "%s ran %s: ", name, took.s);
+}
+
+static void say_broken_limit(const struct report *r, size_t i, FILE *out)
+{
+    const struct verdict_limit *l = &r->verdict->limits[i];
+    const char *text = report_limit_text(r, (int64_t)i);
+    if (l->is == VERDICT_UNKNOWN)
+        fprintf(out, "%s could not be judged", text);
+    else if (l->is == VERDICT_INFEASIBLE)
+        fprintf(out, "%s cannot hold, it was violated %s of the time and still so with collection off", text,
+                figure_share(l->share).s);
+    else
+        fprintf(out, "%s was violated %s of the time", text, figure_share(l->share).s);
+    if (l->is != VERDICT_UNKNOWN && r->summary->node_count > 1)
+        fprintf(out, " on %s", report_node_name(r, l->node));
+}
+
+static void say_limits(const struct report *r, FILE *out)
+{
+    enum { NAMED_MAX = 3 };
+    const struct verdict *v = r->verdict;
+    size_t broken = 0, held = 0;
+    for (size_t i = 0; i < v->limit_count; i++) {
+        if (v->limits[i].is == VERDICT_HELD) {
+            held++;
+        } else if (++broken <= NAMED_MAX) {
+            say_broken_limit(r, i, out);
+            fputs("; ", out);
+        }
+    }
+    if (broken > NAMED_MAX)
+        fprintf(out, "%zu more limits did not hold; ", broken - NAMED_MAX);
+    if (held == 0)
+        return;
+    if (broken > 0)
+        fprintf(out, held == 1 ? "the other limit held; " : "the other %zu limits held; ", held);
+    else if (held <= 2)
+        fputs(held == 1 ? "its limit held, " : "both limits held, ", out);
+    else
+        fprintf(out, "all %zu limits held, ", held);
+}
+
+static void say_lost(const struct verdict_books *b, FILE *out)
+{
+    if (verdict_lost(b) == 0) {
+        fputs("none lost", out);
+        return;
+    }
+    const struct {
+        uint64_t count;
+        const char *cause;
+    } losses[] = {
+        {b->full, "ring full"}, {b->off, "collection off"}, {b->no_ring, "no ring"}, {b->unfinished, "unfinished"}};
+    fprintf(out, "%s lost", units_count(verdict_lost(b)).s);
+    const char *before = " (";
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        if (losses[i].count == 0)
+            continue;
+        fprintf(out, "%s%s %s", before, units_count(losses[i].count).s, losses[i].cause);
+        before = ", ";
+    }
+    fputc(')', out);
+}
+
+void report_sentence(const struct report *r, FILE *out)
+{
+    const struct verdict_books *b = &r->verdict->sut;
+    say_run(r, out);
+    say_limits(r, out);
+    if (b->processes == 0) {
+        fputs("no process recorded anything", out);
+    } else {
+        fprintf(out, "%s record%s of %u process%s stored, ", units_count(b->stored).s, b->stored == 1 ? "" : "s",
+                b->processes, b->processes == 1 ? "" : "es");
+        say_lost(b, out);
+    }
+    if (!r->verdict->balanced && r->verdict->run == RUN_ENDED)
+        fputs(", but the books do not balance", out);
+    fputc('.', out);
+}
