@@ -1,0 +1,442 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "metric/rate.h"
+#include "base/clock.h"
+#include "tests/lib/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct rate *fresh(int64_t window)
+{
+    struct rate *r;
+    assert_int_equal(rate_new(window, &r), 0);
+    return r;
+}
+
+static void expect_unknown(const struct rate *r, int64_t now)
+{
+    double value = -1, resolution = -1;
+    assert_false(rate_value(r, now, &value, &resolution));
+    assert_true(value == -1 && resolution == -1);
+}
+
+static void expect(const struct rate *r, int64_t now, double value, double resolution)
+{
+    double v, res;
+    assert_true(rate_value(r, now, &v, &res));
+    assert_float_equal(v, value, 1e-6 * (1 + value));
+    assert_float_equal(res, resolution, 1e-9);
+}
+
+enum { FRAME = 33333333 }; /* 30 a second */
+
+/* A source that makes a record every FRAME from FRAME on, read every 100 ms. */
+static uint64_t frames_until(int64_t now)
+{
+    return (uint64_t)(now / FRAME);
+}
+
+/* Feeds readings in (from, to], with the records (collected) or without. */
+static void run_frames(struct rate *r, int64_t from, int64_t to, bool collected)
+{
+    for (int64_t now = from + 100 * CLOCK_MS; now <= to; now += 100 * CLOCK_MS) {
+        if (collected)
+            for (uint64_t i = frames_until(now - 100 * CLOCK_MS) + 1; i <= frames_until(now); i++)
+                rate_record(r, (int64_t)i * FRAME);
+        rate_count(r, frames_until(now), now);
+    }
+}
+
+static void is_unknown_until_a_window_after_the_reading_that_found_the_first_record(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    expect_unknown(r, 0);
+    rate_count(r, 0, 0);
+    rate_count(r, 0, 3 * CLOCK_S);
+    expect_unknown(r, 3 * CLOCK_S);
+    rate_count(r, 2, 4 * CLOCK_S);
+    rate_count(r, 10, 5 * CLOCK_S - 1);
+    expect_unknown(r, 5 * CLOCK_S - 1);
+    rate_count(r, 11, 5 * CLOCK_S);
+    expect(r, 5 * CLOCK_S, 9, 1);
+    rate_free(r);
+}
+
+static void is_unknown_where_the_counter_was_not_read_for_a_window(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_count(r, 0, 0);
+    run_frames(r, 0, 3 * CLOCK_S, true);
+    expect(r, 4 * CLOCK_S, 30, 0);
+    expect_unknown(r, 4 * CLOCK_S + 1);
+    rate_free(r);
+}
+
+static void records_give_the_exact_rate_and_the_counter_one_to_within_a_record(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S), *blind = fresh(CLOCK_S);
+    rate_count(r, 0, 0);
+    rate_count(blind, 0, 0);
+    run_frames(r, 0, 3 * CLOCK_S, true);
+    run_frames(blind, 0, 3 * CLOCK_S, false);
+    expect(r, 3 * CLOCK_S, 1e9 / FRAME, 0);
+    expect(blind, 3 * CLOCK_S, 30, 1);
+    rate_free(r);
+    rate_free(blind);
+}
+
+static void turning_collection_off_and_on_moves_the_value_by_no_more_than_the_resolution(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_count(r, 0, 0);
+    for (int64_t now = 0; now < 20 * CLOCK_S; now += 100 * CLOCK_MS) {
+        run_frames(r, now, now + 100 * CLOCK_MS, now / (700 * CLOCK_MS) % 2 == 0 || now < 3 * CLOCK_S);
+        double v, res;
+        if (rate_value(r, now + 100 * CLOCK_MS, &v, &res))
+            assert_true(fabs(v - 30) <= 1.001);
+        else
+            assert_true(now < 1100 * CLOCK_MS);
+    }
+    rate_free(r);
+}
+
+static void a_source_that_falls_silent_falls_steadily_to_0_within_a_window(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_count(r, 0, 0);
+    run_frames(r, 0, 3 * CLOCK_S, true);
+    double v = 31, res;
+    for (int64_t now = 3 * CLOCK_S; now < 4 * CLOCK_S; now += 100 * CLOCK_MS) {
+        double before = v;
+        rate_count(r, frames_until(3 * CLOCK_S), now);
+        assert_true(rate_value(r, now, &v, &res));
+        assert_true(res == 0 && v <= before && v > 0);
+        assert_true(fabs(v - 30 * (1 - (double)(now - 3 * CLOCK_S) / 1e9)) <= 1.001);
+    }
+    rate_count(r, frames_until(3 * CLOCK_S), 4 * CLOCK_S);
+    expect(r, 4 * CLOCK_S, 0, 0);
+    rate_free(r);
+}
+
+static void late_records_do_not_make_a_source_silent(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_count(r, 0, 0);
+    run_frames(r, 0, 3 * CLOCK_S, true);
+    for (int polls = 0; polls < 3; polls++) {
+        /* Ten seconds between two polls: exact for a window, then coarser, never far from 30. */
+        int64_t poll = (3 + 10 * polls) * CLOCK_S;
+        run_frames(r, poll, poll + CLOCK_S, false);
+        expect(r, poll + CLOCK_S, 1e9 / FRAME, 0);
+        run_frames(r, poll + CLOCK_S, poll + 9900 * CLOCK_MS, false);
+        expect(r, poll + 9900 * CLOCK_MS, 30, 1);
+        for (uint64_t i = frames_until(poll) + 1; i <= frames_until(poll + 10 * CLOCK_S); i++)
+            rate_record(r, (int64_t)i * FRAME);
+        run_frames(r, poll + 9900 * CLOCK_MS, poll + 10 * CLOCK_S, false);
+        expect(r, poll + 10 * CLOCK_S, 1e9 / FRAME, 0);
+    }
+    rate_free(r);
+}
+
+static void a_fresh_count_overrules_late_records(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_count(r, 0, 0);
+    run_frames(r, 0, 3 * CLOCK_S, true);
+    uint64_t count = frames_until(3 * CLOCK_S);
+    for (int i = 1; i <= 5; i++)
+        rate_count(r, count += 1, 3 * CLOCK_S + i * 100 * CLOCK_MS);
+    expect(r, 3500 * CLOCK_MS, 20, 1);
+    rate_free(r);
+}
+
+static void lost_records_do_not_make_a_source_slow(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_count(r, 0, 0);
+    for (int64_t now = 100 * CLOCK_MS; now <= 5 * CLOCK_S; now += 100 * CLOCK_MS) {
+        rate_record(r, now - 1);
+        rate_count(r, frames_until(now), now);
+    }
+    expect(r, 5 * CLOCK_S, 30, 1);
+    rate_free(r);
+}
+
+static void records_of_several_rings_come_in_any_order(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_count(r, 0, 0);
+    for (int64_t i = 1; i <= 10; i++)
+        rate_count(r, (uint64_t)i * 4, i * 200 * CLOCK_MS);
+    for (int64_t i = 40; i >= 1; i -= 2)
+        rate_record(r, i * 50 * CLOCK_MS);
+    for (int64_t i = 1; i <= 40; i += 2)
+        rate_record(r, i * 50 * CLOCK_MS);
+    expect(r, 2 * CLOCK_S, 20, 0);
+    rate_free(r);
+}
+
+static void one_burst_is_no_high_rate(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_count(r, 1, 0);
+    rate_count(r, 1, 900 * CLOCK_MS);
+    for (int i = 0; i < 6; i++)
+        rate_record(r, 950 * CLOCK_MS);
+    rate_count(r, 7, CLOCK_S);
+    /* Six at one instant, nothing before: the open interval of 950 ms counts. */
+    expect(r, CLOCK_S, 6 / 0.95, 0);
+    rate_free(r);
+}
+
+static void a_counter_that_runs_backwards_starts_anew(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_count(r, 0, 0);
+    run_frames(r, 0, 3 * CLOCK_S, true);
+    rate_count(r, 5, 3100 * CLOCK_MS);
+    expect_unknown(r, 3100 * CLOCK_MS);
+    rate_count(r, 15, 4100 * CLOCK_MS);
+    expect(r, 4100 * CLOCK_MS, 10, 1);
+    rate_free(r);
+}
+
+static void hostile_timestamps_and_counters_do_no_harm(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    const int64_t bad[] = {INT64_MIN, -1, 0, INT64_MAX, INT64_MAX - 1};
+    double v, res;
+    rate_count(r, 1, 0);
+    for (int i = 1; i < 400; i++) {
+        for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)
+            rate_record(r, bad[k]);
+        rate_count(r, i < 200 ? (uint64_t)i : UINT64_MAX - 400 + (uint64_t)i, i * 20 * CLOCK_MS);
+        if (rate_value(r, i * 20 * CLOCK_MS, &v, &res))
+            assert_true(isfinite(v) && isfinite(res) && v >= 0);
+    }
+    rate_free(r);
+}
+
+static void dense_readings_are_merged_without_losing_a_count(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_count(r, 0, 0);
+    uint64_t n = 0;
+    for (int64_t now = 0; now <= 5 * CLOCK_S; now += 100 * CLOCK_US) {
+        if (now > 0 && now % (5 * CLOCK_MS) == 0) {
+            rate_record(r, now);
+            n++;
+        }
+        rate_count(r, n, now);
+        double v, res;
+        if (rate_value(r, now, &v, &res))
+            assert_true(res == 0 && fabs(v - 200) < 1e-6);
+        else
+            assert_true(now < 1005 * CLOCK_MS + CLOCK_S / RATE_GRAINS);
+    }
+    rate_free(r);
+}
+
+/* ---- Against the definition, over random histories ------------------------------------------------------------------- */
+
+enum { READINGS = 400, ARRIVALS = 8000 };
+
+static struct history {
+    int64_t window;
+    int readings, arrivals, known; /* `known` of the arrivals were told to the rate, in told[] */
+    int64_t read_at[READINGS];
+    uint64_t counted[READINGS];
+    int64_t arrival[ARRIVALS];
+    int64_t told[ARRIVALS];
+    int64_t next;
+} past;
+
+/* The reading from which a window that ends at reading `end` begins; -1: none. */
+static int window_start(int end)
+{
+    int start = end;
+    while (start >= 0 && past.read_at[end] - past.read_at[start] < past.window)
+        start--;
+    return start >= 0 && past.counted[start] > 0 ? start : -1;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static double defined_rate(const int64_t *times, int n, int64_t start, int64_t end)
+{
+    double w = (double)(end - start) / 1e9;
+    if (n < 2)
+        return n / w;
+    double a = (double)(times[0] - start) / 1e9, b = (double)(end - times[n - 1]) / 1e9, s = w - a - b;
+    double rate = (n + 1) / w;
+    if ((double)(times[n - 1] - times[0]) > 0)
+        rate = fmin(rate, (n - 1) / s);
+    if (times[0] < end)
+        rate = fmin(rate, n / (s + b));
+    if (times[n - 1] > start)
+        rate = fmin(rate, n / (a + s));
+    return rate;
+}
+
+static bool defined_value(double *value, double *resolution)
+{
+    int newest = past.readings - 1, from = window_start(newest);
+    if (from < 0)
+        return false;
+    double w = (double)(past.read_at[newest] - past.read_at[from]) / 1e9;
+    double count = (double)(past.counted[newest] - past.counted[from]) / w;
+    *value = count;
+    *resolution = 1 / w;
+    for (int end = newest; end >= 0 && past.read_at[newest] - past.read_at[end] <= past.window; end--) {
+        static int64_t inside[ARRIVALS];
+        int n = 0, start = window_start(end);
+        if (start < 0)
+            break;
+        for (int i = 0; i < past.known; i++)
+            if (past.told[i] > past.read_at[start] && past.told[i] <= past.read_at[end])
+                inside[n++] = past.told[i];
+        if ((uint64_t)n < past.counted[end] - past.counted[start])
+            continue;
+        qsort(inside, (size_t)n, sizeof inside[0], compare_times);
+        double exact = defined_rate(inside, n, past.read_at[start], past.read_at[end]);
+        if (fabs(exact - count) <= *resolution * (1 + 1e-9)) {
+            *value = exact;
+            *resolution = 0;
+        }
+        break;
+    }
+    return true;
+}
+
+/* Arrivals in (from, to]: regular, Poisson, bursts at one instant, or none. */
+static void arrive(uint64_t *seed, int kind, int64_t mean, int64_t from, int64_t to)
+{
+    if (past.next < from)
+        past.next = from + 1;
+    while (past.next <= to && kind != 3) {
+        int many = kind == 2 ? 1 + (int)(seed_next(seed) % 6) : 1;
+        while (many-- > 0 && past.arrivals < ARRIVALS)
+            past.arrival[past.arrivals++] = past.next;
+        past.next += kind == 0 ? mean : 1 + (int64_t)(-log(1 - seed_unit(seed)) * (double)mean);
+    }
+}
+
+/* Tells the arrivals from *done on: of them those until now, in random order; some are lost where `lossy`. */
+static void tell(uint64_t *seed, struct rate *r, int *done, bool lossy)
+{
+    int first = past.known;
+    for (; *done < past.arrivals; ++*done)
+        if (!lossy || seed_next(seed) % 4 != 0)
+            past.told[past.known++] = past.arrival[*done];
+    for (int i = past.known - 1; i > first; i--) {
+        int other = first + (int)(seed_next(seed) % (uint64_t)(i - first + 1));
+        int64_t t = past.told[i];
+        past.told[i] = past.told[other];
+        past.told[other] = t;
+    }
+    for (int i = first; i < past.known; i++)
+        rate_record(r, past.told[i]);
+}
+
+static void compare_with_definition(const struct rate *r, int64_t now)
+{
+    double value, resolution, should = 0, should_resolution = 0;
+    bool known = rate_value(r, now, &value, &resolution), should_know = defined_value(&should, &should_resolution);
+    assert_int_equal(known, should_know);
+    if (!known)
+        return;
+    assert_true(fabs(value - should) <= 1e-9 * (1 + should));
+    assert_true(fabs(resolution - should_resolution) <= 1e-9 * (1 + should_resolution));
+    /* Whatever was collected: never further from the truth than one record a window. */
+    int from = window_start(past.readings - 1);
+    double w = (double)(now - past.read_at[from]) / 1e9;
+    double count = (double)(past.counted[past.readings - 1] - past.counted[from]) / w;
+    assert_true(fabs(value - count) <= (1 + 1e-6) / w);
+}
+
+static int one_history(uint64_t *seed)
+{
+    enum { ON, LATE, OFF, LOSSY, MODES };
+    memset(&past, 0, sizeof past);
+    past.window = 10 * CLOCK_MS + (int64_t)(seed_next(seed) % (2 * CLOCK_S));
+    int64_t every = past.window / 100 + (int64_t)(seed_next(seed) % (uint64_t)(past.window * 5 / 4));
+    int64_t now = (int64_t)(seed_next(seed) % CLOCK_S), mean = 1 + past.window / (1 + (int64_t)(seed_next(seed) % 40));
+    int mode = ON, kind = 0, done = 0, exact = 0;
+    struct rate *r = fresh(past.window);
+    for (int i = 0; i < READINGS && past.arrivals < ARRIVALS - 1000; i++) {
+        int64_t before = now;
+        now += every + (int64_t)(seed_next(seed) % (uint64_t)(every / 4 + 1));
+        if (seed_next(seed) % 16 == 0)
+            mode = (int)(seed_next(seed) % MODES);
+        if (seed_next(seed) % 16 == 0)
+            kind = (int)(seed_next(seed) % 4);
+        arrive(seed, kind, mean, before, now);
+        if (mode == OFF)
+            done = past.arrivals;
+        else if (mode != LATE || seed_next(seed) % 8 == 0)
+            tell(seed, r, &done, mode == LOSSY);
+        past.read_at[past.readings] = now;
+        past.counted[past.readings++] = (uint64_t)past.arrivals;
+        rate_count(r, (uint64_t)past.arrivals, now);
+        compare_with_definition(r, now);
+        double v, res;
+        exact += rate_value(r, now, &v, &res) && res == 0;
+    }
+    rate_free(r);
+    return exact;
+}
+
+static void equals_its_definition_over_random_histories(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    int exact = 0;
+    for (int i = 0; i < 60; i++)
+        exact += one_history(&seed);
+    assert_true(exact > 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(is_unknown_until_a_window_after_the_reading_that_found_the_first_record),
+        cmocka_unit_test(is_unknown_where_the_counter_was_not_read_for_a_window),
+        cmocka_unit_test(records_give_the_exact_rate_and_the_counter_one_to_within_a_record),
+        cmocka_unit_test(turning_collection_off_and_on_moves_the_value_by_no_more_than_the_resolution),
+        cmocka_unit_test(a_source_that_falls_silent_falls_steadily_to_0_within_a_window),
+        cmocka_unit_test(late_records_do_not_make_a_source_silent),
+        cmocka_unit_test(a_fresh_count_overrules_late_records),
+        cmocka_unit_test(lost_records_do_not_make_a_source_slow),
+        cmocka_unit_test(records_of_several_rings_come_in_any_order),
+        cmocka_unit_test(one_burst_is_no_high_rate),
+        cmocka_unit_test(a_counter_that_runs_backwards_starts_anew),
+        cmocka_unit_test(hostile_timestamps_and_counters_do_no_harm),
+        cmocka_unit_test(dense_readings_are_merged_without_losing_a_count),
+        cmocka_unit_test(equals_its_definition_over_random_histories),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
