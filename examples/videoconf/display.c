@@ -2,20 +2,18 @@
 // SPDX-License-Identifier: MIT
 #include "display.h"
 
+#include "scaler.h"
+
 #include <libavutil/frame.h>
-#include <libswscale/swscale.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES_PER_PIXEL = 3 };
-
 struct display {
-    int width, height;
-    struct SwsContext *scaler;
-    uint8_t *rgb;
+    struct scaler *scaler;
+    AVFrame *rgb;
 };
 
 struct display *display_new(int width, int height)
@@ -23,11 +21,17 @@ struct display *display_new(int width, int height)
     struct display *d = calloc(1, sizeof *d);
     if (!d)
         return NULL;
-    d->width = width;
-    d->height = height;
-    d->rgb = calloc((size_t)width * (size_t)height, BYTES_PER_PIXEL);
-    if (d->rgb)
+    d->scaler = scaler_new();
+    d->rgb = av_frame_alloc();
+    if (d->rgb) {
+        d->rgb->width = width;
+        d->rgb->height = height;
+        d->rgb->format = AV_PIX_FMT_RGB24;
+    }
+    if (d->scaler && d->rgb && av_frame_get_buffer(d->rgb, 0) == 0) {
+        memset(d->rgb->data[0], 0, (size_t)d->rgb->linesize[0] * (size_t)height); /* black */
         return d;
+    }
     display_free(d);
     return NULL;
 }
@@ -36,28 +40,31 @@ void display_free(struct display *d)
 {
     if (!d)
         return;
-    sws_freeContext(d->scaler);
-    free(d->rgb);
+    scaler_free(d->scaler);
+    av_frame_free(&d->rgb);
     free(d);
 }
 
 bool display_show(struct display *d, const AVFrame *picture)
 {
-    d->scaler = sws_getCachedContext(d->scaler, picture->width, picture->height, (enum AVPixelFormat)picture->format,
-                                     d->width, d->height, AV_PIX_FMT_RGB24, SWS_FAST_BILINEAR, NULL, NULL, NULL);
-    if (!d->scaler)
+    return scaler_convert(d->scaler, picture, d->rgb);
+}
+
+static bool dump(const AVFrame *rgb, FILE *out)
+{
+    size_t row_bytes = 3 * (size_t)rgb->width;
+    if (fprintf(out, "P6\n%d %d\n255\n", rgb->width, rgb->height) < 0)
         return false;
-    uint8_t *planes[4] = {d->rgb};
-    int strides[4] = {d->width * BYTES_PER_PIXEL};
-    return sws_scale(d->scaler, (const uint8_t *const *)picture->data, picture->linesize, 0, picture->height, planes,
-                     strides) == d->height;
+    for (int row = 0; row < rgb->height; row++)
+        if (fwrite(rgb->data[0] + row * rgb->linesize[0], 1, row_bytes, out) != row_bytes)
+            return false;
+    return true;
 }
 
 bool display_dump(const struct display *d, const char *path)
 {
-    size_t size = (size_t)d->width * (size_t)d->height * BYTES_PER_PIXEL;
     FILE *out = fopen(path, "wb");
-    bool ok = out && fprintf(out, "P6\n%d %d\n255\n", d->width, d->height) > 0 && fwrite(d->rgb, 1, size, out) == size;
+    bool ok = out && dump(d->rgb, out);
     if (out && fclose(out) != 0)
         ok = false;
     if (!ok)

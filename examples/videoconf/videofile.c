@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "videofile.h"
 
+#include "scaler.h"
+
 #include <libavcodec/avcodec.h>
 #include <libavformat/avformat.h>
-#include <libswscale/swscale.h>
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ struct videofile {
     int stream;
     AVPacket *packet;
     AVFrame *decoded;
-    struct SwsContext *scaler;
+    struct scaler *scaler;
     bool ending;   /* the file is read to its end, the decoder is being emptied */
     bool fruitful; /* a frame came out since the last rewind */
 };
@@ -43,10 +44,11 @@ static int open_all(struct videofile *v, const char *path)
     const AVCodec *codec = NULL;
     if ((v->stream = av_find_best_stream(v->format, AVMEDIA_TYPE_VIDEO, -1, -1, &codec, 0)) < 0)
         return v->stream;
+    v->scaler = scaler_new();
     v->packet = av_packet_alloc();
     v->decoded = av_frame_alloc();
     v->decoder = avcodec_alloc_context3(codec);
-    if (!v->packet || !v->decoded || !v->decoder)
+    if (!v->scaler || !v->packet || !v->decoded || !v->decoder)
         return AVERROR(ENOMEM);
     if ((r = avcodec_parameters_to_context(v->decoder, v->format->streams[v->stream]->codecpar)) < 0)
         return r;
@@ -69,7 +71,7 @@ void videofile_close(struct videofile *v)
 {
     if (!v)
         return;
-    sws_freeContext(v->scaler);
+    scaler_free(v->scaler);
     avcodec_free_context(&v->decoder);
     avformat_close_input(&v->format);
     av_frame_free(&v->decoded);
@@ -126,13 +128,8 @@ int videofile_next(struct videofile *v, AVFrame *picture)
     int r = decode(v);
     if (r < 0)
         return failed(v->format->url, r);
-    const AVFrame *d = v->decoded;
-    v->scaler =
-        sws_getCachedContext(v->scaler, d->width, d->height, (enum AVPixelFormat)d->format, picture->width,
-                             picture->height, (enum AVPixelFormat)picture->format, SWS_BILINEAR, NULL, NULL, NULL);
-    if (!v->scaler)
-        return failed(v->format->url, AVERROR(ENOSYS));
-    sws_scale(v->scaler, (const uint8_t *const *)d->data, d->linesize, 0, d->height, picture->data, picture->linesize);
+    if (!scaler_convert(v->scaler, v->decoded, picture))
+        return failed(v->format->url, AVERROR_PATCHWELCOME);
     av_frame_unref(v->decoded);
     return 0;
 }
