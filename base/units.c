@@ -109,19 +109,21 @@ static const char *read_quantity(const char **p, const struct unit *table, const
     return NULL;
 }
 
-static int finish(const char *why, const char *rest, const char **out)
+/* The result of a reader: `wrong`, or that something stands at `rest`, becomes *why. */
+static int finish(const char *wrong, const char *rest, const char **why)
 {
-    if (!why && *rest != '\0')
-        why = "something follows that does not belong to the quantity";
-    if (why)
-        *out = why;
-    return why ? BEZEL_EINVAL : 0;
+    if (!wrong && *rest != '\0')
+        wrong = "something follows that does not belong to the quantity";
+    if (wrong)
+        *why = wrong;
+    return wrong ? BEZEL_EINVAL : 0;
 }
 
 int units_read_duration(const char *text, int64_t *ns, const char **why)
 {
     uint64_t value;
-    int err = finish(read_quantity(&text, durations, why_duration, &value), text, why);
+    const char *wrong = read_quantity(&text, durations, why_duration, &value);
+    int err = finish(wrong, text, why);
     if (!err)
         *ns = (int64_t)value;
     return err;
@@ -150,7 +152,8 @@ int units_read_duration_range(const char *text, int64_t *min_ns, int64_t *max_ns
 int units_read_size(const char *text, uint64_t *bytes, const char **why)
 {
     uint64_t value;
-    int err = finish(read_quantity(&text, sizes, why_size, &value), text, why);
+    const char *wrong = read_quantity(&text, sizes, why_size, &value);
+    int err = finish(wrong, text, why);
     if (!err)
         *bytes = value;
     return err;

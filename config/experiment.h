@@ -16,7 +16,7 @@
 #include <stdio.h>
 
 enum {
-    EXPERIMENT_NAME_MAX = 63, /* of experiments, nodes, processes, metrics: letters, digits, '_', '-', '.'; no '.' first */
+    EXPERIMENT_NAME_MAX = 63, /* letters, digits, '_', '-', '.'; the first is no '.' or '-' */
     EXPERIMENT_NODES_MAX = 64,
     EXPERIMENT_PROCESSES_MAX = 256,
     EXPERIMENT_INSTANCES_MAX = 256,
@@ -42,10 +42,10 @@ enum experiment_output { OUTPUT_FILE, OUTPUT_TERMINAL, OUTPUT_NONE };
 /** One entry of `processes`: either launched (argv) or attached to (attach). */
 struct experiment_process {
     char *name;
-    uint32_t node; /* index */
-    char **argv;   /* NULL-terminated; NULL where it is attached to */
-    char *attach;  /* glob on the path of the executable, or on its file name where it holds no '/' */
-    char *directory; /* working directory; NULL: that of `bezel run` */
+    uint32_t node;      /* index */
+    char **argv;        /* NULL-terminated; NULL where it is attached to */
+    char *attach;       /* glob on the path of the executable, or on its file name where it holds no '/' */
+    char *directory;    /* working directory; NULL: that of `bezel run` */
     char **environment; /* "NAME=value", NULL-terminated; may be NULL */
     uint32_t instances; /* 1 .. EXPERIMENT_INSTANCES_MAX; named name.1, name.2 ... where above 1 */
     enum experiment_output output;
@@ -70,7 +70,7 @@ struct experiment_metric {
     char *name;
     enum experiment_metric_kind kind;
     char *aspect;
-    int64_t window; /* ns, 10 ms .. 1 h; default 1 s */
+    int64_t window;   /* ns, 10 ms .. 1 h; default 1 s */
     bool per_process; /* one value for each process (the default), else one for each node */
     struct experiment_place at;
 };
@@ -101,8 +101,9 @@ struct experiment_adapt {
 };
 
 struct experiment_store {
-    char *listen; /* endpoint of the collector: tcp://127.0.0.1:PORT, tcp://127.0.0.1:*, or NULL: ipc in the run's folder */
-    bool fsync;   /* `sync: always`: acknowledge only what fdatasync() has confirmed */
+    char *
+        listen; /* endpoint of the collector: tcp://127.0.0.1:PORT, tcp://127.0.0.1:*, or NULL: ipc in the run's folder */
+    bool fsync; /* `sync: always`: acknowledge only what fdatasync() has confirmed */
 };
 
 struct experiment {
@@ -133,11 +134,13 @@ struct experiment_diagnostics {
 };
 
 /**
- * Reads and checks `n` bytes of YAML. All errors and warnings, of syntax, keys, units, ranges and cross-references, are
- * collected into *found (free with experiment_diagnostics_free, whatever is returned). Returns 0 with *e owned by the caller
+ * Reads and checks `n` bytes of YAML. All errors, of syntax, keys, units, ranges and cross-references, are collected into
+ * *found (which it initialises; free with experiment_diagnostics_free, whatever is returned); warnings where there is no
+ * error; each with a place in the file. The list is capped at 1000, `errors` counts on. Returns 0 with *e owned by the caller
  * (experiment_free) where there was no error, BEZEL_EMALFORMED otherwise, BEZEL_ENOMEM. Opens no file.
  */
-int experiment_read(const char *text, size_t n, struct experiment **e, struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
+int experiment_read(const char *text, size_t n, struct experiment **e,
+                    struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
 
 /** Appends a finding of the caller's own (a command that does not exist, say) to `found`. Returns 0 or BEZEL_ENOMEM. */
 int experiment_report(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "config/command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char expected[] = "a command: a list of texts, or one text that is split at blanks";
+
+void command_free(char **argv)
+{
+    for (char **a = argv; a && *a; a++)
+        free(*a);
+    free(argv);
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Characters by which a shell does something; '~' and '#' only where a word opens with them, '!' and braces let be. */
+static bool is_shell(char c, bool opens_word)
+{
+    return c != '\0' && (strchr("|&;<>()$`\\*?", c) || (opens_word && strchr("~#", c)));
+}
+
+static bool wrong_character(struct reader *r, const struct tree *t, char c)
+{
+    reader_wrong(
+        r, t,
+        "'%c' means something to a shell only, and none is used: put the word in '...', or write the command as "
+        "a list (a shell can be the command: [sh, -c, \"...\"])",
+        c);
+    return false;
+}
+
+/*
+ * Takes the next word at *p, which is no blank: unquoted into `word` (as long as what is left of the text), *p behind it. False
+ * where it was reported.
+ */
+static bool take_word(struct reader *r, const struct tree *t, const char **p, char *word)
+{
+    const char *s = *p;
+    bool opens = true;
+    for (; *s != '\0' && !is_blank(*s); opens = false) {
+        if (*s != '\'' && *s != '"') {
+            if (is_shell(*s, opens))
+                return wrong_character(r, t, *s);
+            *word++ = *s++;
+            continue;
+        }
+        char quote = *s++;
+        for (; *s != quote; *word++ = *s++) {
+            if (*s == '\0') {
+                reader_wrong(r, t, "a %c is never closed", quote);
+                return false;
+            }
+            if (quote == '"' && strchr("$`\\", *s))
+                return wrong_character(r, t, *s);
+        }
+        s++;
+    }
+    *word = '\0';
+    *p = s;
+    return true;
+}
+
+static const char *skip_blanks(const char *p)
+{
+    while (is_blank(*p))
+        p++;
+    return p;
+}
+
+/* Words take turns through `word`, which holds any of them. */
+static bool split(struct reader *r, const struct tree *t, char **argv, char *word)
+{
+    for (const char *p = skip_blanks(t->text); *p != '\0'; p = skip_blanks(p)) {
+        if (!take_word(r, t, &p, word))
+            return false;
+        if (!(*argv++ = reader_copy(r, word)))
+            return false;
+    }
+    return true;
+}
+
+static bool copy_list(struct reader *r, const struct tree *t, char **argv)
+{
+    bool good = true;
+    for (const struct tree *item = t->first; item; item = item->next) {
+        const char *text = reader_text(r, item, "a text");
+        good = good && text && (*argv++ = reader_copy(r, text));
+    }
+    return good;
+}
+
+void command_read(struct reader *r, const struct tree *t, void *to)
+{
+    if (t->kind != TREE_LIST && !reader_text(r, t, expected))
+        return;
+    /* A text of n bytes has at most (n + 1) / 2 words. */
+    size_t room = t->kind == TREE_LIST ? t->children + 1 : strlen(t->text) / 2 + 2;
+    char **argv = calloc(room, sizeof *argv), *word = t->kind == TREE_LIST ? NULL : malloc(strlen(t->text) + 1);
+    bool good = argv && (t->kind == TREE_LIST || word);
+    if (!good)
+        r->out_of_memory = true;
+    else
+        good = t->kind == TREE_LIST ? copy_list(r, t, argv) : split(r, t, argv, word);
+    free(word);
+    if (good && !r->out_of_memory && (!argv[0] || argv[0][0] == '\0')) {
+        reader_wrong(r, t, "the command is empty; expected: %s", expected);
+        good = false;
+    }
+    if (good)
+        *(char ***)to = argv;
+    else
+        command_free(argv);
+}

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "config/experiment.h"
+
+#include "config/check.h"
+#include "config/command.h"
+
+#include <stdlib.h>
+
+int experiment_read(const char *text, size_t n, struct experiment **out, struct experiment_diagnostics *found)
+{
+    struct reader r = {.found = found};
+    struct tree *root;
+    *found = (struct experiment_diagnostics){0};
+    if (n > EXPERIMENT_FILE_MAX) {
+        int err = experiment_report(found, false, (struct experiment_place){1, 1}, "", "is larger than %d bytes",
+                                    EXPERIMENT_FILE_MAX);
+        return err ? err : BEZEL_EMALFORMED;
+    }
+    int err = tree_read(text, n, &root, found);
+    if (err)
+        return err;
+    struct experiment *e = malloc(sizeof *e);
+    if (e) {
+        *e = schema_defaults;
+        schema_read_map(&r, root, schema_experiment, e);
+        experiment_check(&r, root, e);
+    }
+    tree_free(root);
+    if (!e || r.out_of_memory || found->errors > 0) {
+        experiment_free(e);
+        return !e || r.out_of_memory ? BEZEL_ENOMEM : BEZEL_EMALFORMED;
+    }
+    *out = e;
+    return 0;
+}
+
+static void free_process(struct experiment_process *p)
+{
+    free(p->name);
+    command_free(p->argv);
+    free(p->attach);
+    free(p->directory);
+    command_free(p->environment);
+}
+
+void experiment_free(struct experiment *e)
+{
+    if (!e)
+        return;
+    for (uint32_t i = 0; i < e->node_count; i++) {
+        free(e->nodes[i].name);
+        free(e->nodes[i].dir);
+    }
+    for (uint32_t i = 0; i < e->process_count; i++)
+        free_process(&e->processes[i]);
+    for (uint32_t i = 0; i < e->metric_count; i++) {
+        free(e->metrics[i].name);
+        free(e->metrics[i].aspect);
+    }
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        free(e->limits[i].text);
+    free(e->nodes);
+    free(e->processes);
+    free(e->metrics);
+    free(e->limits);
+    free(e->store.listen);
+    free(e->name);
+    free(e);
+}
+
+void experiment_instance_name(const struct experiment_process *p, uint32_t i, char *name, size_t size)
+{
+    if (p->instances > 1)
+        snprintf(name, size, "%s.%u", p->name, i + 1);
+    else
+        snprintf(name, size, "%s", p->name);
+}

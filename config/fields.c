@@ -1,0 +1,317 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* The keys of the file, all of them, and what they are by default. */
+#include "config/schema.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "config/command.h"
+#include "config/findings.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define IN(type, member) offsetof(struct type, member)
+
+const struct schema_word schema_outputs[] = {
+    {"file", OUTPUT_FILE, false}, {"terminal", OUTPUT_TERMINAL, false}, {"none", OUTPUT_NONE, false}, {NULL, 0, false}};
+const struct schema_word schema_modes[] = {
+    {"polling", POLL_POLLING, false}, {"busy-wait", POLL_BUSY_WAIT, false}, {NULL, 0, false}};
+const struct schema_word schema_forwards[] = {
+    {"batch", FORWARD_BATCH, false}, {"collect", FORWARD_COLLECT, false}, {NULL, 0, false}};
+const struct schema_word schema_scopes[] = {{"node", false, false}, {"process", true, false}, {NULL, 0, false}};
+const struct schema_word schema_syncs[] = {{"never", false, false}, {"always", true, false}, {NULL, 0, false}};
+const struct schema_word schema_policies[] = {{"none", POLICY_NONE, false},
+                                              {"spp", POLICY_SPP, false},
+                                              {"dpp", POLICY_DPP, false},
+                                              {"elastic", 0, true},
+                                              {"integral", 0, true},
+                                              {"aimd", 0, true},
+                                              {NULL, 0, false}};
+
+/* Keys that leave a choice to later versions: one word, nothing to store. */
+static const struct schema_word when_fulls[] = {{"discard", 0, false}, {"overwrite", 0, true}, {NULL, 0, false}};
+static const struct schema_word deciders[] = {{"node", 0, false}, {"manager", 0, true}, {NULL, 0, false}};
+
+enum {
+    DIR_LENGTH_MAX = 72, /* leaves 35 of the 107 bytes of a socket's path for the names that Bezel puts below it */
+    ENDPOINT_LENGTH_MAX = 107 + 6, /* ipc:// and a socket's path */
+};
+
+static void read_dir(struct reader *r, const struct tree *t, void *to)
+{
+    const char *text = reader_text(r, t, "an absolute path");
+    if (!text)
+        return;
+    size_t n = strlen(text);
+    while (n > 1 && text[n - 1] == '/')
+        n--;
+    if (text[0] != '/' || n > DIR_LENGTH_MAX) {
+        reader_wrong(r, t,
+                     "a node's folder is an absolute path of at most %d bytes: it holds sockets, whose paths are short",
+                     DIR_LENGTH_MAX);
+        return;
+    }
+    char *dir = reader_copy(r, text);
+    if (dir)
+        dir[n] = '\0';
+    *(char **)to = dir;
+}
+
+/* A glob on the path of an executable: one with a '/' that could not match any absolute path is a mistake. */
+static void read_attach(struct reader *r, const struct tree *t, void *to)
+{
+    const char *text = reader_text(r, t, "a glob on the executable's path, or on its file name");
+    if (!text)
+        return;
+    if (text[0] == '\0' || (strchr(text, '/') && !strchr("/*?[", text[0])))
+        reader_wrong(r, t, "%s matches nothing: give a file name, or a path that opens with '/' or a wildcard",
+                     findings_quote(text).s);
+    else
+        *(char **)to = reader_copy(r, text);
+}
+
+static bool is_variable(const char *name)
+{
+    if (!isalpha((unsigned char)name[0]) && name[0] != '_')
+        return false;
+    while (isalnum((unsigned char)*name) || *name == '_')
+        name++;
+    return *name == '\0';
+}
+
+static char *read_variable(struct reader *r, const struct tree *t)
+{
+    char *entry;
+    const char *value = reader_text(r, t, "a text; \"\" for an empty one");
+    if (!is_variable(t->key)) {
+        reader_wrong_key(r, t, "is no name of a variable: letters, digits and '_', not opening with a digit");
+        return NULL;
+    }
+    if (strcmp(t->key, "BEZEL_DIR") == 0 || strcmp(t->key, "BEZEL_PROCESS") == 0) {
+        reader_wrong_key(r, t, "is set by Bezel itself, from the node's 'dir' and the process's 'name'");
+        return NULL;
+    }
+    if (!value)
+        return NULL;
+    if (asprintf(&entry, "%s=%s", t->key, value) >= 0)
+        return entry;
+    r->out_of_memory = true;
+    return NULL;
+}
+
+static void read_environment(struct reader *r, const struct tree *t, void *to)
+{
+    if (t->kind != TREE_MAP) {
+        reader_wrong(r, t, "a map of variables is expected, NAME: value");
+        return;
+    }
+    char **entries = calloc(t->children + 1, sizeof *entries), **next = entries;
+    if (!entries) {
+        r->out_of_memory = true;
+        return;
+    }
+    for (const struct tree *child = t->first; child; child = child->next)
+        if (!child->refused && (*next = read_variable(r, child)))
+            next++;
+    *(char ***)to = entries;
+}
+
+static void read_aspect(struct reader *r, const struct tree *t, void *to)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:";
+    const char *text = reader_text(r, t, "the name of an aspect");
+    if (!text)
+        return;
+    size_t n = strlen(text);
+    if (n == 0 || n > EXPERIMENT_NAME_MAX || strspn(text, allowed) != n || isdigit((unsigned char)text[0]))
+        reader_wrong(r, t, "%s names no aspect: 1 to %d letters, digits, '_', '.' or ':', not opening with a digit",
+                     findings_quote(text).s, EXPERIMENT_NAME_MAX);
+    else
+        *(char **)to = reader_copy(r, text);
+}
+
+static bool is_loopback_endpoint(const char *text)
+{
+    static const char prefix[] = "tcp://127.0.0.1:";
+    uint64_t port;
+    const char *why;
+    if (strncmp(text, prefix, sizeof prefix - 1) != 0)
+        return false;
+    text += sizeof prefix - 1;
+    return strcmp(text, "*") == 0 ||
+           (isdigit((unsigned char)text[0]) && units_read_count(text, &port, &why) == 0 && port >= 1 && port <= 65535);
+}
+
+static void read_listen(struct reader *r, const struct tree *t, void *to)
+{
+    const char *text = reader_text(r, t, "an endpoint, or 'ipc'");
+    if (!text || strcmp(text, "ipc") == 0)
+        return;
+    if (is_loopback_endpoint(text) || (strncmp(text, "ipc:///", 7) == 0 && strlen(text) <= ENDPOINT_LENGTH_MAX))
+        *(char **)to = reader_copy(r, text);
+    else
+        reader_wrong(
+            r, t,
+            "%s is no endpoint of this version: ipc, tcp://127.0.0.1:PORT, tcp://127.0.0.1:* or ipc:///PATH (at most "
+            "107 bytes)",
+            findings_quote(text).s);
+}
+
+static const char note_one_machine[] =
+    "in this version every node stands on this machine: leave it out, and give each node a 'dir' or nothing";
+static const char note_rates[] = "this version computes rates only; give 'rate: ASPECT'";
+
+static const struct schema_field node_fields[] = {
+    {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment_node, dir), .read = read_dir},
+    {.key = "address", .kind = SCHEMA_LATER, .note = note_one_machine},
+    {.key = "key", .kind = SCHEMA_LATER, .note = note_one_machine},
+    {0},
+};
+
+static const struct schema_field process_fields[] = {
+    {.key = "name",
+     .kind = SCHEMA_NAME,
+     .offset = IN(experiment_process, name),
+     .required = true,
+     .note = "a name for the process"},
+    {.key = "node", .kind = SCHEMA_CHECKED},
+    {.key = "command", .kind = SCHEMA_OWN, .offset = IN(experiment_process, argv), .read = command_read},
+    {.key = "attach", .kind = SCHEMA_OWN, .offset = IN(experiment_process, attach), .read = read_attach},
+    {.key = "instances",
+     .kind = SCHEMA_COUNT,
+     .offset = IN(experiment_process, instances),
+     .min = 1,
+     .max = EXPERIMENT_INSTANCES_MAX},
+    {.key = "directory", .kind = SCHEMA_TEXT, .offset = IN(experiment_process, directory)},
+    {.key = "environment", .kind = SCHEMA_OWN, .offset = IN(experiment_process, environment), .read = read_environment},
+    {.key = "output", .kind = SCHEMA_WORD, .offset = IN(experiment_process, output), .words = schema_outputs},
+    {0},
+};
+
+static const struct schema_field ring_fields[] = {
+    {.key = "records", .kind = SCHEMA_COUNT, .offset = IN(experiment, sensing.ring_records), .min = 64, .max = 1 << 20},
+    {.key = "when-full", .kind = SCHEMA_FIXED, .words = when_fulls},
+    {0},
+};
+
+static const struct schema_field poll_fields[] = {
+    {.key = "mode", .kind = SCHEMA_WORD, .offset = IN(experiment, sensing.mode), .words = schema_modes},
+    {.key = "period",
+     .kind = SCHEMA_DURATION,
+     .offset = IN(experiment, sensing.period),
+     .min = CLOCK_US,
+     .max = 10 * CLOCK_S},
+    {.key = "forward", .kind = SCHEMA_WORD, .offset = IN(experiment, sensing.forward), .words = schema_forwards},
+    {0},
+};
+
+static const struct schema_field sensing_fields[] = {
+    {.key = "ring", .kind = SCHEMA_MAP, .fields = ring_fields},
+    {.key = "poll", .kind = SCHEMA_MAP, .fields = poll_fields},
+    {.key = "window",
+     .kind = SCHEMA_SIZE,
+     .offset = IN(experiment, sensing.window_bytes),
+     .min = UNITS_MIB,
+     .max = UNITS_GIB},
+    {0},
+};
+
+static const struct schema_field metric_fields[] = {
+    {.key = "rate", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, aspect), .read = read_aspect},
+    {.key = "window",
+     .kind = SCHEMA_DURATION,
+     .offset = IN(experiment_metric, window),
+     .min = 10 * CLOCK_MS,
+     .max = 3600 * CLOCK_S},
+    {.key = "per", .kind = SCHEMA_FLAG, .offset = IN(experiment_metric, per_process), .words = schema_scopes},
+    {.key = "count", .kind = SCHEMA_LATER, .note = note_rates},
+    {.key = "quantile", .kind = SCHEMA_LATER, .note = note_rates},
+    {.key = "interval", .kind = SCHEMA_LATER, .note = note_rates},
+    {.key = "last", .kind = SCHEMA_LATER, .note = note_rates},
+    {.key = "match", .kind = SCHEMA_LATER, .note = note_rates},
+    {0},
+};
+
+static const struct schema_field limit_fields[] = {
+    {.key = "hold", .kind = SCHEMA_CHECKED},
+    {.key = "expect", .kind = SCHEMA_CHECKED},
+    {.key = "for", .kind = SCHEMA_DURATION, .offset = IN(experiment_limit, persistence), .max = 3600 * CLOCK_S},
+    {.key = "tolerance", .kind = SCHEMA_SHARE, .offset = IN(experiment_limit, tolerance)},
+    {0},
+};
+
+static const struct schema_field adapt_fields[] = {
+    {.key = "policy", .kind = SCHEMA_WORD, .offset = IN(experiment, adapt.policy), .words = schema_policies},
+    {.key = "by", .kind = SCHEMA_FIXED, .words = deciders},
+    {.key = "every",
+     .kind = SCHEMA_DURATION,
+     .offset = IN(experiment, adapt.every),
+     .min = CLOCK_MS,
+     .max = 10 * CLOCK_S},
+    {.key = "period",
+     .kind = SCHEMA_DURATION_RANGE,
+     .offset = IN(experiment, adapt.period_min),
+     .min = CLOCK_US,
+     .max = 10 * CLOCK_S},
+    {0},
+};
+
+_Static_assert(IN(experiment_adapt, period_max) == IN(experiment_adapt, period_min) + sizeof(int64_t),
+               "a range is stored in two neighbours");
+
+static const struct schema_field store_fields[] = {
+    {.key = "listen", .kind = SCHEMA_OWN, .offset = IN(experiment, store.listen), .read = read_listen},
+    {.key = "sync", .kind = SCHEMA_FLAG, .offset = IN(experiment, store.fsync), .words = schema_syncs},
+    {0},
+};
+
+const struct experiment_process schema_default_process = {.instances = 1, .output = OUTPUT_FILE};
+static const struct experiment_node default_node;
+static const struct experiment_metric default_metric = {.kind = METRIC_RATE, .window = CLOCK_S, .per_process = true};
+static const struct experiment_limit default_limit = {.tolerance = 0.01};
+
+#define TABLE(type, list, entry_fields, entry_defaults, most, by_name)                                                 \
+    {                                                                                                                  \
+        .fields = (entry_fields), .defaults = &(entry_defaults), .size = sizeof(struct type), .place = IN(type, at),   \
+        .count = IN(experiment, list), .max = (most), .named = (by_name)                                               \
+    }
+
+static const struct schema_table node_table =
+    TABLE(experiment_node, node_count, node_fields, default_node, EXPERIMENT_NODES_MAX, true);
+static const struct schema_table process_table =
+    TABLE(experiment_process, process_count, process_fields, schema_default_process, EXPERIMENT_PROCESSES_MAX, false);
+static const struct schema_table metric_table =
+    TABLE(experiment_metric, metric_count, metric_fields, default_metric, EXPERIMENT_METRICS_MAX, true);
+static const struct schema_table limit_table =
+    TABLE(experiment_limit, limit_count, limit_fields, default_limit, EXPERIMENT_LIMITS_MAX, false);
+
+_Static_assert(IN(experiment_node, name) == 0 && IN(experiment_metric, name) == 0,
+               "named objects open with their name");
+
+const struct schema_field schema_experiment[] = {
+    {.key = "experiment",
+     .kind = SCHEMA_NAME,
+     .offset = IN(experiment, name),
+     .required = true,
+     .note = "a name for the experiment"},
+    {.key = "duration", .kind = SCHEMA_DURATION, .offset = IN(experiment, duration), .max = 8760 * 3600 * CLOCK_S},
+    {.key = "grace", .kind = SCHEMA_DURATION, .offset = IN(experiment, grace), .max = 600 * CLOCK_S},
+    {.key = "command", .kind = SCHEMA_CHECKED},
+    {.key = "nodes", .kind = SCHEMA_TABLE, .offset = IN(experiment, nodes), .table = &node_table},
+    {.key = "processes", .kind = SCHEMA_TABLE, .offset = IN(experiment, processes), .table = &process_table},
+    {.key = "sensing", .kind = SCHEMA_MAP, .fields = sensing_fields},
+    {.key = "metrics", .kind = SCHEMA_TABLE, .offset = IN(experiment, metrics), .table = &metric_table},
+    {.key = "limits", .kind = SCHEMA_TABLE, .offset = IN(experiment, limits), .table = &limit_table},
+    {.key = "adapt", .kind = SCHEMA_MAP, .fields = adapt_fields},
+    {.key = "store", .kind = SCHEMA_MAP, .fields = store_fields},
+    {0},
+};
+
+const struct experiment schema_defaults = {
+    .grace = 2 * CLOCK_S,
+    .sensing = {.ring_records = 4096, .period = CLOCK_MS, .window_bytes = 16 * UNITS_MIB},
+    .adapt = {.every = 100 * CLOCK_MS, .period_min = CLOCK_US, .period_max = CLOCK_S},
+};

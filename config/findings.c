@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "config/findings.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A file with more findings than this is not an experiment; the rest is counted and not kept. */
+enum { FINDINGS_MAX = 1000, FINDINGS_SENTENCE_MAX = 512 };
+
+/* Takes what a terminal or an editor would trip over out of `s`: control characters, and a character cut in two at the end. */
+static void make_printable(char *s)
+{
+    size_t n = strlen(s), lead = n;
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
+            s[i] = '?';
+    while (lead > 0 && ((unsigned char)s[lead - 1] & 0xc0) == 0x80)
+        lead--;
+    unsigned char c = lead > 0 ? (unsigned char)s[lead - 1] : 0;
+    size_t length = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+    if (lead > 0 && n - (lead - 1) < length)
+        s[lead - 1] = '\0';
+}
+
+struct findings_quoted findings_quote(const char *text)
+{
+    struct findings_quoted q;
+    char part[sizeof q.s - sizeof "'...'" + 1];
+    snprintf(part, sizeof part, "%s", text);
+    make_printable(part);
+    snprintf(q.s, sizeof q.s, "'%s%s'", part, strlen(part) < strlen(text) ? "..." : "");
+    return q;
+}
+
+static bool is_before(struct experiment_place a, struct experiment_place b)
+{
+    return a.line != b.line ? a.line < b.line : a.column < b.column;
+}
+
+/* Room for one more, a power of two at a time. */
+static int grow(struct experiment_diagnostics *found)
+{
+    if (found->count != 0 && (found->count < 8 || (found->count & (found->count - 1)) != 0))
+        return 0;
+    size_t room = found->count == 0 ? 8 : found->count * 2;
+    struct experiment_diagnostic *list = realloc(found->list, room * sizeof *list);
+    if (!list)
+        return BEZEL_ENOMEM;
+    found->list = list;
+    return 0;
+}
+
+int findings_add(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,
+                 const char *format, va_list args)
+{
+    if (!warning)
+        found->errors++;
+    if (found->count >= FINDINGS_MAX)
+        return 0;
+    char sentence[FINDINGS_SENTENCE_MAX];
+    vsnprintf(sentence, sizeof sentence, format, args);
+    struct experiment_diagnostic d = {.warning = warning, .at = at};
+    d.path = strdup(path);
+    d.sentence = strdup(sentence);
+    if (!d.path || !d.sentence || grow(found) != 0) {
+        free(d.path);
+        free(d.sentence);
+        return BEZEL_ENOMEM;
+    }
+    make_printable(d.path);
+    make_printable(d.sentence);
+    size_t i = found->count++;
+    for (; i > 0 && is_before(at, found->list[i - 1].at); i--)
+        found->list[i] = found->list[i - 1];
+    found->list[i] = d;
+    return 0;
+}
+
+int experiment_report(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,
+                      const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int err = findings_add(found, warning, at, path, format, args);
+    va_end(args);
+    return err;
+}
+
+void experiment_print_diagnostics(const struct experiment_diagnostics *found, const char *file, FILE *out)
+{
+    size_t errors = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        const struct experiment_diagnostic *d = &found->list[i];
+        fprintf(out, "%s:", file);
+        if (d->at.line > 0)
+            fprintf(out, "%u:%u:", d->at.line, d->at.column);
+        fprintf(out, " %s%s%s%s\n", d->warning ? "warning: " : "", d->path, d->path[0] ? ": " : "", d->sentence);
+        errors += !d->warning;
+    }
+    if (found->errors > errors)
+        fprintf(out, "%s: and %zu more errors\n", file, found->errors - errors);
+}
+
+void experiment_diagnostics_free(struct experiment_diagnostics *found)
+{
+    for (size_t i = 0; i < found->count; i++) {
+        free(found->list[i].path);
+        free(found->list[i].sentence);
+    }
+    free(found->list);
+    *found = (struct experiment_diagnostics){0};
+}
+
+/* A word of the file and a known one are compared without case, and '_' is as good as '-'. */
+static int folded(char c)
+{
+    return c == '_' ? '-' : tolower((unsigned char)c);
+}
+
+enum { NEAR_LENGTH_MAX = EXPERIMENT_NAME_MAX };
+
+static unsigned smaller(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+/* Insertions, deletions, substitutions and swaps of neighbours that make `b` of `a`: both at most NEAR_LENGTH_MAX long. */
+static unsigned edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    unsigned rows[3][NEAR_LENGTH_MAX + 1]; /* the row before the last, the last, this */
+    unsigned *oldest = rows[0], *last = rows[1], *row = rows[2];
+    for (size_t j = 0; j <= b_length; j++)
+        last[j] = (unsigned)j;
+    for (size_t i = 1; i <= a_length; i++) {
+        row[0] = (unsigned)i;
+        for (size_t j = 1; j <= b_length; j++) {
+            int x = folded(a[i - 1]), y = folded(b[j - 1]);
+            row[j] = smaller(last[j - 1] + (x != y), smaller(last[j], row[j - 1]) + 1);
+            if (i > 1 && j > 1 && x == folded(b[j - 2]) && folded(a[i - 2]) == y)
+                row[j] = smaller(row[j], oldest[j - 2] + 1);
+        }
+        unsigned *reused = oldest;
+        oldest = last;
+        last = row;
+        row = reused;
+    }
+    return last[b_length];
+}
+
+void findings_near_consider(struct findings_near *near, const char *candidate)
+{
+    size_t a = strlen(near->wanted), b = strlen(candidate);
+    if (a == 0 || a > NEAR_LENGTH_MAX || b > NEAR_LENGTH_MAX)
+        return;
+    unsigned distance = edit_distance(near->wanted, a, candidate, b);
+    unsigned longest = (unsigned)(a > b ? a : b);
+    if (distance * 3 > longest + 1 || (near->best && distance >= near->distance))
+        return;
+    near->best = candidate;
+    near->distance = distance;
+}

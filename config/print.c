@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/units.h"
+#include "config/schema.h"
+
+#include <string.h>
+
+/* Length of the UTF-8 character that opens `s`, its code point in *code. The reader lets only well-formed text in. */
+static int decode(const unsigned char *s, uint32_t *code)
+{
+    int length = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
+    *code = length == 1 ? s[0] : s[0] & (0x7fu >> length);
+    for (int i = 1; i < length; i++)
+        *code = *code << 6 | (s[i] & 0x3fu);
+    return length;
+}
+
+/* What YAML does not let through, or takes for a line's end, inside double quotes. */
+static bool needs_escape(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 || code == 0xfeff ||
+           code == 0xfffe || code == 0xffff;
+}
+
+static bool is_simple(const char *text)
+{
+    static const char simple[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.-";
+    return text[0] != '\0' && text[0] != '-' && text[strspn(text, simple)] == '\0';
+}
+
+static void print_text(const char *text, FILE *out)
+{
+    if (is_simple(text)) {
+        fputs(text, out);
+        return;
+    }
+    fputc('"', out);
+    for (const unsigned char *s = (const unsigned char *)text; *s != '\0';) {
+        uint32_t code;
+        int length = decode(s, &code);
+        if (needs_escape(code))
+            fprintf(out, "\\u%04x", code);
+        else
+            fprintf(out, "%s%.*s", code == '"' || code == '\\' ? "\\" : "", length, (const char *)s);
+        s += length;
+    }
+    fputc('"', out);
+}
+
+static void print_field(const char *key, const char *text, FILE *out)
+{
+    fprintf(out, "    %s: ", key);
+    print_text(text, out);
+    fputc('\n', out);
+}
+
+static void print_vector(char *const *texts, FILE *out)
+{
+    for (size_t i = 0; texts[i]; i++) {
+        fputs(i > 0 ? ", " : "", out);
+        print_text(texts[i], out);
+    }
+}
+
+static void print_environment(char *const *entries, FILE *out)
+{
+    fputs("    environment:", out);
+    fputs(entries[0] ? "\n" : " {}\n", out);
+    for (; *entries; entries++) {
+        const char *value = strchr(*entries, '=');
+        fprintf(out, "      %.*s: ", (int)(value - *entries), *entries);
+        print_text(value + 1, out);
+        fputc('\n', out);
+    }
+}
+
+static void print_process(const struct experiment *e, const struct experiment_process *p, FILE *out)
+{
+    fprintf(out, "  - name: %s\n    node: %s\n", p->name, e->nodes[p->node].name);
+    if (p->attach) {
+        print_field("attach", p->attach, out);
+        return;
+    }
+    fputs("    command: [", out);
+    print_vector(p->argv, out);
+    fprintf(out, "]\n    instances: %u\n", p->instances);
+    if (p->directory)
+        print_field("directory", p->directory, out);
+    if (p->environment)
+        print_environment(p->environment, out);
+    fprintf(out, "    output: %s\n", schema_word(schema_outputs, (int)p->output));
+}
+
+static void print_sensing(const struct experiment_sensing *s, FILE *out)
+{
+    fprintf(out, "sensing:\n  ring: {records: %u, when-full: discard}\n", s->ring_records);
+    fprintf(out, "  poll: {mode: %s", schema_word(schema_modes, (int)s->mode));
+    /* Busy-wait has no period: one that nobody gave is not written, so that reading it back draws no warning. */
+    if (s->mode == POLL_POLLING || s->period != schema_defaults.sensing.period)
+        fprintf(out, ", period: %s", units_exact_duration(s->period).s);
+    fprintf(out, ", forward: %s}\n", schema_word(schema_forwards, (int)s->forward));
+    fprintf(out, "  window: %s\n", units_exact_size(s->window_bytes).s);
+}
+
+static void print_metric(const struct experiment_metric *m, FILE *out)
+{
+    fprintf(out, "  %s: {rate: ", m->name);
+    print_text(m->aspect, out);
+    fprintf(out, ", window: %s, per: %s}\n", units_exact_duration(m->window).s,
+            schema_word(schema_scopes, m->per_process));
+}
+
+static void print_limit(const struct experiment_limit *l, FILE *out)
+{
+    fprintf(out, "  - {%s: ", l->kind == LIMIT_HOLD ? "hold" : "expect");
+    print_text(l->text, out);
+    fprintf(out, ", for: %s, tolerance: %s %%}\n", units_exact_duration(l->persistence).s,
+            units_exact_number(l->tolerance * 100).s);
+}
+
+int experiment_print(const struct experiment *e, FILE *out)
+{
+    fprintf(out, "experiment: %s\n", e->name);
+    fprintf(out, "duration: %s%s\n", units_exact_duration(e->duration).s,
+            e->duration == 0 ? " # until the processes end" : "");
+    fprintf(out, "grace: %s\nnodes:\n", units_exact_duration(e->grace).s);
+    for (uint32_t i = 0; i < e->node_count; i++) {
+        fprintf(out, "  %s: {", e->nodes[i].name);
+        if (e->nodes[i].dir) {
+            fputs("dir: ", out);
+            print_text(e->nodes[i].dir, out);
+        }
+        fputs("}\n", out);
+    }
+    fputs("processes:\n", out);
+    for (uint32_t i = 0; i < e->process_count; i++)
+        print_process(e, &e->processes[i], out);
+    print_sensing(&e->sensing, out);
+    fputs(e->metric_count > 0 ? "metrics:\n" : "metrics: {}\n", out);
+    for (uint32_t i = 0; i < e->metric_count; i++)
+        print_metric(&e->metrics[i], out);
+    fputs(e->limit_count > 0 ? "limits:\n" : "limits: []\n", out);
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        print_limit(&e->limits[i], out);
+    fprintf(out, "adapt: {policy: %s, by: node, every: %s, period: %s .. %s}\n",
+            schema_word(schema_policies, (int)e->adapt.policy), units_exact_duration(e->adapt.every).s,
+            units_exact_duration(e->adapt.period_min).s, units_exact_duration(e->adapt.period_max).s);
+    fputs("store: {listen: ", out);
+    print_text(e->store.listen ? e->store.listen : "ipc", out);
+    fprintf(out, ", sync: %s}\n", schema_word(schema_syncs, e->store.fsync));
+    return ferror(out) ? BEZEL_ESYS : 0;
+}

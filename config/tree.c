@@ -1,0 +1,289 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* The one user of libyaml: its events become the tree. */
+#include "config/tree.h"
+
+#include "base/hash.h"
+#include "config/findings.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+struct builder {
+    struct experiment_diagnostics *found;
+    struct tree *root, *open; /* `open`: the innermost map or list that is not closed */
+    char *key;                /* read, its value not yet */
+    struct experiment_place key_at;
+    int depth;
+    bool complete;
+};
+
+static struct experiment_place place_of(yaml_mark_t mark)
+{
+    return (struct experiment_place){(uint32_t)mark.line + 1, (uint32_t)mark.column + 1};
+}
+
+/* Line and column of byte `offset`, for errors below the level at which libyaml counts them. */
+static struct experiment_place place_of_offset(const char *text, size_t offset)
+{
+    struct experiment_place at = {1, 1};
+    for (size_t i = 0; i < offset; i++) {
+        if (text[i] == '\n')
+            at = (struct experiment_place){at.line + 1, 1};
+        else if (((unsigned char)text[i] & 0xc0) != 0x80)
+            at.column++;
+    }
+    return at;
+}
+
+/* Reports about `t`, or about the whole file where it is NULL. Returns BEZEL_EMALFORMED or BEZEL_ENOMEM. */
+__attribute__((format(printf, 4, 5))) static int complain(struct builder *b, struct experiment_place at,
+                                                          const struct tree *t, const char *format, ...)
+{
+    char path[256] = "";
+    va_list args;
+    if (t)
+        tree_path(t, path, sizeof path);
+    va_start(args, format);
+    int err = findings_add(b->found, false, at, path, format, args);
+    va_end(args);
+    return err ? err : BEZEL_EMALFORMED;
+}
+
+/* What is only refused does not stop the building. */
+static int unless_fatal(int err)
+{
+    return err == BEZEL_EMALFORMED ? 0 : err;
+}
+
+static void append(struct tree *parent, struct tree *t)
+{
+    t->parent = parent;
+    t->index = parent->children++;
+    if (parent->last)
+        parent->last->next = t;
+    else
+        parent->first = t;
+    parent->last = t;
+}
+
+/* A new node at the event's place in the open map or list. */
+static int add_node(struct builder *b, enum tree_kind kind, const yaml_event_t *event, struct tree **out)
+{
+    struct tree *t = calloc(1, sizeof *t), *parent = b->open;
+    if (!t)
+        return BEZEL_ENOMEM;
+    t->kind = kind;
+    t->at = place_of(event->start_mark);
+    t->key = b->key;
+    t->key_at = b->key_at;
+    b->key = NULL;
+    *out = t;
+    if (!parent) {
+        b->root = t;
+        return 0;
+    }
+    append(parent, t);
+    if (parent->children > TREE_CHILDREN_MAX)
+        return complain(b, t->at, parent, "holds more than %d entries", TREE_CHILDREN_MAX);
+    if (!t->key)
+        return 0;
+    t->key_hash = hash_fnv64(HASH_FNV64_START, t->key, strlen(t->key));
+    for (const struct tree *other = parent->first; other != t; other = other->next) {
+        if (other->key_hash != t->key_hash || strcmp(other->key, t->key) != 0)
+            continue;
+        t->refused = true;
+        return unless_fatal(
+            complain(b, t->key_at, t, "stands here a second time; the first one is in line %u", other->key_at.line));
+    }
+    return 0;
+}
+
+static int refuse_decoration(struct builder *b, const struct tree *t, const yaml_char_t *anchor, const yaml_char_t *tag)
+{
+    int err = 0;
+    if (anchor)
+        err = unless_fatal(complain(b, t->at, t, "anchors ('&') are not understood; quote a text that opens with '&'"));
+    if (tag && !err)
+        err = unless_fatal(complain(b, t->at, t, "tags ('!') are not understood; quote a text that opens with '!'"));
+    return err;
+}
+
+static int add_key(struct builder *b, const yaml_event_t *event)
+{
+    b->key_at = place_of(event->start_mark);
+    if (event->type != YAML_SCALAR_EVENT || event->data.scalar.anchor || event->data.scalar.tag)
+        return complain(b, b->key_at, b->open, "a key is a text, without anchor, alias or tag");
+    b->key = strdup((const char *)event->data.scalar.value);
+    if (!b->key)
+        return BEZEL_ENOMEM;
+    if (strlen(b->key) != event->data.scalar.length)
+        return complain(b, b->key_at, b->open, "a key holds no NUL");
+    return 0;
+}
+
+static int add_text(struct builder *b, const yaml_event_t *event)
+{
+    struct tree *t;
+    int err = add_node(b, TREE_TEXT, event, &t);
+    if (err)
+        return err;
+    t->text = strdup((const char *)event->data.scalar.value);
+    if (!t->text)
+        return BEZEL_ENOMEM;
+    t->absent = t->text[0] == '\0' && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    if (strlen(t->text) != event->data.scalar.length && !t->refused) {
+        t->refused = true;
+        err = unless_fatal(complain(b, t->at, t, "a text holds no NUL"));
+    }
+    return err ? err : refuse_decoration(b, t, event->data.scalar.anchor, event->data.scalar.tag);
+}
+
+static int add_alias(struct builder *b, const yaml_event_t *event)
+{
+    struct tree *t;
+    int err = add_node(b, TREE_TEXT, event, &t);
+    if (err)
+        return err;
+    t->refused = true;
+    return unless_fatal(complain(b, t->at, t, "aliases ('*') are not understood; quote a text that opens with '*'"));
+}
+
+static int open_container(struct builder *b, enum tree_kind kind, const yaml_event_t *event, const yaml_char_t *anchor,
+                          const yaml_char_t *tag)
+{
+    struct tree *t;
+    int err = add_node(b, kind, event, &t);
+    if (err)
+        return err;
+    if (b->depth++ == TREE_DEPTH_MAX)
+        return complain(b, t->at, t, "is nested deeper than %d levels", TREE_DEPTH_MAX);
+    b->open = t;
+    return refuse_decoration(b, t, anchor, tag);
+}
+
+static int take_event(struct builder *b, const yaml_event_t *event)
+{
+    bool is_value = event->type == YAML_SCALAR_EVENT || event->type == YAML_ALIAS_EVENT ||
+                    event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT;
+    if (is_value && b->open && b->open->kind == TREE_MAP && !b->key)
+        return add_key(b, event);
+    switch (event->type) {
+    case YAML_DOCUMENT_START_EVENT:
+        if (b->root)
+            return complain(b, place_of(event->start_mark), NULL, "a second document: a file is one experiment");
+        return 0;
+    case YAML_SCALAR_EVENT:
+        return add_text(b, event);
+    case YAML_ALIAS_EVENT:
+        return add_alias(b, event);
+    case YAML_MAPPING_START_EVENT:
+        return open_container(b, TREE_MAP, event, event->data.mapping_start.anchor, event->data.mapping_start.tag);
+    case YAML_SEQUENCE_START_EVENT:
+        return open_container(b, TREE_LIST, event, event->data.sequence_start.anchor, event->data.sequence_start.tag);
+    case YAML_MAPPING_END_EVENT:
+    case YAML_SEQUENCE_END_EVENT:
+        b->open = b->open->parent;
+        b->depth--;
+        return 0;
+    case YAML_STREAM_END_EVENT:
+        b->complete = true;
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+/* libyaml's own words, with what helps most often. */
+static int syntax_error(struct builder *b, const yaml_parser_t *parser, const char *text)
+{
+    if (parser->error == YAML_MEMORY_ERROR)
+        return BEZEL_ENOMEM;
+    if (parser->error == YAML_READER_ERROR)
+        return complain(b, place_of_offset(text, parser->problem_offset), NULL, "%s: the file is text in UTF-8",
+                        parser->problem);
+    struct experiment_place at = place_of(parser->problem_mark), began = place_of(parser->context_mark);
+    const char *hint = "";
+    if (strcmp(parser->problem, "found character that cannot start any token") == 0)
+        hint = "; indent with blanks, not tabs, and quote a text that opens with '@', '%' or '`'";
+    else if (strcmp(parser->problem, "mapping values are not allowed in this context") == 0)
+        hint = "; quote a text that holds ': '";
+    if (parser->context)
+        return complain(b, at, NULL, "not YAML: %s (from line %u on) %s%s", parser->context, began.line,
+                        parser->problem, hint);
+    return complain(b, at, NULL, "not YAML: %s%s", parser->problem, hint);
+}
+
+int tree_read(const char *text, size_t n, struct tree **root, struct experiment_diagnostics *found)
+{
+    struct builder b = {.found = found};
+    yaml_parser_t parser;
+    int err = 0;
+    if (!yaml_parser_initialize(&parser))
+        return BEZEL_ENOMEM;
+    if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* the byte order mark of some editors */
+        text += 3;
+        n -= 3;
+    }
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
+    yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    while (!err && !b.complete) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&parser, &event)) {
+            err = syntax_error(&b, &parser, text);
+            break;
+        }
+        err = take_event(&b, &event);
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&parser);
+    if (!err && !b.root)
+        err = complain(&b, (struct experiment_place){1, 1}, NULL,
+                       "is empty; the smallest experiment is 'experiment: NAME' and 'command: PROGRAM'");
+    free(b.key);
+    if (err) {
+        tree_free(b.root);
+        return err;
+    }
+    *root = b.root;
+    return 0;
+}
+
+void tree_free(struct tree *t)
+{
+    if (!t)
+        return;
+    for (struct tree *child = t->first, *next; child; child = next) {
+        next = child->next;
+        tree_free(child);
+    }
+    free(t->key);
+    free(t->text);
+    free(t);
+}
+
+const struct tree *tree_get(const struct tree *t, const char *key)
+{
+    if (!t || t->kind != TREE_MAP)
+        return NULL;
+    for (const struct tree *child = t->first; child; child = child->next)
+        if (strcmp(child->key, key) == 0)
+            return child;
+    return NULL;
+}
+
+void tree_path(const struct tree *t, char *path, size_t size)
+{
+    path[0] = '\0';
+    if (!t->parent)
+        return;
+    tree_path(t->parent, path, size);
+    size_t used = strlen(path);
+    if (t->key)
+        snprintf(path + used, size - used, "%s%s", used ? "." : "", t->key);
+    else
+        snprintf(path + used, size - used, "[%u]", t->index);
+}
