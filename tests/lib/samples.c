@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "tests/lib/samples.h"
+
+#include "base/hash.h"
+#include "mdr/dict.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TICK = 1, FRAME_SHOWN = 2 };
+
+const enum message_type sample_types[] = {
+    MESSAGE_HELLO, MESSAGE_WELCOME, MESSAGE_REFUSE, MESSAGE_PROCESS, MESSAGE_NEED,  MESSAGE_ACK,
+    MESSAGE_BOOKS, MESSAGE_ALIVE,   MESSAGE_BYE,    MESSAGE_COMMAND, MESSAGE_REPLY,
+};
+const size_t sample_type_count = sizeof sample_types / sizeof *sample_types;
+
+const char *sample_packet_name(int i)
+{
+    static const char *const names[SAMPLE_PACKETS] = {"packet-0-open", "packet-1-data", "packet-2-loss",
+                                                      "packet-3-data", "packet-4-close"};
+    return names[i];
+}
+
+const char *sample_message_name(enum message_type type)
+{
+    switch (type) {
+    case MESSAGE_HELLO:
+        return "message-hello";
+    case MESSAGE_WELCOME:
+        return "message-welcome";
+    case MESSAGE_REFUSE:
+        return "message-refuse";
+    case MESSAGE_PROCESS:
+        return "message-process";
+    case MESSAGE_NEED:
+        return "message-need";
+    case MESSAGE_ACK:
+        return "message-ack";
+    case MESSAGE_BOOKS:
+        return "message-books";
+    case MESSAGE_ALIVE:
+        return "message-alive";
+    case MESSAGE_BYE:
+        return "message-bye";
+    case MESSAGE_COMMAND:
+        return "message-command";
+    case MESSAGE_REPLY:
+        return "message-reply";
+    }
+    abort();
+}
+
+static size_t must(int n)
+{
+    if (n < 0)
+        abort();
+    return (size_t)n;
+}
+
+size_t sample_dictionary(uint8_t *out)
+{
+    static const struct dict_aspect tick = {.id = TICK, .name = "tick"};
+    static const struct dict_aspect frame_shown = {
+        .id = FRAME_SHOWN,
+        .name = "frame_shown",
+        .field_count = 4,
+        .fields = {{.type = DICT_INT64, .name = "frame"},
+                   {.type = DICT_FLOAT64, .name = "latency", .unit = "ms"},
+                   {.type = DICT_ENUM, .name = "kind", .labels = "key|delta"},
+                   {.type = DICT_STRING, .name = "source"}},
+    };
+    size_t n = must(dict_append_aspect(out, 0, SAMPLE_BYTES, &tick));
+    n = must(dict_append_aspect(out, n, SAMPLE_BYTES, &frame_shown));
+    return must(dict_append_string(out, n, SAMPLE_BYTES, 1, "studio"));
+}
+
+/* A tick at `at`, and a frame 500 us later. */
+static size_t put_records(uint8_t *out, uint64_t at, int64_t frame, double latency)
+{
+    uint64_t bits;
+    memcpy(&bits, &latency, sizeof bits);
+    uint8_t *p = packet_put_record(out, TICK, at);
+    p = packet_put_record(p, FRAME_SHOWN, at + 500000);
+    bytes_put_u64(p, (uint64_t)frame);
+    bytes_put_u64(p + 8, bits);
+    bytes_put_u64(p + 16, (uint64_t)(frame & 1));
+    bytes_put_u64(p + 24, 1); /* "studio" */
+    return (size_t)(p + 32 - out);
+}
+
+size_t sample_packet(int i, uint8_t *out)
+{
+    struct packet_header h = {
+        .uuid = {0xb0, 0xb1, 0xb2, 0xb3, 0xb4, 0xb5, 0xb6, 0xb7, 0xb8, 0xb9, 0xba, 0xbb, 0xbc, 0xbd, 0xbe, 0xbf},
+        .stream_id = 7,
+        .size_bytes = PACKET_HEADER_BYTES,
+        .seq = (uint64_t)i,
+        .instance = UINT64_C(0x0000303900000001),
+        .ring = 2,
+        .thread = 4711,
+        .generation = 1,
+    };
+    h.dictionary = hash_fnv64(HASH_FNV64_START, out, sample_dictionary(out));
+    static const struct {
+        enum packet_kind kind;
+        uint64_t begin, end, discarded, first_ordinal;
+    } stream[SAMPLE_PACKETS] = {
+        {PACKET_OPEN, 1000000, 1000000, 0, 0},  {PACKET_DATA, 2000000, 2500000, 0, 0},
+        {PACKET_LOSS, 2500000, 3000000, 3, 2},  {PACKET_DATA, 3000000, 3500000, 3, 5},
+        {PACKET_CLOSE, 3500000, 4000000, 5, 7},
+    };
+    h.kind = stream[i].kind;
+    h.timestamp_begin = stream[i].begin;
+    h.timestamp_end = stream[i].end;
+    h.discarded = stream[i].discarded;
+    h.first_ordinal = stream[i].first_ordinal;
+    if (h.kind == PACKET_DATA) {
+        h.records = 2;
+        h.size_bytes +=
+            put_records(out + PACKET_HEADER_BYTES, h.timestamp_begin, i == 1 ? 41 : -42, i == 1 ? 12.5 : -0.0);
+    }
+    packet_put_header(out, &h);
+    return h.size_bytes;
+}
+
+static void sample_positions(uint32_t *count, struct message_position *p)
+{
+    *count = 2;
+    p[0] = (struct message_position){.instance = 11, .ring = 12, .next_seq = 13, .next_ordinal = 14, .discarded = 15};
+    p[1] = (struct message_position){UINT64_MAX, PACKET_RINGS_MAX - 1, 23, 24, 25};
+}
+
+static void sample_process(struct message_process *p)
+{
+    *p = (struct message_process){.instance = UINT64_C(0x0000303900000001),
+                                  .stream_id = 7,
+                                  .pid = 12345,
+                                  .role = ROLE_DAEMON,
+                                  .name = "client",
+                                  .program = "/opt/vid\xC3\xA9o/client",
+                                  .started = 987654321};
+    p->dictionary_bytes = (uint32_t)sample_dictionary(p->dictionary);
+}
+
+void sample_message(enum message_type type, struct message *m)
+{
+    memset(m, 0, sizeof *m);
+    m->type = type;
+    switch (type) {
+    case MESSAGE_HELLO:
+        m->hello = (struct message_hello){.run = {1}, .boot = {2, 3}, .uuid = {0xb0, 0xb1}, .node = "desk1"};
+        m->hello.realtime_offset = -5000000000;
+        m->hello.pid = 4242;
+        break;
+    case MESSAGE_WELCOME:
+        m->welcome.credit_bytes = 8 << 20;
+        m->welcome.more = true;
+        sample_positions(&m->welcome.stream_count, m->welcome.streams);
+        break;
+    case MESSAGE_REFUSE:
+        m->refuse = (struct message_refuse){.reason = "this collector stores another run"};
+        break;
+    case MESSAGE_PROCESS:
+        sample_process(&m->process);
+        break;
+    case MESSAGE_NEED:
+        m->need.instance = UINT64_C(0x0102030405060708);
+        break;
+    case MESSAGE_ACK:
+        sample_positions(&m->ack.stream_count, m->ack.streams);
+        break;
+    case MESSAGE_BOOKS:
+        m->books = (struct message_books){.instance = 31, .state = PROCESS_DETACHED, .at = 32, .unfinished = 33};
+        m->books.row_count = 1;
+        m->books.rows[0] = (struct message_books_row){.aspect = 1, .attempts = 100, .full = 4, .off = 5, .no_ring = 6};
+        break;
+    case MESSAGE_ALIVE:
+        m->alive.at = 123456789012;
+        break;
+    case MESSAGE_BYE:
+        break;
+    case MESSAGE_COMMAND:
+        m->command = (struct message_command){.id = 9, .verb = VERB_DRAIN};
+        break;
+    case MESSAGE_REPLY:
+        m->reply = (struct message_reply){.id = 9, .state = DAEMON_DRAINED, .text = "the store is full"};
+        message_reply_add(&m->reply, "records", 1000);
+        message_reply_add(&m->reply, "store_errno", -28);
+        break;
+    }
+}

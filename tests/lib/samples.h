@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** One of everything that crosses a wire: what tests/golden holds in bytes, docs/WIRE.md explains, and fuzzers start from. */
+#ifndef BEZEL_TESTS_LIB_SAMPLES_H
+#define BEZEL_TESTS_LIB_SAMPLES_H
+
+#include "mdr/message.h"
+#include "mdr/packet.h"
+
+enum {
+    SAMPLE_PACKETS = 5, /* one stream: open, data, loss, data, close */
+    SAMPLE_BYTES = MESSAGE_MAX_BYTES,
+};
+
+/** Every type of message, and how many there are. */
+extern const enum message_type sample_types[];
+extern const size_t sample_type_count;
+
+/** Names of files: "packet-0-open", "message-hello". Static storage. */
+const char *sample_packet_name(int i);
+const char *sample_message_name(enum message_type type);
+
+/** The dictionary of two aspects (tick; frame_shown with a field of each type) and one string, at most SAMPLE_BYTES. */
+size_t sample_dictionary(uint8_t *out);
+
+/** Packet `i` of the stream, whose records the dictionary explains. 4 records in all, 5 lost: 3 before the second data packet. */
+size_t sample_packet(int i, uint8_t *out);
+
+/** A message of `type` with every field set, each to a value of its own. */
+void sample_message(enum message_type type, struct message *m);
+
+#endif

@@ -1,0 +1,265 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Messages against the codec that rpcgen makes of mdr.x: the same fields, the same bytes, in both directions. */
+#include "mdr/message.h"
+#include "tests/lib/reference.h"
+#include "tests/lib/samples.h"
+#include "tests/lib/seed.h"
+#include "tests/lib/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+REFERENCE_CODEC(mdr_message)
+
+enum { ROUNDS = 3000, MUTATIONS = 30000 };
+
+static struct message m, back;
+static uint8_t ours[MESSAGE_MAX_BYTES], theirs[MESSAGE_MAX_BYTES];
+
+static uint32_t random_count(uint64_t *seed, uint32_t max)
+{
+    uint64_t r = seed_next(seed) % 16;
+    return r == 0 ? max : (uint32_t)(seed_next(seed) % (r == 1 ? max + 1 : 4));
+}
+
+static void random_bytes(uint64_t *seed, void *to, size_t n)
+{
+    for (uint8_t *p = to; n-- > 0;)
+        *p++ = (uint8_t)seed_next(seed);
+}
+
+static void random_positions(uint64_t *seed, uint32_t *count, struct message_position *p)
+{
+    *count = random_count(seed, MESSAGE_ROWS_MAX);
+    random_bytes(seed, p, *count * sizeof *p);
+}
+
+/* Fills `m` with a message of `type`: random bytes wherever any bytes may stand. */
+static void random_message(uint64_t *seed, enum message_type type)
+{
+    sample_message(type, &m);
+    switch (type) {
+    case MESSAGE_HELLO:
+        random_bytes(seed, &m.hello, sizeof m.hello);
+        text_random(seed, m.hello.node, MESSAGE_NAME_MAX);
+        break;
+    case MESSAGE_WELCOME:
+        m.welcome.credit_bytes = seed_next(seed);
+        m.welcome.more = seed_next(seed) & 1;
+        random_positions(seed, &m.welcome.stream_count, m.welcome.streams);
+        break;
+    case MESSAGE_REFUSE:
+        text_random(seed, m.refuse.reason, MESSAGE_TEXT_MAX);
+        break;
+    case MESSAGE_PROCESS:
+        random_bytes(seed, &m.process, offsetof(struct message_process, dictionary));
+        m.process.role = (enum message_role)(seed_next(seed) % 2);
+        text_random(seed, m.process.name, MESSAGE_NAME_MAX);
+        text_random(seed, m.process.program, MESSAGE_TEXT_MAX);
+        m.process.dictionary_bytes = random_count(seed, MESSAGE_DICT_MAX);
+        random_bytes(seed, m.process.dictionary, m.process.dictionary_bytes);
+        break;
+    case MESSAGE_NEED:
+        m.need.instance = seed_next(seed);
+        break;
+    case MESSAGE_ACK:
+        random_positions(seed, &m.ack.stream_count, m.ack.streams);
+        break;
+    case MESSAGE_BOOKS:
+        random_bytes(seed, &m.books, sizeof m.books);
+        m.books.state = (enum message_process_state)(seed_next(seed) % 3);
+        m.books.row_count = random_count(seed, MESSAGE_BOOKS_MAX);
+        break;
+    case MESSAGE_ALIVE:
+        m.alive.at = seed_next(seed);
+        break;
+    case MESSAGE_BYE:
+        break;
+    case MESSAGE_COMMAND:
+        m.command.id = (uint32_t)seed_next(seed);
+        m.command.verb = (enum message_verb)(seed_next(seed) % 3);
+        break;
+    case MESSAGE_REPLY:
+        m.reply.id = (uint32_t)seed_next(seed);
+        m.reply.state = (enum message_daemon_state)(seed_next(seed) % 5);
+        text_random(seed, m.reply.text, MESSAGE_TEXT_MAX);
+        m.reply.value_count = random_count(seed, MESSAGE_VALUES_MAX);
+        for (uint32_t i = 0; i < m.reply.value_count; i++) {
+            text_random(seed, m.reply.values[i].name, MESSAGE_NAME_MAX);
+            m.reply.values[i].value = (int64_t)seed_next(seed);
+        }
+        break;
+    }
+}
+
+#define SAME(a, b) assert_true((a) == (b))
+
+static void assert_same_positions(uint32_t count, const struct message_position *p, u_int n, const mdr_position *q)
+{
+    SAME(count, n);
+    for (u_int i = 0; i < n; i++) {
+        SAME(p[i].instance, q[i].instance);
+        SAME(p[i].ring, q[i].ring);
+        SAME(p[i].next_seq, q[i].next_seq);
+        SAME(p[i].next_ordinal, q[i].next_ordinal);
+        SAME(p[i].discarded, q[i].discarded);
+    }
+}
+
+static void assert_same_process(const struct message_process *p, const mdr_process *q)
+{
+    SAME(p->instance, q->instance);
+    SAME(p->stream_id, q->stream_id);
+    SAME(p->pid, q->pid);
+    SAME((int)p->role, (int)q->role);
+    assert_string_equal(p->name, q->name);
+    assert_string_equal(p->program, q->executable);
+    SAME(p->started, q->started);
+    SAME(p->dictionary_bytes, q->dictionary.dictionary_len);
+    if (p->dictionary_bytes > 0)
+        assert_memory_equal(p->dictionary, q->dictionary.dictionary_val, p->dictionary_bytes);
+}
+
+static void assert_same_books(const struct message_books *p, const mdr_books *q)
+{
+    SAME(p->instance, q->instance);
+    SAME((int)p->state, (int)q->state);
+    SAME(p->at, q->at);
+    SAME(p->unfinished, q->unfinished);
+    SAME(p->row_count, q->rows.rows_len);
+    for (uint32_t i = 0; i < p->row_count; i++) {
+        SAME(p->rows[i].aspect, q->rows.rows_val[i].aspect);
+        SAME(p->rows[i].attempts, q->rows.rows_val[i].attempts);
+        SAME(p->rows[i].full, q->rows.rows_val[i].full);
+        SAME(p->rows[i].off, q->rows.rows_val[i].off);
+        SAME(p->rows[i].no_ring, q->rows.rows_val[i].no_ring);
+    }
+}
+
+static void assert_same_reply(const struct message_reply *p, const mdr_reply *q)
+{
+    SAME(p->id, q->id);
+    SAME((int)p->state, (int)q->state);
+    assert_string_equal(p->text, q->text);
+    SAME(p->value_count, q->values.values_len);
+    for (uint32_t i = 0; i < p->value_count; i++) {
+        assert_string_equal(p->values[i].name, q->values.values_val[i].name);
+        SAME(p->values[i].value, q->values.values_val[i].value);
+    }
+}
+
+static void assert_same_hello(const struct message_hello *p, const mdr_hello *q)
+{
+    assert_memory_equal(p->run, q->run, 16);
+    assert_memory_equal(p->boot, q->boot, 16);
+    assert_memory_equal(p->uuid, q->uuid, 16);
+    assert_string_equal(p->node, q->node);
+    SAME(p->realtime_offset, q->realtime_offset);
+    SAME(p->pid, q->pid);
+}
+
+static void assert_same(const struct message *p, const mdr_message *q)
+{
+    SAME(q->magic, (u_int)MDR_MESSAGE_MAGIC);
+    SAME(q->format, (u_int)MDR_VERSION);
+    SAME((int)p->type, (int)q->body.type);
+    switch (q->body.type) {
+    case MDR_HELLO:
+        assert_same_hello(&p->hello, &q->body.mdr_body_u.hello);
+        break;
+    case MDR_WELCOME:
+        SAME(p->welcome.credit_bytes, q->body.mdr_body_u.welcome.credit_bytes);
+        SAME(p->welcome.more, q->body.mdr_body_u.welcome.more);
+        assert_same_positions(p->welcome.stream_count, p->welcome.streams,
+                              q->body.mdr_body_u.welcome.streams.streams_len,
+                              q->body.mdr_body_u.welcome.streams.streams_val);
+        break;
+    case MDR_REFUSE:
+        assert_string_equal(p->refuse.reason, q->body.mdr_body_u.refuse.reason);
+        break;
+    case MDR_PROCESS:
+        assert_same_process(&p->process, &q->body.mdr_body_u.process);
+        break;
+    case MDR_NEED:
+        SAME(p->need.instance, q->body.mdr_body_u.need.instance);
+        break;
+    case MDR_ACK:
+        assert_same_positions(p->ack.stream_count, p->ack.streams, q->body.mdr_body_u.ack.streams.streams_len,
+                              q->body.mdr_body_u.ack.streams.streams_val);
+        break;
+    case MDR_BOOKS:
+        assert_same_books(&p->books, &q->body.mdr_body_u.books);
+        break;
+    case MDR_ALIVE:
+        SAME(p->alive.at, q->body.mdr_body_u.alive.at);
+        break;
+    case MDR_BYE:
+        break;
+    case MDR_COMMAND:
+        SAME(p->command.id, q->body.mdr_body_u.command.id);
+        SAME((int)p->command.verb, (int)q->body.mdr_body_u.command.verb);
+        break;
+    case MDR_REPLY:
+        assert_same_reply(&p->reply, &q->body.mdr_body_u.reply);
+        break;
+    }
+}
+
+static void messages_have_the_bytes_and_fields_of_the_reference(void **state)
+{
+    uint64_t *seed = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        random_message(seed, sample_types[(size_t)round % sample_type_count]);
+        int n = message_encode(&m, ours, sizeof ours);
+        assert_true(n > 0);
+        mdr_message reference = {0};
+        assert_int_equal(decode_mdr_message(ours, (size_t)n, &reference), n);
+        assert_same(&m, &reference);
+        assert_int_equal(encode_mdr_message(&reference, theirs, sizeof theirs), n);
+        assert_memory_equal(ours, theirs, (size_t)n);
+        assert_int_equal(message_decode(theirs, (size_t)n, &back), 0);
+        assert_same(&back, &reference);
+        free_mdr_message(&reference);
+    }
+}
+
+/* Spoilt bytes: what this decoder takes, the reference takes too, as the same message, and would have written so. */
+static void what_is_accepted_is_the_reference_s_own_form(void **state)
+{
+    uint64_t *seed = *state;
+    unsigned accepted = 0;
+    for (int round = 0; round < MUTATIONS; round++) {
+        sample_message(sample_types[(size_t)round % sample_type_count], &m);
+        int n = message_encode(&m, ours, sizeof ours);
+        assert_true(n > 0);
+        for (uint64_t flips = 1 + seed_next(seed) % 3; flips > 0; flips--)
+            ours[seed_next(seed) % (size_t)n] ^= (uint8_t)(1u << seed_next(seed) % 8);
+        if (message_decode(ours, (size_t)n, &back) != 0)
+            continue;
+        accepted++;
+        mdr_message reference = {0};
+        assert_int_equal(decode_mdr_message(ours, (size_t)n, &reference), n);
+        assert_same(&back, &reference);
+        assert_int_equal(encode_mdr_message(&reference, theirs, sizeof theirs), n);
+        assert_memory_equal(ours, theirs, (size_t)n);
+        assert_int_equal(message_encode(&back, theirs, sizeof theirs), n);
+        assert_memory_equal(ours, theirs, (size_t)n);
+        free_mdr_message(&reference);
+    }
+    assert_in_range(accepted, MUTATIONS / 10, MUTATIONS - MUTATIONS / 10); /* both ways were walked */
+}
+
+int main(void)
+{
+    uint64_t seed = seed_start();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_prestate(messages_have_the_bytes_and_fields_of_the_reference, &seed),
+        cmocka_unit_test_prestate(what_is_accepted_is_the_reference_s_own_form, &seed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
