@@ -206,6 +206,30 @@ static void one_burst_is_no_high_rate(void **state)
     rate_free(r);
 }
 
+static void time_that_runs_backwards_stands_still(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_count(r, 0, 0);
+    run_frames(r, 0, 2 * CLOCK_S, false);
+    rate_count(r, 61, CLOCK_S);
+    /* The reading counts as one at 2 s: 61 counted by then, 30 by the second before. */
+    expect(r, 2 * CLOCK_S, 61 - 30, 1);
+    rate_free(r);
+}
+
+static void a_record_that_carries_a_later_time_than_its_reading_counts_as_at_the_reading(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_count(r, 1, 0);
+    rate_record(r, 500 * CLOCK_MS);
+    rate_record(r, 100 * CLOCK_S);
+    rate_count(r, 3, CLOCK_S);
+    expect(r, CLOCK_S, 2, 0);
+    rate_free(r);
+}
+
 static void a_counter_that_runs_backwards_starts_anew(void **state)
 {
     (void)state;
@@ -332,7 +356,7 @@ static bool defined_value(double *value, double *resolution)
     return true;
 }
 
-/* Arrivals in (from, to]: regular, Poisson, bursts at one instant, or none. */
+/* Arrivals in (from, to]: regular, Poisson, bursts at one instant, or none; now and then one at the reading itself. */
 static void arrive(uint64_t *seed, int kind, int64_t mean, int64_t from, int64_t to)
 {
     if (past.next < from)
@@ -343,6 +367,8 @@ static void arrive(uint64_t *seed, int kind, int64_t mean, int64_t from, int64_t
             past.arrival[past.arrivals++] = past.next;
         past.next += kind == 0 ? mean : 1 + (int64_t)(-log(1 - seed_unit(seed)) * (double)mean);
     }
+    if (seed_next(seed) % 8 == 0)
+        past.arrival[past.arrivals++] = to;
 }
 
 /* Tells the arrivals from *done on: of them those until now, in random order; some are lost where `lossy`. */
@@ -400,8 +426,11 @@ static int one_history(uint64_t *seed)
         else if (mode != LATE || seed_next(seed) % 8 == 0)
             tell(seed, r, &done, mode == LOSSY);
         past.read_at[past.readings] = now;
-        past.counted[past.readings++] = (uint64_t)past.arrivals;
-        rate_count(r, (uint64_t)past.arrivals, now);
+        past.counted[past.readings] = (uint64_t)past.arrivals;
+        /* The writer may be between its record and its counter. */
+        if (i > 0 && seed_next(seed) % 8 == 0 && past.counted[past.readings] > past.counted[past.readings - 1])
+            past.counted[past.readings]--;
+        rate_count(r, past.counted[past.readings++], now);
         compare_with_definition(r, now);
         double v, res;
         exact += rate_value(r, now, &v, &res) && res == 0;
@@ -433,6 +462,8 @@ int main(void)
         cmocka_unit_test(lost_records_do_not_make_a_source_slow),
         cmocka_unit_test(records_of_several_rings_come_in_any_order),
         cmocka_unit_test(one_burst_is_no_high_rate),
+        cmocka_unit_test(time_that_runs_backwards_stands_still),
+        cmocka_unit_test(a_record_that_carries_a_later_time_than_its_reading_counts_as_at_the_reading),
         cmocka_unit_test(a_counter_that_runs_backwards_starts_anew),
         cmocka_unit_test(hostile_timestamps_and_counters_do_no_harm),
         cmocka_unit_test(dense_readings_are_merged_without_losing_a_count),
