@@ -198,8 +198,10 @@ static struct segment *segment_make(const char *dir)
     bool done = false;
     if (s) {
         fill_head(s, slots, instance);
-        if (bell)
+        if (bell) { /* somebody listens: record from the first record on */
             memcpy(s->session, bell->session, sizeof s->session);
+            atomic_init(&s->mode, SEGMENT_RECORD);
+        }
         done = lock_process(fd) == 0 && remember_fd(fd) && publish(temporary, instance, dir);
     }
     int saved = errno;
@@ -349,13 +351,6 @@ static void enable_from(struct bezel_aspect *a, uint32_t id, const uint32_t *ena
     __atomic_store_n(&a->enable, enable, __ATOMIC_RELEASE); /* E0 release: pairs E1, publishes id and segment */
 }
 
-/* Whether aspects of this process start recording: where an external sensor listens, from the first record on. */
-static uint32_t first_enable(void)
-{
-    static const uint8_t none[16];
-    return memcmp(self.segment->session, none, sizeof none) != 0 ? SEGMENT_RECORD : SEGMENT_DISABLED;
-}
-
 static void declare_one(struct bezel_aspect *a)
 {
     for (struct bezel_aspect *b = self.aspects; b; b = b->next) {
@@ -377,8 +372,8 @@ static void declare_one(struct bezel_aspect *a)
         return;
     }
     self.aspect_count = id;
-    atomic_store_explicit(&self.segment->enable[id], first_enable(),
-                          memory_order_relaxed); /* relaxed: E0 publishes it */
+    uint32_t mode = atomic_load_explicit(&self.segment->mode, memory_order_relaxed); /* relaxed: a word of its own */
+    atomic_store_explicit(&self.segment->enable[id], mode, memory_order_relaxed);    /* relaxed: E0 publishes it */
     enable_from(a, id, (const uint32_t *)&self.segment->enable[id]);
 }
 

@@ -7,7 +7,7 @@
  * complete head. It outlives its process, until the external sensor has drained it.
  *
  * Who writes what: the process writes the head, the dictionary, the ring states, heads and counters; the external sensor
- * writes `session`, `enable`, the bases and the tails. Each side treats what the other writes as hostile: it checks before
+ * writes `session`, `mode`, `enable`, the bases and the tails. Each side treats what the other writes as hostile: it checks before
  * use and never crashes on it.
  *
  * Two locks on the file (fcntl) say who lives: byte SEGMENT_LOCK_PROCESS is held by the process, byte SEGMENT_LOCK_READER by
@@ -70,7 +70,7 @@ struct segment {
     char executable[SEGMENT_EXECUTABLE_BYTES];
 
     alignas(RING_LINE) uint8_t session[16]; /* run that reads, or last read; zeros: none yet */
-    _Atomic uint32_t attached;              /* an external sensor of `session` reads now */
+    _Atomic uint32_t mode;                  /* enum segment_enable: with what new aspects start */
 
     alignas(RING_LINE) _Atomic uint32_t dict_used; /* bytes of the dictionary that are complete */
     _Atomic uint32_t ring_high;                    /* rings that were ever claimed: all below this number */

@@ -1,0 +1,272 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/attach.h"
+
+#include "sensor/guard.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Opening ------------------------------------------------------------------------------------------------------ */
+
+/* Copies a text of the segment so that it may name a file: letters, digits, '_', '-', '.', no '.' first, never empty. */
+static void copy_name(char *to, size_t size, const char *from, size_t from_size)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < from_size && from[i] && n + 1 < size; i++) {
+        unsigned char c = (unsigned char)from[i];
+        bool fits = isalnum(c) || c == '_' || c == '-' || (c == '.' && n > 0);
+        to[n++] = fits ? (char)c : '_';
+    }
+    if (n == 0)
+        to[n++] = '_';
+    to[n] = '\0';
+}
+
+/* A path for people and patterns: printable ASCII, anything else becomes '?'. */
+static void copy_path(char *to, size_t size, const char *from, size_t from_size)
+{
+    size_t n = 0;
+    for (; n < from_size && from[n] && n + 1 < size; n++)
+        to[n] = from[n] >= 0x20 && from[n] < 0x7f ? from[n] : '?';
+    to[n] = '\0';
+}
+
+/* Whether the head describes exactly the layout that this build reads, in a file of `size` bytes. */
+static int check_head(const struct segment *s, size_t size)
+{
+    if (s->magic != SEGMENT_MAGIC)
+        return BEZEL_EMALFORMED;
+    if (s->version != SEGMENT_VERSION)
+        return BEZEL_EVERSION;
+    uint32_t slots = s->ring_slots;
+    if (s->head_bytes != sizeof *s || s->ring_max != SEGMENT_RINGS || s->clock != SEGMENT_CLOCK_MONOTONIC ||
+        slots < RING_SLOTS_MIN || slots > RING_SLOTS_MAX || (slots & (slots - 1)) ||
+        s->ring_offset != segment_ring_offset() || s->ring_stride != segment_ring_stride(slots) ||
+        size != segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(slots))
+        return BEZEL_EMALFORMED;
+    return 0;
+}
+
+static int lock_reader(int fd)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_READER, .l_len = 1};
+    if (fcntl(fd, F_OFD_SETLK, &lock) == 0)
+        return 0;
+    return errno == EAGAIN || errno == EACCES ? BEZEL_EBUSY : err_from_errno(errno);
+}
+
+static int map_segment(struct attached *a)
+{
+    struct stat st;
+    if (fstat(a->fd, &st) != 0)
+        return err_from_errno(errno);
+    if (!S_ISREG(st.st_mode) || (size_t)st.st_size < sizeof(struct segment))
+        return BEZEL_EMALFORMED;
+    void *at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
+    if (at == MAP_FAILED)
+        return err_from_errno(errno);
+    a->segment = at;
+    a->mapped = (size_t)st.st_size;
+    guard_add(at, a->mapped);
+    return check_head(a->segment, a->mapped);
+}
+
+static void copy_head(struct attached *a)
+{
+    const struct segment *s = a->segment;
+    a->instance = s->instance;
+    a->started = s->started;
+    a->start_time = s->start_time;
+    a->pid = s->pid;
+    a->ring_slots = s->ring_slots;
+    memcpy(a->session, s->session, sizeof a->session);
+    copy_name(a->name, sizeof a->name, s->name, sizeof s->name);
+    copy_path(a->executable, sizeof a->executable, s->executable, sizeof s->executable);
+}
+
+int segment_attach(const char *dir, const char *file, struct attached **out)
+{
+    struct attached *a = calloc(1, sizeof *a);
+    if (!a)
+        return BEZEL_ENOMEM;
+    snprintf(a->path, sizeof a->path, "%s/%s", dir, file);
+    a->fd = open(a->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    int err = a->fd < 0 ? err_from_errno(errno) : lock_reader(a->fd);
+    if (!err)
+        err = map_segment(a);
+    if (!err) {
+        copy_head(a);
+        char expected[32];
+        snprintf(expected, sizeof expected, "%016llx" SEGMENT_SUFFIX, (unsigned long long)a->instance);
+        err = guard_hit(a->segment) || strcmp(expected, file) != 0 ? BEZEL_EMALFORMED : 0;
+    }
+    if (err) {
+        segment_detach(a, false);
+        return err;
+    }
+    segment_refresh_rings(a);
+    *out = a;
+    return 0;
+}
+
+void segment_detach(struct attached *a, bool remove)
+{
+    if (remove)
+        unlink(a->path);
+    if (a->segment) {
+        guard_remove(a->segment);
+        munmap(a->segment, a->mapped);
+    }
+    if (a->fd >= 0)
+        close(a->fd);
+    dict_free(a->dict);
+    free(a);
+}
+
+/* ---- Life --------------------------------------------------------------------------------------------------------- */
+
+/* Start time of process `pid` in our own pid namespace; 0: no such process. */
+static uint64_t start_time_of(uint32_t pid)
+{
+    char path[32], text[1024];
+    snprintf(path, sizeof path, "/proc/%u/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *p = strrchr(text, ')');
+    char state = p && p[1] ? p[2] : '\0';
+    if (state == 'Z' || state == 'X')
+        return 0;
+    for (int field = 2; p && field < 22; field++)
+        p = strchr(p + 1, ' ');
+    return p ? strtoull(p, NULL, 10) : 0;
+}
+
+bool segment_alive(const struct attached *a)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
+    if (fcntl(a->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
+        return true;
+    /* A program that closes all its descriptors lets go of the lock and lives on. An exec does so too, and has another
+       segment then, but the same pid and start time: its old rings are drained when the new image ends. */
+    return a->start_time != 0 && start_time_of(a->pid) == a->start_time;
+}
+
+/* ---- What grows --------------------------------------------------------------------------------------------------- */
+
+int segment_refresh_dict(struct attached *a)
+{
+    uint32_t used = atomic_load_explicit(&a->segment->dict_used, memory_order_acquire); /* D1 acquire: pairs D0 */
+    if (used == a->dict_used)
+        return 0;
+    if (used < a->dict_used || used > SEGMENT_DICT_BYTES)
+        return BEZEL_EMALFORMED;
+    struct dict *d;
+    uint8_t *copy = malloc(used); /* parsed from a copy: the original may change under our eyes */
+    if (!copy)
+        return BEZEL_ENOMEM;
+    memcpy(copy, a->segment->dict, used);
+    int err = dict_parse(copy, used, &d);
+    if (!err && a->dict && !dict_includes(d, a->dict->hash)) { /* what was said before stands */
+        dict_free(d);
+        err = BEZEL_EMALFORMED;
+    }
+    free(copy);
+    if (err == BEZEL_EMALFORMED)
+        a->dict_used = used; /* said once; asked again when it grows */
+    if (err)
+        return err;
+    dict_free(a->dict);
+    a->dict = d;
+    a->dict_used = used;
+    return 1;
+}
+
+static struct ring *ring_number(const struct attached *a, uint32_t i)
+{
+    return (struct ring *)((char *)a->segment + segment_ring_offset() + i * segment_ring_stride(a->ring_slots));
+}
+
+void segment_refresh_rings(struct attached *a)
+{
+    uint32_t high = atomic_load_explicit(&a->segment->ring_high, memory_order_acquire); /* H1 acquire: pairs H0 */
+    if (high > SEGMENT_RINGS)
+        high = SEGMENT_RINGS;
+    for (; a->ring_count < high; a->ring_count++) {
+        struct ring *ring = ring_number(a, a->ring_count);
+        a->rings[a->ring_count] = (struct attached_ring){
+            .reader = {.ring = ring,
+                       .tail = atomic_load_explicit(&ring->tail, memory_order_relaxed), /* relaxed: we wrote it */
+                       .mask = a->ring_slots - 1},
+            .stream = -1};
+    }
+}
+
+/* ---- Sessions and modes ------------------------------------------------------------------------------------------- */
+
+void segment_set_mode(struct attached *a, enum segment_enable mode)
+{
+    atomic_store_explicit(&a->segment->mode, mode, memory_order_relaxed); /* relaxed: late by a record is in time */
+    for (uint32_t i = 1; i < RING_ASPECTS; i++)
+        atomic_store_explicit(&a->segment->enable[i], mode, memory_order_relaxed); /* relaxed: likewise */
+}
+
+static uint64_t read_counter(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed); /* relaxed: exact once R1 has seen the records */
+}
+
+void segment_begin_session(struct attached *a, const uint8_t run[16])
+{
+    struct segment *s = a->segment;
+    for (uint32_t id = 0; id < RING_ASPECTS; id++) {
+        s->base_unringed[id] = read_counter(&s->unringed[id].lost);
+        uint64_t attempts = 0, full = 0, off = 0;
+        for (uint32_t i = 0; i < a->ring_count; i++) {
+            const struct ring_tally *t = &a->rings[i].reader.ring->tally[id];
+            attempts += read_counter(&t->attempts);
+            full += read_counter(&t->full);
+            off += read_counter(&t->off);
+        }
+        atomic_store_explicit(&s->base[id].attempts, attempts, memory_order_relaxed); /* relaxed: for our next life */
+        atomic_store_explicit(&s->base[id].full, full, memory_order_relaxed);         /* relaxed: likewise */
+        atomic_store_explicit(&s->base[id].off, off, memory_order_relaxed);           /* relaxed: likewise */
+    }
+    for (uint32_t i = 0; i < a->ring_count; i++) {
+        struct ring_reader *r = &a->rings[i].reader;
+        r->tail = r->tail + ring_waiting(r);
+        r->ring->base_ordinal = read_counter(&r->ring->ordinal);
+        ring_release(r);
+    }
+    atomic_signal_fence(memory_order_seq_cst); /* a kill before the session stands begins it anew */
+    memcpy(s->session, run, sizeof s->session);
+    memcpy(a->session, run, sizeof a->session);
+}
+
+struct message_books_row segment_tally(const struct attached *a, uint32_t id)
+{
+    const struct segment *s = a->segment;
+    struct message_books_row row = {.aspect = id};
+    for (uint32_t i = 0; i < a->ring_count; i++) {
+        const struct ring_tally *t = &a->rings[i].reader.ring->tally[id];
+        row.attempts += read_counter(&t->attempts);
+        row.full += read_counter(&t->full);
+        row.off += read_counter(&t->off);
+    }
+    row.no_ring = read_counter(&s->unringed[id].lost) - s->base_unringed[id];
+    row.attempts += row.no_ring - read_counter(&s->base[id].attempts);
+    row.full -= read_counter(&s->base[id].full);
+    row.off -= read_counter(&s->base[id].off);
+    return row;
+}

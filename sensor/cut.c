@@ -1,0 +1,303 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * Cutting packets. A packet holds consecutive records of one ring and one thread: a gap between ordinals ends it, and a loss
+ * packet takes the gap's place. The ring's tail moves only when its packet stands in the window; after a crash between
+ * the two, records that the window already has are recognised by their ordinals and skipped.
+ */
+#include "base/log.h"
+#include "sensor/external_impl.h"
+
+#include <string.h>
+
+enum { CUT_FUTURE_NS = 1000000000 }; /* a record cannot be from further ahead than this */
+
+/* A packet being filled. */
+struct cut {
+    struct external *x;
+    struct external_process *p;
+    struct attached_ring *ring;
+    struct window_stream *stream;
+    int64_t now;
+    uint8_t *packet, *at, *end;
+    struct packet_header h;
+};
+
+static void cut_header(struct cut *c, enum packet_kind kind, uint64_t begin, uint64_t end)
+{
+    const struct window_stream *s = c->stream;
+    c->h = (struct packet_header){.stream_id = s->stream_id,
+                                  .timestamp_begin = begin,
+                                  .timestamp_end = end,
+                                  .size_bytes = PACKET_HEADER_BYTES,
+                                  .discarded = s->discarded,
+                                  .seq = s->next_seq,
+                                  .kind = kind,
+                                  .instance = s->instance,
+                                  .ring = s->ring,
+                                  .thread = c->ring->generation_thread,
+                                  .generation = c->ring->generation,
+                                  .dictionary = c->p->at->dict ? c->p->at->dict->hash : 0,
+                                  .first_ordinal = s->next_ordinal};
+    memcpy(c->h.uuid, c->x->options.uuid, sizeof c->h.uuid);
+}
+
+static void cut_commit(struct cut *c, uint8_t *packet)
+{
+    packet_put_header(packet, &c->h);
+    window_commit(c->x->window, (uint32_t)c->ring->stream, &c->h);
+    c->x->counts.packets++;
+    c->x->counts.bytes += c->h.size_bytes;
+}
+
+/* A packet without records, `lost` ordinals long. False: the window is full. */
+static bool cut_empty(struct cut *c, enum packet_kind kind, uint64_t begin, uint64_t end, uint64_t lost)
+{
+    uint8_t *packet = window_reserve(c->x->window, PACKET_HEADER_BYTES);
+    if (!packet)
+        return false;
+    cut_header(c, kind, begin, end > begin ? end : begin);
+    c->h.discarded += lost;
+    cut_commit(c, packet);
+    return true;
+}
+
+/* ---- Streams ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t earlier(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Finds or opens the stream of ring `i`; `first` is the time of what comes first. False: no room. */
+static bool cut_stream(struct cut *c, uint32_t i, uint64_t first)
+{
+    struct window *w = c->x->window;
+    if (c->ring->stream < 0) {
+        int n = window_find(w, c->p->at->instance, i);
+        if (n < 0)
+            n = window_add_stream(w, c->p->at->instance, i, c->p->stream_id, c->ring->reader.ring->base_ordinal);
+        if (n < 0) {
+            log_warn("BEZEL-STREAMS", "no room for the streams of %s: more than %d rings wait", c->p->name,
+                     WINDOW_STREAMS);
+            return false;
+        }
+        c->ring->stream = n;
+    }
+    c->stream = window_stream(w, (uint32_t)c->ring->stream);
+    if (c->stream->next_seq > 0)
+        return true;
+    uint64_t begin = c->p->at->started > c->x->run_started ? c->p->at->started : c->x->run_started;
+    begin = earlier(earlier(begin, first), (uint64_t)c->now);
+    return cut_empty(c, PACKET_OPEN, begin, begin, 0);
+}
+
+static void cut_broken(struct cut *c, const char *what)
+{
+    c->ring->broken = true;
+    c->x->counts.broken_rings++;
+    log_warn("BEZEL-RING-BROKEN", "%s (pid %u) wrote %s into its ring %ld: the ring is not read any further",
+             c->p->name, c->p->at->pid, what, (long)(c->ring - c->p->at->rings));
+}
+
+/* ---- Records ------------------------------------------------------------------------------------------------------ */
+
+/* The record's ordinal in full: the one next to what the stream expects whose low half is the record's. */
+static uint64_t full_ordinal(uint64_t expected, uint32_t low)
+{
+    return expected + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)expected);
+}
+
+/* The record's time, made to fit: not before its predecessor, not from the future. */
+static uint64_t fit_time(struct cut *c, uint64_t timestamp, uint64_t last)
+{
+    uint64_t fit = timestamp;
+    if (fit > (uint64_t)c->now + CUT_FUTURE_NS)
+        fit = (uint64_t)c->now;
+    if (fit < last)
+        fit = last;
+    c->x->counts.clamped += fit != timestamp;
+    return fit;
+}
+
+/* Whether the dictionary explains the record. */
+static bool explained(const struct cut *c, const struct ring_record *r)
+{
+    const struct dict *d = c->p->at->dict;
+    return d && r->aspect <= d->aspect_count && d->field_counts[r->aspect] == r->count;
+}
+
+static void take_generation(struct cut *c, uint32_t low)
+{
+    struct ring *ring = c->ring->reader.ring;
+    uint32_t newest = atomic_load_explicit(&ring->generation, memory_order_relaxed); /* relaxed: R1 ordered it */
+    uint32_t generation = newest - ((newest - low) & 0xff);
+    c->ring->generation = generation;
+    c->ring->generation_thread = newest - generation < RING_THREADS
+                                     ? atomic_load_explicit(&ring->thread[generation % RING_THREADS],
+                                                            memory_order_relaxed) /* relaxed: R1 ordered it */
+                                     : 0;
+}
+
+static void begin_packet(struct cut *c, uint8_t *packet, uint32_t room, uint64_t time)
+{
+    cut_header(c, PACKET_DATA, time, time);
+    c->packet = packet;
+    c->at = packet + PACKET_HEADER_BYTES;
+    c->end = packet + room;
+}
+
+static void put_record(struct cut *c, const struct ring_record *r, uint64_t time)
+{
+    uint8_t *p = packet_put_record(c->at, r->aspect, time);
+    for (uint32_t i = 0; i < r->count; i++, p += 8)
+        bytes_put_u64(p, r->values[i]);
+    c->at = p;
+    c->h.timestamp_end = time;
+    c->h.records++;
+    if (c->p->watch[r->aspect] >= 0)
+        c->x->options.observer.record(c->x->options.observer.context, c->p->watch[r->aspect], (int64_t)time);
+}
+
+static void end_packet(struct cut *c)
+{
+    c->h.size_bytes = (uint64_t)(c->at - c->packet);
+    cut_commit(c, c->packet);
+    ring_release(&c->ring->reader);
+    c->x->counts.records += c->h.records;
+    c->packet = NULL;
+}
+
+enum cut_next { CUT_TOOK, CUT_EMPTY, CUT_AGAIN, CUT_FULL };
+
+/*
+ * Starts a packet with the record that is first in the ring, opening the stream and telling of a gap first: CUT_TOOK with
+ * the record in the packet, CUT_AGAIN where it was skipped, CUT_EMPTY, CUT_FULL.
+ */
+static enum cut_next cut_first(struct cut *c, uint32_t ring, uint64_t waiting)
+{
+    struct ring_reader *reader = &c->ring->reader, before = *reader;
+    struct ring_record r;
+    if (!ring_take(reader, waiting, &r) || !explained(c, &r)) {
+        *reader = before;
+        cut_broken(c, "a record that makes no sense");
+        return CUT_EMPTY;
+    }
+    if (!cut_stream(c, ring, r.timestamp)) {
+        *reader = before;
+        return CUT_FULL;
+    }
+    uint64_t expected = c->stream->next_ordinal, ordinal = full_ordinal(expected, r.ordinal_low);
+    if (ordinal < expected) { /* in the window already: the crash came before the tail moved */
+        ring_release(reader);
+        return CUT_AGAIN;
+    }
+    uint64_t time = fit_time(c, r.timestamp, c->stream->last_ns);
+    bool told = ordinal == expected || cut_empty(c, PACKET_LOSS, c->stream->last_ns, time, ordinal - expected);
+    uint64_t room = PACKET_HEADER_BYTES + waiting * RING_SLOT_BYTES; /* a record is shorter than its slots */
+    if (room > WINDOW_PACKET_BYTES)
+        room = WINDOW_PACKET_BYTES;
+    uint8_t *packet = told ? window_reserve(c->x->window, (uint32_t)room) : NULL;
+    if (!packet) {
+        *reader = before;
+        return CUT_FULL;
+    }
+    if (!c->ring->generation_thread || (uint8_t)c->ring->generation != r.generation_low)
+        take_generation(c, r.generation_low);
+    begin_packet(c, packet, (uint32_t)room, time);
+    put_record(c, &r, time);
+    return CUT_TOOK;
+}
+
+/* Fills the packet with the records that follow without a gap; returns when one does not belong to it. */
+static void cut_rest(struct cut *c, uint64_t waiting, uint32_t limit)
+{
+    struct ring_reader *reader = &c->ring->reader;
+    uint64_t head = reader->tail + waiting;
+    uint32_t next_low = (uint32_t)c->h.first_ordinal + 1;
+    while (c->h.records < limit && reader->tail != head) {
+        struct ring_reader before = *reader;
+        struct ring_record r;
+        if (!ring_take(reader, head - reader->tail, &r) || !explained(c, &r) || r.ordinal_low != next_low ||
+            r.generation_low != (uint8_t)c->ring->generation || c->at + PACKET_RECORD_BYTES + 8 * r.count > c->end) {
+            *reader = before;
+            return;
+        }
+        next_low++;
+        put_record(c, &r, fit_time(c, r.timestamp, c->h.timestamp_end));
+    }
+}
+
+/* What waits in ring `i`, at most `limit` records. */
+static uint32_t cut_ring(struct external *x, struct external_process *p, uint32_t i, int64_t now, uint32_t limit)
+{
+    struct cut c = {.x = x, .p = p, .ring = &p->at->rings[i], .now = now};
+    uint32_t done = 0;
+    if (c.ring->broken)
+        return 0;
+    uint64_t waiting = ring_waiting(&c.ring->reader), head = c.ring->reader.tail + waiting;
+    if (waiting == 0)
+        return 0;
+    if (waiting > (uint64_t)c.ring->reader.mask + 1) {
+        cut_broken(&c, "a head that cannot be");
+        return 0;
+    }
+    external_refresh(x, p); /* after the head: what its records need was written before them */
+    while (done < limit && !c.ring->broken && c.ring->reader.tail != head) {
+        enum cut_next next = cut_first(&c, i, head - c.ring->reader.tail);
+        if (next == CUT_EMPTY || next == CUT_FULL)
+            break;
+        if (next == CUT_AGAIN)
+            continue;
+        cut_rest(&c, head - c.ring->reader.tail, limit - done);
+        done += c.h.records;
+        end_packet(&c);
+    }
+    return done;
+}
+
+uint32_t cut_process(struct external *x, struct external_process *p, int64_t now, uint32_t limit)
+{
+    uint32_t done = 0;
+    segment_refresh_rings(p->at);
+    for (uint32_t i = 0; i < p->at->ring_count && done < limit; i++)
+        done += cut_ring(x, p, i, now, limit - done);
+    return done;
+}
+
+/* ---- Closing ------------------------------------------------------------------------------------------------------ */
+
+bool cut_close(struct external *x, struct external_process *p, int64_t now)
+{
+    for (uint32_t i = 0; i < p->at->ring_count; i++) {
+        struct cut c = {.x = x, .p = p, .ring = &p->at->rings[i], .now = now};
+        struct ring *ring = c.ring->reader.ring;
+        uint64_t attempts = atomic_load_explicit(&ring->ordinal, memory_order_acquire); /* R1 acquire: pairs R0 */
+        if (c.ring->stream < 0 && attempts == ring->base_ordinal && window_find(x->window, p->at->instance, i) < 0)
+            continue; /* never used in this session */
+        if (!cut_stream(&c, i, (uint64_t)now))
+            return false;
+        if (c.stream->closed)
+            continue;
+        uint64_t lost = attempts - c.stream->next_ordinal;
+        if (lost > UINT64_C(1) << 62) /* fewer attempts than records: the counter lies */
+            lost = 0;
+        if (!cut_empty(&c, PACKET_CLOSE, c.stream->last_ns, (uint64_t)now, lost))
+            return false;
+    }
+    return true;
+}
+
+uint64_t cut_records(struct external *x, const struct external_process *p)
+{
+    uint64_t records = 0;
+    for (uint32_t i = 0; i < p->at->ring_count; i++) {
+        int n = window_find(x->window, p->at->instance, i);
+        if (n < 0)
+            continue;
+        const struct window_stream *s = window_stream(x->window, (uint32_t)n);
+        records += s->next_ordinal - p->at->rings[i].reader.ring->base_ordinal - s->discarded;
+    }
+    return records;
+}

@@ -1,0 +1,463 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "sensor/external_impl.h"
+#include "sensor/guard.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum {
+    EXTERNAL_SCAN_NS = 1000000000, /* the folder is looked through this often even if nobody rings */
+    EXTERNAL_STILL_NS = 200000000, /* how long a detached process's last record may take */
+    EXTERNAL_KEEP_NS = 2000000000, /* how long an ended process's books stay at hand for a reconnection */
+};
+
+/* ---- Processes ---------------------------------------------------------------------------------------------------- */
+
+static void tell_watches(struct external *x, struct external_process *p)
+{
+    const struct external_observer *o = &x->options.observer;
+    const struct dict *d = p->at->dict;
+    for (uint32_t id = p->watched; d && id <= d->aspect_count; p->watched = ++id)
+        p->watch[id] = o->watch && p->slot >= 0 ? o->watch(o->context, p->slot, d->aspects[id - 1].name) : -1;
+}
+
+/* Off is for the system under test: the daemon's own few records go on telling what happens. */
+static enum segment_enable wanted_mode(const struct external *x, const struct external_process *p)
+{
+    if (p->phase != EXTERNAL_LIVE)
+        return SEGMENT_DISABLED;
+    return x->collecting || p->role == ROLE_DAEMON ? SEGMENT_RECORD : SEGMENT_COUNT;
+}
+
+void external_refresh(struct external *x, struct external_process *p)
+{
+    int grew = segment_refresh_dict(p->at);
+    if (grew < 0)
+        log_warn("BEZEL-DICT-BROKEN", "the dictionary of %s (pid %u) cannot be read: %s", p->name, p->at->pid,
+                 err_text(grew));
+    if (grew <= 0)
+        return;
+    p->announce = true;
+    tell_watches(x, p);
+    segment_set_mode(p->at, wanted_mode(x, p));
+}
+
+static const char *pattern_name(const struct external *x, const struct attached *a)
+{
+    const char *slash = strrchr(a->executable, '/');
+    const char *file = slash ? slash + 1 : a->executable;
+    for (uint32_t i = 0; i < x->options.pattern_count; i++) {
+        const char *glob = x->options.patterns[i].glob;
+        if (fnmatch(glob, strchr(glob, '/') ? a->executable : file, 0) == 0)
+            return x->options.patterns[i].name;
+    }
+    return NULL;
+}
+
+/* Whether the segment is ours to read, and under which name; a segment left by another run's ended process is removed. */
+static bool choose(struct external *x, struct attached *a, const char **name)
+{
+    bool ours = memcmp(a->session, x->options.run, 16) == 0;
+    const char *matched = pattern_name(x, a);
+    *name = matched ? matched : a->name;
+    if (ours)
+        return true;
+    if (!segment_alive(a)) {
+        log_debug("BEZEL-STALE", "removing the segment that %s (pid %u) left", a->name, a->pid);
+        segment_detach(a, true);
+        return false;
+    }
+    if (matched || x->options.take_all || strcmp(a->executable, x->self_executable) == 0) {
+        segment_begin_session(a, x->options.run);
+        return true;
+    }
+    segment_detach(a, false);
+    return false;
+}
+
+static struct external_process **free_place(struct external *x)
+{
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (!x->processes[i])
+            return &x->processes[i];
+    return x->process_count < EXTERNAL_PROCESSES ? &x->processes[x->process_count++] : NULL;
+}
+
+static int adopt(struct external *x, struct attached *a, const char *name)
+{
+    uint32_t stream_id;
+    struct external_process *p = calloc(1, sizeof *p), **place = p ? free_place(x) : NULL;
+    if (!place || window_stream_id(x->window, a->instance, &stream_id) != 0) {
+        free(p);
+        return p ? BEZEL_EFULL : BEZEL_ENOMEM;
+    }
+    const struct external_observer *o = &x->options.observer;
+    snprintf(p->name, sizeof p->name, "%s", name);
+    p->at = a;
+    p->stream_id = stream_id;
+    p->role = strcmp(a->executable, x->self_executable) == 0 ? ROLE_DAEMON : ROLE_SUT;
+    p->slot = o->process_begin && p->role == ROLE_SUT ? o->process_begin(o->context, p->name) : -1;
+    for (uint32_t i = 0; i < RING_ASPECTS; i++)
+        p->watch[i] = -1;
+    p->watched = 1;
+    p->announce = true;
+    *place = p;
+    x->counts.processes_seen++;
+    external_refresh(x, p);
+    segment_set_mode(a, wanted_mode(x, p));
+    return 0;
+}
+
+static bool known_file(const struct external *x, const char *file)
+{
+    uint64_t instance = strtoull(file, NULL, 16);
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (x->processes[i] && x->processes[i]->at->instance == instance)
+            return true;
+    return false;
+}
+
+static void look_at(struct external *x, const char *file)
+{
+    struct attached *a;
+    const char *name;
+    int err = segment_attach(x->options.dir, file, &a);
+    if (err == 0 && !choose(x, a, &name))
+        return;
+    if (err == 0 && (err = adopt(x, a, name)) != 0)
+        segment_detach(a, false);
+    if (err == 0 || err == BEZEL_ENOENT)
+        return;
+    x->counts.broken_segments += err == BEZEL_EMALFORMED || err == BEZEL_EVERSION;
+    log_warn("BEZEL-SEGMENT", "%s/%s is not read: %s", x->options.dir, file,
+             err == BEZEL_EBUSY ? "another external sensor reads it" : err_text(err));
+}
+
+static void scan(struct external *x, int64_t now)
+{
+    x->scan_due = now + EXTERNAL_SCAN_NS;
+    DIR *dir = opendir(x->options.dir);
+    if (!dir)
+        return;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        size_t n = strlen(e->d_name);
+        if (e->d_name[0] != '.' && n > 4 && strcmp(e->d_name + n - 4, SEGMENT_SUFFIX) == 0 && !known_file(x, e->d_name))
+            look_at(x, e->d_name);
+    }
+    closedir(dir);
+}
+
+/* ---- Ends of processes -------------------------------------------------------------------------------------------- */
+
+static void begin_closing(struct external *x, struct external_process *p, enum message_process_state state, int64_t now)
+{
+    segment_set_mode(p->at, SEGMENT_DISABLED);
+    p->phase = EXTERNAL_CLOSING;
+    p->state = state;
+    p->closing_since = now;
+    if (x->options.observer.process_end && p->slot >= 0)
+        x->options.observer.process_end(x->options.observer.context, p->slot);
+    p->slot = -1;
+    for (uint32_t i = 0; i < RING_ASPECTS; i++)
+        p->watch[i] = -1;
+}
+
+/* Records that were attempted, not dropped and not cut: begun by a writer that was killed, or is still at it. */
+static uint64_t count_unfinished(struct external *x, const struct external_process *p)
+{
+    uint64_t begun = 0, cut = cut_records(x, p);
+    for (uint32_t id = 1; id < RING_ASPECTS; id++) {
+        struct message_books_row row = segment_tally(p->at, id);
+        begun += row.attempts - row.no_ring - row.full - row.off;
+    }
+    return begun > cut ? begun - cut : 0;
+}
+
+static bool anything_waits(const struct external_process *p)
+{
+    for (uint32_t i = 0; i < p->at->ring_count; i++)
+        if (!p->at->rings[i].broken && ring_waiting(&p->at->rings[i].reader) != 0)
+            return true;
+    return false;
+}
+
+/* Drains and closes a process that ended, or is left. Waits a little for a living one to finish its last record. */
+static void close_step(struct external *x, struct external_process *p, int64_t now)
+{
+    cut_process(x, p, now, UINT32_MAX);
+    if (anything_waits(p))
+        return; /* the window is full */
+    p->unfinished = count_unfinished(x, p);
+    if (p->unfinished && p->state == PROCESS_DETACHED && now - p->closing_since < EXTERNAL_STILL_NS)
+        return;
+    if (cut_close(x, p, now))
+        p->phase = EXTERNAL_CLOSED;
+}
+
+static bool acknowledged(struct external *x, const struct external_process *p)
+{
+    for (uint32_t i = 0; i < p->at->ring_count; i++) {
+        int n = window_find(x->window, p->at->instance, i);
+        if (n >= 0 &&
+            window_stream(x->window, (uint32_t)n)->acked_seq < window_stream(x->window, (uint32_t)n)->next_seq)
+            return false;
+    }
+    return true;
+}
+
+/* Forgets process number `i`. The segment goes first: an entry without a segment is harmless, not the other way round. */
+static void forget(struct external *x, uint32_t i)
+{
+    struct external_process *p = x->processes[i];
+    uint64_t instance = p->at->instance;
+    segment_detach(p->at, p->state == PROCESS_ENDED);
+    window_forget(x->window, instance);
+    free(p);
+    x->processes[i] = NULL;
+}
+
+static void housekeep_process(struct external *x, uint32_t i, int64_t now)
+{
+    struct external_process *p = x->processes[i];
+    if (guard_hit(p->at->segment) && !p->at->rings[0].broken) {
+        log_warn("BEZEL-SEGMENT-CUT", "%s (pid %u) truncated its segment: it is not read any further", p->name,
+                 p->at->pid);
+        x->counts.broken_segments++;
+        for (uint32_t r = 0; r < SEGMENT_RINGS; r++)
+            p->at->rings[r].broken = true;
+    }
+    if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON && !x->collecting)
+        cut_process(x, p, now, UINT32_MAX);
+    if (p->phase == EXTERNAL_LIVE && !segment_alive(p->at))
+        begin_closing(x, p, PROCESS_ENDED, now);
+    if (p->phase == EXTERNAL_CLOSING)
+        close_step(x, p, now);
+    if (p->phase != EXTERNAL_CLOSED || !acknowledged(x, p))
+        return;
+    if (!p->closed_at)
+        p->closed_at = now;
+    if (!x->finishing && p->books_final && now - p->closed_at > EXTERNAL_KEEP_NS)
+        forget(x, i);
+}
+
+/* ---- The public face ---------------------------------------------------------------------------------------------- */
+
+uint32_t external_poll(struct external *x, int64_t now)
+{
+    uint32_t done = 0, count = x->process_count;
+    uint32_t rung = atomic_load_explicit(&x->doorbell->rung, memory_order_acquire); /* B1 acquire: pairs B0 */
+    if (rung != x->rung) {
+        x->rung = rung;
+        scan(x, now);
+        count = x->process_count;
+    }
+    if (!x->collecting)
+        return 0;
+    uint32_t limit = x->options.batch ? UINT32_MAX : 1;
+    for (uint32_t i = 0; i < count && done < limit; i++) {
+        struct external_process *p = x->processes[x->options.batch ? i : (x->next_cf + i) % count];
+        if (p && p->phase == EXTERNAL_LIVE)
+            done += cut_process(x, p, now, limit - done);
+    }
+    x->next_cf = count ? (x->next_cf + 1) % count : 0;
+    return done;
+}
+
+void external_housekeep(struct external *x, int64_t now)
+{
+    if (now >= x->scan_due && !x->finishing)
+        scan(x, now);
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (x->processes[i])
+            housekeep_process(x, i, now);
+}
+
+void external_collect(struct external *x, bool on)
+{
+    if (x->collecting == on || x->finishing)
+        return;
+    x->collecting = on;
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (x->processes[i] && x->processes[i]->phase == EXTERNAL_LIVE)
+            segment_set_mode(x->processes[i]->at, wanted_mode(x, x->processes[i]));
+}
+
+void external_finish(struct external *x, int64_t now)
+{
+    if (x->finishing)
+        return;
+    scan(x, now); /* a process that came and went since the last look */
+    x->finishing = true;
+    for (uint32_t i = 0; i < x->process_count; i++) {
+        struct external_process *p = x->processes[i];
+        if (p && p->phase == EXTERNAL_LIVE)
+            begin_closing(x, p, segment_alive(p->at) ? PROCESS_DETACHED : PROCESS_ENDED, now);
+    }
+}
+
+bool external_finished(const struct external *x)
+{
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (x->processes[i] && x->processes[i]->phase != EXTERNAL_CLOSED)
+            return false;
+    return x->finishing;
+}
+
+struct window *external_window(struct external *x)
+{
+    return x->window;
+}
+
+const struct external_counts *external_counts(const struct external *x)
+{
+    return &x->counts;
+}
+
+uint32_t external_process_count(const struct external *x)
+{
+    return x->process_count;
+}
+
+struct external_process *external_process(struct external *x, uint32_t i)
+{
+    return x->processes[i];
+}
+
+struct external_process *external_find(struct external *x, uint64_t instance)
+{
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (x->processes[i] && x->processes[i]->at->instance == instance)
+            return x->processes[i];
+    return NULL;
+}
+
+void external_books(const struct external_process *p, int64_t now, struct message_books *books)
+{
+    books->instance = p->at->instance;
+    books->state = p->phase == EXTERNAL_CLOSED ? p->state : PROCESS_RUNNING;
+    books->at = (uint64_t)now;
+    books->unfinished = p->phase == EXTERNAL_CLOSED ? p->unfinished : 0;
+    books->row_count = 0;
+    for (uint32_t id = 1; p->at->dict && id <= p->at->dict->aspect_count; id++) {
+        struct message_books_row row = segment_tally(p->at, id);
+        if (row.attempts)
+            books->rows[books->row_count++] = row;
+    }
+}
+
+/* ---- Opening and closing ------------------------------------------------------------------------------------------ */
+
+static int lock_folder(struct external *x)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/bezeld.lock", x->options.dir);
+    x->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (x->lock < 0)
+        return err_from_errno(errno);
+    if (flock(x->lock, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK ? BEZEL_EBUSY : err_from_errno(errno);
+    return 0;
+}
+
+/* Makes the doorbell, or takes over the one that a crashed predecessor left. Renamed into place whole. */
+static int hang_doorbell(struct external *x)
+{
+    char path[PATH_MAX];
+    struct doorbell first = {.magic = DOORBELL_MAGIC};
+    memcpy(first.session, x->options.run, sizeof first.session);
+    snprintf(path, sizeof path, "%s/" DOORBELL_NAME, x->options.dir);
+    int err = file_replace(path, &first, sizeof first);
+    if (err)
+        return err;
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0)
+        return err_from_errno(errno);
+    void *at = mmap(NULL, sizeof *x->doorbell, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    if (at == MAP_FAILED)
+        return err_from_errno(errno);
+    x->doorbell = at;
+    return 0;
+}
+
+static void name_self(struct external *x)
+{
+    ssize_t n = readlink("/proc/self/exe", x->self_executable, sizeof x->self_executable - 1);
+    x->self_executable[n > 0 ? n : 0] = '\0';
+}
+
+int external_open(const struct external_options *options, struct external **out)
+{
+    uint64_t left = 0;
+    struct external *x = calloc(1, sizeof *x);
+    if (!x)
+        return BEZEL_ENOMEM;
+    x->options = *options;
+    x->lock = -1;
+    x->collecting = true;
+    x->run_started = (uint64_t)clock_now();
+    name_self(x);
+    guard_init();
+    int err = file_make_dirs(options->dir, 0700);
+    if (!err)
+        err = lock_folder(x);
+    if (!err)
+        err = window_open(options->dir, options->run, options->uuid, options->window_bytes, &x->window, &left);
+    if (!err)
+        err = hang_doorbell(x);
+    if (err) {
+        int saved = errno;
+        external_close(x, false);
+        errno = saved;
+        return err;
+    }
+    if (left)
+        log_warn("BEZEL-LEFT-BEHIND", "%llu packets of another run that were never acknowledged are dropped",
+                 (unsigned long long)left);
+    x->counts.dropped_foreign = left;
+    scan(x, (int64_t)x->run_started);
+    *out = x;
+    return 0;
+}
+
+static void unlink_in(const struct external *x, const char *name)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", x->options.dir, name);
+    unlink(path);
+}
+
+void external_close(struct external *x, bool clean)
+{
+    if (clean)
+        unlink_in(x, DOORBELL_NAME);
+    for (uint32_t i = 0; i < x->process_count; i++) {
+        struct external_process *p = x->processes[i];
+        if (!p)
+            continue;
+        bool own = p->role == ROLE_DAEMON && p->at->pid == (uint32_t)getpid();
+        segment_detach(p->at, clean && p->phase == EXTERNAL_CLOSED && (p->state == PROCESS_ENDED || own));
+        free(p);
+    }
+    window_close(x->window, clean);
+    if (x->doorbell)
+        munmap(x->doorbell, sizeof *x->doorbell);
+    if (clean)
+        unlink_in(x, "bezeld.lock");
+    if (x->lock >= 0)
+        close(x->lock);
+    free(x);
+}

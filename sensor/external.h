@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The external sensor of a node: finds segments as processes come and go, polls their rings, cuts packets into the window,
+ * keeps the books. It sends nothing itself (sensor/forward.h) and decides nothing (bezeld does). One owner, one thread; the
+ * caller brings the time. Nothing blocks; the poll neither allocates nor logs unless a dictionary grew or bytes are wrong.
+ *
+ * Life of a process here: LIVE (read at every poll) -> DEAD or DETACHING (one last drain) -> CLOSED (closing packets cut, waiting
+ * for acknowledgement) -> gone, its books told.
+ */
+#ifndef BEZEL_SENSOR_EXTERNAL_H
+#define BEZEL_SENSOR_EXTERNAL_H
+
+#include "mdr/message.h"
+#include "sensor/attach.h"
+#include "sensor/window.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { EXTERNAL_PROCESSES = WINDOW_PROCESSES, EXTERNAL_PATTERNS = 64 };
+
+enum external_phase { EXTERNAL_LIVE, EXTERNAL_CLOSING, EXTERNAL_CLOSED };
+
+/** A process that is read. */
+struct external_process {
+    struct attached *at;
+    enum external_phase phase;
+    enum message_process_state state; /* how it ended, or RUNNING */
+    enum message_role role;
+    uint32_t stream_id;
+    char name[MESSAGE_NAME_MAX + 1];
+    bool announce;     /* the receiver must hear of it (again) before its next packet; the forwarder clears it */
+    bool books_final;  /* its final books were sent; the forwarder's */
+    int64_t closed_at; /* since when nothing of it waits; 0: not yet */
+    int64_t closing_since;
+    uint64_t unfinished;
+    int slot;                /* the observer's number for it; -1: none */
+    int watch[RING_ASPECTS]; /* the observer's number for each aspect; negative: nobody looks */
+    uint32_t watched;        /* aspects below this number have their watch */
+};
+
+/** Who is told of processes and of records that are watched; every function may be NULL. */
+struct external_observer {
+    void *context;
+    int (*process_begin)(void *context, const char *name); /* the observer's number for it, or negative */
+    void (*process_end)(void *context, int slot);
+    int (*watch)(void *context, int slot, const char *aspect); /* the observer's number for it, or negative */
+    void (*record)(void *context, int watch, int64_t timestamp);
+};
+
+struct external_options {
+    const char *dir;
+    uint8_t run[16], uuid[16];
+    uint64_t window_bytes;
+    bool batch;    /* BF: all that waits at a poll; else CF: one record a poll */
+    bool take_all; /* every segment of the folder, else only those of this run and those that a pattern names */
+    uint32_t pattern_count;
+    struct {
+        const char *glob, *name; /* on the executable's path, or file name where it holds no '/'; name of the process */
+    } patterns[EXTERNAL_PATTERNS];
+    struct external_observer observer;
+};
+
+/** What happened so far; cumulative. */
+struct external_counts {
+    uint64_t records, bytes, packets, clamped, broken_rings, broken_segments, processes_seen, dropped_foreign;
+};
+
+struct external;
+
+/**
+ * Starts sensing in folder `dir` (made 0700 where it is missing): takes over what a crashed predecessor of this run left.
+ * Returns 0 with *x for external_close(); BEZEL_EBUSY where another bezeld reads this folder; BEZEL_ENOSPC; BEZEL_EPERM; ...
+ */
+int external_open(const struct external_options *options, struct external **x) BEZEL_MUST_CHECK;
+
+/** Ends it; with `clean` removes window, doorbell and the segments of ended processes. */
+void external_close(struct external *x, bool clean);
+
+/** One poll of all rings: returns the number of records cut. */
+uint32_t external_poll(struct external *x, int64_t now);
+
+/** What need not happen at every poll: new and ended processes, closing, forgetting. Every 100 ms or so. */
+void external_housekeep(struct external *x, int64_t now);
+
+/** Collection on or off: off, attempts are counted and lost with the cause "off". */
+void external_collect(struct external *x, bool on);
+
+/** Ends sensing: aspects are disabled, living processes detached once their rings are still (at most 200 ms later). */
+void external_finish(struct external *x, int64_t now);
+
+/** Whether external_finish() came to its end: every stream is closed. */
+bool external_finished(const struct external *x);
+
+struct window *external_window(struct external *x);
+const struct external_counts *external_counts(const struct external *x);
+
+/** The processes: number `i` below external_process_count(), NULL where the place is free. */
+uint32_t external_process_count(const struct external *x);
+struct external_process *external_process(struct external *x, uint32_t i);
+
+/** The process with instance `instance`, or NULL. */
+struct external_process *external_find(struct external *x, uint64_t instance);
+
+/** The books of `p` as they stand, into *books. */
+void external_books(const struct external_process *p, int64_t now, struct message_books *books);
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** The inside of the external sensor, shared by external.c (processes) and cut.c (rings and packets). */
+#ifndef BEZEL_SENSOR_EXTERNAL_IMPL_H
+#define BEZEL_SENSOR_EXTERNAL_IMPL_H
+
+#include "sensor/external.h"
+
+struct external {
+    struct external_options options;
+    struct window *window;
+    struct doorbell *doorbell;
+    int lock;      /* descriptor of the folder's lock */
+    uint32_t rung; /* doorbell as last seen */
+    int64_t scan_due;
+    bool collecting, finishing;
+    int64_t finish_deadline;
+    uint32_t next_cf;     /* collect-and-forward: process at which the next poll looks first */
+    uint64_t run_started; /* ns: attached processes are heard from here on */
+    struct external_counts counts;
+    char self_executable[MESSAGE_TEXT_MAX + 1];
+    uint32_t process_count; /* places used so far */
+    struct external_process *processes[EXTERNAL_PROCESSES];
+};
+
+/** Takes in what the dictionary of `p` grew by: tells the observer, and the receiver before the next packet. */
+void external_refresh(struct external *x, struct external_process *p);
+
+/** Cuts what waits in the rings of `p`, at most `limit` records. Returns the number of records. */
+uint32_t cut_process(struct external *x, struct external_process *p, int64_t now, uint32_t limit);
+
+/** Cuts the closing packets of `p`: true once every stream of it is closed (false: the window is full). */
+bool cut_close(struct external *x, struct external_process *p, int64_t now);
+
+/** Records of `p` that were cut in this session. */
+uint64_t cut_records(struct external *x, const struct external_process *p);
+
+#endif

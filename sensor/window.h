@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The window: cut packets wait here until they are acknowledged. A file `<BEZEL_DIR>/window` in shared memory, so that
+ * it survives a crash of its daemon: a packet is in the window from the release store of `written` on, whole, and never
+ * changes. Its next life finds the packets and, by reading them, where each stream stands.
+ *
+ * Crash rules, for a kill between any two stores: (1) a packet becomes visible by one store; (2) what a stream's freed packets
+ * amounted to is saved in its entry before `freed` moves past them, and saving twice changes nothing; (3) a stream's
+ * state is its entry plus the packets still in the window. So nothing is cut twice and nothing is forgotten.
+ *
+ * One owner; only the count of references of a packet is touched by another thread (ZeroMQ's, when it has let go).
+ */
+#ifndef BEZEL_SENSOR_WINDOW_H
+#define BEZEL_SENSOR_WINDOW_H
+
+#include "base/err.h"
+#include "mdr/packet.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct window;
+
+enum {
+    WINDOW_STREAMS = 4096,
+    WINDOW_PROCESSES = 1024,
+    WINDOW_BYTES_MIN = 1 << 20,
+    WINDOW_PACKET_BYTES = 1 << 16, /* the longest packet that a window is asked to hold */
+};
+
+/** Where a stream stands, all its cut packets counted. Owned by the window; changed by window_commit() alone. */
+struct window_stream {
+    uint64_t instance;
+    uint32_t ring;
+    uint32_t stream_id;
+    uint64_t next_seq, next_ordinal, discarded;
+    uint64_t last_ns;   /* timestamp_end of its last packet */
+    uint64_t acked_seq; /* every packet before it is acknowledged */
+    bool used, closed;
+};
+
+/** A packet in the window. */
+struct window_packet {
+    _Atomic uint32_t references; /* queues that still read it */
+    uint32_t stream;             /* number of its stream */
+    uint32_t bytes;              /* of the packet; 0: only fills up the end of the buffer */
+    uint32_t reserved;
+    uint8_t data[];
+};
+
+/**
+ * Opens the window in folder `dir`, of at least `bytes` bytes for packets: the one that a crashed daemon of the same run and
+ * trace left, with its packets, else a new one. *left receives the number of unacknowledged packets of another run that were
+ * dropped. Returns 0 with *w for window_close(); BEZEL_EBUSY where a living daemon owns it; BEZEL_ENOSPC, BEZEL_EPERM, ...
+ */
+int window_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes, struct window **w,
+                uint64_t *left) BEZEL_MUST_CHECK;
+
+/** Closes it; with `remove` the file goes too. NULL is allowed. No queue may hold a packet any more. */
+void window_close(struct window *w, bool remove);
+
+/** The stream id of process `instance`: the one it has, else the next. BEZEL_EFULL where there are too many processes. */
+int window_stream_id(struct window *w, uint64_t instance, uint32_t *stream_id) BEZEL_MUST_CHECK;
+
+/** The number of the stream of `ring` of `instance`, or BEZEL_ENOENT. */
+int window_find(const struct window *w, uint64_t instance, uint32_t ring);
+
+/** A new stream, standing at ordinal `ordinal`: its number, or BEZEL_EFULL. */
+int window_add_stream(struct window *w, uint64_t instance, uint32_t ring, uint32_t stream_id,
+                      uint64_t ordinal) BEZEL_MUST_CHECK;
+
+/** Stream `i`; valid until the window closes. */
+struct window_stream *window_stream(struct window *w, uint32_t i);
+
+/** Forgets a process whose streams are closed and acknowledged. */
+void window_forget(struct window *w, uint64_t instance);
+
+/** Room for a packet of up to `bytes`: where it goes, or NULL where the window is full. Lasts until the next call. */
+uint8_t *window_reserve(struct window *w, uint32_t bytes);
+
+/** Puts the packet written at the reserved place into the window, as the next of stream `i`; `h` says what it holds. */
+void window_commit(struct window *w, uint32_t i, const struct packet_header *h);
+
+/**
+ * Acknowledges: every packet of stream `i` before `next_seq` is stored. Then frees from the oldest packet on what is
+ * acknowledged and read by nobody.
+ */
+void window_acknowledge(struct window *w, uint32_t i, uint64_t next_seq);
+void window_free_acknowledged(struct window *w);
+
+/**
+ * Walks the packets: the one at position *at (start with window_oldest()), or NULL at the end; *at moves behind it.
+ */
+uint64_t window_oldest(const struct window *w);
+struct window_packet *window_next(struct window *w, uint64_t *at);
+
+/** Bytes that wait for an acknowledgement. */
+uint64_t window_waiting(const struct window *w);
+
+#endif
