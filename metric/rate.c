@@ -170,11 +170,6 @@ static double rate_per_second(uint64_t n, int64_t ns)
     return (double)n * 1e9 / (double)ns;
 }
 
-static int64_t rate_clamp(int64_t t, int64_t low, int64_t high)
-{
-    return t < low ? low : t > high ? high : t;
-}
-
 /* The formula of the header, over the records of a span. */
 static double rate_exact(const struct rate *r, const struct rate_span *s)
 {
@@ -184,8 +179,8 @@ static double rate_exact(const struct rate *r, const struct rate_span *s)
     int64_t start = rate_at(r, s->from)->end, end = rate_at(r, s->to)->end;
     if (all.records < 2)
         return rate_per_second(all.records, end - start);
-    /* A record may carry a time beyond its mark's: the counter was read a moment after `now`, or its clock is foreign. */
-    int64_t first = rate_clamp(all.first, start, end), last = rate_clamp(all.last, start, end);
+    /* A record may carry a time beyond its mark's: it was read a moment after `now`, or its writer makes times up. */
+    int64_t first = all.first, last = all.last < end ? all.last : end;
     double least = rate_per_second(all.records + 1, end - start);
     const struct {
         uint64_t intervals;

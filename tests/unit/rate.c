@@ -227,6 +227,25 @@ static void a_record_that_carries_a_later_time_than_its_reading_counts_as_at_the
     rate_record(r, 100 * CLOCK_S);
     rate_count(r, 3, CLOCK_S);
     expect(r, CLOCK_S, 2, 0);
+    rate_record(r, 100 * CLOCK_S);
+    rate_record(r, 100 * CLOCK_S);
+    rate_count(r, 5, 2 * CLOCK_S);
+    expect(r, 2 * CLOCK_S, 2, 0);
+    rate_free(r);
+}
+
+static void records_of_the_first_reading_or_before_are_outside(void **state)
+{
+    (void)state;
+    struct rate *r = fresh(CLOCK_S);
+    rate_record(r, -1);
+    rate_count(r, 2, 0);
+    rate_record(r, -1);
+    rate_record(r, 0);
+    rate_record(r, 500 * CLOCK_MS);
+    rate_count(r, 3, CLOCK_S);
+    rate_record(r, 0);
+    expect(r, CLOCK_S, 1, 0);
     rate_free(r);
 }
 
@@ -464,6 +483,7 @@ int main(void)
         cmocka_unit_test(one_burst_is_no_high_rate),
         cmocka_unit_test(time_that_runs_backwards_stands_still),
         cmocka_unit_test(a_record_that_carries_a_later_time_than_its_reading_counts_as_at_the_reading),
+        cmocka_unit_test(records_of_the_first_reading_or_before_are_outside),
         cmocka_unit_test(a_counter_that_runs_backwards_starts_anew),
         cmocka_unit_test(hostile_timestamps_and_counters_do_no_harm),
         cmocka_unit_test(dense_readings_are_merged_without_losing_a_count),

@@ -1,0 +1,482 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "resmgr/agent.h"
+#include "base/clock.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/*
+ * The harness: a node with two metrics on aspect "shown" (fps per process, all of the node), one on "sent", and the
+ * limits that a test states; processes that make `fps` records a second; a step each 100 ms.
+ */
+enum { FPS, ALL, SENT, EVERY = 100000000, WORKERS = 4 };
+
+static struct experiment_node nodes[1];
+static char fps[] = "fps", all[] = "all", sent[] = "sent", shown[] = "shown";
+static struct experiment_metric metrics[] = {
+    {.name = fps, .aspect = shown, .window = CLOCK_S, .per_process = true},
+    {.name = all, .aspect = shown, .window = CLOCK_S},
+    {.name = sent, .aspect = sent, .window = CLOCK_S, .per_process = true},
+};
+static struct experiment_limit limits[4];
+static struct experiment experiment;
+static struct agent *agent;
+static const struct agent_outcome *out;
+static int64_t now;
+
+static struct worker {
+    int slot, watch;
+    int64_t interval, next; /* between records; 0: silent */
+    uint64_t attempts;
+} workers[WORKERS];
+
+static void begin(enum experiment_policy policy, uint32_t limit_count)
+{
+    experiment = (struct experiment){
+        .node_count = 1,
+        .nodes = nodes,
+        .metric_count = 3,
+        .metrics = metrics,
+        .limit_count = limit_count,
+        .limits = limits,
+        .sensing = {.period = CLOCK_MS},
+        .adapt = {.policy = policy, .every = EVERY, .period_min = CLOCK_US, .period_max = CLOCK_S},
+    };
+    assert_int_equal(agent_new(&experiment, 0, &agent), 0);
+    memset(workers, 0, sizeof workers);
+    for (int i = 0; i < WORKERS; i++)
+        workers[i].slot = -1;
+    out = NULL;
+    now = 1000 * CLOCK_S;
+}
+
+static struct worker *enter(int i, int64_t rate)
+{
+    struct worker *w = &workers[i];
+    char name[32];
+    snprintf(name, sizeof name, "client.%d", i + 1);
+    w->slot = agent_process_add(agent, name);
+    assert_true(w->slot >= 0);
+    w->watch = agent_watch(agent, w->slot, "shown");
+    assert_true(w->watch >= 0);
+    w->interval = CLOCK_S / rate;
+    w->next = now + 1;
+    w->attempts = 0;
+    return w;
+}
+
+static void leave(struct worker *w)
+{
+    agent_process_remove(agent, w->slot);
+    w->slot = -1;
+}
+
+/* Steps until `span` has passed. */
+static void go(int64_t span, double cpu)
+{
+    for (int64_t end = now + span; now < end;) {
+        now += EVERY;
+        for (struct worker *w = workers; w < workers + WORKERS; w++) {
+            if (w->slot < 0)
+                continue;
+            for (; w->interval && w->next <= now; w->next += w->interval) {
+                w->attempts++;
+                if (!out || out->after.on)
+                    agent_record(agent, w->watch, w->next);
+            }
+            agent_count(agent, w->watch, w->attempts, now);
+        }
+        out = agent_step(agent, now, cpu);
+    }
+}
+
+static struct experiment_limit hold(int metric, enum experiment_compare compare, double bound)
+{
+    return (struct experiment_limit){.kind = LIMIT_HOLD, .metric = metric, .compare = compare, .bound = bound};
+}
+
+static int64_t accounted(const struct agent_limit *l)
+{
+    return l->settling + l->held + l->violated + l->unknown;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    agent_free(agent);
+    agent = NULL;
+    return 0;
+}
+
+static void names_of_aspects_become_watches_only_where_a_metric_reads_them(void **state)
+{
+    (void)state;
+    begin(POLICY_NONE, 0);
+    int slot = agent_process_add(agent, "server");
+    int first = agent_watch(agent, slot, "shown"), second = agent_watch(agent, slot, "sent");
+    assert_true(first >= 0 && second >= 0 && first != second);
+    assert_int_equal(agent_watch(agent, slot, "shown"), first);
+    assert_int_equal(agent_watch(agent, slot, "other"), BEZEL_ENOENT);
+    assert_int_equal(agent_watch(agent, slot + 1, "shown"), BEZEL_ENOENT);
+    assert_string_equal(agent_process_name(agent, slot), "server");
+    assert_int_equal(agent_period(agent), EVERY);
+}
+
+static void slots_are_used_again_and_are_bounded(void **state)
+{
+    (void)state;
+    begin(POLICY_NONE, 0);
+    for (int i = 0; i < AGENT_PROCESSES_MAX; i++)
+        assert_int_equal(agent_process_add(agent, "p"), i);
+    assert_int_equal(agent_process_add(agent, "p"), BEZEL_EFULL);
+    agent_process_remove(agent, 7);
+    assert_null(agent_process_name(agent, 7));
+    assert_int_equal(agent_process_add(agent, "q"), 7);
+}
+
+static void what_belongs_to_a_removed_process_is_ignored(void **state)
+{
+    (void)state;
+    begin(POLICY_NONE, 0);
+    struct worker *w = enter(0, 30);
+    const int watch = w->watch, slot = w->slot;
+    go(2 * CLOCK_S, 0);
+    double v;
+    assert_true(agent_metric(agent, FPS, slot, &v));
+    leave(w);
+    agent_record(agent, watch, now);
+    agent_count(agent, watch, 99, now);
+    agent_process_remove(agent, slot);
+    assert_false(agent_metric(agent, FPS, slot, &v));
+    go(CLOCK_S, 0);
+    assert_false(agent_metric(agent, ALL, -1, &v));
+}
+
+static void metrics_are_per_process_or_of_the_node(void **state)
+{
+    (void)state;
+    begin(POLICY_NONE, 0);
+    struct worker *a = enter(0, 30), *b = enter(1, 10);
+    double v;
+    go(900 * CLOCK_MS, 0);
+    assert_false(agent_metric(agent, FPS, a->slot, &v));
+    go(2 * CLOCK_S, 0);
+    assert_true(agent_metric(agent, FPS, a->slot, &v));
+    assert_float_equal(v, 30, 0.01);
+    assert_true(agent_metric(agent, FPS, b->slot, &v));
+    assert_float_equal(v, 10, 0.01);
+    assert_true(agent_metric(agent, ALL, -1, &v));
+    assert_float_equal(v, 40, 1.01);
+    assert_false(agent_metric(agent, SENT, a->slot, &v));
+    assert_false(agent_metric(agent, 3, a->slot, &v));
+    leave(b);
+    go(2 * CLOCK_S, 0);
+    assert_true(agent_metric(agent, ALL, -1, &v));
+    assert_float_equal(v, 30, 0.01);
+}
+
+static void a_limit_stands_as_its_worst_process(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    limits[1] = hold(FPS, COMPARE_AT_MOST, 31);
+    begin(POLICY_NONE, 2);
+    enter(0, 30);
+    go(500 * CLOCK_MS, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+    assert_false(out->limits[0].known);
+    assert_int_equal(out->limits[0].slot, -1);
+    go(2 * CLOCK_S, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+    assert_int_equal(out->cause, -1);
+    struct worker *slow = enter(1, 20), *fast = enter(2, 50);
+    go(2 * CLOCK_S, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+    assert_int_equal(out->limits[0].slot, slow->slot);
+    assert_float_equal(out->limits[0].value, 20, 0.01);
+    assert_int_equal(out->limits[1].state, LIMIT_VIOLATED);
+    assert_int_equal(out->limits[1].slot, fast->slot);
+    assert_float_equal(out->limits[1].value, 50, 0.01);
+    assert_int_equal(out->cause, 0);
+}
+
+static void hold_limits_settle_and_all_time_is_accounted_for(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    limits[1] = limits[0];
+    limits[1].kind = LIMIT_EXPECT;
+    begin(POLICY_NONE, 2);
+    enter(0, 20);
+    go(10 * CLOCK_S, 0);
+    /* The first step is at 0.1 s; known from 1.1 s on; the window and ten periods more to settle. */
+    assert_int_equal(out->limits[0].unknown, 900 * CLOCK_MS);
+    assert_int_equal(out->limits[0].settling, 2100 * CLOCK_MS);
+    assert_int_equal(out->limits[0].violated, 6900 * CLOCK_MS);
+    assert_int_equal(out->limits[0].held, 0);
+    assert_int_equal(out->limits[1].unknown, 900 * CLOCK_MS);
+    assert_int_equal(out->limits[1].settling, 0);
+    assert_int_equal(out->limits[1].violated, 9 * CLOCK_S);
+    assert_float_equal(out->limits[0].worst, 20, 0.01);
+    assert_int_equal(out->limits[0].last_violated, now);
+    assert_int_equal(accounted(&out->limits[0]), 9900 * CLOCK_MS);
+    workers[0].interval = CLOCK_S / 30;
+    go(5 * CLOCK_S, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+    assert_true(out->limits[0].held > 3900 * CLOCK_MS);
+    assert_true(out->limits[0].last_violated < now - 3900 * CLOCK_MS);
+    assert_int_equal(accounted(&out->limits[0]), 14900 * CLOCK_MS);
+    assert_int_equal(accounted(&out->limits[1]), 14900 * CLOCK_MS);
+}
+
+static void only_hold_limits_move_the_policy(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    limits[0].kind = LIMIT_EXPECT;
+    limits[1] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
+    begin(POLICY_SPP, 2);
+    enter(0, 20);
+    go(3 * CLOCK_S, 5);
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+    assert_true(out->after.on);
+    assert_int_equal(out->cause, -1);
+    go(EVERY, 11);
+    assert_int_equal(out->action, POLICY_OFF);
+    assert_int_equal(out->cause, 1);
+    assert_true(out->before.on && !out->after.on);
+    assert_true(out->limit_changed);
+    go(EVERY, 11);
+    assert_int_equal(out->action, POLICY_KEEP);
+    assert_false(out->limit_changed);
+    go(EVERY, 0);
+    assert_int_equal(out->action, POLICY_RESUME);
+    assert_int_equal(out->limits[1].state, LIMIT_HELD);
+    assert_int_equal(out->limits[1].worst, 11);
+}
+
+static void unknown_sensor_cpu_keeps_everything(void **state)
+{
+    (void)state;
+    limits[0] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
+    begin(POLICY_DPP, 1);
+    go(CLOCK_S, NAN);
+    assert_int_equal(out->action, POLICY_KEEP);
+    assert_int_equal(out->after.period, CLOCK_MS);
+    assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+    go(EVERY, 20);
+    assert_int_equal(out->action, POLICY_LENGTHEN);
+    go(EVERY, INFINITY);
+    assert_int_equal(out->action, POLICY_KEEP);
+    assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+    go(EVERY, 5);
+    assert_int_equal(out->action, POLICY_SHORTEN);
+}
+
+static void a_persistence_must_pass_without_a_break(void **state)
+{
+    (void)state;
+    limits[0] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
+    limits[0].persistence = 300 * CLOCK_MS;
+    begin(POLICY_SPP, 1);
+    for (int turn = 0; turn < 5; turn++) {
+        go(300 * CLOCK_MS, 20);
+        assert_int_equal(out->limits[0].state, LIMIT_HELD);
+        go(EVERY, turn % 2 ? NAN : 10);
+    }
+    go(300 * CLOCK_MS, 20);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+    go(EVERY, 20);
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+    assert_int_equal(out->action, POLICY_OFF);
+}
+
+static void processes_that_break_in_turn_add_up_to_no_persistence(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    limits[0].persistence = 60 * CLOCK_S;
+    begin(POLICY_NONE, 1);
+    enter(0, 20);
+    go(50 * CLOCK_S, 0);
+    enter(1, 20);
+    workers[0].interval = CLOCK_S / 30;
+    go(50 * CLOCK_S, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+    go(12 * CLOCK_S, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+}
+
+static void while_off_a_limit_is_broken_only_beyond_the_resolution(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    limits[1] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
+    begin(POLICY_SPP, 2);
+    struct worker *w = enter(0, 28);
+    go(3 * CLOCK_S, 50);
+    assert_false(out->after.on);
+    go(3 * CLOCK_S, 50);
+    /* 28 counted, give or take one: it may be 29. */
+    assert_true(out->limits[0].known);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+    w->interval = CLOCK_S / 26;
+    go(3 * CLOCK_S, 50);
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+}
+
+static void a_long_polling_period_is_not_a_silent_source(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 28.5);
+    begin(POLICY_NONE, 1);
+    struct worker *w = enter(0, 30);
+    int64_t late[300];
+    int n = 0;
+    for (int i = 0; i < 600; i++) {
+        now += EVERY;
+        for (; w->next <= now; w->next += w->interval) {
+            w->attempts++;
+            late[n++] = w->next;
+        }
+        if (i % 97 == 0)
+            while (n > 0)
+                agent_record(agent, w->watch, late[--n]);
+        agent_count(agent, w->watch, w->attempts, now);
+        out = agent_step(agent, now, 0);
+        assert_true(out->limits[0].state == (i < 10 ? LIMIT_UNKNOWN : LIMIT_HELD));
+    }
+}
+
+/* ---- Processes that end --------------------------------------------------------------------------------------------- */
+
+static void processes_that_end_together_leave_no_violation(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    limits[1] = hold(ALL, COMPARE_AT_LEAST, 29);
+    begin(POLICY_NONE, 2);
+    for (int i = 0; i < 3; i++)
+        enter(i, 30);
+    go(10 * CLOCK_S, 0);
+    for (int i = 0; i < 3; i++)
+        workers[i].interval = 0;
+    go(800 * CLOCK_MS, 0); /* until somebody notices */
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+    assert_true(out->limits[0].violated > 0 && out->limits[0].worst < 20);
+    assert_true(out->limits[1].violated > 0);
+    for (int i = 0; i < 3; i++)
+        leave(&workers[i]);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(out->limits[i].violated, 0);
+        assert_int_equal(out->limits[i].last_violated, 0);
+        assert_true(out->limits[i].worst > 29);
+        assert_true(out->limits[i].unknown > 500 * CLOCK_MS);
+        assert_int_equal(accounted(&out->limits[i]), 10700 * CLOCK_MS);
+    }
+    go(CLOCK_S, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+    assert_int_equal(out->limits[1].state, LIMIT_UNKNOWN);
+}
+
+static void a_slow_process_that_ends_keeps_its_violation(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    begin(POLICY_NONE, 1);
+    struct worker *w = enter(0, 2);
+    go(10 * CLOCK_S, 0);
+    int64_t before = out->limits[0].violated;
+    assert_true(before > 6 * CLOCK_S);
+    w->interval = 0;
+    go(300 * CLOCK_MS, 0);
+    leave(w);
+    assert_true(out->limits[0].violated > before - 500 * CLOCK_MS && out->limits[0].violated <= before);
+    assert_true(out->limits[0].last_violated > now - 900 * CLOCK_MS);
+}
+
+static void a_hung_process_that_ends_keeps_its_violation(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    begin(POLICY_NONE, 1);
+    struct worker *w = enter(0, 30);
+    go(10 * CLOCK_S, 0);
+    w->interval = 0;
+    go(5 * CLOCK_S, 0);
+    int64_t before = out->limits[0].violated;
+    assert_true(before > 4 * CLOCK_S);
+    leave(w);
+    assert_int_equal(out->limits[0].violated, before);
+    assert_int_equal(out->limits[0].worst, 0);
+}
+
+static void a_process_that_only_paused_keeps_its_violation(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    begin(POLICY_NONE, 1);
+    struct worker *w = enter(0, 30);
+    go(10 * CLOCK_S, 0);
+    w->interval = 0;
+    go(700 * CLOCK_MS, 0);
+    w->interval = CLOCK_S / 30;
+    w->next = now + 1;
+    go(5 * CLOCK_S, 0);
+    int64_t before = out->limits[0].violated, last = out->limits[0].last_violated;
+    assert_true(before > CLOCK_S);
+    assert_true(out->limits[0].worst < 20);
+    leave(w);
+    assert_int_equal(out->limits[0].violated, before);
+    assert_int_equal(out->limits[0].last_violated, last);
+    assert_true(out->limits[0].worst < 20);
+}
+
+static void a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    begin(POLICY_NONE, 1);
+    struct worker *a = enter(0, 30), *b = enter(1, 30);
+    go(10 * CLOCK_S, 0);
+    a->interval = b->interval = 0;
+    go(500 * CLOCK_MS, 0);
+    int64_t before = out->limits[0].violated;
+    assert_true(before > 0);
+    leave(a);
+    assert_int_equal(out->limits[0].violated, before);
+    leave(b);
+    assert_int_equal(out->limits[0].violated, 0);
+}
+
+int main(void)
+{
+#define AGENT_TEST(name) cmocka_unit_test_teardown(name, end)
+    const struct CMUnitTest tests[] = {
+        AGENT_TEST(names_of_aspects_become_watches_only_where_a_metric_reads_them),
+        AGENT_TEST(slots_are_used_again_and_are_bounded),
+        AGENT_TEST(what_belongs_to_a_removed_process_is_ignored),
+        AGENT_TEST(metrics_are_per_process_or_of_the_node),
+        AGENT_TEST(a_limit_stands_as_its_worst_process),
+        AGENT_TEST(hold_limits_settle_and_all_time_is_accounted_for),
+        AGENT_TEST(only_hold_limits_move_the_policy),
+        AGENT_TEST(unknown_sensor_cpu_keeps_everything),
+        AGENT_TEST(a_persistence_must_pass_without_a_break),
+        AGENT_TEST(processes_that_break_in_turn_add_up_to_no_persistence),
+        AGENT_TEST(while_off_a_limit_is_broken_only_beyond_the_resolution),
+        AGENT_TEST(a_long_polling_period_is_not_a_silent_source),
+        AGENT_TEST(processes_that_end_together_leave_no_violation),
+        AGENT_TEST(a_slow_process_that_ends_keeps_its_violation),
+        AGENT_TEST(a_hung_process_that_ends_keeps_its_violation),
+        AGENT_TEST(a_process_that_only_paused_keeps_its_violation),
+        AGENT_TEST(a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
