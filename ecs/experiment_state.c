@@ -87,7 +87,7 @@ static void stop(struct experiment_state *s, enum state_ended_by by, int64_t now
     if (s->launched == 0)
         drain(s, now, a);
     else
-        a->what |= by == ENDED_BY_INTERRUPT && s->interactive ? ACTION_INTERRUPT_PROCESSES : ACTION_STOP_PROCESSES;
+        a->what |= s->interrupt_reached_sut ? ACTION_INTERRUPT_PROCESSES : ACTION_STOP_PROCESSES;
 }
 
 /* ---- Events ---------------------------------------------------------------------------------------------------------- */
@@ -181,10 +181,11 @@ static void on_attached(struct experiment_state *s, const struct state_event *ev
         s->absent_since = now;
 }
 
-static void on_interrupt(struct experiment_state *s, int64_t now, struct state_actions *a)
+static void on_interrupt(struct experiment_state *s, bool terminal, int64_t now, struct state_actions *a)
 {
     if (!s->interrupted) {
         s->interrupted = true;
+        s->interrupt_reached_sut = terminal && s->interactive;
         stop(s, ENDED_BY_INTERRUPT, now, a);
         return;
     }
@@ -395,7 +396,7 @@ struct state_actions experiment_state_step(struct experiment_state *s, const str
         stop(s, ENDED_BY_FAILURE, now, &a);
         break;
     case EVENT_INTERRUPT:
-        on_interrupt(s, now, &a);
+        on_interrupt(s, event->terminal, now, &a);
         break;
     }
     return a;

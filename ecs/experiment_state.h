@@ -61,6 +61,7 @@ struct state_event {
     enum state_event_type type;
     uint32_t daemon;
     bool failed;
+    bool terminal; /* of EVENT_INTERRUPT: it came from the terminal, and so to all that share it */
     uint64_t living, seen;
 };
 
@@ -103,6 +104,7 @@ struct experiment_state {
     enum state_phase phase;
     enum state_ended_by ended_by;
     bool failed, unreachable, store_failed, interrupted, killed;
+    bool interrupt_reached_sut;
     bool interactive; /* the SUT shares the terminal */
     uint32_t daemon_count, launched, launched_left;
     bool attaches, attached_seen, unmatched_told;

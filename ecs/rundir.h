@@ -8,12 +8,16 @@
 #include "base/err.h"
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
+enum { RUNDIR_PRIVATE_MAX = 80 }; /* so that the path of a socket within it fits into sun_path */
+
 struct rundir {
-    char path[PATH_MAX];    /* absolute */
-    char private[PATH_MAX]; /* folder of mode 0700, for sockets and folders of nodes; short, and gone with the run */
-    char uuid[37];          /* the run's id */
+    char path[PATH_MAX];              /* absolute */
+    char private[RUNDIR_PRIVATE_MAX]; /* folder of mode 0700 for sockets and the folders of nodes; gone with the run */
+    char uuid[37];                    /* the run's id */
+    int lock; /* descriptor: as long as some process of the run holds it, the private folder is in use; -1: none */
 };
 
 /** The folder of runs: `option` where not NULL, else $BEZEL_RUNS, else "runs". Not copied. */
@@ -28,12 +32,21 @@ int rundir_find(const char *argument, const char *runs, char *path, size_t size)
 /**
  * Makes `<runs>/<YYYYmmdd-HHMMSS>-<experiment>` (with "-2", "-3" ... where it is taken), its folders log, output and trace,
  * its README, versions.txt and experiment.yaml with the `n` bytes at `text`; then lets `<runs>/latest` point to it, in one
- * step. Returns 0, or an error with errno set, with nothing left behind.
+ * step. Returns 0 with *run for rundir_close(), or an error after saying why on stderr.
  */
 int rundir_make(const char *runs, const char *experiment, const char *text, size_t n,
                 struct rundir *run) BEZEL_MUST_CHECK;
 
-/** Removes the private folder with all that is in it. */
+/**
+ * Makes the private folder within the default folder of segments (file_bezel_dir()), and removes those that runs before left
+ * behind when they were killed. Returns 0, or an error after saying why on stderr.
+ */
+int rundir_make_private(struct rundir *run) BEZEL_MUST_CHECK;
+
+/** Removes the private folder with all that is in it. Idempotent. */
 void rundir_close(struct rundir *run);
+
+/** Versions and host as `key: value` lines, one for each call from i = 0 on; false at the end. */
+bool rundir_version(unsigned i, const char **key, char *value, size_t size);
 
 #endif

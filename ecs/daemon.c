@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CONTROL_QUEUE = 16 };
+
+extern char **environ;
+
+/* Whether `path` is a file that may be executed. */
+static bool is_program(const char *path)
+{
+    return access(path, X_OK) == 0;
+}
+
+int daemon_find_program(const char *name, char *path, size_t size)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n > 0) {
+        self[n] = '\0';
+        *strrchr(self, '/') = '\0';
+        if (snprintf(path, size, "%s/%s", self, name) < (int)size && is_program(path))
+            return 0;
+    }
+    const char *dirs = getenv("PATH");
+    while (dirs && *dirs) {
+        int len = (int)strcspn(dirs, ":");
+        if (len > 0 && snprintf(path, size, "%.*s/%s", len, dirs, name) < (int)size && is_program(path))
+            return 0;
+        dirs += len + (dirs[len] == ':');
+    }
+    return BEZEL_ENOENT;
+}
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+/* What happens between fork and exec. dup2() of a descriptor onto itself lets the child inherit it. */
+static int spawn(struct daemon *d, char **args, int log, int ready, int lease)
+{
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    posix_spawn_file_actions_init(&files);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, log, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&files, log, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&files, ready, ready);
+    posix_spawn_file_actions_adddup2(&files, lease, lease);
+    if (d->keep >= 0)
+        posix_spawn_file_actions_adddup2(&files, d->keep, d->keep);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
+    int error = posix_spawn(&d->pid, d->program, &files, &attributes, args, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attributes);
+    return errno = error;
+}
+
+int daemon_start(struct daemon *d)
+{
+    int log = open(d->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int ready[2] = {-1, -1}, lease[2] = {-1, -1}, error = 0;
+    if (log < 0 || pipe2(ready, O_CLOEXEC) != 0 || pipe2(lease, O_CLOEXEC) != 0)
+        error = errno;
+    if (!error) {
+        char ready_text[16], lease_text[16], *args[DAEMON_ARGS_MAX + 5];
+        size_t n = 0;
+        while (d->args[n]) {
+            args[n] = d->args[n];
+            n++;
+        }
+        snprintf(ready_text, sizeof ready_text, "%d", ready[1]);
+        snprintf(lease_text, sizeof lease_text, "%d", lease[0]);
+        char *more[] = {(char[]){"--ready"}, ready_text, (char[]){"--lease"}, lease_text, NULL};
+        memcpy(args + n, more, sizeof more);
+        d->log_start = lseek(log, 0, SEEK_END);
+        error = spawn(d, args, log, ready[1], lease[0]);
+    }
+    close_fd(&log);
+    close_fd(&ready[1]);
+    close_fd(&lease[0]);
+    d->ready = ready[0];
+    d->lease = lease[1];
+    if (error) {
+        d->pid = 0;
+        close_fd(&d->ready);
+        close_fd(&d->lease);
+        return errno = error, err_from_errno(error);
+    }
+    fcntl(d->ready, F_SETFL, O_NONBLOCK);
+    return 0;
+}
+
+int daemon_serves(struct daemon *d, char *line, size_t size)
+{
+    if (d->ready < 0)
+        return 0;
+    /* One line, written at once and shorter than PIPE_BUF: it arrives whole. */
+    ssize_t n = read(d->ready, line, size - 1);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    close_fd(&d->ready);
+    if (n <= 0)
+        return BEZEL_EUNREACH;
+    line[n] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    int err = link_connect(d->control, MESSAGE_MAX_BYTES, CONTROL_QUEUE, &d->link);
+    return err ? err : 1;
+}
+
+int daemon_ask(struct daemon *d, enum message_verb verb)
+{
+    if (!d->link)
+        return BEZEL_EUNREACH;
+    uint8_t bytes[64];
+    static struct message m; /* one thread; too large for a stack */
+    m.type = MESSAGE_COMMAND;
+    m.command = (struct message_command){.id = ++d->commands, .verb = verb};
+    int n = message_encode(&m, bytes, sizeof bytes);
+    return n < 0 ? n : link_send(d->link, NULL, bytes, (size_t)n);
+}
+
+int daemon_answer(struct daemon *d, struct message *m)
+{
+    struct link_frame frame;
+    while (d->link && link_receive(d->link, &frame) == 0) {
+        int err = message_decode(frame.data, frame.size, m);
+        link_frame_free(&frame);
+        if (!err && m->type == MESSAGE_REPLY)
+            return 0;
+    }
+    return BEZEL_EAGAIN;
+}
+
+bool daemon_ended(struct daemon *d, int *status)
+{
+    if (d->pid <= 0 || waitpid(d->pid, status, WNOHANG) != d->pid)
+        return false;
+    d->pid = 0;
+    daemon_close(d);
+    return true;
+}
+
+void daemon_last_words(const struct daemon *d, char *text, size_t size)
+{
+    char tail[2048];
+    text[0] = '\0';
+    int fd = open(d->log, O_RDONLY | O_CLOEXEC);
+    off_t end = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+    off_t from = end - d->log_start < (off_t)sizeof tail ? d->log_start : end - (off_t)sizeof tail;
+    ssize_t n = fd < 0 ? 0 : pread(fd, tail, sizeof tail - 1, from);
+    close_fd(&fd);
+    while (n > 0 && tail[n - 1] == '\n')
+        n--;
+    if (n <= 0)
+        return;
+    tail[n] = '\0';
+    const char *before = strrchr(tail, '\n');
+    snprintf(text, size, "%s", before ? before + 1 : tail);
+}
+
+void daemon_signal(struct daemon *d, int signal)
+{
+    if (d->pid > 0)
+        kill(d->pid, signal);
+}
+
+void daemon_close(struct daemon *d)
+{
+    daemon_signal(d, SIGKILL);
+    while (d->pid > 0 && waitpid(d->pid, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    d->pid = 0;
+    close_fd(&d->ready);
+    close_fd(&d->lease);
+    link_close(d->link, 0);
+    d->link = NULL;
+}

@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/fleet.h"
+
+#include "base/file.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool attaches(const struct experiment *e, uint32_t node)
+{
+    for (uint32_t i = 0; i < e->process_count; i++)
+        if (e->processes[i].node == node && e->processes[i].attach)
+            return true;
+    return false;
+}
+
+/*
+ * The folder of a node: as the file says; where it attaches to processes the default one, since those use it; else one of the
+ * run's own, so that runs do not meet. Sockets beside it have names with a dot in front, as no node has.
+ */
+static char *make_node_dir(const struct experiment *e, uint32_t node, const struct rundir *run)
+{
+    char path[PATH_MAX];
+    if (e->nodes[node].dir)
+        snprintf(path, sizeof path, "%s", e->nodes[node].dir);
+    else if (attaches(e, node))
+        file_bezel_dir(path, sizeof path);
+    else
+        snprintf(path, sizeof path, "%s/%s", run->private, e->nodes[node].name);
+    char *real = file_make_dirs(path, 0700) == 0 ? realpath(path, NULL) : NULL;
+    if (!real)
+        log_error("BEZEL-RUN-NODE", "cannot make folder %s of node %s: %s", path, e->nodes[node].name, strerror(errno));
+    return real;
+}
+
+static int find_program(const char *name, char *path, size_t size)
+{
+    int err = daemon_find_program(name, path, size);
+    if (err)
+        log_error("BEZEL-RUN-PROGRAM", "%s is neither beside this program nor in PATH: is Bezel installed whole?",
+                  name);
+    return err;
+}
+
+#define ARG(text) ((char *)(text)) /* argv is not const by tradition; nobody writes to it */
+
+static void describe_collector(struct fleet *f, const struct experiment *e, const struct rundir *run)
+{
+    struct daemon *d = &f->daemons[0];
+    snprintf(d->name, sizeof d->name, "bezel-collector");
+    d->program = f->collector_program;
+    snprintf(d->log, sizeof d->log, "%.*s/log/collector.log", PATH_MAX - 32, run->path);
+    snprintf(d->control, sizeof d->control, "ipc://%s/.collector", run->private);
+    if (e->store.listen)
+        snprintf(f->data, sizeof f->data, "%s", e->store.listen);
+    else
+        snprintf(f->data, sizeof f->data, "ipc://%s/.data", run->private);
+    char *const args[] = {ARG("bezel-collector"), ARG("--run"), f->run, ARG("--listen"), f->data,
+                          ARG("--control"),       d->control,   NULL};
+    memcpy(d->args, args, sizeof args);
+}
+
+static void describe_node(struct fleet *f, const struct experiment *e, uint32_t node, const struct rundir *run)
+{
+    struct daemon *d = &f->daemons[1 + node];
+    char *name = e->nodes[node].name;
+    snprintf(d->name, sizeof d->name, "bezeld of node %s", name);
+    d->program = f->node_program;
+    snprintf(d->log, sizeof d->log, "%.*s/log/bezeld-%s.log", PATH_MAX - 96, run->path, name);
+    snprintf(d->control, sizeof d->control, "ipc://%s/.node%u", run->private, node);
+    char *const args[] = {ARG("bezeld"), ARG("--experiment"), f->experiment, ARG("--node"), name,
+                          ARG("--dir"),  f->node_dirs[node],  ARG("--run"),  f->uuid,       ARG("--collector"),
+                          f->data,       ARG("--control"),    d->control,    NULL};
+    memcpy(d->args, args, sizeof args);
+}
+
+int fleet_make(const struct experiment *e, const struct rundir *run, struct fleet *f)
+{
+    *f = (struct fleet){.count = 1 + e->node_count,
+                        .daemons = calloc(1 + e->node_count, sizeof *f->daemons),
+                        .status = calloc(1 + e->node_count, sizeof *f->status),
+                        .node_dirs = calloc(1 + e->node_count, sizeof *f->node_dirs)};
+    int err = f->daemons && f->status && f->node_dirs ? 0 : BEZEL_ENOMEM;
+    if (err)
+        log_error("BEZEL-RUN-MEMORY", "%s", err_text(err));
+    if (!err)
+        err = find_program("bezel-collector", f->collector_program, sizeof f->collector_program);
+    if (!err)
+        err = find_program("bezeld", f->node_program, sizeof f->node_program);
+    snprintf(f->run, sizeof f->run, "%s", run->path);
+    snprintf(f->uuid, sizeof f->uuid, "%s", run->uuid);
+    snprintf(f->experiment, sizeof f->experiment, "%.*s/experiment.yaml", PATH_MAX - 32, run->path);
+    for (uint32_t i = 0; i < e->node_count && !err; i++)
+        if (!(f->node_dirs[i] = make_node_dir(e, i, run)))
+            err = BEZEL_ESYS;
+    if (err) {
+        fleet_free(f);
+        return err;
+    }
+    describe_collector(f, e, run);
+    for (uint32_t i = 0; i < e->node_count; i++)
+        describe_node(f, e, i, run);
+    for (uint32_t i = 0; i < f->count; i++) {
+        f->daemons[i].ready = f->daemons[i].lease = -1;
+        f->daemons[i].keep = run->lock;
+    }
+    return 0;
+}
+
+void fleet_free(struct fleet *f)
+{
+    for (uint32_t i = 0; f->daemons && i < f->count; i++)
+        if (f->daemons[i].program)
+            daemon_close(&f->daemons[i]);
+    for (uint32_t i = 0; f->node_dirs && i + 1 < f->count; i++)
+        free(f->node_dirs[i]);
+    free(f->daemons);
+    free(f->status);
+    free(f->node_dirs);
+    *f = (struct fleet){0};
+}
+
+int fleet_start(struct fleet *f, uint32_t d)
+{
+    f->status[d] = (struct fleet_status){.period = -1};
+    return daemon_start(&f->daemons[d]);
+}
+
+int fleet_serves(struct fleet *f, uint32_t d)
+{
+    char line[LINK_ENDPOINT_MAX];
+    int serves = daemon_serves(&f->daemons[d], line, sizeof line);
+    /* The port that was found, so that nodes connect to it and a restarted collector takes it again. */
+    if (serves == 1 && d == 0 && line[0])
+        memcpy(f->data, line, sizeof line);
+    return serves;
+}
+
+static uint64_t count_of(const struct message_reply *r, const char *name)
+{
+    int64_t v = message_reply_get(r, name, 0);
+    return v > 0 ? (uint64_t)v : 0;
+}
+
+int fleet_listen(struct fleet *f, uint32_t d)
+{
+    static struct message m; /* one thread; too large for a stack */
+    struct fleet_status *s = &f->status[d];
+    int n = 0;
+    for (; daemon_answer(&f->daemons[d], &m) == 0; n++) {
+        const struct message_reply *r = &m.reply;
+        s->known = true;
+        s->state = r->state;
+        s->records = count_of(r, "records");
+        s->lost = count_of(r, "lost_full") + count_of(r, "lost_off") + count_of(r, "lost_no_ring");
+        s->unacked = count_of(r, "unacked");
+        s->living = count_of(r, "processes");
+        s->seen = count_of(r, "processes_seen");
+        s->period = message_reply_get(r, "period_ns", -1);
+        s->store_errno = (int)message_reply_get(r, "store_errno", 0);
+        memcpy(s->text, r->text, sizeof s->text);
+    }
+    return n;
+}
+
+void fleet_ask(struct fleet *f, uint32_t d, enum message_verb verb)
+{
+    if (verb == VERB_DRAIN)
+        f->status[d].told_drain = true;
+    if (daemon_ask(&f->daemons[d], verb) != 0 && verb == VERB_STOP)
+        daemon_signal(&f->daemons[d], SIGTERM);
+}

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** The daemons of a run together: 0 is the collector, 1 + i that of node i. One thread. */
+#ifndef BEZEL_ECS_FLEET_H
+#define BEZEL_ECS_FLEET_H
+
+#include "config/experiment.h"
+#include "ecs/daemon.h"
+#include "ecs/rundir.h"
+
+/** What a daemon said of itself last. */
+struct fleet_status {
+    bool known;      /* it has answered since its last start */
+    bool told_drain; /* it was told to drain since its last start */
+    enum message_daemon_state state;
+    uint64_t records, lost; /* collector: stored; node: lost at its rings */
+    uint64_t unacked;       /* node: packets that the collector has not acknowledged */
+    uint64_t living, seen;  /* node: processes of the SUT */
+    int64_t period;         /* node: polling period, ns; 0: off; -1: unknown */
+    int store_errno;        /* collector */
+    char text[MESSAGE_TEXT_MAX + 1];
+};
+
+struct fleet {
+    uint32_t count;
+    struct daemon *daemons;
+    struct fleet_status *status;
+    char **node_dirs; /* of each node: its BEZEL_DIR, absolute */
+    char experiment[PATH_MAX], data[LINK_ENDPOINT_MAX], run[PATH_MAX], uuid[37];
+    char collector_program[PATH_MAX], node_program[PATH_MAX];
+};
+
+/**
+ * Finds the programs, makes the nodes' folders and works out how every daemon is started. Borrows `e`. Returns 0 with *f for
+ * fleet_free(), or an error after saying why on stderr.
+ */
+int fleet_make(const struct experiment *e, const struct rundir *run, struct fleet *f) BEZEL_MUST_CHECK;
+
+/** Ends every daemon that still runs, at once, and waits for them. */
+void fleet_free(struct fleet *f);
+
+/** Starts daemon `d`. Returns 0 or an error with errno set. */
+int fleet_start(struct fleet *f, uint32_t d) BEZEL_MUST_CHECK;
+
+/** Looks whether `d` serves, as daemon_serves(), and learns from the collector where it listens. */
+int fleet_serves(struct fleet *f, uint32_t d) BEZEL_MUST_CHECK;
+
+/** Takes the answers of `d` that have come into its status. Returns how many there were. */
+int fleet_listen(struct fleet *f, uint32_t d);
+
+/** Sends `verb` to `d`; one that cannot hear it gets SIGTERM where the verb is STOP. */
+void fleet_ask(struct fleet *f, uint32_t d, enum message_verb verb);
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/load.h"
+
+#include "base/file.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- Commands ------------------------------------------------------------------------------------------------------ */
+
+/* 0, or an errno value that says why `path` cannot be executed. */
+static int try_program(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return errno;
+    if (S_ISDIR(st.st_mode))
+        return EISDIR;
+    return access(path, X_OK) == 0 ? 0 : errno;
+}
+
+static const char *search_path(const struct experiment_process *p)
+{
+    for (char **v = p->environment; v && *v; v++)
+        if (strncmp(*v, "PATH=", 5) == 0)
+            return *v + 5;
+    const char *path = getenv("PATH");
+    return path ? path : "/usr/local/bin:/usr/bin:/bin";
+}
+
+/* Joins `base` and `name` unless `name` is absolute. */
+static bool join(char *path, size_t size, const char *base, const char *name)
+{
+    int n = name[0] == '/' ? snprintf(path, size, "%s", name) : snprintf(path, size, "%s/%s", base, name);
+    return n >= 0 && (size_t)n < size;
+}
+
+/* As execvp() does: the first hit in the list, or the reason that tells most. */
+static int search(const char *list, const char *directory, const char *name, char *path, size_t size)
+{
+    int error = ENOENT;
+    for (;; list++) {
+        char dir[PATH_MAX], full[PATH_MAX];
+        int n = (int)strcspn(list, ":");
+        snprintf(dir, sizeof dir, "%.*s", n, n ? list : ".");
+        if (join(full, sizeof full, directory, dir) && join(path, size, full, name)) {
+            int e = try_program(path);
+            if (e == 0)
+                return 0;
+            if (e == EACCES)
+                error = e;
+        }
+        list += n;
+        if (*list == '\0')
+            return error;
+    }
+}
+
+int load_find_command(const struct experiment_process *p, char *path, size_t size, const char **why, bool *of_directory)
+{
+    char here[PATH_MAX], directory[PATH_MAX];
+    struct stat st;
+    *of_directory = true;
+    if (!getcwd(here, sizeof here) || !join(directory, sizeof directory, here, p->directory ? p->directory : ".") ||
+        stat(directory, &st) != 0)
+        return *why = strerror(errno), err_from_errno(errno);
+    if (!S_ISDIR(st.st_mode))
+        return *why = strerror(ENOTDIR), BEZEL_ENOENT;
+    *of_directory = false;
+    const char *name = p->argv[0];
+    int error = ENOENT;
+    if (strchr(name, '/'))
+        error = join(path, size, directory, name) ? try_program(path) : ENAMETOOLONG;
+    else if (*name)
+        error = search(search_path(p), directory, name, path, size);
+    *why = strerror(error);
+    return error ? err_from_errno(error) : 0;
+}
+
+static int check_commands(const struct experiment *e, struct experiment_diagnostics *found)
+{
+    for (uint32_t i = 0; i < e->process_count; i++) {
+        const struct experiment_process *p = &e->processes[i];
+        char path[PATH_MAX], key[64];
+        const char *why;
+        bool of_directory;
+        if (!p->argv || load_find_command(p, path, sizeof path, &why, &of_directory) == 0)
+            continue;
+        snprintf(key, sizeof key, "processes[%u].%s", i, of_directory ? "directory" : "command");
+        int err = of_directory ? experiment_report(found, false, p->at, key, "cannot enter '%s': %s",
+                                                   p->directory ? p->directory : ".", why)
+                               : experiment_report(found, false, p->at, key, "cannot execute '%s': %s%s", p->argv[0],
+                                                   why, strchr(p->argv[0], '/') ? "" : " in PATH");
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+/* ---- Files --------------------------------------------------------------------------------------------------------- */
+
+int load_text(const char *text, size_t n, const char *file, struct experiment **e)
+{
+    struct experiment_diagnostics found = {0};
+    int err = experiment_read(text, n, e, &found);
+    if (!err) {
+        err = check_commands(*e, &found);
+        if (!err && found.errors > 0)
+            err = BEZEL_EMALFORMED;
+        if (err)
+            experiment_free(*e);
+    }
+    experiment_print_diagnostics(&found, file, stderr);
+    experiment_diagnostics_free(&found);
+    if (err == BEZEL_ENOMEM)
+        log_error("BEZEL-FILE", "%s: %s", file, err_text(err));
+    return err;
+}
+
+int load_file(const char *file, char **text, size_t *n, struct experiment **e)
+{
+    const char *path = strcmp(file, "-") == 0 ? "/dev/stdin" : file;
+    int err = file_read(path, EXPERIMENT_FILE_MAX, text, n);
+    if (err) {
+        log_error("BEZEL-FILE", "cannot read %s: %s", file, err == BEZEL_ENOMEM ? err_text(err) : strerror(errno));
+        return err;
+    }
+    err = load_text(*text, *n, path == file ? file : "stdin", e);
+    if (err) {
+        free(*text);
+        *text = NULL;
+    }
+    return err;
+}
+
+/* ---- An experiment around a command ---------------------------------------------------------------------------------- */
+
+/* Decodes the UTF-8 character at `p`: its length, or 0 where it is none. */
+static int utf8_decode(const unsigned char *p, uint32_t *c)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    int n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+    if (n == 0)
+        return 0;
+    *c = n == 1 ? *p : *p & (0x7fu >> n);
+    for (int i = 1; i < n; i++) {
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+        *c = *c << 6 | (p[i] & 0x3fu);
+    }
+    return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
+}
+
+/* Whether YAML wants the character written as an escape: whatever is not printable there, or breaks lines. */
+static bool needs_escape(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff || (c & 0xfffe) == 0xfffe;
+}
+
+/* Writes `s` as a double-quoted scalar; false where it is not UTF-8. */
+static bool put_quoted(FILE *out, const char *s)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    uint32_t c;
+    fputc('"', out);
+    for (int n; *p; p += n) {
+        n = utf8_decode(p, &c);
+        if (n == 0)
+            return false;
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", (int)c);
+        else if (needs_escape(c))
+            fprintf(out, "\\U%08x", c);
+        else
+            fwrite(p, 1, (size_t)n, out);
+    }
+    fputc('"', out);
+    return true;
+}
+
+/* A name as experiments allow it, made of the command's file name. */
+static void name_after(const char *command, char *name, size_t size)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+    const char *slash = strrchr(command, '/');
+    snprintf(name, size, "%s", slash && slash[1] ? slash + 1 : command);
+    for (char *p = name; *p; p++)
+        if (!strchr(allowed, *p))
+            *p = '_';
+    if (name[0] == '.' || name[0] == '\0')
+        snprintf(name, size, "command");
+}
+
+int load_command(char *const *argv, const char *name, const char *duration, char **text, size_t *n)
+{
+    char own[EXPERIMENT_NAME_MAX + 1];
+    name_after(argv[0], own, sizeof own);
+    FILE *out = open_memstream(text, n);
+    if (!out)
+        return BEZEL_ENOMEM;
+    bool utf8 = true;
+    fputs("# Made by 'bezel run --'.\nexperiment: ", out);
+    utf8 &= put_quoted(out, name ? name : own);
+    if (duration) {
+        fputs("\nduration: ", out);
+        utf8 &= put_quoted(out, duration);
+    }
+    fprintf(out, "\nprocesses:\n  - name: \"%s\"\n    output: terminal\n    command:\n", own);
+    for (char *const *a = argv; *a; a++) {
+        fputs("      - ", out);
+        utf8 &= put_quoted(out, *a);
+        fputc('\n', out);
+    }
+    bool failed = ferror(out) != 0;
+    if (fclose(out) != 0 || failed || !utf8) {
+        free(*text);
+        *text = NULL;
+        return utf8 ? BEZEL_ENOMEM : BEZEL_EINVAL;
+    }
+    return 0;
+}

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/operator.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "collector/facts.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TAIL_LINES = 5, TAIL_BYTES = 2048 };
+
+void operator_init(struct operator* o, bool quiet, bool shared)
+{
+    *o = (struct operator){0};
+    progress_init(&o->progress, stderr, quiet, shared);
+}
+
+void operator_free(struct operator* o)
+{
+    free(o->events);
+    *o = (struct operator){0};
+}
+
+static void keep(struct operator* o, bool error, const char *text)
+{
+    if (!o->events)
+        o->events = calloc(OPERATOR_EVENTS_MAX, sizeof *o->events);
+    if (!o->events || o->count == OPERATOR_EVENTS_MAX) {
+        o->dropped++;
+        return;
+    }
+    struct operator_event *e = &o->events[o->count++];
+    e->at = clock_now() + clock_realtime_offset();
+    e->error = error;
+    snprintf(e->text, sizeof e->text, "%s", text);
+}
+
+void operator_error(struct operator* o, const char *id, const char *format, ...)
+{
+    char text[OPERATOR_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    keep(o, true, text);
+    progress_clear(&o->progress);
+    log_error(id, "%s", text);
+}
+
+void operator_event(struct operator* o, const char *id, const char *format, ...)
+{
+    char text[OPERATOR_TEXT_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    keep(o, false, text);
+    progress_clear(&o->progress);
+    log_warn(id, "%s", text);
+}
+
+void operator_note(struct operator* o, const char *format, ...)
+{
+    if (o->progress.quiet)
+        return;
+    progress_clear(&o->progress);
+    va_list args;
+    va_start(args, format);
+    fputs("bezel: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
+
+bool operator_show_tail(struct operator* o, const char *path)
+{
+    char tail[TAIL_BYTES + 1];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    off_t end = lseek(fd, 0, SEEK_END);
+    ssize_t n = pread(fd, tail, TAIL_BYTES, end > TAIL_BYTES ? end - TAIL_BYTES : 0);
+    close(fd);
+    while (n > 0 && tail[n - 1] == '\n')
+        n--;
+    if (n <= 0)
+        return false;
+    tail[n] = '\0';
+    char *from = tail + n;
+    for (int lines = 0; from > tail; from--)
+        if (from[-1] == '\n' && ++lines == TAIL_LINES)
+            break;
+    progress_clear(&o->progress);
+    for (char *line = from; line; from = line) {
+        line = strchr(from, '\n');
+        if (line)
+            *line++ = '\0';
+        fprintf(stderr, "  | %s\n", from);
+    }
+    return true;
+}
+
+int operator_keep(const struct operator* o, struct facts *f)
+{
+    int err = 0;
+    for (size_t i = 0; i < o->count && !err; i++)
+        err = facts_event_at(f, o->events[i].at, o->events[i].error, o->events[i].text);
+    if (!err && o->dropped > 0) {
+        char text[64];
+        snprintf(text, sizeof text, "%zu more events were shown, but not kept", o->dropped);
+        err = facts_event(f, true, text);
+    }
+    return err;
+}

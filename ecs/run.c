@@ -1,0 +1,266 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/run.h"
+
+#include "base/log.h"
+#include "base/units.h"
+#include "collector/facts.h"
+#include "ecs/commands.h"
+#include "ecs/experiment_state.h"
+#include "ecs/fleet.h"
+#include "ecs/operator.h"
+#include "ecs/report.h"
+#include "ecs/run_impl.h"
+#include "ecs/rundir.h"
+#include "ecs/sut.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/*
+ * Order at the start: signals blocked, folders made, launcher forked (one thread, no ZeroMQ yet), then the daemons and their
+ * links. Order at the end: whatever the state machine has not ended in good order is ended by force; then facts, then report.
+ *
+ * One turn of the loop: wait; signals, launcher, daemons, in this order, so that a ctrl-C that also ended a process is known
+ * before that process's end; then time; then progress.
+ */
+
+#define STATUS_EVERY       (500 * CLOCK_MS)
+#define STATUS_EVERY_DRAIN (50 * CLOCK_MS)
+
+/* ---- The loop -------------------------------------------------------------------------------------------------------- */
+
+static int open_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    sigaddset(&set, SIGCHLD);
+    signal(SIGPIPE, SIG_IGN);
+    if (sigprocmask(SIG_BLOCK, &set, NULL) != 0)
+        return -1;
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void take_signals(struct run *r)
+{
+    struct signalfd_siginfo info;
+    while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (info.ssi_signo == SIGCHLD)
+            continue; /* only to wake up: daemons are asked one by one */
+        if (!r->state.interrupted)
+            operator_note(&r->operator, "stopping and draining; once more ends everything at once");
+        run_feed(r, &(struct state_event){.type = EVENT_INTERRUPT, .terminal = info.ssi_code == SI_KERNEL});
+    }
+}
+
+static void wait_for_something(struct run *r)
+{
+    struct link *links[LINK_WAIT_MAX];
+    int fds[LINK_WAIT_MAX];
+    size_t link_count = 0, fd_count = 0;
+    bool all = true;
+    fds[fd_count++] = r->signals;
+    fds[fd_count++] = r->launcher_lost ? -1 : r->launcher.fd;
+    for (uint32_t d = 0; d < r->fleet.count; d++) {
+        const struct daemon *daemon = &r->fleet.daemons[d];
+        if (link_count + fd_count + 2 > LINK_WAIT_MAX) {
+            all = false;
+            break;
+        }
+        if (daemon->ready >= 0)
+            fds[fd_count++] = daemon->ready;
+        if (daemon->link)
+            links[link_count++] = daemon->link;
+    }
+    int64_t now = clock_now(), until = experiment_state_deadline(&r->state);
+    if (until > r->next_status)
+        until = r->next_status;
+    if (!all && until > now + STATUS_EVERY_DRAIN)
+        until = now + STATUS_EVERY_DRAIN;
+    link_wait(links, link_count, fds, fd_count, until > now ? until - now : 0);
+}
+
+static void ask_status(struct run *r, int64_t now)
+{
+    if (now < r->next_status)
+        return;
+    r->next_status = now + (r->state.phase == PHASE_DRAINING ? STATUS_EVERY_DRAIN : STATUS_EVERY);
+    if (r->state.phase > PHASE_DRAINING)
+        return;
+    for (uint32_t d = 0; d < r->fleet.count; d++)
+        if (r->fleet.daemons[d].link)
+            fleet_ask(&r->fleet, d, VERB_STATUS);
+}
+
+/* The polling periods that are not as the file has them. */
+static void describe_periods(const struct run *r, char *text, size_t size)
+{
+    size_t n = 0;
+    text[0] = '\0';
+    for (uint32_t i = 0; i < r->e->node_count && n < size; i++) {
+        const struct fleet_status *s = &r->fleet.status[1 + i];
+        if (!s->known || s->period < 0 || s->period == r->e->sensing.period || r->e->sensing.mode == POLL_BUSY_WAIT)
+            continue;
+        const char *comma = n ? ", " : "", *name = r->e->nodes[i].name;
+        if (s->period == 0)
+            n += (size_t)snprintf(text + n, size - n, "%s%s is off", comma, name);
+        else
+            n += (size_t)snprintf(text + n, size - n, "%s%s polls every %s", comma, name, units_duration(s->period).s);
+    }
+}
+
+static void show_progress(struct run *r, int64_t now)
+{
+    const struct experiment_state *s = &r->state;
+    char periods[128];
+    if (s->started == 0 || s->phase > PHASE_DRAINING)
+        return;
+    bool running = s->phase == PHASE_RUNNING;
+    struct progress_view view = {.phase = running                      ? "running"
+                                          : s->phase == PHASE_STOPPING ? "stopping"
+                                                                       : "draining",
+                                 .left = running && s->duration > 0 ? s->started + s->duration - now : -1,
+                                 .elapsed = now - (running ? s->started : s->ended),
+                                 .records = r->fleet.status[STATE_COLLECTOR].records,
+                                 .periods = periods};
+    if (view.left < 0 && running && s->duration > 0)
+        view.left = 0;
+    for (uint32_t d = 1; d < r->fleet.count; d++)
+        view.lost += r->fleet.status[d].lost;
+    describe_periods(r, periods, sizeof periods);
+    progress_show(&r->operator.progress, &view, now);
+}
+
+static void loop(struct run *r)
+{
+    int64_t now = clock_now();
+    run_act(r, experiment_state_begin(&r->state, r->e, r->options->interactive, now));
+    while (r->state.phase != PHASE_DONE) {
+        wait_for_something(r);
+        take_signals(r);
+        run_take_launcher(r);
+        run_take_daemons(r);
+        now = clock_now();
+        ask_status(r, now);
+        run_feed(r, &(struct state_event){.type = EVENT_TICK});
+        show_progress(r, now);
+    }
+    progress_clear(&r->operator.progress);
+}
+
+/* ---- Before and after ------------------------------------------------------------------------------------------------ */
+
+static int put_first_facts(const struct run *r)
+{
+    struct facts *f;
+    char value[256];
+    const char *key;
+    int err = facts_open(r->dir.path, &f);
+    if (err)
+        return err;
+    err = facts_put(f, "run", r->dir.uuid);
+    if (!err)
+        err = facts_put(f, "name", r->e->name);
+    if (!err)
+        err = facts_put_int(f, "started", clock_now() + clock_realtime_offset());
+    for (unsigned i = 0; !err && rundir_version(i, &key, value, sizeof value); i++)
+        err = facts_put(f, key, value);
+    int closed = facts_close(f);
+    return err ? err : closed;
+}
+
+static int put_last_facts(const struct run *r)
+{
+    static const char *const ended_by[] = {"failure", "duration", "processes", "interrupt", "failure"};
+    const struct experiment_state *s = &r->state;
+    struct facts *f;
+    int64_t offset = clock_realtime_offset();
+    int err = facts_open(r->dir.path, &f);
+    if (err)
+        return err;
+    if (s->started)
+        err = facts_put_int(f, "started", s->started + offset);
+    if (!err)
+        err = facts_put_int(f, "ended", (s->ended ? s->ended : clock_now()) + offset);
+    if (!err)
+        err = facts_put(f, "ended_by", ended_by[s->ended_by]);
+    if (!err)
+        err = operator_keep(&r->operator, f);
+    int closed = facts_close(f);
+    return err ? err : closed;
+}
+
+/* Folders, launcher, facts. Returns 0 or an error after saying why; finish() takes back what was made. */
+static int prepare(struct run *r, const char *text, size_t n)
+{
+    int err = rundir_make(r->options->runs, r->e->name, text, n, &r->dir);
+    if (!err)
+        err = rundir_make_private(&r->dir);
+    if (!err)
+        err = fleet_make(r->e, &r->dir, &r->fleet);
+    if (err)
+        return err;
+    err = sut_make(r->e, r->dir.path, r->fleet.node_dirs, r->options->interactive, &r->sut);
+    if (!err)
+        err = launcher_fork(r->sut.launches, r->sut.count, r->e->grace, &r->launcher);
+    if (err) {
+        log_error("BEZEL-RUN-LAUNCHER", "cannot make ready to launch the processes: %s", err_text(err));
+        return err;
+    }
+    err = put_first_facts(r);
+    if (err)
+        log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, err_text(err));
+    return err;
+}
+
+static int conclude(struct run *r)
+{
+    int err = put_last_facts(r), report = BEZEL_ESYS;
+    if (err)
+        log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, err_text(err));
+    if (r->state.killed)
+        log_error("BEZEL-RUN-KILLED",
+                  "ended at once: what was stored is in %s ('bezel report' tells how much), what was still on its way "
+                  "there is lost",
+                  r->dir.path);
+    else if (r->state.started)
+        report = report_print(r->dir.path, r->options->json ? REPORT_JSON : REPORT_TEXT, stdout);
+    if (report >= 0 && fflush(stdout) == EOF)
+        report = BEZEL_ESYS;
+    int code = experiment_state_exit_code(&r->state, report);
+    return err && (code == EXIT_HELD || code == EXIT_VIOLATED) ? EXIT_FAILED : code;
+}
+
+int run_experiment(const struct experiment *e, const char *text, size_t n, const struct run_options *options)
+{
+    struct run *r = calloc(1, sizeof *r);
+    if (!r)
+        return EXIT_FAILED;
+    *r = (struct run){.e = e, .options = options, .dir.lock = -1, .launcher.fd = -1, .signals = open_signals()};
+    operator_init(&r->operator, options->quiet, options->interactive);
+    int code = EXIT_FAILED;
+    if (r->signals < 0)
+        log_error("BEZEL-RUN-SIGNALS", "cannot read signals: %s", strerror(errno));
+    else if (prepare(r, text, n) == 0) {
+        operator_note(&r->operator, "%s: the run directory is %s", e->name, r->dir.path);
+        loop(r);
+        launcher_close(&r->launcher);
+        code = conclude(r);
+    }
+    launcher_close(&r->launcher);
+    fleet_free(&r->fleet);
+    sut_free(&r->sut);
+    rundir_close(&r->dir);
+    operator_free(&r->operator);
+    if (r->signals >= 0)
+        close(r->signals);
+    free(r);
+    return code;
+}

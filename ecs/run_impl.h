@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** What run.c and run_parts.c share: the state of `bezel run`, and how it meets the parts that it runs. */
+#ifndef BEZEL_ECS_RUN_IMPL_H
+#define BEZEL_ECS_RUN_IMPL_H
+
+#include "ecs/experiment_state.h"
+#include "ecs/fleet.h"
+#include "ecs/operator.h"
+#include "ecs/run.h"
+#include "ecs/rundir.h"
+#include "ecs/sut.h"
+
+struct run {
+    const struct experiment *e;
+    const struct run_options *options;
+    struct experiment_state state;
+    struct operator operator;
+    struct rundir dir;
+    struct fleet fleet;
+    struct sut sut;
+    struct launcher launcher;
+    bool launcher_lost;
+    bool up[STATE_DAEMONS_MAX]; /* started, and its end not yet taken */
+    uint64_t drain_mark;        /* changes whenever draining gets on */
+    int signals;
+    int64_t next_status;
+};
+
+/** Feeds an event to the state machine, and does what it says. */
+void run_feed(struct run *r, const struct state_event *event);
+void run_act(struct run *r, struct state_actions actions);
+
+/** Takes in what the launcher, or the daemons, have to tell. */
+void run_take_launcher(struct run *r);
+void run_take_daemons(struct run *r);
+
+#endif

@@ -1,0 +1,307 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/units.h"
+#include "ecs/run_impl.h"
+#include "ecs/tree.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* ---- Actions --------------------------------------------------------------------------------------------------------- */
+
+static void start_daemon(struct run *r, uint32_t d)
+{
+    r->up[d] = true; /* even where it fails: run_take_daemons() finds it ended */
+    if (fleet_start(&r->fleet, d) != 0)
+        operator_error(&r->operator, "BEZEL-RUN-DAEMON", "cannot start %s: %s", r->fleet.daemons[d].program,
+                       strerror(errno));
+}
+
+static void tell_launcher(struct run *r, enum launcher_verb verb)
+{
+    if (!r->launcher_lost && launcher_tell(&r->launcher, verb) != 0)
+        return; /* run_take_launcher() finds out */
+}
+
+static void drain_nodes(struct run *r)
+{
+    for (uint32_t d = 1; d < r->fleet.count; d++)
+        if (r->fleet.daemons[d].link && !r->fleet.status[d].told_drain)
+            fleet_ask(&r->fleet, d, VERB_DRAIN);
+    r->next_status = 0;
+}
+
+static void stop_nodes(struct run *r)
+{
+    for (uint32_t d = 1; d < r->fleet.count; d++)
+        if (r->up[d])
+            fleet_ask(&r->fleet, d, VERB_STOP);
+}
+
+static void kill_daemons(struct run *r, uint32_t from, uint32_t to)
+{
+    for (uint32_t d = from; d < to && d < r->fleet.count; d++)
+        daemon_signal(&r->fleet.daemons[d], SIGKILL);
+}
+
+/* For each process to attach to: is it that no such program runs, or that it does not speak to this node? */
+static void tell_unmatched(struct run *r)
+{
+    for (uint32_t i = 0; i < r->e->process_count; i++) {
+        const struct experiment_process *p = &r->e->processes[i];
+        pid_t pid = p->attach ? tree_find_executable(p->attach) : 0;
+        if (p->attach && pid == 0)
+            operator_error(&r->operator, "BEZEL-RUN-ATTACH",
+                           "process '%s': no running program matches '%s'; still waiting", p->name, p->attach);
+        else if (p->attach)
+            operator_error(&r->operator, "BEZEL-RUN-ATTACH",
+                           "process '%s': pid %d matches '%s', but has no segment in %s: does it use libbezel, has it "
+                           "recorded anything, and is its BEZEL_DIR the same? Still waiting",
+                           p->name, (int)pid, p->attach, r->fleet.node_dirs[p->node]);
+    }
+}
+
+static void tell_undrained(struct run *r)
+{
+    for (uint32_t d = 1; d < r->fleet.count; d++) {
+        const struct fleet_status *s = &r->fleet.status[d];
+        if (r->state.daemons[d].drained)
+            continue;
+        if (s->known)
+            operator_error(&r->operator, "BEZEL-RUN-UNDRAINED",
+                           "gave up draining node %s: the collector has not stored %s of its packets",
+                           r->e->nodes[d - 1].name, units_count(s->unacked).s);
+        else
+            operator_error(&r->operator, "BEZEL-RUN-UNDRAINED",
+                           "gave up draining node %s: its bezeld does not answer; what its rings hold is not stored",
+                           r->e->nodes[d - 1].name);
+    }
+}
+
+static void tell_late(struct run *r, enum state_phase phase)
+{
+    for (uint32_t d = 0; d < r->fleet.count; d++) {
+        bool starting = phase == PHASE_STARTING && r->up[d] && !r->fleet.daemons[d].link;
+        bool closing = (phase == PHASE_CLOSING_NODES && d > 0) || (phase == PHASE_CLOSING_COLLECTOR && d == 0);
+        if (starting)
+            operator_error(&r->operator, "BEZEL-RUN-LATE", "%s did not get ready within %s; its log: %s",
+                           r->fleet.daemons[d].name, units_duration(STATE_START_LIMIT).s, r->fleet.daemons[d].log);
+        else if (closing && r->up[d])
+            operator_error(&r->operator, "BEZEL-RUN-LATE", "%s did not stop and is killed; its log: %s",
+                           r->fleet.daemons[d].name, r->fleet.daemons[d].log);
+    }
+    if (phase == PHASE_STOPPING)
+        operator_error(&r->operator, "BEZEL-RUN-LATE", "not all processes could be ended");
+}
+
+static void tell(struct run *r, unsigned what, enum state_phase phase)
+{
+    if (what & ACTION_TELL_LATE)
+        tell_late(r, phase);
+    if (what & ACTION_TELL_UNMATCHED)
+        tell_unmatched(r);
+    if (what & ACTION_TELL_UNDRAINED)
+        tell_undrained(r);
+}
+
+void run_act(struct run *r, struct state_actions actions)
+{
+    unsigned what = actions.what;
+    if (what & ACTION_START_COLLECTOR)
+        start_daemon(r, STATE_COLLECTOR);
+    for (uint32_t d = 1; d < r->fleet.count && what & ACTION_START_NODES; d++)
+        start_daemon(r, d);
+    if (what & ACTION_RESTART)
+        start_daemon(r, actions.daemon);
+    if (what & ACTION_START_PROCESSES)
+        tell_launcher(r, LAUNCHER_START);
+    if (what & (ACTION_STOP_PROCESSES | ACTION_INTERRUPT_PROCESSES))
+        tell_launcher(r, what & ACTION_STOP_PROCESSES ? LAUNCHER_STOP : LAUNCHER_INTERRUPT);
+    if (what & ACTION_DRAIN)
+        drain_nodes(r);
+    if (what & ACTION_STOP_NODES)
+        stop_nodes(r);
+    if (what & ACTION_STOP_COLLECTOR)
+        fleet_ask(&r->fleet, STATE_COLLECTOR, VERB_STOP);
+    if (what & ACTION_KILL)
+        tell_launcher(r, LAUNCHER_KILL);
+    if (what & (ACTION_KILL | ACTION_KILL_NODES))
+        kill_daemons(r, 1, r->fleet.count);
+    if (what & (ACTION_KILL | ACTION_KILL_COLLECTOR))
+        kill_daemons(r, STATE_COLLECTOR, 1);
+}
+
+void run_feed(struct run *r, const struct state_event *event)
+{
+    enum state_phase before = r->state.phase;
+    struct state_actions actions = experiment_state_step(&r->state, event, clock_now());
+    tell(r, actions.what, before);
+    run_act(r, actions);
+}
+
+/* ---- The launcher ---------------------------------------------------------------------------------------------------- */
+
+static void tell_end(struct run *r, const struct sut_process *p, const struct launcher_event *event)
+{
+    char end[128];
+    sut_describe_end(event->status, end, sizeof end);
+    if (!p->output[0]) {
+        operator_error(&r->operator, "BEZEL-RUN-PROCESS", "process '%s' (pid %d) %s", p->name, (int)event->pid, end);
+        return;
+    }
+    operator_error(&r->operator, "BEZEL-RUN-PROCESS", "process '%s' (pid %d) %s; its output: %s", p->name,
+                   (int)event->pid, end, p->output);
+    operator_show_tail(&r->operator, p->output);
+}
+
+static void on_exited(struct run *r, const struct launcher_event *event)
+{
+    struct sut_process *p = &r->sut.processes[event->process];
+    bool unasked = r->state.phase <= PHASE_RUNNING, failed = unasked && event->status != 0;
+    if (failed)
+        tell_end(r, p, event);
+    else if (!unasked && WIFSIGNALED(event->status) && WTERMSIG(event->status) == SIGKILL && !r->state.killed)
+        operator_event(&r->operator, "BEZEL-RUN-GRACE", "process '%s' (pid %d) did not end within %s and was killed",
+                       p->name, (int)event->pid, units_duration(r->e->grace).s);
+    p->pid = 0;
+    run_feed(r, &(struct state_event){.type = EVENT_PROCESS_ENDED, .failed = failed});
+}
+
+static void on_launch_failed(struct run *r, const struct launcher_event *event)
+{
+    const struct sut_process *p = &r->sut.processes[event->process];
+    const struct launch *l = &r->sut.launches[event->process];
+    bool of_output = strcmp(event->stage, "output") == 0, of_directory = strcmp(event->stage, "directory") == 0;
+    const char *on = of_output ? l->output : of_directory ? l->directory : l->path;
+    operator_error(&r->operator, "BEZEL-RUN-LAUNCH", "process '%s' could not be started: %s: %s: %s", p->name,
+                   event->stage, on, strerror(event->error));
+    run_feed(r, &(struct state_event){.type = EVENT_PROCESS_ENDED, .failed = true});
+}
+
+/* Without its launcher the tree is out of sight; the sessions that it began are not. */
+static void on_launcher_lost(struct run *r)
+{
+    r->launcher_lost = true;
+    operator_error(&r->operator, "BEZEL-RUN-LAUNCHER",
+                   "the launcher was killed: the processes that it started are killed");
+    for (size_t i = 0; i < r->sut.count; i++)
+        if (r->sut.processes[i].pid > 0)
+            kill(r->options->interactive ? r->sut.processes[i].pid : -r->sut.processes[i].pid, SIGKILL);
+    run_feed(r, &(struct state_event){.type = EVENT_LAUNCHER_LOST});
+}
+
+void run_take_launcher(struct run *r)
+{
+    struct launcher_event event;
+    int err = BEZEL_EAGAIN;
+    while (!r->launcher_lost && (err = launcher_receive(&r->launcher, &event)) == 0) {
+        if (event.type == LAUNCHER_EMPTY)
+            run_feed(r, &(struct state_event){.type = EVENT_TREE_EMPTY});
+        else if (event.process >= r->sut.count)
+            continue;
+        else if (event.type == LAUNCHER_STARTED)
+            r->sut.processes[event.process].pid = event.pid;
+        else if (event.type == LAUNCHER_FAILED)
+            on_launch_failed(r, &event);
+        else
+            on_exited(r, &event);
+    }
+    if (!r->launcher_lost && err == BEZEL_EUNREACH)
+        on_launcher_lost(r);
+}
+
+/* ---- The daemons ----------------------------------------------------------------------------------------------------- */
+
+static void tell_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, bool served)
+{
+    const struct daemon *daemon = &r->fleet.daemons[d];
+    char end[128], words[OPERATOR_TEXT_MAX / 2];
+    if (pid == 0)
+        return; /* it never was: that has been told */
+    sut_describe_end(status, end, sizeof end);
+    daemon_last_words(daemon, words, sizeof words);
+    if (r->state.phase == PHASE_STARTING || !served)
+        operator_error(&r->operator, "BEZEL-RUN-DAEMON", "%s could not start: %s", daemon->name,
+                       words[0] ? words : end);
+    else if (r->state.phase <= PHASE_DRAINING)
+        operator_event(&r->operator, "BEZEL-RUN-DAEMON", "%s (pid %d) %s%s%s; it is started again", daemon->name,
+                       (int)pid, end, words[0] ? ", its last words: " : "", words);
+    else if (status != 0 && !r->state.killed)
+        operator_error(&r->operator, "BEZEL-RUN-DAEMON", "%s (pid %d) %s; its log: %s", daemon->name, (int)pid, end,
+                       daemon->log);
+}
+
+static void take_end(struct run *r, uint32_t d)
+{
+    struct daemon *daemon = &r->fleet.daemons[d];
+    pid_t pid = daemon->pid;
+    bool served = daemon->link != NULL;
+    int status = 0;
+    if (pid != 0 && !daemon_ended(daemon, &status))
+        return;
+    r->up[d] = false;
+    r->fleet.status[d].known = r->fleet.status[d].told_drain = false;
+    tell_daemon_end(r, d, pid, status, served);
+    enum state_phase before = r->state.phase;
+    run_feed(r, &(struct state_event){.type = EVENT_DAEMON_ENDED, .daemon = d});
+    if (r->state.daemons[d].phase == DAEMON_GONE && before > PHASE_STARTING && before <= PHASE_DRAINING &&
+        !r->state.daemons[d].drained)
+        operator_error(&r->operator, "BEZEL-RUN-DAEMON", "%s ended %d times within %s and is given up; its log: %s",
+                       daemon->name, STATE_RESTARTS + 1, units_duration(STATE_RESTART_SPAN).s, daemon->log);
+}
+
+static void take_answers(struct run *r, uint32_t d)
+{
+    char before[sizeof r->fleet.status[d].text];
+    struct fleet_status *s = &r->fleet.status[d];
+    memcpy(before, s->text, sizeof before);
+    if (fleet_listen(&r->fleet, d) == 0)
+        return;
+    if (s->text[0] && strcmp(before, s->text) != 0)
+        operator_error(&r->operator, "BEZEL-RUN-TROUBLE", "%s: %s", r->fleet.daemons[d].name, s->text);
+    if (d == STATE_COLLECTOR && s->store_errno != 0 && !r->state.store_failed) {
+        if (!s->text[0])
+            operator_error(&r->operator, "BEZEL-RUN-STORE", "cannot store in %s: %s", r->dir.path,
+                           strerror(s->store_errno));
+        run_feed(r, &(struct state_event){.type = EVENT_STORE_FAILED});
+    }
+    if (d != STATE_COLLECTOR && s->told_drain && s->state == DAEMON_DRAINED && !r->state.daemons[d].drained)
+        run_feed(r, &(struct state_event){.type = EVENT_DRAINED, .daemon = d});
+}
+
+/* Counts say nothing while a daemon that was just started has not answered yet. */
+static void take_counts(struct run *r)
+{
+    uint64_t mark = r->fleet.status[STATE_COLLECTOR].records, living = 0, seen = 0;
+    bool known = true;
+    for (uint32_t d = 1; d < r->fleet.count; d++) {
+        const struct fleet_status *s = &r->fleet.status[d];
+        mark -= s->unacked; /* wraps, which is no harm: it is compared for equality only */
+        living += s->living;
+        seen += s->seen;
+        known &= s->known;
+    }
+    if (r->state.attaches && known)
+        run_feed(r, &(struct state_event){.type = EVENT_ATTACHED, .living = living, .seen = seen});
+    if (mark != r->drain_mark)
+        run_feed(r, &(struct state_event){.type = EVENT_PROGRESS});
+    r->drain_mark = mark;
+}
+
+void run_take_daemons(struct run *r)
+{
+    for (uint32_t d = 0; d < r->fleet.count; d++) {
+        if (!r->up[d])
+            continue;
+        if (fleet_serves(&r->fleet, d) == 1) {
+            run_feed(r, &(struct state_event){.type = EVENT_SERVES, .daemon = d});
+            fleet_ask(&r->fleet, d, VERB_STATUS);
+        }
+        take_answers(r, d);
+        take_end(r, d);
+    }
+    take_counts(r);
+}

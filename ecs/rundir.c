@@ -1,0 +1,278 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/rundir.h"
+
+#include "base/file.h"
+#include "base/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SAME_SECOND_MAX = 1000 };
+
+static const char readme[] =
+    "A run of Bezel.\n"
+    "\n"
+    "experiment.yaml   the experiment, as it was run\n"
+    "versions.txt      what it was run with\n"
+    "trace/NODE/       every record, as a CTF 1.8 trace for each node: babeltrace2 trace/NODE\n"
+    "run.db            everything else, in SQLite: the books, limits, decisions, metrics, events\n"
+    "output/           what the processes wrote on stdout and stderr\n"
+    "log/              what the daemons said\n"
+    "\n"
+    "bezel report DIR  prints the report again (--json: as data)\n"
+    "bezel export DIR  writes all records as one trace\n";
+
+const char *rundir_runs(const char *option)
+{
+    const char *set = getenv("BEZEL_RUNS");
+    return option ? option : set && *set ? set : "runs";
+}
+
+int rundir_find(const char *argument, const char *runs, char *path, size_t size)
+{
+    int len = argument ? snprintf(path, size, "%s", argument) : snprintf(path, size, "%s/latest", runs);
+    struct stat st;
+    if (len < 0 || (size_t)len >= size || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
+        return BEZEL_ENOENT;
+    return 0;
+}
+
+bool rundir_version(unsigned i, const char **key, char *value, size_t size)
+{
+    struct utsname host;
+    if (uname(&host) != 0)
+        memset(&host, 0, sizeof host);
+    switch (i) {
+    case 0:
+        return *key = "versions.bezel", snprintf(value, size, "%s", BEZEL_VERSION) >= 0;
+    case 1:
+        return *key = "versions.compiler", snprintf(value, size, "%s", __VERSION__) >= 0;
+    case 2:
+        return *key = "versions.libc", snprintf(value, size, "%s", gnu_get_libc_version()) >= 0;
+    case 3:
+        return *key = "host.name", snprintf(value, size, "%s", host.nodename) >= 0;
+    case 4:
+        return *key = "host.kernel", snprintf(value, size, "%s %s", host.sysname, host.release) >= 0;
+    case 5:
+        return *key = "host.machine", snprintf(value, size, "%s", host.machine) >= 0;
+    case 6:
+        return *key = "host.cpus", snprintf(value, size, "%ld", sysconf(_SC_NPROCESSORS_ONLN)) >= 0;
+    default:
+        return false;
+    }
+}
+
+/* A random (version 4) UUID as text. */
+static int make_uuid(char text[37])
+{
+    unsigned char b[16];
+    if (getrandom(b, sizeof b, 0) != (ssize_t)sizeof b)
+        return err_from_errno(errno);
+    b[6] = (unsigned char)((b[6] & 0x0f) | 0x40);
+    b[8] = (unsigned char)((b[8] & 0x3f) | 0x80);
+    snprintf(text, 37, "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1], b[2], b[3],
+             b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14], b[15]);
+    return 0;
+}
+
+/* Makes the directory itself; mkdir() decides who of two simultaneous runs gets a name. Its absolute path into run->path. */
+static int make_unique(const char *runs, const char *experiment, struct rundir *run)
+{
+    char stamp[32], real[PATH_MAX];
+    time_t now = time(NULL);
+    struct tm tm;
+    strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
+    if (!realpath(runs, real))
+        return err_from_errno(errno);
+    for (int i = 1; i <= SAME_SECOND_MAX; i++) {
+        int len = i == 1 ? snprintf(run->path, sizeof run->path, "%s/%s-%s", real, stamp, experiment)
+                         : snprintf(run->path, sizeof run->path, "%s/%s-%s-%d", real, stamp, experiment, i);
+        if (len < 0 || (size_t)len >= sizeof run->path)
+            return errno = ENAMETOOLONG, BEZEL_EINVAL;
+        if (mkdir(run->path, 0777) == 0)
+            return 0;
+        if (errno != EEXIST)
+            return err_from_errno(errno);
+    }
+    return errno = EEXIST, BEZEL_EBUSY;
+}
+
+static int write_into(const char *dir, const char *name, const char *text, size_t n)
+{
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return file_replace(path, text, n);
+}
+
+static int write_versions(const char *dir)
+{
+    char text[2048], value[256];
+    const char *key;
+    size_t n = 0;
+    for (unsigned i = 0; rundir_version(i, &key, value, sizeof value) && n < sizeof text; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s: %s\n", key, value);
+    return write_into(dir, "versions.txt", text, n < sizeof text ? n : sizeof text - 1);
+}
+
+static int fill(const struct rundir *run, const char *text, size_t n)
+{
+    static const char *const folders[] = {"log", "output", "trace"};
+    char path[PATH_MAX + 32];
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        snprintf(path, sizeof path, "%s/%s", run->path, folders[i]);
+        if (mkdir(path, 0777) != 0)
+            return err_from_errno(errno);
+    }
+    int err = write_into(run->path, "experiment.yaml", text, n);
+    if (!err)
+        err = write_into(run->path, "README", readme, sizeof readme - 1);
+    return err ? err : write_versions(run->path);
+}
+
+/* A symbolic link of its own name first, then rename: whoever looks finds the old or the new one. */
+static int point_latest(const struct rundir *run)
+{
+    const char *name = strrchr(run->path, '/') + 1;
+    int dir = (int)(name - run->path);
+    char temporary[PATH_MAX + 64], latest[PATH_MAX + 64];
+    snprintf(temporary, sizeof temporary, "%.*s.latest.%s", dir, run->path, run->uuid);
+    snprintf(latest, sizeof latest, "%.*slatest", dir, run->path);
+    if (symlink(name, temporary) != 0)
+        return err_from_errno(errno);
+    if (rename(temporary, latest) != 0) {
+        int saved = errno;
+        unlink(temporary);
+        return errno = saved, err_from_errno(saved);
+    }
+    return 0;
+}
+
+int rundir_make(const char *runs, const char *experiment, const char *text, size_t n, struct rundir *run)
+{
+    *run = (struct rundir){.lock = -1};
+    int err = make_uuid(run->uuid);
+    if (!err)
+        err = file_make_dirs(runs, 0777);
+    if (!err)
+        err = make_unique(runs, experiment, run);
+    if (err) {
+        log_error("BEZEL-RUN-DIR", "cannot make a run directory in %s: %s", runs, strerror(errno));
+        return err;
+    }
+    err = fill(run, text, n);
+    if (!err)
+        err = point_latest(run);
+    if (err)
+        log_error("BEZEL-RUN-DIR", "cannot fill run directory %s: %s", run->path, strerror(errno));
+    return err;
+}
+
+/* ---- The private folder ------------------------------------------------------------------------------------------- */
+
+/* A folder in which others could rename or replace what is ours is refused. */
+static int check_own(const char *dir)
+{
+    struct stat st;
+    if (lstat(dir, &st) != 0)
+        return err_from_errno(errno);
+    bool shared_but_sticky = (st.st_mode & S_ISVTX) != 0;
+    if ((st.st_uid == geteuid() || st.st_uid == 0) && (!(st.st_mode & (S_IWGRP | S_IWOTH)) || shared_but_sticky))
+        return 0;
+    return errno = EPERM, BEZEL_EPERM;
+}
+
+/* Opens and locks `<dir>/.lock`. Returns the descriptor, or -1. */
+static int lock_folder(const char *dir, int flags)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/.lock", dir);
+    int fd = open(path, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+/* What killed runs left: their folders hold shared memory. A folder bears its name only once it is locked. */
+static void remove_abandoned(const char *base)
+{
+    DIR *all = opendir(base);
+    if (!all)
+        return;
+    for (struct dirent *d; (d = readdir(all));) {
+        char path[PATH_MAX];
+        if (strncmp(d->d_name, "run-", 4) != 0 ||
+            snprintf(path, sizeof path, "%s/%s", base, d->d_name) >= (int)sizeof path)
+            continue;
+        int fd = lock_folder(path, 0);
+        if (fd < 0)
+            continue;
+        if (file_remove_tree(path) == 0)
+            log_info("BEZEL-RUN-ABANDONED", "removed %s, which a killed run had left", path);
+        close(fd);
+    }
+    closedir(all);
+}
+
+static int make_locked(const char *base, struct rundir *run)
+{
+    char hidden[PATH_MAX + 16];
+    snprintf(hidden, sizeof hidden, "%s/.new-%.8s", base, run->uuid);
+    if (mkdir(hidden, 0700) != 0)
+        return err_from_errno(errno);
+    run->lock = lock_folder(hidden, O_CREAT);
+    if (run->lock >= 0 && rename(hidden, run->private) == 0)
+        return 0;
+    int saved = errno;
+    if (file_remove_tree(hidden) != 0)
+        log_warn("BEZEL-RUN-PRIVATE", "cannot remove %s: %s", hidden, strerror(errno));
+    return errno = saved, err_from_errno(saved);
+}
+
+int rundir_make_private(struct rundir *run)
+{
+    char base[PATH_MAX], real[PATH_MAX];
+    file_bezel_dir(base, sizeof base);
+    int err = file_make_dirs(base, 0700);
+    if (!err && !realpath(base, real))
+        err = err_from_errno(errno);
+    if (!err)
+        err = check_own(real);
+    if (!err && snprintf(run->private, sizeof run->private, "%s/run-%.8s", real, run->uuid) >= (int)sizeof run->private)
+        errno = ENAMETOOLONG, err = BEZEL_EINVAL;
+    if (!err) {
+        remove_abandoned(real);
+        err = make_locked(real, run);
+    }
+    if (err) {
+        log_error("BEZEL-RUN-PRIVATE",
+                  "cannot use %s for segments and sockets: %s; set BEZEL_DIR to a short path of "
+                  "your own",
+                  base, strerror(errno));
+        run->private[0] = '\0';
+    }
+    return err;
+}
+
+void rundir_close(struct rundir *run)
+{
+    if (run->private[0] && file_remove_tree(run->private) != 0)
+        log_warn("BEZEL-RUN-PRIVATE", "cannot remove %s: %s", run->private, strerror(errno));
+    run->private[0] = '\0';
+    if (run->lock >= 0)
+        close(run->lock);
+    run->lock = -1;
+}

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/sut.h"
+
+#include "ecs/load.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { OWN_VARIABLES = 3 };
+
+/* What libbezel reads, then what the file says, which so has the last word. */
+static char **make_environment(const struct experiment *e, const struct experiment_process *p, const char *name,
+                               const char *dir)
+{
+    size_t n = 0;
+    while (p->environment && p->environment[n])
+        n++;
+    char **all = calloc(n + OWN_VARIABLES + 1, sizeof *all);
+    if (!all)
+        return NULL;
+    if (asprintf(&all[0], "BEZEL_DIR=%s", dir) < 0)
+        all[0] = NULL;
+    if (asprintf(&all[1], "BEZEL_PROCESS=%s", name) < 0)
+        all[1] = NULL;
+    if (asprintf(&all[2], "BEZEL_RING_RECORDS=%u", e->sensing.ring_records) < 0)
+        all[2] = NULL;
+    bool whole = all[0] && all[1] && all[2];
+    for (size_t i = 0; i < n; i++)
+        whole &= (all[OWN_VARIABLES + i] = strdup(p->environment[i])) != NULL;
+    if (whole)
+        return all;
+    for (size_t i = 0; i < n + OWN_VARIABLES; i++)
+        free(all[i]);
+    free(all);
+    return NULL;
+}
+
+static int make_process(const struct experiment *e, const struct experiment_process *p, uint32_t instance,
+                        const char *run, const char *dir, struct sut_process *s)
+{
+    const char *why;
+    bool of_directory;
+    experiment_instance_name(p, instance, s->name, sizeof s->name);
+    if (p->output == OUTPUT_FILE)
+        snprintf(s->output, sizeof s->output, "%s/output/%s.txt", run, s->name);
+    s->environment = make_environment(e, p, s->name, dir);
+    return s->environment ? load_find_command(p, s->path, sizeof s->path, &why, &of_directory) : BEZEL_ENOMEM;
+}
+
+int sut_make(const struct experiment *e, const char *run, char *const *node_dirs, bool interactive, struct sut *sut)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < e->process_count; i++)
+        n += e->processes[i].argv ? e->processes[i].instances : 0;
+    *sut = (struct sut){.processes = calloc(n + 1, sizeof *sut->processes),
+                        .launches = calloc(n + 1, sizeof *sut->launches)};
+    int err = sut->processes && sut->launches ? 0 : BEZEL_ENOMEM;
+    for (uint32_t i = 0; i < e->process_count && !err; i++) {
+        const struct experiment_process *p = &e->processes[i];
+        for (uint32_t k = 0; p->argv && k < p->instances && !err; k++) {
+            struct sut_process *s = &sut->processes[sut->count];
+            struct launch *l = &sut->launches[sut->count++];
+            err = make_process(e, p, k, run, node_dirs[p->node], s);
+            *l = (struct launch){.path = s->path,
+                                 .argv = p->argv,
+                                 .environment = s->environment,
+                                 .directory = p->directory,
+                                 .output = p->output == OUTPUT_NONE ? "/dev/null"
+                                           : s->output[0]           ? s->output
+                                                                    : NULL,
+                                 .foreground = interactive};
+        }
+    }
+    if (err)
+        sut_free(sut);
+    return err;
+}
+
+void sut_free(struct sut *sut)
+{
+    for (size_t i = 0; i < sut->count; i++) {
+        for (char **v = sut->processes[i].environment; v && *v; v++)
+            free(*v);
+        free(sut->processes[i].environment);
+    }
+    free(sut->processes);
+    free(sut->launches);
+    *sut = (struct sut){0};
+}
+
+void sut_describe_end(int status, char *text, size_t size)
+{
+    if (WIFSIGNALED(status))
+        snprintf(text, size, "was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else
+        snprintf(text, size, "ended with exit code %d", WEXITSTATUS(status));
+}
