@@ -22,7 +22,7 @@ struct summary_book {
     uint64_t attempts; /* produced */
     uint64_t stored;
     uint64_t full, off, no_ring; /* lost, by cause */
-    int64_t first_ns, last_ns; /* times of the first and last stored record; 0, 0 where none */
+    int64_t first_ns, last_ns;   /* times of the first and last stored record; 0, 0 where none */
 };
 
 struct summary_latency {
@@ -38,8 +38,9 @@ struct summary_process {
     const char *name, *executable;
     int64_t started;
     enum message_process_state state; /* as the external sensor last saw it */
-    uint64_t unfinished; /* lost: begun but not completed when the process was killed (known once state is not RUNNING) */
-    uint64_t discarded;  /* lost by ordinals: the sum of its streams' events_discarded */
+    uint64_t
+        unfinished; /* lost: begun but not completed when the process was killed (known once state is not RUNNING) */
+    uint64_t discarded; /* lost by ordinals: the sum of its streams' events_discarded */
     struct summary_latency latency;
     size_t book_count;
     struct summary_book *books;
@@ -69,13 +70,13 @@ struct summary_metric { /* over the whole run, from the values of each second */
 struct summary_node {
     const char *name;
     int64_t realtime_offset;
-    int64_t first_at, last_at; /* of its bezel_self records; 0: none */
+    int64_t first_at, last_at;              /* of its bezel_self records; 0: none */
     double sensor_cpu_mean, sensor_cpu_max; /* percent of one CPU; NaN: unknown. The mean is CPU time over time */
     int64_t cpu_ns, wakeups, records, bytes;
 };
 
 struct summary_event { /* what `bezel run` told the operator: a process that died, a daemon that was restarted */
-    int64_t at; /* CLOCK_REALTIME */
+    int64_t at;        /* CLOCK_REALTIME */
     bool error;
     const char *text;
 };
@@ -94,7 +95,7 @@ struct summary {
     struct summary_event *events;
     struct summary_fact *facts;
     struct summary_latency latency; /* over all SUT processes */
-    uint64_t refused; /* packets and messages that the collector refused */
+    uint64_t refused;               /* packets and messages that the collector refused */
 };
 
 /** Reads `<run>/run.db`, also while it is being written. Returns 0 with *s for summary_free, BEZEL_ENOENT, BEZEL_EVERSION, … */

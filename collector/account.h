@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** What stored packets say: counts and times of each aspect, latency, losses, and the daemons' own records. */
+#ifndef BEZEL_COLLECTOR_ACCOUNT_H
+#define BEZEL_COLLECTOR_ACCOUNT_H
+
+#include "collector/facts_run.h"
+#include "collector/model.h"
+
+/**
+ * Counts the records of stored packet `p` into its process. `received` is when it came, on clock_now()'s scale; 0 where
+ * nobody knows: it then has no part in the latency.
+ */
+void account_count(struct model_process *process, const struct packet_header *h, const uint8_t *p, int64_t received);
+
+/**
+ * Writes the rows that a stored packet gives: its loss of `lost` records, and the records of built-in aspects. A row that
+ * cannot be written shows in facts_lacks().
+ */
+void account_rows(struct facts *f, const struct model_process *process, const struct packet_header *h, const uint8_t *p,
+                  uint64_t lost);
+
+/** Saves every process that changed since it was saved, and commits. Returns 0 or an error: all are saved again then. */
+int account_save(struct facts *f, struct model *m) BEZEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "mdr/builtin.h"
+
+#include "collector/facts_db.h"
+#include "collector/facts_run.h"
+
+#include <string.h>
+
+/* The columns of a record's row are its values from `from` on, in their order, bound at parameter `at` and after. */
+static void bind_values(sqlite3_stmt *s, int at, const struct dict_aspect *a, const struct packet_record *r,
+                        uint32_t from)
+{
+    for (uint32_t i = from; i < r->value_count; i++, at++) {
+        uint64_t bits = packet_value(r, i);
+        double real;
+        memcpy(&real, &bits, sizeof real);
+        if (a->fields[i].type == DICT_FLOAT64)
+            sqlite3_bind_double(s, at, real); /* a NaN becomes NULL */
+        else
+            sqlite3_bind_int64(s, at, (int64_t)bits);
+    }
+}
+
+static int add_self(struct facts *f, const struct model_process *p, const struct packet_record *r)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_SELF, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, p->row);
+    sqlite3_bind_int64(s, 2, (int64_t)r->timestamp);
+    bind_values(s, 3, &p->dict->aspects[r->aspect - 1], r, 0);
+    return facts_run(f, s);
+}
+
+static int add_limit(struct facts *f, const struct model_process *p, const struct packet_record *r)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_LIMIT, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, p->node->row);
+    sqlite3_bind_int64(s, 2, (int64_t)packet_value(r, BLIMIT_INDEX));
+    sqlite3_bind_int64(s, 3, (int64_t)r->timestamp);
+    bind_values(s, 4, &p->dict->aspects[r->aspect - 1], r, BLIMIT_STATE);
+    return facts_run(f, s);
+}
+
+static int add_decision(struct facts *f, const struct model_process *p, const struct packet_record *r)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_DECISION, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, p->node->row);
+    sqlite3_bind_int64(s, 2, (int64_t)r->timestamp);
+    bind_values(s, 3, &p->dict->aspects[r->aspect - 1], r, 0);
+    return facts_run(f, s);
+}
+
+/* The text of an interned string; "" for an id that the dictionary lacks. */
+static const char *string_of(const struct dict *d, uint64_t id)
+{
+    return id && id <= d->string_count ? d->strings[id - 1] : "";
+}
+
+static int add_metric(struct facts *f, const struct model_process *p, const struct packet_record *r)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_METRIC, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, p->node->row);
+    sqlite3_bind_int64(s, 2, (int64_t)r->timestamp);
+    facts_bind_text(s, 3, string_of(p->dict, packet_value(r, BMETRIC_NAME)));
+    facts_bind_text(s, 4, string_of(p->dict, packet_value(r, BMETRIC_PROCESS)));
+    bind_values(s, 5, &p->dict->aspects[r->aspect - 1], r, BMETRIC_VALUE);
+    return facts_run(f, s);
+}
+
+int facts_add_builtin(struct facts *f, const struct model_process *process, const struct packet_record *r)
+{
+    const struct model_builtins *b = &process->builtins;
+    if (r->aspect == b->self)
+        return add_self(f, process, r);
+    if (r->aspect == b->limit)
+        return add_limit(f, process, r);
+    if (r->aspect == b->decision)
+        return add_decision(f, process, r);
+    if (r->aspect == b->metric)
+        return add_metric(f, process, r);
+    return 0;
+}

@@ -1,0 +1,279 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/facts_db.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Two kinds of tables. nodes, processes (with dictionaries), books' attempts and losses by cause, latency, facts and events
+ * are known here alone and are committed before anything relies on them. losses, self, limits, decisions, metrics, streams
+ * and books' stored counts are derived from the packets of the trace, and can be written anew from them at any time.
+ *
+ * A transaction stays open for some 200 ms and is then committed by the caller. Commits do not reach for stable storage
+ * (synchronous = OFF): a kill loses nothing that was committed, the power may, as it may with packets.
+ */
+static const char schema[] =
+    "CREATE TABLE facts(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE events(at INTEGER NOT NULL, error INTEGER NOT NULL, text TEXT NOT NULL);"
+    "CREATE TABLE nodes(id INTEGER PRIMARY KEY, name TEXT NOT NULL, uuid BLOB NOT NULL UNIQUE, boot BLOB NOT NULL,"
+    " realtime_offset INTEGER NOT NULL, dir TEXT NOT NULL UNIQUE);"
+    "CREATE TABLE processes(id INTEGER PRIMARY KEY, node INTEGER NOT NULL REFERENCES nodes, instance INTEGER NOT NULL,"
+    " stream_id INTEGER NOT NULL, pid INTEGER NOT NULL, role INTEGER NOT NULL, name TEXT NOT NULL, executable TEXT NOT "
+    "NULL,"
+    " started INTEGER NOT NULL, base TEXT NOT NULL, dictionary BLOB NOT NULL, state INTEGER NOT NULL DEFAULT 0,"
+    " unfinished INTEGER NOT NULL DEFAULT 0, latency BLOB, UNIQUE(node, instance), UNIQUE(node, stream_id));"
+    "CREATE TABLE streams(process INTEGER NOT NULL REFERENCES processes, ring INTEGER NOT NULL, packets INTEGER NOT "
+    "NULL,"
+    " bytes INTEGER NOT NULL, next_ordinal INTEGER NOT NULL, discarded INTEGER NOT NULL, PRIMARY KEY(process, ring))"
+    " WITHOUT ROWID;"
+    "CREATE TABLE books(process INTEGER NOT NULL REFERENCES processes, aspect INTEGER NOT NULL, name TEXT NOT NULL,"
+    " attempts INTEGER NOT NULL, lost_full INTEGER NOT NULL, lost_off INTEGER NOT NULL, lost_no_ring INTEGER NOT NULL,"
+    " stored INTEGER NOT NULL, first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, PRIMARY KEY(process, aspect))"
+    " WITHOUT ROWID;"
+    "CREATE TABLE losses(process INTEGER NOT NULL REFERENCES processes, ring INTEGER NOT NULL, begin_ns INTEGER NOT "
+    "NULL,"
+    " end_ns INTEGER NOT NULL, first_ordinal INTEGER NOT NULL, count INTEGER NOT NULL);"
+    "CREATE TABLE self(process INTEGER NOT NULL REFERENCES processes, at INTEGER NOT NULL, cpu_ns INTEGER NOT NULL,"
+    " wakeups INTEGER NOT NULL, records INTEGER NOT NULL, bytes INTEGER NOT NULL, window_bytes INTEGER NOT NULL,"
+    " oldest_ns INTEGER NOT NULL, period_ns INTEGER NOT NULL, sensor_cpu REAL);"
+    "CREATE TABLE limits(node INTEGER NOT NULL REFERENCES nodes, number INTEGER NOT NULL, at INTEGER NOT NULL,"
+    " state INTEGER NOT NULL, value REAL, worst REAL, settling INTEGER NOT NULL, held INTEGER NOT NULL,"
+    " violated INTEGER NOT NULL, unknown INTEGER NOT NULL, last_violated INTEGER NOT NULL, PRIMARY KEY(node, number))"
+    " WITHOUT ROWID;"
+    "CREATE TABLE decisions(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, policy INTEGER NOT NULL,"
+    " action INTEGER NOT NULL, before_ns INTEGER NOT NULL, after_ns INTEGER NOT NULL, cause INTEGER NOT NULL);"
+    "CREATE TABLE metrics(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, metric TEXT NOT NULL,"
+    " process TEXT NOT NULL, value REAL);";
+
+static const char *const sql[FACTS_STATEMENTS] = {
+    [FACTS_BEGIN] = "BEGIN IMMEDIATE",
+    [FACTS_COMMIT] = "COMMIT",
+    [FACTS_PUT] = "INSERT OR REPLACE INTO facts VALUES(?1, ?2)",
+    [FACTS_GET] = "SELECT value FROM facts WHERE key = ?1",
+    [FACTS_EVENT] = "INSERT INTO events VALUES(?1, ?2, ?3)",
+    [FACTS_NODE] = "INSERT INTO nodes(name, uuid, boot, realtime_offset, dir) VALUES(?1, ?2, ?3, ?4, ?5)",
+    [FACTS_PROCESS] = "INSERT INTO processes(node, instance, stream_id, pid, role, name, executable, started, base,"
+                      " dictionary) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [FACTS_DICTIONARY] = "UPDATE processes SET dictionary = ?2 WHERE id = ?1",
+    [FACTS_PROCESS_STATE] = "UPDATE processes SET state = ?2, unfinished = ?3, latency = ?4 WHERE id = ?1",
+    [FACTS_BOOK] = "INSERT OR REPLACE INTO books VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [FACTS_STREAM] = "INSERT OR REPLACE INTO streams VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+    [FACTS_LOSS] = "INSERT INTO losses VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+    [FACTS_SELF] = "INSERT INTO self VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [FACTS_LIMIT] =
+        "INSERT INTO limits VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO UPDATE SET"
+        " at = excluded.at, state = excluded.state, value = excluded.value, worst = excluded.worst,"
+        " settling = excluded.settling, held = excluded.held, violated = excluded.violated,"
+        " unknown = excluded.unknown, last_violated = excluded.last_violated WHERE excluded.at >= limits.at",
+    [FACTS_DECISION] = "INSERT INTO decisions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [FACTS_METRIC] = "INSERT INTO metrics VALUES(?1, ?2, ?3, ?4, ?5)",
+};
+
+int facts_error(sqlite3 *db, int rc)
+{
+    int sys = db ? sqlite3_system_errno(db) : 0;
+    errno = sys;
+    switch (rc & 0xff) {
+    case SQLITE_OK:
+    case SQLITE_ROW:
+    case SQLITE_DONE:
+        return 0;
+    case SQLITE_FULL:
+        errno = sys ? sys : ENOSPC;
+        return BEZEL_ENOSPC;
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+        return BEZEL_EBUSY;
+    case SQLITE_NOMEM:
+        return BEZEL_ENOMEM;
+    case SQLITE_PERM:
+    case SQLITE_READONLY:
+        return BEZEL_EPERM;
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return BEZEL_EMALFORMED;
+    case SQLITE_CONSTRAINT:
+        return BEZEL_EINVAL;
+    default:
+        return sys ? err_from_errno(sys) : BEZEL_ESYS;
+    }
+}
+
+static int facts_exec(sqlite3 *db, const char *text)
+{
+    return facts_error(db, sqlite3_exec(db, text, NULL, NULL, NULL));
+}
+
+static int pragma_value(sqlite3 *db, const char *text, int64_t *value)
+{
+    sqlite3_stmt *statement;
+    int rc = sqlite3_prepare_v2(db, text, -1, &statement, NULL);
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(statement);
+        *value = rc == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+        sqlite3_finalize(statement);
+    }
+    return facts_error(db, rc);
+}
+
+/* Two may open a new database at once: the schema is looked for and made within one transaction. */
+static int schema_make(sqlite3 *db)
+{
+    int64_t application, version;
+    int err = facts_exec(db, "BEGIN IMMEDIATE");
+    if (err)
+        return err;
+    err = pragma_value(db, "PRAGMA application_id", &application);
+    if (!err)
+        err = pragma_value(db, "PRAGMA user_version", &version);
+    if (!err && application == 0 && version == 0) {
+        char mark[96];
+        snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d", FACTS_APPLICATION,
+                 FACTS_VERSION);
+        err = facts_exec(db, schema);
+        if (!err)
+            err = facts_exec(db, mark);
+    } else if (!err && (application != FACTS_APPLICATION || version != FACTS_VERSION)) {
+        err = BEZEL_EVERSION;
+    }
+    int end = facts_exec(db, err ? "ROLLBACK" : "COMMIT");
+    return err ? err : end;
+}
+
+static void facts_release(struct facts *f)
+{
+    for (int i = 0; i < FACTS_STATEMENTS; i++)
+        sqlite3_finalize(f->statements[i]);
+    sqlite3_close(f->db);
+    free(f);
+}
+
+int facts_open(const char *run, struct facts **f)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/run.db", run) >= (int)sizeof path)
+        return BEZEL_EINVAL;
+    struct facts *it = calloc(1, sizeof *it);
+    if (!it)
+        return BEZEL_ENOMEM;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    int err = facts_error(it->db, sqlite3_open_v2(path, &it->db, flags, NULL));
+    if (!err) {
+        sqlite3_busy_timeout(it->db, FACTS_BUSY_MS);
+        err = schema_make(it->db);
+    }
+    if (!err)
+        err = facts_exec(it->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
+    for (int i = 0; i < FACTS_STATEMENTS && !err; i++)
+        err = facts_error(it->db, sqlite3_prepare_v2(it->db, sql[i], -1, &it->statements[i], NULL));
+    if (err) {
+        int sys = errno;
+        facts_release(it);
+        errno = sys;
+        return err;
+    }
+    *f = it;
+    return 0;
+}
+
+/* The last to close leaves one plain file, which read-only media and other programs can open. */
+int facts_close(struct facts *f)
+{
+    if (!f)
+        return 0;
+    int err = facts_commit(f);
+    sqlite3_busy_timeout(f->db, 0);
+    (void)!facts_exec(f->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
+    facts_release(f);
+    return err;
+}
+
+int facts_begin(struct facts *f)
+{
+    if (f->within)
+        return 0;
+    int err = facts_error(f->db, sqlite3_step(f->statements[FACTS_BEGIN]));
+    sqlite3_reset(f->statements[FACTS_BEGIN]);
+    f->within = !err;
+    return err;
+}
+
+sqlite3_stmt *facts_prepare(struct facts *f, enum facts_statement which, int *err)
+{
+    *err = facts_begin(f);
+    if (*err)
+        f->lacks = true;
+    return *err ? NULL : f->statements[which];
+}
+
+int facts_run(struct facts *f, sqlite3_stmt *statement)
+{
+    int err = facts_error(f->db, sqlite3_step(statement)), sys = errno;
+    sqlite3_reset(statement);
+    sqlite3_clear_bindings(statement);
+    if (err)
+        f->lacks = true;
+    f->within = !sqlite3_get_autocommit(f->db);
+    errno = sys;
+    return err;
+}
+
+int facts_commit(struct facts *f)
+{
+    if (!f->within)
+        return 0;
+    int err = facts_error(f->db, sqlite3_step(f->statements[FACTS_COMMIT])), sys = errno;
+    sqlite3_reset(f->statements[FACTS_COMMIT]);
+    f->within = !sqlite3_get_autocommit(f->db);
+    if (err && !f->within)
+        f->lacks = true;
+    errno = sys;
+    return err;
+}
+
+void facts_bind_text(sqlite3_stmt *statement, int at, const char *text)
+{
+    sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
+}
+
+int facts_put(struct facts *f, const char *key, const char *value)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_PUT, &err);
+    if (!s)
+        return err;
+    facts_bind_text(s, 1, key);
+    facts_bind_text(s, 2, value);
+    return facts_run(f, s);
+}
+
+int facts_put_int(struct facts *f, const char *key, int64_t value)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRId64, value);
+    return facts_put(f, key, text);
+}
+
+int facts_event(struct facts *f, bool error, const char *text)
+{
+    return facts_event_at(f, clock_now() + clock_realtime_offset(), error, text);
+}
+
+int facts_event_at(struct facts *f, int64_t at, bool error, const char *text)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_EVENT, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, at);
+    sqlite3_bind_int(s, 2, error);
+    facts_bind_text(s, 3, text);
+    return facts_run(f, s);
+}

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/facts_db.h"
+#include "collector/facts_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void column_text(sqlite3_stmt *s, int at, char *text, size_t size)
+{
+    const unsigned char *value = sqlite3_column_text(s, at);
+    snprintf(text, size, "%s", value ? (const char *)value : "");
+}
+
+static int column_uuid(sqlite3_stmt *s, int at, uint8_t uuid[16])
+{
+    if (sqlite3_column_bytes(s, at) != 16)
+        return BEZEL_EMALFORMED;
+    memcpy(uuid, sqlite3_column_blob(s, at), 16);
+    return 0;
+}
+
+static int load_node(sqlite3_stmt *s, struct model *m)
+{
+    struct message_hello hello = {.realtime_offset = sqlite3_column_int64(s, 4)};
+    column_text(s, 1, hello.node, sizeof hello.node);
+    int err = column_uuid(s, 2, hello.uuid);
+    if (!err)
+        err = column_uuid(s, 3, hello.boot);
+    if (err)
+        return err;
+    struct model_node *node = model_add_node(m, &hello);
+    if (!node)
+        return BEZEL_ENOMEM;
+    node->row = sqlite3_column_int64(s, 0);
+    column_text(s, 5, node->dir, sizeof node->dir);
+    return model_name_ok(node->dir) ? 0 : BEZEL_EMALFORMED;
+}
+
+static struct model_node *node_of_row(const struct model *m, int64_t row)
+{
+    struct model_node *node = m->nodes;
+    while (node && node->row != row)
+        node = node->next;
+    return node;
+}
+
+static int load_process(sqlite3_stmt *s, struct model *m)
+{
+    struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 1));
+    struct message_process *said = calloc(1, sizeof *said);
+    if (!node || !said) {
+        free(said);
+        return node ? BEZEL_ENOMEM : BEZEL_EMALFORMED;
+    }
+    said->instance = (uint64_t)sqlite3_column_int64(s, 2);
+    said->stream_id = (uint32_t)sqlite3_column_int64(s, 3);
+    said->pid = (uint32_t)sqlite3_column_int64(s, 4);
+    said->role = (enum message_role)sqlite3_column_int(s, 5);
+    column_text(s, 6, said->name, sizeof said->name);
+    column_text(s, 7, said->program, sizeof said->program);
+    said->started = (uint64_t)sqlite3_column_int64(s, 8);
+    struct model_process *p = model_add_process(node, said);
+    free(said);
+    if (!p)
+        return BEZEL_ENOMEM;
+    p->row = sqlite3_column_int64(s, 0);
+    column_text(s, 9, p->base, sizeof p->base);
+    p->state = (enum message_process_state)sqlite3_column_int(s, 11);
+    p->unfinished = (uint64_t)sqlite3_column_int64(s, 12);
+    struct dict *dict;
+    int err = dict_parse(sqlite3_column_blob(s, 10), (size_t)sqlite3_column_bytes(s, 10), &dict);
+    if (err)
+        return err;
+    model_set_dictionary(p, dict);
+    if (sqlite3_column_type(s, 13) == SQLITE_NULL)
+        return 0;
+    p->latency = malloc(sizeof *p->latency);
+    if (!p->latency)
+        return BEZEL_ENOMEM;
+    return facts_unpack(sqlite3_column_blob(s, 13), (size_t)sqlite3_column_bytes(s, 13), p->latency);
+}
+
+static int load_book(sqlite3_stmt *s, struct model *m)
+{
+    struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 0));
+    struct model_process *p = node ? model_find_process(node, (uint64_t)sqlite3_column_int64(s, 1)) : NULL;
+    int64_t aspect = sqlite3_column_int64(s, 2);
+    if (!p || aspect < 1 || aspect > p->dict->aspect_count)
+        return BEZEL_EMALFORMED;
+    p->counts[aspect] = (struct model_count){
+        .attempts = (uint64_t)sqlite3_column_int64(s, 3),
+        .full = (uint64_t)sqlite3_column_int64(s, 4),
+        .off = (uint64_t)sqlite3_column_int64(s, 5),
+        .no_ring = (uint64_t)sqlite3_column_int64(s, 6),
+    };
+    return 0;
+}
+
+static int load_rows(struct facts *f, const char *query, int (*load)(sqlite3_stmt *s, struct model *m), struct model *m)
+{
+    sqlite3_stmt *s;
+    int err = facts_error(f->db, sqlite3_prepare_v2(f->db, query, -1, &s, NULL));
+    if (err)
+        return err;
+    int rc;
+    while ((rc = sqlite3_step(s)) == SQLITE_ROW && !err)
+        err = load(s, m);
+    if (!err)
+        err = facts_error(f->db, rc);
+    sqlite3_finalize(s);
+    return err;
+}
+
+int facts_load(struct facts *f, struct model *m)
+{
+    int err = load_rows(f, "SELECT id, name, uuid, boot, realtime_offset, dir FROM nodes ORDER BY id", load_node, m);
+    if (!err)
+        err = load_rows(f,
+                        "SELECT id, node, instance, stream_id, pid, role, name, executable, started, base, dictionary,"
+                        " state, unfinished, latency FROM processes ORDER BY id",
+                        load_process, m);
+    if (!err)
+        err = load_rows(f,
+                        "SELECT node, instance, aspect, attempts, lost_full, lost_off, lost_no_ring"
+                        " FROM books JOIN processes ON processes.id = books.process",
+                        load_book, m);
+    return err;
+}

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/facts_run.h"
+
+#include "base/bytes.h"
+#include "collector/facts_db.h"
+
+#include <stdio.h>
+
+int facts_serve(struct facts *f, bool sync)
+{
+    sqlite3_busy_timeout(f->db, FACTS_SERVE_BUSY_MS);
+    return sync ? facts_error(f->db, sqlite3_exec(f->db, "PRAGMA synchronous = FULL", NULL, NULL, NULL)) : 0;
+}
+
+bool facts_lacks(const struct facts *f)
+{
+    return f->lacks;
+}
+
+int facts_get(struct facts *f, const char *key, char *value, size_t size)
+{
+    sqlite3_stmt *s = f->statements[FACTS_GET];
+    facts_bind_text(s, 1, key);
+    int rc = sqlite3_step(s);
+    int err = facts_error(f->db, rc);
+    if (rc == SQLITE_ROW)
+        snprintf(value, size, "%s", (const char *)sqlite3_column_text(s, 0));
+    else if (!err)
+        err = BEZEL_ENOENT;
+    sqlite3_reset(s);
+    return err;
+}
+
+static void bind_u64(sqlite3_stmt *s, int at, uint64_t value)
+{
+    sqlite3_bind_int64(s, at, (int64_t)value);
+}
+
+/* Runs and commits; *row, if not NULL, gets the row that was inserted. */
+static int run_lasting(struct facts *f, sqlite3_stmt *s, int64_t *row)
+{
+    int err = facts_run(f, s);
+    if (!err && row)
+        *row = sqlite3_last_insert_rowid(f->db);
+    return err ? err : facts_commit(f);
+}
+
+int facts_add_node(struct facts *f, struct model_node *node)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_NODE, &err);
+    if (!s)
+        return err;
+    facts_bind_text(s, 1, node->name);
+    sqlite3_bind_blob(s, 2, node->uuid, sizeof node->uuid, SQLITE_STATIC);
+    sqlite3_bind_blob(s, 3, node->boot, sizeof node->boot, SQLITE_STATIC);
+    sqlite3_bind_int64(s, 4, node->realtime_offset);
+    facts_bind_text(s, 5, node->dir);
+    return run_lasting(f, s, &node->row);
+}
+
+int facts_add_process(struct facts *f, struct model_process *process, const void *dictionary, size_t n)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_PROCESS, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, process->node->row);
+    bind_u64(s, 2, process->instance);
+    sqlite3_bind_int64(s, 3, process->stream_id);
+    sqlite3_bind_int64(s, 4, process->pid);
+    sqlite3_bind_int(s, 5, process->role);
+    facts_bind_text(s, 6, process->name);
+    facts_bind_text(s, 7, process->program);
+    bind_u64(s, 8, process->started);
+    facts_bind_text(s, 9, process->base);
+    sqlite3_bind_blob(s, 10, n ? dictionary : "", (int)n, SQLITE_STATIC);
+    return run_lasting(f, s, &process->row);
+}
+
+int facts_set_dictionary(struct facts *f, const struct model_process *process, const void *dictionary, size_t n)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_DICTIONARY, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, process->row);
+    sqlite3_bind_blob(s, 2, n ? dictionary : "", (int)n, SQLITE_STATIC);
+    return run_lasting(f, s, NULL);
+}
+
+size_t facts_pack(const struct histogram *h, uint8_t *blob)
+{
+    uint8_t *at = blob;
+    bytes_put_u64(at, (uint64_t)h->max);
+    at += 8;
+    for (uint32_t i = 0; i < HISTOGRAM_BUCKETS; i++) {
+        if (!h->buckets[i])
+            continue;
+        bytes_put_u32(at, i);
+        bytes_put_u64(at + 4, h->buckets[i]);
+        at += 12;
+    }
+    return (size_t)(at - blob);
+}
+
+int facts_unpack(const void *blob, size_t n, struct histogram *h)
+{
+    const uint8_t *at = blob;
+    *h = (struct histogram){0};
+    if (n < 8 || (n - 8) % 12 != 0)
+        return BEZEL_EMALFORMED;
+    h->max = (int64_t)bytes_get_u64(at);
+    for (at += 8, n -= 8; n; at += 12, n -= 12) {
+        uint32_t i = bytes_get_u32(at);
+        if (i >= HISTOGRAM_BUCKETS)
+            return BEZEL_EMALFORMED;
+        h->buckets[i] = bytes_get_u64(at + 4);
+        h->count += h->buckets[i];
+    }
+    return 0;
+}
+
+static int save_state(struct facts *f, const struct model_process *p)
+{
+    int err;
+    uint8_t blob[FACTS_LATENCY_MAX];
+    sqlite3_stmt *s = facts_prepare(f, FACTS_PROCESS_STATE, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, p->row);
+    sqlite3_bind_int(s, 2, p->state);
+    bind_u64(s, 3, p->unfinished);
+    if (p->latency)
+        sqlite3_bind_blob(s, 4, blob, (int)facts_pack(p->latency, blob), SQLITE_STATIC);
+    return facts_run(f, s);
+}
+
+static int save_book(struct facts *f, const struct model_process *p, uint32_t aspect)
+{
+    int err;
+    const struct model_count *c = &p->counts[aspect];
+    sqlite3_stmt *s = facts_prepare(f, FACTS_BOOK, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, p->row);
+    sqlite3_bind_int64(s, 2, aspect);
+    facts_bind_text(s, 3, p->dict->aspects[aspect - 1].name);
+    bind_u64(s, 4, c->attempts);
+    bind_u64(s, 5, c->full);
+    bind_u64(s, 6, c->off);
+    bind_u64(s, 7, c->no_ring);
+    bind_u64(s, 8, c->stored);
+    sqlite3_bind_int64(s, 9, c->first_ns);
+    sqlite3_bind_int64(s, 10, c->last_ns);
+    return facts_run(f, s);
+}
+
+static int save_stream(struct facts *f, const struct model_process *p, const struct model_stream *stream)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_STREAM, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, p->row);
+    sqlite3_bind_int64(s, 2, stream->at.ring);
+    bind_u64(s, 3, stream->packets);
+    bind_u64(s, 4, stream->bytes);
+    bind_u64(s, 5, stream->at.next_ordinal);
+    bind_u64(s, 6, stream->at.discarded);
+    return facts_run(f, s);
+}
+
+int facts_save_process(struct facts *f, const struct model_process *process)
+{
+    int err = save_state(f, process);
+    for (uint32_t i = 1; i <= process->dict->aspect_count && !err; i++)
+        err = save_book(f, process, i);
+    for (uint32_t i = 0; i < PACKET_RINGS_MAX && !err; i++)
+        if (process->streams[i] && process->streams[i]->packets)
+            err = save_stream(f, process, process->streams[i]);
+    return err;
+}
+
+int facts_add_loss(struct facts *f, const struct model_process *process, const struct packet_header *h, uint64_t count)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_LOSS, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, process->row);
+    sqlite3_bind_int64(s, 2, h->ring);
+    bind_u64(s, 3, h->timestamp_begin);
+    bind_u64(s, 4, h->timestamp_end);
+    bind_u64(s, 5, h->first_ordinal);
+    bind_u64(s, 6, count);
+    return facts_run(f, s);
+}
+
+int facts_clear_derived(struct facts *f)
+{
+    int err = facts_begin(f);
+    if (!err)
+        err = facts_error(f->db, sqlite3_exec(f->db,
+                                              "DELETE FROM losses; DELETE FROM self; DELETE FROM limits;"
+                                              "DELETE FROM decisions; DELETE FROM metrics; DELETE FROM streams",
+                                              NULL, NULL, NULL));
+    f->lacks = err != 0;
+    return err;
+}

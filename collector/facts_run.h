@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * What the living collector writes into the run's database, and how it reads it back when it starts again. Rows join the
+ * transaction that is open; facts_commit() makes them lasting. All return 0 or the errors of facts_open().
+ */
+#ifndef BEZEL_COLLECTOR_FACTS_RUN_H
+#define BEZEL_COLLECTOR_FACTS_RUN_H
+
+#include "collector/facts.h"
+#include "collector/model.h"
+
+/** For the collector, which must not wait long for other users; `sync`: commits reach stable storage. */
+int facts_serve(struct facts *f, bool sync) BEZEL_MUST_CHECK;
+
+int facts_commit(struct facts *f) BEZEL_MUST_CHECK;
+
+/** Whether rows were lost to a failed write, so that derived ones must be written anew (facts_clear_derived()). */
+bool facts_lacks(const struct facts *f);
+
+/** The fact that holds how many packets and messages were refused. */
+#define FACTS_REFUSED "collector.refused"
+
+/** Copies the value of `key` into `value`; BEZEL_ENOENT where there is none. */
+int facts_get(struct facts *f, const char *key, char *value, size_t size) BEZEL_MUST_CHECK;
+
+/** Adds a node or process, filling its `row`, and commits. */
+int facts_add_node(struct facts *f, struct model_node *node) BEZEL_MUST_CHECK;
+int facts_add_process(struct facts *f, struct model_process *process, const void *dictionary,
+                      size_t n) BEZEL_MUST_CHECK;
+
+/** Replaces a process's dictionary by a larger one and commits. */
+int facts_set_dictionary(struct facts *f, const struct model_process *process, const void *dictionary,
+                         size_t n) BEZEL_MUST_CHECK;
+
+/** Writes state, books, latency and streams of a process as the model has them. */
+int facts_save_process(struct facts *f, const struct model_process *process) BEZEL_MUST_CHECK;
+
+/** Adds what a packet or a record of a built-in aspect says. */
+int facts_add_loss(struct facts *f, const struct model_process *process, const struct packet_header *h,
+                   uint64_t count) BEZEL_MUST_CHECK;
+int facts_add_builtin(struct facts *f, const struct model_process *process,
+                      const struct packet_record *r) BEZEL_MUST_CHECK;
+
+/** Deletes all rows that are derived from packets and forgets that rows are lacking. */
+int facts_clear_derived(struct facts *f) BEZEL_MUST_CHECK;
+
+/**
+ * Fills an empty model with the nodes and processes of the database, with dictionaries, state, latency and what BOOKS said,
+ * but without what is derived from packets.
+ */
+int facts_load(struct facts *f, struct model *m) BEZEL_MUST_CHECK;
+
+/**
+ * Histograms as blobs: non-empty buckets as (number: u32, count: u64), big-endian, after the maximum (u64). facts_pack()
+ * returns the bytes written into `blob` of at least FACTS_LATENCY_MAX; facts_unpack() returns 0 or BEZEL_EMALFORMED.
+ */
+enum { FACTS_LATENCY_MAX = 8 + 12 * HISTOGRAM_BUCKETS };
+size_t facts_pack(const struct histogram *h, uint8_t *blob);
+int facts_unpack(const void *blob, size_t n, struct histogram *h) BEZEL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The data link's upper end: who is connected, what they send, what they hear. A turn is: receive a batch and store its
+ * packets, acknowledge, and only then account for what they say. One thread.
+ */
+#ifndef BEZEL_COLLECTOR_INTAKE_H
+#define BEZEL_COLLECTOR_INTAKE_H
+
+#include "collector/facts_run.h"
+#include "collector/model.h"
+#include "collector/store.h"
+#include "mdr/link.h"
+
+enum {
+    INTAKE_BATCH = 64,      /* frames of a turn */
+    INTAKE_PEERS_MAX = 256, /* connections; the next one is refused */
+};
+
+#define INTAKE_ALIVE  (250 * CLOCK_MS) /* between heartbeats */
+#define INTAKE_SILENT (2 * CLOCK_S)    /* after which a peer is gone */
+
+struct intake;
+
+/** Borrows all four. Returns NULL where memory is short. */
+struct intake *intake_new(struct model *m, struct facts *f, struct store *s, struct link *link);
+void intake_free(struct intake *in);
+
+/** One turn. Returns the number of frames that it took: 0 where none waited. Never blocks on peers. */
+int intake_turn(struct intake *in);
+
+/**
+ * What time brings: heartbeats, silent peers, the senders of what could not be stored. Call it when due, and only when
+ * intake_turn() found nothing waiting is a peer found silent. Returns when it is due again.
+ */
+int64_t intake_tick(struct intake *in, int64_t now, bool idle);
+
+/** Saves what changed since (account_save()) and answers those who said BYE. Returns 0 or account_save()'s error. */
+int intake_save(struct intake *in) BEZEL_MUST_CHECK;
+
+/** Whether there is anything to save. */
+bool intake_changed(const struct intake *in);
+
+/** The number of peers. */
+unsigned intake_peers(const struct intake *in);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/log.h"
+#include "collector/server.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { EXIT_USAGE = 2 };
+
+static const char usage[] =
+    "usage: bezel-collector --run DIR --listen ENDPOINT --control ENDPOINT [--ready FD] [--lease FD] [--sync]\n"
+    "\n"
+    "Receives packets of measurement data, stores them in a run directory, acknowledges what is stored.\n"
+    "`bezel run` starts it; by hand it repairs and goes on with a run whose collector was killed.\n"
+    "\n"
+    "  --run DIR           run directory: trace/ and run.db\n"
+    "  --listen ENDPOINT   where senders connect: tcp://127.0.0.1:PORT, tcp://127.0.0.1:* or ipc:///PATH\n"
+    "  --control ENDPOINT  where commands come from: ipc:///PATH in a folder of mode 0700\n"
+    "  --ready FD          write the endpoint as bound to descriptor FD when serving, and close it\n"
+    "  --lease FD          finish at the end of file of descriptor FD\n"
+    "  --sync              acknowledge only what is in stable storage (fdatasync)\n"
+    "  --help, --version   print this, or the version, and end\n"
+    "\n"
+    "SIGTERM finishes; a second one ends at once. Exit codes: 0 finished, 1 failed, 2 wrong usage.\n";
+
+enum option_id { OPT_RUN = 256, OPT_LISTEN, OPT_CONTROL, OPT_READY, OPT_LEASE, OPT_SYNC, OPT_HELP, OPT_VERSION };
+
+static const struct option long_options[] = {
+    {"run", required_argument, NULL, OPT_RUN},
+    {"listen", required_argument, NULL, OPT_LISTEN},
+    {"control", required_argument, NULL, OPT_CONTROL},
+    {"ready", required_argument, NULL, OPT_READY},
+    {"lease", required_argument, NULL, OPT_LEASE},
+    {"sync", no_argument, NULL, OPT_SYNC},
+    {"help", no_argument, NULL, OPT_HELP},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+static int misuse(const char *what, const char *why)
+{
+    fprintf(stderr, "bezel-collector: %s: %s\nTry 'bezel-collector --help'.\n", what, why);
+    return EXIT_USAGE;
+}
+
+/* Returns a descriptor's number, or -1. */
+static int read_descriptor(const char *text)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    return end != text && !*end && n >= 0 && n <= 1 << 20 ? (int)n : -1;
+}
+
+/* Returns the exit code where the program ends here, -1 where it goes on. */
+static int read_options(int argc, char **argv, struct server_options *o)
+{
+    for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+        switch (c) {
+        case OPT_RUN:
+            o->run = optarg;
+            break;
+        case OPT_LISTEN:
+            o->listen = optarg;
+            break;
+        case OPT_CONTROL:
+            o->control = optarg;
+            break;
+        case OPT_READY:
+        case OPT_LEASE:
+            *(c == OPT_READY ? &o->ready : &o->lease) = read_descriptor(optarg);
+            if (read_descriptor(optarg) < 0)
+                return misuse(optarg, "not the number of a descriptor");
+            break;
+        case OPT_SYNC:
+            o->sync = true;
+            break;
+        case OPT_HELP:
+            fputs(usage, stdout);
+            return 0;
+        case OPT_VERSION:
+            puts("bezel-collector " BEZEL_VERSION);
+            return 0;
+        default:
+            fputs("Try 'bezel-collector --help'.\n", stderr);
+            return EXIT_USAGE;
+        }
+    }
+    return -1;
+}
+
+static int check_options(int argc, char **argv, const struct server_options *o)
+{
+    const char *why;
+    if (optind < argc)
+        return misuse(argv[optind], "no such argument");
+    if (!o->run || !o->listen || !o->control)
+        return misuse("usage", "--run, --listen and --control are needed");
+    if ((why = server_check_listen(o->listen)))
+        return misuse(o->listen, why);
+    if ((why = server_check_control(o->control)))
+        return misuse(o->control, why);
+    return -1;
+}
+
+int main(int argc, char **argv)
+{
+    struct server_options options = {.ready = -1, .lease = -1};
+    log_init("bezel-collector");
+    int code = read_options(argc, argv, &options);
+    if (code < 0)
+        code = check_options(argc, argv, &options);
+    return code >= 0 ? code : server_run(&options);
+}

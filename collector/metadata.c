@@ -1,0 +1,219 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/metadata.h"
+
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Everything is a multiple of 32 bits and aligned to 32 bits, as XDR has it; only the bytes of the UUID are not, and they
+ * are sixteen. Times are mapped to the node's clock, so that readers bracket a loss with the times of its packet.
+ */
+static const char types[] = "typealias integer { size = 8; align = 8; signed = false; base = x; } := bezel_byte;\n"
+                            "typealias integer { size = 32; align = 32; signed = false; } := bezel_u32;\n"
+                            "typealias integer { size = 64; align = 32; signed = false; } := bezel_u64;\n"
+                            "typealias integer { size = 64; align = 32; signed = false; base = x; } := bezel_hex64;\n"
+                            "typealias integer { size = 64; align = 32; signed = true; } := bezel_int64;\n"
+                            "typealias floating_point { exp_dig = 11; mant_dig = 53; align = 32; } := bezel_float64;\n";
+
+static const char context[] = "    packet.context := struct {\n"
+                              "        bezel_time timestamp_begin;\n"
+                              "        bezel_time timestamp_end;\n"
+                              "        bezel_u64 content_size;\n"
+                              "        bezel_u64 packet_size;\n"
+                              "        bezel_u64 events_discarded;\n"
+                              "        bezel_u64 packet_seq_num;\n"
+                              "        bezel_u32 format;\n"
+                              "        enum : bezel_u32 { DATA = 0, OPEN = 1, LOSS = 2, CLOSE = 3 } kind;\n"
+                              "        bezel_hex64 instance;\n"
+                              "        bezel_u32 ring;\n"
+                              "        bezel_u32 thread;\n"
+                              "        bezel_u32 generation;\n"
+                              "        bezel_u32 records;\n"
+                              "        bezel_hex64 dictionary;\n"
+                              "        bezel_u64 first_ordinal;\n"
+                              "    };\n"
+                              "    event.header := struct {\n"
+                              "        bezel_u32 id;\n"
+                              "        bezel_time timestamp;\n"
+                              "    };\n";
+
+/* A TSDL string literal. Control characters as three octal digits, which no following digit can lengthen. */
+static void put_literal(FILE *out, const char *text, size_t n)
+{
+    fputc('"', out);
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if (c == '"' || c == '\\')
+            fprintf(out, "\\%c", c);
+        else if (c < ' ' || c == 127)
+            fprintf(out, "\\%03o", c);
+        else
+            fputc(c, out);
+    }
+    fputc('"', out);
+}
+
+static void put_text(FILE *out, const char *text)
+{
+    put_literal(out, text, strlen(text));
+}
+
+static void put_trace(FILE *out, const struct model_node *node)
+{
+    char uuid[MODEL_UUID_TEXT];
+    model_uuid_text(node->uuid, uuid);
+    fprintf(out, "/* CTF 1.8 */\n\n%s\n", types);
+    fprintf(out,
+            "trace {\n    major = 1;\n    minor = 8;\n    uuid = \"%s\";\n    byte_order = be;\n"
+            "    packet.header := struct {\n        bezel_u32 magic;\n        bezel_byte uuid[16];\n"
+            "        bezel_u32 stream_id;\n    };\n};\n\n",
+            uuid);
+    fputs("env {\n    hostname = ", out);
+    put_text(out, node->name);
+    fputs(";\n    node = ", out);
+    put_text(out, node->name);
+    fprintf(
+        out,
+        ";\n    run = \"%s\";\n    tracer_name = \"bezel\";\n    tracer_version = \"%s\";\n    format = %d;\n};\n\n",
+        node->model->run, BEZEL_VERSION, PACKET_VERSION);
+}
+
+static void put_clock(FILE *out, const struct model_node *node)
+{
+    char boot[MODEL_UUID_TEXT];
+    model_uuid_text(node->boot, boot);
+    int64_t seconds = node->realtime_offset / CLOCK_S, rest = node->realtime_offset % CLOCK_S;
+    if (rest < 0)
+        seconds--, rest += CLOCK_S;
+    fprintf(out,
+            "clock {\n    name = \"monotonic\";\n    uuid = \"%s\";\n"
+            "    description = \"CLOCK_MONOTONIC of the node; CLOCK_REALTIME was ahead by %" PRId64
+            " ns when the node joined the run\";\n"
+            "    freq = %" PRId64 ";\n    offset_s = %" PRId64 ";\n    offset = %" PRId64
+            ";\n    absolute = true;\n};\n\n",
+            boot, node->realtime_offset, CLOCK_S, seconds, rest);
+    fputs("typealias integer { size = 64; align = 32; signed = false; map = clock.monotonic.value; } := bezel_time;\n",
+          out);
+}
+
+/* `name` with the characters that TSDL does not have in a name turned into '_'. */
+static void plain_name(const char *name, char plain[DICT_NAME_MAX + 1])
+{
+    snprintf(plain, DICT_NAME_MAX + 1, "%s", name);
+    for (char *c = plain; *c; c++)
+        if (*c == '.' || *c == ':')
+            *c = '_';
+}
+
+/*
+ * A field's name: '_' in front, which readers expect and strip, so that no keyword is met. Two names that plain_name() makes
+ * equal are told apart by the field's number, which no name opens with.
+ */
+static void put_field_name(FILE *out, const struct dict_aspect *a, uint32_t field)
+{
+    char name[DICT_NAME_MAX + 1], other[DICT_NAME_MAX + 1];
+    plain_name(a->fields[field].name, name);
+    for (uint32_t i = 0; i < field; i++) {
+        plain_name(a->fields[i].name, other);
+        if (strcmp(name, other) == 0) {
+            fprintf(out, "_%" PRIu32 "%s", field, name);
+            return;
+        }
+    }
+    fprintf(out, "_%s", name);
+}
+
+/* The labels of an enum field, texts separated by '|' and counted from 0. An enum without any is shown as a number. */
+static void put_enum(FILE *out, const char *labels)
+{
+    if (!*labels) {
+        fputs("bezel_u64 ", out);
+        return;
+    }
+    fputs("enum : bezel_u64 { ", out);
+    for (uint64_t number = 0;; number++) {
+        size_t n = strcspn(labels, "|");
+        put_literal(out, labels, n);
+        fprintf(out, " = %" PRIu64, number);
+        labels += n;
+        if (!*labels++)
+            break;
+        fputs(", ", out);
+    }
+    fputs(" } ", out);
+}
+
+static void put_field(FILE *out, const struct model_process *p, const struct dict_aspect *a, uint32_t i)
+{
+    fputs("        ", out);
+    switch (a->fields[i].type) {
+    case DICT_INT64:
+        fputs("bezel_int64 ", out);
+        break;
+    case DICT_FLOAT64:
+        fputs("bezel_float64 ", out);
+        break;
+    case DICT_ENUM:
+        put_enum(out, a->fields[i].labels);
+        break;
+    case DICT_STRING:
+        if (p->dict->string_count)
+            fprintf(out, "enum bezel_text_%" PRIu32 " ", p->stream_id);
+        else
+            fputs("bezel_u64 ", out);
+        break;
+    }
+    put_field_name(out, a, i);
+    fputs(";\n", out);
+}
+
+static void put_strings(FILE *out, const struct model_process *p)
+{
+    fprintf(out, "enum bezel_text_%" PRIu32 " : bezel_u64 {\n", p->stream_id);
+    for (uint32_t i = 0; i < p->dict->string_count; i++) {
+        fputs("    ", out);
+        put_text(out, p->dict->strings[i]);
+        fprintf(out, " = %" PRIu32 ",\n", i + 1);
+    }
+    fputs("};\n", out);
+}
+
+static void put_process(FILE *out, const struct model_process *p)
+{
+    fputc('\n', out);
+    if (p->dict->string_count)
+        put_strings(out, p);
+    fprintf(out, "stream {\n    id = %" PRIu32 ";\n%s};\n", p->stream_id, context);
+    for (uint32_t i = 0; i < p->dict->aspect_count; i++) {
+        const struct dict_aspect *a = &p->dict->aspects[i];
+        fputs("event {\n    name = ", out);
+        put_text(out, a->name);
+        fprintf(out, ";\n    id = %" PRIu32 ";\n    stream_id = %" PRIu32 ";\n    fields := struct {\n", a->id,
+                p->stream_id);
+        for (uint32_t k = 0; k < a->field_count; k++)
+            put_field(out, p, a, k);
+        fputs("    };\n};\n", out);
+    }
+}
+
+int metadata_write(const struct model_node *node, char **text, size_t *length)
+{
+    FILE *out = open_memstream(text, length);
+    if (!out)
+        return BEZEL_ENOMEM;
+    put_trace(out, node);
+    put_clock(out, node);
+    for (const struct model_process *p = node->processes; p; p = p->next)
+        put_process(out, p);
+    bool bad = ferror(out);
+    if (fclose(out) != 0 || bad) {
+        free(*text);
+        return BEZEL_ENOMEM;
+    }
+    return 0;
+}

@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/model.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "mdr/builtin.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct model *model_new(const char *run)
+{
+    struct model *m = calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    clock_boot_id(m->boot);
+    snprintf(m->run, sizeof m->run, "%s", run);
+    m->last_node = &m->nodes;
+    return m;
+}
+
+static void process_free(struct model_process *p)
+{
+    for (size_t i = 0; i < PACKET_RINGS_MAX; i++)
+        free(p->streams[i]);
+    dict_free(p->dict);
+    free(p->latency);
+    free(p);
+}
+
+static void node_free(struct model_node *node)
+{
+    while (node->processes) {
+        struct model_process *p = node->processes;
+        node->processes = p->next;
+        process_free(p);
+    }
+    free(node);
+}
+
+void model_free(struct model *m)
+{
+    if (!m)
+        return;
+    while (m->nodes) {
+        struct model_node *node = m->nodes;
+        m->nodes = node->next;
+        node_free(node);
+    }
+    free(m);
+}
+
+struct model_node *model_find_node(const struct model *m, const uint8_t uuid[16])
+{
+    struct model_node *node = m->nodes;
+    while (node && memcmp(node->uuid, uuid, sizeof node->uuid) != 0)
+        node = node->next;
+    return node;
+}
+
+static bool dir_is_taken(const struct model *m, const char *dir)
+{
+    for (const struct model_node *node = m->nodes; node; node = node->next)
+        if (strcmp(node->dir, dir) == 0)
+            return true;
+    return false;
+}
+
+struct model_node *model_add_node(struct model *m, const struct message_hello *hello)
+{
+    struct model_node *node = calloc(1, sizeof *node);
+    if (!node)
+        return NULL;
+    node->model = m;
+    memcpy(node->name, hello->node, sizeof node->name);
+    memcpy(node->uuid, hello->uuid, sizeof node->uuid);
+    memcpy(node->boot, hello->boot, sizeof node->boot);
+    node->realtime_offset = hello->realtime_offset;
+    node->local = memcmp(node->boot, m->boot, sizeof node->boot) == 0;
+    node->last_process = &node->processes;
+    memcpy(node->dir, node->name, sizeof node->name);
+    for (unsigned i = 2; dir_is_taken(m, node->dir); i++)
+        snprintf(node->dir, sizeof node->dir, "%s.%u", node->name, i);
+    *m->last_node = node;
+    m->last_node = &node->next;
+    m->totals.nodes++;
+    return node;
+}
+
+void model_drop_node(struct model_node *node)
+{
+    struct model *m = node->model;
+    struct model_node **at = &m->nodes;
+    while (*at != node)
+        at = &(*at)->next;
+    *at = node->next;
+    if (!node->next)
+        m->last_node = at;
+    m->totals.nodes--;
+    node_free(node);
+}
+
+static size_t bucket_of(uint64_t instance)
+{
+    return hash_fnv64(HASH_FNV64_START, &instance, sizeof instance) % MODEL_BUCKETS;
+}
+
+struct model_process *model_find_process(const struct model_node *node, uint64_t instance)
+{
+    struct model_process *p = node->buckets[bucket_of(instance)];
+    while (p && p->instance != instance)
+        p = p->next_bucket;
+    return p;
+}
+
+static bool base_is_taken(const struct model_node *node, const char *base)
+{
+    for (const struct model_process *p = node->processes; p; p = p->next)
+        if (strcmp(p->base, base) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * Names the process's files. Names read unambiguously from their end (ring, then pid or the 16 digits of the instance), so
+ * that different bases never give equal file names. What a file name may not hold becomes '_'.
+ */
+static void process_name_files(struct model_process *p)
+{
+    char name[MESSAGE_NAME_MAX + 1];
+    snprintf(name, sizeof name, "%s", p->name[0] ? p->name : "_");
+    if (name[0] == '.')
+        name[0] = '_';
+    for (char *c = name; *c; c++)
+        if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 127 || *c == '/')
+            *c = '_';
+    snprintf(p->base, sizeof p->base, "%s-%u", name, p->pid);
+    if (base_is_taken(p->node, p->base))
+        snprintf(p->base, sizeof p->base, "%s-%u-%016" PRIx64, name, p->pid, p->instance);
+}
+
+struct model_process *model_add_process(struct model_node *node, const struct message_process *said)
+{
+    struct model_process *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->node = node;
+    p->instance = said->instance;
+    p->stream_id = said->stream_id;
+    p->pid = said->pid;
+    p->role = said->role;
+    memcpy(p->name, said->name, sizeof p->name);
+    memcpy(p->program, said->program, sizeof p->program);
+    p->started = said->started;
+    process_name_files(p);
+    struct model_process **bucket = &node->buckets[bucket_of(p->instance)];
+    p->next_bucket = *bucket;
+    *bucket = p;
+    *node->last_process = p;
+    node->last_process = &p->next;
+    node->model->totals.processes++;
+    return p;
+}
+
+void model_drop_process(struct model_process *process)
+{
+    struct model_node *node = process->node;
+    struct model_process **at = &node->processes;
+    while (*at != process)
+        at = &(*at)->next;
+    *at = process->next;
+    if (!process->next)
+        node->last_process = at;
+    at = &node->buckets[bucket_of(process->instance)];
+    while (*at != process)
+        at = &(*at)->next_bucket;
+    *at = process->next_bucket;
+    node->model->totals.processes--;
+    process_free(process);
+}
+
+/* The id of the aspect called `name` where its fields have `types` (of enum dict_type, as digits); else 0. */
+static uint32_t builtin_find(const struct dict *d, const char *name, const char *types)
+{
+    for (uint32_t i = 0; i < d->aspect_count; i++) {
+        const struct dict_aspect *a = &d->aspects[i];
+        if (strcmp(a->name, name) != 0 || a->field_count != strlen(types))
+            continue;
+        uint32_t same = 0;
+        while (same < a->field_count && a->fields[same].type == (enum dict_type)(types[same] - '0'))
+            same++;
+        return same == a->field_count ? a->id : 0;
+    }
+    return 0;
+}
+
+void model_set_dictionary(struct model_process *process, struct dict *dict)
+{
+    dict_free(process->dict);
+    process->dict = dict;
+    process->node->metadata_stale = true;
+    if (process->role != ROLE_DAEMON)
+        return;
+    process->builtins = (struct model_builtins){
+        .self = builtin_find(dict, BUILTIN_SELF, "00000001"),
+        .limit = builtin_find(dict, BUILTIN_LIMIT, "021100000"),
+        .decision = builtin_find(dict, BUILTIN_DECISION, "22000"),
+        .metric = builtin_find(dict, BUILTIN_METRIC, "331"),
+    };
+}
+
+_Static_assert(SELF_FIELDS == 8 && BLIMIT_FIELDS == 9 && DECISION_FIELDS == 5 && BMETRIC_FIELDS == 3, "as many types");
+
+struct model_stream *model_stream(struct model_process *process, uint32_t ring)
+{
+    struct model_stream *s = process->streams[ring];
+    if (s)
+        return s;
+    s = calloc(1, sizeof *s);
+    if (!s)
+        return NULL;
+    s->process = process;
+    s->at.instance = process->instance;
+    s->at.ring = ring;
+    s->fd = -1;
+    process->streams[ring] = s;
+    return s;
+}
+
+void model_touch(struct model_stream *stream)
+{
+    if (stream->touched)
+        return;
+    stream->touched = true;
+    stream->next_touched = stream->process->node->touched;
+    stream->process->node->touched = stream;
+}
+
+struct model_stream *model_next_touched(struct model_node *node)
+{
+    struct model_stream *s = node->touched;
+    if (!s)
+        return NULL;
+    node->touched = s->next_touched;
+    s->touched = false;
+    return s;
+}
+
+void model_uuid_text(const uint8_t uuid[16], char text[MODEL_UUID_TEXT])
+{
+    char *at = text;
+    for (int i = 0; i < 16; i++)
+        at += snprintf(at, 4, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uuid[i]);
+}
+
+bool model_name_ok(const char *name)
+{
+    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
+    return name[0] != '\0' && name[0] != '.' && name[strspn(name, allowed)] == '\0';
+}

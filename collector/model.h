@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * What a collector knows of a run, in memory: nodes, their process instances, their streams, and where each stands. The
+ * truth about packets is in the trace files, that about nodes, processes and dictionaries in the database; both rebuild this
+ * at start (recover.h). One thread; no I/O here.
+ */
+#ifndef BEZEL_COLLECTOR_MODEL_H
+#define BEZEL_COLLECTOR_MODEL_H
+
+#include "base/err.h"
+#include "mdr/dict.h"
+#include "mdr/message.h"
+#include "mdr/packet.h"
+#include "metric/histogram.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    MODEL_BUCKETS = 256,                       /* of a node's table of process instances; a power of two */
+    MODEL_BASE_MAX = 63 + 1 + 10 + 1 + 16 + 1, /* "<process>-<pid>-<instance>" and its NUL */
+    MODEL_UUID_TEXT = 37,
+};
+
+/** What is stored of one aspect, and what the last BOOKS said of it. */
+struct model_count {
+    uint64_t stored;
+    int64_t first_ns, last_ns; /* of the stored records; 0, 0: none */
+    uint64_t attempts, full, off, no_ring;
+};
+
+/** A ring's packets, in the order of their seq: one file. */
+struct model_stream {
+    struct model_process *process;
+    struct message_position
+        at;            /* at.instance and at.ring name it; the rest is the position behind the last stored packet */
+    uint64_t last_end; /* timestamp_end of the last stored packet */
+    uint64_t bytes;    /* committed length of the file; what lies behind is torn */
+    uint64_t packets;
+    bool touched;                       /* its position waits to be acknowledged; linked by next_touched */
+    bool behind;                        /* a packet was not taken: the sender must hear the position again */
+    bool unsynced;                      /* written, not yet in stable storage */
+    struct model_stream *next_touched;  /* of the node */
+    int fd;                             /* -1: closed */
+    struct model_stream *newer, *older; /* among the open ones */
+};
+
+/** How the values of built-in aspects are found in a dictionary: aspect id of each kind, 0 where it declares none. */
+struct model_builtins {
+    uint32_t self, limit, decision, metric;
+};
+
+struct model_process {
+    struct model_node *node;
+    int64_t row; /* in the database */
+    uint64_t instance;
+    uint32_t stream_id, pid;
+    enum message_role role;
+    char name[MESSAGE_NAME_MAX + 1];
+    char program[MESSAGE_TEXT_MAX + 1];
+    uint64_t started;
+    char base[MODEL_BASE_MAX]; /* opens the names of its files */
+    struct dict *dict;
+    struct model_builtins builtins;
+    enum message_process_state state;
+    uint64_t unfinished;
+    struct model_count counts[DICT_ASPECTS_MAX + 1]; /* by aspect id */
+    struct histogram *latency;                       /* NULL until a value is there */
+    struct model_stream *streams[PACKET_RINGS_MAX];
+    bool dirty;                        /* counts, state or latency differ from the database */
+    struct model_process *next;        /* of the node, in the order of their rows */
+    struct model_process *next_bucket; /* same hash */
+};
+
+/** A node in one boot: one CTF trace. */
+struct model_node {
+    struct model *model;
+    int64_t row;
+    char name[MESSAGE_NAME_MAX + 1];
+    uint8_t uuid[16], boot[16];
+    int64_t realtime_offset;         /* ns, of its first HELLO */
+    char dir[MESSAGE_NAME_MAX + 16]; /* below trace/ */
+    bool local;                      /* its boot is ours: its clock is ours */
+    bool metadata_stale;             /* metadata on disk lacks what a process declared since */
+    struct model_process *processes, **last_process;
+    struct model_process *buckets[MODEL_BUCKETS];
+    struct model_stream *touched;
+    struct model_node *next;
+};
+
+struct model_totals {
+    uint64_t records, bytes, packets, discarded, refused;
+    uint64_t streams, processes, nodes;
+};
+
+struct model {
+    uint8_t boot[16];          /* ours */
+    char run[MODEL_UUID_TEXT]; /* UUID as text; "": not known yet */
+    struct model_node *nodes, **last_node;
+    struct model_totals totals;
+};
+
+/** Makes an empty model of run `run` ("" where it is not known yet). NULL where memory is short. */
+struct model *model_new(const char *run);
+void model_free(struct model *m);
+
+struct model_node *model_find_node(const struct model *m, const uint8_t uuid[16]);
+
+/** Adds the node that `hello` names; its directory is its name, with ".2" and so on where another boot has it. */
+struct model_node *model_add_node(struct model *m, const struct message_hello *hello);
+
+struct model_process *model_find_process(const struct model_node *node, uint64_t instance);
+
+/** Adds the process that `said` describes, without its dictionary. NULL where memory is short. */
+struct model_process *model_add_process(struct model_node *node, const struct message_process *said);
+
+/** Takes out what model_add_process() or model_add_node() added last, where it could not be made lasting. */
+void model_drop_process(struct model_process *process);
+void model_drop_node(struct model_node *node);
+
+/** Gives a process its (larger) dictionary, which it owns from now on; the one before is freed. */
+void model_set_dictionary(struct model_process *process, struct dict *dict);
+
+/** The stream of a ring, made where it is new. NULL where memory is short. */
+struct model_stream *model_stream(struct model_process *process, uint32_t ring);
+
+/** Puts a stream among those whose position waits to be acknowledged. */
+void model_touch(struct model_stream *stream);
+
+/** The next stream that waits, taken out; NULL where none does. */
+struct model_stream *model_next_touched(struct model_node *node);
+
+/** Writes `uuid` in its 36-character form. */
+void model_uuid_text(const uint8_t uuid[16], char text[MODEL_UUID_TEXT]);
+
+/** Whether `name` can be the name of a directory and of nothing else: letters, digits, '_', '-', '.'; no '.' first. */
+bool model_name_ok(const char *name);
+
+#endif

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/*
+ * The buffer holds at least one whole packet of the largest size; `used` bytes of the file from `offset` on are in it, of
+ * which the first `taken` were handed out.
+ */
+struct reader {
+    int fd;
+    uint64_t offset;
+    size_t taken, used;
+    uint64_t packets;
+    struct packet_header first;
+    uint8_t bytes[PACKET_MAX_BYTES];
+};
+
+int reader_open(const char *path, struct reader **r)
+{
+    struct reader *it = malloc(sizeof *it);
+    if (!it)
+        return BEZEL_ENOMEM;
+    it->offset = it->packets = 0;
+    it->taken = it->used = 0;
+    it->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (it->fd < 0) {
+        int err = err_from_errno(errno);
+        free(it);
+        return err;
+    }
+    *r = it;
+    return 0;
+}
+
+void reader_close(struct reader *r)
+{
+    if (!r)
+        return;
+    close(r->fd);
+    free(r);
+}
+
+/* Moves what was not handed out to the front and reads on. Returns the number of bytes read. */
+static int reader_fill(struct reader *r)
+{
+    memmove(r->bytes, r->bytes + r->taken, r->used - r->taken);
+    r->offset += r->taken;
+    r->used -= r->taken;
+    r->taken = 0;
+    ssize_t n;
+    do
+        n = pread(r->fd, r->bytes + r->used, sizeof r->bytes - r->used, (off_t)(r->offset + r->used));
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return err_from_errno(errno);
+    r->used += (size_t)n;
+    return (int)n;
+}
+
+/* Whether a packet is the one that follows in this file. */
+static bool reader_expects(struct reader *r, const struct packet_header *h)
+{
+    if (r->packets == 0)
+        r->first = *h;
+    return memcmp(h->uuid, r->first.uuid, sizeof h->uuid) == 0 && h->stream_id == r->first.stream_id &&
+           h->instance == r->first.instance && h->ring == r->first.ring && h->seq == r->packets;
+}
+
+int reader_next(struct reader *r, struct packet_header *h, const uint8_t **packet)
+{
+    int err;
+    while ((err = packet_get_header(r->bytes + r->taken, r->used - r->taken, h)) == BEZEL_EAGAIN) {
+        int n = reader_fill(r);
+        if (n <= 0)
+            return n;
+    }
+    if (err || !reader_expects(r, h))
+        return err ? err : BEZEL_EMALFORMED;
+    *packet = r->bytes + r->taken;
+    r->taken += h->size_bytes;
+    r->packets++;
+    return 1;
+}
+
+uint64_t reader_offset(const struct reader *r)
+{
+    return r->offset + r->taken;
+}
+
+static int is_stream_file(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.' && strcmp(entry->d_name, "metadata") != 0;
+}
+
+int reader_list(const char *trace, int (*each)(const char *path, void *context), void *context)
+{
+    struct dirent **entries;
+    int count = scandir(trace, &entries, is_stream_file, alphasort);
+    if (count < 0)
+        return err_from_errno(errno);
+    int result = 0;
+    for (int i = 0; i < count; i++) {
+        char path[PATH_MAX];
+        int n = snprintf(path, sizeof path, "%s/%s", trace, entries[i]->d_name);
+        if (result == 0)
+            result = n < (int)sizeof path ? each(path, context) : BEZEL_EINVAL;
+        free(entries[i]);
+    }
+    free(entries);
+    return result;
+}

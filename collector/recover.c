@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/recover.h"
+
+#include "base/log.h"
+#include "collector/accept.h"
+#include "collector/account.h"
+#include "collector/reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct recovery {
+    struct facts *facts;
+    const struct store *store;
+    struct model_node *node;
+    bool rows_only;
+};
+
+/* The stream that a file's packet belongs to, and why it cannot be one; NULL and a reason where it belongs to none. */
+static struct model_stream *stream_of(const struct recovery *r, const char *path, const struct packet_header *h,
+                                      const char **reason)
+{
+    char expected[PATH_MAX];
+    *reason = "it is of no process that the database knows";
+    struct model_process *p = model_find_process(r->node, h->instance);
+    if (!p || memcmp(h->uuid, r->node->uuid, sizeof h->uuid) != 0 || !dict_includes(p->dict, h->dictionary))
+        return NULL;
+    struct model_stream *s = model_stream(p, h->ring);
+    *reason = "its name is not that of its stream";
+    if (!s || store_path(r->store, r->node, s, expected, sizeof expected) != 0 || strcmp(path, expected) != 0)
+        return NULL;
+    *reason = NULL;
+    return s;
+}
+
+static const char *recover_packet(const struct recovery *r, const char *path, const struct packet_header *h,
+                                  const uint8_t *packet)
+{
+    const char *reason;
+    uint64_t lost;
+    struct model_stream *s = stream_of(r, path, h, &reason);
+    if (!s)
+        return reason;
+    reason = accept_check(s->process, s, h, packet, &lost);
+    if (reason)
+        return reason;
+    accept_advance(s, h, lost);
+    s->bytes += h->size_bytes;
+    account_count(s->process, h, packet, 0);
+    account_rows(r->facts, s->process, h, packet, lost);
+    return NULL;
+}
+
+/* Cuts a file behind its last good packet. A file without any is removed: its first packet is to come again. */
+static int cut_tail(const char *path, uint64_t good, const char *reason)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return err_from_errno(errno);
+    if ((uint64_t)st.st_size == good && good != 0)
+        return 0;
+    if (reason)
+        log_error("BEZEL-STORE-DAMAGED", "%s: %" PRIu64 " bytes from byte %" PRIu64 " on are cut off: %s", path,
+                  (uint64_t)st.st_size - good, good, reason);
+    if (good == 0 ? unlink(path) != 0 : truncate(path, (off_t)good) != 0)
+        return err_from_errno(errno);
+    return 0;
+}
+
+static int recover_file(const char *path, void *context)
+{
+    const struct recovery *r = context;
+    struct reader *reader;
+    struct packet_header h;
+    const uint8_t *packet;
+    const char *reason = NULL;
+    uint64_t good = 0;
+    int err = reader_open(path, &reader), more;
+    if (err)
+        return err;
+    while ((more = reader_next(reader, &h, &packet)) > 0) {
+        reason = recover_packet(r, path, &h, packet);
+        if (reason)
+            break;
+        good = reader_offset(reader);
+    }
+    reader_close(reader);
+    if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION)
+        reason = "they are no packet of this stream";
+    else if (more < 0)
+        return more;
+    return cut_tail(path, good, reason);
+}
+
+/* Rows alone: the losses are what the counter grew by, as when the packets were accepted. */
+static int rows_of_file(const char *path, void *context)
+{
+    const struct recovery *r = context;
+    struct reader *reader;
+    struct packet_header h;
+    const uint8_t *packet;
+    uint64_t discarded = 0;
+    int err = reader_open(path, &reader);
+    if (err)
+        return err;
+    while ((err = reader_next(reader, &h, &packet)) > 0) {
+        const struct model_process *p = model_find_process(r->node, h.instance);
+        if (p)
+            account_rows(r->facts, p, &h, packet, h.discarded - discarded);
+        discarded = h.discarded;
+    }
+    reader_close(reader);
+    return err;
+}
+
+/* Files that begin with a dot were never finished. */
+static int remove_temporaries(const char *dir)
+{
+    DIR *d = opendir(dir);
+    if (!d)
+        return err_from_errno(errno);
+    for (const struct dirent *e; (e = readdir(d));)
+        if (e->d_name[0] == '.' && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            (void)unlinkat(dirfd(d), e->d_name, 0);
+    closedir(d);
+    return 0;
+}
+
+static int recover_node(struct recovery *r)
+{
+    char dir[PATH_MAX];
+    int err = store_path(r->store, r->node, NULL, dir, sizeof dir);
+    if (err)
+        return err;
+    if (!r->rows_only) {
+        err = remove_temporaries(dir);
+        if (err == BEZEL_ENOENT)
+            return 0; /* nothing was stored of it yet */
+    }
+    if (!err)
+        err = reader_list(dir, r->rows_only ? rows_of_file : recover_file, r);
+    return err == BEZEL_ENOENT && r->rows_only ? 0 : err;
+}
+
+static int recover_nodes(struct facts *f, const struct store *s, struct model *m, bool rows_only)
+{
+    struct recovery r = {.facts = f, .store = s, .rows_only = rows_only};
+    int err = facts_clear_derived(f);
+    for (r.node = m->nodes; r.node && !err; r.node = r.node->next)
+        err = recover_node(&r);
+    return err;
+}
+
+int recover_run(struct facts *f, const struct store *s, struct model *m)
+{
+    char refused[24];
+    int err = facts_load(f, m);
+    if (!err)
+        err = recover_nodes(f, s, m, false);
+    if (!err && facts_get(f, FACTS_REFUSED, refused, sizeof refused) == 0)
+        m->totals.refused = strtoull(refused, NULL, 10);
+    for (struct model_node *node = m->nodes; node; node = node->next)
+        for (struct model_process *p = node->processes; p; p = p->next)
+            p->dirty = true;
+    return err;
+}
+
+int recover_rows(struct facts *f, const struct store *s, struct model *m)
+{
+    return recover_nodes(f, s, m, true);
+}

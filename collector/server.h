@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** The collector as a server: its links, its control, its life from lock to last commit. */
+#ifndef BEZEL_COLLECTOR_SERVER_H
+#define BEZEL_COLLECTOR_SERVER_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+/** Texts are borrowed while server_run() runs. */
+struct server_options {
+    const char *run;     /* run directory */
+    const char *listen;  /* endpoint of the data link */
+    const char *control; /* ipc endpoint in a private folder */
+    int ready;           /* descriptor that gets the endpoint as bound, one line; -1: none. Closed. */
+    int lease;           /* descriptor at whose end of file the server finishes; -1: none */
+    bool sync;           /* acknowledge only what is in stable storage */
+};
+
+/**
+ * Serves until it is told to stop (STOP, SIGTERM, end of the lease). Call it before any thread starts: it blocks SIGTERM and
+ * ignores SIGINT, SIGPIPE and SIGXFSZ. Returns the exit code of the program; what went wrong is on stderr.
+ */
+int server_run(const struct server_options *options) BEZEL_MUST_CHECK;
+
+/**
+ * Why `listen` and `control` may not be served, NULL where they may: data only over ipc or loopback, control only over ipc in
+ * a folder that is ours alone.
+ */
+const char *server_check_listen(const char *listen);
+const char *server_check_control(const char *control);
+
+#endif

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The run's trace on disk: packets, appended to one file for each stream, `trace/<node>/<process>-<pid>-<ring>`, and the
+ * metadata of each node, in place before the first packet that needs it. A packet is whole in its file or not there: what a
+ * failed write left is cut off.
+ *
+ * When space runs out the store is *failing*: nothing is stored until store_retry() finds room again, at most every
+ * STORE_RETRY; a reserve of STORE_RESERVE bytes is given up at the first failure, so that database and metadata can be
+ * finished. One thread. SIGXFSZ must be ignored.
+ */
+#ifndef BEZEL_COLLECTOR_STORE_H
+#define BEZEL_COLLECTOR_STORE_H
+
+#include "base/clock.h"
+#include "collector/model.h"
+
+enum {
+    STORE_OPEN_MAX = 256,    /* descriptors */
+    STORE_RESERVE = 1 << 20, /* bytes */
+    STORE_RETRY = 500000000, /* ns */
+};
+
+struct store;
+
+/**
+ * Opens the store in run directory `run` (borrowed), making `trace/` where it is missing. `sync`: store_sync() reaches stable
+ * storage. Returns 0 with *s for store_close, or BEZEL_ENOSPC, BEZEL_EPERM, BEZEL_ESYS with errno set.
+ */
+int store_open(const char *run, bool sync, struct store **s) BEZEL_MUST_CHECK;
+
+/** Closes all files and gives the reserve back. NULL is allowed. Streams keep no descriptor. */
+void store_close(struct store *s);
+
+/** Writes into `path` the directory of a node's trace or, with `stream`, the file of a stream. */
+int store_path(const struct store *s, const struct model_node *node, const struct model_stream *stream, char *path,
+               size_t size) BEZEL_MUST_CHECK;
+
+/**
+ * Appends `n` bytes, one packet, to the file of `stream`, whose bytes, unsynced and fd it moves on; writes the node's metadata
+ * first where it is stale. Returns 0, or an error with nothing appended: BEZEL_ENOSPC and the rest of base/err.h; the store is
+ * failing then.
+ */
+int store_append(struct store *s, struct model_stream *stream, const void *packet, size_t n) BEZEL_MUST_CHECK;
+
+/**
+ * Brings what was appended to `stream` to stable storage, where the store was opened so. On failure the kernel may have
+ * dropped the bytes: the store fails for good, and nothing more may be acknowledged.
+ */
+int store_sync(struct store *s, struct model_stream *stream) BEZEL_MUST_CHECK;
+
+/** The errno that the store fails with, 0 where it does not; *path, if not NULL, gets the file that it failed on. */
+int store_failure(const struct store *s, const char **path);
+
+/** Whether a failing store became worth trying again now: senders should be told to resend. */
+bool store_retry(struct store *s, int64_t now);
+
+/** Tells the store of a write failure elsewhere in the run directory (the database's). `now` as for store_retry(). */
+void store_fail(struct store *s, int sys, const char *path);
+
+#endif
