@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * Golden bytes: what version 1 wrote must be read for ever, and written the same. The files in tests/golden/v1 were made
+ * once, by this program with the argument --write, from the samples of tests/lib. They never change; what version 1 gains
+ * gets files of its own, a version 2 a folder of its own.
+ */
+#include "base/file.h"
+#include "mdr/dict.h"
+#include "tests/lib/samples.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define GOLDEN BEZEL_SOURCE_DIR "/tests/golden/v1"
+
+static uint8_t sample[SAMPLE_BYTES], again[SAMPLE_BYTES];
+static struct message m;
+
+static const char *path_of(const char *name)
+{
+    static char path[1024];
+    snprintf(path, sizeof path, "%s/%s.bin", GOLDEN, name);
+    return path;
+}
+
+/* The file called `name`, which must be equal to the `n` bytes of `sample`; the caller frees it. */
+static char *golden(const char *name, size_t n)
+{
+    char *bytes = NULL;
+    size_t size = 0;
+    assert_int_equal(file_read(path_of(name), SAMPLE_BYTES, &bytes, &size), 0);
+    assert_int_equal(size, n);
+    assert_memory_equal(bytes, sample, n);
+    return bytes;
+}
+
+static void packets_read_and_write_the_golden_bytes(void **state)
+{
+    (void)state;
+    static const enum packet_kind kinds[SAMPLE_PACKETS] = {PACKET_OPEN, PACKET_DATA, PACKET_LOSS, PACKET_DATA,
+                                                           PACKET_CLOSE};
+    struct dict *d;
+    assert_int_equal(dict_parse(sample, sample_dictionary(sample), &d), 0);
+    for (int i = 0; i < SAMPLE_PACKETS; i++) {
+        size_t n = sample_packet(i, sample);
+        char *bytes = golden(sample_packet_name(i), n);
+        struct packet_header h;
+        assert_int_equal(packet_get_header(bytes, n, &h), 0);
+        assert_int_equal(h.kind, kinds[i]);
+        assert_int_equal(h.seq, i);
+        assert_true(dict_includes(d, h.dictionary));
+        assert_int_equal(packet_check((uint8_t *)bytes, &h, d->field_counts, d->aspect_count), 0);
+        packet_put_header(again, &h);
+        assert_memory_equal(again, bytes, PACKET_HEADER_BYTES);
+        free(bytes);
+    }
+    dict_free(d);
+}
+
+static void the_golden_data_packet_holds_its_records(void **state)
+{
+    (void)state;
+    struct packet_header h;
+    struct packet_record r;
+    struct dict *d;
+    size_t offset = PACKET_HEADER_BYTES, n;
+    assert_int_equal(dict_parse(sample, sample_dictionary(sample), &d), 0);
+    n = sample_packet(1, sample);
+    char *bytes = golden("packet-1-data", n);
+    const uint8_t *p = (uint8_t *)bytes;
+    assert_int_equal(packet_get_header(p, n, &h), 0);
+    assert_int_equal(packet_next_record(p, &h, d->field_counts, d->aspect_count, &offset, &r), 1);
+    assert_string_equal(d->aspects[r.aspect - 1].name, "tick");
+    assert_int_equal(r.timestamp, 2000000);
+    assert_int_equal(packet_next_record(p, &h, d->field_counts, d->aspect_count, &offset, &r), 1);
+    assert_string_equal(d->aspects[r.aspect - 1].name, "frame_shown");
+    assert_int_equal(packet_value(&r, 0), 41);
+    assert_true(packet_value(&r, 1) == UINT64_C(0x4029000000000000)); /* 12.5 */
+    assert_int_equal(packet_value(&r, 2), 1);
+    assert_string_equal(d->strings[packet_value(&r, 3) - 1], "studio");
+    assert_int_equal(packet_next_record(p, &h, d->field_counts, d->aspect_count, &offset, &r), 0);
+    free(bytes);
+    dict_free(d);
+}
+
+static void the_dictionary_reads_and_writes_the_golden_bytes(void **state)
+{
+    (void)state;
+    size_t n = sample_dictionary(sample);
+    char *bytes = golden("dictionary", n);
+    struct dict *d;
+    assert_int_equal(dict_parse(bytes, n, &d), 0);
+    int size = dict_append_aspect(again, 0, sizeof again, &d->aspects[0]);
+    size = dict_append_aspect(again, (size_t)size, sizeof again, &d->aspects[1]);
+    size = dict_append_string(again, (size_t)size, sizeof again, 1, d->strings[0]);
+    assert_int_equal(size, n);
+    assert_memory_equal(again, bytes, n);
+    dict_free(d);
+    free(bytes);
+}
+
+static size_t encoded(enum message_type type)
+{
+    sample_message(type, &m);
+    int n = message_encode(&m, sample, sizeof sample);
+    assert_true(n > 0);
+    return (size_t)n;
+}
+
+static void messages_read_and_write_the_golden_bytes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sample_type_count; i++) {
+        size_t n = encoded(sample_types[i]);
+        char *bytes = golden(sample_message_name(sample_types[i]), n);
+        memset(&m, 0xA5, sizeof m);
+        assert_int_equal(message_decode(bytes, n, &m), 0);
+        assert_int_equal(m.type, sample_types[i]);
+        assert_int_equal(message_encode(&m, again, sizeof again), n);
+        assert_memory_equal(again, bytes, n);
+        free(bytes);
+    }
+}
+
+/* Reads the hex digits that stand before ';' in a line, behind its offset; returns where the bytes end. */
+static uint8_t *read_hex_line(const char *line, uint8_t *to)
+{
+    unsigned byte;
+    int digits = 0;
+    for (line += strcspn(line, " "); *line != ';' && *line != '\0'; line += digits) {
+        line += strspn(line, " ");
+        digits = 0;
+        if (sscanf(line, "%2x%n", &byte, &digits) != 1)
+            break;
+        *to++ = (uint8_t)byte;
+    }
+    return to;
+}
+
+static void the_worked_example_of_the_document_is_the_golden_packet(void **state)
+{
+    (void)state;
+    char *text, *line, *rest = NULL;
+    size_t size, n = sample_packet(1, sample);
+    uint8_t *end = again;
+    assert_int_equal(file_read(BEZEL_SOURCE_DIR "/docs/WIRE.md", 1 << 20, &text, &size), 0);
+    char *block = strstr(text, "```hex\n");
+    assert_non_null(block);
+    *strstr(block + 7, "```") = '\0';
+    for (line = strtok_r(block + 7, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        end = read_hex_line(line, end);
+    assert_int_equal(end - again, n);
+    assert_memory_equal(again, sample, n);
+    free(text);
+}
+
+static int write_golden(const char *name, size_t n)
+{
+    int err = file_replace(path_of(name), sample, n);
+    printf("%s: %s\n", path_of(name), err ? err_text(err) : "written");
+    return err;
+}
+
+static int write_all(void)
+{
+    int err = write_golden("dictionary", sample_dictionary(sample));
+    for (int i = 0; i < SAMPLE_PACKETS; i++)
+        err |= write_golden(sample_packet_name(i), sample_packet(i, sample));
+    for (size_t i = 0; i < sample_type_count; i++)
+        err |= write_golden(sample_message_name(sample_types[i]), encoded(sample_types[i]));
+    return err ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--write") == 0)
+        return write_all();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(packets_read_and_write_the_golden_bytes),
+        cmocka_unit_test(the_golden_data_packet_holds_its_records),
+        cmocka_unit_test(the_dictionary_reads_and_writes_the_golden_bytes),
+        cmocka_unit_test(messages_read_and_write_the_golden_bytes),
+        cmocka_unit_test(the_worked_example_of_the_document_is_the_golden_packet),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
