@@ -3,6 +3,7 @@
 #include "scaler.h"
 
 #include <libavutil/frame.h>
+#include <libavutil/opt.h>
 #include <libswscale/swscale.h>
 
 #include <stdlib.h>
@@ -61,13 +62,26 @@ static bool prepare(struct scaler *s, struct side from, struct side to)
     sws_freeContext(s->context);
     s->from = from;
     s->to = to;
-    s->context = sws_getContext(from.width, from.height, from.format, to.width, to.height, to.format, SWS_BILINEAR,
-                                NULL, NULL, NULL);
+    s->context = sws_alloc_context();
     if (!s->context)
         return false;
-    const int *matrix = sws_getCoefficients(SWS_CS_DEFAULT);
-    sws_setColorspaceDetails(s->context, matrix, from.full, matrix, to.full, 0, 1 << 16, 1 << 16);
-    return true;
+    /* The ranges must be known before the context is made, else one that need not scale does not convert them. */
+    const struct {
+        const char *name;
+        int64_t value;
+    } options[] = {
+        {"srcw", from.width},      {"srch", from.height},  {"src_format", from.format},
+        {"src_range", from.full},  {"dstw", to.width},     {"dsth", to.height},
+        {"dst_format", to.format}, {"dst_range", to.full}, {"sws_flags", SWS_BILINEAR},
+    };
+    bool ok = true;
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+        ok = av_opt_set_int(s->context, options[i].name, options[i].value, 0) == 0 && ok;
+    if (ok && sws_init_context(s->context, NULL, NULL) >= 0)
+        return true;
+    sws_freeContext(s->context);
+    s->context = NULL;
+    return false;
 }
 
 bool scaler_convert(struct scaler *s, const AVFrame *from, AVFrame *to)

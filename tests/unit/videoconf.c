@@ -7,6 +7,7 @@
 #include "examples/videoconf/common.h"
 #include "examples/videoconf/display.h"
 #include "examples/videoconf/fragment.h"
+#include "examples/videoconf/scaler.h"
 #include "tests/lib/seed.h"
 
 #include <libavutil/frame.h>
@@ -139,6 +140,27 @@ static void a_lost_datagram_loses_its_frame_and_is_counted(void **state)
     assert_int_equal(assembler_counts(a).lost, 3);
     assert_int_equal(take(a, datagram, fragment_put(&f, 1, datagram), 0, &out), 0); /* overtaken: stays lost */
     assert_int_equal(assembler_counts(a).lost, 3);
+    assembler_free(a);
+}
+
+static void a_frame_long_overdue_does_not_disturb_a_later_one(void **state)
+{
+    (void)state;
+    uint8_t old_data[2 * FRAGMENT_PAYLOAD], new_data[2 * FRAGMENT_PAYLOAD], datagram[FRAGMENT_BYTES];
+    struct assembler *a = assembler_new();
+    struct frame late = frame_make(1, sizeof old_data, old_data), f, out;
+    take(a, datagram, fragment_put(&late, 0, datagram), 0, &out);
+    for (uint32_t number = 2; number < 40; number++) {
+        f = frame_make(number, sizeof new_data, new_data);
+        take(a, datagram, fragment_put(&f, 0, datagram), 0, &out);
+    }
+    assert_int_equal(take(a, datagram, fragment_put(&late, 1, datagram), 0, &out), 0);
+    for (uint32_t number = 36; number < 40; number++) { /* of the many under way, the last four have a place */
+        f = frame_make(number, sizeof new_data, new_data);
+        assert_int_equal(take(a, datagram, fragment_put(&f, 1, datagram), 0, &out), ASSEMBLER_WHOLE);
+        assert_int_equal(out.number, number);
+        assert_intact(&out);
+    }
     assembler_free(a);
 }
 
@@ -483,27 +505,66 @@ static void footage_fills_the_display(void **state)
 static void the_display_dumps_the_colours_it_shows(void **state)
 {
     (void)state;
+    enum { SHOWN_WIDTH = WIDTH - 10 }; /* whose rows are no round number of bytes */
     char path[] = "/tmp/bezel-test-XXXXXX.ppm";
     close(mkstemps(path, 4));
     struct capture *c = capture_new(NULL, WIDTH, HEIGHT, AV_PIX_FMT_YUV420P);
-    struct display *d = display_new(WIDTH, HEIGHT);
+    struct display *d = display_new(SHOWN_WIDTH, HEIGHT);
     assert_true(display_show(d, capture_next(c, 60)));
     assert_true(display_dump(d, path));
     assert_false(display_dump(d, "/nonexistent/x.ppm"));
     FILE *in = fopen(path, "rb");
     int width, height;
-    static uint8_t rgb[WIDTH * HEIGHT * 3 + 1];
+    static uint8_t rgb[SHOWN_WIDTH * HEIGHT * 3 + 1];
     assert_int_equal(fscanf(in, "P6 %d %d 255%*c", &width, &height), 2);
-    assert_int_equal(fread(rgb, 1, sizeof rgb, in), WIDTH * HEIGHT * 3);
+    assert_int_equal(fread(rgb, 1, sizeof rgb, in), SHOWN_WIDTH * HEIGHT * 3);
     fclose(in);
     unlink(path);
-    assert_int_equal(width, WIDTH);
+    assert_int_equal(width, SHOWN_WIDTH);
     assert_int_equal(height, HEIGHT);
-    const uint8_t *left = rgb + 20 * 3, *right = rgb + (WIDTH - 10) * 3; /* the white bar and the blue one, first row */
-    assert_true(left[0] > 240 && left[1] > 240 && left[2] > 240);
-    assert_true(right[0] < 40 && right[1] < 40 && right[2] > 200);
+    for (int row = 0; row < HEIGHT / 2; row++) { /* from the white bar to the blue one */
+        const uint8_t *left = rgb + (row * SHOWN_WIDTH + 20) * 3, *right = rgb + ((row + 1) * SHOWN_WIDTH - 10) * 3;
+        assert_true(left[0] > 240 && left[1] > 240 && left[2] > 240);
+        assert_true(right[0] < 40 && right[1] < 40 && right[2] > 200);
+    }
     display_free(d);
     capture_free(c);
+}
+
+/* A 16x16 picture in `format`, all of luminance `y`, no colour. */
+static AVFrame *grey(enum AVPixelFormat format, int y)
+{
+    AVFrame *f = av_frame_alloc();
+    f->width = f->height = 16;
+    f->format = format;
+    assert_int_equal(av_frame_get_buffer(f, 0), 0);
+    for (int plane = 0; plane < 3 && f->data[plane]; plane++)
+        memset(f->data[plane], plane == 0 ? y : 128, (size_t)f->linesize[plane] * (plane == 0 ? 16 : 8));
+    return f;
+}
+
+static void white_is_white_in_broadcast_and_in_jpeg_range(void **state)
+{
+    (void)state;
+    struct scaler *s = scaler_new();
+    AVFrame *broadcast = grey(AV_PIX_FMT_YUV420P, 235), *jpeg = grey(AV_PIX_FMT_YUVJ420P, 255);
+    AVFrame *rgb = av_frame_alloc();
+    rgb->width = rgb->height = 16;
+    rgb->format = AV_PIX_FMT_RGB24;
+    assert_int_equal(av_frame_get_buffer(rgb, 0), 0);
+    for (int i = 0; i < 2; i++) {
+        memset(rgb->data[0], 0, 3);
+        assert_true(scaler_convert(s, i == 0 ? broadcast : jpeg, rgb));
+        assert_in_range(rgb->data[0][0], 253, 255);
+    }
+    assert_true(scaler_convert(s, broadcast, jpeg));
+    assert_in_range(jpeg->data[0][0], 253, 255);
+    assert_true(scaler_convert(s, jpeg, broadcast));
+    assert_in_range(broadcast->data[0][0], 233, 237);
+    av_frame_free(&broadcast);
+    av_frame_free(&jpeg);
+    av_frame_free(&rgb);
+    scaler_free(s);
 }
 
 static void rate_is_counted_between_the_first_frame_and_the_last(void **state)
@@ -528,6 +589,7 @@ int main(void)
         cmocka_unit_test(frames_of_every_size_come_back_intact),
         cmocka_unit_test(fragments_in_any_order_and_doubled_make_one_frame),
         cmocka_unit_test(a_lost_datagram_loses_its_frame_and_is_counted),
+        cmocka_unit_test(a_frame_long_overdue_does_not_disturb_a_later_one),
         cmocka_unit_test(a_client_that_joins_in_the_middle_of_a_frame_has_lost_nothing),
         cmocka_unit_test(frame_numbers_may_wrap),
         cmocka_unit_test(another_server_is_refused_until_the_first_is_silent),
@@ -544,6 +606,7 @@ int main(void)
         cmocka_unit_test(what_is_no_video_is_refused),
         cmocka_unit_test(footage_fills_the_display),
         cmocka_unit_test(the_display_dumps_the_colours_it_shows),
+        cmocka_unit_test(white_is_white_in_broadcast_and_in_jpeg_range),
         cmocka_unit_test(rate_is_counted_between_the_first_frame_and_the_last),
     };
     codec_log(false);
