@@ -1,0 +1,365 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/experiment_state.h"
+#include "ecs/commands.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* One experiment on a virtual clock: each call is an event, its result the actions. */
+struct scene {
+    struct experiment e;
+    struct experiment_process processes[2];
+    struct experiment_state s;
+    int64_t now;
+};
+
+static char *no_arguments[] = {NULL};
+
+static void begin(struct scene *c, uint32_t nodes, uint32_t launched, bool attached, int64_t duration)
+{
+    memset(c, 0, sizeof *c);
+    c->now = 1000 * CLOCK_S;
+    c->e =
+        (struct experiment){.duration = duration, .grace = 2 * CLOCK_S, .node_count = nodes, .processes = c->processes};
+    if (launched > 0)
+        c->processes[c->e.process_count++] = (struct experiment_process){.argv = no_arguments, .instances = launched};
+    if (attached)
+        c->processes[c->e.process_count++] = (struct experiment_process){.attach = (char[]){"nav*"}, .instances = 1};
+    struct state_actions a = experiment_state_begin(&c->s, &c->e, false, c->now);
+    assert_int_equal(a.what, ACTION_START_COLLECTOR);
+}
+
+static unsigned give(struct scene *c, struct state_event event)
+{
+    return experiment_state_step(&c->s, &event, c->now).what;
+}
+
+#define GIVE(c, ...) give((c), (struct state_event){__VA_ARGS__})
+
+/* Lets the clock go to the next deadline, which must be within `span`, and ticks. */
+static unsigned tick_within(struct scene *c, int64_t span)
+{
+    int64_t at = experiment_state_deadline(&c->s);
+    assert_true(at <= c->now + span);
+    c->now = at > c->now ? at : c->now;
+    return GIVE(c, .type = EVENT_TICK);
+}
+
+/* To RUNNING. */
+static void run_up(struct scene *c)
+{
+    assert_int_equal(GIVE(c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR), ACTION_START_NODES);
+    unsigned last = 0;
+    for (uint32_t d = 1; d < c->s.daemon_count; d++) {
+        assert_int_equal(last, 0);
+        last = GIVE(c, .type = EVENT_SERVES, .daemon = d);
+    }
+    assert_int_equal(last, c->s.launched > 0 ? ACTION_START_PROCESSES : 0);
+    assert_int_equal(c->s.phase, PHASE_RUNNING);
+}
+
+/* From CLOSING_NODES to DONE, everybody obeying. */
+static void close_down(struct scene *c)
+{
+    assert_int_equal(c->s.phase, PHASE_CLOSING_NODES);
+    unsigned last = 0;
+    for (uint32_t d = 1; d < c->s.daemon_count; d++)
+        last = GIVE(c, .type = EVENT_DAEMON_ENDED, .daemon = d);
+    assert_int_equal(last, ACTION_STOP_COLLECTOR);
+    GIVE(c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
+    assert_int_equal(c->s.phase, PHASE_DONE);
+    assert_true(experiment_state_deadline(&c->s) == INT64_MAX);
+}
+
+static void runs_for_its_duration_and_takes_everything_down_in_order(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 2, 3, false, 10 * CLOCK_S);
+    run_up(&c);
+    int64_t started = c.now;
+    assert_int_equal(tick_within(&c, 10 * CLOCK_S), ACTION_STOP_PROCESSES);
+    assert_true(c.now - started == 10 * CLOCK_S);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED), 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+    assert_int_equal(GIVE(&c, .type = EVENT_DRAINED, .daemon = 2), ACTION_DRAIN);
+    assert_int_equal(GIVE(&c, .type = EVENT_DRAINED, .daemon = 1), ACTION_STOP_NODES);
+    close_down(&c);
+    assert_int_equal(c.s.ended_by, ENDED_BY_DURATION);
+    assert_true(c.s.ended - c.s.started == 10 * CLOCK_S);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_VIOLATED), EXIT_VIOLATED);
+    assert_int_equal(experiment_state_exit_code(&c.s, BEZEL_ESYS), EXIT_FAILED);
+}
+
+static void ends_when_its_processes_have_ended(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 2, false, 0);
+    run_up(&c);
+    assert_true(experiment_state_deadline(&c.s) == INT64_MAX);
+    assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED), 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED), ACTION_STOP_PROCESSES); /* what they left behind */
+    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+    assert_int_equal(c.s.ended_by, ENDED_BY_PROCESSES);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+}
+
+static void goes_on_without_a_process_that_died_and_fails_at_the_end(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 2, false, 10 * CLOCK_S);
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED, .failed = true), 0);
+    assert_int_equal(c.s.phase, PHASE_RUNNING);
+    assert_int_equal(tick_within(&c, 10 * CLOCK_S), ACTION_STOP_PROCESSES);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_VIOLATED), EXIT_FAILED);
+}
+
+static void a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 2, 1, false, CLOCK_S);
+    GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
+    assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = 1), 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 2), ACTION_STOP_NODES);
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1), ACTION_STOP_COLLECTOR);
+    GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
+    assert_int_equal(c.s.phase, PHASE_DONE);
+    assert_true(c.s.started == 0);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+
+    begin(&c, 2, 1, false, CLOCK_S);
+    GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
+    assert_int_equal(c.s.phase, PHASE_DONE);
+}
+
+static void a_daemon_that_is_not_ready_in_time_is_unreachable(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, CLOCK_S);
+    GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
+    assert_int_equal(tick_within(&c, STATE_START_LIMIT), ACTION_TELL_LATE | ACTION_STOP_NODES);
+    assert_int_equal(tick_within(&c, STATE_CLOSE_LIMIT), ACTION_TELL_LATE | ACTION_KILL_NODES);
+    close_down(&c);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_UNREACHABLE);
+}
+
+static void restarts_a_killed_daemon_at_once_and_stays_successful(void **state)
+{
+    (void)state;
+    for (uint32_t d = 0; d <= 2; d++) {
+        struct scene c;
+        begin(&c, 2, 1, false, 10 * CLOCK_S);
+        run_up(&c);
+        assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = d), 0);
+        struct state_event tick = {.type = EVENT_TICK};
+        assert_true(experiment_state_deadline(&c.s) <= c.now);
+        struct state_actions a = experiment_state_step(&c.s, &tick, c.now);
+        assert_int_equal(a.what, ACTION_RESTART);
+        assert_int_equal(a.daemon, d);
+        assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = d), 0);
+        assert_int_equal(c.s.phase, PHASE_RUNNING);
+        assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+    }
+}
+
+static void gives_up_a_daemon_that_dies_too_often_but_forgets_old_deaths(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, 0);
+    run_up(&c);
+    for (int i = 0; i < 20; i++) { /* often, but never six times in the span */
+        GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1);
+        assert_true(tick_within(&c, CLOCK_S * 2) & ACTION_RESTART);
+        GIVE(&c, .type = EVENT_SERVES, .daemon = 1);
+        c.now += STATE_RESTART_SPAN / STATE_RESTARTS;
+    }
+    c.now += STATE_RESTART_SPAN;
+    for (int i = 0; i < STATE_RESTARTS; i++) {
+        assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1), 0);
+        assert_true(tick_within(&c, 2 * CLOCK_S) & ACTION_RESTART);
+    }
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1), ACTION_STOP_PROCESSES);
+    assert_int_equal(c.s.ended_by, ENDED_BY_FAILURE);
+    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_STOP_COLLECTOR); /* nobody is left to drain */
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+}
+
+static void a_daemon_restarted_while_draining_is_drained_too(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 2, 0, true, CLOCK_S);
+    run_up(&c);
+    assert_int_equal(tick_within(&c, CLOCK_S), ACTION_DRAIN);
+    GIVE(&c, .type = EVENT_DRAINED, .daemon = 1);
+    GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 2);
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1), 0); /* it holds nothing any more */
+    assert_int_equal(tick_within(&c, 0), ACTION_RESTART);
+    assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = 2), ACTION_DRAIN);
+    assert_int_equal(GIVE(&c, .type = EVENT_DRAINED, .daemon = 2), ACTION_STOP_NODES);
+}
+
+static void drains_as_long_as_there_is_progress_and_no_longer(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 0, true, CLOCK_S);
+    run_up(&c);
+    GIVE(&c, .type = EVENT_ATTACHED, .living = 1, .seen = 1);
+    assert_int_equal(tick_within(&c, CLOCK_S), ACTION_DRAIN);
+    for (int i = 0; i < 100; i++) {
+        c.now += STATE_DRAIN_LIMIT - 1;
+        assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
+        assert_int_equal(GIVE(&c, .type = EVENT_PROGRESS), 0);
+    }
+    assert_int_equal(tick_within(&c, STATE_DRAIN_LIMIT), ACTION_TELL_UNDRAINED | ACTION_STOP_NODES);
+    close_down(&c);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_UNREACHABLE);
+}
+
+static void a_store_that_fails_stops_the_experiment_and_is_not_waited_for_long(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, 0);
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_STORE_FAILED), ACTION_STOP_PROCESSES);
+    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+    assert_int_equal(tick_within(&c, STATE_FAILING_LIMIT), ACTION_TELL_UNDRAINED | ACTION_STOP_NODES);
+    close_down(&c);
+    assert_int_equal(c.s.ended_by, ENDED_BY_FAILURE);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+}
+
+static void the_first_interrupt_stops_and_the_second_kills(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, 0);
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_STOP_PROCESSES);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+    assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_KILL);
+    assert_int_equal(c.s.phase, PHASE_DONE);
+    assert_int_equal(c.s.ended_by, ENDED_BY_INTERRUPT);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+}
+
+static void an_interrupt_from_a_shared_terminal_gives_the_process_time(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, 0);
+    experiment_state_begin(&c.s, &c.e, true, c.now);
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT, .terminal = true), ACTION_INTERRUPT_PROCESSES);
+    begin(&c, 1, 1, false, 0);
+    experiment_state_begin(&c.s, &c.e, true, c.now);
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT, .terminal = false), ACTION_STOP_PROCESSES);
+}
+
+static void an_interrupt_before_the_start_launches_nothing(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_STOP_COLLECTOR);
+    assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR), 0);
+    GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
+    assert_int_equal(c.s.phase, PHASE_DONE);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+}
+
+static void attached_processes_that_ended_end_the_experiment_but_a_short_absence_does_not(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 0, true, 0);
+    run_up(&c);
+    GIVE(&c, .type = EVENT_ATTACHED, .living = 0, .seen = 0);
+    c.now += CLOCK_S;
+    GIVE(&c, .type = EVENT_ATTACHED, .living = 1, .seen = 1);
+    assert_true(experiment_state_deadline(&c.s) == INT64_MAX);
+    GIVE(&c, .type = EVENT_ATTACHED, .living = 0, .seen = 1);
+    c.now += STATE_ABSENCE / 2;
+    GIVE(&c, .type = EVENT_ATTACHED, .living = 1, .seen = 2);
+    c.now += STATE_ABSENCE;
+    assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
+    GIVE(&c, .type = EVENT_ATTACHED, .living = 0, .seen = 2);
+    assert_int_equal(tick_within(&c, STATE_ABSENCE), ACTION_DRAIN);
+    assert_int_equal(c.s.ended_by, ENDED_BY_PROCESSES);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+}
+
+static void silence_of_what_is_attached_to_is_told_once_and_nothing_seen_is_unreachable(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 0, true, 20 * CLOCK_S);
+    run_up(&c);
+    assert_int_equal(tick_within(&c, STATE_ATTACH_LIMIT), ACTION_TELL_UNMATCHED);
+    c.now += CLOCK_S;
+    assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
+    assert_int_equal(tick_within(&c, 20 * CLOCK_S), ACTION_DRAIN);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_UNREACHABLE);
+}
+
+static void a_lost_launcher_fails_the_experiment_but_not_the_draining(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 2, false, 0);
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_LAUNCHER_LOST), ACTION_DRAIN);
+    assert_int_equal(GIVE(&c, .type = EVENT_DRAINED, .daemon = 1), ACTION_STOP_NODES);
+    close_down(&c);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+}
+
+static void processes_that_cannot_be_ended_do_not_hold_up_the_end(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, CLOCK_S);
+    run_up(&c);
+    assert_int_equal(tick_within(&c, CLOCK_S), ACTION_STOP_PROCESSES);
+    assert_int_equal(tick_within(&c, 2 * c.e.grace + STATE_CLOSE_LIMIT), ACTION_TELL_LATE | ACTION_DRAIN);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_for_its_duration_and_takes_everything_down_in_order),
+        cmocka_unit_test(ends_when_its_processes_have_ended),
+        cmocka_unit_test(goes_on_without_a_process_that_died_and_fails_at_the_end),
+        cmocka_unit_test(a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched),
+        cmocka_unit_test(a_daemon_that_is_not_ready_in_time_is_unreachable),
+        cmocka_unit_test(restarts_a_killed_daemon_at_once_and_stays_successful),
+        cmocka_unit_test(gives_up_a_daemon_that_dies_too_often_but_forgets_old_deaths),
+        cmocka_unit_test(a_daemon_restarted_while_draining_is_drained_too),
+        cmocka_unit_test(drains_as_long_as_there_is_progress_and_no_longer),
+        cmocka_unit_test(a_store_that_fails_stops_the_experiment_and_is_not_waited_for_long),
+        cmocka_unit_test(the_first_interrupt_stops_and_the_second_kills),
+        cmocka_unit_test(an_interrupt_from_a_shared_terminal_gives_the_process_time),
+        cmocka_unit_test(an_interrupt_before_the_start_launches_nothing),
+        cmocka_unit_test(attached_processes_that_ended_end_the_experiment_but_a_short_absence_does_not),
+        cmocka_unit_test(silence_of_what_is_attached_to_is_told_once_and_nothing_seen_is_unreachable),
+        cmocka_unit_test(a_lost_launcher_fails_the_experiment_but_not_the_draining),
+        cmocka_unit_test(processes_that_cannot_be_ended_do_not_hold_up_the_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
