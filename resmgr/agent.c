@@ -259,9 +259,8 @@ static void agent_read(const struct agent *agent, struct agent_process *p, int64
 static void agent_read_all(struct agent *agent, int64_t now)
 {
     for (uint32_t m = 0; m < agent->experiment->metric_count; m++) {
-        const struct agent_source *s = &agent->node.sources[agent->metric_aspect[m]];
-        if (s->watchers && agent->node.readings[m].rate)
-            rate_count(agent->node.readings[m].rate, s->attempts, now);
+        if (agent->node.readings[m].rate)
+            rate_count(agent->node.readings[m].rate, agent->node.sources[agent->metric_aspect[m]].attempts, now);
     }
     agent_read(agent, &agent->node, now);
     for (int slot = 0; slot < agent->slots; slot++)

@@ -91,7 +91,7 @@ static void go(int64_t span, double cpu)
                 if (!out || out->after.on)
                     agent_record(agent, w->watch, w->next);
             }
-            agent_count(agent, w->watch, w->attempts, now);
+            agent_count(agent, w->watch, w->attempts, now - CLOCK_US); /* the counters are read before the step */
         }
         out = agent_step(agent, now, cpu);
     }
@@ -180,6 +180,21 @@ static void metrics_are_per_process_or_of_the_node(void **state)
     go(2 * CLOCK_S, 0);
     assert_true(agent_metric(agent, ALL, -1, &v));
     assert_float_equal(v, 30, 0.01);
+}
+
+static void what_was_counted_before_a_process_was_seen_is_no_growth(void **state)
+{
+    (void)state;
+    begin(POLICY_NONE, 0);
+    enter(0, 30);
+    go(2 * CLOCK_S, 0);
+    enter(1, 10)->attempts = 1000000;
+    for (int i = 0; i < 30; i++) {
+        double v;
+        go(EVERY, 0);
+        assert_true(agent_metric(agent, ALL, -1, &v));
+        assert_true(v < 42);
+    }
 }
 
 static void a_limit_stands_as_its_worst_process(void **state)
@@ -319,11 +334,14 @@ static void while_off_a_limit_is_broken_only_beyond_the_resolution(void **state)
     (void)state;
     limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
     limits[1] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
-    begin(POLICY_SPP, 2);
+    limits[2] = hold(FPS, COMPARE_AT_MOST, 27);
+    begin(POLICY_SPP, 3);
     struct worker *w = enter(0, 28);
     go(3 * CLOCK_S, 50);
     assert_false(out->after.on);
     go(3 * CLOCK_S, 50);
+    assert_int_equal(out->limits[2].state, LIMIT_HELD);
+    assert_int_equal(out->limits[2].value, 28);
     /* 28 counted, give or take one: it may be 29. */
     assert_true(out->limits[0].known);
     assert_int_equal(out->limits[0].state, LIMIT_HELD);
@@ -439,6 +457,31 @@ static void a_process_that_only_paused_keeps_its_violation(void **state)
     assert_true(out->limits[0].worst < 20);
 }
 
+static void a_pause_counts_even_if_the_process_catches_up_at_once_and_ends_later(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    begin(POLICY_NONE, 1);
+    struct worker *w = enter(0, 30);
+    go(10 * CLOCK_S, 0);
+    w->interval = 0;
+    go(700 * CLOCK_MS, 0);
+    int64_t paused_until = now;
+    w->interval = CLOCK_S / 1000;
+    w->next = now + 1;
+    go(EVERY, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+    w->interval = CLOCK_S / 30;
+    go(5 * CLOCK_S, 0);
+    w->interval = 0;
+    go(800 * CLOCK_MS, 0);
+    assert_int_equal(out->limits[0].last_violated, now);
+    leave(w);
+    assert_int_equal(out->limits[0].last_violated, paused_until);
+    assert_true(out->limits[0].violated > 500 * CLOCK_MS && out->limits[0].violated <= 700 * CLOCK_MS);
+    assert_true(out->limits[0].worst < 12 && out->limits[0].worst > 8);
+}
+
 static void a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation(void **state)
 {
     (void)state;
@@ -464,6 +507,7 @@ int main(void)
         AGENT_TEST(slots_are_used_again_and_are_bounded),
         AGENT_TEST(what_belongs_to_a_removed_process_is_ignored),
         AGENT_TEST(metrics_are_per_process_or_of_the_node),
+        AGENT_TEST(what_was_counted_before_a_process_was_seen_is_no_growth),
         AGENT_TEST(a_limit_stands_as_its_worst_process),
         AGENT_TEST(hold_limits_settle_and_all_time_is_accounted_for),
         AGENT_TEST(only_hold_limits_move_the_policy),
@@ -476,6 +520,7 @@ int main(void)
         AGENT_TEST(a_slow_process_that_ends_keeps_its_violation),
         AGENT_TEST(a_hung_process_that_ends_keeps_its_violation),
         AGENT_TEST(a_process_that_only_paused_keeps_its_violation),
+        AGENT_TEST(a_pause_counts_even_if_the_process_catches_up_at_once_and_ends_later),
         AGENT_TEST(a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
