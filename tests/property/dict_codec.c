@@ -67,7 +67,7 @@ static size_t random_dictionary(uint64_t *seed)
 {
     size_t n = 0, more;
     uint32_t aspects = 0, strings = 0;
-    uint64_t wanted = seed_next(seed) % 32 == 0 ? 10000 : seed_next(seed) % 12;
+    uint64_t wanted = seed_next(seed) % 128 == 0 ? 10000 : seed_next(seed) % 12;
     while (wanted-- > 0 && (more = append_random(seed, n, &aspects, &strings)) > 0)
         n = more;
     return n;
