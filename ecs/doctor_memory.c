@@ -37,35 +37,41 @@ static void existing_part(const char *path, char part[PATH_MAX])
     }
 }
 
+static void check_missing_folder(struct doctor *d, const char *dir)
+{
+    char part[PATH_MAX];
+    struct stat st;
+    existing_part(dir, part);
+    bool may = access(part, W_OK | X_OK) == 0;
+    int sys = errno;
+    bool is_dir = stat(part, &st) == 0 && S_ISDIR(st.st_mode);
+    if (may && is_dir)
+        doctor_add(d, DOCTOR_OK, area, "folder", NULL, "%s is not there yet and can be made", dir);
+    else
+        doctor_add(d, DOCTOR_PROBLEM, area, "folder", "export BEZEL_DIR=<a folder in a tmpfs that you may write to>",
+                   "%s cannot be made: %s: %s", dir, part, strerror(is_dir ? sys : ENOTDIR));
+}
+
 static void check_folder(struct doctor *d, const char *dir)
 {
-    char part[PATH_MAX], remedy[2 * PATH_MAX];
+    char remedy[2 * PATH_MAX];
     struct stat st;
     if (lstat(dir, &st) != 0) {
-        existing_part(dir, part);
-        snprintf(remedy, sizeof remedy, "export BEZEL_DIR=<a folder in a tmpfs that you may write to>");
-        if (access(part, W_OK | X_OK) == 0)
-            doctor_add(d, DOCTOR_OK, area, "folder", NULL, "%s is not there yet and can be made", dir);
-        else
-            doctor_add(d, DOCTOR_PROBLEM, area, "folder", remedy, "%s cannot be made: %s: %s", dir, part,
-                       strerror(errno));
-        return;
-    }
-    snprintf(remedy, sizeof remedy, "rm %s && bezel doctor", dir);
-    if (!S_ISDIR(st.st_mode)) {
+        check_missing_folder(d, dir);
+    } else if (!S_ISDIR(st.st_mode)) {
+        snprintf(remedy, sizeof remedy, "rm %s", dir);
         doctor_add(d, DOCTOR_PROBLEM, area, "folder", remedy, "%s is not a directory", dir);
-        return;
-    }
-    snprintf(remedy, sizeof remedy, "export BEZEL_DIR=<a folder of your own in a tmpfs>, or: sudo chown %u %s",
-             (unsigned)geteuid(), dir);
-    if (st.st_uid != geteuid())
+    } else if (st.st_uid != geteuid()) {
+        snprintf(remedy, sizeof remedy, "export BEZEL_DIR=<a folder of your own in a tmpfs>, or: sudo chown %u %s",
+                 (unsigned)geteuid(), dir);
         doctor_add(d, DOCTOR_PROBLEM, area, "folder", remedy, "%s belongs to user %u", dir, (unsigned)st.st_uid);
-    snprintf(remedy, sizeof remedy, "chmod 700 %s", dir);
-    if (st.st_mode & 077)
+    } else if (st.st_mode & 077) {
+        snprintf(remedy, sizeof remedy, "chmod 700 %s", dir);
         doctor_add(d, DOCTOR_PROBLEM, area, "folder", remedy, "%s is open to others (mode %03o)", dir,
                    (unsigned)st.st_mode & 0777);
-    else if (st.st_uid == geteuid())
+    } else {
         doctor_add(d, DOCTOR_OK, area, "folder", NULL, "%s, yours alone", dir);
+    }
 }
 
 static void check_space(struct doctor *d, const char *dir)
@@ -77,15 +83,16 @@ static void check_space(struct doctor *d, const char *dir)
         doctor_add(d, DOCTOR_PROBLEM, area, "space", "ls -ld /dev/shm", "%s: %s", part, strerror(errno));
         return;
     }
-    if (fs.f_type != TMPFS_MAGIC && fs.f_type != RAMFS_MAGIC)
+    bool in_memory = fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
+    if (!in_memory)
         doctor_add(d, DOCTOR_WARNING, area, "kind", "unset BEZEL_DIR, or let it name a folder in /dev/shm",
                    "%s is not in memory: the kernel writes every ring to disk", part);
     uint64_t block = (uint64_t)fs.f_bsize, size = block * fs.f_blocks, left = block * fs.f_bavail;
     enum doctor_level level = left < SPACE_NONE ? DOCTOR_PROBLEM : left < SPACE_LITTLE ? DOCTOR_WARNING : DOCTOR_OK;
-    doctor_add(d, level, area, "space",
-               level == DOCTOR_OK ? NULL
-                                  : "sudo mount -o remount,size=1G /dev/shm (a container: docker run --shm-size=1g)",
-               "%s free of %s", units_bytes(left).s, units_bytes(size).s);
+    const char *remedy = in_memory ? "sudo mount -o remount,size=1G /dev/shm (a container: docker run --shm-size=1g)"
+                                   : "unset BEZEL_DIR, or make room there";
+    doctor_add(d, level, area, "space", level == DOCTOR_OK ? NULL : remedy, "%s free of %s", units_bytes(left).s,
+               units_bytes(size).s);
 }
 
 /* ---- segments that nobody owns ---- */

@@ -80,7 +80,7 @@ static void limit_rows(const struct report *r, struct table *t, size_t limit)
 
 static void print_limits(const struct report *r, FILE *out)
 {
-    static const char *const heads[] = {"verdict",      "limit", "node",     "now",     "worst",
+    static const char *const heads[] = {"verdict",      "limit", "node",     "last",    "worst",
                                         "in violation", "held",  "violated", "unknown", "settling"};
     if (r->verdict->limit_count == 0)
         return;
@@ -191,7 +191,8 @@ static void print_imbalance(const struct report *r, FILE *out)
         fprintf(out, "  In flight, or not yet booked: %s.\n", figure_signed(rest).s);
         return;
     }
-    fprintf(out, "  The books do not balance:\n");
+    fprintf(out, r->verdict->run == RUN_CUT ? "  In flight when the run was cut off, or not booked any more:\n"
+                                            : "  The books do not balance:\n");
     for (size_t i = 0; i < s->process_count; i++) {
         int64_t unexplained = r->verdict->books[i].rest;
         char name[PROCESS_NAME_SIZE];
@@ -251,7 +252,7 @@ static void print_books(const struct report *r, FILE *out)
             aspect_rows(t, p, &r->verdict->books[i]);
     }
     if (r->verdict->sut.processes > 1)
-        books_row(t, "all", &r->verdict->sut);
+        books_row(t, r->all ? "all but daemons" : "all", &r->verdict->sut);
     table_print(t, 2, out);
     if (!opens_processes(r))
         fputs("  (--all shows the aspects of each)\n", out);
@@ -294,7 +295,7 @@ static void print_rates(const struct report *r, FILE *out)
 
 static void print_metrics(const struct report *r, FILE *out)
 {
-    static const char *const heads[] = {"metric", "node", "of", "mean", "min", "max", "last", "values"};
+    static const char *const heads[] = {"metric", "node", "process", "mean", "min", "max", "last", "values"};
     const struct summary *s = r->summary;
     if (s->metric_count == 0)
         return;

@@ -65,15 +65,17 @@ static void say_broken_limit(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
     const char *text = report_limit_text(r, (int64_t)i);
-    if (l->is == VERDICT_UNKNOWN)
+    if (l->is == VERDICT_UNKNOWN) {
         fprintf(out, "%s could not be judged", text);
-    else if (l->is == VERDICT_INFEASIBLE)
-        fprintf(out, "%s cannot hold, it was violated %s of the time and still so with collection off", text,
-                figure_share(l->share).s);
-    else
-        fprintf(out, "%s was violated %s of the time", text, figure_share(l->share).s);
-    if (l->is != VERDICT_UNKNOWN && r->summary->node_count > 1)
+        return;
+    }
+    fprintf(out, l->is == VERDICT_INFEASIBLE ? "%s cannot hold" : "%s was violated", text);
+    if (r->summary->node_count > 1)
         fprintf(out, " on %s", report_node_name(r, l->node));
+    fprintf(out,
+            l->is == VERDICT_INFEASIBLE ? ": violated %s of the time, and still with collection off"
+                                        : " %s of the time",
+            figure_share(l->share).s);
 }
 
 static void say_limits(const struct report *r, FILE *out)

@@ -1,0 +1,211 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Runs as their databases would tell them, made by hand: what tests of verdict and report judge. Storage is the struct's. */
+#ifndef BEZEL_TESTS_LIB_SAMPLE_RUN_H
+#define BEZEL_TESTS_LIB_SAMPLE_RUN_H
+
+#include "base/clock.h"
+#include "collector/summary.h"
+#include "config/experiment.h"
+#include "resmgr/agent.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SAMPLE_STARTED INT64_C(1700000000000000000) /* CLOCK_REALTIME: 2023-11-14T22:13:20Z */
+#define SAMPLE_BOOTED  (SAMPLE_STARTED - 1000 * CLOCK_S)
+#define SAMPLE_NOW     (SAMPLE_STARTED + 60 * CLOCK_S)
+
+enum { SAMPLE_NODES = 2, SAMPLE_LIMITS = 3, SAMPLE_PROCESSES = 5, SAMPLE_DECISIONS = 32 };
+
+struct sample {
+    struct experiment experiment;
+    struct experiment_metric metrics[1];
+    struct experiment_limit limits[SAMPLE_LIMITS];
+    struct summary summary;
+    struct summary_node nodes[SAMPLE_NODES];
+    struct summary_process processes[SAMPLE_PROCESSES];
+    struct summary_book books[SAMPLE_PROCESSES][2];
+    struct summary_limit rows[SAMPLE_LIMITS * SAMPLE_NODES];
+    struct summary_decision decisions[SAMPLE_DECISIONS];
+    struct summary_metric values[1];
+    struct summary_event events[2];
+    struct summary_fact facts[4];
+};
+
+/** `at` seconds after the run's start, on the clock of every node. */
+static inline int64_t sample_time(double at)
+{
+    return SAMPLE_STARTED - SAMPLE_BOOTED + (int64_t)(at * (double)CLOCK_S);
+}
+
+static inline struct summary_book sample_book(uint32_t aspect, const char *name, uint64_t count)
+{
+    return (struct summary_book){.aspect = aspect,
+                                 .name = name,
+                                 .attempts = count,
+                                 .stored = count,
+                                 .first_ns = sample_time(0.5),
+                                 .last_ns = sample_time(0.5) + (int64_t)(count - 1) * CLOCK_S / 30};
+}
+
+static inline struct summary_limit sample_row(uint32_t node, uint32_t index, double held, double violated)
+{
+    return (struct summary_limit){.node = node,
+                                  .index = index,
+                                  .state = LIMIT_HELD,
+                                  .value = 29.97,
+                                  .worst = 28.5,
+                                  .settling = 2 * CLOCK_S,
+                                  .held = (int64_t)(held * (double)CLOCK_S),
+                                  .violated = (int64_t)(violated * (double)CLOCK_S)};
+}
+
+static inline void sample_add_decision(struct sample *s, double at, int action, int64_t before, int64_t after,
+                                       int cause)
+{
+    s->decisions[s->summary.decision_count++] = (struct summary_decision){.at = sample_time(at),
+                                                                          .policy = POLICY_DPP,
+                                                                          .action = action,
+                                                                          .before = before,
+                                                                          .after = after,
+                                                                          .cause = cause};
+}
+
+static inline void sample_experiment(struct sample *s)
+{
+    s->metrics[0] = (struct experiment_metric){
+        .name = (char *)"fps", .aspect = (char *)"frame_shown", .window = CLOCK_S, .per_process = true};
+    s->limits[0] = (struct experiment_limit){.kind = LIMIT_HOLD,
+                                             .metric = 0,
+                                             .compare = COMPARE_AT_LEAST,
+                                             .bound = 29,
+                                             .tolerance = 0.01,
+                                             .text = (char *)"fps >= 29"};
+    s->limits[1] = (struct experiment_limit){.kind = LIMIT_HOLD,
+                                             .metric = LIMIT_ON_SENSOR_CPU,
+                                             .compare = COMPARE_AT_MOST,
+                                             .bound = 10,
+                                             .tolerance = 0.01,
+                                             .text = (char *)"sensor_cpu <= 10 %"};
+    s->limits[2] = s->limits[0];
+    s->limits[2].kind = LIMIT_EXPECT;
+    s->limits[2].text = (char *)"fps >= 25";
+    s->experiment = (struct experiment){.name = (char *)"video-conference",
+                                        .duration = 10 * CLOCK_S,
+                                        .metric_count = 1,
+                                        .limit_count = 2,
+                                        .metrics = s->metrics,
+                                        .limits = s->limits,
+                                        .adapt = {.policy = POLICY_DPP, .every = 100 * CLOCK_MS}};
+}
+
+static inline void sample_process(struct sample *s, size_t i, const char *name, enum message_role role)
+{
+    s->processes[i] =
+        (struct summary_process){.instance = UINT64_C(0xfedcba9876543210) + i,
+                                 .pid = 4711 + (uint32_t)i,
+                                 .role = role,
+                                 .name = name,
+                                 .executable = "/opt/video/bin/conference",
+                                 .started = sample_time(0.1),
+                                 .state = PROCESS_ENDED,
+                                 .latency = {.count = 100, .median = 612000, .p99 = 1900000, .max = 4200000},
+                                 .book_count = 2,
+                                 .books = s->books[i]};
+}
+
+/** Ten seconds of a server and three clients on one node, everything in order. */
+static inline void sample_held(struct sample *s)
+{
+    memset(s, 0, sizeof *s);
+    sample_experiment(s);
+    s->nodes[0] = (struct summary_node){.name = "studio",
+                                        .realtime_offset = SAMPLE_BOOTED,
+                                        .first_at = sample_time(0.1),
+                                        .last_at = sample_time(9.9),
+                                        .sensor_cpu_mean = 3.4,
+                                        .sensor_cpu_max = 4.06,
+                                        .cpu_ns = 340 * CLOCK_MS,
+                                        .wakeups = 9876,
+                                        .records = 1312,
+                                        .bytes = 51234};
+    static const char *const names[SAMPLE_PROCESSES] = {"server", "client.1", "client.2", "client.3", "bezeld"};
+    for (size_t i = 0; i < SAMPLE_PROCESSES; i++) {
+        bool daemon = i == SAMPLE_PROCESSES - 1;
+        sample_process(s, i, names[i], daemon ? ROLE_DAEMON : ROLE_SUT);
+        s->books[i][0] = sample_book(1,
+                                     daemon ? "bezel_self"
+                                     : i    ? "frame_received"
+                                            : "frame_captured",
+                                     daemon ? 96 : 301);
+        s->books[i][1] = sample_book(2, daemon ? "bezel_limit" : i ? "frame_shown" : "frame_sent", daemon ? 12 : 301);
+    }
+    s->rows[0] = sample_row(0, 0, 7.5, 0);
+    s->rows[1] = sample_row(0, 1, 8.5, 0.02);
+    s->rows[1].value = 3.2;
+    s->rows[1].worst = 12.5;
+    s->values[0] = (struct summary_metric){
+        .metric = "fps", .process = "client.1", .count = 9, .mean = 29.98, .min = 29.6, .max = 30.3, .last = 30};
+    s->facts[0] = (struct summary_fact){"run", "0b5e1d8e-6a0f-4f0e-9d3b-0123456789ab"};
+    s->facts[1] = (struct summary_fact){"started", "1700000000000000000"};
+    s->facts[2] = (struct summary_fact){"ended", "1700000010000000000"};
+    s->facts[3] = (struct summary_fact){"ended_by", "duration"};
+    s->summary = (struct summary){.node_count = 1,
+                                  .process_count = SAMPLE_PROCESSES,
+                                  .limit_count = 2,
+                                  .metric_count = 1,
+                                  .fact_count = 4,
+                                  .nodes = s->nodes,
+                                  .processes = s->processes,
+                                  .limits = s->rows,
+                                  .decisions = s->decisions,
+                                  .metrics = s->values,
+                                  .events = s->events,
+                                  .facts = s->facts,
+                                  .latency = {.count = 2408, .median = 612345, .p99 = 1912345, .max = 4212345}};
+}
+
+/**
+ * Two nodes, on which nothing goes well: sensor_cpu is violated on one, fps still with collection off, fps >= 25 is never
+ * known; records are lost by every cause, and the books of one process do not balance.
+ */
+static inline void sample_troubled(struct sample *s)
+{
+    sample_held(s);
+    s->experiment.limit_count = 3;
+    s->nodes[1] = s->nodes[0];
+    s->nodes[1].name = "desk1";
+    s->nodes[1].sensor_cpu_mean = s->nodes[1].sensor_cpu_max = NAN;
+    s->summary.node_count = 2;
+    s->processes[2].node = s->processes[3].node = 1;
+    s->rows[0] = sample_row(0, 0, 5, 2.5);
+    s->rows[0].last_violated = sample_time(9);
+    s->rows[1].violated = CLOCK_S;
+    s->rows[2] = sample_row(1, 1, 8.5, 0);
+    s->rows[3] = sample_row(1, 2, 0, 0);
+    s->rows[3].state = LIMIT_UNKNOWN;
+    s->rows[3].value = s->rows[3].worst = NAN;
+    s->rows[3].unknown = 10 * CLOCK_S;
+    s->summary.limit_count = 4;
+    for (int i = 0; i < 30; i++)
+        sample_add_decision(s, 1 + 0.1 * i, i % 2 ? POLICY_SHORTEN : POLICY_LENGTHEN, CLOCK_MS << (i % 2),
+                            CLOCK_MS << ((i + 1) % 2), i % 2 ? -1 : 1);
+    sample_add_decision(s, 5, POLICY_OFF, CLOCK_S, 0, 0);
+    s->books[1][0].attempts += 12 + 30 + 1;
+    s->books[1][0].full = 12;
+    s->books[1][0].off = 30;
+    s->processes[1].unfinished = 1;
+    s->processes[1].discarded = 13;
+    s->books[2][1].attempts += 4;
+    s->books[2][1].no_ring = 1;
+    s->processes[3].name = "cli\033[31ment";
+    s->summary.refused = 2;
+    s->summary.event_count = 2;
+    s->events[0] =
+        (struct summary_event){SAMPLE_STARTED + 3 * CLOCK_S, true, "client.1 (pid 4712) was ended by signal 9"};
+    s->events[1] = (struct summary_event){SAMPLE_STARTED + 4 * CLOCK_S, false, "bezeld of node studio was restarted"};
+}
+
+#endif

@@ -1,0 +1,221 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/file.h"
+#include "ecs/commands.h"
+#include "sensor/segment.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/bezel-doctor-XXXXXX";
+static char bezel_dir[PATH_MAX / 2];
+
+/* main.c's, which a test cannot link. */
+int command_help(const char *text)
+{
+    return fputs(text, stdout) == EOF ? EXIT_FAILED : EXIT_HELD;
+}
+
+int command_misuse(const char *command, const char *format, ...)
+{
+    (void)command, (void)format;
+    return EXIT_USAGE;
+}
+
+/* Runs `bezel doctor [option]` in a process of its own; returns its exit code, with what it wrote to stdout in *text. */
+static int doctor(char *option, char **text)
+{
+    char path[PATH_MAX];
+    size_t n;
+    snprintf(path, sizeof path, "%s/stdout", folder);
+    fflush(stdout);
+    pid_t child = fork();
+    assert_int_not_equal(child, -1);
+    if (child == 0) {
+        char *argv[] = {(char *)"doctor", option, NULL};
+        if (!freopen(path, "w", stdout))
+            _exit(127);
+        int code = cmd_doctor(option ? 2 : 1, argv);
+        if (sched_getscheduler(0) != SCHED_OTHER) /* tried, and not put back */
+            code = 126;
+        fflush(stdout);
+        _exit(code);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(file_read(path, 1 << 20, text, &n), 0);
+    return WEXITSTATUS(status);
+}
+
+static void expect(int code, const char *finding)
+{
+    char *text;
+    assert_int_equal(doctor(NULL, &text), code);
+    if (!strstr(text, finding))
+        fail_msg("no '%s' in:\n%s", finding, text);
+    free(text);
+}
+
+static void a_folder_that_can_be_made_is_in_order_and_is_not_made(void **state)
+{
+    (void)state;
+    expect(EXIT_HELD, "is not there yet and can be made");
+    assert_int_not_equal(access(bezel_dir, F_OK), 0);
+}
+
+static void a_folder_of_mine_alone_is_in_order(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir(bezel_dir, 0700), 0);
+    expect(EXIT_HELD, ", yours alone");
+    assert_int_equal(rmdir(bezel_dir), 0); /* and still empty */
+}
+
+static void a_folder_that_others_may_enter_is_a_problem_with_a_remedy(void **state)
+{
+    (void)state;
+    char remedy[PATH_MAX];
+    snprintf(remedy, sizeof remedy, "remedy: chmod 700 %s\n", bezel_dir);
+    assert_int_equal(mkdir(bezel_dir, 0700), 0);
+    assert_int_equal(chmod(bezel_dir, 0755), 0);
+    expect(EXIT_FAILED, remedy);
+    assert_int_equal(rmdir(bezel_dir), 0);
+}
+
+static void a_file_in_its_place_is_a_problem(void **state)
+{
+    (void)state;
+    assert_int_equal(file_replace(bezel_dir, "", 0), 0);
+    expect(EXIT_FAILED, "is not a directory");
+    assert_int_equal(unlink(bezel_dir), 0);
+}
+
+static void a_folder_that_cannot_be_made_is_a_problem(void **state)
+{
+    (void)state;
+    char below[PATH_MAX];
+    snprintf(below, sizeof below, "%s/stdout/bezel", folder); /* a file by then */
+    assert_int_equal(setenv("BEZEL_DIR", below, 1), 0);
+    expect(EXIT_FAILED, "cannot be made");
+}
+
+/* As a living process does: byte SEGMENT_LOCK_PROCESS is locked through a descriptor of its own. */
+static int lock_segment(const char *path, off_t at)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+    return fd;
+}
+
+static void segments_of_the_dead_are_told_and_left_alone(void **state)
+{
+    (void)state;
+    char dead[PATH_MAX], alive[PATH_MAX], read[PATH_MAX], remedy[2 * PATH_MAX];
+    snprintf(dead, sizeof dead, "%s/1.seg", bezel_dir);
+    snprintf(alive, sizeof alive, "%s/2.seg", bezel_dir);
+    snprintf(read, sizeof read, "%s/3.seg", bezel_dir);
+    assert_int_equal(mkdir(bezel_dir, 0700), 0);
+    const char *paths[] = {dead, alive, read};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(file_replace(paths[i], "segment", 7), 0);
+    int living = lock_segment(alive, SEGMENT_LOCK_PROCESS), reading = lock_segment(read, SEGMENT_LOCK_READER);
+    snprintf(remedy, sizeof remedy, "remedy: rm %s\n", dead);
+    expect(EXIT_HELD, "1 of 3 were left behind by dead processes");
+    expect(EXIT_HELD, remedy);
+    close(living);
+    close(reading);
+    expect(EXIT_HELD, "3 of 3 were left behind");
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(unlink(paths[i]), 0);
+    assert_int_equal(rmdir(bezel_dir), 0);
+}
+
+static void a_missing_babeltrace2_is_a_warning_with_the_package(void **state)
+{
+    (void)state;
+    assert_int_equal(setenv("PATH", "/nowhere::", 1), 0);
+    expect(EXIT_HELD, "remedy: sudo apt-get install babeltrace2\n");
+}
+
+static void json_holds_every_area_and_a_remedy_wherever_one_is_due(void **state)
+{
+    (void)state;
+    if (system("command -v jq >/dev/null") != 0) {
+        puts("jq is not installed");
+        skip();
+    }
+    char *text, command[PATH_MAX];
+    assert_int_equal(doctor((char *)"--json", &text), EXIT_HELD);
+    free(text);
+    snprintf(
+        command, sizeof command,
+        "jq -e '.format == 1 and .problems == 0 and"
+        " ([.findings[].area] | unique) == [\"clock\", \"privileges\", \"shared memory\", \"tools\"] and"
+        " (.findings | all((.level == \"ok\") == (.remedy == null) and (.text | length) > 0))' '%s/stdout' >/dev/null",
+        folder);
+    assert_int_equal(system(command), 0);
+}
+
+static void misuse_is_exit_code_2(void **state)
+{
+    (void)state;
+    char *text;
+    assert_int_equal(doctor((char *)"--heal", &text), EXIT_USAGE);
+    assert_string_equal(text, "");
+    free(text);
+    assert_int_equal(doctor((char *)"me", &text), EXIT_USAGE);
+    free(text);
+}
+
+static char path_before[PATH_MAX];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(path_before, sizeof path_before, "%s", getenv("PATH"));
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(bezel_dir, sizeof bezel_dir, "%s/dir", folder);
+    return 0;
+}
+
+static int reset_environment(void **state)
+{
+    (void)state;
+    return setenv("PATH", path_before, 1) | setenv("BEZEL_DIR", bezel_dir, 1);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return file_remove_tree(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(a_folder_that_can_be_made_is_in_order_and_is_not_made, reset_environment),
+        cmocka_unit_test_setup(a_folder_of_mine_alone_is_in_order, reset_environment),
+        cmocka_unit_test_setup(a_folder_that_others_may_enter_is_a_problem_with_a_remedy, reset_environment),
+        cmocka_unit_test_setup(a_file_in_its_place_is_a_problem, reset_environment),
+        cmocka_unit_test_setup(a_folder_that_cannot_be_made_is_a_problem, reset_environment),
+        cmocka_unit_test_setup(segments_of_the_dead_are_told_and_left_alone, reset_environment),
+        cmocka_unit_test_setup(a_missing_babeltrace2_is_a_warning_with_the_package, reset_environment),
+        cmocka_unit_test_setup(json_holds_every_area_and_a_remedy_wherever_one_is_due, reset_environment),
+        cmocka_unit_test_setup(misuse_is_exit_code_2, reset_environment),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

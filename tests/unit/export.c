@@ -1,0 +1,391 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/export.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "collector/accept.h"
+#include "collector/facts_run.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/*
+ * The writer is the collector's own store, driven directly: nodes, processes, dictionaries that grow, streams that appear,
+ * and, beside what a collector does, tails that stay torn for a while.
+ */
+enum { RUN_MAX = 128 };
+
+struct writer {
+    char run[RUN_MAX];
+    struct facts *facts;
+    struct store *store;
+    struct model *model;
+    uint8_t dictionary[DICT_MAX_BYTES];
+    int dictionary_bytes;
+    uint64_t clock;
+};
+
+static char runs[] = "/tmp/bezel-export-XXXXXX";
+
+static void add_aspect(struct writer *w, uint32_t id, const char *name)
+{
+    struct dict_aspect a = {.id = id, .name = name, .field_count = 4};
+    a.fields[0] = (struct dict_field){DICT_INT64, "frame", "1", ""};
+    a.fields[1] = (struct dict_field){DICT_FLOAT64, "pid", "ms", ""}; /* named like a column of every record */
+    a.fields[2] = (struct dict_field){DICT_ENUM, "kind", "", "key|a, \"b\""};
+    a.fields[3] = (struct dict_field){DICT_STRING, "codec", "", ""};
+    w->dictionary_bytes = dict_append_aspect(w->dictionary, (size_t)w->dictionary_bytes, sizeof w->dictionary, &a);
+    assert_true(w->dictionary_bytes > 0);
+}
+
+static void writer_open(struct writer *w, const char *name)
+{
+    memset(w, 0, sizeof *w);
+    snprintf(w->run, sizeof w->run, "%s/%s", runs, name);
+    assert_int_equal(file_make_dirs(w->run, 0777), 0);
+    assert_int_equal(facts_open(w->run, &w->facts), 0);
+    assert_int_equal(store_open(w->run, false, &w->store), 0);
+    w->model = model_new("");
+    w->clock = CLOCK_S;
+    add_aspect(w, 1, "shown");
+    w->dictionary_bytes =
+        dict_append_string(w->dictionary, (size_t)w->dictionary_bytes, sizeof w->dictionary, 1, "mpeg,4");
+    assert_true(w->dictionary_bytes > 0);
+}
+
+static void writer_close(struct writer *w)
+{
+    store_close(w->store);
+    model_free(w->model);
+    assert_int_equal(facts_close(w->facts), 0);
+}
+
+static struct model_node *add_node(struct writer *w, const char *name, uint8_t number)
+{
+    struct message_hello hello = {.uuid = {number}, .boot = {1}, .realtime_offset = 1700000000 * CLOCK_S};
+    snprintf(hello.node, sizeof hello.node, "%s", name);
+    struct model_node *node = model_add_node(w->model, &hello);
+    assert_non_null(node);
+    assert_int_equal(facts_add_node(w->facts, node), 0);
+    return node;
+}
+
+static void give_dictionary(struct writer *w, struct model_process *p)
+{
+    struct dict *d;
+    assert_int_equal(dict_parse(w->dictionary, (size_t)w->dictionary_bytes, &d), 0);
+    bool first = p->dict == NULL;
+    model_set_dictionary(p, d);
+    if (first)
+        assert_int_equal(facts_add_process(w->facts, p, w->dictionary, (size_t)w->dictionary_bytes), 0);
+    else
+        assert_int_equal(facts_set_dictionary(w->facts, p, w->dictionary, (size_t)w->dictionary_bytes), 0);
+}
+
+static struct model_process *add_process(struct writer *w, struct model_node *node, uint32_t number)
+{
+    static struct message_process said;
+    said =
+        (struct message_process){.instance = 1000 + number, .stream_id = number, .pid = 100 + number, .name = "client"};
+    struct model_process *p = model_add_process(node, &said);
+    assert_non_null(p);
+    give_dictionary(w, p);
+    return p;
+}
+
+/* The next packet of a stream into `packet`: the opening one, else one with `records` records of aspect `aspect`. */
+static size_t next_packet(struct writer *w, struct model_process *p, uint32_t ring, uint32_t aspect, uint32_t records,
+                          uint8_t *packet)
+{
+    struct model_stream *s = model_stream(p, ring);
+    struct packet_header h = {.stream_id = p->stream_id,
+                              .seq = s->at.next_seq,
+                              .kind = s->at.next_seq ? PACKET_DATA : PACKET_OPEN,
+                              .instance = p->instance,
+                              .ring = ring,
+                              .thread = 7,
+                              .dictionary = p->dict->hash,
+                              .first_ordinal = s->at.next_ordinal,
+                              .timestamp_begin = w->clock};
+    memcpy(h.uuid, p->node->uuid, sizeof h.uuid);
+    h.records = h.kind == PACKET_DATA ? records : 0;
+    uint8_t *at = packet + PACKET_HEADER_BYTES;
+    for (uint32_t i = 0; i < h.records; i++) {
+        const uint64_t values[] = {h.first_ordinal + i, UINT64_C(0x3fe0000000000000) /* 0.5 */, i % 3, i % 2};
+        at = packet_put_record(at, aspect, w->clock += 1000);
+        for (size_t v = 0; v < 4; v++, at += 8)
+            bytes_put_u64(at, values[v]);
+    }
+    h.timestamp_end = w->clock;
+    h.size_bytes = (uint64_t)(at - packet);
+    packet_put_header(packet, &h);
+    return h.size_bytes;
+}
+
+static void append(struct writer *w, struct model_process *p, uint32_t ring, uint32_t aspect, uint32_t records)
+{
+    static uint8_t packet[PACKET_MAX_BYTES];
+    struct accepted a;
+    size_t n = next_packet(w, p, ring, aspect, records, packet);
+    accept_packet(p->node, w->store, packet, n, &a);
+    assert_int_equal(a.what, ACCEPT_STORED);
+}
+
+/* ---- babeltrace2 ---- */
+
+static bool has_babeltrace2(void)
+{
+    return system("command -v babeltrace2 >/dev/null") == 0;
+}
+
+/* Events that babeltrace2 reads below `dir`; it must be content. */
+static long count_events(const char *dir)
+{
+    char command[PATH_MAX + 64], line[256];
+    snprintf(command, sizeof command, "babeltrace2 --no-delta '%s' 2>'%s/errors'", dir, runs);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    long events = 0;
+    while (fgets(line, sizeof line, pipe))
+        events += strchr(line, '\n') != NULL;
+    int status = pclose(pipe);
+    char path[PATH_MAX], *errors;
+    size_t n;
+    snprintf(path, sizeof path, "%s/errors", runs);
+    assert_int_equal(file_read(path, 1 << 20, &errors, &n), 0);
+    if (status != 0 || n != 0)
+        fail_msg("babeltrace2 ended with status %d and said: %s", status, errors);
+    free(errors);
+    return events;
+}
+
+/* ---- tests ---- */
+
+static void nothing_stored_is_said_and_leaves_nothing(void **state)
+{
+    (void)state;
+    struct writer w;
+    writer_open(&w, "empty");
+    char target[PATH_MAX];
+    snprintf(target, sizeof target, "%s/export", w.run);
+    assert_int_equal(export_trace(w.run, target), BEZEL_EAGAIN);
+    assert_int_not_equal(access(target, F_OK), 0);
+    DIR *dir = opendir(w.run);
+    for (struct dirent *d; (d = readdir(dir));)
+        assert_null(strstr(d->d_name, "export"));
+    closedir(dir);
+    writer_close(&w);
+}
+
+static void a_torn_tail_is_cut(void **state)
+{
+    (void)state;
+    if (!has_babeltrace2()) {
+        puts("babeltrace2 is not installed");
+        skip();
+    }
+    struct writer w;
+    writer_open(&w, "torn");
+    struct model_process *p = add_process(&w, add_node(&w, "studio", 1), 1);
+    append(&w, p, 0, 1, 0);
+    append(&w, p, 0, 1, 5);
+    static uint8_t packet[PACKET_MAX_BYTES];
+    size_t n = next_packet(&w, p, 0, 1, 9, packet);
+    char path[PATH_MAX], target[PATH_MAX];
+    assert_int_equal(store_path(w.store, p->node, model_stream(p, 0), path, sizeof path), 0);
+    snprintf(target, sizeof target, "%s/export", w.run);
+    for (size_t torn = 1; torn < n; torn += 41) {
+        FILE *f = fopen(path, "r+b");
+        assert_int_equal(fseek(f, (long)model_stream(p, 0)->bytes, SEEK_SET), 0);
+        assert_int_equal(fwrite(packet, 1, torn, f), torn);
+        fclose(f);
+        assert_int_equal(export_trace(w.run, target), 0);
+        struct stat st;
+        char copy[PATH_MAX + 32];
+        snprintf(copy, sizeof copy, "%s/studio/%s", target, strrchr(path, '/') + 1);
+        assert_int_equal(stat(copy, &st), 0);
+        assert_int_equal(st.st_size, model_stream(p, 0)->bytes);
+    }
+    assert_int_equal(count_events(target), 5);
+    writer_close(&w);
+}
+
+static void only_exports_and_empty_directories_are_replaced(void **state)
+{
+    (void)state;
+    struct writer w;
+    writer_open(&w, "replaced");
+    struct model_process *p = add_process(&w, add_node(&w, "studio", 1), 1);
+    append(&w, p, 0, 1, 0);
+    char target[PATH_MAX / 2], precious[PATH_MAX];
+    snprintf(target, sizeof target, "%s/mine", w.run);
+    snprintf(precious, sizeof precious, "%s/precious", target);
+    assert_int_equal(mkdir(target, 0777), 0);
+    assert_int_equal(export_trace(w.run, target), 0); /* empty */
+    assert_int_equal(export_trace(w.run, target), 0); /* an export */
+    assert_int_equal(file_remove_tree(target), 0);
+    assert_int_equal(mkdir(target, 0777), 0);
+    assert_int_equal(file_replace(precious, "", 0), 0);
+    assert_int_equal(export_trace(w.run, target), BEZEL_EBUSY);
+    assert_int_equal(access(precious, F_OK), 0);
+    assert_int_equal(export_trace(w.run, precious), BEZEL_EBUSY); /* a file */
+    writer_close(&w);
+}
+
+enum { ROUNDS = 400, NODES = 2, NEW_ASPECT_AT = 100, NEW_PROCESS_AT = 200, NEW_RING_AT = 300 };
+
+/* What a collector does in a lively run, as fast as it can; every record is counted by the parent in the end. */
+static void write_run(const char *name, const char *count_path)
+{
+    struct writer w;
+    writer_open(&w, name);
+    struct model_process *p[NODES + 1];
+    for (uint8_t n = 0; n < NODES; n++)
+        p[n] = add_process(&w, add_node(&w, n ? "desk" : "studio", (uint8_t)(n + 1)), 1);
+    p[NODES] = p[0];
+    long records = 0;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        if (i == NEW_ASPECT_AT) {
+            add_aspect(&w, 2, "dropped");
+            give_dictionary(&w, p[1]);
+        }
+        if (i == NEW_PROCESS_AT) {
+            p[NODES] = add_process(&w, p[0]->node, 2);
+        }
+        for (unsigned n = 0; n <= NODES; n++) {
+            uint32_t ring = i >= NEW_RING_AT ? i % 2 : 0, count = 1 + i % 50;
+            bool opens = model_stream(p[n], ring)->at.next_seq == 0;
+            append(&w, p[n], ring, n == 1 && i >= NEW_ASPECT_AT ? 2 : 1, count);
+            records += opens ? 0 : count;
+        }
+        usleep(500);
+    }
+    writer_close(&w);
+    char text[32];
+    snprintf(text, sizeof text, "%ld", records);
+    assert_int_equal(file_replace(count_path, text, strlen(text)), 0);
+}
+
+static void every_export_of_a_run_that_is_being_written_can_be_read(void **state)
+{
+    (void)state;
+    if (!has_babeltrace2()) {
+        puts("babeltrace2 is not installed");
+        skip();
+    }
+    char run[RUN_MAX], target[PATH_MAX], path[PATH_MAX];
+    snprintf(run, sizeof run, "%s/live", runs);
+    snprintf(target, sizeof target, "%s/export", run);
+    snprintf(path, sizeof path, "%s/count", runs);
+    assert_int_equal(mkdir(run, 0777), 0);
+    pid_t writer = fork();
+    assert_int_not_equal(writer, -1);
+    if (writer == 0) {
+        execl("/proc/self/exe", "export", runs, path, (char *)NULL);
+        _exit(127);
+    }
+    int status, exports = 0;
+    long before = 0;
+    for (bool done = false; !done;) {
+        done = waitpid(writer, &status, WNOHANG) == writer; /* the last export comes after the last packet */
+        int err = export_trace(run, target);
+        if (err == BEZEL_EAGAIN && !done)
+            continue;
+        assert_int_equal(err, 0);
+        long events = count_events(target);
+        assert_true(events >= before);
+        before = events;
+        exports++;
+    }
+    assert_int_equal(status, 0);
+    char *count;
+    size_t n;
+    assert_int_equal(file_read(path, 64, &count, &n), 0);
+    assert_int_equal(before, strtol(count, NULL, 10));
+    free(count);
+    printf("%d exports\n", exports);
+}
+
+static char *records_of(const char *run, enum export_format format, int expected)
+{
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    assert_int_equal(export_records(run, format, out), expected);
+    fclose(out);
+    return text;
+}
+
+static void records_are_written_with_their_names_and_labels(void **state)
+{
+    (void)state;
+    struct writer w;
+    writer_open(&w, "records");
+    struct model_process *p = add_process(&w, add_node(&w, "studio", 1), 1);
+    append(&w, p, 0, 1, 0);
+    append(&w, p, 0, 1, 3);
+    char *csv = records_of(w.run, EXPORT_CSV, 0), *jsonl = records_of(w.run, EXPORT_JSONL, 0);
+    assert_string_equal(csv, "node,process,pid,ring,thread,time_ns,aspect,frame,field.pid,kind,codec\n"
+                             "studio,client,101,0,7,1000001000,shown,0,0.5,key,\n"
+                             "studio,client,101,0,7,1000002000,shown,1,0.5,\"a, \"\"b\"\"\",\"mpeg,4\"\n"
+                             "studio,client,101,0,7,1000003000,shown,2,0.5,2,\n");
+    assert_non_null(strstr(jsonl, "{\"node\":\"studio\",\"process\":\"client\",\"pid\":101,\"ring\":0,\"thread\":7,"
+                                  "\"time_ns\":1000002000,\"aspect\":\"shown\",\"fields\":{\"frame\":1,\"pid\":0.5,"
+                                  "\"kind\":\"a, \\\"b\\\"\",\"codec\":\"mpeg,4\"}}\n"));
+    assert_non_null(strstr(jsonl, "\"kind\":2,\"codec\":null}}\n"));
+    free(csv);
+    free(jsonl);
+    writer_close(&w);
+}
+
+static void records_of_a_run_without_a_database_are_refused_and_none_is_made(void **state)
+{
+    (void)state;
+    char run[RUN_MAX], db[PATH_MAX];
+    snprintf(run, sizeof run, "%s/nothing", runs);
+    snprintf(db, sizeof db, "%s/run.db", run);
+    assert_int_equal(mkdir(run, 0777), 0);
+    free(records_of(run, EXPORT_CSV, BEZEL_ENOENT));
+    assert_int_not_equal(access(db, F_OK), 0);
+}
+
+static int make_runs(void **state)
+{
+    (void)state;
+    return mkdtemp(runs) ? 0 : -1;
+}
+
+static int remove_runs(void **state)
+{
+    (void)state;
+    return file_remove_tree(runs);
+}
+
+/* With a folder of runs and a path: be the writer. */
+int main(int argc, char **argv)
+{
+    if (argc == 3) {
+        snprintf(runs, sizeof runs, "%s", argv[1]);
+        write_run("live", argv[2]);
+        return 0;
+    }
+
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_stored_is_said_and_leaves_nothing),
+        cmocka_unit_test(a_torn_tail_is_cut),
+        cmocka_unit_test(only_exports_and_empty_directories_are_replaced),
+        cmocka_unit_test(every_export_of_a_run_that_is_being_written_can_be_read),
+        cmocka_unit_test(records_are_written_with_their_names_and_labels),
+        cmocka_unit_test(records_of_a_run_without_a_database_are_refused_and_none_is_made),
+    };
+    return cmocka_run_group_tests(tests, make_runs, remove_runs);
+}

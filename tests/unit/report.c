@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/report.h"
+#include "base/file.h"
+#include "tests/lib/sample_run.h"
+
+#include <libgen.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef void writer(const struct report *r, FILE *out);
+
+static char *written(const struct sample *s, writer *write, bool all)
+{
+    struct verdict *v;
+    assert_int_equal(verdict_new(&s->summary, &s->experiment, SAMPLE_NOW, &v), 0);
+    struct report r = {.run = "runs/20231114-221320-video",
+                       .summary = &s->summary,
+                       .experiment = &s->experiment,
+                       .verdict = v,
+                       .all = all};
+    char *text;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    assert_non_null(out);
+    write(&r, out);
+    fclose(out);
+    verdict_free(v);
+    return text;
+}
+
+/* Compares with tests/golden/report/NAME; BEZEL_GOLDEN_UPDATE=1 in the environment writes it anew instead. */
+static void assert_golden(const char *name, const char *text)
+{
+    char here[] = __FILE__, path[PATH_MAX], *expected;
+    size_t n;
+    snprintf(path, sizeof path, "%s/../golden/report/%s", dirname(here), name);
+    if (getenv("BEZEL_GOLDEN_UPDATE"))
+        assert_int_equal(file_replace(path, text, strlen(text)), 0);
+    assert_int_equal(file_read(path, 1 << 20, &expected, &n), 0);
+    assert_string_equal(text, expected);
+    free(expected);
+}
+
+static void check_golden(const struct sample *s, writer *write, bool all, const char *name)
+{
+    char *text = written(s, write, all);
+    assert_golden(name, text);
+    free(text);
+}
+
+static void a_run_that_held_reads_as_recorded(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    check_golden(&s, report_text, false, "held.txt");
+    check_golden(&s, report_text, true, "held-all.txt");
+    check_golden(&s, report_json, false, "held.json");
+}
+
+static void a_troubled_run_reads_as_recorded(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_troubled(&s);
+    check_golden(&s, report_text, false, "troubled.txt");
+    check_golden(&s, report_json, false, "troubled.json");
+}
+
+static void a_run_that_was_cut_off_says_so(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_troubled(&s);
+    s.summary.fact_count = 2;
+    check_golden(&s, report_text, false, "cut.txt");
+}
+
+static void a_run_that_goes_on_calls_its_rest_in_flight(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.summary.fact_count = 2;
+    s.nodes[0].last_at = SAMPLE_NOW - SAMPLE_BOOTED;
+    s.books[0][0].attempts += 1234;
+    char *text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "has been running for 1 min 00 s; so far: "));
+    assert_non_null(strstr(text, "In flight, or not yet booked: 1,234.\n"));
+    assert_null(strstr(text, "balance"));
+    assert_non_null(strstr(text, "bezel export runs/20231114-221320-video | xargs babeltrace2\n"));
+    free(text);
+}
+
+struct said {
+    enum verdict_is limits[3];
+    size_t limit_count;
+    const char *sentence;
+};
+
+#define SAID(n, text, ...)                                                                                             \
+    {                                                                                                                  \
+        {__VA_ARGS__}, n, "video-conference ran 10.0 s: " text "2,408 records of 4 processes stored, none lost."       \
+    }
+
+static const struct said said[] = {
+    SAID(0, "", 0),
+    SAID(1, "its limit held, ", VERDICT_HELD),
+    SAID(2, "both limits held, ", VERDICT_HELD, VERDICT_HELD),
+    SAID(3, "all 3 limits held, ", VERDICT_HELD, VERDICT_HELD, VERDICT_HELD),
+    SAID(2, "sensor_cpu <= 10 % was violated 12 % of the time; the other limit held; ", VERDICT_HELD, VERDICT_VIOLATED),
+    SAID(3, "fps >= 29 could not be judged; the other 2 limits held; ", VERDICT_UNKNOWN, VERDICT_HELD, VERDICT_HELD),
+    SAID(1, "fps >= 29 cannot hold: violated 12 % of the time, and still with collection off; ", VERDICT_INFEASIBLE),
+};
+
+/* The sentence depends on the verdict alone: a verdict made by hand is told as it is. */
+static void the_sentence_names_what_did_not_hold(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = 3;
+        struct verdict *v;
+        assert_int_equal(verdict_new(&s.summary, &s.experiment, SAMPLE_NOW, &v), 0);
+        v->limit_count = said[i].limit_count;
+        for (size_t l = 0; l < v->limit_count; l++)
+            v->limits[l] = (struct verdict_limit){.is = said[i].limits[l], .share = 0.12};
+        struct report r = {.run = "run", .summary = &s.summary, .experiment = &s.experiment, .verdict = v};
+        char *text;
+        size_t n;
+        FILE *out = open_memstream(&text, &n);
+        report_sentence(&r, out);
+        fclose(out);
+        assert_string_equal(text, said[i].sentence);
+        free(text);
+        verdict_free(v);
+    }
+}
+
+static void lines_fit_a_wide_terminal_and_hold_no_control_characters(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_troubled(&s);
+    char *text = written(&s, report_text, true);
+    char *rest = strchr(text, '\n') + 1; /* the sentence may be as long as it must */
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        if (strlen(line) > 120)
+            fail_msg("%zu columns: %s", strlen(line), line);
+        for (const char *p = line; *p; p++)
+            assert_true((unsigned char)*p >= ' ');
+    }
+    free(text);
+}
+
+static void jq_reads_the_json(void **state)
+{
+    (void)state;
+    if (system("command -v jq >/dev/null") != 0) {
+        puts("jq is not installed");
+        skip();
+    }
+    struct sample s;
+    sample_troubled(&s);
+    char *text = written(&s, report_json, false);
+    FILE *jq = popen("jq -e '.format == 1 and .verdict.is == \"infeasible\" and .verdict.exit_code == 3 and "
+                     "(.limits | length) == 3 and .limits[2].nodes[0].value == null and "
+                     "(.decisions | length) == 31 and .books.balanced == false and "
+                     "(.books.sut | .produced == .stored + ([.lost[]] | add) + .rest) and "
+                     ".books.processes[0].instance == \"18364758544493064720\"' >/dev/null",
+                     "w");
+    assert_non_null(jq);
+    fputs(text, jq);
+    assert_int_equal(pclose(jq), 0);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_that_held_reads_as_recorded),
+        cmocka_unit_test(a_troubled_run_reads_as_recorded),
+        cmocka_unit_test(a_run_that_was_cut_off_says_so),
+        cmocka_unit_test(a_run_that_goes_on_calls_its_rest_in_flight),
+        cmocka_unit_test(the_sentence_names_what_did_not_hold),
+        cmocka_unit_test(lines_fit_a_wide_terminal_and_hold_no_control_characters),
+        cmocka_unit_test(jq_reads_the_json),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/verdict.h"
+#include "tests/lib/sample_run.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+static struct verdict *judge(const struct sample *s, int64_t now)
+{
+    struct verdict *v;
+    assert_int_equal(verdict_new(&s->summary, &s->experiment, now, &v), 0);
+    return v;
+}
+
+/* One node, one limit, one row: what becomes of it. */
+struct judged {
+    const char *why;
+    enum experiment_limit_kind kind;
+    int metric;
+    double held, violated, last_violated; /* s */
+    double off_at, resumed_at;            /* s; 0: never */
+    enum verdict_is is;
+    int exit_code;
+};
+
+static const struct judged judged[] = {
+    {"never in violation", LIMIT_HOLD, 0, 9, 0, 0, 0, 0, VERDICT_HELD, 0},
+    {"exactly the tolerance", LIMIT_HOLD, 0, 9.9, 0.1, 5, 0, 0, VERDICT_HELD, 0},
+    {"above the tolerance", LIMIT_HOLD, 0, 9.8, 0.2, 5, 0, 0, VERDICT_VIOLATED, 3},
+    {"only judged", LIMIT_EXPECT, 0, 5, 5, 9, 0, 0, VERDICT_VIOLATED, 3},
+    {"never known", LIMIT_HOLD, 0, 0, 0, 0, 0, 0, VERDICT_UNKNOWN, 1},
+    {"violated to the end, collection off", LIMIT_HOLD, 0, 5, 5, 9.9, 4, 0, VERDICT_INFEASIBLE, 3},
+    {"violated while off, but within window and settling", LIMIT_HOLD, 0, 5, 5, 6, 4, 0, VERDICT_VIOLATED, 3},
+    {"just beyond window and settling", LIMIT_HOLD, 0, 5, 5, 6.001, 4, 0, VERDICT_INFEASIBLE, 3},
+    {"sensor_cpu has no window", LIMIT_HOLD, LIMIT_ON_SENSOR_CPU, 5, 5, 5.1, 4, 0, VERDICT_INFEASIBLE, 3},
+    {"violated before it went off", LIMIT_HOLD, 0, 5, 5, 4, 4, 0, VERDICT_VIOLATED, 3},
+    {"on again before the last violation", LIMIT_HOLD, 0, 5, 5, 9.9, 4, 5, VERDICT_VIOLATED, 3},
+    {"an expectation is never infeasible", LIMIT_EXPECT, 0, 5, 5, 9.9, 4, 0, VERDICT_VIOLATED, 3},
+    {"within tolerance though off", LIMIT_HOLD, 0, 99.5, 0.5, 9.9, 4, 0, VERDICT_HELD, 0},
+};
+
+static void a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
+        const struct judged *c = &judged[i];
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = 1;
+        s.limits[0].kind = c->kind;
+        s.limits[0].metric = c->metric;
+        s.rows[0] = sample_row(0, 0, c->held, c->violated);
+        s.rows[0].last_violated = sample_time(c->last_violated);
+        s.summary.limit_count = 1;
+        if (c->off_at > 0)
+            sample_add_decision(&s, c->off_at, POLICY_OFF, CLOCK_S, 0, 0);
+        if (c->resumed_at > 0)
+            sample_add_decision(&s, c->resumed_at, POLICY_RESUME, 0, CLOCK_S, -1);
+        struct verdict *v = judge(&s, SAMPLE_NOW);
+        if (v->limits[0].is != c->is || v->whole != c->is || verdict_exit_code(v) != c->exit_code)
+            fail_msg("%s: %s, exit code %d", c->why, verdict_name(v->whole), verdict_exit_code(v));
+        verdict_free(v);
+    }
+}
+
+static void decisions_of_another_node_do_not_count(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_troubled(&s);
+    s.decisions[s.summary.decision_count - 1].node = 1;
+    struct verdict *v = judge(&s, SAMPLE_NOW);
+    assert_int_equal(v->limits[0].is, VERDICT_VIOLATED);
+    verdict_free(v);
+}
+
+static void nodes_that_cannot_judge_a_limit_leave_it_to_those_that_can(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_troubled(&s);
+    s.rows[3] = sample_row(1, 0, 0, 0);
+    struct verdict *v = judge(&s, SAMPLE_NOW);
+    assert_int_equal(v->rows[3].is, VERDICT_UNKNOWN);
+    assert_int_equal(v->limits[0].is, VERDICT_INFEASIBLE);
+    assert_int_equal(v->limits[1].is, VERDICT_VIOLATED);
+    assert_int_equal(v->limits[1].node, 0);
+    assert_int_equal(v->limits[2].is, VERDICT_UNKNOWN); /* no row at all */
+    assert_int_equal(v->whole, VERDICT_INFEASIBLE);
+    verdict_free(v);
+}
+
+static void rows_of_limits_that_the_experiment_lacks_are_passed_over(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.rows[1].index = 7;
+    s.experiment.limit_count = 1;
+    struct verdict *v = judge(&s, SAMPLE_NOW);
+    assert_int_equal(v->whole, VERDICT_HELD);
+    verdict_free(v);
+}
+
+static void books_balance_by_unfinished_records_and_by_nothing_else(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.books[1][0].attempts += 3;
+    s.books[1][0].full = 2;
+    s.processes[1].unfinished = 1;
+    struct verdict *v = judge(&s, SAMPLE_NOW);
+    assert_true(v->balanced);
+    assert_int_equal(verdict_lost(&v->sut), 3);
+    assert_int_equal(v->sut.stored, 8 * 301);
+    assert_int_equal(v->daemons.stored, 108);
+    verdict_free(v);
+
+    s.books[2][1].stored += 5; /* more than was produced */
+    s.books[3][1].attempts += 5;
+    v = judge(&s, SAMPLE_NOW);
+    assert_false(v->balanced); /* though the sum is 0 */
+    assert_int_equal(v->sut.rest, 0);
+    assert_int_equal(v->books[2].rest, -5);
+    assert_int_equal(v->books[3].rest, 5);
+    verdict_free(v);
+}
+
+static void a_run_without_an_end_is_running_while_it_is_heard_of(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.summary.fact_count = 2;
+    int64_t last = SAMPLE_BOOTED + s.nodes[0].last_at;
+    const struct {
+        int64_t now;
+        enum verdict_run run;
+    } cases[] = {{last, RUN_RUNNING}, {last + VERDICT_FRESH, RUN_RUNNING}, {last + VERDICT_FRESH + 1, RUN_CUT}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct verdict *v = judge(&s, cases[i].now);
+        assert_int_equal(v->run, cases[i].run);
+        assert_int_equal(v->duration, last - SAMPLE_STARTED);
+        verdict_free(v);
+    }
+}
+
+static void an_empty_database_gives_a_verdict_too(void **state)
+{
+    (void)state;
+    struct summary empty = {0};
+    struct sample s;
+    sample_held(&s);
+    struct verdict *v;
+    assert_int_equal(verdict_new(&empty, &s.experiment, SAMPLE_NOW, &v), 0);
+    assert_int_equal(v->run, RUN_CUT);
+    assert_int_equal(v->whole, VERDICT_UNKNOWN);
+    assert_int_equal(v->duration, 0);
+    assert_true(v->balanced);
+    verdict_free(v);
+}
+
+static void a_rate_counts_intervals_not_records(void **state)
+{
+    (void)state;
+    struct summary_book b = {.stored = 31, .first_ns = 5 * CLOCK_S, .last_ns = 6 * CLOCK_S};
+    assert_true(fabs(verdict_rate(&b) - 30) < 1e-9);
+    b.stored = 1;
+    assert_true(isnan(verdict_rate(&b)));
+    b.stored = 2;
+    b.last_ns = b.first_ns;
+    assert_true(isnan(verdict_rate(&b)));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt),
+        cmocka_unit_test(decisions_of_another_node_do_not_count),
+        cmocka_unit_test(nodes_that_cannot_judge_a_limit_leave_it_to_those_that_can),
+        cmocka_unit_test(rows_of_limits_that_the_experiment_lacks_are_passed_over),
+        cmocka_unit_test(books_balance_by_unfinished_records_and_by_nothing_else),
+        cmocka_unit_test(a_run_without_an_end_is_running_while_it_is_heard_of),
+        cmocka_unit_test(an_empty_database_gives_a_verdict_too),
+        cmocka_unit_test(a_rate_counts_intervals_not_records),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
