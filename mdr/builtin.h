@@ -12,25 +12,25 @@
 /** What the daemon did and cost; every agent period, at least every second. Counters are cumulative. */
 #define BUILTIN_SELF "bezel_self"
 enum builtin_self {
-    SELF_CPU_NS,        /* int64: CPU time of all threads */
-    SELF_WAKEUPS,       /* int64 */
-    SELF_RECORDS,       /* int64: MDRs cut into packets */
-    SELF_BYTES,         /* int64: of packets */
-    SELF_WINDOW_BYTES,  /* int64: unacknowledged now */
-    SELF_OLDEST_NS,     /* int64: age of the oldest unacknowledged packet; 0: none */
-    SELF_PERIOD_NS,     /* int64: effective polling period; 0: off */
-    SELF_SENSOR_CPU,    /* float64: percent of one CPU since the sample before */
+    SELF_CPU_NS,       /* int64: CPU time of all threads */
+    SELF_WAKEUPS,      /* int64 */
+    SELF_RECORDS,      /* int64: MDRs cut into packets */
+    SELF_BYTES,        /* int64: of packets */
+    SELF_WINDOW_BYTES, /* int64: unacknowledged now */
+    SELF_OLDEST_NS,    /* int64: age of the oldest unacknowledged packet; 0: none */
+    SELF_PERIOD_NS,    /* int64: effective polling period; 0: off */
+    SELF_SENSOR_CPU,   /* float64: percent of one CPU since the sample before */
     SELF_FIELDS
 };
 
 /** A limit, as struct agent_limit has it; at every change of state, every second and at the end. Cumulative. */
 #define BUILTIN_LIMIT "bezel_limit"
 enum builtin_limit {
-    BLIMIT_INDEX,      /* int64: in the experiment's list */
-    BLIMIT_STATE,      /* enum unknown|held|violated */
-    BLIMIT_VALUE,      /* float64: NaN where unknown */
-    BLIMIT_WORST,      /* float64: NaN where there was none */
-    BLIMIT_SETTLING,   /* int64, ns; so are the next three */
+    BLIMIT_INDEX,    /* int64: in the experiment's list */
+    BLIMIT_STATE,    /* enum unknown|held|violated */
+    BLIMIT_VALUE,    /* float64: NaN where unknown */
+    BLIMIT_WORST,    /* float64: NaN where there was none */
+    BLIMIT_SETTLING, /* int64, ns; so are the next three */
     BLIMIT_HELD,
     BLIMIT_VIOLATED,
     BLIMIT_UNKNOWN,
