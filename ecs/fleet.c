@@ -60,8 +60,15 @@ static void describe_collector(struct fleet *f, const struct experiment *e, cons
         snprintf(f->data, sizeof f->data, "%s", e->store.listen);
     else
         snprintf(f->data, sizeof f->data, "ipc://%s/.data", run->private);
-    char *const args[] = {ARG("bezel-collector"), ARG("--run"), f->run, ARG("--listen"), f->data,
-                          ARG("--control"),       d->control,   NULL};
+    char *const args[] = {ARG("bezel-collector"),
+                          ARG("--run"),
+                          f->run,
+                          ARG("--listen"),
+                          f->data,
+                          ARG("--control"),
+                          d->control,
+                          e->store.fsync ? ARG("--sync") : NULL,
+                          NULL};
     memcpy(d->args, args, sizeof args);
 }
 

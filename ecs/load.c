@@ -93,10 +93,13 @@ static int check_commands(const struct experiment *e, struct experiment_diagnost
         if (!p->argv || load_find_command(p, path, sizeof path, &why, &of_directory) == 0)
             continue;
         snprintf(key, sizeof key, "processes[%u].%s", i, of_directory ? "directory" : "command");
-        int err = of_directory ? experiment_report(found, false, p->at, key, "cannot enter '%s': %s",
-                                                   p->directory ? p->directory : ".", why)
-                               : experiment_report(found, false, p->at, key, "cannot execute '%s': %s%s", p->argv[0],
-                                                   why, strchr(p->argv[0], '/') ? "" : " in PATH");
+        int err;
+        if (of_directory)
+            err = experiment_report(found, false, p->at, key, "cannot enter '%s': %s",
+                                    p->directory ? p->directory : ".", why);
+        else
+            err = experiment_report(found, false, p->at, key, "cannot execute '%s'%s: %s", p->argv[0],
+                                    strchr(p->argv[0], '/') ? "" : " from PATH", why);
         if (err)
             return err;
     }
@@ -113,8 +116,10 @@ int load_text(const char *text, size_t n, const char *file, struct experiment **
         err = check_commands(*e, &found);
         if (!err && found.errors > 0)
             err = BEZEL_EMALFORMED;
-        if (err)
+        if (err) {
             experiment_free(*e);
+            *e = NULL;
+        }
     }
     experiment_print_diagnostics(&found, file, stderr);
     experiment_diagnostics_free(&found);

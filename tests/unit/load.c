@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/load.h"
+#include "base/file.h"
+#include "ecs/sut.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define TEXT(literal) ((char[]){literal})
+
+static char folder[] = "/tmp/bezel-load-XXXXXX";
+
+static void a_command_becomes_an_experiment_that_runs_just_that(void **state)
+{
+    (void)state;
+    char *const argv[] = {TEXT("/bin/echo"),
+                          TEXT(""),
+                          TEXT("a \"b\" \\c 'd' #e: {f} [g] &h *i !j %k @l `m | > - ? ~"),
+                          TEXT("line\nbreak\ttab\x01\x7f"),
+                          TEXT("gr\xc3\xbc\xc3\x9f \xe2\x80\xa8 \xc2\x85 \xef\xbb\xbf \xf0\x9f\x94\xad"),
+                          TEXT("--option"),
+                          TEXT("010"),
+                          TEXT("null"),
+                          NULL};
+    char *text;
+    size_t n;
+    struct experiment *e;
+    assert_int_equal(load_command(argv, NULL, NULL, &text, &n), 0);
+    assert_int_equal(load_text(text, n, "test", &e), 0);
+    assert_string_equal(e->name, "echo");
+    assert_true(e->duration == 0);
+    assert_int_equal(e->process_count, 1);
+    assert_int_equal(e->processes[0].output, OUTPUT_TERMINAL);
+    for (int i = 0; argv[i]; i++)
+        assert_string_equal(e->processes[0].argv[i], argv[i]);
+    assert_null(e->processes[0].argv[8]);
+    experiment_free(e);
+    free(text);
+}
+
+static void name_and_duration_of_a_command_can_be_chosen(void **state)
+{
+    (void)state;
+    char *const argv[] = {TEXT("/bin/true"), NULL};
+    char *text;
+    size_t n;
+    struct experiment *e;
+    assert_int_equal(load_command(argv, "night-run", "2 min", &text, &n), 0);
+    assert_int_equal(load_text(text, n, "test", &e), 0);
+    assert_string_equal(e->name, "night-run");
+    assert_true(e->duration == INT64_C(120000000000));
+    experiment_free(e);
+    free(text);
+}
+
+static void an_argument_that_is_not_utf8_is_refused(void **state)
+{
+    (void)state;
+    static const char *const bad[] = {"\xff", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\xc3", "\x80"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        char *const argv[] = {TEXT("true"), (char *)bad[i], NULL};
+        char *text;
+        size_t n;
+        assert_int_equal(load_command(argv, NULL, NULL, &text, &n), BEZEL_EINVAL);
+    }
+}
+
+static void a_program_with_an_odd_name_gets_a_name_that_experiments_allow(void **state)
+{
+    (void)state;
+    static const char *const names[][2] = {
+        {"/opt/my app (2)", "my_app__2_"}, {"./.hidden", "command"}, {"a/b.c-d_e", "b.c-d_e"}, {"dir/", "dir_"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char *const argv[] = {(char *)names[i][0], NULL};
+        char *text, expected[64];
+        size_t n;
+        assert_int_equal(load_command(argv, NULL, NULL, &text, &n), 0);
+        snprintf(expected, sizeof expected, "experiment: \"%s\"\n", names[i][1]);
+        assert_non_null(strstr(text, expected));
+        free(text);
+    }
+}
+
+static int find(const char *command, const char *directory, char **environment, char *path, bool *of_directory)
+{
+    char *argv[] = {(char *)command, NULL};
+    struct experiment_process p = {.argv = argv, .directory = (char *)directory, .environment = environment};
+    const char *why = NULL;
+    int err = load_find_command(&p, path, 4096, &why, of_directory);
+    assert_true(err == 0 || why != NULL);
+    return err;
+}
+
+static void finds_commands_as_the_process_itself_would(void **state)
+{
+    (void)state;
+    char path[4096], expected[256], *in_folder[] = {NULL, NULL};
+    char variable[128];
+    bool of_directory;
+    snprintf(variable, sizeof variable, "PATH=/nonexistent:%s", folder);
+    in_folder[0] = variable;
+    snprintf(expected, sizeof expected, "%s/program", folder);
+    assert_int_equal(find("sh", NULL, NULL, path, &of_directory), 0);
+    assert_int_equal(access(path, X_OK), 0);
+    assert_int_equal(find("program", NULL, NULL, path, &of_directory), BEZEL_ENOENT);
+    assert_int_equal(find("program", NULL, in_folder, path, &of_directory), 0);
+    assert_string_equal(path, expected);
+    snprintf(expected, sizeof expected, "%s/./program", folder);
+    assert_int_equal(find("./program", folder, NULL, path, &of_directory), 0);
+    assert_string_equal(path, expected);
+    assert_int_equal(find("", NULL, NULL, path, &of_directory), BEZEL_ENOENT);
+    assert_int_equal(find(folder, NULL, NULL, path, &of_directory), BEZEL_ESYS); /* a directory */
+    assert_false(of_directory);
+    assert_int_equal(find("sh", "/nonexistent", NULL, path, &of_directory), BEZEL_ENOENT);
+    assert_true(of_directory);
+    assert_int_not_equal(find("sh", "/etc/passwd", NULL, path, &of_directory), 0);
+    assert_true(of_directory);
+}
+
+static void a_file_that_is_not_executable_is_found_out_before_it_is_started(void **state)
+{
+    (void)state;
+    char path[4096];
+    bool of_directory;
+    assert_int_equal(find("./data", folder, NULL, path, &of_directory), BEZEL_EPERM);
+    assert_false(of_directory);
+}
+
+static void each_instance_gets_its_name_output_and_environment(void **state)
+{
+    (void)state;
+    static const char text[] = "experiment: x\n"
+                               "processes:\n"
+                               "  - {name: one, command: [sh], output: none}\n"
+                               "  - {name: many, command: [sh, -c, 'exit'], instances: 2, environment: {A: b}}\n";
+    struct experiment *e;
+    struct sut sut;
+    char *const dirs[] = {TEXT("/dir")};
+    assert_int_equal(load_text(text, sizeof text - 1, "test", &e), 0);
+    assert_int_equal(sut_make(e, "/run", dirs, false, &sut), 0);
+    assert_int_equal(sut.count, 3);
+    assert_string_equal(sut.processes[0].name, "one");
+    assert_string_equal(sut.launches[0].output, "/dev/null");
+    assert_string_equal(sut.processes[2].name, "many.2");
+    assert_string_equal(sut.launches[2].output, "/run/output/many.2.txt");
+    static const char *const environment[] = {"BEZEL_DIR=/dir", "BEZEL_PROCESS=many.2", "BEZEL_RING_RECORDS=4096",
+                                              "A=b"};
+    for (int i = 0; i < 4; i++)
+        assert_string_equal(sut.launches[2].environment[i], environment[i]);
+    assert_null(sut.launches[2].environment[4]);
+    assert_string_equal(sut.launches[2].argv[1], "-c");
+    sut_free(&sut);
+    experiment_free(e);
+}
+
+static void the_end_of_a_process_is_described(void **state)
+{
+    (void)state;
+    char text[128];
+    sut_describe_end(SIGSEGV, text, sizeof text);
+    assert_string_equal(text, "was killed by signal 11 (Segmentation fault)");
+    sut_describe_end(3 << 8, text, sizeof text);
+    assert_string_equal(text, "ended with exit code 3");
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    char path[128];
+    if (!mkdtemp(folder))
+        return -1;
+    static const char *const names[] = {"program", "data"};
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        FILE *f = fopen(path, "w");
+        if (!f || fclose(f) != 0 || chmod(path, i == 0 ? 0755 : 0644) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return file_remove_tree(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_command_becomes_an_experiment_that_runs_just_that),
+        cmocka_unit_test(name_and_duration_of_a_command_can_be_chosen),
+        cmocka_unit_test(an_argument_that_is_not_utf8_is_refused),
+        cmocka_unit_test(a_program_with_an_odd_name_gets_a_name_that_experiments_allow),
+        cmocka_unit_test(finds_commands_as_the_process_itself_would),
+        cmocka_unit_test(a_file_that_is_not_executable_is_found_out_before_it_is_started),
+        cmocka_unit_test(each_instance_gets_its_name_output_and_environment),
+        cmocka_unit_test(the_end_of_a_process_is_described),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

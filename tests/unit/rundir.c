@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/rundir.h"
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char folder[] = "/tmp/bezel-rundir-XXXXXX";
+static char runs[64], dir[64];
+
+static bool exists(const char *directory, const char *name)
+{
+    char path[8192];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", directory, name);
+    return lstat(path, &st) == 0;
+}
+
+static void a_run_directory_holds_what_its_readme_says(void **state)
+{
+    (void)state;
+    struct rundir run;
+    char path[8192], *text;
+    size_t n;
+    assert_int_equal(rundir_make(runs, "video", "experiment: video\n", 18, &run), 0);
+    assert_int_equal(run.path[0], '/');
+    static const char *const names[] = {"README", "versions.txt", "log", "output", "trace"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        assert_true(exists(run.path, names[i]));
+    snprintf(path, sizeof path, "%s/experiment.yaml", run.path);
+    assert_int_equal(file_read(path, 100, &text, &n), 0);
+    assert_string_equal(text, "experiment: video\n");
+    free(text);
+    assert_int_equal(strlen(run.uuid), 36);
+    assert_int_equal(run.uuid[14], '4');
+    rundir_close(&run);
+    assert_true(exists(run.path, "README"));
+}
+
+static void runs_of_the_same_second_get_names_of_their_own_and_latest_is_the_newest(void **state)
+{
+    (void)state;
+    struct rundir run[3];
+    char path[PATH_MAX], real[PATH_MAX];
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rundir_make(runs, "same", "", 0, &run[i]), 0);
+        for (int k = 0; k < i; k++) {
+            assert_string_not_equal(run[i].path, run[k].path);
+            assert_string_not_equal(run[i].uuid, run[k].uuid);
+        }
+        assert_int_equal(rundir_find(NULL, runs, path, sizeof path), 0);
+        assert_non_null(realpath(path, real));
+        assert_string_equal(real, run[i].path);
+    }
+    assert_int_equal(rundir_find(run[0].path, runs, path, sizeof path), 0);
+    assert_string_equal(path, run[0].path);
+    assert_int_equal(rundir_find("/nonexistent", runs, path, sizeof path), BEZEL_ENOENT);
+}
+
+static void the_private_folder_is_private_and_goes_with_the_run(void **state)
+{
+    (void)state;
+    struct rundir run[2];
+    struct stat st;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(rundir_make(runs, "private", "", 0, &run[i]), 0);
+        assert_int_equal(rundir_make_private(&run[i]), 0);
+    }
+    assert_string_not_equal(run[0].private, run[1].private);
+    assert_int_equal(stat(run[0].private, &st), 0); /* the second run left the first one's alone */
+    assert_int_equal(st.st_mode & 07777, 0700);
+    for (int i = 0; i < 2; i++) {
+        rundir_close(&run[i]);
+        rundir_close(&run[i]);
+        assert_false(exists(dir, strrchr(run[i].path, '/') + 1));
+    }
+    assert_int_equal(rmdir(dir), 0); /* nothing is left in it */
+}
+
+static void what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it(void **state)
+{
+    (void)state;
+    struct rundir killed, held, next;
+    assert_int_equal(rundir_make(runs, "a", "", 0, &killed), 0);
+    assert_int_equal(rundir_make_private(&killed), 0);
+    assert_int_equal(rundir_make(runs, "b", "", 0, &held), 0);
+    assert_int_equal(rundir_make_private(&held), 0);
+    close(killed.lock);           /* as the kernel does for it */
+    int daemons = dup(held.lock); /* as a daemon that outlives its run a little */
+    close(held.lock);
+    assert_int_equal(rundir_make(runs, "c", "", 0, &next), 0);
+    assert_int_equal(rundir_make_private(&next), 0);
+    assert_int_not_equal(access(killed.private, F_OK), 0);
+    assert_int_equal(access(held.private, F_OK), 0);
+    rundir_close(&next);
+    held.lock = daemons;
+    rundir_close(&held);
+}
+
+static void a_folder_that_others_can_write_is_refused(void **state)
+{
+    (void)state;
+    struct rundir run;
+    char open_to_all[128];
+    snprintf(open_to_all, sizeof open_to_all, "%s/open", folder);
+    assert_int_equal(mkdir(open_to_all, 0700), 0);
+    assert_int_equal(chmod(open_to_all, 0777), 0);
+    assert_int_equal(rundir_make(runs, "open", "", 0, &run), 0);
+    setenv("BEZEL_DIR", open_to_all, 1);
+    int err = rundir_make_private(&run);
+    setenv("BEZEL_DIR", dir, 1);
+    assert_int_equal(err, BEZEL_EPERM);
+    rundir_close(&run);
+}
+
+static void a_folder_whose_sockets_would_have_too_long_paths_is_refused(void **state)
+{
+    (void)state;
+    struct rundir run;
+    char deep[256];
+    snprintf(deep, sizeof deep, "%s/%0100d", folder, 0);
+    assert_int_equal(rundir_make(runs, "deep", "", 0, &run), 0);
+    setenv("BEZEL_DIR", deep, 1);
+    int err = rundir_make_private(&run);
+    setenv("BEZEL_DIR", dir, 1);
+    assert_int_equal(err, BEZEL_EINVAL);
+    rundir_close(&run);
+}
+
+static void the_folder_of_runs_is_the_option_or_the_variable_or_runs(void **state)
+{
+    (void)state;
+    setenv("BEZEL_RUNS", "/somewhere", 1);
+    assert_string_equal(rundir_runs("/option"), "/option");
+    assert_string_equal(rundir_runs(NULL), "/somewhere");
+    unsetenv("BEZEL_RUNS");
+    assert_string_equal(rundir_runs(NULL), "runs");
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    if (!mkdtemp(folder))
+        return -1;
+    snprintf(runs, sizeof runs, "%s/some/runs", folder);
+    snprintf(dir, sizeof dir, "%s/dir", folder);
+    return setenv("BEZEL_DIR", dir, 1);
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return file_remove_tree(folder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_directory_holds_what_its_readme_says),
+        cmocka_unit_test(runs_of_the_same_second_get_names_of_their_own_and_latest_is_the_newest),
+        cmocka_unit_test(the_private_folder_is_private_and_goes_with_the_run),
+        cmocka_unit_test(what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it),
+        cmocka_unit_test(a_folder_that_others_can_write_is_refused),
+        cmocka_unit_test(a_folder_whose_sockets_would_have_too_long_paths_is_refused),
+        cmocka_unit_test(the_folder_of_runs_is_the_option_or_the_variable_or_runs),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
