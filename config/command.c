@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char expected[] = "a command: a list of texts, or one text that is split at blanks";
+static const char expected[] = "a list of texts, or one text that is split at blanks";
 
 void command_free(char **argv)
 {

@@ -16,25 +16,41 @@ struct builder {
     struct experiment_diagnostics *found;
     struct tree *root, *open; /* `open`: the innermost map or list that is not closed */
     char *key;                /* read, its value not yet */
-    struct experiment_place key_at;
+    struct experiment_place key_at, end;
     int depth;
     bool complete;
 };
 
-static struct experiment_place place_of(yaml_mark_t mark)
+/* libyaml takes a file whose last line has no line break as if it had one: what it finds behind is put at the end. */
+static struct experiment_place place_of(const struct builder *b, yaml_mark_t mark)
 {
-    return (struct experiment_place){(uint32_t)mark.line + 1, (uint32_t)mark.column + 1};
+    struct experiment_place at = {(uint32_t)mark.line + 1, (uint32_t)mark.column + 1};
+    return at.line > b->end.line ? b->end : at;
+}
+
+/* Length in bytes of the line break that opens `s`, 0 where there is none: CR LF, CR, LF, NEL, LS or PS, as libyaml counts. */
+static size_t line_break(const char *s, size_t left)
+{
+    static const char *const breaks[] = {"\r\n", "\r", "\n", "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
+        size_t n = strlen(breaks[i]);
+        if (n <= left && memcmp(s, breaks[i], n) == 0)
+            return n;
+    }
+    return 0;
 }
 
 /* Line and column of byte `offset`, for errors below the level at which libyaml counts them. */
 static struct experiment_place place_of_offset(const char *text, size_t offset)
 {
     struct experiment_place at = {1, 1};
-    for (size_t i = 0; i < offset; i++) {
-        if (text[i] == '\n')
+    for (size_t i = 0; i < offset;) {
+        size_t ends = line_break(text + i, offset - i);
+        if (ends)
             at = (struct experiment_place){at.line + 1, 1};
         else if (((unsigned char)text[i] & 0xc0) != 0x80)
             at.column++;
+        i += ends ? ends : 1;
     }
     return at;
 }
@@ -77,7 +93,7 @@ static int add_node(struct builder *b, enum tree_kind kind, const yaml_event_t *
     if (!t)
         return BEZEL_ENOMEM;
     t->kind = kind;
-    t->at = place_of(event->start_mark);
+    t->at = place_of(b, event->start_mark);
     t->key = b->key;
     t->key_at = b->key_at;
     b->key = NULL;
@@ -114,7 +130,7 @@ static int refuse_decoration(struct builder *b, const struct tree *t, const yaml
 
 static int add_key(struct builder *b, const yaml_event_t *event)
 {
-    b->key_at = place_of(event->start_mark);
+    b->key_at = place_of(b, event->start_mark);
     if (event->type != YAML_SCALAR_EVENT || event->data.scalar.anchor || event->data.scalar.tag)
         return complain(b, b->key_at, b->open, "a key is a text, without anchor, alias or tag");
     b->key = strdup((const char *)event->data.scalar.value);
@@ -174,7 +190,7 @@ static int take_event(struct builder *b, const yaml_event_t *event)
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
         if (b->root)
-            return complain(b, place_of(event->start_mark), NULL, "a second document: a file is one experiment");
+            return complain(b, place_of(b, event->start_mark), NULL, "a second document: a file is one experiment");
         return 0;
     case YAML_SCALAR_EVENT:
         return add_text(b, event);
@@ -205,7 +221,7 @@ static int syntax_error(struct builder *b, const yaml_parser_t *parser, const ch
     if (parser->error == YAML_READER_ERROR)
         return complain(b, place_of_offset(text, parser->problem_offset), NULL, "%s: the file is text in UTF-8",
                         parser->problem);
-    struct experiment_place at = place_of(parser->problem_mark), began = place_of(parser->context_mark);
+    struct experiment_place at = place_of(b, parser->problem_mark), began = place_of(b, parser->context_mark);
     const char *hint = "";
     if (strcmp(parser->problem, "found character that cannot start any token") == 0)
         hint = "; indent with blanks, not tabs, and quote a text that opens with '@', '%' or '`'";
@@ -228,6 +244,7 @@ int tree_read(const char *text, size_t n, struct tree **root, struct experiment_
         text += 3;
         n -= 3;
     }
+    b.end = place_of_offset(text, n);
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
     while (!err && !b.complete) {

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** What holds for every text given to experiment_read(), right or wrong: for unit and property tests and the fuzzer. */
+#ifndef BEZEL_TESTS_LIB_EXPERIMENTS_H
+#define BEZEL_TESTS_LIB_EXPERIMENTS_H
+
+#include "config/experiment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPERIMENTS_REQUIRE(condition, ...)                                                                            \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s does not hold: ", __FILE__, __LINE__, #condition);                              \
+            fprintf(stderr, __VA_ARGS__);                                                                              \
+            fputc('\n', stderr);                                                                                       \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static inline bool experiments_same_text(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static inline bool experiments_same_vector(char *const *a, char *const *b)
+{
+    if (!a || !b)
+        return a == b;
+    for (; *a && *b; a++, b++)
+        if (strcmp(*a, *b) != 0)
+            return false;
+    return *a == *b;
+}
+
+static inline bool experiments_same_process(const struct experiment_process *a, const struct experiment_process *b)
+{
+    return experiments_same_text(a->name, b->name) && a->node == b->node && experiments_same_vector(a->argv, b->argv) &&
+           experiments_same_text(a->attach, b->attach) && experiments_same_text(a->directory, b->directory) &&
+           experiments_same_vector(a->environment, b->environment) && a->instances == b->instances &&
+           a->output == b->output;
+}
+
+static inline bool experiments_same_metric(const struct experiment_metric *a, const struct experiment_metric *b)
+{
+    return experiments_same_text(a->name, b->name) && a->kind == b->kind &&
+           experiments_same_text(a->aspect, b->aspect) && a->window == b->window && a->per_process == b->per_process;
+}
+
+static inline bool experiments_same_limit(const struct experiment_limit *a, const struct experiment_limit *b)
+{
+    return a->kind == b->kind && a->metric == b->metric && a->compare == b->compare && a->bound == b->bound &&
+           a->persistence == b->persistence && a->tolerance == b->tolerance && experiments_same_text(a->text, b->text);
+}
+
+/** Whether two models say the same, places apart. */
+static inline bool experiments_same(const struct experiment *a, const struct experiment *b)
+{
+    bool same = experiments_same_text(a->name, b->name) && a->duration == b->duration && a->grace == b->grace &&
+                a->node_count == b->node_count && a->process_count == b->process_count &&
+                a->metric_count == b->metric_count && a->limit_count == b->limit_count &&
+                a->sensing.ring_records == b->sensing.ring_records && a->sensing.mode == b->sensing.mode &&
+                a->sensing.period == b->sensing.period && a->sensing.forward == b->sensing.forward &&
+                a->sensing.window_bytes == b->sensing.window_bytes && a->adapt.policy == b->adapt.policy &&
+                a->adapt.every == b->adapt.every && a->adapt.period_min == b->adapt.period_min &&
+                a->adapt.period_max == b->adapt.period_max && experiments_same_text(a->store.listen, b->store.listen) &&
+                a->store.fsync == b->store.fsync;
+    for (uint32_t i = 0; same && i < a->node_count; i++)
+        same = experiments_same_text(a->nodes[i].name, b->nodes[i].name) &&
+               experiments_same_text(a->nodes[i].dir, b->nodes[i].dir);
+    for (uint32_t i = 0; same && i < a->process_count; i++)
+        same = experiments_same_process(&a->processes[i], &b->processes[i]);
+    for (uint32_t i = 0; same && i < a->metric_count; i++)
+        same = experiments_same_metric(&a->metrics[i], &b->metrics[i]);
+    for (uint32_t i = 0; same && i < a->limit_count; i++)
+        same = experiments_same_limit(&a->limits[i], &b->limits[i]);
+    return same;
+}
+
+/* Length in bytes of the line break at `p`, as YAML 1.1 knows them; 0: none. */
+static inline size_t experiments_break(const unsigned char *p, size_t left)
+{
+    if (left >= 2 && p[0] == '\r' && p[1] == '\n')
+        return 2;
+    if (p[0] == '\r' || p[0] == '\n')
+        return 1;
+    if (left >= 2 && p[0] == 0xc2 && p[1] == 0x85)
+        return 2;
+    return left >= 3 && p[0] == 0xe2 && p[1] == 0x80 && (p[2] == 0xa8 || p[2] == 0xa9) ? 3 : 0;
+}
+
+/** Whether `at` is a character of the text, or directly behind the last one of its line. */
+static inline bool experiments_is_inside(const char *text, size_t n, struct experiment_place at)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    uint32_t line = 1, column = 1;
+    for (size_t i = 0; i < n;) {
+        size_t ends = experiments_break(p + i, n - i);
+        if (line == at.line && ends)
+            return at.column >= 1 && at.column <= column;
+        column = ends ? 1 : column + ((p[i] & 0xc0) != 0x80);
+        line += ends != 0;
+        i += ends ? ends : 1;
+    }
+    return line == at.line && at.column >= 1 && at.column <= column;
+}
+
+/* Findings are sentences with a place in the text, in its order, and errors are what they are counted. */
+static inline void experiments_check_findings(const char *text, size_t n, const struct experiment_diagnostics *found)
+{
+    size_t errors = 0;
+    for (size_t i = 0; i < found->count; i++) {
+        const struct experiment_diagnostic *d = &found->list[i];
+        errors += !d->warning;
+        EXPERIMENTS_REQUIRE(d->sentence && d->sentence[0] && d->path, "finding %zu", i);
+        EXPERIMENTS_REQUIRE(experiments_is_inside(text, n, d->at), "%u:%u: %s", d->at.line, d->at.column, d->sentence);
+        EXPERIMENTS_REQUIRE(i == 0 || d[-1].at.line < d->at.line ||
+                                (d[-1].at.line == d->at.line && d[-1].at.column <= d->at.column),
+                            "%u:%u after %u:%u", d->at.line, d->at.column, d[-1].at.line, d[-1].at.column);
+        for (const char *c = d->sentence; *c; c++)
+            EXPERIMENTS_REQUIRE((unsigned char)*c >= 0x20 && *c != 0x7f, "control character %d in a sentence", *c);
+    }
+    EXPERIMENTS_REQUIRE(found->count < 1000 ? found->errors == errors : found->errors >= errors, "%zu", found->errors);
+}
+
+/* What is printed reads back as the same model, without a new complaint, and prints the same. */
+static inline void experiments_check_printed(const struct experiment *e, size_t warnings)
+{
+    char *printed = NULL, *again = NULL;
+    size_t n = 0, m = 0;
+    struct experiment *back = NULL;
+    struct experiment_diagnostics found;
+    FILE *out = open_memstream(&printed, &n);
+    EXPERIMENTS_REQUIRE(out && experiment_print(e, out) == 0 && fclose(out) == 0, "memory");
+    int err = experiment_read(printed, n, &back, &found);
+    EXPERIMENTS_REQUIRE(err == 0, "%s: %s\n%s", found.count ? found.list[0].path : "",
+                        found.count ? found.list[0].sentence : "", printed);
+    EXPERIMENTS_REQUIRE(found.count <= warnings, "%zu warnings, not %zu", found.count, warnings);
+    EXPERIMENTS_REQUIRE(experiments_same(e, back), "\n%s", printed);
+    out = open_memstream(&again, &m);
+    EXPERIMENTS_REQUIRE(out && experiment_print(back, out) == 0 && fclose(out) == 0, "memory");
+    EXPERIMENTS_REQUIRE(n == m && memcmp(printed, again, n) == 0, "\n%s\n%s", printed, again);
+    experiment_diagnostics_free(&found);
+    experiment_free(back);
+    free(printed);
+    free(again);
+}
+
+/** Reads `n` bytes at `text` and requires what must hold. Returns whether it is an experiment. */
+static inline bool experiments_require_invariants(const char *text, size_t n)
+{
+    struct experiment *e = NULL;
+    struct experiment_diagnostics found;
+    int err = experiment_read(text, n, &e, &found);
+    EXPERIMENTS_REQUIRE(err == 0 || err == BEZEL_EMALFORMED, "%s", err_text(err));
+    EXPERIMENTS_REQUIRE((err == 0) == (found.errors == 0) && (err == 0) == (e != NULL), "%zu errors", found.errors);
+    experiments_check_findings(text, n, &found);
+    if (e)
+        experiments_check_printed(e, found.count);
+    experiment_free(e);
+    experiment_diagnostics_free(&found);
+    return err == 0;
+}
+
+#endif

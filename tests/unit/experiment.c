@@ -1,0 +1,383 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/file.h"
+#include "tests/lib/experiments.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static struct experiment_diagnostics found;
+
+static struct experiment *read_good(const char *text)
+{
+    struct experiment *e = NULL;
+    if (experiment_read(text, strlen(text), &e, &found) != 0)
+        fail_msg("%u:%u: %s: %s", found.list[0].at.line, found.list[0].at.column, found.list[0].path,
+                 found.list[0].sentence);
+    return e;
+}
+
+static void done(struct experiment *e)
+{
+    experiment_diagnostics_free(&found);
+    experiment_free(e);
+}
+
+/* Reads a wrong text; its only finding is at line:column and speaks of `part`. */
+static void expect_error(const char *text, uint32_t line, uint32_t column, const char *part)
+{
+    struct experiment *e = NULL;
+    assert_int_equal(experiment_read(text, strlen(text), &e, &found), BEZEL_EMALFORMED);
+    assert_null(e);
+    assert_int_equal(found.count, 1);
+    if (found.list[0].at.line != line || found.list[0].at.column != column || !strstr(found.list[0].sentence, part))
+        fail_msg("%u:%u: %s", found.list[0].at.line, found.list[0].at.column, found.list[0].sentence);
+    experiment_diagnostics_free(&found);
+}
+
+static void two_lines_are_an_experiment(void **state)
+{
+    struct experiment *e = read_good("experiment: hello\ncommand: ./my-app --fast\n");
+    (void)state;
+    assert_int_equal(found.count, 0);
+    assert_string_equal(e->name, "hello");
+    assert_int_equal(e->duration, 0);
+    assert_int_equal(e->grace, 2 * CLOCK_S);
+    assert_int_equal(e->node_count, 1);
+    assert_string_equal(e->nodes[0].name, "local");
+    assert_null(e->nodes[0].dir);
+    assert_int_equal(e->nodes[0].at.line, 0);
+    assert_int_equal(e->process_count, 1);
+    const struct experiment_process *p = &e->processes[0];
+    assert_string_equal(p->name, "my-app");
+    assert_int_equal(p->node, 0);
+    assert_string_equal(p->argv[0], "./my-app");
+    assert_string_equal(p->argv[1], "--fast");
+    assert_null(p->argv[2]);
+    assert_null(p->attach);
+    assert_null(p->directory);
+    assert_null(p->environment);
+    assert_int_equal(p->instances, 1);
+    assert_int_equal(p->output, OUTPUT_FILE);
+    assert_int_equal(p->at.line, 2);
+    assert_int_equal(e->sensing.ring_records, 4096);
+    assert_int_equal(e->sensing.mode, POLL_POLLING);
+    assert_int_equal(e->sensing.period, CLOCK_MS);
+    assert_int_equal(e->sensing.forward, FORWARD_BATCH);
+    assert_int_equal(e->sensing.window_bytes, 16 << 20);
+    assert_int_equal(e->metric_count + e->limit_count, 0);
+    assert_int_equal(e->adapt.policy, POLICY_NONE);
+    assert_int_equal(e->adapt.every, 100 * CLOCK_MS);
+    assert_int_equal(e->adapt.period_min, CLOCK_US);
+    assert_int_equal(e->adapt.period_max, CLOCK_S);
+    assert_null(e->store.listen);
+    assert_false(e->store.fsync);
+    done(e);
+}
+
+static void check_full_processes(const struct experiment *e)
+{
+    static const char *const server[] = {"videoconf-server", "--fps", "30", NULL};
+    static const char *const client[] = {"videoconf-client", "--title", "the client", "--note", "it's mine", NULL};
+    static const char *const environment[] = {"LANG=C", "EMPTY=", "NOTE=two\nlines, a \"quote\" and a \\", NULL};
+    const struct experiment_process *p = e->processes;
+    assert_int_equal(e->process_count, 3);
+    assert_string_equal(p[0].name, "server");
+    assert_int_equal(p[0].node, 0);
+    assert_true(experiments_same_vector(p[0].argv, (char *const *)server));
+    assert_int_equal(p[0].at.line, 8);
+    assert_int_equal(p[0].at.column, 5);
+    assert_int_equal(p[1].node, 1);
+    assert_int_equal(p[1].instances, 8);
+    assert_true(experiments_same_vector(p[1].argv, (char *const *)client));
+    assert_true(experiments_same_vector(p[1].environment, (char *const *)environment));
+    assert_string_equal(p[1].directory, "/tmp");
+    assert_int_equal(p[1].output, OUTPUT_NONE);
+    assert_string_equal(p[2].attach, "/opt/robot/bin/nav*");
+    assert_null(p[2].argv);
+}
+
+static void check_full_limits(const struct experiment *e)
+{
+    const struct experiment_limit *l = e->limits;
+    assert_int_equal(e->limit_count, 3);
+    assert_int_equal(l[0].kind, LIMIT_HOLD);
+    assert_int_equal(l[0].metric, 0);
+    assert_int_equal(l[0].compare, COMPARE_AT_LEAST);
+    assert_true(l[0].bound == 29);
+    assert_int_equal(l[0].persistence, 500 * CLOCK_MS);
+    assert_true(l[0].tolerance == 0.01);
+    assert_string_equal(l[0].text, "fps >= 29");
+    assert_int_equal(l[1].metric, LIMIT_ON_SENSOR_CPU);
+    assert_int_equal(l[1].compare, COMPARE_AT_MOST);
+    assert_true(l[1].bound == 10);
+    assert_int_equal(l[2].kind, LIMIT_EXPECT);
+    assert_int_equal(l[2].metric, 1);
+    assert_true(l[2].bound == 80.5);
+    assert_true(l[2].tolerance == 0.125);
+}
+
+static void the_full_file_says_all_of_it(void **state)
+{
+    char *text;
+    size_t n;
+    (void)state;
+    assert_int_equal(file_read("tests/golden/experiments/full.yaml", EXPERIMENT_FILE_MAX, &text, &n), 0);
+    struct experiment *e = read_good(text);
+    free(text);
+    assert_int_equal(found.count, 0);
+    assert_string_equal(e->name, "video-conference");
+    assert_int_equal(e->duration, 100 * CLOCK_S);
+    assert_int_equal(e->grace, 500 * CLOCK_MS);
+    assert_int_equal(e->node_count, 2);
+    assert_string_equal(e->nodes[0].name, "studio");
+    assert_string_equal(e->nodes[1].name, "desk1");
+    assert_string_equal(e->nodes[1].dir, "/dev/shm/desk1");
+    check_full_processes(e);
+    assert_int_equal(e->sensing.ring_records, 8192);
+    assert_int_equal(e->sensing.period, 500 * CLOCK_US);
+    assert_int_equal(e->sensing.forward, FORWARD_COLLECT);
+    assert_int_equal(e->sensing.window_bytes, 32 << 20);
+    assert_int_equal(e->metric_count, 2);
+    assert_string_equal(e->metrics[0].aspect, "frame_shown");
+    assert_int_equal(e->metrics[0].window, 200 * CLOCK_MS);
+    assert_true(e->metrics[0].per_process);
+    assert_string_equal(e->metrics[1].aspect, "video:frame.shown");
+    assert_false(e->metrics[1].per_process);
+    check_full_limits(e);
+    assert_int_equal(e->adapt.policy, POLICY_DPP);
+    assert_int_equal(e->adapt.period_min, 100 * CLOCK_US);
+    assert_int_equal(e->adapt.period_max, 2 * CLOCK_S);
+    assert_int_equal(e->adapt.at.line, 28);
+    assert_string_equal(e->store.listen, "tcp://127.0.0.1:*");
+    assert_true(e->store.fsync);
+    done(e);
+}
+
+static void the_policy_follows_from_the_limits(void **state)
+{
+    static const struct {
+        const char *rest;
+        enum experiment_policy policy;
+    } cases[] = {{"", POLICY_NONE},
+                 {"limits: [{expect: sensor_cpu <= 10 %}]", POLICY_NONE},
+                 {"limits: [{expect: sensor_cpu <= 10 %}, {hold: sensor_cpu <= 20 %}]", POLICY_SPP},
+                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {every: 1 s}", POLICY_SPP},
+                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: none}", POLICY_NONE},
+                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: dpp}", POLICY_DPP}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "experiment: x\ncommand: x\n%s\n", cases[i].rest);
+        struct experiment *e = read_good(text);
+        assert_int_equal(e->adapt.policy, cases[i].policy);
+        done(e);
+    }
+}
+
+/* The words of a `command:` text, between bars. */
+static void expect_words(const char *command, const char *words)
+{
+    char text[256], joined[256] = "|";
+    snprintf(text, sizeof text, "experiment: x\ncommand: |-\n  %s\n", command);
+    struct experiment *e = read_good(text);
+    for (char **a = e->processes[0].argv; *a; a++) {
+        size_t used = strlen(joined);
+        snprintf(joined + used, sizeof joined - used, "%s|", *a);
+    }
+    assert_string_equal(joined, words);
+    done(e);
+}
+
+static void commands_are_split_at_blanks(void **state)
+{
+    (void)state;
+    expect_words("app", "|app|");
+    expect_words("app  -a \t b", "|app|-a|b|");
+    expect_words("app 'a b' \"c d\"", "|app|a b|c d|");
+    expect_words("app 'a'\"b\"c", "|app|abc|");
+    expect_words("app '' \"\"", "|app|||");
+    expect_words("app --x='$HOME|*' \"it's\"", "|app|--x=$HOME|*|it's|");
+    expect_words("app a=b {c} d,e %f @g h~ i#j k!", "|app|a=b|{c}|d,e|%f|@g|h~|i#j|k!|");
+}
+
+static void what_only_a_shell_does_is_refused(void **state)
+{
+    static const char characters[] = "|&;<>()$`\\*?";
+    char text[64];
+    (void)state;
+    for (const char *c = characters; *c; c++) {
+        snprintf(text, sizeof text, "experiment: x\ncommand: |-\n  app a%cb\n", *c);
+        expect_error(text, 2, 10, "shell");
+        snprintf(text, sizeof text, "experiment: x\ncommand: |-\n  app 'a%cb'\n", *c);
+        done(read_good(text));
+        snprintf(text, sizeof text, "experiment: x\ncommand: ['app', 'a%cb']\n", *c);
+        done(read_good(text));
+    }
+    expect_error("experiment: x\ncommand: |-\n  app \"$HOME\"\n", 2, 10, "shell");
+    expect_error("experiment: x\ncommand: app ~/x\n", 2, 10, "shell");
+    expect_error("experiment: x\ncommand: \"app #x\"\n", 2, 10, "shell");
+}
+
+static void a_program_lends_its_name(void **state)
+{
+    static const char *const cases[][2] = {{"/usr/bin/app", "app"},
+                                           {"./a b", "a_b"},
+                                           {".hidden", "_hidden"},
+                                           {"bin/-x", "_x"},
+                                           {"dir/", "dir_"},
+                                           {"f\xc3\xbcr", "f__r"},
+                                           {"/opt/x/robot-2.1_b", "robot-2.1_b"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "experiment: x\ncommand: [\"%s\"]\n", cases[i][0]);
+        struct experiment *e = read_good(text);
+        assert_string_equal(e->processes[0].name, cases[i][1]);
+        done(e);
+    }
+}
+
+static void instances_are_numbered_where_there_are_several(void **state)
+{
+    char name[EXPERIMENT_NAME_MAX + 1], p_name[] = "client";
+    struct experiment_process p = {.name = p_name, .instances = 1};
+    (void)state;
+    experiment_instance_name(&p, 0, name, sizeof name);
+    assert_string_equal(name, "client");
+    p.instances = 12;
+    experiment_instance_name(&p, 11, name, sizeof name);
+    assert_string_equal(name, "client.12");
+}
+
+static void findings_stand_in_the_order_of_the_file(void **state)
+{
+    char *printed;
+    size_t n;
+    struct experiment_diagnostics own = {0};
+    FILE *out = open_memstream(&printed, &n);
+    (void)state;
+    assert_int_equal(experiment_report(&own, false, (struct experiment_place){7, 3}, "b", "no file '%s'", "x\ny"), 0);
+    assert_int_equal(experiment_report(&own, true, (struct experiment_place){2, 9}, "a", "doubtful"), 0);
+    assert_int_equal(experiment_report(&own, false, (struct experiment_place){7, 3}, "b", "as well"), 0);
+    assert_int_equal(experiment_report(&own, false, (struct experiment_place){7, 2}, "b", "before"), 0);
+    assert_int_equal(experiment_report(&own, false, (struct experiment_place){0, 0}, "", "everything"), 0);
+    assert_int_equal(own.count, 5);
+    assert_int_equal(own.errors, 4);
+    experiment_print_diagnostics(&own, "x.yaml", out);
+    fclose(out);
+    assert_string_equal(printed, "x.yaml: everything\n"
+                                 "x.yaml:2:9: warning: a: doubtful\n"
+                                 "x.yaml:7:2: b: before\n"
+                                 "x.yaml:7:3: b: no file 'x?y'\n"
+                                 "x.yaml:7:3: b: as well\n");
+    free(printed);
+    experiment_diagnostics_free(&own);
+    assert_int_equal(own.count, 0);
+    experiment_diagnostics_free(&own);
+}
+
+static void a_flood_of_errors_is_counted(void **state)
+{
+    char *text, *printed;
+    size_t n, m;
+    struct experiment *e = NULL;
+    FILE *in = open_memstream(&text, &n), *out = open_memstream(&printed, &m);
+    (void)state;
+    fputs("experiment: x\ncommand: x\n", in);
+    for (int i = 0; i < 3000; i++)
+        fprintf(in, "key%d: 1\n", i);
+    fclose(in);
+    assert_int_equal(experiment_read(text, n, &e, &found), BEZEL_EMALFORMED);
+    assert_int_equal(found.errors, 3000);
+    assert_int_equal(found.count, 1000);
+    experiment_print_diagnostics(&found, "x", out);
+    fclose(out);
+    assert_non_null(strstr(printed, "x: and 2000 more errors\n"));
+    free(text);
+    free(printed);
+    done(e);
+}
+
+static void what_is_too_large_is_refused(void **state)
+{
+    char *text = malloc(EXPERIMENT_FILE_MAX + 1);
+    struct experiment *e = NULL;
+    (void)state;
+    memset(text, '#', EXPERIMENT_FILE_MAX + 1);
+    assert_int_equal(experiment_read(text, EXPERIMENT_FILE_MAX + 1, &e, &found), BEZEL_EMALFORMED);
+    assert_non_null(strstr(found.list[0].sentence, "larger"));
+    done(e);
+    memset(text, '[', EXPERIMENT_FILE_MAX); /* answered at once, not after a million levels */
+    assert_int_equal(experiment_read(text, EXPERIMENT_FILE_MAX, &e, &found), BEZEL_EMALFORMED);
+    assert_non_null(strstr(found.list[0].sentence, "nested"));
+    done(e);
+    for (size_t i = 0; i < EXPERIMENT_FILE_MAX; i++)
+        text[i] = "- \n"[i % 3];
+    assert_int_equal(experiment_read(text, EXPERIMENT_FILE_MAX, &e, &found), BEZEL_EMALFORMED);
+    assert_non_null(strstr(found.list[0].sentence, "more than 4096 entries"));
+    done(e);
+    free(text);
+}
+
+static void entries_beyond_the_maximum_are_refused(void **state)
+{
+    char *text;
+    size_t n;
+    FILE *in = open_memstream(&text, &n);
+    (void)state;
+    fputs("experiment: x\nprocesses:\n", in);
+    for (int i = 0; i < EXPERIMENT_PROCESSES_MAX + 1; i++)
+        fprintf(in, "- {name: p%d, command: x}\n", i);
+    fclose(in);
+    expect_error(text, 3, 1, "has 257 entries; allowed: up to 256");
+    free(text);
+}
+
+/* Texts with all that YAML may trip over come back from what experiment_print() writes. */
+static void odd_texts_survive_printing(void **state)
+{
+    static const char *const texts[] = {
+        "plain", "-",       "- x",     "a: b",    "#no comment", "a #b",
+        "'",     "\\\"",    "{",       "[a, b]",  "&a",          "*a",
+        "!t",    "%",       "@",       "`",       "|",           ">",
+        "?",     "? x",     "~",       "null",    " leading",    "trailing ",
+        "a  b",  "\\t",     "\\n",     "\\r\\n",  "\\x01",       "\\x7f",
+        "\\x85", "\\u2028", "\\u2029", "\\ufeff", "\\ufffe",     "\xc3\xa4\xf0\x9f\x8e\xac",
+        "---",   "...",     "010",     "1 ms",    "\\\\",        "x,y",
+        "x]",    "=",       "<<"};
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "experiment: x\nprocesses: [{name: x, command: [\"%s\", \"%s\"], directory: \"%s\", environment: {A: "
+                 "\"%s\"}}, "
+                 "{name: y, attach: \"*%s\"}]\n",
+                 texts[i], texts[i], texts[i], texts[i], texts[i]);
+        if (!experiments_require_invariants(text, strlen(text)))
+            fail_msg("refused: %s", text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_lines_are_an_experiment),
+        cmocka_unit_test(the_full_file_says_all_of_it),
+        cmocka_unit_test(the_policy_follows_from_the_limits),
+        cmocka_unit_test(commands_are_split_at_blanks),
+        cmocka_unit_test(what_only_a_shell_does_is_refused),
+        cmocka_unit_test(a_program_lends_its_name),
+        cmocka_unit_test(instances_are_numbered_where_there_are_several),
+        cmocka_unit_test(findings_stand_in_the_order_of_the_file),
+        cmocka_unit_test(a_flood_of_errors_is_counted),
+        cmocka_unit_test(what_is_too_large_is_refused),
+        cmocka_unit_test(entries_beyond_the_maximum_are_refused),
+        cmocka_unit_test(odd_texts_survive_printing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
