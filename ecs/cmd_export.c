@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/log.h"
 #include "ecs/commands.h"
 #include "ecs/export.h"
-#include "ecs/rundir.h"
+#include "ecs/find_run.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +23,7 @@ static const char help[] =
     "  --runs DIR  the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
     "\n"
-    "Exit codes: 0 done, 1 failed, also where nothing is stored yet, 2 usage.\n";
+    "Exit codes: 0 done, 1 failed, 2 usage. Where nothing is stored yet, the export is an empty trace.\n";
 
 static int export_to(const char *run, const char *named)
 {
@@ -59,10 +59,8 @@ int cmd_export(int argc, char **argv)
     if (format && strcmp(format, "csv") != 0 && strcmp(format, "jsonl") != 0)
         return command_misuse("export", "'%s' is no format: csv or jsonl", format);
     char run[PATH_MAX];
-    if (rundir_find(argv[optind], rundir_runs(runs), run, sizeof run) != 0) {
-        log_error("BEZEL-RUN-UNKNOWN", "there is no run %s", argv[optind]);
+    if (find_run(argv[optind], runs, run, sizeof run) != 0)
         return EXIT_FAILED;
-    }
     if (!format)
         return export_to(run, argv[optind + 1]);
     return export_records(run, strcmp(format, "csv") == 0 ? EXPORT_CSV : EXPORT_JSONL, stdout) ? EXIT_FAILED

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/log.h"
 #include "ecs/commands.h"
+#include "ecs/find_run.h"
 #include "ecs/report.h"
-#include "ecs/rundir.h"
 
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 
 static const char help[] =
@@ -44,11 +44,8 @@ int cmd_report(int argc, char **argv)
     if (argc - optind > 1)
         return command_misuse("report", "one run at a time");
     char run[PATH_MAX];
-    if (rundir_find(argv[optind], rundir_runs(runs), run, sizeof run) != 0) {
-        log_error("BEZEL-RUN-UNKNOWN", "there is no run %s",
-                  argv[optind] ? argv[optind] : "yet: 'bezel run' makes one");
+    if (find_run(argv[optind], runs, run, sizeof run) != 0)
         return EXIT_FAILED;
-    }
     int code = report_print(run, form, stdout);
     return code < 0 ? EXIT_FAILED : code;
 }

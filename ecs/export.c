@@ -153,14 +153,24 @@ static int copy_node(const char *from, const char *to)
     return err;
 }
 
-/* Every node below `<run>/trace` into directory `into`. BEZEL_EAGAIN where no node holds a packet yet. */
+/* Readers take a directory without a trace for an error. */
+static int write_empty_trace(const char *into)
+{
+    static const char text[] = "/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = be; };\n";
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/metadata", into) >= (int)sizeof path)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    return file_replace(path, text, sizeof text - 1);
+}
+
+/* Every node below `<run>/trace` into directory `into`. */
 static int copy_nodes(const char *run, const char *into)
 {
     char trace[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
     snprintf(trace, sizeof trace, "%s/trace", run);
     DIR *dir = opendir(trace);
     if (!dir)
-        return errno == ENOENT ? BEZEL_EAGAIN : err_from_errno(errno);
+        return err_from_errno(errno);
     int err = 0, copied = 0;
     for (struct dirent *d; !err && (d = readdir(dir));) {
         if (d->d_name[0] == '.')
@@ -177,7 +187,7 @@ static int copy_nodes(const char *run, const char *into)
             err = 0;
     }
     closedir(dir);
-    return err ? err : copied ? 0 : BEZEL_EAGAIN;
+    return err || copied ? err : write_empty_trace(into);
 }
 
 /* ---- putting it in place ---- */
@@ -266,10 +276,7 @@ int export_trace(const char *run, const char *target)
         err = put_in_place(made, target);
     if (!err)
         return 0;
-    if (err == BEZEL_EAGAIN)
-        log_error("BEZEL-EXPORT-EMPTY", "%s: no record is stored yet", run);
-    else
-        log_error("BEZEL-EXPORT", "cannot export %s to %s: %s", run, target, strerror(errno));
+    log_error("BEZEL-EXPORT", "cannot export %s to %s: %s", run, target, strerror(errno));
     remove_leftover(made);
     return err;
 }

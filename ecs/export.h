@@ -14,9 +14,9 @@
 
 /**
  * Copies the trace of run directory `run`, as it stands, to directory `target`: one CTF trace for each node, which
- * babeltrace2 reads as a whole. An export that stands there is replaced in one step. Returns 0, or, with `target` as it was
- * and after saying why on stderr: BEZEL_EBUSY where something else stands there, BEZEL_EAGAIN where nothing is stored yet, or
- * the error of a system call. Readers of an export that is being replaced should have finished.
+ * babeltrace2 reads as a whole; an empty trace where nothing is stored yet. An export that stands there is replaced in one
+ * step; its readers should have finished. Returns 0, or, with `target` as it was and after saying why on stderr: BEZEL_EBUSY
+ * where something else stands there, BEZEL_ENOENT where `run` is none, or the error of a system call.
  */
 int export_trace(const char *run, const char *target) BEZEL_MUST_CHECK;
 
