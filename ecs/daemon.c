@@ -88,6 +88,7 @@ int daemon_start(struct daemon *d)
             args[n] = d->args[n];
             n++;
         }
+        fcntl(lease[0], F_SETFL, O_NONBLOCK); /* whoever looks whether the lease holds does not want to wait */
         snprintf(ready_text, sizeof ready_text, "%d", ready[1]);
         snprintf(lease_text, sizeof lease_text, "%d", lease[0]);
         char *more[] = {(char[]){"--ready"}, ready_text, (char[]){"--lease"}, lease_text, NULL};
