@@ -24,7 +24,8 @@
  * - ZMQ_HEARTBEAT_IVL 0: libzmq's own heartbeats cut healthy links under back-pressure and lose what is queued.
  * - ZMQ_MAXMSGSIZE: a larger frame ends the connection that sent it.
  * - ZMQ_SNDHWM, ZMQ_RCVHWM: frames per peer. What may be under way is bounded by the credit that the receiver grants; these
- *   marks only bound the memory that a peer without manners can take, by pushing back through the transport.
+ *   marks only bound the memory that a peer without manners can take, by pushing back through the transport. (One that
+ *   sends a message of endlessly many parts is not held by them: ZeroMQ gathers all parts first. Keys will keep it out.)
  * - ZMQ_ROUTER_MANDATORY 1: a frame for a peer that is gone or full is an error, where ZeroMQ would drop it silently.
  * - ZMQ_IMMEDIATE 0: a connected link queues from the start and keeps its queue over a reconnect. So frames from before a
  *   reconnect may come ahead of the HELLO that follows it; receivers are prepared for that.

@@ -61,8 +61,9 @@ static bool header_is_consistent(const struct packet_header *h)
     uint64_t body = h->size_bytes - PACKET_HEADER_BYTES;
     if (h->kind == PACKET_DATA ? h->records == 0 : h->records != 0 || body != 0)
         return false;
-    return body >= (uint64_t)h->records * PACKET_RECORD_BYTES && body <= (uint64_t)h->records * PACKET_RECORD_MAX_BYTES &&
-           h->ring < PACKET_RINGS_MAX && h->timestamp_begin <= h->timestamp_end;
+    return body >= (uint64_t)h->records * PACKET_RECORD_BYTES &&
+           body <= (uint64_t)h->records * PACKET_RECORD_MAX_BYTES && h->ring < PACKET_RINGS_MAX &&
+           h->timestamp_begin <= h->timestamp_end;
 }
 
 int packet_get_header(const void *packet, size_t n, struct packet_header *h)
