@@ -45,6 +45,7 @@ static void resolve_node(struct reader *r, const struct tree *t, const struct ex
                          struct experiment_process *p)
 {
     const struct tree *value = tree_get(t, "node");
+    p->node = value || e->node_count != 1 ? UINT32_MAX : 0; /* no node: an error, now or already */
     if (e->node_count == 0)
         return;
     if (!value) {
@@ -58,9 +59,10 @@ static void resolve_node(struct reader *r, const struct tree *t, const struct ex
     struct findings_near near = {.wanted = text};
     for (uint32_t i = 0; i < e->node_count; i++) {
         const char *name = e->nodes[i].name ? e->nodes[i].name : "";
-        p->node = i;
-        if (strcmp(name, text) == 0)
+        if (strcmp(name, text) == 0) {
+            p->node = i;
             return;
+        }
         findings_near_consider(&near, name);
     }
     if (near.best)
@@ -70,6 +72,23 @@ static void resolve_node(struct reader *r, const struct tree *t, const struct ex
 }
 
 /* ---- processes ---- */
+
+/* Nodes that attach and have no folder of their own use the one that programs use by default, which has one reader. */
+static void check_default_folder(struct reader *r, const struct tree *t, const struct experiment *e)
+{
+    const struct experiment_process *first = NULL;
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        const struct experiment_process *p = &e->processes[i];
+        if (!p->attach || p->node >= e->node_count || e->nodes[p->node].dir)
+            continue;
+        if (!first)
+            first = p;
+        if (p->node != first->node)
+            reader_wrong_key(r, tree_get(t, "attach"),
+                             "two nodes that attach share the default folder (see line %u): give one of them a 'dir'",
+                             first->at.line);
+    }
+}
 
 /* What belongs to a process that Bezel starts, or to one that it finds, not to both. */
 static void check_process(struct reader *r, const struct tree *t)
@@ -173,6 +192,7 @@ static void check_processes(struct reader *r, const struct tree *root, struct ex
         check_process(r, t);
         resolve_node(r, t, e, &e->processes[i]);
     }
+    check_default_folder(r, entries(section, e->process_count), e);
 }
 
 /* ---- metrics and limits ---- */

@@ -21,7 +21,7 @@ const struct schema_word schema_modes[] = {
     {"polling", POLL_POLLING, false}, {"busy-wait", POLL_BUSY_WAIT, false}, {NULL, 0, false}};
 const struct schema_word schema_forwards[] = {
     {"batch", FORWARD_BATCH, false}, {"collect", FORWARD_COLLECT, false}, {NULL, 0, false}};
-const struct schema_word schema_scopes[] = {{"node", false, false}, {"process", true, false}, {NULL, 0, false}};
+const struct schema_word schema_scopes[] = {{"process", true, false}, {"node", false, false}, {NULL, 0, false}};
 const struct schema_word schema_syncs[] = {{"never", false, false}, {"always", true, false}, {NULL, 0, false}};
 const struct schema_word schema_policies[] = {{"none", POLICY_NONE, false},
                                               {"spp", POLICY_SPP, false},

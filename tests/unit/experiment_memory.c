@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * Memory that runs out at any one allocation of the reader is BEZEL_ENOMEM, and nothing is leaked (with AddressSanitizer). Linked
+ * with --wrap for the allocating functions that config/ calls.
+ */
+#include "base/file.h"
+#include "tests/lib/experiments.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static long allocations_left = -1; /* before one fails; negative: none does */
+
+static bool is_last(void)
+{
+    return allocations_left >= 0 && allocations_left-- == 0;
+}
+
+void *__real_malloc(size_t n);
+void *__real_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t n);
+char *__real_strdup(const char *s);
+void *__wrap_malloc(size_t n);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_realloc(void *p, size_t n);
+char *__wrap_strdup(const char *s);
+int __wrap_asprintf(char **text, const char *format, ...) BEZEL_PRINTF(2, 3);
+
+void *__wrap_malloc(size_t n)
+{
+    return is_last() ? NULL : __real_malloc(n);
+}
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+    return is_last() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_realloc(void *p, size_t n)
+{
+    return is_last() ? NULL : __real_realloc(p, n);
+}
+
+char *__wrap_strdup(const char *s)
+{
+    return is_last() ? NULL : __real_strdup(s);
+}
+
+int __wrap_asprintf(char **text, const char *format, ...)
+{
+    va_list args;
+    if (is_last())
+        return -1;
+    va_start(args, format);
+    int n = vasprintf(text, format, args);
+    va_end(args);
+    return n;
+}
+
+/* Fails each allocation in turn, until the reader gets by without that many. */
+static void fail_each(const char *path, int expected)
+{
+    char *text;
+    size_t n;
+    long failed = 0;
+    assert_int_equal(file_read(path, EXPERIMENT_FILE_MAX, &text, &n), 0);
+    for (;; failed++) {
+        struct experiment *e = NULL;
+        struct experiment_diagnostics found;
+        allocations_left = failed;
+        int err = experiment_read(text, n, &e, &found);
+        bool was_enough = allocations_left >= 0;
+        allocations_left = -1;
+        experiment_diagnostics_free(&found);
+        if (was_enough) {
+            assert_int_equal(err, expected);
+            experiment_free(e);
+            break;
+        }
+        assert_int_equal(err, BEZEL_ENOMEM);
+        assert_null(e);
+    }
+    assert_true(failed > 50);
+    free(text);
+}
+
+static void a_good_file_survives_want_of_memory(void **state)
+{
+    (void)state;
+    fail_each("tests/golden/experiments/full.yaml", 0);
+}
+
+static void a_wrong_file_survives_want_of_memory(void **state)
+{
+    (void)state;
+    fail_each("tests/golden/experiments/ten-wrong-things.yaml", BEZEL_EMALFORMED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_good_file_survives_want_of_memory),
+                                       cmocka_unit_test(a_wrong_file_survives_want_of_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
