@@ -15,7 +15,7 @@ struct fleet_status {
     bool told_drain; /* it was told to drain since its last start */
     enum message_daemon_state state;
     uint64_t records, lost; /* collector: stored; node: lost at its rings */
-    uint64_t unacked;       /* node: packets that the collector has not acknowledged */
+    uint64_t waiting;       /* node: bytes of packets that the collector has not acknowledged */
     uint64_t living, seen;  /* node: processes of the SUT */
     int64_t period;         /* node: polling period, ns; 0: off; -1: unknown */
     int store_errno;        /* collector */

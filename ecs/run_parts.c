@@ -72,8 +72,8 @@ static void tell_undrained(struct run *r)
             continue;
         if (s->known)
             operator_error(&r->operator, "BEZEL-RUN-UNDRAINED",
-                           "gave up draining node %s: the collector has not stored %s of its packets",
-                           r->e->nodes[d - 1].name, units_count(s->unacked).s);
+                           "gave up draining node %s: the collector has not stored %s that its bezeld holds in packets",
+                           r->e->nodes[d - 1].name, units_bytes(s->waiting).s);
         else
             operator_error(&r->operator, "BEZEL-RUN-UNDRAINED",
                            "gave up draining node %s: its bezeld does not answer; what its rings hold is not stored",
@@ -279,7 +279,7 @@ static void take_counts(struct run *r)
     bool known = true;
     for (uint32_t d = 1; d < r->fleet.count; d++) {
         const struct fleet_status *s = &r->fleet.status[d];
-        mark -= s->unacked; /* wraps, which is no harm: it is compared for equality only */
+        mark -= s->waiting; /* wraps, which is no harm: it is compared for equality only */
         living += s->living;
         seen += s->seen;
         known &= s->known;
