@@ -19,8 +19,8 @@ static const char help[] =
     "  --runs DIR  the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
     "\n"
-    "Exit codes: 0 the limits held, 1 no report, or a limit that could not be judged, 2 usage, 3 a limit was "
-    "violated.\n";
+    "Exit codes: 0 the limits held, 1 the run failed, a limit could not be judged, or there is no report, 2 usage,\n"
+    "3 a limit was violated.\n";
 
 int cmd_report(int argc, char **argv)
 {

@@ -237,6 +237,8 @@ static void print_books(const struct report *r, FILE *out)
     static const char *const heads[] = {
         "process (pid), aspect", "produced", "stored", "full", "off", "no-ring", "unfinished", "rest"};
     const struct summary *s = r->summary;
+    if (s->process_count == 0)
+        return;
     title(r, "Books", out);
     struct table *t = table_new("lrrrrrrr");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
@@ -323,6 +325,8 @@ static void print_monitor(const struct report *r, FILE *out)
 {
     static const char *const heads[] = {"node", "sensor_cpu mean", "max", "wake-ups", "records", "bytes"};
     const struct summary *s = r->summary;
+    if (s->node_count == 0)
+        return;
     title(r, "Monitor", out);
     if (s->latency.count > 0)
         fprintf(out, "  Monitoring latency: median %s, p99 %s, max %s.\n", units_duration(s->latency.median).s,
@@ -362,6 +366,8 @@ static void print_events(const struct report *r, FILE *out)
 static void print_next(const struct report *r, FILE *out)
 {
     fprintf(out, "\nRun directory: %s\n", r->run);
+    if (r->verdict->sut.stored == 0 && r->verdict->daemons.stored == 0)
+        return;
     if (r->verdict->run == RUN_ENDED)
         fprintf(out, "Every record:  babeltrace2 %s/trace\n", r->run);
     else

@@ -55,7 +55,7 @@ static void say_run(const struct report *r, FILE *out)
         fprintf(out, "%s was cut off, last heard of %s after its start: ", name, took.s);
     else if (ended_by && strcmp(ended_by, "interrupt") == 0)
         fprintf(out, "%s was interrupted after %s: ", name, took.s);
-    else if (ended_by && strcmp(ended_by, "failure") == 0)
+    else if (r->verdict->failed)
         fprintf(out, "%s failed after %s: ", name, took.s);
     else
         fprintf(out, "%s ran %s: ", name, took.s);

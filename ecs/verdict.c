@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int64_t fact_time(const struct summary *s, const char *key)
 {
@@ -41,6 +42,8 @@ static void judge_run(struct verdict *v, const struct summary *s, int64_t now)
 {
     v->started = fact_time(s, "started");
     v->ended = fact_time(s, "ended");
+    const char *ended_by = summary_fact(s, "ended_by");
+    v->failed = ended_by && strcmp(ended_by, "failure") == 0;
     int64_t last = last_sign(s, v->started);
     v->run = v->ended != 0 ? RUN_ENDED : now - last <= VERDICT_FRESH ? RUN_RUNNING : RUN_CUT;
     v->duration = (v->ended != 0 ? v->ended : last) - v->started;
@@ -197,7 +200,9 @@ void verdict_free(struct verdict *v)
 
 int verdict_exit_code(const struct verdict *v)
 {
-    return v->whole == VERDICT_HELD ? EXIT_HELD : v->whole == VERDICT_UNKNOWN ? EXIT_FAILED : EXIT_VIOLATED;
+    if (v->whole >= VERDICT_VIOLATED)
+        return EXIT_VIOLATED;
+    return v->whole == VERDICT_UNKNOWN || v->failed || v->run == RUN_CUT ? EXIT_FAILED : EXIT_HELD;
 }
 
 const char *verdict_name(enum verdict_is is)

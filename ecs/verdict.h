@@ -40,6 +40,7 @@ struct verdict_books {
 struct verdict {
     enum verdict_is whole;
     enum verdict_run run;
+    bool failed;            /* it ended because something that it needs could not go on */
     int64_t started, ended; /* CLOCK_REALTIME; 0: unknown, not yet */
     int64_t duration;       /* ns, to its end, or to the last sign of life */
     size_t limit_count;
@@ -57,7 +58,7 @@ void verdict_free(struct verdict *v);
 /** Lost records of all causes. */
 uint64_t verdict_lost(const struct verdict_books *b);
 
-/** Exit code: 0 held, 3 violated or infeasible, 1 where a limit could not be judged and none was violated. */
+/** Exit code: 3 violated or infeasible; else 1 where the run failed or was cut, or a limit could not be judged; else 0. */
 int verdict_exit_code(const struct verdict *v);
 
 /** "held", "unknown", "violated", "infeasible". */

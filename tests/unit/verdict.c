@@ -149,6 +149,32 @@ static void a_run_without_an_end_is_running_while_it_is_heard_of(void **state)
     }
 }
 
+static void a_run_that_failed_or_was_cut_is_not_passed(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.facts[3].value = "failure";
+    struct verdict *v = judge(&s, SAMPLE_NOW);
+    assert_int_equal(v->whole, VERDICT_HELD);
+    assert_int_equal(verdict_exit_code(v), 1);
+    verdict_free(v);
+
+    s.rows[0].violated = s.rows[0].held;
+    v = judge(&s, SAMPLE_NOW);
+    assert_int_equal(verdict_exit_code(v), 3);
+    verdict_free(v);
+
+    sample_held(&s);
+    s.summary.fact_count = 2; /* without an end */
+    v = judge(&s, SAMPLE_NOW);
+    assert_int_equal(verdict_exit_code(v), 1);
+    verdict_free(v);
+    v = judge(&s, SAMPLE_BOOTED + s.nodes[0].last_at);
+    assert_int_equal(verdict_exit_code(v), 0);
+    verdict_free(v);
+}
+
 static void an_empty_database_gives_a_verdict_too(void **state)
 {
     (void)state;
@@ -185,6 +211,7 @@ int main(void)
         cmocka_unit_test(rows_of_limits_that_the_experiment_lacks_are_passed_over),
         cmocka_unit_test(books_balance_by_unfinished_records_and_by_nothing_else),
         cmocka_unit_test(a_run_without_an_end_is_running_while_it_is_heard_of),
+        cmocka_unit_test(a_run_that_failed_or_was_cut_is_not_passed),
         cmocka_unit_test(an_empty_database_gives_a_verdict_too),
         cmocka_unit_test(a_rate_counts_intervals_not_records),
     };
