@@ -15,7 +15,7 @@
 
 REFERENCE_CODEC(mdr_entry)
 
-enum { ROUNDS = 1500, MUTATIONS = 20000 };
+enum { ROUNDS = 1000, MUTATIONS = 10000 };
 
 static uint8_t bytes[DICT_MAX_BYTES], theirs[DICT_MAX_BYTES];
 
