@@ -118,7 +118,8 @@ static enum accept accept_identified(struct model_node *node, struct store *stor
 
 void accept_packet(struct model_node *node, struct store *store, const void *frame, size_t n, struct accepted *a)
 {
-    *a = (struct accepted){.reason = check_frame(node, frame, n, &a->header)};
+    *a = (struct accepted){0};
+    a->reason = check_frame(node, frame, n, &a->header); /* fills what an initializer would clear */
     a->what = a->reason ? ACCEPT_REFUSED : ACCEPT_NEED;
     if (!a->reason)
         a->what = accept_identified(node, store, frame, a);

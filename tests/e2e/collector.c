@@ -1,0 +1,457 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* A real collector, served by made-up external sensors: what they hear, what is on disk, what the readers of CTF say. */
+#include "base/file.h"
+#include "collector/summary.h"
+#include "mdr/builtin.h"
+#include "tests/lib/collector_process.h"
+#include "tests/lib/fake_sensor.h"
+#include "tests/lib/seed.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const uint8_t run_id[16] = "a run's identity";
+static const int64_t patience = 20 * CLOCK_S;
+static uint64_t seed;
+
+struct fixture {
+    struct collector_process collector;
+    char ipc[LINK_ENDPOINT_MAX];
+    struct fake_sensor *sensor;
+};
+
+static int setup(void **state)
+{
+    struct fixture *t = calloc(1, sizeof *t);
+    if (!t || !collector_make(&t->collector) || !(t->sensor = fake_new("desk", run_id, seed_next(&seed))))
+        return -1;
+    snprintf(t->ipc, sizeof t->ipc, "ipc://%s/data", t->collector.dir);
+    *state = t;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *t = *state;
+    if (t->collector.pid)
+        collector_end(&t->collector, SIGKILL);
+    fake_free(t->sensor);
+    collector_remove(&t->collector);
+    free(t);
+    return 0;
+}
+
+static void assert_ends_well(struct fixture *t)
+{
+    int status = collector_end(&t->collector, SIGTERM);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void assert_file(const struct fixture *t, unsigned process, unsigned ring, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/trace/%s", t->collector.run, name);
+    assert_true(fake_file_is_right(&t->sensor->processes[process]->rings[ring], path, true));
+}
+
+/* The number that shell command `command` prints; it finds the run directory in $RUN, and $DIR to write to. */
+static long shell_number(const struct fixture *t, const char *command)
+{
+    long number = -1;
+    setenv("RUN", t->collector.run, 1);
+    setenv("DIR", t->collector.dir, 1);
+    FILE *p = popen(command, "r");
+    assert_non_null(p);
+    assert_int_equal(fscanf(p, "%ld", &number), 1);
+    assert_int_equal(pclose(p), 0);
+    return number;
+}
+
+/* Every record is printed; the warnings are those of the true losses. */
+static void assert_babeltrace_agrees(const struct fixture *t, uint64_t records, long losses)
+{
+    assert_int_equal(shell_number(t, "babeltrace2 $RUN/trace 2>$DIR/warnings | wc -l"), (long)records);
+    assert_int_equal(shell_number(t, "grep -c 'WARNING.*discarded' $DIR/warnings || true"), losses);
+    assert_int_equal(shell_number(t, "grep -c . $DIR/warnings || true"), losses);
+}
+
+static void fill(struct fake_sensor *f)
+{
+    unsigned server = fake_add_process(f, "server", 100, ROLE_SUT),
+             client = fake_add_process(f, "client", 101, ROLE_SUT);
+    for (int i = 0; i < 20; i++) {
+        fake_cut(f, server, 0, 100);
+        fake_cut(f, server, 3, 1);
+        fake_cut(f, client, 0, 30);
+        if (i % 5 == 4)
+            fake_lose(f, client, 0, (uint64_t)i);
+    }
+    fake_close_stream(f, server, 0);
+    fake_close_stream(f, server, 3);
+    fake_close_stream(f, client, 0);
+}
+
+static void stores_acknowledges_and_tells(struct fixture *t, const char *listen)
+{
+    struct fake_sensor *f = t->sensor;
+    fill(f);
+    assert_true(collector_start(&t->collector, listen));
+    assert_true(fake_connect(f, t->collector.endpoint));
+    assert_true(fake_settle(f, patience));
+    assert_int_equal(f->needs, 0);
+    assert_true(fake_say_books(f, 0, PROCESS_ENDED, 0));
+    assert_true(fake_say_books(f, 1, PROCESS_RUNNING, 4 + 9 + 14 + 19));
+    assert_true(fake_say_bye(f, patience));
+    assert_true(collector_command(&t->collector, VERB_STATUS));
+    const struct message_reply *reply = &t->collector.message.reply;
+    assert_int_equal(reply->state, DAEMON_ACTIVE);
+    assert_int_equal(message_reply_get(reply, "records", -1), fake_records(f));
+    assert_int_equal(message_reply_get(reply, "packets", -1), 22 + 22 + 26);
+    assert_int_equal(message_reply_get(reply, "discarded", -1), 46);
+    assert_int_equal(message_reply_get(reply, "refused", -1), 0);
+    assert_int_equal(message_reply_get(reply, "streams", -1), 3);
+    assert_int_equal(message_reply_get(reply, "processes", -1), 2);
+    assert_int_equal(message_reply_get(reply, "nodes", -1), 1);
+    assert_int_equal(message_reply_get(reply, "store_errno", -1), 0);
+    assert_true(collector_command(&t->collector, VERB_DRAIN));
+    assert_int_equal(reply->state, DAEMON_DRAINED);
+    assert_true(collector_command(&t->collector, VERB_STOP));
+    assert_int_equal(collector_wait(&t->collector), 0);
+    assert_file(t, 0, 0, "desk/server-100-0");
+    assert_file(t, 0, 3, "desk/server-100-3");
+    assert_file(t, 1, 0, "desk/client-101-0");
+    assert_babeltrace_agrees(t, fake_records(f), 4);
+}
+
+static void assert_summary_agrees(const struct fixture *t)
+{
+    struct summary *s;
+    assert_int_equal(summary_load(t->collector.run, &s), 0);
+    assert_int_equal(s->process_count, 2);
+    assert_int_equal(s->refused, 0);
+    for (size_t i = 0; i < s->process_count; i++) {
+        uint64_t stored = 0;
+        for (size_t b = 0; b < s->processes[i].book_count; b++) {
+            const struct summary_book *book = &s->processes[i].books[b];
+            assert_int_equal(book->attempts, book->stored + book->full + book->off + book->no_ring);
+            stored += book->stored;
+        }
+        assert_int_equal(stored, t->sensor->processes[i]->records);
+        assert_int_equal(s->processes[i].latency.count, stored);
+        assert_int_equal(s->processes[i].discarded, i == 1 ? 46 : 0);
+        assert_int_equal(s->processes[i].state, i == 0 ? PROCESS_ENDED : PROCESS_RUNNING);
+    }
+    assert_string_equal(summary_fact(s, "run"), "61207275-6e27-7320-6964-656e74697479");
+    summary_free(s);
+}
+
+static void leaves_no_other_file(const struct fixture *t)
+{
+    assert_int_equal(shell_number(t, "find $RUN -type f | wc -l"), 1 + 1 + 3); /* run.db, metadata, streams */
+}
+
+static void a_run_over_ipc_is_stored_and_readable(void **state)
+{
+    struct fixture *t = *state;
+    stores_acknowledges_and_tells(t, t->ipc);
+    assert_summary_agrees(t);
+    leaves_no_other_file(t);
+}
+
+static void a_run_over_tcp_is_stored_and_readable(void **state)
+{
+    struct fixture *t = *state;
+    stores_acknowledges_and_tells(t, "tcp://127.0.0.1:*");
+    assert_summary_agrees(t);
+}
+
+static void a_run_that_syncs_is_stored_and_readable(void **state)
+{
+    struct fixture *t = *state;
+    t->collector.sync = true;
+    stores_acknowledges_and_tells(t, t->ipc);
+    assert_summary_agrees(t);
+}
+
+static void what_is_sent_again_is_stored_once(void **state)
+{
+    struct fixture *t = *state;
+    struct fake_sensor *f = t->sensor;
+    fill(f);
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(f, t->collector.endpoint));
+    for (int cut = 0; cut < 10; cut++) {
+        for (int i = 0; i < 3; i++)
+            fake_round(f, CLOCK_MS);
+        assert_true(fake_connect(f, f->endpoint)); /* in the middle of whatever is under way */
+    }
+    assert_true(fake_settle(f, patience));
+    for (unsigned r = 0; r < FAKE_RINGS; r++) /* all of it again, acknowledged or not */
+        for (uint64_t i = 0; i < f->processes[0]->rings[r].packets; i++) {
+            const struct fake_stream *s = &f->processes[0]->rings[r];
+            assert_true(fake_send(f, s->bytes + s->starts[i], s->starts[i + 1] - s->starts[i]));
+        }
+    assert_true(fake_say_bye(f, patience));
+    assert_ends_well(t);
+    assert_file(t, 0, 0, "desk/server-100-0");
+    assert_file(t, 0, 3, "desk/server-100-3");
+    assert_file(t, 1, 0, "desk/client-101-0");
+}
+
+static void a_process_that_is_not_known_is_asked_for(void **state)
+{
+    struct fixture *t = *state;
+    struct fake_sensor *f = t->sensor;
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(f, t->collector.endpoint));
+    while (!f->welcome)
+        fake_round(f, 10 * CLOCK_MS);
+    unsigned late = fake_add_process(f, "late", 7, ROLE_SUT); /* after WELCOME: nobody tells of it */
+    fake_cut(f, late, 0, 10);
+    assert_true(fake_settle(f, patience));
+    assert_int_not_equal(f->needs, 0);
+    uint64_t needs = f->needs;
+    fake_add_string(f, late, "new");
+    fake_add_aspect(f, late, "later");
+    fake_cut(f, late, 0, 200); /* refers to a dictionary that the collector lacks */
+    assert_true(fake_settle(f, patience));
+    assert_true(f->needs > needs);
+    assert_ends_well(t);
+    assert_file(t, 0, 0, "desk/late-7-0");
+    assert_babeltrace_agrees(t, 210, 0);
+}
+
+static void garbage_is_refused_and_counted(void **state)
+{
+    struct fixture *t = *state;
+    struct fake_sensor *f = t->sensor;
+    uint8_t bytes[4096];
+    fill(f);
+    assert_true(collector_start(&t->collector, "tcp://127.0.0.1:*"));
+    assert_true(fake_connect(f, t->collector.endpoint));
+    assert_true(fake_settle(f, patience));
+    const struct fake_stream *s = &f->processes[0]->rings[0];
+    for (int i = 0; i < 300; i++) {
+        size_t n = seed_next(&seed) % sizeof bytes;
+        for (size_t k = 0; k < n; k++)
+            bytes[k] = (uint8_t)seed_next(&seed);
+        if (i % 3 == 0 && n >= 4) /* opens like a packet */
+            bytes_put_u32(bytes, (uint32_t)PACKET_MAGIC);
+        if (i % 3 == 1) { /* a stored packet, cut short */
+            n = s->starts[2] - s->starts[1] - 1 - n % 50;
+            memcpy(bytes, s->bytes + s->starts[1], n);
+        }
+        assert_true(fake_send(f, bytes, n));
+        fake_round(f, 0);
+    }
+    assert_true(fake_say_bye(f, patience));
+    assert_true(collector_command(&t->collector, VERB_STATUS));
+    assert_int_equal(message_reply_get(&t->collector.message.reply, "refused", -1), 300);
+    assert_int_equal(message_reply_get(&t->collector.message.reply, "records", -1), fake_records(f));
+    assert_ends_well(t);
+    assert_file(t, 0, 0, "desk/server-100-0");
+    assert_babeltrace_agrees(t, fake_records(f), 4);
+}
+
+static void a_sensor_of_another_run_is_refused_with_a_sentence(void **state)
+{
+    struct fixture *t = *state;
+    struct fake_sensor *f = t->sensor, *other = fake_new("other", (const uint8_t *)"another identity", 1);
+    fill(f);
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(f, t->collector.endpoint));
+    assert_true(fake_settle(f, patience));
+    assert_true(fake_connect(other, t->collector.endpoint));
+    for (int64_t deadline = clock_now() + patience; !*other->refused && clock_now() < deadline;)
+        fake_round(other, 10 * CLOCK_MS);
+    assert_non_null(strstr(other->refused, "another run"));
+    fake_free(other);
+    assert_ends_well(t);
+}
+
+static void a_silent_peer_is_taken_for_gone_and_may_come_back(void **state)
+{
+    struct fixture *t = *state;
+    struct fake_sensor *f = t->sensor;
+    fill(f);
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(f, t->collector.endpoint));
+    assert_true(fake_settle(f, patience));
+    for (int64_t deadline = clock_now() + patience; !collector_said(&t->collector, "BEZEL-PEER-SILENT");) {
+        assert_true(clock_now() < deadline);
+        clock_sleep_until(clock_now() + 50 * CLOCK_MS);
+    }
+    fake_cut(f, 0, 1, 5);
+    f->heard = 0; /* as a sensor that was stopped and goes on */
+    assert_true(fake_settle(f, patience));
+    assert_ends_well(t);
+    assert_file(t, 0, 1, "desk/server-100-1");
+}
+
+static void two_nodes_and_a_new_boot_have_traces_of_their_own(void **state)
+{
+    struct fixture *t = *state;
+    struct fake_sensor *f[3] = {t->sensor, fake_new("studio", run_id, 2), fake_new("desk", run_id, 3)};
+    f[2]->hello.uuid[15] ^= 1;
+    f[2]->hello.boot[0] ^= 1;
+    assert_true(collector_start(&t->collector, t->ipc));
+    for (int i = 0; i < 3; i++) {
+        fill(f[i]);
+        assert_true(fake_connect(f[i], t->collector.endpoint));
+    }
+    for (int i = 0; i < 3; i++)
+        assert_true(fake_settle(f[i], patience));
+    assert_ends_well(t);
+    assert_file(t, 0, 0, "desk/server-100-0");
+    t->sensor = f[1];
+    assert_file(t, 0, 0, "studio/server-100-0");
+    t->sensor = f[2];
+    assert_file(t, 0, 0, "desk.2/server-100-0");
+    t->sensor = f[0];
+    assert_babeltrace_agrees(t, 3 * fake_records(f[0]), 12);
+    fake_free(f[1]);
+    fake_free(f[2]);
+}
+
+static void the_database_can_be_read_while_it_is_written(void **state)
+{
+    struct fixture *t = *state;
+    struct fake_sensor *f = t->sensor;
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(f, t->collector.endpoint));
+    unsigned p = fake_add_process(f, "app", 1, ROLE_SUT);
+    uint64_t seen = 0;
+    for (int i = 0; i < 200; i++) {
+        struct summary *s;
+        fake_cut(f, p, 0, 10);
+        if (i % 10 == 0)
+            fake_lose(f, p, 0, 1);
+        assert_true(fake_settle(f, patience));
+        assert_int_equal(summary_load(t->collector.run, &s), 0);
+        for (size_t b = 0; s->process_count && b < s->processes[0].book_count; b++)
+            seen += s->processes[0].books[b].stored;
+        summary_free(s);
+    }
+    assert_int_not_equal(seen, 0);
+    assert_ends_well(t);
+}
+
+static void the_end_of_the_lease_ends_it(void **state)
+{
+    struct fixture *t = *state;
+    fill(t->sensor);
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(t->sensor, t->collector.endpoint));
+    assert_true(fake_settle(t->sensor, patience));
+    close(t->collector.lease);
+    t->collector.lease = -1;
+    assert_true(fake_say_bye(t->sensor, patience));
+    assert_int_equal(collector_wait(&t->collector), 0);
+    assert_file(t, 0, 0, "desk/server-100-0");
+}
+
+static void an_interrupt_from_the_terminal_does_not_end_it(void **state)
+{
+    struct fixture *t = *state;
+    assert_true(collector_start(&t->collector, t->ipc));
+    kill(t->collector.pid, SIGINT);
+    assert_true(collector_command(&t->collector, VERB_STATUS));
+    assert_ends_well(t);
+}
+
+static void a_run_directory_has_one_collector(void **state)
+{
+    struct fixture *t = *state;
+    struct collector_process second = {.lease = -1};
+    assert_true(collector_start(&t->collector, t->ipc));
+    memcpy(second.dir, t->collector.dir, sizeof second.dir);
+    const char *argv[] = {"bezel-collector",   "--run",     t->collector.run,     "--listen",
+                          "tcp://127.0.0.1:*", "--control", t->collector.control, NULL};
+    assert_int_equal(collector_try(&second, argv), 1);
+    assert_true(collector_said(&t->collector, "another collector serves this run directory"));
+    assert_ends_well(t);
+}
+
+static void an_endpoint_in_use_is_told(void **state)
+{
+    struct fixture *t = *state;
+    struct collector_process second = {.lease = -1};
+    char run[96], control[96];
+    assert_true(collector_start(&t->collector, "tcp://127.0.0.1:*"));
+    memcpy(second.dir, t->collector.dir, sizeof second.dir);
+    snprintf(run, sizeof run, "%s/other", second.dir);
+    snprintf(control, sizeof control, "ipc://%s/other-control", second.dir);
+    assert_int_equal(mkdir(run, 0777), 0);
+    const char *argv[] = {"bezel-collector",     "--run",     run,     "--listen",
+                          t->collector.endpoint, "--control", control, NULL};
+    assert_int_equal(collector_try(&second, argv), 1);
+    assert_true(collector_said(&t->collector, "in use by another program"));
+    assert_ends_well(t);
+}
+
+static void misuse_ends_with_2_and_a_sentence(void **state)
+{
+    struct fixture *t = *state;
+    struct collector_process *c = &t->collector;
+    char control[96];
+    snprintf(control, sizeof control, "ipc://%s/open/control", c->dir);
+    const char *cases[][9] = {
+        {"bezel-collector", NULL},
+        {"bezel-collector", "--nonsense", NULL},
+        {"bezel-collector", "--run", c->run, "--listen", t->ipc, "--control", c->control, "extra", NULL},
+        {"bezel-collector", "--run", c->run, "--listen", "tcp://0.0.0.0:7766", "--control", c->control, NULL},
+        {"bezel-collector", "--run", c->run, "--listen", t->ipc, "--control", "tcp://127.0.0.1:*", NULL},
+        {"bezel-collector", "--run", c->run, "--listen", t->ipc, "--control", control, NULL},
+        {"bezel-collector", "--ready", "x", NULL},
+    };
+    static const char *const sentences[] = {"are needed", "--help",    "no such argument", "loopback",
+                                            "only",       "chmod 700", "descriptor"};
+    char open_dir[96];
+    snprintf(open_dir, sizeof open_dir, "%s/open", c->dir);
+    assert_int_equal(mkdir(open_dir, 0755), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_int_equal(collector_try(c, cases[i]), 2);
+        assert_true(collector_said(c, sentences[i]));
+    }
+    const char *gone[] = {"bezel-collector", "--run", "/nonexistent", "--listen", t->ipc, "--control",
+                          c->control,        NULL};
+    assert_int_equal(collector_try(c, gone), 1);
+    const char *help[] = {"bezel-collector", "--help", NULL};
+    assert_int_equal(collector_try(c, help), 0);
+}
+
+int main(void)
+{
+    seed = seed_start();
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(a_run_over_ipc_is_stored_and_readable),
+        TEST(a_run_over_tcp_is_stored_and_readable),
+        TEST(a_run_that_syncs_is_stored_and_readable),
+        TEST(what_is_sent_again_is_stored_once),
+        TEST(a_process_that_is_not_known_is_asked_for),
+        TEST(garbage_is_refused_and_counted),
+        TEST(a_sensor_of_another_run_is_refused_with_a_sentence),
+        TEST(a_silent_peer_is_taken_for_gone_and_may_come_back),
+        TEST(two_nodes_and_a_new_boot_have_traces_of_their_own),
+        TEST(the_database_can_be_read_while_it_is_written),
+        TEST(the_end_of_the_lease_ends_it),
+        TEST(an_interrupt_from_the_terminal_does_not_end_it),
+        TEST(a_run_directory_has_one_collector),
+        TEST(an_endpoint_in_use_is_told),
+        TEST(misuse_ends_with_2_and_a_sentence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "tests/lib/collector_process.h"
+
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+bool collector_make(struct collector_process *c)
+{
+    snprintf(c->dir, sizeof c->dir, "/tmp/bezel-collector-XXXXXX");
+    c->lease = -1;
+    if (!mkdtemp(c->dir))
+        return false;
+    snprintf(c->run, sizeof c->run, "%s/run", c->dir);
+    snprintf(c->control, sizeof c->control, "ipc://%s/control", c->dir);
+    return mkdir(c->run, 0777) == 0;
+}
+
+void collector_remove(struct collector_process *c)
+{
+    (void)!file_remove_tree(c->dir);
+}
+
+/* In the child: stderr goes to the log, limits are set, the program is executed. */
+static void become(const struct collector_process *c, const char *const argv[])
+{
+    char log[96];
+    snprintf(log, sizeof log, "%s/log", c->dir);
+    int fd = open(log, O_WRONLY | O_CREAT | O_APPEND, 0666);
+    dup2(fd, 2);
+    if (c->file_limit)
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){c->file_limit, c->file_limit});
+    execv(BEZEL_COLLECTOR, (char *const *)(uintptr_t)argv);
+    _exit(127);
+}
+
+/* Reads the line that the program writes when it serves. */
+static bool read_endpoint(struct collector_process *c, int fd)
+{
+    size_t used = 0;
+    struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
+    while (used < sizeof c->endpoint - 1 && poll(&poll_fd, 1, 30000) > 0) {
+        ssize_t n = read(fd, c->endpoint + used, sizeof c->endpoint - 1 - used);
+        if (n <= 0)
+            break;
+        used += (size_t)n;
+    }
+    c->endpoint[used] = '\0';
+    char *end = strchr(c->endpoint, '\n');
+    if (end)
+        *end = '\0';
+    return end != NULL;
+}
+
+bool collector_start(struct collector_process *c, const char *listen)
+{
+    int ready[2], lease[2];
+    char ready_text[12], lease_text[12];
+    if (pipe2(ready, 0) != 0 || pipe2(lease, 0) != 0)
+        return false;
+    fcntl(ready[0], F_SETFD, FD_CLOEXEC);
+    fcntl(lease[1], F_SETFD, FD_CLOEXEC);
+    snprintf(ready_text, sizeof ready_text, "%d", ready[1]);
+    snprintf(lease_text, sizeof lease_text, "%d", lease[0]);
+    const char *argv[] = {"bezel-collector",
+                          "--run",
+                          c->run,
+                          "--listen",
+                          listen,
+                          "--control",
+                          c->control,
+                          "--ready",
+                          ready_text,
+                          "--lease",
+                          lease_text,
+                          c->sync ? "--sync" : NULL,
+                          NULL};
+    c->pid = fork();
+    if (c->pid == 0)
+        become(c, argv);
+    close(ready[1]);
+    close(lease[0]);
+    c->lease = lease[1];
+    bool served = c->pid > 0 && read_endpoint(c, ready[0]);
+    close(ready[0]);
+    return served;
+}
+
+int collector_wait(struct collector_process *c)
+{
+    int status = -1;
+    int64_t deadline = clock_now() + 30 * CLOCK_S;
+    pid_t ended = 0;
+    while ((ended = waitpid(c->pid, &status, WNOHANG)) == 0 && clock_now() < deadline)
+        clock_sleep_until(clock_now() + 5 * CLOCK_MS);
+    if (ended == 0) {
+        kill(c->pid, SIGKILL);
+        waitpid(c->pid, NULL, 0);
+        status = -1;
+    }
+    if (c->lease >= 0)
+        close(c->lease);
+    c->lease = -1;
+    c->pid = 0;
+    return status;
+}
+
+int collector_end(struct collector_process *c, int signal)
+{
+    kill(c->pid, signal);
+    return collector_wait(c);
+}
+
+int collector_try(struct collector_process *c, const char *const argv[])
+{
+    c->pid = fork();
+    if (c->pid == 0)
+        become(c, argv);
+    int status = collector_wait(c);
+    return status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+bool collector_command(struct collector_process *c, enum message_verb verb)
+{
+    struct link *link;
+    struct link_frame frame;
+    uint8_t bytes[64];
+    int err = BEZEL_EAGAIN;
+    if (link_connect(c->control, MESSAGE_MAX_BYTES, 4, &link) != 0)
+        return false;
+    c->message.type = MESSAGE_COMMAND;
+    c->message.command = (struct message_command){.id = 7, .verb = verb};
+    int n = message_encode(&c->message, bytes, sizeof bytes);
+    if (n > 0 && link_send(link, NULL, bytes, (size_t)n) == 0 && link_wait(&link, 1, NULL, 0, 20 * CLOCK_S) > 0)
+        err = link_receive(link, &frame);
+    if (!err) {
+        err = message_decode(frame.data, frame.size, &c->message);
+        link_frame_free(&frame);
+    }
+    link_close(link, 0);
+    return !err && c->message.type == MESSAGE_REPLY && c->message.reply.id == 7;
+}
+
+bool collector_said(const struct collector_process *c, const char *text)
+{
+    char path[96], *log;
+    size_t n;
+    snprintf(path, sizeof path, "%s/log", c->dir);
+    if (file_read(path, 1 << 24, &log, &n) != 0)
+        return false;
+    bool said = strstr(log, text) != NULL;
+    free(log);
+    return said;
+}
