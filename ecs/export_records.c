@@ -202,12 +202,12 @@ static int add_column(struct columns *columns, const char *name)
     return 0;
 }
 
-static int collect_columns(struct columns *columns, const struct model *m)
+static int collect_columns(struct columns *columns, const struct model *m, enum message_role role)
 {
     int err = 0;
     for (const struct model_node *node = m->nodes; node; node = node->next)
         for (const struct model_process *p = node->processes; p; p = p->next)
-            for (uint32_t a = 0; a < p->dict->aspect_count; a++)
+            for (uint32_t a = 0; p->role == role && a < p->dict->aspect_count; a++)
                 for (uint32_t f = 0; !err && f < p->dict->aspects[a].field_count; f++)
                     err = add_column(columns, p->dict->aspects[a].fields[f].name);
     return err;
@@ -254,9 +254,13 @@ static int put_stream(struct records *x, const struct model_process *p, const ch
 
 static int put_all(struct records *x, const struct model *m)
 {
-    int err = x->format == EXPORT_CSV ? collect_columns(&x->columns, m) : 0;
-    if (!err && x->format == EXPORT_CSV)
+    int err = 0;
+    if (x->format == EXPORT_CSV) {
+        err = collect_columns(&x->columns, m, ROLE_SUT);
+        if (!err)
+            err = collect_columns(&x->columns, m, ROLE_DAEMON);
         put_csv_head(x);
+    }
     for (const struct model_node *node = m->nodes; node; node = node->next)
         for (const struct model_process *p = node->processes; p; p = p->next)
             for (unsigned ring = 0; !err && ring < PACKET_RINGS_MAX; ring++) {

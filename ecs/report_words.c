@@ -61,6 +61,18 @@ static void say_run(const struct report *r, FILE *out)
         fprintf(out, "%s ran %s: ", name, took.s);
 }
 
+/* " on desk1", or " on 2 nodes": where limit `i` did not hold; nothing where there is but one node. */
+static void say_where(const struct report *r, size_t i, FILE *out)
+{
+    size_t nodes = 0;
+    for (size_t row = 0; row < r->summary->limit_count; row++)
+        nodes += r->summary->limits[row].index == i && r->verdict->rows[row].is >= VERDICT_VIOLATED;
+    if (nodes > 1)
+        fprintf(out, " on %zu nodes", nodes);
+    else if (r->summary->node_count > 1)
+        fprintf(out, " on %s", report_node_name(r, r->verdict->limits[i].node));
+}
+
 static void say_broken_limit(const struct report *r, size_t i, FILE *out)
 {
     const struct verdict_limit *l = &r->verdict->limits[i];
@@ -69,12 +81,10 @@ static void say_broken_limit(const struct report *r, size_t i, FILE *out)
         fprintf(out, "%s could not be judged", text);
         return;
     }
-    fprintf(out, l->is == VERDICT_INFEASIBLE ? "%s cannot hold" : "%s was violated", text);
-    if (r->summary->node_count > 1)
-        fprintf(out, " on %s", report_node_name(r, l->node));
-    fprintf(out,
-            l->is == VERDICT_INFEASIBLE ? ": violated %s of the time, and still with collection off"
-                                        : " %s of the time",
+    bool infeasible = l->is == VERDICT_INFEASIBLE;
+    fprintf(out, infeasible ? "%s cannot hold" : "%s was violated", text);
+    say_where(r, i, out);
+    fprintf(out, infeasible ? ": violated %s of the time, and still with collection off" : " %s of the time",
             figure_share(l->share).s);
 }
 

@@ -144,6 +144,17 @@ static void the_sentence_names_what_did_not_hold(void **state)
     }
 }
 
+static void a_limit_that_several_nodes_violated_is_told_with_their_number(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_troubled(&s);
+    s.rows[2].violated = s.rows[2].held;
+    char *text = written(&s, report_sentence, false);
+    assert_non_null(strstr(text, "; sensor_cpu <= 10 % was violated on 2 nodes 50 % of the time; "));
+    free(text);
+}
+
 static void lines_fit_a_wide_terminal_and_hold_no_control_characters(void **state)
 {
     (void)state;
@@ -190,6 +201,7 @@ int main(void)
         cmocka_unit_test(a_run_that_was_cut_off_says_so),
         cmocka_unit_test(a_run_that_goes_on_calls_its_rest_in_flight),
         cmocka_unit_test(the_sentence_names_what_did_not_hold),
+        cmocka_unit_test(a_limit_that_several_nodes_violated_is_told_with_their_number),
         cmocka_unit_test(lines_fit_a_wide_terminal_and_hold_no_control_characters),
         cmocka_unit_test(jq_reads_the_json),
     };
