@@ -78,7 +78,7 @@ static void say_broken_limit(const struct report *r, size_t i, FILE *out)
     const struct verdict_limit *l = &r->verdict->limits[i];
     const char *text = report_limit_text(r, (int64_t)i);
     if (l->is == VERDICT_UNKNOWN) {
-        fprintf(out, "%s could not be judged", text);
+        fprintf(out, r->verdict->run == RUN_RUNNING ? "%s is not judged yet" : "%s could not be judged", text);
         return;
     }
     bool infeasible = l->is == VERDICT_INFEASIBLE;
@@ -113,10 +113,11 @@ static void say_limits(const struct report *r, FILE *out)
         fprintf(out, "all %zu limits held, ", held);
 }
 
-static void say_lost(const struct verdict_books *b, FILE *out)
+static void say_lost(const struct report *r, FILE *out)
 {
+    const struct verdict_books *b = &r->verdict->sut;
     if (verdict_lost(b) == 0) {
-        fputs("none lost", out);
+        fputs(r->verdict->run == RUN_CUT ? "none counted as lost" : "none lost", out);
         return;
     }
     const struct {
@@ -145,7 +146,7 @@ void report_sentence(const struct report *r, FILE *out)
     } else {
         fprintf(out, "%s record%s of %u process%s stored, ", units_count(b->stored).s, b->stored == 1 ? "" : "s",
                 b->processes, b->processes == 1 ? "" : "es");
-        say_lost(b, out);
+        say_lost(r, out);
     }
     if (!r->verdict->balanced && r->verdict->run == RUN_ENDED)
         fputs(", but the books do not balance", out);

@@ -82,6 +82,17 @@ static void a_run_that_was_cut_off_says_so(void **state)
     check_golden(&s, report_text, false, "cut.txt");
 }
 
+static void what_a_run_lost_that_was_cut_off_is_not_known(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.summary.fact_count = 2;
+    char *text = written(&s, report_sentence, false);
+    assert_non_null(strstr(text, ", none counted as lost."));
+    free(text);
+}
+
 static void a_run_that_goes_on_calls_its_rest_in_flight(void **state)
 {
     (void)state;
@@ -90,8 +101,10 @@ static void a_run_that_goes_on_calls_its_rest_in_flight(void **state)
     s.summary.fact_count = 2;
     s.nodes[0].last_at = SAMPLE_NOW - SAMPLE_BOOTED;
     s.books[0][0].attempts += 1234;
+    s.summary.limit_count = 1;
     char *text = written(&s, report_text, false);
     assert_non_null(strstr(text, "has been running for 1 min 00 s; so far: "));
+    assert_non_null(strstr(text, "sensor_cpu <= 10 % is not judged yet; the other limit held; "));
     assert_non_null(strstr(text, "In flight, or not yet booked: 1,234.\n"));
     assert_null(strstr(text, "balance"));
     assert_non_null(strstr(text, "bezel export runs/20231114-221320-video | xargs babeltrace2\n"));
@@ -199,6 +212,7 @@ int main(void)
         cmocka_unit_test(a_run_that_held_reads_as_recorded),
         cmocka_unit_test(a_troubled_run_reads_as_recorded),
         cmocka_unit_test(a_run_that_was_cut_off_says_so),
+        cmocka_unit_test(what_a_run_lost_that_was_cut_off_is_not_known),
         cmocka_unit_test(a_run_that_goes_on_calls_its_rest_in_flight),
         cmocka_unit_test(the_sentence_names_what_did_not_hold),
         cmocka_unit_test(a_limit_that_several_nodes_violated_is_told_with_their_number),
