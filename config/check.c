@@ -10,7 +10,6 @@
 #include <string.h>
 
 static const char sensor_cpu[] = "sensor_cpu";
-static const char name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
 
 /* The first entry of a section, NULL where the section is not there or was refused: then its array is empty as well. */
 static const struct tree *entries(const struct tree *section, uint32_t count)
@@ -149,7 +148,7 @@ static char *name_of_program(struct reader *r, const char *program)
     char name[EXPERIMENT_NAME_MAX + 1];
     snprintf(name, sizeof name, "%s", slash && slash[1] ? slash + 1 : program);
     for (char *c = name; *c; c++)
-        if (!strchr(name_characters, *c) || (c == name && (*c == '.' || *c == '-')))
+        if (!strchr(schema_name_characters, *c) || (c == name && (*c == '.' || *c == '-')))
             *c = '_';
     return reader_copy(r, name);
 }
@@ -250,7 +249,7 @@ static void read_limit(struct reader *r, const struct tree *t, const struct expe
     if (!text)
         return;
     text = skip_blanks(text);
-    size_t n = strspn(text, name_characters);
+    size_t n = strspn(text, schema_name_characters);
     const char *op = skip_blanks(text + n);
     if (n == 0 || n > EXPERIMENT_NAME_MAX || (strncmp(op, ">=", 2) != 0 && strncmp(op, "<=", 2) != 0)) {
         reader_wrong(r, t, "%s is no limit; expected: METRIC >= NUMBER or METRIC <= NUMBER", findings_quote(text).s);

@@ -10,23 +10,23 @@
 int experiment_read(const char *text, size_t n, struct experiment **out, struct experiment_diagnostics *found)
 {
     struct reader r = {.found = found};
-    struct tree *root;
+    struct tree *document;
     *found = (struct experiment_diagnostics){0};
     if (n > EXPERIMENT_FILE_MAX) {
         int err = experiment_report(found, false, (struct experiment_place){1, 1}, "", "is larger than %d bytes",
                                     EXPERIMENT_FILE_MAX);
         return err ? err : BEZEL_EMALFORMED;
     }
-    int err = tree_read(text, n, &root, found);
+    int err = tree_read(text, n, &document, found);
     if (err)
         return err;
     struct experiment *e = malloc(sizeof *e);
     if (e) {
         *e = schema_defaults;
-        schema_read_map(&r, root, schema_experiment, e);
-        experiment_check(&r, root, e);
+        schema_read_map(&r, document->first, schema_experiment, e);
+        experiment_check(&r, document->first, e);
     }
-    tree_free(root);
+    tree_free(document);
     if (!e || r.out_of_memory || found->errors > 0) {
         experiment_free(e);
         return !e || r.out_of_memory ? BEZEL_ENOMEM : BEZEL_EMALFORMED;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char schema_name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
+
 enum { PATH_LENGTH_MAX = 256, LIST_LENGTH_MAX = 256 };
 
 /* A finding about `t`, or about `missing`, a key that it lacks. */
@@ -86,9 +88,9 @@ const char *reader_text(struct reader *r, const struct tree *t, const char *expe
 
 bool reader_check_name(struct reader *r, const struct tree *t, const char *name)
 {
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
     size_t n = strlen(name);
-    if (n > 0 && n <= EXPERIMENT_NAME_MAX && strspn(name, allowed) == n && name[0] != '.' && name[0] != '-')
+    if (n > 0 && n <= EXPERIMENT_NAME_MAX && strspn(name, schema_name_characters) == n && name[0] != '.' &&
+        name[0] != '-')
         return true;
     static const char format[] = "%s is no name: 1 to %d letters, digits, '_', '-' or '.', not opening with '.' or '-'";
     if (name == t->key)

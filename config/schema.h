@@ -73,6 +73,9 @@ extern const struct experiment_process schema_default_process;
 extern const struct schema_word schema_outputs[], schema_modes[], schema_forwards[], schema_scopes[], schema_policies[],
     schema_syncs[];
 
+/** What names are made of. */
+extern const char schema_name_characters[];
+
 /** The word for `value`. */
 const char *schema_word(const struct schema_word *words, int value);
 

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "config/findings.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,8 @@
 
 struct builder {
     struct experiment_diagnostics *found;
-    struct tree *root, *open; /* `open`: the innermost map or list that is not closed */
-    char *key;                /* read, its value not yet */
+    struct tree *open; /* the innermost map or list that is not closed; at least the document */
+    char *key;         /* read, its value not yet */
     struct experiment_place key_at, end;
     int depth;
     bool complete;
@@ -92,17 +93,13 @@ static int add_node(struct builder *b, enum tree_kind kind, const yaml_event_t *
     struct tree *t = calloc(1, sizeof *t), *parent = b->open;
     if (!t)
         return BEZEL_ENOMEM;
+    append(parent, t);
     t->kind = kind;
     t->at = place_of(b, event->start_mark);
     t->key = b->key;
     t->key_at = b->key_at;
     b->key = NULL;
     *out = t;
-    if (!parent) {
-        b->root = t;
-        return 0;
-    }
-    append(parent, t);
     if (parent->children > TREE_CHILDREN_MAX)
         return complain(b, t->at, parent, "holds more than %d entries", TREE_CHILDREN_MAX);
     if (!t->key)
@@ -185,11 +182,11 @@ static int take_event(struct builder *b, const yaml_event_t *event)
 {
     bool is_value = event->type == YAML_SCALAR_EVENT || event->type == YAML_ALIAS_EVENT ||
                     event->type == YAML_MAPPING_START_EVENT || event->type == YAML_SEQUENCE_START_EVENT;
-    if (is_value && b->open && b->open->kind == TREE_MAP && !b->key)
+    if (is_value && b->open->kind == TREE_MAP && !b->key)
         return add_key(b, event);
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
-        if (b->root)
+        if (b->open->first)
             return complain(b, place_of(b, event->start_mark), NULL, "a second document: a file is one experiment");
         return 0;
     case YAML_SCALAR_EVENT:
@@ -202,6 +199,7 @@ static int take_event(struct builder *b, const yaml_event_t *event)
         return open_container(b, TREE_LIST, event, event->data.sequence_start.anchor, event->data.sequence_start.tag);
     case YAML_MAPPING_END_EVENT:
     case YAML_SEQUENCE_END_EVENT:
+        assert(b->open->parent); /* libyaml's events are balanced */
         b->open = b->open->parent;
         b->depth--;
         return 0;
@@ -233,20 +231,23 @@ static int syntax_error(struct builder *b, const yaml_parser_t *parser, const ch
     return complain(b, at, NULL, "not YAML: %s%s", parser->problem, hint);
 }
 
-int tree_read(const char *text, size_t n, struct tree **root, struct experiment_diagnostics *found)
+int tree_read(const char *text, size_t n, struct tree **document, struct experiment_diagnostics *found)
 {
-    struct builder b = {.found = found};
-    yaml_parser_t parser;
-    int err = 0;
-    if (!yaml_parser_initialize(&parser))
-        return BEZEL_ENOMEM;
     if (n >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* the byte order mark of some editors */
         text += 3;
         n -= 3;
     }
-    b.end = place_of_offset(text, n);
+    struct tree *top = calloc(1, sizeof *top);
+    struct builder b = {.found = found, .open = top, .end = place_of_offset(text, n)};
+    yaml_parser_t parser;
+    if (!top || !yaml_parser_initialize(&parser)) {
+        free(top);
+        return BEZEL_ENOMEM;
+    }
+    top->kind = TREE_LIST;
     yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
     yaml_parser_set_encoding(&parser, YAML_UTF8_ENCODING);
+    int err = 0;
     while (!err && !b.complete) {
         yaml_event_t event;
         if (!yaml_parser_parse(&parser, &event)) {
@@ -257,16 +258,15 @@ int tree_read(const char *text, size_t n, struct tree **root, struct experiment_
         yaml_event_delete(&event);
     }
     yaml_parser_delete(&parser);
-    if (!err && !b.root)
+    free(b.key);
+    if (!err && !top->first)
         err = complain(&b, (struct experiment_place){1, 1}, NULL,
                        "is empty; the smallest experiment is 'experiment: NAME' and 'command: PROGRAM'");
-    free(b.key);
-    if (err) {
-        tree_free(b.root);
-        return err;
-    }
-    *root = b.root;
-    return 0;
+    if (err)
+        tree_free(top);
+    else
+        *document = top;
+    return err;
 }
 
 void tree_free(struct tree *t)
@@ -295,7 +295,7 @@ const struct tree *tree_get(const struct tree *t, const char *key)
 void tree_path(const struct tree *t, char *path, size_t size)
 {
     path[0] = '\0';
-    if (!t->parent)
+    if (!t->parent || !t->parent->parent)
         return;
     tree_path(t->parent, path, size);
     size_t used = strlen(path);

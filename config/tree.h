@@ -28,17 +28,18 @@ struct tree {
 };
 
 /**
- * Reads `n` bytes of YAML. Returns 0 with *root, to be freed by tree_free; BEZEL_EMALFORMED with the reason in *found where
- * there is no tree to look at (wrong syntax, nesting beyond TREE_DEPTH_MAX, more than TREE_CHILDREN_MAX in one map or list, a
- * map or list as key, nothing at all); BEZEL_ENOMEM.
+ * Reads `n` bytes of YAML. Returns 0 with *document, a list of one, the root, to be freed by tree_free; BEZEL_EMALFORMED
+ * with the reason in *found where there is no tree to look at (wrong syntax, nesting beyond TREE_DEPTH_MAX, more than
+ * TREE_CHILDREN_MAX in one map or list, a map or list as key, nothing at all); BEZEL_ENOMEM.
  */
-int tree_read(const char *text, size_t n, struct tree **root, struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
+int tree_read(const char *text, size_t n, struct tree **document,
+              struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
 void tree_free(struct tree *t);
 
 /** The value of `key` in map `t`; NULL where it is not there or `t` is NULL or no map. */
 const struct tree *tree_get(const struct tree *t, const char *key);
 
-/** Writes where `t` stands, as "processes[1].command" ("" for the root), into `path`; a long one is cut. */
+/** Writes where `t` stands, as "processes[1].command" ("" for the root and the document), into `path`; a long one is cut. */
 void tree_path(const struct tree *t, char *path, size_t size);
 
 #endif
