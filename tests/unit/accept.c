@@ -1,0 +1,311 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Which packets a collector takes: the next one of its stream, whole, explained; and what it says of all others. */
+#include "collector/accept.h"
+
+#include "base/file.h"
+#include "tests/lib/fake_sensor.h"
+#include "tests/lib/seed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+static const uint8_t run_id[16] = "a run's identity";
+
+struct fixture {
+    char dir[32];
+    struct model *model;
+    struct model_node *node;
+    struct store *store;
+    struct fake_sensor *sensor; /* process 0, ring 0: open, data, loss, data, close */
+    struct accepted a;
+};
+
+static void know_process(struct fixture *t)
+{
+    const struct message_process *said = &t->sensor->processes[0]->said;
+    struct dict *dict;
+    struct model_process *p = model_find_process(t->node, said->instance);
+    if (!p)
+        p = model_add_process(t->node, said);
+    assert_int_equal(dict_parse(said->dictionary, said->dictionary_bytes, &dict), 0);
+    model_set_dictionary(p, dict);
+}
+
+static int setup(void **state)
+{
+    struct fixture *t = calloc(1, sizeof *t);
+    snprintf(t->dir, sizeof t->dir, "/tmp/bezel-accept-XXXXXX");
+    if (!mkdtemp(t->dir) || store_open(t->dir, false, &t->store) != 0)
+        return -1;
+    t->model = model_new("");
+    t->sensor = fake_new("desk", run_id, 42);
+    fake_add_process(t->sensor, "app", 1, ROLE_SUT);
+    fake_cut(t->sensor, 0, 0, 3);
+    fake_lose(t->sensor, 0, 0, 5);
+    fake_cut(t->sensor, 0, 0, 4);
+    fake_close_stream(t->sensor, 0, 0);
+    t->node = model_add_node(t->model, &t->sensor->hello);
+    *state = t;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *t = *state;
+    store_close(t->store);
+    model_free(t->model);
+    fake_free(t->sensor);
+    int err = file_remove_tree(t->dir);
+    free(t);
+    return err;
+}
+
+static const uint8_t *packet(const struct fixture *t, unsigned i, size_t *n)
+{
+    const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
+    *n = s->starts[i + 1] - s->starts[i];
+    return s->bytes + s->starts[i];
+}
+
+static enum accept give(struct fixture *t, unsigned i)
+{
+    size_t n;
+    const uint8_t *p = packet(t, i, &n);
+    accept_packet(t->node, t->store, p, n, &t->a);
+    return t->a.what;
+}
+
+/* Gives packet `i` with its header changed by `change`. */
+static enum accept give_changed(struct fixture *t, unsigned i, void (*change)(struct packet_header *h))
+{
+    size_t n;
+    struct packet_header h;
+    const uint8_t *p = packet(t, i, &n);
+    uint8_t *copy = malloc(n);
+    memcpy(copy, p, n);
+    assert_int_equal(packet_get_header(p, n, &h), 0);
+    change(&h);
+    packet_put_header(copy, &h);
+    accept_packet(t->node, t->store, copy, n, &t->a);
+    free(copy);
+    return t->a.what;
+}
+
+static void assert_stored(const struct fixture *t, unsigned packets)
+{
+    char path[128], *data;
+    size_t n;
+    const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
+    snprintf(path, sizeof path, "%s/trace/desk/app-1-0", t->dir);
+    assert_int_equal(file_read(path, 1 << 20, &data, &n), 0);
+    assert_int_equal(n, s->starts[packets]);
+    assert_memory_equal(data, s->bytes, n);
+    free(data);
+}
+
+static void packets_in_sequence_are_stored(void **state)
+{
+    struct fixture *t = *state;
+    know_process(t);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(give(t, i), ACCEPT_STORED);
+        assert_int_equal(t->a.lost, i == 2 ? 5 : 0);
+    }
+    assert_stored(t, 5);
+    assert_int_equal(t->a.stream->at.next_seq, 5);
+    assert_int_equal(t->a.stream->at.next_ordinal, 3 + 5 + 4);
+    assert_int_equal(t->a.stream->at.discarded, 5);
+    assert_int_equal(t->model->totals.records, 7);
+    assert_int_equal(t->model->totals.discarded, 5);
+    assert_int_equal(t->model->totals.packets, 5);
+    assert_int_equal(t->model->totals.streams, 1);
+    assert_ptr_equal(model_next_touched(t->node), t->a.stream);
+    assert_null(model_next_touched(t->node));
+}
+
+static void a_duplicate_is_acknowledged_again_and_not_stored(void **state)
+{
+    struct fixture *t = *state;
+    know_process(t);
+    for (unsigned i = 0; i < 3; i++)
+        give(t, i);
+    assert_non_null(model_next_touched(t->node));
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(give(t, i), ACCEPT_DUPLICATE);
+    assert_non_null(model_next_touched(t->node));
+    assert_int_equal(give(t, 3), ACCEPT_STORED);
+    assert_stored(t, 4);
+}
+
+static void a_packet_ahead_is_dropped_and_the_position_told(void **state)
+{
+    struct fixture *t = *state;
+    know_process(t);
+    assert_int_equal(give(t, 1), ACCEPT_AHEAD);
+    struct model_stream *s = model_next_touched(t->node);
+    assert_int_equal(s->at.next_seq, 0);
+    assert_true(s->behind);
+    give(t, 0);
+    assert_false(s->behind);
+    assert_int_equal(give(t, 3), ACCEPT_AHEAD);
+    assert_int_equal(give(t, 1), ACCEPT_STORED);
+    assert_stored(t, 2);
+}
+
+static void a_process_or_dictionary_that_is_not_known_is_needed(void **state)
+{
+    struct fixture *t = *state;
+    assert_int_equal(give(t, 0), ACCEPT_NEED);
+    assert_int_equal(t->a.header.instance, t->sensor->processes[0]->said.instance);
+    know_process(t);
+    assert_int_equal(give(t, 0), ACCEPT_STORED);
+    fake_add_aspect(t->sensor, 0, "later");
+    fake_cut(t->sensor, 0, 0, 50);
+    for (unsigned i = 1; i < 5; i++)
+        assert_int_equal(give(t, i), ACCEPT_STORED); /* an earlier version of the dictionary */
+    assert_int_equal(give(t, 5), ACCEPT_NEED);
+    know_process(t);
+    assert_int_equal(give(t, 5), ACCEPT_STORED);
+    assert_stored(t, 6);
+}
+
+static void change_uuid(struct packet_header *h)
+{
+    h->uuid[3] ^= 1;
+}
+static void change_stream_id(struct packet_header *h)
+{
+    h->stream_id++;
+}
+static void change_ordinal(struct packet_header *h)
+{
+    h->first_ordinal++;
+}
+static void change_discarded(struct packet_header *h)
+{
+    h->discarded++;
+}
+static void change_discarded_down(struct packet_header *h)
+{
+    h->discarded--;
+}
+static void change_begin(struct packet_header *h)
+{
+    h->timestamp_begin = 1;
+}
+static void change_end(struct packet_header *h)
+{
+    h->timestamp_end = UINT64_MAX;
+}
+static void change_end_before_records(struct packet_header *h)
+{
+    h->timestamp_end = h->timestamp_begin;
+}
+static void change_kind(struct packet_header *h)
+{
+    h->kind = PACKET_OPEN;
+}
+static void change_kind_to_loss(struct packet_header *h)
+{
+    h->kind = PACKET_LOSS;
+}
+
+static void assert_refused(struct fixture *t, unsigned i, void (*change)(struct packet_header *h), const char *reason)
+{
+    uint64_t refused = t->model->totals.refused;
+    assert_int_equal(give_changed(t, i, change), ACCEPT_REFUSED);
+    assert_string_equal(t->a.reason, reason);
+    assert_int_equal(t->model->totals.refused, refused + 1);
+}
+
+static void a_packet_that_contradicts_its_stream_is_refused_with_the_reason(void **state)
+{
+    struct fixture *t = *state;
+    know_process(t);
+    assert_refused(t, 0, change_kind_to_loss, "a stream that does not begin with an opening packet");
+    assert_refused(t, 0, change_discarded, "a stream that does not begin with an opening packet");
+    give(t, 0);
+    assert_refused(t, 1, change_uuid, "a packet of another trace");
+    assert_refused(t, 1, change_stream_id, "the stream class of another process");
+    assert_refused(t, 1, change_ordinal, "an ordinal that does not follow");
+    assert_refused(t, 1, change_discarded, "a loss in a packet of records");
+    assert_refused(t, 1, change_begin, "a time before that of the packet before");
+    assert_refused(t, 1, change_end, "a time beyond the clock's range");
+    assert_refused(t, 1, change_end_before_records, "records that do not fit the dictionary");
+    give(t, 1);
+    assert_refused(t, 2, change_kind, "an opening packet within a stream");
+    give(t, 2);
+    give(t, 3);
+    assert_refused(t, 4, change_discarded_down, "fewer losses than before");
+    assert_int_equal(give(t, 4), ACCEPT_STORED);
+    assert_stored(t, 5);
+}
+
+static void bytes_that_are_no_packet_are_refused(void **state)
+{
+    struct fixture *t = *state;
+    uint8_t bytes[2048] = {0};
+    size_t n;
+    know_process(t);
+    give(t, 0);
+    memcpy(bytes, packet(t, 1, &n), packet(t, 1, &n) ? n : 0);
+    for (size_t k = 0; k < n; k++) {
+        accept_packet(t->node, t->store, bytes, k, &t->a);
+        assert_int_equal(t->a.what, ACCEPT_REFUSED);
+    }
+    accept_packet(t->node, t->store, bytes, n + 4, &t->a);
+    assert_int_equal(t->a.what, ACCEPT_REFUSED);
+    assert_string_equal(t->a.reason, "bytes behind the packet");
+    bytes_put_u32(bytes + 72, PACKET_VERSION + 1);
+    accept_packet(t->node, t->store, bytes, n, &t->a);
+    assert_string_equal(t->a.reason, "a packet of another version");
+    assert_stored(t, 1);
+}
+
+/* Whatever is flipped: what is stored has the position, the bounds and the aspects that it must have. */
+static void a_damaged_packet_does_no_harm(void **state)
+{
+    struct fixture *t = *state;
+    uint64_t seed = seed_start();
+    uint8_t bytes[2048];
+    size_t n;
+    know_process(t);
+    give(t, 0);
+    const uint8_t *good = packet(t, 1, &n);
+    for (int i = 0; i < 20000; i++) {
+        memcpy(bytes, good, n);
+        bytes[seed_next(&seed) % n] ^= (uint8_t)(1 + seed_next(&seed) % 255);
+        accept_packet(t->node, t->store, bytes, n, &t->a);
+        if (t->a.what != ACCEPT_STORED)
+            continue;
+        struct model_stream *s = t->a.stream;
+        assert_int_equal(s->at.next_seq, 2);
+        assert_int_equal(s->at.next_ordinal, 3);
+        assert_int_equal(s->at.discarded, 0);
+        s->at.next_seq = 1; /* as if it had not come */
+        s->at.next_ordinal = 0;
+        s->last_end = 0;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(packets_in_sequence_are_stored),
+        TEST(a_duplicate_is_acknowledged_again_and_not_stored),
+        TEST(a_packet_ahead_is_dropped_and_the_position_told),
+        TEST(a_process_or_dictionary_that_is_not_known_is_needed),
+        TEST(a_packet_that_contradicts_its_stream_is_refused_with_the_reason),
+        TEST(bytes_that_are_no_packet_are_refused),
+        TEST(a_damaged_packet_does_no_harm),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

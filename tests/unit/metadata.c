@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * The metadata of a trace, to the letter: tests/golden/metadata.tsdl holds what it must be. BEZEL_GOLDEN_WRITE=1 writes it anew, to
+ * be read before it is committed. That babeltrace2 takes it without a warning is e2e/collector's.
+ */
+#include "collector/metadata.h"
+
+#include "base/file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const struct dict_aspect tick = {.id = 1, .name = "tick"};
+static const struct dict_aspect all = {.id = 2,
+                                       .name = "every:type.of_field",
+                                       .field_count = 8,
+                                       .fields = {{DICT_INT64, "event", "", ""},
+                                                  {DICT_FLOAT64, "_latency", "s", ""},
+                                                  {DICT_ENUM, "state", "", "idle|a \"quoted\" \\ one||busy|busy"},
+                                                  {DICT_STRING, "source", "", ""},
+                                                  {DICT_INT64, "a.b", "", ""},
+                                                  {DICT_INT64, "a:b", "", ""},
+                                                  {DICT_INT64, "a_b", "", ""},
+                                                  {DICT_ENUM, "bare", "", ""}}};
+
+static void add_process(struct model_node *node, uint32_t stream_id, const char *name, bool strings)
+{
+    static struct message_process said;
+    struct dict *dict;
+    said = (struct message_process){.instance = stream_id, .stream_id = stream_id, .pid = 10};
+    snprintf(said.name, sizeof said.name, "%s", name);
+    int n = dict_append_aspect(said.dictionary, 0, MESSAGE_DICT_MAX, &tick);
+    n = dict_append_aspect(said.dictionary, (size_t)n, MESSAGE_DICT_MAX, &all);
+    if (strings) {
+        n = dict_append_string(said.dictionary, (size_t)n, MESSAGE_DICT_MAX, 1, "plain");
+        n = dict_append_string(said.dictionary, (size_t)n, MESSAGE_DICT_MAX, 2, "line\n2\ttab \"q\" \\ \x7f \xc3\xa9");
+    }
+    assert_int_equal(dict_parse(said.dictionary, (size_t)n, &dict), 0);
+    model_set_dictionary(model_add_process(node, &said), dict);
+}
+
+static struct model *make_model(int64_t realtime_offset)
+{
+    struct model *m = model_new("00112233-4455-6677-8899-aabbccddeeff");
+    struct message_hello hello = {.node = "desk1", .realtime_offset = realtime_offset};
+    for (uint8_t i = 0; i < 16; i++) {
+        hello.uuid[i] = i;
+        hello.boot[i] = (uint8_t)(0xf0 + i);
+    }
+    struct model_node *node = model_add_node(m, &hello);
+    add_process(node, 1, "server", true);
+    add_process(node, 7, "client", false);
+    return m;
+}
+
+/* The golden file has '@' for the version, which each release changes. */
+static void take_out_version(char *text, size_t *n)
+{
+    static const char before[] = "tracer_version = \"";
+    char *at = strstr(text, before);
+    assert_non_null(at);
+    at += sizeof before - 1;
+    assert_memory_equal(at, BEZEL_VERSION, sizeof BEZEL_VERSION - 1);
+    *at = '@';
+    memmove(at + 1, at + sizeof BEZEL_VERSION - 1, strlen(at + sizeof BEZEL_VERSION - 1) + 1);
+    *n -= sizeof BEZEL_VERSION - 2;
+}
+
+static void it_is_what_the_golden_file_holds(void **state)
+{
+    char *text, *golden;
+    size_t n, golden_n;
+    (void)state;
+    struct model *m = make_model(INT64_C(1700000000123456789));
+    assert_int_equal(metadata_write(m->nodes, &text, &n), 0);
+    take_out_version(text, &n);
+    if (getenv("BEZEL_GOLDEN_WRITE"))
+        assert_int_equal(file_replace(BEZEL_GOLDEN_METADATA, text, n), 0);
+    assert_int_equal(file_read(BEZEL_GOLDEN_METADATA, 1 << 20, &golden, &golden_n), 0);
+    assert_string_equal(text, golden);
+    assert_int_equal(n, golden_n);
+    free(text);
+    free(golden);
+    model_free(m);
+}
+
+static void a_clock_before_the_epoch_has_a_positive_rest(void **state)
+{
+    char *text;
+    size_t n;
+    (void)state;
+    struct model *m = make_model(-1500000000);
+    assert_int_equal(metadata_write(m->nodes, &text, &n), 0);
+    assert_non_null(strstr(text, "offset_s = -2;\n    offset = 500000000;"));
+    free(text);
+    model_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_what_the_golden_file_holds),
+        cmocka_unit_test(a_clock_before_the_epoch_has_a_positive_rest),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* The trace on disk: names, order of appearance, few descriptors, and what a failed write leaves (nothing). */
+#include "collector/store.h"
+
+#include "base/file.h"
+#include "collector/reader.h"
+#include "tests/lib/fake_sensor.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const uint8_t run_id[16] = "a run's identity";
+
+struct fixture {
+    char dir[32];
+    struct model *model;
+    struct model_node *node;
+    struct store *store;
+    struct fake_sensor *sensor;
+};
+
+static int setup(void **state)
+{
+    struct fixture *t = calloc(1, sizeof *t);
+    snprintf(t->dir, sizeof t->dir, "/tmp/bezel-store-XXXXXX");
+    t->sensor = fake_new("desk", run_id, 42);
+    t->model = model_new("");
+    t->node = model_add_node(t->model, &t->sensor->hello);
+    *state = t;
+    return mkdtemp(t->dir) && store_open(t->dir, false, &t->store) == 0 ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *t = *state;
+    store_close(t->store);
+    model_free(t->model);
+    fake_free(t->sensor);
+    int err = file_remove_tree(t->dir);
+    free(t);
+    return err;
+}
+
+static struct model_process *add(struct fixture *t, const char *name, uint32_t pid)
+{
+    struct dict *dict;
+    const struct message_process *said = &t->sensor->processes[fake_add_process(t->sensor, name, pid, ROLE_SUT)]->said;
+    struct model_process *p = model_add_process(t->node, said);
+    assert_int_equal(dict_parse(said->dictionary, said->dictionary_bytes, &dict), 0);
+    model_set_dictionary(p, dict);
+    return p;
+}
+
+static bool exists(const struct fixture *t, const char *name)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/trace/desk/%s", t->dir, name);
+    return access(path, F_OK) == 0;
+}
+
+static long size_of(const struct fixture *t, const char *name)
+{
+    char path[256];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/trace/desk/%s", t->dir, name);
+    return stat(path, &st) == 0 ? (long)st.st_size : -1;
+}
+
+static void metadata_is_there_with_the_first_packet_and_grows_with_the_dictionary(void **state)
+{
+    struct fixture *t = *state;
+    struct model_stream *s = model_stream(add(t, "app", 1), 0);
+    char path[256], *text;
+    size_t n;
+    assert_false(exists(t, "metadata"));
+    assert_int_equal(store_append(t->store, s, "0123456789", 10), 0);
+    assert_true(exists(t, "metadata"));
+    assert_int_equal(size_of(t, "app-1-0"), 10);
+    assert_int_equal(s->bytes, 10);
+    add(t, "another", 2);
+    assert_int_equal(store_append(t->store, s, "0123456789", 10), 0);
+    snprintf(path, sizeof path, "%s/trace/desk/metadata", t->dir);
+    assert_int_equal(file_read(path, 1 << 20, &text, &n), 0);
+    assert_non_null(strstr(text, "stream {\n    id = 2;"));
+    free(text);
+    assert_int_equal(size_of(t, "app-1-0"), 20);
+}
+
+static void processes_of_one_name_and_pid_have_files_of_their_own(void **state)
+{
+    struct fixture *t = *state;
+    struct model_process *a = add(t, "app", 1), *b = add(t, "app", 1), *c = add(t, "../a b", 3), *d = add(t, "..", 4);
+    assert_string_equal(a->base, "app-1");
+    assert_int_equal(strlen(b->base), strlen("app-1-0123456789abcdef"));
+    assert_string_equal(c->base, "_._a_b-3");
+    assert_string_equal(d->base, "_.-4");
+    assert_int_equal(store_append(t->store, model_stream(a, 0), "a", 1), 0);
+    assert_int_equal(store_append(t->store, model_stream(b, 0), "bb", 2), 0);
+    assert_int_equal(store_append(t->store, model_stream(c, 127), "ccc", 3), 0);
+    assert_int_equal(size_of(t, "app-1-0"), 1);
+    assert_int_equal(size_of(t, "_._a_b-3-127"), 3);
+}
+
+static unsigned open_descriptors(void)
+{
+    unsigned count = 0;
+    DIR *d = opendir("/proc/self/fd");
+    while (readdir(d))
+        count++;
+    closedir(d);
+    return count;
+}
+
+static void more_streams_than_descriptors_are_stored(void **state)
+{
+    struct fixture *t = *state;
+    struct rlimit before, few = {.rlim_cur = 32, .rlim_max = 32};
+    getrlimit(RLIMIT_NOFILE, &before);
+    few.rlim_max = before.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    store_close(t->store);
+    assert_int_equal(store_open(t->dir, false, &t->store), 0);
+    struct model_process *p = add(t, "app", 1);
+    unsigned least = open_descriptors();
+    for (int round = 0; round < 3; round++)
+        for (uint32_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
+            assert_int_equal(store_append(t->store, model_stream(p, ring), "0123456789abcdef", 1 + ring % 16), 0);
+    assert_true(open_descriptors() - least <= 24);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(size_of(t, "app-1-0"), 3);
+    assert_int_equal(size_of(t, "app-1-127"), 3 * 16);
+}
+
+static void a_failed_write_leaves_nothing_and_is_tried_again(void **state)
+{
+    struct fixture *t = *state;
+    struct model_stream *s = model_stream(add(t, "app", 1), 0), *fresh = model_stream(s->process, 1);
+    struct rlimit before, small = {.rlim_cur = 1000};
+    const char *path;
+    char bytes[4096];
+    memset(bytes, 'x', sizeof bytes);
+    assert_int_equal(store_append(t->store, s, bytes, 600), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    small.rlim_max = before.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(store_append(t->store, s, bytes, 600), BEZEL_ENOSPC); /* 400 of them fitted */
+    assert_int_equal(size_of(t, "app-1-0"), 600);
+    assert_int_equal(s->bytes, 600);
+    assert_int_equal(store_failure(t->store, &path), EFBIG);
+    assert_non_null(strstr(path, "/trace/desk/app-1-0"));
+    assert_int_equal(store_append(t->store, s, bytes, 1), BEZEL_ENOSPC); /* not tried */
+    int64_t later = clock_now() + STORE_RETRY;
+    assert_false(store_retry(t->store, clock_now() - STORE_RETRY));
+    assert_true(store_retry(t->store, later));
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    clock_sleep_until(later);
+    assert_int_equal(store_append(t->store, fresh, bytes, 4096), 0);
+    assert_int_equal(store_append(t->store, s, bytes, 600), 0);
+    assert_int_equal(store_failure(t->store, NULL), 0);
+    assert_int_equal(size_of(t, "app-1-0"), 1200);
+    assert_int_equal(size_of(t, "app-1-1"), 4096);
+}
+
+static void a_first_packet_that_fails_leaves_no_file(void **state)
+{
+    struct fixture *t = *state;
+    struct model_process *p = add(t, "app", 1);
+    struct rlimit before, small = {.rlim_cur = 8192};
+    static char bytes[10000];
+    assert_int_equal(store_append(t->store, model_stream(p, 0), bytes, 10), 0);
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    small.rlim_max = before.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    assert_int_equal(store_append(t->store, model_stream(p, 1), bytes, sizeof bytes), BEZEL_ENOSPC);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_false(exists(t, "app-1-1"));
+    assert_false(exists(t, ".app-1-1"));
+    assert_int_equal(model_stream(p, 1)->fd, -1);
+}
+
+static void a_reader_ends_at_a_torn_tail_and_goes_on_when_it_grows(void **state)
+{
+    struct fixture *t = *state;
+    struct model_stream *s = model_stream(add(t, "app", 1), 0);
+    struct reader *r;
+    struct packet_header h;
+    const uint8_t *packet;
+    char path[256];
+    fake_cut(t->sensor, 0, 0, 10);
+    fake_cut(t->sensor, 0, 0, 20);
+    const struct fake_stream *f = &t->sensor->processes[0]->rings[0];
+    assert_int_equal(store_append(t->store, s, f->bytes, f->starts[2] + 50), 0);
+    assert_int_equal(store_path(t->store, t->node, s, path, sizeof path), 0);
+    assert_int_equal(reader_open(path, &r), 0);
+    assert_int_equal(reader_next(r, &h, &packet), 1);
+    assert_int_equal(h.kind, PACKET_OPEN);
+    assert_int_equal(reader_next(r, &h, &packet), 1);
+    assert_int_equal(h.records, 10);
+    assert_memory_equal(packet, f->bytes + f->starts[1], h.size_bytes);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(reader_next(r, &h, &packet), 0);
+    assert_int_equal(reader_offset(r), f->starts[2]);
+    size_t rest = f->starts[2] + 50;
+    assert_int_equal(store_append(t->store, s, f->bytes + rest, f->used - rest), 0);
+    assert_int_equal(reader_next(r, &h, &packet), 1);
+    assert_int_equal(h.records, 20);
+    assert_int_equal(store_append(t->store, s, f->bytes + f->starts[1], f->starts[2] - f->starts[1]), 0);
+    assert_int_equal(reader_next(r, &h, &packet), BEZEL_EMALFORMED); /* out of sequence */
+    reader_close(r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(metadata_is_there_with_the_first_packet_and_grows_with_the_dictionary),
+        TEST(processes_of_one_name_and_pid_have_files_of_their_own),
+        TEST(more_streams_than_descriptors_are_stored),
+        TEST(a_failed_write_leaves_nothing_and_is_tried_again),
+        TEST(a_first_packet_that_fails_leaves_no_file),
+        TEST(a_reader_ends_at_a_torn_tail_and_goes_on_when_it_grows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
