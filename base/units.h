@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Quantities as people write and read them. Reading is strict: a number is decimal digits, at most 6 of them after a point,
- * without sign, exponent or leading zeros ("010" is refused, not octal); a unit is required where the quantity has one
- * (only 0 needs none), blanks before it are optional, and nothing may follow. All functions are pure and thread-safe, know
- * no locale and never allocate.
+ * Quantities as people write and read them. Reading is strict: a number is decimal digits, at most 6 of them after a
+ * point, without sign, exponent or leading zeros ("010" is refused, not octal); a unit is required where the quantity
+ * has one (only 0 needs none), blanks before it are optional, and nothing may follow. All functions are pure and
+ * thread-safe, know no locale and never allocate.
  *
- * The readers take a NUL-terminated text. They return 0 with the value, or BEZEL_EINVAL with *why a static sentence that
- * tells what is wrong and what is allowed ("the unit is missing: ns, us, ms, s, min or h"); the value is then untouched.
+ * The readers take a NUL-terminated text. They return 0 with the value, or BEZEL_EINVAL with *why a static sentence
+ * that tells what is wrong and what is allowed ("the unit is missing: ns, us, ms, s, min or h"); the value is then
+ * untouched.
  */
 #ifndef BEZEL_BASE_UNITS_H
 #define BEZEL_BASE_UNITS_H
@@ -44,7 +45,9 @@ int units_read_count(const char *text, uint64_t *count, const char **why) BEZEL_
 /** "29", "29.97", "30 /s": a number at most 1e9; "/s" is understood. */
 int units_read_rate(const char *text, double *per_second, const char **why) BEZEL_MUST_CHECK;
 
-/** Exact, in the largest unit that leaves a whole number: "1500 us"; units_read_duration() gives it back. Not negative. */
+/**
+ * Exact, in the largest unit that leaves a whole number: "1500 us"; units_read_duration() gives it back. Not negative.
+ */
 struct units_text units_exact_duration(int64_t ns);
 
 /** Exact, in the largest power of 1024 that leaves a whole number: "16 MiB"; units_read_size() gives it back. */

@@ -299,7 +299,9 @@ static void check_ring(struct reader *r, const struct tree *root, const struct e
         reader_wrong(r, t, "%u is no power of two; allowed: 64, 128, 256 ... 1048576", n);
 }
 
-/* The first limit to be held, on a metric with a window above `window` where that is not 0; *tree is where it stands. */
+/*
+ * The first limit to be held, on a metric with a window above `window` where that is not 0; *tree is where it stands.
+ */
 static const struct experiment_limit *first_hold(const struct tree *root, const struct experiment *e, int64_t window,
                                                  const struct tree **tree)
 {

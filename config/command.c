@@ -36,8 +36,8 @@ static bool wrong_character(struct reader *r, const struct tree *t, char c)
 }
 
 /*
- * Takes the next word at *p, which is no blank: unquoted into `word` (as long as what is left of the text), *p behind it. False
- * where it was reported.
+ * Takes the next word at *p, which is no blank: unquoted into `word` (as long as what is left of the text), *p behind
+ * it. False where it was reported.
  */
 static bool take_word(struct reader *r, const struct tree *t, const char **p, char *word)
 {

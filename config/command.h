@@ -8,8 +8,8 @@
 #include "config/schema.h"
 
 /**
- * Reads a command: a list of texts, or a text that is split at blanks, where '...' and "..." hold a word together and mean
- * themselves. What only a shell would understand is an error. Stores a NULL-terminated vector in *(char ***)to.
+ * Reads a command: a list of texts, or a text that is split at blanks, where '...' and "..." hold a word together and
+ * mean themselves. What only a shell would understand is an error. Stores a NULL-terminated vector in *(char ***)to.
  */
 void command_read(struct reader *r, const struct tree *t, void *to);
 

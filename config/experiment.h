@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The experiment model: what a file says, checked, with every default filled in. docs/EXPERIMENT.md is the reference for
- * users. The model is read-only after experiment_read(); it owns all its texts.
+ * The experiment model: what a file says, checked, with every default filled in. docs/EXPERIMENT.md is the reference
+ * for users. The model is read-only after experiment_read(); it owns all its texts.
  */
 #ifndef BEZEL_CONFIG_EXPERIMENT_H
 #define BEZEL_CONFIG_EXPERIMENT_H
@@ -134,10 +134,10 @@ struct experiment_diagnostics {
 };
 
 /**
- * Reads and checks `n` bytes of YAML. All errors, of syntax, keys, units, ranges and cross-references, are collected into
- * *found (which it initialises; free with experiment_diagnostics_free, whatever is returned); warnings where there is no
- * error; each with a place in the file. The list is capped at 1000, `errors` counts on. Returns 0 with *e owned by the caller
- * (experiment_free) where there was no error, BEZEL_EMALFORMED otherwise, BEZEL_ENOMEM. Opens no file.
+ * Reads and checks `n` bytes of YAML. All errors, of syntax, keys, units, ranges and cross-references, are collected
+ * into *found (which it initialises; free with experiment_diagnostics_free, whatever is returned); warnings where there
+ * is no error; each with a place in the file. The list is capped at 1000, `errors` counts on. Returns 0 with *e owned
+ * by the caller (experiment_free) where there was no error, BEZEL_EMALFORMED otherwise, BEZEL_ENOMEM. Opens no file.
  */
 int experiment_read(const char *text, size_t n, struct experiment **e,
                     struct experiment_diagnostics *found) BEZEL_MUST_CHECK;

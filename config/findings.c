@@ -9,7 +9,10 @@
 /* A file with more findings than this is not an experiment; the rest is counted and not kept. */
 enum { FINDINGS_MAX = 1000, FINDINGS_SENTENCE_MAX = 512 };
 
-/* Takes what a terminal or an editor would trip over out of `s`: control characters, and a character cut in two at the end. */
+/*
+ * Takes what a terminal or an editor would trip over out of `s`: control characters, and a character cut in two at the
+ * end.
+ */
 static void make_printable(char *s)
 {
     size_t n = strlen(s), lead = n;
@@ -126,7 +129,10 @@ static unsigned smaller(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* Insertions, deletions, substitutions and swaps of neighbours that make `b` of `a`: both at most NEAR_LENGTH_MAX long. */
+/*
+ * Insertions, deletions, substitutions and swaps of neighbours that make `b` of `a`: both at most NEAR_LENGTH_MAX
+ * long.
+ */
 static unsigned edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
     unsigned rows[3][NEAR_LENGTH_MAX + 1]; /* the row before the last, the last, this */

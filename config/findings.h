@@ -25,7 +25,10 @@ struct findings_near {
     unsigned distance;
 };
 
-/** Takes `candidate` as best where it is closer to the wanted text than a slip of the pen explains, and than all before. */
+/**
+ * Takes `candidate` as best where it is closer to the wanted text than a slip of the pen explains, and than all
+ * before.
+ */
 void findings_near_consider(struct findings_near *near, const char *candidate);
 
 #endif

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What keys an experiment file has, as tables, and the walker that reads a tree by them into the model. It never stops at an
- * error: a value that is wrong is reported and keeps its default. Internal to config/.
+ * What keys an experiment file has, as tables, and the walker that reads a tree by them into the model. It never stops
+ * at an error: a value that is wrong is reported and keeps its default. Internal to config/.
  */
 #ifndef BEZEL_CONFIG_SCHEMA_H
 #define BEZEL_CONFIG_SCHEMA_H

@@ -29,7 +29,10 @@ static struct experiment_place place_of(const struct builder *b, yaml_mark_t mar
     return at.line > b->end.line ? b->end : at;
 }
 
-/* Length in bytes of the line break that opens `s`, 0 where there is none: CR LF, CR, LF, NEL, LS or PS, as libyaml counts. */
+/*
+ * Length in bytes of the line break that opens `s`, 0 where there is none: CR LF, CR, LF, NEL, LS or PS, as libyaml
+ * counts.
+ */
 static size_t line_break(const char *s, size_t left)
 {
     static const char *const breaks[] = {"\r\n", "\r", "\n", "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Memory that runs out at any one allocation of the reader is BEZEL_ENOMEM, and nothing is leaked (with AddressSanitizer). Linked
- * with --wrap for the allocating functions that config/ calls.
+ * Memory that runs out at any one allocation of the reader is BEZEL_ENOMEM, and nothing is leaked (with
+ * AddressSanitizer). Linked with --wrap for the allocating functions that config/ calls.
  */
 #include "base/file.h"
 #include "tests/lib/experiments.h"
