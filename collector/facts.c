@@ -126,7 +126,7 @@ static int pragma_value(sqlite3 *db, const char *text, int64_t *value)
 /* Two may open a new database at once: the schema is looked for and made within one transaction. */
 static int schema_make(sqlite3 *db)
 {
-    int64_t application, version;
+    int64_t application = 0, version = 0;
     int err = facts_exec(db, "BEGIN IMMEDIATE");
     if (err)
         return err;

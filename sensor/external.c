@@ -67,6 +67,12 @@ static const char *pattern_name(const struct external *x, const struct attached 
     return NULL;
 }
 
+/* Whether the segment is a bezeld's, this one's or its crashed predecessor's. */
+static bool is_daemon(const struct external *x, const struct attached *a)
+{
+    return strcmp(a->name, "bezeld") == 0 && strcmp(a->executable, x->self_executable) == 0;
+}
+
 /* Whether the segment is ours to read, and under which name; a segment left by another run's ended process is removed. */
 static bool choose(struct external *x, struct attached *a, const char **name)
 {
@@ -80,7 +86,7 @@ static bool choose(struct external *x, struct attached *a, const char **name)
         segment_detach(a, true);
         return false;
     }
-    if (matched || x->options.take_all || strcmp(a->executable, x->self_executable) == 0) {
+    if (matched || x->options.take_all || is_daemon(x, a)) {
         segment_begin_session(a, x->options.run);
         return true;
     }
@@ -108,14 +114,14 @@ static int adopt(struct external *x, struct attached *a, const char *name)
     snprintf(p->name, sizeof p->name, "%s", name);
     p->at = a;
     p->stream_id = stream_id;
-    p->role = strcmp(a->executable, x->self_executable) == 0 ? ROLE_DAEMON : ROLE_SUT;
+    p->role = is_daemon(x, a) ? ROLE_DAEMON : ROLE_SUT;
     p->slot = o->process_begin && p->role == ROLE_SUT ? o->process_begin(o->context, p->name) : -1;
     for (uint32_t i = 0; i < RING_ASPECTS; i++)
         p->watch[i] = -1;
     p->watched = 1;
     p->announce = true;
     *place = p;
-    x->counts.processes_seen++;
+    x->counts.processes_seen += p->role == ROLE_SUT;
     external_refresh(x, p);
     segment_set_mode(a, wanted_mode(x, p));
     return 0;
@@ -232,7 +238,8 @@ static void forget(struct external *x, uint32_t i)
 static void housekeep_process(struct external *x, uint32_t i, int64_t now)
 {
     struct external_process *p = x->processes[i];
-    if (guard_hit(p->at->segment) && !p->at->rings[0].broken) {
+    if (!p->truncated && guard_hit(p->at->segment)) {
+        p->truncated = true;
         log_warn("BEZEL-SEGMENT-CUT", "%s (pid %u) truncated its segment: it is not read any further", p->name,
                  p->at->pid);
         x->counts.broken_segments++;

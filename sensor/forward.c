@@ -15,7 +15,7 @@
 
 enum {
     FORWARD_GREET_NS = 1000000000,
-    FORWARD_QUEUE = 0,         /* ZeroMQ's own bound is off: the window is the bound */
+    FORWARD_QUEUE = 1 << 20,   /* ZeroMQ's own bound is to lie above the window's, which is the bound */
     FORWARD_COPY_BYTES = 2048, /* shorter packets are copied: cheaper than keeping books of who reads them */
     FORWARD_TURN_FRAMES = 64,  /* frames taken in one step */
 };
@@ -69,8 +69,8 @@ static bool announce(struct forward *f, struct external_process *p, int64_t now)
     m->stream_id = p->stream_id;
     m->pid = a->pid;
     m->role = p->role;
-    memcpy(m->name, p->name, sizeof m->name);
-    memcpy(m->program, a->executable, sizeof m->program);
+    message_text(m->name, MESSAGE_NAME_MAX, p->name);
+    message_text(m->program, MESSAGE_TEXT_MAX, a->executable);
     m->started = a->started;
     m->dictionary_bytes = a->dict ? a->dict_used : 0;
     memcpy(m->dictionary, a->segment->dict, m->dictionary_bytes);

@@ -451,6 +451,7 @@ bezel_string bezel_intern(const char *text)
     if (sensor_thread.busy)
         return string;
     snprintf(cut, sizeof cut, "%s", text);
+    cut[dict_text_fit(cut, DICT_TEXT_MAX)] = '\0'; /* no half character at the end */
     sensor_thread.busy = true;
     atomic_signal_fence(memory_order_seq_cst); /* as in bezel_emit() */
     pthread_mutex_lock(&self.lock);

@@ -78,9 +78,7 @@ static bool client_wants(struct client *c, const struct frame *f)
     }
     if (!c->joined && f->type == FRAME_I) {
         c->joined = true;
-#ifndef BEZEL_OFF
         bezel_record(stream_joined, bezel_intern(f->codec), f->width, f->height);
-#endif
         if (c->options.verbose)
             fprintf(stderr, "%s: joined at frame %u: %s, %ux%u\n", c->options.program, f->number, f->codec, f->width,
                     f->height);
@@ -149,9 +147,7 @@ int main(int argc, char **argv)
     codec_log(o->verbose);
     bool ok = client_open(&c);
     if (ok) {
-#ifndef BEZEL_OFF
         bezel_thread_init();
-#endif
         if (o->verbose)
             fprintf(stderr, "%s: listening to %s port %d\n", o->program, o->group, o->port);
         ok = client_run(&c);

@@ -134,11 +134,9 @@ int main(int argc, char **argv)
     codec_log(o->verbose);
     bool ok = server_open(&s);
     if (ok) {
-#ifndef BEZEL_OFF
         bezel_thread_init();
         bezel_record(stream_opened, bezel_intern(o->input ? o->input : "pattern"), bezel_intern(o->codec), o->width,
                      o->height);
-#endif
         if (o->verbose)
             fprintf(stderr, "%s: %s, %s, %dx%d at %d frames/s to %s port %d\n", o->program,
                     o->input ? o->input : "test pattern", o->codec, o->width, o->height, o->fps, o->group, o->port);

@@ -99,14 +99,30 @@ BEZEL_API void bezel_emit(struct bezel_aspect *aspect, const uint64_t *values);
  * real-time phase of the thread. May block, allocate and fault. Returns 0, or a negative number where there is no shared
  * memory or no free ring: the program may ignore it, records are then counted as lost. Not async-signal-safe.
  */
+#ifndef BEZEL_OFF
 BEZEL_API int bezel_thread_init(void);
+#else
+static inline int bezel_thread_init(void)
+{
+    return 0;
+}
+#endif
 
 /**
  * The id of `text` (cut at 255 bytes) in this process; the same text has the same id. The process has room for some
  * thousands of strings; then, and where there is no shared memory, the id is 0. Takes a lock: intern ahead of the
  * real-time phase and keep the id. Not async-signal-safe.
  */
+#ifndef BEZEL_OFF
 BEZEL_API bezel_string bezel_intern(const char *text);
+#else
+static inline bezel_string bezel_intern(const char *text)
+{
+    bezel_string none = {0};
+    (void)text;
+    return none;
+}
+#endif
 
 /** The library's version as "major.minor.patch"; static storage. */
 BEZEL_API const char *bezel_version(void);

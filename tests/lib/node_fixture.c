@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "tests/lib/node_fixture.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const uint8_t test_run[16] = {0x52, 0x55, 0x4e}, test_uuid[16] = {0x75, 0x75, 0x69, 0x64};
+
+void fixture_reopen(struct fixture *f)
+{
+    memcpy(f->options.run, test_run, 16);
+    memcpy(f->options.uuid, test_uuid, 16);
+    f->options.dir = f->dir;
+    if (!f->options.window_bytes)
+        f->options.window_bytes = 4 << 20;
+    assert_int_equal(external_open(&f->options, &f->external), 0);
+}
+
+void fixture_open(struct fixture *f)
+{
+    if (!*f->dir)
+        snprintf(f->dir, sizeof f->dir, "/dev/shm/bezel-test-XXXXXX");
+    if (!mkdtemp(f->dir)) {
+        printf("skipped: no folder below /dev/shm: %s\n", strerror(errno));
+        exit(77);
+    }
+    setenv("BEZEL_DIR", f->dir, 1);
+    fixture_reopen(f);
+}
+
+void fixture_close(struct fixture *f)
+{
+    external_close(f->external, true);
+    assert_int_equal(file_remove_tree(f->dir), 0);
+}
+
+static struct fixture_stream *find_stream(struct fixture *f, const struct packet_header *h)
+{
+    for (uint32_t i = 0; i < f->stream_count; i++)
+        if (f->streams[i].instance == h->instance && f->streams[i].ring == h->ring)
+            return &f->streams[i];
+    assert_true(f->stream_count < FIXTURE_STREAMS);
+    struct fixture_stream *s = &f->streams[f->stream_count++];
+    *s = (struct fixture_stream){.instance = h->instance, .ring = h->ring, .next_ordinal = h->first_ordinal};
+    return s;
+}
+
+static void read_records(struct fixture *f, const uint8_t *packet, const struct packet_header *h)
+{
+    struct external_process *p = external_find(f->external, h->instance);
+    assert_non_null(p);
+    assert_non_null(p->at->dict);
+    assert_true(dict_includes(p->at->dict, h->dictionary));
+    assert_int_equal(packet_check(packet, h, p->at->dict->field_counts, p->at->dict->aspect_count), 0);
+    struct packet_record r;
+    size_t at = PACKET_HEADER_BYTES;
+    while (packet_next_record(packet, h, p->at->dict->field_counts, p->at->dict->aspect_count, &at, &r) > 0) {
+        f->records++;
+        if (f->record)
+            f->record(f, h, &r, p->at->dict->aspects[r.aspect - 1].name);
+    }
+}
+
+/* The rules of a stream: opened first, closed last, sequence and ordinals without gaps, losses told, time not turning. */
+static void read_packet(struct fixture *f, const uint8_t *packet, const struct packet_header *h)
+{
+    struct fixture_stream *s = find_stream(f, h);
+    if (h->seq < s->next_seq)
+        return; /* read by an earlier life */
+    assert_int_equal(h->seq, s->next_seq);
+    assert_int_equal(h->first_ordinal, s->next_ordinal);
+    assert_int_equal(h->kind == PACKET_OPEN, h->seq == 0);
+    assert_false(s->closed);
+    assert_true(h->timestamp_begin >= s->last_ns);
+    assert_true(h->discarded >= s->discarded);
+    if (h->kind == PACKET_DATA || h->kind == PACKET_OPEN)
+        assert_int_equal(h->discarded, s->discarded);
+    if (h->kind == PACKET_LOSS)
+        assert_true(h->discarded > s->discarded);
+    s->next_seq = h->seq + 1;
+    s->next_ordinal = h->first_ordinal + h->records + (h->discarded - s->discarded);
+    s->discarded = h->discarded;
+    s->last_ns = h->timestamp_end;
+    s->records += h->records;
+    s->closed = h->kind == PACKET_CLOSE;
+    read_records(f, packet, h);
+}
+
+void fixture_turn(struct fixture *f)
+{
+    struct window *w = external_window(f->external);
+    int64_t now = clock_now();
+    external_poll(f->external, now);
+    external_housekeep(f->external, now);
+    uint64_t at = window_oldest(w);
+    for (struct window_packet *p; (p = window_next(w, &at)) != NULL;) {
+        struct packet_header h;
+        assert_int_equal(packet_get_header(p->data, p->bytes, &h), 0);
+        read_packet(f, p->data, &h);
+        window_acknowledge(w, p->stream, h.seq + 1);
+    }
+    window_free_acknowledged(w);
+    assert_int_equal(window_waiting(w), 0);
+}
+
+void fixture_until(struct fixture *f, bool (*done)(struct fixture *f))
+{
+    int64_t deadline = clock_now() + 10 * CLOCK_S;
+    do {
+        fixture_turn(f);
+        assert_true(clock_now() < deadline);
+    } while (!done(f));
+}
+
+static bool finished(struct fixture *f)
+{
+    return external_finished(f->external) && window_waiting(external_window(f->external)) == 0;
+}
+
+void fixture_finish(struct fixture *f)
+{
+    external_finish(f->external, clock_now());
+    fixture_until(f, finished);
+    fixture_turn(f);
+    for (uint32_t i = 0; i < f->stream_count; i++)
+        assert_true(f->streams[i].closed);
+}
+
+pid_t fixture_spawn(void (*body)(void *context), void *context)
+{
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
+        body(context);
+        _exit(0);
+    }
+    return pid;
+}
+
+int fixture_wait(pid_t pid)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0)
+        assert_int_equal(errno, EINTR);
+    return status;
+}

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * A folder of segments with an external sensor on it and nobody above: packets are read straight out of the window. For
+ * tests that check what comes out of rings.
+ */
+#ifndef BEZEL_TESTS_LIB_NODE_FIXTURE_H
+#define BEZEL_TESTS_LIB_NODE_FIXTURE_H
+
+#include "sensor/external.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { FIXTURE_STREAMS = 64 };
+
+/** What a stream amounted to; checked packet by packet as it is read. */
+struct fixture_stream {
+    uint64_t instance;
+    uint32_t ring;
+    uint64_t next_seq, next_ordinal, discarded, last_ns, records;
+    bool opened, closed;
+};
+
+struct fixture {
+    char dir[64];
+    struct external_options options;
+    struct external *external;
+    uint32_t stream_count;
+    struct fixture_stream streams[FIXTURE_STREAMS];
+    /** Called for each record as it is read; may be NULL. */
+    void (*record)(struct fixture *f, const struct packet_header *h, const struct packet_record *r, const char *aspect);
+    uint64_t records;
+    void *context;
+};
+
+/** Makes a folder below /dev/shm and opens an external sensor on it; sets BEZEL_DIR. Exits with 77 where it cannot. */
+void fixture_open(struct fixture *f);
+
+/** Opens the external sensor on the folder anew, as a restarted daemon would. */
+void fixture_reopen(struct fixture *f);
+
+void fixture_close(struct fixture *f);
+
+/** Polls and housekeeps once, reads every new packet, checks it against the rules of a stream, acknowledges it. */
+void fixture_turn(struct fixture *f);
+
+/** Turns until `done` says so; fails the test after ten seconds. */
+void fixture_until(struct fixture *f, bool (*done)(struct fixture *f));
+
+/** Finishes sensing and turns until every stream is closed and acknowledged. */
+void fixture_finish(struct fixture *f);
+
+/** Runs `body` in a child that records into the folder; returns its pid. The child ends with _exit(0) after body. */
+pid_t fixture_spawn(void (*body)(void *context), void *context);
+
+/** Waits for a child: its wait status. */
+int fixture_wait(pid_t pid);
+
+#endif

@@ -1,0 +1,107 @@
+# SPDX-FileCopyrightText: 2026 The Bezel authors
+# SPDX-License-Identifier: MIT
+#
+# For tests of `bezel run`, which source it: $1 is the build directory. Gives $bezel, $ticker and an empty $dir for
+# files, with $dir/runs for runs and $BEZEL_DIR for segments; both are gone at the end, and so are the processes that
+# the test left.
+set -eu
+for tool in jq pgrep; do
+    command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
+done
+bezel=$1/bezel ticker=$1/ticker
+dir=$(mktemp -d)
+BEZEL_DIR=$(mktemp -d /dev/shm/bezel-test-XXXXXX)
+export BEZEL_DIR
+unset BEZEL_RUNS BEZEL_PROCESS
+pids=
+
+finish() {
+    for pid in $pids; do kill -KILL "$pid" 2>/dev/null || true; done
+    for pid in $(pgrep -f "$BEZEL_DIR"); do kill -KILL "$pid" 2>/dev/null || true; done
+    rm -rf "$dir" "$BEZEL_DIR"
+}
+trap finish EXIT
+
+fail() {
+    echo "$scene: $*" >&2
+    for file in "$dir"/*.out "$dir"/*.err "$dir"/runs/latest/log/*; do
+        [ ! -s "$file" ] || { echo "--- $file"; cat "$file"; } >&2
+    done
+    exit 1
+}
+
+# Begins scene $1: its output goes to $out and $err.
+begin() {
+    scene=$1 out=$dir/$1.out err=$dir/$1.err
+    echo "$scene"
+}
+
+# Runs `bezel run` with the arguments, and wants exit code $1.
+run() {
+    start_run "$@"
+    end_run "$1"
+}
+
+# The same in two steps, with $run the process in between. The first argument is not looked at, to be like run().
+start_run() {
+    shift
+    "$bezel" run --quiet --json --runs "$dir/runs" "$@" >"$out" 2>"$err" </dev/null &
+    run=$!
+    pids="$pids $run"
+}
+
+end_run() {
+    code=0
+    wait "$run" || code=$?
+    [ "$code" = "$1" ] || fail "exit code $code, not $1"
+}
+
+# Waits until the command holds.
+await() {
+    tries=0
+    until "$@" >/dev/null 2>&1; do
+        tries=$((tries + 1))
+        [ $tries -le 300 ] || fail "after 30 s still not: $*"
+        sleep 0.1
+    done
+}
+
+# Whether the newest run has stored records of process $1.
+has_stored() {
+    for file in "$dir"/runs/latest/trace/*/"$1"-*; do
+        [ ! -s "$file" ] || return 0
+    done
+    return 1
+}
+
+# The child of the run with name $1.
+child() {
+    pgrep -P "$run" -x "$1"
+}
+
+# Whether nothing is left of a run: no process, and nothing in the folder of segments.
+is_gone() {
+    ! pgrep -f "$BEZEL_DIR" >/dev/null && [ -z "$(ls -A "$BEZEL_DIR")" ]
+}
+
+says() {
+    grep -q -e "$1" "$err" || fail "stderr does not say: $1"
+}
+
+# Holds jq expression $1 of the report?
+reports() {
+    jq -e "$1" "$out" >/dev/null || fail "not so in the report: $1"
+}
+
+# All that process $1 ticked is stored, once: in the report, and in the trace.
+stored_all_of() {
+    ticked=$(sed -n 's/^ticked //p' "$dir/runs/latest/output/$1.txt")
+    [ "$ticked" -gt 0 ] || fail "$1 did not tick"
+    reports "[.books.processes[] | select(.process == \"$1\") | .produced, .stored] == [$ticked, $ticked]"
+    reports "[.books.processes[].rest] | all(. == 0)"
+    command -v babeltrace2 >/dev/null || return 0
+    babeltrace2 "$dir/runs/latest/trace" >"$dir/trace.txt" 2>"$dir/babeltrace2.err" || fail "babeltrace2 cannot read it"
+    read=$(grep ' tick: ' "$dir/trace.txt" | sed 's/.* number = \([0-9]*\).*/\1/' | sort -n | uniq | wc -l)
+    all=$(grep -c ' tick: ' "$dir/trace.txt")
+    [ "$read" = "$ticked" ] && [ "$all" = "$ticked" ] || fail "babeltrace2 reads $all ticks, $read different, of $ticked"
+}

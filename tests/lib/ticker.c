@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * A system under test for the tests: ticker COUNT PAUSE_US [stubborn]. Records `tick` COUNT times (0: without end), PAUSE_US
+ * apart, until SIGTERM; then says how often it did. Stubborn, it does not heed SIGTERM.
+ */
+#include <bezel/sensor.h>
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+BEZEL_ASPECT(tick, (int64, number, "1"));
+
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+    (void)signal;
+    stopped = 1;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        return 2;
+    int64_t count = strtoll(argv[1], NULL, 10), pause_us = strtoll(argv[2], NULL, 10), n = 0;
+    signal(SIGTERM, argc > 3 ? SIG_IGN : stop);
+    struct timespec pause = {.tv_sec = pause_us / 1000000, .tv_nsec = pause_us % 1000000 * 1000};
+    for (; !stopped && (count == 0 || n < count); n++) {
+        bezel_record(tick, n);
+        nanosleep(&pause, NULL);
+    }
+    printf("ticked %lld\n", (long long)n);
+    return fflush(stdout) == EOF;
+}

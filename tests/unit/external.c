@@ -1,0 +1,495 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* From bezel_record() to the packets in the window: the internal and the external sensor together, with real processes. */
+#include "base/clock.h"
+#include "bezel/sensor.h"
+#include "sensor/segment.h"
+#include "tests/lib/node_fixture.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+BEZEL_ASPECT(bare);
+BEZEL_ASPECT(two, (int64, number, "1"), (float64, half, "1"));
+BEZEL_ASPECT(state, (enum, phase, "1", "idle|busy"), (string, who, "1"), (int64, extra, "1"));
+BEZEL_ASPECT(twelve, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (int64, d, "1"), (int64, e, "1"),
+             (int64, f, "1"), (int64, g, "1"), (int64, h, "1"), (int64, i, "1"), (int64, j, "1"), (int64, k, "1"),
+             (int64, l, "1"));
+
+static double as_double(uint64_t bits)
+{
+    double v;
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static bool all_gone(struct fixture *f)
+{
+    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
+        const struct external_process *p = external_process(f->external, i);
+        if (p && p->phase != EXTERNAL_CLOSED)
+            return false;
+    }
+    return external_process_count(f->external) > 0;
+}
+
+static uint64_t books(struct fixture *f, struct message_books_row *sum)
+{
+    static struct message_books b;
+    uint64_t unfinished = 0;
+    *sum = (struct message_books_row){0};
+    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
+        const struct external_process *p = external_process(f->external, i);
+        if (!p)
+            continue;
+        external_books(p, clock_now(), &b);
+        unfinished += b.unfinished;
+        for (uint32_t r = 0; r < b.row_count; r++) {
+            sum->attempts += b.rows[r].attempts;
+            sum->full += b.rows[r].full;
+            sum->off += b.rows[r].off;
+            sum->no_ring += b.rows[r].no_ring;
+        }
+    }
+    return unfinished;
+}
+
+static void assert_balanced(struct fixture *f)
+{
+    struct message_books_row sum;
+    uint64_t unfinished = books(f, &sum);
+    assert_int_equal(sum.attempts, f->records + sum.full + sum.off + sum.no_ring + unfinished);
+}
+
+/* ---- Values ------------------------------------------------------------------------------------------------------- */
+
+static void record_all_kinds(void *unused)
+{
+    (void)unused;
+    bezel_string me = bezel_intern("a sensor"), again = bezel_intern("a sensor");
+    for (int i = 0; i < 1000; i++) {
+        bezel_record(bare);
+        bezel_record(two, i, i / 2.0);
+        bezel_record(state, i % 2, i % 2 ? me : again, -i);
+        bezel_record(twelve, i, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, INT64_MIN);
+    }
+}
+
+static void check_all_kinds(struct fixture *f, const struct packet_header *h, const struct packet_record *r,
+                            const char *aspect)
+{
+    static const char *const order[] = {"bare", "two", "state", "twelve"};
+    uint64_t i = (f->records - 1) / 4;
+    assert_string_equal(aspect, order[(f->records - 1) % 4]);
+    assert_int_equal(h->thread != 0, 1);
+    if (strcmp(aspect, "two") == 0) {
+        assert_int_equal(packet_value(r, 0), i);
+        assert_true(as_double(packet_value(r, 1)) == (double)i / 2.0);
+    } else if (strcmp(aspect, "state") == 0) {
+        assert_int_equal(packet_value(r, 0), i % 2);
+        assert_int_equal(packet_value(r, 1), 1); /* the same text has the same id, the first one is 1 */
+        assert_int_equal((int64_t)packet_value(r, 2), -(int64_t)i);
+    } else if (strcmp(aspect, "twelve") == 0) {
+        assert_int_equal(packet_value(r, 0), i);
+        assert_int_equal(packet_value(r, 10), 10);
+        assert_int_equal((int64_t)packet_value(r, 11), INT64_MIN);
+    }
+}
+
+static void every_value_arrives_as_it_was_recorded(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}, .record = check_all_kinds};
+    setenv("BEZEL_RING_RECORDS", "16384", 1);
+    fixture_open(&f);
+    fixture_wait(fixture_spawn(record_all_kinds, NULL));
+    fixture_until(&f, all_gone);
+    assert_int_equal(f.records, 4000);
+    assert_int_equal(f.stream_count, 1);
+    assert_balanced(&f);
+    fixture_finish(&f);
+    fixture_close(&f);
+    unsetenv("BEZEL_RING_RECORDS");
+}
+
+/* ---- Losses ------------------------------------------------------------------------------------------------------- */
+
+static void record_ten_thousand(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 10000; i++)
+        bezel_record(two, i, 0.5);
+}
+
+static void a_full_ring_discards_the_new_and_counts_every_one(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    fixture_wait(fixture_spawn(record_ten_thousand, NULL)); /* nobody polls meanwhile */
+    fixture_until(&f, all_gone);
+    assert_int_equal(f.records, 4096);
+    assert_int_equal(f.streams[0].discarded, 10000 - 4096);
+    assert_balanced(&f);
+    struct message_books_row sum;
+    assert_int_equal(books(&f, &sum), 0);
+    assert_int_equal(sum.full, 10000 - 4096);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
+static void collect_and_forward_takes_one_record_a_poll(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = false, .take_all = true}};
+    fixture_open(&f);
+    fixture_wait(fixture_spawn(record_ten_thousand, NULL));
+    external_poll(f.external, clock_now()); /* finds the process */
+    for (uint32_t i = 0; i < 10; i++)
+        assert_int_equal(external_poll(f.external, clock_now()), 1);
+    fixture_finish(&f);
+    assert_int_equal(f.records, 4096);
+    fixture_close(&f);
+}
+
+struct gate {
+    _Atomic int go;
+};
+
+static void record_through_gate(void *context)
+{
+    struct gate *gate = context;
+    for (int stage = 1; stage <= 3; stage++) {
+        for (int i = 0; i < 100; i++)
+            bezel_record(two, i, 0.5);
+        gate->go = stage;
+        while (gate->go == stage)
+            clock_sleep_until(clock_now() + CLOCK_MS);
+    }
+}
+
+static void wait_for_stage(struct gate *gate, int stage)
+{
+    int64_t deadline = clock_now() + 10 * CLOCK_S;
+    while (gate->go != stage) {
+        assert_true(clock_now() < deadline);
+        clock_sleep_until(clock_now() + CLOCK_MS);
+    }
+}
+
+static struct gate *gate_new(void)
+{
+    void *at = mmap(NULL, sizeof(struct gate), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(at != MAP_FAILED);
+    return at;
+}
+
+static void off_counts_what_is_lost_and_loses_nothing_else(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    struct gate *gate = gate_new();
+    fixture_open(&f);
+    pid_t pid = fixture_spawn(record_through_gate, gate);
+    wait_for_stage(gate, 1);
+    fixture_turn(&f);
+    fixture_turn(&f);
+    assert_int_equal(f.records, 100);
+    external_collect(f.external, false);
+    gate->go = 10;
+    wait_for_stage(gate, 2);
+    fixture_turn(&f);
+    assert_int_equal(f.records, 100);
+    external_collect(f.external, true);
+    gate->go = 10;
+    wait_for_stage(gate, 3);
+    gate->go = 10;
+    fixture_wait(pid);
+    fixture_until(&f, all_gone);
+    assert_int_equal(f.records, 200);
+    assert_int_equal(f.streams[0].discarded, 100);
+    struct message_books_row sum;
+    assert_int_equal(books(&f, &sum), 0);
+    assert_int_equal(sum.off, 100);
+    assert_balanced(&f);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
+/* ---- Threads, forks, attachment ----------------------------------------------------------------------------------- */
+
+static void *thread_body(void *unused)
+{
+    for (int i = 0; i < 10; i++)
+        bezel_record(two, i, 0.5);
+    return unused;
+}
+
+static void run_many_threads(void *unused)
+{
+    (void)unused;
+    for (int round = 0; round < 50; round++) {
+        pthread_t t[4];
+        for (int i = 0; i < 4; i++)
+            if (pthread_create(&t[i], NULL, thread_body, NULL) != 0)
+                _exit(1);
+        for (int i = 0; i < 4; i++)
+            pthread_join(t[i], NULL);
+    }
+}
+
+static void threads_that_come_and_go_share_rings_and_keep_their_names(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(run_many_threads, NULL)), 0);
+    fixture_until(&f, all_gone);
+    assert_int_equal(f.records, 2000);
+    assert_true(f.stream_count <= 5);
+    assert_balanced(&f);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
+static void *hold_a_ring(void *context)
+{
+    bezel_record(two, 1, 1);
+    pthread_barrier_wait(context);
+    pthread_barrier_wait(context);
+    return NULL;
+}
+
+static void run_too_many_threads(void *unused)
+{
+    (void)unused;
+    enum { THREADS = SEGMENT_RINGS + 20 };
+    static pthread_barrier_t barrier;
+    static pthread_t t[THREADS];
+    pthread_barrier_init(&barrier, NULL, THREADS + 1);
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&t[i], NULL, hold_a_ring, &barrier) != 0)
+            _exit(1);
+    pthread_barrier_wait(&barrier);
+    bezel_record(bare); /* no ring is left for this thread */
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(t[i], NULL);
+}
+
+static void a_thread_without_a_ring_counts_its_losses(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    setenv("BEZEL_RING_RECORDS", "64", 1);
+    memset(f.streams, 0, sizeof f.streams);
+    fixture_open(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(run_too_many_threads, NULL)), 0);
+    unsetenv("BEZEL_RING_RECORDS");
+    int64_t deadline = clock_now() + 10 * CLOCK_S;
+    struct message_books_row sum;
+    do {
+        external_poll(f.external, clock_now());
+        external_housekeep(f.external, clock_now());
+        assert_true(clock_now() < deadline);
+    } while (!all_gone(&f));
+    assert_int_equal(books(&f, &sum), 0);
+    assert_int_equal(sum.attempts, SEGMENT_RINGS + 20 + 1);
+    assert_int_equal(sum.no_ring, 21);
+    external_close(f.external, true);
+    rmdir(f.dir);
+}
+
+static void record_and_fork(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 10; i++)
+        bezel_record(two, i, 0.5);
+    pid_t child = fork();
+    for (int i = 0; i < 10; i++)
+        bezel_record(two, i, 0.5);
+    if (child > 0)
+        waitpid(child, NULL, 0);
+}
+
+static void a_forked_child_has_a_segment_of_its_own(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    fixture_wait(fixture_spawn(record_and_fork, NULL));
+    fixture_until(&f, all_gone);
+    assert_int_equal(f.stream_count, 2);
+    assert_int_equal(f.records, 30);
+    assert_balanced(&f);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
+static void a_process_attached_later_is_heard_from_then_on(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    struct gate *gate = gate_new();
+    fixture_open(&f);
+    external_close(f.external, true); /* nobody listens when the process starts */
+    pid_t pid = fixture_spawn(record_through_gate, gate);
+    wait_for_stage(gate, 1);
+    fixture_reopen(&f);
+    gate->go = 10;
+    wait_for_stage(gate, 2);
+    fixture_turn(&f);
+    assert_int_equal(f.records, 100);
+    fixture_finish(&f); /* and left, alive */
+    external_close(f.external, true);
+    gate->go = 10;
+    wait_for_stage(gate, 3); /* recorded by nobody */
+    memset(f.options.run, 7, 16);
+    f.stream_count = 0;
+    f.records = 0;
+    f.options.run[0]++;
+    assert_int_equal(external_open(&f.options, &f.external), 0); /* another run */
+    gate->go = 10;
+    fixture_wait(pid);
+    fixture_finish(&f);
+    struct message_books_row sum;
+    assert_int_equal(books(&f, &sum), 0);
+    assert_int_equal(sum.attempts, 0);
+    fixture_close(&f);
+}
+
+static void what_a_crashed_bezeld_recorded_of_itself_is_drained(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    setenv("BEZEL_PROCESS", "bezeld", 1); /* this very program, under that name: a predecessor of ours */
+    fixture_wait(fixture_spawn(record_all_kinds, NULL));
+    unsetenv("BEZEL_PROCESS");
+    fixture_until(&f, all_gone);
+    assert_int_equal(external_process(f.external, 0)->role, ROLE_DAEMON);
+    assert_balanced(&f);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
+static void a_second_reader_is_refused(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    struct external *second;
+    fixture_open(&f);
+    assert_int_equal(external_open(&f.options, &second), BEZEL_EBUSY);
+    fixture_close(&f);
+}
+
+/* ---- Hostile processes -------------------------------------------------------------------------------------------- */
+
+/* The segment that the calling process just made, mapped a second time. */
+static struct segment *own_segment(void)
+{
+    char command[200], path[200] = "";
+    snprintf(command, sizeof command, "ls %s/*" SEGMENT_SUFFIX, getenv("BEZEL_DIR"));
+    FILE *list = popen(command, "r");
+    if (!list || fscanf(list, "%199s", path) != 1)
+        _exit(3);
+    pclose(list);
+    int fd = open(path, O_RDWR);
+    struct segment *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    s = mmap(NULL, s->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return s;
+}
+
+static void lie_about_the_head(void *unused)
+{
+    (void)unused;
+    bezel_record(two, 1, 1);
+    struct segment *s = own_segment();
+    struct ring *ring = (struct ring *)((char *)s + s->ring_offset);
+    ring->head = 1 << 30;
+}
+
+static void truncate_the_segment(void *context)
+{
+    struct gate *gate = context;
+    bezel_record(two, 1, 1);
+    struct segment *s = own_segment();
+    gate->go = 1;
+    while (gate->go == 1)
+        clock_sleep_until(clock_now() + CLOCK_MS);
+    char path[200];
+    snprintf(path, sizeof path, "%s/%016llx" SEGMENT_SUFFIX, getenv("BEZEL_DIR"), (unsigned long long)s->instance);
+    if (truncate(path, 4096) != 0)
+        _exit(4);
+    kill(getpid(), SIGKILL);
+}
+
+static void a_head_that_lies_breaks_its_ring_alone(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(lie_about_the_head, NULL)), 0);
+    fixture_until(&f, all_gone);
+    assert_int_equal(external_counts(f.external)->broken_rings, 1);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
+static void a_truncated_segment_is_survived(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    struct gate *gate = gate_new();
+    fixture_open(&f);
+    pid_t pid = fixture_spawn(truncate_the_segment, gate);
+    wait_for_stage(gate, 1);
+    fixture_turn(&f);
+    assert_int_equal(f.records, 1);
+    gate->go = 2;
+    assert_true(WIFSIGNALED(fixture_wait(pid)));
+    fixture_until(&f, all_gone);
+    assert_int_equal(external_counts(f.external)->broken_segments, 1);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
+static void without_shared_memory_the_program_runs_on(void **unused)
+{
+    (void)unused;
+    setenv("BEZEL_DIR", "/proc/no-such-folder", 1);
+    assert_int_equal(fixture_wait(fixture_spawn(record_ten_thousand, NULL)), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_value_arrives_as_it_was_recorded),
+        cmocka_unit_test(a_full_ring_discards_the_new_and_counts_every_one),
+        cmocka_unit_test(collect_and_forward_takes_one_record_a_poll),
+        cmocka_unit_test(off_counts_what_is_lost_and_loses_nothing_else),
+        cmocka_unit_test(threads_that_come_and_go_share_rings_and_keep_their_names),
+        cmocka_unit_test(a_thread_without_a_ring_counts_its_losses),
+        cmocka_unit_test(a_forked_child_has_a_segment_of_its_own),
+        cmocka_unit_test(a_process_attached_later_is_heard_from_then_on),
+        cmocka_unit_test(what_a_crashed_bezeld_recorded_of_itself_is_drained),
+        cmocka_unit_test(a_second_reader_is_refused),
+        cmocka_unit_test(a_head_that_lies_breaks_its_ring_alone),
+        cmocka_unit_test(a_truncated_segment_is_survived),
+        cmocka_unit_test(without_shared_memory_the_program_runs_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
