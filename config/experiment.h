@@ -94,16 +94,16 @@ struct experiment_limit {
 enum experiment_policy { POLICY_NONE, POLICY_SPP, POLICY_DPP };
 
 struct experiment_adapt {
-    enum experiment_policy policy;
+    enum experiment_policy policy;  /* default: SPP where a limit says `hold`, else none */
     int64_t every;                  /* controller sampling period, ns, 1 ms .. 10 s; default 100 ms */
     int64_t period_min, period_max; /* bounds of the polling period, ns; default 1 us .. 1 s (table 5-6) */
     struct experiment_place at;
 };
 
 struct experiment_store {
-    char *
-        listen; /* endpoint of the collector: tcp://127.0.0.1:PORT, tcp://127.0.0.1:*, or NULL: ipc in the run's folder */
-    bool fsync; /* `sync: always`: acknowledge only what fdatasync() has confirmed */
+    char
+        *listen; /* the collector's endpoint, tcp://127.0.0.1:PORT (or :*) or ipc:///PATH; NULL: one of the run's own */
+    bool fsync;  /* `sync: always`: acknowledge only what fdatasync() has confirmed */
 };
 
 struct experiment {
