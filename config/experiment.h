@@ -101,9 +101,8 @@ struct experiment_adapt {
 };
 
 struct experiment_store {
-    char
-        *listen; /* the collector's endpoint, tcp://127.0.0.1:PORT (or :*) or ipc:///PATH; NULL: one of the run's own */
-    bool fsync;  /* `sync: always`: acknowledge only what fdatasync() has confirmed */
+    char *listen; /* the collector's endpoint: tcp://127.0.0.1:PORT (or :*), ipc:///PATH; NULL: one of the run's own */
+    bool fsync;   /* `sync: always`: acknowledge only what fdatasync() has confirmed */
 };
 
 struct experiment {
