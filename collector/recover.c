@@ -156,6 +156,9 @@ static int recover_nodes(struct facts *f, const struct store *s, struct model *m
     int err = facts_clear_derived(f);
     for (r.node = m->nodes; r.node && !err; r.node = r.node->next)
         err = recover_node(&r);
+    for (struct model_node *node = m->nodes; node; node = node->next)
+        for (struct model_process *p = node->processes; p; p = p->next)
+            p->dirty = true; /* streams and books are saved with their process */
     return err;
 }
 
@@ -167,9 +170,6 @@ int recover_run(struct facts *f, const struct store *s, struct model *m)
         err = recover_nodes(f, s, m, false);
     if (!err && facts_get(f, FACTS_REFUSED, refused, sizeof refused) == 0)
         m->totals.refused = strtoull(refused, NULL, 10);
-    for (struct model_node *node = m->nodes; node; node = node->next)
-        for (struct model_process *p = node->processes; p; p = p->next)
-            p->dirty = true;
     return err;
 }
 

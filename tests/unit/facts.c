@@ -1,0 +1,444 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* The run's database: what goes in comes out of summary_load(), and what a packet says can be written anew from the trace. */
+#include "base/file.h"
+#include "collector/accept.h"
+#include "collector/account.h"
+#include "collector/recover.h"
+#include "collector/summary.h"
+#include "mdr/builtin.h"
+#include "tests/lib/fake_sensor.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const uint8_t run_id[16] = "a run's identity";
+
+enum { SELF = 1, LIMIT, DECISION, METRIC, FPS = 1, SERVER }; /* ids of the daemon's aspects and strings */
+
+struct fixture {
+    char dir[32];
+    struct facts *facts;
+    struct store *store;
+    struct model *model;
+    struct fake_sensor *sensor;
+};
+
+/* Opens store, database and model as a collector does when it starts. */
+static void start(struct fixture *t)
+{
+    assert_int_equal(facts_open(t->dir, &t->facts), 0);
+    assert_int_equal(facts_serve(t->facts, false), 0);
+    assert_int_equal(store_open(t->dir, false, &t->store), 0);
+    t->model = model_new("");
+    assert_int_equal(recover_run(t->facts, t->store, t->model), 0);
+}
+
+static void stop(struct fixture *t)
+{
+    assert_int_equal(account_save(t->facts, t->model), 0);
+    assert_int_equal(facts_close(t->facts), 0);
+    store_close(t->store);
+    model_free(t->model);
+    t->facts = NULL, t->store = NULL, t->model = NULL;
+}
+
+static int setup(void **state)
+{
+    struct fixture *t = calloc(1, sizeof *t);
+    snprintf(t->dir, sizeof t->dir, "/tmp/bezel-facts-XXXXXX");
+    if (!mkdtemp(t->dir))
+        return -1;
+    t->sensor = fake_new("desk", run_id, 42);
+    start(t);
+    *state = t;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *t = *state;
+    fake_free(t->sensor);
+    if (t->facts)
+        stop(t);
+    int err = file_remove_tree(t->dir);
+    free(t);
+    return err;
+}
+
+static struct model_process *know(struct fixture *t, unsigned process)
+{
+    const struct message_process *said = &t->sensor->processes[process]->said;
+    struct model_node *node = model_find_node(t->model, t->sensor->hello.uuid);
+    struct dict *dict;
+    if (!node) {
+        node = model_add_node(t->model, &t->sensor->hello);
+        assert_int_equal(facts_add_node(t->facts, node), 0);
+    }
+    struct model_process *p = model_add_process(node, said);
+    assert_int_equal(dict_parse(said->dictionary, said->dictionary_bytes, &dict), 0);
+    model_set_dictionary(p, dict);
+    assert_int_equal(facts_add_process(t->facts, p, said->dictionary, said->dictionary_bytes), 0);
+    return p;
+}
+
+/* Takes every packet of a process that was not taken yet; `received` as for account_count(). */
+static void feed(struct fixture *t, unsigned process, int64_t received)
+{
+    struct model_node *node = model_find_node(t->model, t->sensor->hello.uuid);
+    for (unsigned r = 0; r < FAKE_RINGS; r++) {
+        struct fake_stream *s = &t->sensor->processes[process]->rings[r];
+        for (; s->acked < s->packets; s->acked++) {
+            struct accepted a;
+            const uint8_t *p = s->bytes + s->starts[s->acked];
+            accept_packet(node, t->store, p, s->starts[s->acked + 1] - s->starts[s->acked], &a);
+            assert_int_equal(a.what, ACCEPT_STORED);
+            account_count(a.stream->process, &a.header, p, received);
+            account_rows(t->facts, a.stream->process, &a.header, p, a.lost);
+        }
+    }
+}
+
+/* bezeld as process of the made-up sensor: its dictionary is the built-in aspects and two strings. */
+static unsigned add_daemon(struct fake_sensor *f)
+{
+    static const struct dict_aspect aspects[] = {
+        {SELF,
+         BUILTIN_SELF,
+         SELF_FIELDS,
+         {{0, "cpu", "", ""},
+          {0, "wakeups", "", ""},
+          {0, "records", "", ""},
+          {0, "bytes", "", ""},
+          {0, "window", "", ""},
+          {0, "oldest", "", ""},
+          {0, "period", "", ""},
+          {DICT_FLOAT64, "cpu_share", "%", ""}}},
+        {LIMIT,
+         BUILTIN_LIMIT,
+         BLIMIT_FIELDS,
+         {{0, "index", "", ""},
+          {DICT_ENUM, "state", "", "unknown|held|violated"},
+          {DICT_FLOAT64, "value", "", ""},
+          {DICT_FLOAT64, "worst", "", ""},
+          {0, "settling", "", ""},
+          {0, "held", "", ""},
+          {0, "violated", "", ""},
+          {0, "unknown", "", ""},
+          {0, "last", "", ""}}},
+        {DECISION,
+         BUILTIN_DECISION,
+         DECISION_FIELDS,
+         {{DICT_ENUM, "policy", "", "none|spp|dpp"},
+          {DICT_ENUM, "action", "", "keep|shorten|lengthen|off|resume"},
+          {0, "before", "", ""},
+          {0, "after", "", ""},
+          {0, "cause", "", ""}}},
+        {METRIC,
+         BUILTIN_METRIC,
+         BMETRIC_FIELDS,
+         {{DICT_STRING, "metric", "", ""}, {DICT_STRING, "process", "", ""}, {DICT_FLOAT64, "value", "", ""}}},
+    };
+    unsigned index = fake_add_process(f, "bezeld", 50, ROLE_DAEMON);
+    struct fake_process *p = f->processes[index];
+    int n = 0;
+    for (size_t i = 0; i < sizeof aspects / sizeof *aspects; i++)
+        n = dict_append_aspect(p->said.dictionary, (size_t)n, MESSAGE_DICT_MAX, &aspects[i]);
+    n = dict_append_string(p->said.dictionary, (size_t)n, MESSAGE_DICT_MAX, FPS, "fps");
+    n = dict_append_string(p->said.dictionary, (size_t)n, MESSAGE_DICT_MAX, SERVER, "server");
+    p->said.dictionary_bytes = (uint32_t)n;
+    dict_free(p->dict);
+    assert_int_equal(dict_parse(p->said.dictionary, (size_t)n, &p->dict), 0);
+    return index;
+}
+
+static uint64_t bits(double value)
+{
+    uint64_t b;
+    memcpy(&b, &value, sizeof b);
+    return b;
+}
+
+static void facts_and_events_are_kept(void **state)
+{
+    struct fixture *t = *state;
+    struct summary *s;
+    stop(t);
+    struct facts *f;
+    assert_int_equal(facts_open(t->dir, &f), 0);
+    assert_int_equal(facts_put(f, "name", "first"), 0);
+    assert_int_equal(facts_put(f, "name", "video's \"run\""), 0);
+    assert_int_equal(facts_put_int(f, "started", INT64_C(1700000000123456789)), 0);
+    assert_int_equal(facts_event(f, true, "server died"), 0);
+    assert_int_equal(facts_event(f, false, "bezeld was restarted"), 0);
+    assert_int_equal(facts_close(f), 0);
+    assert_int_equal(summary_load(t->dir, &s), 0);
+    assert_string_equal(summary_fact(s, "name"), "video's \"run\"");
+    assert_string_equal(summary_fact(s, "started"), "1700000000123456789");
+    assert_null(summary_fact(s, "ended"));
+    assert_int_equal(s->event_count, 2);
+    assert_true(s->events[0].error);
+    assert_string_equal(s->events[0].text, "server died");
+    assert_false(s->events[1].error);
+    assert_true(llabs(s->events[1].at - (clock_now() + clock_realtime_offset())) < 60 * CLOCK_S);
+    summary_free(s);
+}
+
+static void what_is_no_run_is_told_from_one(void **state)
+{
+    struct fixture *t = *state;
+    struct summary *s;
+    struct facts *f;
+    char path[64];
+    assert_int_equal(summary_load("/nonexistent", &s), BEZEL_ENOENT);
+    assert_int_equal(facts_open("/nonexistent", &f), BEZEL_ENOENT);
+    stop(t);
+    snprintf(path, sizeof path, "%s/run.db", t->dir);
+    assert_int_equal(file_replace(path, "this is no database, however long it is", 39), 0);
+    assert_int_equal(summary_load(t->dir, &s), BEZEL_EMALFORMED);
+    assert_int_equal(facts_open(t->dir, &f), BEZEL_EMALFORMED);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(file_replace(path, "", 0), 0); /* to SQLite an empty database */
+    assert_int_equal(summary_load(t->dir, &s), BEZEL_EVERSION);
+}
+
+static void books_and_latency_are_what_was_counted(void **state)
+{
+    struct fixture *t = *state;
+    struct summary *s;
+    unsigned app = fake_add_process(t->sensor, "app", 1, ROLE_SUT);
+    fake_add_process(t->sensor, "idle", 2, ROLE_SUT);
+    struct model_process *p = know(t, app);
+    know(t, 1);
+    fake_cut(t->sensor, app, 0, 40);
+    fake_lose(t->sensor, app, 1, 3);
+    fake_lose(t->sensor, app, 0, 4);
+    fake_cut_one(t->sensor, app, 1, 1, NULL);
+    int64_t last = (int64_t)t->sensor->processes[app]->rings[1].time;
+    feed(t, app, last + 7 * CLOCK_S);
+    p->counts[1] = (struct model_count){.stored = p->counts[1].stored,
+                                        .first_ns = p->counts[1].first_ns,
+                                        .last_ns = p->counts[1].last_ns,
+                                        .attempts = p->counts[1].stored + 7,
+                                        .full = 4,
+                                        .off = 2,
+                                        .no_ring = 1};
+    p->state = PROCESS_ENDED;
+    p->unfinished = 1;
+    assert_int_equal(account_save(t->facts, t->model), 0);
+    assert_int_equal(summary_load(t->dir, &s), 0); /* while it is open for writing */
+    assert_int_equal(s->node_count, 1);
+    assert_string_equal(s->nodes[0].name, "desk");
+    assert_true(isnan(s->nodes[0].sensor_cpu_mean) && isnan(s->nodes[0].sensor_cpu_max));
+    assert_int_equal(s->process_count, 2);
+    const struct summary_process *app_said = &s->processes[0];
+    assert_string_equal(app_said->name, "app");
+    assert_string_equal(app_said->executable, "/usr/bin/app");
+    assert_int_equal(app_said->instance, p->instance);
+    assert_int_equal(app_said->state, PROCESS_ENDED);
+    assert_int_equal(app_said->unfinished, 1);
+    assert_int_equal(app_said->discarded, 7);
+    assert_int_equal(app_said->book_count, 2);
+    assert_string_equal(app_said->books[1].name, "frame:shown");
+    assert_int_equal(app_said->books[0].stored + app_said->books[1].stored, 41);
+    assert_int_equal(app_said->books[0].attempts, app_said->books[0].stored + 7);
+    assert_int_equal(app_said->books[0].full, 4);
+    assert_int_equal(app_said->books[0].off, 2);
+    assert_int_equal(app_said->books[0].no_ring, 1);
+    assert_true(app_said->books[0].first_ns < last && app_said->books[0].last_ns >= last);
+    assert_int_equal(app_said->latency.count, 41);
+    assert_true(app_said->latency.median >= 7 * CLOCK_S && app_said->latency.max < 8 * CLOCK_S);
+    assert_int_equal(s->latency.count, 41);
+    assert_int_equal(s->processes[1].latency.count, 0);
+    summary_free(s);
+}
+
+static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
+{
+    struct summary *s;
+    assert_int_equal(summary_load(t->dir, &s), 0);
+    assert_int_equal(s->nodes[0].cpu_ns, 3000);
+    assert_int_equal(s->nodes[0].wakeups, 20);
+    assert_int_equal(s->nodes[0].records, 200);
+    assert_int_equal(s->nodes[0].bytes, 2000);
+    assert_true(fabs(s->nodes[0].sensor_cpu_max - 5.5) < 1e-9);
+    assert_true(s->nodes[0].last_at > s->nodes[0].first_at);
+    double mean = 100.0 * 2000 / (double)(s->nodes[0].last_at - s->nodes[0].first_at);
+    assert_true(fabs(s->nodes[0].sensor_cpu_mean - mean) < 1e-9);
+    assert_int_equal(s->limit_count, 2);
+    assert_int_equal(s->limits[0].index, 0);
+    assert_int_equal(s->limits[0].state, 2);
+    assert_true(s->limits[0].value == 28.5 && s->limits[0].worst == 20.25);
+    assert_int_equal(s->limits[0].settling, 11);
+    assert_int_equal(s->limits[0].held, 12);
+    assert_int_equal(s->limits[0].violated, 13);
+    assert_int_equal(s->limits[0].unknown, 14);
+    assert_int_equal(s->limits[0].last_violated, 15);
+    assert_true(isnan(s->limits[1].value) && isnan(s->limits[1].worst));
+    assert_int_equal(s->decision_count, 1);
+    assert_int_equal(s->decisions[0].policy, 2);
+    assert_int_equal(s->decisions[0].action, 3);
+    assert_int_equal(s->decisions[0].before, 1000000);
+    assert_int_equal(s->decisions[0].after, 0);
+    assert_int_equal(s->decisions[0].cause, -1);
+    assert_int_equal(s->metric_count, 1);
+    assert_string_equal(s->metrics[0].metric, "fps");
+    assert_string_equal(s->metrics[0].process, "server");
+    assert_int_equal(s->metrics[0].count, 3);
+    assert_true(s->metrics[0].mean == 29.0 && s->metrics[0].min == 27.0 && s->metrics[0].max == 31.0);
+    assert_true(s->metrics[0].last == 29.0);
+    assert_int_equal(s->processes[0].discarded, 9);
+    assert_int_equal(s->latency.count, 0); /* a daemon's records are not the SUT's */
+    summary_free(s);
+}
+
+static void record_the_daemon(struct fake_sensor *f, unsigned d)
+{
+    fake_cut_one(f, d, 0, SELF, (uint64_t[]){1000, 10, 100, 1000, 0, 0, 1000000, bits(5.5)});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 1, bits(30), bits(NAN), 1, 2, 3, 4, 5});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){1, 0, bits(NAN), bits(NAN), 0, 0, 0, 9, 0});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 2, bits(28.5), bits(20.25), 11, 12, 13, 14, 15});
+    fake_cut_one(f, d, 0, DECISION, (uint64_t[]){2, 3, 1000000, 0, (uint64_t)-1});
+    fake_lose(f, d, 0, 9);
+    fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(27)});
+    fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(31)});
+    fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(29)});
+    fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(NAN)});
+    fake_cut_one(f, d, 0, SELF, (uint64_t[]){3000, 20, 200, 2000, 0, 0, 1000000, bits(2.5)});
+}
+
+static void built_in_aspects_become_facts_once_however_often_it_starts(void **state)
+{
+    struct fixture *t = *state;
+    unsigned d = add_daemon(t->sensor);
+    record_the_daemon(t->sensor, d);
+    know(t, d);
+    feed(t, d, clock_now());
+    assert_int_equal(account_save(t->facts, t->model), 0);
+    what_the_daemon_records_of_itself_is_told(t);
+    for (int i = 0; i < 2; i++) {
+        stop(t);
+        start(t);
+        assert_int_equal(account_save(t->facts, t->model), 0);
+        what_the_daemon_records_of_itself_is_told(t);
+    }
+    assert_int_equal(recover_rows(t->facts, t->store, t->model), 0);
+    assert_int_equal(account_save(t->facts, t->model), 0);
+    what_the_daemon_records_of_itself_is_told(t);
+}
+
+/* A process of the SUT may call its aspects as it likes: they stay its own. */
+static void aspects_named_like_built_in_ones_are_not_believed(void **state)
+{
+    struct fixture *t = *state;
+    struct summary *s;
+    unsigned d = add_daemon(t->sensor);
+    t->sensor->processes[d]->said.role = ROLE_SUT;
+    record_the_daemon(t->sensor, d);
+    know(t, d);
+    feed(t, d, 0);
+    assert_int_equal(account_save(t->facts, t->model), 0);
+    assert_int_equal(summary_load(t->dir, &s), 0);
+    assert_int_equal(s->limit_count + s->decision_count + s->metric_count, 0);
+    assert_int_equal(s->nodes[0].records, 0);
+    summary_free(s);
+}
+
+static void a_start_after_a_kill_has_positions_and_counts_again(void **state)
+{
+    struct fixture *t = *state;
+    unsigned app = fake_add_process(t->sensor, "app", 1, ROLE_SUT);
+    struct model_process *p = know(t, app);
+    fake_cut(t->sensor, app, 0, 40);
+    fake_lose(t->sensor, app, 0, 4);
+    fake_cut(t->sensor, app, 0, 50);
+    feed(t, app, clock_now());
+    uint64_t stored[2] = {p->counts[1].stored, p->counts[2].stored};
+    struct message_position at = p->streams[0]->at;
+    const struct fake_stream *s = &t->sensor->processes[app]->rings[0];
+    char path[128], hidden[128];
+    snprintf(path, sizeof path, "%s/trace/desk/app-1-0", t->dir);
+    snprintf(hidden, sizeof hidden, "%s/trace/desk/.app-1-1", t->dir);
+    int fd = open(path, O_WRONLY | O_APPEND);
+    assert_int_equal(write(fd, s->bytes + s->starts[1], 300), 300); /* the next one was being written */
+    close(fd);
+    assert_int_equal(file_replace(hidden, "x", 1), 0);
+    (void)!facts_close(t->facts); /* without a save: counts are not in the database */
+    store_close(t->store);
+    model_free(t->model);
+    start(t);
+    p = model_find_process(t->model->nodes, t->sensor->processes[app]->said.instance);
+    assert_non_null(p);
+    assert_memory_equal(&p->streams[0]->at.next_seq, &at.next_seq, 3 * sizeof at.next_seq);
+    assert_int_equal(p->counts[1].stored, stored[0]);
+    assert_int_equal(p->counts[2].stored, stored[1]);
+    assert_int_equal(t->model->totals.records, 90);
+    assert_true(fake_file_is_right(s, path, true));
+    assert_int_equal(access(hidden, F_OK), -1);
+    fake_cut(t->sensor, app, 0, 5);
+    feed(t, app, clock_now());
+    assert_true(fake_file_is_right(s, path, true));
+}
+
+static void what_follows_damage_is_cut_and_comes_again(void **state)
+{
+    struct fixture *t = *state;
+    unsigned app = fake_add_process(t->sensor, "app", 1, ROLE_SUT);
+    know(t, app);
+    for (int i = 0; i < 4; i++)
+        fake_cut(t->sensor, app, 0, 40);
+    feed(t, app, clock_now());
+    struct fake_stream *s = &t->sensor->processes[app]->rings[0];
+    char path[128];
+    snprintf(path, sizeof path, "%s/trace/desk/app-1-0", t->dir);
+    stop(t);
+    int fd = open(path, O_WRONLY);
+    assert_int_equal(pwrite(fd, "", 1, (off_t)s->starts[3]), 1); /* the magic of packet 3 */
+    close(fd);
+    start(t);
+    struct model_process *p = model_find_process(t->model->nodes, t->sensor->processes[app]->said.instance);
+    assert_int_equal(p->streams[0]->at.next_seq, 3);
+    s->acked = 3;
+    feed(t, app, clock_now());
+    assert_true(fake_file_is_right(s, path, true));
+}
+
+static void histograms_survive_their_blob(void **state)
+{
+    static struct histogram h, back;
+    static uint8_t blob[FACTS_LATENCY_MAX];
+    (void)state;
+    for (int64_t v = 1; v < INT64_MAX / 3; v *= 3)
+        histogram_add(&h, v);
+    size_t n = facts_pack(&h, blob);
+    assert_int_equal(facts_unpack(blob, n, &back), 0);
+    assert_memory_equal(&back, &h, sizeof h);
+    assert_int_equal(facts_unpack(blob, n - 1, &back), BEZEL_EMALFORMED);
+    blob[8] = 0xff;
+    assert_int_equal(facts_unpack(blob, n, &back), BEZEL_EMALFORMED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(facts_and_events_are_kept),
+        TEST(what_is_no_run_is_told_from_one),
+        TEST(books_and_latency_are_what_was_counted),
+        TEST(built_in_aspects_become_facts_once_however_often_it_starts),
+        TEST(aspects_named_like_built_in_ones_are_not_believed),
+        TEST(a_start_after_a_kill_has_positions_and_counts_again),
+        TEST(what_follows_damage_is_cut_and_comes_again),
+        cmocka_unit_test(histograms_survive_their_blob),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
