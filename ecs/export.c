@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 /*
- * The order makes a copy of a growing trace consistent: first how long each stream is, then the metadata, which was in place
- * before the first packet that needs it and only ever grows, then the bytes of the streams up to those lengths.
+ * The order makes a copy of a growing trace consistent: first how long each stream is, then the metadata, which was in
+ * place before the first packet that needs it and only ever grows, then the bytes of the streams up to those lengths.
  */
 
 enum { METADATA_MAX = 1 << 28, COPY_BYTES = 1 << 17 };
@@ -40,7 +40,9 @@ static void streams_free(struct export_streams *s)
     free(s->list);
 }
 
-/* Committed bytes of stream file `path`. A packet that cannot be read ends them, as a torn tail does, but is told of. */
+/*
+ * Committed bytes of stream file `path`. A packet that cannot be read ends them, as a torn tail does, but is told of.
+ */
 static int committed_length(const char *path, uint64_t *bytes)
 {
     struct reader *r;

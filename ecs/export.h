@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What `bezel export` hands out of a run, also while the run is being written: committed packets only, never a torn tail. */
+/**
+ * What `bezel export` hands out of a run, also while the run is being written: committed packets only, never a torn
+ * tail.
+ */
 #ifndef BEZEL_ECS_EXPORT_H
 #define BEZEL_ECS_EXPORT_H
 
@@ -14,17 +17,17 @@
 
 /**
  * Copies the trace of run directory `run`, as it stands, to directory `target`: one CTF trace for each node, which
- * babeltrace2 reads as a whole; an empty trace where nothing is stored yet. An export that stands there is replaced in one
- * step; its readers should have finished. Returns 0, or, with `target` as it was and after saying why on stderr: BEZEL_EBUSY
- * where something else stands there, BEZEL_ENOENT where `run` is none, or the error of a system call.
+ * babeltrace2 reads as a whole; an empty trace where nothing is stored yet. An export that stands there is replaced in
+ * one step; its readers should have finished. Returns 0, or, with `target` as it was and after saying why on stderr:
+ * BEZEL_EBUSY where something else stands there, BEZEL_ENOENT where `run` is none, or the error of a system call.
  */
 int export_trace(const char *run, const char *target) BEZEL_MUST_CHECK;
 
 enum export_format { EXPORT_CSV, EXPORT_JSONL };
 
 /**
- * Writes the committed records of `run` to `out`, one a line: stream by stream, each in the order of time. Returns 0, or an
- * error after saying on stderr what it is.
+ * Writes the committed records of `run` to `out`, one a line: stream by stream, each in the order of time. Returns 0,
+ * or an error after saying on stderr what it is.
  */
 int export_records(const char *run, enum export_format format, FILE *out) BEZEL_MUST_CHECK;
 

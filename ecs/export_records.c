@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 /*
- * Dictionaries come from the database, as they are when the export begins. A packet that needs a later version of one ends
- * its stream here: it was stored after the export began.
+ * Dictionaries come from the database, as they are when the export begins. A packet that needs a later version of one
+ * ends its stream here: it was stored after the export began.
  */
 
 static const char *const fixed[] = {"node", "process", "pid", "ring", "thread", "time_ns", "aspect"};

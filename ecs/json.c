@@ -12,7 +12,9 @@ static void line_break(struct json *j)
         fprintf(j->out, "\n%*s", 2 * j->depth, "");
 }
 
-/* Length of the UTF-8 sequence at `s` (RFC 3629: shortest form, no surrogates, below 0x110000); 0 where there is none. */
+/*
+ * Length of the UTF-8 sequence at `s` (RFC 3629: shortest form, no surrogates, below 0x110000); 0 where there is none.
+ */
 static int utf8_length(const unsigned char *s)
 {
     if (s[0] < 0x80)

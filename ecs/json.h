@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A writer of JSON (RFC 8259). Values go out in the order of the calls; `key` names a member of an object and is NULL for an
- * item of an array or the outermost value. Texts are escaped, bytes that are not UTF-8 become U+FFFD; NaN and infinities,
- * which JSON lacks, become null. Errors of `out` show in ferror(). One owner.
+ * A writer of JSON (RFC 8259). Values go out in the order of the calls; `key` names a member of an object and is NULL
+ * for an item of an array or the outermost value. Texts are escaped, bytes that are not UTF-8 become U+FFFD; NaN and
+ * infinities, which JSON lacks, become null. Errors of `out` show in ferror(). One owner.
  */
 #ifndef BEZEL_ECS_JSON_H
 #define BEZEL_ECS_JSON_H

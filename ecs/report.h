@@ -13,9 +13,9 @@
 enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2 };
 
 /**
- * Loads run directory `run`, judges it and prints the report to `out`: as JSON with REPORT_JSON; with REPORT_ALL the text
- * leaves nothing out (JSON never does). Returns the exit code of the verdict (see verdict_exit_code()), or a negative
- * BEZEL_E* after saying on stderr why there is no report. Not async-signal-safe; reads files.
+ * Loads run directory `run`, judges it and prints the report to `out`: as JSON with REPORT_JSON; with REPORT_ALL the
+ * text leaves nothing out (JSON never does). Returns the exit code of the verdict (see verdict_exit_code()), or a
+ * negative BEZEL_E* after saying on stderr why there is no report. Not async-signal-safe; reads files.
  */
 int report_print(const char *run, int form, FILE *out) BEZEL_MUST_CHECK;
 

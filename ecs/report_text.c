@@ -152,7 +152,10 @@ static void books_row(struct table *t, const char *name, const struct verdict_bo
     table_cell(t, "%s", figure_signed(b->rest).s);
 }
 
-/* Which aspects the unfinished records were of is known only where they explain the whole rest: then they are told here. */
+/*
+ * Which aspects the unfinished records were of is known only where they explain the whole rest: then they are told
+ * here.
+ */
 static void aspect_rows(struct table *t, const struct summary_process *p, const struct verdict_books *process)
 {
     for (size_t i = 0; i < p->book_count; i++) {

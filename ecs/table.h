@@ -21,7 +21,10 @@ struct units_text figure_share(double share);
 /** Whether `out` is a terminal and NO_COLOR is not set in the environment. */
 bool table_wants_color(FILE *out);
 
-/** A table: cells are added row by row, columns as wide as their widest cell. NULL is allowed everywhere but in table_new(). */
+/**
+ * A table: cells are added row by row, columns as wide as their widest cell. NULL is allowed everywhere but in
+ * table_new().
+ */
 struct table;
 
 /** One column for each letter of `columns`: 'l' aligned left, 'r' right. Borrows it. NULL: out of memory. */

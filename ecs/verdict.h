@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The verdict on a run: a pure function of what its database says and of its experiment (docs/REPORT.md has every rule).
+ * The verdict on a run: a pure function of what its database says and of its experiment (docs/REPORT.md has every
+ * rule).
  *
- * A limit is judged on each node, then as a whole: violated where one node violated it; held where at least one node could
- * judge it and none violated it; unknown where none could judge it. A violated `hold` limit is infeasible where it was still
- * in violation after adaptation had turned collection off and the limit's window and settling time had passed: the
- * application breaks it without the monitor's help.
+ * A limit is judged on each node, then as a whole: violated where one node violated it; held where at least one node
+ * could judge it and none violated it; unknown where none could judge it. A violated `hold` limit is infeasible where
+ * it was still in violation after adaptation had turned collection off and the limit's window and settling time had
+ * passed: the application breaks it without the monitor's help.
  */
 #ifndef BEZEL_ECS_VERDICT_H
 #define BEZEL_ECS_VERDICT_H
@@ -58,7 +59,9 @@ void verdict_free(struct verdict *v);
 /** Lost records of all causes. */
 uint64_t verdict_lost(const struct verdict_books *b);
 
-/** Exit code: 3 violated or infeasible; else 1 where the run failed or was cut, or a limit could not be judged; else 0. */
+/**
+ * Exit code: 3 violated or infeasible; else 1 where the run failed or was cut, or a limit could not be judged; else 0.
+ */
 int verdict_exit_code(const struct verdict *v);
 
 /** "held", "unknown", "violated", "infeasible". */

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Runs as their databases would tell them, made by hand: what tests of verdict and report judge. Storage is the struct's. */
+/**
+ * Runs as their databases would tell them, made by hand: what tests of verdict and report judge. Storage is the
+ * struct's.
+ */
 #ifndef BEZEL_TESTS_LIB_SAMPLE_RUN_H
 #define BEZEL_TESTS_LIB_SAMPLE_RUN_H
 
@@ -168,8 +171,8 @@ static inline void sample_held(struct sample *s)
 }
 
 /**
- * Two nodes, on which nothing goes well: sensor_cpu is violated on one, fps still with collection off, fps >= 25 is never
- * known; records are lost by every cause, and the books of one process do not balance.
+ * Two nodes, on which nothing goes well: sensor_cpu is violated on one, fps still with collection off, fps >= 25 is
+ * never known; records are lost by every cause, and the books of one process do not balance.
  */
 static inline void sample_troubled(struct sample *s)
 {

@@ -33,7 +33,9 @@ int command_misuse(const char *command, const char *format, ...)
     return EXIT_USAGE;
 }
 
-/* Runs `bezel doctor [option]` in a process of its own; returns its exit code, with what it wrote to stdout in *text. */
+/*
+ * Runs `bezel doctor [option]` in a process of its own; returns its exit code, with what it wrote to stdout in *text.
+ */
 static int doctor(char *option, char **text)
 {
     char path[PATH_MAX];

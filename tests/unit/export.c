@@ -19,8 +19,8 @@
 #include <cmocka.h>
 
 /*
- * The writer is the collector's own store, driven directly: nodes, processes, dictionaries that grow, streams that appear,
- * and, beside what a collector does, tails that stay torn for a while.
+ * The writer is the collector's own store, driven directly: nodes, processes, dictionaries that grow, streams that
+ * appear, and, beside what a collector does, tails that stay torn for a while.
  */
 enum { RUN_MAX = 128 };
 
