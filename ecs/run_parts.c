@@ -249,7 +249,8 @@ static void take_end(struct run *r, uint32_t d)
     run_feed(r, &(struct state_event){.type = EVENT_DAEMON_ENDED, .daemon = d});
     if (r->state.daemons[d].phase == DAEMON_GONE && before > PHASE_STARTING && before <= PHASE_DRAINING &&
         !r->state.daemons[d].drained)
-        operator_error(&r->operator, "BEZEL-RUN-DAEMON", "%s ended %d times within %s and is given up; its log: %s",
+        operator_error(&r->operator, "BEZEL-RUN-DAEMON",
+                       "%s ended %d times within %s and is given up, with what it had not passed on; its log: %s",
                        daemon->name, STATE_RESTARTS + 1, units_duration(STATE_RESTART_SPAN).s, daemon->log);
 }
 
@@ -263,9 +264,8 @@ static void take_answers(struct run *r, uint32_t d)
     if (s->text[0] && strcmp(before, s->text) != 0)
         operator_error(&r->operator, "BEZEL-RUN-TROUBLE", "%s: %s", r->fleet.daemons[d].name, s->text);
     if (d == STATE_COLLECTOR && s->store_errno != 0 && !r->state.store_failed) {
-        if (!s->text[0])
-            operator_error(&r->operator, "BEZEL-RUN-STORE", "cannot store in %s: %s", r->dir.path,
-                           strerror(s->store_errno));
+        operator_error(&r->operator, "BEZEL-RUN-STORE", "%s cannot be written: %s; the experiment is stopped",
+                       r->dir.path, strerror(s->store_errno));
         run_feed(r, &(struct state_event){.type = EVENT_STORE_FAILED});
     }
     if (d != STATE_COLLECTOR && s->told_drain && s->state == DAEMON_DRAINED && !r->state.daemons[d].drained)

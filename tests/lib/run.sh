@@ -24,8 +24,8 @@ trap finish EXIT
 
 fail() {
     echo "$scene: $*" >&2
-    for file in "$dir"/*.out "$dir"/*.err "$dir"/runs/latest/log/*; do
-        [ ! -s "$file" ] || { echo "--- $file"; cat "$file"; } >&2
+    for file in "$err" "$dir"/runs/latest/log/* "$out"; do
+        [ ! -s "$file" ] || { echo "--- $file"; head -c 4000 "$file"; } >&2
     done
     exit 1
 }
@@ -45,6 +45,7 @@ run() {
 # The same in two steps, with $run the process in between. The first argument is not looked at, to be like run().
 start_run() {
     shift
+    latest_before=$(readlink "$dir/runs/latest" || true)
     "$bezel" run --quiet --json --runs "$dir/runs" "$@" >"$out" 2>"$err" </dev/null &
     run=$!
     pids="$pids $run"
@@ -53,6 +54,7 @@ start_run() {
 end_run() {
     code=0
     wait "$run" || code=$?
+    pids=$(echo "$pids" | sed "s/ $run\>//") # the number may be another's soon
     [ "$code" = "$1" ] || fail "exit code $code, not $1"
 }
 
@@ -66,8 +68,9 @@ await() {
     done
 }
 
-# Whether the newest run has stored records of process $1.
+# Whether the run that was started last has stored records of process $1.
 has_stored() {
+    [ "$(readlink "$dir/runs/latest")" != "$latest_before" ] || return 1
     for file in "$dir"/runs/latest/trace/*/"$1"-*; do
         [ ! -s "$file" ] || return 0
     done
