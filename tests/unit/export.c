@@ -265,7 +265,7 @@ static void only_exports_and_empty_directories_are_replaced(void **state)
     writer_close(&w);
 }
 
-enum { ROUNDS = 400, NODES = 2, NEW_ASPECT_AT = 100, NEW_PROCESS_AT = 200, NEW_RING_AT = 300 };
+enum { ROUNDS = 400, NODES = 2, ASPECTS = 200, NEW_PROCESS_AT = 200, NEW_RING_AT = 300 };
 
 /* What a collector does in a lively run, as fast as it can; every record is counted by the parent in the end. */
 static void write_run(const char *name, const char *count_path)
@@ -276,10 +276,13 @@ static void write_run(const char *name, const char *count_path)
     for (uint8_t n = 0; n < NODES; n++)
         p[n] = add_process(&w, add_node(&w, n ? "desk" : "studio", (uint8_t)(n + 1)), 1);
     p[NODES] = p[0];
+    uint32_t aspects = 1;
     long records = 0;
     for (unsigned i = 0; i < ROUNDS; i++) {
-        if (i == NEW_ASPECT_AT) {
-            add_aspect(&w, 2, "dropped");
+        if (i % 2 == 0 && aspects < ASPECTS) { /* a packet that needs the newest metadata, again and again */
+            char aspect[DICT_NAME_MAX];
+            snprintf(aspect, sizeof aspect, "dropped_%u", i);
+            add_aspect(&w, ++aspects, aspect);
             give_dictionary(&w, p[1]);
         }
         if (i == NEW_PROCESS_AT) {
@@ -288,7 +291,7 @@ static void write_run(const char *name, const char *count_path)
         for (unsigned n = 0; n <= NODES; n++) {
             uint32_t ring = i >= NEW_RING_AT ? i % 2 : 0, count = 1 + i % 50;
             bool opens = model_stream(p[n], ring)->at.next_seq == 0;
-            append(&w, p[n], ring, n == 1 && i >= NEW_ASPECT_AT ? 2 : 1, count);
+            append(&w, p[n], ring, n == 1 ? aspects : 1, count);
             records += opens ? 0 : count;
         }
         usleep(500);
