@@ -14,6 +14,7 @@ BEZEL_DIR=$(mktemp -d /dev/shm/bezel-test-XXXXXX)
 export BEZEL_DIR
 unset BEZEL_RUNS BEZEL_PROCESS
 pids=
+quiet=--quiet
 
 finish() {
     for pid in $pids; do kill -KILL "$pid" 2>/dev/null || true; done
@@ -46,7 +47,8 @@ run() {
 start_run() {
     shift
     latest_before=$(readlink "$dir/runs/latest" || true)
-    "$bezel" run --quiet --json --runs "$dir/runs" "$@" >"$out" 2>"$err" </dev/null &
+    # shellcheck disable=SC2086 # it may be nothing
+    "$bezel" run $quiet --json --runs "$dir/runs" "$@" >"$out" 2>"$err" </dev/null &
     run=$!
     pids="$pids $run"
 }
