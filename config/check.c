@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/check.h"
 
+#include "base/clock.h"
 #include "base/units.h"
 #include "config/command.h"
 #include "config/findings.h"
@@ -318,12 +319,29 @@ static const struct experiment_limit *first_hold(const struct tree *root, const 
     return NULL;
 }
 
+#define CHECK_EVERY_MAX (10 * CLOCK_S) /* as in fields.c */
+
+/* Where the file does not say how often to decide: not faster than half the window of what is held (but for its default). */
+static void choose_every(struct experiment *e)
+{
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        const struct experiment_limit *l = &e->limits[i];
+        if (l->kind != LIMIT_HOLD || !l->text || l->metric == LIMIT_ON_SENSOR_CPU)
+            continue;
+        int64_t half = e->metrics[l->metric].window / 2;
+        if (half > e->adapt.every)
+            e->adapt.every = half < CHECK_EVERY_MAX ? half : CHECK_EVERY_MAX;
+    }
+}
+
 static void check_adapt(struct reader *r, const struct tree *root, struct experiment *e)
 {
     const struct tree *adapt = tree_get(root, "adapt"), *policy = tree_get(adapt, "policy"), *at;
     const struct tree *period = tree_get(tree_get(tree_get(root, "sensing"), "poll"), "period");
     if (adapt)
         e->adapt.at = adapt->key_at;
+    if (!tree_get(adapt, "every"))
+        choose_every(e);
     if (!policy)
         e->adapt.policy = first_hold(root, e, 0, &at) ? POLICY_SPP : POLICY_NONE;
     if (e->adapt.policy != POLICY_DPP) /* which nothing but the file makes it: below, `policy` is there */
@@ -366,10 +384,10 @@ static void doubt_adapt(struct reader *r, const struct tree *root, const struct 
     }
     if (!hold)
         reader_doubt(r, policy, "there is nothing to adapt to: no limit says 'hold'");
-    hold = first_hold(root, e, 2 * e->adapt.every, &at);
+    hold = every ? first_hold(root, e, 2 * e->adapt.every, &at) : NULL;
     if (hold)
         reader_doubt(
-            r, every ? every : at,
+            r, every,
             "adapt decides every %s, faster than half the window (%s) of metric %s, and sees the effect of a decision "
             "late: a shorter window or a longer adapt.every avoids swinging",
             units_exact_duration(e->adapt.every).s, units_exact_duration(e->metrics[hold->metric].window).s,

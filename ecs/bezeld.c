@@ -161,14 +161,16 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-static void say_ready(int fd)
+/* Says that we serve, once: *fd is closed then. */
+static void say_ready(int *fd)
 {
     static const char line[] = "ready\n";
-    if (fd < 0)
+    if (*fd < 0)
         return;
-    if (file_write_all(fd, line, sizeof line - 1) != 0)
+    if (file_write_all(*fd, line, sizeof line - 1) != 0)
         log_warn("BEZEL-READY", "nobody hears that this daemon is ready: %s", strerror(errno));
-    close(fd);
+    close(*fd);
+    *fd = -1;
 }
 
 /* What came over the descriptors: how often SIGTERM was seen, and whether the lease ended. */
@@ -188,12 +190,18 @@ static bool told_to_go(int signals, int *lease, int *terms)
     return *terms > 0;
 }
 
-static int serve(struct node *n, int signals, int lease)
+static int serve(struct node *n, int signals, int lease, int ready)
 {
     int64_t give_up = INT64_MAX, look = 0;
     int terms = 0;
     while (!node_stopped(n)) {
         node_turn(n);
+        if (node_refused(n)) {
+            log_error("BEZEL-REFUSED", "the collector refused this node: %s", node_refused(n));
+            return EXIT_FAILED;
+        }
+        if (node_connected(n)) /* what starts now is acknowledged from its first packet on */
+            say_ready(&ready);
         int64_t now = clock_now();
         if (now >= look) {
             look = now + 10 * CLOCK_MS;
@@ -231,8 +239,7 @@ int main(int argc, char **argv)
     if (!code && node_open(&options, &n) != 0)
         code = EXIT_FAILED;
     if (!code) {
-        say_ready(a.ready);
-        code = serve(n, signals, a.lease);
+        code = serve(n, signals, a.lease, a.ready);
         node_close(n);
     }
     experiment_free(e);

@@ -305,6 +305,7 @@ void node_drain(struct node *n)
     if (n->draining)
         return;
     int64_t now = clock_now();
+    external_housekeep(n->external, now); /* a process that has ended is not a silent one */
     sample(n, now);
     tell_limits(agent_step(n->agent, now, n->sensor_cpu));
     tell_sample(n);
@@ -316,6 +317,16 @@ void node_drain(struct node *n)
 bool node_drained(const struct node *n)
 {
     return n->draining && forward_done(n->forward);
+}
+
+bool node_connected(const struct node *n)
+{
+    return forward_connected(n->forward);
+}
+
+const char *node_refused(const struct node *n)
+{
+    return forward_refused(n->forward);
 }
 
 bool node_stopped(const struct node *n)

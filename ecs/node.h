@@ -41,6 +41,12 @@ void node_drain(struct node *n);
 /** Whether everything is handed on and acknowledged. */
 bool node_drained(const struct node *n);
 
+/** Whether the collector has welcomed this node. */
+bool node_connected(const struct node *n);
+
+/** Why the collector refused this node, or NULL. */
+const char *node_refused(const struct node *n);
+
 /** Whether a STOP command came. */
 bool node_stopped(const struct node *n);
 
