@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/fleet.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 
@@ -143,6 +144,8 @@ int fleet_serves(struct fleet *f, uint32_t d)
     char line[LINK_ENDPOINT_MAX];
     int serves = daemon_serves(&f->daemons[d], line, sizeof line);
     /* The port that was found, so that nodes connect to it and a restarted collector takes it again. */
+    if (serves == 1)
+        f->status[d].heard = clock_now();
     if (serves == 1 && d == 0 && line[0])
         memcpy(f->data, line, sizeof line);
     return serves;
@@ -162,6 +165,8 @@ int fleet_listen(struct fleet *f, uint32_t d)
     for (; daemon_answer(&f->daemons[d], &m) == 0; n++) {
         const struct message_reply *r = &m.reply;
         s->known = true;
+        s->told_mute = false;
+        s->heard = clock_now();
         s->state = r->state;
         s->records = count_of(r, "records");
         s->lost = count_of(r, "lost_full") + count_of(r, "lost_off") + count_of(r, "lost_no_ring");

@@ -13,6 +13,8 @@
 struct fleet_status {
     bool known;      /* it has answered since its last start */
     bool told_drain; /* it was told to drain since its last start */
+    bool told_mute;  /* the operator was told that it does not answer */
+    int64_t heard;   /* when it answered last, or began to serve, ns; 0: it does not serve */
     enum message_daemon_state state;
     uint64_t records, lost; /* collector: stored; node: lost at its rings */
     uint64_t waiting;       /* node: bytes of packets that the collector has not acknowledged */

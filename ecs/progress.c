@@ -48,7 +48,7 @@ static void cut(char *line, unsigned columns)
             continue;
         }
         if (++column >= columns) {
-            strcpy(p, "");
+            *p = '\0';
             return;
         }
     }

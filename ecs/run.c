@@ -31,6 +31,7 @@
 
 #define STATUS_EVERY       (500 * CLOCK_MS)
 #define STATUS_EVERY_DRAIN (50 * CLOCK_MS)
+#define MUTE_AFTER         (5 * CLOCK_S)
 
 /* ---- The loop -------------------------------------------------------------------------------------------------------- */
 
@@ -94,9 +95,17 @@ static void ask_status(struct run *r, int64_t now)
     r->next_status = now + (r->state.phase == PHASE_DRAINING ? STATUS_EVERY_DRAIN : STATUS_EVERY);
     if (r->state.phase > PHASE_DRAINING)
         return;
-    for (uint32_t d = 0; d < r->fleet.count; d++)
-        if (r->fleet.daemons[d].link)
-            fleet_ask(&r->fleet, d, VERB_STATUS);
+    for (uint32_t d = 0; d < r->fleet.count; d++) {
+        struct fleet_status *s = &r->fleet.status[d];
+        if (!r->fleet.daemons[d].link)
+            continue;
+        fleet_ask(&r->fleet, d, VERB_STATUS);
+        if (s->heard && now - s->heard >= MUTE_AFTER && !s->told_mute) {
+            s->told_mute = true;
+            operator_error(&r->operator, "BEZEL-RUN-MUTE", "%s (pid %d) has not answered for %s: is it stopped?",
+                           r->fleet.daemons[d].name, (int)r->fleet.daemons[d].pid, units_duration(MUTE_AFTER).s);
+        }
+    }
 }
 
 /* The polling periods that are not as the file has them. */

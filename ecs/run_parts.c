@@ -244,6 +244,7 @@ static void take_end(struct run *r, uint32_t d)
         return;
     r->up[d] = false;
     r->fleet.status[d].known = r->fleet.status[d].told_drain = false;
+    r->fleet.status[d].heard = 0;
     tell_daemon_end(r, d, pid, status, served);
     enum state_phase before = r->state.phase;
     run_feed(r, &(struct state_event){.type = EVENT_DAEMON_ENDED, .daemon = d});

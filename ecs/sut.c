@@ -80,7 +80,7 @@ int sut_make(const struct experiment *e, const char *run, char *const *node_dirs
 
 void sut_free(struct sut *sut)
 {
-    for (size_t i = 0; i < sut->count; i++) {
+    for (size_t i = 0; sut->processes && i < sut->count; i++) {
         for (char **v = sut->processes[i].environment; v && *v; v++)
             free(*v);
         free(sut->processes[i].environment);

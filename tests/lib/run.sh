@@ -1,3 +1,4 @@
+# shellcheck shell=sh disable=SC2034 # what it gives is used by those that source it
 # SPDX-FileCopyrightText: 2026 The Bezel authors
 # SPDX-License-Identifier: MIT
 #
@@ -56,7 +57,9 @@ start_run() {
 end_run() {
     code=0
     wait "$run" || code=$?
-    pids=$(echo "$pids" | sed "s/ $run\>//") # the number may be another's soon
+    left=
+    for pid in $pids; do [ "$pid" = "$run" ] || left="$left $pid"; done
+    pids=$left # the number may be another's soon
     [ "$code" = "$1" ] || fail "exit code $code, not $1"
 }
 
@@ -108,5 +111,5 @@ stored_all_of() {
     babeltrace2 "$dir/runs/latest/trace" >"$dir/trace.txt" 2>"$dir/babeltrace2.err" || fail "babeltrace2 cannot read it"
     read=$(grep ' tick: ' "$dir/trace.txt" | sed 's/.* number = \([0-9]*\).*/\1/' | sort -n | uniq | wc -l)
     all=$(grep -c ' tick: ' "$dir/trace.txt")
-    [ "$read" = "$ticked" ] && [ "$all" = "$ticked" ] || fail "babeltrace2 reads $all ticks, $read different, of $ticked"
+    [ "$read,$all" = "$ticked,$ticked" ] || fail "babeltrace2 reads $all ticks, $read different, of $ticked"
 }
