@@ -87,7 +87,7 @@ static void describe_node(struct fleet *f, const struct experiment *e, uint32_t 
     memcpy(d->args, args, sizeof args);
 }
 
-int fleet_make(const struct experiment *e, const struct rundir *run, struct fleet *f)
+int fleet_find(const struct experiment *e, struct fleet *f)
 {
     *f = (struct fleet){.count = 1 + e->node_count,
                         .daemons = calloc(1 + e->node_count, sizeof *f->daemons),
@@ -100,16 +100,19 @@ int fleet_make(const struct experiment *e, const struct rundir *run, struct flee
         err = find_program("bezel-collector", f->collector_program, sizeof f->collector_program);
     if (!err)
         err = find_program("bezeld", f->node_program, sizeof f->node_program);
+    if (err)
+        fleet_free(f);
+    return err;
+}
+
+int fleet_make(const struct experiment *e, const struct rundir *run, struct fleet *f)
+{
     snprintf(f->run, sizeof f->run, "%s", run->path);
     snprintf(f->uuid, sizeof f->uuid, "%s", run->uuid);
     snprintf(f->experiment, sizeof f->experiment, "%.*s/experiment.yaml", PATH_MAX - 32, run->path);
-    for (uint32_t i = 0; i < e->node_count && !err; i++)
+    for (uint32_t i = 0; i < e->node_count; i++)
         if (!(f->node_dirs[i] = make_node_dir(e, i, run)))
-            err = BEZEL_ESYS;
-    if (err) {
-        fleet_free(f);
-        return err;
-    }
+            return BEZEL_ESYS;
     describe_collector(f, e, run);
     for (uint32_t i = 0; i < e->node_count; i++)
         describe_node(f, e, i, run);

@@ -206,12 +206,16 @@ static int put_last_facts(const struct run *r)
     return err ? err : closed;
 }
 
-/* Folders, launcher, facts. Returns 0 or an error after saying why; finish() takes back what was made. */
+/* Folders, launcher, facts; the run directory after what fails more often. Returns 0 or an error after saying why. */
 static int prepare(struct run *r, const char *text, size_t n)
 {
-    int err = rundir_make(r->options->runs, r->e->name, text, n, &r->dir);
+    int err = fleet_find(r->e, &r->fleet);
+    if (!err)
+        err = rundir_init(&r->dir);
     if (!err)
         err = rundir_make_private(&r->dir);
+    if (!err)
+        err = rundir_make(r->options->runs, r->e->name, text, n, &r->dir);
     if (!err)
         err = fleet_make(r->e, &r->dir, &r->fleet);
     if (err)

@@ -159,12 +159,18 @@ static int point_latest(const struct rundir *run)
     return 0;
 }
 
-int rundir_make(const char *runs, const char *experiment, const char *text, size_t n, struct rundir *run)
+int rundir_init(struct rundir *run)
 {
     *run = (struct rundir){.lock = -1};
     int err = make_uuid(run->uuid);
-    if (!err)
-        err = file_make_dirs(runs, 0777);
+    if (err)
+        log_error("BEZEL-RUN-ID", "no random numbers for the run's id: %s", strerror(errno));
+    return err;
+}
+
+int rundir_make(const char *runs, const char *experiment, const char *text, size_t n, struct rundir *run)
+{
+    int err = file_make_dirs(runs, 0777);
     if (!err)
         err = make_unique(runs, experiment, run);
     if (err) {

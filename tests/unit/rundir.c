@@ -32,6 +32,7 @@ static void a_run_directory_holds_what_its_readme_says(void **state)
     struct rundir run;
     char path[8192], *text;
     size_t n;
+    assert_int_equal(rundir_init(&run), 0);
     assert_int_equal(rundir_make(runs, "video", "experiment: video\n", 18, &run), 0);
     assert_int_equal(run.path[0], '/');
     static const char *const names[] = {"README", "versions.txt", "log", "output", "trace"};
@@ -53,6 +54,7 @@ static void runs_of_the_same_second_get_names_of_their_own_and_latest_is_the_new
     struct rundir run[3];
     char path[PATH_MAX], real[PATH_MAX];
     for (int i = 0; i < 3; i++) {
+        assert_int_equal(rundir_init(&run[i]), 0);
         assert_int_equal(rundir_make(runs, "same", "", 0, &run[i]), 0);
         for (int k = 0; k < i; k++) {
             assert_string_not_equal(run[i].path, run[k].path);
@@ -73,6 +75,7 @@ static void the_private_folder_is_private_and_goes_with_the_run(void **state)
     struct rundir run[2];
     struct stat st;
     for (int i = 0; i < 2; i++) {
+        assert_int_equal(rundir_init(&run[i]), 0);
         assert_int_equal(rundir_make(runs, "private", "", 0, &run[i]), 0);
         assert_int_equal(rundir_make_private(&run[i]), 0);
     }
@@ -91,13 +94,16 @@ static void what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it(vo
 {
     (void)state;
     struct rundir killed, held, next;
+    assert_int_equal(rundir_init(&killed), 0);
     assert_int_equal(rundir_make(runs, "a", "", 0, &killed), 0);
     assert_int_equal(rundir_make_private(&killed), 0);
+    assert_int_equal(rundir_init(&held), 0);
     assert_int_equal(rundir_make(runs, "b", "", 0, &held), 0);
     assert_int_equal(rundir_make_private(&held), 0);
     close(killed.lock);           /* as the kernel does for it */
     int daemons = dup(held.lock); /* as a daemon that outlives its run a little */
     close(held.lock);
+    assert_int_equal(rundir_init(&next), 0);
     assert_int_equal(rundir_make(runs, "c", "", 0, &next), 0);
     assert_int_equal(rundir_make_private(&next), 0);
     assert_int_not_equal(access(killed.private, F_OK), 0);
@@ -115,6 +121,7 @@ static void a_folder_that_others_can_write_is_refused(void **state)
     snprintf(open_to_all, sizeof open_to_all, "%s/open", folder);
     assert_int_equal(mkdir(open_to_all, 0700), 0);
     assert_int_equal(chmod(open_to_all, 0777), 0);
+    assert_int_equal(rundir_init(&run), 0);
     assert_int_equal(rundir_make(runs, "open", "", 0, &run), 0);
     setenv("BEZEL_DIR", open_to_all, 1);
     int err = rundir_make_private(&run);
@@ -129,6 +136,7 @@ static void a_folder_whose_sockets_would_have_too_long_paths_is_refused(void **s
     struct rundir run;
     char deep[256];
     snprintf(deep, sizeof deep, "%s/%0100d", folder, 0);
+    assert_int_equal(rundir_init(&run), 0);
     assert_int_equal(rundir_make(runs, "deep", "", 0, &run), 0);
     setenv("BEZEL_DIR", deep, 1);
     int err = rundir_make_private(&run);
