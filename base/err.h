@@ -30,7 +30,7 @@ enum bezel_err {
 #undef BEZEL_ERR_ENUM
 };
 
-#define BEZEL_MUST_CHECK __attribute__((warn_unused_result))
+#define BEZEL_MUST_CHECK        __attribute__((warn_unused_result))
 #define BEZEL_PRINTF(at, first) __attribute__((format(printf, at, first)))
 
 /** The sentence of code `err` (0 included); never NULL, static storage. Thread-safe, async-signal-safe. */

@@ -6,10 +6,8 @@
 #include "sensor/external_impl.h"
 #include "sensor/guard.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +17,6 @@
 #include <unistd.h>
 
 enum {
-    EXTERNAL_SCAN_NS = 1000000000, /* the folder is looked through this often even if nobody rings */
     EXTERNAL_STILL_NS = 200000000, /* how long a detached process's last record may take */
     EXTERNAL_KEEP_NS = 2000000000, /* how long an ended process's books stay at hand for a reconnection */
 };
@@ -35,7 +32,7 @@ static void tell_watches(struct external *x, struct external_process *p)
 }
 
 /* Off is for the system under test: the daemon's own few records go on telling what happens. */
-static enum segment_enable wanted_mode(const struct external *x, const struct external_process *p)
+enum segment_enable external_mode(const struct external *x, const struct external_process *p)
 {
     if (p->phase != EXTERNAL_LIVE)
         return SEGMENT_DISABLED;
@@ -52,118 +49,7 @@ void external_refresh(struct external *x, struct external_process *p)
         return;
     p->announce = true;
     tell_watches(x, p);
-    segment_set_mode(p->at, wanted_mode(x, p));
-}
-
-static const char *pattern_name(const struct external *x, const struct attached *a)
-{
-    const char *slash = strrchr(a->executable, '/');
-    const char *file = slash ? slash + 1 : a->executable;
-    for (uint32_t i = 0; i < x->options.pattern_count; i++) {
-        const char *glob = x->options.patterns[i].glob;
-        if (fnmatch(glob, strchr(glob, '/') ? a->executable : file, 0) == 0)
-            return x->options.patterns[i].name;
-    }
-    return NULL;
-}
-
-/* Whether the segment is a bezeld's, this one's or its crashed predecessor's. */
-static bool is_daemon(const struct external *x, const struct attached *a)
-{
-    return strcmp(a->name, "bezeld") == 0 && strcmp(a->executable, x->self_executable) == 0;
-}
-
-/* Whether the segment is ours to read, and under which name; a segment left by another run's ended process is removed. */
-static bool choose(struct external *x, struct attached *a, const char **name)
-{
-    bool ours = memcmp(a->session, x->options.run, 16) == 0;
-    const char *matched = pattern_name(x, a);
-    *name = matched ? matched : a->name;
-    if (ours)
-        return true;
-    if (!segment_alive(a)) {
-        log_debug("BEZEL-STALE", "removing the segment that %s (pid %u) left", a->name, a->pid);
-        segment_detach(a, true);
-        return false;
-    }
-    if (matched || x->options.take_all || is_daemon(x, a)) {
-        segment_begin_session(a, x->options.run);
-        return true;
-    }
-    segment_detach(a, false);
-    return false;
-}
-
-static struct external_process **free_place(struct external *x)
-{
-    for (uint32_t i = 0; i < x->process_count; i++)
-        if (!x->processes[i])
-            return &x->processes[i];
-    return x->process_count < EXTERNAL_PROCESSES ? &x->processes[x->process_count++] : NULL;
-}
-
-static int adopt(struct external *x, struct attached *a, const char *name)
-{
-    uint32_t stream_id;
-    struct external_process *p = calloc(1, sizeof *p), **place = p ? free_place(x) : NULL;
-    if (!place || window_stream_id(x->window, a->instance, &stream_id) != 0) {
-        free(p);
-        return p ? BEZEL_EFULL : BEZEL_ENOMEM;
-    }
-    const struct external_observer *o = &x->options.observer;
-    snprintf(p->name, sizeof p->name, "%s", name);
-    p->at = a;
-    p->stream_id = stream_id;
-    p->role = is_daemon(x, a) ? ROLE_DAEMON : ROLE_SUT;
-    p->slot = o->process_begin && p->role == ROLE_SUT ? o->process_begin(o->context, p->name) : -1;
-    for (uint32_t i = 0; i < RING_ASPECTS; i++)
-        p->watch[i] = -1;
-    p->watched = 1;
-    p->announce = true;
-    *place = p;
-    x->counts.processes_seen += p->role == ROLE_SUT;
-    external_refresh(x, p);
-    segment_set_mode(a, wanted_mode(x, p));
-    return 0;
-}
-
-static bool known_file(const struct external *x, const char *file)
-{
-    uint64_t instance = strtoull(file, NULL, 16);
-    for (uint32_t i = 0; i < x->process_count; i++)
-        if (x->processes[i] && x->processes[i]->at->instance == instance)
-            return true;
-    return false;
-}
-
-static void look_at(struct external *x, const char *file)
-{
-    struct attached *a;
-    const char *name;
-    int err = segment_attach(x->options.dir, file, &a);
-    if (err == 0 && !choose(x, a, &name))
-        return;
-    if (err == 0 && (err = adopt(x, a, name)) != 0)
-        segment_detach(a, false);
-    if (err == 0 || err == BEZEL_ENOENT)
-        return;
-    x->counts.broken_segments += err == BEZEL_EMALFORMED || err == BEZEL_EVERSION;
-    log_warn("BEZEL-SEGMENT", "%s/%s is not read: %s", x->options.dir, file,
-             err == BEZEL_EBUSY ? "another external sensor reads it" : err_text(err));
-}
-
-static void scan(struct external *x, int64_t now)
-{
-    x->scan_due = now + EXTERNAL_SCAN_NS;
-    DIR *dir = opendir(x->options.dir);
-    if (!dir)
-        return;
-    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
-        size_t n = strlen(e->d_name);
-        if (e->d_name[0] != '.' && n > 4 && strcmp(e->d_name + n - 4, SEGMENT_SUFFIX) == 0 && !known_file(x, e->d_name))
-            look_at(x, e->d_name);
-    }
-    closedir(dir);
+    segment_set_mode(p->at, external_mode(x, p));
 }
 
 /* ---- Ends of processes -------------------------------------------------------------------------------------------- */
@@ -213,12 +99,12 @@ static void close_step(struct external *x, struct external_process *p, int64_t n
         p->phase = EXTERNAL_CLOSED;
 }
 
+/* Whether every packet of it is acknowledged, and gone from the window. */
 static bool acknowledged(struct external *x, const struct external_process *p)
 {
     for (uint32_t i = 0; i < p->at->ring_count; i++) {
         int n = window_find(x->window, p->at->instance, i);
-        if (n >= 0 &&
-            window_stream(x->window, (uint32_t)n)->acked_seq < window_stream(x->window, (uint32_t)n)->next_seq)
+        if (n >= 0 && window_holds(x->window, (uint32_t)n))
             return false;
     }
     return true;
@@ -268,7 +154,7 @@ uint32_t external_poll(struct external *x, int64_t now)
     uint32_t rung = atomic_load_explicit(&x->doorbell->rung, memory_order_acquire); /* B1 acquire: pairs B0 */
     if (rung != x->rung) {
         x->rung = rung;
-        scan(x, now);
+        find_processes(x, now);
         count = x->process_count;
     }
     if (!x->collecting)
@@ -286,7 +172,7 @@ uint32_t external_poll(struct external *x, int64_t now)
 void external_housekeep(struct external *x, int64_t now)
 {
     if (now >= x->scan_due && !x->finishing)
-        scan(x, now);
+        find_processes(x, now);
     for (uint32_t i = 0; i < x->process_count; i++)
         if (x->processes[i])
             housekeep_process(x, i, now);
@@ -299,14 +185,14 @@ void external_collect(struct external *x, bool on)
     x->collecting = on;
     for (uint32_t i = 0; i < x->process_count; i++)
         if (x->processes[i] && x->processes[i]->phase == EXTERNAL_LIVE)
-            segment_set_mode(x->processes[i]->at, wanted_mode(x, x->processes[i]));
+            segment_set_mode(x->processes[i]->at, external_mode(x, x->processes[i]));
 }
 
 void external_finish(struct external *x, int64_t now)
 {
     if (x->finishing)
         return;
-    scan(x, now); /* a process that came and went since the last look */
+    find_processes(x, now); /* a process that came and went since the last look */
     x->finishing = true;
     for (uint32_t i = 0; i < x->process_count; i++) {
         struct external_process *p = x->processes[i];
@@ -435,7 +321,7 @@ int external_open(const struct external_options *options, struct external **out)
         log_warn("BEZEL-LEFT-BEHIND", "%llu packets of another run that were never acknowledged are dropped",
                  (unsigned long long)left);
     x->counts.dropped_foreign = left;
-    scan(x, (int64_t)x->run_started);
+    find_processes(x, (int64_t)x->run_started);
     *out = x;
     return 0;
 }
@@ -455,6 +341,8 @@ void external_close(struct external *x, bool clean)
         struct external_process *p = x->processes[i];
         if (!p)
             continue;
+        if (clean && p->state == PROCESS_DETACHED) /* nobody's again: its process removes it when it ends */
+            memset(p->at->segment->session, 0, sizeof p->at->segment->session);
         bool own = p->role == ROLE_DAEMON && p->at->pid == (uint32_t)getpid();
         segment_detach(p->at, clean && p->phase == EXTERNAL_CLOSED && (p->state == PROCESS_ENDED || own));
         free(p);

@@ -31,7 +31,7 @@ struct external_process {
     enum message_role role;
     uint32_t stream_id;
     char name[MESSAGE_NAME_MAX + 1];
-    bool truncated;      /* its segment lost bytes under our reads: nothing in it is believed any more */
+    bool truncated;    /* its segment lost bytes under our reads: nothing in it is believed any more */
     bool announce;     /* the receiver must hear of it (again) before its next packet; the forwarder clears it */
     bool books_final;  /* its final books were sent; the forwarder's */
     int64_t closed_at; /* since when nothing of it waits; 0: not yet */

@@ -24,6 +24,12 @@ struct external {
     struct external_process *processes[EXTERNAL_PROCESSES];
 };
 
+/** Looks the folder through for new segments, and takes in those that are ours to read. */
+void find_processes(struct external *x, int64_t now);
+
+/** What the aspects of `p` are to do now: record, count what is lost while collection is off, or nothing. */
+enum segment_enable external_mode(const struct external *x, const struct external_process *p);
+
 /** Takes in what the dictionary of `p` grew by: tells the observer, and the receiver before the next packet. */
 void external_refresh(struct external *x, struct external_process *p);
 

@@ -129,10 +129,10 @@ int window_stream_id(struct window *w, uint64_t instance, uint32_t *stream_id)
     }
     if (!free_entry)
         return BEZEL_EFULL;
-    *stream_id = w->file->next_stream_id++; /* first: a number may be skipped by a kill, never given twice */
-    atomic_signal_fence(memory_order_seq_cst);
+    *stream_id = w->file->next_stream_id++;
+    atomic_signal_fence(memory_order_seq_cst); /* a kill between the two skips a number, which is never given twice */
     free_entry->instance = instance;
-    atomic_signal_fence(memory_order_seq_cst);
+    atomic_signal_fence(memory_order_seq_cst); /* a kill between the two leaves the entry free */
     free_entry->stream_id = *stream_id;
     return 0;
 }
@@ -172,6 +172,12 @@ static struct window_stream stream_from(const struct saved_stream *saved)
                                   .acked_seq = state->next_seq,
                                   .used = saved->used,
                                   .closed = state->closed};
+}
+
+bool window_holds(const struct window *w, uint32_t i)
+{
+    const struct saved_stream *saved = &w->file->streams[i];
+    return saved->state[saved->current & 1].next_seq < w->streams[i].next_seq;
 }
 
 /* Counts a packet that is about to be freed into the saved stream; once, however often a crash makes us come here. */

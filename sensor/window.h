@@ -76,7 +76,10 @@ int window_add_stream(struct window *w, uint64_t instance, uint32_t ring, uint32
 /** Stream `i`; valid until the window closes. */
 struct window_stream *window_stream(struct window *w, uint32_t i);
 
-/** Forgets a process whose streams are closed and acknowledged. */
+/** Whether a packet of stream `i` is still in the window: acknowledged or not, one before it may keep it there. */
+bool window_holds(const struct window *w, uint32_t i);
+
+/** Forgets a process of which the window holds no packet any more. */
 void window_forget(struct window *w, uint64_t instance);
 
 /** Room for a packet of up to `bytes`: where it goes, or NULL where the window is full. Lasts until the next call. */

@@ -177,7 +177,9 @@ typedef bezel_string bezel_param_string;
     __attribute__((unused)) static inline void bezel_record_##name(params int bezel_end_)                              \
     {                                                                                                                  \
         (void)bezel_end_;                                                                                              \
+        /* relaxed: only a word to look at; bezel_emit() acquires what it needs */                                     \
         const uint32_t *bezel_enable_ = __atomic_load_n(&bezel_aspect_##name.enable, __ATOMIC_RELAXED);                \
+        /* relaxed: late by a record is in time */                                                                     \
         if (__builtin_expect(__atomic_load_n(bezel_enable_, __ATOMIC_RELAXED) != 0, 0)) {                              \
             const uint64_t bezel_values_[] = {values_ 0};                                                              \
             bezel_emit(&bezel_aspect_##name, bezel_values_);                                                           \

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Finding processes: looks the folder through for segments, decides which are ours, takes them in. */
+#include "base/log.h"
+#include "sensor/external_impl.h"
+
+#include <dirent.h>
+#include <fnmatch.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIND_AGAIN_NS = 1000000000 }; /* the folder is looked through this often even if nobody rings */
+
+static const char *pattern_name(const struct external *x, const struct attached *a)
+{
+    const char *slash = strrchr(a->executable, '/');
+    const char *file = slash ? slash + 1 : a->executable;
+    for (uint32_t i = 0; i < x->options.pattern_count; i++) {
+        const char *glob = x->options.patterns[i].glob;
+        if (fnmatch(glob, strchr(glob, '/') ? a->executable : file, 0) == 0)
+            return x->options.patterns[i].name;
+    }
+    return NULL;
+}
+
+/* Whether the segment is a bezeld's, this one's or its crashed predecessor's. */
+static bool is_daemon(const struct external *x, const struct attached *a)
+{
+    return strcmp(a->name, "bezeld") == 0 && strcmp(a->executable, x->self_executable) == 0;
+}
+
+/* Whether the segment is ours to read, and under which name; a segment left by another run's ended process is removed. */
+static bool choose(struct external *x, struct attached *a, const char **name)
+{
+    bool ours = memcmp(a->session, x->options.run, 16) == 0;
+    const char *matched = pattern_name(x, a);
+    *name = matched ? matched : a->name;
+    if (ours)
+        return true;
+    if (!segment_alive(a)) {
+        log_debug("BEZEL-STALE", "removing the segment that %s (pid %u) left", a->name, a->pid);
+        segment_detach(a, true);
+        return false;
+    }
+    if (matched || x->options.take_all || is_daemon(x, a)) {
+        segment_begin_session(a, x->options.run);
+        return true;
+    }
+    segment_detach(a, false);
+    return false;
+}
+
+static struct external_process **free_place(struct external *x)
+{
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (!x->processes[i])
+            return &x->processes[i];
+    return x->process_count < EXTERNAL_PROCESSES ? &x->processes[x->process_count++] : NULL;
+}
+
+static int adopt(struct external *x, struct attached *a, const char *name)
+{
+    uint32_t stream_id;
+    struct external_process *p = calloc(1, sizeof *p), **place = p ? free_place(x) : NULL;
+    if (!place || window_stream_id(x->window, a->instance, &stream_id) != 0) {
+        free(p);
+        return p ? BEZEL_EFULL : BEZEL_ENOMEM;
+    }
+    const struct external_observer *o = &x->options.observer;
+    snprintf(p->name, sizeof p->name, "%s", name);
+    p->at = a;
+    p->stream_id = stream_id;
+    p->role = is_daemon(x, a) ? ROLE_DAEMON : ROLE_SUT;
+    p->slot = o->process_begin && p->role == ROLE_SUT ? o->process_begin(o->context, p->name) : -1;
+    for (uint32_t i = 0; i < RING_ASPECTS; i++)
+        p->watch[i] = -1;
+    p->watched = 1;
+    p->announce = true;
+    *place = p;
+    x->counts.processes_seen += p->role == ROLE_SUT;
+    external_refresh(x, p);
+    segment_set_mode(a, external_mode(x, p));
+    return 0;
+}
+
+static bool known_file(const struct external *x, const char *file)
+{
+    uint64_t instance = strtoull(file, NULL, 16);
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (x->processes[i] && x->processes[i]->at->instance == instance)
+            return true;
+    return false;
+}
+
+static void look_at(struct external *x, const char *file)
+{
+    struct attached *a;
+    const char *name;
+    int err = segment_attach(x->options.dir, file, &a);
+    if (err == 0 && !choose(x, a, &name))
+        return;
+    if (err == 0 && (err = adopt(x, a, name)) != 0)
+        segment_detach(a, false);
+    if (err == 0 || err == BEZEL_ENOENT)
+        return;
+    x->counts.broken_segments += err == BEZEL_EMALFORMED || err == BEZEL_EVERSION;
+    log_warn("BEZEL-SEGMENT", "%s/%s is not read: %s", x->options.dir, file,
+             err == BEZEL_EBUSY ? "another external sensor reads it" : err_text(err));
+}
+
+void find_processes(struct external *x, int64_t now)
+{
+    x->scan_due = now + FIND_AGAIN_NS;
+    DIR *dir = opendir(x->options.dir);
+    if (!dir)
+        return;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        size_t n = strlen(e->d_name);
+        if (e->d_name[0] != '.' && n > 4 && strcmp(e->d_name + n - 4, SEGMENT_SUFFIX) == 0 && !known_file(x, e->d_name))
+            look_at(x, e->d_name);
+    }
+    closedir(dir);
+}
