@@ -3,7 +3,7 @@
 #include "tests/lib/node_fixture.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "tests/lib/scratch.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -33,12 +33,7 @@ void fixture_reopen(struct fixture *f)
 
 void fixture_open(struct fixture *f)
 {
-    if (!*f->dir)
-        snprintf(f->dir, sizeof f->dir, "/dev/shm/bezel-test-XXXXXX");
-    if (!mkdtemp(f->dir)) {
-        printf("skipped: no folder below /dev/shm: %s\n", strerror(errno));
-        exit(77);
-    }
+    scratch_make(f->dir);
     setenv("BEZEL_DIR", f->dir, 1);
     fixture_reopen(f);
 }
@@ -46,7 +41,7 @@ void fixture_open(struct fixture *f)
 void fixture_close(struct fixture *f)
 {
     external_close(f->external, true);
-    assert_int_equal(file_remove_tree(f->dir), 0);
+    scratch_remove(f->dir);
 }
 
 static struct fixture_stream *find_stream(struct fixture *f, const struct packet_header *h)

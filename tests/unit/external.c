@@ -309,8 +309,7 @@ static void a_thread_without_a_ring_counts_its_losses(void **unused)
     assert_int_equal(books(&f, &sum), 0);
     assert_int_equal(sum.attempts, SEGMENT_RINGS + 20 + 1);
     assert_int_equal(sum.no_ring, 21);
-    external_close(f.external, true);
-    rmdir(f.dir);
+    fixture_close(&f);
 }
 
 static void record_and_fork(void *unused)

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "tests/lib/scratch.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char folders[SCRATCH_FOLDERS][SCRATCH_PATH];
+static pid_t owner; /* children that the test forks remove nothing */
+
+static void remove_all(void)
+{
+    for (int i = 0; getpid() == owner && i < SCRATCH_FOLDERS; i++)
+        if (*folders[i])
+            (void)!file_remove_tree(folders[i]);
+}
+
+static char *find(const char *path)
+{
+    for (int i = 0; i < SCRATCH_FOLDERS; i++)
+        if (strcmp(folders[i], path) == 0)
+            return folders[i];
+    return NULL;
+}
+
+void scratch_make(char path[SCRATCH_PATH])
+{
+    char *place = find("");
+    if (!owner) {
+        owner = getpid();
+        atexit(remove_all);
+    }
+    snprintf(path, SCRATCH_PATH, "/dev/shm/bezel-test-XXXXXX");
+    if (!place || !mkdtemp(path)) {
+        printf("skipped: no folder below /dev/shm: %s\n", place ? strerror(errno) : "too many of them");
+        exit(77);
+    }
+    memcpy(place, path, SCRATCH_PATH);
+}
+
+void scratch_remove(const char *path)
+{
+    char *place = find(path);
+    (void)!file_remove_tree(path);
+    if (place)
+        *place = '\0';
+}

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Folders for a test, gone with everything in them when the test's process exits, passed or failed. */
+#ifndef BEZEL_TESTS_LIB_SCRATCH_H
+#define BEZEL_TESTS_LIB_SCRATCH_H
+
+enum { SCRATCH_PATH = 64, SCRATCH_FOLDERS = 64 };
+
+/** Makes a folder in shared memory, mode 0700, and writes its path. Exits with 77, saying why, where it cannot. */
+void scratch_make(char path[SCRATCH_PATH]);
+
+/** Removes it now; its place is free for another. */
+void scratch_remove(const char *path);
+
+#endif

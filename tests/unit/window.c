@@ -1,0 +1,440 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* The window: packets come out as they went in, in order, until they are acknowledged; and so after every new opening. */
+#include "sensor/window.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/seed.h"
+#include "tests/lib/window_model.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const uint8_t run[16] = "this run", uuid[16] = "this trace", other[16] = "another";
+static char dir[SCRATCH_PATH];
+
+static struct window *open_window(void)
+{
+    struct window *w;
+    uint64_t left;
+    assert_int_equal(window_open(dir, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+    assert_int_equal(left, 0);
+    return w;
+}
+
+static int begin(void **unused)
+{
+    (void)unused;
+    scratch_make(dir);
+    return 0;
+}
+
+static int end(void **unused)
+{
+    (void)unused;
+    scratch_remove(dir);
+    return 0;
+}
+
+static uint32_t add_stream(struct window *w, uint64_t instance, uint32_t ring)
+{
+    uint32_t id;
+    assert_int_equal(window_stream_id(w, instance, &id), 0);
+    int n = window_add_stream(w, instance, ring, id, 100 * instance);
+    assert_true(n >= 0);
+    return (uint32_t)n;
+}
+
+static uint32_t count(struct window *w)
+{
+    uint32_t n = 0;
+    for (uint64_t at = window_oldest(w); window_next(w, &at);)
+        n++;
+    return n;
+}
+
+static struct window_packet *oldest(struct window *w)
+{
+    uint64_t at = window_oldest(w);
+    return window_next(w, &at);
+}
+
+static void acknowledge_all(struct window *w, uint32_t i)
+{
+    window_acknowledge(w, i, window_stream(w, i)->next_seq);
+    window_free_acknowledged(w);
+}
+
+/* ---- Streams ------------------------------------------------------------------------------------------------------ */
+
+static void streams_are_found_by_process_and_ring(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    uint32_t a = add_stream(w, 7, 0), b = add_stream(w, 7, 1), c = add_stream(w, 8, 0);
+    for (int life = 0; life < 2; life++) {
+        assert_int_equal(window_find(w, 7, 0), a);
+        assert_int_equal(window_find(w, 7, 1), b);
+        assert_int_equal(window_find(w, 8, 0), c);
+        assert_int_equal(window_find(w, 8, 1), BEZEL_ENOENT);
+        assert_int_equal(window_stream(w, b)->next_ordinal, 700);
+        window_close(w, false);
+        w = open_window();
+    }
+    window_forget(w, 7);
+    assert_int_equal(window_find(w, 7, 0), BEZEL_ENOENT);
+    assert_int_equal(window_find(w, 8, 0), c);
+    window_close(w, true);
+}
+
+static void a_process_keeps_its_stream_id_and_no_other_gets_it(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    uint32_t id, last = 0;
+    for (uint64_t instance = 1; instance <= WINDOW_PROCESSES; instance++) {
+        assert_int_equal(window_stream_id(w, instance, &id), 0);
+        assert_true(id > last);
+        last = id;
+    }
+    assert_int_equal(window_stream_id(w, 5000, &id), BEZEL_EFULL);
+    window_close(w, false);
+    w = open_window();
+    assert_int_equal(window_stream_id(w, WINDOW_PROCESSES, &id), 0);
+    assert_int_equal(id, last);
+    window_forget(w, 1);
+    assert_int_equal(window_stream_id(w, 5000, &id), 0);
+    assert_int_equal(id, last + 1);
+    window_close(w, true);
+}
+
+static void streams_run_out_and_come_back(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
+        assert_true(window_add_stream(w, 1 + i / 128, i % 128, 1, 0) >= 0);
+    assert_int_equal(window_add_stream(w, 5000, 0, 2, 0), BEZEL_EFULL);
+    for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
+        assert_true(window_find(w, 1 + i / 128, i % 128) >= 0);
+    window_forget(w, 3);
+    assert_true(window_add_stream(w, 5000, 0, 2, 0) >= 0);
+    assert_true(window_find(w, 4, 127) >= 0);
+    window_close(w, true);
+}
+
+/* ---- Packets ------------------------------------------------------------------------------------------------------ */
+
+static void a_full_window_takes_no_more_until_the_oldest_is_acknowledged(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    uint32_t a = add_stream(w, 1, 0), b = add_stream(w, 2, 0);
+    assert_true(model_cut(w, a));
+    while (model_cut(w, b))
+        ;
+    assert_true(window_waiting(w) > WINDOW_BYTES_MIN - 2 * WINDOW_PACKET_BYTES);
+    acknowledge_all(w, b); /* all but the oldest */
+    assert_false(model_cut(w, b));
+    assert_int_equal(oldest(w)->stream, a);
+    acknowledge_all(w, a);
+    assert_int_equal(window_waiting(w), 0);
+    assert_null(oldest(w));
+    assert_true(model_cut(w, b));
+    window_close(w, true);
+}
+
+static void a_packet_that_a_queue_reads_stays_and_so_do_those_behind_it(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    uint32_t a = add_stream(w, 1, 0);
+    for (int i = 0; i < 4; i++)
+        assert_true(model_cut(w, a));
+    uint64_t at = window_oldest(w);
+    window_next(w, &at);
+    struct window_packet *second = window_next(w, &at);
+    second->references = 1;
+    acknowledge_all(w, a);
+    assert_ptr_equal(oldest(w), second);
+    assert_int_equal(count(w), 3);
+    second->references = 0;
+    window_free_acknowledged(w);
+    assert_int_equal(window_waiting(w), 0);
+    window_close(w, true);
+}
+
+static void an_acknowledgement_of_what_was_never_cut_is_not_believed(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    uint32_t a = add_stream(w, 1, 0);
+    assert_true(model_cut(w, a) && model_cut(w, a));
+    window_acknowledge(w, a, 3);
+    window_free_acknowledged(w);
+    assert_int_equal(count(w), 2);
+    window_acknowledge(w, a, 1);
+    window_acknowledge(w, a, 0); /* late */
+    window_free_acknowledged(w);
+    assert_int_equal(count(w), 1);
+    window_close(w, true);
+}
+
+static void what_was_reserved_and_not_committed_is_not_there(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    uint32_t a = add_stream(w, 1, 0);
+    memset(window_reserve(w, 5000), 0xff, 5000);
+    assert_int_equal(count(w), 0);
+    window_close(w, false);
+    w = open_window();
+    assert_int_equal(count(w), 0);
+    assert_true(model_cut(w, a));
+    assert_int_equal(count(w), 1);
+    window_close(w, true);
+}
+
+/* A packet may outlive its process's stream in the window: an older one of another stream keeps it there. */
+static void a_stream_is_held_while_a_packet_of_it_waits_behind_another(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    uint32_t a = add_stream(w, 1, 0), b = add_stream(w, 2, 0);
+    assert_true(model_cut(w, a) && model_cut(w, b) && model_cut(w, b));
+    window_acknowledge(w, b, 2);
+    window_free_acknowledged(w);
+    assert_true(window_holds(w, b));
+    acknowledge_all(w, a);
+    assert_false(window_holds(w, a));
+    assert_false(window_holds(w, b));
+    window_close(w, true);
+}
+
+/* ---- Other lives -------------------------------------------------------------------------------------------------- */
+
+static void a_window_has_one_owner(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window(), *second;
+    uint64_t left;
+    assert_int_equal(window_open(dir, run, uuid, WINDOW_BYTES_MIN, &second, &left), BEZEL_EBUSY);
+    window_close(w, true);
+}
+
+static void another_run_counts_what_it_drops(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    uint32_t a = add_stream(w, 1, 0);
+    uint64_t left;
+    for (int i = 0; i < 5; i++)
+        assert_true(model_cut(w, a));
+    window_close(w, false);
+    assert_int_equal(window_open(dir, other, uuid, 2 * WINDOW_BYTES_MIN, &w, &left), 0);
+    assert_int_equal(left, 5);
+    assert_int_equal(window_waiting(w), 0);
+    assert_int_equal(window_find(w, 1, 0), BEZEL_ENOENT);
+    a = add_stream(w, 1, 0);
+    assert_int_equal(window_stream(w, a)->next_seq, 0);
+    window_close(w, true);
+}
+
+/* Any file may stand where the window is to be: it is taken over whole, or replaced. */
+static void a_spoilt_window_is_replaced(void **unused)
+{
+    (void)unused;
+    uint64_t seed = seed_start(), left;
+    char path[SCRATCH_PATH + 8];
+    snprintf(path, sizeof path, "%s/window", dir);
+    for (int round = 0; round < 200; round++) {
+        struct window *w = open_window();
+        uint32_t a = add_stream(w, 1, 0);
+        for (int i = 0; i < 20; i++)
+            assert_true(model_cut(w, a));
+        window_close(w, false);
+        struct stat st;
+        assert_int_equal(stat(path, &st), 0);
+        FILE *f = fopen(path, "r+b");
+        assert_non_null(f);
+        for (int i = 0; i < 4; i++) {
+            uint64_t word = seed_next(&seed), size = (uint64_t)st.st_size;
+            /* the head; or the packets, which stand before the unused end */
+            uint64_t at = word % 2 ? word / 2 % 128 : size - WINDOW_BYTES_MIN + word / 2 % 4096;
+            fseek(f, (long)at, SEEK_SET);
+            fputc((int)(word >> 56), f);
+        }
+        fclose(f);
+        if (round % 8 == 0)
+            assert_int_equal(truncate(path, (off_t)(seed_next(&seed) % (uint64_t)st.st_size)), 0);
+        assert_int_equal(window_open(dir, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+        (void)count(w);
+        window_close(w, true);
+    }
+}
+
+/* ---- Against the model -------------------------------------------------------------------------------------------- */
+
+enum { STREAMS = 6, PACKETS = 1 << 16, OPERATIONS = 6000 };
+
+static struct {
+    struct window_stream first[STREAMS], now[STREAMS];
+    uint32_t number[STREAMS]; /* in the window */
+    uint64_t acked[STREAMS], freed[STREAMS];
+    uint64_t instances;
+    struct waiting {
+        uint32_t stream;
+        bool held;
+        struct packet_header h;
+    } queue[PACKETS];
+    uint32_t head, tail; /* of queue, modulo PACKETS */
+} model;
+
+static void model_add(struct window *w, uint32_t i)
+{
+    uint64_t instance = ++model.instances;
+    model.number[i] = add_stream(w, instance, i);
+    model.first[i] = model.now[i] = (struct window_stream){.instance = instance,
+                                                           .ring = i,
+                                                           .stream_id = window_stream(w, model.number[i])->stream_id,
+                                                           .next_ordinal = 100 * instance,
+                                                           .used = true};
+    model.acked[i] = model.freed[i] = 0;
+}
+
+static void cut_one(struct window *w, uint32_t i)
+{
+    struct packet_header h = model_next(&model.now[i]);
+    uint64_t waiting = window_waiting(w);
+    if (!model_cut(w, model.number[i])) {
+        assert_true(waiting + 2 * (h.size_bytes + 128) >
+                    WINDOW_BYTES_MIN); /* the packet, and less than it to the end */
+        return;
+    }
+    model.now[i] = model_after(model.now[i], h.seq + 1);
+    assert_true(model.head - model.tail < PACKETS);
+    model.queue[model.head++ % PACKETS] = (struct waiting){.stream = i, .h = h};
+}
+
+static void free_some(struct window *w)
+{
+    window_free_acknowledged(w);
+    while (model.tail != model.head) {
+        struct waiting *p = &model.queue[model.tail % PACKETS];
+        if (p->held || p->h.seq >= model.acked[p->stream])
+            break;
+        model.freed[p->stream] = p->h.seq + 1;
+        model.tail++;
+    }
+}
+
+/* A queue takes a packet, or lets it go. */
+static void toggle_hold(struct window *w, uint64_t which)
+{
+    uint64_t at = window_oldest(w), n = which % (model.head - model.tail + 1);
+    struct window_packet *p = NULL;
+    for (uint64_t i = 0; i <= n && (p = window_next(w, &at)); i++)
+        ;
+    if (!p)
+        return;
+    struct waiting *m = &model.queue[(model.tail + (uint32_t)n) % PACKETS];
+    m->held = !m->held;
+    p->references = m->held;
+}
+
+static struct window *reopen(struct window *w)
+{
+    window_close(w, false);
+    w = open_window();
+    for (uint32_t i = 0; i < STREAMS; i++)
+        model.acked[i] = model.freed[i]; /* what was told after that is told again by the receiver */
+    for (uint32_t i = model.tail; i != model.head; i++)
+        model.queue[i % PACKETS].held = false;
+    return w;
+}
+
+/* The process of stream `i` ends and another takes its place. */
+static void replace(struct window *w, uint32_t i)
+{
+    bool waits = model.freed[i] < model.now[i].next_seq;
+    assert_int_equal(window_holds(w, model.number[i]), waits);
+    if (waits)
+        return;
+    window_forget(w, model.now[i].instance);
+    model_add(w, i);
+}
+
+static void compare(struct window *w)
+{
+    uint64_t at = window_oldest(w);
+    for (uint32_t n = model.tail; n != model.head; n++) {
+        const struct waiting *m = &model.queue[n % PACKETS];
+        const struct window_packet *p = window_next(w, &at);
+        assert_non_null(p);
+        assert_int_equal(p->stream, model.number[m->stream]);
+        assert_true(model_is_whole(p, &m->h));
+    }
+    assert_null(window_next(w, &at));
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        assert_int_equal(window_find(w, model.now[i].instance, i), model.number[i]);
+        assert_true(model_same(window_stream(w, model.number[i]), &model.now[i]));
+        assert_int_equal(window_stream(w, model.number[i])->acked_seq, model.acked[i]);
+    }
+}
+
+static void whatever_is_done_the_window_holds_what_the_model_holds(void **unused)
+{
+    (void)unused;
+    uint64_t seed = seed_start();
+    struct window *w = open_window();
+    memset(&model, 0, sizeof model);
+    for (uint32_t i = 0; i < STREAMS; i++)
+        model_add(w, i);
+    for (int n = 0; n < OPERATIONS; n++) {
+        uint64_t r = seed_next(&seed), what = r % 64;
+        uint32_t i = (uint32_t)(r >> 8) % STREAMS;
+        if (what < 40)
+            cut_one(w, i);
+        else if (what < 54) {
+            uint64_t most = model.now[i].next_seq - model.acked[i];
+            model.acked[i] += most ? (r >> 16) % (most + 1) : 0;
+            window_acknowledge(w, model.number[i], model.acked[i]);
+        } else if (what < 59)
+            free_some(w);
+        else if (what < 61)
+            toggle_hold(w, r >> 16);
+        else if (what < 63)
+            replace(w, i);
+        else
+            w = reopen(w);
+        if (n % 16 == 0 || what >= 61)
+            compare(w);
+    }
+    compare(w);
+    window_close(w, true);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(streams_are_found_by_process_and_ring, begin, end),
+        cmocka_unit_test_setup_teardown(a_process_keeps_its_stream_id_and_no_other_gets_it, begin, end),
+        cmocka_unit_test_setup_teardown(streams_run_out_and_come_back, begin, end),
+        cmocka_unit_test_setup_teardown(a_full_window_takes_no_more_until_the_oldest_is_acknowledged, begin, end),
+        cmocka_unit_test_setup_teardown(a_packet_that_a_queue_reads_stays_and_so_do_those_behind_it, begin, end),
+        cmocka_unit_test_setup_teardown(an_acknowledgement_of_what_was_never_cut_is_not_believed, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_reserved_and_not_committed_is_not_there, begin, end),
+        cmocka_unit_test_setup_teardown(a_stream_is_held_while_a_packet_of_it_waits_behind_another, begin, end),
+        cmocka_unit_test_setup_teardown(a_window_has_one_owner, begin, end),
+        cmocka_unit_test_setup_teardown(another_run_counts_what_it_drops, begin, end),
+        cmocka_unit_test_setup_teardown(a_spoilt_window_is_replaced, begin, end),
+        cmocka_unit_test_setup_teardown(whatever_is_done_the_window_holds_what_the_model_holds, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
