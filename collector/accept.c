@@ -74,14 +74,6 @@ static const char *check_frame(const struct model_node *node, const void *frame,
     return NULL;
 }
 
-/* A packet that was not taken: its sender hears where we stand, at once and again until it has moved on. */
-static enum accept put_off(struct model_stream *s, enum accept what)
-{
-    s->behind = true;
-    model_touch(s);
-    return what;
-}
-
 static enum accept accept_next(struct store *store, const void *frame, struct accepted *a)
 {
     struct model_stream *s = a->stream;
@@ -111,9 +103,13 @@ static enum accept accept_identified(struct model_node *node, struct store *stor
         model_touch(a->stream);
         return ACCEPT_DUPLICATE;
     }
-    if (h->seq > a->stream->at.next_seq)
-        return put_off(a->stream, ACCEPT_AHEAD);
-    return accept_next(store, frame, a);
+    if (h->seq == a->stream->at.next_seq)
+        return accept_next(store, frame, a);
+    /* Told once; intake_tick() repeats it. To answer each of many would have each of them sent many times. */
+    if (!a->stream->behind)
+        model_touch(a->stream);
+    a->stream->behind = true;
+    return ACCEPT_AHEAD;
 }
 
 void accept_packet(struct model_node *node, struct store *store, const void *frame, size_t n, struct accepted *a)

@@ -25,6 +25,7 @@ struct fake_stream {
     uint64_t packets, sent, acked;
     uint64_t next_ordinal, discarded, records;
     uint64_t time;
+    int64_t rewound; /* when it was last sent again */
 };
 
 struct fake_process {
