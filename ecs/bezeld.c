@@ -9,6 +9,7 @@
 #include "ecs/node.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -173,6 +174,13 @@ static void say_ready(int *fd)
     *fd = -1;
 }
 
+/* A read of a lease that lives must not block. */
+static void open_lease(int lease)
+{
+    if (lease >= 0)
+        fcntl(lease, F_SETFL, fcntl(lease, F_GETFL) | O_NONBLOCK);
+}
+
 /* What came over the descriptors: how often SIGTERM was seen, and whether the lease ended. */
 static bool told_to_go(int signals, int *lease, int *terms)
 {
@@ -239,6 +247,7 @@ int main(int argc, char **argv)
     if (!code && node_open(&options, &n) != 0)
         code = EXIT_FAILED;
     if (!code) {
+        open_lease(a.lease);
         code = serve(n, signals, a.lease, a.ready);
         node_close(n);
     }

@@ -202,7 +202,7 @@ static int check_own(const char *dir)
 /* Opens and locks `<dir>/.lock`. Returns the descriptor, or -1. */
 static int lock_folder(const char *dir, int flags)
 {
-    char path[PATH_MAX + 16];
+    char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/.lock", dir);
     int fd = open(path, flags | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
