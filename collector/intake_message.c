@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/log.h"
+#include "collector/intake_own.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *check_hello(const struct intake *in, const struct message_hello *hello)
+{
+    char run[MODEL_UUID_TEXT];
+    model_uuid_text(hello->run, run);
+    const struct model_node *node = model_find_node(in->model, hello->uuid);
+    if (in->model->run[0] && strcmp(run, in->model->run) != 0)
+        return "this collector serves another run: give bezeld this run's id";
+    if (!model_name_ok(hello->node))
+        return "the node's name may hold letters, digits, '_', '-', '.', and must not open with '.'";
+    if (node && (strcmp(node->name, hello->node) != 0 || memcmp(node->boot, hello->boot, sizeof node->boot) != 0))
+        return "another node, or another boot of it, has this trace id: each needs its own";
+    if (in->peer_count >= INTAKE_PEERS_MAX)
+        return "too many connections: this collector serves 256";
+    return NULL;
+}
+
+void intake_facts_failed(struct intake *in, int err, const char *what)
+{
+    int sys = errno;
+    log_error("BEZEL-DATABASE", "run.db: %s cannot be written: %s", what, sys ? strerror(sys) : err_text(err));
+    if (err == BEZEL_ENOSPC)
+        store_fail(in->store, sys, "run.db");
+}
+
+static struct model_node *node_for(struct intake *in, const struct message_hello *hello)
+{
+    struct model_node *node = model_find_node(in->model, hello->uuid);
+    if (node || !(node = model_add_node(in->model, hello)))
+        return node;
+    int err = 0;
+    if (!in->model->run[0]) {
+        model_uuid_text(hello->run, in->model->run);
+        err = facts_put(in->facts, "run", in->model->run);
+    }
+    if (!err)
+        err = facts_add_node(in->facts, node);
+    if (err) {
+        intake_facts_failed(in, err, node->name);
+        model_drop_node(node);
+        return NULL;
+    }
+    return node;
+}
+
+static void on_hello(struct intake *in, const struct link_peer *id, const struct message_hello *hello)
+{
+    struct peer *peer = intake_find(in, id);
+    if (peer)
+        intake_drop(in, peer);
+    const char *reason = check_hello(in, hello);
+    if (reason) {
+        intake_refuse(in, id, reason);
+        return;
+    }
+    struct model_node *node = node_for(in, hello);
+    if (!node)
+        return;
+    while ((peer = intake_find_node(in, node)))
+        intake_drop(in, peer);
+    peer = intake_add(in, id, node);
+    if (peer)
+        intake_welcome(in, peer);
+}
+
+static void refuse_message(struct intake *in, const struct peer *peer, const char *what, const char *reason)
+{
+    in->model->totals.refused++;
+    in->changed = true;
+    log_warn("BEZEL-MESSAGE-REFUSED", "node %s: %s: %s", peer->node->name, what, reason);
+}
+
+static bool stream_id_is_taken(const struct model_node *node, uint32_t stream_id)
+{
+    for (const struct model_process *p = node->processes; p; p = p->next)
+        if (p->stream_id == stream_id)
+            return true;
+    return false;
+}
+
+/* The row is lasting before the process is known, so that no packet is stored that cannot be explained. */
+static void add_process(struct intake *in, struct peer *peer, const struct message_process *said, struct dict *dict)
+{
+    struct model_process *p = NULL;
+    if (stream_id_is_taken(peer->node, said->stream_id))
+        refuse_message(in, peer, said->name, "the stream class of another process");
+    else
+        p = model_add_process(peer->node, said);
+    if (!p) {
+        dict_free(dict);
+        return;
+    }
+    model_set_dictionary(p, dict);
+    int err = facts_add_process(in->facts, p, said->dictionary, said->dictionary_bytes);
+    if (err) {
+        intake_facts_failed(in, err, p->name);
+        model_drop_process(p);
+        return;
+    }
+    p->dirty = in->changed = true;
+}
+
+static void extend_process(struct intake *in, struct peer *peer, struct model_process *p,
+                           const struct message_process *said, struct dict *dict)
+{
+    int err = 0;
+    bool larger = dict_includes(dict, p->dict->hash) && !dict_includes(p->dict, dict->hash);
+    if (said->stream_id != p->stream_id)
+        refuse_message(in, peer, said->name, "another stream class than before");
+    else if (!larger && !dict_includes(p->dict, dict->hash))
+        refuse_message(in, peer, said->name, "a dictionary that does not continue the one before");
+    else if (larger && (err = facts_set_dictionary(in->facts, p, said->dictionary, said->dictionary_bytes)) != 0)
+        intake_facts_failed(in, err, p->name);
+    else if (larger) {
+        model_set_dictionary(p, dict);
+        p->dirty = in->changed = true;
+        return;
+    }
+    dict_free(dict);
+}
+
+static void on_process(struct intake *in, struct peer *peer, const struct message_process *said)
+{
+    struct dict *dict;
+    if (dict_parse(said->dictionary, said->dictionary_bytes, &dict) != 0) {
+        refuse_message(in, peer, said->name, "a malformed dictionary");
+        return;
+    }
+    struct model_process *p = model_find_process(peer->node, said->instance);
+    if (!p)
+        add_process(in, peer, said, dict);
+    else
+        extend_process(in, peer, p, said, dict);
+}
+
+static void on_books(struct intake *in, struct peer *peer, const struct message_books *books)
+{
+    struct model_process *p = model_find_process(peer->node, books->instance);
+    if (!p) {
+        intake_need(in, &peer->id, books->instance);
+        return;
+    }
+    p->state = books->state;
+    p->unfinished = books->unfinished;
+    for (uint32_t i = 0; i < books->row_count; i++) {
+        const struct message_books_row *row = &books->rows[i];
+        if (row->aspect == 0 || row->aspect > p->dict->aspect_count) {
+            refuse_message(in, peer, p->name, "books of an aspect that the dictionary lacks");
+            continue;
+        }
+        struct model_count *c = &p->counts[row->aspect];
+        c->attempts = row->attempts;
+        c->full = row->full;
+        c->off = row->off;
+        c->no_ring = row->no_ring;
+    }
+    p->dirty = in->changed = true;
+}
+
+void intake_take_message(struct intake *in, const struct link_frame *frame, struct peer *peer)
+{
+    int err = message_decode(frame->data, frame->size, &in->in);
+    if (err == BEZEL_EVERSION && !peer) {
+        intake_refuse(in, &frame->peer,
+                      "this collector speaks version 1 of the protocol: install the same Bezel on both sides");
+        return;
+    }
+    if (err) {
+        in->model->totals.refused++;
+        in->changed = true;
+        log_warn("BEZEL-MESSAGE-REFUSED", "%s: %s", peer ? peer->node->name : "unknown sender", err_text(err));
+        return;
+    }
+    if (in->in.type == MESSAGE_HELLO)
+        on_hello(in, &frame->peer, &in->in.hello);
+    else if (!peer)
+        return;
+    else if (in->in.type == MESSAGE_PROCESS)
+        on_process(in, peer, &in->in.process);
+    else if (in->in.type == MESSAGE_BOOKS)
+        on_books(in, peer, &in->in.books);
+    else if (in->in.type == MESSAGE_BYE)
+        peer->bye = in->changed = true;
+    else if (in->in.type != MESSAGE_ALIVE)
+        refuse_message(in, peer, "a message", "not one that a collector takes");
+}

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** What the intake's files share: connections, and what is being received. intake.h is the others' view of it. */
+#ifndef BEZEL_COLLECTOR_INTAKE_OWN_H
+#define BEZEL_COLLECTOR_INTAKE_OWN_H
+
+#include "collector/accept.h"
+#include "collector/intake.h"
+
+/*
+ * A peer is one connection. It is unknown until its HELLO; what unknown ones send is dropped without an answer, so that a
+ * sender whose collector was started again hears no heartbeat, and says HELLO. A node has at most one peer: the latest.
+ */
+struct peer {
+    struct link_peer id;
+    struct model_node *node;
+    int64_t heard;
+    bool bye; /* said BYE, which is answered when all before it is saved */
+    struct peer *next;
+};
+
+struct intake {
+    struct model *model;
+    struct facts *facts;
+    struct store *store;
+    struct link *link;
+    struct peer *peers;
+    unsigned peer_count;
+    bool changed;
+    int64_t alive_at;
+    struct message in, out;
+    uint8_t bytes[MESSAGE_MAX_BYTES];
+    size_t batch; /* frames that wait to be accounted for */
+    struct link_frame frames[INTAKE_BATCH];
+    struct accepted accepted[INTAKE_BATCH];
+    int64_t received[INTAKE_BATCH];
+};
+
+/** The connection that `id` names, or that of a node; NULL where there is none. */
+struct peer *intake_find(struct intake *in, const struct link_peer *id);
+struct peer *intake_find_node(struct intake *in, const struct model_node *node);
+
+/** Makes a connection known, NULL where memory is short; forgets one. */
+struct peer *intake_add(struct intake *in, const struct link_peer *id, struct model_node *node);
+void intake_drop(struct intake *in, struct peer *peer);
+
+/** Sends in->out. Returns 0, or an error where it did not go: heartbeats and HELLO mend what that breaks. */
+int intake_send(struct intake *in, const struct link_peer *id);
+
+/** Sends REFUSE, NEED, or WELCOME with all positions of the peer's node. */
+void intake_refuse(struct intake *in, const struct link_peer *id, const char *reason);
+void intake_need(struct intake *in, const struct link_peer *id, uint64_t instance);
+void intake_welcome(struct intake *in, const struct peer *peer);
+
+/** Obeys a frame that is no packet; `peer` is NULL where its sender is unknown. */
+void intake_take_message(struct intake *in, const struct link_frame *frame, struct peer *peer);
+
+/** Tells of a write of the database that failed: nothing is known by it, so the sender will say it again. */
+void intake_facts_failed(struct intake *in, int err, const char *what);
+
+#endif

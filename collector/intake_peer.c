@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/log.h"
+#include "collector/intake_own.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct peer *intake_find(struct intake *in, const struct link_peer *id)
+{
+    struct peer *p = in->peers;
+    while (p && (p->id.size != id->size || memcmp(p->id.id, id->id, id->size) != 0))
+        p = p->next;
+    return p;
+}
+
+struct peer *intake_find_node(struct intake *in, const struct model_node *node)
+{
+    struct peer *p = in->peers;
+    while (p && p->node != node)
+        p = p->next;
+    return p;
+}
+
+void intake_drop(struct intake *in, struct peer *peer)
+{
+    struct peer **at = &in->peers;
+    while (*at != peer)
+        at = &(*at)->next;
+    *at = peer->next;
+    in->peer_count--;
+    free(peer);
+}
+
+struct peer *intake_add(struct intake *in, const struct link_peer *id, struct model_node *node)
+{
+    struct peer *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    *p = (struct peer){.id = *id, .node = node, .heard = clock_now(), .next = in->peers};
+    in->peers = p;
+    in->peer_count++;
+    return p;
+}
+
+int intake_send(struct intake *in, const struct link_peer *id)
+{
+    int n = message_encode(&in->out, in->bytes, sizeof in->bytes);
+    return n < 0 ? n : link_send(in->link, id, in->bytes, (size_t)n);
+}
+
+void intake_refuse(struct intake *in, const struct link_peer *id, const char *reason)
+{
+    in->model->totals.refused++;
+    in->changed = true;
+    log_warn("BEZEL-PEER-REFUSED", "%s", reason);
+    in->out.type = MESSAGE_REFUSE;
+    snprintf(in->out.refuse.reason, sizeof in->out.refuse.reason, "%s", reason);
+    (void)!intake_send(in, id);
+}
+
+/* ---- what peers hear ----------------------------------------------------------------------------------------------- */
+
+static void welcome_flush(struct intake *in, const struct link_peer *id, bool more)
+{
+    in->out.welcome.more = more;
+    (void)!intake_send(in, id);
+    in->out.welcome.stream_count = 0;
+}
+
+void intake_welcome(struct intake *in, const struct peer *peer)
+{
+    struct message_welcome *w = &in->out.welcome;
+    in->out.type = MESSAGE_WELCOME;
+    w->credit_bytes = 0;
+    w->stream_count = 0;
+    for (const struct model_process *p = peer->node->processes; p; p = p->next)
+        for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {
+            if (!p->streams[ring] || !p->streams[ring]->packets)
+                continue;
+            if (w->stream_count == MESSAGE_ROWS_MAX)
+                welcome_flush(in, &peer->id, true);
+            w->streams[w->stream_count++] = p->streams[ring]->at;
+        }
+    welcome_flush(in, &peer->id, false);
+}
+
+void intake_need(struct intake *in, const struct link_peer *id, uint64_t instance)
+{
+    in->out.type = MESSAGE_NEED;
+    in->out.need.instance = instance;
+    (void)!intake_send(in, id);
+}
