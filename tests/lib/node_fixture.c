@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "tests/lib/scratch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -38,9 +39,19 @@ void fixture_open(struct fixture *f)
     fixture_reopen(f);
 }
 
+static int is_entry(const struct dirent *e)
+{
+    return strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+}
+
 void fixture_close(struct fixture *f)
 {
+    struct dirent **left;
     external_close(f->external, true);
+    int count = scandir(f->dir, &left, is_entry, alphasort);
+    if (count != 0)
+        fail_msg("%s is left", left[0]->d_name);
+    free(left);
     scratch_remove(f->dir);
 }
 
