@@ -31,7 +31,7 @@ struct node {
     struct agent *agent;
     struct link *control;
     struct policy_state policy; /* as the agent last decided: what is carried out */
-    bool draining, stopped;
+    bool busy_wait, draining, stopped;
     int64_t min_sleep; /* shorter waits are spun */
     int64_t poll_due, agent_due, sample_due, metric_due, housekeep_due, control_due;
     int64_t sampled_at, cpu_before, polls_since, limits_told;
@@ -141,7 +141,7 @@ static void carry_out(struct node *n, const struct agent_outcome *o, int64_t now
         return;
     self_record_decision(o);
     external_collect(n->external, n->policy.on);
-    if (n->poll_due > now + n->policy.period || o->action == POLICY_RESUME)
+    if (!n->busy_wait && (n->poll_due > now + n->policy.period || o->action == POLICY_RESUME))
         n->poll_due = now + n->policy.period;
 }
 
@@ -252,6 +252,8 @@ static void poll_rings(struct node *n, int64_t now)
 {
     external_poll(n->external, now);
     n->polls_since++;
+    if (n->busy_wait)
+        return; /* due again at once */
     n->poll_due += n->policy.period;
     if (n->poll_due <= now) /* polls that were missed are not made up for */
         n->poll_due = now + n->policy.period;
@@ -288,7 +290,7 @@ void node_wait(struct node *n, const int *fds, size_t fd_count)
         due = now + CLOCK_MS;
     else if (n->policy.on)
         due = earliest(due, n->poll_due);
-    bool busy = n->options.experiment->sensing.mode == POLL_BUSY_WAIT && n->policy.on && !n->draining;
+    bool busy = n->busy_wait && n->policy.on && !n->draining;
     if (busy || due - now < n->min_sleep)
         return;
     if (due - now > NODE_SLEEP_MAX || n->draining) {
@@ -416,6 +418,7 @@ int node_open(const struct node_options *options, struct node **out)
         return BEZEL_ENOMEM;
     n->options = *options;
     n->policy = policy_start(&options->experiment->adapt, options->experiment->sensing.period);
+    n->busy_wait = options->experiment->sensing.mode == POLL_BUSY_WAIT;
     n->min_sleep = measure_min_sleep();
     struct message_hello hello = make_hello(options);
     int err = agent_new(options->experiment, options->node, &n->agent);

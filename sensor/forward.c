@@ -15,9 +15,10 @@
 
 enum {
     FORWARD_GREET_NS = 1000000000,
-    FORWARD_QUEUE = 1 << 20,   /* ZeroMQ's own bound is to lie above the window's, which is the bound */
-    FORWARD_COPY_BYTES = 2048, /* shorter packets are copied: cheaper than keeping books of who reads them */
-    FORWARD_TURN_FRAMES = 64,  /* frames taken in one step */
+    FORWARD_QUEUE = 1 << 20,       /* ZeroMQ's own bound is to lie above the window's, which is the bound */
+    FORWARD_COPY_BYTES = 2048,     /* shorter packets are copied: cheaper than keeping books of who reads them */
+    FORWARD_RESEND_NS = 200000000, /* however often we are asked, not more often than this */
+    FORWARD_TURN_FRAMES = 64,      /* frames taken in one step */
 };
 
 enum forward_state { GREETING, UP, REFUSED, DONE };
@@ -30,7 +31,7 @@ struct forward {
     struct message_hello hello;
     enum forward_state state;
     bool bye_sent;
-    int64_t greeted, heard, said, books_at;
+    int64_t greeted, heard, said, books_at, resent;
     uint64_t sending; /* position in the window: packets before it were sent on this connection */
     char refused[MESSAGE_TEXT_MAX + 1];
     struct message message; /* scratch: too large for the stack */
@@ -150,14 +151,27 @@ static bool send_all_books(struct forward *f, int64_t now)
 
 /* ---- Receiving ---------------------------------------------------------------------------------------------------- */
 
-static void take_positions(struct forward *f, const struct message_position *rows, uint32_t count)
+/* Sends everything that is not acknowledged once more. Asked again too early it does nothing: the asking goes on. */
+static void resend(struct forward *f, int64_t now)
+{
+    if (now - f->resent < FORWARD_RESEND_NS)
+        return;
+    f->resent = now;
+    f->sending = window_oldest(f->window);
+}
+
+/* Positions that move on acknowledge; one that repeats itself asks for what comes behind it. */
+static void take_positions(struct forward *f, const struct message_position *rows, uint32_t count, int64_t now)
 {
     for (uint32_t i = 0; i < count; i++) {
         int n = window_find(f->window, rows[i].instance, rows[i].ring);
         if (n < 0)
             continue;
+        struct window_stream *s = window_stream(f->window, (uint32_t)n);
+        if (rows[i].next_seq == s->acked_seq && s->acked_seq < s->next_seq)
+            resend(f, now);
         window_acknowledge(f->window, (uint32_t)n, rows[i].next_seq);
-        if (rows[i].next_seq > window_stream(f->window, (uint32_t)n)->next_seq)
+        if (rows[i].next_seq > s->next_seq)
             log_warn("BEZEL-AHEAD", "the collector has packets of ring %u of instance %016llx that this node never cut",
                      rows[i].ring, (unsigned long long)rows[i].instance);
     }
@@ -182,7 +196,7 @@ static void take_message(struct forward *f, int64_t now)
     struct external_process *p;
     switch (m->type) {
     case MESSAGE_WELCOME:
-        take_positions(f, m->welcome.streams, m->welcome.stream_count);
+        take_positions(f, m->welcome.streams, m->welcome.stream_count, now);
         if (!m->welcome.more && f->state == GREETING)
             come_up(f, now);
         break;
@@ -191,12 +205,12 @@ static void take_message(struct forward *f, int64_t now)
         memcpy(f->refused, m->refuse.reason, sizeof f->refused);
         break;
     case MESSAGE_ACK:
-        take_positions(f, m->ack.streams, m->ack.stream_count);
+        take_positions(f, m->ack.streams, m->ack.stream_count, now);
         break;
     case MESSAGE_NEED: /* it dropped the packets that it could not read: all of them again, with the process first */
         if ((p = external_find(f->x, m->need.instance)) != NULL)
             p->announce = true;
-        f->sending = window_oldest(f->window);
+        resend(f, now);
         break;
     case MESSAGE_BYE:
         if (f->bye_sent)
