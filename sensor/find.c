@@ -6,12 +6,19 @@
 #include "sensor/external_impl.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { FIND_AGAIN_NS = 1000000000 }; /* the folder is looked through this often even if nobody rings */
+enum {
+    FIND_AGAIN_NS = 1000000000, /* the folder is looked through this often even if nobody rings */
+    FIND_ABANDONED_S = 10,      /* how long a segment may take to be locked once its file is there */
+};
 
 static const char *pattern_name(const struct external *x, const struct attached *a)
 {
@@ -31,7 +38,8 @@ static bool is_daemon(const struct external *x, const struct attached *a)
     return strcmp(a->name, "bezeld") == 0 && strcmp(a->executable, x->self_executable) == 0;
 }
 
-/* Whether the segment is ours to read, and under which name; a segment left by another run's ended process is removed. */
+/* Whether the segment is ours to read, and under which name; a segment left by another run's ended process is removed.
+ */
 static bool choose(struct external *x, struct attached *a, const char **name)
 {
     bool ours = memcmp(a->session, x->options.run, 16) == 0;
@@ -110,6 +118,26 @@ static void look_at(struct external *x, const char *file)
              err == BEZEL_EBUSY ? "another external sensor reads it" : err_text(err));
 }
 
+/* A process that was killed while it made its segment left it, unlocked, under its temporary name. */
+static void remove_abandoned(DIR *dir, const char *file)
+{
+    struct stat st;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
+    int fd = openat(dirfd(dir), file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK &&
+        (st.st_size > 0 || time(NULL) - st.st_mtime > FIND_ABANDONED_S)) /* empty: about to be locked */
+        unlinkat(dirfd(dir), file, 0);
+    close(fd);
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text), m = strlen(end);
+    return n > m && strcmp(text + n - m, end) == 0;
+}
+
 void find_processes(struct external *x, int64_t now)
 {
     x->scan_due = now + FIND_AGAIN_NS;
@@ -117,9 +145,12 @@ void find_processes(struct external *x, int64_t now)
     if (!dir)
         return;
     for (struct dirent *e; (e = readdir(dir)) != NULL;) {
-        size_t n = strlen(e->d_name);
-        if (e->d_name[0] != '.' && n > 4 && strcmp(e->d_name + n - 4, SEGMENT_SUFFIX) == 0 && !known_file(x, e->d_name))
+        if (e->d_name[0] == '.') {
+            if (ends_with(e->d_name, SEGMENT_UNFINISHED))
+                remove_abandoned(dir, e->d_name);
+        } else if (ends_with(e->d_name, SEGMENT_SUFFIX) && !known_file(x, e->d_name)) {
             look_at(x, e->d_name);
+        }
     }
     closedir(dir);
 }

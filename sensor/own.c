@@ -160,15 +160,16 @@ bool own_make(struct own_segment *own, const char *dir)
 {
     char temporary[PATH_MAX];
     uint32_t slots = ring_slots_wanted();
-    /* Microseconds since boot above a pid: unique in a boot for 50 days, and then only by a pid in the same microsecond. */
+    /* Microseconds since boot above a pid: unique in a boot for 50 days, and then only by a pid in the same
+     * microsecond. */
     uint64_t instance = (uint64_t)(clock_now() / CLOCK_US) << 22 | ((uint64_t)getpid() & 0x3fffff);
-    if (snprintf(temporary, sizeof temporary, "%s/.%016llx.tmp", dir, (unsigned long long)instance) >=
+    if (snprintf(temporary, sizeof temporary, "%s/.%016llx" SEGMENT_UNFINISHED, dir, (unsigned long long)instance) >=
         (int)sizeof temporary)
         return errno = ENAMETOOLONG, false;
     int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    struct segment *s = segment_map(fd, slots);
+    struct segment *s = lock_process(fd) == 0 ? segment_map(fd, slots) : NULL; /* unlocked and not empty: abandoned */
     struct doorbell *bell = s ? doorbell_map(dir) : NULL;
     bool done = false;
     if (s) {
@@ -178,7 +179,7 @@ bool own_make(struct own_segment *own, const char *dir)
             atomic_init(&s->mode, SEGMENT_RECORD);
         }
         own->segment = s;
-        done = lock_process(fd) == 0 && remember_fd(own, fd) && publish(own, temporary, instance, dir);
+        done = remember_fd(own, fd) && publish(own, temporary, instance, dir);
     }
     int saved = errno;
     unlink(temporary);

@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The segment: the shared memory of one instrumented process, a file `<BEZEL_DIR>/<instance>.seg`. The internal sensor makes it
- * under a temporary name, fills the head, locks it and renames it into place; from then on the file's existence means a
- * complete head. It outlives its process, until the external sensor has drained it.
+ * The segment: the shared memory of one instrumented process, a file `<BEZEL_DIR>/<instance>.seg`. The internal sensor
+ * makes it under a temporary name, locks it, fills the head and links it into place; from then on the file's existence
+ * means a complete head. It outlives its process, until the external sensor has drained it.
  *
- * Who writes what: the process writes the head, the dictionary, the ring states, heads and counters; the external sensor
- * writes `session`, `mode`, `enable`, the bases and the tails. Each side treats what the other writes as hostile: it checks before
- * use and never crashes on it.
+ * Who writes what: the process writes the head, the dictionary, the ring states, heads and counters; the external
+ * sensor writes `session`, `mode`, `enable`, the bases and the tails. Each side treats what the other writes as
+ * hostile: it checks before use and never crashes on it.
  *
- * Two locks on the file (fcntl) say who lives: byte SEGMENT_LOCK_PROCESS is held by the process, byte SEGMENT_LOCK_READER by
- * the one external sensor that may read.
+ * Two locks on the file (fcntl) say who lives: byte SEGMENT_LOCK_PROCESS is held by the process, byte
+ * SEGMENT_LOCK_READER by the one external sensor that may read.
  */
 #ifndef BEZEL_SENSOR_SEGMENT_H
 #define BEZEL_SENSOR_SEGMENT_H
@@ -33,8 +33,9 @@ enum {
     SEGMENT_EXECUTABLE_BYTES = 256,
 };
 
-#define SEGMENT_MAGIC  UINT64_C(0x42455a454c534731) /* "BEZELSG1" */
-#define SEGMENT_SUFFIX ".seg"
+#define SEGMENT_MAGIC      UINT64_C(0x42455a454c534731) /* "BEZELSG1" */
+#define SEGMENT_SUFFIX     ".seg"
+#define SEGMENT_UNFINISHED ".new" /* behind a '.' and the instance, while it is made */
 
 /** Values of an enable word. */
 enum segment_enable {

@@ -1,13 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* From bezel_record() to the packets in the window: the internal and the external sensor together, with real processes. */
+/* From bezel_record() to the packets in the window: the internal and the external sensor together, with real processes.
+ */
 #include "base/clock.h"
 #include "bezel/sensor.h"
 #include "sensor/segment.h"
 #include "tests/lib/node_fixture.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -17,7 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -74,7 +78,8 @@ static void assert_balanced(struct fixture *f)
     assert_int_equal(sum.attempts, f->records + sum.full + sum.off + sum.no_ring + unfinished);
 }
 
-/* ---- Values ------------------------------------------------------------------------------------------------------- */
+/* ---- Values -------------------------------------------------------------------------------------------------------
+ */
 
 static void record_all_kinds(void *unused)
 {
@@ -125,7 +130,8 @@ static void every_value_arrives_as_it_was_recorded(void **unused)
     unsetenv("BEZEL_RING_RECORDS");
 }
 
-/* ---- Losses ------------------------------------------------------------------------------------------------------- */
+/* ---- Losses -------------------------------------------------------------------------------------------------------
+ */
 
 static void record_ten_thousand(void *unused)
 {
@@ -229,7 +235,8 @@ static void off_counts_what_is_lost_and_loses_nothing_else(void **unused)
     fixture_close(&f);
 }
 
-/* ---- Threads, forks, attachment ----------------------------------------------------------------------------------- */
+/* ---- Threads, forks, attachment -----------------------------------------------------------------------------------
+ */
 
 static void *thread_body(void *unused)
 {
@@ -395,7 +402,8 @@ static void a_second_reader_is_refused(void **unused)
     fixture_close(&f);
 }
 
-/* ---- Hostile processes -------------------------------------------------------------------------------------------- */
+/* ---- Hostile processes --------------------------------------------------------------------------------------------
+ */
 
 /* The segment that the calling process just made, mapped a second time. */
 static struct segment *own_segment(void)
@@ -410,6 +418,39 @@ static struct segment *own_segment(void)
     struct segment *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     s = mmap(NULL, s->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return s;
+}
+
+static void make_and_abandon(const char *dir, const char *name, size_t bytes, int64_t age_s)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0);
+    struct timespec then = {.tv_sec = time(NULL) - age_s};
+    assert_int_equal(futimens(fd, (struct timespec[]){then, then}), 0);
+    close(fd);
+}
+
+static bool stands(const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return access(path, F_OK) == 0;
+}
+
+static void what_a_process_killed_at_birth_left_is_removed(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    make_and_abandon(f.dir, ".0000000000000001" SEGMENT_UNFINISHED, 5000, 0);
+    make_and_abandon(f.dir, ".0000000000000002" SEGMENT_UNFINISHED, 0, 0); /* about to be locked? */
+    make_and_abandon(f.dir, ".0000000000000003" SEGMENT_UNFINISHED, 0, 60);
+    external_housekeep(f.external, clock_now() + 2 * CLOCK_S);
+    assert_false(stands(f.dir, ".0000000000000001" SEGMENT_UNFINISHED));
+    assert_true(stands(f.dir, ".0000000000000002" SEGMENT_UNFINISHED));
+    assert_false(stands(f.dir, ".0000000000000003" SEGMENT_UNFINISHED));
+    fixture_close(&f);
 }
 
 static void lie_about_the_head(void *unused)
@@ -486,6 +527,7 @@ int main(void)
         cmocka_unit_test(a_process_attached_later_is_heard_from_then_on),
         cmocka_unit_test(what_a_crashed_bezeld_recorded_of_itself_is_drained),
         cmocka_unit_test(a_second_reader_is_refused),
+        cmocka_unit_test(what_a_process_killed_at_birth_left_is_removed),
         cmocka_unit_test(a_head_that_lies_breaks_its_ring_alone),
         cmocka_unit_test(a_truncated_segment_is_survived),
         cmocka_unit_test(without_shared_memory_the_program_runs_on),
