@@ -20,7 +20,9 @@ int64_t clock_process_cpu(void);
 /** CLOCK_REALTIME minus CLOCK_MONOTONIC in nanoseconds: the best of several back-to-back readings. */
 int64_t clock_realtime_offset(void);
 
-/** Sleeps until `deadline` on clock_now()'s scale; returns early when a signal arrives. A past deadline returns at once. */
+/**
+ * Sleeps until `deadline` on clock_now()'s scale; returns early when a signal arrives. A past deadline returns at once.
+ */
 void clock_sleep_until(int64_t deadline);
 
 /** The kernel's boot id into `id`; zeros where it cannot be read. */

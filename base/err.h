@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The one error convention of Bezel: a function returns 0 or a count on success and one of the negative BEZEL_E* codes on
- * failure. Every code, its number and its sentence stand once, in BEZEL_ERR_MAP. Numbers never change; new ones are appended.
+ * The one error convention of Bezel: a function returns 0 or a count on success and one of the negative BEZEL_E* codes
+ * on failure. Every code, its number and its sentence stand once, in BEZEL_ERR_MAP. Numbers never change; new ones are
+ * appended.
  */
 #ifndef BEZEL_BASE_ERR_H
 #define BEZEL_BASE_ERR_H

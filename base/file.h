@@ -13,7 +13,9 @@
 /** Makes directory `path` and its parents with `mode`; an existing directory is success. */
 int file_make_dirs(const char *path, mode_t mode) BEZEL_MUST_CHECK;
 
-/** Replaces `path` by `n` bytes at `data` in one step: a dot-file beside it, then rename. Readers see old or new, whole. */
+/**
+ * Replaces `path` by `n` bytes at `data` in one step: a dot-file beside it, then rename. Readers see old or new, whole.
+ */
 int file_replace(const char *path, const void *data, size_t n) BEZEL_MUST_CHECK;
 
 /** Writes all `n` bytes at the descriptor's position, repeating after short writes and EINTR. */

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * bench-record: what a record costs its writer, against the clock read inside it. One thread writes batches that fit the
- * ring while another process drains; a batch during which anything was dropped does not count (a drop is cheaper than a
- * record). Clock batches and record batches take turns, so that both see the same machine; figures are ratios of medians.
+ * bench-record: what a record costs its writer, against the clock read inside it. One thread writes batches that fit
+ * the ring while another process drains; a batch during which anything was dropped does not count (a drop is cheaper
+ * than a record). Clock batches and record batches take turns, so that both see the same machine; figures are ratios of
+ * medians.
  */
 #include "base/clock.h"
 #include "base/file.h"

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * bench-writer RATE SECONDS THREADS [BURSTS]: records two values at RATE records a second in all, in BURSTS bursts a second
- * of each thread (default 5000).
+ * bench-writer RATE SECONDS THREADS [BURSTS]: records two values at RATE records a second in all, in BURSTS bursts a
+ * second of each thread (default 5000).
  */
 #include <bezel/sensor.h>
 

@@ -5,8 +5,9 @@
 #include <string.h>
 
 /*
- * A data packet covers as many ordinals as it holds records, one that tells a loss as many as events_discarded grew by; so
- * ordinals have no gaps, and a stream's records and losses sum to its next ordinal. The first packet says where they begin.
+ * A data packet covers as many ordinals as it holds records, one that tells a loss as many as events_discarded grew by;
+ * so ordinals have no gaps, and a stream's records and losses sum to its next ordinal. The first packet says where they
+ * begin.
  */
 static const char *check_position(const struct model_stream *s, const struct packet_header *h, uint64_t *lost)
 {

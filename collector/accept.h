@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What becomes of a packet that arrives: checked to its last byte, then stored or not. Of each stream exactly the next packet
- * is taken, so that whatever is sent again is stored once.
+ * What becomes of a packet that arrives: checked to its last byte, then stored or not. Of each stream exactly the next
+ * packet is taken, so that whatever is sent again is stored once.
  */
 #ifndef BEZEL_COLLECTOR_ACCEPT_H
 #define BEZEL_COLLECTOR_ACCEPT_H
@@ -41,7 +41,9 @@ void accept_packet(struct model_node *node, struct store *store, const void *fra
 const char *accept_check(const struct model_process *process, const struct model_stream *s,
                          const struct packet_header *h, const uint8_t *p, uint64_t *lost) BEZEL_MUST_CHECK;
 
-/** Moves a stream's position (not its bytes) and the totals over a packet that accept_check() passed and that is stored. */
+/**
+ * Moves a stream's position (not its bytes) and the totals over a packet that accept_check() passed and that is stored.
+ */
 void accept_advance(struct model_stream *s, const struct packet_header *h, uint64_t lost);
 
 #endif

@@ -45,8 +45,8 @@ void account_rows(struct facts *f, const struct model_process *process, const st
 }
 
 /*
- * Which processes were saved is known for certain only when the transaction is: until then they stay dirty. One that failed
- * may have been rolled back with rows of earlier saves in it, so then all are dirty.
+ * Which processes were saved is known for certain only when the transaction is: until then they stay dirty. One that
+ * failed may have been rolled back with rows of earlier saves in it, so then all are dirty.
  */
 int account_save(struct facts *f, struct model *m)
 {

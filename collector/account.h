@@ -15,13 +15,15 @@
 void account_count(struct model_process *process, const struct packet_header *h, const uint8_t *p, int64_t received);
 
 /**
- * Writes the rows that a stored packet gives: its loss of `lost` records, and the records of built-in aspects. A row that
- * cannot be written shows in facts_lacks().
+ * Writes the rows that a stored packet gives: its loss of `lost` records, and the records of built-in aspects. A row
+ * that cannot be written shows in facts_lacks().
  */
 void account_rows(struct facts *f, const struct model_process *process, const struct packet_header *h, const uint8_t *p,
                   uint64_t lost);
 
-/** Saves every process that changed since it was saved, and commits. Returns 0 or an error: all are saved again then. */
+/**
+ * Saves every process that changed since it was saved, and commits. Returns 0 or an error: all are saved again then.
+ */
 int account_save(struct facts *f, struct model *m) BEZEL_MUST_CHECK;
 
 #endif

@@ -12,9 +12,10 @@
 #include <string.h>
 
 /*
- * Two kinds of tables. nodes, processes (with dictionaries), books' attempts and losses by cause, latency, facts and events
- * are known here alone and are committed before anything relies on them. losses, self, limits, decisions, metrics, streams
- * and books' stored counts are derived from the packets of the trace, and can be written anew from them at any time.
+ * Two kinds of tables. nodes, processes (with dictionaries), books' attempts and losses by cause, latency, facts and
+ * events are known here alone and are committed before anything relies on them. losses, self, limits, decisions,
+ * metrics, streams and books' stored counts are derived from the packets of the trace, and can be written anew from
+ * them at any time.
  *
  * A transaction stays open for some 200 ms and is then committed by the caller. Commits do not reach for stable storage
  * (synchronous = OFF): a kill loses nothing that was committed, the power may, as it may with packets.

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The run's facts in SQLite, `<run>/run.db`: the one user of SQLite is collector/facts*.c and collector/summary.c. The schema
- * stands in facts.c. While a run lives the collector owns the database; before and after, `bezel` adds what it knows.
- * Well-known keys of facts: run (UUID), name, started, ended (CLOCK_REALTIME ns), ended_by (duration, processes, interrupt,
- * failure), versions.*, host.*.
+ * The run's facts in SQLite, `<run>/run.db`: the one user of SQLite is collector/facts*.c and collector/summary.c. The
+ * schema stands in facts.c. While a run lives the collector owns the database; before and after, `bezel` adds what it
+ * knows. Well-known keys of facts: run (UUID), name, started, ended (CLOCK_REALTIME ns), ended_by (duration, processes,
+ * interrupt, failure), versions.*, host.*.
  */
 #ifndef BEZEL_COLLECTOR_FACTS_H
 #define BEZEL_COLLECTOR_FACTS_H
@@ -17,7 +17,10 @@
 
 struct facts;
 
-/** Opens or creates the database of run directory `run`. Returns 0 with *f for facts_close, BEZEL_ENOSPC, BEZEL_EPERM, ... */
+/**
+ * Opens or creates the database of run directory `run`. Returns 0 with *f for facts_close, BEZEL_ENOSPC, BEZEL_EPERM,
+ * ...
+ */
 int facts_open(const char *run, struct facts **f) BEZEL_MUST_CHECK;
 
 /** Commits and closes. NULL is allowed. Returns 0 or the error of the last commit. */

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What facts.c, facts_run.c and summary.c share of SQLite. Integers above INT64_MAX are kept as their two's complement; a
- * NaN is NULL.
+ * What facts.c, facts_run.c and summary.c share of SQLite. Integers above INT64_MAX are kept as their two's complement;
+ * a NaN is NULL.
  */
 #ifndef BEZEL_COLLECTOR_FACTS_DB_H
 #define BEZEL_COLLECTOR_FACTS_DB_H

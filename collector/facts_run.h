@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What the living collector writes into the run's database, and how it reads it back when it starts again. Rows join the
- * transaction that is open; facts_commit() makes them lasting. All return 0 or the errors of facts_open().
+ * What the living collector writes into the run's database, and how it reads it back when it starts again. Rows join
+ * the transaction that is open; facts_commit() makes them lasting. All return 0 or the errors of facts_open().
  */
 #ifndef BEZEL_COLLECTOR_FACTS_RUN_H
 #define BEZEL_COLLECTOR_FACTS_RUN_H
@@ -47,14 +47,15 @@ int facts_add_builtin(struct facts *f, const struct model_process *process,
 int facts_clear_derived(struct facts *f) BEZEL_MUST_CHECK;
 
 /**
- * Fills an empty model with the nodes and processes of the database, with dictionaries, state, latency and what BOOKS said,
- * but without what is derived from packets.
+ * Fills an empty model with the nodes and processes of the database, with dictionaries, state, latency and what BOOKS
+ * said, but without what is derived from packets.
  */
 int facts_load(struct facts *f, struct model *m) BEZEL_MUST_CHECK;
 
 /**
- * Histograms as blobs: non-empty buckets as (number: u32, count: u64), big-endian, after the maximum (u64). facts_pack()
- * returns the bytes written into `blob` of at least FACTS_LATENCY_MAX; facts_unpack() returns 0 or BEZEL_EMALFORMED.
+ * Histograms as blobs: non-empty buckets as (number: u32, count: u64), big-endian, after the maximum (u64).
+ * facts_pack() returns the bytes written into `blob` of at least FACTS_LATENCY_MAX; facts_unpack() returns 0 or
+ * BEZEL_EMALFORMED.
  */
 enum { FACTS_LATENCY_MAX = 8 + 12 * HISTOGRAM_BUCKETS };
 size_t facts_pack(const struct histogram *h, uint8_t *blob);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 /*
- * Nothing that comes after the acknowledgement can hold it up: the frames of a batch are kept until then, and accounted for
- * from there. What a kill takes away in between is found again in the files.
+ * Nothing that comes after the acknowledgement can hold it up: the frames of a batch are kept until then, and accounted
+ * for from there. What a kill takes away in between is found again in the files.
  */
 
 struct intake *intake_new(struct model *m, struct facts *f, struct store *s, struct link *link)
@@ -43,7 +43,7 @@ unsigned intake_peers(const struct intake *in)
     return in->peer_count;
 }
 
-/* ---- packets ------------------------------------------------------------------------------------------------------- */
+/* ---- packets ----------------------------------------------------------------------------------------------------- */
 
 /* Asks once in a batch for each process. */
 static void need_once(struct intake *in, const struct peer *peer, const struct accepted *a)
@@ -147,7 +147,7 @@ int intake_turn(struct intake *in)
     return taken;
 }
 
-/* ---- time ---------------------------------------------------------------------------------------------------------- */
+/* ---- time -------------------------------------------------------------------------------------------------------- */
 
 static void beat(struct intake *in, int64_t now, bool idle)
 {

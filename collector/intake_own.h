@@ -9,8 +9,9 @@
 #include "collector/intake.h"
 
 /*
- * A peer is one connection. It is unknown until its HELLO; what unknown ones send is dropped without an answer, so that a
- * sender whose collector was started again hears no heartbeat, and says HELLO. A node has at most one peer: the latest.
+ * A peer is one connection. It is unknown until its HELLO; what unknown ones send is dropped without an answer, so that
+ * a sender whose collector was started again hears no heartbeat, and says HELLO. A node has at most one peer: the
+ * latest.
  */
 struct peer {
     struct link_peer id;

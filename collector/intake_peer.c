@@ -60,7 +60,7 @@ void intake_refuse(struct intake *in, const struct link_peer *id, const char *re
     (void)!intake_send(in, id);
 }
 
-/* ---- what peers hear ----------------------------------------------------------------------------------------------- */
+/* ---- what peers hear --------------------------------------------------------------------------------------------- */
 
 static void welcome_flush(struct intake *in, const struct link_peer *id, bool more)
 {

@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * Everything is a multiple of 32 bits and aligned to 32 bits, as XDR has it; only the bytes of the UUID are not, and they
- * are sixteen. Times are mapped to the node's clock, so that readers bracket a loss with the times of its packet.
+ * Everything is a multiple of 32 bits and aligned to 32 bits, as XDR has it; only the bytes of the UUID are not, and
+ * they are sixteen. Times are mapped to the node's clock, so that readers bracket a loss with the times of its packet.
  */
 static const char types[] = "typealias integer { size = 8; align = 8; signed = false; base = x; } := bezel_byte;\n"
                             "typealias integer { size = 32; align = 32; signed = false; } := bezel_u32;\n"
@@ -111,8 +111,8 @@ static void plain_name(const char *name, char plain[DICT_NAME_MAX + 1])
 }
 
 /*
- * A field's name: '_' in front, which readers expect and strip, so that no keyword is met. Two names that plain_name() makes
- * equal are told apart by the field's number, which no name opens with.
+ * A field's name: '_' in front, which readers expect and strip, so that no keyword is met. Two names that plain_name()
+ * makes equal are told apart by the field's number, which no name opens with.
  */
 static void put_field_name(FILE *out, const struct dict_aspect *a, uint32_t field)
 {

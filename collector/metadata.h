@@ -8,8 +8,8 @@
 #include "collector/model.h"
 
 /**
- * Writes the TSDL of `node`: its clock and one stream class for each process instance with its aspects as event classes.
- * Returns 0 with *text (NUL-terminated, caller frees) and its *length, or BEZEL_ENOMEM.
+ * Writes the TSDL of `node`: its clock and one stream class for each process instance with its aspects as event
+ * classes. Returns 0 with *text (NUL-terminated, caller frees) and its *length, or BEZEL_ENOMEM.
  */
 int metadata_write(const struct model_node *node, char **text, size_t *length) BEZEL_MUST_CHECK;
 

@@ -125,8 +125,8 @@ static bool base_is_taken(const struct model_node *node, const char *base)
 }
 
 /*
- * Names the process's files. Names read unambiguously from their end (ring, then pid or the 16 digits of the instance), so
- * that different bases never give equal file names. What a file name may not hold becomes '_'.
+ * Names the process's files. Names read unambiguously from their end (ring, then pid or the 16 digits of the instance),
+ * so that different bases never give equal file names. What a file name may not hold becomes '_'.
  */
 static void process_name_files(struct model_process *p)
 {

@@ -3,8 +3,8 @@
 
 /**
  * What a collector knows of a run, in memory: nodes, their process instances, their streams, and where each stands. The
- * truth about packets is in the trace files, that about nodes, processes and dictionaries in the database; both rebuild this
- * at start (recover.h). One thread; no I/O here.
+ * truth about packets is in the trace files, that about nodes, processes and dictionaries in the database; both rebuild
+ * this at start (recover.h). One thread; no I/O here.
  */
 #ifndef BEZEL_COLLECTOR_MODEL_H
 #define BEZEL_COLLECTOR_MODEL_H

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * The buffer holds at least one whole packet of the largest size; `used` bytes of the file from `offset` on are in it, of
- * which the first `taken` were handed out.
+ * The buffer holds at least one whole packet of the largest size; `used` bytes of the file from `offset` on are in it,
+ * of which the first `taken` were handed out.
  */
 struct reader {
     int fd;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Reads the packets of one stream file in order, as far as they are whole: a torn tail, which a collector that writes or was
- * killed leaves, ends the file. Read-only; files may grow while they are read. A reader belongs to one thread.
+ * Reads the packets of one stream file in order, as far as they are whole: a torn tail, which a collector that writes
+ * or was killed leaves, ends the file. Read-only; files may grow while they are read. A reader belongs to one thread.
  */
 #ifndef BEZEL_COLLECTOR_READER_H
 #define BEZEL_COLLECTOR_READER_H
@@ -17,9 +17,10 @@ int reader_open(const char *path, struct reader **r) BEZEL_MUST_CHECK;
 void reader_close(struct reader *r);
 
 /**
- * The next packet: 1 with *h filled and *packet pointing to its h->size_bytes bytes, which belong to the reader until its
- * next call; 0 where no further whole packet is there (yet: it may be asked again); BEZEL_EMALFORMED where bytes are not a
- * packet, or one of another stream or out of sequence; BEZEL_ESYS. Records are not looked at: packet_check() does.
+ * The next packet: 1 with *h filled and *packet pointing to its h->size_bytes bytes, which belong to the reader until
+ * its next call; 0 where no further whole packet is there (yet: it may be asked again); BEZEL_EMALFORMED where bytes
+ * are not a packet, or one of another stream or out of sequence; BEZEL_ESYS. Records are not looked at: packet_check()
+ * does.
  */
 int reader_next(struct reader *r, struct packet_header *h, const uint8_t **packet) BEZEL_MUST_CHECK;
 
@@ -28,7 +29,8 @@ uint64_t reader_offset(const struct reader *r);
 
 /**
  * Calls `each` for every stream file in directory `trace` (of one node), in the order of their names: all files but
- * `metadata` and those that begin with a dot. Stops at and returns the first non-zero result of `each`; else 0 or an error.
+ * `metadata` and those that begin with a dot. Stops at and returns the first non-zero result of `each`; else 0 or an
+ * error.
  */
 int reader_list(const char *trace, int (*each)(const char *path, void *context), void *context) BEZEL_MUST_CHECK;
 

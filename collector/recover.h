@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Starting again on a run directory whose collector was killed: the files say which packets are stored, the database says how
- * to read them.
+ * Starting again on a run directory whose collector was killed: the files say which packets are stored, the database
+ * says how to read them.
  */
 #ifndef BEZEL_COLLECTOR_RECOVER_H
 #define BEZEL_COLLECTOR_RECOVER_H
@@ -13,8 +13,8 @@
 #include "collector/store.h"
 
 /**
- * Fills the empty model `m` from the database and the trace files: cuts torn tails, removes temporaries, and rebuilds positions,
- * counts and the derived rows. What is cut behind a damaged packet is told to the operator. Commits nothing.
+ * Fills the empty model `m` from the database and the trace files: cuts torn tails, removes temporaries, and rebuilds
+ * positions, counts and the derived rows. What is cut behind a damaged packet is told to the operator. Commits nothing.
  * Returns 0 or an error; errno tells more where it is BEZEL_ESYS.
  */
 int recover_run(struct facts *f, const struct store *s, struct model *m) BEZEL_MUST_CHECK;

@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 /*
- * One thread. A round of the loop: wait; signals and lease; commands; a turn of the intake (receive and store, acknowledge,
- * account); what time brings; save. Each is bounded, so that none starves the others.
+ * One thread. A round of the loop: wait; signals and lease; commands; a turn of the intake (receive and store,
+ * acknowledge, account); what time brings; save. Each is bounded, so that none starves the others.
  */
 #define SERVER_SAVE  (200 * CLOCK_MS) /* between commits */
 #define SERVER_DRAIN (2 * CLOCK_S)    /* at most, for what still waits when the end was asked for */
@@ -45,7 +45,7 @@ struct server {
     uint8_t bytes[MESSAGE_MAX_BYTES];
 };
 
-/* ---- what may be served --------------------------------------------------------------------------------------------- */
+/* ---- what may be served ------------------------------------------------------------------------------------------ */
 
 const char *server_check_listen(const char *listen)
 {
@@ -71,7 +71,7 @@ const char *server_check_control(const char *control)
     return NULL;
 }
 
-/* ---- start ---------------------------------------------------------------------------------------------------------- */
+/* ---- start ------------------------------------------------------------------------------------------------------- */
 
 static int say(int err, const char *id, const char *what)
 {
@@ -164,7 +164,7 @@ static void tell_ready(const struct server *v)
     close(v->options->ready);
 }
 
-/* ---- control -------------------------------------------------------------------------------------------------------- */
+/* ---- control ----------------------------------------------------------------------------------------------------- */
 
 static void fill_state(struct server *v, struct message_reply *reply)
 {
@@ -222,7 +222,7 @@ static void serve_control(struct server *v)
     }
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------------------------- */
+/* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
 /* From now on a second SIGTERM ends the process, whatever it waits for. */
 static void take_signal(struct server *v)
@@ -282,7 +282,7 @@ static void server_loop(struct server *v)
     }
 }
 
-/* ---- end ------------------------------------------------------------------------------------------------------------ */
+/* ---- end --------------------------------------------------------------------------------------------------------- */
 
 /* What is in the socket is taken; then the database is brought up to date and becomes one file. */
 static int server_finish(struct server *v)

@@ -20,14 +20,14 @@ struct server_options {
 };
 
 /**
- * Serves until it is told to stop (STOP, SIGTERM, end of the lease). Call it before any thread starts: it blocks SIGTERM and
- * ignores SIGINT, SIGPIPE and SIGXFSZ. Returns the exit code of the program; what went wrong is on stderr.
+ * Serves until it is told to stop (STOP, SIGTERM, end of the lease). Call it before any thread starts: it blocks
+ * SIGTERM and ignores SIGINT, SIGPIPE and SIGXFSZ. Returns the exit code of the program; what went wrong is on stderr.
  */
 int server_run(const struct server_options *options) BEZEL_MUST_CHECK;
 
 /**
- * Why `listen` and `control` may not be served, NULL where they may: data only over ipc or loopback, control only over ipc in
- * a folder that is ours alone.
+ * Why `listen` and `control` may not be served, NULL where they may: data only over ipc or loopback, control only over
+ * ipc in a folder that is ours alone.
  */
 const char *server_check_listen(const char *listen);
 const char *server_check_control(const char *control);

@@ -96,7 +96,7 @@ int store_path(const struct store *s, const struct model_node *node, const struc
     return n < 0 || (size_t)n >= size ? BEZEL_EINVAL : 0;
 }
 
-/* ---- open files ---------------------------------------------------------------------------------------------------- */
+/* ---- open files -------------------------------------------------------------------------------------------------- */
 
 static void lru_take(struct store *s, struct model_stream *stream)
 {
@@ -132,8 +132,8 @@ void store_close(struct store *s)
 }
 
 /*
- * Opens the file at `path`, closing the one that was not used for longest where there are enough or too many. What a closed
- * one must still bring to stable storage does not need its descriptor. Returns 0 or an errno.
+ * Opens the file at `path`, closing the one that was not used for longest where there are enough or too many. What a
+ * closed one must still bring to stable storage does not need its descriptor. Returns 0 or an errno.
  */
 static int stream_open(struct store *s, struct model_stream *stream, const char *path)
 {
@@ -161,7 +161,7 @@ static int path_sync(const char *path)
     return sys;
 }
 
-/* ---- failing ------------------------------------------------------------------------------------------------------- */
+/* ---- failing ----------------------------------------------------------------------------------------------------- */
 
 void store_fail(struct store *s, int sys, const char *path)
 {
@@ -194,7 +194,7 @@ bool store_retry(struct store *s, int64_t now)
     return true;
 }
 
-/* ---- appending ----------------------------------------------------------------------------------------------------- */
+/* ---- appending --------------------------------------------------------------------------------------------------- */
 
 /* Returns 0 or an errno. */
 static int metadata_store(struct store *s, struct model_node *node, const char *dir)

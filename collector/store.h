@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The run's trace on disk: packets, appended to one file for each stream, `trace/<node>/<process>-<pid>-<ring>`, and the
- * metadata of each node, in place before the first packet that needs it. A packet is whole in its file or not there: what a
- * failed write left is cut off.
+ * The run's trace on disk: packets, appended to one file for each stream, `trace/<node>/<process>-<pid>-<ring>`, and
+ * the metadata of each node, in place before the first packet that needs it. A packet is whole in its file or not
+ * there: what a failed write left is cut off.
  *
  * When space runs out the store is *failing*: nothing is stored until store_retry() finds room again, at most every
  * STORE_RETRY; a reserve of STORE_RESERVE bytes is given up at the first failure, so that database and metadata can be
@@ -25,8 +25,8 @@ enum {
 struct store;
 
 /**
- * Opens the store in run directory `run` (borrowed), making `trace/` where it is missing. `sync`: store_sync() reaches stable
- * storage. Returns 0 with *s for store_close, or BEZEL_ENOSPC, BEZEL_EPERM, BEZEL_ESYS with errno set.
+ * Opens the store in run directory `run` (borrowed), making `trace/` where it is missing. `sync`: store_sync() reaches
+ * stable storage. Returns 0 with *s for store_close, or BEZEL_ENOSPC, BEZEL_EPERM, BEZEL_ESYS with errno set.
  */
 int store_open(const char *run, bool sync, struct store **s) BEZEL_MUST_CHECK;
 
@@ -38,9 +38,9 @@ int store_path(const struct store *s, const struct model_node *node, const struc
                size_t size) BEZEL_MUST_CHECK;
 
 /**
- * Appends `n` bytes, one packet, to the file of `stream`, whose bytes, unsynced and fd it moves on; writes the node's metadata
- * first where it is stale. Returns 0, or an error with nothing appended: BEZEL_ENOSPC and the rest of base/err.h; the store is
- * failing then.
+ * Appends `n` bytes, one packet, to the file of `stream`, whose bytes, unsynced and fd it moves on; writes the node's
+ * metadata first where it is stale. Returns 0, or an error with nothing appended: BEZEL_ENOSPC and the rest of
+ * base/err.h; the store is failing then.
  */
 int store_append(struct store *s, struct model_stream *stream, const void *packet, size_t n) BEZEL_MUST_CHECK;
 

@@ -28,7 +28,7 @@ struct loading {
     int err;
 };
 
-/* ---- columns -------------------------------------------------------------------------------------------------------- */
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
 
 static const char *take_text(struct loading *l, sqlite3_stmt *s, int at)
 {
@@ -96,7 +96,7 @@ static void each_row(struct loading *l, const char *query, void (*take)(struct l
     sqlite3_finalize(s);
 }
 
-/* ---- tables --------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 static void take_fact(struct loading *l, sqlite3_stmt *s)
 {
@@ -192,7 +192,10 @@ static void take_discarded(struct loading *l, sqlite3_stmt *s)
         p->discarded = column_u64(s, 1);
 }
 
-/* A node's own costs, of each of its daemons in turn; the mean is the CPU time between first and last sample over that time. */
+/*
+ * A node's own costs, of each of its daemons in turn; the mean is the CPU time between first and last sample over that
+ * time.
+ */
 static void take_self(struct loading *l, sqlite3_stmt *s)
 {
     struct summary_process *p = process_of(l, s, 0);
@@ -261,7 +264,7 @@ static void take_metric(struct loading *l, sqlite3_stmt *s)
     m->last = column_real(s, 7);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------ */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static const char self_query[] =
     "SELECT process, min(at), max(at), max(cpu_ns), max(wakeups), max(records), max(bytes), max(sensor_cpu)"
@@ -269,7 +272,9 @@ static const char self_query[] =
 static const char self_mean_query[] =
     "SELECT node, 100.0 * sum(cpu) / nullif(sum(time), 0) FROM (SELECT process, max(cpu_ns) - min(cpu_ns) AS cpu,"
     " max(at) - min(at) AS time FROM self GROUP BY process) JOIN processes ON processes.id = process GROUP BY node";
-/* Beside a single max() SQLite's other columns are those of the row that has the maximum: the latest value of a metric. */
+/*
+ * Beside a single max() SQLite's other columns are those of the row that has the maximum: the latest value of a metric.
+ */
 static const char metric_query[] =
     "SELECT node, metric, process, count(metrics.value), avg(metrics.value), min(metrics.value), max(metrics.value), "
     "last.value FROM metrics"

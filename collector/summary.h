@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What a run's database says, loaded whole: the input of the report. Times are nanoseconds; `at` and `*_ns` times of a node
- * are its monotonic clock, started and ended of the run are CLOCK_REALTIME. Texts belong to the summary.
+ * What a run's database says, loaded whole: the input of the report. Times are nanoseconds; `at` and `*_ns` times of a
+ * node are its monotonic clock, started and ended of the run are CLOCK_REALTIME. Texts belong to the summary.
  */
 #ifndef BEZEL_COLLECTOR_SUMMARY_H
 #define BEZEL_COLLECTOR_SUMMARY_H
@@ -98,7 +98,10 @@ struct summary {
     uint64_t refused;               /* packets and messages that the collector refused */
 };
 
-/** Reads `<run>/run.db`, also while it is being written. Returns 0 with *s for summary_free, BEZEL_ENOENT, BEZEL_EVERSION, … */
+/**
+ * Reads `<run>/run.db`, also while it is being written. Returns 0 with *s for summary_free, BEZEL_ENOENT,
+ * BEZEL_EVERSION, …
+ */
 int summary_load(const char *run, struct summary **s) BEZEL_MUST_CHECK;
 void summary_free(struct summary *s);
 

@@ -321,7 +321,10 @@ static const struct experiment_limit *first_hold(const struct tree *root, const 
 
 #define CHECK_EVERY_MAX (10 * CLOCK_S) /* as in fields.c */
 
-/* Where the file does not say how often to decide: not faster than half the window of what is held (but for its default). */
+/*
+ * Where the file does not say how often to decide: not faster than half the window of what is held (but for its
+ * default).
+ */
 static void choose_every(struct experiment *e)
 {
     for (uint32_t i = 0; i < e->limit_count; i++) {

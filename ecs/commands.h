@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The subcommands of `bezel`: one file each, in main.c's table. A command gets its own arguments, argv[0] being its name, so
- * that getopt_long() works as in a program of its own; it returns the exit code. Data alone goes to stdout.
+ * The subcommands of `bezel`: one file each, in main.c's table. A command gets its own arguments, argv[0] being its
+ * name, so that getopt_long() works as in a program of its own; it returns the exit code. Data alone goes to stdout.
  */
 #ifndef BEZEL_ECS_COMMANDS_H
 #define BEZEL_ECS_COMMANDS_H

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A daemon of a run as `bezel run` sees it: a child process in a session of its own (the terminal's signals do not reach
- * it) with its log, a pipe on which it says that it serves, a pipe that is its lease, and a control link. One thread.
+ * A daemon of a run as `bezel run` sees it: a child process in a session of its own (the terminal's signals do not
+ * reach it) with its log, a pipe on which it says that it serves, a pipe that is its lease, and a control link. One
+ * thread.
  */
 #ifndef BEZEL_ECS_DAEMON_H
 #define BEZEL_ECS_DAEMON_H

@@ -37,7 +37,7 @@ static bool holds_nothing(const struct state_daemon *d)
     return d->drained || is_gone(d);
 }
 
-/* ---- The way down: each step takes the next at once where there is nothing to wait for ------------------------------ */
+/* ---- The way down: each step takes the next at once where there is nothing to wait for --------------------------- */
 
 static void close_collector(struct experiment_state *s, int64_t now, struct state_actions *a)
 {
@@ -90,7 +90,10 @@ static void stop(struct experiment_state *s, enum state_ended_by by, int64_t now
         a->what |= s->interrupt_reached_sut ? ACTION_INTERRUPT_PROCESSES : ACTION_STOP_PROCESSES;
 }
 
-/* ---- Events ---------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- Events
+ * ----------------------------------------------------------------------------------------------------------
+ */
 
 static void on_serves(struct experiment_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
 {
@@ -196,7 +199,10 @@ static void on_interrupt(struct experiment_state *s, bool terminal, int64_t now,
     a->what |= ACTION_KILL;
 }
 
-/* ---- Time ------------------------------------------------------------------------------------------------------------ */
+/*
+ * ---- Time
+ * ------------------------------------------------------------------------------------------------------------
+ */
 
 static int64_t earlier(int64_t a, int64_t b)
 {
@@ -332,7 +338,10 @@ int64_t experiment_state_deadline(const struct experiment_state *s)
     return at;
 }
 
-/* ---- The whole ------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- The whole
+ * -------------------------------------------------------------------------------------------------------
+ */
 
 struct state_actions experiment_state_begin(struct experiment_state *s, const struct experiment *e, bool interactive,
                                             int64_t now)

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The course of an experiment, as a pure function: (state, event, now) -> actions. It reads no clock, opens nothing, waits for
- * nothing; `bezel run` tells it what happened and does what it says.
+ * The course of an experiment, as a pure function: (state, event, now) -> actions. It reads no clock, opens nothing,
+ * waits for nothing; `bezel run` tells it what happened and does what it says.
  *
  *     STARTING -> RUNNING -> STOPPING -> DRAINING -> CLOSING_NODES -> CLOSING_COLLECTOR -> DONE
  *
- * STARTING: collector, then the daemons of all nodes; the SUT starts when all serve. STOPPING: the launcher ends the SUT.
- * DRAINING: every record on its way reaches the store, however long it takes as long as there is progress. A daemon that dies
- * is restarted in every phase up to DRAINING, but not without end.
+ * STARTING: collector, then the daemons of all nodes; the SUT starts when all serve. STOPPING: the launcher ends the
+ * SUT. DRAINING: every record on its way reaches the store, however long it takes as long as there is progress. A
+ * daemon that dies is restarted in every phase up to DRAINING, but not without end.
  */
 #ifndef BEZEL_ECS_EXPERIMENT_STATE_H
 #define BEZEL_ECS_EXPERIMENT_STATE_H

@@ -21,8 +21,8 @@ static bool attaches(const struct experiment *e, uint32_t node)
 }
 
 /*
- * The folder of a node: as the file says; where it attaches to processes the default one, since those use it; else one of the
- * run's own, so that runs do not meet. Sockets beside it have names with a dot in front, as no node has.
+ * The folder of a node: as the file says; where it attaches to processes the default one, since those use it; else one
+ * of the run's own, so that runs do not meet. Sockets beside it have names with a dot in front, as no node has.
  */
 static char *make_node_dir(const struct experiment *e, uint32_t node, const struct rundir *run)
 {

@@ -33,12 +33,15 @@ struct fleet {
     char collector_program[PATH_MAX], node_program[PATH_MAX];
 };
 
-/** Finds the programs for the daemons of `e`. Returns 0 with *f for fleet_free(), or an error after saying why on stderr. */
+/**
+ * Finds the programs for the daemons of `e`. Returns 0 with *f for fleet_free(), or an error after saying why on
+ * stderr.
+ */
 int fleet_find(const struct experiment *e, struct fleet *f) BEZEL_MUST_CHECK;
 
 /**
- * Makes the nodes' folders and works out how every daemon of `run` is started. Borrows `e`. Returns 0, or an error after
- * saying why on stderr.
+ * Makes the nodes' folders and works out how every daemon of `run` is started. Borrows `e`. Returns 0, or an error
+ * after saying why on stderr.
  */
 int fleet_make(const struct experiment *e, const struct rundir *run, struct fleet *f) BEZEL_MUST_CHECK;
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The launcher: a process of its own to which the processes of the SUT belong. It has one thread, no ZeroMQ and no memory
- * of what is measured, so that nothing but its own task can end it. It is told what to do over a socket, and that
- * socket is also its lease: when the other end is gone, it ends all that it started and leaves.
+ * The launcher: a process of its own to which the processes of the SUT belong. It has one thread, no ZeroMQ and no
+ * memory of what is measured, so that nothing but its own task can end it. It is told what to do over a socket, and
+ * that socket is also its lease: when the other end is gone, it ends all that it started and leaves.
  *
  * "All" is the whole tree: as a subreaper the launcher inherits every descendant whose parent ended, daemons included.
  * SIGTERM first, SIGKILL after the grace, until none is left.
@@ -57,15 +57,17 @@ struct launcher {
 };
 
 /**
- * Forks a launcher for the `n` launches, which it inherits: they must be complete. Call while the process has one thread and
- * no ZeroMQ context. `grace` in ns. Returns 0 or an error with errno set.
+ * Forks a launcher for the `n` launches, which it inherits: they must be complete. Call while the process has one
+ * thread and no ZeroMQ context. `grace` in ns. Returns 0 or an error with errno set.
  */
 int launcher_fork(const struct launch *launches, size_t n, int64_t grace, struct launcher *l) BEZEL_MUST_CHECK;
 
 /** Sends a command. Returns 0, or BEZEL_EUNREACH where the launcher is gone. Does not block. */
 int launcher_tell(struct launcher *l, enum launcher_verb verb) BEZEL_MUST_CHECK;
 
-/** Takes the next event: 0, BEZEL_EAGAIN where there is none, BEZEL_EUNREACH where the launcher is gone. Does not block. */
+/**
+ * Takes the next event: 0, BEZEL_EAGAIN where there is none, BEZEL_EUNREACH where the launcher is gone. Does not block.
+ */
 int launcher_receive(struct launcher *l, struct launcher_event *event) BEZEL_MUST_CHECK;
 
 /** Gives up the lease and waits until the launcher has ended its tree and itself. Idempotent. */

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- Commands ------------------------------------------------------------------------------------------------------ */
+/* ---- Commands ---------------------------------------------------------------------------------------------------- */
 
 /* 0, or an errno value that says why `path` cannot be executed. */
 static int try_program(const char *path)
@@ -106,7 +106,7 @@ static int check_commands(const struct experiment *e, struct experiment_diagnost
     return 0;
 }
 
-/* ---- Files --------------------------------------------------------------------------------------------------------- */
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
 
 int load_text(const char *text, size_t n, const char *file, struct experiment **e)
 {
@@ -144,7 +144,10 @@ int load_file(const char *file, char **text, size_t *n, struct experiment **e)
     return err;
 }
 
-/* ---- An experiment around a command ---------------------------------------------------------------------------------- */
+/*
+ * ---- An experiment around a command
+ * ----------------------------------------------------------------------------------
+ */
 
 /* Decodes the UTF-8 character at `p`: its length, or 0 where it is none. */
 static int utf8_decode(const unsigned char *p, uint32_t *c)

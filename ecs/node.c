@@ -42,7 +42,7 @@ struct node {
     uint8_t bytes[MESSAGE_MAX_BYTES];
 };
 
-/* ---- The agent's senses ------------------------------------------------------------------------------------------- */
+/* ---- The agent's senses ------------------------------------------------------------------------------------------ */
 
 static int observe_begin(void *context, const char *name)
 {
@@ -76,7 +76,7 @@ static void count_attempts(struct node *n, int64_t now)
     }
 }
 
-/* ---- Telling ------------------------------------------------------------------------------------------------------ */
+/* ---- Telling ----------------------------------------------------------------------------------------------------- */
 
 static void tell_metrics(struct node *n)
 {
@@ -119,7 +119,7 @@ static void tell_limits(const struct agent_outcome *o)
         self_record_limit((int)i, &o->limits[i]);
 }
 
-/* ---- Sampling and adapting ---------------------------------------------------------------------------------------- */
+/* ---- Sampling and adapting --------------------------------------------------------------------------------------- */
 
 /* CPU of all our threads, and how long a poll really took to come round, since the sample before. */
 static void measure(struct node *n, int64_t now)
@@ -168,7 +168,7 @@ static void sample(struct node *n, int64_t now)
         n->agent_due = now + agent_period(n->agent);
 }
 
-/* ---- Commands ----------------------------------------------------------------------------------------------------- */
+/* ---- Commands ---------------------------------------------------------------------------------------------------- */
 
 static enum message_daemon_state node_state(const struct node *n)
 {
@@ -246,7 +246,7 @@ static void answer_commands(struct node *n)
     }
 }
 
-/* ---- The loop ----------------------------------------------------------------------------------------------------- */
+/* ---- The loop ---------------------------------------------------------------------------------------------------- */
 
 static void poll_rings(struct node *n, int64_t now)
 {
@@ -336,7 +336,7 @@ bool node_stopped(const struct node *n)
     return n->stopped;
 }
 
-/* ---- Opening and closing ------------------------------------------------------------------------------------------ */
+/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 /* The shortest sleep of five tries: a wait shorter than this is spun. */
 static int64_t measure_min_sleep(void)

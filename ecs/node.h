@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A node: puts external sensor, forwarder and agent together, as the experiment says (the inside of bezeld). One thread runs
- * it all, in this order at each wake-up: poll the rings, forward, let the agent take a sample when it is due, housekeep, answer
- * commands. The caller owns the signals.
+ * A node: puts external sensor, forwarder and agent together, as the experiment says (the inside of bezeld). One thread
+ * runs it all, in this order at each wake-up: poll the rings, forward, let the agent take a sample when it is due,
+ * housekeep, answer commands. The caller owns the signals.
  */
 #ifndef BEZEL_ECS_NODE_H
 #define BEZEL_ECS_NODE_H

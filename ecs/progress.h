@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What the operator sees on stderr while a run lives: one refreshed line on a terminal, a plain line now and then elsewhere,
- * nothing where quiet. One thread.
+ * What the operator sees on stderr while a run lives: one refreshed line on a terminal, a plain line now and then
+ * elsewhere, nothing where quiet. One thread.
  */
 #ifndef BEZEL_ECS_PROGRESS_H
 #define BEZEL_ECS_PROGRESS_H

@@ -22,18 +22,22 @@
 #include <unistd.h>
 
 /*
- * Order at the start: signals blocked, folders made, launcher forked (one thread, no ZeroMQ yet), then the daemons and their
- * links. Order at the end: whatever the state machine has not ended in good order is ended by force; then facts, then report.
+ * Order at the start: signals blocked, folders made, launcher forked (one thread, no ZeroMQ yet), then the daemons and
+ * their links. Order at the end: whatever the state machine has not ended in good order is ended by force; then facts,
+ * then report.
  *
- * One turn of the loop: wait; signals, launcher, daemons, in this order, so that a ctrl-C that also ended a process is known
- * before that process's end; then time; then progress.
+ * One turn of the loop: wait; signals, launcher, daemons, in this order, so that a ctrl-C that also ended a process is
+ * known before that process's end; then time; then progress.
  */
 
 #define STATUS_EVERY       (500 * CLOCK_MS)
 #define STATUS_EVERY_DRAIN (50 * CLOCK_MS)
 #define MUTE_AFTER         (5 * CLOCK_S)
 
-/* ---- The loop -------------------------------------------------------------------------------------------------------- */
+/*
+ * ---- The loop
+ * --------------------------------------------------------------------------------------------------------
+ */
 
 static int open_signals(void)
 {
@@ -164,7 +168,10 @@ static void loop(struct run *r)
     progress_clear(&r->operator.progress);
 }
 
-/* ---- Before and after ------------------------------------------------------------------------------------------------ */
+/*
+ * ---- Before and after
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static int put_first_facts(const struct run *r)
 {

@@ -15,8 +15,8 @@ struct run_options {
 };
 
 /**
- * Runs `e`, whose file holds the `n` bytes at `text`, and prints its report. Returns the exit code. Call with one thread and no
- * ZeroMQ context; blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD, and ignores SIGPIPE, for good.
+ * Runs `e`, whose file holds the `n` bytes at `text`, and prints its report. Returns the exit code. Call with one
+ * thread and no ZeroMQ context; blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD, and ignores SIGPIPE, for good.
  */
 int run_experiment(const struct experiment *e, const char *text, size_t n, const struct run_options *options);
 

@@ -87,7 +87,10 @@ static int make_uuid(char text[37])
     return 0;
 }
 
-/* Makes the directory itself; mkdir() decides who of two simultaneous runs gets a name. Its absolute path into run->path. */
+/*
+ * Makes the directory itself; mkdir() decides who of two simultaneous runs gets a name. Its absolute path into
+ * run->path.
+ */
 static int make_unique(const char *runs, const char *experiment, struct rundir *run)
 {
     char stamp[32], real[PATH_MAX];
@@ -185,7 +188,7 @@ int rundir_make(const char *runs, const char *experiment, const char *text, size
     return err;
 }
 
-/* ---- The private folder ------------------------------------------------------------------------------------------- */
+/* ---- The private folder ------------------------------------------------------------------------------------------ */
 
 /* A folder in which others could rename or replace what is ours is refused. */
 static int check_own(const char *dir)

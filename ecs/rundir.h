@@ -29,20 +29,23 @@ const char *rundir_runs(const char *option);
  */
 int rundir_find(const char *argument, const char *runs, char *path, size_t size) BEZEL_MUST_CHECK;
 
-/** Gives the run its id, and nothing else yet. Returns 0 with *run for rundir_close(), or an error after saying why on stderr. */
+/**
+ * Gives the run its id, and nothing else yet. Returns 0 with *run for rundir_close(), or an error after saying why on
+ * stderr.
+ */
 int rundir_init(struct rundir *run) BEZEL_MUST_CHECK;
 
 /**
- * Makes `<runs>/<YYYYmmdd-HHMMSS>-<experiment>` (with "-2", "-3" ... where it is taken), its folders log, output and trace,
- * its README, versions.txt and experiment.yaml with the `n` bytes at `text`; then lets `<runs>/latest` point to it, in one
- * step. Returns 0, or an error after saying why on stderr.
+ * Makes `<runs>/<YYYYmmdd-HHMMSS>-<experiment>` (with "-2", "-3" ... where it is taken), its folders log, output and
+ * trace, its README, versions.txt and experiment.yaml with the `n` bytes at `text`; then lets `<runs>/latest` point to
+ * it, in one step. Returns 0, or an error after saying why on stderr.
  */
 int rundir_make(const char *runs, const char *experiment, const char *text, size_t n,
                 struct rundir *run) BEZEL_MUST_CHECK;
 
 /**
- * Makes the private folder within the default folder of segments (file_bezel_dir()), and removes those that runs before left
- * behind when they were killed. Returns 0, or an error after saying why on stderr.
+ * Makes the private folder within the default folder of segments (file_bezel_dir()), and removes those that runs before
+ * left behind when they were killed. Returns 0, or an error after saying why on stderr.
  */
 int rundir_make_private(struct rundir *run) BEZEL_MUST_CHECK;
 

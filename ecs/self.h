@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What bezeld records of itself (mdr/builtin.h), through its own internal sensor. One thread; after external_open(). */
+/**
+ * What bezeld records of itself (mdr/builtin.h), through its own internal sensor. One thread; after external_open().
+ */
 #ifndef BEZEL_ECS_SELF_H
 #define BEZEL_ECS_SELF_H
 

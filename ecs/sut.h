@@ -34,7 +34,10 @@ int sut_make(const struct experiment *e, const char *run, char *const *node_dirs
 
 void sut_free(struct sut *sut);
 
-/** Says how a process ended, given its wait status: "was killed by signal 11 (Segmentation fault)", "ended with exit code 3". */
+/**
+ * Says how a process ended, given its wait status: "was killed by signal 11 (Segmentation fault)", "ended with exit
+ * code 3".
+ */
 void sut_describe_end(int status, char *text, size_t size);
 
 #endif

@@ -9,8 +9,9 @@
 #include <sys/types.h>
 
 /**
- * Sends `signal` to every descendant of `root` that is not a zombie, not to `root` itself. Returns how many there were: 0 also
- * where /proc cannot be read. What is forked meanwhile may be missed: repeat until waitpid() finds no child any more.
+ * Sends `signal` to every descendant of `root` that is not a zombie, not to `root` itself. Returns how many there were:
+ * 0 also where /proc cannot be read. What is forked meanwhile may be missed: repeat until waitpid() finds no child any
+ * more.
  */
 size_t tree_signal(pid_t root, int signal);
 

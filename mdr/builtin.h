@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Built-in aspects: what bezeld records of itself, with the internal sensor's own means, into the same trace (design: the
- * monitor measures itself). bezeld declares them with these names, fields and this order; the collector finds them by name in
- * processes of role DAEMON and copies them into the run's facts.
+ * Built-in aspects: what bezeld records of itself, with the internal sensor's own means, into the same trace (design:
+ * the monitor measures itself). bezeld declares them with these names, fields and this order; the collector finds them
+ * by name in processes of role DAEMON and copies them into the run's facts.
  */
 #ifndef BEZEL_MDR_BUILTIN_H
 #define BEZEL_MDR_BUILTIN_H

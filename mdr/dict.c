@@ -7,8 +7,9 @@
 #include <string.h>
 
 /*
- * The writing half of dictionaries. libbezel compiles this file in, so it needs libc's string functions and nothing else.
- * What it lets pass, dict_parse() accepts: a sensor can never write a dictionary that makes its own packets unreadable.
+ * The writing half of dictionaries. libbezel compiles this file in, so it needs libc's string functions and nothing
+ * else. What it lets pass, dict_parse() accepts: a sensor can never write a dictionary that makes its own packets
+ * unreadable.
  */
 
 enum { ENTRY_ASPECT = 1, ENTRY_STRING = 2 };
@@ -26,7 +27,9 @@ int dict_name_ok(const char *name)
     return n > 0 && n <= DICT_NAME_MAX && name[n] == '\0';
 }
 
-/* Bytes of the UTF-8 sequence at `p`, of which `left` may be read; 0 where there is none, or NUL (RFC 3629, section 4). */
+/*
+ * Bytes of the UTF-8 sequence at `p`, of which `left` may be read; 0 where there is none, or NUL (RFC 3629, section 4).
+ */
 static size_t utf8_length(const unsigned char *p, size_t left)
 {
     size_t n = p[0] < 0x80 ? 1 : p[0] < 0xC2 ? 0 : p[0] < 0xE0 ? 2 : p[0] < 0xF0 ? 3 : p[0] < 0xF5 ? 4 : 0;

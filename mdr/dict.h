@@ -52,35 +52,41 @@ struct dict {
 };
 
 /**
- * Appends the entry of an aspect (DICT_* limits hold; names by dict_name_ok(); field names differ; `unit` and `labels` may be
- * NULL for none) or of a string to the `used` bytes at `at`, where `capacity` bytes are in all. Returns the new number of
- * bytes, or BEZEL_EFULL, or BEZEL_EINVAL where the entry breaks a limit or a text is not UTF-8. Order of ids and uniqueness
- * of aspect names are the caller's care. The bytes behind `used` may be changed on failure. Depends on libc's string
- * functions alone. Pure.
+ * Appends the entry of an aspect (DICT_* limits hold; names by dict_name_ok(); field names differ; `unit` and `labels`
+ * may be NULL for none) or of a string to the `used` bytes at `at`, where `capacity` bytes are in all. Returns the new
+ * number of bytes, or BEZEL_EFULL, or BEZEL_EINVAL where the entry breaks a limit or a text is not UTF-8. Order of ids
+ * and uniqueness of aspect names are the caller's care. The bytes behind `used` may be changed on failure. Depends on
+ * libc's string functions alone. Pure.
  */
 int dict_append_aspect(uint8_t *at, size_t used, size_t capacity, const struct dict_aspect *a) BEZEL_MUST_CHECK;
 int dict_append_string(uint8_t *at, size_t used, size_t capacity, uint32_t id, const char *text) BEZEL_MUST_CHECK;
 
-/** Whether `name` may name an aspect or field: 1 to 63 of letters, digits, '_', '.', ':'; not opening with a digit. Pure. */
+/**
+ * Whether `name` may name an aspect or field: 1 to 63 of letters, digits, '_', '.', ':'; not opening with a digit.
+ * Pure.
+ */
 int dict_name_ok(const char *name);
 
 /**
- * How many bytes of `text`, at most `max`, are whole UTF-8 characters without NUL, from its start: where to cut a text from
- * elsewhere so that dict_append_string() takes it. Reads no byte behind a NUL or behind `max`. Pure.
+ * How many bytes of `text`, at most `max`, are whole UTF-8 characters without NUL, from its start: where to cut a text
+ * from elsewhere so that dict_append_string() takes it. Reads no byte behind a NUL or behind `max`. Pure.
  */
 size_t dict_text_fit(const char *text, size_t max);
 
 /**
- * Reads and checks `n` bytes (0: the empty dictionary): bounds, types, ids in order, names, zero padding, aspect names unique
- * in the dictionary and field names in their aspect, labels only of enums, texts without NUL and in UTF-8. Returns 0 with
- * *d owned by the caller (dict_free), BEZEL_EMALFORMED or BEZEL_ENOMEM with nothing to free.
+ * Reads and checks `n` bytes (0: the empty dictionary): bounds, types, ids in order, names, zero padding, aspect names
+ * unique in the dictionary and field names in their aspect, labels only of enums, texts without NUL and in UTF-8.
+ * Returns 0 with *d owned by the caller (dict_free), BEZEL_EMALFORMED or BEZEL_ENOMEM with nothing to free.
  */
 int dict_parse(const void *bytes, size_t n, struct dict **d) BEZEL_MUST_CHECK;
 
 /** Frees a dictionary; NULL is allowed. */
 void dict_free(struct dict *d);
 
-/** Whether packets that name dictionary `hash` can be read with `d`: it is d's own hash or that of an earlier version. Pure. */
+/**
+ * Whether packets that name dictionary `hash` can be read with `d`: it is d's own hash or that of an earlier version.
+ * Pure.
+ */
 int dict_includes(const struct dict *d, uint64_t hash);
 
 #endif

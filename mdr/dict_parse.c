@@ -10,8 +10,9 @@
 #include <string.h>
 
 /*
- * The reading half. A dictionary is one allocation: struct dict, the hashes, the texts. Their sizes follow from the number
- * of bytes alone: no entry is shorter than ENTRY_MIN_BYTES, and a text with its NUL is never longer than its encoding.
+ * The reading half. A dictionary is one allocation: struct dict, the hashes, the texts. Their sizes follow from the
+ * number of bytes alone: no entry is shorter than ENTRY_MIN_BYTES, and a text with its NUL is never longer than its
+ * encoding.
  */
 
 enum { ENTRY_ASPECT = 1, ENTRY_STRING = 2, ENTRY_MIN_BYTES = 12 };

@@ -23,12 +23,13 @@
  *
  * - ZMQ_HEARTBEAT_IVL 0: libzmq's own heartbeats cut healthy links under back-pressure and lose what is queued.
  * - ZMQ_MAXMSGSIZE: a larger frame ends the connection that sent it.
- * - ZMQ_SNDHWM, ZMQ_RCVHWM: frames per peer. What may be under way is bounded by the credit that the receiver grants; these
- *   marks only bound the memory that a peer without manners can take, by pushing back through the transport. (One that
- *   sends a message of endlessly many parts is not held by them: ZeroMQ gathers all parts first. Keys will keep it out.)
+ * - ZMQ_SNDHWM, ZMQ_RCVHWM: frames per peer. What may be under way is bounded by the credit that the receiver grants;
+ * these marks only bound the memory that a peer without manners can take, by pushing back through the transport. (One
+ * that sends a message of endlessly many parts is not held by them: ZeroMQ gathers all parts first. Keys will keep it
+ * out.)
  * - ZMQ_ROUTER_MANDATORY 1: a frame for a peer that is gone or full is an error, where ZeroMQ would drop it silently.
- * - ZMQ_IMMEDIATE 0: a connected link queues from the start and keeps its queue over a reconnect. So frames from before a
- *   reconnect may come ahead of the HELLO that follows it; receivers are prepared for that.
+ * - ZMQ_IMMEDIATE 0: a connected link queues from the start and keeps its queue over a reconnect. So frames from before
+ * a reconnect may come ahead of the HELLO that follows it; receivers are prepared for that.
  * - ZMQ_LINGER is the argument of link_close().
  */
 
@@ -53,7 +54,7 @@ struct link_shared {
 
 _Static_assert(sizeof(zmq_msg_t) <= sizeof((struct link_frame *)0)->handle, "the handle holds a message");
 
-/* ---- the process's context: one for all links --------------------------------------------------------------------- */
+/* ---- the process's context: one for all links -------------------------------------------------------------------- */
 
 static pthread_mutex_t context_lock = PTHREAD_MUTEX_INITIALIZER;
 static void *context;
@@ -83,7 +84,7 @@ static void context_give(void)
     pthread_mutex_unlock(&context_lock);
 }
 
-/* ---- endpoints ---------------------------------------------------------------------------------------------------- */
+/* ---- endpoints --------------------------------------------------------------------------------------------------- */
 
 static const char *after_prefix(const char *text, const char *prefix)
 {
@@ -111,7 +112,9 @@ static int endpoint_check(const char *endpoint)
                   path, strlen(path), limit);
         return BEZEL_EINVAL;
     }
-    /* ZeroMQ's "*" is a path of its own choice and "@" a socket without permissions: neither is what anybody asked for. */
+    /*
+     * ZeroMQ's "*" is a path of its own choice and "@" a socket without permissions: neither is what anybody asked for.
+     */
     return path[0] == '\0' || path[0] == '*' || path[0] == '@' ? BEZEL_EINVAL : 0;
 }
 
@@ -128,9 +131,9 @@ static bool is_loopback(const char *host_and_port)
 }
 
 /*
- * ZeroMQ unlinks whatever stands at an ipc path before it binds, and so takes the endpoint of a living server, or a file.
- * So ask the path first: a socket that refuses a connection was left by a dead process and may go. (Two servers that start
- * at the same instant can still both pass; directories of runs and nodes belong to one daemon each.)
+ * ZeroMQ unlinks whatever stands at an ipc path before it binds, and so takes the endpoint of a living server, or a
+ * file. So ask the path first: a socket that refuses a connection was left by a dead process and may go. (Two servers
+ * that start at the same instant can still both pass; directories of runs and nodes belong to one daemon each.)
  */
 static int ipc_path_check(const char *path)
 {
@@ -170,7 +173,7 @@ static int endpoint_error(int sys)
     return sys == ENODEV || sys == EADDRNOTAVAIL ? BEZEL_EINVAL : err_from_errno(sys);
 }
 
-/* ---- opening and closing ------------------------------------------------------------------------------------------ */
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 static int set_int(struct link *link, int option, int value)
 {
@@ -263,7 +266,7 @@ const char *link_endpoint(const struct link *link)
     return link->endpoint;
 }
 
-/* ---- sending ------------------------------------------------------------------------------------------------------ */
+/* ---- sending ----------------------------------------------------------------------------------------------------- */
 
 static int send_part(void *socket, zmq_msg_t *part, int flags)
 {
@@ -327,7 +330,7 @@ int link_send_shared(struct link *link, void *data, size_t n, void (*release)(vo
     return err;
 }
 
-/* ---- receiving ---------------------------------------------------------------------------------------------------- */
+/* ---- receiving --------------------------------------------------------------------------------------------------- */
 
 static int receive_part(void *socket, zmq_msg_t *part)
 {

@@ -9,12 +9,12 @@
 #include <string.h>
 
 /*
- * The one user of libtirpc. Each message has one filter, in XDR's manner: the same function encodes and decodes, so that the
- * two cannot differ. A filter returns FALSE where the bytes end or a bound is broken; the latter is noted through x_public,
- * XDR's place for its user's data, because the encoder must tell the two apart.
+ * The one user of libtirpc. Each message has one filter, in XDR's manner: the same function encodes and decodes, so
+ * that the two cannot differ. A filter returns FALSE where the bytes end or a bound is broken; the latter is noted
+ * through x_public, XDR's place for its user's data, because the encoder must tell the two apart.
  *
- * libtirpc's own filters for bool, enum, bytes, string and array are not used: they let through non-zero padding, NUL in
- * strings, any number as a bool or enum, or allocate. What is left of it are numbers and whole units of four bytes.
+ * libtirpc's own filters for bool, enum, bytes, string and array are not used: they let through non-zero padding, NUL
+ * in strings, any number as a bool or enum, or allocate. What is left of it are numbers and whole units of four bytes.
  */
 
 enum { MESSAGE_MAGIC = 0x425A4C31, MESSAGE_VERSION = 1 };

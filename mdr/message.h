@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Messages between the parts of Bezel: structs in memory, mdr.x's bytes on the wire, libtirpc between the two. Structs own
- * all their storage (fixed arrays, bounded by mdr.x), so that decoding allocates nothing; but they are large: keep one
- * per thread, not on the stack. Texts are NUL-terminated UTF-8. Functions here are pure and thread-safe.
+ * Messages between the parts of Bezel: structs in memory, mdr.x's bytes on the wire, libtirpc between the two. Structs
+ * own all their storage (fixed arrays, bounded by mdr.x), so that decoding allocates nothing; but they are large: keep
+ * one per thread, not on the stack. Texts are NUL-terminated UTF-8. Functions here are pure and thread-safe.
  */
 #ifndef BEZEL_MDR_MESSAGE_H
 #define BEZEL_MDR_MESSAGE_H
@@ -148,21 +148,21 @@ struct message {
 };
 
 /**
- * Encodes `m` into the `capacity` bytes at `out`. Returns the number of bytes (a multiple of 4), BEZEL_EFULL where they do
- * not fit, BEZEL_EINVAL where a count, enum or text of `m` breaks its bound.
+ * Encodes `m` into the `capacity` bytes at `out`. Returns the number of bytes (a multiple of 4), BEZEL_EFULL where they
+ * do not fit, BEZEL_EINVAL where a count, enum or text of `m` breaks its bound.
  */
 int message_encode(const struct message *m, uint8_t *out, size_t capacity) BEZEL_MUST_CHECK;
 
 /**
- * Decodes the message that the `n` bytes at `in` hold, any alignment, exactly: trailing bytes, non-zero padding, unknown
- * enum values, booleans other than 0 and 1, texts that are not UTF-8 and counts above their bounds are refused. Returns 0,
- * BEZEL_EVERSION or BEZEL_EMALFORMED; *m is undefined then.
+ * Decodes the message that the `n` bytes at `in` hold, any alignment, exactly: trailing bytes, non-zero padding,
+ * unknown enum values, booleans other than 0 and 1, texts that are not UTF-8 and counts above their bounds are refused.
+ * Returns 0, BEZEL_EVERSION or BEZEL_EMALFORMED; *m is undefined then.
  */
 int message_decode(const void *in, size_t n, struct message *m) BEZEL_MUST_CHECK;
 
 /**
- * Copies `from` into the max + 1 bytes at `to` as a text that messages carry: cut at the last whole character, bytes that
- * are not UTF-8 replaced by '?'. For names and paths that come from outside.
+ * Copies `from` into the max + 1 bytes at `to` as a text that messages carry: cut at the last whole character, bytes
+ * that are not UTF-8 replaced by '?'. For names and paths that come from outside.
  */
 void message_text(char *to, size_t max, const char *from);
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Packets: the unit of transfer, acknowledgement and storage (mdr.x, docs/WIRE.md). Encoding is plain stores into memory
- * that the caller reserved; decoding trusts nothing. The generated codec of mdr.x is the reference in the tests.
+ * Packets: the unit of transfer, acknowledgement and storage (mdr.x, docs/WIRE.md). Encoding is plain stores into
+ * memory that the caller reserved; decoding trusts nothing. The generated codec of mdr.x is the reference in the tests.
  */
 #ifndef BEZEL_MDR_PACKET_H
 #define BEZEL_MDR_PACKET_H
@@ -74,17 +74,18 @@ static inline uint64_t packet_value(const struct packet_record *r, uint32_t i)
 bool packet_is_packet(const void *p, size_t n);
 
 /**
- * Reads and checks the header of the packet that starts at `p`, of which `n` bytes are there (they may be fewer or more than
- * the packet). Checked: magic, version, sizes equal, whole bytes, within PACKET_MAX_BYTES and consistent with `records`;
- * kind; ring; order of timestamps; that only data packets hold records. Returns 0; BEZEL_EAGAIN where `n` is too small to
- * hold the header or, the header being good, the whole packet (*h is then filled); BEZEL_EVERSION; BEZEL_EMALFORMED. Pure.
+ * Reads and checks the header of the packet that starts at `p`, of which `n` bytes are there (they may be fewer or more
+ * than the packet). Checked: magic, version, sizes equal, whole bytes, within PACKET_MAX_BYTES and consistent with
+ * `records`; kind; ring; order of timestamps; that only data packets hold records. Returns 0; BEZEL_EAGAIN where `n` is
+ * too small to hold the header or, the header being good, the whole packet (*h is then filled); BEZEL_EVERSION;
+ * BEZEL_EMALFORMED. Pure.
  */
 int packet_get_header(const void *p, size_t n, struct packet_header *h) BEZEL_MUST_CHECK;
 
 /**
- * Walks the records of a packet that packet_get_header() accepted. `field_counts[id]` is the number of fields of aspect `id`,
- * for ids 1 to `aspects`. Start with *offset = PACKET_HEADER_BYTES. Returns 1 with *r filled and *offset moved on, 0 at the
- * end, BEZEL_EMALFORMED where the bytes do not fit the aspects. It does not check timestamps. Pure.
+ * Walks the records of a packet that packet_get_header() accepted. `field_counts[id]` is the number of fields of aspect
+ * `id`, for ids 1 to `aspects`. Start with *offset = PACKET_HEADER_BYTES. Returns 1 with *r filled and *offset moved
+ * on, 0 at the end, BEZEL_EMALFORMED where the bytes do not fit the aspects. It does not check timestamps. Pure.
  */
 int packet_next_record(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts,
                        uint32_t aspects, size_t *offset, struct packet_record *r) BEZEL_MUST_CHECK;

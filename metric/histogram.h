@@ -25,8 +25,8 @@ void histogram_add(struct histogram *h, int64_t value);
 void histogram_merge(struct histogram *into, const struct histogram *from);
 
 /**
- * The smallest value that a share `q` (0 .. 1) of all values does not exceed, rounded up to its bucket's end and never above
- * the maximum; 0 where the histogram is empty.
+ * The smallest value that a share `q` (0 .. 1) of all values does not exceed, rounded up to its bucket's end and never
+ * above the maximum; 0 where the histogram is empty.
  */
 int64_t histogram_quantile(const struct histogram *h, double q);
 

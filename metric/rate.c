@@ -7,11 +7,12 @@
 
 /*
  * A mark is a reading of the counter together with the records of the time since the mark before it. Marks are numbered
- * 0, 1, 2 ... and stand at their number modulo RATE_MARKS; `marks` counts them all. Mark 0 and the oldest one kept bound
- * time from below: what happened before them is not known.
+ * 0, 1, 2 ... and stand at their number modulo RATE_MARKS; `marks` counts them all. Mark 0 and the oldest one kept
+ * bound time from below: what happened before them is not known.
  *
- * The newest mark moves along with the readings until it is a grain from the one before; only then a new one begins. So any
- * stretch of two windows holds at most 2 * RATE_GRAINS + 2 marks, and the RATE_MARKS newest are all that is ever asked for.
+ * The newest mark moves along with the readings until it is a grain from the one before; only then a new one begins. So
+ * any stretch of two windows holds at most 2 * RATE_GRAINS + 2 marks, and the RATE_MARKS newest are all that is ever
+ * asked for.
  */
 enum { RATE_MARKS = 256 };
 static_assert(RATE_MARKS >= 2 * RATE_GRAINS + 4, "two windows of marks must be kept");
@@ -32,7 +33,10 @@ struct rate {
     struct rate_mark mark[RATE_MARKS];
 };
 
-/* The time from mark `from` to mark `to`, and the counted attempts in it minus the records: modulo 2^64, often negative. */
+/*
+ * The time from mark `from` to mark `to`, and the counted attempts in it minus the records: modulo 2^64, often
+ * negative.
+ */
 struct rate_span {
     uint64_t from, to;
     uint64_t missing;

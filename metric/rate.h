@@ -6,20 +6,20 @@
  * collection is on or off, is always fresh: it tells how many, to within one record per window. The records tell when,
  * exactly, but arrive up to a polling period late, and not at all while collection is off or where the ring was full.
  *
- * The window at a reading is the time back to the latest reading that is at least `window` before. With n records in it,
- * the first `a` after its start, the last `b` before its end and `s` after the first, the rate is
+ * The window at a reading is the time back to the latest reading that is at least `window` before. With n records in
+ * it, the first `a` after its start, the last `b` before its end and `s` after the first, the rate is
  *
  *     0 for n = 0, 1 / window for n = 1, and above that the smallest of
  *     (n - 1) / s,   n / (s + b),   n / (a + s),   (n + 1) / window:
  *
- * the mean interval between records, and an open interval at either end counts as soon as it is longer than the mean. So
- * a silent source falls to 0 within a window, and the rate is never further than 1 / window from n / window. That makes
- * the two sources agree: a count alone gives n / window, and 1 / window is the half-width of what it leaves open.
+ * the mean interval between records, and an open interval at either end counts as soon as it is longer than the mean.
+ * So a silent source falls to 0 within a window, and the rate is never further than 1 / window from n / window. That
+ * makes the two sources agree: a count alone gives n / window, and 1 / window is the half-width of what it leaves open.
  *
- * Records speak for the latest window, ending no more than a window ago, for which they are complete: at least as many as
- * the counter counted. Their rate is the value, exact, unless the fresh count excludes it; then, and where no such window
- * exists, the count is the value. Therefore records that are merely late do not make a source silent, records that were
- * lost do not make it slow, and turning collection on or off moves the value by no more than the resolution.
+ * Records speak for the latest window, ending no more than a window ago, for which they are complete: at least as many
+ * as the counter counted. Their rate is the value, exact, unless the fresh count excludes it; then, and where no such
+ * window exists, the count is the value. Therefore records that are merely late do not make a source silent, records
+ * that were lost do not make it slow, and turning collection on or off moves the value by no more than the resolution.
  *
  * Memory is bounded: readings closer than about window / RATE_GRAINS are merged. Pure: the caller brings the time. One
  * owner.
@@ -46,21 +46,21 @@ void rate_free(struct rate *r);
 void rate_reset(struct rate *r);
 
 /**
- * A record at `timestamp`, in any order and at any time after it happened. Those before the first reading, and those older
- * than two windows, tell nothing about the present and are ignored. Constant time, no allocation.
+ * A record at `timestamp`, in any order and at any time after it happened. Those before the first reading, and those
+ * older than two windows, tell nothing about the present and are ignored. Constant time, no allocation.
  */
 void rate_record(struct rate *r, int64_t timestamp);
 
 /**
- * A reading: the counter stood at `attempts` at `now` (not before the reading before: an earlier one counts as at the same
- * time). Due before each rate_value(), collection on or off. A counter that runs backwards starts the rate anew.
+ * A reading: the counter stood at `attempts` at `now` (not before the reading before: an earlier one counts as at the
+ * same time). Due before each rate_value(), collection on or off. A counter that runs backwards starts the rate anew.
  */
 void rate_count(struct rate *r, uint64_t attempts, int64_t now);
 
 /**
- * The rate at the last reading, per second, with *resolution the half-width of its uncertainty: 0 where records give it,
- * 1 / window where the count does. False, and nothing written, where it is unknown: no full window has passed since the
- * first reading that found the counter above 0, or the last reading is more than a window before `now`.
+ * The rate at the last reading, per second, with *resolution the half-width of its uncertainty: 0 where records give
+ * it, 1 / window where the count does. False, and nothing written, where it is unknown: no full window has passed since
+ * the first reading that found the counter above 0, or the last reading is more than a window before `now`.
  */
 bool rate_value(const struct rate *r, int64_t now, double *per_second, double *resolution);
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 /*
- * Aspects that metrics name are numbered in the order of the file; a watch is a slot and such a number. The node is kept
- * like a process: its sources are the sums over the processes, its readings the metrics that are not per process.
+ * Aspects that metrics name are numbered in the order of the file; a watch is a slot and such a number. The node is
+ * kept like a process: its sources are the sums over the processes, its readings the metrics that are not per process.
  */
 enum { WATCH_ASPECT_BITS = 6, WATCH_ASPECTS = 1 << WATCH_ASPECT_BITS, NODE = -1, NO_METRIC = -1 };
 static_assert((int)EXPERIMENT_METRICS_MAX <= WATCH_ASPECTS, "a watch holds the number of any aspect");
@@ -54,7 +54,7 @@ struct agent {
     struct agent_process *processes[AGENT_PROCESSES_MAX];
 };
 
-/* ---- Lifecycle ------------------------------------------------------------------------------------------------------ */
+/* ---- Lifecycle --------------------------------------------------------------------------------------------------- */
 
 static int agent_find_aspect(const struct agent *agent, const char *name)
 {
@@ -128,7 +128,7 @@ int64_t agent_period(const struct agent *agent)
     return agent->experiment->adapt.every;
 }
 
-/* ---- Processes and what they bring ---------------------------------------------------------------------------------- */
+/* ---- Processes and what they bring ------------------------------------------------------------------------------- */
 
 static struct agent_process *agent_process(const struct agent *agent, int slot)
 {
@@ -246,7 +246,7 @@ void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now)
             rate_count(p->readings[m].rate, attempts, now);
 }
 
-/* ---- The step ------------------------------------------------------------------------------------------------------- */
+/* ---- The step ---------------------------------------------------------------------------------------------------- */
 
 static void agent_read(const struct agent *agent, struct agent_process *p, int64_t now)
 {

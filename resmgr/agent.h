@@ -2,20 +2,20 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The agent: on each node it evaluates the limits at its sampling period, judges them, and lets the policy decide. It reads
- * no clock and no counter itself: bezeld feeds it and carries out what it decides. One owner; no function blocks; only
- * agent_new(), agent_process_add() and agent_watch() allocate.
+ * The agent: on each node it evaluates the limits at its sampling period, judges them, and lets the policy decide. It
+ * reads no clock and no counter itself: bezeld feeds it and carries out what it decides. One owner; no function blocks;
+ * only agent_new(), agent_process_add() and agent_watch() allocate.
  *
  * A limit on a metric `per: process` has one value for each process; it is broken where one of them breaks it, unknown
- * where none is known. A limit with a persistence is in violation from the moment at which one process has been known to
- * break it that long. What counts for the policy is "in violation", of `hold` limits. Where a value carries an uncertainty
- * (collection off, or records too late), the limit counts as broken only where it is broken beyond it.
+ * where none is known. A limit with a persistence is in violation from the moment at which one process has been known
+ * to break it that long. What counts for the policy is "in violation", of `hold` limits. Where a value carries an
+ * uncertainty (collection off, or records too late), the limit counts as broken only where it is broken beyond it.
  *
- * Judgement: `hold` limits leave adaptation time to settle: window + AGENT_SETTLING sampling periods from the first known
- * value, reported apart. Outside of that, time held, in violation and unknown is summed, each interval between two steps as
- * the later one found it: settling + held + violated + unknown is the time since the first step, exactly. A limit is
- * violated where its share in violation of the known time, violated / (held + violated), exceeds its tolerance. `expect`
- * limits are judged from their first known value.
+ * Judgement: `hold` limits leave adaptation time to settle: window + AGENT_SETTLING sampling periods from the first
+ * known value, reported apart. Outside of that, time held, in violation and unknown is summed, each interval between
+ * two steps as the later one found it: settling + held + violated + unknown is the time since the first step, exactly.
+ * A limit is violated where its share in violation of the known time, violated / (held + violated), exceeds its
+ * tolerance. `expect` limits are judged from their first known value.
  *
  * A process that ended is not a silent one: agent_process_remove() takes back, as unknown, the time in violation since
  * the last records of processes that ended, unless they had been silent for longer than a limit has to settle.
@@ -52,7 +52,10 @@ struct agent_outcome {
     bool limit_changed;               /* a limit changed its state at this step */
 };
 
-/** An agent for node `node` of `e` (borrowed until agent_free); limits are the same on each node. Returns 0, BEZEL_ENOMEM. */
+/**
+ * An agent for node `node` of `e` (borrowed until agent_free); limits are the same on each node. Returns 0,
+ * BEZEL_ENOMEM.
+ */
 int agent_new(const struct experiment *e, uint32_t node, struct agent **agent) BEZEL_MUST_CHECK;
 void agent_free(struct agent *agent);
 
@@ -69,8 +72,9 @@ void agent_process_remove(struct agent *agent, int slot);
 const char *agent_process_name(const struct agent *agent, int slot);
 
 /**
- * The number by which to feed records of aspect `name` of the process in `slot`, or BEZEL_ENOENT where no metric reads that
- * aspect: the external sensor hands on only those that are watched. BEZEL_ENOMEM. The same name gives the same number.
+ * The number by which to feed records of aspect `name` of the process in `slot`, or BEZEL_ENOENT where no metric reads
+ * that aspect: the external sensor hands on only those that are watched. BEZEL_ENOMEM. The same name gives the same
+ * number.
  */
 int agent_watch(struct agent *agent, int slot, const char *name) BEZEL_MUST_CHECK;
 
@@ -78,9 +82,9 @@ int agent_watch(struct agent *agent, int slot, const char *name) BEZEL_MUST_CHEC
 void agent_record(struct agent *agent, int watch, int64_t timestamp);
 
 /**
- * The attempt counter of watched aspect `watch` stood at `attempts`. Call it for every watch before every step, collection
- * on or off, with the step's `now`, read just before the counters: the counter is what tells a silent process from one
- * whose records are late. A watch that is not counted becomes unknown within a window.
+ * The attempt counter of watched aspect `watch` stood at `attempts`. Call it for every watch before every step,
+ * collection on or off, with the step's `now`, read just before the counters: the counter is what tells a silent
+ * process from one whose records are late. A watch that is not counted becomes unknown within a window.
  */
 void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now);
 
@@ -88,8 +92,8 @@ void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now)
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, double sensor_cpu);
 
 /**
- * The value of metric `metric` for the process in `slot` (-1: the node's value, of a metric that is not per process) at the
- * last step. False where unknown.
+ * The value of metric `metric` for the process in `slot` (-1: the node's value, of a metric that is not per process) at
+ * the last step. False where unknown.
  */
 bool agent_metric(const struct agent *agent, uint32_t metric, int slot, double *value);
 

@@ -5,10 +5,11 @@
  * The judgement of one limit over time, from the values of all processes that it is about (agent.h says what it means).
  * A sampling instant is judge_begin(), judge_value() for each value, judge_end(). Pure; one owner.
  *
- * A process that ended is not a silent one, but for a moment it looks like one: its last records leave the window before
- * anybody notices that it is gone. So what is found while all processes that break the limit have been silent since the
- * instant before is doubtful: it counts, but is taken back (the time as unknown) where all of them turn out to have
- * ended. It is confirmed as soon as one of them makes a record, or has been silent longer than a limit has to settle.
+ * A process that ended is not a silent one, but for a moment it looks like one: its last records leave the window
+ * before anybody notices that it is gone. So what is found while all processes that break the limit have been silent
+ * since the instant before is doubtful: it counts, but is taken back (the time as unknown) where all of them turn out
+ * to have ended. It is confirmed as soon as one of them makes a record, or has been silent longer than a limit has to
+ * settle.
  */
 #ifndef BEZEL_RESMGR_JUDGE_H
 #define BEZEL_RESMGR_JUDGE_H

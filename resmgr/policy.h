@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Adaptation policies: pure functions from a state and an observation to the next state (dissertation, 5.5.3.2). The same
- * code runs in each agent, in the simulator and in the tests.
+ * Adaptation policies: pure functions from a state and an observation to the next state (dissertation, 5.5.3.2). The
+ * same code runs in each agent, in the simulator and in the tests.
  *
- * SPP, static polling period: the period never changes; where a limit is broken at a sampling instant, collection is turned
- * off; it is on again at the first instant at which no observed limit is broken.
+ * SPP, static polling period: the period never changes; where a limit is broken at a sampling instant, collection is
+ * turned off; it is on again at the first instant at which no observed limit is broken.
  *
  * DPP, dynamic polling period: the period doubles at a sampling instant where a limit is broken; where the double would
  * pass period_max, collection is off instead; it is on again, at period_max, at the first instant at which no observed

@@ -14,9 +14,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- Opening ------------------------------------------------------------------------------------------------------ */
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
-/* Copies a text of the segment so that it may name a file: letters, digits, '_', '-', '.', no '.' first, never empty. */
+/*
+ * Copies a text of the segment so that it may name a file: letters, digits, '_', '-', '.', no '.' first, never empty.
+ */
 static void copy_name(char *to, size_t size, const char *from, size_t from_size)
 {
     size_t n = 0;
@@ -131,7 +133,7 @@ void segment_detach(struct attached *a, bool remove)
     free(a);
 }
 
-/* ---- Life --------------------------------------------------------------------------------------------------------- */
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
 
 /* Start time of process `pid` in our own pid namespace; 0: no such process. */
 static uint64_t start_time_of(uint32_t pid)
@@ -163,7 +165,7 @@ bool segment_alive(const struct attached *a)
     return a->start_time != 0 && start_time_of(a->pid) == a->start_time;
 }
 
-/* ---- What grows --------------------------------------------------------------------------------------------------- */
+/* ---- What grows -------------------------------------------------------------------------------------------------- */
 
 int segment_refresh_dict(struct attached *a)
 {
@@ -213,7 +215,7 @@ void segment_refresh_rings(struct attached *a)
     }
 }
 
-/* ---- Sessions and modes ------------------------------------------------------------------------------------------- */
+/* ---- Sessions and modes ------------------------------------------------------------------------------------------ */
 
 void segment_set_mode(struct attached *a, enum segment_enable mode)
 {

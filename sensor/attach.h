@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Attaching: the external sensor's hold on one segment. Everything in a segment is hostile; what passed segment_attach() is
- * copied into struct attached and the segment is asked again only for what changes. One owner; no function blocks.
+ * Attaching: the external sensor's hold on one segment. Everything in a segment is hostile; what passed
+ * segment_attach() is copied into struct attached and the segment is asked again only for what changes. One owner; no
+ * function blocks.
  */
 #ifndef BEZEL_SENSOR_ATTACH_H
 #define BEZEL_SENSOR_ATTACH_H
@@ -64,8 +65,8 @@ void segment_refresh_rings(struct attached *a);
 void segment_set_mode(struct attached *a, enum segment_enable mode);
 
 /**
- * Begins session `run` of a segment that ran before: what it counted so far is not ours, what its rings hold is skipped.
- * The segment must be disabled, as it is while nobody reads it.
+ * Begins session `run` of a segment that ran before: what it counted so far is not ours, what its rings hold is
+ * skipped. The segment must be disabled, as it is while nobody reads it.
  */
 void segment_begin_session(struct attached *a, const uint8_t run[16]);
 

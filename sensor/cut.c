@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Cutting packets. A packet holds consecutive records of one ring and one thread: a gap between ordinals ends it, and a loss
- * packet takes the gap's place. The ring's tail moves only when its packet stands in the window; after a crash between
- * the two, records that the window already has are recognised by their ordinals and skipped.
+ * Cutting packets. A packet holds consecutive records of one ring and one thread: a gap between ordinals ends it, and a
+ * loss packet takes the gap's place. The ring's tail moves only when its packet stands in the window; after a crash
+ * between the two, records that the window already has are recognised by their ordinals and skipped.
  */
 #include "base/log.h"
 #include "sensor/external_impl.h"
@@ -63,7 +63,7 @@ static bool cut_empty(struct cut *c, enum packet_kind kind, uint64_t begin, uint
     return true;
 }
 
-/* ---- Streams ------------------------------------------------------------------------------------------------------ */
+/* ---- Streams ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
@@ -101,7 +101,7 @@ static void cut_broken(struct cut *c, const char *what)
              c->p->name, c->p->at->pid, what, (long)(c->ring - c->p->at->rings));
 }
 
-/* ---- Records ------------------------------------------------------------------------------------------------------ */
+/* ---- Records ----------------------------------------------------------------------------------------------------- */
 
 /* The record's ordinal in full: the one next to what the stream expects whose low half is the record's. */
 static uint64_t full_ordinal(uint64_t expected, uint32_t low)
@@ -172,8 +172,8 @@ static void end_packet(struct cut *c)
 enum cut_next { CUT_TOOK, CUT_EMPTY, CUT_AGAIN, CUT_FULL };
 
 /*
- * Starts a packet with the record that is first in the ring, opening the stream and telling of a gap first: CUT_TOOK with
- * the record in the packet, CUT_AGAIN where it was skipped, CUT_EMPTY, CUT_FULL.
+ * Starts a packet with the record that is first in the ring, opening the stream and telling of a gap first: CUT_TOOK
+ * with the record in the packet, CUT_AGAIN where it was skipped, CUT_EMPTY, CUT_FULL.
  */
 static enum cut_next cut_first(struct cut *c, uint32_t ring, uint64_t waiting)
 {
@@ -266,7 +266,7 @@ uint32_t cut_process(struct external *x, struct external_process *p, int64_t now
     return done;
 }
 
-/* ---- Closing ------------------------------------------------------------------------------------------------------ */
+/* ---- Closing ----------------------------------------------------------------------------------------------------- */
 
 bool cut_close(struct external *x, struct external_process *p, int64_t now)
 {

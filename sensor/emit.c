@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * The write path. Order of the stores of a record, which is what makes a kill at any instruction harmless: attempt counter of
- * the aspect, ordinal of the ring, [drop counter | clock, slots, head]. A record that was begun but not published shows as
- * an attempt that is neither stored nor dropped: at most one a ring.
+ * The write path. Order of the stores of a record, which is what makes a kill at any instruction harmless: attempt
+ * counter of the aspect, ordinal of the ring, [drop counter | clock, slots, head]. A record that was begun but not
+ * published shows as an attempt that is neither stored nor dropped: at most one a ring.
  */
 #include "sensor/internal.h"
 #include "sensor/segment.h"

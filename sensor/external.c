@@ -21,7 +21,7 @@ enum {
     EXTERNAL_KEEP_NS = 2000000000, /* how long an ended process's books stay at hand for a reconnection */
 };
 
-/* ---- Processes ---------------------------------------------------------------------------------------------------- */
+/* ---- Processes --------------------------------------------------------------------------------------------------- */
 
 static void tell_watches(struct external *x, struct external_process *p)
 {
@@ -52,7 +52,7 @@ void external_refresh(struct external *x, struct external_process *p)
     segment_set_mode(p->at, external_mode(x, p));
 }
 
-/* ---- Ends of processes -------------------------------------------------------------------------------------------- */
+/* ---- Ends of processes ------------------------------------------------------------------------------------------- */
 
 static void begin_closing(struct external *x, struct external_process *p, enum message_process_state state, int64_t now)
 {
@@ -110,7 +110,9 @@ static bool acknowledged(struct external *x, const struct external_process *p)
     return true;
 }
 
-/* Forgets process number `i`. The segment goes first: an entry without a segment is harmless, not the other way round. */
+/*
+ * Forgets process number `i`. The segment goes first: an entry without a segment is harmless, not the other way round.
+ */
 static void forget(struct external *x, uint32_t i)
 {
     struct external_process *p = x->processes[i];
@@ -146,7 +148,7 @@ static void housekeep_process(struct external *x, uint32_t i, int64_t now)
         forget(x, i);
 }
 
-/* ---- The public face ---------------------------------------------------------------------------------------------- */
+/* ---- The public face --------------------------------------------------------------------------------------------- */
 
 uint32_t external_poll(struct external *x, int64_t now)
 {
@@ -251,7 +253,7 @@ void external_books(const struct external_process *p, int64_t now, struct messag
     }
 }
 
-/* ---- Opening and closing ------------------------------------------------------------------------------------------ */
+/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 static int lock_folder(struct external *x)
 {

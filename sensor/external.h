@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The external sensor of a node: finds segments as processes come and go, polls their rings, cuts packets into the window,
- * keeps the books. It sends nothing itself (sensor/forward.h) and decides nothing (bezeld does). One owner, one thread; the
- * caller brings the time. Nothing blocks; the poll neither allocates nor logs unless a dictionary grew or bytes are wrong.
+ * The external sensor of a node: finds segments as processes come and go, polls their rings, cuts packets into the
+ * window, keeps the books. It sends nothing itself (sensor/forward.h) and decides nothing (bezeld does). One owner, one
+ * thread; the caller brings the time. Nothing blocks; the poll neither allocates nor logs unless a dictionary grew or
+ * bytes are wrong.
  *
- * Life of a process here: LIVE (read at every poll) -> DEAD or DETACHING (one last drain) -> CLOSED (closing packets cut, waiting
- * for acknowledgement) -> gone, its books told.
+ * Life of a process here: LIVE (read at every poll) -> DEAD or DETACHING (one last drain) -> CLOSED (closing packets
+ * cut, waiting for acknowledgement) -> gone, its books told.
  */
 #ifndef BEZEL_SENSOR_EXTERNAL_H
 #define BEZEL_SENSOR_EXTERNAL_H
@@ -72,8 +73,9 @@ struct external_counts {
 struct external;
 
 /**
- * Starts sensing in folder `dir` (made 0700 where it is missing): takes over what a crashed predecessor of this run left.
- * Returns 0 with *x for external_close(); BEZEL_EBUSY where another bezeld reads this folder; BEZEL_ENOSPC; BEZEL_EPERM; ...
+ * Starts sensing in folder `dir` (made 0700 where it is missing): takes over what a crashed predecessor of this run
+ * left. Returns 0 with *x for external_close(); BEZEL_EBUSY where another bezeld reads this folder; BEZEL_ENOSPC;
+ * BEZEL_EPERM; ...
  */
 int external_open(const struct external_options *options, struct external **x) BEZEL_MUST_CHECK;
 

@@ -38,7 +38,8 @@ static bool is_daemon(const struct external *x, const struct attached *a)
     return strcmp(a->name, "bezeld") == 0 && strcmp(a->executable, x->self_executable) == 0;
 }
 
-/* Whether the segment is ours to read, and under which name; a segment left by another run's ended process is removed.
+/*
+ * Whether the segment is ours to read, and under which name; a segment left by another run's ended process is removed.
  */
 static bool choose(struct external *x, struct attached *a, const char **name)
 {

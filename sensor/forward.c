@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * States of the connection: GREETING (HELLO sent, again every second until answered) -> UP (WELCOME received: `sending` starts
- * at the oldest packet, what the receiver already has is acknowledged at once) -> silence or an error -> a new
+ * States of the connection: GREETING (HELLO sent, again every second until answered) -> UP (WELCOME received: `sending`
+ * starts at the oldest packet, what the receiver already has is acknowledged at once) -> silence or an error -> a new
  * link, GREETING again. Two things are told again on each new connection: processes before their packets, final books.
  */
 #include "sensor/forward.h"
@@ -38,7 +38,7 @@ struct forward {
     uint8_t bytes[MESSAGE_MAX_BYTES];
 };
 
-/* ---- Sending ------------------------------------------------------------------------------------------------------ */
+/* ---- Sending ----------------------------------------------------------------------------------------------------- */
 
 static bool send_message(struct forward *f, int64_t now)
 {
@@ -149,7 +149,7 @@ static bool send_all_books(struct forward *f, int64_t now)
     return complete;
 }
 
-/* ---- Receiving ---------------------------------------------------------------------------------------------------- */
+/* ---- Receiving --------------------------------------------------------------------------------------------------- */
 
 /* Sends everything that is not acknowledged once more. Asked again too early it does nothing: the asking goes on. */
 static void resend(struct forward *f, int64_t now)
@@ -236,7 +236,7 @@ static void receive_all(struct forward *f, int64_t now)
     }
 }
 
-/* ---- The connection ----------------------------------------------------------------------------------------------- */
+/* ---- The connection ---------------------------------------------------------------------------------------------- */
 
 static int connect_anew(struct forward *f, int64_t now)
 {
@@ -283,7 +283,7 @@ void forward_step(struct forward *f, int64_t now, bool bye)
     keep_connection(f, now);
 }
 
-/* ---- The rest of the public face ---------------------------------------------------------------------------------- */
+/* ---- The rest of the public face --------------------------------------------------------------------------------- */
 
 int forward_open(struct external *x, const char *endpoint, const struct message_hello *hello, struct forward **out)
 {

@@ -3,9 +3,9 @@
 
 /**
  * The forwarder: sends what stands in an external sensor's window up the link and takes acknowledgements back. At least
- * once on the link, exactly once in the store: packets stay in the window until the receiver says that they are written, are
- * sent again after a reconnection, and the receiver knows them by stream and sequence number. One owner, one thread;
- * nothing blocks.
+ * once on the link, exactly once in the store: packets stay in the window until the receiver says that they are
+ * written, are sent again after a reconnection, and the receiver knows them by stream and sequence number. One owner,
+ * one thread; nothing blocks.
  */
 #ifndef BEZEL_SENSOR_FORWARD_H
 #define BEZEL_SENSOR_FORWARD_H
@@ -23,8 +23,8 @@ enum {
 struct forward;
 
 /**
- * A forwarder from `x` to the collector at `endpoint`, introducing itself with `hello` (copied). Borrows x. Returns 0 with *f
- * for forward_close(), or link_connect()'s errors.
+ * A forwarder from `x` to the collector at `endpoint`, introducing itself with `hello` (copied). Borrows x. Returns 0
+ * with *f for forward_close(), or link_connect()'s errors.
  */
 int forward_open(struct external *x, const char *endpoint, const struct message_hello *hello,
                  struct forward **f) BEZEL_MUST_CHECK;
@@ -33,8 +33,8 @@ int forward_open(struct external *x, const char *endpoint, const struct message_
 void forward_close(struct forward *f);
 
 /**
- * Takes what arrived, sends what can be sent, frees what is acknowledged. With `bye`, once nothing waits any more and the
- * final books are sent, says so and waits for the answer.
+ * Takes what arrived, sends what can be sent, frees what is acknowledged. With `bye`, once nothing waits any more and
+ * the final books are sent, says so and waits for the answer.
  */
 void forward_step(struct forward *f, int64_t now, bool bye);
 

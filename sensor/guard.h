@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Guard: a process may truncate the file of its segment while we read it, and the read then raises SIGBUS. Within a guarded
- * mapping the handler puts a page of zeros under the read, and the mapping counts as hit; anywhere else the signal
- * takes its usual course. The only signal handler of the project: it calls mmap() and nothing else.
+ * Guard: a process may truncate the file of its segment while we read it, and the read then raises SIGBUS. Within a
+ * guarded mapping the handler puts a page of zeros under the read, and the mapping counts as hit; anywhere else the
+ * signal takes its usual course. The only signal handler of the project: it calls mmap() and nothing else.
  */
 #ifndef BEZEL_SENSOR_GUARD_H
 #define BEZEL_SENSOR_GUARD_H

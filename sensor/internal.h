@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The inside of libbezel. process.c owns the segment of this process: makes it, declares aspects, interns strings, hands out
- * rings, survives fork. emit.c is the write path. Everything here may meet a host program that closes our descriptors,
- * forks, or has no room: it returns, it never aborts.
+ * The inside of libbezel. process.c owns the segment of this process: makes it, declares aspects, interns strings,
+ * hands out rings, survives fork. emit.c is the write path. Everything here may meet a host program that closes our
+ * descriptors, forks, or has no room: it returns, it never aborts.
  */
 #ifndef BEZEL_SENSOR_INTERNAL_H
 #define BEZEL_SENSOR_INTERNAL_H
@@ -27,16 +27,21 @@ struct sensor_thread {
 
 extern _Thread_local struct sensor_thread sensor_thread __attribute__((tls_model("initial-exec")));
 
-/** Enable word of aspects that are never recorded: no segment, no room in the dictionary, same name with other fields. */
+/**
+ * Enable word of aspects that are never recorded: no segment, no room in the dictionary, same name with other fields.
+ */
 extern const uint32_t sensor_enable_never;
 
 /**
- * Gives `aspect`, and every other registered aspect, its id and its enable word, making the segment first where there is
- * none. Takes the lock, may block. The caller is busy.
+ * Gives `aspect`, and every other registered aspect, its id and its enable word, making the segment first where there
+ * is none. Takes the lock, may block. The caller is busy.
  */
 void sensor_declare(struct bezel_aspect *aspect);
 
-/** Claims a ring for the calling thread. Returns 0, BEZEL_EFULL, BEZEL_ENOENT where there is no segment. The caller is busy. */
+/**
+ * Claims a ring for the calling thread. Returns 0, BEZEL_EFULL, BEZEL_ENOENT where there is no segment. The caller is
+ * busy.
+ */
 int sensor_claim(struct sensor_thread *t) BEZEL_MUST_CHECK;
 
 /** Counts a record of aspect `id` that has no ring to go to. Async-signal-safe. */

@@ -160,8 +160,10 @@ bool own_make(struct own_segment *own, const char *dir)
 {
     char temporary[PATH_MAX];
     uint32_t slots = ring_slots_wanted();
-    /* Microseconds since boot above a pid: unique in a boot for 50 days, and then only by a pid in the same
-     * microsecond. */
+    /*
+     * Microseconds since boot above a pid: unique in a boot for 50 days, and then only by a pid in the same
+     * microsecond.
+     */
     uint64_t instance = (uint64_t)(clock_now() / CLOCK_US) << 22 | ((uint64_t)getpid() & 0x3fffff);
     if (snprintf(temporary, sizeof temporary, "%s/.%016llx" SEGMENT_UNFINISHED, dir, (unsigned long long)instance) >=
         (int)sizeof temporary)

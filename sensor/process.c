@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * What this process declares, interns and claims. One lock guards everything here but the write path, which only reads what was published
- * before. A failure is final for the process (until a fork makes a new one): retrying on every record would cost the host.
+ * What this process declares, interns and claims. One lock guards everything here but the write path, which only reads
+ * what was published before. A failure is final for the process (until a fork makes a new one): retrying on every
+ * record would cost the host.
  */
 #include "base/bytes.h"
 #include "base/clock.h"
@@ -45,7 +46,7 @@ static void forget_at_exit(void)
         unlink(self.own.path);
 }
 
-/* ---- Fork and thread end ------------------------------------------------------------------------------------------ */
+/* ---- Fork and thread end ----------------------------------------------------------------------------------------- */
 
 static void fork_prepare(void)
 {
@@ -100,7 +101,7 @@ static bool hook(void)
     return self.hooked = true;
 }
 
-/* ---- Declaring ---------------------------------------------------------------------------------------------------- */
+/* ---- Declaring --------------------------------------------------------------------------------------------------- */
 
 /* Whether there is a segment, made now if need be. Under the lock. */
 static bool segment_open(void)
@@ -223,7 +224,7 @@ void bezel_aspect_register(struct bezel_aspect *aspect)
     sensor_thread.busy = was_busy;
 }
 
-/* ---- Strings ------------------------------------------------------------------------------------------------------ */
+/* ---- Strings ----------------------------------------------------------------------------------------------------- */
 
 /* An entry of a string is its kind, id, length and text (mdr.x); string_at holds where the entries begin, in words. */
 enum { STRING_ENTRY_LENGTH = 8, STRING_ENTRY_TEXT = 12 };
@@ -280,7 +281,7 @@ bezel_string bezel_intern(const char *text)
     return string;
 }
 
-/* ---- Rings -------------------------------------------------------------------------------------------------------- */
+/* ---- Rings ------------------------------------------------------------------------------------------------------- */
 
 /* Reserves the memory of ring `i`. */
 static int reserve_ring(uint32_t i)

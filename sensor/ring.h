@@ -8,11 +8,12 @@
  * makes it wait. Overflow: the new record is discarded and counted. A record takes as many 32-byte slots as its values
  * need; `head` and `tail` count slots and never wrap in practice (2^64); compare them by unsigned difference only.
  *
- * Crash: the release store of `head` is the last store of a record, so a writer killed anywhere loses at most the record it
- * was writing. Every attempt has an ordinal, whether it finds a place or not: a gap between the ordinals of two
- * records says how many were lost between them. Counters per aspect say of what, and why.
+ * Crash: the release store of `head` is the last store of a record, so a writer killed anywhere loses at most the
+ * record it was writing. Every attempt has an ordinal, whether it finds a place or not: a gap between the ordinals of
+ * two records says how many were lost between them. Counters per aspect say of what, and why.
  *
- * Slot words: 0 = ordinal's low 32 bits, generation's low 8, number of values, aspect (16 bits); 1 = timestamp; then values.
+ * Slot words: 0 = ordinal's low 32 bits, generation's low 8, number of values, aspect (16 bits); 1 = timestamp; then
+ * values.
  *
  * Memory order (labels: each release names the acquire it pairs with):
  *   R0 head   writer -> reader   publishes the slots, and every counter stored before them
@@ -74,7 +75,7 @@ static inline uint32_t ring_record_slots(uint32_t values)
     return (2 + values + RING_SLOT_WORDS - 1) / RING_SLOT_WORDS;
 }
 
-/* ---- Writer ------------------------------------------------------------------------------------------------------- */
+/* ---- Writer ------------------------------------------------------------------------------------------------------ */
 
 /** A thread's hold on its ring; private to the thread. */
 struct ring_writer {
@@ -132,7 +133,7 @@ static inline void ring_put(struct ring_writer *w, uint32_t aspect, uint64_t ord
                           memory_order_release); /* R0 release: pairs R1, publishes the record */
 }
 
-/* ---- Reader ------------------------------------------------------------------------------------------------------- */
+/* ---- Reader ------------------------------------------------------------------------------------------------------ */
 
 /** The reader's hold on a ring; `tail` is its own, the shared one may lie. */
 struct ring_reader {
@@ -158,8 +159,8 @@ static inline uint64_t ring_waiting(const struct ring_reader *r)
 }
 
 /**
- * Copies the record at the reader's tail, of which `waiting` slots are there, and moves the private tail behind it. Returns
- * its number of slots, or 0 where the slot makes no sense.
+ * Copies the record at the reader's tail, of which `waiting` slots are there, and moves the private tail behind it.
+ * Returns its number of slots, or 0 where the slot makes no sense.
  */
 static inline uint32_t ring_take(struct ring_reader *r, uint64_t waiting, struct ring_record *out)
 {

@@ -61,7 +61,7 @@ struct window {
     uint16_t index[WINDOW_INDEX];                 /* hash of (instance, ring) -> stream number + 1 */
 };
 
-/* ---- Streams ------------------------------------------------------------------------------------------------------ */
+/* ---- Streams ----------------------------------------------------------------------------------------------------- */
 
 static uint32_t index_slot(uint64_t instance, uint32_t ring)
 {
@@ -196,7 +196,7 @@ static void stream_save(struct saved_stream *saved, const struct packet_header *
     saved->current = !saved->current;
 }
 
-/* ---- Packets ------------------------------------------------------------------------------------------------------ */
+/* ---- Packets ----------------------------------------------------------------------------------------------------- */
 
 static struct window_packet *packet_at(const struct window *w, uint64_t position)
 {
@@ -286,7 +286,7 @@ void window_free_acknowledged(struct window *w)
     }
 }
 
-/* ---- Opening ------------------------------------------------------------------------------------------------------ */
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
 /* Reads back what a crashed daemon left: false where it does not add up. */
 static bool recover(struct window *w)

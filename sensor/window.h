@@ -6,9 +6,9 @@
  * it survives a crash of its daemon: a packet is in the window from the release store of `written` on, whole, and never
  * changes. Its next life finds the packets and, by reading them, where each stream stands.
  *
- * Crash rules, for a kill between any two stores: (1) a packet becomes visible by one store; (2) what a stream's freed packets
- * amounted to is saved in its entry before `freed` moves past them, and saving twice changes nothing; (3) a stream's
- * state is its entry plus the packets still in the window. So nothing is cut twice and nothing is forgotten.
+ * Crash rules, for a kill between any two stores: (1) a packet becomes visible by one store; (2) what a stream's freed
+ * packets amounted to is saved in its entry before `freed` moves past them, and saving twice changes nothing; (3) a
+ * stream's state is its entry plus the packets still in the window. So nothing is cut twice and nothing is forgotten.
  *
  * One owner; only the count of references of a packet is touched by another thread (ZeroMQ's, when it has let go).
  */
@@ -53,9 +53,10 @@ struct window_packet {
 };
 
 /**
- * Opens the window in folder `dir`, of at least `bytes` bytes for packets: the one that a crashed daemon of the same run and
- * trace left, with its packets, else a new one. *left receives the number of unacknowledged packets of another run that were
- * dropped. Returns 0 with *w for window_close(); BEZEL_EBUSY where a living daemon owns it; BEZEL_ENOSPC, BEZEL_EPERM, ...
+ * Opens the window in folder `dir`, of at least `bytes` bytes for packets: the one that a crashed daemon of the same
+ * run and trace left, with its packets, else a new one. *left receives the number of unacknowledged packets of another
+ * run that were dropped. Returns 0 with *w for window_close(); BEZEL_EBUSY where a living daemon owns it; BEZEL_ENOSPC,
+ * BEZEL_EPERM, ...
  */
 int window_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes, struct window **w,
                 uint64_t *left) BEZEL_MUST_CHECK;
@@ -63,7 +64,9 @@ int window_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], 
 /** Closes it; with `remove` the file goes too. NULL is allowed. No queue may hold a packet any more. */
 void window_close(struct window *w, bool remove);
 
-/** The stream id of process `instance`: the one it has, else the next. BEZEL_EFULL where there are too many processes. */
+/**
+ * The stream id of process `instance`: the one it has, else the next. BEZEL_EFULL where there are too many processes.
+ */
 int window_stream_id(struct window *w, uint64_t instance, uint32_t *stream_id) BEZEL_MUST_CHECK;
 
 /** The number of the stream of `ring` of `instance`, or BEZEL_ENOENT. */

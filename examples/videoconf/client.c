@@ -66,8 +66,10 @@ static void client_close(struct client *c)
     decoder_free(c->decoder);
 }
 
-/* Whether `f` can be decoded: of our codec, and after the first I frame. A lost frame spoils the picture until the next
- * I frame, a second at most; a conference shows it all the same. */
+/*
+ * Whether `f` can be decoded: of our codec, and after the first I frame. A lost frame spoils the picture until the next
+ * I frame, a second at most; a conference shows it all the same.
+ */
 static bool client_wants(struct client *c, const struct frame *f)
 {
     if (strcmp(f->codec, decoder_codec(c->decoder)) != 0) {

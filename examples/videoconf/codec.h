@@ -17,7 +17,10 @@ struct decoder;
 /** Lets libav's own messages through where `verbose`. */
 void codec_log(bool verbose);
 
-/** The encoder named `name`, an I frame every second and no delay; NULL where that is impossible, with the reason on stderr. */
+/**
+ * The encoder named `name`, an I frame every second and no delay; NULL where that is impossible, with the reason on
+ * stderr.
+ */
 struct encoder *encoder_new(const char *name, int width, int height, int fps);
 void encoder_free(struct encoder *e);
 
@@ -25,8 +28,8 @@ void encoder_free(struct encoder *e);
 int encoder_format(const struct encoder *e);
 
 /**
- * Compresses `picture`, the next after those before. Fills type, width, height, codec, bytes and data of *frame; the data stays
- * until the next call. 0, or -1 with the reason on stderr.
+ * Compresses `picture`, the next after those before. Fills type, width, height, codec, bytes and data of *frame; the
+ * data stays until the next call. 0, or -1 with the reason on stderr.
  */
 int encoder_encode(struct encoder *e, struct AVFrame *picture, struct frame *frame);
 
@@ -38,8 +41,8 @@ void decoder_free(struct decoder *d);
 const char *decoder_codec(const struct decoder *d);
 
 /**
- * Decompresses `bytes` at `data`, FRAME_PADDING zeros behind them. The picture stays until the next call; NULL where they
- * do not make one.
+ * Decompresses `bytes` at `data`, FRAME_PADDING zeros behind them. The picture stays until the next call; NULL where
+ * they do not make one.
  */
 const struct AVFrame *decoder_decode(struct decoder *d, const uint8_t *data, uint32_t bytes);
 

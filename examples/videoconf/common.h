@@ -38,7 +38,9 @@ struct options {
 
 enum options_result { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG };
 
-/** Reads the command line of the server or the client. Has printed the help, or what is wrong, where not OPTIONS_RUN. */
+/**
+ * Reads the command line of the server or the client. Has printed the help, or what is wrong, where not OPTIONS_RUN.
+ */
 enum options_result options_read(struct options *o, bool server, int argc, char **argv);
 
 /** SIGTERM and SIGINT make stopping() true from now on, and interrupt a sleep or a recv(). */

@@ -48,8 +48,8 @@ uint32_t fragment_count(uint32_t bytes);
 size_t fragment_put(const struct frame *f, uint32_t index, uint8_t *datagram);
 
 /**
- * Puts frames together again out of datagrams that may be lost, late, doubled or hostile. Frames come out in the order of
- * their numbers; a frame that is overtaken by a later one is lost. Not thread-safe.
+ * Puts frames together again out of datagrams that may be lost, late, doubled or hostile. Frames come out in the order
+ * of their numbers; a frame that is overtaken by a later one is lost. Not thread-safe.
  */
 struct assembler;
 
@@ -65,9 +65,10 @@ struct assembler *assembler_new(void);
 void assembler_free(struct assembler *a);
 
 /**
- * Takes one datagram of `n` bytes, arrived at `now`. Returns ASSEMBLER_REFUSED, or bits: ASSEMBLER_FIRST where it is the first
- * of its frame, ASSEMBLER_WHOLE where it completes it; 0 for one of the rest, or a late or doubled one. *frame is filled
- * unless refused; its data (with FRAME_PADDING zeros behind) is there only with ASSEMBLER_WHOLE, until the next call.
+ * Takes one datagram of `n` bytes, arrived at `now`. Returns ASSEMBLER_REFUSED, or bits: ASSEMBLER_FIRST where it is
+ * the first of its frame, ASSEMBLER_WHOLE where it completes it; 0 for one of the rest, or a late or doubled one.
+ * *frame is filled unless refused; its data (with FRAME_PADDING zeros behind) is there only with ASSEMBLER_WHOLE, until
+ * the next call.
  *
  * A session is followed until it has been silent for a second: a server that was started again is then followed, a
  * second one at the same time is refused.

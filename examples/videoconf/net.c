@@ -9,8 +9,10 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-/* Holds the burst of the largest frame. The kernel grants what net.core.rmem_max allows: Debian's 208 KiB, counted
- * with its own overhead, still hold some 180 datagrams or 240 KiB of frames. */
+/*
+ * Holds the burst of the largest frame. The kernel grants what net.core.rmem_max allows: Debian's 208 KiB, counted with
+ * its own overhead, still hold some 180 datagrams or 240 KiB of frames.
+ */
 enum { RECEIVE_BUFFER_BYTES = 2 * FRAME_BYTES_MAX };
 
 static struct sockaddr_in address_of(const char *group, int port)

@@ -16,7 +16,9 @@ int net_sender(const char *group, int port);
 /** A socket that receives from the group, next to any number of others; recv() gives up after 100 ms. -1 with errno. */
 int net_receiver(const char *group, int port);
 
-/** Sends all fragments of `f`; returns how many were sent: fewer than fragment_count() where the system refused some. */
+/**
+ * Sends all fragments of `f`; returns how many were sent: fewer than fragment_count() where the system refused some.
+ */
 uint32_t net_multicast(int fd, const struct frame *f);
 
 #endif

@@ -49,8 +49,10 @@ static int bounce(uint32_t number, int span, int speed)
     return at < span ? at : 2 * span - at;
 }
 
-/* One figure in seven segments, from the top: bit 0 top, 1 upper right, 2 lower right, 3 bottom, 4 lower left, 5 upper
- * left, 6 middle. */
+/*
+ * One figure in seven segments, from the top: bit 0 top, 1 upper right, 2 lower right, 3 bottom, 4 lower left, 5 upper
+ * left, 6 middle.
+ */
 static void figure(const struct canvas *c, int x, int y, int size, unsigned digit)
 {
     static const uint8_t segments[10] = {0x3f, 0x06, 0x5b, 0x4f, 0x66, 0x6d, 0x7d, 0x07, 0x7f, 0x6f};

@@ -33,8 +33,10 @@ void scaler_free(struct scaler *s)
     free(s);
 }
 
-/* JPEG's formats are the common ones at full range. libswscale takes them under protest, and, since it turns them into
- * these, finds that the format changed with every frame. */
+/*
+ * JPEG's formats are the common ones at full range. libswscale takes them under protest, and, since it turns them into
+ * these, finds that the format changed with every frame.
+ */
 static struct side side_of(const AVFrame *f)
 {
     struct side s = {f->width, f->height, (enum AVPixelFormat)f->format, f->color_range == AVCOL_RANGE_JPEG};

@@ -15,8 +15,8 @@ struct scaler *scaler_new(void);
 void scaler_free(struct scaler *s);
 
 /**
- * Converts `from` into the buffer, size and format of `to`. Prepares itself anew where the size or format of either differs
- * from the call before, else allocates nothing. False where the formats cannot be converted.
+ * Converts `from` into the buffer, size and format of `to`. Prepares itself anew where the size or format of either
+ * differs from the call before, else allocates nothing. False where the formats cannot be converted.
  */
 bool scaler_convert(struct scaler *s, const struct AVFrame *from, struct AVFrame *to);
 

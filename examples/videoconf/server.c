@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* videoconf-server: capture, show, compress, multicast; a record of each step, the time of every frame in its figures. */
+/*
+ * videoconf-server: capture, show, compress, multicast; a record of each step, the time of every frame in its figures.
+ */
 #include "capture.h"
 #include "codec.h"
 #include "common.h"

@@ -12,7 +12,9 @@ struct videofile;
 struct videofile *videofile_open(const char *path);
 void videofile_close(struct videofile *v);
 
-/** Decodes the next frame, after the last the first, and scales it into `picture`. 0, or -1 with the reason on stderr. */
+/**
+ * Decodes the next frame, after the last the first, and scales it into `picture`. 0, or -1 with the reason on stderr.
+ */
 int videofile_next(struct videofile *v, struct AVFrame *picture);
 
 #endif

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* A real collector, served by made-up external sensors: what they hear, what is on disk, what the readers of CTF say. */
+/*
+ * A real collector, served by made-up external sensors: what they hear, what is on disk, what the readers of CTF say.
+ */
 #include "base/file.h"
 #include "collector/summary.h"
 #include "mdr/builtin.h"

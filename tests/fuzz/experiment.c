@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* The experiment file: any bytes give a model or findings inside the file; a model is printed and read back unchanged. */
+/*
+ * The experiment file: any bytes give a model or findings inside the file; a model is printed and read back unchanged.
+ */
 #include "tests/lib/experiments.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * A fuzzer's main() without libFuzzer: replay FOLDER feeds it every file of the folder, each also cut short at every byte and
- * with every byte spoilt, so that seeds are an ordinary test with any compiler. A failing input is named before it is fed.
+ * A fuzzer's main() without libFuzzer: replay FOLDER feeds it every file of the folder, each also cut short at every
+ * byte and with every byte spoilt, so that seeds are an ordinary test with any compiler. A failing input is named
+ * before it is fed.
  */
 #include "tests/fuzz/fuzz.h"
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Each tests/golden/experiments/NAME.yaml is answered, word for word, with NAME.expected beside it: nothing, warnings, or
- * errors. With BEZEL_GOLDEN_WRITE set, the answers are written instead of compared, to be read before they are committed.
+ * Each tests/golden/experiments/NAME.yaml is answered, word for word, with NAME.expected beside it: nothing, warnings,
+ * or errors. With BEZEL_GOLDEN_WRITE set, the answers are written instead of compared, to be read before they are
+ * committed.
  */
 #include "tests/lib/experiments.h"
 #include "base/file.h"

@@ -42,7 +42,10 @@ int collector_wait(struct collector_process *c);
 /** Removes the directory. */
 void collector_remove(struct collector_process *c);
 
-/** Starts the program with these arguments, waits for its end, returns its exit code. Its stderr goes to file `log` in c->dir. */
+/**
+ * Starts the program with these arguments, waits for its end, returns its exit code. Its stderr goes to file `log` in
+ * c->dir.
+ */
 int collector_try(struct collector_process *c, const char *const argv[]);
 
 /** Whether file `log` in c->dir holds `text`. */

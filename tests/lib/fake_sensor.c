@@ -42,7 +42,7 @@ void fake_free(struct fake_sensor *f)
     free(f);
 }
 
-/* ---- dictionaries --------------------------------------------------------------------------------------------------- */
+/* ---- dictionaries ------------------------------------------------------------------------------------------------ */
 
 static void dictionary_changed(struct fake_process *p, int bytes)
 {
@@ -104,7 +104,7 @@ unsigned fake_add_process(struct fake_sensor *f, const char *name, uint32_t pid,
     return index;
 }
 
-/* ---- packets -------------------------------------------------------------------------------------------------------- */
+/* ---- packets ----------------------------------------------------------------------------------------------------- */
 
 static struct fake_stream *stream_of(struct fake_sensor *f, unsigned process, unsigned ring)
 {
@@ -227,7 +227,7 @@ void fake_close_stream(struct fake_sensor *f, unsigned process, unsigned ring)
     cut_empty(f, process, ring, PACKET_CLOSE, 0);
 }
 
-/* ---- the protocol --------------------------------------------------------------------------------------------------- */
+/* ---- the protocol ------------------------------------------------------------------------------------------------ */
 
 bool fake_send(struct fake_sensor *f, const void *bytes, size_t n)
 {
@@ -301,7 +301,10 @@ static struct fake_stream *stream_at(struct fake_sensor *f, const struct message
     abort();
 }
 
-/* A position that repeats what was acknowledged asks for all that comes after it; what is under way may have met it already. */
+/*
+ * A position that repeats what was acknowledged asks for all that comes after it; what is under way may have met it
+ * already.
+ */
 static void take_position(struct fake_sensor *f, const struct message_position *at)
 {
     struct fake_stream *s = stream_at(f, at);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * An external sensor without sensors: it makes up processes, rings and packets, speaks the link's protocol to a collector, and
- * remembers every byte that a stream's file must hold in the end. No test framework in here; functions that can fail return
- * false.
+ * An external sensor without sensors: it makes up processes, rings and packets, speaks the link's protocol to a
+ * collector, and remembers every byte that a stream's file must hold in the end. No test framework in here; functions
+ * that can fail return false.
  */
 #ifndef BEZEL_TESTS_LIB_FAKE_SENSOR_H
 #define BEZEL_TESTS_LIB_FAKE_SENSOR_H
@@ -83,10 +83,16 @@ bool fake_say(struct fake_sensor *f);
 bool fake_send(struct fake_sensor *f, const void *bytes, size_t n);
 bool fake_say_process(struct fake_sensor *f, unsigned process);
 
-/** Says BOOKS of a process: as many attempts of each aspect as were cut, and `lost` more of aspect 1, lost to a full ring. */
+/**
+ * Says BOOKS of a process: as many attempts of each aspect as were cut, and `lost` more of aspect 1, lost to a full
+ * ring.
+ */
 bool fake_say_books(struct fake_sensor *f, unsigned process, enum message_process_state state, uint64_t lost);
 
-/** One round: takes what came, sends what is not sent yet, waits up to `wait_ns` for more. Reconnects where nobody is heard. */
+/**
+ * One round: takes what came, sends what is not sent yet, waits up to `wait_ns` for more. Reconnects where nobody is
+ * heard.
+ */
 void fake_round(struct fake_sensor *f, int64_t wait_ns);
 
 /** Rounds until all packets are acknowledged, or `timeout_ns` have passed (false). */
@@ -100,8 +106,8 @@ bool fake_all_acked(const struct fake_sensor *f);
 uint64_t fake_records(const struct fake_sensor *f);
 
 /**
- * Whether the file at `path` holds the packets of a stream, each once: all of them, or (`whole` false) at least what was
- * acknowledged and nothing that was not cut.
+ * Whether the file at `path` holds the packets of a stream, each once: all of them, or (`whole` false) at least what
+ * was acknowledged and nothing that was not cut.
  */
 bool fake_file_is_right(const struct fake_stream *s, const char *path, bool whole);
 

@@ -83,7 +83,8 @@ static void read_records(struct fixture *f, const uint8_t *packet, const struct 
     }
 }
 
-/* The rules of a stream: opened first, closed last, sequence and ordinals without gaps, losses told, time not turning.
+/*
+ * The rules of a stream: opened first, closed last, sequence and ordinals without gaps, losses told, time not turning.
  */
 static void read_packet(struct fixture *f, const uint8_t *packet, const struct packet_header *h)
 {

@@ -42,7 +42,10 @@ void fixture_open(struct fixture *f);
 /** Opens the external sensor on the folder anew, as a restarted daemon would. */
 void fixture_reopen(struct fixture *f);
 
-/** Closes the external sensor as at the end of a run, and removes the folder; fails the test where anything is left in it. */
+/**
+ * Closes the external sensor as at the end of a run, and removes the folder; fails the test where anything is left in
+ * it.
+ */
 void fixture_close(struct fixture *f);
 
 /** Polls and housekeeps once, reads every new packet, checks it against the rules of a stream, acknowledges it. */

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The codec that rpcgen makes of mdr.x, with libtirpc's memory streams: the reference that Bezel's own is compared with. */
+/**
+ * The codec that rpcgen makes of mdr.x, with libtirpc's memory streams: the reference that Bezel's own is compared
+ * with.
+ */
 #ifndef BEZEL_TESTS_LIB_REFERENCE_H
 #define BEZEL_TESTS_LIB_REFERENCE_H
 
@@ -12,8 +15,8 @@
 #include <stddef.h>
 
 /**
- * Decodes one value of TYPE from the start of `n` bytes into *value (zeros before; free_##TYPE() after, success or not).
- * Returns the bytes it took, -1 where it failed. encode_##TYPE() returns the bytes it put.
+ * Decodes one value of TYPE from the start of `n` bytes into *value (zeros before; free_##TYPE() after, success or
+ * not). Returns the bytes it took, -1 where it failed. encode_##TYPE() returns the bytes it put.
  */
 #define REFERENCE_CODEC(TYPE)                                                                                          \
     static inline long decode_##TYPE(const void *in, size_t n, TYPE *value)                                            \

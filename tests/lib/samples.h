@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** One of everything that crosses a wire: what tests/golden holds in bytes, docs/WIRE.md explains, and fuzzers start from. */
+/**
+ * One of everything that crosses a wire: what tests/golden holds in bytes, docs/WIRE.md explains, and fuzzers start
+ * from.
+ */
 #ifndef BEZEL_TESTS_LIB_SAMPLES_H
 #define BEZEL_TESTS_LIB_SAMPLES_H
 
@@ -24,7 +27,10 @@ const char *sample_message_name(enum message_type type);
 /** The dictionary of two aspects (tick; frame_shown with a field of each type) and one string, at most SAMPLE_BYTES. */
 size_t sample_dictionary(uint8_t *out);
 
-/** Packet `i` of the stream, whose records the dictionary explains. 4 records in all, 5 lost: 3 before the second data packet. */
+/**
+ * Packet `i` of the stream, whose records the dictionary explains. 4 records in all, 5 lost: 3 before the second data
+ * packet.
+ */
 size_t sample_packet(int i, uint8_t *out);
 
 /** A message of `type` with every field set, each to a value of its own. */

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * A system under test for the tests: ticker COUNT PAUSE_US [stubborn]. Records `tick` COUNT times (0: without end), PAUSE_US
- * apart, until SIGTERM; then says how often it did. Stubborn, it does not heed SIGTERM.
+ * A system under test for the tests: ticker COUNT PAUSE_US [stubborn]. Records `tick` COUNT times (0: without end),
+ * PAUSE_US apart, until SIGTERM; then says how often it did. Stubborn, it does not heed SIGTERM.
  */
 #include <bezel/sensor.h>
 

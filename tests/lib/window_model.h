@@ -3,7 +3,8 @@
 
 /**
  * Streams of made-up packets whose every byte follows from (instance, sequence number), so that whoever finds one in a
- * window can tell whether it is whole, and where its stream must stand. The rule of a stream is written a second time here.
+ * window can tell whether it is whole, and where its stream must stand. The rule of a stream is written a second time
+ * here.
  */
 #ifndef BEZEL_TESTS_LIB_WINDOW_MODEL_H
 #define BEZEL_TESTS_LIB_WINDOW_MODEL_H

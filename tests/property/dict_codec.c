@@ -124,7 +124,10 @@ static void dictionaries_have_the_bytes_and_fields_of_the_reference(void **state
     }
 }
 
-/* What dict_append_aspect() was given is what both read; the property above would not see two fields changed for another. */
+/*
+ * What dict_append_aspect() was given is what both read; the property above would not see two fields changed for
+ * another.
+ */
 static void an_aspect_keeps_its_fields(void **state)
 {
     uint64_t *seed = *state;

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Random edits of good and wrong files: an answer with places inside the file, or a model that survives being printed. */
+/*
+ * Random edits of good and wrong files: an answer with places inside the file, or a model that survives being printed.
+ */
 #include "base/file.h"
 #include "tests/lib/experiments.h"
 #include "tests/lib/seed.h"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * kill -9 of a recording process at random moments, from its first instruction on: every record whose call returned is found,
- * in order, at most one more of each thread, and the books balance.
+ * kill -9 of a recording process at random moments, from its first instruction on: every record whose call returned is
+ * found, in order, at most one more of each thread, and the books balance.
  */
 #include "base/clock.h"
 #include "bezel/sensor.h"

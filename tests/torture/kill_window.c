@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * kill -9 of the owner of a window: at random moments, and after every single instruction of a commit and of a freeing. What
- * was committed is there, whole and once; what was freed is counted; nothing unacknowledged is gone.
+ * kill -9 of the owner of a window: at random moments, and after every single instruction of a commit and of a freeing.
+ * What was committed is there, whole and once; what was freed is counted; nothing unacknowledged is gone.
  */
 #include "base/clock.h"
 #include "sensor/window.h"
@@ -116,7 +116,7 @@ static void check_packets(struct window *w, uint64_t from[STREAMS])
     }
 }
 
-/* ---- At random moments -------------------------------------------------------------------------------------------- */
+/* ---- At random moments ------------------------------------------------------------------------------------------- */
 
 static void victim(uint64_t seed)
 {
@@ -190,7 +190,7 @@ static void killed_at_random_it_has_all_that_was_committed(void **unused)
     }
 }
 
-/* ---- After every instruction -------------------------------------------------------------------------------------- */
+/* ---- After every instruction ------------------------------------------------------------------------------------- */
 
 /* Cuts a packet of `i` and acknowledges all but the last two of it. */
 static void cut_and_free(struct window *w, uint32_t i)
@@ -201,7 +201,10 @@ static void cut_and_free(struct window *w, uint32_t i)
     window_free_acknowledged(w);
 }
 
-/* Leaves two packets of each of two streams in the window, and less room to its end than the next one of the first needs. */
+/*
+ * Leaves two packets of each of two streams in the window, and less room to its end than the next one of the first
+ * needs.
+ */
 static void prepare(uint64_t next[2])
 {
     struct window *w = open_with_streams();
@@ -260,7 +263,10 @@ static void *map_window(size_t *bytes)
     return at;
 }
 
-/* The window as a next life would find it now: the packet of the first stream is there or not, the unacknowledged one is. */
+/*
+ * The window as a next life would find it now: the packet of the first stream is there or not, the unacknowledged one
+ * is.
+ */
 static void check_copy(const void *from, size_t bytes, const uint64_t next[2])
 {
     char here[SCRATCH_PATH], copy[SCRATCH_PATH];

@@ -373,7 +373,7 @@ static void a_long_polling_period_is_not_a_silent_source(void **state)
     }
 }
 
-/* ---- Processes that end --------------------------------------------------------------------------------------------- */
+/* ---- Processes that end ------------------------------------------------------------------------------------------ */
 
 static void processes_that_end_together_leave_no_violation(void **state)
 {

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* From bezel_record() to the packets in the window: the internal and the external sensor together, with real processes.
+/*
+ * From bezel_record() to the packets in the window: the internal and the external sensor together, with real processes.
  */
 #include "base/clock.h"
 #include "bezel/sensor.h"
@@ -78,8 +79,7 @@ static void assert_balanced(struct fixture *f)
     assert_int_equal(sum.attempts, f->records + sum.full + sum.off + sum.no_ring + unfinished);
 }
 
-/* ---- Values -------------------------------------------------------------------------------------------------------
- */
+/* ---- Values ------------------------------------------------------------------------------------------------------ */
 
 static void record_all_kinds(void *unused)
 {
@@ -130,8 +130,7 @@ static void every_value_arrives_as_it_was_recorded(void **unused)
     unsetenv("BEZEL_RING_RECORDS");
 }
 
-/* ---- Losses -------------------------------------------------------------------------------------------------------
- */
+/* ---- Losses ------------------------------------------------------------------------------------------------------ */
 
 static void record_ten_thousand(void *unused)
 {
@@ -235,8 +234,7 @@ static void off_counts_what_is_lost_and_loses_nothing_else(void **unused)
     fixture_close(&f);
 }
 
-/* ---- Threads, forks, attachment -----------------------------------------------------------------------------------
- */
+/* ---- Threads, forks, attachment ---------------------------------------------------------------------------------- */
 
 static void *thread_body(void *unused)
 {
@@ -402,8 +400,7 @@ static void a_second_reader_is_refused(void **unused)
     fixture_close(&f);
 }
 
-/* ---- Hostile processes --------------------------------------------------------------------------------------------
- */
+/* ---- Hostile processes ------------------------------------------------------------------------------------------- */
 
 /* The segment that the calling process just made, mapped a second time. */
 static struct segment *own_segment(void)

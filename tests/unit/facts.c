@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* The run's database: what goes in comes out of summary_load(), and what a packet says can be written anew from the trace. */
+/*
+ * The run's database: what goes in comes out of summary_load(), and what a packet says can be written anew from the
+ * trace.
+ */
 #include "base/file.h"
 #include "collector/accept.h"
 #include "collector/account.h"

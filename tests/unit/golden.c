@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * Golden bytes: what version 1 wrote must be read for ever, and written the same. The files in tests/golden/v1 were made
- * once, by this program with the argument --write, from the samples of tests/lib. They never change; what version 1 gains
- * gets files of its own, a version 2 a folder of its own.
+ * Golden bytes: what version 1 wrote must be read for ever, and written the same. The files in tests/golden/v1 were
+ * made once, by this program with the argument --write, from the samples of tests/lib. They never change; what version
+ * 1 gains gets files of its own, a version 2 a folder of its own.
  */
 #include "base/file.h"
 #include "mdr/dict.h"

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* The parts of the video conference: fragments under loss, reordering, doubling and forgery; pattern; codec; file; figures. */
+/*
+ * The parts of the video conference: fragments under loss, reordering, doubling and forgery; pattern; codec; file;
+ * figures.
+ */
 #include "examples/videoconf/capture.h"
 #include "examples/videoconf/codec.h"
 #include "examples/videoconf/common.h"

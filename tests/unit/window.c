@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* The window: packets come out as they went in, in order, until they are acknowledged; and so after every new opening. */
+/*
+ * The window: packets come out as they went in, in order, until they are acknowledged; and so after every new opening.
+ */
 #include "sensor/window.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
@@ -71,7 +73,7 @@ static void acknowledge_all(struct window *w, uint32_t i)
     window_free_acknowledged(w);
 }
 
-/* ---- Streams ------------------------------------------------------------------------------------------------------ */
+/* ---- Streams ----------------------------------------------------------------------------------------------------- */
 
 static void streams_are_found_by_process_and_ring(void **unused)
 {
@@ -129,7 +131,7 @@ static void streams_run_out_and_come_back(void **unused)
     window_close(w, true);
 }
 
-/* ---- Packets ------------------------------------------------------------------------------------------------------ */
+/* ---- Packets ----------------------------------------------------------------------------------------------------- */
 
 static void a_full_window_takes_no_more_until_the_oldest_is_acknowledged(void **unused)
 {
@@ -217,7 +219,7 @@ static void a_stream_is_held_while_a_packet_of_it_waits_behind_another(void **un
     window_close(w, true);
 }
 
-/* ---- Other lives -------------------------------------------------------------------------------------------------- */
+/* ---- Other lives ------------------------------------------------------------------------------------------------- */
 
 static void a_window_has_one_owner(void **unused)
 {
@@ -279,7 +281,7 @@ static void a_spoilt_window_is_replaced(void **unused)
     }
 }
 
-/* ---- Against the model -------------------------------------------------------------------------------------------- */
+/* ---- Against the model ------------------------------------------------------------------------------------------- */
 
 enum { STREAMS = 6, PACKETS = 1 << 16, OPERATIONS = 6000 };
 

@@ -8,28 +8,30 @@
  *     ...
  *     bezel_record(frame_shown, frame, latency);
  *
- * An aspect is a kind of event of interest: a name and 0 to 12 fields. A field is a tuple (type, name, unit) with type one of
+ * An aspect is a kind of event of interest: a name and 0 to 12 fields. A field is a tuple (type, name, unit) with type
+ * one of
  *
  *     int64     a signed number           parameter type int64_t
  *     float64   an IEEE 754 double        parameter type double
- *     enum      a number with labels      parameter type int64_t; (enum, name, unit, "idle|busy|off"): labels count from 0
- *     string    an interned string        parameter type bezel_string, made by bezel_intern()
+ *     enum      a number with labels      parameter type int64_t; (enum, name, unit, "idle|busy|off"): labels count
+ * from 0 string    an interned string        parameter type bezel_string, made by bezel_intern()
  *
- * The unit is text for people, "1" for a plain number. A record is written into a ring in shared memory at the cost of one
- * clock read: no system call, no lock, no allocation, never blocking; the calling thread's first record also claims its
- * ring (see bezel_thread_init()). Where nobody listens an aspect costs two loads and a branch. If the shared memory cannot be
- * made, the program runs on unharmed without it; BEZEL_DEBUG=1 in the environment makes the library say why on stderr.
+ * The unit is text for people, "1" for a plain number. A record is written into a ring in shared memory at the cost of
+ * one clock read: no system call, no lock, no allocation, never blocking; the calling thread's first record also claims
+ * its ring (see bezel_thread_init()). Where nobody listens an aspect costs two loads and a branch. If the shared memory
+ * cannot be made, the program runs on unharmed without it; BEZEL_DEBUG=1 in the environment makes the library say why
+ * on stderr.
  *
  * Compiled with -DBEZEL_OFF, every record is an empty function: arguments are still type-checked, nothing is linked.
  *
- * Everything here is thread-safe. bezel_record() may be called from a signal handler; one that interrupts another record of
- * its own thread is counted as lost, with the cause "no-ring".
+ * Everything here is thread-safe. bezel_record() may be called from a signal handler; one that interrupts another
+ * record of its own thread is counted as lost, with the cause "no-ring".
  *
  * Environment, read once at the process's first record:
  *     BEZEL_DIR            folder of the shared memory; default /dev/shm/bezel-<uid>
  *     BEZEL_PROCESS        name of this process in the experiment; default the program's file name
- *     BEZEL_RING_RECORDS   slots of a ring, a power of two from 64 to 1048576; default 4096 (a slot holds a record of two values)
- *     BEZEL_DEBUG          1: say on stderr why nothing is recorded
+ *     BEZEL_RING_RECORDS   slots of a ring, a power of two from 64 to 1048576; default 4096 (a slot holds a record of
+ * two values) BEZEL_DEBUG          1: say on stderr why nothing is recorded
  */
 #ifndef BEZEL_SENSOR_H
 #define BEZEL_SENSOR_H
@@ -70,8 +72,9 @@ struct bezel_field {
 };
 
 /**
- * An aspect: storage and texts belong to the program and must outlive it. Fill name, field_count and fields; `enable` starts
- * as &bezel_enable_unset, the rest as zeros. BEZEL_ASPECT() does all this; fill one by hand only to declare at run time.
+ * An aspect: storage and texts belong to the program and must outlive it. Fill name, field_count and fields; `enable`
+ * starts as &bezel_enable_unset, the rest as zeros. BEZEL_ASPECT() does all this; fill one by hand only to declare at
+ * run time.
  */
 struct bezel_aspect {
     const uint32_t *enable; /* library's: the word that says whether to record */
@@ -82,22 +85,27 @@ struct bezel_aspect {
     struct bezel_aspect *next; /* library's */
 };
 
-/** Where `enable` points before the aspect is declared: non-zero, so that the first record finds its way to the library. */
+/**
+ * Where `enable` points before the aspect is declared: non-zero, so that the first record finds its way to the library.
+ */
 extern BEZEL_API const uint32_t bezel_enable_unset;
 
 /**
- * Makes `aspect` known; BEZEL_ASPECT() calls it before main(). Borrows `aspect` for ever. Two aspects of the same name and
- * the same fields are one; of the same name and other fields, the later one is never recorded. Not async-signal-safe.
+ * Makes `aspect` known; BEZEL_ASPECT() calls it before main(). Borrows `aspect` for ever. Two aspects of the same name
+ * and the same fields are one; of the same name and other fields, the later one is never recorded. Not
+ * async-signal-safe.
  */
 BEZEL_API void bezel_aspect_register(struct bezel_aspect *aspect);
 
-/** Writes one record of `aspect` with `aspect->field_count` values of 8 bytes. Use bezel_record(), which checks types. */
+/**
+ * Writes one record of `aspect` with `aspect->field_count` values of 8 bytes. Use bezel_record(), which checks types.
+ */
 BEZEL_API void bezel_emit(struct bezel_aspect *aspect, const uint64_t *values);
 
 /**
  * Claims the calling thread's ring now, so that its first record costs what every record costs: call it before the
- * real-time phase of the thread. May block, allocate and fault. Returns 0, or a negative number where there is no shared
- * memory or no free ring: the program may ignore it, records are then counted as lost. Not async-signal-safe.
+ * real-time phase of the thread. May block, allocate and fault. Returns 0, or a negative number where there is no
+ * shared memory or no free ring: the program may ignore it, records are then counted as lost. Not async-signal-safe.
  */
 #ifndef BEZEL_OFF
 BEZEL_API int bezel_thread_init(void);
