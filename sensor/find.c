@@ -69,7 +69,18 @@ static struct external_process **free_place(struct external *x)
     return x->process_count < EXTERNAL_PROCESSES ? &x->processes[x->process_count++] : NULL;
 }
 
-static int adopt(struct external *x, struct attached *a, const char *name)
+/* Whether a crashed predecessor had begun to leave the process: a closed stream takes no further packet. */
+static bool was_left(struct external *x, const struct attached *a)
+{
+    for (uint32_t i = 0; i < a->ring_count; i++) {
+        int n = window_find(x->window, a->instance, i);
+        if (n >= 0 && window_stream(x->window, (uint32_t)n)->closed)
+            return true;
+    }
+    return false;
+}
+
+static int adopt(struct external *x, struct attached *a, const char *name, int64_t now)
 {
     uint32_t stream_id;
     struct external_process *p = calloc(1, sizeof *p), **place = p ? free_place(x) : NULL;
@@ -82,7 +93,14 @@ static int adopt(struct external *x, struct attached *a, const char *name)
     p->at = a;
     p->stream_id = stream_id;
     p->role = is_daemon(x, a) ? ROLE_DAEMON : ROLE_SUT;
-    p->slot = o->process_begin && p->role == ROLE_SUT ? o->process_begin(o->context, p->name) : -1;
+    if (was_left(x, a)) {
+        p->phase = EXTERNAL_CLOSING;
+        p->state = segment_alive(a) ? PROCESS_DETACHED : PROCESS_ENDED;
+        p->closing_since = now;
+    }
+    p->slot = o->process_begin && p->role == ROLE_SUT && p->phase == EXTERNAL_LIVE
+                  ? o->process_begin(o->context, p->name)
+                  : -1;
     for (uint32_t i = 0; i < RING_ASPECTS; i++)
         p->watch[i] = -1;
     p->watched = 1;
@@ -103,14 +121,14 @@ static bool known_file(const struct external *x, const char *file)
     return false;
 }
 
-static void look_at(struct external *x, const char *file)
+static void look_at(struct external *x, const char *file, int64_t now)
 {
     struct attached *a;
     const char *name;
     int err = segment_attach(x->options.dir, file, &a);
     if (err == 0 && !choose(x, a, &name))
         return;
-    if (err == 0 && (err = adopt(x, a, name)) != 0)
+    if (err == 0 && (err = adopt(x, a, name, now)) != 0)
         segment_detach(a, false);
     if (err == 0 || err == BEZEL_ENOENT)
         return;
@@ -150,7 +168,7 @@ void find_processes(struct external *x, int64_t now)
             if (ends_with(e->d_name, SEGMENT_UNFINISHED))
                 remove_abandoned(dir, e->d_name);
         } else if (ends_with(e->d_name, SEGMENT_SUFFIX) && !known_file(x, e->d_name)) {
-            look_at(x, e->d_name);
+            look_at(x, e->d_name, now);
         }
     }
     closedir(dir);

@@ -375,6 +375,34 @@ static void a_process_attached_later_is_heard_from_then_on(void **unused)
     fixture_close(&f);
 }
 
+static void a_process_that_was_left_is_not_taken_up_by_the_next_life(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    struct gate *gate = gate_new();
+    fixture_open(&f);
+    external_close(f.external, true); /* so that the process does not inherit its locks */
+    pid_t pid = fixture_spawn(record_through_gate, gate);
+    wait_for_stage(gate, 1);
+    fixture_reopen(&f);
+    gate->go = 10;
+    wait_for_stage(gate, 2);
+    fixture_turn(&f);
+    fixture_finish(&f);
+    external_close(f.external, false); /* killed before it was done */
+    fixture_reopen(&f);
+    gate->go = 10;
+    wait_for_stage(gate, 3);
+    fixture_until(&f, all_gone);
+    assert_int_equal(f.records, 100);
+    assert_int_equal(external_process(f.external, 0)->state, PROCESS_DETACHED);
+    assert_balanced(&f);
+    gate->go = 10;
+    fixture_wait(pid);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
 static void what_a_crashed_bezeld_recorded_of_itself_is_drained(void **unused)
 {
     (void)unused;
@@ -522,6 +550,7 @@ int main(void)
         cmocka_unit_test(a_thread_without_a_ring_counts_its_losses),
         cmocka_unit_test(a_forked_child_has_a_segment_of_its_own),
         cmocka_unit_test(a_process_attached_later_is_heard_from_then_on),
+        cmocka_unit_test(a_process_that_was_left_is_not_taken_up_by_the_next_life),
         cmocka_unit_test(what_a_crashed_bezeld_recorded_of_itself_is_drained),
         cmocka_unit_test(a_second_reader_is_refused),
         cmocka_unit_test(what_a_process_killed_at_birth_left_is_removed),

@@ -1,0 +1,363 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * kill -9 of bezeld, many times in one run, while a process records: the stored trace has every record once and in
+ * order, but those that a full ring lost, and it says which; the books balance, those of the killed bezelds too.
+ */
+#include "base/clock.h"
+#include "base/file.h"
+#include "bezel/sensor.h"
+#include "collector/reader.h"
+#include "collector/summary.h"
+#include "tests/lib/collector_process.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/seed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { THREADS = 3, BURST = 20 /* records a millisecond: a ring of 65536 outlasts a restart */ };
+
+static const char experiment[] = "experiment: killed\ncommand: [unused]\nsensing: {poll: {period: 1 ms}}\n";
+static const char run_id[] = "b0e1d2c3-0000-4000-8000-00000000beef";
+
+BEZEL_ASPECT(step, (int64, thread, "1"), (int64, number, "1"));
+static const uint8_t step_fields[] = {0, 2};
+
+static uint64_t seed;
+
+/* Shared with the recording process. */
+static struct page {
+    _Atomic bool stop;
+    _Atomic uint64_t done[THREADS];
+} * page;
+
+struct scene {
+    struct collector_process collector;
+    char dir[SCRATCH_PATH], experiment[96], control[96];
+    pid_t bezeld, sut;
+    int lease;
+    uint64_t stored[THREADS], lost[THREADS];
+};
+
+/* ---- The recording process ----------------------------------------------------------------------------------------
+ */
+
+static void *thread_body(void *context)
+{
+    int64_t t = (int64_t)(intptr_t)context, due = clock_now();
+    for (int64_t n = 0; !page->stop;) {
+        for (int i = 0; i < BURST; i++) {
+            bezel_record(step, t, n++);
+            page->done[t]++;
+        }
+        clock_sleep_until(due += CLOCK_MS);
+    }
+    return NULL;
+}
+
+static void record(void)
+{
+    pthread_t threads[THREADS];
+    for (intptr_t i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, thread_body, (void *)i) != 0) /* NOLINT: a number is all it needs */
+            _exit(1);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    exit(0); /* not _exit(): as a program ends */
+}
+
+static void start_recording(struct scene *s)
+{
+    memset(page, 0, sizeof *page);
+    fflush(NULL);
+    s->sut = fork();
+    assert_true(s->sut >= 0);
+    if (s->sut == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setenv("BEZEL_DIR", s->dir, 1);
+        setenv("BEZEL_PROCESS", "sut", 1);
+        setenv("BEZEL_RING_RECORDS", "65536", 1);
+        record();
+    }
+}
+
+/* ---- bezeld -------------------------------------------------------------------------------------------------------
+ */
+
+static void become_bezeld(const struct scene *s, int ready, int lease)
+{
+    char ready_text[12], lease_text[12], log[96];
+    snprintf(ready_text, sizeof ready_text, "%d", ready);
+    snprintf(lease_text, sizeof lease_text, "%d", lease);
+    snprintf(log, sizeof log, "%s/bezeld.log", s->collector.dir);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(open(log, O_WRONLY | O_CREAT | O_APPEND, 0666), 2);
+    execl(BEZELD, "bezeld", "--experiment", s->experiment, "--node", "local", "--dir", s->dir, "--run", run_id,
+          "--collector", s->collector.endpoint, "--control", s->control, "--ready", ready_text, "--lease", lease_text,
+          (char *)NULL);
+    _exit(127);
+}
+
+/* Starts bezeld and waits until it serves, or, with `hurry`, not even that long. */
+static void start_bezeld(struct scene *s, bool hurry)
+{
+    int ready[2], lease[2];
+    char line[16];
+    assert_true(pipe2(ready, 0) == 0 && pipe2(lease, 0) == 0);
+    fcntl(ready[0], F_SETFD, FD_CLOEXEC);
+    fcntl(lease[1], F_SETFD, FD_CLOEXEC);
+    fcntl(lease[0], F_SETFL, O_NONBLOCK);
+    s->bezeld = fork();
+    assert_true(s->bezeld >= 0);
+    if (s->bezeld == 0)
+        become_bezeld(s, ready[1], lease[0]);
+    close(ready[1]);
+    close(lease[0]);
+    s->lease = lease[1];
+    if (!hurry) {
+        assert_int_equal(poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, 30000), 1);
+        assert_int_equal(read(ready[0], line, sizeof line), strlen("ready\n"));
+    }
+    close(ready[0]);
+}
+
+static void kill_bezeld(struct scene *s)
+{
+    int status;
+    kill(s->bezeld, SIGKILL);
+    assert_int_equal(waitpid(s->bezeld, &status, 0), s->bezeld);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL); /* it had not ended by itself */
+    close(s->lease);
+}
+
+/* Asks bezeld: its state, or -1. */
+static int ask(struct scene *s, enum message_verb verb)
+{
+    struct collector_process c = {.pid = 0};
+    static struct message reply;
+    snprintf(c.control, sizeof c.control, "%s", s->control);
+    bool answered = collector_command(&c, verb);
+    reply = c.message;
+    return answered ? (int)reply.reply.state : -1;
+}
+
+static void drain(struct scene *s)
+{
+    int64_t deadline = clock_now() + 60 * CLOCK_S;
+    int state = ask(s, VERB_DRAIN);
+    while (state != DAEMON_DRAINED) {
+        assert_true(state >= 0 && clock_now() < deadline);
+        clock_sleep_until(clock_now() + 10 * CLOCK_MS);
+        state = ask(s, VERB_STATUS);
+    }
+}
+
+static void end_bezeld(struct scene *s)
+{
+    int status;
+    assert_true(ask(s, VERB_STOP) >= 0);
+    assert_int_equal(waitpid(s->bezeld, &status, 0), s->bezeld);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    close(s->lease);
+}
+
+/* ---- What is stored -----------------------------------------------------------------------------------------------
+ */
+
+/* Every number of a thread is there, in its place, or lies where the stream says that records were lost. */
+static void check_packet(struct scene *s, const struct packet_header *h, const uint8_t *packet)
+{
+    struct packet_record r;
+    size_t at = PACKET_HEADER_BYTES;
+    uint64_t ordinal = h->first_ordinal;
+    assert_int_equal(packet_check(packet, h, step_fields, 1), 0);
+    while (packet_next_record(packet, h, step_fields, 1, &at, &r) > 0) {
+        uint64_t t = packet_value(&r, 0);
+        assert_true(t < THREADS);
+        assert_int_equal(packet_value(&r, 1), ordinal++);
+        s->stored[t]++;
+        s->lost[t] = h->discarded;
+    }
+}
+
+static int check_file(const char *path, void *context)
+{
+    struct scene *s = context;
+    struct reader *r;
+    struct packet_header h;
+    const uint8_t *packet;
+    uint64_t next_ordinal = 0, discarded = 0;
+    bool closed = false, sut = strncmp(strrchr(path, '/'), "/sut-", 5) == 0;
+    int n;
+    assert_int_equal(reader_open(path, &r), 0);
+    while ((n = reader_next(r, &h, &packet)) > 0) {
+        assert_false(closed);
+        assert_int_equal(h.first_ordinal, next_ordinal);
+        next_ordinal += h.records + (h.discarded - discarded);
+        discarded = h.discarded;
+        closed = h.kind == PACKET_CLOSE;
+        if (sut && h.kind == PACKET_DATA)
+            check_packet(s, &h, packet);
+    }
+    assert_int_equal(n, 0);
+    assert_true(closed);
+    reader_close(r);
+    return 0;
+}
+
+static void check_books(struct scene *s, bool ended)
+{
+    struct summary *sum;
+    uint64_t bezelds = 0, detached = 0;
+    assert_int_equal(summary_load(s->collector.run, &sum), 0);
+    for (size_t i = 0; i < sum->process_count; i++) {
+        const struct summary_process *p = &sum->processes[i];
+        uint64_t attempts = 0, stored = 0, dropped = 0;
+        for (size_t b = 0; b < p->book_count; b++) {
+            attempts += p->books[b].attempts;
+            stored += p->books[b].stored;
+            dropped += p->books[b].full + p->books[b].off;
+            assert_int_equal(p->books[b].no_ring, 0);
+        }
+        assert_int_equal(attempts, stored + dropped + p->unfinished);
+        assert_int_equal(p->discarded, dropped + p->unfinished);
+        if (p->role == ROLE_SUT)
+            assert_int_equal(p->state, ended ? PROCESS_ENDED : PROCESS_DETACHED);
+        detached += p->role == ROLE_DAEMON && p->state == PROCESS_DETACHED;
+        bezelds += p->role == ROLE_DAEMON;
+        assert_true(p->unfinished <= (p->role == ROLE_SUT ? 0 : 1));
+    }
+    assert_int_equal(detached, 1); /* the last bezeld, from itself */
+    assert_true(bezelds > 0 && sum->process_count == bezelds + 1);
+    summary_free(sum);
+}
+
+static void check_trace(struct scene *s)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/trace/local", s->collector.run);
+    assert_int_equal(reader_list(path, check_file, s), 0);
+}
+
+/* ---- Scenes -------------------------------------------------------------------------------------------------------
+ */
+
+static void open_scene(struct scene *s)
+{
+    char listen[96];
+    scratch_make(s->dir);
+    assert_true(collector_make(&s->collector));
+    snprintf(listen, sizeof listen, "ipc://%s/data", s->collector.dir);
+    snprintf(s->control, sizeof s->control, "ipc://%s/bezeld", s->collector.dir);
+    snprintf(s->experiment, sizeof s->experiment, "%s/experiment.yaml", s->collector.dir);
+    assert_int_equal(file_replace(s->experiment, experiment, strlen(experiment)), 0);
+    assert_true(collector_start(&s->collector, listen));
+    start_bezeld(s, false);
+    start_recording(s);
+}
+
+static void kill_often(struct scene *s)
+{
+    for (int kills = getenv("BEZEL_TEST_LIGHT") ? 8 : 25; kills > 0; kills--) {
+        uint64_t r = seed_next(&seed);
+        clock_sleep_until(clock_now() + (int64_t)(r % 80) * CLOCK_MS + (int64_t)(r % 1000) * CLOCK_US);
+        kill_bezeld(s);
+        clock_sleep_until(clock_now() + (int64_t)((r >> 16) % 20) * CLOCK_MS);
+        start_bezeld(s, (r >> 32) % 3 == 0);
+    }
+    kill_bezeld(s);
+    start_bezeld(s, false);
+}
+
+static void stop_recording(struct scene *s)
+{
+    int status;
+    page->stop = true;
+    assert_int_equal(waitpid(s->sut, &status, 0), s->sut);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+static void close_scene(struct scene *s)
+{
+    assert_int_equal(collector_end(&s->collector, SIGTERM), 0);
+    assert_false(collector_said(&s->collector, "BEZEL-PACKET-REFUSED"));
+}
+
+static void every_record_is_stored_once_however_often_bezeld_is_killed(void **unused)
+{
+    (void)unused;
+    struct scene s = {.bezeld = 0};
+    open_scene(&s);
+    kill_often(&s);
+    stop_recording(&s);
+    for (int i = 0; i < 3; i++) { /* and while it drains */
+        ask(&s, VERB_DRAIN);
+        clock_sleep_until(clock_now() + (int64_t)(seed_next(&seed) % 10) * CLOCK_MS);
+        kill_bezeld(&s);
+        start_bezeld(&s, false);
+    }
+    drain(&s);
+    end_bezeld(&s);
+    close_scene(&s);
+    check_trace(&s);
+    for (int t = 0; t < THREADS; t++) {
+        printf("thread %d: %llu recorded, %llu stored, %llu lost\n", t, (unsigned long long)page->done[t],
+               (unsigned long long)s.stored[t], (unsigned long long)s.lost[t]);
+        assert_true(s.stored[t] > 0);
+        assert_int_equal(s.stored[t] + s.lost[t], page->done[t]);
+    }
+    check_books(&s, true);
+    collector_remove(&s.collector);
+    scratch_remove(s.dir);
+}
+
+static void a_process_that_is_left_alive_is_stored_up_to_its_closing_packet(void **unused)
+{
+    (void)unused;
+    struct scene s = {.bezeld = 0};
+    open_scene(&s);
+    for (int i = 0; i < 5; i++) {
+        clock_sleep_until(clock_now() + (int64_t)(seed_next(&seed) % 40) * CLOCK_MS);
+        ask(&s, VERB_DRAIN);
+        clock_sleep_until(clock_now() + (int64_t)(seed_next(&seed) % 10) * CLOCK_MS);
+        kill_bezeld(&s);
+        start_bezeld(&s, false);
+    }
+    drain(&s);
+    end_bezeld(&s);
+    close_scene(&s);
+    stop_recording(&s);
+    check_trace(&s);
+    check_books(&s, false);
+    collector_remove(&s.collector);
+    scratch_remove(s.dir);
+}
+
+int main(void)
+{
+    seed = seed_start();
+    page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_record_is_stored_once_however_often_bezeld_is_killed),
+        cmocka_unit_test(a_process_that_is_left_alive_is_stored_up_to_its_closing_packet),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
