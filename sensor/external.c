@@ -335,6 +335,15 @@ static void unlink_in(const struct external *x, const char *name)
     unlink(path);
 }
 
+/* Whether the segment of `p` has served; one of a living process is nobody's again, and goes when its process ends. */
+static bool is_spent(const struct external_process *p)
+{
+    if (p->state == PROCESS_DETACHED)
+        memset(p->at->segment->session, 0, sizeof p->at->segment->session);
+    bool own = p->role == ROLE_DAEMON && p->at->pid == (uint32_t)getpid();
+    return p->phase == EXTERNAL_CLOSED && (p->state == PROCESS_ENDED || own || !segment_alive(p->at));
+}
+
 void external_close(struct external *x, bool clean)
 {
     if (clean)
@@ -343,10 +352,7 @@ void external_close(struct external *x, bool clean)
         struct external_process *p = x->processes[i];
         if (!p)
             continue;
-        if (clean && p->state == PROCESS_DETACHED) /* nobody's again: its process removes it when it ends */
-            memset(p->at->segment->session, 0, sizeof p->at->segment->session);
-        bool own = p->role == ROLE_DAEMON && p->at->pid == (uint32_t)getpid();
-        segment_detach(p->at, clean && p->phase == EXTERNAL_CLOSED && (p->state == PROCESS_ENDED || own));
+        segment_detach(p->at, clean && is_spent(p));
         free(p);
     }
     window_close(x->window, clean);
