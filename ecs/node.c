@@ -204,6 +204,11 @@ static void fill_reply(struct node *n, struct message_reply *reply)
     reply->state = node_state(n);
     const char *refused = forward_refused(n->forward);
     snprintf(reply->text, sizeof reply->text, "%s", refused ? refused : "");
+    if (!refused && c->unread)
+        snprintf(reply->text, sizeof reply->text,
+                 "%llu processes were never read, there were too many at once: what they recorded is lost; raise the "
+                 "limit of open files (ulimit -n)",
+                 (unsigned long long)c->unread);
     message_reply_add(reply, "records", (int64_t)c->records);
     message_reply_add(reply, "bytes", (int64_t)c->bytes);
     message_reply_add(reply, "lost_full", (int64_t)lost.full);

@@ -144,8 +144,35 @@ static void housekeep_process(struct external *x, uint32_t i, int64_t now)
         return;
     if (!p->closed_at)
         p->closed_at = now;
-    if (!x->finishing && p->books_final && now - p->closed_at > EXTERNAL_KEEP_NS)
+    /* Who waits for its place is lost if it does not get one: that weighs more than books at hand for a reconnection.
+     */
+    bool wanted = x->left_out && p->state == PROCESS_ENDED;
+    if (p->books_final && (wanted || (!x->finishing && now - p->closed_at > EXTERNAL_KEEP_NS)))
         forget(x, i);
+}
+
+static void close_living(struct external *x, int64_t now)
+{
+    for (uint32_t i = 0; i < x->process_count; i++) {
+        struct external_process *p = x->processes[i];
+        if (p && p->phase == EXTERNAL_LIVE)
+            begin_closing(x, p, segment_alive(p->at) ? PROCESS_DETACHED : PROCESS_ENDED, now);
+    }
+}
+
+/* At the end, takes in who has waited for a place; gives up where none can come free any more. */
+static void finish_crowd(struct external *x, int64_t now)
+{
+    find_processes(x, now);
+    close_living(x, now);
+    bool hope = x->left_out == 0;
+    for (uint32_t i = 0; i < x->process_count && !hope; i++)
+        hope = x->processes[i] && x->processes[i]->state == PROCESS_ENDED;
+    if (hope)
+        return;
+    log_error("BEZEL-UNREAD", "%u processes were never read", x->left_out);
+    x->counts.unread = x->left_out;
+    x->left_out = 0;
 }
 
 /* ---- The public face --------------------------------------------------------------------------------------------- */
@@ -175,6 +202,8 @@ void external_housekeep(struct external *x, int64_t now)
 {
     if (now >= x->scan_due && !x->finishing)
         find_processes(x, now);
+    else if (now >= x->scan_due && x->left_out)
+        finish_crowd(x, now);
     for (uint32_t i = 0; i < x->process_count; i++)
         if (x->processes[i])
             housekeep_process(x, i, now);
@@ -196,11 +225,7 @@ void external_finish(struct external *x, int64_t now)
         return;
     find_processes(x, now); /* a process that came and went since the last look */
     x->finishing = true;
-    for (uint32_t i = 0; i < x->process_count; i++) {
-        struct external_process *p = x->processes[i];
-        if (p && p->phase == EXTERNAL_LIVE)
-            begin_closing(x, p, segment_alive(p->at) ? PROCESS_DETACHED : PROCESS_ENDED, now);
-    }
+    close_living(x, now);
 }
 
 bool external_finished(const struct external *x)
@@ -208,7 +233,7 @@ bool external_finished(const struct external *x)
     for (uint32_t i = 0; i < x->process_count; i++)
         if (x->processes[i] && x->processes[i]->phase != EXTERNAL_CLOSED)
             return false;
-    return x->finishing;
+    return x->finishing && x->left_out == 0;
 }
 
 struct window *external_window(struct external *x)

@@ -68,6 +68,7 @@ struct external_options {
 /** What happened so far; cumulative. */
 struct external_counts {
     uint64_t records, bytes, packets, clamped, broken_rings, broken_segments, processes_seen, dropped_foreign;
+    uint64_t unread; /* processes for which there was no room to the end: what they recorded is lost */
 };
 
 struct external;

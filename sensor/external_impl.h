@@ -15,6 +15,7 @@ struct external {
     uint32_t rung; /* doorbell as last seen */
     int64_t scan_due;
     bool collecting, finishing;
+    uint32_t left_out; /* segments that the last look at the folder found no room for */
     int64_t finish_deadline;
     uint32_t next_cf;     /* collect-and-forward: process at which the next poll looks first */
     uint64_t run_started; /* ns: attached processes are heard from here on */
@@ -24,7 +25,10 @@ struct external {
     struct external_process *processes[EXTERNAL_PROCESSES];
 };
 
-/** Looks the folder through for new segments, and takes in those that are ours to read. */
+/**
+ * Looks the folder through for new segments, and takes in those that are ours to read. Where there is no room for all
+ * (file descriptors, memory, places) it counts the rest in `left_out` and looks again soon.
+ */
 void find_processes(struct external *x, int64_t now);
 
 /** What the aspects of `p` are to do now: record, count what is lost while collection is off, or nothing. */

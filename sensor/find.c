@@ -6,6 +6,7 @@
 #include "sensor/external_impl.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 
 enum {
     FIND_AGAIN_NS = 1000000000, /* the folder is looked through this often even if nobody rings */
+    FIND_CROWDED_NS = 20000000, /* ... and where the last look found no room for all */
     FIND_ABANDONED_S = 10,      /* how long a segment may take to be locked once its file is there */
 };
 
@@ -121,16 +123,27 @@ static bool known_file(const struct external *x, const char *file)
     return false;
 }
 
+/* Whether the error says that room may come: descriptors, memory or a place. */
+static bool is_crowd(int err)
+{
+    return err == BEZEL_EFULL || err == BEZEL_ENOMEM || err == BEZEL_ESYS;
+}
+
 static void look_at(struct external *x, const char *file, int64_t now)
 {
     struct attached *a;
     const char *name;
+    if (x->left_out) { /* as the one before it */
+        x->left_out++;
+        return;
+    }
     int err = segment_attach(x->options.dir, file, &a);
     if (err == 0 && !choose(x, a, &name))
         return;
     if (err == 0 && (err = adopt(x, a, name, now)) != 0)
         segment_detach(a, false);
-    if (err == 0 || err == BEZEL_ENOENT)
+    x->left_out += is_crowd(err);
+    if (err == 0 || err == BEZEL_ENOENT || is_crowd(err))
         return;
     x->counts.broken_segments += err == BEZEL_EMALFORMED || err == BEZEL_EVERSION;
     log_warn("BEZEL-SEGMENT", "%s/%s is not read: %s", x->options.dir, file,
@@ -159,11 +172,10 @@ static bool ends_with(const char *text, const char *end)
 
 void find_processes(struct external *x, int64_t now)
 {
-    x->scan_due = now + FIND_AGAIN_NS;
+    bool was_crowded = x->left_out != 0;
     DIR *dir = opendir(x->options.dir);
-    if (!dir)
-        return;
-    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+    x->left_out = !dir && errno != ENOENT;
+    for (struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
         if (e->d_name[0] == '.') {
             if (ends_with(e->d_name, SEGMENT_UNFINISHED))
                 remove_abandoned(dir, e->d_name);
@@ -171,5 +183,10 @@ void find_processes(struct external *x, int64_t now)
             look_at(x, e->d_name, now);
         }
     }
-    closedir(dir);
+    if (dir)
+        closedir(dir);
+    x->scan_due = now + (x->left_out ? FIND_CROWDED_NS : FIND_AGAIN_NS);
+    if (x->left_out && !was_crowded)
+        log_warn("BEZEL-CROWDED", "%u processes more than there is room for: they wait until others have ended",
+                 x->left_out);
 }
