@@ -50,7 +50,7 @@ void bezel_emit(struct bezel_aspect *aspect, const uint64_t *values)
 {
     struct sensor_thread *t = &sensor_thread;
     if (__builtin_expect(t->busy, 0)) {
-        sensor_count_unringed(aspect->id);
+        sensor_count_unringed(aspect);
         return;
     }
     t->busy = true;
@@ -60,7 +60,7 @@ void bezel_emit(struct bezel_aspect *aspect, const uint64_t *values)
         if (__builtin_expect(t->writer.ring != NULL, 1) || sensor_claim(t) == 0)
             emit_to_ring(&t->writer, aspect, enable, values);
         else
-            sensor_count_unringed(aspect->id);
+            sensor_count_unringed(aspect);
     }
     atomic_signal_fence(memory_order_seq_cst); /* and finds it clear only after everything is in place */
     t->busy = false;

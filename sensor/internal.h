@@ -44,7 +44,7 @@ void sensor_declare(struct bezel_aspect *aspect);
  */
 int sensor_claim(struct sensor_thread *t) BEZEL_MUST_CHECK;
 
-/** Counts a record of aspect `id` that has no ring to go to. Async-signal-safe. */
-void sensor_count_unringed(uint32_t id);
+/** Counts a record of `aspect`, declared or not yet, that has no ring to go to. Async-signal-safe. */
+void sensor_count_unringed(struct bezel_aspect *aspect);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -112,10 +113,19 @@ static void fill_head(struct segment *s, uint32_t slots, uint64_t instance)
     s->magic = SEGMENT_MAGIC;
 }
 
+/* Whether a file of so many bytes would outgrow the limit of this process, which raises a signal that ends it. */
+static bool outgrows_limit(uint64_t bytes)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
+}
+
 /* Reserves and maps a segment in the open, empty file `fd`. NULL with errno on failure. */
 static struct segment *segment_map(int fd, uint32_t slots)
 {
     uint64_t total = segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(slots);
+    if (outgrows_limit(total))
+        return errno = EFBIG, NULL;
     if (ftruncate(fd, (off_t)total) != 0)
         return NULL;
     if ((errno = posix_fallocate(fd, 0, (off_t)segment_ring_offset())) != 0) /* a sparse page of a full tmpfs kills */
@@ -171,7 +181,8 @@ bool own_make(struct own_segment *own, const char *dir)
     int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
-    struct segment *s = lock_process(fd) == 0 ? segment_map(fd, slots) : NULL; /* unlocked and not empty: abandoned */
+    /* Once it is not empty, a file without its lock is abandoned. */
+    struct segment *s = remember_fd(own, fd) && lock_process(fd) == 0 ? segment_map(fd, slots) : NULL;
     struct doorbell *bell = s ? doorbell_map(dir) : NULL;
     bool done = false;
     if (s) {
@@ -181,12 +192,11 @@ bool own_make(struct own_segment *own, const char *dir)
             atomic_init(&s->mode, SEGMENT_RECORD);
         }
         own->segment = s;
-        done = remember_fd(own, fd) && publish(own, temporary, instance, dir);
+        done = publish(own, temporary, instance, dir);
     }
     int saved = errno;
     unlink(temporary);
     if (!done) {
-        own->fd = fd;
         own_forget(own);
     } else if (bell) {
         atomic_fetch_add_explicit(&bell->rung, 1,
@@ -202,7 +212,7 @@ void own_forget(struct own_segment *own)
 {
     if (own->segment)
         munmap(own->segment, own->segment->total_bytes);
-    if (own->fd >= 0)
+    if (own->fd >= 0 && own_holds_fd(own)) /* the number may be the program's by now */
         close(own->fd);
     *own = (struct own_segment){.fd = -1};
 }

@@ -13,9 +13,11 @@
 #include "sensor/internal.h"
 #include "sensor/own.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,7 +67,7 @@ static void fork_child(void)
     self.failed = false;
     self.aspect_count = self.string_count = 0;
     for (struct bezel_aspect *a = self.aspects; a; a = a->next) {
-        a->id = 0;
+        a->id = a->early = 0;
         a->enable = &bezel_enable_unset;
     }
     sensor_thread = (struct sensor_thread){.busy = sensor_thread.busy};
@@ -101,6 +103,33 @@ static bool hook(void)
     return self.hooked = true;
 }
 
+/* ---- Counting without a ring ------------------------------------------------------------------------------------- */
+
+static void count_unringed(uint32_t id, uint32_t n)
+{
+    if (id < RING_ASPECTS)
+        atomic_fetch_add_explicit(&self.own.segment->unringed[id].lost, n,
+                                  memory_order_relaxed); /* relaxed: a counter, nothing hangs on it */
+}
+
+/* Counts for `a`, which may be declared at the same time: whoever comes to `early` second moves what stands there. */
+static void count_early(struct bezel_aspect *a, uint32_t n)
+{
+    __atomic_fetch_add(&a->early, n, __ATOMIC_ACQ_REL);      /* L2 acq_rel: pairs L2, publishes id and segment */
+    uint32_t id = __atomic_load_n(&a->id, __ATOMIC_RELAXED); /* relaxed: L2 ordered it */
+    if (id)
+        count_unringed(id, __atomic_exchange_n(&a->early, 0, __ATOMIC_RELAXED)); /* relaxed: a counter */
+}
+
+void sensor_count_unringed(struct bezel_aspect *aspect)
+{
+    uint32_t id = __atomic_load_n(&aspect->id, __ATOMIC_ACQUIRE); /* L1 acquire: pairs L0 */
+    if (id)
+        count_unringed(id, 1);
+    else
+        count_early(aspect, 1);
+}
+
 /* ---- Declaring --------------------------------------------------------------------------------------------------- */
 
 /* Whether there is a segment, made now if need be. Under the lock. */
@@ -127,14 +156,19 @@ static bool segment_open(void)
     return true;
 }
 
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
 static bool same_fields(const struct bezel_aspect *a, const struct bezel_aspect *b)
 {
     if (a->field_count != b->field_count)
         return false;
     for (uint32_t i = 0; i < a->field_count; i++) {
         const struct bezel_field *f = &a->fields[i], *g = &b->fields[i];
-        if (f->type != g->type || strcmp(f->name, g->name) != 0 || strcmp(f->unit, g->unit) != 0 ||
-            strcmp(f->labels ? f->labels : "", g->labels ? g->labels : "") != 0)
+        if (f->type != g->type || strcmp(f->name, g->name) != 0 || !same_text(f->unit, g->unit) ||
+            !same_text(f->labels, g->labels))
             return false;
     }
     return true;
@@ -160,8 +194,9 @@ static int append_to_dict(const struct bezel_aspect *a, uint32_t id)
 
 static void enable_from(struct bezel_aspect *a, uint32_t id, const uint32_t *enable)
 {
-    a->id = id;
+    __atomic_store_n(&a->id, id, __ATOMIC_RELEASE);         /* L0 release: pairs L1, publishes the segment */
     __atomic_store_n(&a->enable, enable, __ATOMIC_RELEASE); /* E0 release: pairs E1, publishes id and segment */
+    count_early(a, 0);
 }
 
 static void declare_one(struct bezel_aspect *a)
@@ -191,9 +226,9 @@ static void declare_one(struct bezel_aspect *a)
     enable_from(a, id, (const uint32_t *)&self.own.segment->enable[id]);
 }
 
-void sensor_declare(struct bezel_aspect *aspect)
+/* Declares what is registered and not declared yet; false where there is no segment. Under the lock. */
+static bool declare_all(void)
 {
-    pthread_mutex_lock(&self.lock);
     bool open = segment_open();
     for (struct bezel_aspect *a = self.aspects; a; a = a->next) {
         if (a->enable != &bezel_enable_unset)
@@ -203,14 +238,34 @@ void sensor_declare(struct bezel_aspect *aspect)
         else
             enable_from(a, 0, &sensor_enable_never);
     }
+    return open;
+}
+
+void sensor_declare(struct bezel_aspect *aspect)
+{
+    pthread_mutex_lock(&self.lock);
+    declare_all();
     if (aspect && aspect->enable == &bezel_enable_unset) /* filled in by hand and never registered */
         enable_from(aspect, 0, &sensor_enable_never);
     pthread_mutex_unlock(&self.lock);
 }
 
+/* Keeps the library that `aspect` is a part of, for it is borrowed for ever: unloading it is then without effect. */
+static void pin_library(const struct bezel_aspect *aspect)
+{
+    Dl_info info;
+    void *map = NULL;
+    if (!dladdr1(aspect, &info, &map, RTLD_DL_LINKMAP) || !map)
+        return;
+    const char *name = ((const struct link_map *)map)->l_name;
+    if (*name) /* else the program itself */
+        (void)dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 void bezel_aspect_register(struct bezel_aspect *aspect)
 {
     bool was_busy = sensor_thread.busy;
+    pin_library(aspect); /* ahead of the lock: the loader, which may call us, has one too */
     sensor_thread.busy = true;
     pthread_mutex_lock(&self.lock);
     if (!self.aspects_end)
@@ -227,7 +282,11 @@ void bezel_aspect_register(struct bezel_aspect *aspect)
 /* ---- Strings ----------------------------------------------------------------------------------------------------- */
 
 /* An entry of a string is its kind, id, length and text (mdr.x); string_at holds where the entries begin, in words. */
-enum { STRING_ENTRY_LENGTH = 8, STRING_ENTRY_TEXT = 12 };
+enum {
+    STRING_ENTRY_LENGTH = 8,
+    STRING_ENTRY_TEXT = 12,
+    STRING_ROOM_BYTES = SEGMENT_DICT_BYTES - 16384, /* the rest is for aspects of libraries that come later */
+};
 
 /* The id of `text` among the strings of the dictionary, or 0. */
 static uint32_t find_string(const char *text)
@@ -248,7 +307,7 @@ static uint32_t add_string(const char *text)
         atomic_load_explicit(&self.own.segment->dict_used, memory_order_relaxed); /* relaxed: under our lock */
     uint32_t id = self.string_count + 1;
     int n = id > DICT_STRINGS_MAX ? BEZEL_EFULL
-                                  : dict_append_string(self.own.segment->dict, used, SEGMENT_DICT_BYTES, id, text);
+                                  : dict_append_string(self.own.segment->dict, used, STRING_ROOM_BYTES, id, text);
     if (n < 0) {
         sensor_say("no room for string \"%s\": its id is 0", text);
         return 0;
@@ -270,7 +329,7 @@ bezel_string bezel_intern(const char *text)
     sensor_thread.busy = true;
     atomic_signal_fence(memory_order_seq_cst); /* as in bezel_emit() */
     pthread_mutex_lock(&self.lock);
-    if (segment_open()) {
+    if (declare_all()) { /* aspects first: strings may take all the room there is */
         string.id = find_string(cut);
         if (!string.id)
             string.id = add_string(cut);
@@ -359,12 +418,4 @@ int sensor_claim(struct sensor_thread *t)
     t->refused = ring < 0;
     t->released_seen = released;
     return ring < 0 ? ring : 0;
-}
-
-void sensor_count_unringed(uint32_t id)
-{
-    struct segment *s = self.own.segment;
-    if (s && id < RING_ASPECTS)
-        atomic_fetch_add_explicit(&s->unringed[id].lost, 1,
-                                  memory_order_relaxed); /* relaxed: a counter, nothing hangs on it */
 }

@@ -150,6 +150,8 @@ void fixture_finish(struct fixture *f)
         assert_true(f->streams[i].closed);
 }
 
+static const int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
+
 pid_t fixture_spawn(void (*body)(void *context), void *context)
 {
     fflush(NULL);
@@ -157,6 +159,8 @@ pid_t fixture_spawn(void (*body)(void *context), void *context)
     assert_true(pid >= 0);
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL); /* a failed test leaves nobody behind */
+        for (size_t i = 0; i < sizeof caught / sizeof *caught; i++)
+            signal(caught[i], SIG_DFL); /* the framework's handlers would go on with the next test, in here */
         body(context);
         _exit(0);
     }

@@ -83,6 +83,7 @@ struct bezel_aspect {
     uint32_t id; /* library's: number in this process's dictionary, from 1; 0 while not declared */
     const struct bezel_field *fields;
     struct bezel_aspect *next; /* library's */
+    uint32_t early;            /* library's: records lost before it was declared */
 };
 
 /**
@@ -91,9 +92,9 @@ struct bezel_aspect {
 extern BEZEL_API const uint32_t bezel_enable_unset;
 
 /**
- * Makes `aspect` known; BEZEL_ASPECT() calls it before main(). Borrows `aspect` for ever. Two aspects of the same name
- * and the same fields are one; of the same name and other fields, the later one is never recorded. Not
- * async-signal-safe.
+ * Makes `aspect` known; BEZEL_ASPECT() calls it before main(). Borrows `aspect` for ever: a library that holds it
+ * stays in memory when it is unloaded. Two aspects of the same name and the same fields are one; of the same name and
+ * other fields, the later one is never recorded. Not async-signal-safe.
  */
 BEZEL_API void bezel_aspect_register(struct bezel_aspect *aspect);
 
@@ -177,7 +178,8 @@ typedef bezel_string bezel_param_string;
 #ifndef BEZEL_OFF
 #define BEZEL_DEFINE_(name, count, params, descriptions, values_)                                                      \
     static const struct bezel_field bezel_fields_##name[] = {descriptions{BEZEL_TYPE_int64, 0, 0, 0}};                 \
-    static struct bezel_aspect bezel_aspect_##name = {&bezel_enable_unset, #name, count, 0, bezel_fields_##name, 0};   \
+    static struct bezel_aspect bezel_aspect_##name = {                                                                 \
+        &bezel_enable_unset, #name, count, 0, bezel_fields_##name, 0, 0};                                              \
     __attribute__((constructor)) static void bezel_register_##name(void)                                               \
     {                                                                                                                  \
         bezel_aspect_register(&bezel_aspect_##name);                                                                   \

@@ -1,0 +1,319 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Everything in <bezel/sensor.h>, used from C and from C++: what was said is what arrives, under the name that it was
+ * given. */
+#include "base/clock.h"
+#include "mdr/dict.h"
+#include "tests/lib/every_aspect.h"
+#include "tests/lib/node_fixture.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+void api_cc(void); /* in C++ */
+
+static bool all_gone(struct fixture *f)
+{
+    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
+        const struct external_process *p = external_process(f->external, i);
+        if (p && p->phase != EXTERNAL_CLOSED)
+            return false;
+    }
+    return external_process_count(f->external) > 0;
+}
+
+/* Runs `body` as a process and reads what it recorded. */
+static void observe(struct fixture *f, void (*body)(void *context))
+{
+    f->options.batch = f->options.take_all = true;
+    fixture_open(f);
+    assert_int_equal(fixture_wait(fixture_spawn(body, NULL)), 0);
+    fixture_until(f, all_gone);
+}
+
+static void finish(struct fixture *f)
+{
+    fixture_finish(f);
+    fixture_close(f);
+}
+
+static const struct dict *dictionary(struct fixture *f)
+{
+    return external_process(f->external, 0)->at->dict;
+}
+
+static const struct dict_aspect *aspect_named(struct fixture *f, const char *name)
+{
+    const struct dict *d = dictionary(f);
+    for (uint32_t i = 0; i < d->aspect_count; i++)
+        if (strcmp(d->aspects[i].name, name) == 0)
+            return &d->aspects[i];
+    return NULL;
+}
+
+/* ---- Every shape --------------------------------------------------------------------------------------------------
+ */
+
+static void record_every(void *unused)
+{
+    (void)unused;
+    EVERY_RECORD();
+}
+
+static void *record_in_cxx(void *unused)
+{
+    api_cc();
+    return unused;
+}
+
+static void record_every_in_cxx(void *unused)
+{
+    pthread_t t;
+    (void)unused;
+    if (pthread_create(&t, NULL, record_in_cxx, NULL) != 0)
+        _exit(1);
+    pthread_join(t, NULL);
+}
+
+static void check_every(struct fixture *f, const struct packet_header *h, const struct packet_record *r,
+                        const char *aspect)
+{
+    char name[8];
+    (void)h;
+    if (strcmp(aspect, "constructed") == 0 || strcmp(aspect, "namespaced") == 0)
+        return;
+    uint64_t *next = f->context, count = (*next)++;
+    snprintf(name, sizeof name, "of%u", (unsigned)count);
+    assert_string_equal(aspect, name);
+    assert_int_equal(r->value_count, count);
+    for (uint32_t k = 0; k < r->value_count; k++)
+        assert_int_equal(packet_value(r, k),
+                         k % 4 == 1 ? bezel_value_float64(EVERY_FIRST + k) : (uint64_t)EVERY_FIRST + k);
+}
+
+static void check_descriptions(struct fixture *f)
+{
+    static const enum dict_type types[] = {DICT_INT64, DICT_FLOAT64, DICT_ENUM, DICT_STRING};
+    for (uint32_t count = 0; count < EVERY_COUNT; count++) {
+        char name[8];
+        snprintf(name, sizeof name, "of%u", count);
+        const struct dict_aspect *a = aspect_named(f, name);
+        assert_non_null(a);
+        assert_int_equal(a->field_count, count);
+        for (uint32_t k = 0; k < count; k++) {
+            assert_string_equal(a->fields[k].name, ((char[]){(char)('a' + k), '\0'}));
+            assert_int_equal(a->fields[k].type, types[k % 4]);
+            assert_string_equal(a->fields[k].unit, k % 4 == 1 ? "ms" : "1");
+            assert_string_equal(a->fields[k].labels, k % 4 == 2 ? EVERY_LABELS : "");
+        }
+    }
+}
+
+static void every_shape_of_aspect_arrives_from_c(void **unused)
+{
+    (void)unused;
+    uint64_t next = 0;
+    struct fixture f = {.record = check_every, .context = &next};
+    observe(&f, record_every);
+    assert_int_equal(next, EVERY_COUNT);
+    check_descriptions(&f);
+    finish(&f);
+}
+
+static void every_shape_of_aspect_arrives_from_cxx(void **unused)
+{
+    (void)unused;
+    uint64_t next = 0;
+    struct fixture f = {.record = check_every, .context = &next};
+    observe(&f, record_every_in_cxx);
+    assert_int_equal(next, EVERY_COUNT);
+    assert_int_equal(f.records, EVERY_COUNT + 3); /* the thread's object came and went */
+    assert_non_null(aspect_named(&f, "namespaced"));
+    check_descriptions(&f);
+    finish(&f);
+}
+
+static void values_become_eight_bytes(void **unused)
+{
+    (void)unused;
+    assert_true(bezel_value_int64(-1) == UINT64_MAX);
+    assert_true(bezel_value_enum(7) == 7);
+    assert_true(bezel_value_float64(1.0) == UINT64_C(0x3ff0000000000000));
+    assert_true(bezel_value_string(every_string(9)) == 9);
+}
+
+static void the_version_is_the_headers(void **unused)
+{
+    (void)unused;
+    char version[32];
+    snprintf(version, sizeof version, "%d.%d.%d", BEZEL_VERSION_MAJOR, BEZEL_VERSION_MINOR, BEZEL_VERSION_PATCH);
+    assert_string_equal(bezel_version(), version);
+}
+
+/* ---- Aspects declared at run time ---------------------------------------------------------------------------------
+ */
+
+static const struct bezel_field number[] = {{BEZEL_TYPE_int64, "number", "1", NULL}};
+static const struct bezel_field other[] = {{BEZEL_TYPE_int64, "number", "km", NULL}};
+static const struct bezel_field no_unit[] = {{BEZEL_TYPE_int64, "number", NULL, NULL}};
+
+static struct bezel_aspect by_hand(const char *name, uint32_t count, const struct bezel_field *fields)
+{
+    return (struct bezel_aspect){&bezel_enable_unset, name, count, 0, fields, NULL, 0};
+}
+
+static void emit(struct bezel_aspect *a, uint64_t value)
+{
+    uint64_t values[BEZEL_FIELDS_MAX] = {value};
+    bezel_emit(a, values);
+}
+
+static void declare_twice(void *unused)
+{
+    (void)unused;
+    static struct bezel_aspect first, twin, stranger, bare, bare_twin;
+    first = by_hand("doubled", 1, number);
+    twin = by_hand("doubled", 1, number);
+    stranger = by_hand("doubled", 1, other);
+    bare = by_hand("bare", 1, no_unit);
+    bare_twin = by_hand("bare", 1, no_unit);
+    struct bezel_aspect *all[] = {&first, &twin, &stranger, &bare, &bare_twin};
+    bezel_aspect_register(&first);
+    emit(&first, 1); /* declared from here on; the others are when they register */
+    for (int i = 1; i < 5; i++)
+        bezel_aspect_register(all[i]);
+    for (int i = 1; i < 5; i++)
+        emit(all[i], (uint64_t)i + 1);
+}
+
+static void check_doubled(struct fixture *f, const struct packet_header *h, const struct packet_record *r,
+                          const char *aspect)
+{
+    (void)h;
+    uint64_t v = packet_value(r, 0);
+    *(uint64_t *)f->context |= UINT64_C(1) << v;
+    assert_string_equal(aspect, v < 3 ? "doubled" : "bare");
+}
+
+static void an_aspect_declared_twice_is_one_unless_its_fields_differ(void **unused)
+{
+    (void)unused;
+    uint64_t seen = 0;
+    struct fixture f = {.record = check_doubled, .context = &seen};
+    observe(&f, declare_twice);
+    assert_int_equal(seen, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5);
+    assert_string_equal(aspect_named(&f, "doubled")->fields[0].unit, "1");
+    assert_string_equal(aspect_named(&f, "bare")->fields[0].unit, "");
+    finish(&f);
+}
+
+static void declare_what_cannot_be(void *unused)
+{
+    (void)unused;
+    static struct bezel_aspect bad[5], good, many[300], never_registered;
+    static char names[300][8];
+    struct bezel_field too_many[13];
+    for (int i = 0; i < 13; i++)
+        too_many[i] = number[0];
+    bad[0] = by_hand("", 0, NULL);
+    bad[1] = by_hand("two words", 0, NULL);
+    bad[2] = by_hand("sixty_four_bytes_are_one_more_than_a_name_may_have_0123456789_1234", 0, NULL);
+    bad[3] = by_hand("too_many", 13, too_many);
+    bad[4] = by_hand("doubled_field", 2, (struct bezel_field[]){number[0], number[0]});
+    good = by_hand("good", 1, number);
+    never_registered = by_hand("never_registered", 1, number);
+    for (int i = 0; i < 5; i++)
+        bezel_aspect_register(&bad[i]);
+    bezel_aspect_register(&good);
+    for (int i = 0; i < 5; i++)
+        emit(&bad[i], 1);
+    emit(&never_registered, 1);
+    emit(&good, 2);
+    for (int i = 0; i < 300; i++) {
+        snprintf(names[i], sizeof names[i], "n%d", i);
+        many[i] = by_hand(names[i], 0, NULL);
+        bezel_aspect_register(&many[i]);
+        emit(&many[i], 3);
+    }
+}
+
+static void what_cannot_be_declared_is_not_recorded_and_hurts_nobody(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true}};
+    observe(&f, declare_what_cannot_be);
+    assert_non_null(aspect_named(&f, "good"));
+    assert_null(aspect_named(&f, "too_many"));
+    assert_int_equal(dictionary(&f)->aspect_count, DICT_ASPECTS_MAX);
+    /* one record of each that is declared here, but of those that nobody recorded: this program's own */
+    assert_int_equal(f.records,
+                     1 + DICT_ASPECTS_MAX - (uint32_t)(aspect_named(&f, "good") - dictionary(&f)->aspects + 1));
+    finish(&f);
+}
+
+/* ---- Strings ------------------------------------------------------------------------------------------------------
+ */
+
+static void intern_many(void *unused)
+{
+    (void)unused;
+    char text[400], shorter[400];
+    memset(text, 'x', sizeof text);
+    text[399] = '\0';
+    memcpy(shorter, text, sizeof text);
+    shorter[DICT_TEXT_MAX] = '\0';
+    bezel_string a = bezel_intern("one"), b = bezel_intern("two"), c = bezel_intern(text), empty = bezel_intern("");
+    if (a.id != 1 || b.id != 2 || c.id != 3 || empty.id != 4)
+        _exit(1);
+    if (bezel_intern("one").id != 1 || bezel_intern(shorter).id != 3 || bezel_intern("").id != 4)
+        _exit(2);
+    uint32_t given = 4;
+    for (int i = 0; i < 10000; i++) {
+        snprintf(text, sizeof text, "%d", i);
+        bezel_string s = bezel_intern(text);
+        if (s.id != 0 && s.id != ++given)
+            _exit(3);
+        if (i > 5000 && s.id != 0)
+            _exit(4); /* there is room for some thousands, and then no more */
+    }
+    if (given < 1000 || bezel_intern("0").id != 5)
+        _exit(5);
+    bezel_record(of1, given); /* declared, although strings took all the room that they may */
+    static struct bezel_aspect late;
+    late = by_hand("late", 1, number);
+    bezel_aspect_register(&late); /* and so are aspects that come with a library later */
+    emit(&late, 1);
+}
+
+static void strings_have_one_id_each_until_there_is_no_room(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true}};
+    observe(&f, intern_many);
+    assert_int_equal(f.records, 2);
+    assert_string_equal(dictionary(&f)->strings[1], "two");
+    assert_int_equal(strlen(dictionary(&f)->strings[2]), DICT_TEXT_MAX);
+    finish(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_shape_of_aspect_arrives_from_c),
+        cmocka_unit_test(every_shape_of_aspect_arrives_from_cxx),
+        cmocka_unit_test(values_become_eight_bytes),
+        cmocka_unit_test(the_version_is_the_headers),
+        cmocka_unit_test(an_aspect_declared_twice_is_one_unless_its_fields_differ),
+        cmocka_unit_test(what_cannot_be_declared_is_not_recorded_and_hurts_nobody),
+        cmocka_unit_test(strings_have_one_id_each_until_there_is_no_room),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

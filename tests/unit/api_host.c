@@ -1,0 +1,445 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * libbezel in programs that do what programs do: handle signals, end threads, load libraries, close descriptors, run
+ * out of memory. None of it harms the program, and no record is lost without being counted.
+ */
+#include "base/clock.h"
+#include "base/file.h"
+#include "bezel/sensor.h"
+#include "sensor/segment.h"
+#include "tests/lib/node_fixture.h"
+#include "tests/lib/scratch.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+BEZEL_ASPECT(outer, (int64, number, "1"));
+BEZEL_ASPECT(inner, (int64, number, "1"));
+BEZEL_ASPECT(late, (int64, number, "1"));
+
+/* Shared with the recording processes: what they did, as they count it. */
+static struct page {
+    _Atomic int64_t outer, inner, late;
+} * page;
+
+static struct message_books_row books_of(struct fixture *f, const char *aspect)
+{
+    static struct message_books b;
+    struct message_books_row sum = {0};
+    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
+        const struct external_process *p = external_process(f->external, i);
+        if (!p || !p->at->dict)
+            continue;
+        external_books(p, clock_now(), &b);
+        assert_int_equal(b.unfinished, 0);
+        for (uint32_t r = 0; r < b.row_count; r++) {
+            if (strcmp(p->at->dict->aspects[b.rows[r].aspect - 1].name, aspect) != 0)
+                continue;
+            sum.attempts += b.rows[r].attempts;
+            sum.full += b.rows[r].full;
+            sum.no_ring += b.rows[r].no_ring;
+        }
+    }
+    return sum;
+}
+
+static bool all_gone(struct fixture *f)
+{
+    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
+        const struct external_process *p = external_process(f->external, i);
+        if (p && p->phase != EXTERNAL_CLOSED)
+            return false;
+    }
+    return external_process_count(f->external) > 0;
+}
+
+/* Runs `body` as a process to its good end, reading all along. */
+static void observe(struct fixture *f, void (*body)(void *context))
+{
+    int status;
+    memset(page, 0, sizeof *page);
+    f->options.batch = f->options.take_all = true;
+    fixture_open(f);
+    pid_t pid = fixture_spawn(body, NULL);
+    int64_t deadline = clock_now() + 30 * CLOCK_S;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        fixture_turn(f);
+        assert_true(clock_now() < deadline);
+    }
+    assert_int_equal(status, 0);
+    fixture_until(f, all_gone);
+}
+
+static void finish(struct fixture *f)
+{
+    fixture_finish(f);
+    fixture_close(f);
+}
+
+/* ---- Signals ----------------------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupt_next; /* the next look at the clock, which is in the middle of a record */
+
+/* libbezel's clock too: the one place within a record that a test can get hold of. */
+__attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    if (interrupt_next) {
+        interrupt_next = 0;
+        raise(SIGUSR1);
+    }
+    return (int)syscall(SYS_clock_gettime, clock, t);
+}
+
+static void record_in_handler(int signal)
+{
+    (void)signal;
+    page->inner++;
+    bezel_record(inner, page->inner);
+}
+
+static void record_within_a_record(void *unused)
+{
+    (void)unused;
+    signal(SIGUSR1, record_in_handler);
+    for (int i = 0; i < 100; i++) {
+        page->outer++;
+        interrupt_next = i % 2;
+        bezel_record(outer, i);
+        interrupt_next = 0;
+    }
+}
+
+static void a_handlers_record_within_a_record_is_counted_as_without_a_ring(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.dir = ""};
+    observe(&f, record_within_a_record);
+    assert_int_equal(page->inner, 50);
+    assert_int_equal(f.records, 100);
+    assert_int_equal(books_of(&f, "inner").no_ring, 50);
+    assert_int_equal(books_of(&f, "inner").attempts, 50);
+    assert_int_equal(books_of(&f, "outer").attempts, 100);
+    finish(&f);
+}
+
+/* A storm of signals from the very first record on: claiming a ring, declaring and interning are interrupted too. */
+static void record_in_a_storm(void *unused)
+{
+    (void)unused;
+    struct itimerval storm = {.it_interval.tv_usec = 50, .it_value.tv_usec = 50};
+    signal(SIGALRM, record_in_handler);
+    setitimer(ITIMER_REAL, &storm, NULL);
+    for (int64_t i = 0; i < 200000 && page->inner < 3000; i++) {
+        page->outer++;
+        bezel_record(outer, i);
+        if (i % 1000 == 0)
+            bezel_intern("a text");
+        if (i % 100 == 0)
+            sched_yield();
+    }
+    setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
+    signal(SIGALRM, SIG_IGN);
+}
+
+static void handlers_may_record_whenever_they_interrupt(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.dir = ""};
+    observe(&f, record_in_a_storm);
+    struct message_books_row o = books_of(&f, "outer"), i = books_of(&f, "inner");
+    assert_int_equal(o.attempts, page->outer);
+    assert_int_equal(i.attempts, page->inner);
+    assert_int_equal(o.no_ring, 0);
+    assert_int_equal(f.records, o.attempts + i.attempts - o.full - i.full - i.no_ring);
+    finish(&f);
+}
+
+/* ---- Threads ----------------------------------------------------------------------------------------------------- */
+
+static pthread_key_t before, after; /* made before and after libbezel's own */
+
+/* A destructor that records, and has itself called again as often as one may. */
+static void record_at_the_end(void *left)
+{
+    intptr_t n = (intptr_t)left;
+    page->late++;
+    bezel_record(late, n);
+    if (n > 1)
+        pthread_setspecific(n % 2 ? before : after, (void *)(n - 1)); /* NOLINT: a number is all it needs */
+}
+
+static void *short_thread(void *unused)
+{
+    bezel_record(outer, 1);
+    pthread_setspecific(before, (void *)(intptr_t)2); /* NOLINT: likewise */
+    pthread_setspecific(after, (void *)(intptr_t)1);  /* NOLINT: likewise */
+    return unused;
+}
+
+static void end_many_threads(void *unused)
+{
+    (void)unused;
+    pthread_key_create(&before, record_at_the_end);
+    bezel_record(outer, 0); /* libbezel makes its key */
+    pthread_key_create(&after, record_at_the_end);
+    for (int i = 0; i < 2 * SEGMENT_RINGS; i++) {
+        pthread_t t;
+        if (pthread_create(&t, NULL, short_thread, NULL) != 0)
+            _exit(1);
+        pthread_join(t, NULL);
+    }
+}
+
+static void destructors_of_threads_record_and_give_their_rings_back(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.dir = ""};
+    observe(&f, end_many_threads);
+    assert_int_equal(f.stream_count, 2); /* the main thread's, and the one that went round */
+    assert_int_equal(books_of(&f, "outer").attempts, 1 + 2 * SEGMENT_RINGS);
+    assert_int_equal(books_of(&f, "late").attempts, page->late);
+    assert_int_equal(f.records, 1 + 2 * SEGMENT_RINGS + page->late);
+    finish(&f);
+}
+
+static void claim_ahead(void *unused)
+{
+    (void)unused;
+    if (bezel_thread_init() != 0 || bezel_thread_init() != 0)
+        _exit(1);
+    bezel_record(outer, 1);
+}
+
+static void a_ring_claimed_ahead_is_the_one_that_is_used(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.dir = ""};
+    observe(&f, claim_ahead);
+    assert_int_equal(f.records, 1);
+    assert_int_equal(f.stream_count, 1);
+    finish(&f);
+}
+
+/* ---- Libraries --------------------------------------------------------------------------------------------------- */
+
+static void load_and_unload(void *unused)
+{
+    (void)unused;
+    bezel_record(outer, 0);
+    for (int i = 0; i < 3; i++) {
+        void *library = dlopen(PLUGIN, RTLD_NOW | RTLD_LOCAL);
+        if (!library)
+            _exit(1);
+        void (*record)(int64_t) = NULL;
+        *(void **)&record = dlsym(library, "plugin_record");
+        record(i);
+        dlclose(library);
+        static struct bezel_aspect more[3]; /* to be compared with all that were declared before, the library's too */
+        static const char *const names[] = {"plugged", "second", "third"};
+        more[i] = (struct bezel_aspect){&bezel_enable_unset, names[i], 0, 0, NULL, NULL, 0};
+        bezel_aspect_register(&more[i]);
+        bezel_emit(&more[i], (uint64_t[]){0});
+    }
+}
+
+static void a_library_that_records_may_be_unloaded(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.dir = ""};
+    observe(&f, load_and_unload);
+    assert_int_equal(books_of(&f, "plugged").attempts, 3);
+    assert_int_equal(f.records, 1 + 3 + 2); /* the second "plugged" has other fields */
+    finish(&f);
+}
+
+/* ---- Descriptors ------------------------------------------------------------------------------------------------- */
+
+static void *record_outer(void *unused)
+{
+    page->outer++;
+    bezel_record(outer, 2);
+    return unused;
+}
+
+static void close_everything(void *unused)
+{
+    (void)unused;
+    page->outer++;
+    bezel_record(outer, 0);
+    for (int fd = 3; fd < 1024; fd++)
+        close(fd);
+    int last = -1;
+    for (int i = 0; i < 20; i++) /* the program's own files have the numbers now */
+        last = open("/dev/null", O_RDWR);
+    for (int i = 0; i < 1000; i++) {
+        page->outer++;
+        bezel_record(outer, 1);
+    }
+    pthread_t t;
+    if (pthread_create(&t, NULL, record_outer, NULL) != 0)
+        _exit(1);
+    pthread_join(t, NULL);
+    pid_t child = fork();
+    if (child == 0) { /* the library lets go of nothing that it does not hold */
+        for (int fd = 3; fd <= last; fd++)
+            if (fcntl(fd, F_GETFD) < 0)
+                _exit(1);
+        _exit(0);
+    }
+    int status;
+    if (waitpid(child, &status, 0) != child || status != 0)
+        _exit(2);
+}
+
+static void a_process_that_closed_all_its_descriptors_is_read_on(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.dir = ""};
+    observe(&f, close_everything);
+    assert_int_equal(f.records, 1001);
+    assert_int_equal(books_of(&f, "outer").attempts, page->outer);
+    assert_int_equal(books_of(&f, "outer").no_ring, 1); /* a further ring needs the descriptor */
+    finish(&f);
+}
+
+/* ---- No room ----------------------------------------------------------------------------------------------------- */
+
+static void record_with_many_threads(void *unused)
+{
+    (void)unused;
+    pthread_t t[20];
+    for (int i = 0; i < 20; i++)
+        if (pthread_create(&t[i], NULL, record_outer, NULL) != 0)
+            _exit(1);
+    for (int i = 0; i < 20; i++)
+        pthread_join(t[i], NULL);
+    for (int i = 0; i < 10000; i++)
+        bezel_record(outer, i);
+    bezel_intern("a text");
+}
+
+/* Alone in a namespace of mounts, with `context` bytes of shared memory. */
+static void record_in_little_memory(void *context)
+{
+    char size[32];
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+        _exit(77);
+    snprintf(size, sizeof size, "size=%zu", *(const size_t *)context);
+    if (mount("tmpfs", getenv("BEZEL_DIR"), "tmpfs", 0, size) != 0)
+        _exit(77);
+    record_with_many_threads(NULL);
+}
+
+static void full_shared_memory_never_harms_the_program(void **unused)
+{
+    (void)unused;
+    char dir[SCRATCH_PATH];
+    scratch_make(dir);
+    setenv("BEZEL_DIR", dir, 1);
+    for (size_t bytes = 4096; bytes <= 4 << 20; bytes += bytes / 4096 / 2 * 4096 + 4096) {
+        int status = fixture_wait(fixture_spawn(record_in_little_memory, &bytes));
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+            printf("skipped: no private mounts here\n");
+            skip();
+        }
+        assert_int_equal(status, 0);
+    }
+    scratch_remove(dir);
+}
+
+static void record_under_a_file_limit(void *context)
+{
+    rlim_t limit = *(const rlim_t *)context;
+    if (setrlimit(RLIMIT_FSIZE, &(struct rlimit){limit, limit}) != 0)
+        _exit(1);
+    record_with_many_threads(NULL);
+}
+
+static void a_limit_of_file_sizes_never_harms_the_program(void **unused)
+{
+    (void)unused;
+    char dir[SCRATCH_PATH];
+    scratch_make(dir);
+    setenv("BEZEL_DIR", dir, 1);
+    for (rlim_t limit = 1; limit <= (rlim_t)1 << 26; limit *= 16)
+        assert_int_equal(fixture_wait(fixture_spawn(record_under_a_file_limit, &limit)), 0);
+    scratch_remove(dir);
+}
+
+/* ---- Telling why ------------------------------------------------------------------------------------------------- */
+
+/* What a process that cannot record says on stderr; the caller frees it. */
+static char *said(const char *debug)
+{
+    char dir[SCRATCH_PATH], path[SCRATCH_PATH + 8], *text;
+    size_t n;
+    scratch_make(dir);
+    snprintf(path, sizeof path, "%s/stderr", dir);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        dup2(open(path, O_RDWR | O_CREAT, 0600), STDERR_FILENO);
+        setenv("BEZEL_DEBUG", debug, 1);
+        setenv("BEZEL_DIR", "/proc/no-such-folder", 1);
+        bool refused = bezel_thread_init() < 0;
+        bezel_record(outer, 1);
+        _exit(refused && bezel_intern("text").id == 0 ? 0 : 1);
+    }
+    assert_int_equal(fixture_wait(pid), 0);
+    assert_int_equal(file_read(path, 1 << 20, &text, &n), 0);
+    scratch_remove(dir);
+    return text;
+}
+
+static void it_says_why_nothing_is_recorded_if_asked(void **unused)
+{
+    (void)unused;
+    char *text = said("1");
+    assert_non_null(strstr(text, "libbezel: "));
+    assert_non_null(strstr(text, "/proc/no-such-folder"));
+    assert_non_null(strstr(text, "nothing is recorded"));
+    assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1); /* once */
+    free(text);
+    text = said("0");
+    assert_string_equal(text, "");
+    free(text);
+}
+
+int main(void)
+{
+    page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_handlers_record_within_a_record_is_counted_as_without_a_ring),
+        cmocka_unit_test(handlers_may_record_whenever_they_interrupt),
+        cmocka_unit_test(destructors_of_threads_record_and_give_their_rings_back),
+        cmocka_unit_test(a_ring_claimed_ahead_is_the_one_that_is_used),
+        cmocka_unit_test(a_library_that_records_may_be_unloaded),
+        cmocka_unit_test(a_process_that_closed_all_its_descriptors_is_read_on),
+        cmocka_unit_test(full_shared_memory_never_harms_the_program),
+        cmocka_unit_test(a_limit_of_file_sizes_never_harms_the_program),
+        cmocka_unit_test(it_says_why_nothing_is_recorded_if_asked),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
