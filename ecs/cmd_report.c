@@ -20,7 +20,7 @@ static const char help[] =
     "  -h, --help\n"
     "\n"
     "Exit codes: 0 the limits held, 1 the run failed, a limit could not be judged, or there is no report, 2 usage,\n"
-    "3 a limit was violated.\n";
+    "3 a limit was violated, 4 the run did not reach something.\n";
 
 int cmd_report(int argc, char **argv)
 {

@@ -241,9 +241,11 @@ static void tick_running(struct experiment_state *s, int64_t now, struct state_a
         s->unmatched_told = true;
         a->what |= ACTION_TELL_UNMATCHED;
     }
-    if (s->duration > 0 && now - s->started >= s->duration)
+    if (s->duration > 0 && now - s->started >= s->duration) {
+        if (awaits_attached(s)) /* a short run: nobody has told so far why it is empty */
+            a->what |= ACTION_TELL_UNMATCHED;
         stop(s, ENDED_BY_DURATION, now, a);
-    else if (awaits_return(s) && now - s->absent_since >= STATE_ABSENCE)
+    } else if (awaits_return(s) && now - s->absent_since >= STATE_ABSENCE)
         stop(s, ENDED_BY_PROCESSES, now, a);
 }
 

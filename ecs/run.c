@@ -208,6 +208,8 @@ static int put_last_facts(const struct run *r)
     if (!err)
         err = facts_put(f, "ended_by", ended_by[s->ended_by]);
     if (!err)
+        err = facts_put_int(f, "outcome", experiment_state_exit_code(s, EXIT_HELD));
+    if (!err)
         err = operator_keep(&r->operator, f);
     int closed = facts_close(f);
     return err ? err : closed;

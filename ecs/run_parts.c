@@ -53,17 +53,18 @@ static void kill_daemons(struct run *r, uint32_t from, uint32_t to)
 /* For each process to attach to: is it that no such program runs, or that it does not speak to this node? */
 static void tell_unmatched(struct run *r)
 {
+    const char *and_now = r->state.phase == PHASE_RUNNING ? "; still waiting" : "";
     for (uint32_t i = 0; i < r->e->process_count; i++) {
         const struct experiment_process *p = &r->e->processes[i];
         pid_t pid = p->attach ? tree_find_executable(p->attach) : 0;
         if (p->attach && pid == 0)
-            operator_error(&r->operator, "BEZEL-RUN-ATTACH",
-                           "process '%s': no running program matches '%s'; still waiting", p->name, p->attach);
+            operator_error(&r->operator, "BEZEL-RUN-ATTACH", "process '%s': no running program matches '%s'%s", p->name,
+                           p->attach, and_now);
         else if (p->attach)
             operator_error(&r->operator, "BEZEL-RUN-ATTACH",
-                           "process '%s': pid %d matches '%s', but has no segment in %s: does it use libbezel, has it "
-                           "recorded anything, and is its BEZEL_DIR the same? Still waiting",
-                           p->name, (int)pid, p->attach, r->fleet.node_dirs[p->node]);
+                           "process '%s': pid %d matches '%s', but has no segment in %s (does it use libbezel, has it "
+                           "recorded anything, is its BEZEL_DIR the same?)%s",
+                           p->name, (int)pid, p->attach, r->fleet.node_dirs[p->node], and_now);
     }
 }
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t fact_time(const struct summary *s, const char *key)
+static int64_t fact_number(const struct summary *s, const char *key)
 {
     const char *value = summary_fact(s, key);
     return value ? strtoll(value, NULL, 10) : 0;
@@ -40,10 +40,11 @@ static int64_t last_sign(const struct summary *s, int64_t started)
 
 static void judge_run(struct verdict *v, const struct summary *s, int64_t now)
 {
-    v->started = fact_time(s, "started");
-    v->ended = fact_time(s, "ended");
+    v->started = fact_number(s, "started");
+    v->ended = fact_number(s, "ended");
     const char *ended_by = summary_fact(s, "ended_by");
-    v->failed = ended_by && strcmp(ended_by, "failure") == 0;
+    v->outcome = (int)fact_number(s, "outcome");
+    v->failed = v->outcome != EXIT_HELD || (ended_by && strcmp(ended_by, "failure") == 0);
     int64_t last = last_sign(s, v->started);
     v->run = v->ended != 0 ? RUN_ENDED : now - last <= VERDICT_FRESH ? RUN_RUNNING : RUN_CUT;
     v->duration = (v->ended != 0 ? v->ended : last) - v->started;
@@ -200,6 +201,8 @@ void verdict_free(struct verdict *v)
 
 int verdict_exit_code(const struct verdict *v)
 {
+    if (v->outcome != EXIT_HELD)
+        return v->outcome;
     if (v->whole >= VERDICT_VIOLATED)
         return EXIT_VIOLATED;
     return v->whole == VERDICT_UNKNOWN || v->failed || v->run == RUN_CUT ? EXIT_FAILED : EXIT_HELD;

@@ -41,7 +41,8 @@ struct verdict_books {
 struct verdict {
     enum verdict_is whole;
     enum verdict_run run;
-    bool failed;            /* it ended because something that it needs could not go on */
+    bool failed;            /* it ended because something that it needs could not go on, or a process of it failed */
+    int outcome;            /* the run's exit code as far as limits do not decide it; 0: done, or unknown */
     int64_t started, ended; /* CLOCK_REALTIME; 0: unknown, not yet */
     int64_t duration;       /* ns, to its end, or to the last sign of life */
     size_t limit_count;
@@ -60,7 +61,8 @@ void verdict_free(struct verdict *v);
 uint64_t verdict_lost(const struct verdict_books *b);
 
 /**
- * Exit code: 3 violated or infeasible; else 1 where the run failed or was cut, or a limit could not be judged; else 0.
+ * Exit code: that of the run's own course where it failed (1) or did not reach something (4); else 3 violated or
+ * infeasible; else 1 where the run was cut, or a limit could not be judged; else 0.
  */
 int verdict_exit_code(const struct verdict *v);
 

@@ -202,7 +202,7 @@ static void a_daemon_restarted_while_draining_is_drained_too(void **state)
     struct scene c;
     begin(&c, 2, 0, true, CLOCK_S);
     run_up(&c);
-    assert_int_equal(tick_within(&c, CLOCK_S), ACTION_DRAIN);
+    assert_int_equal(tick_within(&c, CLOCK_S), ACTION_DRAIN | ACTION_TELL_UNMATCHED);
     GIVE(&c, .type = EVENT_DRAINED, .daemon = 1);
     GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 2);
     assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1), 0); /* it holds nothing any more */
@@ -314,6 +314,10 @@ static void silence_of_what_is_attached_to_is_told_once_and_nothing_seen_is_unre
     c.now += CLOCK_S;
     assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
     assert_int_equal(tick_within(&c, 20 * CLOCK_S), ACTION_DRAIN);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_UNREACHABLE);
+    begin(&c, 1, 0, true, STATE_ATTACH_LIMIT / 2);
+    run_up(&c);
+    assert_int_equal(tick_within(&c, STATE_ATTACH_LIMIT / 2), ACTION_DRAIN | ACTION_TELL_UNMATCHED);
     assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_UNREACHABLE);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "ecs/verdict.h"
+#include "ecs/commands.h"
 #include "tests/lib/sample_run.h"
 
 #include <setjmp.h>
@@ -62,6 +63,27 @@ static void a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt(void **
         struct verdict *v = judge(&s, SAMPLE_NOW);
         if (v->limits[0].is != c->is || v->whole != c->is || verdict_exit_code(v) != c->exit_code)
             fail_msg("%s: %s, exit code %d", c->why, verdict_name(v->whole), verdict_exit_code(v));
+        verdict_free(v);
+    }
+}
+
+static void the_exit_code_is_that_of_the_run_where_it_failed_by_itself(void **state)
+{
+    (void)state;
+    static const int outcomes[] = {EXIT_HELD, EXIT_FAILED, EXIT_UNREACHABLE};
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++) {
+        struct sample held, troubled;
+        char number[2] = {(char)('0' + outcomes[i])};
+        sample_held(&held);
+        held.facts[0] = (struct summary_fact){"outcome", number};
+        struct verdict *v = judge(&held, SAMPLE_NOW);
+        assert_int_equal(verdict_exit_code(v), outcomes[i]);
+        assert_int_equal(v->failed, outcomes[i] != EXIT_HELD);
+        verdict_free(v);
+        sample_troubled(&troubled);
+        troubled.facts[0] = (struct summary_fact){"outcome", number};
+        v = judge(&troubled, SAMPLE_NOW);
+        assert_int_equal(verdict_exit_code(v), outcomes[i] ? outcomes[i] : EXIT_VIOLATED);
         verdict_free(v);
     }
 }
@@ -206,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt),
+        cmocka_unit_test(the_exit_code_is_that_of_the_run_where_it_failed_by_itself),
         cmocka_unit_test(decisions_of_another_node_do_not_count),
         cmocka_unit_test(nodes_that_cannot_judge_a_limit_leave_it_to_those_that_can),
         cmocka_unit_test(rows_of_limits_that_the_experiment_lacks_are_passed_over),
