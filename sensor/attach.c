@@ -130,6 +130,7 @@ void segment_detach(struct attached *a, bool remove)
     if (a->fd >= 0)
         close(a->fd);
     dict_free(a->dict);
+    free(a->dict_bytes);
     free(a);
 }
 
@@ -167,30 +168,39 @@ bool segment_alive(const struct attached *a)
 
 /* ---- What grows -------------------------------------------------------------------------------------------------- */
 
+/* Reads a copy of the first `used` bytes: the original may change under our eyes. */
+static int read_dict(const struct attached *a, uint32_t used, uint8_t **copy, struct dict **d)
+{
+    if (used < a->dict_used || used > SEGMENT_DICT_BYTES)
+        return BEZEL_EMALFORMED;
+    if (!(*copy = malloc(used)))
+        return BEZEL_ENOMEM;
+    memcpy(*copy, a->segment->dict, used);
+    int err = dict_parse(*copy, used, d);
+    if (!err && a->dict && !dict_includes(*d, a->dict->hash)) { /* what was said before stands */
+        dict_free(*d);
+        err = BEZEL_EMALFORMED;
+    }
+    if (err)
+        free(*copy);
+    return err;
+}
+
 int segment_refresh_dict(struct attached *a)
 {
     uint32_t used = atomic_load_explicit(&a->segment->dict_used, memory_order_acquire); /* D1 acquire: pairs D0 */
-    if (used == a->dict_used)
-        return 0;
-    if (used < a->dict_used || used > SEGMENT_DICT_BYTES)
-        return BEZEL_EMALFORMED;
     struct dict *d;
-    uint8_t *copy = malloc(used); /* parsed from a copy: the original may change under our eyes */
-    if (!copy)
-        return BEZEL_ENOMEM;
-    memcpy(copy, a->segment->dict, used);
-    int err = dict_parse(copy, used, &d);
-    if (!err && a->dict && !dict_includes(d, a->dict->hash)) { /* what was said before stands */
-        dict_free(d);
-        err = BEZEL_EMALFORMED;
-    }
-    free(copy);
-    if (err == BEZEL_EMALFORMED)
-        a->dict_used = used; /* said once; asked again when it grows */
+    uint8_t *copy;
+    if (used == a->dict_used || a->dict_broken)
+        return 0;
+    int err = read_dict(a, used, &copy, &d);
+    a->dict_broken = err == BEZEL_EMALFORMED;
     if (err)
         return err;
     dict_free(a->dict);
+    free(a->dict_bytes);
     a->dict = d;
+    a->dict_bytes = copy;
     a->dict_used = used;
     return 1;
 }

@@ -36,8 +36,10 @@ struct attached {
     char executable[MESSAGE_TEXT_MAX + 1];
     uint8_t session[16];
     /* dictionary */
-    struct dict *dict;  /* NULL while there is none */
-    uint32_t dict_used; /* bytes of it that were read */
+    struct dict *dict;   /* NULL while there is none */
+    uint8_t *dict_bytes; /* what it was read from: a copy, for the receiver */
+    uint32_t dict_used;  /* how many */
+    bool dict_broken;    /* it grew by what makes no sense: not looked at any further */
     /* rings 0 .. ring_count - 1 */
     uint32_t ring_count;
     struct attached_ring rings[SEGMENT_RINGS];

@@ -103,10 +103,11 @@ static void cut_broken(struct cut *c, const char *what)
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
-/* The record's ordinal in full: the one next to what the stream expects whose low half is the record's. */
-static uint64_t full_ordinal(uint64_t expected, uint32_t low)
+/* How far the record's ordinal, of which `low` is the low half, lies ahead of what the stream expects; negative:
+ * behind. */
+static int32_t ordinals_ahead(uint64_t expected, uint32_t low)
 {
-    return expected + (uint64_t)(int64_t)(int32_t)(low - (uint32_t)expected);
+    return (int32_t)(low - (uint32_t)expected);
 }
 
 /* The record's time, made to fit: not before its predecessor, not from the future. */
@@ -188,13 +189,13 @@ static enum cut_next cut_first(struct cut *c, uint32_t ring, uint64_t waiting)
         *reader = before;
         return CUT_FULL;
     }
-    uint64_t expected = c->stream->next_ordinal, ordinal = full_ordinal(expected, r.ordinal_low);
-    if (ordinal < expected) { /* in the window already: the crash came before the tail moved */
+    int32_t lost = ordinals_ahead(c->stream->next_ordinal, r.ordinal_low);
+    if (lost < 0) { /* in the window already: the crash came before the tail moved */
         ring_release(reader);
         return CUT_AGAIN;
     }
     uint64_t time = fit_time(c, r.timestamp, c->stream->last_ns);
-    bool told = ordinal == expected || cut_empty(c, PACKET_LOSS, c->stream->last_ns, time, ordinal - expected);
+    bool told = lost == 0 || cut_empty(c, PACKET_LOSS, c->stream->last_ns, time, (uint64_t)lost);
     uint64_t room = PACKET_HEADER_BYTES + waiting * RING_SLOT_BYTES; /* a record is shorter than its slots */
     if (room > WINDOW_PACKET_BYTES)
         room = WINDOW_PACKET_BYTES;

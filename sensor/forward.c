@@ -73,8 +73,9 @@ static bool announce(struct forward *f, struct external_process *p, int64_t now)
     message_text(m->name, MESSAGE_NAME_MAX, p->name);
     message_text(m->program, MESSAGE_TEXT_MAX, a->executable);
     m->started = a->started;
-    m->dictionary_bytes = a->dict ? a->dict_used : 0;
-    memcpy(m->dictionary, a->segment->dict, m->dictionary_bytes);
+    m->dictionary_bytes = a->dict_used;
+    if (a->dict_used)
+        memcpy(m->dictionary, a->dict_bytes, a->dict_used);
     if (!send_message(f, now))
         return false;
     p->announce = false;

@@ -219,7 +219,7 @@ static void declare_what_cannot_be(void *unused)
 {
     (void)unused;
     static struct bezel_aspect bad[5], good, many[300], never_registered;
-    static char names[300][8];
+    static char names[300][16];
     struct bezel_field too_many[13];
     for (int i = 0; i < 13; i++)
         too_many[i] = number[0];

@@ -1,0 +1,270 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * Segments: a good one, spoilt by its process before it is found and while it is read. Whatever it holds, what comes
+ * into the window is well-formed packets that its dictionary explains, stream by stream in order. An input is a list of
+ * strokes of STROKE bytes: what to change, where, the value.
+ */
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "sensor/external.h"
+#include "tests/fuzz/fuzz.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { STROKE = 12, STROKES_MAX = 64, SLOTS = RING_SLOTS_MIN, RINGS = 2, RECORDS = 20, STREAMS = 64 };
+
+static const uint64_t instance = 0x1234;
+static char dir[] = "/dev/shm/bezel-test-fuzz-XXXXXX", path[64];
+
+static struct external_options options = {
+    .dir = dir, .run = "run", .uuid = "uuid", .window_bytes = WINDOW_BYTES_MIN, .batch = true};
+
+struct victim {
+    struct segment *s; /* as its process has it */
+    size_t bytes;
+    int fd;
+    bool truncated;
+    struct external *x;
+    struct window_stream streams[STREAMS]; /* by number in the window: what was read of each */
+};
+
+static void remove_dir(void)
+{
+    (void)!file_remove_tree(dir);
+}
+
+static void begin(void)
+{
+    static bool begun;
+    if (begun)
+        return;
+    begun = true;
+    fuzz_must(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/%016llx" SEGMENT_SUFFIX, dir, (unsigned long long)instance);
+    atexit(remove_dir);
+}
+
+/* ---- A good segment ------------------------------------------------------------------------------------------------
+ */
+
+static struct ring *ring_of(struct segment *s, uint32_t i)
+{
+    return (struct ring *)((char *)s + segment_ring_offset() + i * segment_ring_stride(SLOTS));
+}
+
+static void fill_dict(struct segment *s)
+{
+    static const struct dict_aspect aspects[] = {
+        {.id = 1, .name = "bare"},
+        {.id = 2,
+         .name = "pair",
+         .field_count = 2,
+         .fields = {{DICT_INT64, "a", "1", ""}, {DICT_ENUM, "b", "1", "x|y"}}}};
+    int n = 0;
+    for (int i = 0; i < 2; i++)
+        n = dict_append_aspect(s->dict, (size_t)n, SEGMENT_DICT_BYTES, &aspects[i]);
+    n = dict_append_string(s->dict, (size_t)n, SEGMENT_DICT_BYTES, 1, "text");
+    fuzz_must(n > 0);
+    s->dict_used = (uint32_t)n;
+}
+
+static void fill_ring(struct ring *r)
+{
+    struct ring_writer w = {.ring = r, .mask = SLOTS - 1};
+    for (uint64_t i = 0; i < RECORDS; i++)
+        ring_put(&w, 1 + i % 2, ring_attempt(&w, 1 + i % 2), 1000 + i, (uint64_t[]){i, i % 2}, i % 2 ? 2 : 0);
+}
+
+static void make(struct victim *v)
+{
+    v->bytes = segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(SLOTS);
+    v->fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    fuzz_must(v->fd >= 0 && ftruncate(v->fd, (off_t)v->bytes) == 0);
+    v->s = mmap(NULL, v->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, v->fd, 0);
+    fuzz_must(v->s != MAP_FAILED);
+    v->s->magic = SEGMENT_MAGIC;
+    v->s->version = SEGMENT_VERSION;
+    v->s->head_bytes = sizeof *v->s;
+    v->s->ring_offset = segment_ring_offset();
+    v->s->ring_stride = segment_ring_stride(SLOTS);
+    v->s->ring_slots = SLOTS;
+    v->s->ring_max = SEGMENT_RINGS;
+    v->s->total_bytes = v->bytes;
+    v->s->pid = 1;
+    v->s->instance = instance;
+    memcpy(v->s->session, options.run, sizeof v->s->session);
+    fill_dict(v->s);
+    for (uint32_t i = 0; i < RINGS; i++)
+        fill_ring(ring_of(v->s, i));
+    v->s->ring_high = RINGS;
+}
+
+/* ---- What is done to it --------------------------------------------------------------------------------------------
+ */
+
+static uint64_t little_endian(const uint8_t *p, int n)
+{
+    uint64_t v = 0;
+    for (int i = n; i-- > 0;)
+        v = v << 8 | p[i];
+    return v;
+}
+
+/* Changes `n` bytes of `bytes` at `at`. */
+static void put(void *at, size_t bytes, uint64_t where, const void *value, size_t n)
+{
+    where %= bytes;
+    memcpy((char *)at + where, value, n < bytes - where ? n : bytes - where);
+}
+
+static void take_packets(struct victim *v);
+
+static void look(struct victim *v, int64_t now)
+{
+    external_poll(v->x, now);
+    external_housekeep(v->x, now);
+    take_packets(v);
+}
+
+static void stroke(struct victim *v, const uint8_t *p)
+{
+    uint64_t where = little_endian(p + 1, 3);
+    const uint8_t *value = p + 4;
+    struct ring *r = v->truncated ? NULL : ring_of(v->s, where >> 16 & (RINGS - 1));
+    if (*p % 12 == 0 || *p % 12 == 1) {
+        if (v->x)
+            look(v, clock_now());
+        return;
+    }
+    if (v->truncated) /* by then it would be ourselves who are hit */
+        return;
+    switch (*p % 12) {
+    case 2: /* the head */
+        put(v->s, offsetof(struct segment, session), where, value, 8);
+        break;
+    case 3:
+        v->s->dict_used = (uint32_t)little_endian(value, 4);
+        break;
+    case 4: /* the dictionary, where it is used */
+        put(v->s->dict, 256, where, value, 4);
+        break;
+    case 5:
+        v->s->ring_high = (uint32_t)little_endian(value, 4);
+        break;
+    case 6: /* head, ordinal, generation, threads */
+        put(r, offsetof(struct ring, tail), where, value, 8);
+        break;
+    case 7: /* tail, base ordinal */
+        put(&r->tail, 16, where, value, 8);
+        break;
+    case 8:
+        put(r->tally, sizeof r->tally, where, value, 8);
+        break;
+    case 9:
+        put(r->slots, SLOTS * RING_SLOT_BYTES, where, value, 8);
+        break;
+    case 10: /* everything else that a process may write */
+        put(v->s, segment_ring_offset(), where, value, 8);
+        break;
+    case 11:
+        v->truncated = *value % 4 == 0;
+        if (v->truncated)
+            fuzz_must(ftruncate(v->fd, (off_t)(where % v->bytes)) == 0);
+        break;
+    }
+}
+
+/* ---- What comes of it ----------------------------------------------------------------------------------------------
+ */
+
+static void check_packet(struct victim *v, const struct window_packet *p)
+{
+    struct packet_header h;
+    fuzz_must(p->stream < STREAMS && packet_get_header(p->data, p->bytes, &h) == 0);
+    struct window_stream *s = &v->streams[p->stream];
+    fuzz_must(h.seq == s->next_seq && (h.kind == PACKET_OPEN) == (h.seq == 0) && !s->closed);
+    fuzz_must(h.seq == 0 || h.first_ordinal == s->next_ordinal);
+    fuzz_must(h.timestamp_begin >= s->last_ns && h.discarded >= s->discarded);
+    const struct external_process *owner = external_find(v->x, h.instance);
+    fuzz_must(owner && owner->stream_id == h.stream_id);
+    if (h.kind == PACKET_DATA) {
+        const struct dict *d = owner->at->dict;
+        fuzz_must(d && dict_includes(d, h.dictionary) &&
+                  packet_check(p->data, &h, d->field_counts, d->aspect_count) == 0);
+    }
+    s->next_seq = h.seq + 1;
+    s->next_ordinal = h.first_ordinal + h.records + (h.discarded - s->discarded);
+    s->discarded = h.discarded;
+    s->last_ns = h.timestamp_end;
+    s->closed = h.kind == PACKET_CLOSE;
+}
+
+/* What is announced is what was read, whatever became of the original since. */
+static void check_dictionaries(struct victim *v)
+{
+    for (uint32_t i = 0; i < external_process_count(v->x); i++) {
+        const struct external_process *p = external_process(v->x, i);
+        struct dict *d;
+        if (!p || !p->at->dict)
+            continue;
+        fuzz_must(dict_parse(p->at->dict_bytes, p->at->dict_used, &d) == 0);
+        fuzz_must(d->hash == p->at->dict->hash);
+        dict_free(d);
+    }
+}
+
+static void take_packets(struct victim *v)
+{
+    struct window *w = external_window(v->x);
+    struct window_packet *p;
+    for (uint64_t at = window_oldest(w); (p = window_next(w, &at)) != NULL;) {
+        check_packet(v, p);
+        window_acknowledge(w, p->stream, v->streams[p->stream].next_seq);
+    }
+    window_free_acknowledged(w);
+    fuzz_must(window_waiting(w) == 0);
+    check_dictionaries(v);
+}
+
+static void finish(struct victim *v)
+{
+    static struct message m;
+    static uint8_t bytes[MESSAGE_MAX_BYTES];
+    int64_t now = clock_now();
+    external_finish(v->x, now);
+    for (int i = 0; i < 4 && !external_finished(v->x); i++)
+        look(v, now += CLOCK_S);
+    fuzz_must(external_finished(v->x));
+    for (uint32_t i = 0; i < external_process_count(v->x); i++) {
+        const struct external_process *p = external_process(v->x, i);
+        m.type = MESSAGE_BOOKS;
+        if (p)
+            external_books(p, now, &m.books);
+        fuzz_must(!p || message_encode(&m, bytes, sizeof bytes) > 0);
+    }
+    external_close(v->x, true);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct victim v = {.fd = -1};
+    size_t n = 0, strokes = size / STROKE < STROKES_MAX ? size / STROKE : STROKES_MAX;
+    begin();
+    make(&v);
+    while (n < strokes && data[n * STROKE] % 12 != 0) /* what is spoilt before it is found ... */
+        stroke(&v, data + n++ * STROKE);
+    fuzz_must(external_open(&options, &v.x) == 0);
+    take_packets(&v);
+    while (n < strokes) /* ... and after */
+        stroke(&v, data + n++ * STROKE);
+    finish(&v);
+    munmap(v.s, v.bytes);
+    close(v.fd);
+    unlink(path);
+    return 0;
+}
