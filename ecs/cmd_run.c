@@ -25,7 +25,7 @@ static const char help[] =
     "  -n, --name NAME   name of the experiment\n"
     "  -r, --runs DIR    folder of run directories (default: $BEZEL_RUNS, else ./runs); DIR/latest is the newest\n"
     "  -q, --quiet       show no progress\n"
-    "  -j, --json        the report as JSON\n"
+    "  -j, --json        the report as JSON, alone on stdout: what COMMAND says there goes to stderr\n"
     "  -h, --help\n"
     "\n"
     "Exit codes: 0 done and limits held, 1 failed, 2 wrong file or usage, 3 a limit was violated,\n"

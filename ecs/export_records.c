@@ -148,7 +148,7 @@ static void put_csv_value(FILE *out, const struct record *record, uint32_t i)
     else if (record->aspect->fields[i].type != DICT_FLOAT64)
         fprintf(out, "%" PRId64, (int64_t)packet_value(record->r, i));
     else
-        fprintf(out, "%.17g", value_float(record, i));
+        fprintf(out, "%.17g", isnan(value_float(record, i)) ? (double)NAN : value_float(record, i)); /* never "-nan" */
 }
 
 static void put_csv(struct records *x, const struct record *record)

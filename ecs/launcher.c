@@ -70,6 +70,8 @@ static _Noreturn void become(const struct launch *launch, int report)
     }
     if (launch->output)
         redirect(report, "output", launch->output, O_WRONLY | O_CREAT | O_APPEND, STDOUT_FILENO, STDERR_FILENO);
+    else if (launch->aside && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        fail(report, "output");
     if (launch->directory && chdir(launch->directory) != 0)
         fail(report, "directory");
     for (char *const *v = launch->environment; v && *v; v++)

@@ -26,6 +26,7 @@ struct launch {
     char *const *environment; /* "NAME=value" that are added, or replace, NULL-terminated; NULL: none */
     const char *directory;    /* working directory; NULL: the launcher's */
     const char *output;       /* file to which stdout and stderr are appended; NULL: the launcher's own */
+    bool aside;               /* where `output` is NULL: stdout goes to stderr, because stdout carries data */
     bool foreground; /* stays in the terminal's process group and keeps stdin; otherwise a session of its own */
 };
 

@@ -445,6 +445,8 @@ int node_open(const struct node_options *options, struct node **out)
     n->agent_due += agent_period(n->agent);
     n->metric_due = now + CLOCK_S;
     n->cpu_before = clock_process_cpu();
+    n->effective_period = n->policy.period;
+    tell_sample(n); /* what the daemon costs counts from here, however short the run */
     *out = n;
     return 0;
 }

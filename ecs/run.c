@@ -230,6 +230,8 @@ static int prepare(struct run *r, const char *text, size_t n)
     if (err)
         return err;
     err = sut_make(r->e, r->dir.path, r->fleet.node_dirs, r->options->interactive, &r->sut);
+    for (size_t i = 0; i < r->sut.count; i++)
+        r->sut.launches[i].aside = r->options->json;
     if (!err)
         err = launcher_fork(r->sut.launches, r->sut.count, r->e->grace, &r->launcher);
     if (err) {

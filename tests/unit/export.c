@@ -120,7 +120,8 @@ static size_t next_packet(struct writer *w, struct model_process *p, uint32_t ri
     h.records = h.kind == PACKET_DATA ? records : 0;
     uint8_t *at = packet + PACKET_HEADER_BYTES;
     for (uint32_t i = 0; i < h.records; i++) {
-        const uint64_t values[] = {h.first_ordinal + i, UINT64_C(0x3fe0000000000000) /* 0.5 */, i % 3, i % 2};
+        const uint64_t half = UINT64_C(0x3fe0000000000000), negative_nan = UINT64_C(0xfff8000000000000);
+        const uint64_t values[] = {h.first_ordinal + i, i % 3 == 2 ? negative_nan : half, i % 3, i % 2};
         at = packet_put_record(at, aspect, w->clock += 1000);
         for (size_t v = 0; v < 4; v++, at += 8)
             bytes_put_u64(at, values[v]);
@@ -364,11 +365,11 @@ static void records_are_written_with_their_names_and_labels(void **state)
     assert_string_equal(csv, "node,process,pid,ring,thread,time_ns,aspect,frame,field.pid,kind,codec\n"
                              "studio,client,101,0,7,1000001000,shown,0,0.5,key,\n"
                              "studio,client,101,0,7,1000002000,shown,1,0.5,\"a, \"\"b\"\"\",\"mpeg,4\"\n"
-                             "studio,client,101,0,7,1000003000,shown,2,0.5,2,\n");
+                             "studio,client,101,0,7,1000003000,shown,2,nan,2,\n");
     assert_non_null(strstr(jsonl, "{\"node\":\"studio\",\"process\":\"client\",\"pid\":101,\"ring\":0,\"thread\":7,"
                                   "\"time_ns\":1000002000,\"aspect\":\"shown\",\"fields\":{\"frame\":1,\"pid\":0.5,"
                                   "\"kind\":\"a, \\\"b\\\"\",\"codec\":\"mpeg,4\"}}\n"));
-    assert_non_null(strstr(jsonl, "\"kind\":2,\"codec\":null}}\n"));
+    assert_non_null(strstr(jsonl, "\"pid\":null,\"kind\":2,\"codec\":null}}\n"));
     free(csv);
     free(jsonl);
     writer_close(&w);
