@@ -210,9 +210,11 @@ bool own_make(struct own_segment *own, const char *dir)
 
 void own_forget(struct own_segment *own)
 {
-    if (own->segment)
-        munmap(own->segment, own->segment->total_bytes);
-    if (own->fd >= 0 && own_holds_fd(own)) /* the number may be the program's by now */
-        close(own->fd);
+    struct own_segment was = *own;
     *own = (struct own_segment){.fd = -1};
+    atomic_signal_fence(memory_order_seq_cst); /* a signal handler finds none, or one that is mapped */
+    if (was.segment)
+        munmap(was.segment, was.segment->total_bytes);
+    if (was.fd >= 0 && own_holds_fd(&was)) /* the number may be the program's by now */
+        close(was.fd);
 }

@@ -33,6 +33,9 @@ static struct {
     uint32_t mask;
     uint32_t string_count;
     uint16_t string_at[DICT_STRINGS_MAX];
+    uint8_t *inherited; /* after a fork: the parent's dictionary, with string_at; NULL: nothing is inherited */
+    uint32_t inherited_count;
+    bool forker_was_busy; /* while the lock is held for a fork */
     uint32_t aspect_count;
     _Atomic uint32_t released; /* rings released so far */
     struct bezel_aspect *aspects, **aspects_end;
@@ -50,28 +53,52 @@ static void forget_at_exit(void)
 
 /* ---- Fork and thread end ----------------------------------------------------------------------------------------- */
 
+/* Busy from here to the fork's end: a handler's record must neither wait for the lock nor write a parent's ring. */
 static void fork_prepare(void)
 {
+    bool was_busy = sensor_thread.busy;
+    sensor_thread.busy = true;
+    atomic_signal_fence(memory_order_seq_cst); /* as in bezel_emit() */
     pthread_mutex_lock(&self.lock);
+    self.forker_was_busy = was_busy;
 }
 
 static void fork_parent(void)
 {
+    bool was_busy = self.forker_was_busy;
     pthread_mutex_unlock(&self.lock);
+    atomic_signal_fence(memory_order_seq_cst); /* as in bezel_emit() */
+    sensor_thread.busy = was_busy;
+}
+
+/* Keeps a copy of the strings for the segment that the child will have, if it ever records. */
+static void bequeath_strings(void)
+{
+    if (self.string_count == 0)
+        return;
+    uint32_t used = atomic_load_explicit(&self.own.segment->dict_used, memory_order_relaxed); /* relaxed: locked */
+    self.inherited = malloc(used);
+    self.inherited_count = self.inherited ? self.string_count : 0;
+    if (self.inherited)
+        memcpy(self.inherited, self.own.segment->dict, used);
 }
 
 /* The child never writes its parent's rings: it forgets the segment, and makes its own at its first record. */
 static void fork_child(void)
 {
-    own_forget(&self.own);
-    self.failed = false;
-    self.aspect_count = self.string_count = 0;
+    if (self.own.segment)
+        bequeath_strings();
     for (struct bezel_aspect *a = self.aspects; a; a = a->next) {
         a->id = a->early = 0;
         a->enable = &bezel_enable_unset;
     }
-    sensor_thread = (struct sensor_thread){.busy = sensor_thread.busy};
+    own_forget(&self.own);
+    self.failed = false;
+    self.aspect_count = self.string_count = 0;
+    sensor_thread = (struct sensor_thread){.busy = true};
     self.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    atomic_signal_fence(memory_order_seq_cst); /* as in bezel_emit() */
+    sensor_thread.busy = self.forker_was_busy;
 }
 
 /* The ring of a thread that ends goes to the next thread that needs one, records and all. */
@@ -107,8 +134,9 @@ static bool hook(void)
 
 static void count_unringed(uint32_t id, uint32_t n)
 {
-    if (id < RING_ASPECTS)
-        atomic_fetch_add_explicit(&self.own.segment->unringed[id].lost, n,
+    struct segment *s = self.own.segment;
+    if (s && id < RING_ASPECTS)
+        atomic_fetch_add_explicit(&s->unringed[id].lost, n,
                                   memory_order_relaxed); /* relaxed: a counter, nothing hangs on it */
 }
 
@@ -128,6 +156,61 @@ void sensor_count_unringed(struct bezel_aspect *aspect)
         count_unringed(id, 1);
     else
         count_early(aspect, 1);
+}
+
+/* ---- Strings ----------------------------------------------------------------------------------------------------- */
+
+/* An entry of a string is its kind, id, length and text (mdr.x); string_at holds where the entries begin, in words. */
+enum {
+    STRING_ENTRY_LENGTH = 8,
+    STRING_ENTRY_TEXT = 12,
+    STRING_ROOM_BYTES = SEGMENT_DICT_BYTES - 16384, /* the rest is for aspects of libraries that come later */
+};
+
+/* The id of `text` among the strings of the dictionary, or 0. */
+static uint32_t find_string(const char *text)
+{
+    size_t length = strlen(text);
+    for (uint32_t i = 0; i < self.string_count; i++) {
+        const uint8_t *entry = self.own.segment->dict + 4u * self.string_at[i];
+        if (bytes_get_u32(entry + STRING_ENTRY_LENGTH) == length &&
+            memcmp(entry + STRING_ENTRY_TEXT, text, length) == 0)
+            return i + 1;
+    }
+    return 0;
+}
+
+static uint32_t add_string(const char *text)
+{
+    uint32_t used =
+        atomic_load_explicit(&self.own.segment->dict_used, memory_order_relaxed); /* relaxed: under our lock */
+    uint32_t id = self.string_count + 1;
+    int n = id > DICT_STRINGS_MAX ? BEZEL_EFULL
+                                  : dict_append_string(self.own.segment->dict, used, STRING_ROOM_BYTES, id, text);
+    if (n < 0) {
+        sensor_say("no room for string \"%s\": its id is 0", text);
+        return 0;
+    }
+    self.string_at[self.string_count++] = (uint16_t)(used / 4);
+    atomic_store_explicit(&self.own.segment->dict_used, (uint32_t)n,
+                          memory_order_release); /* D0 release: pairs D1, publishes the entry */
+    return id;
+}
+
+/* A child goes on with its parent's strings under the same ids, for its program may hold those. Under the lock. */
+static void inherit_strings(void)
+{
+    for (uint32_t i = 0; i < self.inherited_count; i++) {
+        char text[DICT_TEXT_MAX + 1];
+        const uint8_t *entry = self.inherited + 4u * self.string_at[i];
+        uint32_t length = bytes_get_u32(entry + STRING_ENTRY_LENGTH);
+        memcpy(text, entry + STRING_ENTRY_TEXT, length);
+        text[length] = '\0';
+        add_string(text); /* moves string_at[i] to its new place */
+    }
+    free(self.inherited);
+    self.inherited = NULL;
+    self.inherited_count = 0;
 }
 
 /* ---- Declaring --------------------------------------------------------------------------------------------------- */
@@ -153,6 +236,7 @@ static bool segment_open(void)
     self.failed = false;
     self.mask = self.own.segment->ring_slots - 1;
     self.pid = getpid();
+    inherit_strings();
     return true;
 }
 
@@ -279,44 +363,7 @@ void bezel_aspect_register(struct bezel_aspect *aspect)
     sensor_thread.busy = was_busy;
 }
 
-/* ---- Strings ----------------------------------------------------------------------------------------------------- */
-
-/* An entry of a string is its kind, id, length and text (mdr.x); string_at holds where the entries begin, in words. */
-enum {
-    STRING_ENTRY_LENGTH = 8,
-    STRING_ENTRY_TEXT = 12,
-    STRING_ROOM_BYTES = SEGMENT_DICT_BYTES - 16384, /* the rest is for aspects of libraries that come later */
-};
-
-/* The id of `text` among the strings of the dictionary, or 0. */
-static uint32_t find_string(const char *text)
-{
-    size_t length = strlen(text);
-    for (uint32_t i = 0; i < self.string_count; i++) {
-        const uint8_t *entry = self.own.segment->dict + 4u * self.string_at[i];
-        if (bytes_get_u32(entry + STRING_ENTRY_LENGTH) == length &&
-            memcmp(entry + STRING_ENTRY_TEXT, text, length) == 0)
-            return i + 1;
-    }
-    return 0;
-}
-
-static uint32_t add_string(const char *text)
-{
-    uint32_t used =
-        atomic_load_explicit(&self.own.segment->dict_used, memory_order_relaxed); /* relaxed: under our lock */
-    uint32_t id = self.string_count + 1;
-    int n = id > DICT_STRINGS_MAX ? BEZEL_EFULL
-                                  : dict_append_string(self.own.segment->dict, used, STRING_ROOM_BYTES, id, text);
-    if (n < 0) {
-        sensor_say("no room for string \"%s\": its id is 0", text);
-        return 0;
-    }
-    self.string_at[self.string_count++] = (uint16_t)(used / 4);
-    atomic_store_explicit(&self.own.segment->dict_used, (uint32_t)n,
-                          memory_order_release); /* D0 release: pairs D1, publishes the entry */
-    return id;
-}
+/* ---- Interning --------------------------------------------------------------------------------------------------- */
 
 bezel_string bezel_intern(const char *text)
 {

@@ -294,7 +294,7 @@ static bool recover(struct window *w)
     struct window_file *f = w->file;
     uint64_t freed = atomic_load_explicit(&f->freed, memory_order_acquire);     /* W3 acquire: pairs W2 */
     uint64_t written = atomic_load_explicit(&f->written, memory_order_acquire); /* W1 acquire: pairs W0 */
-    if (written < freed || written - freed > f->capacity)
+    if (written < freed || written - freed > f->capacity || freed % WINDOW_ALIGN || written % WINDOW_ALIGN)
         return false;
     for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
         w->streams[i] = stream_from(&f->streams[i]);

@@ -240,6 +240,52 @@ static void a_ring_claimed_ahead_is_the_one_that_is_used(void **unused)
     finish(&f);
 }
 
+/* ---- Forks ------------------------------------------------------------------------------------------------------- */
+
+static void interrupt(void)
+{
+    raise(SIGUSR1);
+}
+
+/* Handlers of fork that were there before libbezel's: they run while it holds its lock, and before the child is its
+ * own. */
+static void fork_and_record(void *unused)
+{
+    (void)unused;
+    signal(SIGUSR1, record_in_handler);
+    if (pthread_atfork(interrupt, interrupt, interrupt) != 0)
+        _exit(1);
+    bezel_string parents = bezel_intern("the parent's");
+    for (int i = 0; i < 20; i++) {
+        page->outer++;
+        bezel_record(outer, i);
+        pid_t child = fork();
+        if (child == 0) {
+            page->outer++;
+            bezel_record(outer, 1000);
+            bezel_string childs = bezel_intern("the child's");
+            _exit(childs.id == 2 && bezel_intern("the parent's").id == parents.id ? 0 : 1);
+        }
+        int status;
+        if (waitpid(child, &status, 0) != child || status != 0)
+            _exit(2);
+    }
+}
+
+static void a_fork_may_be_interrupted_and_its_child_keeps_the_strings(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.dir = ""};
+    observe(&f, fork_and_record);
+    assert_int_equal(books_of(&f, "outer").attempts, page->outer);
+    assert_int_equal(books_of(&f, "inner").no_ring, page->inner);
+    assert_int_equal(f.records, page->outer);
+    for (uint32_t i = 0; i < external_process_count(f.external); i++)
+        if (external_process(f.external, i))
+            assert_string_equal(external_process(f.external, i)->at->dict->strings[0], "the parent's");
+    finish(&f);
+}
+
 /* ---- Libraries --------------------------------------------------------------------------------------------------- */
 
 static void load_and_unload(void *unused)
@@ -435,6 +481,7 @@ int main(void)
         cmocka_unit_test(handlers_may_record_whenever_they_interrupt),
         cmocka_unit_test(destructors_of_threads_record_and_give_their_rings_back),
         cmocka_unit_test(a_ring_claimed_ahead_is_the_one_that_is_used),
+        cmocka_unit_test(a_fork_may_be_interrupted_and_its_child_keeps_the_strings),
         cmocka_unit_test(a_library_that_records_may_be_unloaded),
         cmocka_unit_test(a_process_that_closed_all_its_descriptors_is_read_on),
         cmocka_unit_test(full_shared_memory_never_harms_the_program),
