@@ -205,7 +205,8 @@ int verdict_exit_code(const struct verdict *v)
         return v->outcome;
     if (v->whole >= VERDICT_VIOLATED)
         return EXIT_VIOLATED;
-    return v->whole == VERDICT_UNKNOWN || v->failed || v->run == RUN_CUT ? EXIT_FAILED : EXIT_HELD;
+    bool astray = v->run == RUN_ENDED && !v->balanced;
+    return v->whole == VERDICT_UNKNOWN || v->failed || v->run == RUN_CUT || astray ? EXIT_FAILED : EXIT_HELD;
 }
 
 const char *verdict_name(enum verdict_is is)

@@ -62,7 +62,8 @@ uint64_t verdict_lost(const struct verdict_books *b);
 
 /**
  * Exit code: that of the run's own course where it failed (1) or did not reach something (4); else 3 violated or
- * infeasible; else 1 where the run was cut, or a limit could not be judged; else 0.
+ * infeasible; else 1 where the run was cut, a limit could not be judged, or the books of an ended run do not
+ * balance; else 0.
  */
 int verdict_exit_code(const struct verdict *v);
 

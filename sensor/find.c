@@ -123,10 +123,10 @@ static bool known_file(const struct external *x, const char *file)
     return false;
 }
 
-/* Whether the error says that room may come: descriptors, memory or a place. */
+/* Whether the error says that room may come: a place, memory or descriptors. */
 static bool is_crowd(int err)
 {
-    return err == BEZEL_EFULL || err == BEZEL_ENOMEM || err == BEZEL_ESYS;
+    return err == BEZEL_EFULL || err == BEZEL_ENOMEM || (err == BEZEL_ESYS && (errno == EMFILE || errno == ENFILE));
 }
 
 static void look_at(struct external *x, const char *file, int64_t now)
@@ -147,7 +147,9 @@ static void look_at(struct external *x, const char *file, int64_t now)
         return;
     x->counts.broken_segments += err == BEZEL_EMALFORMED || err == BEZEL_EVERSION;
     log_warn("BEZEL-SEGMENT", "%s/%s is not read: %s", x->options.dir, file,
-             err == BEZEL_EBUSY ? "another external sensor reads it" : err_text(err));
+             err == BEZEL_EBUSY  ? "another external sensor reads it"
+             : err == BEZEL_ESYS ? strerror(errno)
+                                 : err_text(err));
 }
 
 /* A process that was killed while it made its segment left it, unlocked, under its temporary name. */

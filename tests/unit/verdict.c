@@ -188,6 +188,13 @@ static void a_run_that_failed_or_was_cut_is_not_passed(void **state)
     verdict_free(v);
 
     sample_held(&s);
+    s.summary.processes[0].unfinished++;
+    v = judge(&s, SAMPLE_NOW);
+    assert_false(v->balanced);
+    assert_int_equal(verdict_exit_code(v), 1);
+    verdict_free(v);
+
+    sample_held(&s);
     s.summary.fact_count = 2; /* without an end */
     v = judge(&s, SAMPLE_NOW);
     assert_int_equal(verdict_exit_code(v), 1);
