@@ -39,6 +39,9 @@ void report_json(const struct report *r, FILE *out);
 /** "client.1", with its node before it where the run has several: "desk1/client.1". `name` takes `size` bytes. */
 void report_process_name(const struct report *r, const struct summary_process *p, char *name, size_t size);
 
+/** The experiment's name, as it was run. Borrowed from the report. */
+const char *report_experiment_name(const struct report *r);
+
 /** Texts of the numbers that the database holds; "?" where a number is none of theirs. Static storage. */
 const char *report_policy_name(int policy);
 const char *report_action_name(int action);

@@ -34,7 +34,7 @@ static void put_run(const struct report *r, struct json *j)
     json_object(j, "run");
     json_text(j, "directory", r->run);
     json_text(j, "id", summary_fact(s, "run"));
-    json_text(j, "experiment", r->experiment->name);
+    json_text(j, "experiment", report_experiment_name(r));
     json_text(j, "state", verdict_run_name(r->verdict->run));
     put_realtime(j, "started", r->verdict->started);
     put_realtime(j, "ended", r->verdict->ended);

@@ -19,6 +19,12 @@ const char *report_action_name(int action)
     return action >= POLICY_KEEP && action <= POLICY_RESUME ? policy_action_name((enum policy_action)action) : "?";
 }
 
+const char *report_experiment_name(const struct report *r)
+{
+    const char *name = summary_fact(r->summary, "name"); /* as it was run: an option may have changed the file's */
+    return name ? name : r->experiment->name;
+}
+
 const char *report_node_name(const struct report *r, uint32_t node)
 {
     return node < r->summary->node_count ? r->summary->nodes[node].name : "?";
@@ -48,7 +54,7 @@ void report_process_name(const struct report *r, const struct summary_process *p
 static void say_run(const struct report *r, FILE *out)
 {
     struct units_text took = units_duration(r->verdict->duration);
-    const char *name = r->experiment->name, *ended_by = summary_fact(r->summary, "ended_by");
+    const char *name = report_experiment_name(r), *ended_by = summary_fact(r->summary, "ended_by");
     if (r->verdict->run == RUN_RUNNING)
         fprintf(out, "%s has been running for %s; so far: ", name, took.s);
     else if (r->verdict->run == RUN_CUT)
