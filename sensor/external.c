@@ -225,6 +225,7 @@ void external_finish(struct external *x, int64_t now)
         return;
     find_processes(x, now); /* a process that came and went since the last look */
     x->finishing = true;
+    window_leave(x->window);
     close_living(x, now);
 }
 

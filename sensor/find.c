@@ -71,17 +71,6 @@ static struct external_process **free_place(struct external *x)
     return x->process_count < EXTERNAL_PROCESSES ? &x->processes[x->process_count++] : NULL;
 }
 
-/* Whether a crashed predecessor had begun to leave the process: a closed stream takes no further packet. */
-static bool was_left(struct external *x, const struct attached *a)
-{
-    for (uint32_t i = 0; i < a->ring_count; i++) {
-        int n = window_find(x->window, a->instance, i);
-        if (n >= 0 && window_stream(x->window, (uint32_t)n)->closed)
-            return true;
-    }
-    return false;
-}
-
 static int adopt(struct external *x, struct attached *a, const char *name, int64_t now)
 {
     uint32_t stream_id;
@@ -95,7 +84,7 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
     p->at = a;
     p->stream_id = stream_id;
     p->role = is_daemon(x, a) ? ROLE_DAEMON : ROLE_SUT;
-    if (was_left(x, a)) {
+    if (window_leaving(x->window)) { /* a crashed predecessor had begun to close its streams */
         p->phase = EXTERNAL_CLOSING;
         p->state = segment_alive(a) ? PROCESS_DETACHED : PROCESS_ENDED;
         p->closing_since = now;

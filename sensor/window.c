@@ -44,6 +44,7 @@ struct window_file {
     uint32_t version, next_stream_id;
     uint64_t capacity;
     uint8_t run[16], uuid[16];
+    uint32_t leaving, reserved;
     _Atomic uint64_t freed;   /* position of the oldest packet; positions only grow, modulo capacity is the place */
     _Atomic uint64_t written; /* position behind the newest */
     struct saved_process processes[WINDOW_PROCESSES];
@@ -222,6 +223,16 @@ uint64_t window_oldest(const struct window *w)
 static uint64_t window_written(const struct window *w)
 {
     return atomic_load_explicit(&w->file->written, memory_order_relaxed); /* relaxed: one owner */
+}
+
+void window_leave(struct window *w)
+{
+    w->file->leaving = 1;
+}
+
+bool window_leaving(const struct window *w)
+{
+    return w->file->leaving != 0;
 }
 
 uint64_t window_waiting(const struct window *w)

@@ -104,6 +104,10 @@ void window_free_acknowledged(struct window *w);
 uint64_t window_oldest(const struct window *w);
 struct window_packet *window_next(struct window *w, uint64_t *at);
 
+/** Notes that sensing comes to its end, for the next life too: what was left is not taken up again. */
+void window_leave(struct window *w);
+bool window_leaving(const struct window *w);
+
 /** Bytes that wait for an acknowledgement. */
 uint64_t window_waiting(const struct window *w);
 

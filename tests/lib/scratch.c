@@ -28,19 +28,25 @@ static char *find(const char *path)
     return NULL;
 }
 
-void scratch_make(char path[SCRATCH_PATH])
+void scratch_add(const char *path)
 {
     char *place = find("");
     if (!owner) {
         owner = getpid();
         atexit(remove_all);
     }
+    if (place)
+        snprintf(place, SCRATCH_PATH, "%s", path);
+}
+
+void scratch_make(char path[SCRATCH_PATH])
+{
     snprintf(path, SCRATCH_PATH, "/dev/shm/bezel-test-XXXXXX");
-    if (!place || !mkdtemp(path)) {
-        printf("skipped: no folder below /dev/shm: %s\n", place ? strerror(errno) : "too many of them");
+    if (!mkdtemp(path)) {
+        printf("skipped: no folder below /dev/shm: %s\n", strerror(errno));
         exit(77);
     }
-    memcpy(place, path, SCRATCH_PATH);
+    scratch_add(path);
 }
 
 void scratch_remove(const char *path)

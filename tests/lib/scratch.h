@@ -10,6 +10,9 @@ enum { SCRATCH_PATH = 64, SCRATCH_FOLDERS = 64 };
 /** Makes a folder in shared memory, mode 0700, and writes its path. Exits with 77, saying why, where it cannot. */
 void scratch_make(char path[SCRATCH_PATH]);
 
+/** Has a folder that stands elsewhere removed at the end too. */
+void scratch_add(const char *path);
+
 /** Removes it now; its place is free for another. */
 void scratch_remove(const char *path);
 

@@ -263,6 +263,7 @@ static void open_scene(struct scene *s)
     char listen[96];
     scratch_make(s->dir);
     assert_true(collector_make(&s->collector));
+    scratch_add(s->collector.dir);
     snprintf(listen, sizeof listen, "ipc://%s/data", s->collector.dir);
     snprintf(s->control, sizeof s->control, "ipc://%s/bezeld", s->collector.dir);
     snprintf(s->experiment, sizeof s->experiment, "%s/experiment.yaml", s->collector.dir);
@@ -323,7 +324,7 @@ static void every_record_is_stored_once_however_often_bezeld_is_killed(void **un
         assert_int_equal(s.stored[t] + s.lost[t], page->done[t]);
     }
     check_books(&s, true);
-    collector_remove(&s.collector);
+    scratch_remove(s.collector.dir);
     scratch_remove(s.dir);
 }
 
@@ -345,7 +346,7 @@ static void a_process_that_is_left_alive_is_stored_up_to_its_closing_packet(void
     stop_recording(&s);
     check_trace(&s);
     check_books(&s, false);
-    collector_remove(&s.collector);
+    scratch_remove(s.collector.dir);
     scratch_remove(s.dir);
 }
 

@@ -375,9 +375,9 @@ static void a_process_attached_later_is_heard_from_then_on(void **unused)
     fixture_close(&f);
 }
 
-static void a_process_that_was_left_is_not_taken_up_by_the_next_life(void **unused)
+static void a_process_that_was_left_is_not_taken_up_by_the_next_life(void **state)
 {
-    (void)unused;
+    const bool *closed = *state; /* whether its streams were closed by then */
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     struct gate *gate = gate_new();
     fixture_open(&f);
@@ -388,7 +388,10 @@ static void a_process_that_was_left_is_not_taken_up_by_the_next_life(void **unus
     gate->go = 10;
     wait_for_stage(gate, 2);
     fixture_turn(&f);
-    fixture_finish(&f);
+    if (*closed)
+        fixture_finish(&f);
+    else
+        external_finish(f.external, clock_now());
     external_close(f.external, false); /* killed before it was done */
     fixture_reopen(&f);
     gate->go = 10;
@@ -550,7 +553,8 @@ int main(void)
         cmocka_unit_test(a_thread_without_a_ring_counts_its_losses),
         cmocka_unit_test(a_forked_child_has_a_segment_of_its_own),
         cmocka_unit_test(a_process_attached_later_is_heard_from_then_on),
-        cmocka_unit_test(a_process_that_was_left_is_not_taken_up_by_the_next_life),
+        cmocka_unit_test_prestate(a_process_that_was_left_is_not_taken_up_by_the_next_life, (bool[]){true}),
+        cmocka_unit_test_prestate(a_process_that_was_left_is_not_taken_up_by_the_next_life, (bool[]){false}),
         cmocka_unit_test(what_a_crashed_bezeld_recorded_of_itself_is_drained),
         cmocka_unit_test(a_second_reader_is_refused),
         cmocka_unit_test(what_a_process_killed_at_birth_left_is_removed),
