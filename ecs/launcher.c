@@ -169,6 +169,18 @@ static void take_signals(struct serving *s)
             end(s, 0, s->grace);
 }
 
+/* SIGTERM for all of the tree. */
+static void terminate(struct serving *s)
+{
+    size_t n = tree_signal(getpid(), SIGTERM);
+    tree_signal(getpid(), SIGCONT); /* a stopped process would not see it */
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->pids[i] != 0)
+            return;
+    if (n > 0)
+        tell(s, &(struct launcher_event){.type = LAUNCHER_LEFT, .status = (int)n});
+}
+
 /* One turn of ending. Returns the milliseconds to wait for the next; -1: only for what is sent. */
 static int end_some(struct serving *s)
 {
@@ -179,8 +191,7 @@ static int end_some(struct serving *s)
     }
     if (now >= s->term_at && !s->termed) {
         s->termed = true;
-        tree_signal(getpid(), SIGTERM);
-        tree_signal(getpid(), SIGCONT); /* a stopped process would not see it */
+        terminate(s);
     }
     int64_t next = s->termed ? s->kill_at : s->term_at;
     return (int)((next - now) / CLOCK_MS) + 1;

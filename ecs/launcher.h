@@ -41,6 +41,8 @@ enum launcher_event_type {
     LAUNCHER_STARTED,
     LAUNCHER_FAILED, /* `error` and `stage` tell why */
     LAUNCHER_EXITED, /* `status` as of waitpid() */
+    LAUNCHER_LEFT,   /* those that were started had all ended; `status` others, that they left behind, were sent SIGTERM
+                      */
     LAUNCHER_EMPTY,  /* after STOP, INTERRUPT or KILL: nothing is left of the tree */
 };
 

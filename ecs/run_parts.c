@@ -188,6 +188,15 @@ static void on_launch_failed(struct run *r, const struct launcher_event *event)
     run_feed(r, &(struct state_event){.type = EVENT_PROCESS_ENDED, .failed = true});
 }
 
+/* A daemon, or what a script put into the background: it ends with the experiment, which may be a surprise. */
+static void tell_left(struct run *r, int count)
+{
+    if (r->state.ended_by == ENDED_BY_PROCESSES)
+        operator_event(&r->operator, "BEZEL-RUN-LEFT",
+                       "the processes that were started have ended; %d that they left behind %s ended too", count,
+                       count == 1 ? "is" : "are");
+}
+
 /* Without its launcher the tree is out of sight; the sessions that it began are not. */
 static void on_launcher_lost(struct run *r)
 {
@@ -207,6 +216,8 @@ void run_take_launcher(struct run *r)
     while (!r->launcher_lost && (err = launcher_receive(&r->launcher, &event)) == 0) {
         if (event.type == LAUNCHER_EMPTY)
             run_feed(r, &(struct state_event){.type = EVENT_TREE_EMPTY});
+        else if (event.type == LAUNCHER_LEFT)
+            tell_left(r, event.status);
         else if (event.process >= r->sut.count)
             continue;
         else if (event.type == LAUNCHER_STARTED)
