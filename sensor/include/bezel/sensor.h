@@ -13,8 +13,8 @@
  *
  *     int64     a signed number           parameter type int64_t
  *     float64   an IEEE 754 double        parameter type double
- *     enum      a number with labels      parameter type int64_t; (enum, name, unit, "idle|busy|off"): labels count
- * from 0 string    an interned string        parameter type bezel_string, made by bezel_intern()
+ *     enum      a number with labels      parameter type int64_t; (enum, name, unit, "idle|busy|off") count from 0
+ *     string    an interned string        parameter type bezel_string, made by bezel_intern()
  *
  * The unit is text for people, "1" for a plain number. A record is written into a ring in shared memory at the cost of
  * one clock read: no system call, no lock, no allocation, never blocking; the calling thread's first record also claims
@@ -30,8 +30,8 @@
  * Environment, read once at the process's first record:
  *     BEZEL_DIR            folder of the shared memory; default /dev/shm/bezel-<uid>
  *     BEZEL_PROCESS        name of this process in the experiment; default the program's file name
- *     BEZEL_RING_RECORDS   slots of a ring, a power of two from 64 to 1048576; default 4096 (a slot holds a record of
- * two values) BEZEL_DEBUG          1: say on stderr why nothing is recorded
+ *     BEZEL_RING_RECORDS   slots of a ring (one holds two values), a power of two from 64 to 1048576; default 4096
+ *     BEZEL_DEBUG          1: say on stderr why nothing is recorded
  */
 #ifndef BEZEL_SENSOR_H
 #define BEZEL_SENSOR_H
