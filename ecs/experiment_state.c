@@ -90,10 +90,7 @@ static void stop(struct experiment_state *s, enum state_ended_by by, int64_t now
         a->what |= s->interrupt_reached_sut ? ACTION_INTERRUPT_PROCESSES : ACTION_STOP_PROCESSES;
 }
 
-/*
- * ---- Events
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- Events ------------------------------------------------------------------------------------------------------ */
 
 static void on_serves(struct experiment_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
 {
@@ -199,10 +196,7 @@ static void on_interrupt(struct experiment_state *s, bool terminal, int64_t now,
     a->what |= ACTION_KILL;
 }
 
-/*
- * ---- Time
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- Time -------------------------------------------------------------------------------------------------------- */
 
 static int64_t earlier(int64_t a, int64_t b)
 {
@@ -340,10 +334,7 @@ int64_t experiment_state_deadline(const struct experiment_state *s)
     return at;
 }
 
-/*
- * ---- The whole
- * -------------------------------------------------------------------------------------------------------
- */
+/* ---- The whole --------------------------------------------------------------------------------------------------- */
 
 struct state_actions experiment_state_begin(struct experiment_state *s, const struct experiment *e, bool interactive,
                                             int64_t now)

@@ -144,10 +144,7 @@ int load_file(const char *file, char **text, size_t *n, struct experiment **e)
     return err;
 }
 
-/*
- * ---- An experiment around a command
- * ----------------------------------------------------------------------------------
- */
+/* ---- An experiment around a command ------------------------------------------------------------------------------ */
 
 /* Decodes the UTF-8 character at `p`: its length, or 0 where it is none. */
 static int utf8_decode(const unsigned char *p, uint32_t *c)

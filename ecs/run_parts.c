@@ -10,10 +10,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-/*
- * ---- Actions
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Actions ----------------------------------------------------------------------------------------------------- */
 
 static void start_daemon(struct run *r, uint32_t d)
 {
@@ -146,10 +143,7 @@ void run_feed(struct run *r, const struct state_event *event)
     run_act(r, actions);
 }
 
-/*
- * ---- The launcher
- * ----------------------------------------------------------------------------------------------------
- */
+/* ---- The launcher ------------------------------------------------------------------------------------------------ */
 
 static void tell_end(struct run *r, const struct sut_process *p, const struct launcher_event *event)
 {
@@ -231,10 +225,7 @@ void run_take_launcher(struct run *r)
         on_launcher_lost(r);
 }
 
-/*
- * ---- The daemons
- * -----------------------------------------------------------------------------------------------------
- */
+/* ---- The daemons ------------------------------------------------------------------------------------------------- */
 
 static void tell_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, bool served)
 {

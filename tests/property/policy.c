@@ -12,10 +12,7 @@
 
 #include <cmocka.h>
 
-/*
- * ---- The dissertation's two policies as a table
- * ----------------------------------------------------------------------
- */
+/* ---- The dissertation's two policies as a table ------------------------------------------------------------------ */
 
 enum seen { HOLDS, BREAKS, SILENT, SEEN };
 
@@ -128,10 +125,7 @@ static void bounds_that_are_one_point_leave_on_and_off(void **state)
     assert_int_equal(traces, 117649);
 }
 
-/*
- * ---- In a closed loop with a toy plant
- * -------------------------------------------------------------------------------
- */
+/* ---- In a closed loop with a toy plant --------------------------------------------------------------------------- */
 
 /* Polling costs CPU in inverse proportion to its period; frames suffer where CPU is above a threshold. */
 struct plant {
@@ -267,10 +261,7 @@ static void under_noise_dpp_keeps_its_bounds_and_moves_by_factors_of_two(void **
     }
 }
 
-/*
- * ---- The same loop through the agent: frames, counters, late records
- * -------------------------------------------------
- */
+/* ---- The same loop through the agent: frames, counters, late records --------------------------------------------- */
 
 enum { WINDOW = 500000000, EVERY = 50000000 };
 

@@ -300,10 +300,7 @@ static void dense_readings_are_merged_without_losing_a_count(void **state)
     rate_free(r);
 }
 
-/*
- * ---- Against the definition, over random histories
- * -------------------------------------------------------------------
- */
+/* ---- Against the definition, over random histories --------------------------------------------------------------- */
 
 enum { READINGS = 400, ARRIVALS = 8000 };
 
