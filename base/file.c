@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -134,6 +135,15 @@ int file_remove_tree(const char *path)
     if (nftw(path, file_remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)
         return err_from_errno(errno);
     return 0;
+}
+
+void file_raise_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 void file_bezel_dir(char *path, size_t size)

@@ -27,6 +27,9 @@ int file_read(const char *path, size_t max, char **data, size_t *n) BEZEL_MUST_C
 /** Removes `path` and everything below it; a missing path is success. Follows no symbolic link. */
 int file_remove_tree(const char *path) BEZEL_MUST_CHECK;
 
+/** Raises how many files this process may open to what it is allowed to raise it to. */
+void file_raise_limit(void);
+
 /** Writes the default folder of segments, windows and sockets into `path`: $BEZEL_DIR, else /dev/shm/bezel-<uid>. */
 void file_bezel_dir(char *path, size_t size);
 

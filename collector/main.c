@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/file.h"
 #include "base/log.h"
 #include "collector/server.h"
 
@@ -108,6 +109,7 @@ int main(int argc, char **argv)
 {
     struct server_options options = {.ready = -1, .lease = -1};
     log_init("bezel-collector");
+    file_raise_limit(); /* streams, and a connection for each node */
     int code = read_options(argc, argv, &options);
     if (code < 0)
         code = check_options(argc, argv, &options);

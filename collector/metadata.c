@@ -132,10 +132,10 @@ static void put_field_name(FILE *out, const struct dict_aspect *a, uint32_t fiel
 static void put_enum(FILE *out, const char *labels)
 {
     if (!*labels) {
-        fputs("bezel_u64 ", out);
+        fputs("bezel_int64 ", out);
         return;
     }
-    fputs("enum : bezel_u64 { ", out);
+    fputs("enum : bezel_int64 { ", out);
     for (uint64_t number = 0;; number++) {
         size_t n = strcspn(labels, "|");
         put_literal(out, labels, n);

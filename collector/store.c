@@ -206,7 +206,9 @@ static int metadata_store(struct store *s, struct model_node *node, const char *
     if (metadata_write(node, &text, &n) != 0)
         return ENOMEM;
     snprintf(path, sizeof path, "%s/metadata", dir);
-    int sys = file_replace(path, text, n) != 0 ? errno : 0;
+    int sys;
+    while ((sys = file_replace(path, text, n) != 0 ? errno : 0) == EMFILE && s->oldest)
+        stream_close(s, s->oldest);
     free(text);
     if (!sys && s->sync)
         sys = path_sync(path);

@@ -15,7 +15,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -163,16 +162,6 @@ static int open_signals(void)
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
-/* Each process that is read takes a descriptor: as many as may be. Nothing is started that would inherit them. */
-static void raise_files(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 /* Says that we serve, once: *fd is closed then. */
 static void say_ready(int *fd)
 {
@@ -254,7 +243,7 @@ int main(int argc, char **argv)
     int signals = code ? -1 : open_signals();
     setenv("BEZEL_DIR", a.dir, 1); /* libbezel in here records into the folder that we read */
     setenv("BEZEL_PROCESS", "bezeld", 1);
-    raise_files();
+    file_raise_limit(); /* each process that is read takes a descriptor */
     struct node *n = NULL;
     if (!code && node_open(&options, &n) != 0)
         code = EXIT_FAILED;

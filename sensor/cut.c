@@ -103,8 +103,10 @@ static void cut_broken(struct cut *c, const char *what)
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
-/* How far the record's ordinal, of which `low` is the low half, lies ahead of what the stream expects; negative:
- * behind. */
+/*
+ * How far the record's ordinal, of which `low` is the low half, lies ahead of what the stream expects; negative:
+ * behind.
+ */
 static int32_t ordinals_ahead(uint64_t expected, uint32_t low)
 {
     return (int32_t)(low - (uint32_t)expected);

@@ -57,7 +57,9 @@ void bezel_emit(struct bezel_aspect *aspect, const uint64_t *values)
     atomic_signal_fence(memory_order_seq_cst); /* a handler on this thread sees `busy` before anything we touch */
     uint32_t enable = emit_enable(aspect);
     if (__builtin_expect(enable != SEGMENT_DISABLED, 1)) {
-        if (__builtin_expect(t->writer.ring != NULL, 1) || sensor_claim(t) == 0)
+        if (__builtin_expect(aspect->id & SENSOR_UNDECLARED, 0))
+            sensor_count_unringed(aspect);
+        else if (__builtin_expect(t->writer.ring != NULL, 1) || sensor_claim(t) == 0)
             emit_to_ring(&t->writer, aspect, enable, values);
         else
             sensor_count_unringed(aspect);

@@ -144,7 +144,8 @@ static void housekeep_process(struct external *x, uint32_t i, int64_t now)
         return;
     if (!p->closed_at)
         p->closed_at = now;
-    /* Who waits for its place is lost if it does not get one: that weighs more than books at hand for a reconnection.
+    /*
+     * Who waits for its place is lost if it does not get one: that weighs more than books at hand for a reconnection.
      */
     bool wanted = x->left_out && p->state == PROCESS_ENDED;
     if (p->books_final && (wanted || (!x->finishing && now - p->closed_at > EXTERNAL_KEEP_NS)))

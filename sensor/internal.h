@@ -27,6 +27,9 @@ struct sensor_thread {
 
 extern _Thread_local struct sensor_thread sensor_thread __attribute__((tls_model("initial-exec")));
 
+/** In an aspect's id: it cannot be declared, the rest of the id is the aspect that stands for it. */
+#define SENSOR_UNDECLARED (UINT32_C(1) << 31)
+
 /**
  * Enable word of aspects that are never recorded: no segment, no room in the dictionary, same name with other fields.
  */

@@ -37,6 +37,7 @@ static struct {
     uint32_t inherited_count;
     bool forker_was_busy; /* while the lock is held for a fork */
     uint32_t aspect_count;
+    uint32_t undeclared;       /* id of the aspect that stands for those that cannot be declared; 0: not needed yet */
     _Atomic uint32_t released; /* rings released so far */
     struct bezel_aspect *aspects, **aspects_end;
     pthread_key_t thread_end;
@@ -94,7 +95,7 @@ static void fork_child(void)
     }
     own_forget(&self.own);
     self.failed = false;
-    self.aspect_count = self.string_count = 0;
+    self.aspect_count = self.string_count = self.undeclared = 0;
     sensor_thread = (struct sensor_thread){.busy = true};
     self.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     atomic_signal_fence(memory_order_seq_cst); /* as in bezel_emit() */
@@ -135,6 +136,7 @@ static bool hook(void)
 static void count_unringed(uint32_t id, uint32_t n)
 {
     struct segment *s = self.own.segment;
+    id &= ~SENSOR_UNDECLARED;
     if (s && id < RING_ASPECTS)
         atomic_fetch_add_explicit(&s->unringed[id].lost, n,
                                   memory_order_relaxed); /* relaxed: a counter, nothing hangs on it */
@@ -215,6 +217,8 @@ static void inherit_strings(void)
 
 /* ---- Declaring --------------------------------------------------------------------------------------------------- */
 
+enum { DECLARE_KEPT_BYTES = 64 }; /* of the dictionary, for the aspect that stands for those without room */
+
 /* Whether there is a segment, made now if need be. Under the lock. */
 static bool segment_open(void)
 {
@@ -258,7 +262,7 @@ static bool same_fields(const struct bezel_aspect *a, const struct bezel_aspect 
     return true;
 }
 
-static int append_to_dict(const struct bezel_aspect *a, uint32_t id)
+static int append_to_dict(const struct bezel_aspect *a, uint32_t id, uint32_t capacity)
 {
     struct dict_aspect entry = {.id = id, .name = a->name, .field_count = a->field_count};
     if (a->field_count > BEZEL_FIELDS_MAX)
@@ -269,7 +273,7 @@ static int append_to_dict(const struct bezel_aspect *a, uint32_t id)
     }
     uint32_t used =
         atomic_load_explicit(&self.own.segment->dict_used, memory_order_relaxed); /* relaxed: under our lock */
-    int n = dict_append_aspect(self.own.segment->dict, used, SEGMENT_DICT_BYTES, &entry);
+    int n = dict_append_aspect(self.own.segment->dict, used, capacity, &entry);
     if (n > 0)
         atomic_store_explicit(&self.own.segment->dict_used, (uint32_t)n,
                               memory_order_release); /* D0 release: pairs D1, publishes the entry */
@@ -283,6 +287,38 @@ static void enable_from(struct bezel_aspect *a, uint32_t id, const uint32_t *ena
     count_early(a, 0);
 }
 
+/* Puts `a` into the dictionary as its next aspect, but for what is kept for another. Returns its id, or an error. */
+static int declare_next(const struct bezel_aspect *a, uint32_t kept_ids, uint32_t kept_bytes)
+{
+    uint32_t id = self.aspect_count + 1;
+    int n = id + kept_ids < RING_ASPECTS ? append_to_dict(a, id, SEGMENT_DICT_BYTES - kept_bytes) : BEZEL_EFULL;
+    if (n < 0)
+        return n;
+    self.aspect_count = id;
+    uint32_t mode =
+        atomic_load_explicit(&self.own.segment->mode, memory_order_relaxed);          /* relaxed: a word of its own */
+    atomic_store_explicit(&self.own.segment->enable[id], mode, memory_order_relaxed); /* relaxed: E0 publishes it */
+    return (int)id;
+}
+
+/*
+ * An aspect that cannot be declared is not lost without a word: its records count as lost, without a ring, of an aspect
+ * that stands for all such. An id and some room in the dictionary are kept for it.
+ */
+static void declare_undeclared(struct bezel_aspect *a)
+{
+    static const struct bezel_aspect stands_for = {.enable = &bezel_enable_unset, .name = "bezel_undeclared"};
+    if (!self.undeclared) {
+        int id = declare_next(&stands_for, 0, 0);
+        if (id < 0) {
+            enable_from(a, 0, &sensor_enable_never);
+            return;
+        }
+        self.undeclared = (uint32_t)id;
+    }
+    enable_from(a, SENSOR_UNDECLARED | self.undeclared, (const uint32_t *)&self.own.segment->enable[self.undeclared]);
+}
+
 static void declare_one(struct bezel_aspect *a)
 {
     for (struct bezel_aspect *b = self.aspects; b; b = b->next) {
@@ -291,23 +327,19 @@ static void declare_one(struct bezel_aspect *a)
         if (same_fields(a, b)) {
             enable_from(a, b->id, b->enable);
         } else {
-            sensor_say("aspect %s is declared twice with different fields: the later one is not recorded", a->name);
-            enable_from(a, 0, &sensor_enable_never);
+            sensor_say("aspect %s is declared twice with different fields: records of the later one are lost", a->name);
+            declare_undeclared(a);
         }
         return;
     }
-    uint32_t id = self.aspect_count + 1;
-    int n = id < RING_ASPECTS ? append_to_dict(a, id) : BEZEL_EFULL;
-    if (n < 0) {
-        sensor_say("aspect %s cannot be declared: %s", a->name, err_text(n));
-        enable_from(a, 0, &sensor_enable_never);
+    bool keep = !self.undeclared;
+    int id = declare_next(a, keep, keep ? DECLARE_KEPT_BYTES : 0);
+    if (id < 0) {
+        sensor_say("aspect %s cannot be declared: %s: its records are lost", a->name, err_text(id));
+        declare_undeclared(a);
         return;
     }
-    self.aspect_count = id;
-    uint32_t mode =
-        atomic_load_explicit(&self.own.segment->mode, memory_order_relaxed);          /* relaxed: a word of its own */
-    atomic_store_explicit(&self.own.segment->enable[id], mode, memory_order_relaxed); /* relaxed: E0 publishes it */
-    enable_from(a, id, (const uint32_t *)&self.own.segment->enable[id]);
+    enable_from(a, (uint32_t)id, (const uint32_t *)&self.own.segment->enable[id]);
 }
 
 /* Declares what is registered and not declared yet; false where there is no segment. Under the lock. */

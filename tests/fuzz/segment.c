@@ -39,8 +39,7 @@ static void begin(void)
     snprintf(path, sizeof path, "%s/%016llx" SEGMENT_SUFFIX, dir, (unsigned long long)instance);
 }
 
-/* ---- A good segment ------------------------------------------------------------------------------------------------
- */
+/* ---- A good segment ---------------------------------------------------------------------------------------------- */
 
 static struct ring *ring_of(struct segment *s, uint32_t i)
 {
@@ -94,8 +93,7 @@ static void make(struct victim *v)
     v->s->ring_high = RINGS;
 }
 
-/* ---- What is done to it --------------------------------------------------------------------------------------------
- */
+/* ---- What is done to it ------------------------------------------------------------------------------------------ */
 
 static uint64_t little_endian(const uint8_t *p, int n)
 {
@@ -169,8 +167,7 @@ static void stroke(struct victim *v, const uint8_t *p)
     }
 }
 
-/* ---- What comes of it ----------------------------------------------------------------------------------------------
- */
+/* ---- What comes of it -------------------------------------------------------------------------------------------- */
 
 static void check_packet(struct victim *v, const struct window_packet *p)
 {

@@ -55,8 +55,7 @@ struct scene {
     uint64_t stored[THREADS], lost[THREADS];
 };
 
-/* ---- The recording process ----------------------------------------------------------------------------------------
- */
+/* ---- The recording process --------------------------------------------------------------------------------------- */
 
 static void *thread_body(void *context)
 {
@@ -97,8 +96,7 @@ static void start_recording(struct scene *s)
     }
 }
 
-/* ---- bezeld -------------------------------------------------------------------------------------------------------
- */
+/* ---- bezeld ------------------------------------------------------------------------------------------------------ */
 
 static void become_bezeld(const struct scene *s, int ready, int lease)
 {
@@ -177,8 +175,7 @@ static void end_bezeld(struct scene *s)
     close(s->lease);
 }
 
-/* ---- What is stored -----------------------------------------------------------------------------------------------
- */
+/* ---- What is stored ---------------------------------------------------------------------------------------------- */
 
 /* Every number of a thread is there, in its place, or lies where the stream says that records were lost. */
 static void check_packet(struct scene *s, const struct packet_header *h, const uint8_t *packet)
@@ -255,8 +252,7 @@ static void check_trace(struct scene *s)
     assert_int_equal(reader_list(path, check_file, s), 0);
 }
 
-/* ---- Scenes -------------------------------------------------------------------------------------------------------
- */
+/* ---- Scenes ------------------------------------------------------------------------------------------------------ */
 
 static void open_scene(struct scene *s)
 {

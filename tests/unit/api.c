@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* Everything in <bezel/sensor.h>, used from C and from C++: what was said is what arrives, under the name that it was
- * given. */
+/*
+ * Everything in <bezel/sensor.h>, used from C and from C++: what was said is what arrives, under the name that it was
+ * given.
+ */
 #include "base/clock.h"
 #include "mdr/dict.h"
 #include "tests/lib/every_aspect.h"
@@ -59,8 +61,7 @@ static const struct dict_aspect *aspect_named(struct fixture *f, const char *nam
     return NULL;
 }
 
-/* ---- Every shape --------------------------------------------------------------------------------------------------
- */
+/* ---- Every shape ------------------------------------------------------------------------------------------------- */
 
 static void record_every(void *unused)
 {
@@ -158,8 +159,7 @@ static void the_version_is_the_headers(void **unused)
     assert_string_equal(bezel_version(), version);
 }
 
-/* ---- Aspects declared at run time ---------------------------------------------------------------------------------
- */
+/* ---- Aspects declared at run time -------------------------------------------------------------------------------- */
 
 static const struct bezel_field number[] = {{BEZEL_TYPE_int64, "number", "1", NULL}};
 static const struct bezel_field other[] = {{BEZEL_TYPE_int64, "number", "km", NULL}};
@@ -259,8 +259,7 @@ static void what_cannot_be_declared_is_not_recorded_and_hurts_nobody(void **unus
     finish(&f);
 }
 
-/* ---- Strings ------------------------------------------------------------------------------------------------------
- */
+/* ---- Strings ----------------------------------------------------------------------------------------------------- */
 
 static void intern_many(void *unused)
 {

@@ -247,8 +247,10 @@ static void interrupt(void)
     raise(SIGUSR1);
 }
 
-/* Handlers of fork that were there before libbezel's: they run while it holds its lock, and before the child is its
- * own. */
+/*
+ * Handlers of fork that were there before libbezel's: they run while it holds its lock, and before the child is its
+ * own.
+ */
 static void fork_and_record(void *unused)
 {
     (void)unused;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* The public header with BEZEL_OFF: everything compiles, does nothing, and needs no library, which is not linked here.
+/*
+ * The public header with BEZEL_OFF: everything compiles, does nothing, and needs no library, which is not linked here.
  */
 #include <bezel/sensor.h>
 

@@ -421,6 +421,51 @@ static void what_a_crashed_bezeld_recorded_of_itself_is_drained(void **unused)
     fixture_close(&f);
 }
 
+/* Declares, by hand, what cannot be: a name that is taken, a name that is none, and more than a dictionary holds. */
+static void record_what_cannot_be_declared(void *unused)
+{
+    (void)unused;
+    enum { MANY = 300 };
+    static const struct bezel_field other[] = {{BEZEL_TYPE_int64, "number", "1", NULL}};
+    static struct bezel_aspect many[MANY];
+    static char names[MANY][16];
+    struct bezel_aspect *clash = calloc(2, sizeof *clash);
+    clash[0] = (struct bezel_aspect){.enable = &bezel_enable_unset, .name = "two", .field_count = 1, .fields = other};
+    clash[1] =
+        (struct bezel_aspect){.enable = &bezel_enable_unset, .name = "no name", .field_count = 1, .fields = other};
+    for (int i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "many_%d", i);
+        many[i] =
+            (struct bezel_aspect){.enable = &bezel_enable_unset, .name = names[i], .field_count = 1, .fields = other};
+        bezel_aspect_register(&many[i]);
+    }
+    bezel_aspect_register(&clash[0]);
+    bezel_aspect_register(&clash[1]);
+    uint64_t value = 1;
+    for (int i = 0; i < MANY; i++)
+        bezel_emit(&many[i], &value);
+    bezel_emit(&clash[0], &value);
+    bezel_emit(&clash[1], &value);
+}
+
+static void what_cannot_be_declared_is_lost_and_counted(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    fixture_wait(fixture_spawn(record_what_cannot_be_declared, NULL));
+    fixture_until(&f, all_gone);
+    struct message_books_row sum;
+    assert_int_equal(books(&f, &sum), 0);
+    assert_int_equal(sum.attempts, 302);
+    assert_true(f.records >= 200);
+    assert_int_equal(sum.no_ring, 302 - f.records);
+    const struct dict *d = external_process(f.external, 0)->at->dict;
+    assert_string_equal(d->aspects[d->aspect_count - 1].name, "bezel_undeclared");
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
 static void a_second_reader_is_refused(void **unused)
 {
     (void)unused;
@@ -556,6 +601,7 @@ int main(void)
         cmocka_unit_test_prestate(a_process_that_was_left_is_not_taken_up_by_the_next_life, (bool[]){true}),
         cmocka_unit_test_prestate(a_process_that_was_left_is_not_taken_up_by_the_next_life, (bool[]){false}),
         cmocka_unit_test(what_a_crashed_bezeld_recorded_of_itself_is_drained),
+        cmocka_unit_test(what_cannot_be_declared_is_lost_and_counted),
         cmocka_unit_test(a_second_reader_is_refused),
         cmocka_unit_test(what_a_process_killed_at_birth_left_is_removed),
         cmocka_unit_test(a_head_that_lies_breaks_its_ring_alone),

@@ -94,7 +94,8 @@ extern BEZEL_API const uint32_t bezel_enable_unset;
 /**
  * Makes `aspect` known; BEZEL_ASPECT() calls it before main(). Borrows `aspect` for ever: a library that holds it
  * stays in memory when it is unloaded. Two aspects of the same name and the same fields are one; of the same name and
- * other fields, the later one is never recorded. Not async-signal-safe.
+ * other fields, records of the later one are lost, and counted under the aspect bezel_undeclared, as are those of
+ * aspects that break a limit or find no room. Not async-signal-safe.
  */
 BEZEL_API void bezel_aspect_register(struct bezel_aspect *aspect);
 
