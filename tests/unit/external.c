@@ -428,7 +428,7 @@ static void record_what_cannot_be_declared(void *unused)
     enum { MANY = 300 };
     static const struct bezel_field other[] = {{BEZEL_TYPE_int64, "number", "1", NULL}};
     static struct bezel_aspect many[MANY];
-    static char names[MANY][16];
+    static char names[MANY][24];
     struct bezel_aspect *clash = calloc(2, sizeof *clash);
     clash[0] = (struct bezel_aspect){.enable = &bezel_enable_unset, .name = "two", .field_count = 1, .fields = other};
     clash[1] =
