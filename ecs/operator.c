@@ -40,28 +40,33 @@ static void keep(struct operator* o, bool error, const char *text)
     snprintf(e->text, sizeof e->text, "%s", text);
 }
 
-void operator_error(struct operator* o, const char *id, const char *format, ...)
+/* Keeps what is told, and shows it above the progress line. */
+static void tell(struct operator* o, bool error, const char *id, const char *format, va_list args)
 {
     char text[OPERATOR_TEXT_MAX];
+    vsnprintf(text, sizeof text, format, args);
+    keep(o, error, text);
+    progress_clear(&o->progress);
+    if (error)
+        log_error(id, "%s", text);
+    else
+        log_warn(id, "%s", text);
+}
+
+void operator_error(struct operator* o, const char *id, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    tell(o, true, id, format, args);
     va_end(args);
-    keep(o, true, text);
-    progress_clear(&o->progress);
-    log_error(id, "%s", text);
 }
 
 void operator_event(struct operator* o, const char *id, const char *format, ...)
 {
-    char text[OPERATOR_TEXT_MAX];
     va_list args;
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    tell(o, false, id, format, args);
     va_end(args);
-    keep(o, false, text);
-    progress_clear(&o->progress);
-    log_warn(id, "%s", text);
 }
 
 void operator_note(struct operator* o, const char *format, ...)

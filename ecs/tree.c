@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/tree.h"
 
+#include "base/procstat.h"
+
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <signal.h>
@@ -33,24 +34,12 @@ static pid_t next_pid(DIR *proc)
     return 0;
 }
 
-/* Reads what /proc says of `pid`; false where it is gone. The name in parentheses may itself hold any character. */
 static bool read_stat(pid_t pid, struct process *p)
 {
-    char path[64], text[512], state;
-    int parent;
-    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    struct procstat stat;
+    if (!procstat_read(pid, &stat))
         return false;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    if (n <= 0)
-        return false;
-    text[n] = '\0';
-    const char *after_name = strrchr(text, ')');
-    if (!after_name || sscanf(after_name + 1, " %c %d", &state, &parent) != 2)
-        return false;
-    *p = (struct process){.pid = pid, .parent = parent, .zombie = state == 'Z'};
+    *p = (struct process){.pid = pid, .parent = stat.parent, .zombie = stat.ended};
     return true;
 }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "sensor/attach.h"
 
+#include "base/procstat.h"
 #include "sensor/guard.h"
 
 #include <ctype.h>
@@ -136,26 +137,6 @@ void segment_detach(struct attached *a, bool remove)
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* Start time of process `pid` in our own pid namespace; 0: no such process. */
-static uint64_t start_time_of(uint32_t pid)
-{
-    char path[32], text[1024];
-    snprintf(path, sizeof path, "/proc/%u/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return 0;
-    ssize_t n = read(fd, text, sizeof text - 1);
-    close(fd);
-    text[n > 0 ? n : 0] = '\0';
-    const char *p = strrchr(text, ')');
-    char state = p && p[1] ? p[2] : '\0';
-    if (state == 'Z' || state == 'X')
-        return 0;
-    for (int field = 2; p && field < 22; field++)
-        p = strchr(p + 1, ' ');
-    return p ? strtoull(p, NULL, 10) : 0;
-}
-
 bool segment_alive(const struct attached *a)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
@@ -163,7 +144,8 @@ bool segment_alive(const struct attached *a)
         return true;
     /* A program that closes all its descriptors lets go of the lock and lives on. An exec does so too, and has another
        segment then, but the same pid and start time: its old rings are drained when the new image ends. */
-    return a->start_time != 0 && start_time_of(a->pid) == a->start_time;
+    struct procstat now;
+    return a->start_time != 0 && procstat_read((pid_t)a->pid, &now) && !now.ended && now.start_time == a->start_time;
 }
 
 /* ---- What grows -------------------------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
 #include "sensor/own.h"
 
 #include "base/clock.h"
-#include "base/file.h"
+#include "base/procstat.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -42,22 +42,6 @@ static uint32_t ring_slots_wanted(void)
         return RING_SLOTS_DEFAULT;
     }
     return (uint32_t)n;
-}
-
-static uint64_t process_start_time(void)
-{
-    char *text;
-    size_t n;
-    unsigned long long start = 0;
-    if (file_read("/proc/self/stat", 4096, &text, &n) != 0)
-        return 0;
-    const char *p = strrchr(text, ')'); /* field 2 may hold anything, ')' included */
-    for (int field = 2; p && field < 22; field++)
-        p = strchr(p + 1, ' ');
-    if (p)
-        sscanf(p, "%llu", &start);
-    free(text);
-    return start;
 }
 
 static void name_process(struct segment *s)
@@ -108,7 +92,8 @@ static void fill_head(struct segment *s, uint32_t slots, uint64_t instance)
     s->pid = (uint32_t)getpid();
     s->instance = instance;
     s->started = (uint64_t)clock_now();
-    s->start_time = process_start_time();
+    struct procstat self;
+    s->start_time = procstat_read(0, &self) ? self.start_time : 0;
     name_process(s);
     s->magic = SEGMENT_MAGIC;
 }
