@@ -24,13 +24,15 @@
 #include <stdint.h>
 
 enum {
-    SEGMENT_VERSION = 1,
+    SEGMENT_VERSION = 2,
     SEGMENT_RINGS = 128,
     SEGMENT_DICT_BYTES = 65536,
     SEGMENT_LOCK_PROCESS = 0,
     SEGMENT_LOCK_READER = 1,
     SEGMENT_NAME_BYTES = 64,
     SEGMENT_EXECUTABLE_BYTES = 256,
+    SEGMENT_NOTICES = 16,
+    SEGMENT_NOTICE_BYTES = 120,
 };
 
 #define SEGMENT_MAGIC      UINT64_C(0x42455a454c534731) /* "BEZELSG1" */
@@ -44,13 +46,40 @@ enum segment_enable {
     SEGMENT_COUNT = 2, /* collection is off: attempts are counted and lost, with the cause "off" */
 };
 
-enum segment_clock { SEGMENT_CLOCK_MONOTONIC = 0 }; /* timestamps are CLOCK_MONOTONIC, ns */
+/** What the timestamps in the rings are; the external sensor makes nanoseconds of CLOCK_MONOTONIC of them. */
+enum segment_clock {
+    SEGMENT_CLOCK_MONOTONIC = 0, /* CLOCK_MONOTONIC, ns */
+    SEGMENT_CLOCK_COUNTER = 1,   /* the processor's counter: TSC, CNTVCT */
+    SEGMENT_CLOCK_USER = 2,      /* a function of the program, see `pair` */
+};
+
+/** What a ring does when it is full. */
+enum segment_when_full {
+    SEGMENT_DISCARD = 0,   /* the new record is lost */
+    SEGMENT_OVERWRITE = 1, /* flight recorder: the oldest records are lost; the rings are read by snapshots */
+};
 
 enum segment_ring_state { SEGMENT_RING_FRESH = 0, SEGMENT_RING_OWNED = 1, SEGMENT_RING_RELEASED = 2 };
 
 /** Losses of records that had no ring: any thread may add, so these are read-modify-write (off the fast path). */
 struct segment_unringed {
     _Atomic uint64_t lost;
+};
+
+/**
+ * A reading of the program's own clock beside CLOCK_MONOTONIC. The external sensor asks by adding to `wanted`; the next
+ * record that reads the clock answers: it makes `begun` what was wanted, writes the pair, then makes `given` the same.
+ */
+struct segment_pair {
+    _Atomic uint32_t wanted; /* the external sensor's */
+    _Atomic uint32_t begun, given;
+    _Atomic uint64_t ticks, ns;
+};
+
+/** Something that the operator should know: a code as in the documentation, and a sentence. Written once. */
+struct segment_notice {
+    char code[24];
+    char text[SEGMENT_NOTICE_BYTES];
 };
 
 struct segment {
@@ -67,11 +96,15 @@ struct segment {
     uint64_t started;    /* ns, CLOCK_MONOTONIC */
     uint64_t
         start_time; /* field 22 of /proc/<pid>/stat: tells this process from a later one of the same pid; 0: unknown */
+    uint64_t pid_namespace;   /* inode of /proc/self/ns/pid: what `pid` is a number of; 0: unknown */
+    uint64_t clock_frequency; /* ticks a second of a user clock, as the program states it */
+    uint32_t when_full;       /* enum segment_when_full */
     char name[SEGMENT_NAME_BYTES];
     char executable[SEGMENT_EXECUTABLE_BYTES];
 
     alignas(RING_LINE) uint8_t session[16]; /* run that reads, or last read; zeros: none yet */
     _Atomic uint32_t mode;                  /* enum segment_enable: with what new aspects start */
+    _Atomic uint64_t tick_ns;               /* nanoseconds a tick of the clock, times 2^32: for durations; 0: unknown */
 
     alignas(RING_LINE) _Atomic uint32_t dict_used; /* bytes of the dictionary that are complete */
     _Atomic uint32_t ring_high;                    /* rings that were ever claimed: all below this number */
@@ -84,6 +117,12 @@ struct segment {
     /* The external sensor's: counters as they stood when this session began; its books start from there. */
     alignas(RING_LINE) struct ring_tally base[RING_ASPECTS];
     uint64_t base_unringed[RING_ASPECTS];
+
+    alignas(RING_LINE) struct segment_pair pair; /* of a user clock */
+
+    /* The process's, append-only: `notice_count` says how many are complete. More than fit are not told. */
+    alignas(RING_LINE) _Atomic uint32_t notice_count;
+    struct segment_notice notices[SEGMENT_NOTICES];
 
     alignas(RING_LINE) uint8_t dict[SEGMENT_DICT_BYTES];
 };
