@@ -304,7 +304,7 @@ static void load_and_unload(void *unused)
         dlclose(library);
         static struct bezel_aspect more[3]; /* to be compared with all that were declared before, the library's too */
         static const char *const names[] = {"plugged", "second", "third"};
-        more[i] = (struct bezel_aspect){&bezel_enable_unset, names[i], 0, 0, NULL, NULL, 0};
+        more[i] = (struct bezel_aspect){&bezel_enable_unset, names[i], 0, 0, NULL, NULL, 0, 0};
         bezel_aspect_register(&more[i]);
         bezel_emit(&more[i], (uint64_t[]){0});
     }

@@ -84,6 +84,7 @@ struct bezel_aspect {
     const struct bezel_field *fields;
     struct bezel_aspect *next; /* library's */
     uint32_t early;            /* library's: records lost before it was declared */
+    uint32_t kind;             /* enum bezel_kind; 0: an event, whose fields are all its own */
 };
 
 /**
@@ -173,14 +174,14 @@ typedef bezel_string bezel_param_string;
 #define BEZEL_RECORD_(name, ...) bezel_record_##name(__VA_ARGS__)
 
 /** Declares an aspect at file scope: BEZEL_ASPECT(name, field, field, ...); in C++ also inside a namespace. */
-#define BEZEL_ASPECT(...) BEZEL_ASPECT_N_(BEZEL_COUNT_(__VA_ARGS__), __VA_ARGS__)
+#define BEZEL_ASPECT(...) BEZEL_DECLARE_(BEZEL_COUNT_(__VA_ARGS__), BEZEL_KIND_event, __VA_ARGS__, ~)
 
 /* Below: the preprocessor's side. Every list ends in one item of ours, so that an empty list needs no special case. */
 #ifndef BEZEL_OFF
-#define BEZEL_DEFINE_(name, count, params, descriptions, values_)                                                      \
+#define BEZEL_DEFINE_KIND_(name, kind, count, params, descriptions, values_)                                           \
     static const struct bezel_field bezel_fields_##name[] = {descriptions{BEZEL_TYPE_int64, 0, 0, 0}};                 \
-    static struct bezel_aspect bezel_aspect_##name = {                                                                 \
-        &bezel_enable_unset, #name, count, 0, bezel_fields_##name, 0, 0};                                              \
+    static struct bezel_aspect bezel_aspect_##name = {&bezel_enable_unset, #name, count, 0,                            \
+                                                      bezel_fields_##name, 0,     0,     kind};                        \
     __attribute__((constructor)) static void bezel_register_##name(void)                                               \
     {                                                                                                                  \
         bezel_aspect_register(&bezel_aspect_##name);                                                                   \
@@ -198,7 +199,7 @@ typedef bezel_string bezel_param_string;
     }                                                                                                                  \
     struct bezel_semicolon_##name
 #else
-#define BEZEL_DEFINE_(name, count, params, descriptions, values_)                                                      \
+#define BEZEL_DEFINE_KIND_(name, kind, count, params, descriptions, values_)                                           \
     __attribute__((unused)) static inline void bezel_record_##name(params int bezel_end_)                              \
     {                                                                                                                  \
         const uint64_t bezel_values_[] = {values_ 0};                                                                  \
@@ -216,70 +217,37 @@ typedef bezel_string bezel_param_string;
 #define BEZEL_SECOND_(a, b, ...)   b
 #define BEZEL_THIRD_(a, b, c, ...) c
 
+/*
+ * BEZEL_DECLARE_(n, kind, name, n fields, ~); the fields are counted by BEZEL_COUNT_(name, fields), and BEZEL_LIST_n()
+ * puts `m` before each and a comma behind.
+ */
+#define BEZEL_DECLARE_(n, ...) BEZEL_DECLARE_N_(n, __VA_ARGS__)
+#define BEZEL_DECLARE_N_(n, kind, name, ...)                                                                           \
+    BEZEL_DEFINE_KIND_(name, kind, n, BEZEL_LIST_##n(BEZEL_PARAM_, __VA_ARGS__),                                       \
+                       BEZEL_LIST_##n(BEZEL_DESCRIBE_, __VA_ARGS__), BEZEL_LIST_##n(BEZEL_VALUE_, __VA_ARGS__))
+
 #define BEZEL_COUNT_(...)                                            BEZEL_NTH_(__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0, ~)
 #define BEZEL_NTH_(name, a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
-#define BEZEL_ASPECT_N_(n, ...)                                      BEZEL_ASPECT_N__(n, __VA_ARGS__)
-#define BEZEL_ASPECT_N__(n, ...)                                     BEZEL_ASPECT_##n(__VA_ARGS__)
 
-#define BEZEL_ASPECT_0(name)                                                                                           \
-    BEZEL_DEFINE_(name, 0, BEZEL_LIST_0(BEZEL_PARAM_), BEZEL_LIST_0(BEZEL_DESCRIBE_), BEZEL_LIST_0(BEZEL_VALUE_))
-#define BEZEL_ASPECT_1(name, a)                                                                                        \
-    BEZEL_DEFINE_(name, 1, BEZEL_LIST_1(BEZEL_PARAM_, a), BEZEL_LIST_1(BEZEL_DESCRIBE_, a),                            \
-                  BEZEL_LIST_1(BEZEL_VALUE_, a))
-#define BEZEL_ASPECT_2(name, a, b)                                                                                     \
-    BEZEL_DEFINE_(name, 2, BEZEL_LIST_2(BEZEL_PARAM_, a, b), BEZEL_LIST_2(BEZEL_DESCRIBE_, a, b),                      \
-                  BEZEL_LIST_2(BEZEL_VALUE_, a, b))
-#define BEZEL_ASPECT_3(name, a, b, c)                                                                                  \
-    BEZEL_DEFINE_(name, 3, BEZEL_LIST_3(BEZEL_PARAM_, a, b, c), BEZEL_LIST_3(BEZEL_DESCRIBE_, a, b, c),                \
-                  BEZEL_LIST_3(BEZEL_VALUE_, a, b, c))
-#define BEZEL_ASPECT_4(name, a, b, c, d)                                                                               \
-    BEZEL_DEFINE_(name, 4, BEZEL_LIST_4(BEZEL_PARAM_, a, b, c, d), BEZEL_LIST_4(BEZEL_DESCRIBE_, a, b, c, d),          \
-                  BEZEL_LIST_4(BEZEL_VALUE_, a, b, c, d))
-#define BEZEL_ASPECT_5(name, a, b, c, d, e)                                                                            \
-    BEZEL_DEFINE_(name, 5, BEZEL_LIST_5(BEZEL_PARAM_, a, b, c, d, e), BEZEL_LIST_5(BEZEL_DESCRIBE_, a, b, c, d, e),    \
-                  BEZEL_LIST_5(BEZEL_VALUE_, a, b, c, d, e))
-#define BEZEL_ASPECT_6(name, a, b, c, d, e, f)                                                                         \
-    BEZEL_DEFINE_(name, 6, BEZEL_LIST_6(BEZEL_PARAM_, a, b, c, d, e, f),                                               \
-                  BEZEL_LIST_6(BEZEL_DESCRIBE_, a, b, c, d, e, f), BEZEL_LIST_6(BEZEL_VALUE_, a, b, c, d, e, f))
-#define BEZEL_ASPECT_7(name, a, b, c, d, e, f, g)                                                                      \
-    BEZEL_DEFINE_(name, 7, BEZEL_LIST_7(BEZEL_PARAM_, a, b, c, d, e, f, g),                                            \
-                  BEZEL_LIST_7(BEZEL_DESCRIBE_, a, b, c, d, e, f, g), BEZEL_LIST_7(BEZEL_VALUE_, a, b, c, d, e, f, g))
-#define BEZEL_ASPECT_8(name, a, b, c, d, e, f, g, h)                                                                   \
-    BEZEL_DEFINE_(name, 8, BEZEL_LIST_8(BEZEL_PARAM_, a, b, c, d, e, f, g, h),                                         \
-                  BEZEL_LIST_8(BEZEL_DESCRIBE_, a, b, c, d, e, f, g, h),                                               \
-                  BEZEL_LIST_8(BEZEL_VALUE_, a, b, c, d, e, f, g, h))
-#define BEZEL_ASPECT_9(name, a, b, c, d, e, f, g, h, i)                                                                \
-    BEZEL_DEFINE_(name, 9, BEZEL_LIST_9(BEZEL_PARAM_, a, b, c, d, e, f, g, h, i),                                      \
-                  BEZEL_LIST_9(BEZEL_DESCRIBE_, a, b, c, d, e, f, g, h, i),                                            \
-                  BEZEL_LIST_9(BEZEL_VALUE_, a, b, c, d, e, f, g, h, i))
-#define BEZEL_ASPECT_10(name, a, b, c, d, e, f, g, h, i, j)                                                            \
-    BEZEL_DEFINE_(name, 10, BEZEL_LIST_10(BEZEL_PARAM_, a, b, c, d, e, f, g, h, i, j),                                 \
-                  BEZEL_LIST_10(BEZEL_DESCRIBE_, a, b, c, d, e, f, g, h, i, j),                                        \
-                  BEZEL_LIST_10(BEZEL_VALUE_, a, b, c, d, e, f, g, h, i, j))
-#define BEZEL_ASPECT_11(name, a, b, c, d, e, f, g, h, i, j, k)                                                         \
-    BEZEL_DEFINE_(name, 11, BEZEL_LIST_11(BEZEL_PARAM_, a, b, c, d, e, f, g, h, i, j, k),                              \
-                  BEZEL_LIST_11(BEZEL_DESCRIBE_, a, b, c, d, e, f, g, h, i, j, k),                                     \
-                  BEZEL_LIST_11(BEZEL_VALUE_, a, b, c, d, e, f, g, h, i, j, k))
-#define BEZEL_ASPECT_12(name, a, b, c, d, e, f, g, h, i, j, k, l)                                                      \
-    BEZEL_DEFINE_(name, 12, BEZEL_LIST_12(BEZEL_PARAM_, a, b, c, d, e, f, g, h, i, j, k, l),                           \
-                  BEZEL_LIST_12(BEZEL_DESCRIBE_, a, b, c, d, e, f, g, h, i, j, k, l),                                  \
-                  BEZEL_LIST_12(BEZEL_VALUE_, a, b, c, d, e, f, g, h, i, j, k, l))
-#define BEZEL_LIST_0(m)
-#define BEZEL_LIST_1(m, a)                                   m a,
-#define BEZEL_LIST_2(m, a, b)                                m a, m b,
-#define BEZEL_LIST_3(m, a, b, c)                             m a, m b, m c,
-#define BEZEL_LIST_4(m, a, b, c, d)                          m a, m b, m c, m d,
-#define BEZEL_LIST_5(m, a, b, c, d, e)                       m a, m b, m c, m d, m e,
-#define BEZEL_LIST_6(m, a, b, c, d, e, f)                    m a, m b, m c, m d, m e, m f,
-#define BEZEL_LIST_7(m, a, b, c, d, e, f, g)                 m a, m b, m c, m d, m e, m f, m g,
-#define BEZEL_LIST_8(m, a, b, c, d, e, f, g, h)              m a, m b, m c, m d, m e, m f, m g, m h,
-#define BEZEL_LIST_9(m, a, b, c, d, e, f, g, h, i)           m a, m b, m c, m d, m e, m f, m g, m h, m i,
-#define BEZEL_LIST_10(m, a, b, c, d, e, f, g, h, i, j)       m a, m b, m c, m d, m e, m f, m g, m h, m i, m j,
-#define BEZEL_LIST_11(m, a, b, c, d, e, f, g, h, i, j, k)    m a, m b, m c, m d, m e, m f, m g, m h, m i, m j, m k,
-#define BEZEL_LIST_12(m, a, b, c, d, e, f, g, h, i, j, k, l) m a, m b, m c, m d, m e, m f, m g, m h, m i, m j, m k, m l,
+#define BEZEL_LIST_0(m, ...)
+#define BEZEL_LIST_1(m, a, ...)                                m a,
+#define BEZEL_LIST_2(m, a, b, ...)                             m a, m b,
+#define BEZEL_LIST_3(m, a, b, c, ...)                          m a, m b, m c,
+#define BEZEL_LIST_4(m, a, b, c, d, ...)                       m a, m b, m c, m d,
+#define BEZEL_LIST_5(m, a, b, c, d, e, ...)                    m a, m b, m c, m d, m e,
+#define BEZEL_LIST_6(m, a, b, c, d, e, f, ...)                 m a, m b, m c, m d, m e, m f,
+#define BEZEL_LIST_7(m, a, b, c, d, e, f, g, ...)              m a, m b, m c, m d, m e, m f, m g,
+#define BEZEL_LIST_8(m, a, b, c, d, e, f, g, h, ...)           m a, m b, m c, m d, m e, m f, m g, m h,
+#define BEZEL_LIST_9(m, a, b, c, d, e, f, g, h, i, ...)        m a, m b, m c, m d, m e, m f, m g, m h, m i,
+#define BEZEL_LIST_10(m, a, b, c, d, e, f, g, h, i, j, ...)    m a, m b, m c, m d, m e, m f, m g, m h, m i, m j,
+#define BEZEL_LIST_11(m, a, b, c, d, e, f, g, h, i, j, k, ...) m a, m b, m c, m d, m e, m f, m g, m h, m i, m j, m k,
+#define BEZEL_LIST_12(m, a, b, c, d, e, f, g, h, i, j, k, l, ...)                                                      \
+    m a, m b, m c, m d, m e, m f, m g, m h, m i, m j, m k, m l,
 
 #ifdef __cplusplus
 }
 #endif
+
+#include <bezel/kinds.h>
 
 #endif
