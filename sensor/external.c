@@ -49,7 +49,7 @@ void external_refresh(struct external *x, struct external_process *p)
         return;
     p->announce = true;
     tell_watches(x, p);
-    segment_set_mode(p->at, external_mode(x, p));
+    steer_process(x, p);
 }
 
 /* ---- Ends of processes ------------------------------------------------------------------------------------------- */
@@ -134,6 +134,8 @@ static void housekeep_process(struct external *x, uint32_t i, int64_t now)
         for (uint32_t r = 0; r < SEGMENT_RINGS; r++)
             p->at->rings[r].broken = true;
     }
+    if (p->phase != EXTERNAL_CLOSED)
+        external_refresh(x, p); /* where nothing waits, too: aspects that are only counted have books */
     if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON && !x->collecting)
         cut_process(x, p, now, UINT32_MAX);
     if (p->phase == EXTERNAL_LIVE && !segment_alive(p->at))
@@ -217,7 +219,7 @@ void external_collect(struct external *x, bool on)
     x->collecting = on;
     for (uint32_t i = 0; i < x->process_count; i++)
         if (x->processes[i] && x->processes[i]->phase == EXTERNAL_LIVE)
-            segment_set_mode(x->processes[i]->at, external_mode(x, x->processes[i]));
+            steer_process(x, x->processes[i]);
 }
 
 void external_finish(struct external *x, int64_t now)

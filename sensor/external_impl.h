@@ -6,6 +6,7 @@
 #define BEZEL_SENSOR_EXTERNAL_IMPL_H
 
 #include "sensor/external.h"
+#include "sensor/steer.h"
 
 struct external {
     struct external_options options;
@@ -15,7 +16,8 @@ struct external {
     uint32_t rung; /* doorbell as last seen */
     int64_t scan_due;
     bool collecting, finishing;
-    uint32_t left_out; /* segments that the last look at the folder found no room for */
+    struct steer steer; /* what the operator wants of each aspect */
+    uint32_t left_out;  /* segments that the last look at the folder found no room for */
     int64_t finish_deadline;
     uint32_t next_cf;     /* collect-and-forward: process at which the next poll looks first */
     uint64_t run_started; /* ns: attached processes are heard from here on */
@@ -31,7 +33,7 @@ struct external {
  */
 void find_processes(struct external *x, int64_t now);
 
-/** What the aspects of `p` are to do now: record, count what is lost while collection is off, or nothing. */
+/** What the aspects of `p` may do now: record, count what is lost while collection is off, or nothing. */
 enum segment_enable external_mode(const struct external *x, const struct external_process *p);
 
 /** Takes in what the dictionary of `p` grew by: tells the observer, and the receiver before the next packet. */

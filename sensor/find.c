@@ -99,7 +99,7 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
     *place = p;
     x->counts.processes_seen += p->role == ROLE_SUT;
     external_refresh(x, p);
-    segment_set_mode(a, external_mode(x, p));
+    steer_process(x, p);
     return 0;
 }
 

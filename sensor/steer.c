@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/steer.h"
+
+#include "sensor/external_impl.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+static void drop_rule(struct steer *s, uint32_t i)
+{
+    memmove(&s->rules[i], &s->rules[i + 1], (s->count - i - 1) * sizeof *s->rules);
+    s->count--;
+}
+
+int steer_add(struct steer *s, const char *pattern, enum segment_enable mode)
+{
+    size_t n = strlen(pattern);
+    if (n == 0 || n > MESSAGE_NAME_MAX)
+        return BEZEL_EINVAL;
+    if (strcmp(pattern, "*") == 0)
+        s->count = 0;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (strcmp(s->rules[i].pattern, pattern) == 0)
+            drop_rule(s, i--);
+    if (s->count >= STEER_RULES)
+        return BEZEL_EFULL;
+    struct steer_rule *rule = &s->rules[s->count++];
+    memcpy(rule->pattern, pattern, n + 1);
+    rule->mode = mode;
+    return 0;
+}
+
+enum segment_enable steer_mode(const struct steer *s, const char *name)
+{
+    for (uint32_t i = s->count; i-- > 0;)
+        if (fnmatch(s->rules[i].pattern, name, 0) == 0)
+            return s->rules[i].mode;
+    return SEGMENT_RECORD;
+}
+
+enum segment_enable steer_combine(enum segment_enable allowed, enum segment_enable wanted)
+{
+    return allowed == SEGMENT_RECORD || wanted == SEGMENT_DISABLED ? wanted : allowed;
+}
+
+void steer_process(const struct external *x, struct external_process *p)
+{
+    enum segment_enable allowed = external_mode(x, p);
+    struct segment *s = p->at->segment;
+    const struct dict *d = p->at->dict;
+    atomic_store_explicit(&s->mode, allowed, memory_order_relaxed); /* relaxed: late by a record is in time */
+    for (uint32_t id = 1; id < RING_ASPECTS; id++) {
+        bool ruled = p->role == ROLE_SUT && d && id <= d->aspect_count;
+        enum segment_enable wanted = ruled ? steer_mode(&x->steer, d->aspects[id - 1].name) : SEGMENT_RECORD;
+        atomic_store_explicit(&s->enable[id], steer_combine(allowed, wanted),
+                              memory_order_relaxed); /* relaxed: likewise */
+    }
+}
+
+int external_steer(struct external *x, const char *pattern, enum segment_enable mode)
+{
+    int err = steer_add(&x->steer, pattern, mode);
+    for (uint32_t i = 0; i < x->process_count && !err; i++)
+        if (x->processes[i] && x->processes[i]->phase == EXTERNAL_LIVE)
+            steer_process(x, x->processes[i]);
+    return err;
+}
