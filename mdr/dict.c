@@ -12,7 +12,7 @@
  * unreadable.
  */
 
-enum { ENTRY_ASPECT = 1, ENTRY_STRING = 2 };
+enum { ENTRY_ASPECT = 1, ENTRY_STRING = 2, ENTRY_KIND = 2 }; /* a kind's entry: behind ENTRY_KIND, but for events */
 
 static int is_letter(char c)
 {
@@ -71,6 +71,39 @@ static int field_ok(const struct dict_field *f)
     return f->type == DICT_ENUM ? text_ok(labels, DICT_LABELS_MAX) : labels[0] == '\0';
 }
 
+/* The fields that aspects of a kind open with. */
+static const struct {
+    const char *name;
+    uint32_t count;
+    struct {
+        enum dict_type type;
+        const char *name;
+    } fields[2];
+} kinds[] = {
+    [DICT_EVENT] = {"event", 0, {{0}}},
+    [DICT_SPAN] = {"span", 1, {{DICT_INT64, "duration"}}},
+    [DICT_COUNTER] = {"counter", 1, {{DICT_INT64, "count"}}},
+    [DICT_GAUGE] = {"gauge", 1, {{DICT_FLOAT64, "value"}}},
+    [DICT_SENT] = {"sent", 2, {{DICT_STRING, "peer"}, {DICT_INT64, "tag"}}},
+    [DICT_RECEIVED] = {"received", 2, {{DICT_STRING, "peer"}, {DICT_INT64, "tag"}}},
+};
+
+const char *dict_kind_name(enum dict_kind kind)
+{
+    return (unsigned)kind <= DICT_RECEIVED ? kinds[kind].name : "?";
+}
+
+int dict_kind_ok(const struct dict_aspect *a)
+{
+    if ((unsigned)a->kind > DICT_RECEIVED || a->field_count < kinds[a->kind].count)
+        return 0;
+    for (uint32_t i = 0; i < kinds[a->kind].count; i++)
+        if (a->fields[i].type != kinds[a->kind].fields[i].type ||
+            strcmp(a->fields[i].name, kinds[a->kind].fields[i].name) != 0)
+            return 0;
+    return a->kind != DICT_SPAN || strcmp(text_or_empty(a->fields[0].unit), "ns") == 0;
+}
+
 static int aspect_ok(const struct dict_aspect *a)
 {
     if (a->id == 0 || a->id > DICT_ASPECTS_MAX || !dict_name_ok(a->name) || a->field_count > DICT_FIELDS_MAX)
@@ -82,7 +115,7 @@ static int aspect_ok(const struct dict_aspect *a)
             if (strcmp(a->fields[i].name, a->fields[j].name) == 0)
                 return 0;
     }
-    return 1;
+    return dict_kind_ok(a);
 }
 
 /* Bytes that `text` takes: its count, itself, padding to a multiple of 4. */
@@ -123,7 +156,7 @@ int dict_append_aspect(uint8_t *at, size_t used, size_t capacity, const struct d
                 text_size(text_or_empty(a->fields[i].labels));
     if (!fits(used, capacity, size))
         return BEZEL_EFULL;
-    uint8_t *p = put_u32(at + used, ENTRY_ASPECT);
+    uint8_t *p = put_u32(at + used, a->kind == DICT_EVENT ? ENTRY_ASPECT : ENTRY_KIND + (uint32_t)a->kind);
     p = put_u32(p, a->id);
     p = put_text(p, a->name);
     p = put_u32(p, a->field_count);

@@ -25,6 +25,16 @@ enum {
 
 enum dict_type { DICT_INT64 = 0, DICT_FLOAT64 = 1, DICT_ENUM = 2, DICT_STRING = 3 };
 
+/** What records of an aspect are. The numbers are <bezel/kinds.h>'s; on the wire each has an entry of its own. */
+enum dict_kind {
+    DICT_EVENT = 0,
+    DICT_SPAN = 1,
+    DICT_COUNTER = 2,
+    DICT_GAUGE = 3,
+    DICT_SENT = 4,
+    DICT_RECEIVED = 5,
+};
+
 /** Texts are NUL-terminated and belong to the dictionary. */
 struct dict_field {
     enum dict_type type;
@@ -34,6 +44,7 @@ struct dict_field {
 
 struct dict_aspect {
     uint32_t id; /* index in dict.aspects plus 1 */
+    enum dict_kind kind;
     const char *name;
     uint32_t field_count;
     struct dict_field fields[DICT_FIELDS_MAX];
@@ -52,11 +63,11 @@ struct dict {
 };
 
 /**
- * Appends the entry of an aspect (DICT_* limits hold; names by dict_name_ok(); field names differ; `unit` and `labels`
- * may be NULL for none) or of a string to the `used` bytes at `at`, where `capacity` bytes are in all. Returns the new
- * number of bytes, or BEZEL_EFULL, or BEZEL_EINVAL where the entry breaks a limit or a text is not UTF-8. Order of ids
- * and uniqueness of aspect names are the caller's care. The bytes behind `used` may be changed on failure. Depends on
- * libc's string functions alone. Pure.
+ * Appends the entry of an aspect (DICT_* limits hold; names by dict_name_ok(); field names differ; dict_kind_ok();
+ * `unit` and `labels` may be NULL for none) or of a string to the `used` bytes at `at`, where `capacity` bytes are in
+ * all. Returns the new number of bytes, or BEZEL_EFULL, or BEZEL_EINVAL where the entry breaks a limit or a text is not
+ * UTF-8. Order of ids and uniqueness of aspect names are the caller's care. The bytes behind `used` may be changed on
+ * failure. Depends on libc's string functions alone. Pure.
  */
 int dict_append_aspect(uint8_t *at, size_t used, size_t capacity, const struct dict_aspect *a) BEZEL_MUST_CHECK;
 int dict_append_string(uint8_t *at, size_t used, size_t capacity, uint32_t id, const char *text) BEZEL_MUST_CHECK;
@@ -67,6 +78,12 @@ int dict_append_string(uint8_t *at, size_t used, size_t capacity, uint32_t id, c
  */
 int dict_name_ok(const char *name);
 
+/** "event", "span" and so on; "?" where `kind` is none. Static storage. Pure. */
+const char *dict_kind_name(enum dict_kind kind);
+
+/** Whether `a` opens with the fields that its kind has (mdr.x); more may follow. Pure. */
+int dict_kind_ok(const struct dict_aspect *a);
+
 /**
  * How many bytes of `text`, at most `max`, are whole UTF-8 characters without NUL, from its start: where to cut a text
  * from elsewhere so that dict_append_string() takes it. Reads no byte behind a NUL or behind `max`. Pure.
@@ -75,7 +92,8 @@ size_t dict_text_fit(const char *text, size_t max);
 
 /**
  * Reads and checks `n` bytes (0: the empty dictionary): bounds, types, ids in order, names, zero padding, aspect names
- * unique in the dictionary and field names in their aspect, labels only of enums, texts without NUL and in UTF-8.
+ * unique in the dictionary and field names in their aspect, the fields of its kind, labels only of enums, texts without
+ * NUL and in UTF-8.
  * Returns 0 with *d owned by the caller (dict_free), BEZEL_EMALFORMED or BEZEL_ENOMEM with nothing to free.
  */
 int dict_parse(const void *bytes, size_t n, struct dict **d) BEZEL_MUST_CHECK;

@@ -15,7 +15,7 @@
  * encoding.
  */
 
-enum { ENTRY_ASPECT = 1, ENTRY_STRING = 2, ENTRY_MIN_BYTES = 12 };
+enum { ENTRY_ASPECT = 1, ENTRY_STRING = 2, ENTRY_KIND = 2, ENTRY_MIN_BYTES = 12 };
 
 /* What is left to read, and where the next text goes. */
 struct dict_reader {
@@ -70,11 +70,12 @@ static bool read_field(struct dict_reader *r, struct dict_field *f)
            read_text(r, f->type == DICT_ENUM ? DICT_LABELS_MAX : 0, &f->labels);
 }
 
-static bool read_aspect(struct dict_reader *r, struct dict *d)
+static bool read_aspect(struct dict_reader *r, enum dict_kind kind, struct dict *d)
 {
     if (d->aspect_count == DICT_ASPECTS_MAX)
         return false;
     struct dict_aspect *a = &d->aspects[d->aspect_count];
+    a->kind = kind;
     if (!read_u32(r, &a->id) || a->id != d->aspect_count + 1 || !read_name(r, &a->name) ||
         !read_u32(r, &a->field_count) || a->field_count > DICT_FIELDS_MAX)
         return false;
@@ -88,6 +89,8 @@ static bool read_aspect(struct dict_reader *r, struct dict *d)
             if (strcmp(a->fields[j].name, a->fields[i].name) == 0)
                 return false;
     }
+    if (!dict_kind_ok(a))
+        return false;
     d->field_counts[a->id] = (uint8_t)a->field_count;
     d->aspect_count++;
     return true;
@@ -103,14 +106,24 @@ static bool read_string(struct dict_reader *r, struct dict *d)
     return true;
 }
 
+static bool read_entry(struct dict_reader *r, struct dict *d)
+{
+    uint32_t entry;
+    if (!read_u32(r, &entry))
+        return false;
+    if (entry == ENTRY_STRING)
+        return read_string(r, d);
+    if (entry == ENTRY_ASPECT)
+        return read_aspect(r, DICT_EVENT, d);
+    return entry > ENTRY_KIND && entry <= ENTRY_KIND + DICT_RECEIVED &&
+           read_aspect(r, (enum dict_kind)(entry - ENTRY_KIND), d);
+}
+
 static bool read_entries(struct dict_reader *r, struct dict *d)
 {
     while (r->left > 0) {
         const uint8_t *start = r->at;
-        uint32_t kind;
-        if (!read_u32(r, &kind))
-            return false;
-        if (!(kind == ENTRY_ASPECT ? read_aspect(r, d) : kind == ENTRY_STRING && read_string(r, d)))
+        if (!read_entry(r, d))
             return false;
         d->hash = hash_fnv64(d->hash, start, (size_t)(r->at - start));
         d->hashes[d->entry_count++] = d->hash;

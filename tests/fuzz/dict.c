@@ -13,7 +13,7 @@ static size_t append_again(const struct dict *d, const uint8_t *original, uint8_
     size_t n = 0;
     for (uint32_t i = 0; i < d->entry_count; i++) {
         int now;
-        if (bytes_get_u32(original + n) == 1)
+        if (bytes_get_u32(original + n) != 2) /* a string */
             now = dict_append_aspect(again, n, capacity, &d->aspects[aspects++]);
         else
             now = dict_append_string(again, n, capacity, strings + 1, d->strings[strings]), strings++;

@@ -76,6 +76,41 @@ size_t sample_dictionary(uint8_t *out)
     return must(dict_append_string(out, n, SAMPLE_BYTES, 1, "studio"));
 }
 
+size_t sample_kinds(uint8_t *out)
+{
+    static const struct dict_aspect kinds[] = {
+        {.id = 1,
+         .kind = DICT_SPAN,
+         .name = "decode",
+         .field_count = 2,
+         .fields = {{.type = DICT_INT64, .name = "duration", .unit = "ns"}, {.type = DICT_INT64, .name = "frame"}}},
+        {.id = 2,
+         .kind = DICT_COUNTER,
+         .name = "dropped",
+         .field_count = 1,
+         .fields = {{.type = DICT_INT64, .name = "count", .unit = "frames"}}},
+        {.id = 3,
+         .kind = DICT_GAUGE,
+         .name = "temperature",
+         .field_count = 1,
+         .fields = {{.type = DICT_FLOAT64, .name = "value", .unit = "degC"}}},
+        {.id = 4,
+         .kind = DICT_SENT,
+         .name = "ask",
+         .field_count = 2,
+         .fields = {{.type = DICT_STRING, .name = "peer"}, {.type = DICT_INT64, .name = "tag"}}},
+        {.id = 5,
+         .kind = DICT_RECEIVED,
+         .name = "told",
+         .field_count = 2,
+         .fields = {{.type = DICT_STRING, .name = "peer"}, {.type = DICT_INT64, .name = "tag"}}},
+    };
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        n = must(dict_append_aspect(out, n, SAMPLE_BYTES, &kinds[i]));
+    return n;
+}
+
 /* A tick at `at`, and a frame 500 us later. */
 static size_t put_records(uint8_t *out, uint64_t at, int64_t frame, double latency)
 {

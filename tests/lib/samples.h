@@ -27,6 +27,9 @@ const char *sample_message_name(enum message_type type);
 /** The dictionary of two aspects (tick; frame_shown with a field of each type) and one string, at most SAMPLE_BYTES. */
 size_t sample_dictionary(uint8_t *out);
 
+/** A dictionary of one aspect of each kind but an event, without a string. */
+size_t sample_kinds(uint8_t *out);
+
 /**
  * Packet `i` of the stream, whose records the dictionary explains. 4 records in all, 5 lost: 3 before the second data
  * packet.

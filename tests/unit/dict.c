@@ -208,7 +208,9 @@ static void wrong_words_are_refused(void **state)
     (void)state;
     size_t n = small_dictionary();
     assert_spoilt(n, 0, 0); /* kind of entry */
-    assert_spoilt(n, 0, 3);
+    assert_spoilt(n, 0, 3); /* a span has a duration */
+    assert_spoilt(n, 0, 7);
+    assert_spoilt(n, 0, 8);
     assert_spoilt(n, 4, 2);  /* id out of order */
     assert_spoilt(n, 8, 0);  /* no name */
     assert_spoilt(n, 8, 64); /* a long one */
@@ -221,6 +223,93 @@ static void wrong_words_are_refused(void **state)
     assert_spoilt(n, n - 8, 0x73747500);       /* NUL in a string */
     assert_spoilt(n, n - 8, 0x737475ff);       /* no UTF-8 */
     assert_spoilt(n, n - 16, 2);               /* id of a string */
+}
+
+/* An aspect of each kind, with one field behind those that the kind has. */
+static const struct dict_aspect of_kinds[] = {
+    {.kind = DICT_EVENT, .field_count = 1, .fields = {{.type = DICT_STRING, .name = "more"}}},
+    {.kind = DICT_SPAN,
+     .field_count = 2,
+     .fields = {{.type = DICT_INT64, .name = "duration", .unit = "ns"}, {.type = DICT_STRING, .name = "more"}}},
+    {.kind = DICT_COUNTER,
+     .field_count = 2,
+     .fields = {{.type = DICT_INT64, .name = "count"}, {.type = DICT_STRING, .name = "more"}}},
+    {.kind = DICT_GAUGE,
+     .field_count = 2,
+     .fields = {{.type = DICT_FLOAT64, .name = "value"}, {.type = DICT_STRING, .name = "more"}}},
+    {.kind = DICT_SENT,
+     .field_count = 3,
+     .fields = {{.type = DICT_STRING, .name = "peer"},
+                {.type = DICT_INT64, .name = "tag"},
+                {.type = DICT_STRING, .name = "more"}}},
+    {.kind = DICT_RECEIVED,
+     .field_count = 3,
+     .fields = {{.type = DICT_STRING, .name = "peer"},
+                {.type = DICT_INT64, .name = "tag"},
+                {.type = DICT_STRING, .name = "more"}}},
+};
+
+static void kinds_are_appended_and_read_back(void **state)
+{
+    (void)state;
+    struct dict *d;
+    int n = 0;
+    for (uint32_t i = 0; i <= DICT_RECEIVED; i++) {
+        struct dict_aspect a = of_kinds[i];
+        a.id = i + 1;
+        a.name = dict_kind_name(a.kind);
+        n = dict_append_aspect(bytes, (size_t)n, sizeof bytes, &a);
+        assert_true(n > 0);
+    }
+    assert_int_equal(dict_parse(bytes, (size_t)n, &d), 0);
+    assert_int_equal(d->aspect_count, DICT_RECEIVED + 1);
+    for (uint32_t i = 0; i <= DICT_RECEIVED; i++) {
+        assert_int_equal(d->aspects[i].kind, i);
+        assert_int_equal(d->aspects[i].field_count, of_kinds[i].field_count);
+    }
+    assert_string_equal(d->aspects[DICT_RECEIVED].name, "received");
+    assert_string_equal(dict_kind_name((enum dict_kind)(DICT_RECEIVED + 1)), "?");
+    dict_free(d);
+}
+
+/* Neither appended, nor read where it stands in the bytes of an entry of another kind. */
+static void assert_no_aspect_of(enum dict_kind kind, struct dict_aspect a)
+{
+    a.id = 1;
+    a.name = "a";
+    a.kind = kind;
+    assert_int_equal(dict_append_aspect(bytes, 0, sizeof bytes, &a), BEZEL_EINVAL);
+    a.kind = DICT_EVENT;
+    int n = dict_append_aspect(bytes, 0, sizeof bytes, &a);
+    assert_true(n > 0);
+    bytes_put_u32(bytes, 2 + (uint32_t)kind);
+    assert_refused(bytes, (size_t)n);
+}
+
+static void a_kind_has_its_fields(void **state)
+{
+    (void)state;
+    for (enum dict_kind kind = DICT_SPAN; kind <= DICT_RECEIVED; kind++) {
+        uint32_t own = of_kinds[kind].field_count - 1;
+        for (uint32_t i = 0; i < own; i++) {
+            struct dict_aspect a = of_kinds[kind];
+            a.field_count = i; /* one too few */
+            assert_no_aspect_of(kind, a);
+            a = of_kinds[kind];
+            a.fields[i].name = "other";
+            assert_no_aspect_of(kind, a);
+            a = of_kinds[kind];
+            a.fields[i].type = DICT_ENUM;
+            assert_no_aspect_of(kind, a);
+        }
+        for (enum dict_kind other = DICT_SPAN; other <= DICT_RECEIVED; other++)
+            if (other != kind && !(kind >= DICT_SENT && other >= DICT_SENT)) /* those two have the same */
+                assert_no_aspect_of(other, of_kinds[kind]);
+        assert_no_aspect_of((enum dict_kind)(DICT_RECEIVED + 1), of_kinds[kind]);
+    }
+    struct dict_aspect a = of_kinds[DICT_SPAN];
+    a.fields[0].unit = "us";
+    assert_no_aspect_of(DICT_SPAN, a);
 }
 
 static void names_are_unique(void **state)
@@ -281,6 +370,8 @@ int main(void)
         cmocka_unit_test(a_full_dictionary_says_so),
         cmocka_unit_test(every_torn_or_longer_form_is_refused),
         cmocka_unit_test(wrong_words_are_refused),
+        cmocka_unit_test(kinds_are_appended_and_read_back),
+        cmocka_unit_test(a_kind_has_its_fields),
         cmocka_unit_test(names_are_unique),
         cmocka_unit_test(counts_are_bounded),
     };
