@@ -132,7 +132,7 @@ int daemon_ask(struct daemon *d, enum message_verb verb)
 {
     if (!d->link)
         return BEZEL_EUNREACH;
-    uint8_t bytes[64];
+    uint8_t bytes[2048];
     static struct message m; /* one thread; too large for a stack */
     m.type = MESSAGE_COMMAND;
     m.command = (struct message_command){.id = ++d->commands, .verb = verb};

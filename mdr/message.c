@@ -139,9 +139,9 @@ static bool_t filter_refuse(XDR *x, struct message_refuse *m)
 static bool_t filter_process(XDR *x, struct message_process *m)
 {
     return filter_u64(x, &m->instance) && filter_u32(x, &m->stream_id) && filter_u32(x, &m->pid) &&
-           filter_enum(x, &m->role, ROLE_DAEMON) && filter_text(x, m->name, MESSAGE_NAME_MAX) &&
-           filter_text(x, m->program, MESSAGE_TEXT_MAX) && filter_u64(x, &m->started) &&
-           filter_count(x, &m->dictionary_bytes, MESSAGE_DICT_MAX) &&
+           filter_enum(x, &m->role, ROLE_DAEMON) && filter_bool(x, &m->overwrites) &&
+           filter_text(x, m->name, MESSAGE_NAME_MAX) && filter_text(x, m->program, MESSAGE_TEXT_MAX) &&
+           filter_u64(x, &m->started) && filter_count(x, &m->dictionary_bytes, MESSAGE_DICT_MAX) &&
            filter_bytes(x, m->dictionary, m->dictionary_bytes);
 }
 
@@ -174,7 +174,10 @@ static bool_t filter_alive(XDR *x, struct message_alive *m)
 
 static bool_t filter_command(XDR *x, struct message_command *m)
 {
-    return filter_u32(x, &m->id) && filter_enum(x, &m->verb, VERB_STOP);
+    if (!filter_u32(x, &m->id) || !filter_enum(x, &m->verb, VERB_ASPECTS))
+        return FALSE;
+    return m->verb != VERB_ASPECTS ||
+           (filter_enum(x, &m->mode, ASPECT_OFF) && filter_text(x, m->patterns, MESSAGE_PATTERNS_MAX));
 }
 
 static bool_t filter_reply(XDR *x, struct message_reply *m)

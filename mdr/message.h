@@ -22,6 +22,7 @@ enum {
     MESSAGE_ROWS_MAX = 1024,
     MESSAGE_BOOKS_MAX = 255,
     MESSAGE_VALUES_MAX = 64,
+    MESSAGE_PATTERNS_MAX = 1023,
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
 };
 
@@ -41,7 +42,8 @@ enum message_type {
 
 enum message_role { ROLE_SUT = 0, ROLE_DAEMON = 1 };
 enum message_process_state { PROCESS_RUNNING = 0, PROCESS_ENDED = 1, PROCESS_DETACHED = 2 };
-enum message_verb { VERB_STATUS = 0, VERB_DRAIN = 1, VERB_STOP = 2 };
+enum message_verb { VERB_STATUS = 0, VERB_DRAIN = 1, VERB_STOP = 2, VERB_SNAPSHOT = 3, VERB_ASPECTS = 4 };
+enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
 enum message_daemon_state {
     DAEMON_STARTING = 0,
     DAEMON_ACTIVE = 1,
@@ -79,6 +81,7 @@ struct message_process {
     uint64_t instance;
     uint32_t stream_id, pid;
     enum message_role role;
+    bool overwrites; /* its full rings overwrite */
     char name[MESSAGE_NAME_MAX + 1];
     char program[MESSAGE_TEXT_MAX + 1];
     uint64_t started; /* ns, monotonic */
@@ -116,6 +119,9 @@ struct message_alive {
 struct message_command {
     uint32_t id;
     enum message_verb verb;
+    /* of VERB_ASPECTS only: */
+    enum message_aspect_mode mode;
+    char patterns[MESSAGE_PATTERNS_MAX + 1]; /* separated by one blank */
 };
 
 struct message_value {

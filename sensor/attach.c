@@ -50,9 +50,10 @@ static int check_head(const struct segment *s, size_t size)
     if (s->version != SEGMENT_VERSION)
         return BEZEL_EVERSION;
     uint32_t slots = s->ring_slots;
-    if (s->head_bytes != sizeof *s || s->ring_max != SEGMENT_RINGS || s->clock != SEGMENT_CLOCK_MONOTONIC ||
-        slots < RING_SLOTS_MIN || slots > RING_SLOTS_MAX || (slots & (slots - 1)) ||
-        s->ring_offset != segment_ring_offset() || s->ring_stride != segment_ring_stride(slots) ||
+    if (s->head_bytes != sizeof *s || s->ring_max != SEGMENT_RINGS || s->when_full > SEGMENT_OVERWRITE ||
+        s->clock != SEGMENT_CLOCK_MONOTONIC || slots < RING_SLOTS_MIN || slots > RING_SLOTS_MAX ||
+        (slots & (slots - 1)) || s->ring_offset != segment_ring_offset() ||
+        s->ring_stride != segment_ring_stride(slots) ||
         size != segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(slots))
         return BEZEL_EMALFORMED;
     return 0;
@@ -92,6 +93,7 @@ static void copy_head(struct attached *a)
     a->ring_slots = s->ring_slots;
     memcpy(a->session, s->session, sizeof a->session);
     copy_name(a->name, sizeof a->name, s->name, sizeof s->name);
+    a->when_full = s->when_full;
     copy_path(a->executable, sizeof a->executable, s->executable, sizeof s->executable);
 }
 

@@ -47,6 +47,7 @@ struct attached {
 
 /**
  * Opens, checks and maps the segment `dir`/`file` and takes its reading end. Returns 0 with *a for segment_detach();
+    uint32_t when_full;              /* enum segment_when_full */
  * BEZEL_EMALFORMED, BEZEL_EVERSION; BEZEL_EBUSY where another external sensor reads it; BEZEL_ENOENT, BEZEL_ENOMEM, ...
  */
 int segment_attach(const char *dir, const char *file, struct attached **a) BEZEL_MUST_CHECK;

@@ -134,7 +134,7 @@ static void housekeep_process(struct external *x, uint32_t i, int64_t now)
         for (uint32_t r = 0; r < SEGMENT_RINGS; r++)
             p->at->rings[r].broken = true;
     }
-    if (p->phase != EXTERNAL_CLOSED)
+    if (p->phase != EXTERNAL_CLOSED && !p->truncated)
         external_refresh(x, p); /* where nothing waits, too: aspects that are only counted have books */
     if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON && !x->collecting)
         cut_process(x, p, now, UINT32_MAX);

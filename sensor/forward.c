@@ -70,6 +70,7 @@ static bool announce(struct forward *f, struct external_process *p, int64_t now)
     m->stream_id = p->stream_id;
     m->pid = a->pid;
     m->role = p->role;
+    m->overwrites = a->when_full == SEGMENT_OVERWRITE;
     message_text(m->name, MESSAGE_NAME_MAX, p->name);
     message_text(m->program, MESSAGE_TEXT_MAX, a->executable);
     m->started = a->started;

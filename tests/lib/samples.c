@@ -173,10 +173,19 @@ static void sample_process(struct message_process *p)
                                   .stream_id = 7,
                                   .pid = 12345,
                                   .role = ROLE_DAEMON,
+                                  .overwrites = true,
                                   .name = "client",
                                   .program = "/opt/vid\xC3\xA9o/client",
                                   .started = 987654321};
     p->dictionary_bytes = (uint32_t)sample_dictionary(p->dictionary);
+}
+
+void sample_aspects(struct message *m)
+{
+    memset(m, 0, sizeof *m);
+    m->type = MESSAGE_COMMAND;
+    m->command = (struct message_command){
+        .id = 10, .verb = VERB_ASPECTS, .mode = ASPECT_COUNT, .patterns = "frame_* video:[a-f]*.shown"};
 }
 
 void sample_message(enum message_type type, struct message *m)

@@ -39,4 +39,7 @@ size_t sample_packet(int i, uint8_t *out);
 /** A message of `type` with every field set, each to a value of its own. */
 void sample_message(enum message_type type, struct message *m);
 
+/** The one COMMAND that says more than its verb: ASPECTS. */
+void sample_aspects(struct message *m);
+
 #endif

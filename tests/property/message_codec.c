@@ -59,6 +59,7 @@ static void random_message(uint64_t *seed, enum message_type type)
     case MESSAGE_PROCESS:
         random_bytes(seed, &m.process, offsetof(struct message_process, dictionary));
         m.process.role = (enum message_role)(seed_next(seed) % 2);
+        m.process.overwrites = seed_next(seed) & 1;
         text_random(seed, m.process.name, MESSAGE_NAME_MAX);
         text_random(seed, m.process.program, MESSAGE_TEXT_MAX);
         m.process.dictionary_bytes = random_count(seed, MESSAGE_DICT_MAX);
@@ -82,7 +83,9 @@ static void random_message(uint64_t *seed, enum message_type type)
         break;
     case MESSAGE_COMMAND:
         m.command.id = (uint32_t)seed_next(seed);
-        m.command.verb = (enum message_verb)(seed_next(seed) % 3);
+        m.command.verb = (enum message_verb)(seed_next(seed) % 5);
+        m.command.mode = (enum message_aspect_mode)(seed_next(seed) % 3);
+        text_random(seed, m.command.patterns, MESSAGE_PATTERNS_MAX);
         break;
     case MESSAGE_REPLY:
         m.reply.id = (uint32_t)seed_next(seed);
@@ -117,6 +120,7 @@ static void assert_same_process(const struct message_process *p, const mdr_proce
     SAME(p->stream_id, q->stream_id);
     SAME(p->pid, q->pid);
     SAME((int)p->role, (int)q->role);
+    SAME(p->overwrites, q->overwrites);
     assert_string_equal(p->name, q->name);
     assert_string_equal(p->program, q->executable);
     SAME(p->started, q->started);
@@ -151,6 +155,16 @@ static void assert_same_reply(const struct message_reply *p, const mdr_reply *q)
         assert_string_equal(p->values[i].name, q->values.values_val[i].name);
         SAME(p->values[i].value, q->values.values_val[i].value);
     }
+}
+
+static void assert_same_command(const struct message_command *p, const mdr_command *q)
+{
+    SAME(p->id, q->id);
+    SAME((int)p->verb, (int)q->order.verb);
+    if (q->order.verb != MDR_ASPECTS)
+        return;
+    SAME((int)p->mode, (int)q->order.mdr_order_u.aspects.mode);
+    assert_string_equal(p->patterns, q->order.mdr_order_u.aspects.patterns);
 }
 
 static void assert_same_hello(const struct message_hello *p, const mdr_hello *q)
@@ -201,8 +215,7 @@ static void assert_same(const struct message *p, const mdr_message *q)
     case MDR_BYE:
         break;
     case MDR_COMMAND:
-        SAME(p->command.id, q->body.mdr_body_u.command.id);
-        SAME((int)p->command.verb, (int)q->body.mdr_body_u.command.verb);
+        assert_same_command(&p->command, &q->body.mdr_body_u.command);
         break;
     case MDR_REPLY:
         assert_same_reply(&p->reply, &q->body.mdr_body_u.reply);
@@ -235,6 +248,8 @@ static void what_is_accepted_is_the_reference_s_own_form(void **state)
     unsigned accepted = 0;
     for (int round = 0; round < MUTATIONS; round++) {
         sample_message(sample_types[(size_t)round % sample_type_count], &m);
+        if (m.type == MESSAGE_COMMAND && seed_next(seed) % 2)
+            sample_aspects(&m);
         int n = message_encode(&m, ours, sizeof ours);
         assert_true(n > 0);
         for (uint64_t flips = 1 + seed_next(seed) % 3; flips > 0; flips--)

@@ -92,7 +92,12 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     memcpy(m.refuse.reason, "\xFF", 2);
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_STOP + 1)};
+    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_ASPECTS + 1)};
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command = (struct message_command){.verb = VERB_ASPECTS, .mode = (enum message_aspect_mode)(ASPECT_OFF + 1)};
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command.mode = ASPECT_OFF;
+    memset(m.command.patterns, 'x', sizeof m.command.patterns); /* no NUL */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m = (struct message){.type = (enum message_type)10};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
@@ -142,7 +147,18 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     m = (struct message){.type = MESSAGE_PROCESS, .process.role = ROLE_DAEMON};
     n = encoded();
     assert_spoilt(n, 28, ROLE_DAEMON + 1);
+    assert_spoilt(n, 32, 2); /* bool */
     assert_spoilt(n, n - 4, MESSAGE_DICT_MAX + 1);
+    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_ASPECTS};
+    n = encoded();
+    assert_spoilt(n, 16, VERB_ASPECTS + 1);
+    assert_spoilt(n, 16, VERB_STOP); /* what only ASPECTS has is too much for another */
+    assert_spoilt(n, 20, ASPECT_OFF + 1);
+    assert_spoilt(n, n - 4, MESSAGE_PATTERNS_MAX + 1);
+    m = (struct message){.type = MESSAGE_COMMAND, .command = {.verb = VERB_STOP, .patterns = "not sent"}};
+    n = encoded();
+    assert_int_equal(n, 20);
+    assert_spoilt(n, 16, VERB_ASPECTS); /* nothing behind it */
     m = (struct message){.type = MESSAGE_BOOKS, .books.state = PROCESS_DETACHED};
     n = encoded();
     assert_spoilt(n, 20, PROCESS_DETACHED + 1);
