@@ -124,6 +124,16 @@ int file_read(const char *path, size_t max, char **data, size_t *n)
     return 0;
 }
 
+void file_share(int fd, const char *dir)
+{
+    struct stat folder, file;
+    mode_t mode = 0600;
+    if (stat(dir, &folder) == 0 && (folder.st_mode & 060) && fstat(fd, &file) == 0 &&
+        (file.st_gid == folder.st_gid || fchown(fd, (uid_t)-1, folder.st_gid) == 0))
+        mode |= folder.st_mode & 060;
+    (void)fchmod(fd, mode);
+}
+
 static int file_remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
 {
     (void)st, (void)kind, (void)at;

@@ -24,6 +24,13 @@ int file_write_all(int fd, const void *data, size_t n) BEZEL_MUST_CHECK;
 /** Reads a whole file of at most `max` bytes into *data (caller frees; a NUL is appended), its length into *n. */
 int file_read(const char *path, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
 
+/**
+ * Gives the new file `fd` in folder `dir` to the folder's group, with the reading and writing that the folder grants it
+ * (2770 makes 0660); to nobody else, ever, whatever the umask. Where that group is not ours to give, it stays ours
+ * alone.
+ */
+void file_share(int fd, const char *dir);
+
 /** Removes `path` and everything below it; a missing path is success. Follows no symbolic link. */
 int file_remove_tree(const char *path) BEZEL_MUST_CHECK;
 

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +34,8 @@ static void copy_name(char *to, size_t size, const char *from, size_t from_size)
     to[n] = '\0';
 }
 
-/* A path for people and patterns: printable ASCII, anything else becomes '?'. */
-static void copy_path(char *to, size_t size, const char *from, size_t from_size)
+/* A text for people and patterns: printable ASCII, anything else becomes '?'. */
+static void copy_text(char *to, size_t size, const char *from, size_t from_size)
 {
     size_t n = 0;
     for (; n < from_size && from[n] && n + 1 < size; n++)
@@ -90,11 +91,12 @@ static void copy_head(struct attached *a)
     a->started = s->started;
     a->start_time = s->start_time;
     a->pid = s->pid;
+    a->pid_namespace = s->pid_namespace;
     a->ring_slots = s->ring_slots;
+    a->when_full = s->when_full;
     memcpy(a->session, s->session, sizeof a->session);
     copy_name(a->name, sizeof a->name, s->name, sizeof s->name);
-    a->when_full = s->when_full;
-    copy_path(a->executable, sizeof a->executable, s->executable, sizeof s->executable);
+    copy_text(a->executable, sizeof a->executable, s->executable, sizeof s->executable);
 }
 
 int segment_attach(const char *dir, const char *file, struct attached **out)
@@ -139,15 +141,81 @@ void segment_detach(struct attached *a, bool remove)
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
+static uint64_t own_pid_namespace(void)
+{
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+/* Whether the process that made the segment certainly is gone: its pid is free, or another's, or a zombie's. */
+static bool is_gone(const struct attached *a)
+{
+    struct procstat now;
+    if (!procstat_read((pid_t)a->pid, &now))
+        return kill((pid_t)a->pid, 0) != 0 && errno == ESRCH; /* else /proc is hidden from us, or not there */
+    return now.ended || now.start_time != a->start_time;
+}
+
+/*
+ * The lock lives as long as somebody has the segment mapped, or its descriptor: closing all descriptors does not end
+ * it; exec, a kill or the end do. But a child that the program forked behind libbezel's back has both and keeps it;
+ * then the pid decides, where it is a number of our namespace and the start time tells it from a later process.
+ *
+ *     lock   pid namespace   process of that pid and start time   the process
+ *     free   any             any                                  is dead (or has another image, by exec)
+ *     held   ours            lives                                lives
+ *     held   ours            gone, or a zombie                    is dead: a child of it holds the lock
+ *     held   ours            not to be seen (hidepid, no /proc)   lives
+ *     held   another's       any: not a number of ours            lives
+ *     held   unknown         any                                  lives
+ */
 bool segment_alive(const struct attached *a)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
-    if (fcntl(a->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
-        return true;
-    /* A program that closes all its descriptors lets go of the lock and lives on. An exec does so too, and has another
-       segment then, but the same pid and start time: its old rings are drained when the new image ends. */
-    struct procstat now;
-    return a->start_time != 0 && procstat_read((pid_t)a->pid, &now) && !now.ended && now.start_time == a->start_time;
+    if (fcntl(a->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK)
+        return false;
+    bool known = a->pid_namespace != 0 && a->start_time != 0 && a->pid != 0 && a->pid_namespace == own_pid_namespace();
+    return !known || !is_gone(a);
+}
+
+/* ---- What processes say ------------------------------------------------------------------------------------------ */
+
+int segment_next_notice(struct attached *a, struct attached_notice *n)
+{
+    for (uint32_t i = 0; i < SEGMENT_NOTICES; i++) {
+        const struct segment_notice *from = &a->segment->notices[i];
+        if ((a->notices_seen >> i & 1) ||
+            !atomic_load_explicit(&from->ready, memory_order_acquire)) /* N1 acquire: pairs N0 */
+            continue;
+        a->notices_seen |= UINT32_C(1) << i;
+        copy_text(n->code, sizeof n->code, from->code, sizeof from->code);
+        copy_text(n->text, sizeof n->text, from->text, sizeof from->text);
+        return 1;
+    }
+    uint32_t untold = atomic_load_explicit(&a->segment->notices_untold, memory_order_relaxed); /* relaxed: a counter */
+    if (!untold || a->untold_seen)
+        return 0;
+    a->untold_seen = untold;
+    snprintf(n->code, sizeof n->code, "BEZEL-NOTICES");
+    snprintf(n->text, sizeof n->text,
+             "it had more to say than there is room for: BEZEL_DEBUG=1 shows all on its stderr");
+    return 1;
+}
+
+int doorbell_next_refusal(struct doorbell *bell, uint32_t *seen, struct attached_refusal *r)
+{
+    for (uint32_t i = 0; i < DOORBELL_REFUSALS; i++) {
+        const struct doorbell_refusal *from = &bell->refusals[i];
+        if ((*seen >> i & 1) || !atomic_load_explicit(&from->ready, memory_order_acquire)) /* N3 acquire: pairs N2 */
+            continue;
+        *seen |= UINT32_C(1) << i;
+        r->pid = from->pid;
+        r->foreign = from->pid_namespace != own_pid_namespace();
+        copy_name(r->name, sizeof r->name, from->name, sizeof from->name);
+        copy_text(r->text, sizeof r->text, from->text, sizeof from->text);
+        return 1;
+    }
+    return 0;
 }
 
 /* ---- What grows -------------------------------------------------------------------------------------------------- */

@@ -16,6 +16,20 @@
 
 #include <stdbool.h>
 
+/** A notice, or why a process has no segment, as it is told on: printable. */
+struct attached_notice {
+    char code[SEGMENT_CODE_BYTES];
+    char text[SEGMENT_NOTICE_BYTES];
+};
+
+/** Why a process has no segment. */
+struct attached_refusal {
+    uint32_t pid;
+    bool foreign; /* a number of another pid namespace than ours, as far as is known */
+    char name[MESSAGE_NAME_MAX + 1];
+    char text[SEGMENT_NOTICE_BYTES];
+};
+
 /** The reader's side of one ring. */
 struct attached_ring {
     struct ring_reader reader;
@@ -31,10 +45,14 @@ struct attached {
     int fd;
     char path[4096];
     uint64_t instance, started, start_time;
+    uint64_t pid_namespace;
     uint32_t pid, ring_slots;
+    uint32_t when_full;              /* enum segment_when_full */
     char name[MESSAGE_NAME_MAX + 1]; /* fit for a file name */
     char executable[MESSAGE_TEXT_MAX + 1];
     uint8_t session[16];
+    uint32_t notices_seen; /* a bit for each */
+    uint32_t untold_seen;  /* notices that found no place, when that was told; 0: not told */
     /* dictionary */
     struct dict *dict;   /* NULL while there is none */
     uint8_t *dict_bytes; /* what it was read from: a copy, for the receiver */
@@ -47,7 +65,6 @@ struct attached {
 
 /**
  * Opens, checks and maps the segment `dir`/`file` and takes its reading end. Returns 0 with *a for segment_detach();
-    uint32_t when_full;              /* enum segment_when_full */
  * BEZEL_EMALFORMED, BEZEL_EVERSION; BEZEL_EBUSY where another external sensor reads it; BEZEL_ENOENT, BEZEL_ENOMEM, ...
  */
 int segment_attach(const char *dir, const char *file, struct attached **a) BEZEL_MUST_CHECK;
@@ -55,8 +72,17 @@ int segment_attach(const char *dir, const char *file, struct attached **a) BEZEL
 /** Lets go of it; with `remove` the file goes too. */
 void segment_detach(struct attached *a, bool remove);
 
-/** Whether the process lives: it holds its lock, or its pid still is the process that made the segment. */
+/** Whether the process lives, by its lock and, where its pid is a number of our namespace, by its pid: see there. */
 bool segment_alive(const struct attached *a);
+
+/** Takes the next thing that the process has to say. Returns 1 with *n, or 0. At most SEGMENT_NOTICES + 1 in a life. */
+int segment_next_notice(struct attached *a, struct attached_notice *n);
+
+/**
+ * Takes the next word in doorbell `bell` of a process without a segment that `seen`, zero at first, has no bit of.
+ * Returns 1 with *r, or 0.
+ */
+int doorbell_next_refusal(struct doorbell *bell, uint32_t *seen, struct attached_refusal *r);
 
 /** Takes in what the dictionary grew by. Returns 1 where it grew, 0, or BEZEL_EMALFORMED. */
 int segment_refresh_dict(struct attached *a) BEZEL_MUST_CHECK;

@@ -5,9 +5,12 @@
 #include "base/clock.h"
 #include "base/procstat.h"
 
+#include "base/file.h"
+#include "base/procstat.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,45 +19,85 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void sensor_say(const char *format, ...)
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14; older ones refuse it */
+#endif
+
+enum {
+    OWN_TRIES = 32,      /* instances that may be taken before we give up */
+    OWN_INTERRUPTS = 64, /* a signal undoes a fallocate() of tmpfs: so many times it is tried again */
+};
+
+/* ---- What the environment wishes --------------------------------------------------------------------------------- */
+
+/* 0: a wish that cannot be. */
+static uint32_t wish_ring_slots(const char *set)
 {
-    const char *debug = getenv("BEZEL_DEBUG");
-    if (!debug || strcmp(debug, "1") != 0)
-        return;
-    char text[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    fprintf(stderr, "libbezel: %s\n", text);
+    char *end;
+    unsigned long n = strtoul(set, &end, 10);
+    bool fits = *set && !*end && n >= RING_SLOTS_MIN && n <= RING_SLOTS_MAX && (n & (n - 1)) == 0;
+    return fits ? (uint32_t)n : 0;
 }
 
 static uint32_t ring_slots_wanted(void)
 {
     const char *set = getenv("BEZEL_RING_RECORDS");
-    if (!set)
-        return RING_SLOTS_DEFAULT;
-    char *end;
-    unsigned long n = strtoul(set, &end, 10);
-    if (*end || n < RING_SLOTS_MIN || n > RING_SLOTS_MAX || (n & (n - 1))) {
-        sensor_say("BEZEL_RING_RECORDS=%s is not a power of two from %d to %d: using %d", set, RING_SLOTS_MIN,
-                   RING_SLOTS_MAX, RING_SLOTS_DEFAULT);
-        return RING_SLOTS_DEFAULT;
-    }
-    return (uint32_t)n;
+    uint32_t slots = set ? wish_ring_slots(set) : 0;
+    return slots ? slots : RING_SLOTS_DEFAULT;
 }
 
-static void name_process(struct segment *s)
+static uint32_t when_full_wanted(struct segment *s)
 {
-    char path[SEGMENT_EXECUTABLE_BYTES] = "";
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n > 0 ? n : 0] = '\0';
-    memcpy(s->executable, path, sizeof s->executable);
-    const char *name = getenv("BEZEL_PROCESS");
-    if (!name || !*name)
-        name = strrchr(path, '/') ? strrchr(path, '/') + 1 : "process";
-    snprintf(s->name, sizeof s->name, "%s", name);
+    const char *set = getenv("BEZEL_WHEN_FULL");
+    if (!set || strcmp(set, "discard") == 0)
+        return SEGMENT_DISCARD;
+    if (strcmp(set, "overwrite") == 0)
+        return SEGMENT_OVERWRITE;
+    sensor_notice(s, "BEZEL-WHEN-FULL",
+                  "BEZEL_WHEN_FULL=%s is neither discard nor overwrite: new records are discarded", set);
+    return SEGMENT_DISCARD;
 }
+
+static uint32_t clock_wanted(struct segment *s)
+{
+    const char *set = getenv("BEZEL_CLOCK");
+    if (set && strcmp(set, "monotonic") != 0 && strcmp(set, "counter") != 0)
+        sensor_notice(s, "BEZEL-CLOCK", "BEZEL_CLOCK=%s is neither counter nor monotonic: monotonic is used", set);
+    return SEGMENT_CLOCK_MONOTONIC;
+}
+
+static void take_wishes(struct segment *s)
+{
+    const char *set = getenv("BEZEL_RING_RECORDS");
+    if (set && !wish_ring_slots(set))
+        sensor_notice(s, "BEZEL-RING-RECORDS", "BEZEL_RING_RECORDS=%s is not a power of two from %d to %d: using %d",
+                      set, RING_SLOTS_MIN, RING_SLOTS_MAX, RING_SLOTS_DEFAULT);
+    s->when_full = when_full_wanted(s);
+    s->clock = clock_wanted(s);
+}
+
+/* ---- Who we are -------------------------------------------------------------------------------------------------- */
+
+struct identity {
+    uint64_t pid_namespace;
+    char executable[SEGMENT_EXECUTABLE_BYTES], name[SEGMENT_NAME_BYTES];
+};
+
+static void identify(struct identity *id)
+{
+    struct stat st;
+    memset(id, 0, sizeof *id);
+    ssize_t n = readlink("/proc/self/exe", id->executable, sizeof id->executable - 1);
+    id->executable[n > 0 ? n : 0] = '\0';
+    const char *slash = strrchr(id->executable, '/'), *name = getenv("BEZEL_PROCESS");
+    if (!name || !*name)
+        name = slash ? slash + 1 : "process";
+    snprintf(id->name, sizeof id->name, "%s", name);
+    if (stat("/proc/self/ns/pid", &st) == 0)
+        id->pid_namespace = (uint64_t)st.st_ino;
+}
+
+/* ---- Doorbell ---------------------------------------------------------------------------------------------------- */
 
 /* The doorbell of the folder, mapped; NULL where nobody listens. */
 static struct doorbell *doorbell_map(const char *dir)
@@ -79,7 +122,9 @@ static struct doorbell *doorbell_map(const char *dir)
     return bell;
 }
 
-static void fill_head(struct segment *s, uint32_t slots, uint64_t instance)
+/* ---- Making ------------------------------------------------------------------------------------------------------ */
+
+static void fill_head(struct segment *s, uint32_t slots, uint64_t instance, const struct identity *id)
 {
     s->version = SEGMENT_VERSION;
     s->head_bytes = sizeof *s;
@@ -88,13 +133,15 @@ static void fill_head(struct segment *s, uint32_t slots, uint64_t instance)
     s->ring_slots = slots;
     s->ring_max = SEGMENT_RINGS;
     s->total_bytes = s->ring_offset + SEGMENT_RINGS * s->ring_stride;
-    s->clock = SEGMENT_CLOCK_MONOTONIC;
     s->pid = (uint32_t)getpid();
+    s->pid_namespace = id->pid_namespace;
     s->instance = instance;
     s->started = (uint64_t)clock_now();
     struct procstat self;
     s->start_time = procstat_read(0, &self) ? self.start_time : 0;
-    name_process(s);
+    memcpy(s->executable, id->executable, sizeof s->executable);
+    memcpy(s->name, id->name, sizeof s->name);
+    take_wishes(s);
     s->magic = SEGMENT_MAGIC;
 }
 
@@ -119,10 +166,14 @@ static struct segment *segment_map(int fd, uint32_t slots)
     return s == MAP_FAILED ? NULL : s;
 }
 
+/*
+ * The lock belongs to the open file description, which our mapping keeps open: a program that closes all its
+ * descriptors keeps it, exec and the end of the process let it go.
+ */
 static int lock_process(int fd)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
-    return fcntl(fd, F_SETLK, &lock);
+    return fcntl(fd, F_OFD_SETLK, &lock);
 }
 
 static bool remember_fd(struct own_segment *own, int fd)
@@ -139,58 +190,88 @@ static bool remember_fd(struct own_segment *own, int fd)
 bool own_holds_fd(const struct own_segment *own)
 {
     struct stat st;
-    return fstat(own->fd, &st) == 0 && st.st_dev == own->dev && st.st_ino == own->ino;
+    return own->fd >= 0 && fstat(own->fd, &st) == 0 && st.st_dev == own->dev && st.st_ino == own->ino;
 }
 
-/* Puts the finished file under its name; a name that is taken (another pid namespace) fails. */
-static bool publish(struct own_segment *own, const char *temporary, uint64_t instance, const char *dir)
-{
-    if (snprintf(own->path, sizeof own->path, "%s/%016llx" SEGMENT_SUFFIX, dir, (unsigned long long)instance) >=
-        (int)sizeof own->path)
-        return errno = ENAMETOOLONG, false;
-    return link(temporary, own->path) == 0;
-}
-
-bool own_make(struct own_segment *own, const char *dir)
+/*
+ * Makes the segment `instance` under `temporary`, fills it and links it into place; errno EEXIST where either name is
+ * taken: another pid namespace has a process of our number, at the same microsecond.
+ */
+static bool make_instance(struct own_segment *own, const char *dir, uint64_t instance, const struct identity *id,
+                          const struct doorbell *bell)
 {
     char temporary[PATH_MAX];
     uint32_t slots = ring_slots_wanted();
-    /*
-     * Microseconds since boot above a pid: unique in a boot for 50 days, and then only by a pid in the same
-     * microsecond.
-     */
-    uint64_t instance = (uint64_t)(clock_now() / CLOCK_US) << 22 | ((uint64_t)getpid() & 0x3fffff);
     if (snprintf(temporary, sizeof temporary, "%s/.%016llx" SEGMENT_UNFINISHED, dir, (unsigned long long)instance) >=
         (int)sizeof temporary)
         return errno = ENAMETOOLONG, false;
+    snprintf(own->path, sizeof own->path, "%s/%016llx" SEGMENT_SUFFIX, dir, (unsigned long long)instance);
     int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
         return false;
     /* Once it is not empty, a file without its lock is abandoned. */
-    struct segment *s = remember_fd(own, fd) && lock_process(fd) == 0 ? segment_map(fd, slots) : NULL;
-    struct doorbell *bell = s ? doorbell_map(dir) : NULL;
-    bool done = false;
-    if (s) {
-        fill_head(s, slots, instance);
+    bool done = remember_fd(own, fd) && lock_process(fd) == 0 && (own->segment = segment_map(fd, slots)) != NULL;
+    if (done) {
+        fill_head(own->segment, slots, instance, id);
         if (bell) { /* somebody listens: record from the first record on */
-            memcpy(s->session, bell->session, sizeof s->session);
-            atomic_init(&s->mode, SEGMENT_RECORD);
+            memcpy(own->segment->session, bell->session, sizeof own->segment->session);
+            atomic_init(&own->segment->mode, SEGMENT_RECORD);
         }
-        own->segment = s;
-        done = publish(own, temporary, instance, dir);
+        file_share(fd, dir);
+        done = link(temporary, own->path) == 0;
     }
     int saved = errno;
     unlink(temporary);
-    if (!done) {
+    if (!done)
         own_forget(own);
-    } else if (bell) {
-        atomic_fetch_add_explicit(&bell->rung, 1,
-                                  memory_order_release); /* B0 release: pairs B1, publishes the file's name */
-    }
-    if (bell)
-        munmap(bell, sizeof *bell);
     errno = saved;
     return done;
+}
+
+/*
+ * Microseconds since boot above a pid: unique in a boot for 50 days, and then only by a pid in the same microsecond; of
+ * two pid namespaces the later one tries the next microsecond.
+ */
+static bool make_in(struct own_segment *own, const char *dir, const struct identity *id, const struct doorbell *bell)
+{
+    uint64_t us = (uint64_t)(clock_now() / CLOCK_US), pid = (uint64_t)getpid() & 0x3fffff;
+    bool done = false;
+    for (uint32_t i = 0; i < OWN_TRIES && !done && (i == 0 || errno == EEXIST); i++)
+        done = make_instance(own, dir, (us + i) << 22 | pid, id, bell);
+    return done;
+}
+
+bool own_make(struct own_segment *own, const char *dir)
+{
+    int cancel;
+    struct identity id;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    identify(&id);
+    int err = file_make_dirs(dir, 0700);
+    struct doorbell *bell = err ? NULL : doorbell_map(dir);
+    bool done = !err && make_in(own, dir, &id, bell);
+    int saved = errno;
+    if (!done)
+        sensor_refuse(bell, id.name, id.pid_namespace, "cannot make %s in %s: %s", err ? "the folder" : "a segment",
+                      dir, strerror(saved));
+    else if (bell)
+        atomic_fetch_add_explicit(&bell->rung, 1,
+                                  memory_order_release); /* B0 release: pairs B1, publishes the file's name */
+    if (bell)
+        munmap(bell, sizeof *bell);
+    pthread_setcancelstate(cancel, &cancel);
+    errno = saved;
+    return done;
+}
+
+void own_refuse(const char *dir, const char *why)
+{
+    struct identity id;
+    identify(&id);
+    struct doorbell *bell = doorbell_map(dir);
+    sensor_refuse(bell, id.name, id.pid_namespace, "%s", why);
+    if (bell)
+        munmap(bell, sizeof *bell);
 }
 
 void own_forget(struct own_segment *own)
@@ -202,4 +283,70 @@ void own_forget(struct own_segment *own)
         munmap(was.segment, was.segment->total_bytes);
     if (was.fd >= 0 && own_holds_fd(&was)) /* the number may be the program's by now */
         close(was.fd);
+}
+
+/* ---- Memory ------------------------------------------------------------------------------------------------------ */
+
+/* The file's size stays: should the program close the descriptor and use its number right now, its file is not harmed.
+ */
+static int allocate(int fd, uint64_t offset, uint64_t bytes)
+{
+    int tries = OWN_INTERRUPTS;
+    while (fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) != 0)
+        if (errno != EINTR || --tries == 0)
+            return err_from_errno(errno);
+    return 0;
+}
+
+/* Lets the kernel touch the pages for us: where there is no room it fails, while a touch of our own would end the
+ * program. */
+static int populate(const struct own_segment *own, uint64_t offset, uint64_t bytes)
+{
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = offset & ~(page - 1);
+    if (madvise((char *)own->segment + first, offset - first + bytes, MADV_POPULATE_WRITE) == 0)
+        return 0;
+    return errno == EFAULT ? BEZEL_ENOSPC : err_from_errno(errno);
+}
+
+/* For file systems without fallocate() under kernels without MADV_POPULATE_WRITE: writes the bytes over themselves. */
+static int write_over(const struct own_segment *own, uint64_t offset, uint64_t bytes)
+{
+    char part[512];
+    for (uint64_t done = 0; done < bytes;) {
+        size_t n = bytes - done < sizeof part ? (size_t)(bytes - done) : sizeof part;
+        ssize_t r = pread(own->fd, part, n, (off_t)(offset + done));
+        ssize_t w = r > 0 ? pwrite(own->fd, part, (size_t)r, (off_t)(offset + done)) : r;
+        if (w == 0 || (w < 0 && errno != EINTR))
+            return w < 0 ? err_from_errno(errno) : BEZEL_ESYS;
+        done += w > 0 ? (uint64_t)w : 0;
+    }
+    return 0;
+}
+
+static bool is_full(int err)
+{
+    return err == BEZEL_ENOSPC || err == BEZEL_ENOMEM;
+}
+
+int own_reserve(const struct own_segment *own, uint64_t offset, uint64_t bytes)
+{
+    int cancel, saved = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    bool held = own_holds_fd(own);
+    int err = held ? allocate(own->fd, offset, bytes) : BEZEL_ESYS;
+    if (err && !is_full(err))
+        err = populate(own, offset, bytes);
+    if (err && !is_full(err) && held)
+        err = write_over(own, offset, bytes);
+    pthread_setcancelstate(cancel, &cancel);
+    errno = saved;
+    return err;
+}
+
+int own_lock(const struct own_segment *own, uint64_t offset, uint64_t bytes)
+{
+    int saved = errno;
+    int err = mlock((char *)own->segment + offset, bytes) == 0 ? 0 : err_from_errno(errno);
+    errno = saved;
+    return err;
 }

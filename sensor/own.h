@@ -6,6 +6,7 @@
 #define BEZEL_SENSOR_OWN_H
 
 #include "base/err.h"
+#include "sensor/notice.h"
 #include "sensor/segment.h"
 
 #include <limits.h>
@@ -20,8 +21,15 @@ struct own_segment {
     char path[PATH_MAX];
 };
 
-/** Makes, locks and publishes a segment in `dir` and rings the doorbell. False with errno where it cannot. */
+/**
+ * Makes, locks and publishes a segment in `dir`, which is made 0700 where it is missing, and rings the doorbell. The
+ * files take the folder's group as far as the folder grants it (file_share()). False where it cannot: the reason stands
+ * in the doorbell then, if there is one. Blocks on the file system; no cancellation point.
+ */
 bool own_make(struct own_segment *own, const char *dir);
+
+/** Leaves word in the doorbell of `dir` that this process has no segment, and why. */
+void own_refuse(const char *dir, const char *why);
 
 /** Lets go of it, without removing the file. */
 void own_forget(struct own_segment *own);
@@ -29,7 +37,20 @@ void own_forget(struct own_segment *own);
 /** Whether the descriptor still is ours. */
 bool own_holds_fd(const struct own_segment *own);
 
-/** Says a line on stderr where BEZEL_DEBUG=1 asks for it. */
-void sensor_say(const char *format, ...) BEZEL_PRINTF(1, 2);
+/**
+ * Gives the `bytes` bytes at `offset` of the segment their memory, so that touching them cannot fail any more; keeps
+ * what they hold. Does without the descriptor where the program closed it. Returns 0, BEZEL_ENOSPC, BEZEL_ENOMEM,
+ * BEZEL_ESYS. Thread-safe, async-signal-safe, no cancellation point.
+ */
+int own_reserve(const struct own_segment *own, uint64_t offset, uint64_t bytes) BEZEL_MUST_CHECK;
+
+/**
+ * Keeps reserved bytes in memory, mapped (mlock). Returns 0, BEZEL_EPERM or BEZEL_ENOMEM where RLIMIT_MEMLOCK does not
+ * allow it. Safe as own_reserve().
+ */
+int own_lock(const struct own_segment *own, uint64_t offset, uint64_t bytes) BEZEL_MUST_CHECK;
+
+/** For what has no code and no segment to be told in. */
+#define sensor_say(...) sensor_notice(NULL, "BEZEL", __VA_ARGS__)
 
 #endif

@@ -32,7 +32,8 @@ enum {
     SEGMENT_NAME_BYTES = 64,
     SEGMENT_EXECUTABLE_BYTES = 256,
     SEGMENT_NOTICES = 16,
-    SEGMENT_NOTICE_BYTES = 120,
+    SEGMENT_CODE_BYTES = 28,
+    SEGMENT_NOTICE_BYTES = 160,
 };
 
 #define SEGMENT_MAGIC      UINT64_C(0x42455a454c534731) /* "BEZELSG1" */
@@ -76,9 +77,10 @@ struct segment_pair {
     _Atomic uint64_t ticks, ns;
 };
 
-/** Something that the operator should know: a code as in the documentation, and a sentence. Written once. */
+/** Something that the operator should know: a code as in docs/NOTICES.md, and a sentence. Written once, see `ready`. */
 struct segment_notice {
-    char code[24];
+    _Atomic uint32_t ready; /* 0: free, or being written; 1: code and text stand for ever */
+    char code[SEGMENT_CODE_BYTES];
     char text[SEGMENT_NOTICE_BYTES];
 };
 
@@ -120,8 +122,12 @@ struct segment {
 
     alignas(RING_LINE) struct segment_pair pair; /* of a user clock */
 
-    /* The process's, append-only: `notice_count` says how many are complete. More than fit are not told. */
+    /*
+     * The process's: what it has to say. Any thread or signal handler claims the next place by `notice_count`; what
+     * finds none is counted in `notices_untold`.
+     */
     alignas(RING_LINE) _Atomic uint32_t notice_count;
+    _Atomic uint32_t notices_untold;
     struct segment_notice notices[SEGMENT_NOTICES];
 
     alignas(RING_LINE) uint8_t dict[SEGMENT_DICT_BYTES];
@@ -142,14 +148,31 @@ static inline uint64_t segment_ring_offset(void)
  * The doorbell: `<BEZEL_DIR>/reader`, made by an external sensor that listens in this folder. A process that finds it
  * records from its first record on, belongs to run `session`, and rings once its segment stands, so that the external
  * sensor looks for it at its next poll. It stays there if the external sensor crashes: its next life will read.
+ *
+ * A process that cannot make its segment says why in a place of `refusals`, which needs no room of the file system: the
+ * doorbell's memory is there already. Claimed and written like notices.
  */
 #define DOORBELL_NAME  "reader"
-#define DOORBELL_MAGIC UINT64_C(0x42455a454c424c31) /* "BEZELBL1" */
+#define DOORBELL_MAGIC UINT64_C(0x42455a454c424c32) /* "BEZELBL2" */
+
+enum { DOORBELL_REFUSALS = 16 };
+
+struct doorbell_refusal {
+    _Atomic uint32_t ready;
+    uint32_t pid; /* as the process saw itself, a number of pid_namespace */
+    uint64_t pid_namespace;
+    char name[SEGMENT_NAME_BYTES];
+    char text[SEGMENT_NOTICE_BYTES];
+};
 
 struct doorbell {
     uint64_t magic;
     uint8_t session[16];
     _Atomic uint32_t rung;
+    _Atomic uint32_t refusal_count;
+    struct doorbell_refusal refusals[DOORBELL_REFUSALS];
 };
+
+_Static_assert(sizeof(struct doorbell) <= 4096, "one page");
 
 #endif
