@@ -183,22 +183,31 @@ static void put_strings(FILE *out, const struct model_process *p)
     fputs("};\n", out);
 }
 
+/*
+ * CTF 1.8 has no word for an aspect's kind. An event class may have a URI of the model that it belongs to, which
+ * readers hand on: there the kind stands, of all but plain events.
+ */
+static void put_event(FILE *out, const struct model_process *p, const struct dict_aspect *a)
+{
+    fputs("event {\n    name = ", out);
+    put_text(out, a->name);
+    fprintf(out, ";\n    id = %" PRIu32 ";\n    stream_id = %" PRIu32 ";\n", a->id, p->stream_id);
+    if (a->kind != DICT_EVENT)
+        fprintf(out, "    model.emf.uri = \"bezel:%s\";\n", dict_kind_name(a->kind));
+    fputs("    fields := struct {\n", out);
+    for (uint32_t k = 0; k < a->field_count; k++)
+        put_field(out, p, a, k);
+    fputs("    };\n};\n", out);
+}
+
 static void put_process(FILE *out, const struct model_process *p)
 {
     fputc('\n', out);
     if (p->dict->string_count)
         put_strings(out, p);
     fprintf(out, "stream {\n    id = %" PRIu32 ";\n%s};\n", p->stream_id, context);
-    for (uint32_t i = 0; i < p->dict->aspect_count; i++) {
-        const struct dict_aspect *a = &p->dict->aspects[i];
-        fputs("event {\n    name = ", out);
-        put_text(out, a->name);
-        fprintf(out, ";\n    id = %" PRIu32 ";\n    stream_id = %" PRIu32 ";\n    fields := struct {\n", a->id,
-                p->stream_id);
-        for (uint32_t k = 0; k < a->field_count; k++)
-            put_field(out, p, a, k);
-        fputs("    };\n};\n", out);
-    }
+    for (uint32_t i = 0; i < p->dict->aspect_count; i++)
+        put_event(out, p, &p->dict->aspects[i]);
 }
 
 int metadata_write(const struct model_node *node, char **text, size_t *length)

@@ -28,6 +28,19 @@ static const struct dict_aspect all = {.id = 2,
                                                   {DICT_INT64, "a:b", "", ""},
                                                   {DICT_INT64, "a_b", "", ""},
                                                   {DICT_ENUM, "bare", "", ""}}};
+static const struct dict_aspect kinds[] = {
+    {.kind = DICT_SPAN, .name = "a", .field_count = 1, .fields = {{DICT_INT64, "duration", "ns", ""}}},
+    {.kind = DICT_COUNTER, .name = "b", .field_count = 1, .fields = {{DICT_INT64, "count", "1", ""}}},
+    {.kind = DICT_GAUGE, .name = "c", .field_count = 1, .fields = {{DICT_FLOAT64, "value", "1", ""}}},
+    {.kind = DICT_SENT,
+     .name = "d",
+     .field_count = 2,
+     .fields = {{DICT_STRING, "peer", "", ""}, {DICT_INT64, "tag", "", ""}}},
+    {.kind = DICT_RECEIVED,
+     .name = "e",
+     .field_count = 2,
+     .fields = {{DICT_STRING, "peer", "", ""}, {DICT_INT64, "tag", "", ""}}},
+};
 
 static void add_process(struct model_node *node, uint32_t stream_id, const char *name, bool strings)
 {
@@ -37,6 +50,11 @@ static void add_process(struct model_node *node, uint32_t stream_id, const char 
     snprintf(said.name, sizeof said.name, "%s", name);
     int n = dict_append_aspect(said.dictionary, 0, MESSAGE_DICT_MAX, &tick);
     n = dict_append_aspect(said.dictionary, (size_t)n, MESSAGE_DICT_MAX, &all);
+    for (uint32_t i = 0; strings && i < sizeof kinds / sizeof *kinds; i++) {
+        struct dict_aspect a = kinds[i];
+        a.id = 3 + i;
+        n = dict_append_aspect(said.dictionary, (size_t)n, MESSAGE_DICT_MAX, &a);
+    }
     if (strings) {
         n = dict_append_string(said.dictionary, (size_t)n, MESSAGE_DICT_MAX, 1, "plain");
         n = dict_append_string(said.dictionary, (size_t)n, MESSAGE_DICT_MAX, 2, "line\n2\ttab \"q\" \\ \x7f \xc3\xa9");
