@@ -172,6 +172,13 @@ static bool_t filter_alive(XDR *x, struct message_alive *m)
     return filter_u64(x, &m->at);
 }
 
+static bool_t filter_note(XDR *x, struct message_note *m)
+{
+    return filter_u64(x, &m->instance) && filter_u32(x, &m->pid) && filter_text(x, m->name, MESSAGE_NAME_MAX) &&
+           filter_u64(x, &m->at) && filter_text(x, m->code, MESSAGE_NAME_MAX) &&
+           filter_text(x, m->text, MESSAGE_TEXT_MAX);
+}
+
 static bool_t filter_command(XDR *x, struct message_command *m)
 {
     if (!filter_u32(x, &m->id) || !filter_enum(x, &m->verb, VERB_ASPECTS))
@@ -212,6 +219,8 @@ static bool_t filter_body(XDR *x, struct message *m)
         return filter_alive(x, &m->alive);
     case MESSAGE_BYE:
         return TRUE;
+    case MESSAGE_NOTE:
+        return filter_note(x, &m->note);
     case MESSAGE_COMMAND:
         return filter_command(x, &m->command);
     case MESSAGE_REPLY:

@@ -36,6 +36,7 @@ enum message_type {
     MESSAGE_BOOKS = 7,
     MESSAGE_ALIVE = 8,
     MESSAGE_BYE = 9,
+    MESSAGE_NOTE = 10,
     MESSAGE_COMMAND = 20,
     MESSAGE_REPLY = 21,
 };
@@ -116,6 +117,16 @@ struct message_alive {
     uint64_t at; /* ns, monotonic */
 };
 
+/** Something for the operator: of a process, or of the node where `name` is empty. */
+struct message_note {
+    uint64_t instance; /* 0: of no process that has a segment */
+    uint32_t pid;      /* as the process saw itself; 0: unknown */
+    char name[MESSAGE_NAME_MAX + 1];
+    uint64_t at; /* ns, monotonic: when the daemon learnt of it */
+    char code[MESSAGE_NAME_MAX + 1];
+    char text[MESSAGE_TEXT_MAX + 1];
+};
+
 struct message_command {
     uint32_t id;
     enum message_verb verb;
@@ -148,6 +159,7 @@ struct message {
         struct message_ack ack;
         struct message_books books;
         struct message_alive alive;
+        struct message_note note;
         struct message_command command;
         struct message_reply reply;
     };

@@ -11,8 +11,8 @@
 enum { TICK = 1, FRAME_SHOWN = 2 };
 
 const enum message_type sample_types[] = {
-    MESSAGE_HELLO, MESSAGE_WELCOME, MESSAGE_REFUSE, MESSAGE_PROCESS, MESSAGE_NEED,  MESSAGE_ACK,
-    MESSAGE_BOOKS, MESSAGE_ALIVE,   MESSAGE_BYE,    MESSAGE_COMMAND, MESSAGE_REPLY,
+    MESSAGE_HELLO, MESSAGE_WELCOME, MESSAGE_REFUSE, MESSAGE_PROCESS, MESSAGE_NEED,    MESSAGE_ACK,
+    MESSAGE_BOOKS, MESSAGE_ALIVE,   MESSAGE_BYE,    MESSAGE_NOTE,    MESSAGE_COMMAND, MESSAGE_REPLY,
 };
 const size_t sample_type_count = sizeof sample_types / sizeof *sample_types;
 
@@ -44,6 +44,8 @@ const char *sample_message_name(enum message_type type)
         return "message-alive";
     case MESSAGE_BYE:
         return "message-bye";
+    case MESSAGE_NOTE:
+        return "message-note";
     case MESSAGE_COMMAND:
         return "message-command";
     case MESSAGE_REPLY:
@@ -222,6 +224,12 @@ void sample_message(enum message_type type, struct message *m)
         break;
     case MESSAGE_ALIVE:
         m->alive.at = 123456789012;
+        break;
+    case MESSAGE_NOTE:
+        m->note = (struct message_note){.instance = 41, .pid = 42, .at = 43};
+        strcpy(m->note.name, "client.1");
+        strcpy(m->note.code, "BEZEL-RING-NO-MEMORY");
+        strcpy(m->note.text, "no memory for the ring of a thread: its records are lost");
         break;
     case MESSAGE_BYE:
         break;

@@ -81,6 +81,12 @@ static void random_message(uint64_t *seed, enum message_type type)
         break;
     case MESSAGE_BYE:
         break;
+    case MESSAGE_NOTE:
+        random_bytes(seed, &m.note, sizeof m.note);
+        text_random(seed, m.note.name, MESSAGE_NAME_MAX);
+        text_random(seed, m.note.code, MESSAGE_NAME_MAX);
+        text_random(seed, m.note.text, MESSAGE_TEXT_MAX);
+        break;
     case MESSAGE_COMMAND:
         m.command.id = (uint32_t)seed_next(seed);
         m.command.verb = (enum message_verb)(seed_next(seed) % 5);
@@ -177,6 +183,16 @@ static void assert_same_hello(const struct message_hello *p, const mdr_hello *q)
     SAME(p->pid, q->pid);
 }
 
+static void assert_same_note(const struct message_note *p, const mdr_note *q)
+{
+    SAME(p->instance, q->instance);
+    SAME(p->pid, q->pid);
+    SAME(p->at, q->at);
+    assert_string_equal(p->name, q->name);
+    assert_string_equal(p->code, q->code);
+    assert_string_equal(p->text, q->text);
+}
+
 static void assert_same(const struct message *p, const mdr_message *q)
 {
     SAME(q->magic, (u_int)MDR_MESSAGE_MAGIC);
@@ -213,6 +229,9 @@ static void assert_same(const struct message *p, const mdr_message *q)
         SAME(p->alive.at, q->body.mdr_body_u.alive.at);
         break;
     case MDR_BYE:
+        break;
+    case MDR_NOTE:
+        assert_same_note(&p->note, &q->body.mdr_body_u.note);
         break;
     case MDR_COMMAND:
         assert_same_command(&p->command, &q->body.mdr_body_u.command);

@@ -99,7 +99,10 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     m.command.mode = ASPECT_OFF;
     memset(m.command.patterns, 'x', sizeof m.command.patterns); /* no NUL */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m = (struct message){.type = (enum message_type)10};
+    m = (struct message){.type = MESSAGE_NOTE};
+    memset(m.note.code, 'x', sizeof m.note.code); /* no NUL */
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m = (struct message){.type = (enum message_type)11};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m = (struct message){.type = (enum message_type)0};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
@@ -133,7 +136,7 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     (void)state;
     m = (struct message){.type = MESSAGE_WELCOME, .welcome = {.credit_bytes = 1, .more = true}};
     size_t n = encoded();
-    assert_spoilt(n, 8, 10); /* type */
+    assert_spoilt(n, 8, 11); /* type */
     assert_spoilt(n, 8, UINT32_MAX);
     assert_spoilt(n, 20, 7); /* bool */
     assert_spoilt(n, 24, MESSAGE_ROWS_MAX + 1);
@@ -163,6 +166,11 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     n = encoded();
     assert_spoilt(n, 20, PROCESS_DETACHED + 1);
     assert_spoilt(n, n - 4, MESSAGE_BOOKS_MAX + 1);
+    m = (struct message){.type = MESSAGE_NOTE};
+    n = encoded();
+    assert_spoilt(n, 24, MESSAGE_NAME_MAX + 1);
+    assert_spoilt(n, 36, MESSAGE_NAME_MAX + 1);
+    assert_spoilt(n, n - 4, MESSAGE_TEXT_MAX + 1);
     m = (struct message){.type = MESSAGE_REPLY, .reply.state = DAEMON_FAILED};
     n = encoded();
     assert_spoilt(n, 16, DAEMON_FAILED + 1);
