@@ -7,6 +7,7 @@
 #include "config/command.h"
 #include "config/findings.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -371,6 +372,26 @@ static void doubt_unused_metrics(struct reader *r, const struct tree *root, cons
     }
 }
 
+/* The pattern of `patterns` that matches `name`, NULL where none does. */
+static const char *find_match(char *const *patterns, const char *name)
+{
+    for (; patterns && *patterns; patterns++)
+        if (fnmatch(*patterns, name, 0) == 0)
+            return *patterns;
+    return NULL;
+}
+
+static void doubt_blind_metrics(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = entries(tree_get(root, "metrics"), e->metric_count);
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        const char *match = find_match(e->sensing.off, e->metrics[i].aspect);
+        if (match)
+            reader_doubt(r, tree_get(t, "rate"), "is unknown: %s in sensing.aspects.off switches this aspect off",
+                         findings_quote(match).s);
+    }
+}
+
 static void doubt_adapt(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *adapt = tree_get(root, "adapt"), *policy = tree_get(adapt, "policy"), *at;
@@ -410,5 +431,6 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     if (r->found->errors > 0 || r->out_of_memory)
         return;
     doubt_unused_metrics(r, root, e);
+    doubt_blind_metrics(r, root, e);
     doubt_adapt(r, root, e);
 }

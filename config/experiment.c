@@ -6,6 +6,7 @@
 #include "config/command.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 int experiment_read(const char *text, size_t n, struct experiment **out, struct experiment_diagnostics *found)
 {
@@ -60,6 +61,8 @@ void experiment_free(struct experiment *e)
     }
     for (uint32_t i = 0; i < e->limit_count; i++)
         free(e->limits[i].text);
+    command_free(e->sensing.count);
+    command_free(e->sensing.off);
     free(e->nodes);
     free(e->processes);
     free(e->metrics);
@@ -67,6 +70,30 @@ void experiment_free(struct experiment *e)
     free(e->store.listen);
     free(e->name);
     free(e);
+}
+
+/* Behind the set that opens at `p`, with '['; NULL where it is empty or does not end. */
+static const char *skip_set(const char *p)
+{
+    static const char inside[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";
+    p += p[1] == '!' ? 2 : 1;
+    size_t n = strspn(p, inside);
+    return n > 0 && p[n] == ']' ? p + n + 1 : NULL;
+}
+
+bool experiment_pattern_ok(const char *pattern)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:*?";
+    size_t n = strlen(pattern);
+    const char *p = pattern;
+    while (p && *p) {
+        p += strspn(p, plain);
+        if (*p == '[')
+            p = skip_set(p);
+        else if (*p)
+            return false;
+    }
+    return p && n > 0 && n <= EXPERIMENT_NAME_MAX;
 }
 
 void experiment_instance_name(const struct experiment_process *p, uint32_t i, char *name, size_t size)

@@ -22,6 +22,7 @@ enum {
     EXPERIMENT_INSTANCES_MAX = 256,
     EXPERIMENT_METRICS_MAX = 64,
     EXPERIMENT_LIMITS_MAX = 64,
+    EXPERIMENT_PATTERNS_MAX = 64,
     EXPERIMENT_FILE_MAX = 1 << 20,
 };
 
@@ -55,12 +56,16 @@ struct experiment_process {
 enum experiment_poll_mode { POLL_POLLING, POLL_BUSY_WAIT };
 enum experiment_forward { FORWARD_BATCH, FORWARD_COLLECT }; /* BF, CF */
 
+enum experiment_when_full { WHEN_FULL_DISCARD, WHEN_FULL_OVERWRITE };
+
 struct experiment_sensing {
-    uint32_t ring_records; /* power of two, 64 .. 1048576; default 4096 */
+    uint32_t ring_records;               /* power of two, 64 .. 1048576; default 4096 */
+    enum experiment_when_full when_full; /* overwrite: flight recorder, read by snapshots */
     enum experiment_poll_mode mode;
     int64_t period; /* ns, 1 us .. 10 s; default 1 ms */
     enum experiment_forward forward;
     uint64_t window_bytes; /* 1 MiB .. 1 GiB; default 16 MiB */
+    char **count, **off;   /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */
 };
 
 enum experiment_metric_kind { METRIC_RATE };
@@ -153,6 +158,12 @@ void experiment_diagnostics_free(struct experiment_diagnostics *found);
 
 /** Name of instance `i` (from 0) of process `p`: "client", or "client.3" where there are several. */
 void experiment_instance_name(const struct experiment_process *p, uint32_t i, char *name, size_t size);
+
+/**
+ * Whether `pattern` may match the name of an aspect: 1 to EXPERIMENT_NAME_MAX of the characters of such names, `*`,
+ * `?`, and sets such as `[a-z]` or `[!0-9]`. Pure.
+ */
+bool experiment_pattern_ok(const char *pattern);
 
 /** The experiment as YAML with every default written out (`bezel check --print`). Returns 0 or BEZEL_ESYS. */
 int experiment_print(const struct experiment *e, FILE *out) BEZEL_MUST_CHECK;

@@ -17,6 +17,8 @@
 
 const struct schema_word schema_outputs[] = {
     {"file", OUTPUT_FILE, false}, {"terminal", OUTPUT_TERMINAL, false}, {"none", OUTPUT_NONE, false}, {NULL, 0, false}};
+const struct schema_word schema_when_fulls[] = {
+    {"discard", WHEN_FULL_DISCARD, false}, {"overwrite", WHEN_FULL_OVERWRITE, false}, {NULL, 0, false}};
 const struct schema_word schema_modes[] = {
     {"polling", POLL_POLLING, false}, {"busy-wait", POLL_BUSY_WAIT, false}, {NULL, 0, false}};
 const struct schema_word schema_forwards[] = {
@@ -32,7 +34,6 @@ const struct schema_word schema_policies[] = {{"none", POLICY_NONE, false},
                                               {NULL, 0, false}};
 
 /* Keys that leave a choice to later versions: one word, nothing to store. */
-static const struct schema_word when_fulls[] = {{"discard", 0, false}, {"overwrite", 0, true}, {NULL, 0, false}};
 static const struct schema_word deciders[] = {{"node", 0, false}, {"manager", 0, true}, {NULL, 0, false}};
 
 enum {
@@ -133,6 +134,43 @@ static void read_aspect(struct reader *r, const struct tree *t, void *to)
         *(char **)to = reader_copy(r, text);
 }
 
+static char *read_pattern(struct reader *r, const struct tree *t)
+{
+    const char *text = reader_text(r, t, "a pattern of names of aspects");
+    if (!text)
+        return NULL;
+    if (experiment_pattern_ok(text))
+        return reader_copy(r, text);
+    reader_wrong(r, t, "%s matches no aspect: 1 to %d letters, digits, '_', '.', ':', '*', '?' or sets such as [a-z]",
+                 findings_quote(text).s, EXPERIMENT_NAME_MAX);
+    return NULL;
+}
+
+static void read_patterns(struct reader *r, const struct tree *t, void *to)
+{
+    if (t->refused)
+        return;
+    if (t->kind != TREE_LIST) {
+        reader_wrong(r, t, "a list of patterns is expected, such as [\"frame_*\"]");
+        return;
+    }
+    if (t->children == 0)
+        return;
+    if (t->children > EXPERIMENT_PATTERNS_MAX) {
+        reader_wrong(r, t, "has %u entries; allowed: up to %d", t->children, EXPERIMENT_PATTERNS_MAX);
+        return;
+    }
+    char **patterns = calloc(t->children + 1, sizeof *patterns), **next = patterns;
+    if (!patterns) {
+        r->out_of_memory = true;
+        return;
+    }
+    for (const struct tree *child = t->first; child; child = child->next)
+        if ((*next = read_pattern(r, child)))
+            next++;
+    *(char ***)to = patterns;
+}
+
 static bool is_loopback_endpoint(const char *text)
 {
     static const char prefix[] = "tcp://127.0.0.1:";
@@ -193,7 +231,7 @@ static const struct schema_field process_fields[] = {
 
 static const struct schema_field ring_fields[] = {
     {.key = "records", .kind = SCHEMA_COUNT, .offset = IN(experiment, sensing.ring_records), .min = 64, .max = 1 << 20},
-    {.key = "when-full", .kind = SCHEMA_FIXED, .words = when_fulls},
+    {.key = "when-full", .kind = SCHEMA_WORD, .offset = IN(experiment, sensing.when_full), .words = schema_when_fulls},
     {0},
 };
 
@@ -208,6 +246,12 @@ static const struct schema_field poll_fields[] = {
     {0},
 };
 
+static const struct schema_field aspect_fields[] = {
+    {.key = "count", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.count), .read = read_patterns},
+    {.key = "off", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.off), .read = read_patterns},
+    {0},
+};
+
 static const struct schema_field sensing_fields[] = {
     {.key = "ring", .kind = SCHEMA_MAP, .fields = ring_fields},
     {.key = "poll", .kind = SCHEMA_MAP, .fields = poll_fields},
@@ -216,6 +260,7 @@ static const struct schema_field sensing_fields[] = {
      .offset = IN(experiment, sensing.window_bytes),
      .min = UNITS_MIB,
      .max = UNITS_GIB},
+    {.key = "aspects", .kind = SCHEMA_MAP, .fields = aspect_fields},
     {0},
 };
 

@@ -56,7 +56,7 @@ static void print_field(const char *key, const char *text, FILE *out)
 
 static void print_vector(char *const *texts, FILE *out)
 {
-    for (size_t i = 0; texts[i]; i++) {
+    for (size_t i = 0; texts && texts[i]; i++) {
         fputs(i > 0 ? ", " : "", out);
         print_text(texts[i], out);
     }
@@ -93,13 +93,19 @@ static void print_process(const struct experiment *e, const struct experiment_pr
 
 static void print_sensing(const struct experiment_sensing *s, FILE *out)
 {
-    fprintf(out, "sensing:\n  ring: {records: %u, when-full: discard}\n", s->ring_records);
+    fprintf(out, "sensing:\n  ring: {records: %u, when-full: %s}\n", s->ring_records,
+            schema_word(schema_when_fulls, (int)s->when_full));
     fprintf(out, "  poll: {mode: %s", schema_word(schema_modes, (int)s->mode));
     /* Busy-wait has no period: one that nobody gave is not written, so that reading it back draws no warning. */
     if (s->mode == POLL_POLLING || s->period != schema_defaults.sensing.period)
         fprintf(out, ", period: %s", units_exact_duration(s->period).s);
     fprintf(out, ", forward: %s}\n", schema_word(schema_forwards, (int)s->forward));
     fprintf(out, "  window: %s\n", units_exact_size(s->window_bytes).s);
+    fputs("  aspects: {count: [", out);
+    print_vector(s->count, out);
+    fputs("], off: [", out);
+    print_vector(s->off, out);
+    fputs("]}\n", out);
 }
 
 static void print_metric(const struct experiment_metric *m, FILE *out)

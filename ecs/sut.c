@@ -8,27 +8,27 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { OWN_VARIABLES = 3 };
+enum { OWN_VARIABLES = 4 };
 
 /* What libbezel reads, then what the file says, which so has the last word. */
 static char **make_environment(const struct experiment *e, const struct experiment_process *p, const char *name,
                                const char *dir)
 {
-    size_t n = 0;
+    const char *when_full = e->sensing.when_full == WHEN_FULL_OVERWRITE ? "overwrite" : "discard";
+    size_t n = 0, own = 0;
     while (p->environment && p->environment[n])
         n++;
     char **all = calloc(n + OWN_VARIABLES + 1, sizeof *all);
     if (!all)
         return NULL;
-    if (asprintf(&all[0], "BEZEL_DIR=%s", dir) < 0)
-        all[0] = NULL;
-    if (asprintf(&all[1], "BEZEL_PROCESS=%s", name) < 0)
-        all[1] = NULL;
-    if (asprintf(&all[2], "BEZEL_RING_RECORDS=%u", e->sensing.ring_records) < 0)
-        all[2] = NULL;
-    bool whole = all[0] && all[1] && all[2];
-    for (size_t i = 0; i < n; i++)
-        whole &= (all[OWN_VARIABLES + i] = strdup(p->environment[i])) != NULL;
+    bool whole = asprintf(&all[own++], "BEZEL_DIR=%s", dir) >= 0 &&
+                 asprintf(&all[own++], "BEZEL_PROCESS=%s", name) >= 0 &&
+                 asprintf(&all[own++], "BEZEL_RING_RECORDS=%u", e->sensing.ring_records) >= 0 &&
+                 asprintf(&all[own++], "BEZEL_WHEN_FULL=%s", when_full) >= 0;
+    if (!whole)
+        all[own - 1] = NULL; /* asprintf() left it undefined */
+    for (size_t i = 0; i < n && whole; i++)
+        whole = (all[OWN_VARIABLES + i] = strdup(p->environment[i])) != NULL;
     if (whole)
         return all;
     for (size_t i = 0; i < n + OWN_VARIABLES; i++)

@@ -64,7 +64,9 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
                 a->metric_count == b->metric_count && a->limit_count == b->limit_count &&
                 a->sensing.ring_records == b->sensing.ring_records && a->sensing.mode == b->sensing.mode &&
                 a->sensing.period == b->sensing.period && a->sensing.forward == b->sensing.forward &&
-                a->sensing.window_bytes == b->sensing.window_bytes && a->adapt.policy == b->adapt.policy &&
+                a->sensing.window_bytes == b->sensing.window_bytes && a->sensing.when_full == b->sensing.when_full &&
+                experiments_same_vector(a->sensing.count, b->sensing.count) &&
+                experiments_same_vector(a->sensing.off, b->sensing.off) && a->adapt.policy == b->adapt.policy &&
                 a->adapt.every == b->adapt.every && a->adapt.period_min == b->adapt.period_min &&
                 a->adapt.period_max == b->adapt.period_max && experiments_same_text(a->store.listen, b->store.listen) &&
                 a->store.fsync == b->store.fsync;

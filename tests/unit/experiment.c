@@ -141,7 +141,11 @@ static void the_full_file_says_all_of_it(void **state)
     assert_int_equal(e->sensing.ring_records, 8192);
     assert_int_equal(e->sensing.period, 500 * CLOCK_US);
     assert_int_equal(e->sensing.forward, FORWARD_COLLECT);
+    assert_int_equal(e->sensing.when_full, WHEN_FULL_OVERWRITE);
     assert_int_equal(e->sensing.window_bytes, 32 << 20);
+    assert_string_equal(e->sensing.count[1], "*_[0-9]");
+    assert_null(e->sensing.count[2]);
+    assert_string_equal(e->sensing.off[0], "debug_*");
     assert_int_equal(e->metric_count, 2);
     assert_string_equal(e->metrics[0].aspect, "frame_shown");
     assert_int_equal(e->metrics[0].window, 200 * CLOCK_MS);
@@ -152,10 +156,28 @@ static void the_full_file_says_all_of_it(void **state)
     assert_int_equal(e->adapt.policy, POLICY_DPP);
     assert_int_equal(e->adapt.period_min, 100 * CLOCK_US);
     assert_int_equal(e->adapt.period_max, 2 * CLOCK_S);
-    assert_int_equal(e->adapt.at.line, 28);
+    assert_int_equal(e->adapt.at.line, 29);
     assert_string_equal(e->store.listen, "tcp://127.0.0.1:*");
     assert_true(e->store.fsync);
     done(e);
+}
+
+static void a_pattern_can_match_a_name(void **state)
+{
+    static const char *const good[] = {"*", "a", "?x.y:z_0", "[a-z]", "[!a-z0-9_]*", "a[-]b", "**"};
+    static const char *const bad[] = {"",   " ",     "a b",  "[",   "[]",  "[!]",     "a]",
+                                      "[a", "[a[b]", "a\\*", "a/b", "{a}", "\xc3\xa4"};
+    char longest[EXPERIMENT_NAME_MAX + 2];
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(experiment_pattern_ok(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(experiment_pattern_ok(bad[i]));
+    memset(longest, 'a', sizeof longest);
+    longest[EXPERIMENT_NAME_MAX + 1] = '\0';
+    assert_false(experiment_pattern_ok(longest));
+    longest[EXPERIMENT_NAME_MAX] = '\0';
+    assert_true(experiment_pattern_ok(longest));
 }
 
 static void the_policy_follows_from_the_limits(void **state)
@@ -368,6 +390,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_lines_are_an_experiment),
         cmocka_unit_test(the_full_file_says_all_of_it),
+        cmocka_unit_test(a_pattern_can_match_a_name),
         cmocka_unit_test(the_policy_follows_from_the_limits),
         cmocka_unit_test(commands_are_split_at_blanks),
         cmocka_unit_test(what_only_a_shell_does_is_refused),
