@@ -13,6 +13,12 @@ static void count_record(struct model_process *process, const struct packet_reco
     if (c->stored == 0 || at > c->last_ns)
         c->last_ns = at;
     c->stored++;
+    enum dict_kind kind = process->dict->aspects[r->aspect - 1].kind;
+    struct values **v = &process->values[r->aspect];
+    if (kind != DICT_EVENT && !*v)
+        *v = values_new(kind); /* where memory is short there are none */
+    if (*v)
+        values_add(*v, kind, r);
 }
 
 void account_count(struct model_process *process, const struct packet_header *h, const uint8_t *p, int64_t received)

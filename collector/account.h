@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What stored packets say: counts and times of each aspect, latency, losses, and the daemons' own records. */
+/** What stored packets say: counts, times and values of each aspect, latency, losses, and the daemons' own records. */
 #ifndef BEZEL_COLLECTOR_ACCOUNT_H
 #define BEZEL_COLLECTOR_ACCOUNT_H
 

@@ -14,7 +14,7 @@
 /*
  * Two kinds of tables. nodes, processes (with dictionaries), books' attempts and losses by cause, latency, facts and
  * events are known here alone and are committed before anything relies on them. losses, self, limits, decisions,
- * metrics, streams and books' stored counts are derived from the packets of the trace, and can be written anew from
+ * metrics, streams, kinds and books' stored counts are derived from the packets of the trace, and can be written anew from
  * them at any time.
  *
  * A transaction stays open for some 200 ms and is then committed by the caller. Commits do not reach for stable storage
@@ -38,6 +38,9 @@ static const char schema[] =
     " attempts INTEGER NOT NULL, lost_full INTEGER NOT NULL, lost_off INTEGER NOT NULL, lost_no_ring INTEGER NOT NULL,"
     " stored INTEGER NOT NULL, first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL, PRIMARY KEY(process, aspect))"
     " WITHOUT ROWID;"
+    "CREATE TABLE kinds(process INTEGER NOT NULL REFERENCES processes, aspect INTEGER NOT NULL, kind INTEGER NOT NULL,"
+    " unit TEXT NOT NULL, total INTEGER NOT NULL, last REAL, min REAL, max REAL, durations BLOB,"
+    " PRIMARY KEY(process, aspect)) WITHOUT ROWID;"
     "CREATE TABLE losses(process INTEGER NOT NULL REFERENCES processes, ring INTEGER NOT NULL, begin_ns INTEGER NOT "
     "NULL,"
     " end_ns INTEGER NOT NULL, first_ordinal INTEGER NOT NULL, count INTEGER NOT NULL);"
@@ -65,6 +68,7 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_DICTIONARY] = "UPDATE processes SET dictionary = ?2 WHERE id = ?1",
     [FACTS_PROCESS_STATE] = "UPDATE processes SET state = ?2, unfinished = ?3, latency = ?4 WHERE id = ?1",
     [FACTS_BOOK] = "INSERT OR REPLACE INTO books VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [FACTS_KIND] = "INSERT OR REPLACE INTO kinds VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [FACTS_STREAM] = "INSERT OR REPLACE INTO streams VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [FACTS_LOSS] = "INSERT INTO losses VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [FACTS_SELF] = "INSERT INTO self VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",

@@ -14,7 +14,7 @@
 
 enum {
     FACTS_APPLICATION = 0x425A4C46, /* "BZLF" */
-    FACTS_VERSION = 1,              /* of the schema */
+    FACTS_VERSION = 2,              /* of the schema */
     FACTS_BUSY_MS = 5000,
     FACTS_SERVE_BUSY_MS = 100, /* of the collector, whose packets wait meanwhile */
 };
@@ -30,6 +30,7 @@ enum facts_statement {
     FACTS_DICTIONARY,
     FACTS_PROCESS_STATE,
     FACTS_BOOK,
+    FACTS_KIND,
     FACTS_STREAM,
     FACTS_LOSS,
     FACTS_SELF,

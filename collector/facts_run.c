@@ -125,7 +125,7 @@ int facts_unpack(const void *blob, size_t n, struct histogram *h)
 static int save_state(struct facts *f, const struct model_process *p)
 {
     int err;
-    uint8_t blob[FACTS_LATENCY_MAX];
+    uint8_t blob[FACTS_HISTOGRAM_MAX];
     sqlite3_stmt *s = facts_prepare(f, FACTS_PROCESS_STATE, &err);
     if (!s)
         return err;
@@ -157,6 +157,33 @@ static int save_book(struct facts *f, const struct model_process *p, uint32_t as
     return facts_run(f, s);
 }
 
+/* Of an aspect that is more than an event: its kind, and what its values come to. */
+static int save_kind(struct facts *f, const struct model_process *p, uint32_t aspect)
+{
+    int err;
+    uint8_t blob[FACTS_HISTOGRAM_MAX];
+    const struct dict_aspect *a = &p->dict->aspects[aspect - 1];
+    const struct values *v = p->values[aspect];
+    if (a->kind == DICT_EVENT)
+        return 0;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_KIND, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, p->row);
+    sqlite3_bind_int64(s, 2, aspect);
+    sqlite3_bind_int(s, 3, a->kind);
+    facts_bind_text(s, 4, a->fields[0].unit);
+    sqlite3_bind_int64(s, 5, v ? v->total : 0);
+    if (v && a->kind == DICT_GAUGE) { /* a NaN becomes NULL */
+        sqlite3_bind_double(s, 6, v->last);
+        sqlite3_bind_double(s, 7, v->min);
+        sqlite3_bind_double(s, 8, v->max);
+    }
+    if (v && v->durations)
+        sqlite3_bind_blob(s, 9, blob, (int)facts_pack(v->durations, blob), SQLITE_STATIC);
+    return facts_run(f, s);
+}
+
 static int save_stream(struct facts *f, const struct model_process *p, const struct model_stream *stream)
 {
     int err;
@@ -177,6 +204,8 @@ int facts_save_process(struct facts *f, const struct model_process *process)
     int err = save_state(f, process);
     for (uint32_t i = 1; i <= process->dict->aspect_count && !err; i++)
         err = save_book(f, process, i);
+    for (uint32_t i = 1; i <= process->dict->aspect_count && !err; i++)
+        err = save_kind(f, process, i);
     for (uint32_t i = 0; i < PACKET_RINGS_MAX && !err; i++)
         if (process->streams[i] && process->streams[i]->packets)
             err = save_stream(f, process, process->streams[i]);

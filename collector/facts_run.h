@@ -34,7 +34,7 @@ int facts_add_process(struct facts *f, struct model_process *process, const void
 int facts_set_dictionary(struct facts *f, const struct model_process *process, const void *dictionary,
                          size_t n) BEZEL_MUST_CHECK;
 
-/** Writes state, books, latency and streams of a process as the model has them. */
+/** Writes state, books, kinds, latency and streams of a process as the model has them. */
 int facts_save_process(struct facts *f, const struct model_process *process) BEZEL_MUST_CHECK;
 
 /** Adds what a packet or a record of a built-in aspect says. */
@@ -54,10 +54,10 @@ int facts_load(struct facts *f, struct model *m) BEZEL_MUST_CHECK;
 
 /**
  * Histograms as blobs: non-empty buckets as (number: u32, count: u64), big-endian, after the maximum (u64).
- * facts_pack() returns the bytes written into `blob` of at least FACTS_LATENCY_MAX; facts_unpack() returns 0 or
+ * facts_pack() returns the bytes written into `blob` of at least FACTS_HISTOGRAM_MAX; facts_unpack() returns 0 or
  * BEZEL_EMALFORMED.
  */
-enum { FACTS_LATENCY_MAX = 8 + 12 * HISTOGRAM_BUCKETS };
+enum { FACTS_HISTOGRAM_MAX = 8 + 12 * HISTOGRAM_BUCKETS };
 size_t facts_pack(const struct histogram *h, uint8_t *blob);
 int facts_unpack(const void *blob, size_t n, struct histogram *h) BEZEL_MUST_CHECK;
 

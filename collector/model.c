@@ -27,6 +27,8 @@ static void process_free(struct model_process *p)
     for (size_t i = 0; i < PACKET_RINGS_MAX; i++)
         free(p->streams[i]);
     dict_free(p->dict);
+    for (uint32_t i = 0; i <= DICT_ASPECTS_MAX; i++)
+        values_free(p->values[i]);
     free(p->latency);
     free(p);
 }

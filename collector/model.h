@@ -10,6 +10,7 @@
 #define BEZEL_COLLECTOR_MODEL_H
 
 #include "base/err.h"
+#include "collector/values.h"
 #include "mdr/dict.h"
 #include "mdr/message.h"
 #include "mdr/packet.h"
@@ -68,6 +69,7 @@ struct model_process {
     enum message_process_state state;
     uint64_t unfinished;
     struct model_count counts[DICT_ASPECTS_MAX + 1]; /* by aspect id */
+    struct values *values[DICT_ASPECTS_MAX + 1];     /* likewise; NULL: of an event, or none is stored */
     struct histogram *latency;                       /* NULL until a value is there */
     struct model_stream *streams[PACKET_RINGS_MAX];
     bool dirty;                        /* counts, state or latency differ from the database */

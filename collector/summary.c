@@ -185,6 +185,35 @@ static void take_book(struct loading *l, sqlite3_stmt *s)
     b->last_ns = sqlite3_column_int64(s, 9);
 }
 
+/* The book that a row of its kind belongs to; a process's books are in the order of their aspects. */
+static struct summary_book *book_of(struct loading *l, struct summary_process *p, uint64_t aspect)
+{
+    for (size_t i = 0; p && i < p->book_count; i++)
+        if (p->books[i].aspect == aspect)
+            return &p->books[i];
+    l->err = BEZEL_EMALFORMED;
+    return NULL;
+}
+
+static void take_kind(struct loading *l, sqlite3_stmt *s)
+{
+    static const struct histogram none;
+    struct histogram h = none;
+    struct summary_book *b = book_of(l, process_of(l, s, 0), column_u64(s, 1));
+    if (!b)
+        return;
+    b->kind = (enum dict_kind)sqlite3_column_int(s, 2);
+    b->values.unit = take_text(l, s, 3);
+    b->values.total = sqlite3_column_int64(s, 4);
+    b->values.last = column_real(s, 5);
+    b->values.min = column_real(s, 6);
+    b->values.max = column_real(s, 7);
+    if (sqlite3_column_type(s, 8) != SQLITE_NULL &&
+        facts_unpack(sqlite3_column_blob(s, 8), (size_t)sqlite3_column_bytes(s, 8), &h) != 0)
+        l->err = BEZEL_EMALFORMED;
+    b->values.durations = latency_of(&h);
+}
+
 static void take_discarded(struct loading *l, sqlite3_stmt *s)
 {
     struct summary_process *p = process_of(l, s, 0);
@@ -295,6 +324,7 @@ static void load_tables(struct loading *l)
              "SELECT process, aspect, name, attempts, lost_full, lost_off, lost_no_ring, stored, first_ns, last_ns"
              " FROM books ORDER BY process, aspect",
              take_book);
+    each_row(l, "SELECT process, aspect, kind, unit, total, last, min, max, durations FROM kinds", take_kind);
     each_row(l, "SELECT process, sum(discarded) FROM streams GROUP BY process", take_discarded);
     each_row(l, self_query, take_self);
     each_row(l, self_mean_query, take_self_mean);

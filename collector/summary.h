@@ -9,11 +9,25 @@
 #define BEZEL_COLLECTOR_SUMMARY_H
 
 #include "base/err.h"
+#include "mdr/dict.h"
 #include "mdr/message.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct summary_latency {
+    uint64_t count;
+    int64_t median, p99, max; /* ns; of records, from their timestamp to receipt by the collector */
+};
+
+/** What the stored values of a span, counter or gauge come to. */
+struct summary_values {
+    const char *unit;
+    int64_t total;                    /* span: ns; counter; else 0 */
+    double last, min, max;            /* gauge; NaN: none */
+    struct summary_latency durations; /* of a span */
+};
 
 /** The books of one aspect of one process instance: attempts = stored + full + off + no_ring + rest, exactly. */
 struct summary_book {
@@ -23,11 +37,8 @@ struct summary_book {
     uint64_t stored;
     uint64_t full, off, no_ring; /* lost, by cause */
     int64_t first_ns, last_ns;   /* times of the first and last stored record; 0, 0 where none */
-};
-
-struct summary_latency {
-    uint64_t count;
-    int64_t median, p99, max; /* ns, from record to receipt by the collector */
+    enum dict_kind kind;
+    struct summary_values values; /* of an event: nothing */
 };
 
 struct summary_process {

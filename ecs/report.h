@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+struct json;
+
 /** Forms of a report; a bool that says "as JSON" may stand in their place. */
 enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2 };
 
@@ -38,6 +40,19 @@ void report_json(const struct report *r, FILE *out);
 
 /** "client.1", with its node before it where the run has several: "desk1/client.1". `name` takes `size` bytes. */
 void report_process_name(const struct report *r, const struct summary_process *p, char *name, size_t size);
+
+/** The same and the pid: "client.1 (4711)". `name` takes `size` bytes; REPORT_PROCESS_SIZE are enough. */
+enum { REPORT_PROCESS_SIZE = 160 };
+void report_process_pid(const struct report *r, const struct summary_process *p, char *name, size_t size);
+
+/** Text: the title of a section; whether a process is shown; whether what belongs to each process is. */
+void report_title(const struct report *r, const char *text, FILE *out);
+bool report_shows(const struct report *r, const struct summary_process *p);
+bool report_opens_processes(const struct report *r);
+
+/** Text: what spans, counters and gauges came to; nothing where there are none. JSON: members of an aspect's object. */
+void report_kinds(const struct report *r, FILE *out);
+void report_json_kind(struct json *j, const struct summary_book *b);
 
 /** The experiment's name, as it was run. Borrowed from the report. */
 const char *report_experiment_name(const struct report *r);

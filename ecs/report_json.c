@@ -173,6 +173,7 @@ static void put_aspect(struct json *j, const struct summary_book *b)
     json_object_end(j);
     json_int(j, "rest", (int64_t)(b->attempts - b->stored - b->full - b->off - b->no_ring));
     json_double(j, "rate_per_s", verdict_rate(b));
+    report_json_kind(j, b);
     json_object_end(j);
 }
 

@@ -8,20 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* What the text leaves out of the middle, or does not open up, unless all is asked for. */
-enum { DECISIONS_SHOWN = 20, PROCESSES_OPENED = 24 };
-
-enum { PROCESS_NAME_SIZE = 160 };
-
-static void title(const struct report *r, const char *text, FILE *out)
-{
-    fprintf(out, r->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
-}
-
-static bool is_shown(const struct report *r, const struct summary_process *p)
-{
-    return p->role == ROLE_SUT || r->all;
-}
+/* What the text leaves out of the middle unless all is asked for. */
+enum { DECISIONS_SHOWN = 20 };
 
 /* ---- verdict and limits ---- */
 
@@ -84,7 +72,7 @@ static void print_limits(const struct report *r, FILE *out)
                                         "in violation", "held",  "violated", "unknown", "settling"};
     if (r->verdict->limit_count == 0)
         return;
-    title(r, "Limits", out);
+    report_title(r, "Limits", out);
     struct table *t = table_new("lllrrrrrrr");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         table_cell(t, "%s", heads[i]);
@@ -120,7 +108,7 @@ static void print_decisions(const struct report *r, FILE *out)
     char head[96];
     snprintf(head, sizeof head, "Decisions of policy %s: %s", report_policy_name((int)r->experiment->adapt.policy),
              count ? units_count(count).s : "none");
-    title(r, head, out);
+    report_title(r, head, out);
     bool cut = count > DECISIONS_SHOWN && !r->all;
     struct table *t = table_new("rllll");
     for (size_t i = 0; i < count; i++) {
@@ -173,18 +161,6 @@ static void aspect_rows(struct table *t, const struct summary_process *p, const 
     }
 }
 
-static bool opens_processes(const struct report *r)
-{
-    return r->all || r->verdict->sut.processes <= PROCESSES_OPENED;
-}
-
-static void name_with_pid(const struct report *r, const struct summary_process *p, char *name, size_t size)
-{
-    char plain[PROCESS_NAME_SIZE - 16];
-    report_process_name(r, p, plain, sizeof plain);
-    snprintf(name, size, "%s (%" PRIu32 ")", plain, p->pid);
-}
-
 /* By how much and where the books do not balance. */
 static void print_imbalance(const struct report *r, FILE *out)
 {
@@ -198,8 +174,8 @@ static void print_imbalance(const struct report *r, FILE *out)
                                             : "  The books do not balance:\n");
     for (size_t i = 0; i < s->process_count; i++) {
         int64_t unexplained = r->verdict->books[i].rest;
-        char name[PROCESS_NAME_SIZE];
-        name_with_pid(r, &s->processes[i], name, sizeof name);
+        char name[REPORT_PROCESS_SIZE];
+        report_process_pid(r, &s->processes[i], name, sizeof name);
         if (unexplained > 0)
             fprintf(out, "    %s: %s produced, but neither stored nor counted as lost\n", name,
                     figure_signed(unexplained).s);
@@ -242,24 +218,24 @@ static void print_books(const struct report *r, FILE *out)
     const struct summary *s = r->summary;
     if (s->process_count == 0)
         return;
-    title(r, "Books", out);
+    report_title(r, "Books", out);
     struct table *t = table_new("lrrrrrrr");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         table_cell(t, "%s", heads[i]);
     for (size_t i = 0; i < s->process_count; i++) {
         const struct summary_process *p = &s->processes[i];
-        if (!is_shown(r, p))
+        if (!report_shows(r, p))
             continue;
-        char name[PROCESS_NAME_SIZE];
-        name_with_pid(r, p, name, sizeof name);
+        char name[REPORT_PROCESS_SIZE];
+        report_process_pid(r, p, name, sizeof name);
         books_row(t, name, &r->verdict->books[i]);
-        if (opens_processes(r))
+        if (report_opens_processes(r))
             aspect_rows(t, p, &r->verdict->books[i]);
     }
     if (r->verdict->sut.processes > 1)
         books_row(t, r->all ? "all but daemons" : "all", &r->verdict->sut);
     table_print(t, 2, out);
-    if (!opens_processes(r))
+    if (!report_opens_processes(r))
         fputs("  (--all shows the aspects of each)\n", out);
     print_books_remarks(r, out);
 }
@@ -268,8 +244,8 @@ static void print_books(const struct report *r, FILE *out)
 
 static void rate_rows(const struct report *r, struct table *t, const struct summary_process *p)
 {
-    char name[PROCESS_NAME_SIZE];
-    name_with_pid(r, p, name, sizeof name);
+    char name[REPORT_PROCESS_SIZE];
+    report_process_pid(r, p, name, sizeof name);
     for (size_t i = 0; i < p->book_count; i++) {
         const struct summary_book *b = &p->books[i];
         if (b->stored == 0)
@@ -284,16 +260,16 @@ static void rate_rows(const struct report *r, struct table *t, const struct summ
 static void print_rates(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
-    if (r->verdict->sut.stored == 0 || !opens_processes(r))
+    if (r->verdict->sut.stored == 0 || !report_opens_processes(r))
         return;
-    title(r, "Rates", out);
+    report_title(r, "Rates", out);
     struct table *t = table_new("llrr");
     table_cell(t, "%s", "process (pid)");
     table_cell(t, "%s", "aspect");
     table_cell(t, "%s", "records/s");
     table_cell(t, "%s", "over");
     for (size_t i = 0; i < s->process_count; i++)
-        if (is_shown(r, &s->processes[i]))
+        if (report_shows(r, &s->processes[i]))
             rate_rows(r, t, &s->processes[i]);
     table_print(t, 2, out);
 }
@@ -304,7 +280,7 @@ static void print_metrics(const struct report *r, FILE *out)
     const struct summary *s = r->summary;
     if (s->metric_count == 0)
         return;
-    title(r, "Metrics", out);
+    report_title(r, "Metrics", out);
     struct table *t = table_new("lllrrrrr");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         table_cell(t, "%s", heads[i]);
@@ -330,7 +306,7 @@ static void print_monitor(const struct report *r, FILE *out)
     const struct summary *s = r->summary;
     if (s->node_count == 0)
         return;
-    title(r, "Monitor", out);
+    report_title(r, "Monitor", out);
     if (s->latency.count > 0)
         fprintf(out, "  Monitoring latency: median %s, p99 %s, max %s.\n", units_duration(s->latency.median).s,
                 units_duration(s->latency.p99).s, units_duration(s->latency.max).s);
@@ -356,7 +332,7 @@ static void print_events(const struct report *r, FILE *out)
     const struct summary *s = r->summary;
     if (s->event_count == 0)
         return;
-    title(r, "Events", out);
+    report_title(r, "Events", out);
     struct table *t = table_new("rll");
     for (size_t i = 0; i < s->event_count; i++) {
         table_cell(t, "%.3f s", (double)(s->events[i].at - r->verdict->started) / (double)CLOCK_S);
@@ -384,6 +360,7 @@ void report_text(const struct report *r, FILE *out)
     print_decisions(r, out);
     print_books(r, out);
     print_rates(r, out);
+    report_kinds(r, out);
     print_metrics(r, out);
     print_monitor(r, out);
     print_events(r, out);

@@ -4,6 +4,7 @@
 #include "ecs/table.h"
 #include "resmgr/policy.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* ---- names ---- */
@@ -47,6 +48,33 @@ void report_process_name(const struct report *r, const struct summary_process *p
         snprintf(name, size, "%s/%s", report_node_name(r, p->node), p->name);
     else
         snprintf(name, size, "%s", p->name);
+}
+
+void report_process_pid(const struct report *r, const struct summary_process *p, char *name, size_t size)
+{
+    char plain[REPORT_PROCESS_SIZE - 16];
+    report_process_name(r, p, plain, sizeof plain);
+    snprintf(name, size, "%s (%" PRIu32 ")", plain, p->pid);
+}
+
+/* ---- what the text shows ---- */
+
+void report_title(const struct report *r, const char *text, FILE *out)
+{
+    fprintf(out, r->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
+}
+
+bool report_shows(const struct report *r, const struct summary_process *p)
+{
+    return p->role == ROLE_SUT || r->all;
+}
+
+/* More processes than this are not opened up unless all is asked for. */
+enum { PROCESSES_OPENED = 24 };
+
+bool report_opens_processes(const struct report *r)
+{
+    return r->all || r->verdict->sut.processes <= PROCESSES_OPENED;
 }
 
 /* ---- the sentence ---- */

@@ -170,6 +170,29 @@ static inline void sample_held(struct sample *s)
                                   .latency = {.count = 2408, .median = 612345, .p99 = 1912345, .max = 4212345}};
 }
 
+/** As sample_held(), but the server has a span and a gauge, client.1 two counters, one of them with losses. */
+static inline void sample_kinds_held(struct sample *s)
+{
+    sample_held(s);
+    s->books[0][0].kind = DICT_SPAN;
+    s->books[0][0].values =
+        (struct summary_values){.unit = "ns",
+                                .total = 4 * CLOCK_S,
+                                .last = NAN,
+                                .min = NAN,
+                                .max = NAN,
+                                .durations = {.count = 301, .median = 12345678, .p99 = 31234567, .max = 40 * CLOCK_MS}};
+    s->books[0][1].kind = DICT_GAUGE;
+    s->books[0][1].values = (struct summary_values){.unit = "degC", .last = 41.25, .min = NAN, .max = 57};
+    s->books[1][0].kind = s->books[1][1].kind = DICT_COUNTER;
+    s->books[1][0].values = (struct summary_values){.unit = "B", .total = 12345678901};
+    s->books[1][1].values = (struct summary_values){.unit = "frames", .total = -3};
+    s->books[1][1].attempts += 2;
+    s->books[1][1].full = 2;
+    s->books[2][0].kind = DICT_SENT;
+    s->books[2][0].values = (struct summary_values){.unit = ""};
+}
+
 /**
  * Two nodes, on which nothing goes well: sensor_cpu is violated on one, fps still with collection off, fps >= 25 is
  * never known; records are lost by every cause, and the books of one process do not balance.

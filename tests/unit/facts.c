@@ -116,6 +116,7 @@ static unsigned add_daemon(struct fake_sensor *f)
 {
     static const struct dict_aspect aspects[] = {
         {SELF,
+         DICT_EVENT,
          BUILTIN_SELF,
          SELF_FIELDS,
          {{0, "cpu", "", ""},
@@ -127,6 +128,7 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "period", "", ""},
           {DICT_FLOAT64, "cpu_share", "%", ""}}},
         {LIMIT,
+         DICT_EVENT,
          BUILTIN_LIMIT,
          BLIMIT_FIELDS,
          {{0, "index", "", ""},
@@ -139,6 +141,7 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "unknown", "", ""},
           {0, "last", "", ""}}},
         {DECISION,
+         DICT_EVENT,
          BUILTIN_DECISION,
          DECISION_FIELDS,
          {{DICT_ENUM, "policy", "", "none|spp|dpp"},
@@ -147,6 +150,7 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "after", "", ""},
           {0, "cause", "", ""}}},
         {METRIC,
+         DICT_EVENT,
          BUILTIN_METRIC,
          BMETRIC_FIELDS,
          {{DICT_STRING, "metric", "", ""}, {DICT_STRING, "process", "", ""}, {DICT_FLOAT64, "value", "", ""}}},
@@ -418,7 +422,7 @@ static void what_follows_damage_is_cut_and_comes_again(void **state)
 static void histograms_survive_their_blob(void **state)
 {
     static struct histogram h, back;
-    static uint8_t blob[FACTS_LATENCY_MAX];
+    static uint8_t blob[FACTS_HISTOGRAM_MAX];
     (void)state;
     for (int64_t v = 1; v < INT64_MAX / 3; v *= 3)
         histogram_add(&h, v);

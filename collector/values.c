@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/values.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct values *values_new(enum dict_kind kind)
+{
+    if (kind != DICT_SPAN && kind != DICT_COUNTER && kind != DICT_GAUGE)
+        return NULL;
+    struct values *v = calloc(1, sizeof *v);
+    if (!v)
+        return NULL;
+    v->last = v->min = v->max = NAN;
+    v->last_ns = INT64_MIN;
+    if (kind == DICT_SPAN && !(v->durations = calloc(1, sizeof *v->durations))) {
+        free(v);
+        return NULL;
+    }
+    return v;
+}
+
+void values_free(struct values *v)
+{
+    if (v)
+        free(v->durations);
+    free(v);
+}
+
+static void add_to_total(struct values *v, int64_t value)
+{
+    if (__builtin_add_overflow(v->total, value, &v->total))
+        v->total = value < 0 ? INT64_MIN : INT64_MAX;
+}
+
+static void add_gauge(struct values *v, int64_t at, uint64_t bits)
+{
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    v->min = fmin(v->min, value);
+    v->max = fmax(v->max, value);
+    if (at >= v->last_ns) {
+        v->last_ns = at;
+        v->last = value;
+    }
+}
+
+void values_add(struct values *v, enum dict_kind kind, const struct packet_record *r)
+{
+    uint64_t first = packet_value(r, 0);
+    if (kind == DICT_GAUGE) {
+        add_gauge(v, (int64_t)r->timestamp, first);
+        return;
+    }
+    add_to_total(v, (int64_t)first);
+    if (v->durations)
+        histogram_add(v->durations, (int64_t)first);
+}
