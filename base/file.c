@@ -54,7 +54,17 @@ int file_write_all(int fd, const void *data, size_t n)
     return 0;
 }
 
-int file_replace(const char *path, const void *data, size_t n)
+void file_share(int fd, const char *dir)
+{
+    struct stat folder, file;
+    mode_t mode = 0600;
+    if (stat(dir, &folder) == 0 && (folder.st_mode & 060) && fstat(fd, &file) == 0 &&
+        (file.st_gid == folder.st_gid || fchown(fd, (uid_t)-1, folder.st_gid) == 0))
+        mode |= folder.st_mode & 060;
+    (void)fchmod(fd, mode);
+}
+
+static int replace(const char *path, const void *data, size_t n, const char *shared_with)
 {
     char temporary[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -62,9 +72,11 @@ int file_replace(const char *path, const void *data, size_t n)
     int len = snprintf(temporary, sizeof temporary, "%.*s.%s.tmp", dir_len, path, path + dir_len);
     if (len < 0 || (size_t)len >= sizeof temporary)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, shared_with ? 0600 : 0666);
     if (fd < 0)
         return err_from_errno(errno);
+    if (shared_with)
+        file_share(fd, shared_with);
     int err = file_write_all(fd, data, n);
     if (close(fd) != 0 && !err)
         err = err_from_errno(errno);
@@ -76,6 +88,16 @@ int file_replace(const char *path, const void *data, size_t n)
         errno = saved;
     }
     return err;
+}
+
+int file_replace(const char *path, const void *data, size_t n)
+{
+    return replace(path, data, n, NULL);
+}
+
+int file_replace_shared(const char *path, const void *data, size_t n, const char *shared_with)
+{
+    return replace(path, data, n, shared_with);
 }
 
 int file_read(const char *path, size_t max, char **data, size_t *n)
@@ -122,16 +144,6 @@ int file_read(const char *path, size_t max, char **data, size_t *n)
     *data = buffer;
     *n = used;
     return 0;
-}
-
-void file_share(int fd, const char *dir)
-{
-    struct stat folder, file;
-    mode_t mode = 0600;
-    if (stat(dir, &folder) == 0 && (folder.st_mode & 060) && fstat(fd, &file) == 0 &&
-        (file.st_gid == folder.st_gid || fchown(fd, (uid_t)-1, folder.st_gid) == 0))
-        mode |= folder.st_mode & 060;
-    (void)fchmod(fd, mode);
 }
 
 static int file_remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)

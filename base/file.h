@@ -18,6 +18,9 @@ int file_make_dirs(const char *path, mode_t mode) BEZEL_MUST_CHECK;
  */
 int file_replace(const char *path, const void *data, size_t n) BEZEL_MUST_CHECK;
 
+/** The same for a file that folder `shared_with`'s group may use, and nobody else: see file_share(). */
+int file_replace_shared(const char *path, const void *data, size_t n, const char *shared_with) BEZEL_MUST_CHECK;
+
 /** Writes all `n` bytes at the descriptor's position, repeating after short writes and EINTR. */
 int file_write_all(int fd, const void *data, size_t n) BEZEL_MUST_CHECK;
 

@@ -6,7 +6,6 @@
  * loss packet takes the gap's place. The ring's tail moves only when its packet stands in the window; after a crash
  * between the two, records that the window already has are recognised by their ordinals and skipped.
  */
-#include "base/log.h"
 #include "sensor/external_impl.h"
 
 #include <string.h>
@@ -79,8 +78,8 @@ static bool cut_stream(struct cut *c, uint32_t i, uint64_t first)
         if (n < 0)
             n = window_add_stream(w, c->p->at->instance, i, c->p->stream_id, c->ring->reader.ring->base_ordinal);
         if (n < 0) {
-            log_warn("BEZEL-STREAMS", "no room for the streams of %s: more than %d rings wait", c->p->name,
-                     WINDOW_STREAMS);
+            notes_tell(c->x, c->p, c->now, "BEZEL-STREAMS", "its rings wait for room: more than %d are read at once",
+                       WINDOW_STREAMS);
             return false;
         }
         c->ring->stream = n;
@@ -97,8 +96,9 @@ static void cut_broken(struct cut *c, const char *what)
 {
     c->ring->broken = true;
     c->x->counts.broken_rings++;
-    log_warn("BEZEL-RING-BROKEN", "%s (pid %u) wrote %s into its ring %ld: the ring is not read any further",
-             c->p->name, c->p->at->pid, what, (long)(c->ring - c->p->at->rings));
+    notes_tell(c->x, c->p, c->now, "BEZEL-RING-BROKEN",
+               "it wrote %s into its ring %ld, which is not read any further: the rest is lost", what,
+               (long)(c->ring - c->p->at->rings));
 }
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
@@ -121,6 +121,7 @@ static uint64_t fit_time(struct cut *c, uint64_t timestamp, uint64_t last)
     if (fit < last)
         fit = last;
     c->x->counts.clamped += fit != timestamp;
+    c->p->clamped += fit != timestamp;
     return fit;
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/log.h"
 #include "sensor/external_impl.h"
 #include "sensor/guard.h"
 
@@ -43,8 +42,8 @@ void external_refresh(struct external *x, struct external_process *p)
 {
     int grew = segment_refresh_dict(p->at);
     if (grew < 0)
-        log_warn("BEZEL-DICT-BROKEN", "the dictionary of %s (pid %u) cannot be read: %s", p->name, p->at->pid,
-                 err_text(grew));
+        notes_tell(x, p, clock_now(), "BEZEL-DICT-BROKEN", "its dictionary cannot be read any further: %s",
+                   err_text(grew));
     if (grew <= 0)
         return;
     p->announce = true;
@@ -95,8 +94,13 @@ static void close_step(struct external *x, struct external_process *p, int64_t n
     p->unfinished = count_unfinished(x, p);
     if (p->unfinished && p->state == PROCESS_DETACHED && now - p->closing_since < EXTERNAL_STILL_NS)
         return;
-    if (cut_close(x, p, now))
-        p->phase = EXTERNAL_CLOSED;
+    if (!cut_close(x, p, now))
+        return;
+    p->phase = EXTERNAL_CLOSED;
+    if (p->clamped)
+        notes_tell(x, p, now, "BEZEL-TIME",
+                   "the times of %llu records were moved: they lay before their predecessor's, or in the future",
+                   (unsigned long long)p->clamped);
 }
 
 /* Whether every packet of it is acknowledged, and gone from the window. */
@@ -128,8 +132,7 @@ static void housekeep_process(struct external *x, uint32_t i, int64_t now)
     struct external_process *p = x->processes[i];
     if (!p->truncated && guard_hit(p->at->segment)) {
         p->truncated = true;
-        log_warn("BEZEL-SEGMENT-CUT", "%s (pid %u) truncated its segment: it is not read any further", p->name,
-                 p->at->pid);
+        notes_tell(x, p, now, "BEZEL-SEGMENT-CUT", "it truncated its segment, which is not read any further");
         x->counts.broken_segments++;
         for (uint32_t r = 0; r < SEGMENT_RINGS; r++)
             p->at->rings[r].broken = true;
@@ -140,6 +143,8 @@ static void housekeep_process(struct external *x, uint32_t i, int64_t now)
         cut_process(x, p, now, UINT32_MAX);
     if (p->phase == EXTERNAL_LIVE && !segment_alive(p->at))
         begin_closing(x, p, PROCESS_ENDED, now);
+    if (p->phase != EXTERNAL_CLOSED)
+        notes_take(x, p, now);
     if (p->phase == EXTERNAL_CLOSING)
         close_step(x, p, now);
     if (p->phase != EXTERNAL_CLOSED || !acknowledged(x, p))
@@ -173,7 +178,10 @@ static void finish_crowd(struct external *x, int64_t now)
         hope = x->processes[i] && x->processes[i]->state == PROCESS_ENDED;
     if (hope)
         return;
-    log_error("BEZEL-UNREAD", "%u processes were never read", x->left_out);
+    notes_tell(x, NULL, now, "BEZEL-UNREAD",
+               "%u processes were never read, there were too many at once: what they recorded is lost; raise the limit "
+               "of open files (ulimit -n)",
+               x->left_out);
     x->counts.unread = x->left_out;
     x->left_out = 0;
 }
@@ -203,6 +211,7 @@ uint32_t external_poll(struct external *x, int64_t now)
 
 void external_housekeep(struct external *x, int64_t now)
 {
+    notes_take_refusals(x, now);
     if (now >= x->scan_due && !x->finishing)
         find_processes(x, now);
     else if (now >= x->scan_due && x->left_out)
@@ -291,22 +300,40 @@ static int lock_folder(struct external *x)
     x->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (x->lock < 0)
         return err_from_errno(errno);
+    file_share(x->lock, x->options.dir);
     if (flock(x->lock, LOCK_EX | LOCK_NB) != 0)
         return errno == EWOULDBLOCK ? BEZEL_EBUSY : err_from_errno(errno);
     return 0;
 }
 
-/* Makes the doorbell, or takes over the one that a crashed predecessor left. Renamed into place whole. */
+/* What a crashed predecessor of this run left stands in its doorbell still. */
+static void take_over_doorbell(const char *path, struct doorbell *first)
+{
+    char *left;
+    size_t n;
+    if (file_read(path, sizeof *first, &left, &n) != 0)
+        return;
+    struct doorbell was;
+    if (n == sizeof was) {
+        memcpy(&was, left, sizeof was);
+        if (was.magic == first->magic && memcmp(was.session, first->session, sizeof was.session) == 0)
+            memcpy(first, &was, sizeof was);
+    }
+    free(left);
+}
+
+/* Makes the doorbell. Renamed into place whole. */
 static int hang_doorbell(struct external *x)
 {
     char path[PATH_MAX];
     struct doorbell first = {.magic = DOORBELL_MAGIC};
     memcpy(first.session, x->options.run, sizeof first.session);
     snprintf(path, sizeof path, "%s/" DOORBELL_NAME, x->options.dir);
-    int err = file_replace(path, &first, sizeof first);
+    take_over_doorbell(path, &first);
+    int err = file_replace_shared(path, &first, sizeof first, x->options.dir);
     if (err)
         return err;
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return err_from_errno(errno);
     void *at = mmap(NULL, sizeof *x->doorbell, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -314,6 +341,7 @@ static int hang_doorbell(struct external *x)
     if (at == MAP_FAILED)
         return err_from_errno(errno);
     x->doorbell = at;
+    guard_add(at, sizeof *x->doorbell);
     return 0;
 }
 
@@ -349,8 +377,8 @@ int external_open(const struct external_options *options, struct external **out)
         return err;
     }
     if (left)
-        log_warn("BEZEL-LEFT-BEHIND", "%llu packets of another run that were never acknowledged are dropped",
-                 (unsigned long long)left);
+        notes_tell(x, NULL, (int64_t)x->run_started, "BEZEL-LEFT-BEHIND",
+                   "%llu packets of another run that were never acknowledged are dropped", (unsigned long long)left);
     x->counts.dropped_foreign = left;
     find_processes(x, (int64_t)x->run_started);
     *out = x;
@@ -384,9 +412,12 @@ void external_close(struct external *x, bool clean)
         segment_detach(p->at, clean && is_spent(p));
         free(p);
     }
+    notes_free(&x->notes);
     window_close(x->window, clean);
-    if (x->doorbell)
+    if (x->doorbell) {
+        guard_remove(x->doorbell);
         munmap(x->doorbell, sizeof *x->doorbell);
+    }
     if (clean)
         unlink_in(x, "bezeld.lock");
     if (x->lock >= 0)

@@ -38,6 +38,7 @@ struct external_process {
     int64_t closed_at; /* since when nothing of it waits; 0: not yet */
     int64_t closing_since;
     uint64_t unfinished;
+    uint64_t clamped;        /* times of its records that were made to fit */
     int slot;                /* the observer's number for it; -1: none */
     int watch[RING_ASPECTS]; /* the observer's number for each aspect; negative: nobody looks */
     uint32_t watched;        /* aspects below this number have their watch */
@@ -107,6 +108,10 @@ struct external_process *external_process(struct external *x, uint32_t i);
 
 /** The process with instance `instance`, or NULL. */
 struct external_process *external_find(struct external *x, uint64_t instance);
+
+/** What there is to tell the operator: note `i` below external_note_count(), which only grows. */
+uint32_t external_note_count(const struct external *x);
+const struct message_note *external_note(const struct external *x, uint32_t i);
 
 /** The books of `p` as they stand, into *books. */
 void external_books(const struct external_process *p, int64_t now, struct message_books *books);

@@ -6,6 +6,7 @@
 #define BEZEL_SENSOR_EXTERNAL_IMPL_H
 
 #include "sensor/external.h"
+#include "sensor/notes.h"
 #include "sensor/steer.h"
 
 struct external {
@@ -22,6 +23,8 @@ struct external {
     uint32_t next_cf;     /* collect-and-forward: process at which the next poll looks first */
     uint64_t run_started; /* ns: attached processes are heard from here on */
     struct external_counts counts;
+    struct notes notes;
+    uint32_t refusals_seen; /* of the doorbell, a bit for each */
     char self_executable[MESSAGE_TEXT_MAX + 1];
     uint32_t process_count; /* places used so far */
     struct external_process *processes[EXTERNAL_PROCESSES];

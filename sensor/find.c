@@ -134,11 +134,11 @@ static void look_at(struct external *x, const char *file, int64_t now)
     x->left_out += is_crowd(err);
     if (err == 0 || err == BEZEL_ENOENT || is_crowd(err))
         return;
-    x->counts.broken_segments += err == BEZEL_EMALFORMED || err == BEZEL_EVERSION;
-    log_warn("BEZEL-SEGMENT", "%s/%s is not read: %s", x->options.dir, file,
-             err == BEZEL_EBUSY  ? "another external sensor reads it"
-             : err == BEZEL_ESYS ? strerror(errno)
-                                 : err_text(err));
+    bool is_new = notes_tell(x, NULL, now, "BEZEL-SEGMENT", "%s/%s is not read: %s", x->options.dir, file,
+                             err == BEZEL_EBUSY  ? "another external sensor reads it"
+                             : err == BEZEL_ESYS ? strerror(errno)
+                                                 : err_text(err));
+    x->counts.broken_segments += is_new && (err == BEZEL_EMALFORMED || err == BEZEL_EVERSION);
 }
 
 /* A process that was killed while it made its segment left it, unlocked, under its temporary name. */

@@ -32,6 +32,7 @@ struct forward {
     enum forward_state state;
     bool bye_sent;
     int64_t greeted, heard, said, books_at, resent;
+    uint32_t noted;   /* notes that were told on this connection */
     uint64_t sending; /* position in the window: packets before it were sent on this connection */
     char refused[MESSAGE_TEXT_MAX + 1];
     struct message message; /* scratch: too large for the stack */
@@ -151,6 +152,23 @@ static bool send_all_books(struct forward *f, int64_t now)
     return complete;
 }
 
+/* Every note, once on each connection. False: some are left. */
+static bool send_notes(struct forward *f, int64_t now)
+{
+    for (; f->noted < external_note_count(f->x); f->noted++) {
+        const struct message_note *n = external_note(f->x, f->noted);
+        struct message_note *m = &f->message.note;
+        f->message.type = MESSAGE_NOTE;
+        *m = (struct message_note){.instance = n->instance, .pid = n->pid, .at = n->at};
+        message_text(m->name, MESSAGE_NAME_MAX, n->name);
+        message_text(m->code, MESSAGE_NAME_MAX, n->code);
+        message_text(m->text, MESSAGE_TEXT_MAX, n->text);
+        if (!send_message(f, now))
+            return false;
+    }
+    return true;
+}
+
 /* ---- Receiving --------------------------------------------------------------------------------------------------- */
 
 /* Sends everything that is not acknowledged once more. Asked again too early it does nothing: the asking goes on. */
@@ -185,6 +203,7 @@ static void come_up(struct forward *f, int64_t now)
     f->sending = window_oldest(f->window);
     f->books_at = now - FORWARD_BOOKS_NS;
     f->bye_sent = false;
+    f->noted = 0;
     for (uint32_t i = 0; i < external_process_count(f->x); i++) {
         struct external_process *p = external_process(f->x, i);
         if (p)
@@ -276,7 +295,7 @@ void forward_step(struct forward *f, int64_t now, bool bye)
     window_free_acknowledged(f->window);
     if (f->state == UP) {
         send_packets(f, now);
-        bool told = send_all_books(f, now);
+        bool told = send_notes(f, now) && send_all_books(f, now);
         if (bye && told && !f->bye_sent && window_waiting(f->window) == 0) {
             f->message.type = MESSAGE_BYE;
             f->bye_sent = send_message(f, now);

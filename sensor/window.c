@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "sensor/window.h"
 
+#include "base/file.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -398,6 +399,8 @@ int window_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], 
     snprintf(w->path, sizeof w->path, "%s/window", dir);
     w->fd = open(w->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     int err = w->fd < 0 ? err_from_errno(errno) : 0;
+    if (!err)
+        file_share(w->fd, dir);
     if (!err && flock(w->fd, LOCK_EX | LOCK_NB) != 0)
         err = errno == EWOULDBLOCK ? BEZEL_EBUSY : err_from_errno(errno);
     if (!err && !window_adopt(w, run, uuid, left))

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/notes.h"
+
+#include "base/log.h"
+#include "sensor/external_impl.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void notes_free(struct notes *notes)
+{
+    free(notes->list);
+    *notes = (struct notes){0};
+}
+
+static bool is_same(const struct message_note *a, const struct message_note *b)
+{
+    return a->instance == b->instance && a->pid == b->pid && strcmp(a->code, b->code) == 0 &&
+           strcmp(a->name, b->name) == 0 && strcmp(a->text, b->text) == 0;
+}
+
+static bool is_kept(const struct notes *notes, const struct message_note *note)
+{
+    for (uint32_t i = 0; i < notes->count; i++)
+        if (is_same(&notes->list[i], note))
+            return true;
+    return false;
+}
+
+/* The last place tells that there was more. False: no place, or no memory. */
+static bool keep(struct notes *notes, const struct message_note *note)
+{
+    if (!notes->list && !(notes->list = calloc(NOTES_MAX, sizeof *notes->list)))
+        return false;
+    if (notes->count + 1 < NOTES_MAX) {
+        notes->list[notes->count++] = *note;
+        return true;
+    }
+    if (notes->untold++ == 0) {
+        struct message_note *last = &notes->list[notes->count++];
+        *last = (struct message_note){.at = note->at, .code = "BEZEL-NOTES"};
+        snprintf(last->text, sizeof last->text, "there is more to say than %d notes: bezeld's log has the rest",
+                 NOTES_MAX - 1);
+    }
+    return false;
+}
+
+static void show(const struct message_note *n)
+{
+    if (n->pid)
+        log_warn("BEZEL-NOTE", "%s: %s (pid %u): %s", n->code, n->name, n->pid, n->text);
+    else
+        log_warn("BEZEL-NOTE", "%s: %s", n->code, n->text);
+}
+
+static bool add(struct notes *notes, const struct message_note *note)
+{
+    if (is_kept(notes, note))
+        return false;
+    show(note);
+    return keep(notes, note);
+}
+
+static void about(struct message_note *note, const struct external_process *p)
+{
+    if (!p)
+        return;
+    note->instance = p->at->instance;
+    note->pid = p->at->pid;
+    snprintf(note->name, sizeof note->name, "%s", p->name);
+}
+
+bool notes_tell(struct external *x, const struct external_process *p, int64_t now, const char *code, const char *format,
+                ...)
+{
+    struct message_note note = {.at = (uint64_t)now};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(note.text, sizeof note.text, format, args);
+    va_end(args);
+    about(&note, p);
+    snprintf(note.code, sizeof note.code, "%s", code);
+    return add(&x->notes, &note);
+}
+
+void notes_take(struct external *x, struct external_process *p, int64_t now)
+{
+    struct attached_notice said;
+    while (segment_next_notice(p->at, &said)) {
+        struct message_note note = {.at = (uint64_t)now};
+        about(&note, p);
+        snprintf(note.code, sizeof note.code, "%s", said.code);
+        snprintf(note.text, sizeof note.text, "%s", said.text);
+        add(&x->notes, &note);
+    }
+}
+
+void notes_take_refusals(struct external *x, int64_t now)
+{
+    struct attached_refusal said;
+    while (doorbell_next_refusal(x->doorbell, &x->refusals_seen, &said)) {
+        struct message_note note = {.pid = said.pid, .at = (uint64_t)now, .code = "BEZEL-NO-SEGMENT"};
+        snprintf(note.name, sizeof note.name, "%s", said.name);
+        snprintf(note.text, sizeof note.text, "%s", said.text);
+        add(&x->notes, &note);
+    }
+}
+
+uint32_t external_note_count(const struct external *x)
+{
+    return x->notes.count;
+}
+
+const struct message_note *external_note(const struct external *x, uint32_t i)
+{
+    return &x->notes.list[i];
+}
