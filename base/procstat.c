@@ -9,11 +9,13 @@
 
 bool procstat_read(pid_t pid, struct procstat *p)
 {
-    char path[64] = "/proc/self/stat", text[1024], state;
+    char path[64], text[1024], state;
     int parent;
     unsigned long long start;
-    if (pid)
-        snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    if (!pid)
+        pid = getpid();
+    /* Not /proc/<pid>/stat: what qemu-user shows a process there of itself is not what others see. */
+    snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;

@@ -107,7 +107,11 @@ __attribute__((visibility("default"))) int clock_gettime(clockid_t clock, struct
         interrupt_next = 0;
         raise(SIGUSR1);
     }
+#ifdef SYS_clock_gettime64 /* a 32-bit machine */
+    return (int)syscall(SYS_clock_gettime64, clock, t);
+#else
     return (int)syscall(SYS_clock_gettime, clock, t);
+#endif
 }
 
 static void record_in_handler(int signal)

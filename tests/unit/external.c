@@ -565,6 +565,7 @@ static void a_head_that_lies_breaks_its_ring_alone(void **unused)
 static void a_truncated_segment_is_survived(void **unused)
 {
     (void)unused;
+    fixture_needs_bus_address();
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     struct gate *gate = gate_new();
     fixture_open(&f);

@@ -1,0 +1,19 @@
+# SPDX-FileCopyrightText: 2026 The Bezel authors
+# SPDX-License-Identifier: MIT
+#
+# What the toolchain files beside it share: each sets `triple` and `processor` as Debian's cross compilers call them, and
+# `emulator`, and includes this. For a toolchain elsewhere, see docs/CROSS.md.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR ${processor})
+set(CMAKE_C_COMPILER ${triple}-gcc)
+set(CMAKE_CXX_COMPILER ${triple}-g++)
+set(CMAKE_CROSSCOMPILING_EMULATOR ${emulator} -L /usr/${triple})
+
+# Programs are the host's, everything else is the target's; packaging/cross-sysroot puts there what the tests need.
+get_filename_component(sysroot ${CMAKE_CURRENT_LIST_DIR}/../../build/sysroot/${triple} ABSOLUTE)
+set(CMAKE_FIND_ROOT_PATH ${sysroot} /usr/${triple})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_LIBDIR} ${sysroot}/lib/pkgconfig)
