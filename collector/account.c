@@ -25,7 +25,8 @@ void account_count(struct model_process *process, const struct packet_header *h,
 {
     struct packet_record r;
     size_t offset = PACKET_HEADER_BYTES;
-    bool timed = received != 0 && process->node->local && process->role == ROLE_SUT;
+    bool polled = process->role == ROLE_SUT && !process->overwrites; /* a snapshot's records are as old as they are */
+    bool timed = received != 0 && process->node->local && polled;
     if (timed && !process->latency)
         process->latency = calloc(1, sizeof *process->latency); /* where memory is short there is no latency */
     timed = timed && process->latency;

@@ -14,8 +14,8 @@
 /*
  * Two kinds of tables. nodes, processes (with dictionaries), books' attempts and losses by cause, latency, facts and
  * events are known here alone and are committed before anything relies on them. losses, self, limits, decisions,
- * metrics, streams, kinds and books' stored counts are derived from the packets of the trace, and can be written anew from
- * them at any time.
+ * metrics, streams, kinds and books' stored counts are derived from the packets of the trace, and can be written anew
+ * from them at any time.
  *
  * A transaction stays open for some 200 ms and is then committed by the caller. Commits do not reach for stable storage
  * (synchronous = OFF): a kill loses nothing that was committed, the power may, as it may with packets.
@@ -29,6 +29,7 @@ static const char schema[] =
     " stream_id INTEGER NOT NULL, pid INTEGER NOT NULL, role INTEGER NOT NULL, name TEXT NOT NULL, executable TEXT NOT "
     "NULL,"
     " started INTEGER NOT NULL, base TEXT NOT NULL, dictionary BLOB NOT NULL, state INTEGER NOT NULL DEFAULT 0,"
+    " overwrites INTEGER NOT NULL,"
     " unfinished INTEGER NOT NULL DEFAULT 0, latency BLOB, UNIQUE(node, instance), UNIQUE(node, stream_id));"
     "CREATE TABLE streams(process INTEGER NOT NULL REFERENCES processes, ring INTEGER NOT NULL, packets INTEGER NOT "
     "NULL,"
@@ -64,7 +65,7 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_EVENT] = "INSERT INTO events VALUES(?1, ?2, ?3)",
     [FACTS_NODE] = "INSERT INTO nodes(name, uuid, boot, realtime_offset, dir) VALUES(?1, ?2, ?3, ?4, ?5)",
     [FACTS_PROCESS] = "INSERT INTO processes(node, instance, stream_id, pid, role, name, executable, started, base,"
-                      " dictionary) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+                      " dictionary, overwrites) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     [FACTS_DICTIONARY] = "UPDATE processes SET dictionary = ?2 WHERE id = ?1",
     [FACTS_PROCESS_STATE] = "UPDATE processes SET state = ?2, unfinished = ?3, latency = ?4 WHERE id = ?1",
     [FACTS_BOOK] = "INSERT OR REPLACE INTO books VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",

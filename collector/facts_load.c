@@ -61,6 +61,7 @@ static int load_process(sqlite3_stmt *s, struct model *m)
     column_text(s, 6, said->name, sizeof said->name);
     column_text(s, 7, said->program, sizeof said->program);
     said->started = (uint64_t)sqlite3_column_int64(s, 8);
+    said->overwrites = sqlite3_column_int(s, 14) != 0;
     struct model_process *p = model_add_process(node, said);
     free(said);
     if (!p)
@@ -119,7 +120,7 @@ int facts_load(struct facts *f, struct model *m)
     if (!err)
         err = load_rows(f,
                         "SELECT id, node, instance, stream_id, pid, role, name, executable, started, base, dictionary,"
-                        " state, unfinished, latency FROM processes ORDER BY id",
+                        " state, unfinished, latency, overwrites FROM processes ORDER BY id",
                         load_process, m);
     if (!err)
         err = load_rows(f,

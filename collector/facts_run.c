@@ -76,6 +76,7 @@ int facts_add_process(struct facts *f, struct model_process *process, const void
     bind_u64(s, 8, process->started);
     facts_bind_text(s, 9, process->base);
     sqlite3_bind_blob(s, 10, n ? dictionary : "", (int)n, SQLITE_STATIC);
+    sqlite3_bind_int(s, 11, process->overwrites);
     return run_lasting(f, s, &process->row);
 }
 

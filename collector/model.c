@@ -154,6 +154,7 @@ struct model_process *model_add_process(struct model_node *node, const struct me
     p->stream_id = said->stream_id;
     p->pid = said->pid;
     p->role = said->role;
+    p->overwrites = said->overwrites;
     memcpy(p->name, said->name, sizeof p->name);
     memcpy(p->program, said->program, sizeof p->program);
     p->started = said->started;

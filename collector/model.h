@@ -60,6 +60,7 @@ struct model_process {
     uint64_t instance;
     uint32_t stream_id, pid;
     enum message_role role;
+    bool overwrites; /* its full rings overwrite */
     char name[MESSAGE_NAME_MAX + 1];
     char program[MESSAGE_TEXT_MAX + 1];
     uint64_t started;

@@ -158,6 +158,7 @@ static void take_process(struct loading *l, sqlite3_stmt *s)
         facts_unpack(sqlite3_column_blob(s, 10), (size_t)sqlite3_column_bytes(s, 10), &h) != 0)
         l->err = BEZEL_EMALFORMED;
     p->latency = latency_of(&h);
+    p->overwrites = sqlite3_column_int(s, 11) != 0;
     if (p->role == ROLE_SUT)
         histogram_merge(&l->latency, &h);
 }
@@ -317,8 +318,8 @@ static void load_tables(struct loading *l)
     each_row(l, "SELECT at, error, text FROM events ORDER BY at, rowid", take_event);
     each_row(l, "SELECT id, name, realtime_offset FROM nodes ORDER BY id", take_node);
     each_row(l,
-             "SELECT id, node, instance, pid, role, name, executable, started, state, unfinished, latency"
-             " FROM processes ORDER BY node, id",
+             "SELECT id, node, instance, pid, role, name, executable, started, state, unfinished, latency,"
+             " overwrites FROM processes ORDER BY node, id",
              take_process);
     each_row(l,
              "SELECT process, aspect, name, attempts, lost_full, lost_off, lost_no_ring, stored, first_ns, last_ns"

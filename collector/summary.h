@@ -29,7 +29,10 @@ struct summary_values {
     struct summary_latency durations; /* of a span */
 };
 
-/** The books of one aspect of one process instance: attempts = stored + full + off + no_ring + rest, exactly. */
+/**
+ * The books of one aspect of one process instance: attempts = stored + full + off + no_ring + rest, exactly. The rest
+ * is unfinished, overwritten, or in flight.
+ */
 struct summary_book {
     uint32_t aspect;
     const char *name;
@@ -46,6 +49,7 @@ struct summary_process {
     uint64_t instance;
     uint32_t pid;
     enum message_role role;
+    bool overwrites; /* its full rings overwrite */
     const char *name, *executable;
     int64_t started;
     enum message_process_state state; /* as the external sensor last saw it */

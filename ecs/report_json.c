@@ -136,6 +136,7 @@ static void put_counts(struct json *j, const struct verdict_books *b)
     json_object(j, "lost");
     json_uint(j, "full", b->full);
     json_uint(j, "off", b->off);
+    json_uint(j, "overwritten", b->overwritten);
     json_uint(j, "no_ring", b->no_ring);
     json_uint(j, "unfinished", b->unfinished);
     json_object_end(j);
@@ -160,8 +161,9 @@ static void put_latency(struct json *j, const struct summary_latency *l)
     json_object_end(j);
 }
 
-static void put_aspect(struct json *j, const struct summary_book *b)
+static void put_aspect(struct json *j, const struct summary_book *b, bool overwritten)
 {
+    uint64_t rest = b->attempts - b->stored - b->full - b->off - b->no_ring;
     json_object(j, NULL);
     json_text(j, "aspect", b->name);
     json_uint(j, "produced", b->attempts);
@@ -169,9 +171,10 @@ static void put_aspect(struct json *j, const struct summary_book *b)
     json_object(j, "lost");
     json_uint(j, "full", b->full);
     json_uint(j, "off", b->off);
+    json_uint(j, "overwritten", overwritten ? rest : 0);
     json_uint(j, "no_ring", b->no_ring);
     json_object_end(j);
-    json_int(j, "rest", (int64_t)(b->attempts - b->stored - b->full - b->off - b->no_ring));
+    json_int(j, "rest", overwritten ? 0 : (int64_t)rest);
     json_double(j, "rate_per_s", verdict_rate(b));
     report_json_kind(j, b);
     json_object_end(j);
@@ -192,10 +195,11 @@ static void put_process(const struct report *r, struct json *j, size_t i)
     json_int(j, "started_ns", report_run_time(r, p->node, p->started));
     put_counts(j, &r->verdict->books[i]);
     json_uint(j, "discarded", p->discarded);
+    json_text(j, "when_full", p->overwrites ? "overwrite" : "discard");
     put_latency(j, &p->latency);
     json_array(j, "aspects");
     for (size_t b = 0; b < p->book_count; b++)
-        put_aspect(j, &p->books[b]);
+        put_aspect(j, &p->books[b], verdict_explains_aspects(p, &r->verdict->books[i]));
     json_array_end(j);
     json_object_end(j);
 }

@@ -128,13 +128,15 @@ static void print_decisions(const struct report *r, FILE *out)
 
 /* ---- books ---- */
 
-static void books_row(struct table *t, const char *name, const struct verdict_books *b)
+static void books_row(const struct report *r, struct table *t, const char *name, const struct verdict_books *b)
 {
     table_cell(t, "%s", name);
     table_cell(t, "%s", units_count(b->attempts).s);
     table_cell(t, "%s", units_count(b->stored).s);
     table_cell(t, "%s", units_count(b->full).s);
     table_cell(t, "%s", units_count(b->off).s);
+    if (r->verdict->overwrites)
+        table_cell(t, "%s", units_count(b->overwritten).s);
     table_cell(t, "%s", units_count(b->no_ring).s);
     table_cell(t, "%s", units_count(b->unfinished).s);
     table_cell(t, "%s", figure_signed(b->rest).s);
@@ -144,20 +146,24 @@ static void books_row(struct table *t, const char *name, const struct verdict_bo
  * Which aspects the unfinished records were of is known only where they explain the whole rest: then they are told
  * here.
  */
-static void aspect_rows(struct table *t, const struct summary_process *p, const struct verdict_books *process)
+static void aspect_rows(const struct report *r, struct table *t, const struct summary_process *p,
+                        const struct verdict_books *process)
 {
+    bool overwritten = verdict_explains_aspects(p, process);
     for (size_t i = 0; i < p->book_count; i++) {
         const struct summary_book *b = &p->books[i];
         struct verdict_books row = {
             .attempts = b->attempts, .stored = b->stored, .full = b->full, .off = b->off, .no_ring = b->no_ring};
         row.rest = (int64_t)(row.attempts - row.stored - verdict_lost(&row));
         if (process->rest == 0 && row.rest > 0) {
-            row.unfinished = (uint64_t)row.rest;
+            uint64_t missing = (uint64_t)row.rest;
+            row.overwritten = overwritten ? missing : 0;
+            row.unfinished = overwritten ? 0 : missing;
             row.rest = 0;
         }
         char name[80];
         snprintf(name, sizeof name, "  %s", b->name);
-        books_row(t, name, &row);
+        books_row(r, t, name, &row);
     }
 }
 
@@ -213,27 +219,29 @@ static void print_books_remarks(const struct report *r, FILE *out)
 
 static void print_books(const struct report *r, FILE *out)
 {
-    static const char *const heads[] = {
-        "process (pid), aspect", "produced", "stored", "full", "off", "no-ring", "unfinished", "rest"};
+    static const char *const heads[] = {"process (pid), aspect", "produced", "stored",     "full", "off",
+                                        "overwritten",           "no-ring",  "unfinished", "rest"};
+    enum { OVERWRITTEN = 5 };
     const struct summary *s = r->summary;
     if (s->process_count == 0)
         return;
     report_title(r, "Books", out);
-    struct table *t = table_new("lrrrrrrr");
+    struct table *t = table_new(r->verdict->overwrites ? "lrrrrrrrr" : "lrrrrrrr");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_cell(t, "%s", heads[i]);
+        if (i != OVERWRITTEN || r->verdict->overwrites)
+            table_cell(t, "%s", heads[i]);
     for (size_t i = 0; i < s->process_count; i++) {
         const struct summary_process *p = &s->processes[i];
         if (!report_shows(r, p))
             continue;
         char name[REPORT_PROCESS_SIZE];
         report_process_pid(r, p, name, sizeof name);
-        books_row(t, name, &r->verdict->books[i]);
+        books_row(r, t, name, &r->verdict->books[i]);
         if (report_opens_processes(r))
-            aspect_rows(t, p, &r->verdict->books[i]);
+            aspect_rows(r, t, p, &r->verdict->books[i]);
     }
     if (r->verdict->sut.processes > 1)
-        books_row(t, r->all ? "all but daemons" : "all", &r->verdict->sut);
+        books_row(r, t, r->all ? "all but daemons" : "all", &r->verdict->sut);
     table_print(t, 2, out);
     if (!report_opens_processes(r))
         fputs("  (--all shows the aspects of each)\n", out);

@@ -128,7 +128,7 @@ static void judge_limits(struct verdict *v, const struct summary *s, const struc
 
 uint64_t verdict_lost(const struct verdict_books *b)
 {
-    return b->full + b->off + b->no_ring + b->unfinished;
+    return b->full + b->off + b->overwritten + b->no_ring + b->unfinished;
 }
 
 static void add_books(struct verdict_books *sum, const struct verdict_books *b)
@@ -138,6 +138,7 @@ static void add_books(struct verdict_books *sum, const struct verdict_books *b)
     sum->stored += b->stored;
     sum->full += b->full;
     sum->off += b->off;
+    sum->overwritten += b->overwritten;
     sum->no_ring += b->no_ring;
     sum->unfinished += b->unfinished;
     sum->rest += b->rest;
@@ -153,8 +154,17 @@ static struct verdict_books sum_process(const struct summary_process *p)
         b.off += p->books[i].off;
         b.no_ring += p->books[i].no_ring;
     }
+    uint64_t otherwise = b.full + b.off + b.unfinished; /* ordinals count these as well, but none without a ring */
+    if (p->overwrites && p->discarded > otherwise)
+        b.overwritten = p->discarded - otherwise;
     b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
     return b;
+}
+
+/* Which aspects the few unfinished records of such a process were of nobody knows: there they are among these. */
+bool verdict_explains_aspects(const struct summary_process *p, const struct verdict_books *b)
+{
+    return p->overwrites && b->rest == 0 && b->overwritten > 0;
 }
 
 static void judge_books(struct verdict *v, const struct summary *s)
@@ -164,6 +174,7 @@ static void judge_books(struct verdict *v, const struct summary *s)
         v->books[i] = sum_process(&s->processes[i]);
         add_books(s->processes[i].role == ROLE_DAEMON ? &v->daemons : &v->sut, &v->books[i]);
         v->balanced = v->balanced && v->books[i].rest == 0;
+        v->overwrites = v->overwrites || s->processes[i].overwrites;
     }
 }
 

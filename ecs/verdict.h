@@ -31,10 +31,14 @@ struct verdict_limit {
     uint32_t node; /* over all nodes: where the share was worst */
 };
 
-/** Sums of books. attempts = stored + full + off + no_ring + unfinished + rest, exactly. */
+/**
+ * Sums of books. attempts = stored + full + off + overwritten + no_ring + unfinished + rest, exactly. What a process
+ * overwrote is counted by the gaps between its records' ordinals, apart from the counters of attempts: the two must
+ * agree.
+ */
 struct verdict_books {
     uint32_t processes;
-    uint64_t attempts, stored, full, off, no_ring, unfinished;
+    uint64_t attempts, stored, full, off, overwritten, no_ring, unfinished;
     int64_t rest; /* 0 where the books balance; else in flight while the run lives, and unexplained after it */
 };
 
@@ -50,12 +54,16 @@ struct verdict {
     struct verdict_limit *rows;   /* in the order of the summary's limits */
     struct verdict_books *books;  /* in the order of the summary's processes */
     struct verdict_books sut, daemons;
-    bool balanced; /* of every process, the rest is 0 */
+    bool balanced;   /* of every process, the rest is 0 */
+    bool overwrites; /* full rings of some process do */
 };
 
 /** Judges `s` at `now` (CLOCK_REALTIME). Returns 0 with *v for verdict_free, BEZEL_ENOMEM. Pure. */
 int verdict_new(const struct summary *s, const struct experiment *e, int64_t now, struct verdict **v) BEZEL_MUST_CHECK;
 void verdict_free(struct verdict *v);
+
+/** Whether what is missing of each aspect of `p`, whose sums are `b`, was overwritten, all of it. Pure. */
+bool verdict_explains_aspects(const struct summary_process *p, const struct verdict_books *b);
 
 /** Lost records of all causes. */
 uint64_t verdict_lost(const struct verdict_books *b);

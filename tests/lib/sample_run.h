@@ -193,6 +193,20 @@ static inline void sample_kinds_held(struct sample *s)
     s->books[2][0].values = (struct summary_values){.unit = ""};
 }
 
+/** Process `i` is a flight recorder that kept its last 100 records, of both aspects alike, and was killed. */
+static inline void sample_recorder(struct sample *s, size_t i)
+{
+    struct summary_process *p = &s->processes[i];
+    p->overwrites = true;
+    for (int b = 0; b < 2; b++)
+        s->books[i][b].stored = 50;
+    s->books[i][0].off = 10;
+    s->books[i][1].attempts += 4;
+    s->books[i][1].no_ring = 3;
+    p->unfinished = 1;
+    p->discarded = 602 + 4 - 100 - 3;
+}
+
 /**
  * Two nodes, on which nothing goes well: sensor_cpu is violated on one, fps still with collection off, fps >= 25 is
  * never known; records are lost by every cause, and the books of one process do not balance.

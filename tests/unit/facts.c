@@ -218,6 +218,31 @@ static void what_is_no_run_is_told_from_one(void **state)
     assert_int_equal(summary_load(t->dir, &s), BEZEL_EVERSION);
 }
 
+static void a_flight_recorder_is_known_as_one_and_has_no_latency(void **state)
+{
+    struct fixture *t = *state;
+    struct summary *s;
+    unsigned polled = fake_add_process(t->sensor, "polled", 1, ROLE_SUT);
+    unsigned recorder = fake_add_process(t->sensor, "recorder", 2, ROLE_SUT);
+    t->sensor->processes[recorder]->said.overwrites = true;
+    for (unsigned i = polled; i <= recorder; i++) {
+        know(t, i);
+        fake_cut(t->sensor, i, 0, 3);
+        feed(t, i, (int64_t)t->sensor->processes[i]->rings[0].time + CLOCK_S);
+    }
+    stop(t); /* the next life knows it, too */
+    start(t);
+    struct model_node *node = model_find_node(t->model, t->sensor->hello.uuid);
+    assert_false(model_find_process(node, t->sensor->processes[polled]->said.instance)->overwrites);
+    assert_true(model_find_process(node, t->sensor->processes[recorder]->said.instance)->overwrites);
+    assert_int_equal(summary_load(t->dir, &s), 0);
+    assert_false(s->processes[0].overwrites);
+    assert_int_equal(s->processes[0].latency.count, 3);
+    assert_true(s->processes[1].overwrites);
+    assert_int_equal(s->processes[1].latency.count, 0);
+    summary_free(s);
+}
+
 static void books_and_latency_are_what_was_counted(void **state)
 {
     struct fixture *t = *state;
@@ -440,6 +465,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(facts_and_events_are_kept),
         TEST(what_is_no_run_is_told_from_one),
+        TEST(a_flight_recorder_is_known_as_one_and_has_no_latency),
         TEST(books_and_latency_are_what_was_counted),
         TEST(built_in_aspects_become_facts_once_however_often_it_starts),
         TEST(aspects_named_like_built_in_ones_are_not_believed),

@@ -82,6 +82,16 @@ static void values_of_spans_counters_and_gauges_read_as_recorded(void **state)
     check_golden(&s, report_json, false, "kinds.json");
 }
 
+static void flight_recorders_show_what_they_overwrote(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    sample_recorder(&s, 1);
+    check_golden(&s, report_text, false, "recorder.txt");
+    check_golden(&s, report_json, false, "recorder.json");
+}
+
 static void a_run_that_was_cut_off_says_so(void **state)
 {
     (void)state;
@@ -221,6 +231,7 @@ int main(void)
         cmocka_unit_test(a_run_that_held_reads_as_recorded),
         cmocka_unit_test(a_troubled_run_reads_as_recorded),
         cmocka_unit_test(values_of_spans_counters_and_gauges_read_as_recorded),
+        cmocka_unit_test(flight_recorders_show_what_they_overwrote),
         cmocka_unit_test(a_run_that_was_cut_off_says_so),
         cmocka_unit_test(what_a_run_lost_that_was_cut_off_is_not_known),
         cmocka_unit_test(a_run_that_goes_on_calls_its_rest_in_flight),

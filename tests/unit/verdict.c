@@ -152,6 +152,52 @@ static void books_balance_by_unfinished_records_and_by_nothing_else(void **state
     verdict_free(v);
 }
 
+static void what_was_overwritten_is_counted_by_ordinals_and_must_agree_with_the_counters(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    sample_recorder(&s, 1);
+    const struct summary_book *a = &s.books[1][0], *b = &s.books[1][1];
+    struct verdict *v = judge(&s, SAMPLE_NOW);
+    assert_true(v->balanced);
+    assert_true(v->overwrites);
+    assert_int_equal(v->books[1].overwritten, a->attempts + b->attempts - 100 - 10 - 3 - 1);
+    assert_int_equal(verdict_lost(&v->sut), a->attempts + b->attempts - 100);
+    assert_true(verdict_explains_aspects(&s.processes[1], &v->books[1]));
+    verdict_free(v);
+
+    static const struct {
+        int64_t discarded, stored, attempts; /* that are told more than there were */
+    } faults[] = {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {-490, 0, 0}, {-500, 0, 0}};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+        sample_held(&s);
+        sample_recorder(&s, 1);
+        s.processes[1].discarded += (uint64_t)faults[i].discarded;
+        s.books[1][0].stored += (uint64_t)faults[i].stored;
+        s.books[1][1].attempts += (uint64_t)faults[i].attempts;
+        v = judge(&s, SAMPLE_NOW);
+        assert_false(v->balanced);
+        assert_false(verdict_explains_aspects(&s.processes[1], &v->books[1]));
+        assert_int_equal(verdict_exit_code(v), 1);
+        verdict_free(v);
+    }
+}
+
+static void gaps_are_overwritten_only_where_a_process_overwrites(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    sample_recorder(&s, 1);
+    s.processes[1].overwrites = false;
+    struct verdict *v = judge(&s, SAMPLE_NOW);
+    assert_false(v->balanced);
+    assert_false(v->overwrites);
+    assert_int_equal(v->books[1].overwritten, 0);
+    verdict_free(v);
+}
+
 static void a_run_without_an_end_is_running_while_it_is_heard_of(void **state)
 {
     (void)state;
@@ -240,6 +286,8 @@ int main(void)
         cmocka_unit_test(nodes_that_cannot_judge_a_limit_leave_it_to_those_that_can),
         cmocka_unit_test(rows_of_limits_that_the_experiment_lacks_are_passed_over),
         cmocka_unit_test(books_balance_by_unfinished_records_and_by_nothing_else),
+        cmocka_unit_test(what_was_overwritten_is_counted_by_ordinals_and_must_agree_with_the_counters),
+        cmocka_unit_test(gaps_are_overwritten_only_where_a_process_overwrites),
         cmocka_unit_test(a_run_without_an_end_is_running_while_it_is_heard_of),
         cmocka_unit_test(a_run_that_failed_or_was_cut_is_not_passed),
         cmocka_unit_test(an_empty_database_gives_a_verdict_too),
