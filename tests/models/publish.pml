@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * The plain publications: something is written, and a flag or a count says so. And their counterpart: a count says that
+ * the last look at something is over, and its memory is used again. One pair of labels after the other.
+ *
+ * Held: who sees the flag finds what it publishes; nothing is written over while it is looked at.
+ *
+ * Checked: plain : N0 N1 N2 N3 B0 B1 G0 G1 W0 W1 W2 W3 F0 F1
+ */
+#define THREADS 2
+#define DEPTH   2
+#define PLACES  2
+
+#define THING 0
+#define FLAG  1
+
+#define N0 1
+#define N1 2
+#define N2 3
+#define N3 4
+#define B0 5
+#define B1 6
+#define G0 7
+#define G1 8
+#define W0 9
+#define W1 10
+#define W2 11
+#define W3 12
+#define F0 13
+#define F1 14
+
+#include "memory.pml"
+
+proctype first(byte publishes; bool gives_back) {
+    byte thing;
+    if
+    :: gives_back ->
+        load_slot(0, THING, thing);
+        assert(!thing)
+    :: else -> store(0, THING, RELAXED, true)
+    fi;
+    store(0, FLAG, publishes, true)
+}
+
+proctype second(byte sees; bool gives_back) {
+    byte flag, thing;
+    load(1, FLAG, sees, flag);
+    if
+    :: flag && gives_back -> store(1, THING, RELAXED, true)
+    :: flag && !gives_back ->
+        load(1, THING, RELAXED, thing);
+        assert(thing)
+    :: else
+    fi
+}
+
+inline pair(publishes, sees, gives_back) {
+    run first(publishes, gives_back);
+    run second(sees, gives_back)
+}
+
+init {
+    atomic {
+        start_memory();
+        if
+        :: pair(N0, N1, false)
+        :: pair(N2, N3, false)
+        :: pair(B0, B1, false)
+        :: pair(G0, G1, false)
+        :: pair(W0, W1, false)
+        :: pair(W2, W3, false)
+        :: pair(F0, F1, true)
+        fi
+    }
+}
