@@ -15,6 +15,7 @@
 
 #include "mdr/message.h"
 #include "sensor/attach.h"
+#include "sensor/steer.h"
 #include "sensor/window.h"
 
 #include <stdbool.h>
@@ -64,6 +65,7 @@ struct external_options {
         const char *glob, *name; /* on the executable's path, or file name where it holds no '/'; name of the process */
     } patterns[EXTERNAL_PATTERNS];
     struct external_observer observer;
+    const struct steer *rules; /* what is wanted of each aspect; borrowed; external_steer() where they change */
 };
 
 /** What happened so far; cumulative. */
@@ -92,6 +94,9 @@ void external_housekeep(struct external *x, int64_t now);
 
 /** Collection on or off: off, attempts are counted and lost with the cause "off". */
 void external_collect(struct external *x, bool on);
+
+/** Lets every process follow the rules as they are now. */
+void external_steer(struct external *x);
 
 /** Ends sensing: aspects are disabled, living processes detached once their rings are still (at most 200 ms later). */
 void external_finish(struct external *x, int64_t now);

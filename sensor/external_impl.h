@@ -7,7 +7,6 @@
 
 #include "sensor/external.h"
 #include "sensor/notes.h"
-#include "sensor/steer.h"
 
 struct external {
     struct external_options options;
@@ -17,8 +16,7 @@ struct external {
     uint32_t rung; /* doorbell as last seen */
     int64_t scan_due;
     bool collecting, finishing;
-    struct steer steer; /* what the operator wants of each aspect */
-    uint32_t left_out;  /* segments that the last look at the folder found no room for */
+    uint32_t left_out; /* segments that the last look at the folder found no room for */
     int64_t finish_deadline;
     uint32_t next_cf;     /* collect-and-forward: process at which the next poll looks first */
     uint64_t run_started; /* ns: attached processes are heard from here on */
@@ -38,6 +36,9 @@ void find_processes(struct external *x, int64_t now);
 
 /** What the aspects of `p` may do now: record, count what is lost while collection is off, or nothing. */
 enum segment_enable external_mode(const struct external *x, const struct external_process *p);
+
+/** Sets the enable words of `p`, and that of aspects to come, as external_mode() and the rules have it. */
+void steer_process(const struct external *x, struct external_process *p);
 
 /** Takes in what the dictionary of `p` grew by: tells the observer, and the receiver before the next packet. */
 void external_refresh(struct external *x, struct external_process *p);

@@ -48,21 +48,19 @@ void steer_process(const struct external *x, struct external_process *p)
 {
     enum segment_enable allowed = external_mode(x, p);
     struct segment *s = p->at->segment;
-    const struct dict *d = p->at->dict;
+    const struct dict *d = p->role == ROLE_SUT && x->options.rules ? p->at->dict : NULL;
     atomic_store_explicit(&s->mode, allowed, memory_order_relaxed); /* relaxed: late by a record is in time */
     for (uint32_t id = 1; id < RING_ASPECTS; id++) {
-        bool ruled = p->role == ROLE_SUT && d && id <= d->aspect_count;
-        enum segment_enable wanted = ruled ? steer_mode(&x->steer, d->aspects[id - 1].name) : SEGMENT_RECORD;
+        bool ruled = d && id <= d->aspect_count;
+        enum segment_enable wanted = ruled ? steer_mode(x->options.rules, d->aspects[id - 1].name) : SEGMENT_RECORD;
         atomic_store_explicit(&s->enable[id], steer_combine(allowed, wanted),
                               memory_order_relaxed); /* relaxed: likewise */
     }
 }
 
-int external_steer(struct external *x, const char *pattern, enum segment_enable mode)
+void external_steer(struct external *x)
 {
-    int err = steer_add(&x->steer, pattern, mode);
-    for (uint32_t i = 0; i < x->process_count && !err; i++)
+    for (uint32_t i = 0; i < x->process_count; i++)
         if (x->processes[i] && x->processes[i]->phase == EXTERNAL_LIVE)
             steer_process(x, x->processes[i]);
-    return err;
 }

@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Steering: what the operator wants of each aspect, as rules, and how the external sensor lets the enable words of its
- * processes follow them. A rule is a pattern on the names of aspects and a mode; of those that match a name, the one
- * that was given last counts.
+ * Steering: what the operator wants of each aspect, as rules. A rule is a pattern on the names of aspects and a mode;
+ * of those that match a name, the one that was given last counts. Pure; external_steer() carries it out.
  */
 #ifndef BEZEL_SENSOR_STEER_H
 #define BEZEL_SENSOR_STEER_H
@@ -13,7 +12,6 @@
 #include "mdr/message.h"
 #include "sensor/segment.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum { STEER_RULES = 256 };
@@ -31,23 +29,14 @@ struct steer {
 
 /**
  * Adds a rule; it takes the place of an earlier one of the same pattern, and one of pattern "*" of all. Returns 0,
- * BEZEL_EINVAL where the pattern is empty or longer than MESSAGE_NAME_MAX, BEZEL_EFULL. Pure.
+ * BEZEL_EINVAL where the pattern is empty or longer than MESSAGE_NAME_MAX, BEZEL_EFULL.
  */
 int steer_add(struct steer *s, const char *pattern, enum segment_enable mode) BEZEL_MUST_CHECK;
 
-/** What the rules say of aspect `name`; SEGMENT_RECORD where none matches. Pure. */
+/** What the rules say of aspect `name`; SEGMENT_RECORD where none matches. */
 enum segment_enable steer_mode(const struct steer *s, const char *name);
 
-/** What an aspect does that the rules want in mode `wanted`, in a process whose aspects may do `allowed`. Pure. */
+/** What an aspect does that the rules want in mode `wanted`, in a process whose aspects may do `allowed`. */
 enum segment_enable steer_combine(enum segment_enable allowed, enum segment_enable wanted);
-
-struct external;
-struct external_process;
-
-/** Sets the enable words of `p`, and that of aspects to come, as collection, the life of `p` and the rules have it. */
-void steer_process(const struct external *x, struct external_process *p);
-
-/** Adds a rule to those of the node, as steer_add(), and lets every process follow it. */
-int external_steer(struct external *x, const char *pattern, enum segment_enable mode) BEZEL_MUST_CHECK;
 
 #endif
