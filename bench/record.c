@@ -2,194 +2,223 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * bench-record: what a record costs its writer, against the clock read inside it. One thread writes batches that fit
- * the ring while another process drains; a batch during which anything was dropped does not count (a drop is cheaper
- * than a record). Clock batches and record batches take turns, so that both see the same machine; figures are ratios of
- * medians.
+ * bench-record PART...: what a record costs its writer, against the clock that is read inside it and against LTTng-UST.
+ * The parts are run in the order given, in one process; LTTng takes part where `bench/with_lttng` started this program.
+ * What each figure is, and the method, stands in docs/FIGURES.md.
  */
-#include "base/clock.h"
-#include "base/file.h"
-#include "bezel/sensor.h"
-#include "sensor/external.h"
+#include "bench/record.h"
 
-#include <fcntl.h>
-#include <glob.h>
-#include <signal.h>
+#include "base/clock.h"
+#include "bench/batch.h"
+#include "bench/lttng.h"
+#include "bench/reader.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
-enum { BATCH = 2000, ROUNDS = 2000 };
+enum { ROUNDS_HOT = 1200, ROUNDS = 400, ROUNDS_DISABLED = 15, DISABLED_TURNS = 200000, COUNTED = 800 };
 
-BEZEL_ASPECT(bench_two, (int64, number, "1"), (float64, half, "1"));
+BEZEL_ASPECT(bench_zero);
+BEZEL_ASPECT(bench_one, (int64, a, "1"));
+BEZEL_ASPECT(bench_six, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (float64, d, "1"), (float64, e, "1"),
+             (float64, f, "1"));
+BEZEL_ASPECT(bench_twelve, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (int64, d, "1"), (int64, e, "1"),
+             (int64, f, "1"), (float64, g, "1"), (float64, h, "1"), (float64, i, "1"), (float64, j, "1"),
+             (float64, k, "1"), (float64, l, "1"));
 
-static const uint8_t run_id[16] = {0x62};
+static uint64_t sink;
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *values, int n)
-{
-    qsort(values, (size_t)n, sizeof *values, compare);
-    return values[n / 2];
-}
-
-/* The reader: polls once a millisecond and acknowledges what it cut at once. */
-static void drain_for_ever(const char *dir, int ready)
-{
-    struct external_options options = {.dir = dir, .window_bytes = 16 << 20, .batch = true, .take_all = true};
-    struct external *x;
-    memcpy(options.run, run_id, sizeof run_id);
-    if (external_open(&options, &x) != 0 || write(ready, "r", 1) != 1)
-        _exit(1);
-    struct window *w = external_window(x);
-    for (int64_t due = clock_now();;) {
-        struct packet_header h;
-        external_poll(x, clock_now());
-        external_housekeep(x, clock_now());
-        uint64_t at = window_oldest(w);
-        for (struct window_packet *p; (p = window_next(w, &at)) != NULL;)
-            if (packet_get_header(p->data, p->bytes, &h) == 0)
-                window_acknowledge(w, p->stream, h.seq + 1);
-        window_free_acknowledged(w);
-        clock_sleep_until(due += CLOCK_MS);
-    }
-}
-
-static double clock_batch(void)
+static inline uint64_t gettime(void)
 {
     struct timespec t;
-    int64_t sum = 0, before = clock_now();
-    for (int i = 0; i < BATCH; i++) {
-        clock_gettime(CLOCK_MONOTONIC, &t);
-        sum += t.tv_nsec;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_nsec;
+}
+
+static BENCH_LOOP(loop_counter, sink += bench_counter());
+static BENCH_LOOP(loop_gettime, sink += gettime());
+static BENCH_LOOP(loop_two, bezel_record(bench_two, i, i + 1));
+static BENCH_LOOP(loop_zero, bezel_record(bench_zero));
+static BENCH_LOOP(loop_one, bezel_record(bench_one, i));
+static BENCH_LOOP(loop_six, bezel_record(bench_six, i, i, i, 0.5, 0.5, 0.5));
+static BENCH_LOOP(loop_twelve, bezel_record(bench_twelve, i, i, i, i, i, i, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5));
+
+/* ---- Nobody reads ------------------------------------------------------------------------------------------------ */
+
+static BENCH_EIGHTS(eights_empty, (void)0);
+static BENCH_EIGHTS(eights_record, bezel_record(bench_two, i, i + 1));
+
+/* Nanoseconds of one of the eight, less the empty loop that ran right before. */
+static double less_empty(void (*eights)(int n))
+{
+    double empty = bench_time(eights_empty, DISABLED_TURNS);
+    return (bench_time(eights, DISABLED_TURNS) - empty) / 8;
+}
+
+int part_disabled(void)
+{
+    static double bezel[ROUNDS_DISABLED], lttng[ROUNDS_DISABLED];
+    bool peer = lttng_here();
+    bezel_record(bench_two, 0, 0); /* declares */
+    for (int i = 0; i < ROUNDS_DISABLED; i++) {
+        bezel[i] = less_empty(eights_record);
+        if (peer)
+            lttng[i] = less_empty(lttng_eights);
     }
-    int64_t after = clock_now();
-    __asm__ volatile("" : : "r"(sum));
-    return (double)(after - before) / BATCH;
-}
-
-static double record_batch(void)
-{
-    int64_t before = clock_now();
-    for (int i = 0; i < BATCH; i++)
-        bezel_record(bench_two, i, 0.5);
-    return (double)(clock_now() - before) / BATCH;
-}
-
-/* The segment of this process as any reader would see it: its ring 0 tells of drops. */
-static const struct ring *map_own_ring(const char *dir)
-{
-    char pattern[128];
-    glob_t found;
-    snprintf(pattern, sizeof pattern, "%s/*" SEGMENT_SUFFIX, dir);
-    if (glob(pattern, 0, NULL, &found) != 0 || found.gl_pathc != 1)
-        return NULL;
-    int fd = open(found.gl_pathv[0], O_RDONLY | O_CLOEXEC);
-    globfree(&found);
-    size_t bytes = segment_ring_offset() + segment_ring_stride(RING_SLOTS_DEFAULT);
-    const char *at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
-    return at == MAP_FAILED ? NULL : (const struct ring *)(at + segment_ring_offset());
-}
-
-static uint64_t dropped(const struct ring *ring)
-{
-    uint64_t n = 0;
-    for (int id = 1; id < RING_ASPECTS; id++)
-        n += atomic_load_explicit(&ring->tally[id].full, memory_order_relaxed);
-    return n;
-}
-
-/* Waits until the reader has surely emptied the ring: three of its periods. */
-static void let_drain(void)
-{
-    clock_sleep_until(clock_now() + 3 * CLOCK_MS);
-}
-
-static int measure_records(const struct ring *ring)
-{
-    static double clocks[ROUNDS], records[ROUNDS];
-    int n = 0;
-    for (int i = 0; i < ROUNDS; i++) {
-        uint64_t before = dropped(ring);
-        clocks[n] = clock_batch();
-        records[n] = record_batch();
-        let_drain();
-        n += dropped(ring) == before;
-    }
-    if (n < ROUNDS / 2)
-        return fputs("bench-record: more than half of the batches met a full ring\n", stderr), 1;
-    double clock_ns = median(clocks, n), record_ns = median(records, n);
-    printf("clock_ns %.2f ns\n", clock_ns);
-    printf("record_ns %.2f ns\n", record_ns);
-    printf("record_over_clock_fallback %.3f ratio\n", record_ns / clock_ns);
-    fprintf(stderr, "bench-record: %d of %d batches of %d records without a drop\n", n, ROUNDS, BATCH);
+    bench_figure("record_disabled_ns", bench_quantile(bezel, ROUNDS_DISABLED, 0.5), "ns");
+    bench_figure("lttng_disabled_ns", peer ? bench_quantile(lttng, ROUNDS_DISABLED, 0.5) : NAN, "ns");
     return 0;
 }
 
-/* An aspect of a process that nobody listens to: loads and a branch. Eight a turn, and the empty loop is taken off. */
-static double disabled_once(void)
+/* ---- Batches in turns -------------------------------------------------------------------------------------------- */
+
+/* NaN, with the reason told, where these records are not stamped with the counter. */
+static double over_counter(double record_ns, double counter_ns, const char *figure)
 {
-    enum { MANY = 4000000, A_TURN = 8 };
-    int64_t start = clock_now();
-    for (int i = 0; i < MANY; i++)
-        __asm__ volatile("" : : "r"(i) : "memory");
-    int64_t middle = clock_now();
-    for (int i = 0; i < MANY; i++) {
-#define RECORD bezel_record(bench_two, i, 0.5)
-        RECORD, RECORD, RECORD, RECORD, RECORD, RECORD, RECORD, RECORD;
-#undef RECORD
-        __asm__ volatile("" : : "r"(i) : "memory");
-    }
-    return (double)(clock_now() - middle - (middle - start)) / MANY / A_TURN;
+    if (reader_clock() == SEGMENT_CLOCK_COUNTER && BENCH_COUNTER)
+        return record_ns / counter_ns;
+    bench_say("%s: records are not stamped with the processor's counter here; `bezel doctor` tells why", figure);
+    return NAN;
 }
 
-static void measure_disabled(const char *dir)
+int part_hot(void)
 {
-    double times[5];
-    fflush(stdout);
-    if (fork() == 0) {
-        char other[128];
-        snprintf(other, sizeof other, "%s-silent", dir);
-        setenv("BEZEL_DIR", other, 1);
-        bezel_record(bench_two, 0, 0); /* declares; nobody listens there */
-        for (int i = 0; i < 5; i++)
-            times[i] = disabled_once();
-        printf("record_disabled_ns %.2f ns\n", median(times, 5));
-        exit(0); /* removes its segment */
-    }
-    wait(NULL);
+    struct bench_kind kinds[] = {{.loop = loop_counter},
+                                 {.loop = loop_two, .slots = 1},
+                                 {.loop = loop_gettime},
+                                 {.loop = lttng_loop, .slots = 1}};
+    bool peer = lttng_start();
+    if (bench_turns(kinds, peer ? 4 : 3, ROUNDS_HOT) != 0)
+        return 1;
+    peer = peer && lttng_stop();
+    double record_ns = kinds[1].median, lttng_ns = peer ? kinds[3].median : NAN;
+    bench_figure("counter_ns", BENCH_COUNTER ? kinds[0].median : NAN, "ns");
+    bench_figure("clock_ns", kinds[2].median, "ns");
+    bench_figure("record_ns", record_ns, "ns");
+    bench_figure("lttng_ns", lttng_ns, "ns");
+    bench_figure("record_over_clock", over_counter(record_ns, kinds[0].median, "record_over_clock"), "ratio");
+    bench_figure("lttng_over_record", lttng_ns / record_ns, "ratio");
+    return 0;
 }
 
-int main(void)
+int part_peer(void)
 {
-    char dir[] = "/dev/shm/bezel-bench-XXXXXX", silent[64], byte;
-    int ready[2];
-    if (!mkdtemp(dir) || pipe(ready) != 0)
+    struct bench_kind kinds[] = {{.loop = loop_two, .slots = 1}, {.loop = lttng_loop, .slots = 1}};
+    bool peer = lttng_start();
+    if (peer && bench_turns(kinds, 2, ROUNDS) != 0)
         return 1;
-    snprintf(silent, sizeof silent, "%s-silent", dir);
-    measure_disabled(dir);
-    pid_t reader = fork();
-    if (reader == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        drain_for_ever(dir, ready[1]);
+    peer = peer && lttng_stop();
+    bench_figure("lttng_counter_ns", peer ? kinds[1].median : NAN, "ns");
+    bench_figure("lttng_counter_over_record", peer ? kinds[1].median / kinds[0].median : NAN, "ratio");
+    return 0;
+}
+
+int part_busy(void)
+{
+    struct bench_kind kinds[] = {{.loop = loop_counter}, {.loop = loop_two, .slots = 1}};
+    reader_busy(true);
+    int err = bench_turns(kinds, 2, ROUNDS);
+    reader_busy(false);
+    if (err != 0)
+        return 1;
+    bench_figure("record_busy_reader_ns", kinds[1].median, "ns");
+    bench_figure("record_busy_reader_over_clock",
+                 over_counter(kinds[1].median, kinds[0].median, "record_busy_reader_over_clock"), "ratio");
+    return 0;
+}
+
+int part_kinds(void)
+{
+    static const char *const names[] = {"record_0_values_ns", "record_1_value_ns", "record_2_values_ns",
+                                        "record_6_values_ns", "record_12_values_ns"};
+    enum { COUNT = sizeof names / sizeof *names };
+    struct bench_kind kinds[COUNT] = {{.loop = loop_zero, .slots = 1},
+                                      {.loop = loop_one, .slots = 1},
+                                      {.loop = loop_two, .slots = 1},
+                                      {.loop = loop_six, .slots = 2},
+                                      {.loop = loop_twelve, .slots = 4}};
+    if (bench_turns(kinds, COUNT, ROUNDS) != 0)
+        return 1;
+    for (int k = 0; k < COUNT; k++)
+        bench_figure(names[k], kinds[k].median, "ns");
+    return 0;
+}
+
+int part_fallback(void)
+{
+    struct bench_kind kinds[] = {{.loop = loop_gettime}, {.loop = loop_two, .slots = 1}};
+    bool fell_back = reader_clock() == SEGMENT_CLOCK_MONOTONIC;
+    if (!fell_back)
+        bench_say("record_over_clock_fallback: records are stamped with the counter: BEZEL_CLOCK=monotonic is not set");
+    else if (bench_turns(kinds, 2, ROUNDS) != 0)
+        return 1;
+    bench_figure("record_over_clock_fallback", fell_back ? kinds[1].median / kinds[0].median : NAN, "ratio");
+    return 0;
+}
+
+/* The rings go round and round; nothing is dropped, the oldest is overwritten. */
+int part_overwrite(void)
+{
+    struct bench_kind kinds[] = {{.loop = loop_counter}, {.loop = loop_two, .slots = 1}};
+    if (bench_turns(kinds, 2, ROUNDS) != 0)
+        return 1;
+    bench_figure("record_overwrite_ns", kinds[1].median, "ns");
+    return 0;
+}
+
+/* ---- Instructions ------------------------------------------------------------------------------------------------ */
+
+__attribute__((noinline)) BENCH_EIGHTS(bench_counted, bezel_record(bench_two, i, i + 1));
+
+int part_count(void)
+{
+    static volatile int turns = COUNTED / 8; /* volatile: no copy of the function is made for this number */
+    uint64_t dropped = reader_dropped();
+    bench_counted(turns);
+    printf("counted %d\n", COUNTED);
+    return reader_dropped() == dropped ? 0 : 1;
+}
+
+/* ---- Program ----------------------------------------------------------------------------------------------------- */
+
+static const struct part {
+    const char *name;
+    int (*run)(void);
+    bool alone; /* wants no reader yet */
+} parts[] = {
+    {"disabled", part_disabled, true}, {"hot", part_hot, false},           {"kinds", part_kinds, false},
+    {"busy", part_busy, false},        {"threads", part_threads, false},   {"singles", part_singles, false},
+    {"cold", part_cold, false},        {"fallback", part_fallback, false}, {"overwrite", part_overwrite, false},
+    {"peer", part_peer, false},        {"count", part_count, false},
+};
+
+static const struct part *find_part(const char *name)
+{
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strcmp(parts[i].name, name) == 0)
+            return &parts[i];
+    return NULL;
+}
+
+int main(int argc, char **argv)
+{
+    int code = 0;
+    bool reading = false;
+    for (int i = 1; i < argc; i++)
+        if (!find_part(argv[i]))
+            return fprintf(stderr, "bench-record: no part %s\n", argv[i]), 2;
+    if (argc < 2 || !getenv("BEZEL_DIR"))
+        return fputs("usage: BEZEL_DIR=EMPTY-FOLDER bench-record PART...; see bench/run\n", stderr), 2;
+    for (int i = 1; i < argc; i++) {
+        const struct part *part = find_part(argv[i]);
+        if (!reading && !part->alone && reader_start() != 0)
+            return 1;
+        reading |= !part->alone;
+        code |= part->run();
     }
-    setenv("BEZEL_DIR", dir, 1);
-    if (read(ready[0], &byte, 1) != 1)
-        return 1;
-    bezel_thread_init();
-    let_drain();
-    const struct ring *ring = map_own_ring(dir);
-    int code = ring ? measure_records(ring) : 1;
-    kill(reader, SIGKILL);
-    waitpid(reader, NULL, 0);
-    return file_remove_tree(dir) != 0 || file_remove_tree(silent) != 0 ? 1 : code;
+    reader_stop();
+    return code;
 }

@@ -1,0 +1,148 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+#include "bench/batch.h"
+
+#include "base/clock.h"
+#include "bench/reader.h"
+
+#include <math.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+double bench_tick_ns(void)
+{
+    static double tick_ns;
+    if (tick_ns == 0) {
+        int64_t before_ns = clock_now();
+        uint64_t before = bench_counter_fenced();
+        bench_spin(50 * CLOCK_MS);
+        int64_t after_ns = clock_now();
+        tick_ns = (double)(after_ns - before_ns) / (double)(bench_counter_fenced() - before);
+    }
+    return tick_ns;
+}
+
+/* ---- Turns ------------------------------------------------------------------------------------------------------- */
+
+double bench_time(void (*loop)(int n), int n)
+{
+    int64_t before = clock_now();
+    loop(n);
+    return (double)(clock_now() - before) / n;
+}
+
+static double turn(const struct bench_kind *kind)
+{
+    int share = kind->slots > 2 ? kind->slots / 2 : 1;
+    kind->loop(BENCH_WARM / share);
+    return bench_time(kind->loop, BENCH_BATCH / share);
+}
+
+int bench_turns(struct bench_kind *kinds, int count, int rounds)
+{
+    static double times[BENCH_KINDS_MAX][BENCH_ROUNDS_MAX];
+    int good = 0;
+    for (int r = 0; r < rounds; r++) {
+        uint64_t dropped = reader_dropped();
+        for (int k = 0; k < count; k++) {
+            times[k][good] = turn(&kinds[k]);
+            if (kinds[k].slots > 0)
+                reader_let_drain();
+        }
+        good += reader_dropped() == dropped;
+    }
+    if (good < rounds)
+        bench_say("%d of %d rounds without a drop count", good, rounds);
+    if (good * 2 < rounds)
+        return -1;
+    for (int k = 0; k < count; k++)
+        kinds[k].median = bench_quantile(times[k], good, 0.5);
+    return 0;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static int compare_ticks(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static int rank(int n, double q)
+{
+    int at = (int)ceil(q * n) - 1;
+    return at < 0 ? 0 : at;
+}
+
+double bench_quantile(double *values, int n, double q)
+{
+    qsort(values, (size_t)n, sizeof *values, compare_doubles);
+    return values[rank(n, q)];
+}
+
+uint32_t bench_quantile_ticks(uint32_t *values, int n, double q)
+{
+    qsort(values, (size_t)n, sizeof *values, compare_ticks);
+    return values[rank(n, q)];
+}
+
+/* ---- Placement and output ---------------------------------------------------------------------------------------- */
+
+static const cpu_set_t *allowed(void)
+{
+    static cpu_set_t set;
+    static bool known;
+    if (!known && sched_getaffinity(0, sizeof set, &set) == 0)
+        known = true;
+    return &set;
+}
+
+int bench_cpus(void)
+{
+    return CPU_COUNT(allowed());
+}
+
+void bench_place(enum bench_place place)
+{
+    cpu_set_t one;
+    int first = 0, last = CPU_SETSIZE - 1;
+    while (first < last && !CPU_ISSET(first, allowed()))
+        first++;
+    while (last > first && !CPU_ISSET(last, allowed()))
+        last--;
+    CPU_ZERO(&one);
+    CPU_SET(place == BENCH_WRITER ? last : first, &one);
+    sched_setaffinity(0, sizeof one, place == BENCH_ANYWHERE ? allowed() : &one); /* where it is refused: as it was */
+}
+
+void bench_spin(int64_t ns)
+{
+    for (int64_t until = clock_now() + ns; clock_now() < until;)
+        ;
+}
+
+void bench_figure(const char *name, double value, const char *unit)
+{
+    if (isnan(value))
+        printf("%s n/a %s\n", name, unit);
+    else
+        printf("%s %.*f %s\n", name, value >= 1000 ? 0 : value >= 100 ? 1 : value >= 3 ? 2 : 3, value, unit);
+    fflush(stdout);
+}
+
+void bench_say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("bench-record: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+}
