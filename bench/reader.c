@@ -134,7 +134,7 @@ int reader_start(void)
     while (!atomic_load(&control->ready))
         if (clock_now() > deadline || waitpid(reader, NULL, WNOHANG) != 0)
             return bench_say("the reader does not start"), -1;
-    if (bezel_thread_init(0) != 0 || !(own = find_own()))
+    if (bezel_thread_init() != 0 || !(own = find_own()))
         return bench_say("this process has no segment or no ring"), -1;
     while (!recording()) {
         if (clock_now() > deadline)
