@@ -12,10 +12,10 @@
 #include <string.h>
 
 /*
- * Two kinds of tables. nodes, processes (with dictionaries), books' attempts and losses by cause, latency, facts and
- * events are known here alone and are committed before anything relies on them. losses, self, limits, decisions,
- * metrics, streams, kinds and books' stored counts are derived from the packets of the trace, and can be written anew
- * from them at any time.
+ * Two kinds of tables. nodes, processes (with dictionaries), books' attempts and losses by cause, latency, facts,
+ * events and notes are known here alone and are committed before anything relies on them. losses, self, limits,
+ * decisions, metrics, streams, kinds and books' stored counts are derived from the packets of the trace, and can be
+ * written anew from them at any time.
  *
  * A transaction stays open for some 200 ms and is then committed by the caller. Commits do not reach for stable storage
  * (synchronous = OFF): a kill loses nothing that was committed, the power may, as it may with packets.
@@ -55,7 +55,10 @@ static const char schema[] =
     "CREATE TABLE decisions(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, policy INTEGER NOT NULL,"
     " action INTEGER NOT NULL, before_ns INTEGER NOT NULL, after_ns INTEGER NOT NULL, cause INTEGER NOT NULL);"
     "CREATE TABLE metrics(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, metric TEXT NOT NULL,"
-    " process TEXT NOT NULL, value REAL);";
+    " process TEXT NOT NULL, value REAL);"
+    "CREATE TABLE notes(node INTEGER REFERENCES nodes, instance INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT "
+    "NULL, at INTEGER NOT NULL, code TEXT NOT NULL, text TEXT NOT NULL, UNIQUE(node, instance, pid, name, code, "
+    "text));";
 
 static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_BEGIN] = "BEGIN IMMEDIATE",
@@ -80,6 +83,13 @@ static const char *const sql[FACTS_STATEMENTS] = {
         " unknown = excluded.unknown, last_violated = excluded.last_violated WHERE excluded.at >= limits.at",
     [FACTS_DECISION] = "INSERT INTO decisions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_METRIC] = "INSERT INTO metrics VALUES(?1, ?2, ?3, ?4, ?5)",
+    [FACTS_NOTE] = "INSERT OR IGNORE INTO notes SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
+                   " WHERE (SELECT count(*) FROM notes WHERE node = ?1) < ?8",
+    [FACTS_SILENT] = "INSERT INTO notes SELECT (SELECT max(id) FROM nodes WHERE name = ?1), 0, ?3, ?2, ?4, ?5, ?6"
+                     " WHERE NOT EXISTS (SELECT 1 FROM processes WHERE name = ?2)"
+                     " AND NOT EXISTS (SELECT 1 FROM processes JOIN nodes ON nodes.id = processes.node"
+                     " WHERE nodes.name = ?1 AND pid = ?3)"
+                     " AND NOT EXISTS (SELECT 1 FROM notes WHERE name = ?2 AND code = ?5)",
 };
 
 int facts_error(sqlite3 *db, int rc)
@@ -281,5 +291,20 @@ int facts_event_at(struct facts *f, int64_t at, bool error, const char *text)
     sqlite3_bind_int64(s, 1, at);
     sqlite3_bind_int(s, 2, error);
     facts_bind_text(s, 3, text);
+    return facts_run(f, s);
+}
+
+int facts_silent(struct facts *f, const char *node, const char *name, int64_t pid, const char *text)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_SILENT, &err);
+    if (!s)
+        return err;
+    facts_bind_text(s, 1, node);
+    facts_bind_text(s, 2, name);
+    sqlite3_bind_int64(s, 3, pid);
+    sqlite3_bind_int64(s, 4, clock_now());
+    facts_bind_text(s, 5, FACTS_NO_SEGMENT);
+    facts_bind_text(s, 6, text);
     return facts_run(f, s);
 }

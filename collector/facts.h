@@ -36,4 +36,13 @@ int facts_event(struct facts *f, bool error, const char *text) BEZEL_MUST_CHECK;
 /** The same of a moment that is past: `at` in ns of CLOCK_REALTIME. */
 int facts_event_at(struct facts *f, int64_t at, bool error, const char *text) BEZEL_MUST_CHECK;
 
+/** The code of a process that has no segment. */
+#define FACTS_NO_SEGMENT "BEZEL-NO-SEGMENT"
+
+/**
+ * Notes that process `name`, which was launched on node `node` as `pid`, recorded nothing, with sentence `text`; not
+ * where it did record, or has said itself why not.
+ */
+int facts_silent(struct facts *f, const char *node, const char *name, int64_t pid, const char *text) BEZEL_MUST_CHECK;
+
 #endif

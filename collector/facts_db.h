@@ -37,6 +37,8 @@ enum facts_statement {
     FACTS_LIMIT,
     FACTS_DECISION,
     FACTS_METRIC,
+    FACTS_NOTE,
+    FACTS_SILENT,
     FACTS_STATEMENTS
 };
 

@@ -228,6 +228,23 @@ int facts_add_loss(struct facts *f, const struct model_process *process, const s
     return facts_run(f, s);
 }
 
+int facts_add_note(struct facts *f, const struct model_node *node, const struct message_note *note)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_NOTE, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, node->row);
+    bind_u64(s, 2, note->instance);
+    sqlite3_bind_int64(s, 3, note->pid);
+    facts_bind_text(s, 4, note->name);
+    bind_u64(s, 5, note->at);
+    facts_bind_text(s, 6, note->code);
+    facts_bind_text(s, 7, note->text);
+    sqlite3_bind_int64(s, 8, FACTS_NOTES_MAX);
+    return facts_run(f, s);
+}
+
 int facts_clear_derived(struct facts *f)
 {
     int err = facts_begin(f);

@@ -43,6 +43,13 @@ int facts_add_loss(struct facts *f, const struct model_process *process, const s
 int facts_add_builtin(struct facts *f, const struct model_process *process,
                       const struct packet_record *r) BEZEL_MUST_CHECK;
 
+/**
+ * Adds what a node has to tell of its processes, once however often it comes; beyond FACTS_NOTES_MAX of a node nothing
+ * more.
+ */
+enum { FACTS_NOTES_MAX = 1024 };
+int facts_add_note(struct facts *f, const struct model_node *node, const struct message_note *note) BEZEL_MUST_CHECK;
+
 /** Deletes all rows that are derived from packets and forgets that rows are lacking. */
 int facts_clear_derived(struct facts *f) BEZEL_MUST_CHECK;
 

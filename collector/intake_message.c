@@ -164,6 +164,14 @@ static void on_books(struct intake *in, struct peer *peer, const struct message_
     p->dirty = in->changed = true;
 }
 
+static void on_note(struct intake *in, const struct peer *peer, const struct message_note *note)
+{
+    int err = facts_add_note(in->facts, peer->node, note);
+    if (err)
+        intake_facts_failed(in, err, "a note");
+    in->changed = true;
+}
+
 void intake_take_message(struct intake *in, const struct link_frame *frame, struct peer *peer)
 {
     int err = message_decode(frame->data, frame->size, &in->in);
@@ -186,6 +194,8 @@ void intake_take_message(struct intake *in, const struct link_frame *frame, stru
         on_process(in, peer, &in->in.process);
     else if (in->in.type == MESSAGE_BOOKS)
         on_books(in, peer, &in->in.books);
+    else if (in->in.type == MESSAGE_NOTE)
+        on_note(in, peer, &in->in.note);
     else if (in->in.type == MESSAGE_BYE)
         peer->bye = in->changed = true;
     else if (in->in.type != MESSAGE_ALIVE)

@@ -294,6 +294,22 @@ static void take_metric(struct loading *l, sqlite3_stmt *s)
     m->last = column_real(s, 7);
 }
 
+static void take_note(struct loading *l, sqlite3_stmt *s)
+{
+    struct summary_note *n = grow(l, &l->summary.notes, &l->summary.note_count, sizeof *n);
+    if (!n)
+        return;
+    n->node = (uint32_t)l->summary.node_count;
+    if (sqlite3_column_type(s, 0) != SQLITE_NULL)
+        n->node = index_of(l, l->node_rows, l->summary.node_count, sqlite3_column_int64(s, 0));
+    n->instance = column_u64(s, 1);
+    n->pid = (uint32_t)column_u64(s, 2);
+    n->name = take_text(l, s, 3);
+    n->at = sqlite3_column_int64(s, 4);
+    n->code = take_text(l, s, 5);
+    n->text = take_text(l, s, 6);
+}
+
 /* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static const char self_query[] =
@@ -336,6 +352,7 @@ static void load_tables(struct loading *l)
     each_row(l, "SELECT node, at, policy, action, before_ns, after_ns, cause FROM decisions ORDER BY at, rowid",
              take_decision);
     each_row(l, metric_query, take_metric);
+    each_row(l, "SELECT node, instance, pid, name, at, code, text FROM notes ORDER BY at, rowid", take_note);
 }
 
 static void check_version(struct loading *l, sqlite3_stmt *s)
@@ -398,6 +415,7 @@ void summary_free(struct summary *s)
     free(s->decisions);
     free(s->metrics);
     free(s->events);
+    free(s->notes);
     free(s->facts);
     free(l);
 }

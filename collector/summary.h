@@ -96,18 +96,27 @@ struct summary_event { /* what `bezel run` told the operator: a process that die
     const char *text;
 };
 
+struct summary_note { /* what a process said, or was found about it; about the node where `name` is empty */
+    uint32_t node;    /* index in nodes; node_count: unknown */
+    uint64_t instance;
+    uint32_t pid;
+    int64_t at;
+    const char *name, *code, *text;
+};
+
 struct summary_fact {
     const char *key, *value;
 };
 
 struct summary {
-    size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, fact_count;
+    size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count, fact_count;
     struct summary_node *nodes;
     struct summary_process *processes;
     struct summary_limit *limits;
     struct summary_decision *decisions;
     struct summary_metric *metrics;
     struct summary_event *events;
+    struct summary_note *notes; /* in the order of `at` */
     struct summary_fact *facts;
     struct summary_latency latency; /* over all SUT processes */
     uint64_t refused;               /* packets and messages that the collector refused */

@@ -54,6 +54,10 @@ bool report_opens_processes(const struct report *r);
 void report_kinds(const struct report *r, FILE *out);
 void report_json_kind(struct json *j, const struct summary_book *b);
 
+/** What the processes said, as text and as member `notes`. */
+void report_notes(const struct report *r, FILE *out);
+void report_json_notes(const struct report *r, struct json *j);
+
 /** The experiment's name, as it was run. Borrowed from the report. */
 const char *report_experiment_name(const struct report *r);
 

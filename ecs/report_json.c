@@ -292,6 +292,7 @@ void report_json(const struct report *r, FILE *out)
     put_metrics(r, &j);
     put_latency(&j, &r->summary->latency);
     put_nodes(r, &j);
+    report_json_notes(r, &j);
     put_events(r, &j);
     put_facts(r, &j);
     json_object_end(&j);

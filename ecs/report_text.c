@@ -371,6 +371,7 @@ void report_text(const struct report *r, FILE *out)
     report_kinds(r, out);
     print_metrics(r, out);
     print_monitor(r, out);
+    report_notes(r, out);
     print_events(r, out);
     print_next(r, out);
 }

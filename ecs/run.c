@@ -186,6 +186,29 @@ static int put_first_facts(const struct run *r)
     return err ? err : closed;
 }
 
+/*
+ * What was launched and never had a segment that bezeld found is told, with what may be the reason; a process that
+ * could not make its segment has told the reason itself.
+ */
+static int put_silent(const struct run *r, struct facts *f)
+{
+    int err = 0;
+    for (uint32_t i = 0, at = 0; i < r->e->process_count && !err; i++) {
+        const struct experiment_process *p = &r->e->processes[i];
+        for (uint32_t k = 0; p->argv && k < p->instances && at < r->sut.count && !err; k++, at++) {
+            const struct sut_process *s = &r->sut.processes[at];
+            char text[512];
+            snprintf(text, sizeof text,
+                     "recorded nothing: there was no segment of it in %.200s. Does it use libbezel, did it come to a "
+                     "record, may it write there? BEZEL_DEBUG=1 in its environment tells",
+                     r->fleet.node_dirs[p->node]);
+            if (s->launched)
+                err = facts_silent(f, r->e->nodes[p->node].name, s->name, s->launched, text);
+        }
+    }
+    return err;
+}
+
 static int put_last_facts(const struct run *r)
 {
     static const char *const ended_by[] = {"failure", "duration", "processes", "interrupt", "failure"};
@@ -203,6 +226,8 @@ static int put_last_facts(const struct run *r)
         err = facts_put(f, "ended_by", ended_by[s->ended_by]);
     if (!err)
         err = facts_put_int(f, "outcome", experiment_state_exit_code(s, EXIT_HELD));
+    if (!err)
+        err = put_silent(r, f);
     if (!err)
         err = operator_keep(&r->operator, f);
     int closed = facts_close(f);

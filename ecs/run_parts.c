@@ -215,7 +215,7 @@ void run_take_launcher(struct run *r)
         else if (event.process >= r->sut.count)
             continue;
         else if (event.type == LAUNCHER_STARTED)
-            r->sut.processes[event.process].pid = event.pid;
+            r->sut.processes[event.process].pid = r->sut.processes[event.process].launched = event.pid;
         else if (event.type == LAUNCHER_FAILED)
             on_launch_failed(r, &event);
         else

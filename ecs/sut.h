@@ -16,6 +16,7 @@ struct sut_process {
     char output[PATH_MAX + 96];         /* file that takes its output; "": none */
     char **environment;                 /* NULL-terminated; owned */
     pid_t pid;                          /* 0: not started, or ended */
+    pid_t launched;                     /* what `pid` was; 0: never started */
 };
 
 struct sut {

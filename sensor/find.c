@@ -71,6 +71,20 @@ static struct external_process **free_place(struct external *x)
     return x->process_count < EXTERNAL_PROCESSES ? &x->processes[x->process_count++] : NULL;
 }
 
+/* Children of a program are that program; metrics and limits by name are of all that bear it. */
+static void tell_same_name(struct external *x, const struct external_process *p, int64_t now)
+{
+    for (uint32_t i = 0; i < x->process_count; i++) {
+        const struct external_process *other = x->processes[i];
+        if (!other || other == p || strcmp(other->name, p->name) != 0 ||
+            strcmp(other->at->executable, p->at->executable) == 0)
+            continue;
+        notes_tell(x, p, now, "BEZEL-SAME-NAME", "another program has this name too: this is %s, the other %s (pid %u)",
+                   p->at->executable, other->at->executable, other->at->pid);
+        return;
+    }
+}
+
 static int adopt(struct external *x, struct attached *a, const char *name, int64_t now)
 {
     uint32_t stream_id;
@@ -100,6 +114,7 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
     x->counts.processes_seen += p->role == ROLE_SUT;
     external_refresh(x, p);
     steer_process(x, p);
+    tell_same_name(x, p, now);
     return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "sensor/forward.h"
 
 #include "base/log.h"
+#include "sensor/notes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -192,8 +193,8 @@ static void take_positions(struct forward *f, const struct message_position *row
             resend(f, now);
         window_acknowledge(f->window, (uint32_t)n, rows[i].next_seq);
         if (rows[i].next_seq > s->next_seq)
-            log_warn("BEZEL-AHEAD", "the collector has packets of ring %u of instance %016llx that this node never cut",
-                     rows[i].ring, (unsigned long long)rows[i].instance);
+            notes_tell(f->x, external_find(f->x, rows[i].instance), now, "BEZEL-AHEAD",
+                       "the collector has packets of its ring %u that this node never cut", rows[i].ring);
     }
 }
 

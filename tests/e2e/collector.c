@@ -267,6 +267,74 @@ static void garbage_is_refused_and_counted(void **state)
     assert_babeltrace_agrees(t, fake_records(f), 4);
 }
 
+static void say_note(struct fake_sensor *f, uint64_t instance, const char *name, const char *text)
+{
+    f->out.type = MESSAGE_NOTE;
+    f->out.note = (struct message_note){.instance = instance, .pid = 7, .at = 1000 + instance};
+    snprintf(f->out.note.name, sizeof f->out.note.name, "%s", name);
+    snprintf(f->out.note.code, sizeof f->out.note.code, "BEZEL-TEST");
+    snprintf(f->out.note.text, sizeof f->out.note.text, "%s", text);
+    assert_true(fake_say(f));
+}
+
+static void what_processes_say_is_kept_once_however_often_it_comes(void **state)
+{
+    struct fixture *t = *state;
+    struct fake_sensor *f = t->sensor;
+    struct summary *s;
+    fill(f);
+    assert_true(collector_start(&t->collector, t->ipc));
+    for (int life = 0; life < 3; life++) {
+        assert_true(fake_connect(f, t->collector.endpoint));
+        for (int i = 0; i < 2; i++) {
+            say_note(f, 1, "server", "no room");
+            say_note(f, 2, "server", "no room"); /* another instance */
+            say_note(f, 0, "", "of the node");
+        }
+        assert_true(fake_settle(f, patience));
+        if (life == 0) { /* what was not committed comes again */
+            collector_end(&t->collector, SIGKILL);
+            assert_true(collector_start(&t->collector, t->ipc));
+        }
+        fake_disconnect(f);
+    }
+    assert_true(fake_connect(f, t->collector.endpoint));
+    assert_true(fake_settle(f, patience));
+    assert_true(fake_say_bye(f, patience));
+    assert_ends_well(t);
+    assert_int_equal(summary_load(t->collector.run, &s), 0);
+    assert_int_equal(s->note_count, 3);
+    assert_string_equal(s->notes[0].name, "");
+    assert_string_equal(s->notes[1].name, "server");
+    assert_string_equal(s->notes[1].code, "BEZEL-TEST");
+    assert_string_equal(s->notes[1].text, "no room");
+    assert_int_equal(s->notes[1].instance, 1);
+    assert_int_equal(s->notes[1].pid, 7);
+    assert_int_equal(s->notes[2].instance, 2);
+    summary_free(s);
+}
+
+static void a_flood_of_notes_fills_no_store(void **state)
+{
+    struct fixture *t = *state;
+    struct fake_sensor *f = t->sensor;
+    struct summary *s;
+    char text[32];
+    fill(f);
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(f, t->collector.endpoint));
+    for (int i = 0; i < 1500; i++) {
+        snprintf(text, sizeof text, "number %d", i);
+        say_note(f, 1, "server", text);
+    }
+    assert_true(fake_settle(f, patience));
+    assert_true(fake_say_bye(f, patience));
+    assert_ends_well(t);
+    assert_int_equal(summary_load(t->collector.run, &s), 0);
+    assert_int_equal(s->note_count, 1024);
+    summary_free(s);
+}
+
 static void a_sensor_of_another_run_is_refused_with_a_sentence(void **state)
 {
     struct fixture *t = *state;
@@ -445,6 +513,8 @@ int main(void)
         TEST(what_is_sent_again_is_stored_once),
         TEST(a_process_that_is_not_known_is_asked_for),
         TEST(garbage_is_refused_and_counted),
+        TEST(what_processes_say_is_kept_once_however_often_it_comes),
+        TEST(a_flood_of_notes_fills_no_store),
         TEST(a_sensor_of_another_run_is_refused_with_a_sentence),
         TEST(a_silent_peer_is_taken_for_gone_and_may_come_back),
         TEST(two_nodes_and_a_new_boot_have_traces_of_their_own),

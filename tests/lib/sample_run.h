@@ -34,6 +34,7 @@ struct sample {
     struct summary_decision decisions[SAMPLE_DECISIONS];
     struct summary_metric values[1];
     struct summary_event events[2];
+    struct summary_note notes[5];
     struct summary_fact facts[4];
 };
 
@@ -166,6 +167,7 @@ static inline void sample_held(struct sample *s)
                                   .decisions = s->decisions,
                                   .metrics = s->values,
                                   .events = s->events,
+                                  .notes = s->notes,
                                   .facts = s->facts,
                                   .latency = {.count = 2408, .median = 612345, .p99 = 1912345, .max = 4212345}};
 }
@@ -246,6 +248,14 @@ static inline void sample_troubled(struct sample *s)
     s->events[0] =
         (struct summary_event){SAMPLE_STARTED + 3 * CLOCK_S, true, "client.1 (pid 4712) was ended by signal 9"};
     s->events[1] = (struct summary_event){SAMPLE_STARTED + 4 * CLOCK_S, false, "bezeld of node studio was restarted"};
+    s->summary.note_count = 5;
+    s->notes[0] =
+        (struct summary_note){0, 31, 4712, sample_time(1), "client.1", "BEZEL-STRING-NO-ROOM", "no room for 1"};
+    s->notes[1] =
+        (struct summary_note){0, 32, 4713, sample_time(2), "client.2", "BEZEL-STRING-NO-ROOM", "no room for 1"};
+    s->notes[2] = (struct summary_note){1, 0, 0, sample_time(3), "", "BEZEL-UNREAD", "3 processes were never read"};
+    s->notes[3] = (struct summary_note){2, 0, 4720, sample_time(4), "quiet", "BEZEL-NO-SEGMENT", "recorded nothing"};
+    s->notes[4] = (struct summary_note){1, 33, 0, sample_time(4), "evil\033[31m", "BEZEL-\033X", "\033[2Jtext\n"};
 }
 
 #endif

@@ -200,6 +200,35 @@ static void facts_and_events_are_kept(void **state)
     summary_free(s);
 }
 
+static void a_process_that_was_launched_and_never_heard_of_is_noted(void **state)
+{
+    struct fixture *t = *state;
+    struct summary *s;
+    struct message_note note = {.pid = 55, .at = 9, .name = "refused", .code = FACTS_NO_SEGMENT, .text = "no room"};
+    fake_add_process(t->sensor, "heard", 50, ROLE_SUT);
+    struct model_node *node = model_add_node(t->model, &t->sensor->hello);
+    assert_int_equal(facts_add_node(t->facts, node), 0);
+    struct model_process *p = model_add_process(node, &t->sensor->processes[0]->said);
+    assert_int_equal(facts_add_process(t->facts, p, "", 0), 0);
+    assert_int_equal(facts_add_note(t->facts, node, &note), 0);
+    assert_int_equal(facts_silent(t->facts, node->name, "heard", 99, "silent"), 0);   /* by its name */
+    assert_int_equal(facts_silent(t->facts, node->name, "renamed", 50, "silent"), 0); /* by its pid */
+    assert_int_equal(facts_silent(t->facts, node->name, "refused", 55, "silent"), 0); /* said so itself */
+    assert_int_equal(facts_silent(t->facts, node->name, "quiet", 51, "silent"), 0);
+    assert_int_equal(facts_silent(t->facts, "nowhere", "other", 50, "silent"), 0); /* a node that never came */
+    assert_int_equal(facts_commit(t->facts), 0);
+    assert_int_equal(summary_load(t->dir, &s), 0);
+    assert_int_equal(s->note_count, 3);
+    assert_string_equal(s->notes[0].text, "no room");
+    assert_string_equal(s->notes[1].name, "quiet");
+    assert_string_equal(s->notes[1].text, "silent");
+    assert_int_equal(s->notes[1].pid, 51);
+    assert_int_equal(s->notes[1].node, 0);
+    assert_string_equal(s->notes[2].name, "other");
+    assert_int_equal(s->notes[2].node, s->node_count);
+    summary_free(s);
+}
+
 static void what_is_no_run_is_told_from_one(void **state)
 {
     struct fixture *t = *state;
@@ -464,6 +493,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(facts_and_events_are_kept),
+        TEST(a_process_that_was_launched_and_never_heard_of_is_noted),
         TEST(what_is_no_run_is_told_from_one),
         TEST(a_flight_recorder_is_known_as_one_and_has_no_latency),
         TEST(books_and_latency_are_what_was_counted),
