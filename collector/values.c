@@ -54,6 +54,8 @@ void values_add(struct values *v, enum dict_kind kind, const struct packet_recor
         add_gauge(v, (int64_t)r->timestamp, first);
         return;
     }
+    if (kind == DICT_SPAN && (int64_t)first < 0)
+        return; /* unknown */
     add_to_total(v, (int64_t)first);
     if (v->durations)
         histogram_add(v->durations, (int64_t)first);

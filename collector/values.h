@@ -16,7 +16,7 @@
 
 struct values {
     int64_t total;               /* span: of durations, ns; counter: of counts. Stays at an end of int64 it reaches */
-    struct histogram *durations; /* of a span, ns; else NULL */
+    struct histogram *durations; /* of a span, ns, where they are known; else NULL */
     int64_t last_ns;             /* gauge: when `last` was; equal times: the one stored later */
     double last, min, max;       /* gauge; NaN: none. A gauge's own NaN is never least or greatest */
 };

@@ -17,7 +17,7 @@ typedef void kind_row(struct table *t, const struct summary_book *b);
 static void span_row(struct table *t, const struct summary_book *b)
 {
     const struct summary_latency *d = &b->values.durations;
-    table_cell(t, "%s", units_count(d->count).s);
+    table_cell(t, "%s", units_count(b->stored).s);
     table_cell(t, "%s", figure_number(verdict_rate(b)).s);
     table_cell(t, "%s", units_duration(b->values.total).s);
     table_cell(t, "%s", units_duration(d->median).s);
@@ -103,7 +103,7 @@ void report_json_kind(struct json *j, const struct summary_book *b)
     json_text(j, "kind", dict_kind_name(b->kind));
     if (b->kind == DICT_SPAN) {
         json_object(j, "durations");
-        json_uint(j, "spans", v->durations.count);
+        json_uint(j, "known", v->durations.count);
         json_int(j, "total_ns", v->total);
         json_int(j, "median_ns", v->durations.median);
         json_int(j, "p99_ns", v->durations.p99);
