@@ -22,7 +22,7 @@ static void *write_paced(void *unused)
     struct timespec due;
     clock_gettime(CLOCK_MONOTONIC, &due);
     int64_t bursts = seconds * 1000000000 / burst_ns, done = 0;
-    bezel_thread_init();
+    bezel_thread_init(0);
     for (int64_t b = 1; b <= bursts; b++) {
         int64_t until = (int64_t)(rate_of_each * (double)(b * burst_ns) / 1e9);
         for (; done < until; done++)

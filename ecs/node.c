@@ -442,7 +442,7 @@ int node_open(const struct node_options *options, struct node **out)
         node_close(n);
         return err;
     }
-    bezel_thread_init();
+    bezel_thread_init(0);
     int64_t now = clock_now();
     n->poll_due = n->agent_due = n->sampled_at = n->housekeep_due = now;
     n->agent_due += agent_period(n->agent);

@@ -52,9 +52,8 @@ static int check_head(const struct segment *s, size_t size)
         return BEZEL_EVERSION;
     uint32_t slots = s->ring_slots;
     if (s->head_bytes != sizeof *s || s->ring_max != SEGMENT_RINGS || s->when_full > SEGMENT_OVERWRITE ||
-        s->clock != SEGMENT_CLOCK_MONOTONIC || slots < RING_SLOTS_MIN || slots > RING_SLOTS_MAX ||
-        (slots & (slots - 1)) || s->ring_offset != segment_ring_offset() ||
-        s->ring_stride != segment_ring_stride(slots) ||
+        s->clock > SEGMENT_CLOCK_USER || slots < RING_SLOTS_MIN || slots > RING_SLOTS_MAX || (slots & (slots - 1)) ||
+        s->ring_offset != segment_ring_offset() || s->ring_stride != segment_ring_stride(slots) ||
         size != segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(slots))
         return BEZEL_EMALFORMED;
     return 0;
@@ -94,6 +93,8 @@ static void copy_head(struct attached *a)
     a->pid_namespace = s->pid_namespace;
     a->ring_slots = s->ring_slots;
     a->when_full = s->when_full;
+    a->clock = s->clock;
+    a->clock_frequency = s->clock_frequency;
     memcpy(a->session, s->session, sizeof a->session);
     copy_name(a->name, sizeof a->name, s->name, sizeof s->name);
     copy_text(a->executable, sizeof a->executable, s->executable, sizeof s->executable);
@@ -119,7 +120,7 @@ int segment_attach(const char *dir, const char *file, struct attached **out)
         segment_detach(a, false);
         return err;
     }
-    segment_refresh_rings(a);
+    segment_search_rings(a);
     *out = a;
     return 0;
 }
@@ -134,6 +135,8 @@ void segment_detach(struct attached *a, bool remove)
     }
     if (a->fd >= 0)
         close(a->fd);
+    for (uint32_t i = 0; i < SEGMENT_RINGS; i++)
+        free(a->rings[i].copy.ring);
     dict_free(a->dict);
     free(a->dict_bytes);
     free(a);
@@ -255,82 +258,4 @@ int segment_refresh_dict(struct attached *a)
     a->dict_bytes = copy;
     a->dict_used = used;
     return 1;
-}
-
-static struct ring *ring_number(const struct attached *a, uint32_t i)
-{
-    return (struct ring *)((char *)a->segment + segment_ring_offset() + i * segment_ring_stride(a->ring_slots));
-}
-
-void segment_refresh_rings(struct attached *a)
-{
-    uint32_t high = atomic_load_explicit(&a->segment->ring_high, memory_order_acquire); /* H1 acquire: pairs H0 */
-    if (high > SEGMENT_RINGS)
-        high = SEGMENT_RINGS;
-    for (; a->ring_count < high; a->ring_count++) {
-        struct ring *ring = ring_number(a, a->ring_count);
-        a->rings[a->ring_count] = (struct attached_ring){
-            .reader = {.ring = ring,
-                       .tail = atomic_load_explicit(&ring->tail, memory_order_relaxed), /* relaxed: we wrote it */
-                       .mask = a->ring_slots - 1},
-            .stream = -1};
-    }
-}
-
-/* ---- Sessions and modes ------------------------------------------------------------------------------------------ */
-
-void segment_set_mode(struct attached *a, enum segment_enable mode)
-{
-    atomic_store_explicit(&a->segment->mode, mode, memory_order_relaxed); /* relaxed: late by a record is in time */
-    for (uint32_t i = 1; i < RING_ASPECTS; i++)
-        atomic_store_explicit(&a->segment->enable[i], mode, memory_order_relaxed); /* relaxed: likewise */
-}
-
-static uint64_t read_counter(const _Atomic uint64_t *counter)
-{
-    return atomic_load_explicit(counter, memory_order_relaxed); /* relaxed: exact once R1 has seen the records */
-}
-
-void segment_begin_session(struct attached *a, const uint8_t run[16])
-{
-    struct segment *s = a->segment;
-    for (uint32_t id = 0; id < RING_ASPECTS; id++) {
-        s->base_unringed[id] = read_counter(&s->unringed[id].lost);
-        uint64_t attempts = 0, full = 0, off = 0;
-        for (uint32_t i = 0; i < a->ring_count; i++) {
-            const struct ring_tally *t = &a->rings[i].reader.ring->tally[id];
-            attempts += read_counter(&t->attempts);
-            full += read_counter(&t->full);
-            off += read_counter(&t->off);
-        }
-        atomic_store_explicit(&s->base[id].attempts, attempts, memory_order_relaxed); /* relaxed: for our next life */
-        atomic_store_explicit(&s->base[id].full, full, memory_order_relaxed);         /* relaxed: likewise */
-        atomic_store_explicit(&s->base[id].off, off, memory_order_relaxed);           /* relaxed: likewise */
-    }
-    for (uint32_t i = 0; i < a->ring_count; i++) {
-        struct ring_reader *r = &a->rings[i].reader;
-        r->tail = r->tail + ring_waiting(r);
-        r->ring->base_ordinal = read_counter(&r->ring->ordinal);
-        ring_release(r);
-    }
-    atomic_signal_fence(memory_order_seq_cst); /* a kill before the session stands begins it anew */
-    memcpy(s->session, run, sizeof s->session);
-    memcpy(a->session, run, sizeof a->session);
-}
-
-struct message_books_row segment_tally(const struct attached *a, uint32_t id)
-{
-    const struct segment *s = a->segment;
-    struct message_books_row row = {.aspect = id};
-    for (uint32_t i = 0; i < a->ring_count; i++) {
-        const struct ring_tally *t = &a->rings[i].reader.ring->tally[id];
-        row.attempts += read_counter(&t->attempts);
-        row.full += read_counter(&t->full);
-        row.off += read_counter(&t->off);
-    }
-    row.no_ring = read_counter(&s->unringed[id].lost) - s->base_unringed[id];
-    row.attempts += row.no_ring - read_counter(&s->base[id].attempts);
-    row.full -= read_counter(&s->base[id].full);
-    row.off -= read_counter(&s->base[id].off);
-    return row;
 }

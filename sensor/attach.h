@@ -32,7 +32,8 @@ struct attached_refusal {
 
 /** The reader's side of one ring. */
 struct attached_ring {
-    struct ring_reader reader;
+    struct ring_reader reader;  /* .ring NULL: nobody ever had it */
+    struct ring_reader copy;    /* of an overwriting ring: what the last snapshot found; .ring NULL: none was taken */
     int stream;                 /* its stream in the window; -1: not opened yet */
     uint32_t generation;        /* of the last record */
     uint32_t generation_thread; /* thread id that goes with it */
@@ -48,6 +49,8 @@ struct attached {
     uint64_t pid_namespace;
     uint32_t pid, ring_slots;
     uint32_t when_full;              /* enum segment_when_full */
+    uint32_t clock;                  /* enum segment_clock */
+    uint64_t clock_frequency;        /* of a user clock, Hz, as the process says */
     char name[MESSAGE_NAME_MAX + 1]; /* fit for a file name */
     char executable[MESSAGE_TEXT_MAX + 1];
     uint8_t session[16];
@@ -58,7 +61,7 @@ struct attached {
     uint8_t *dict_bytes; /* what it was read from: a copy, for the receiver */
     uint32_t dict_used;  /* how many */
     bool dict_broken;    /* it grew by what makes no sense: not looked at any further */
-    /* rings 0 .. ring_count - 1 */
+    /* rings 0 .. ring_count - 1; of some the reader's ring may be NULL */
     uint32_t ring_count;
     struct attached_ring rings[SEGMENT_RINGS];
 };
@@ -87,8 +90,12 @@ int doorbell_next_refusal(struct doorbell *bell, uint32_t *seen, struct attached
 /** Takes in what the dictionary grew by. Returns 1 where it grew, 0, or BEZEL_EMALFORMED. */
 int segment_refresh_dict(struct attached *a) BEZEL_MUST_CHECK;
 
-/** Takes in rings that were claimed since. A reader of a new one starts at the tail that the ring shows. */
+/**
+ * Takes in rings that were claimed since: the next in order, at the cost of a load; or any, at that of a look at each.
+ * A reader of a new one starts at the tail that the ring shows.
+ */
 void segment_refresh_rings(struct attached *a);
+void segment_search_rings(struct attached *a);
 
 /** Sets every enable word, and that of aspects to come. */
 void segment_set_mode(struct attached *a, enum segment_enable mode);

@@ -8,6 +8,7 @@
  */
 #include "sensor/external_impl.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { CUT_FUTURE_NS = 1000000000 }; /* a record cannot be from further ahead than this */
@@ -17,6 +18,7 @@ struct cut {
     struct external *x;
     struct external_process *p;
     struct attached_ring *ring;
+    struct ring_reader *reader; /* the ring's, or its copy's */
     struct window_stream *stream;
     int64_t now;
     uint8_t *packet, *at, *end;
@@ -103,19 +105,10 @@ static void cut_broken(struct cut *c, const char *what)
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
-/*
- * How far the record's ordinal, of which `low` is the low half, lies ahead of what the stream expects; negative:
- * behind.
- */
-static int32_t ordinals_ahead(uint64_t expected, uint32_t low)
-{
-    return (int32_t)(low - (uint32_t)expected);
-}
-
 /* The record's time, made to fit: not before its predecessor, not from the future. */
-static uint64_t fit_time(struct cut *c, uint64_t timestamp, uint64_t last)
+static uint64_t fit_time(struct cut *c, uint64_t ticks, uint64_t last)
 {
-    uint64_t fit = timestamp;
+    uint64_t timestamp = c->p->timebase ? (uint64_t)timebase_ns(c->p->timebase, ticks) : ticks, fit = timestamp;
     if (fit > (uint64_t)c->now + CUT_FUTURE_NS)
         fit = (uint64_t)c->now;
     if (fit < last)
@@ -134,14 +127,14 @@ static bool explained(const struct cut *c, const struct ring_record *r)
 
 static void take_generation(struct cut *c, uint32_t low)
 {
-    struct ring *ring = c->ring->reader.ring;
-    uint32_t newest = atomic_load_explicit(&ring->generation, memory_order_relaxed); /* relaxed: R1 ordered it */
+    struct bezel_ring *ring = c->ring->reader.ring;
+    uint32_t newest = __atomic_load_n(&ring->generation, __ATOMIC_RELAXED); /* relaxed: R1 ordered it */
     uint32_t generation = newest - ((newest - low) & 0xff);
     c->ring->generation = generation;
-    c->ring->generation_thread = newest - generation < RING_THREADS
-                                     ? atomic_load_explicit(&ring->thread[generation % RING_THREADS],
-                                                            memory_order_relaxed) /* relaxed: R1 ordered it */
-                                     : 0;
+    c->ring->generation_thread =
+        newest - generation < RING_THREADS
+            ? __atomic_load_n(&ring->thread[generation % RING_THREADS], __ATOMIC_RELAXED) /* relaxed: R1 ordered it */
+            : 0;
 }
 
 static void begin_packet(struct cut *c, uint8_t *packet, uint32_t room, uint64_t time)
@@ -168,7 +161,7 @@ static void end_packet(struct cut *c)
 {
     c->h.size_bytes = (uint64_t)(c->at - c->packet);
     cut_commit(c, c->packet);
-    ring_release(&c->ring->reader);
+    ring_release(c->reader);
     c->x->counts.records += c->h.records;
     c->packet = NULL;
 }
@@ -179,27 +172,27 @@ enum cut_next { CUT_TOOK, CUT_EMPTY, CUT_AGAIN, CUT_FULL };
  * Starts a packet with the record that is first in the ring, opening the stream and telling of a gap first: CUT_TOOK
  * with the record in the packet, CUT_AGAIN where it was skipped, CUT_EMPTY, CUT_FULL.
  */
-static enum cut_next cut_first(struct cut *c, uint32_t ring, uint64_t waiting)
+static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting)
 {
-    struct ring_reader *reader = &c->ring->reader, before = *reader;
+    struct ring_reader *reader = c->reader, before = *reader;
     struct ring_record r;
     if (!ring_take(reader, waiting, &r) || !explained(c, &r)) {
         *reader = before;
         cut_broken(c, "a record that makes no sense");
         return CUT_EMPTY;
     }
-    if (!cut_stream(c, ring, r.timestamp)) {
+    if (!cut_stream(c, ring, fit_time(c, r.ticks, 0))) {
         *reader = before;
         return CUT_FULL;
     }
-    int32_t lost = ordinals_ahead(c->stream->next_ordinal, r.ordinal_low);
-    if (lost < 0) { /* in the window already: the crash came before the tail moved */
+    int64_t lost = ring_ordinals_ahead(c->stream->next_ordinal, r.ordinal_low);
+    if (lost < 0) { /* in the window already: a crash came before the tail moved, or a snapshot saved it before */
         ring_release(reader);
         return CUT_AGAIN;
     }
-    uint64_t time = fit_time(c, r.timestamp, c->stream->last_ns);
+    uint64_t time = fit_time(c, r.ticks, c->stream->last_ns);
     bool told = lost == 0 || cut_empty(c, PACKET_LOSS, c->stream->last_ns, time, (uint64_t)lost);
-    uint64_t room = PACKET_HEADER_BYTES + waiting * RING_SLOT_BYTES; /* a record is shorter than its slots */
+    uint64_t room = PACKET_HEADER_BYTES + (uint64_t)waiting * RING_SLOT_BYTES; /* a record is shorter than its slots */
     if (room > WINDOW_PACKET_BYTES)
         room = WINDOW_PACKET_BYTES;
     uint8_t *packet = told ? window_reserve(c->x->window, (uint32_t)room) : NULL;
@@ -215,46 +208,48 @@ static enum cut_next cut_first(struct cut *c, uint32_t ring, uint64_t waiting)
 }
 
 /* Fills the packet with the records that follow without a gap; returns when one does not belong to it. */
-static void cut_rest(struct cut *c, uint64_t waiting, uint32_t limit)
+static void cut_rest(struct cut *c, uint32_t waiting, uint32_t limit)
 {
-    struct ring_reader *reader = &c->ring->reader;
-    uint64_t head = reader->tail + waiting;
-    uint32_t next_low = (uint32_t)c->h.first_ordinal + 1;
+    struct ring_reader *reader = c->reader;
+    uint32_t head = reader->tail + waiting;
+    uint64_t next = c->h.first_ordinal + 1;
     while (c->h.records < limit && reader->tail != head) {
         struct ring_reader before = *reader;
         struct ring_record r;
-        if (!ring_take(reader, head - reader->tail, &r) || !explained(c, &r) || r.ordinal_low != next_low ||
-            r.generation_low != (uint8_t)c->ring->generation || c->at + PACKET_RECORD_BYTES + 8 * r.count > c->end) {
+        if (!ring_take(reader, head - reader->tail, &r) || !explained(c, &r) ||
+            ring_ordinals_ahead(next, r.ordinal_low) != 0 || r.generation_low != (uint8_t)c->ring->generation ||
+            c->at + PACKET_RECORD_BYTES + 8 * r.count > c->end) {
             *reader = before;
             return;
         }
-        next_low++;
-        put_record(c, &r, fit_time(c, r.timestamp, c->h.timestamp_end));
+        next++;
+        put_record(c, &r, fit_time(c, r.ticks, c->h.timestamp_end));
     }
 }
 
-/* What waits in ring `i`, at most `limit` records. */
+/* What waits in ring `i`, or of an overwriting one in its copy, at most `limit` records. */
 static uint32_t cut_ring(struct external *x, struct external_process *p, uint32_t i, int64_t now, uint32_t limit)
 {
     struct cut c = {.x = x, .p = p, .ring = &p->at->rings[i], .now = now};
     uint32_t done = 0;
-    if (c.ring->broken)
+    c.reader = p->at->when_full == SEGMENT_OVERWRITE ? &c.ring->copy : &c.ring->reader;
+    if (c.ring->broken || !c.reader->ring)
         return 0;
-    uint64_t waiting = ring_waiting(&c.ring->reader), head = c.ring->reader.tail + waiting;
+    uint32_t waiting = ring_waiting(c.reader), head = c.reader->tail + waiting;
     if (waiting == 0)
         return 0;
-    if (waiting > (uint64_t)c.ring->reader.mask + 1) {
+    if (waiting > c.reader->mask + 1) {
         cut_broken(&c, "a head that cannot be");
         return 0;
     }
     external_refresh(x, p); /* after the head: what its records need was written before them */
-    while (done < limit && !c.ring->broken && c.ring->reader.tail != head) {
-        enum cut_next next = cut_first(&c, i, head - c.ring->reader.tail);
+    while (done < limit && !c.ring->broken && c.reader->tail != head) {
+        enum cut_next next = cut_first(&c, i, head - c.reader->tail);
         if (next == CUT_EMPTY || next == CUT_FULL)
             break;
         if (next == CUT_AGAIN)
             continue;
-        cut_rest(&c, head - c.ring->reader.tail, limit - done);
+        cut_rest(&c, head - c.reader->tail, limit - done);
         done += c.h.records;
         end_packet(&c);
     }
@@ -264,10 +259,44 @@ static uint32_t cut_ring(struct external *x, struct external_process *p, uint32_
 uint32_t cut_process(struct external *x, struct external_process *p, int64_t now, uint32_t limit)
 {
     uint32_t done = 0;
+    if (p->timebase && !timebase_ready(p->timebase))
+        return 0;
     segment_refresh_rings(p->at);
     for (uint32_t i = 0; i < p->at->ring_count && done < limit; i++)
         done += cut_ring(x, p, i, now, limit - done);
     return done;
+}
+
+/* ---- Snapshots --------------------------------------------------------------------------------------------------- */
+
+/* Room for a copy of a ring; kept, since who takes one snapshot takes more. */
+static bool make_copy(struct attached_ring *ring)
+{
+    uint32_t slots = ring->reader.mask + 1;
+    if (ring->copy.ring)
+        return true;
+    struct bezel_ring *copy = calloc(1, sizeof *copy + (size_t)slots * RING_SLOT_BYTES);
+    if (copy)
+        ring->copy = ring_reader(copy, slots);
+    return copy != NULL;
+}
+
+void cut_snapshot(struct external *x, struct external_process *p, int64_t now)
+{
+    segment_search_rings(p->at);
+    for (uint32_t i = 0; i < p->at->ring_count; i++) {
+        struct attached_ring *ring = &p->at->rings[i];
+        if (!ring->reader.ring || ring->broken)
+            continue;
+        if (!make_copy(ring)) {
+            notes_tell(x, p, now, "BEZEL-SNAPSHOT", "no memory for a snapshot of a ring of %u slots",
+                       ring->reader.mask + 1);
+            continue;
+        }
+        struct cut c = {.x = x, .p = p, .ring = ring, .now = now};
+        if (ring_waiting(&ring->copy) == 0 && !ring_copy(&ring->reader, &ring->copy))
+            cut_broken(&c, "a head that cannot be");
+    }
 }
 
 /* ---- Closing ----------------------------------------------------------------------------------------------------- */
@@ -276,8 +305,10 @@ bool cut_close(struct external *x, struct external_process *p, int64_t now)
 {
     for (uint32_t i = 0; i < p->at->ring_count; i++) {
         struct cut c = {.x = x, .p = p, .ring = &p->at->rings[i], .now = now};
-        struct ring *ring = c.ring->reader.ring;
-        uint64_t attempts = atomic_load_explicit(&ring->ordinal, memory_order_acquire); /* R1 acquire: pairs R0 */
+        struct bezel_ring *ring = c.ring->reader.ring;
+        if (!ring)
+            continue;
+        uint64_t attempts = bezel_ring_attempts(ring);
         if (c.ring->stream < 0 && attempts == ring->base_ordinal && window_find(x->window, p->at->instance, i) < 0)
             continue; /* never used in this session */
         if (!cut_stream(&c, i, (uint64_t)now))
@@ -297,7 +328,7 @@ uint64_t cut_records(struct external *x, const struct external_process *p)
 {
     uint64_t records = 0;
     for (uint32_t i = 0; i < p->at->ring_count; i++) {
-        int n = window_find(x->window, p->at->instance, i);
+        int n = p->at->rings[i].reader.ring ? window_find(x->window, p->at->instance, i) : -1;
         if (n < 0)
             continue;
         const struct window_stream *s = window_stream(x->window, (uint32_t)n);

@@ -2,83 +2,165 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * The write path. Order of the stores of a record, which is what makes a kill at any instruction harmless: attempt
- * counter of the aspect, ordinal of the ring, [drop counter | clock, slots, head]. A record that was begun but not
- * published shows as an attempt that is neither stored nor dropped: at most one a ring.
+ * The write path out of line: what the inline path of <bezel/core.h> does not do. A thread's first record, records of
+ * more values than fit a slot, other clocks than the counter, full and overwriting rings, collection that is off, and
+ * records of a signal handler that interrupts a record of its own thread: those have a ring of their own.
  */
 #include "sensor/internal.h"
-#include "sensor/segment.h"
+#include "sensor/writer.h"
 
-#include <time.h>
-
+__thread struct bezel_writer bezel_thread;
 _Thread_local struct sensor_thread sensor_thread;
 
-const uint32_t bezel_enable_unset = 1;
-const uint32_t sensor_enable_never = 0;
+const uint32_t bezel_enable_unset = BEZEL_UNSET;
+const uint32_t sensor_enable_never = BEZEL_DISABLED;
+const uint32_t sensor_enable_undeclared = BEZEL_UNSET;
 
-static inline uint64_t emit_clock(void)
+/* Where the time of a record comes from. */
+enum emit_time { EMIT_NOW, EMIT_GIVEN, EMIT_AGAIN };
+
+/* ---- Levels ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * A handler that jumps out of a record (longjmp) leaves its level busy for ever. It shows when a record comes from
+ * further up the stack than the busy one: that one's frame is gone. Only a handler that runs on a stack of its own may
+ * stand higher than what it interrupts; the kernel knows. Where the jump led further down, the level stays in use until
+ * a record comes from above; meanwhile the next level serves.
+ */
+static bool is_abandoned(uintptr_t busy, uintptr_t here)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    stack_t stack;
+    return here >= busy && sigaltstack(NULL, &stack) == 0 && !(stack.ss_flags & SS_ONSTACK);
 }
 
-static void emit_to_ring(struct ring_writer *w, const struct bezel_aspect *aspect, uint32_t enable,
-                         const uint64_t *values)
+/* Takes up the ring of `w` where its shared state stands: private copies may be in the middle of a change. */
+static void take_up_again(struct bezel_writer *w)
 {
-    uint64_t ordinal = ring_attempt(w, aspect->id);
-    if (__builtin_expect(enable != SEGMENT_RECORD, 0))
-        ring_count(&w->ring->tally[aspect->id].off);
-    else if (__builtin_expect(!ring_has_room(w, ring_record_slots(aspect->field_count)), 0))
-        ring_count(&w->ring->tally[aspect->id].full);
-    else
-        ring_put(w, aspect->id, ordinal, emit_clock(), values, aspect->field_count);
+    if (w->ring)
+        writer_hold(w, w->ring, w->slots, (uint32_t)(w->mask / BEZEL_SLOT_BYTES) + 1, w->generation, w->inlined);
 }
 
-/* The enable word of an aspect that may not be declared yet. Declaring publishes `id` before `enable`. */
-static uint32_t emit_enable(struct bezel_aspect *aspect)
+/* The level at which a record made at stack address `here` is written, marked busy; SENSOR_LEVELS: too deep. */
+static uint32_t enter_level(uintptr_t here)
+{
+    uint32_t level = 0;
+    while (level < SENSOR_LEVELS && sensor_writer(level)->busy && !is_abandoned(sensor_writer(level)->busy, here))
+        level++;
+    for (uint32_t i = level; i < SENSOR_LEVELS && sensor_writer(i)->busy; i++) {
+        take_up_again(sensor_writer(i));
+        sensor_writer(i)->busy = 0;
+    }
+    if (level < SENSOR_LEVELS) {
+        sensor_writer(level)->busy = here;
+        atomic_signal_fence(memory_order_seq_cst); /* a handler on this thread sees `busy` before anything we touch */
+    }
+    return level;
+}
+
+/* ---- Records ----------------------------------------------------------------------------------------------------- */
+
+/* What to do with a record of `aspect`, which may not be declared yet. Declaring publishes the rest before `enable`. */
+static uint32_t wanted(struct bezel_aspect *aspect)
 {
     const uint32_t *enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
-    if (__builtin_expect(enable == &bezel_enable_unset, 0)) {
+    if (enable == &bezel_enable_unset) {
         sensor_declare(aspect);
         enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
     }
-    return __atomic_load_n(enable, __ATOMIC_RELAXED); /* relaxed: a word of its own, late by a record is in time */
+    if (enable == &sensor_enable_undeclared && sensor_process.own.segment)
+        return atomic_load_explicit(&sensor_process.own.segment->enable[aspect->id & ~SENSOR_UNDECLARED],
+                                    memory_order_relaxed); /* relaxed: a word of its own, late by a record is in time */
+    return __atomic_load_n(enable, __ATOMIC_RELAXED);      /* relaxed: likewise */
 }
 
-void bezel_emit(struct bezel_aspect *aspect, const uint64_t *values)
+static uint64_t time_of(const struct bezel_writer *w, enum emit_time time, uint64_t given)
 {
-    struct sensor_thread *t = &sensor_thread;
-    if (__builtin_expect(t->busy, 0)) {
+    const uint64_t *previous = time == EMIT_AGAIN ? bezel_previous_time(w) : NULL;
+    return time == EMIT_GIVEN ? given : previous ? *previous : sensor_ticks(sensor_process.own.segment);
+}
+
+static uint64_t *tally_of(const struct bezel_writer *w, const struct bezel_aspect *aspect, size_t which)
+{
+    return (uint64_t *)(void *)((char *)w->ring + aspect->tally + which);
+}
+
+static void write_record(struct bezel_writer *w, const struct bezel_aspect *aspect, uint32_t enable,
+                         const uint64_t *values, enum emit_time time, uint64_t given)
+{
+    uint32_t count = writer_word_count(aspect->word);
+    bool overwrites = sensor_process.own.segment->when_full == SEGMENT_OVERWRITE;
+    bezel_attempt(w, aspect->tally);
+    if (enable != BEZEL_RECORD)
+        writer_drop(w, tally_of(w, aspect, offsetof(struct bezel_tally, off)));
+    else if (overwrites)
+        writer_put_over(w, aspect->word, time_of(w, time, given), values, count);
+    else if (writer_has_room(w, bezel_record_slots(count)))
+        writer_put(w, aspect->word, time_of(w, time, given), values, count);
+    else
+        writer_drop(w, tally_of(w, aspect, offsetof(struct bezel_tally, full)));
+}
+
+static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum emit_time time, uint64_t given,
+                 uintptr_t here)
+{
+    uint32_t level = enter_level(here);
+    if (level == SENSOR_LEVELS) {
         sensor_count_unringed(aspect);
         return;
     }
-    t->busy = true;
-    atomic_signal_fence(memory_order_seq_cst); /* a handler on this thread sees `busy` before anything we touch */
-    uint32_t enable = emit_enable(aspect);
-    if (__builtin_expect(enable != SEGMENT_DISABLED, 1)) {
-        if (__builtin_expect(aspect->id & SENSOR_UNDECLARED, 0))
+    struct bezel_writer *w = sensor_writer(level);
+    uint32_t enable = wanted(aspect);
+    if (enable != BEZEL_DISABLED) {
+        if (aspect->id & SENSOR_UNDECLARED || (!w->ring && sensor_claim(level) != 0))
             sensor_count_unringed(aspect);
-        else if (__builtin_expect(t->writer.ring != NULL, 1) || sensor_claim(t) == 0)
-            emit_to_ring(&t->writer, aspect, enable, values);
         else
-            sensor_count_unringed(aspect);
+            write_record(w, aspect, enable, values, time, given);
     }
-    atomic_signal_fence(memory_order_seq_cst); /* and finds it clear only after everything is in place */
-    t->busy = false;
+    bezel_leave(w);
 }
 
-int bezel_thread_init(void)
+/* Where the stack of the caller ends: what the inline path notes as `busy` in the same function is the same. */
+#if defined(__x86_64__) && defined(__LP64__)
+#define CALLERS_STACK ((uintptr_t)__builtin_frame_address(0) + 16) /* behind frame pointer and return address */
+#else
+#define CALLERS_STACK ((uintptr_t)__builtin_frame_address(0))
+#endif
+
+void bezel_emit(struct bezel_aspect *aspect, const uint64_t *values)
 {
-    struct sensor_thread *t = &sensor_thread;
-    if (t->busy)
+    emit(aspect, values, EMIT_NOW, 0, CALLERS_STACK);
+}
+
+void bezel_emit_at(struct bezel_aspect *aspect, uint64_t ticks, const uint64_t *values)
+{
+    emit(aspect, values, EMIT_GIVEN, ticks, CALLERS_STACK);
+}
+
+void bezel_emit_again(struct bezel_aspect *aspect, const uint64_t *values)
+{
+    emit(aspect, values, EMIT_AGAIN, 0, CALLERS_STACK);
+}
+
+/* ---- Ahead of time ----------------------------------------------------------------------------------------------- */
+
+static int init_level(uint32_t level, bool lock)
+{
+    struct bezel_writer *w = sensor_writer(level);
+    int err = w->ring ? 0 : sensor_claim(level);
+    return err ? err : sensor_prefault(level, lock);
+}
+
+int bezel_thread_init(unsigned options)
+{
+    uint32_t levels = options & BEZEL_SIGNALS ? 2 : 1;
+    int err = 0;
+    if (bezel_thread.busy)
         return BEZEL_EBUSY;
-    t->busy = true;
-    atomic_signal_fence(memory_order_seq_cst); /* as in bezel_emit() */
     sensor_declare(NULL);
-    int err = t->writer.ring ? 0 : sensor_claim(t);
-    atomic_signal_fence(memory_order_seq_cst); /* as in bezel_emit() */
-    t->busy = false;
+    bezel_enter(&bezel_thread);
+    for (uint32_t level = 0; level < levels && !err; level++)
+        err = init_level(level, options & BEZEL_LOCK);
+    bezel_leave(&bezel_thread);
     return err;
 }
 

@@ -70,6 +70,8 @@ static void begin_closing(struct external *x, struct external_process *p, enum m
 static uint64_t count_unfinished(struct external *x, const struct external_process *p)
 {
     uint64_t begun = 0, cut = cut_records(x, p);
+    if (p->at->when_full == SEGMENT_OVERWRITE) /* cannot be told from what was overwritten, and is counted with it */
+        return 0;
     for (uint32_t id = 1; id < RING_ASPECTS; id++) {
         struct message_books_row row = segment_tally(p->at, id);
         begun += row.attempts - row.no_ring - row.full - row.off;
@@ -79,15 +81,33 @@ static uint64_t count_unfinished(struct external *x, const struct external_proce
 
 static bool anything_waits(const struct external_process *p)
 {
-    for (uint32_t i = 0; i < p->at->ring_count; i++)
-        if (!p->at->rings[i].broken && ring_waiting(&p->at->rings[i].reader) != 0)
+    for (uint32_t i = 0; i < p->at->ring_count; i++) {
+        const struct attached_ring *ring = &p->at->rings[i];
+        const struct ring_reader *r = p->at->when_full == SEGMENT_OVERWRITE ? &ring->copy : &ring->reader;
+        if (!ring->broken && r->ring && ring_waiting(r) != 0)
             return true;
+    }
     return false;
+}
+
+/* A flight recorder is read once more, when nothing is written any longer. False: not yet. */
+static bool take_final_snapshot(struct external *x, struct external_process *p, int64_t now)
+{
+    if (p->final_snapshot || p->at->when_full != SEGMENT_OVERWRITE)
+        return true;
+    if (anything_waits(p) || (p->state == PROCESS_DETACHED && now - p->closing_since < EXTERNAL_STILL_NS))
+        return false;
+    cut_snapshot(x, p, now);
+    return p->final_snapshot = true;
 }
 
 /* Drains and closes a process that ended, or is left. Waits a little for a living one to finish its last record. */
 static void close_step(struct external *x, struct external_process *p, int64_t now)
 {
+    segment_search_rings(p->at);
+    cut_process(x, p, now, UINT32_MAX);
+    if (!take_final_snapshot(x, p, now))
+        return;
     cut_process(x, p, now, UINT32_MAX);
     if (anything_waits(p))
         return; /* the window is full */
@@ -123,6 +143,7 @@ static void forget(struct external *x, uint32_t i)
     uint64_t instance = p->at->instance;
     segment_detach(p->at, p->state == PROCESS_ENDED);
     window_forget(x->window, instance);
+    free(p->user_clock);
     free(p);
     x->processes[i] = NULL;
 }
@@ -139,6 +160,7 @@ static void housekeep_process(struct external *x, uint32_t i, int64_t now)
     }
     if (p->phase != EXTERNAL_CLOSED && !p->truncated)
         external_refresh(x, p); /* where nothing waits, too: aspects that are only counted have books */
+    segment_search_rings(p->at);
     if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON && !x->collecting)
         cut_process(x, p, now, UINT32_MAX);
     if (p->phase == EXTERNAL_LIVE && !segment_alive(p->at))
@@ -197,6 +219,7 @@ uint32_t external_poll(struct external *x, int64_t now)
         find_processes(x, now);
         count = x->process_count;
     }
+    external_clock_poll(x, now);
     if (!x->collecting)
         return 0;
     uint32_t limit = x->options.batch ? UINT32_MAX : 1;
@@ -206,6 +229,19 @@ uint32_t external_poll(struct external *x, int64_t now)
             done += cut_process(x, p, now, limit - done);
     }
     x->next_cf = count ? (x->next_cf + 1) % count : 0;
+    return done;
+}
+
+uint32_t external_snapshot(struct external *x, int64_t now)
+{
+    uint32_t done = 0;
+    for (uint32_t i = 0; i < x->process_count; i++) {
+        struct external_process *p = x->processes[i];
+        if (!p || p->phase != EXTERNAL_LIVE || p->at->when_full != SEGMENT_OVERWRITE)
+            continue;
+        cut_snapshot(x, p, now);
+        done += cut_process(x, p, now, UINT32_MAX);
+    }
     return done;
 }
 
@@ -370,6 +406,8 @@ int external_open(const struct external_options *options, struct external **out)
         err = window_open(options->dir, options->run, options->uuid, options->window_bytes, &x->window, &left);
     if (!err)
         err = hang_doorbell(x);
+    if (!err)
+        external_clock_open(x);
     if (err) {
         int saved = errno;
         external_close(x, false);
@@ -410,10 +448,12 @@ void external_close(struct external *x, bool clean)
         if (!p)
             continue;
         segment_detach(p->at, clean && is_spent(p));
+        free(p->user_clock);
         free(p);
     }
     notes_free(&x->notes);
     window_close(x->window, clean);
+    external_clock_close(x, clean);
     if (x->doorbell) {
         guard_remove(x->doorbell);
         munmap(x->doorbell, sizeof *x->doorbell);

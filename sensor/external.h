@@ -16,6 +16,7 @@
 #include "mdr/message.h"
 #include "sensor/attach.h"
 #include "sensor/steer.h"
+#include "sensor/timebase.h"
 #include "sensor/window.h"
 
 #include <stdbool.h>
@@ -39,10 +40,13 @@ struct external_process {
     int64_t closed_at; /* since when nothing of it waits; 0: not yet */
     int64_t closing_since;
     uint64_t unfinished;
-    uint64_t clamped;        /* times of its records that were made to fit */
-    int slot;                /* the observer's number for it; -1: none */
-    int watch[RING_ASPECTS]; /* the observer's number for each aspect; negative: nobody looks */
-    uint32_t watched;        /* aspects below this number have their watch */
+    uint64_t clamped;            /* times of its records that were made to fit */
+    struct timebase *timebase;   /* of the clock of its records; NULL: they are stamped in ns of CLOCK_MONOTONIC */
+    struct timebase *user_clock; /* of a clock of the program's; else NULL */
+    bool final_snapshot;         /* of an ended or left process that overwrites: it was taken */
+    int slot;                    /* the observer's number for it; -1: none */
+    int watch[RING_ASPECTS];     /* the observer's number for each aspect; negative: nobody looks */
+    uint32_t watched;            /* aspects below this number have their watch */
 };
 
 /** Who is told of processes and of records that are watched; every function may be NULL. */
@@ -71,7 +75,9 @@ struct external_options {
 /** What happened so far; cumulative. */
 struct external_counts {
     uint64_t records, bytes, packets, clamped, broken_rings, broken_segments, processes_seen, dropped_foreign;
-    uint64_t unread; /* processes for which there was no room to the end: what they recorded is lost */
+    int64_t clock_error_ns; /* bound of the error of the counter's times; -1: unknown */
+    uint64_t clock_jumps;   /* of the counter */
+    uint64_t unread;        /* processes for which there was no room to the end: what they recorded is lost */
 };
 
 struct external;
@@ -94,6 +100,12 @@ void external_housekeep(struct external *x, int64_t now);
 
 /** Collection on or off: off, attempts are counted and lost with the cause "off". */
 void external_collect(struct external *x, bool on);
+
+/**
+ * Saves what the rings of all living processes hold that overwrite: copies them, and cuts the copies, what the window
+ * does not take at later polls. Returns the number of records cut. Allocates at the first snapshot of a ring.
+ */
+uint32_t external_snapshot(struct external *x, int64_t now);
 
 /** Lets every process follow the rules as they are now. */
 void external_steer(struct external *x);

@@ -12,8 +12,12 @@ struct external {
     struct external_options options;
     struct window *window;
     struct doorbell *doorbell;
-    int lock;      /* descriptor of the folder's lock */
-    uint32_t rung; /* doorbell as last seen */
+    struct timebase counter;      /* of the processor's counter */
+    struct timebase_store *store; /* keeps it for our next life; NULL where it cannot */
+    uint8_t boot[16];
+    bool user_clocks; /* a process has, or had, one */
+    int lock;         /* descriptor of the folder's lock */
+    uint32_t rung;    /* doorbell as last seen */
     int64_t scan_due;
     bool collecting, finishing;
     uint32_t left_out; /* segments that the last look at the folder found no room for */
@@ -37,6 +41,14 @@ void find_processes(struct external *x, int64_t now);
 /** What the aspects of `p` may do now: record, count what is lost while collection is off, or nothing. */
 enum segment_enable external_mode(const struct external *x, const struct external_process *p);
 
+/** The clocks of this node's processes (clocks.c): opens, feeds at each poll, closes the store that outlives us. */
+void external_clock_open(struct external *x);
+void external_clock_poll(struct external *x, int64_t now);
+void external_clock_close(struct external *x, bool clean);
+
+/** Finds the timebase of `p`, new here. False: no memory. */
+bool external_clock_adopt(struct external *x, struct external_process *p);
+
 /** Sets the enable words of `p`, and that of aspects to come, as external_mode() and the rules have it. */
 void steer_process(const struct external *x, struct external_process *p);
 
@@ -45,6 +57,9 @@ void external_refresh(struct external *x, struct external_process *p);
 
 /** Cuts what waits in the rings of `p`, at most `limit` records. Returns the number of records. */
 uint32_t cut_process(struct external *x, struct external_process *p, int64_t now, uint32_t limit);
+
+/** Copies what the overwriting rings of `p` hold now, but for those whose last copy still waits to be cut. */
+void cut_snapshot(struct external *x, struct external_process *p, int64_t now);
 
 /** Cuts the closing packets of `p`: true once every stream of it is closed (false: the window is full). */
 bool cut_close(struct external *x, struct external_process *p, int64_t now);

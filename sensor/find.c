@@ -96,6 +96,11 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
     const struct external_observer *o = &x->options.observer;
     snprintf(p->name, sizeof p->name, "%s", name);
     p->at = a;
+    if (!external_clock_adopt(x, p)) {
+        *place = NULL;
+        free(p);
+        return BEZEL_ENOMEM;
+    }
     p->stream_id = stream_id;
     p->role = is_daemon(x, a) ? ROLE_DAEMON : ROLE_SUT;
     if (window_leaving(x->window)) { /* a crashed predecessor had begun to close its streams */

@@ -2,52 +2,114 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The inside of libbezel. process.c owns the segment of this process: makes it, declares aspects, interns strings,
- * hands out rings, survives fork. emit.c is the write path. Everything here may meet a host program that closes our
- * descriptors, forks, or has no room: it returns, it never aborts.
+ * The inside of libbezel. process.c owns the segment of this process: makes it, declares aspects, survives fork;
+ * strings.c interns; rings.c hands out rings; ticks.c reads the clock; emit.c is the write path out of line.
+ * Everything here may meet a host program that closes our descriptors, forks, or has no room: it returns, it never
+ * aborts.
+ *
+ * One lock guards what this process declares and interns. Signals are blocked while it is held, so that no handler
+ * meets it in its own thread, nor jumps out of it. The write path and the claim of a ring need no lock.
  */
 #ifndef BEZEL_SENSOR_INTERNAL_H
 #define BEZEL_SENSOR_INTERNAL_H
 
 #include "base/err.h"
 #include "bezel/sensor.h"
+#include "sensor/own.h"
 #include "sensor/ring.h"
 
+#include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
-/** What a thread keeps. `busy` is set while it is inside libbezel, so that a signal handler's record finds out. */
+/** A thread's records, those of a signal handler that interrupts one, of one that interrupts that, ... */
+enum { SENSOR_LEVELS = 4 };
+
+/** What a thread keeps beside `bezel_thread`, its writer of level 0. */
 struct sensor_thread {
-    struct ring_writer writer; /* writer.ring NULL: none */
-    uint32_t ring;             /* its number */
-    uint32_t released_seen;    /* how many rings had been released when none was free */
-    bool busy;
-    bool refused; /* no ring was free at `released_seen` */
+    struct bezel_writer nested[SENSOR_LEVELS - 1];
+    uint32_t ring[SENSOR_LEVELS]; /* number of the ring of each level that has one */
+    uint32_t released_seen;       /* how many rings had been released when none was free */
+    bool refused;                 /* no ring was free at `released_seen` */
+    bool hooked;                  /* thread_end() will be called */
+    uint8_t endings;              /* how often it was */
 };
 
 extern _Thread_local struct sensor_thread sensor_thread __attribute__((tls_model("initial-exec")));
 
+static inline struct bezel_writer *sensor_writer(uint32_t level)
+{
+    return level == 0 ? &bezel_thread : &sensor_thread.nested[level - 1];
+}
+
+/** What a process keeps. */
+struct sensor_process {
+    pthread_mutex_t lock;
+    struct own_segment own;
+    bool failed; /* there is no segment, and there will be none */
+    pid_t pid;   /* whose segment it is */
+    uint32_t aspect_count;
+    uint32_t undeclared; /* id of the aspect that stands for those that cannot be declared; 0: not needed yet */
+    struct bezel_aspect *aspects, **aspects_end;
+    pthread_key_t thread_end;
+    bool hooked;               /* fork and thread-end hooks are in place */
+    _Atomic uint32_t released; /* rings released so far */
+};
+
+extern struct sensor_process sensor_process;
+
+/** Takes the lock; `mask` keeps the signals that were blocked before. A fork waits. */
+void sensor_lock(sigset_t *mask);
+void sensor_unlock(const sigset_t *mask);
+
 /** In an aspect's id: it cannot be declared, the rest of the id is the aspect that stands for it. */
 #define SENSOR_UNDECLARED (UINT32_C(1) << 31)
 
-/**
- * Enable word of aspects that are never recorded: no segment, no room in the dictionary, same name with other fields.
- */
+/** Enable word of aspects that are never recorded: there is no segment. */
 extern const uint32_t sensor_enable_never;
+
+/** Enable word of aspects that cannot be declared: their records come to the library to be counted. */
+extern const uint32_t sensor_enable_undeclared;
 
 /**
  * Gives `aspect`, and every other registered aspect, its id and its enable word, making the segment first where there
- * is none. Takes the lock, may block. The caller is busy.
+ * is none. Takes the lock, may block.
  */
 void sensor_declare(struct bezel_aspect *aspect);
 
+/** As sensor_declare(), under the lock; false where there is no segment. */
+bool sensor_declare_all(void);
+
+/** Whether there is a segment, made now if need be. Under the lock. */
+bool sensor_open(void);
+
 /**
- * Claims a ring for the calling thread. Returns 0, BEZEL_EFULL, BEZEL_ENOENT where there is no segment. The caller is
- * busy.
+ * Claims a ring for level `level` of the calling thread. Returns 0, BEZEL_EFULL, BEZEL_ENOENT where there is no
+ * segment, BEZEL_ENOSPC, ... Lock-free, async-signal-safe.
  */
-int sensor_claim(struct sensor_thread *t) BEZEL_MUST_CHECK;
+int sensor_claim(uint32_t level) BEZEL_MUST_CHECK;
+
+/** Puts the ring of `level` into memory, and keeps it there with `lock`. Returns 0 or an error of own_lock(). */
+int sensor_prefault(uint32_t level, bool lock) BEZEL_MUST_CHECK;
+
+/** The hook of a thread's end: its rings go to whoever needs one next, records and all. */
+void sensor_thread_end(void *unused);
+
+/** Forgets this thread's rings: they are those of the process that forked us. */
+void sensor_forget_rings(void);
 
 /** Counts a record of `aspect`, declared or not yet, that has no ring to go to. Async-signal-safe. */
 void sensor_count_unringed(struct bezel_aspect *aspect);
+
+/** Keeps the strings of this segment for the child that is being forked / puts those kept into a new segment. */
+void sensor_strings_bequeath(void);
+void sensor_strings_inherit(void);
+
+/** Reads the clock of the segment, in its ticks. Async-signal-safe where the user's function is. */
+uint64_t sensor_ticks(struct segment *s);
+
+/** Frequency of the user's clock, Hz; 0 where there is none. */
+uint64_t sensor_user_frequency(void);
 
 #endif

@@ -3,10 +3,10 @@
 #include "sensor/own.h"
 
 #include "base/clock.h"
-#include "base/procstat.h"
-
 #include "base/file.h"
 #include "base/procstat.h"
+#include "sensor/counter.h"
+#include "sensor/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,9 +60,16 @@ static uint32_t when_full_wanted(struct segment *s)
 
 static uint32_t clock_wanted(struct segment *s)
 {
-    const char *set = getenv("BEZEL_CLOCK");
-    if (set && strcmp(set, "monotonic") != 0 && strcmp(set, "counter") != 0)
-        sensor_notice(s, "BEZEL-CLOCK", "BEZEL_CLOCK=%s is neither counter nor monotonic: monotonic is used", set);
+    const char *set = getenv("BEZEL_CLOCK"), *why_not;
+    bool counter = !set || strcmp(set, "monotonic") != 0;
+    if (sensor_user_frequency())
+        return SEGMENT_CLOCK_USER;
+    if (set && counter && strcmp(set, "counter") != 0)
+        sensor_notice(s, "BEZEL-CLOCK", "BEZEL_CLOCK=%s is neither counter nor monotonic", set);
+    if (counter && counter_trusted(&why_not))
+        return SEGMENT_CLOCK_COUNTER;
+    if (set && counter)
+        sensor_notice(s, "BEZEL-CLOCK", "records are stamped with CLOCK_MONOTONIC: %s", why_not);
     return SEGMENT_CLOCK_MONOTONIC;
 }
 
@@ -74,6 +81,9 @@ static void take_wishes(struct segment *s)
                       set, RING_SLOTS_MIN, RING_SLOTS_MAX, RING_SLOTS_DEFAULT);
     s->when_full = when_full_wanted(s);
     s->clock = clock_wanted(s);
+    s->clock_frequency = sensor_user_frequency();
+    if (s->clock_frequency)
+        atomic_init(&s->tick_ns, (UINT64_C(1000000000) << 32) / s->clock_frequency);
 }
 
 /* ---- Who we are -------------------------------------------------------------------------------------------------- */
@@ -215,6 +225,9 @@ static bool make_instance(struct own_segment *own, const char *dir, uint64_t ins
         fill_head(own->segment, slots, instance, id);
         if (bell) { /* somebody listens: record from the first record on */
             memcpy(own->segment->session, bell->session, sizeof own->segment->session);
+            if (own->segment->clock == SEGMENT_CLOCK_COUNTER)
+                atomic_init(&own->segment->tick_ns,
+                            atomic_load_explicit(&bell->tick_ns, memory_order_relaxed)); /* relaxed: a number */
             atomic_init(&own->segment->mode, SEGMENT_RECORD);
         }
         file_share(fd, dir);

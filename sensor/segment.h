@@ -42,9 +42,9 @@ enum {
 
 /** Values of an enable word. */
 enum segment_enable {
-    SEGMENT_DISABLED = 0, /* not recorded, not counted: a load and a branch */
-    SEGMENT_RECORD = 1,
-    SEGMENT_COUNT = 2, /* collection is off: attempts are counted and lost, with the cause "off" */
+    SEGMENT_DISABLED = BEZEL_DISABLED, /* not recorded, not counted: a load and a branch */
+    SEGMENT_RECORD = BEZEL_RECORD,
+    SEGMENT_COUNT = BEZEL_COUNT, /* collection is off: attempts are counted and lost, with the cause "off" */
 };
 
 /** What the timestamps in the rings are; the external sensor makes nanoseconds of CLOCK_MONOTONIC of them. */
@@ -60,7 +60,12 @@ enum segment_when_full {
     SEGMENT_OVERWRITE = 1, /* flight recorder: the oldest records are lost; the rings are read by snapshots */
 };
 
-enum segment_ring_state { SEGMENT_RING_FRESH = 0, SEGMENT_RING_OWNED = 1, SEGMENT_RING_RELEASED = 2 };
+enum segment_ring_state {
+    SEGMENT_RING_FRESH = 0,    /* nobody had it; it may have no memory */
+    SEGMENT_RING_OWNED = 1,    /* a thread's */
+    SEGMENT_RING_RELEASED = 2, /* nobody's, records and all */
+    SEGMENT_RING_CLAIMED = 3,  /* about to be a thread's; it may have no memory yet */
+};
 
 /** Losses of records that had no ring: any thread may add, so these are read-modify-write (off the fast path). */
 struct segment_unringed {
@@ -70,10 +75,12 @@ struct segment_unringed {
 /**
  * A reading of the program's own clock beside CLOCK_MONOTONIC. The external sensor asks by adding to `wanted`; the next
  * record that reads the clock answers: it makes `begun` what was wanted, writes the pair, then makes `given` the same.
+ * Both sides stand in sensor/pair.h.
  */
 struct segment_pair {
     _Atomic uint32_t wanted; /* the external sensor's */
     _Atomic uint32_t begun, given;
+    _Atomic uint32_t uncertainty; /* ns: how far `ns` may be from when the clock said `ticks` */
     _Atomic uint64_t ticks, ns;
 };
 
@@ -109,7 +116,6 @@ struct segment {
     _Atomic uint64_t tick_ns;               /* nanoseconds a tick of the clock, times 2^32: for durations; 0: unknown */
 
     alignas(RING_LINE) _Atomic uint32_t dict_used; /* bytes of the dictionary that are complete */
-    _Atomic uint32_t ring_high;                    /* rings that were ever claimed: all below this number */
     _Atomic uint32_t ring_state[SEGMENT_RINGS];
 
     alignas(RING_LINE) _Atomic uint32_t enable[RING_ASPECTS];
@@ -117,7 +123,7 @@ struct segment {
     alignas(RING_LINE) struct segment_unringed unringed[RING_ASPECTS];
 
     /* The external sensor's: counters as they stood when this session began; its books start from there. */
-    alignas(RING_LINE) struct ring_tally base[RING_ASPECTS];
+    alignas(RING_LINE) struct bezel_tally base[RING_ASPECTS];
     uint64_t base_unringed[RING_ASPECTS];
 
     alignas(RING_LINE) struct segment_pair pair; /* of a user clock */
@@ -136,7 +142,7 @@ struct segment {
 /** Bytes from one ring to the next, for rings of `slots` slots. */
 static inline uint64_t segment_ring_stride(uint32_t slots)
 {
-    return (sizeof(struct ring) + (uint64_t)slots * RING_SLOT_BYTES + 4095) & ~UINT64_C(4095);
+    return (sizeof(struct bezel_ring) + (uint64_t)slots * RING_SLOT_BYTES + 4095) & ~UINT64_C(4095);
 }
 
 static inline uint64_t segment_ring_offset(void)
@@ -170,6 +176,7 @@ struct doorbell {
     uint8_t session[16];
     _Atomic uint32_t rung;
     _Atomic uint32_t refusal_count;
+    _Atomic uint64_t tick_ns; /* of the processor's counter, for segments that are made now; as there */
     struct doorbell_refusal refusals[DOORBELL_REFUSALS];
 };
 

@@ -149,7 +149,7 @@ int main(int argc, char **argv)
     codec_log(o->verbose);
     bool ok = client_open(&c);
     if (ok) {
-        bezel_thread_init();
+        bezel_thread_init(0);
         if (o->verbose)
             fprintf(stderr, "%s: listening to %s port %d\n", o->program, o->group, o->port);
         ok = client_run(&c);

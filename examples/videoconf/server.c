@@ -136,7 +136,7 @@ int main(int argc, char **argv)
     codec_log(o->verbose);
     bool ok = server_open(&s);
     if (ok) {
-        bezel_thread_init();
+        bezel_thread_init(0);
         bezel_record(stream_opened, bezel_intern(o->input ? o->input : "pattern"), bezel_intern(o->codec), o->width,
                      o->height);
         if (o->verbose)

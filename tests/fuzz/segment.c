@@ -7,6 +7,7 @@
  */
 #include "base/clock.h"
 #include "sensor/external.h"
+#include "sensor/writer.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>
@@ -41,9 +42,9 @@ static void begin(void)
 
 /* ---- A good segment ---------------------------------------------------------------------------------------------- */
 
-static struct ring *ring_of(struct segment *s, uint32_t i)
+static struct bezel_ring *ring_of(struct segment *s, uint32_t i)
 {
-    return (struct ring *)((char *)s + segment_ring_offset() + i * segment_ring_stride(SLOTS));
+    return (struct bezel_ring *)(void *)((char *)s + segment_ring_offset() + i * segment_ring_stride(SLOTS));
 }
 
 static void fill_dict(struct segment *s)
@@ -62,11 +63,15 @@ static void fill_dict(struct segment *s)
     s->dict_used = (uint32_t)n;
 }
 
-static void fill_ring(struct ring *r)
+static void fill_ring(struct bezel_ring *r)
 {
-    struct ring_writer w = {.ring = r, .mask = SLOTS - 1};
-    for (uint64_t i = 0; i < RECORDS; i++)
-        ring_put(&w, 1 + i % 2, ring_attempt(&w, 1 + i % 2), 1000 + i, (uint64_t[]){i, i % 2}, i % 2 ? 2 : 0);
+    struct bezel_writer w = {0};
+    writer_hold(&w, r, (char *)(r + 1), SLOTS, 0, false);
+    for (uint64_t i = 0; i < RECORDS; i++) {
+        uint32_t id = 1 + i % 2, count = i % 2 ? 2 : 0;
+        bezel_attempt(&w, bezel_tally_offset(id));
+        writer_put(&w, bezel_record_word(id, count), 1000 + i, (uint64_t[]){i, i % 2}, count);
+    }
 }
 
 static void make(struct victim *v)
@@ -88,9 +93,10 @@ static void make(struct victim *v)
     v->s->instance = instance;
     memcpy(v->s->session, options.run, sizeof v->s->session);
     fill_dict(v->s);
-    for (uint32_t i = 0; i < RINGS; i++)
+    for (uint32_t i = 0; i < RINGS; i++) {
         fill_ring(ring_of(v->s, i));
-    v->s->ring_high = RINGS;
+        v->s->ring_state[i] = SEGMENT_RING_OWNED;
+    }
 }
 
 /* ---- What is done to it ------------------------------------------------------------------------------------------ */
@@ -123,7 +129,7 @@ static void stroke(struct victim *v, const uint8_t *p)
 {
     uint64_t where = little_endian(p + 1, 3);
     const uint8_t *value = p + 4;
-    struct ring *r = v->truncated ? NULL : ring_of(v->s, where >> 16 & (RINGS - 1));
+    struct bezel_ring *r = v->truncated ? NULL : ring_of(v->s, where >> 16 & (RINGS - 1));
     if (*p % 12 == 0 || *p % 12 == 1) {
         if (v->x)
             look(v, clock_now());
@@ -142,10 +148,10 @@ static void stroke(struct victim *v, const uint8_t *p)
         put(v->s->dict, 256, where, value, 4);
         break;
     case 5:
-        v->s->ring_high = (uint32_t)little_endian(value, 4);
+        v->s->ring_state[where % SEGMENT_RINGS] = (uint32_t)little_endian(value, 4);
         break;
-    case 6: /* head, ordinal, generation, threads */
-        put(r, offsetof(struct ring, tail), where, value, 8);
+    case 6: /* head, oldest, generation, threads */
+        put(r, offsetof(struct bezel_ring, tail), where, value, 8);
         break;
     case 7: /* tail, base ordinal */
         put(&r->tail, 16, where, value, 8);
@@ -154,7 +160,7 @@ static void stroke(struct victim *v, const uint8_t *p)
         put(r->tally, sizeof r->tally, where, value, 8);
         break;
     case 9:
-        put(r->slots, SLOTS * RING_SLOT_BYTES, where, value, 8);
+        put(r + 1, SLOTS * RING_SLOT_BYTES, where, value, 8);
         break;
     case 10: /* everything else that a process may write */
         put(v->s, segment_ring_offset(), where, value, 8);

@@ -167,7 +167,7 @@ static const struct bezel_field no_unit[] = {{BEZEL_TYPE_int64, "number", NULL, 
 
 static struct bezel_aspect by_hand(const char *name, uint32_t count, const struct bezel_field *fields)
 {
-    return (struct bezel_aspect){&bezel_enable_unset, name, count, 0, fields, NULL, 0, 0};
+    return (struct bezel_aspect){.enable = &bezel_enable_unset, .name = name, .field_count = count, .fields = fields};
 }
 
 static void emit(struct bezel_aspect *a, uint64_t value)

@@ -229,7 +229,7 @@ static void destructors_of_threads_record_and_give_their_rings_back(void **unuse
 static void claim_ahead(void *unused)
 {
     (void)unused;
-    if (bezel_thread_init() != 0 || bezel_thread_init() != 0)
+    if (bezel_thread_init(0) != 0 || bezel_thread_init(0) != 0)
         _exit(1);
     bezel_record(outer, 1);
 }
@@ -308,7 +308,7 @@ static void load_and_unload(void *unused)
         dlclose(library);
         static struct bezel_aspect more[3]; /* to be compared with all that were declared before, the library's too */
         static const char *const names[] = {"plugged", "second", "third"};
-        more[i] = (struct bezel_aspect){&bezel_enable_unset, names[i], 0, 0, NULL, NULL, 0, 0};
+        more[i] = (struct bezel_aspect){.enable = &bezel_enable_unset, .name = names[i], .field_count = 0, .fields = NULL};
         bezel_aspect_register(&more[i]);
         bezel_emit(&more[i], (uint64_t[]){0});
     }
@@ -453,7 +453,7 @@ static char *said(const char *debug)
         dup2(open(path, O_RDWR | O_CREAT, 0600), STDERR_FILENO);
         setenv("BEZEL_DEBUG", debug, 1);
         setenv("BEZEL_DIR", "/proc/no-such-folder", 1);
-        bool refused = bezel_thread_init() < 0;
+        bool refused = bezel_thread_init(0) < 0;
         bezel_record(outer, 1);
         _exit(refused && bezel_intern("text").id == 0 ? 0 : 1);
     }

@@ -37,7 +37,7 @@ static void a_record_does_nothing_but_evaluate_its_arguments(void **unused)
 static void the_calls_stand_in_for_the_library(void **unused)
 {
     (void)unused;
-    assert_int_equal(bezel_thread_init(), 0);
+    assert_int_equal(bezel_thread_init(0), 0);
     assert_int_equal(bezel_intern("text").id, 0);
 }
 

@@ -16,5 +16,5 @@ int api_off_cc(void)
     off::bezel_record_none(0);
     using off::bezel_record_all;
     bezel_record(all, ++calls, 0.5, 1, bezel_intern("text"));
-    return bezel_thread_init() == 0 ? calls + 1 : -1;
+    return bezel_thread_init(0) == 0 ? calls + 1 : -1;
 }

@@ -531,7 +531,7 @@ static void lie_about_the_head(void *unused)
     (void)unused;
     bezel_record(two, 1, 1);
     struct segment *s = own_segment();
-    struct ring *ring = (struct ring *)((char *)s + s->ring_offset);
+    struct bezel_ring *ring = (struct bezel_ring *)(void *)((char *)s + s->ring_offset);
     ring->head = 1 << 30;
 }
 

@@ -24,18 +24,25 @@
  *
  * Compiled with -DBEZEL_OFF, every record is an empty function: arguments are still type-checked, nothing is linked.
  *
- * Everything here is thread-safe. bezel_record() may be called from a signal handler; one that interrupts another
- * record of its own thread is counted as lost, with the cause "no-ring".
+ * Everything here is thread-safe. bezel_record() may be called from a signal handler, also from one that interrupts
+ * another record: that one goes into a ring of its own (three levels deep; deeper ones are counted as lost, with the
+ * cause "no-ring"). A handler may leave by longjmp(). It must not change to another user-level context (swapcontext())
+ * and come back later. After fork() the child records into a segment of its own; a child made by a bare clone or
+ * _Fork() must not record before it calls exec.
  *
  * Environment, read once at the process's first record:
  *     BEZEL_DIR            folder of the shared memory; default /dev/shm/bezel-<uid>
  *     BEZEL_PROCESS        name of this process in the experiment; default the program's file name
  *     BEZEL_RING_RECORDS   slots of a ring (one holds two values), a power of two from 64 to 1048576; default 4096
- *     BEZEL_DEBUG          1: say on stderr why nothing is recorded
+ *     BEZEL_WHEN_FULL      discard: a full ring loses the new record (default); overwrite: it loses the oldest ones,
+ * and is read by snapshots: a flight recorder BEZEL_CLOCK          counter: the processor's counter stamps records,
+ * where the system trusts it (default); monotonic: CLOCK_MONOTONIC does BEZEL_DEBUG          1: say on stderr why
+ * nothing is recorded
  */
 #ifndef BEZEL_SENSOR_H
 #define BEZEL_SENSOR_H
 
+#include <bezel/core.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -85,6 +92,7 @@ struct bezel_aspect {
     struct bezel_aspect *next; /* library's */
     uint32_t early;            /* library's: records lost before it was declared */
     uint32_t kind;             /* enum bezel_kind; 0: an event, whose fields are all its own */
+    uint32_t word, tally;      /* library's: what slots say of it; where its counters are in a ring */
 };
 
 /**
@@ -100,24 +108,74 @@ extern BEZEL_API const uint32_t bezel_enable_unset;
  */
 BEZEL_API void bezel_aspect_register(struct bezel_aspect *aspect);
 
+/** The calling thread's hold on its ring. The library's. */
+extern BEZEL_API __thread struct bezel_writer bezel_thread __attribute__((tls_model("initial-exec")));
+
+/** Whether this process's records are stamped with the processor's counter. The library's. */
+extern BEZEL_API uint32_t bezel_clock_is_counter;
+
 /**
- * Writes one record of `aspect` with `aspect->field_count` values of 8 bytes. Use bezel_record(), which checks types.
+ * Writes one record of `aspect` with `aspect->field_count` values of 8 bytes, stamped now, or with `ticks`, or with the
+ * time of the record that this thread wrote before (now, where that one was lost or is none). Use bezel_record() and
+ * bezel_again(), which check types and do the usual case without a call.
  */
 BEZEL_API void bezel_emit(struct bezel_aspect *aspect, const uint64_t *values);
+BEZEL_API void bezel_emit_at(struct bezel_aspect *aspect, uint64_t ticks, const uint64_t *values);
+BEZEL_API void bezel_emit_again(struct bezel_aspect *aspect, const uint64_t *values);
+
+/** For bezel_thread_init(): keep the ring in memory (mlock). Its memory is reserved and mapped in any case. */
+#define BEZEL_LOCK 1u
+/** For bezel_thread_init(): also claim the ring of signal handlers that interrupt a record. */
+#define BEZEL_SIGNALS 2u
 
 /**
  * Claims the calling thread's ring now, so that its first record costs what every record costs: call it before the
- * real-time phase of the thread. May block, allocate and fault. Returns 0, or a negative number where there is no
- * shared memory or no free ring: the program may ignore it, records are then counted as lost. Not async-signal-safe.
+ * real-time phase of the thread. `options`: 0, BEZEL_LOCK, BEZEL_SIGNALS, both. May block, allocate and fault. Returns
+ * 0, or a negative number where there is no shared memory, no free ring, or RLIMIT_MEMLOCK does not allow the lock: the
+ * program may ignore it, what has no ring is counted as lost. Not async-signal-safe.
  */
 #ifndef BEZEL_OFF
-BEZEL_API int bezel_thread_init(void);
+BEZEL_API int bezel_thread_init(unsigned options);
 #else
-static inline int bezel_thread_init(void)
+static inline int bezel_thread_init(unsigned options)
 {
+    (void)options;
     return 0;
 }
 #endif
+
+/**
+ * Stamps this process's records with a clock of the program's: `now` returns ticks that never run backwards,
+ * `frequency` how many a second it makes (Hz, above 0). Call it before the first record; returns 0, or a negative
+ * number where it comes too late or an argument makes no sense. `now` is called in the write path, from any thread and
+ * signal handler that records. The external sensor relates it to CLOCK_MONOTONIC by pairs of readings that it asks for
+ * once in a while.
+ */
+#ifndef BEZEL_OFF
+BEZEL_API int bezel_clock(uint64_t (*now)(void), uint64_t frequency);
+#else
+static inline int bezel_clock(uint64_t (*now)(void), uint64_t frequency)
+{
+    (void)now, (void)frequency;
+    return 0;
+}
+#endif
+
+/** The clock that stamps records, in its ticks: out of line. */
+BEZEL_API uint64_t bezel_ticks_now(void);
+
+/**
+ * A duration in ticks as nanoseconds; 0 where nothing is known about the clock, as before anybody reads this process.
+ * Thread-safe, async-signal-safe.
+ */
+BEZEL_API int64_t bezel_ticks_ns(uint64_t ticks);
+
+/** Reads the clock that stamps records, in its ticks. */
+static inline uint64_t bezel_ticks(void)
+{
+    /* relaxed: set before the first record, and then never changed but by a fork */
+    return __atomic_load_n(&bezel_clock_is_counter, __ATOMIC_RELAXED) ? bezel_counter() : bezel_ticks_now();
+}
 
 /**
  * The id of `text` (cut at 255 bytes) in this process; the same text has the same id. The process has room for some
@@ -173,34 +231,89 @@ typedef bezel_string bezel_param_string;
 #define bezel_record(...)        BEZEL_RECORD_(__VA_ARGS__, 0)
 #define BEZEL_RECORD_(name, ...) bezel_record_##name(__VA_ARGS__)
 
+/**
+ * As bezel_record(), with the time of the record that this thread wrote before: in a burst, only the first one pays for
+ * the clock.
+ */
+#define bezel_again(...)        BEZEL_AGAIN_(__VA_ARGS__, 0)
+#define BEZEL_AGAIN_(name, ...) bezel_again_##name(__VA_ARGS__)
+
 /** Declares an aspect at file scope: BEZEL_ASPECT(name, field, field, ...); in C++ also inside a namespace. */
 #define BEZEL_ASPECT(...) BEZEL_DECLARE_(BEZEL_COUNT_(__VA_ARGS__), BEZEL_KIND_event, __VA_ARGS__, ~)
 
 /* Below: the preprocessor's side. Every list ends in one item of ours, so that an empty list needs no special case. */
 #ifndef BEZEL_OFF
+
+/** Where the time of a record comes from. */
+enum bezel_time { BEZEL_TIME_NOW, BEZEL_TIME_GIVEN, BEZEL_TIME_AGAIN };
+
+static inline void bezel_write_slow(struct bezel_aspect *aspect, const uint64_t *values, enum bezel_time time,
+                                    uint64_t ticks)
+{
+    if (time == BEZEL_TIME_NOW)
+        bezel_emit(aspect, values);
+    else if (time == BEZEL_TIME_GIVEN)
+        bezel_emit_at(aspect, ticks, values);
+    else
+        bezel_emit_again(aspect, values);
+}
+
+/**
+ * A record, inline: `count` and `time` are constants where this is used. What the ring of this thread takes in one
+ * slot, with the processor's counter, is written here; all else goes to the library.
+ */
+static inline __attribute__((always_inline)) void
+bezel_write(struct bezel_aspect *aspect, uint32_t count, const uint64_t *values, enum bezel_time time, uint64_t ticks)
+{
+    const uint32_t *enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
+    uint32_t wanted = __atomic_load_n(enable, __ATOMIC_RELAXED); /* relaxed: late by a record is in time */
+    if (wanted == BEZEL_DISABLED)
+        return;
+    struct bezel_writer *w = &bezel_thread;
+    if (count > BEZEL_INLINE_VALUES || wanted != BEZEL_RECORD || w->busy || w->head >= w->limit ||
+        (time == BEZEL_TIME_AGAIN && w->previous_end == w->head)) {
+        bezel_write_slow(aspect, values, time, ticks);
+        return;
+    }
+    bezel_enter(w);
+    bezel_attempt(w, aspect->tally);
+    if (time == BEZEL_TIME_NOW)
+        ticks = bezel_counter();
+    else if (time == BEZEL_TIME_AGAIN)
+        ticks = bezel_slot_at(w, w->head - 1)[1];
+    bezel_put_one(w, aspect->word, ticks, values, count);
+    bezel_leave(w);
+}
+
 #define BEZEL_DEFINE_KIND_(name, kind, count, params, descriptions, values_)                                           \
     static const struct bezel_field bezel_fields_##name[] = {descriptions{BEZEL_TYPE_int64, 0, 0, 0}};                 \
-    static struct bezel_aspect bezel_aspect_##name = {&bezel_enable_unset, #name, count, 0,                            \
-                                                      bezel_fields_##name, 0,     0,     kind};                        \
+    static struct bezel_aspect bezel_aspect_##name = {                                                                 \
+        &bezel_enable_unset, #name, count, 0, bezel_fields_##name, 0, 0, kind, 0, 0};                                  \
     __attribute__((constructor)) static void bezel_register_##name(void)                                               \
     {                                                                                                                  \
         bezel_aspect_register(&bezel_aspect_##name);                                                                   \
     }                                                                                                                  \
     __attribute__((unused)) static inline void bezel_record_##name(params int bezel_end_)                              \
     {                                                                                                                  \
+        const uint64_t bezel_values_[] = {values_ 0};                                                                  \
         (void)bezel_end_;                                                                                              \
-        /* relaxed: only a word to look at; bezel_emit() acquires what it needs */                                     \
-        const uint32_t *bezel_enable_ = __atomic_load_n(&bezel_aspect_##name.enable, __ATOMIC_RELAXED);                \
-        /* relaxed: late by a record is in time */                                                                     \
-        if (__builtin_expect(__atomic_load_n(bezel_enable_, __ATOMIC_RELAXED) != 0, 0)) {                              \
-            const uint64_t bezel_values_[] = {values_ 0};                                                              \
-            bezel_emit(&bezel_aspect_##name, bezel_values_);                                                           \
-        }                                                                                                              \
+        bezel_write(&bezel_aspect_##name, count, bezel_values_, BEZEL_TIME_NOW, 0);                                    \
+    }                                                                                                                  \
+    __attribute__((unused)) static inline void bezel_again_##name(params int bezel_end_)                               \
+    {                                                                                                                  \
+        const uint64_t bezel_values_[] = {values_ 0};                                                                  \
+        (void)bezel_end_;                                                                                              \
+        bezel_write(&bezel_aspect_##name, count, bezel_values_, BEZEL_TIME_AGAIN, 0);                                  \
     }                                                                                                                  \
     struct bezel_semicolon_##name
 #else
 #define BEZEL_DEFINE_KIND_(name, kind, count, params, descriptions, values_)                                           \
     __attribute__((unused)) static inline void bezel_record_##name(params int bezel_end_)                              \
+    {                                                                                                                  \
+        const uint64_t bezel_values_[] = {values_ 0};                                                                  \
+        (void)bezel_end_, (void)bezel_values_;                                                                         \
+    }                                                                                                                  \
+    __attribute__((unused)) static inline void bezel_again_##name(params int bezel_end_)                               \
     {                                                                                                                  \
         const uint64_t bezel_values_[] = {values_ 0};                                                                  \
         (void)bezel_end_, (void)bezel_values_;                                                                         \

@@ -17,7 +17,7 @@ int main(void)
         fprintf(stderr, "the header is %s, the library %s\n", version, bezel_version());
         return 1;
     }
-    int err = bezel_thread_init();
+    int err = bezel_thread_init(0);
     if (err) {
         fprintf(stderr, "bezel_thread_init: %d\n", err);
         return 1;

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * The clocks of a node's processes: which timebase makes nanoseconds of whose ticks, and when it is fed. The counter's
+ * is one for the node, and outlives the daemon in a file beside the window, so that times go on continuously.
+ */
+#include "base/clock.h"
+#include "sensor/counter.h"
+#include "sensor/external_impl.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define CLOCKS_NAME "clock"
+
+static struct timebase_store *open_store(const struct external *x)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/" CLOCKS_NAME, x->options.dir);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return NULL;
+    void *at = MAP_FAILED;
+    if (posix_fallocate(fd, 0, sizeof(struct timebase_store)) == 0) /* a sparse page of a full tmpfs kills */
+        at = mmap(NULL, sizeof(struct timebase_store), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+static void tell_tick(struct external_process *p)
+{
+    atomic_store_explicit(&p->at->segment->tick_ns, timebase_tick_ns(p->timebase),
+                          memory_order_relaxed); /* relaxed: a number of its own */
+}
+
+/* Reads a pair of the counter, and tells everybody how long its ticks are now. */
+static void feed_counter(struct external *x)
+{
+    struct pair pair = timebase_read_pair();
+    if (timebase_add(&x->counter, &pair) == TIMEBASE_IGNORED)
+        return;
+    x->counts.clock_jumps = x->counter.jumps;
+    if (x->store)
+        timebase_save(x->store, x->boot, &x->counter);
+    atomic_store_explicit(&x->doorbell->tick_ns, timebase_tick_ns(&x->counter),
+                          memory_order_relaxed); /* relaxed: a number of its own */
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (x->processes[i] && x->processes[i]->timebase == &x->counter)
+            tell_tick(x->processes[i]);
+}
+
+void external_clock_open(struct external *x)
+{
+    clock_boot_id(x->boot);
+    x->store = open_store(x);
+    if (!x->store || !timebase_load(x->store, x->boot, &x->counter))
+        timebase_init(&x->counter, 0);
+    feed_counter(x);
+    while (!timebase_ready(&x->counter) && counter_read() != 0) { /* once: two milliseconds */
+        clock_sleep_until(timebase_due(&x->counter));
+        feed_counter(x);
+    }
+    x->counts.clock_error_ns = timebase_error_ns(&x->counter);
+}
+
+bool external_clock_adopt(struct external *x, struct external_process *p)
+{
+    if (p->at->clock == SEGMENT_CLOCK_COUNTER)
+        p->timebase = &x->counter;
+    if (p->at->clock == SEGMENT_CLOCK_USER) {
+        if (!(p->user_clock = malloc(sizeof *p->user_clock)))
+            return false;
+        timebase_init(p->user_clock, (double)p->at->clock_frequency);
+        p->timebase = p->user_clock;
+        x->user_clocks = true;
+    }
+    if (p->timebase && timebase_ready(p->timebase))
+        tell_tick(p);
+    return true;
+}
+
+void external_clock_poll(struct external *x, int64_t now)
+{
+    if (now >= timebase_due(&x->counter)) {
+        feed_counter(x);
+        x->counts.clock_error_ns = timebase_error_ns(&x->counter);
+    }
+    for (uint32_t i = 0; x->user_clocks && i < x->process_count; i++) {
+        struct external_process *p = x->processes[i];
+        if (p && p->user_clock && timebase_take_pair(p->user_clock, &p->at->segment->pair, now) != TIMEBASE_IGNORED)
+            tell_tick(p);
+    }
+}
+
+void external_clock_close(struct external *x, bool clean)
+{
+    char path[PATH_MAX];
+    if (x->store)
+        munmap(x->store, sizeof *x->store);
+    snprintf(path, sizeof path, "%s/" CLOCKS_NAME, x->options.dir);
+    if (clean)
+        unlink(path);
+}

@@ -1,0 +1,201 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * What this process declares: aspects into the dictionary, each with an id and an enable word. The write path only
+ * reads what was published before.
+ */
+#include "mdr/dict.h"
+#include "sensor/internal.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <string.h>
+
+/* ---- Counting without a ring ------------------------------------------------------------------------------------- */
+
+static void count_unringed(uint32_t id, uint32_t n)
+{
+    struct segment *s = sensor_process.own.segment;
+    id &= ~SENSOR_UNDECLARED;
+    if (s && id < RING_ASPECTS)
+        atomic_fetch_add_explicit(&s->unringed[id].lost, n,
+                                  memory_order_relaxed); /* relaxed: a counter, nothing hangs on it */
+}
+
+/* Counts for `a`, which may be declared at the same time: whoever comes to `early` second moves what stands there. */
+static void count_early(struct bezel_aspect *a, uint32_t n)
+{
+    __atomic_fetch_add(&a->early, n, __ATOMIC_ACQ_REL);      /* L2 acq_rel: pairs L2, publishes id and segment */
+    uint32_t id = __atomic_load_n(&a->id, __ATOMIC_RELAXED); /* relaxed: L2 ordered it */
+    if (id)
+        count_unringed(id, __atomic_exchange_n(&a->early, 0, __ATOMIC_RELAXED)); /* relaxed: a counter */
+}
+
+void sensor_count_unringed(struct bezel_aspect *aspect)
+{
+    uint32_t id = __atomic_load_n(&aspect->id, __ATOMIC_ACQUIRE); /* L1 acquire: pairs L0 */
+    if (id)
+        count_unringed(id, 1);
+    else
+        count_early(aspect, 1);
+}
+
+/* ---- Declaring --------------------------------------------------------------------------------------------------- */
+
+enum { DECLARE_KEPT_BYTES = 64 }; /* of the dictionary, for the aspect that stands for those without room */
+
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a ? a : "", b ? b : "") == 0;
+}
+
+static bool same_fields(const struct bezel_aspect *a, const struct bezel_aspect *b)
+{
+    if (a->field_count != b->field_count || a->kind != b->kind)
+        return false;
+    for (uint32_t i = 0; i < a->field_count; i++) {
+        const struct bezel_field *f = &a->fields[i], *g = &b->fields[i];
+        if (f->type != g->type || strcmp(f->name, g->name) != 0 || !same_text(f->unit, g->unit) ||
+            !same_text(f->labels, g->labels))
+            return false;
+    }
+    return true;
+}
+
+static int append_to_dict(const struct bezel_aspect *a, uint32_t id, uint32_t capacity)
+{
+    struct dict_aspect entry = {.id = id, .kind = a->kind, .name = a->name, .field_count = a->field_count};
+    if (a->field_count > BEZEL_FIELDS_MAX)
+        return BEZEL_EINVAL;
+    for (uint32_t i = 0; i < a->field_count; i++) {
+        const struct bezel_field *f = &a->fields[i];
+        entry.fields[i] = (struct dict_field){(enum dict_type)f->type, f->name, f->unit, f->labels ? f->labels : ""};
+    }
+    uint32_t used = atomic_load_explicit(&sensor_process.own.segment->dict_used,
+                                         memory_order_relaxed); /* relaxed: under our lock */
+    int n = dict_append_aspect(sensor_process.own.segment->dict, used, capacity, &entry);
+    if (n > 0)
+        atomic_store_explicit(&sensor_process.own.segment->dict_used, (uint32_t)n,
+                              memory_order_release); /* D0 release: pairs D1, publishes the entry */
+    return n;
+}
+
+static void enable_from(struct bezel_aspect *a, uint32_t id, const uint32_t *enable)
+{
+    a->word = bezel_record_word(id & 0xff, a->field_count);
+    a->tally = bezel_tally_offset(id & 0xff);
+    __atomic_store_n(&a->id, id, __ATOMIC_RELEASE);         /* L0 release: pairs L1, publishes the segment */
+    __atomic_store_n(&a->enable, enable, __ATOMIC_RELEASE); /* E0 release: pairs E1, publishes all of the aspect */
+    count_early(a, 0);
+}
+
+/* Puts `a` into the dictionary as its next aspect, but for what is kept for another. Returns its id, or an error. */
+static int declare_next(const struct bezel_aspect *a, uint32_t kept_ids, uint32_t kept_bytes)
+{
+    uint32_t id = sensor_process.aspect_count + 1;
+    int n = id + kept_ids < RING_ASPECTS ? append_to_dict(a, id, SEGMENT_DICT_BYTES - kept_bytes) : BEZEL_EFULL;
+    if (n < 0)
+        return n;
+    sensor_process.aspect_count = id;
+    uint32_t mode =
+        atomic_load_explicit(&sensor_process.own.segment->mode, memory_order_relaxed); /* relaxed: a word of its own */
+    atomic_store_explicit(&sensor_process.own.segment->enable[id], mode,
+                          memory_order_relaxed); /* relaxed: E0 publishes it */
+    return (int)id;
+}
+
+/*
+ * An aspect that cannot be declared is not lost without a word: its records count as lost, without a ring, of an aspect
+ * that stands for all such. An id and some room in the dictionary are kept for it.
+ */
+static void declare_undeclared(struct bezel_aspect *a)
+{
+    static const struct bezel_aspect stands_for = {.enable = &bezel_enable_unset, .name = "bezel_undeclared"};
+    if (!sensor_process.undeclared) {
+        int id = declare_next(&stands_for, 0, 0);
+        if (id < 0) {
+            enable_from(a, 0, &sensor_enable_never);
+            return;
+        }
+        sensor_process.undeclared = (uint32_t)id;
+    }
+    enable_from(a, SENSOR_UNDECLARED | sensor_process.undeclared, &sensor_enable_undeclared);
+}
+
+static void declare_one(struct bezel_aspect *a)
+{
+    for (struct bezel_aspect *b = sensor_process.aspects; b; b = b->next) {
+        if (b == a || b->id == 0 || strcmp(a->name, b->name) != 0)
+            continue;
+        if (same_fields(a, b)) {
+            enable_from(a, b->id, b->enable);
+        } else {
+            sensor_notice(sensor_process.own.segment, "BEZEL-ASPECT-TWICE",
+                          "aspect %s is declared twice with different fields: records of the later one are lost",
+                          a->name);
+            declare_undeclared(a);
+        }
+        return;
+    }
+    bool keep = !sensor_process.undeclared;
+    int id = declare_next(a, keep, keep ? DECLARE_KEPT_BYTES : 0);
+    if (id < 0) {
+        sensor_notice(sensor_process.own.segment, "BEZEL-ASPECT-REFUSED",
+                      "aspect %s cannot be declared: %s: its records are lost", a->name, err_text(id));
+        declare_undeclared(a);
+        return;
+    }
+    enable_from(a, (uint32_t)id, (const uint32_t *)&sensor_process.own.segment->enable[id]);
+}
+
+bool sensor_declare_all(void)
+{
+    bool open = sensor_open();
+    for (struct bezel_aspect *a = sensor_process.aspects; a; a = a->next) {
+        if (a->enable != &bezel_enable_unset)
+            continue;
+        if (open)
+            declare_one(a);
+        else
+            enable_from(a, 0, &sensor_enable_never);
+    }
+    return open;
+}
+
+void sensor_declare(struct bezel_aspect *aspect)
+{
+    sigset_t mask;
+    sensor_lock(&mask);
+    sensor_declare_all();
+    if (aspect && aspect->enable == &bezel_enable_unset) /* filled in by hand and never registered */
+        enable_from(aspect, 0, &sensor_enable_never);
+    sensor_unlock(&mask);
+}
+
+/* Keeps the library that `aspect` is a part of, for it is borrowed for ever: unloading it is then without effect. */
+static void pin_library(const struct bezel_aspect *aspect)
+{
+    Dl_info info;
+    void *map = NULL;
+    if (!dladdr1(aspect, &info, &map, RTLD_DL_LINKMAP) || !map)
+        return;
+    const char *name = ((const struct link_map *)map)->l_name;
+    if (*name) /* else the program itself */
+        (void)dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+void bezel_aspect_register(struct bezel_aspect *aspect)
+{
+    sigset_t mask;
+    pin_library(aspect); /* ahead of the lock: the loader, which may call us, has one too */
+    sensor_lock(&mask);
+    if (!sensor_process.aspects_end)
+        sensor_process.aspects_end = &sensor_process.aspects;
+    aspect->next = NULL;
+    *sensor_process.aspects_end = aspect;
+    sensor_process.aspects_end = &aspect->next;
+    if (sensor_process.own.segment)
+        declare_one(aspect);
+    sensor_unlock(&mask);
+}

@@ -1,0 +1,145 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * Who writes which ring of this process's segment. A claim may come from a signal handler that interrupted anything,
+ * libbezel included: so it takes no lock, and at most one look at each ring.
+ */
+#include "sensor/internal.h"
+#include "sensor/writer.h"
+
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static struct bezel_ring *ring_at(const struct segment *s, uint32_t i)
+{
+    return (struct bezel_ring *)(void *)((char *)s + s->ring_offset + i * s->ring_stride);
+}
+
+static bool claim_state(struct segment *s, uint32_t i, uint32_t from, uint32_t to)
+{
+    return atomic_compare_exchange_strong_explicit(&s->ring_state[i], &from, to, memory_order_acquire,
+                                                   memory_order_relaxed); /* C1 acquire: pairs C0; relaxed: not ours */
+}
+
+/* A ring that was released, records and counters with it. */
+static int take_released(struct segment *s)
+{
+    for (uint32_t i = 0; i < SEGMENT_RINGS; i++)
+        if (claim_state(s, i, SEGMENT_RING_RELEASED, SEGMENT_RING_OWNED))
+            return (int)i;
+    return BEZEL_EFULL;
+}
+
+/* A ring that nobody had, with its memory; its readers look at it once it is OWNED. */
+static int take_fresh(struct segment *s)
+{
+    for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
+        if (!claim_state(s, i, SEGMENT_RING_FRESH, SEGMENT_RING_CLAIMED))
+            continue;
+        int err = own_reserve(&sensor_process.own, s->ring_offset + i * s->ring_stride, s->ring_stride);
+        if (!err)
+            return (int)i;
+        atomic_store_explicit(&s->ring_state[i], SEGMENT_RING_FRESH,
+                              memory_order_release); /* C0 release: pairs C1, for whoever tries next */
+        sensor_notice(s, "BEZEL-RING-NO-MEMORY",
+                      "no memory for a ring of %llu bytes: %s; its thread's records are lost: enlarge the file system "
+                      "of BEZEL_DIR",
+                      (unsigned long long)s->ring_stride, err_text(err));
+        return err;
+    }
+    return BEZEL_EFULL;
+}
+
+/* Makes ring `i` this thread's at `level`. */
+static void hold_ring(struct segment *s, uint32_t i, uint32_t level)
+{
+    struct bezel_ring *ring = ring_at(s, i);
+    bool again = atomic_load_explicit(&s->ring_state[i], memory_order_relaxed) == SEGMENT_RING_OWNED; /* relaxed: C1 */
+    uint32_t generation = __atomic_load_n(&ring->generation, __ATOMIC_RELAXED) + again; /* relaxed: ours now */
+    __atomic_store_n(&ring->thread[generation % BEZEL_RING_THREADS], (uint32_t)syscall(SYS_gettid),
+                     __ATOMIC_RELAXED);                                /* relaxed: published by the first R0 */
+    __atomic_store_n(&ring->generation, generation, __ATOMIC_RELAXED); /* relaxed: likewise */
+    atomic_store_explicit(&s->ring_state[i], SEGMENT_RING_OWNED,
+                          memory_order_release); /* H0 release: pairs H1, the ring's memory is there */
+    struct bezel_writer *w = sensor_writer(level);
+    uintptr_t busy = w->busy;
+    bool inlined = s->clock == SEGMENT_CLOCK_COUNTER && s->when_full == SEGMENT_DISCARD;
+    writer_hold(w, ring, (char *)(ring + 1), s->ring_slots, generation, inlined);
+    w->busy = busy;
+    sensor_thread.ring[level] = i;
+}
+
+/*
+ * The hook at a thread's end has been called that often that it may not be called again: a ring claimed now would
+ * never be given back.
+ */
+static bool too_late(void)
+{
+    return sensor_thread.endings + 1 >= PTHREAD_DESTRUCTOR_ITERATIONS;
+}
+
+int sensor_claim(uint32_t level)
+{
+    struct segment *s = sensor_process.own.segment;
+    struct sensor_thread *t = &sensor_thread;
+    uint32_t released =
+        atomic_load_explicit(&sensor_process.released, memory_order_relaxed); /* relaxed: a hint to look again */
+    if (!s)
+        return BEZEL_ENOENT;
+    if ((t->refused && t->released_seen == released) || too_late())
+        return BEZEL_EFULL;
+    int ring = take_released(s);
+    if (ring < 0)
+        ring = take_fresh(s);
+    t->refused = ring < 0;
+    t->released_seen = released;
+    if (ring == BEZEL_EFULL)
+        sensor_notice(s, "BEZEL-RINGS-TAKEN", "all %d rings are taken: records of further threads are lost",
+                      SEGMENT_RINGS);
+    if (ring < 0)
+        return ring;
+    hold_ring(s, (uint32_t)ring, level);
+    if (!t->hooked)
+        t->hooked = pthread_setspecific(sensor_process.thread_end, t) == 0;
+    return 0;
+}
+
+int sensor_prefault(uint32_t level, bool lock)
+{
+    const struct segment *s = sensor_process.own.segment;
+    uint64_t offset = s->ring_offset + sensor_thread.ring[level] * s->ring_stride;
+    const volatile char *at = (const char *)s + offset;
+    for (uint64_t page = 0; page < s->ring_stride; page += 4096)
+        (void)at[page]; /* its memory is there; this maps it, for writing too, since nothing else is cached about it */
+    return lock ? own_lock(&sensor_process.own, offset, s->ring_stride) : 0;
+}
+
+void sensor_thread_end(void *unused)
+{
+    (void)unused;
+    struct segment *s = sensor_process.own.segment;
+    sensor_thread.hooked = false;
+    sensor_thread.endings++;
+    for (uint32_t level = 0; level < SENSOR_LEVELS; level++) {
+        struct bezel_writer *w = sensor_writer(level);
+        if (!w->ring)
+            continue;
+        w->limit = 0;
+        w->ring = NULL;
+        atomic_signal_fence(memory_order_seq_cst); /* a handler finds no ring from here on, and claims one */
+        if (s)
+            atomic_store_explicit(&s->ring_state[sensor_thread.ring[level]], SEGMENT_RING_RELEASED,
+                                  memory_order_release); /* C0 release: pairs C1, hands over head and counters */
+    }
+    atomic_fetch_add_explicit(&sensor_process.released, 1, memory_order_relaxed); /* relaxed: a hint to look again */
+}
+
+void sensor_forget_rings(void)
+{
+    for (uint32_t level = 0; level < SENSOR_LEVELS; level++)
+        *sensor_writer(level) = (struct bezel_writer){.busy = sensor_writer(level)->busy};
+    sensor_thread.refused = false;
+}

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* What the external sensor keeps of a segment's rings and counters: which there are, and where a session began. */
+#include "sensor/attach.h"
+
+#include <string.h>
+
+/* ---- Rings ------------------------------------------------------------------------------------------------------- */
+
+/* Whether ring `i` was claimed: from then on its memory is there. Takes it in. */
+static bool take_in_ring(struct attached *a, uint32_t i)
+{
+    uint32_t state =
+        atomic_load_explicit(&a->segment->ring_state[i], memory_order_acquire); /* H1 acquire: pairs H0, C0 */
+    if (state != SEGMENT_RING_OWNED && state != SEGMENT_RING_RELEASED)
+        return false;
+    char *at = (char *)a->segment + segment_ring_offset() + i * segment_ring_stride(a->ring_slots);
+    a->rings[i] = (struct attached_ring){
+        .reader = ring_reader((struct bezel_ring *)(void *)at, a->ring_slots),
+        .stream = -1,
+    };
+    return true;
+}
+
+void segment_refresh_rings(struct attached *a)
+{
+    while (a->ring_count < SEGMENT_RINGS && take_in_ring(a, a->ring_count))
+        a->ring_count++;
+}
+
+void segment_search_rings(struct attached *a)
+{
+    for (uint32_t i = 0; i < SEGMENT_RINGS; i++)
+        if (!a->rings[i].reader.ring && take_in_ring(a, i) && i >= a->ring_count)
+            a->ring_count = i + 1;
+}
+
+void segment_set_mode(struct attached *a, enum segment_enable mode)
+{
+    atomic_store_explicit(&a->segment->mode, mode, memory_order_relaxed); /* relaxed: late by a record is in time */
+    for (uint32_t i = 1; i < RING_ASPECTS; i++)
+        atomic_store_explicit(&a->segment->enable[i], mode, memory_order_relaxed); /* relaxed: likewise */
+}
+
+/* ---- Sessions ---------------------------------------------------------------------------------------------------- */
+
+static uint64_t read_counter(const _Atomic uint64_t *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed); /* relaxed: exact once R1 has seen the records */
+}
+
+static void write_counter(uint64_t *counter, uint64_t value)
+{
+    __atomic_store_n(counter, value, __ATOMIC_RELAXED); /* relaxed: for our next life */
+}
+
+/* The counters of aspect `id`, over all rings, since the process began. */
+static struct bezel_tally sum_rings(const struct attached *a, uint32_t id)
+{
+    struct bezel_tally sum = {0};
+    for (uint32_t i = 0; i < a->ring_count; i++) {
+        if (!a->rings[i].reader.ring)
+            continue;
+        const struct bezel_tally *t = &a->rings[i].reader.ring->tally[id];
+        sum.attempts += bezel_tally_get(&t->attempts);
+        sum.full += bezel_tally_get(&t->full);
+        sum.off += bezel_tally_get(&t->off);
+    }
+    return sum;
+}
+
+void segment_begin_session(struct attached *a, const uint8_t run[16])
+{
+    struct segment *s = a->segment;
+    for (uint32_t id = 0; id < RING_ASPECTS; id++) {
+        struct bezel_tally sum = sum_rings(a, id);
+        s->base_unringed[id] = read_counter(&s->unringed[id].lost);
+        write_counter(&s->base[id].attempts, sum.attempts);
+        write_counter(&s->base[id].full, sum.full);
+        write_counter(&s->base[id].off, sum.off);
+    }
+    for (uint32_t i = 0; i < a->ring_count; i++) {
+        struct ring_reader *r = &a->rings[i].reader;
+        if (!r->ring)
+            continue;
+        r->tail += ring_waiting(r);
+        r->ring->base_ordinal = bezel_ring_attempts(r->ring);
+        ring_release(r);
+    }
+    atomic_signal_fence(memory_order_seq_cst); /* a kill before the session stands begins it anew */
+    memcpy(s->session, run, sizeof s->session);
+    memcpy(a->session, run, sizeof a->session);
+}
+
+struct message_books_row segment_tally(const struct attached *a, uint32_t id)
+{
+    const struct segment *s = a->segment;
+    struct bezel_tally sum = sum_rings(a, id);
+    uint64_t no_ring = read_counter(&s->unringed[id].lost) - s->base_unringed[id];
+    return (struct message_books_row){.aspect = id,
+                                      .attempts = sum.attempts + no_ring - bezel_tally_get(&s->base[id].attempts),
+                                      .full = sum.full - bezel_tally_get(&s->base[id].full),
+                                      .off = sum.off - bezel_tally_get(&s->base[id].off),
+                                      .no_ring = no_ring};
+}

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* The clock of this process's records, where it is not read inline. */
+#include "sensor/internal.h"
+#include "sensor/pair.h"
+
+#include <time.h>
+
+uint32_t bezel_clock_is_counter;
+
+static struct {
+    uint64_t (*now)(void); /* NULL: there is none */
+    uint64_t frequency;
+} user_clock;
+
+int bezel_clock(uint64_t (*now)(void), uint64_t frequency)
+{
+    sigset_t mask;
+    if (!now || frequency == 0)
+        return BEZEL_EINVAL;
+    sensor_lock(&mask);
+    bool late = sensor_process.own.segment != NULL;
+    if (!late) {
+        user_clock.now = now;
+        user_clock.frequency = frequency;
+    }
+    sensor_unlock(&mask);
+    return late ? BEZEL_EBUSY : 0;
+}
+
+uint64_t sensor_user_frequency(void)
+{
+    return user_clock.frequency;
+}
+
+uint64_t sensor_ticks(struct segment *s)
+{
+    struct timespec t;
+    if (s && s->clock == SEGMENT_CLOCK_COUNTER)
+        return bezel_counter();
+    if (s && s->clock == SEGMENT_CLOCK_USER) {
+        if (pair_wanted(&s->pair))
+            pair_give(&s->pair, user_clock.now);
+        return user_clock.now();
+    }
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t bezel_ticks_now(void)
+{
+    return sensor_ticks(sensor_process.own.segment);
+}
+
+int64_t bezel_ticks_ns(uint64_t ticks)
+{
+    struct segment *s = sensor_process.own.segment;
+    if (!s || s->clock == SEGMENT_CLOCK_MONOTONIC)
+        return (int64_t)ticks;
+    uint64_t tick = atomic_load_explicit(&s->tick_ns, memory_order_relaxed); /* relaxed: a number of its own */
+    uint64_t whole = tick >> 32, part = tick & UINT32_MAX;
+    return (int64_t)(ticks * whole + (ticks >> 32) * part + ((ticks & UINT32_MAX) * part >> 32));
+}
