@@ -5,12 +5,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 bool procstat_read(pid_t pid, struct procstat *p)
 {
     char path[64], text[1024], state;
     int parent;
+    long threads;
     unsigned long long start;
     if (!pid)
         pid = getpid();
@@ -26,9 +28,27 @@ bool procstat_read(pid_t pid, struct procstat *p)
     text[n] = '\0';
     const char *after_name = strrchr(text, ')'); /* the name, field 2, may itself hold any character */
     if (!after_name ||
-        sscanf(after_name + 1, " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-               &state, &parent, &start) != 3)
+        sscanf(after_name + 1, " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %llu",
+               &state, &parent, &threads, &start) != 4)
         return false;
-    *p = (struct procstat){.parent = parent, .ended = state == 'Z' || state == 'X', .start_time = start};
+    /* A first thread that has ended is a zombie too, while others go on. */
+    bool ended = (state == 'Z' || state == 'X') && threads <= 1;
+    *p = (struct procstat){.parent = parent, .ended = ended, .start_time = start};
     return true;
+}
+
+/* Whether /proc is of our pid namespace. */
+static bool shows_us(void)
+{
+    char self[32], expected[32];
+    ssize_t n = readlink("/proc/self", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = '\0';
+    snprintf(expected, sizeof expected, "%d", (int)getpid());
+    return strcmp(self, expected) == 0;
+}
+
+uint64_t procstat_namespace(void)
+{
+    struct stat st;
+    return shows_us() && stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
 }

@@ -15,7 +15,13 @@ struct procstat {
     uint64_t start_time; /* in clock ticks since boot: tells a process from a later one of the same pid */
 };
 
-/** Reads what stands of process `pid` (0: the caller) in our pid namespace; false where there is none. */
+/** Reads what stands of process `pid` (0: the caller); false where there is none. Of our pid namespace: see below. */
 bool procstat_read(pid_t pid, struct procstat *p);
+
+/**
+ * The inode of our pid namespace: what pids are numbers of. 0 where it is not known, or /proc is mounted for another
+ * one, so that what stands there of a pid is not of the process that has it here.
+ */
+uint64_t procstat_namespace(void);
 
 #endif

@@ -144,12 +144,6 @@ void segment_detach(struct attached *a, bool remove)
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-static uint64_t own_pid_namespace(void)
-{
-    struct stat st;
-    return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
-}
-
 /* Whether the process that made the segment certainly is gone: its pid is free, or another's, or a zombie's. */
 static bool is_gone(const struct attached *a)
 {
@@ -170,14 +164,14 @@ static bool is_gone(const struct attached *a)
  *     held   ours            gone, or a zombie                    is dead: a child of it holds the lock
  *     held   ours            not to be seen (hidepid, no /proc)   lives
  *     held   another's       any: not a number of ours            lives
- *     held   unknown         any                                  lives
+ *     held   unknown         any: /proc was not that namespace's  lives
  */
 bool segment_alive(const struct attached *a)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
     if (fcntl(a->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK)
         return false;
-    bool known = a->pid_namespace != 0 && a->start_time != 0 && a->pid != 0 && a->pid_namespace == own_pid_namespace();
+    bool known = a->pid_namespace != 0 && a->start_time != 0 && a->pid != 0 && a->pid_namespace == procstat_namespace();
     return !known || !is_gone(a);
 }
 
@@ -213,7 +207,7 @@ int doorbell_next_refusal(struct doorbell *bell, uint32_t *seen, struct attached
             continue;
         *seen |= UINT32_C(1) << i;
         r->pid = from->pid;
-        r->foreign = from->pid_namespace != own_pid_namespace();
+        r->foreign = from->pid_namespace != procstat_namespace();
         copy_name(r->name, sizeof r->name, from->name, sizeof from->name);
         copy_text(r->text, sizeof r->text, from->text, sizeof from->text);
         return 1;

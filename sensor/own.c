@@ -95,7 +95,6 @@ struct identity {
 
 static void identify(struct identity *id)
 {
-    struct stat st;
     memset(id, 0, sizeof *id);
     ssize_t n = readlink("/proc/self/exe", id->executable, sizeof id->executable - 1);
     id->executable[n > 0 ? n : 0] = '\0';
@@ -103,8 +102,7 @@ static void identify(struct identity *id)
     if (!name || !*name)
         name = slash ? slash + 1 : "process";
     snprintf(id->name, sizeof id->name, "%s", name);
-    if (stat("/proc/self/ns/pid", &st) == 0)
-        id->pid_namespace = (uint64_t)st.st_ino;
+    id->pid_namespace = procstat_namespace();
 }
 
 /* ---- Doorbell ---------------------------------------------------------------------------------------------------- */

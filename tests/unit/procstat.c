@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/procstat.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -58,12 +60,60 @@ static void a_zombie_has_ended_and_a_reaped_one_is_gone(void **unused)
     assert_false(procstat_read(pid, &p));
 }
 
+static void *go_on(void *fd)
+{
+    char byte;
+    (void)!read(*(int *)fd, &byte, 1);
+    _exit(0);
+}
+
+static void a_process_whose_first_thread_has_ended_has_not(void **unused)
+{
+    (void)unused;
+    struct procstat p;
+    static int ends[2];
+    pthread_t other;
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(ends[1]);
+        if (pthread_create(&other, NULL, go_on, &ends[0]) != 0)
+            _exit(1);
+        pthread_exit(NULL);
+    }
+    close(ends[0]);
+    char path[64], state = '?';
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    for (int i = 0; i < 10000 && state != 'Z'; i++) { /* until its first thread has gone: ten seconds at most */
+        FILE *f = fopen(path, "r");
+        assert_non_null(f);
+        assert_int_equal(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
+        fclose(f);
+        usleep(1000);
+    }
+    assert_int_equal(state, 'Z');
+    assert_true(procstat_read(pid, &p));
+    assert_false(p.ended);
+    close(ends[1]);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void our_pid_namespace_is_known(void **unused)
+{
+    (void)unused;
+    struct stat st;
+    assert_int_equal(stat("/proc/self/ns/pid", &st), 0);
+    assert_int_equal(procstat_namespace(), st.st_ino);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_process_is_known_whatever_its_name),
         cmocka_unit_test(the_start_time_is_field_22),
         cmocka_unit_test(a_zombie_has_ended_and_a_reaped_one_is_gone),
+        cmocka_unit_test(a_process_whose_first_thread_has_ended_has_not),
+        cmocka_unit_test(our_pid_namespace_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
