@@ -1,0 +1,523 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * How a pair is taken in. The rate is measured over a base line that grows until it is exact enough, and starts again
+ * where the last interval contradicts it. From the pair on, the function runs beside that rate so that it meets where
+ * the clock will be at the end of the next interval, then at that rate. A pair moves the function only as far as it
+ * proves it wrong: inside of its uncertainty it proves nothing.
+ *
+ * Doubles serve for rates and differences, which are small; what is added up over a clock's life are integers.
+ */
+#include "sensor/timebase.h"
+
+#include "base/hash.h"
+#include "sensor/counter.h"
+
+#include <string.h>
+
+enum {
+    POOR_MAX = 7,       /* pairs in a row that may be passed over as poor */
+    JUMP_NS = 1000,     /* a counter is read out of order by less */
+    SURPRISE_NS = 1000, /* beyond its bound: pairs come sooner */
+    STEADY_NS = 250,    /* up to here they come later */
+    ROUNDING_NS = 2,
+};
+
+static const double slew_max = TIMEBASE_SLEW_PPM * 1e-6;
+static const double bend_max = 0.25; /* the function's slope against the rate, at most this much more or less */
+static const double horizon_max = 1125899906842624; /* 2^50 ns */
+static const double rate_min = 1e-3, rate_max = 1e12;
+static const double stated_error = 0.125;       /* of a rate that somebody states */
+static const double unknown_error = 1;          /* of a rate that a jump has put in doubt */
+static const double usable_error = 1.0 / 64;    /* a rate this exact may replace one that is in doubt */
+static const double good_error = 1e-7;          /* a base line this exact is long enough */
+static const double aging = 1e-7;               /* by how much a rate is less exact a second later */
+static const double implausible = 1.0 / 64;     /* no clock changes its rate by more, it jumps */
+static const int64_t ns_max = INT64_C(1) << 62; /* so that differences fit */
+
+static double magnitude(double x)
+{
+    return x < 0 ? -x : x;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* Rounded up. */
+static int64_t whole(double ns)
+{
+    return ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
+}
+
+/* ---- The function ------------------------------------------------------------------------------------------------ */
+
+static const struct timebase_piece *piece_back(const struct timebase *tb, uint32_t back)
+{
+    return &tb->pieces[(tb->newest + TIMEBASE_PIECES - back) % TIMEBASE_PIECES];
+}
+
+/* The piece for `ticks`: the newest that does not start behind them, or the oldest. */
+static const struct timebase_piece *piece_at(const struct timebase *tb, uint64_t ticks)
+{
+    uint32_t back = 0;
+    while (back + 1 < tb->held && (int64_t)(ticks - piece_back(tb, back)->ticks) < 0)
+        back++;
+    return piece_back(tb, back);
+}
+
+/* timebase_scale(), INT64_MAX where that is not enough. */
+static int64_t scale_held(uint64_t ticks, uint64_t factor, uint32_t shift)
+{
+    double about = (double)ticks * (double)factor / (double)(UINT64_C(1) << shift);
+    return about < 9e18 ? (int64_t)timebase_scale(ticks, factor, shift) : INT64_MAX;
+}
+
+/* ns + more, held; both are not negative. */
+static int64_t add_held(int64_t ns, int64_t more)
+{
+    return more > INT64_MAX - ns ? INT64_MAX : ns + more;
+}
+
+/* What piece `p` says of ticks that are `after` its start. */
+static int64_t piece_ns(const struct timebase_piece *p, uint64_t after)
+{
+    if (after < p->bend)
+        return p->ns + (int64_t)timebase_scale(after, p->slew, p->shift);
+    return add_held(p->bend_ns, scale_held(after - p->bend, p->rate, p->shift));
+}
+
+int64_t timebase_ns_anywhere(const struct timebase *tb, uint64_t ticks)
+{
+    if (!tb->held)
+        return 0;
+    const struct timebase_piece *p = piece_at(tb, ticks);
+    uint64_t after = ticks - p->ticks;
+    if ((int64_t)after >= 0)
+        return piece_ns(p, after);
+    int64_t before = scale_held(-after, p->rate, p->shift); /* the oldest one */
+    return before < p->ns ? p->ns - before : 0;
+}
+
+uint64_t timebase_tick_ns(const struct timebase *tb)
+{
+    return tb->held && tb->rate < 2147483648.0 ? (uint64_t)(tb->rate * 4294967296.0) : 0;
+}
+
+/* The longest that a tick may be, ns. */
+static double tick_most(const struct timebase *tb)
+{
+    return tb->rate * (1 + tb->rate_error);
+}
+
+/* ---- Pieces ------------------------------------------------------------------------------------------------------ */
+
+/* The largest shift with which a factor for `rate`, bent or not, fits 62 bits. */
+static uint32_t shift_for(double rate)
+{
+    uint32_t shift = 63;
+    while (rate * (1 + bend_max) * (double)(UINT64_C(1) << shift) >= 4e18)
+        shift--;
+    return shift;
+}
+
+/*
+ * A piece from (ticks, ns) on, which makes up for `off` ns within `horizon` ns, or as soon as that can be. Both slopes
+ * are above zero.
+ */
+static void piece_push(struct timebase *tb, uint64_t ticks, int64_t ns, double off, double horizon)
+{
+    if (horizon < magnitude(off) / bend_max)
+        horizon = magnitude(off) / bend_max;
+    if (horizon > horizon_max)
+        horizon = horizon_max;
+    double bend = (double)(uint64_t)(horizon / tb->rate) + 1, beside = off / (bend * tb->rate);
+    beside = beside > bend_max ? bend_max : beside < -bend_max ? -bend_max : beside;
+    if (tb->held)
+        tb->newest = (tb->newest + 1) % TIMEBASE_PIECES;
+    tb->held += tb->held < TIMEBASE_PIECES;
+    struct timebase_piece *p = &tb->pieces[tb->newest];
+    uint32_t shift = shift_for(tb->rate);
+    double unit = (double)(UINT64_C(1) << shift);
+    *p = (struct timebase_piece){.ticks = ticks, .ns = ns, .bend = (uint64_t)bend, .shift = shift};
+    p->rate = (uint64_t)(tb->rate * unit);
+    p->slew = (uint64_t)(tb->rate * (1 + beside) * unit);
+    p->bend_ns = ns + (int64_t)timebase_scale(p->bend, p->slew, shift);
+    p->error_ns = whole((double)tb->last_error_ns + tick_most(tb) / 2 + ROUNDING_NS);
+}
+
+/* ---- Errors ------------------------------------------------------------------------------------------------------ */
+
+/* How far a pair may be off: its tick has a length, of `tick` ns at most. */
+static double pair_error(const struct pair *pair, double tick)
+{
+    return (double)pair->uncertainty + tick / 2 + ROUNDING_NS;
+}
+
+/* How far the function is from the line between the last pair and `pair` at `ticks`, which lie between them. */
+static double stray(const struct timebase *tb, uint64_t ticks, double chord)
+{
+    double line = (double)(int64_t)(ticks - tb->last.ticks) * chord;
+    return magnitude((double)(timebase_ns(tb, ticks) - tb->last.ns) - line);
+}
+
+/* The largest stray between the last pair and `pair`: at one of the ends, or where the function bends. */
+static double stray_most(const struct timebase *tb, const struct pair *pair, double chord)
+{
+    uint64_t length = pair->ticks - tb->last.ticks;
+    double most = larger(stray(tb, tb->last.ticks, chord), stray(tb, pair->ticks, chord));
+    for (uint32_t back = 0; back < 2 && back < tb->held; back++) {
+        const struct timebase_piece *p = piece_back(tb, back);
+        const uint64_t knots[] = {p->ticks, p->ticks + p->bend};
+        for (int i = 0; i < 2; i++)
+            if (knots[i] - tb->last.ticks < length)
+                most = larger(most, stray(tb, knots[i], chord));
+    }
+    return most;
+}
+
+/*
+ * How far the clock may have strayed from its chord: where the rate changed in this interval, the one before shows what
+ * it was; where it changed in the one before, it did not in this. A change of all that is promised strays by a quarter.
+ */
+static double drift(const struct timebase *tb, double ns, double chord, double chord_error)
+{
+    double most = ns * slew_max / 4;
+    if (!(tb->chord > 0))
+        return most;
+    double change = magnitude(chord / tb->chord - 1) + chord_error + tb->chord_error;
+    return ns * change < most ? ns * change : most;
+}
+
+/* What lies between the last pair and `pair` has its final bound. */
+static void close_interval(struct timebase *tb, const struct pair *pair, double chord, double chord_error)
+{
+    double ends = larger(pair_error(&tb->last, tick_most(tb)), pair_error(pair, tick_most(tb)));
+    int64_t bound = whole(stray_most(tb, pair, chord) + ends + tick_most(tb) / 2 + ROUNDING_NS +
+                          drift(tb, (double)(pair->ns - tb->last.ns), chord, chord_error));
+    struct timebase_piece *p = &tb->pieces[tb->newest];
+    p->error_ns = bound;
+    if (tb->held > 1 && p->ticks != tb->last.ticks) { /* the piece before reached into this interval */
+        struct timebase_piece *before = &tb->pieces[(tb->newest + TIMEBASE_PIECES - 1) % TIMEBASE_PIECES];
+        before->error_ns = before->error_ns > bound ? before->error_ns : bound;
+    }
+    tb->worst_ns = tb->worst_ns > bound ? tb->worst_ns : bound;
+}
+
+int64_t timebase_error_at(const struct timebase *tb, uint64_t ticks)
+{
+    if (!tb->held)
+        return INT64_MAX;
+    const struct timebase_piece *p = piece_at(tb, ticks);
+    double known = (double)p->error_ns, wrong = slew_max + tb->rate_error, far = 0;
+    if ((int64_t)(ticks - tb->last.ticks) >= 0) {
+        known = (double)piece_back(tb, 0)->error_ns;
+        far = (double)(int64_t)(ticks - tb->last.ticks);
+    } else if ((int64_t)(ticks - p->ticks) < 0) { /* before the oldest, whose rate may be an early guess */
+        far = (double)(int64_t)(p->ticks - ticks);
+        wrong += magnitude((double)p->rate / (double)(UINT64_C(1) << p->shift) / tb->rate - 1);
+    }
+    if (far > 0 && tb->rate_error >= unknown_error)
+        return INT64_MAX;
+    return whole(known + far * tb->rate * wrong);
+}
+
+/* ---- The rate ---------------------------------------------------------------------------------------------------- */
+
+/* The rate from pair `a` to pair `b`, and its relative error; a tick is no longer than `tick` ns, 0: unknown. */
+static double rate_between(const struct pair *a, const struct pair *b, double tick, double *error)
+{
+    double ns = (double)(b->ns - a->ns), ticks = (double)(int64_t)(b->ticks - a->ticks);
+    if (!(tick > 0))
+        tick = 2 * ns / ticks;
+    double share = (pair_error(a, tick) + pair_error(b, tick)) / ns;
+    *error = share < 0.5 ? share / (1 - share) : 1;
+    return ns / ticks;
+}
+
+/* Measures the rate with a pair whose chord from the last pair is given. Returns whether there is a rate now. */
+static bool measure(struct timebase *tb, const struct pair *pair, double chord, double chord_error)
+{
+    if (!(tb->rate > 0)) {
+        if (chord_error > usable_error || chord < rate_min || chord > rate_max)
+            return false;
+        tb->rate = chord;
+        tb->rate_error = chord_error;
+        return true;
+    }
+    tb->rate_error += aging * 1e-9 * (double)(pair->ns - tb->last.ns);
+    if (tb->rate_error > unknown_error)
+        tb->rate_error = unknown_error;
+    if (chord_error <= usable_error && magnitude(chord / tb->rate - 1) > chord_error + tb->rate_error)
+        tb->base = tb->last;
+    double error, rate = rate_between(&tb->base, pair, tick_most(tb), &error);
+    bool changed = magnitude(rate / tb->rate - 1) > error + tb->rate_error;
+    if ((changed || error <= tb->rate_error) && error <= usable_error && rate >= rate_min && rate <= rate_max) {
+        tb->rate = rate;
+        tb->rate_error = error;
+    }
+    if (error <= good_error)
+        tb->base = *pair;
+    return true;
+}
+
+/* ---- Pairs ------------------------------------------------------------------------------------------------------- */
+
+void timebase_init(struct timebase *tb, double ticks_per_s)
+{
+    *tb = (struct timebase){.worst_ns = -1, .interval_ns = TIMEBASE_FIRST_NS, .rate_error = unknown_error};
+    double rate = ticks_per_s > 0 ? 1e9 / ticks_per_s : 0;
+    if (rate >= rate_min && rate <= rate_max) {
+        tb->rate = rate;
+        tb->rate_error = stated_error;
+    }
+}
+
+static bool is_sane(const struct pair *pair)
+{
+    return pair->ns >= 0 && pair->ns < ns_max && pair->uncertainty >= 0 && pair->uncertainty < ns_max;
+}
+
+/* The first pair, of all or behind a jump: the function starts here where the rate is known. */
+static void begin(struct timebase *tb, const struct pair *pair)
+{
+    tb->base = tb->last = *pair;
+    tb->pairs = 1;
+    tb->ignored = 0;
+    tb->newest = tb->held = 0;
+    tb->chord = 0;
+    tb->sealed = pair->ticks;
+    tb->usual_ns = pair->uncertainty;
+    tb->due_ns = pair->ns + tb->interval_ns;
+    tb->last_error_ns = whole(pair_error(pair, tick_most(tb)));
+    if (tb->rate > 0)
+        piece_push(tb, pair->ticks, pair->ns, 0, (double)tb->interval_ns);
+}
+
+static enum timebase_news jump(struct timebase *tb, const struct pair *pair)
+{
+    bool again = tb->pairs < 3;
+    tb->jumps++;
+    tb->interval_ns = !again                                      ? TIMEBASE_FIRST_NS
+                      : tb->interval_ns < TIMEBASE_LONGEST_NS / 2 ? tb->interval_ns * 2
+                                                                  : TIMEBASE_LONGEST_NS;
+    tb->rate_error = unknown_error;
+    begin(tb, pair);
+    return TIMEBASE_JUMPED;
+}
+
+/* Whether the clock went from the last pair to `pair` as its rate allows. */
+static bool is_plausible(const struct timebase *tb, const struct pair *pair)
+{
+    double ns = (double)(pair->ns - tb->last.ns), ticks = (double)(int64_t)(pair->ticks - tb->last.ticks);
+    double expected = ticks * tb->rate;
+    if (ticks < 0)
+        return false;
+    if (!(tb->rate > 0))
+        return true;
+    if (tb->held && magnitude((double)(pair->ns - timebase_ns(tb, pair->ticks))) > horizon_max * bend_max)
+        return false; /* further off than could be made up for */
+    double allowed = (tb->rate_error + implausible) * larger(ns, expected) + pair_error(&tb->last, tick_most(tb)) +
+                     pair_error(pair, tick_most(tb)) + JUMP_NS;
+    return magnitude(ns - expected) <= allowed;
+}
+
+/* Much less exact than usual: it was interrupted. Not for ever: they may all be so from now on. */
+static bool is_poor(const struct timebase *tb, const struct pair *pair)
+{
+    return pair->uncertainty / 4 > tb->usual_ns + 10 && tb->ignored < POOR_MAX;
+}
+
+static enum timebase_news ignore(struct timebase *tb, const struct pair *pair)
+{
+    int64_t soon = tb->interval_ns / 4;
+    tb->due_ns = pair->ns + (soon > TIMEBASE_FIRST_NS ? soon : TIMEBASE_FIRST_NS);
+    return TIMEBASE_IGNORED;
+}
+
+/* Where the new piece can start: at the pair, or behind what the function was used for. */
+static uint64_t bend_from(struct timebase *tb, const struct pair *pair)
+{
+    int64_t ahead = (int64_t)(tb->sealed - pair->ticks);
+    if (ahead <= 0 || (double)ahead * tb->rate > 1e9)
+        tb->sealed = pair->ticks;
+    return tb->sealed;
+}
+
+static void space_pairs(struct timebase *tb, double surprise)
+{
+    if (surprise > SURPRISE_NS)
+        tb->interval_ns /= 4;
+    else if (surprise <= STEADY_NS)
+        tb->interval_ns *= 2;
+    if (tb->interval_ns < TIMEBASE_FIRST_NS)
+        tb->interval_ns = TIMEBASE_FIRST_NS;
+    if (tb->interval_ns > TIMEBASE_LONGEST_NS)
+        tb->interval_ns = TIMEBASE_LONGEST_NS;
+}
+
+/* Bends the function from `from` on, towards where the clock is. */
+static void bend(struct timebase *tb, const struct pair *pair, uint64_t from)
+{
+    int64_t at = timebase_ns(tb, from);
+    double ahead = (double)(from - pair->ticks) * tb->rate;
+    double off = (double)(pair->ns - at) + ahead, proves = pair_error(pair, tick_most(tb));
+    double expected = proves + (double)tb->last_error_ns + tb->rate_error * (double)(pair->ns - tb->last.ns);
+    space_pairs(tb, magnitude(off) - expected);
+    double wrong = off > proves ? off - proves : off < -proves ? off + proves : 0;
+    double off_pair = (double)(pair->ns - timebase_ns(tb, pair->ticks));
+    tb->last_error_ns = whole(larger(magnitude(off), magnitude(off_pair)) + proves);
+    piece_push(tb, from, at, wrong, (double)tb->interval_ns);
+}
+
+static void take(struct timebase *tb, const struct pair *pair, double chord, double chord_error)
+{
+    if (!tb->held) /* the rate has become known just now: the function goes back to the first pair */
+        piece_push(tb, tb->last.ticks, tb->last.ns, 0, (double)tb->interval_ns);
+    close_interval(tb, pair, chord, chord_error);
+    bend(tb, pair, bend_from(tb, pair));
+    tb->chord = chord;
+    tb->chord_error = chord_error;
+    tb->last = *pair;
+    tb->pairs += tb->pairs < UINT32_MAX;
+    tb->ignored = 0;
+    tb->usual_ns +=
+        pair->uncertainty < tb->usual_ns ? pair->uncertainty - tb->usual_ns : (pair->uncertainty - tb->usual_ns) / 8;
+    tb->due_ns = pair->ns + tb->interval_ns;
+}
+
+enum timebase_news timebase_add(struct timebase *tb, const struct pair *pair)
+{
+    if (!is_sane(pair))
+        return TIMEBASE_IGNORED;
+    if (tb->pairs == 0) {
+        begin(tb, pair);
+        return TIMEBASE_TOOK;
+    }
+    if (pair->ns <= tb->last.ns)
+        return TIMEBASE_IGNORED;
+    if (is_poor(tb, pair)) {
+        tb->ignored++;
+        return ignore(tb, pair);
+    }
+    if (!is_plausible(tb, pair))
+        return jump(tb, pair);
+    /* Nothing new: within the tick of the last pair, or of the piece that has just begun. */
+    if (pair->ticks == tb->last.ticks || (tb->held && (int64_t)(pair->ticks - piece_back(tb, 0)->ticks) <= 0))
+        return ignore(tb, pair);
+    double chord_error, chord = rate_between(&tb->last, pair, tick_most(tb), &chord_error);
+    if (!measure(tb, pair, chord, chord_error))
+        return ignore(tb, pair);
+    take(tb, pair, chord, chord_error);
+    return TIMEBASE_TOOK;
+}
+
+/* ---- Reading clocks ---------------------------------------------------------------------------------------------- */
+
+struct pair timebase_read_pair(void)
+{
+    return pair_read(counter_read, PAIR_TRIES);
+}
+
+enum timebase_news timebase_take_pair(struct timebase *tb, struct segment_pair *shared, int64_t now)
+{
+    struct pair pair;
+    bool open = tb->asked_ns != 0;
+    if (open && pair_take(shared, tb->asked, &pair)) {
+        int64_t since = tb->asked_ns;
+        tb->asked_ns = 0;
+        if (pair.ns >= since && pair.ns - now < TIMEBASE_LONGEST_NS)
+            return timebase_add(tb, &pair);
+        tb->due_ns = now + tb->interval_ns;
+        return TIMEBASE_IGNORED;
+    }
+    if (open ? now - tb->asked_ns > TIMEBASE_ASK_AGAIN_NS : now >= tb->due_ns) {
+        tb->asked = pair_ask(shared);
+        tb->asked_ns = now;
+    }
+    return TIMEBASE_IGNORED;
+}
+
+/* ---- Outliving its owner ----------------------------------------------------------------------------------------- */
+
+static uint64_t copy_check(const struct timebase_copy *copy)
+{
+    const uint8_t *from = (const uint8_t *)&copy->turn;
+    return hash_fnv64(HASH_FNV64_START, from, sizeof *copy - offsetof(struct timebase_copy, turn));
+}
+
+static bool is_whole(const struct timebase_copy *copy)
+{
+    return copy->turn && copy->check == copy_check(copy);
+}
+
+/* The place of the newer whole copy; negative: there is none. */
+static int newest_copy(const struct timebase_store *store)
+{
+    bool first = is_whole(&store->copies[0]), second = is_whole(&store->copies[1]);
+    if (first && second)
+        return store->copies[1].turn > store->copies[0].turn;
+    return second ? 1 : first ? 0 : -1;
+}
+
+void timebase_save(struct timebase_store *store, const uint8_t boot[16], const struct timebase *tb)
+{
+    int newest = newest_copy(store);
+    struct timebase_copy *copy = &store->copies[newest == 0];
+    copy->turn = newest < 0 ? 1 : store->copies[newest].turn + 1;
+    memcpy(copy->boot, boot, sizeof copy->boot);
+    copy->timebase = *tb;
+    copy->check = copy_check(copy);
+}
+
+static bool is_piece(const struct timebase_piece *p)
+{
+    const uint64_t factor_max = UINT64_C(1) << 62;
+    if (p->shift < 1 || p->shift > 63 || p->ns < 0 || p->ns >= ns_max || p->error_ns < 0)
+        return false;
+    if (p->slew < 1 || p->slew >= factor_max || p->rate < 1 || p->rate >= factor_max || p->bend >= factor_max)
+        return false;
+    int64_t bent = scale_held(p->bend, p->slew, p->shift);
+    return bent < ns_max && p->bend_ns == p->ns + bent;
+}
+
+/* Whether the pieces are one continuous function. */
+static bool is_function(const struct timebase *tb)
+{
+    for (uint32_t back = 0; back < tb->held; back++)
+        if (!is_piece(piece_back(tb, back)))
+            return false;
+    for (uint32_t back = 0; back + 1 < tb->held; back++) {
+        const struct timebase_piece *p = piece_back(tb, back), *before = piece_back(tb, back + 1);
+        if ((int64_t)(p->ticks - before->ticks) <= 0 || piece_ns(before, p->ticks - before->ticks) != p->ns)
+            return false;
+    }
+    return true;
+}
+
+/* A comparison with a NaN is false. */
+static bool is_state(const struct timebase *tb)
+{
+    return tb->newest < TIMEBASE_PIECES && tb->held >= 1 && tb->held <= TIMEBASE_PIECES && tb->pairs >= 1 &&
+           tb->rate >= rate_min && tb->rate <= rate_max && tb->rate_error >= 0 && tb->rate_error <= unknown_error &&
+           tb->chord >= 0 && tb->chord <= 2 * rate_max && tb->chord_error >= 0 && tb->chord_error <= 1e18 &&
+           is_sane(&tb->base) && is_sane(&tb->last) && tb->base.ns <= tb->last.ns && tb->last_error_ns >= 0 &&
+           tb->usual_ns >= 0 && tb->usual_ns < ns_max && tb->interval_ns >= TIMEBASE_FIRST_NS &&
+           tb->interval_ns <= TIMEBASE_LONGEST_NS && tb->worst_ns >= -1;
+}
+
+bool timebase_load(const struct timebase_store *store, const uint8_t boot[16], struct timebase *tb)
+{
+    int newest = newest_copy(store);
+    if (newest < 0 || memcmp(store->copies[newest].boot, boot, 16) != 0)
+        return false;
+    const struct timebase *saved = &store->copies[newest].timebase;
+    if (!is_state(saved) || !is_function(saved))
+        return false;
+    *tb = *saved;
+    tb->due_ns = 0;
+    tb->asked_ns = 0;
+    return true;
+}

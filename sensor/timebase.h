@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * A timebase makes nanoseconds of CLOCK_MONOTONIC of a clock's ticks. It is fed with pairs (sensor/pair.h) and reads no
+ * clock itself. What it says is one function of the ticks: continuous, never falling, its slope always above zero. A
+ * pair bends the function from its own moment on and changes nothing before it, so that two records keep their order
+ * whatever was learned between their conversions; the error that a pair finds is slewed away, not stepped. The function
+ * is a list of pieces, the newest TIMEBASE_PIECES of them; what is older than all is extrapolated.
+ *
+ * A clock that jumps (runs backwards, or not as far as its rate allows: a machine that was suspended) begins anew, and
+ * the jump is counted: across it the function steps.
+ *
+ * The stated error is a bound, not an estimate. It holds where the clock keeps these promises: pairs are as exact as
+ * they say; the rate of the clock against CLOCK_MONOTONIC stays within TIMEBASE_SLEW_PPM / 2 of its mean (what the
+ * kernel slews by); and between three pairs in a row it changes once, or in one direction. For what lies between pairs
+ * the bound is what these said: their uncertainty, how far the function was from them, and what a change of rate may
+ * have done between. Behind the newest pair it grows with the time since. A tick has a length: a time is right for the
+ * middle of its tick, and half a tick is part of the bound.
+ *
+ * Plain data, of one owner: struct timebase may be copied. No function blocks or allocates. On a machine of 32 bits
+ * everything works the same, conversion takes four multiplications instead of one.
+ */
+#ifndef BEZEL_SENSOR_TIMEBASE_H
+#define BEZEL_SENSOR_TIMEBASE_H
+
+#include "sensor/pair.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    TIMEBASE_PIECES = 64,
+    TIMEBASE_SLEW_PPM = 1000,
+    TIMEBASE_FIRST_NS = 2000000,     /* from the first pair to the second */
+    TIMEBASE_LONGEST_NS = 1000000000 /* between pairs, when all is steady */
+};
+
+/** The function from `ticks` to the start of the next piece: `slew` up to `bend`, then `rate`. */
+struct timebase_piece {
+    uint64_t ticks;   /* where it starts */
+    int64_t ns;       /* its value there */
+    uint64_t slew;    /* ns a tick, times 2^shift */
+    uint64_t bend;    /* ticks after its start */
+    int64_t bend_ns;  /* its value there */
+    uint64_t rate;    /* ns a tick, times 2^shift */
+    int64_t error_ns; /* bound; final once the next pair has come */
+    uint32_t shift;   /* 1 .. 63 */
+    uint32_t reserved;
+};
+
+struct timebase {
+    uint32_t newest, held;  /* pieces: place of the newest, and how many there are; 0: not ready */
+    uint32_t pairs;         /* taken since it began, last, anew; stops at UINT32_MAX */
+    uint32_t ignored;       /* in a row: less exact than they usually are */
+    double rate;            /* ns a tick, as measured; 0: unknown */
+    double rate_error;      /* bound, relative to it */
+    double chord;           /* rate between the last two pairs; 0: there are no two */
+    double chord_error;     /* bound, relative to it */
+    struct pair base, last; /* where the measurement of the rate starts; the last pair that was taken */
+    int64_t last_error_ns;  /* bound, at the last pair */
+    int64_t usual_ns;       /* uncertainty of the best pairs */
+    int64_t interval_ns, due_ns;
+    uint64_t sealed;   /* ticks up to which the function has been used */
+    int64_t worst_ns;  /* the largest bound between pairs, over its life; -1: none yet */
+    uint64_t jumps;    /* over its life */
+    uint32_t asked;    /* timebase_take_pair(): the question that is open */
+    uint32_t reserved; /* 0 */
+    int64_t asked_ns;  /* since when; 0: none is */
+    struct timebase_piece pieces[TIMEBASE_PIECES];
+};
+
+/** What a pair did. */
+enum timebase_news {
+    TIMEBASE_TOOK,
+    TIMEBASE_IGNORED, /* it says nothing new, or is much less exact than pairs before it */
+    TIMEBASE_JUMPED,  /* the clock jumped: begun anew */
+};
+
+/**
+ * An empty timebase. `ticks_per_s`: the clock's frequency as somebody states it, believed to an eighth until pairs tell
+ * it; 0: unknown. With it the timebase is ready after the first pair, else after the second.
+ */
+void timebase_init(struct timebase *tb, double ticks_per_s);
+
+/** Takes in a pair; later ones have later times. Any values are allowed. */
+enum timebase_news timebase_add(struct timebase *tb, const struct pair *pair);
+
+/** When the next pair is due, CLOCK_MONOTONIC in ns: TIMEBASE_FIRST_NS after the first, then rarer; 0: at once. */
+static inline int64_t timebase_due(const struct timebase *tb)
+{
+    return tb->due_ns;
+}
+
+/** Whether it can convert. */
+static inline bool timebase_ready(const struct timebase *tb)
+{
+    return tb->held != 0;
+}
+
+#if defined(__SIZEOF_INT128__) && !defined(TIMEBASE_PORTABLE)
+__extension__ typedef unsigned __int128 timebase_wide;
+#endif
+
+/** (ticks * factor) >> shift, modulo 2^64; shift in 1 .. 63. */
+static inline uint64_t timebase_scale(uint64_t ticks, uint64_t factor, uint32_t shift)
+{
+#if defined(__SIZEOF_INT128__) && !defined(TIMEBASE_PORTABLE)
+    return (uint64_t)(((timebase_wide)ticks * factor) >> shift);
+#else
+    uint64_t ll = (ticks & UINT32_MAX) * (factor & UINT32_MAX), lh = (ticks & UINT32_MAX) * (factor >> 32);
+    uint64_t hl = (ticks >> 32) * (factor & UINT32_MAX), hh = (ticks >> 32) * (factor >> 32);
+    uint64_t middle = (ll >> 32) + (lh & UINT32_MAX) + (hl & UINT32_MAX);
+    uint64_t high = hh + (lh >> 32) + (hl >> 32) + (middle >> 32), low = (middle << 32) | (ll & UINT32_MAX);
+    return (high << (64 - shift)) | (low >> shift);
+#endif
+}
+
+/** timebase_ns() for all ticks. */
+int64_t timebase_ns_anywhere(const struct timebase *tb, uint64_t ticks);
+
+/**
+ * `ticks` as nanoseconds of CLOCK_MONOTONIC, held within 0 .. INT64_MAX; 0 where the timebase is not ready. Ticks are
+ * compared modulo 2^64: more than 2^63 ahead of the newest piece is behind it.
+ */
+static inline int64_t timebase_ns(const struct timebase *tb, uint64_t ticks)
+{
+    const struct timebase_piece *p = &tb->pieces[tb->newest];
+    uint64_t after = ticks - p->ticks;
+    if (after < p->bend) /* the usual case; what is older has wrapped, and is large */
+        return p->ns + (int64_t)timebase_scale(after, p->slew, p->shift);
+    return timebase_ns_anywhere(tb, ticks);
+}
+
+/**
+ * Notes that the function was used up to `ticks`: the next pair bends it behind them only. Needed where a pair may be
+ * older than what was converted before it came: for clocks of programs, once a packet. Ignored where it is more than a
+ * second ahead of the pair.
+ */
+static inline void timebase_seal(struct timebase *tb, uint64_t ticks)
+{
+    if ((int64_t)(ticks - tb->sealed) > 0)
+        tb->sealed = ticks;
+}
+
+/** Nanoseconds a tick, times 2^32: for durations; 0: unknown. */
+uint64_t timebase_tick_ns(const struct timebase *tb);
+
+/**
+ * The largest error, in ns, that a time up to the newest pair has, apart from those at a jump; -1 while it is unknown,
+ * before the second pair.
+ */
+static inline int64_t timebase_error_ns(const struct timebase *tb)
+{
+    return tb->worst_ns;
+}
+
+/** Bound of the error of timebase_ns(tb, ticks), in ns; INT64_MAX where it is not ready. */
+int64_t timebase_error_at(const struct timebase *tb, uint64_t ticks);
+
+/** A pair of the processor's counter, the narrowest of several: some microseconds of work. */
+struct pair timebase_read_pair(void);
+
+/**
+ * The clock of a program: asks for a pair when one is due, takes it in when it has been given. To be called at each
+ * poll, before its rings are read, with the time. An answer that cannot be (older than the question, from the future)
+ * is ignored; an unanswered question is asked anew after TIMEBASE_ASK_AGAIN_NS.
+ */
+enum { TIMEBASE_ASK_AGAIN_NS = 2000000000 };
+enum timebase_news timebase_take_pair(struct timebase *tb, struct segment_pair *pair, int64_t now);
+
+/**
+ * A timebase that outlives its owner, in shared memory: the next life of the external sensor goes on with the same
+ * function. Zeros hold none. There is always one whole copy, wherever the owner is killed: save after each
+ * timebase_add(), before anything is converted.
+ */
+struct timebase_store {
+    struct timebase_copy {
+        uint64_t check; /* hash of all that follows */
+        uint64_t turn;  /* the larger one is newer */
+        uint8_t boot[16];
+        struct timebase timebase;
+    } copies[2];
+};
+
+void timebase_save(struct timebase_store *store, const uint8_t boot[16], const struct timebase *tb);
+
+/**
+ * Loads what was saved last, in this boot: false, with *tb untouched, where there is nothing, or what is there is torn,
+ * of another boot, or makes no sense. Whatever the bytes are, what is loaded is safe to use.
+ */
+bool timebase_load(const struct timebase_store *store, const uint8_t boot[16], struct timebase *tb);
+
+#endif

@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/counter.h"
+#include "base/clock.h"
+#include "sensor/timebase.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined(__x86_64__)
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+#include <cmocka.h>
+
+static void only_the_clock_source_of_the_kernel_itself_is_trusted(void **state)
+{
+    (void)state;
+    const struct {
+        struct counter_facts facts;
+        const char *says; /* NULL: trusted */
+    } cases[] = {
+        {{true, true, true, "tsc", "tsc"}, NULL},
+        {{true, true, true, "arch_sys_counter", "arch_sys_counter"}, NULL},
+        {{true, true, true, "kvm-clock", "tsc"}, "another clock source"},
+        {{true, true, true, "hpet", "tsc"}, "another clock source"},
+        {{true, true, true, "", "tsc"}, "does not tell"},
+        {{true, true, false, "tsc", "tsc"}, "may not read"},
+        {{true, false, true, "tsc", "tsc"}, "one rate"},
+        {{false, false, false, "riscv_clocksource", ""}, "no counter"},
+        {{false, false, false, "", ""}, "no counter"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *why = "unset";
+        assert_int_equal(counter_judge(&cases[i].facts, &why), !cases[i].says);
+        if (cases[i].says)
+            assert_non_null(strstr(why, cases[i].says));
+        else
+            assert_null(why);
+    }
+}
+
+static void this_machine_is_judged_and_a_refusal_has_its_sentence(void **state)
+{
+    (void)state;
+    const char *why = "unset";
+    bool trusted = counter_trusted(&why);
+    printf("the counter of this machine: %s\n", trusted ? "trusted" : why);
+    assert_int_equal(trusted, why == NULL);
+    if (trusted)
+        assert_true(counter_read() != 0);
+}
+
+#if defined(__x86_64__)
+static void a_process_that_may_not_read_the_counter_does_not(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        const char *why;
+        if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) != 0)
+            _exit(77);
+        _exit(counter_trusted(&why) ? 1 : 0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77) {
+        puts("this kernel cannot forbid the counter");
+        skip();
+    }
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+#endif
+
+/* How far outside of what CLOCK_MONOTONIC said before and after it a reading of the counter is, once converted. */
+static int64_t outside(const struct timebase *tb, int64_t *bound)
+{
+    int64_t before = clock_now();
+    uint64_t ticks = counter_read();
+    int64_t after = clock_now(), ns = timebase_ns(tb, ticks);
+    *bound = timebase_error_at(tb, ticks);
+    return ns < before ? before - ns : ns > after ? ns - after : 0;
+}
+
+/* Taken in order: what it says of a moment is compared with CLOCK_MONOTONIC at that moment, in the kernel's own words.
+ */
+static void for_a_second_the_counter_tells_the_time_within_its_stated_error(void **state)
+{
+    (void)state;
+    const char *why;
+    if (!counter_trusted(&why)) {
+        puts(why);
+        skip();
+    }
+    struct timebase tb;
+    timebase_init(&tb, 0);
+    int64_t start = clock_now(), last = 0;
+    for (int64_t now = start; now - start < CLOCK_S; now = clock_now()) {
+        if (now >= timebase_due(&tb)) {
+            struct pair pair = timebase_read_pair();
+            assert_int_not_equal(timebase_add(&tb, &pair), TIMEBASE_JUMPED);
+        }
+        if (timebase_ready(&tb)) {
+            int64_t bound, wrong = outside(&tb, &bound), ns = timebase_ns(&tb, counter_read());
+            if (wrong > bound)
+                fail_msg("%" PRId64 " ns wrong, stated %" PRId64, wrong, bound);
+            assert_true(ns >= last);
+            last = ns;
+        }
+        clock_sleep_until(clock_now() + CLOCK_MS / 2);
+    }
+    assert_int_equal(tb.jumps, 0);
+    assert_true(timebase_error_ns(&tb) > 0);
+    printf("stated error %" PRId64 " ns, %g ns a tick\n", timebase_error_ns(&tb),
+           (double)timebase_tick_ns(&tb) / 0x1p32);
+}
+
+/* ---- A program's own clock --------------------------------------------------------------------------------------- */
+
+static uint64_t own_clock(void)
+{
+    return (uint64_t)clock_now() / 1000 + UINT64_C(0xfffffffffff00000);
+}
+
+static void a_clock_of_the_program_is_asked_and_answers_once(void **state)
+{
+    (void)state;
+    struct segment_pair shared = {0};
+    struct timebase tb;
+    timebase_init(&tb, 1e6);
+    assert_false(pair_wanted(&shared));
+    pair_give(&shared, own_clock); /* nobody asked */
+    assert_int_equal(shared.given, 0);
+    for (int i = 0; i < 20; i++) {
+        int64_t now = clock_now();
+        now = timebase_due(&tb) > now ? timebase_due(&tb) : now;
+        assert_int_equal(timebase_take_pair(&tb, &shared, now), TIMEBASE_IGNORED); /* asks */
+        assert_true(pair_wanted(&shared));
+        assert_int_equal(timebase_take_pair(&tb, &shared, now), TIMEBASE_IGNORED);
+        clock_sleep_until(now);
+        pair_give(&shared, own_clock);
+        assert_false(pair_wanted(&shared));
+        uint64_t answered = shared.ticks;
+        pair_give(&shared, own_clock); /* answered already */
+        assert_int_equal(shared.ticks, answered);
+        assert_int_equal(timebase_take_pair(&tb, &shared, clock_now()), TIMEBASE_TOOK);
+        assert_true(timebase_ready(&tb));
+        uint64_t ticks = own_clock();
+        int64_t wrong = llabs(timebase_ns(&tb, ticks) - clock_now());
+        assert_true(wrong <= timebase_error_at(&tb, ticks) + 100 * CLOCK_MS); /* this thread may have slept between */
+    }
+    assert_int_equal(tb.jumps, 0);
+}
+
+static void an_answer_that_cannot_be_is_not_believed(void **state)
+{
+    (void)state;
+    struct timebase tb;
+    const int64_t lies[] = {0, -1, INT64_MIN, INT64_MAX, 4 * CLOCK_S};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        struct segment_pair shared = {0};
+        timebase_init(&tb, 1e6);
+        int64_t now = 5 * CLOCK_S;
+        assert_int_equal(timebase_take_pair(&tb, &shared, now), TIMEBASE_IGNORED);
+        shared.begun = shared.given = shared.wanted;
+        shared.ns = (uint64_t)lies[i];
+        assert_int_equal(timebase_take_pair(&tb, &shared, now + 1), TIMEBASE_IGNORED);
+        assert_false(timebase_ready(&tb));
+    }
+}
+
+static void a_question_whose_answer_was_abandoned_is_asked_anew(void **state)
+{
+    (void)state;
+    struct segment_pair shared = {0};
+    struct timebase tb;
+    timebase_init(&tb, 1e6);
+    int64_t now = clock_now();
+    (void)timebase_take_pair(&tb, &shared, now);
+    shared.begun = shared.wanted; /* claimed, and never given */
+    (void)timebase_take_pair(&tb, &shared, now + TIMEBASE_ASK_AGAIN_NS);
+    assert_false(pair_wanted(&shared));
+    (void)timebase_take_pair(&tb, &shared, now + TIMEBASE_ASK_AGAIN_NS + 1);
+    assert_true(pair_wanted(&shared));
+    pair_give(&shared, own_clock);
+    tb.asked_ns = now; /* this test does not wait two seconds */
+    assert_int_equal(timebase_take_pair(&tb, &shared, clock_now()), TIMEBASE_TOOK);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(only_the_clock_source_of_the_kernel_itself_is_trusted),
+        cmocka_unit_test(this_machine_is_judged_and_a_refusal_has_its_sentence),
+#if defined(__x86_64__)
+        cmocka_unit_test(a_process_that_may_not_read_the_counter_does_not),
+#endif
+        cmocka_unit_test(for_a_second_the_counter_tells_the_time_within_its_stated_error),
+        cmocka_unit_test(a_clock_of_the_program_is_asked_and_answers_once),
+        cmocka_unit_test(an_answer_that_cannot_be_is_not_believed),
+        cmocka_unit_test(a_question_whose_answer_was_abandoned_is_asked_anew),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
