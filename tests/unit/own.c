@@ -9,6 +9,7 @@
 #include "base/procstat.h"
 #include "sensor/attach.h"
 #include "sensor/guard.h"
+#include "sensor/internal.h"
 #include "tests/lib/scratch.h"
 
 #include <dirent.h>
@@ -41,6 +42,12 @@ int64_t __real_clock_now(void);
 int64_t __wrap_clock_now(void)
 {
     return clock_stands ? 5000 * CLOCK_US : __real_clock_now();
+}
+
+/* Of ticks.c: the program gave no clock. */
+uint64_t sensor_user_frequency(void)
+{
+    return 0;
 }
 
 /* ---- A process that has a segment -------------------------------------------------------------------------------- */
