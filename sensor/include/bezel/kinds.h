@@ -2,14 +2,195 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Kinds of aspects. Include <bezel/sensor.h>, which includes this.
+ * Kinds of aspects, a part of <bezel/sensor.h>: aspects whose first fields have a meaning that Bezel knows, and which
+ * cost what a record costs.
+ *
+ *     BEZEL_SPAN(decode, (int64, frame, "1"));         bezel_span s = bezel_begin(decode);
+ *                                                      ...
+ *                                                      bezel_end(decode, s, frame);
+ *     BEZEL_COUNTER(dropped, "frames");                bezel_count(dropped, 1);
+ *     BEZEL_GAUGE(queue, "frames");                    bezel_gauge(queue, length);
+ *     BEZEL_SENT(ask, (int64, bytes, "B"));            bezel_sent(ask, peer, tag, bytes);
+ *     BEZEL_RECEIVED(asked);                           bezel_received(asked, peer, tag);
+ *
+ * All are declared like BEZEL_ASPECT(): at file scope, in C++ also inside a namespace; and used like bezel_record():
+ * from any thread and signal handler. The fields of a kind come first, then those that the declaration names; all count
+ * for the 12. Which kind an aspect is belongs to it as its fields do: two of the same name must agree in it. What every
+ * value of a record is stays bezel_record()'s: bezel_record(decode, duration, frame) records a span that was measured
+ * by other means.
+ *
+ * Compiled with -DBEZEL_OFF all of it is empty, and arguments are still type-checked and evaluated.
  */
 #ifndef BEZEL_KINDS_H
 #define BEZEL_KINDS_H
 
 #include <bezel/sensor.h>
 
-/** What an aspect's records are, beyond their fields. The numbers never change. */
-enum bezel_kind { BEZEL_KIND_event = 0 };
+/** What an aspect's records are, and the fields that they open with. The numbers never change. */
+enum bezel_kind {
+    BEZEL_KIND_event = 0,   /* none */
+    BEZEL_KIND_span = 1,    /* (int64, duration, "ns") */
+    BEZEL_KIND_counter = 2, /* (int64, count) of any unit */
+    BEZEL_KIND_gauge = 3,   /* (float64, value) of any unit */
+    BEZEL_KIND_sent = 4,    /* (string, peer), (int64, tag) */
+    BEZEL_KIND_received = 5 /* (string, peer), (int64, tag) */
+};
+
+/**
+ * A span that has begun; all zeros: none, whose end records nothing. A plain value: keep it where the work is, hand it
+ * to the thread that ends it, drop it where the work comes to nothing. Spans of one aspect may overlap and nest.
+ */
+typedef struct {
+    uint64_t ticks;
+    uint32_t begun;
+} bezel_span;
+
+/**
+ * BEZEL_SPAN(name, field, ...) declares work that takes time, with up to 11 fields of its own. bezel_begin(name) reads
+ * the clock; bezel_end(name, span, value, ...) reads it again and writes one record, whose timestamp is the end and
+ * whose duration, in ns, ends at that same reading. Before its end a span leaves no trace: one that never ends, or is
+ * dropped, is not recorded and not counted as lost. Nor is one whose aspect was disabled when it began or when it
+ * ended: that costs two loads and a branch at its begin, a branch at its end. The end may be in another thread than
+ * the begin, but not in another process.
+ *
+ * Duration is -1 where it is not known: the clock ran backwards meanwhile, or is a counter whose rate nobody has
+ * measured yet, as in the first milliseconds of a process or before anybody reads it. Such spans count as spans, and
+ * have no part in sums and quantiles.
+ */
+#define BEZEL_SPAN(...)  BEZEL_SPAN_(BEZEL_COUNT_(__VA_ARGS__), BEZEL_COUNT_(__VA_ARGS__, ~), __VA_ARGS__, ~)
+#define bezel_begin(...) BEZEL_BEGIN_(__VA_ARGS__)
+#define bezel_end(...)   BEZEL_END_(__VA_ARGS__, 0)
+
+/**
+ * BEZEL_COUNTER(name, unit) declares something that is counted; bezel_count(name, n) says that there are `n` more
+ * (int64_t; not negative, if sums are to grow). A record holds the increment, not the sum: threads and processes count
+ * the same thing without knowing of each other, and a sum over any stretch of time is a sum of records. So a lost
+ * record takes its increment with it: where the books tell of losses, a sum is short by what those counted. To count
+ * more often than one wants to record, add up in a variable of the thread and count that now and then.
+ */
+#define BEZEL_COUNTER(name, unit) BEZEL_TYPED_(count, counter, 1, name, (int64, count, unit), ~)
+#define bezel_count(...)          BEZEL_COUNT_MORE_(__VA_ARGS__, 0)
+
+/**
+ * BEZEL_GAUGE(name, unit) declares something that has a level; bezel_gauge(name, value) says what it is now (double).
+ * It holds until the next record: one that is lost leaves the level before it standing for too long, no more.
+ */
+#define BEZEL_GAUGE(name, unit) BEZEL_TYPED_(gauge, gauge, 1, name, (float64, value, unit), ~)
+#define bezel_gauge(...)        BEZEL_GAUGE_NOW_(__VA_ARGS__, 0)
+
+/**
+ * BEZEL_SENT(name, field, ...) and BEZEL_RECEIVED(name, field, ...) declare the two ends of messages between processes,
+ * with up to 10 fields of their own: bezel_sent(name, peer, tag, value, ...) just before a message is handed on,
+ * bezel_received(name, peer, tag, value, ...) as soon as it is there. What was received was sent before: such pairs are
+ * what puts records of different processes and clocks in order, and what tells how long a message took.
+ *
+ * The two records of a message have the same tag, and
+ *   - either each names the other process as `peer`, as the experiment names it (BEZEL_PROCESS), interned once;
+ *   - or, where a process does not know with whom it speaks, or speaks with many, both name the channel: a multicast
+ *     group, a topic, a connection. A channel's name is no process's.
+ * A tag is unique among all messages that go from one process to the other, or through one channel, in a run: a number
+ * that the message carries anyway, as a sequence number or frame number, together with the sender's number where
+ * several send into one channel. Times, addresses and descriptors are no tags, for they come again. A message that is
+ * received more than once, by several or because it was sent again, is several records of one tag: the first at each
+ * receiver counts. One that has no partner, because a record was lost or the message was, orders nothing and harms
+ * nothing.
+ */
+#define BEZEL_SENT(...)     BEZEL_MESSAGE_(sent, BEZEL_COUNT_(__VA_ARGS__, ~, ~), __VA_ARGS__, ~)
+#define BEZEL_RECEIVED(...) BEZEL_MESSAGE_(received, BEZEL_COUNT_(__VA_ARGS__, ~, ~), __VA_ARGS__, ~)
+#define bezel_sent(...)     BEZEL_SENT_NOW_(__VA_ARGS__, 0)
+#define bezel_received(...) BEZEL_RECEIVED_NOW_(__VA_ARGS__, 0)
+
+/* Below: the preprocessor's side, as in <bezel/sensor.h>. */
+#define BEZEL_BEGIN_(name)             bezel_begin_##name()
+#define BEZEL_END_(name, ...)          bezel_end_##name(__VA_ARGS__)
+#define BEZEL_COUNT_MORE_(name, ...)   bezel_count_##name(__VA_ARGS__)
+#define BEZEL_GAUGE_NOW_(name, ...)    bezel_gauge_##name(__VA_ARGS__)
+#define BEZEL_SENT_NOW_(name, ...)     bezel_sent_##name(__VA_ARGS__)
+#define BEZEL_RECEIVED_NOW_(name, ...) bezel_received_##name(__VA_ARGS__)
+
+#define BEZEL_MESSAGE_(kind, n, ...) BEZEL_MESSAGE_N_(kind, n, __VA_ARGS__)
+#define BEZEL_MESSAGE_N_(kind, n, name, ...)                                                                           \
+    BEZEL_TYPED_(kind, kind, n, name, (string, peer, "1"), (int64, tag, "1"), __VA_ARGS__)
+
+/* An aspect of `kind` with `n` fields, and bezel_VERB_NAME(), which is bezel_record_NAME() for this kind alone. */
+#define BEZEL_TYPED_(verb, kind, n, ...) BEZEL_TYPED_N_(verb, kind, n, __VA_ARGS__)
+#define BEZEL_TYPED_N_(verb, kind, n, name, ...)                                                                       \
+    BEZEL_DECLARE_(n, BEZEL_KIND_##kind, name, __VA_ARGS__);                                                           \
+    BEZEL_VERB_(verb, name, BEZEL_LIST_##n(BEZEL_PARAM_, __VA_ARGS__), BEZEL_LIST_##n(BEZEL_NAME_, __VA_ARGS__))
+#define BEZEL_NAME_(type, name, ...) name
+#define BEZEL_VERB_(verb, name, params, names_)                                                                        \
+    __attribute__((unused)) static inline void bezel_##verb##_##name(params int bezel_end_)                            \
+    {                                                                                                                  \
+        bezel_record_##name(names_ bezel_end_);                                                                        \
+    }                                                                                                                  \
+    struct bezel_semicolon_##verb##_##name
+
+/* `n` fields of the user's, `all` with the duration. */
+#define BEZEL_SPAN_(n, all, ...) BEZEL_SPAN_N_(n, all, __VA_ARGS__)
+#define BEZEL_SPAN_N_(n, all, name, ...)                                                                               \
+    BEZEL_DECLARE_(all, BEZEL_KIND_span, name, (int64, duration, "ns"), __VA_ARGS__);                                  \
+    BEZEL_BEGIN_END_(name, all, BEZEL_LIST_##n(BEZEL_PARAM_, __VA_ARGS__), BEZEL_LIST_##n(BEZEL_VALUE_, __VA_ARGS__))
+
+#ifndef BEZEL_OFF
+
+/**
+ * Whether a span of `aspect` is wanted. Before the process's first record its clock is not chosen: it is chosen now,
+ * for a span's two readings are of one clock. In a signal handler that cannot wait for that the answer is no.
+ */
+static inline int bezel_span_wanted(const struct bezel_aspect *aspect)
+{
+    const uint32_t *enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
+    if (__builtin_expect(enable == &bezel_enable_unset, 0)) {
+        (void)bezel_thread_init(0);
+        enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
+        if (enable == &bezel_enable_unset)
+            return 0;
+    }
+    return __atomic_load_n(enable, __ATOMIC_RELAXED) != BEZEL_DISABLED; /* relaxed: late by a record is in time */
+}
+
+/** From `begun` to `ended` in ns; -1 where that is not known. */
+static inline int64_t bezel_span_ns(uint64_t begun, uint64_t ended)
+{
+    uint64_t ticks = ended - begun;
+    int64_t ns = bezel_ticks_ns(ticks);
+    return ticks >> 63 || (ns == 0 && ticks > 0) ? -1 : ns;
+}
+
+#define BEZEL_BEGIN_END_(name, count, params, values_)                                                                 \
+    __attribute__((unused)) static inline bezel_span bezel_begin_##name(void)                                          \
+    {                                                                                                                  \
+        bezel_span bezel_span_ = {0, 0};                                                                               \
+        if (bezel_span_wanted(&bezel_aspect_##name)) {                                                                 \
+            bezel_span_.begun = 1;                                                                                     \
+            bezel_span_.ticks = bezel_ticks();                                                                         \
+        }                                                                                                              \
+        return bezel_span_;                                                                                            \
+    }                                                                                                                  \
+    __attribute__((unused)) static inline void bezel_end_##name(bezel_span bezel_span_, params int bezel_end_)         \
+    {                                                                                                                  \
+        (void)bezel_end_;                                                                                              \
+        if (bezel_span_.begun && bezel_span_wanted(&bezel_aspect_##name)) {                                            \
+            const uint64_t bezel_ended_ = bezel_ticks();                                                               \
+            const uint64_t bezel_values_[] = {bezel_value_int64(bezel_span_ns(bezel_span_.ticks, bezel_ended_)),       \
+                                              values_ 0};                                                              \
+            bezel_write(&bezel_aspect_##name, count, bezel_values_, BEZEL_TIME_GIVEN, bezel_ended_);                   \
+        }                                                                                                              \
+    }                                                                                                                  \
+    struct bezel_semicolon_span_##name
+#else
+#define BEZEL_BEGIN_END_(name, count, params, values_)                                                                 \
+    __attribute__((unused)) static inline bezel_span bezel_begin_##name(void)                                          \
+    {                                                                                                                  \
+        bezel_span bezel_span_ = {0, 0};                                                                               \
+        return bezel_span_;                                                                                            \
+    }                                                                                                                  \
+    __attribute__((unused)) static inline void bezel_end_##name(bezel_span bezel_span_, params int bezel_end_)         \
+    {                                                                                                                  \
+        const uint64_t bezel_values_[] = {values_ 0};                                                                  \
+        (void)bezel_span_, (void)bezel_end_, (void)bezel_values_;                                                      \
+    }                                                                                                                  \
+    struct bezel_semicolon_span_##name
+#endif
 
 #endif

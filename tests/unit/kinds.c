@@ -1,0 +1,362 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* <bezel/kinds.h> and <bezel/sensor.hpp>, used from C and from C++: what was said is what arrives, and of which kind.
+ */
+#include "mdr/dict.h"
+#include "tests/lib/every_kind.h"
+#include "tests/lib/node_fixture.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+void kinds_cc(void); /* in C++ */
+void kinds_scopes_cc(void);
+
+/* What arrived. */
+struct arrived {
+    const char *const *names; /* in their order */
+    uint32_t count, next;
+    bool exact;          /* the clock's ticks are nanoseconds: durations fit timestamps to the last */
+    int64_t marks[5];    /* times, by number */
+    int64_t span_ns[16]; /* durations, in their order */
+    uint32_t spans;
+};
+
+static bool all_gone(struct fixture *f)
+{
+    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
+        const struct external_process *p = external_process(f->external, i);
+        if (p && p->phase != EXTERNAL_CLOSED)
+            return false;
+    }
+    return external_process_count(f->external) > 0;
+}
+
+static void observe(struct fixture *f, void (*body)(void *context))
+{
+    f->options.batch = f->options.take_all = true;
+    fixture_open(f);
+    assert_int_equal(fixture_wait(fixture_spawn(body, NULL)), 0);
+    fixture_until(f, all_gone);
+}
+
+static void finish(struct fixture *f)
+{
+    fixture_finish(f);
+    fixture_close(f);
+}
+
+static const struct dict_aspect *aspect_named(struct fixture *f, const char *name)
+{
+    const struct dict *d = external_process(f->external, 0)->at->dict;
+    for (uint32_t i = 0; i < d->aspect_count; i++)
+        if (strcmp(d->aspects[i].name, name) == 0)
+            return &d->aspects[i];
+    return NULL;
+}
+
+/* ---- Every kind -------------------------------------------------------------------------------------------------- */
+
+static void use_monotonic_clock(void)
+{
+    setenv("BEZEL_CLOCK", "monotonic", 1);
+}
+
+static void record_every(void *unused)
+{
+    (void)unused;
+    KINDS_RECORD();
+}
+
+static void record_every_monotonic(void *unused)
+{
+    use_monotonic_clock();
+    record_every(unused);
+}
+
+static void record_every_in_cxx(void *unused)
+{
+    (void)unused;
+    use_monotonic_clock();
+    kinds_cc();
+}
+
+static const char *const every[] = {"mark",      "mark",  "counted", "level", "sent0", "sent10", "received0",
+                                    "received1", "span0", "mark",    "span2", "mark",  "span0",  "span11"};
+
+static void check_span2(struct arrived *a, const struct packet_record *r)
+{
+    int64_t end = (int64_t)r->timestamp, ns = (int64_t)packet_value(r, 0);
+    assert_int_equal(packet_value(r, 1), 11);
+    assert_int_equal(packet_value(r, 2), 12);
+    assert_true(end >= a->marks[3]);
+    if (a->exact)
+        assert_in_range(end - ns, a->marks[1], a->marks[2]);
+}
+
+static void check_values(struct arrived *a, const struct packet_record *r, const char *name)
+{
+    if (strcmp(name, "mark") == 0) {
+        a->marks[packet_value(r, 0)] = (int64_t)r->timestamp;
+    } else if (strcmp(name, "counted") == 0) {
+        assert_int_equal(packet_value(r, 0), 7);
+    } else if (strcmp(name, "level") == 0) {
+        assert_true(packet_value(r, 0) == bezel_value_float64(-1.5));
+    } else if (strcmp(name, "sent10") == 0) {
+        assert_int_equal(packet_value(r, 0), 5);
+        assert_int_equal(packet_value(r, 1), 7);
+        assert_int_equal(packet_value(r, 10), 9);
+        assert_true(packet_value(r, 11) == bezel_value_float64(0.5));
+    } else if (strcmp(name, "received1") == 0) {
+        assert_int_equal(packet_value(r, 0), 8);
+        assert_int_equal(packet_value(r, 1), 10);
+        assert_int_equal(packet_value(r, 2), 1);
+    } else if (strcmp(name, "span2") == 0) {
+        check_span2(a, r);
+    } else if (strcmp(name, "span11") == 0) {
+        assert_int_equal(packet_value(r, 10), 10);
+        assert_true(packet_value(r, 11) == bezel_value_float64(0.5));
+    }
+    if (strncmp(name, "span", 4) == 0)
+        a->span_ns[a->spans++] = (int64_t)packet_value(r, 0);
+}
+
+static void check_record(struct fixture *f, const struct packet_header *h, const struct packet_record *r,
+                         const char *aspect)
+{
+    struct arrived *a = f->context;
+    (void)h;
+    assert_true(a->next < a->count);
+    assert_string_equal(aspect, a->names[a->next++]);
+    check_values(a, r, aspect);
+}
+
+static void check_kinds(struct fixture *f)
+{
+    static const struct {
+        const char *name;
+        enum dict_kind kind;
+        uint32_t fields;
+        const char *first, *unit;
+    } expected[] = {{"mark", DICT_EVENT, 1, "n", "1"},
+                    {"span0", DICT_SPAN, 1, "duration", "ns"},
+                    {"span2", DICT_SPAN, 3, "duration", "ns"},
+                    {"span11", DICT_SPAN, 12, "duration", "ns"},
+                    {"counted", DICT_COUNTER, 1, "count", "B"},
+                    {"level", DICT_GAUGE, 1, "value", "degC"},
+                    {"sent0", DICT_SENT, 2, "peer", "1"},
+                    {"sent10", DICT_SENT, 12, "peer", "1"},
+                    {"received0", DICT_RECEIVED, 2, "peer", "1"},
+                    {"received1", DICT_RECEIVED, 3, "peer", "1"}};
+    for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+        const struct dict_aspect *a = aspect_named(f, expected[i].name);
+        assert_non_null(a);
+        assert_int_equal(a->kind, expected[i].kind);
+        assert_int_equal(a->field_count, expected[i].fields);
+        assert_string_equal(a->fields[0].name, expected[i].first);
+        assert_string_equal(a->fields[0].unit, expected[i].unit);
+    }
+}
+
+static void check_every(void (*body)(void *context), bool exact)
+{
+    struct arrived a = {.names = every, .count = sizeof every / sizeof *every, .exact = exact};
+    struct fixture f = {.record = check_record, .context = &a};
+    observe(&f, body);
+    assert_int_equal(a.next, a.count);
+    check_kinds(&f);
+    assert_int_equal(a.spans, 4);
+    for (uint32_t i = 0; i < a.spans; i++)
+        assert_true(a.span_ns[i] >= (exact ? 0 : -1));
+    assert_int_equal(a.span_ns[2], 1234);
+    if (exact)
+        assert_true(a.span_ns[0] <= a.span_ns[1]); /* the inner one */
+    finish(&f);
+}
+
+static void every_kind_arrives_from_c(void **unused)
+{
+    (void)unused;
+    check_every(record_every_monotonic, true);
+}
+
+static void every_kind_arrives_with_the_clock_that_is_chosen(void **unused)
+{
+    (void)unused;
+    check_every(record_every, false);
+}
+
+static void every_kind_arrives_from_cxx(void **unused)
+{
+    (void)unused;
+    check_every(record_every_in_cxx, true);
+}
+
+/* ---- Spans ------------------------------------------------------------------------------------------------------- */
+
+/* Ends of spans that are not to be recorded; those of span2 are. */
+static void span_while_disabled(void *unused)
+{
+    static const uint32_t off = 0;
+    (void)unused;
+    bezel_span early = bezel_begin(span0);
+    const uint32_t *on = bezel_aspect_span0.enable;
+    bezel_aspect_span0.enable = &off;
+    bezel_end(span0, early);
+    bezel_span begun = bezel_begin(span0);
+    bezel_aspect_span0.enable = on;
+    if (begun.begun)
+        _exit(1);
+    bezel_end(span0, begun);
+    bezel_end(span2, bezel_begin(span2), 11, kinds_string(12));
+}
+
+static void a_span_of_a_disabled_aspect_is_not_recorded(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"span2"};
+    struct arrived a = {.names = names, .count = 1};
+    struct fixture f = {.record = check_record, .context = &a};
+    observe(&f, span_while_disabled);
+    assert_int_equal(a.next, 1);
+    finish(&f);
+}
+
+static void *end_span(void *span)
+{
+    bezel_end(span0, *(bezel_span *)span);
+    return NULL;
+}
+
+static void end_in_another_thread(void *unused)
+{
+    pthread_t t;
+    (void)unused;
+    bezel_span span = bezel_begin(span0);
+    if (!span.begun || pthread_create(&t, NULL, end_span, &span) != 0)
+        _exit(1);
+    pthread_join(t, NULL);
+}
+
+static void a_span_may_end_in_another_thread(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"span0"};
+    struct arrived a = {.names = names, .count = 1};
+    struct fixture f = {.record = check_record, .context = &a};
+    observe(&f, end_in_another_thread);
+    assert_int_equal(a.next, 1);
+    finish(&f);
+}
+
+static void time_that_is_not_known_is_minus_one(void **unused)
+{
+    (void)unused;
+    assert_int_equal(bezel_span_ns(1000, 1000), 0);
+    assert_int_equal(bezel_span_ns(1000, 999), -1); /* backwards */
+    assert_int_equal(bezel_span_ns(UINT64_MAX, 0), bezel_ticks_ns(1));
+}
+
+static void scopes(void *unused)
+{
+    (void)unused;
+    kinds_scopes_cc();
+}
+
+static void check_scope(struct fixture *f, const struct packet_header *h, const struct packet_record *r,
+                        const char *aspect)
+{
+    int64_t *seen = f->context;
+    (void)h;
+    if (strcmp(aspect, "scoped") == 0)
+        seen[++seen[0]] = (int64_t)packet_value(r, 1);
+}
+
+/* Each scope of kinds_cc.cc records a number that tells how it was left, at its end. */
+static void a_scope_records_its_span_however_it_is_left(void **unused)
+{
+    (void)unused;
+    int64_t seen[16] = {0};
+    static const int64_t expected[] = {2, 1, 3, 4, 5};
+    struct fixture f = {.record = check_scope, .context = seen};
+    observe(&f, scopes);
+    assert_int_equal(seen[0], 5);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(seen[1 + i], expected[i]);
+    finish(&f);
+}
+
+/* ---- Aspects declared at run time -------------------------------------------------------------------------------- */
+
+static void declare(struct bezel_aspect *a, const char *name, uint32_t kind, uint32_t count,
+                    const struct bezel_field *fields)
+{
+    a->enable = &bezel_enable_unset;
+    a->name = name;
+    a->kind = kind;
+    a->field_count = count;
+    a->fields = fields;
+    bezel_aspect_register(a);
+    const uint64_t values[] = {1, 2};
+    bezel_emit(a, values);
+}
+
+/* By hand: a counter with a field more, twice; an event that has the same fields; kinds that lack theirs, or are none.
+ */
+static void declare_kinds(void *unused)
+{
+    static struct bezel_aspect counter, twin, event, bad[3];
+    static const struct bezel_field fields[] = {{BEZEL_TYPE_int64, "count", "1", NULL},
+                                                {BEZEL_TYPE_int64, "more", "1", NULL}};
+    (void)unused;
+    declare(&counter, "by_hand", BEZEL_KIND_counter, 2, fields);
+    declare(&twin, "by_hand", BEZEL_KIND_counter, 2, fields);
+    declare(&event, "by_hand", BEZEL_KIND_event, 2, fields);
+    declare(&bad[0], "no_span", BEZEL_KIND_span, 2, fields);
+    declare(&bad[1], "no_gauge", BEZEL_KIND_gauge, 0, NULL);
+    declare(&bad[2], "no_kind", BEZEL_KIND_received + 1, 2, fields);
+}
+
+static void check_by_hand(struct fixture *f, const struct packet_header *h, const struct packet_record *r,
+                          const char *aspect)
+{
+    (void)f, (void)h, (void)r;
+    assert_string_equal(aspect, "by_hand");
+}
+
+static void a_kind_is_part_of_an_aspect_and_has_its_fields(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.record = check_by_hand};
+    observe(&f, declare_kinds);
+    assert_int_equal(f.records, 2);
+    assert_int_equal(aspect_named(&f, "by_hand")->kind, DICT_COUNTER);
+    assert_int_equal(aspect_named(&f, "by_hand")->field_count, 2);
+    assert_null(aspect_named(&f, "no_span"));
+    assert_null(aspect_named(&f, "no_gauge"));
+    assert_null(aspect_named(&f, "no_kind"));
+    assert_non_null(aspect_named(&f, "bezel_undeclared"));
+    finish(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_arrives_from_c),
+        cmocka_unit_test(every_kind_arrives_with_the_clock_that_is_chosen),
+        cmocka_unit_test(every_kind_arrives_from_cxx),
+        cmocka_unit_test(a_span_of_a_disabled_aspect_is_not_recorded),
+        cmocka_unit_test(a_span_may_end_in_another_thread),
+        cmocka_unit_test(time_that_is_not_known_is_minus_one),
+        cmocka_unit_test(a_scope_records_its_span_however_it_is_left),
+        cmocka_unit_test(a_kind_is_part_of_an_aspect_and_has_its_fields),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
