@@ -79,6 +79,18 @@ static int add_metric(struct facts *f, const struct model_process *p, const stru
     return facts_run(f, s);
 }
 
+static int add_clock(struct facts *f, const struct model_process *p, const struct packet_record *r)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_CLOCK, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, p->row);
+    sqlite3_bind_int64(s, 2, (int64_t)r->timestamp);
+    bind_values(s, 3, &p->dict->aspects[r->aspect - 1], r, 0);
+    return facts_run(f, s);
+}
+
 int facts_add_builtin(struct facts *f, const struct model_process *process, const struct packet_record *r)
 {
     const struct model_builtins *b = &process->builtins;
@@ -90,5 +102,7 @@ int facts_add_builtin(struct facts *f, const struct model_process *process, cons
         return add_decision(f, process, r);
     if (r->aspect == b->metric)
         return add_metric(f, process, r);
+    if (r->aspect == b->clock)
+        return add_clock(f, process, r);
     return 0;
 }

@@ -56,6 +56,10 @@ static const char schema[] =
     " action INTEGER NOT NULL, before_ns INTEGER NOT NULL, after_ns INTEGER NOT NULL, cause INTEGER NOT NULL);"
     "CREATE TABLE metrics(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, metric TEXT NOT NULL,"
     " process TEXT NOT NULL, value REAL);"
+    "CREATE TABLE clocks(process INTEGER PRIMARY KEY REFERENCES processes, at INTEGER NOT NULL, kernel INTEGER NOT "
+    "NULL,"
+    " counter INTEGER NOT NULL, program INTEGER NOT NULL, error_ns INTEGER NOT NULL, jumps INTEGER NOT NULL,"
+    " clamped INTEGER NOT NULL);"
     "CREATE TABLE notes(node INTEGER REFERENCES nodes, instance INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT "
     "NULL, at INTEGER NOT NULL, code TEXT NOT NULL, text TEXT NOT NULL, UNIQUE(node, instance, pid, name, code, "
     "text));";
@@ -83,6 +87,7 @@ static const char *const sql[FACTS_STATEMENTS] = {
         " unknown = excluded.unknown, last_violated = excluded.last_violated WHERE excluded.at >= limits.at",
     [FACTS_DECISION] = "INSERT INTO decisions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_METRIC] = "INSERT INTO metrics VALUES(?1, ?2, ?3, ?4, ?5)",
+    [FACTS_CLOCK] = "INSERT OR REPLACE INTO clocks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [FACTS_NOTE] = "INSERT OR IGNORE INTO notes SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
                    " WHERE (SELECT count(*) FROM notes WHERE node = ?1) < ?8",
     [FACTS_SILENT] = "INSERT INTO notes SELECT (SELECT max(id) FROM nodes WHERE name = ?1), 0, ?3, ?2, ?4, ?5, ?6"

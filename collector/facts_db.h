@@ -37,6 +37,7 @@ enum facts_statement {
     FACTS_LIMIT,
     FACTS_DECISION,
     FACTS_METRIC,
+    FACTS_CLOCK,
     FACTS_NOTE,
     FACTS_SILENT,
     FACTS_STATEMENTS

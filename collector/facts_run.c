@@ -249,10 +249,11 @@ int facts_clear_derived(struct facts *f)
 {
     int err = facts_begin(f);
     if (!err)
-        err = facts_error(f->db, sqlite3_exec(f->db,
-                                              "DELETE FROM losses; DELETE FROM self; DELETE FROM limits;"
-                                              "DELETE FROM decisions; DELETE FROM metrics; DELETE FROM streams",
-                                              NULL, NULL, NULL));
+        err = facts_error(
+            f->db, sqlite3_exec(f->db,
+                                "DELETE FROM losses; DELETE FROM self; DELETE FROM limits;"
+                                "DELETE FROM decisions; DELETE FROM metrics; DELETE FROM clocks; DELETE FROM streams",
+                                NULL, NULL, NULL));
     f->lacks = err != 0;
     return err;
 }

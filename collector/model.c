@@ -212,10 +212,13 @@ void model_set_dictionary(struct model_process *process, struct dict *dict)
         .limit = builtin_find(dict, BUILTIN_LIMIT, "021100000"),
         .decision = builtin_find(dict, BUILTIN_DECISION, "22000"),
         .metric = builtin_find(dict, BUILTIN_METRIC, "331"),
+        .clock = builtin_find(dict, BUILTIN_CLOCK, "000000"),
     };
 }
 
-_Static_assert(SELF_FIELDS == 8 && BLIMIT_FIELDS == 9 && DECISION_FIELDS == 5 && BMETRIC_FIELDS == 3, "as many types");
+_Static_assert(SELF_FIELDS == 8 && BLIMIT_FIELDS == 9 && DECISION_FIELDS == 5 && BMETRIC_FIELDS == 3 &&
+                   BCLOCK_FIELDS == 6,
+               "as many types");
 
 struct model_stream *model_stream(struct model_process *process, uint32_t ring)
 {

@@ -241,6 +241,22 @@ static void take_self(struct loading *l, sqlite3_stmt *s)
     n->sensor_cpu_max = fmax(n->sensor_cpu_max, column_real(s, 7));
 }
 
+/* A later daemon finds the processes that live again: no sum counts them once. */
+static void take_clock(struct loading *l, sqlite3_stmt *s)
+{
+    uint32_t node = index_of(l, l->node_rows, l->summary.node_count, sqlite3_column_int64(s, 0));
+    if (l->err)
+        return;
+    l->summary.nodes[node].clock = (struct summary_clock){
+        .kernel = sqlite3_column_int64(s, 1),
+        .counter = sqlite3_column_int64(s, 2),
+        .program = sqlite3_column_int64(s, 3),
+        .error_ns = sqlite3_column_int64(s, 4),
+        .jumps = sqlite3_column_int64(s, 5),
+        .clamped = sqlite3_column_int64(s, 6),
+    };
+}
+
 static void take_self_mean(struct loading *l, sqlite3_stmt *s)
 {
     uint32_t node = index_of(l, l->node_rows, l->summary.node_count, sqlite3_column_int64(s, 0));
@@ -318,6 +334,9 @@ static const char self_query[] =
 static const char self_mean_query[] =
     "SELECT node, 100.0 * sum(cpu) / nullif(sum(time), 0) FROM (SELECT process, max(cpu_ns) - min(cpu_ns) AS cpu,"
     " max(at) - min(at) AS time FROM self GROUP BY process) JOIN processes ON processes.id = process GROUP BY node";
+static const char clock_query[] =
+    "SELECT node, max(kernel), max(counter), max(program), max(error_ns), sum(jumps), sum(clamped)"
+    " FROM clocks JOIN processes ON processes.id = process GROUP BY node";
 /*
  * Beside a single max() SQLite's other columns are those of the row that has the maximum: the latest value of a metric.
  */
@@ -345,6 +364,7 @@ static void load_tables(struct loading *l)
     each_row(l, "SELECT process, sum(discarded) FROM streams GROUP BY process", take_discarded);
     each_row(l, self_query, take_self);
     each_row(l, self_mean_query, take_self_mean);
+    each_row(l, clock_query, take_clock);
     each_row(l,
              "SELECT node, number, state, value, worst, settling, held, violated, unknown, last_violated"
              " FROM limits ORDER BY node, number",

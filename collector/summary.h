@@ -82,12 +82,20 @@ struct summary_metric { /* over the whole run, from the values of each second */
     double mean, min, max, last;
 };
 
+struct summary_clock {                /* over all daemons of a node */
+    int64_t kernel, counter, program; /* processes whose records were stamped with CLOCK_MONOTONIC, the processor's
+                                         counter, a clock of their own; all 0: not known */
+    int64_t error_ns;                 /* bound for the times that were made of counters and clocks of programs */
+    int64_t jumps, clamped;
+};
+
 struct summary_node {
     const char *name;
     int64_t realtime_offset;
     int64_t first_at, last_at;              /* of its bezel_self records; 0: none */
     double sensor_cpu_mean, sensor_cpu_max; /* percent of one CPU; NaN: unknown. The mean is CPU time over time */
     int64_t cpu_ns, wakeups, records, bytes;
+    struct summary_clock clock;
 };
 
 struct summary_event { /* what `bezel run` told the operator: a process that died, a daemon that was restarted */

@@ -113,6 +113,17 @@ static void tell_sample(struct node *n)
                                              .sensor_cpu = n->sensor_cpu});
 }
 
+static void tell_clock(struct node *n)
+{
+    const struct external_counts *c = external_counts(n->external);
+    self_record_clock(&(struct self_clock){.kernel = (int64_t)c->clocks[SEGMENT_CLOCK_MONOTONIC],
+                                           .counter = (int64_t)c->clocks[SEGMENT_CLOCK_COUNTER],
+                                           .program = (int64_t)c->clocks[SEGMENT_CLOCK_USER],
+                                           .error_ns = c->clock_error_ns,
+                                           .jumps = (int64_t)c->clock_jumps,
+                                           .clamped = (int64_t)c->clamped});
+}
+
 static void tell_limits(const struct agent_outcome *o)
 {
     for (uint32_t i = 0; i < o->limit_count; i++)
@@ -162,6 +173,7 @@ static void sample(struct node *n, int64_t now)
     if (now >= n->metric_due) {
         n->metric_due = now + CLOCK_S;
         tell_metrics(n);
+        tell_clock(n);
     }
     n->agent_due += agent_period(n->agent);
     if (n->agent_due <= now)
@@ -319,6 +331,7 @@ void node_drain(struct node *n)
     sample(n, now);
     tell_limits(agent_step(n->agent, now, n->sensor_cpu));
     tell_sample(n);
+    tell_clock(n);
     external_collect(n->external, true); /* what waits in the rings is drained, whatever the policy says */
     n->draining = true;
     external_finish(n->external, now);

@@ -239,6 +239,18 @@ static void put_metrics(const struct report *r, struct json *j)
     json_array_end(j);
 }
 
+static void put_clock(const struct summary_clock *c, struct json *j)
+{
+    json_object(j, "clocks");
+    json_int(j, "kernel", c->kernel);
+    json_int(j, "counter", c->counter);
+    json_int(j, "program", c->program);
+    json_object_end(j);
+    json_int(j, "clock_error_ns", c->error_ns);
+    json_int(j, "clock_jumps", c->jumps);
+    json_int(j, "clamped", c->clamped);
+}
+
 static void put_nodes(const struct report *r, struct json *j)
 {
     json_array(j, "nodes");
@@ -252,6 +264,7 @@ static void put_nodes(const struct report *r, struct json *j)
         json_int(j, "wakeups", n->wakeups);
         json_int(j, "records", n->records);
         json_int(j, "bytes", n->bytes);
+        put_clock(&n->clock, j);
         json_object_end(j);
     }
     json_array_end(j);

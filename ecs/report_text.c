@@ -335,6 +335,41 @@ static void print_monitor(const struct report *r, FILE *out)
     table_print(t, 2, out);
 }
 
+/* "counter (3), kernel (1)": what stamped the records of how many processes. */
+static void clock_cell(struct table *t, const struct summary_clock *c)
+{
+    const int64_t counts[] = {c->counter, c->kernel, c->program};
+    static const char *const names[] = {"counter", "kernel", "program's own"};
+    char text[160] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < 3; i++)
+        if (counts[i])
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%s (%s)", n ? ", " : "", names[i],
+                                  figure_signed(counts[i]).s);
+    table_cell(t, "%s", n ? text : "unknown");
+}
+
+static void print_clocks(const struct report *r, FILE *out)
+{
+    static const char *const heads[] = {"node", "clock (processes)", "error up to", "jumps", "times made to fit"};
+    const struct summary *s = r->summary;
+    if (s->node_count == 0)
+        return;
+    report_title(r, "Clocks", out);
+    struct table *t = table_new("llrrr");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        table_cell(t, "%s", heads[i]);
+    for (size_t i = 0; i < s->node_count; i++) {
+        const struct summary_clock *c = &s->nodes[i].clock;
+        table_cell(t, "%s", s->nodes[i].name);
+        clock_cell(t, c);
+        table_cell(t, "%s", units_duration(c->error_ns).s);
+        table_cell(t, "%s", figure_signed(c->jumps).s);
+        table_cell(t, "%s", figure_signed(c->clamped).s);
+    }
+    table_print(t, 2, out);
+}
+
 static void print_events(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
@@ -371,6 +406,7 @@ void report_text(const struct report *r, FILE *out)
     report_kinds(r, out);
     print_metrics(r, out);
     print_monitor(r, out);
+    print_clocks(r, out);
     report_notes(r, out);
     print_events(r, out);
     print_next(r, out);

@@ -17,6 +17,8 @@ BEZEL_ASPECT(bezel_decision, (enum, policy, "1", "none|spp|dpp"),
              (enum, action, "1", "keep|shorten|lengthen|off|resume"), (int64, before, "ns"), (int64, after, "ns"),
              (int64, cause, "1"));
 BEZEL_ASPECT(bezel_metric, (string, metric, "1"), (string, process, "1"), (float64, value, "1/s"));
+BEZEL_ASPECT(bezel_clocks, (int64, kernel, "1"), (int64, counter, "1"), (int64, program, "1"), (int64, error, "ns"),
+             (int64, jumps, "1"), (int64, clamped, "1"));
 
 void self_record_sample(const struct self_sample *s)
 {
@@ -39,6 +41,11 @@ void self_record_decision(const struct agent_outcome *o)
 {
     bezel_record(bezel_decision, (int64_t)o->after.policy, (int64_t)o->action, period_in_force(&o->before),
                  period_in_force(&o->after), o->cause);
+}
+
+void self_record_clock(const struct self_clock *c)
+{
+    bezel_record(bezel_clocks, c->kernel, c->counter, c->program, c->error_ns, c->jumps, c->clamped);
 }
 
 void self_record_metric(const char *metric, const char *process, double value)

@@ -17,9 +17,15 @@ struct self_sample {
     double sensor_cpu;
 };
 
+/** How well the node's times are known; fields as in enum builtin_clock. */
+struct self_clock {
+    int64_t kernel, counter, program, error_ns, jumps, clamped;
+};
+
 void self_record_sample(const struct self_sample *s);
 void self_record_limit(int index, const struct agent_limit *limit);
 void self_record_decision(const struct agent_outcome *outcome);
+void self_record_clock(const struct self_clock *clock);
 void self_record_metric(const char *metric, const char *process, double value);
 
 #endif

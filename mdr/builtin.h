@@ -58,4 +58,16 @@ enum builtin_metric {
     BMETRIC_FIELDS
 };
 
+/** How well this node's times are known; every second and at the end. Cumulative, over one life of the daemon. */
+#define BUILTIN_CLOCK "bezel_clocks"
+enum builtin_clock {
+    BCLOCK_KERNEL,  /* int64: processes of the SUT whose records were stamped with CLOCK_MONOTONIC */
+    BCLOCK_COUNTER, /* int64: with the processor's counter */
+    BCLOCK_PROGRAM, /* int64: with a clock of their own */
+    BCLOCK_ERROR,   /* int64, ns: bound of the error that made CLOCK_MONOTONIC of the others; 0: none was made */
+    BCLOCK_JUMPS,   /* int64: of clocks that were in use */
+    BCLOCK_CLAMPED, /* int64: times of records that were made to fit: from the future, or before the record before */
+    BCLOCK_FIELDS
+};
+
 #endif

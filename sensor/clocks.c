@@ -38,13 +38,23 @@ static void tell_tick(struct external_process *p)
                           memory_order_relaxed); /* relaxed: a number of its own */
 }
 
+/* What is stated of a timebase in use: the largest bound, and every jump. */
+static void tell_error(struct external *x, const struct timebase *tb, enum timebase_news news)
+{
+    x->counts.clock_jumps += news == TIMEBASE_JUMPED;
+    if (timebase_error_ns(tb) > x->counts.clock_error_ns)
+        x->counts.clock_error_ns = timebase_error_ns(tb);
+}
+
 /* Reads a pair of the counter, and tells everybody how long its ticks are now. */
 static void feed_counter(struct external *x)
 {
     struct pair pair = timebase_read_pair();
-    if (timebase_add(&x->counter, &pair) == TIMEBASE_IGNORED)
+    enum timebase_news news = timebase_add(&x->counter, &pair);
+    if (news == TIMEBASE_IGNORED)
         return;
-    x->counts.clock_jumps = x->counter.jumps;
+    if (x->counts.clocks[SEGMENT_CLOCK_COUNTER])
+        tell_error(x, &x->counter, news);
     if (x->store)
         timebase_save(x->store, x->boot, &x->counter);
     atomic_store_explicit(&x->doorbell->tick_ns, timebase_tick_ns(&x->counter),
@@ -65,7 +75,6 @@ void external_clock_open(struct external *x)
         clock_sleep_until(timebase_due(&x->counter));
         feed_counter(x);
     }
-    x->counts.clock_error_ns = timebase_error_ns(&x->counter);
 }
 
 bool external_clock_adopt(struct external *x, struct external_process *p)
@@ -86,14 +95,17 @@ bool external_clock_adopt(struct external *x, struct external_process *p)
 
 void external_clock_poll(struct external *x, int64_t now)
 {
-    if (now >= timebase_due(&x->counter)) {
+    if (now >= timebase_due(&x->counter))
         feed_counter(x);
-        x->counts.clock_error_ns = timebase_error_ns(&x->counter);
-    }
     for (uint32_t i = 0; x->user_clocks && i < x->process_count; i++) {
         struct external_process *p = x->processes[i];
-        if (p && p->user_clock && timebase_take_pair(p->user_clock, &p->at->segment->pair, now) != TIMEBASE_IGNORED)
-            tell_tick(p);
+        if (!p || !p->user_clock)
+            continue;
+        enum timebase_news news = timebase_take_pair(p->user_clock, &p->at->segment->pair, now);
+        if (news == TIMEBASE_IGNORED)
+            continue;
+        tell_tick(p);
+        tell_error(x, p->user_clock, news);
     }
 }
 

@@ -75,8 +75,9 @@ struct external_options {
 /** What happened so far; cumulative. */
 struct external_counts {
     uint64_t records, bytes, packets, clamped, broken_rings, broken_segments, processes_seen, dropped_foreign;
-    int64_t clock_error_ns; /* bound of the error of the counter's times; -1: unknown */
-    uint64_t clock_jumps;   /* of the counter */
+    uint64_t clocks[SEGMENT_CLOCK_USER + 1]; /* processes of the SUT by enum segment_clock */
+    int64_t clock_error_ns; /* bound of the error of times that were made of other clocks than the kernel's; 0: none */
+    uint64_t clock_jumps;   /* of the clocks that were in use */
     uint64_t unread;        /* processes for which there was no room to the end: what they recorded is lost */
 };
 

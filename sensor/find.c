@@ -117,6 +117,9 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
     p->announce = true;
     *place = p;
     x->counts.processes_seen += p->role == ROLE_SUT;
+    x->counts.clocks[p->user_clock ? SEGMENT_CLOCK_USER
+                     : p->timebase ? SEGMENT_CLOCK_COUNTER
+                                   : 0] += p->role == ROLE_SUT;
     external_refresh(x, p);
     steer_process(x, p);
     tell_same_name(x, p, now);

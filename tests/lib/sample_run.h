@@ -134,7 +134,8 @@ static inline void sample_held(struct sample *s)
                                         .cpu_ns = 340 * CLOCK_MS,
                                         .wakeups = 9876,
                                         .records = 1312,
-                                        .bytes = 51234};
+                                        .bytes = 51234,
+                                        .clock = {.counter = 4, .error_ns = 212}};
     static const char *const names[SAMPLE_PROCESSES] = {"server", "client.1", "client.2", "client.3", "bezeld"};
     for (size_t i = 0; i < SAMPLE_PROCESSES; i++) {
         bool daemon = i == SAMPLE_PROCESSES - 1;
@@ -220,6 +221,8 @@ static inline void sample_troubled(struct sample *s)
     s->nodes[1] = s->nodes[0];
     s->nodes[1].name = "desk1";
     s->nodes[1].sensor_cpu_mean = s->nodes[1].sensor_cpu_max = NAN;
+    s->nodes[1].clock =
+        (struct summary_clock){.counter = 1, .kernel = 1, .program = 1, .error_ns = 45678, .jumps = 2, .clamped = 17};
     s->summary.node_count = 2;
     s->processes[2].node = s->processes[3].node = 1;
     s->rows[0] = sample_row(0, 0, 5, 2.5);

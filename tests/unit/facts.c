@@ -26,7 +26,7 @@
 
 static const uint8_t run_id[16] = "a run's identity";
 
-enum { SELF = 1, LIMIT, DECISION, METRIC, FPS = 1, SERVER }; /* ids of the daemon's aspects and strings */
+enum { SELF = 1, LIMIT, DECISION, METRIC, CLOCK, FPS = 1, SERVER }; /* ids of the daemon's aspects and strings */
 
 struct fixture {
     char dir[32];
@@ -154,6 +154,16 @@ static unsigned add_daemon(struct fake_sensor *f)
          BUILTIN_METRIC,
          BMETRIC_FIELDS,
          {{DICT_STRING, "metric", "", ""}, {DICT_STRING, "process", "", ""}, {DICT_FLOAT64, "value", "", ""}}},
+        {CLOCK,
+         DICT_EVENT,
+         BUILTIN_CLOCK,
+         BCLOCK_FIELDS,
+         {{0, "kernel", "", ""},
+          {0, "counter", "", ""},
+          {0, "program", "", ""},
+          {0, "error", "", ""},
+          {0, "jumps", "", ""},
+          {0, "clamped", "", ""}}},
     };
     unsigned index = fake_add_process(f, "bezeld", 50, ROLE_DAEMON);
     struct fake_process *p = f->processes[index];
@@ -335,6 +345,13 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
     assert_true(s->nodes[0].last_at > s->nodes[0].first_at);
     double mean = 100.0 * 2000 / (double)(s->nodes[0].last_at - s->nodes[0].first_at);
     assert_true(fabs(s->nodes[0].sensor_cpu_mean - mean) < 1e-9);
+    const struct summary_clock *c = &s->nodes[0].clock;
+    assert_int_equal(c->kernel, 1);
+    assert_int_equal(c->counter, 3);
+    assert_int_equal(c->program, 2);
+    assert_int_equal(c->error_ns, 1200);
+    assert_int_equal(c->jumps, 1);
+    assert_int_equal(c->clamped, 17);
     assert_int_equal(s->limit_count, 2);
     assert_int_equal(s->limits[0].index, 0);
     assert_int_equal(s->limits[0].state, 2);
@@ -375,6 +392,8 @@ static void record_the_daemon(struct fake_sensor *f, unsigned d)
     fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(29)});
     fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(NAN)});
     fake_cut_one(f, d, 0, SELF, (uint64_t[]){3000, 20, 200, 2000, 0, 0, 1000000, bits(2.5)});
+    fake_cut_one(f, d, 0, CLOCK, (uint64_t[]){0, 1, 0, 900, 0, 0});
+    fake_cut_one(f, d, 0, CLOCK, (uint64_t[]){1, 3, 2, 1200, 1, 17});
 }
 
 static void built_in_aspects_become_facts_once_however_often_it_starts(void **state)
