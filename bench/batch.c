@@ -122,6 +122,17 @@ void bench_place(enum bench_place place)
     sched_setaffinity(0, sizeof one, place == BENCH_ANYWHERE ? allowed() : &one); /* where it is refused: as it was */
 }
 
+void bench_realtime(bool on)
+{
+    static bool said;
+    struct sched_param priority = {.sched_priority = on ? 1 : 0};
+    if (bench_cpus() >= 2 && sched_setscheduler(0, on ? SCHED_FIFO : SCHED_OTHER, &priority) == 0)
+        return;
+    if (on && !said)
+        bench_say("tails are timed without SCHED_FIFO (one CPU, or not permitted): other programs' turns are in them");
+    said = true;
+}
+
 void bench_spin(int64_t ns)
 {
     for (int64_t until = clock_now() + ns; clock_now() < until;)

@@ -148,6 +148,12 @@ uint32_t bench_quantile_ticks(uint32_t *values, int n, double q);
 enum bench_place { BENCH_ANYWHERE, BENCH_WRITER, BENCH_READER };
 void bench_place(enum bench_place place);
 
+/**
+ * Makes the calling thread a real-time one (SCHED_FIFO), so that no other program's turn is timed as an event's tail;
+ * or ends that. Where there is one CPU, or it is not permitted, nothing changes; says so on stderr, once.
+ */
+void bench_realtime(bool on);
+
 /** CPUs that this process was allowed at its start. */
 int bench_cpus(void);
 

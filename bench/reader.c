@@ -106,9 +106,9 @@ static const struct segment *find_own(void)
     return mine;
 }
 
-static const struct ring *own_ring(uint32_t i)
+static const struct bezel_ring *own_ring(uint32_t i)
 {
-    return (const struct ring *)((const char *)own + own->ring_offset + i * own->ring_stride);
+    return (const struct bezel_ring *)((const char *)own + own->ring_offset + i * own->ring_stride);
 }
 
 /* Whether the ring of this thread, the first, has counted an attempt: then records are enabled. */
@@ -117,7 +117,7 @@ static bool recording(void)
     uint64_t attempts = 0;
     bezel_record(bench_two, 0, 0);
     for (uint32_t id = 1; id < ASPECTS; id++)
-        attempts += atomic_load_explicit(&own_ring(0)->tally[id].attempts, memory_order_relaxed);
+        attempts += bezel_tally_get(&own_ring(0)->tally[id].attempts);
     return attempts > 0;
 }
 
@@ -134,7 +134,7 @@ int reader_start(void)
     while (!atomic_load(&control->ready))
         if (clock_now() > deadline || waitpid(reader, NULL, WNOHANG) != 0)
             return bench_say("the reader does not start"), -1;
-    if (bezel_thread_init() != 0 || !(own = find_own()))
+    if (bezel_thread_init(0) != 0 || !(own = find_own()))
         return bench_say("this process has no segment or no ring"), -1;
     while (!recording()) {
         if (clock_now() > deadline)
@@ -158,12 +158,18 @@ void reader_busy(bool busy)
     reader_let_drain();
 }
 
+/* Whether ring `r` is or was a thread's: then it has memory. */
+static bool is_used(uint32_t r)
+{
+    uint32_t state = atomic_load_explicit(&own->ring_state[r], memory_order_acquire);
+    return state == SEGMENT_RING_OWNED || state == SEGMENT_RING_RELEASED;
+}
+
 static bool drained(void)
 {
-    uint32_t rings = own ? atomic_load_explicit(&own->ring_high, memory_order_relaxed) : 0;
-    for (uint32_t r = 0; r < rings; r++)
-        if (atomic_load_explicit(&own_ring(r)->head, memory_order_relaxed) !=
-            atomic_load_explicit(&own_ring(r)->tail, memory_order_relaxed))
+    for (uint32_t r = 0; own && r < SEGMENT_RINGS; r++)
+        if (is_used(r) && __atomic_load_n(&own_ring(r)->head, __ATOMIC_RELAXED) !=
+                              __atomic_load_n(&own_ring(r)->tail, __ATOMIC_RELAXED))
             return own->when_full == SEGMENT_OVERWRITE;
     return true;
 }
@@ -178,10 +184,9 @@ void reader_let_drain(void)
 uint64_t reader_dropped(void)
 {
     uint64_t n = 0;
-    uint32_t rings = own ? atomic_load_explicit(&own->ring_high, memory_order_relaxed) : 0;
-    for (uint32_t r = 0; r < rings; r++)
-        for (uint32_t id = 1; id < ASPECTS; id++)
-            n += atomic_load_explicit(&own_ring(r)->tally[id].full, memory_order_relaxed);
+    for (uint32_t r = 0; own && r < SEGMENT_RINGS; r++)
+        for (uint32_t id = 1; id < ASPECTS && is_used(r); id++)
+            n += bezel_tally_get(&own_ring(r)->tally[id].full);
     return n;
 }
 

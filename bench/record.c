@@ -41,6 +41,7 @@ static inline uint64_t gettime(void)
 static BENCH_LOOP(loop_counter, sink += bench_counter());
 static BENCH_LOOP(loop_gettime, sink += gettime());
 static BENCH_LOOP(loop_two, bezel_record(bench_two, i, i + 1));
+static BENCH_LOOP(loop_again, bezel_again(bench_two, i, i + 1));
 static BENCH_LOOP(loop_zero, bezel_record(bench_zero));
 static BENCH_LOOP(loop_one, bezel_record(bench_one, i));
 static BENCH_LOOP(loop_six, bezel_record(bench_six, i, i, i, 0.5, 0.5, 0.5));
@@ -132,14 +133,12 @@ int part_busy(void)
 
 int part_kinds(void)
 {
-    static const char *const names[] = {"record_0_values_ns", "record_1_value_ns", "record_2_values_ns",
-                                        "record_6_values_ns", "record_12_values_ns"};
+    static const char *const names[] = {"record_0_values_ns", "record_1_value_ns",   "record_2_values_ns",
+                                        "record_6_values_ns", "record_12_values_ns", "record_again_ns"};
     enum { COUNT = sizeof names / sizeof *names };
-    struct bench_kind kinds[COUNT] = {{.loop = loop_zero, .slots = 1},
-                                      {.loop = loop_one, .slots = 1},
-                                      {.loop = loop_two, .slots = 1},
-                                      {.loop = loop_six, .slots = 2},
-                                      {.loop = loop_twelve, .slots = 4}};
+    struct bench_kind kinds[COUNT] = {{.loop = loop_zero, .slots = 1},   {.loop = loop_one, .slots = 1},
+                                      {.loop = loop_two, .slots = 1},    {.loop = loop_six, .slots = 2},
+                                      {.loop = loop_twelve, .slots = 4}, {.loop = loop_again, .slots = 1}};
     if (bench_turns(kinds, COUNT, ROUNDS) != 0)
         return 1;
     for (int k = 0; k < COUNT; k++)

@@ -77,7 +77,9 @@ int part_singles(void)
         return 1;
     bench_tick_ns();
     bool peer = lttng_start();
+    bench_realtime(true);
     int n = time_rounds(kinds, peer ? KINDS : LTTNG);
+    bench_realtime(false);
     peer = peer && lttng_stop();
     if (n < A_ROUND * ROUNDS / 2)
         return bench_say("more than half of the rounds of single records met a full ring"), 1;
@@ -195,7 +197,9 @@ static int measure_cold(struct single *kinds, const struct evict *e, size_t byte
     n = n < COLD_MIN ? COLD_MIN : n > COLD_MAX ? COLD_MAX : n;
     uint64_t dropped = reader_dropped();
     *peer = lttng_start();
+    bench_realtime(true);
     time_cold(kinds, *peer, e, bytes, (int)n);
+    bench_realtime(false);
     *peer = *peer && lttng_stop();
     bench_say("cold: %lld of each, %.1f ms apart, %zu MiB walked before each", (long long)n, (double)interval / 1e6,
               bytes >> 20);

@@ -47,7 +47,7 @@ static void *write_batches(void *argument)
 {
     struct writer *w = argument;
     bench_place(BENCH_ANYWHERE);
-    w->failed = bezel_thread_init() != 0;
+    w->failed = bezel_thread_init(0) != 0;
     for (int r = 0; r < PASS_ROUNDS; r++) {
         meet(w);
         loop_two(BENCH_WARM);
