@@ -45,6 +45,9 @@ enum {
     BEZEL_RING_THREADS = 16, /* thread ids remembered, by generation */
 };
 
+/** Where the time of a record comes from: the clock, the caller, the record before it. */
+enum bezel_time { BEZEL_TIME_NOW, BEZEL_TIME_GIVEN, BEZEL_TIME_AGAIN };
+
 /** Values of an enable word; the write path treats all but the first two alike. */
 enum { BEZEL_DISABLED = 0, BEZEL_RECORD = 1, BEZEL_COUNT = 2, BEZEL_UNSET = 3 };
 
@@ -225,22 +228,39 @@ static inline uint32_t bezel_record_word(uint32_t id, uint32_t count)
 }
 
 /**
- * The inline path: writes and publishes a record that fits one slot, where the ring has room and its attempt is
- * counted.
+ * The inline path: a record of `count` (a constant) up to BEZEL_INLINE_VALUES values into one slot, `ticks` given, or
+ * read here. False, with nothing done, where it is for the path out of line. What stands in `w` is read behind the
+ * mark: a handler's record before that is one of the past.
  */
-static inline __attribute__((always_inline)) void bezel_put_one(struct bezel_writer *w, uint32_t word, uint64_t ticks,
-                                                                const uint64_t *values, uint32_t count)
+static inline __attribute__((always_inline)) int bezel_put_inline(struct bezel_writer *w, uint32_t tally, uint32_t word,
+                                                                  enum bezel_time time, uint64_t ticks, uint32_t count,
+                                                                  uint64_t value0, uint64_t value1)
 {
-    uint64_t *at = bezel_slot_at(w, w->head), head = w->head + 1;
-    at[0] = bezel_slot_word(w, word);
+    bezel_enter(w);
+    uint64_t head = w->head;
+    struct bezel_ring *ring = w->ring;
+    if (__builtin_expect(head >= w->limit || (time == BEZEL_TIME_AGAIN && w->previous_end == head), 0)) {
+        bezel_leave(w);
+        return 0;
+    }
+    uint64_t first = (head << BEZEL_ORDINAL_SHIFT) + w->base + word;
+    uint64_t *at = BEZEL_POINTER_(uint64_t, w->slots + (head * BEZEL_SLOT_BYTES & w->mask));
+    if (time == BEZEL_TIME_AGAIN)
+        ticks = bezel_slot_at(w, head - 1)[1];
+    bezel_tally_add(BEZEL_POINTER_(uint64_t, BEZEL_POINTER_(char, ring) + tally));
+    if (time == BEZEL_TIME_NOW)
+        ticks = bezel_counter();
+    at[0] = first;
     at[1] = ticks;
     if (count > 0)
-        at[2] = values[0];
+        at[2] = value0;
     if (count > 1)
-        at[3] = values[1];
-    w->head = head;
-    __atomic_store_n(&w->ring->head, BEZEL_AS_(uint32_t, head),
+        at[3] = value1;
+    w->head = head + 1;
+    __atomic_store_n(&ring->head, BEZEL_AS_(uint32_t, head + 1),
                      __ATOMIC_RELEASE); /* R0 release: pairs R1, publishes the record */
+    bezel_leave(w);
+    return 1;
 }
 
 /** Where the time of the record before stands; NULL where there is none. */

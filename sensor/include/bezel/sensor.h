@@ -244,11 +244,15 @@ typedef bezel_string bezel_param_string;
 /* Below: the preprocessor's side. Every list ends in one item of ours, so that an empty list needs no special case. */
 #ifndef BEZEL_OFF
 
-/** Where the time of a record comes from. */
-enum bezel_time { BEZEL_TIME_NOW, BEZEL_TIME_GIVEN, BEZEL_TIME_AGAIN };
+/** What to do with a record of `aspect`, as far as it shows without the library: BEZEL_DISABLED and so on. */
+static inline __attribute__((always_inline)) uint32_t bezel_wanted(const struct bezel_aspect *aspect)
+{
+    const uint32_t *enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
+    return __atomic_load_n(enable, __ATOMIC_RELAXED); /* relaxed: a word of its own, late by a record is in time */
+}
 
-static inline void bezel_write_slow(struct bezel_aspect *aspect, const uint64_t *values, enum bezel_time time,
-                                    uint64_t ticks)
+static inline void bezel_write_slow(struct bezel_aspect *aspect, enum bezel_time time, uint64_t ticks,
+                                    const uint64_t *values)
 {
     if (time == BEZEL_TIME_NOW)
         bezel_emit(aspect, values);
@@ -259,31 +263,20 @@ static inline void bezel_write_slow(struct bezel_aspect *aspect, const uint64_t 
 }
 
 /**
- * A record, inline: `count` and `time` are constants where this is used. What the ring of this thread takes in one
- * slot, with the processor's counter, is written here; all else goes to the library.
+ * A record of an aspect that is not disabled (`wanted`, as bezel_wanted() says): `count` and `time` are constants. What
+ * the ring of this thread takes in one slot, with the processor's counter, is written here; all else goes to the
+ * library. A macro, so that values stay in registers but for the call.
  */
-static inline __attribute__((always_inline)) void
-bezel_write(struct bezel_aspect *aspect, uint32_t count, const uint64_t *values, enum bezel_time time, uint64_t ticks)
-{
-    const uint32_t *enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
-    uint32_t wanted = __atomic_load_n(enable, __ATOMIC_RELAXED); /* relaxed: late by a record is in time */
-    if (wanted == BEZEL_DISABLED)
-        return;
-    struct bezel_writer *w = &bezel_thread;
-    if (count > BEZEL_INLINE_VALUES || wanted != BEZEL_RECORD || w->busy || w->head >= w->limit ||
-        (time == BEZEL_TIME_AGAIN && w->previous_end == w->head)) {
-        bezel_write_slow(aspect, values, time, ticks);
-        return;
-    }
-    bezel_enter(w);
-    bezel_attempt(w, aspect->tally);
-    if (time == BEZEL_TIME_NOW)
-        ticks = bezel_counter();
-    else if (time == BEZEL_TIME_AGAIN)
-        ticks = bezel_slot_at(w, w->head - 1)[1];
-    bezel_put_one(w, aspect->word, ticks, values, count);
-    bezel_leave(w);
-}
+#define BEZEL_WRITE_(aspect, wanted, count, time, ticks, ...)                                                          \
+    do {                                                                                                               \
+        struct bezel_writer *bezel_writer_ = &bezel_thread;                                                            \
+        if (count > BEZEL_INLINE_VALUES || (wanted) != BEZEL_RECORD || bezel_writer_->busy ||                          \
+            !bezel_put_inline(bezel_writer_, (aspect)->tally, (aspect)->word, time, ticks, count,                      \
+                              BEZEL_FIRST_(__VA_ARGS__, 0, 0), BEZEL_SECOND_(__VA_ARGS__, 0, 0))) {                    \
+            const uint64_t bezel_values_[] = {__VA_ARGS__};                                                            \
+            bezel_write_slow(aspect, time, ticks, bezel_values_);                                                      \
+        }                                                                                                              \
+    } while (0)
 
 #define BEZEL_DEFINE_KIND_(name, kind, count, params, descriptions, values_)                                           \
     static const struct bezel_field bezel_fields_##name[] = {descriptions{BEZEL_TYPE_int64, 0, 0, 0}};                 \
@@ -293,17 +286,19 @@ bezel_write(struct bezel_aspect *aspect, uint32_t count, const uint64_t *values,
     {                                                                                                                  \
         bezel_aspect_register(&bezel_aspect_##name);                                                                   \
     }                                                                                                                  \
-    __attribute__((unused)) static inline void bezel_record_##name(params int bezel_end_)                              \
+    __attribute__((unused, always_inline)) static inline void bezel_record_##name(params int bezel_end_)               \
     {                                                                                                                  \
-        const uint64_t bezel_values_[] = {values_ 0};                                                                  \
         (void)bezel_end_;                                                                                              \
-        bezel_write(&bezel_aspect_##name, count, bezel_values_, BEZEL_TIME_NOW, 0);                                    \
+        const uint32_t bezel_wanted_ = bezel_wanted(&bezel_aspect_##name);                                             \
+        if (__builtin_expect(bezel_wanted_ != BEZEL_DISABLED, 0))                                                      \
+            BEZEL_WRITE_(&bezel_aspect_##name, bezel_wanted_, count, BEZEL_TIME_NOW, 0, values_ 0);                    \
     }                                                                                                                  \
-    __attribute__((unused)) static inline void bezel_again_##name(params int bezel_end_)                               \
+    __attribute__((unused, always_inline)) static inline void bezel_again_##name(params int bezel_end_)                \
     {                                                                                                                  \
-        const uint64_t bezel_values_[] = {values_ 0};                                                                  \
         (void)bezel_end_;                                                                                              \
-        bezel_write(&bezel_aspect_##name, count, bezel_values_, BEZEL_TIME_AGAIN, 0);                                  \
+        const uint32_t bezel_wanted_ = bezel_wanted(&bezel_aspect_##name);                                             \
+        if (__builtin_expect(bezel_wanted_ != BEZEL_DISABLED, 0))                                                      \
+            BEZEL_WRITE_(&bezel_aspect_##name, bezel_wanted_, count, BEZEL_TIME_AGAIN, 0, values_ 0);                  \
     }                                                                                                                  \
     struct bezel_semicolon_##name
 #else
@@ -327,6 +322,7 @@ bezel_write(struct bezel_aspect *aspect, uint32_t count, const uint64_t *values,
     {                                                                                                                  \
         BEZEL_TYPE_##type, #name, BEZEL_SECOND_(0, __VA_ARGS__, 0), BEZEL_THIRD_(0, __VA_ARGS__, 0, 0)                 \
     }
+#define BEZEL_FIRST_(a, ...)       a
 #define BEZEL_SECOND_(a, b, ...)   b
 #define BEZEL_THIRD_(a, b, c, ...) c
 
