@@ -172,9 +172,9 @@ static inline int64_t bezel_span_ns(uint64_t begun, uint64_t ended)
         (void)bezel_end_;                                                                                              \
         if (bezel_span_.begun && bezel_span_wanted(&bezel_aspect_##name)) {                                            \
             const uint64_t bezel_ended_ = bezel_ticks();                                                               \
-            const uint64_t bezel_values_[] = {bezel_value_int64(bezel_span_ns(bezel_span_.ticks, bezel_ended_)),       \
-                                              values_ 0};                                                              \
-            bezel_write(&bezel_aspect_##name, count, bezel_values_, BEZEL_TIME_GIVEN, bezel_ended_);                   \
+            const uint64_t bezel_ns_ = bezel_value_int64(bezel_span_ns(bezel_span_.ticks, bezel_ended_));              \
+            BEZEL_WRITE_(&bezel_aspect_##name, bezel_wanted(&bezel_aspect_##name), count, BEZEL_TIME_GIVEN,            \
+                         bezel_ended_, bezel_ns_, values_ 0);                                                          \
         }                                                                                                              \
     }                                                                                                                  \
     struct bezel_semicolon_span_##name
