@@ -120,20 +120,27 @@ static int claim(_Atomic uint32_t *count, uint32_t places)
     return -1;
 }
 
-static bool is_told(const struct segment *s, const char *code, const char *text)
+enum told { TOLD_NOT, TOLD_ALREADY, TOLD_OFTEN };
+
+/* Whether this was told; or others under its code so often that they would leave no place for other codes. */
+static enum told what_is_told(const struct segment *s, const char *code, const char *text)
 {
+    uint32_t of_code = 0;
     for (uint32_t i = 0; i < SEGMENT_NOTICES; i++) {
         const struct segment_notice *n = &s->notices[i];
-        if (atomic_load_explicit(&n->ready, memory_order_acquire) && /* N1 acquire: pairs N0 */
-            strncmp(n->code, code, sizeof n->code) == 0 && strncmp(n->text, text, sizeof n->text) == 0)
-            return true;
+        if (!atomic_load_explicit(&n->ready, memory_order_acquire) || /* N1 acquire: pairs N0 */
+            strncmp(n->code, code, sizeof n->code) != 0)
+            continue;
+        if (strncmp(n->text, text, sizeof n->text) == 0)
+            return TOLD_ALREADY;
+        of_code++;
     }
-    return false;
+    return of_code < SEGMENT_NOTICES_A_CODE ? TOLD_NOT : TOLD_OFTEN;
 }
 
-static void tell(struct segment *s, const char *code, const char *text)
+static void tell(struct segment *s, const char *code, const char *text, bool often)
 {
-    int place = claim(&s->notice_count, SEGMENT_NOTICES);
+    int place = often ? -1 : claim(&s->notice_count, SEGMENT_NOTICES);
     if (place < 0) {
         atomic_fetch_add_explicit(&s->notices_untold, 1,
                                   memory_order_relaxed); /* relaxed: a counter, nothing hangs on it */
@@ -153,10 +160,11 @@ void sensor_notice(struct segment *s, const char *code, const char *format, ...)
     va_start(args, format);
     put_sentence(text, sizeof text, format, &args);
     va_end(args);
-    if (!s || !is_told(s, code, text)) {
+    enum told told = s ? what_is_told(s, code, text) : TOLD_NOT;
+    if (told != TOLD_ALREADY) {
         show(code, text);
         if (s)
-            tell(s, code, text);
+            tell(s, code, text, told == TOLD_OFTEN);
     }
     errno = saved;
 }

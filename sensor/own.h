@@ -50,7 +50,4 @@ int own_reserve(const struct own_segment *own, uint64_t offset, uint64_t bytes) 
  */
 int own_lock(const struct own_segment *own, uint64_t offset, uint64_t bytes) BEZEL_MUST_CHECK;
 
-/** For what has no code and no segment to be told in. */
-#define sensor_say(...) sensor_notice(NULL, "BEZEL", __VA_ARGS__)
-
 #endif

@@ -32,6 +32,7 @@ enum {
     SEGMENT_NAME_BYTES = 64,
     SEGMENT_EXECUTABLE_BYTES = 256,
     SEGMENT_NOTICES = 16,
+    SEGMENT_NOTICES_A_CODE = 4, /* of one code, so that there is room for others */
     SEGMENT_CODE_BYTES = 28,
     SEGMENT_NOTICE_BYTES = 160,
 };

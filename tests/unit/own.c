@@ -561,10 +561,24 @@ static void notices_are_told_once_each_and_bounded(void **state)
     assert_int_equal(segment_next_notice(a, &n), 0);
     for (unsigned i = 0; i < 100; i++)
         sensor_notice(own.segment, "BEZEL-TEST", "number %u", i);
-    unsigned told = 0;
-    for (; segment_next_notice(a, &n); told++)
-        assert_string_equal(n.code, told < SEGMENT_NOTICES - 3 ? "BEZEL-TEST" : "BEZEL-NOTICES");
-    assert_int_equal(told, SEGMENT_NOTICES - 3 + 1);
+    for (unsigned i = 0; i < SEGMENT_NOTICES_A_CODE - 1; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "number %u", i);
+        assert_int_equal(segment_next_notice(a, &n), 1);
+        assert_string_equal(n.text, text);
+    }
+    assert_int_equal(segment_next_notice(a, &n), 1);
+    assert_string_equal(n.code, "BEZEL-NOTICES");
+    unsigned told = 2 + SEGMENT_NOTICES_A_CODE; /* one code does not take another's place */
+    for (; told < SEGMENT_NOTICES; told++) {
+        char code[32];
+        snprintf(code, sizeof code, "BEZEL-%u", told);
+        sensor_notice(own.segment, code, "another");
+        assert_int_equal(segment_next_notice(a, &n), 1);
+        assert_string_equal(n.code, code);
+    }
+    sensor_notice(own.segment, "BEZEL-LAST", "finds no place");
+    assert_int_equal(segment_next_notice(a, &n), 0);
     segment_detach(a, true);
     own_forget(&own);
 }

@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * What goes wrong inside a process comes out at the external sensor, as notes: once each, bounded, and also where the
+ * process has ended, or the sensor began anew.
+ */
+#include "sensor/notes.h"
+#include "base/clock.h"
+#include "bezel/sensor.h"
+#include "tests/lib/node_fixture.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+BEZEL_ASPECT(plain, (int64, number, "1"));
+
+static uint32_t count_notes(const struct fixture *f, const char *code)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < external_note_count(f->external); i++)
+        n += strcmp(external_note(f->external, i)->code, code) == 0;
+    return n;
+}
+
+static const struct message_note *note_of(const struct fixture *f, const char *code)
+{
+    for (uint32_t i = 0; i < external_note_count(f->external); i++)
+        if (strcmp(external_note(f->external, i)->code, code) == 0)
+            return external_note(f->external, i);
+    fail_msg("nothing is said under %s", code);
+    return NULL;
+}
+
+static void run(struct fixture *f, void (*body)(void *context))
+{
+    assert_int_equal(fixture_wait(fixture_spawn(body, f)), 0);
+}
+
+static const struct bezel_field number[] = {{BEZEL_TYPE_int64, "number", "1", NULL}};
+static const struct bezel_field others[] = {{BEZEL_TYPE_int64, "another", "1", NULL}};
+
+static void declare_twice_and_badly(void *unused)
+{
+    (void)unused;
+    static struct bezel_aspect all[3];
+    const char *const names[] = {"doubled", "doubled", "no name"};
+    uint64_t values[BEZEL_FIELDS_MAX] = {0};
+    for (int i = 0; i < 3; i++) {
+        all[i] = (struct bezel_aspect){
+            .enable = &bezel_enable_unset, .name = names[i], .field_count = 1, .fields = i == 1 ? others : number};
+        bezel_aspect_register(&all[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        bezel_emit(&all[i], values);
+}
+
+static void aspects_that_cannot_be_are_told(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_open(&f);
+    pid_t pid = fixture_spawn(declare_twice_and_badly, NULL);
+    assert_int_equal(fixture_wait(pid), 0);
+    fixture_finish(&f);
+    const struct message_note *twice = note_of(&f, "BEZEL-ASPECT-TWICE"), *bad = note_of(&f, "BEZEL-ASPECT-REFUSED");
+    assert_int_equal(twice->pid, pid);
+    assert_int_not_equal(twice->instance, 0);
+    assert_int_equal(twice->instance, bad->instance);
+    assert_non_null(strstr(twice->text, "doubled"));
+    assert_non_null(strstr(bad->text, "no name"));
+    assert_int_equal(external_note_count(f.external), 2);
+    fixture_close(&f);
+}
+
+static void intern_too_much(void *unused)
+{
+    (void)unused;
+    bezel_record(plain, 1);
+    for (int i = 0; i < 9000; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "text number %d", i);
+        (void)bezel_intern(text);
+    }
+}
+
+static void strings_without_room_are_told_but_not_each(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_open(&f);
+    run(&f, intern_too_much);
+    fixture_finish(&f);
+    assert_in_range(count_notes(&f, "BEZEL-STRING-NO-ROOM"), 1, SEGMENT_NOTICES_A_CODE);
+    fixture_close(&f);
+}
+
+enum { MANY = SEGMENT_RINGS + 20 };
+static pthread_barrier_t all_have_recorded;
+
+static void *record_beside_others(void *unused)
+{
+    (void)unused;
+    bezel_record(plain, 1);
+    pthread_barrier_wait(&all_have_recorded);
+    return NULL;
+}
+
+static void record_in_many_threads(void *unused)
+{
+    (void)unused;
+    pthread_t threads[MANY];
+    pthread_barrier_init(&all_have_recorded, NULL, MANY);
+    for (int i = 0; i < MANY; i++)
+        if (pthread_create(&threads[i], NULL, record_beside_others, NULL) != 0)
+            _exit(1);
+    for (int i = 0; i < MANY; i++)
+        pthread_join(threads[i], NULL);
+}
+
+static void threads_without_rings_are_told_once(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_open(&f);
+    setenv("BEZEL_RING_RECORDS", "64", 1);
+    run(&f, record_in_many_threads);
+    unsetenv("BEZEL_RING_RECORDS");
+    external_poll(f.external, clock_now());
+    external_housekeep(f.external, clock_now());
+    assert_int_equal(count_notes(&f, "BEZEL-RINGS-TAKEN"), 1);
+    external_close(f.external, true); /* more streams than the fixture reads */
+}
+
+static void record_without_room(void *unused)
+{
+    (void)unused;
+    struct rlimit small = {4096, 4096};
+    if (setrlimit(RLIMIT_FSIZE, &small) != 0)
+        _exit(1);
+    setenv("BEZEL_PROCESS", "roomless", 1);
+    bezel_record(plain, 1);
+}
+
+static void a_process_without_a_segment_is_told_also_after_a_restart(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_open(&f);
+    pid_t pid = fixture_spawn(record_without_room, NULL);
+    assert_int_equal(fixture_wait(pid), 0);
+    external_close(f.external, false); /* crashed before it looked */
+    fixture_reopen(&f);
+    for (int i = 0; i < 3; i++)
+        fixture_turn(&f);
+    const struct message_note *n = note_of(&f, "BEZEL-NO-SEGMENT");
+    assert_int_equal(n->pid, pid);
+    assert_int_equal(n->instance, 0);
+    assert_string_equal(n->name, "roomless");
+    assert_non_null(strstr(n->text, "File too large"));
+    assert_int_equal(external_note_count(f.external), 1);
+    fixture_close(&f);
+}
+
+static void a_segment_that_another_reads_is_told_once(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_open(&f);
+    char from[128], to[128];
+    struct stat st;
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_READER, .l_len = 1};
+    snprintf(from, sizeof from, "%s/other", f.dir);
+    snprintf(to, sizeof to, "%s/0000000000000001.seg", f.dir);
+    int fd = open(from, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(fstat(fd, &st), 0);
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+    assert_int_equal(rename(from, to), 0);
+    for (int i = 0; i < 5; i++)
+        external_housekeep(f.external, clock_now() + i * 2 * CLOCK_S);
+    const struct message_note *n = note_of(&f, "BEZEL-SEGMENT");
+    assert_non_null(strstr(n->text, "0000000000000001.seg is not read: another external sensor reads it"));
+    assert_string_equal(n->name, "");
+    assert_int_equal(external_note_count(f.external), 1);
+    close(fd);
+    unlink(to);
+    fixture_close(&f);
+}
+
+static void a_flood_is_bounded_and_says_so(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_open(&f);
+    for (int i = 0; i < 3 * NOTES_MAX; i++)
+        for (int twice = 0; twice < 2; twice++)
+            notes_tell(f.external, NULL, 7, "BEZEL-TEST", "number %d", i);
+    assert_int_equal(external_note_count(f.external), NOTES_MAX);
+    assert_string_equal(external_note(f.external, NOTES_MAX - 2)->text, "number 254");
+    assert_string_equal(external_note(f.external, NOTES_MAX - 1)->code, "BEZEL-NOTES");
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(aspects_that_cannot_be_are_told),
+        cmocka_unit_test(strings_without_room_are_told_but_not_each),
+        cmocka_unit_test(threads_without_rings_are_told_once),
+        cmocka_unit_test(a_process_without_a_segment_is_told_also_after_a_restart),
+        cmocka_unit_test(a_segment_that_another_reads_is_told_once),
+        cmocka_unit_test(a_flood_is_bounded_and_says_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
