@@ -1,12 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Big-endian loads and stores at any alignment: what XDR (RFC 4506) puts on the wire. Pure, async-signal-safe. */
+/**
+ * Big-endian loads and stores at any alignment: what XDR (RFC 4506) puts on the wire. Pure, async-signal-safe.
+ * Freestanding and where words must be aligned it takes bytes one by one: there may be no memcpy() to call.
+ */
 #ifndef BEZEL_BASE_BYTES_H
 #define BEZEL_BASE_BYTES_H
 
 #include <stdint.h>
+
+#if __STDC_HOSTED__
 #include <string.h>
+#endif
+
+#if __STDC_HOSTED__ || defined(__ARM_FEATURE_UNALIGNED)
 
 static inline uint32_t bytes_swap32_if_little(uint32_t v)
 {
@@ -29,27 +37,52 @@ static inline uint64_t bytes_swap64_if_little(uint64_t v)
 static inline void bytes_put_u32(uint8_t *p, uint32_t v)
 {
     v = bytes_swap32_if_little(v);
-    memcpy(p, &v, sizeof v);
+    __builtin_memcpy(p, &v, sizeof v);
 }
 
 static inline void bytes_put_u64(uint8_t *p, uint64_t v)
 {
     v = bytes_swap64_if_little(v);
-    memcpy(p, &v, sizeof v);
+    __builtin_memcpy(p, &v, sizeof v);
 }
 
 static inline uint32_t bytes_get_u32(const uint8_t *p)
 {
     uint32_t v;
-    memcpy(&v, p, sizeof v);
+    __builtin_memcpy(&v, p, sizeof v);
     return bytes_swap32_if_little(v);
 }
 
 static inline uint64_t bytes_get_u64(const uint8_t *p)
 {
     uint64_t v;
-    memcpy(&v, p, sizeof v);
+    __builtin_memcpy(&v, p, sizeof v);
     return bytes_swap64_if_little(v);
 }
+
+#else
+
+static inline void bytes_put_u32(uint8_t *p, uint32_t v)
+{
+    p[0] = (uint8_t)(v >> 24), p[1] = (uint8_t)(v >> 16), p[2] = (uint8_t)(v >> 8), p[3] = (uint8_t)v;
+}
+
+static inline void bytes_put_u64(uint8_t *p, uint64_t v)
+{
+    bytes_put_u32(p, (uint32_t)(v >> 32));
+    bytes_put_u32(p + 4, (uint32_t)v);
+}
+
+static inline uint32_t bytes_get_u32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static inline uint64_t bytes_get_u64(const uint8_t *p)
+{
+    return (uint64_t)bytes_get_u32(p) << 32 | bytes_get_u32(p + 4);
+}
+
+#endif
 
 #endif

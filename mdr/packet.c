@@ -29,7 +29,8 @@ _Static_assert(AT_ORDINAL + 8 == PACKET_HEADER_BYTES, "the last field ends the h
 void packet_put_header(uint8_t *p, const struct packet_header *h)
 {
     bytes_put_u32(p + AT_MAGIC, (uint32_t)PACKET_MAGIC);
-    memcpy(p + AT_UUID, h->uuid, sizeof h->uuid);
+    for (size_t i = 0; i < sizeof h->uuid; i += 4) /* words, not memcpy(): there may be no library */
+        bytes_put_u32(p + AT_UUID + i, bytes_get_u32(h->uuid + i));
     bytes_put_u32(p + AT_STREAM, h->stream_id);
     bytes_put_u64(p + AT_BEGIN, h->timestamp_begin);
     bytes_put_u64(p + AT_END, h->timestamp_end);
@@ -79,7 +80,7 @@ int packet_get_header(const void *packet, size_t n, struct packet_header *h)
     uint32_t kind = bytes_get_u32(p + AT_KIND);
     if (content_bits != size_bits || size_bits % 8 != 0 || kind > PACKET_CLOSE)
         return BEZEL_EMALFORMED;
-    memcpy(h->uuid, p + AT_UUID, sizeof h->uuid);
+    __builtin_memcpy(h->uuid, p + AT_UUID, sizeof h->uuid);
     h->stream_id = bytes_get_u32(p + AT_STREAM);
     h->timestamp_begin = bytes_get_u64(p + AT_BEGIN);
     h->timestamp_end = bytes_get_u64(p + AT_END);

@@ -16,6 +16,7 @@ enum {
     GOLDEN_ASPECTS = 13, /* aspect k has k - 1 fields */
     GOLDEN_ACTS = 4,     /* the ring is drained after each */
     GOLDEN_MAX_BYTES = 16384,
+    GOLDEN_PACKET_BYTES = 120 + GOLDEN_SLOTS * 32, /* of one packet, at most */
     GOLDEN_THREAD = 7,
     GOLDEN_STREAM = 1,
 };
@@ -52,7 +53,7 @@ static inline uint64_t golden_value(uint32_t record, uint32_t field)
 static inline void golden_play(uint32_t act, void (*record)(uint32_t aspect, const uint64_t *values, uint32_t count))
 {
     static const uint32_t records[GOLDEN_ACTS] = {20, 60, 3, 45};
-    golden_now += act * UINT64_C(0x60000000);
+    golden_now += act ? UINT64_C(0x60000000) : 0; /* less than half a turn of 32 bits */
     for (uint32_t i = 0; i < records[act]; i++) {
         uint64_t values[GOLDEN_ASPECTS];
         uint32_t count = (i * 7 + act) % GOLDEN_ASPECTS;
