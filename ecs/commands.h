@@ -23,6 +23,8 @@ int cmd_run(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_export(int argc, char **argv);
+int cmd_snapshot(int argc, char **argv);
+int cmd_aspects(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
 /** Prints `text` to stdout; returns EXIT_HELD, or EXIT_FAILED where stdout cannot take it. For --help. */

@@ -15,6 +15,8 @@ static const struct {
     {"check", "check an experiment file", cmd_check},
     {"report", "print the report of a run", cmd_report},
     {"export", "write a run's records as one trace, also while it is being written", cmd_export},
+    {"snapshot", "save what the rings of a run's flight recorders hold now", cmd_snapshot},
+    {"aspects", "say which aspects of a run are recorded from now on", cmd_aspects},
     {"doctor", "tell what on this machine stands in the way, and its remedy", cmd_doctor},
 };
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "bezel/sensor.h"
 #include "ecs/self.h"
+#include "ecs/steering.h"
 #include "resmgr/agent.h"
 #include "sensor/external.h"
 #include "sensor/forward.h"
@@ -30,6 +31,7 @@ struct node {
     struct forward *forward;
     struct agent *agent;
     struct link *control;
+    struct steering steering;
     struct policy_state policy; /* as the agent last decided: what is carried out */
     bool busy_wait, draining, stopped;
     int64_t min_sleep; /* shorter waits are spun */
@@ -71,7 +73,7 @@ static void count_attempts(struct node *n, int64_t now)
         if (!p || p->slot < 0)
             continue;
         for (uint32_t id = 1; id < p->watched; id++)
-            if (p->watch[id] >= 0)
+            if (p->watch[id] >= 0 && !steering_blinds(&n->steering, p->at->dict->aspects[id - 1].name))
                 agent_count(n->agent, p->watch[id], segment_tally(p->at, id).attempts, now);
     }
 }
@@ -247,6 +249,7 @@ static void answer(struct node *n, const struct link_peer *peer, struct message_
     n->message.type = MESSAGE_REPLY;
     n->message.reply = (struct message_reply){.id = command.id};
     fill_reply(n, &n->message.reply);
+    steering_answer(&n->steering, n->external, &command, clock_now(), &n->message.reply);
     int size = message_encode(&n->message, n->bytes, sizeof n->bytes);
     if (size < 0 || link_send(n->control, peer, n->bytes, (size_t)size) != 0)
         log_warn("BEZEL-REPLY", "a reply could not be sent");
@@ -419,6 +422,7 @@ static int open_external(struct node *n, const struct message_hello *hello)
     x->window_bytes = e->sensing.window_bytes;
     x->batch = e->sensing.forward == FORWARD_BATCH;
     x->observer = (struct external_observer){n, observe_begin, observe_end, observe_watch, observe_record};
+    x->rules = &n->steering.rules;
     choose_processes(&n->options, x);
     int err = external_open(x, &n->external);
     free(x);
@@ -447,6 +451,7 @@ int node_open(const struct node_options *options, struct node **out)
         err = link_bind(options->control, MESSAGE_MAX_BYTES, &n->control);
     if (err)
         log_error("BEZEL-CONTROL", "cannot bind %s: %s", options->control, err_text(err));
+    steering_open(&n->steering, options->experiment, options->dir, options->run);
     if (!err)
         err = open_external(n, &hello);
     if (!err && (err = forward_open(n->external, options->collector, &hello, &n->forward)) != 0)
@@ -475,6 +480,8 @@ void node_close(struct node *n)
         forward_close(n->forward);
     if (n->external)
         external_close(n->external, clean);
+    if (clean)
+        steering_close(&n->steering);
     agent_free(n->agent);
     free(n);
 }

@@ -245,6 +245,8 @@ static int prepare(struct run *r, const char *text, size_t n)
     if (!err)
         err = rundir_make(r->options->runs, r->e->name, text, n, &r->dir);
     if (!err)
+        err = rundir_publish(&r->dir);
+    if (!err)
         err = fleet_make(r->e, &r->dir, &r->fleet);
     if (err)
         return err;

@@ -276,8 +276,58 @@ int rundir_make_private(struct rundir *run)
     return err;
 }
 
+int rundir_publish(const struct rundir *run)
+{
+    char link[PATH_MAX + 32];
+    snprintf(link, sizeof link, "%s/control", run->path);
+    if (symlink(run->private, link) == 0)
+        return 0;
+    int err = err_from_errno(errno);
+    log_error("BEZEL-RUN-DIR", "cannot make %s: %s", link, strerror(errno));
+    return err;
+}
+
+/* Whether some process of the run holds the lock of its private folder. */
+static bool is_held(const char *private)
+{
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/.lock", private);
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (fd >= 0)
+        close(fd);
+    return held;
+}
+
+int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX])
+{
+    char link[PATH_MAX + 32], target[PATH_MAX];
+    struct stat st;
+    snprintf(link, sizeof link, "%.*s/control", PATH_MAX, run);
+    ssize_t n = readlink(link, target, sizeof target - 1);
+    if (n < 0)
+        return BEZEL_EUNREACH;
+    target[n] = '\0';
+    if (lstat(target, &st) != 0)
+        return errno == EACCES ? BEZEL_EPERM : BEZEL_EUNREACH;
+    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & (S_IRWXG | S_IRWXO)))
+        return BEZEL_EPERM;
+    if (!is_held(target))
+        return BEZEL_EUNREACH;
+    return snprintf(private, RUNDIR_PRIVATE_MAX, "%s", target) < RUNDIR_PRIVATE_MAX ? 0 : BEZEL_EINVAL;
+}
+
+static void unpublish(const struct rundir *run)
+{
+    char link[PATH_MAX + 32];
+    snprintf(link, sizeof link, "%s/control", run->path);
+    if (run->path[0])
+        unlink(link);
+}
+
 void rundir_close(struct rundir *run)
 {
+    unpublish(run);
     if (run->private[0] && file_remove_tree(run->private) != 0)
         log_warn("BEZEL-RUN-PRIVATE", "cannot remove %s: %s", run->private, strerror(errno));
     run->private[0] = '\0';

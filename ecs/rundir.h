@@ -49,6 +49,18 @@ int rundir_make(const char *runs, const char *experiment, const char *text, size
  */
 int rundir_make_private(struct rundir *run) BEZEL_MUST_CHECK;
 
+/**
+ * Lets other terminals find the private folder while the run lives: `<run>/control` points to it. Returns 0, or an
+ * error after saying why on stderr.
+ */
+int rundir_publish(const struct rundir *run) BEZEL_MUST_CHECK;
+
+/**
+ * The private folder of run directory `run`, which somebody else has made: 0 with its path, BEZEL_EUNREACH where the
+ * run does not go on, BEZEL_EPERM where the folder is not this user's alone, BEZEL_EINVAL where its path is too long.
+ */
+int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX]) BEZEL_MUST_CHECK;
+
 /** Removes the private folder with all that is in it. Idempotent. */
 void rundir_close(struct rundir *run);
 

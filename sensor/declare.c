@@ -94,14 +94,16 @@ static void enable_from(struct bezel_aspect *a, uint32_t id, const uint32_t *ena
 static int declare_next(const struct bezel_aspect *a, uint32_t kept_ids, uint32_t kept_bytes)
 {
     uint32_t id = sensor_process.aspect_count + 1;
-    int n = id + kept_ids < RING_ASPECTS ? append_to_dict(a, id, SEGMENT_DICT_BYTES - kept_bytes) : BEZEL_EFULL;
-    if (n < 0)
-        return n;
-    sensor_process.aspect_count = id;
+    if (id + kept_ids >= RING_ASPECTS)
+        return BEZEL_EFULL;
     uint32_t mode =
         atomic_load_explicit(&sensor_process.own.segment->mode, memory_order_relaxed); /* relaxed: a word of its own */
     atomic_store_explicit(&sensor_process.own.segment->enable[id], mode,
-                          memory_order_relaxed); /* relaxed: E0 publishes it */
+                          memory_order_relaxed); /* relaxed: ahead of D0, behind which the word is the reader's */
+    int n = append_to_dict(a, id, SEGMENT_DICT_BYTES - kept_bytes);
+    if (n < 0)
+        return n;
+    sensor_process.aspect_count = id;
     return (int)id;
 }
 
