@@ -109,6 +109,41 @@ void external_clock_poll(struct external *x, int64_t now)
     }
 }
 
+/* The ticks of a record that waits. False: none does. */
+static bool waiting_ticks(const struct external_process *p, uint64_t *ticks)
+{
+    for (uint32_t i = 0; i < p->at->ring_count; i++) {
+        struct ring_reader copy = p->at->when_full == SEGMENT_OVERWRITE ? p->at->rings[i].copy : p->at->rings[i].reader;
+        struct ring_record r;
+        uint32_t waiting = copy.ring && !p->at->rings[i].broken ? ring_waiting(&copy) : 0;
+        if (waiting == 0 || waiting > copy.mask + 1 || !ring_take(&copy, waiting, &r))
+            continue;
+        *ticks = r.ticks;
+        return true;
+    }
+    return false;
+}
+
+bool external_clock_ready(struct external *x, struct external_process *p, int64_t now)
+{
+    struct pair guess;
+    if (!p->timebase || timebase_ready(p->timebase))
+        return true;
+    if (p->user_clock)
+        (void)timebase_take_pair(p->user_clock, &p->at->segment->pair, now);
+    if (p->phase == EXTERNAL_LIVE || !p->user_clock || timebase_ready(p->user_clock))
+        return p->phase != EXTERNAL_LIVE || timebase_ready(p->timebase);
+    if (!waiting_ticks(p, &guess.ticks))
+        return true;
+    int64_t started = p->at->started < (uint64_t)now ? (int64_t)p->at->started : now;
+    guess.uncertainty = (now - started) / 2;
+    guess.ns = started + guess.uncertainty;
+    (void)timebase_add(p->user_clock, &guess);
+    if (guess.uncertainty > x->counts.clock_error_ns)
+        x->counts.clock_error_ns = guess.uncertainty;
+    return true;
+}
+
 void external_clock_close(struct external *x, bool clean)
 {
     char path[PATH_MAX];

@@ -22,6 +22,7 @@ struct cut {
     struct window_stream *stream;
     int64_t now;
     uint8_t *packet, *at, *end;
+    uint64_t last_ticks; /* of the record that was put last */
     struct packet_header h;
 };
 
@@ -105,10 +106,15 @@ static void cut_broken(struct cut *c, const char *what)
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
+static uint64_t time_of(const struct cut *c, uint64_t ticks)
+{
+    return c->p->timebase ? (uint64_t)timebase_ns(c->p->timebase, ticks) : ticks;
+}
+
 /* The record's time, made to fit: not before its predecessor, not from the future. */
 static uint64_t fit_time(struct cut *c, uint64_t ticks, uint64_t last)
 {
-    uint64_t timestamp = c->p->timebase ? (uint64_t)timebase_ns(c->p->timebase, ticks) : ticks, fit = timestamp;
+    uint64_t timestamp = time_of(c, ticks), fit = timestamp;
     if (fit > (uint64_t)c->now + CUT_FUTURE_NS)
         fit = (uint64_t)c->now;
     if (fit < last)
@@ -151,6 +157,7 @@ static void put_record(struct cut *c, const struct ring_record *r, uint64_t time
     for (uint32_t i = 0; i < r->count; i++, p += 8)
         bytes_put_u64(p, r->values[i]);
     c->at = p;
+    c->last_ticks = r->ticks;
     c->h.timestamp_end = time;
     c->h.records++;
     if (c->p->watch[r->aspect] >= 0)
@@ -161,6 +168,8 @@ static void end_packet(struct cut *c)
 {
     c->h.size_bytes = (uint64_t)(c->at - c->packet);
     cut_commit(c, c->packet);
+    if (c->p->user_clock)
+        timebase_seal(c->p->user_clock, c->last_ticks);
     ring_release(c->reader);
     c->x->counts.records += c->h.records;
     c->packet = NULL;
@@ -181,7 +190,7 @@ static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting)
         cut_broken(c, "a record that makes no sense");
         return CUT_EMPTY;
     }
-    if (!cut_stream(c, ring, fit_time(c, r.ticks, 0))) {
+    if (!cut_stream(c, ring, time_of(c, r.ticks))) {
         *reader = before;
         return CUT_FULL;
     }
@@ -259,9 +268,9 @@ static uint32_t cut_ring(struct external *x, struct external_process *p, uint32_
 uint32_t cut_process(struct external *x, struct external_process *p, int64_t now, uint32_t limit)
 {
     uint32_t done = 0;
-    if (p->timebase && !timebase_ready(p->timebase))
-        return 0;
     segment_refresh_rings(p->at);
+    if (!external_clock_ready(x, p, now))
+        return 0;
     for (uint32_t i = 0; i < p->at->ring_count && done < limit; i++)
         done += cut_ring(x, p, i, now, limit - done);
     return done;

@@ -46,6 +46,12 @@ void external_clock_open(struct external *x);
 void external_clock_poll(struct external *x, int64_t now);
 void external_clock_close(struct external *x, bool clean);
 
+/**
+ * Whether times can be made of the ticks of `p`. A program's clock that never told the time, because its process ended
+ * before, is taken to have been at its first record sometime in the life of the process: the error says so.
+ */
+bool external_clock_ready(struct external *x, struct external_process *p, int64_t now);
+
 /** Finds the timebase of `p`, new here. False: no memory. */
 bool external_clock_adopt(struct external *x, struct external_process *p);
 

@@ -84,6 +84,7 @@ static void take_wishes(struct segment *s)
     s->clock_frequency = sensor_user_frequency();
     if (s->clock_frequency)
         atomic_init(&s->tick_ns, (UINT64_C(1000000000) << 32) / s->clock_frequency);
+    atomic_init(&s->pair.wanted, s->clock == SEGMENT_CLOCK_USER); /* nobody has asked: the first record answers */
 }
 
 /* ---- Who we are -------------------------------------------------------------------------------------------------- */

@@ -102,4 +102,11 @@ static inline bool pair_take(struct segment_pair *p, uint32_t number, struct pai
     return atomic_load_explicit(&p->begun, memory_order_relaxed) == number;          /* relaxed: P3 ordered it */
 }
 
+/** Takes the last answer, whoever asked; a program gives its first one unasked. False where there is none. */
+static inline bool pair_take_last(struct segment_pair *p, struct pair *pair)
+{
+    uint32_t number = atomic_load_explicit(&p->given, memory_order_relaxed); /* relaxed: P1 looks again */
+    return number != 0 && pair_take(p, number, pair);
+}
+
 #endif

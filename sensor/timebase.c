@@ -424,6 +424,8 @@ struct pair timebase_read_pair(void)
 enum timebase_news timebase_take_pair(struct timebase *tb, struct segment_pair *shared, int64_t now)
 {
     struct pair pair;
+    if (tb->pairs == 0 && pair_take_last(shared, &pair) && pair.ns <= now)
+        return timebase_add(tb, &pair);
     bool open = tb->asked_ns != 0;
     if (open && pair_take(shared, tb->asked, &pair)) {
         int64_t since = tb->asked_ns;

@@ -162,9 +162,10 @@ int64_t timebase_error_at(const struct timebase *tb, uint64_t ticks);
 struct pair timebase_read_pair(void);
 
 /**
- * The clock of a program: asks for a pair when one is due, takes it in when it has been given. To be called at each
- * poll, before its rings are read, with the time. An answer that cannot be (older than the question, from the future)
- * is ignored; an unanswered question is asked anew after TIMEBASE_ASK_AGAIN_NS.
+ * The clock of a program: asks for a pair when one is due, takes it in when it has been given; begins with the one that
+ * is there already. To be called at each poll, before its rings are read, with the time. An answer that cannot be
+ * (older than the question, from the future) is ignored; an unanswered question is asked anew after
+ * TIMEBASE_ASK_AGAIN_NS.
  */
 enum { TIMEBASE_ASK_AGAIN_NS = 2000000000 };
 enum timebase_news timebase_take_pair(struct timebase *tb, struct segment_pair *pair, int64_t now);

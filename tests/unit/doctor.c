@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 #include "ecs/commands.h"
+#include "sensor/counter.h"
 #include "sensor/segment.h"
 
 #include <fcntl.h>
@@ -152,6 +153,23 @@ static void a_missing_babeltrace2_is_a_warning_with_the_package(void **state)
     expect(EXIT_HELD, "remedy: sudo apt-get install babeltrace2\n");
 }
 
+static void it_is_told_which_clock_records_get_and_why(void **state)
+{
+    (void)state;
+    const char *why;
+    char refused[256];
+    if (counter_trusted(&why)) {
+        expect(EXIT_HELD, "stamps: the processor's counter");
+        assert_int_equal(setenv("BEZEL_CLOCK", "monotonic", 1), 0);
+        expect(EXIT_HELD, "stamps: CLOCK_MONOTONIC, since BEZEL_CLOCK says so");
+        assert_int_equal(setenv("BEZEL_CLOCK", "counter", 1), 0);
+        expect(EXIT_HELD, "stamps: the processor's counter");
+    } else {
+        snprintf(refused, sizeof refused, "stamps: CLOCK_MONOTONIC: %s", why);
+        expect(EXIT_HELD, refused);
+    }
+}
+
 static void json_holds_every_area_and_a_remedy_wherever_one_is_due(void **state)
 {
     (void)state;
@@ -197,7 +215,7 @@ static int make_folder(void **state)
 static int reset_environment(void **state)
 {
     (void)state;
-    return setenv("PATH", path_before, 1) | setenv("BEZEL_DIR", bezel_dir, 1);
+    return setenv("PATH", path_before, 1) | setenv("BEZEL_DIR", bezel_dir, 1) | unsetenv("BEZEL_CLOCK");
 }
 
 static int remove_folder(void **state)
@@ -216,6 +234,7 @@ int main(void)
         cmocka_unit_test_setup(a_folder_that_cannot_be_made_is_a_problem, reset_environment),
         cmocka_unit_test_setup(segments_of_the_dead_are_told_and_left_alone, reset_environment),
         cmocka_unit_test_setup(a_missing_babeltrace2_is_a_warning_with_the_package, reset_environment),
+        cmocka_unit_test_setup(it_is_told_which_clock_records_get_and_why, reset_environment),
         cmocka_unit_test_setup(json_holds_every_area_and_a_remedy_wherever_one_is_due, reset_environment),
         cmocka_unit_test_setup(misuse_is_exit_code_2, reset_environment),
     };
