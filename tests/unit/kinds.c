@@ -256,6 +256,46 @@ static void a_span_may_end_in_another_thread(void **unused)
     finish(&f);
 }
 
+/* A clock that the test moves. */
+static uint64_t moved;
+
+static uint64_t moved_clock(void)
+{
+    return moved;
+}
+
+static void span_by_the_moved_clock(uint64_t begin, uint64_t end)
+{
+    moved = begin;
+    bezel_span span = bezel_begin(span0);
+    moved = end;
+    bezel_end(span0, span);
+}
+
+static void spans_of_a_users_clock(void *unused)
+{
+    (void)unused;
+    if (bezel_clock(moved_clock, 1000000) != 0)
+        _exit(1);
+    span_by_the_moved_clock(5000000, 5000123);
+    span_by_the_moved_clock(5000123, 5000123);
+    span_by_the_moved_clock(6000000, 5999999);
+}
+
+static void a_span_lasts_what_its_clock_says(void **unused)
+{
+    (void)unused;
+    static const char *const names[] = {"span0", "span0", "span0"};
+    struct arrived a = {.names = names, .count = 3};
+    struct fixture f = {.record = check_record, .context = &a};
+    observe(&f, spans_of_a_users_clock);
+    assert_int_equal(a.spans, 3);
+    assert_int_equal(a.span_ns[0], 123000);
+    assert_int_equal(a.span_ns[1], 0);
+    assert_int_equal(a.span_ns[2], -1); /* the clock ran backwards */
+    finish(&f);
+}
+
 static void time_that_is_not_known_is_minus_one(void **unused)
 {
     (void)unused;
@@ -354,6 +394,7 @@ int main(void)
         cmocka_unit_test(every_kind_arrives_from_cxx),
         cmocka_unit_test(a_span_of_a_disabled_aspect_is_not_recorded),
         cmocka_unit_test(a_span_may_end_in_another_thread),
+        cmocka_unit_test(a_span_lasts_what_its_clock_says),
         cmocka_unit_test(time_that_is_not_known_is_minus_one),
         cmocka_unit_test(a_scope_records_its_span_however_it_is_left),
         cmocka_unit_test(a_kind_is_part_of_an_aspect_and_has_its_fields),

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Kinds of aspects, a part of <bezel/sensor.h>: aspects whose first fields have a meaning that Bezel knows, and which
- * cost what a record costs.
+ * Kinds of aspects, a part of <bezel/sensor.h>: aspects whose first fields have a meaning that Bezel knows. They cost
+ * what a record costs; a span reads the clock once more.
  *
  *     BEZEL_SPAN(decode, (int64, frame, "1"));         bezel_span s = bezel_begin(decode);
  *                                                      ...
