@@ -99,8 +99,9 @@ static const cpu_set_t *allowed(void)
 {
     static cpu_set_t set;
     static bool known;
-    if (!known && sched_getaffinity(0, sizeof set, &set) == 0)
-        known = true;
+    if (!known && sched_getaffinity(0, sizeof set, &set) != 0)
+        CPU_SET(0, &set);
+    known = true;
     return &set;
 }
 
@@ -109,17 +110,15 @@ int bench_cpus(void)
     return CPU_COUNT(allowed());
 }
 
-void bench_place(enum bench_place place)
+void bench_place(int i)
 {
     cpu_set_t one;
-    int first = 0, last = CPU_SETSIZE - 1;
-    while (first < last && !CPU_ISSET(first, allowed()))
-        first++;
-    while (last > first && !CPU_ISSET(last, allowed()))
-        last--;
+    int skip = i % bench_cpus(), cpu = 0;
+    while (!CPU_ISSET(cpu, allowed()) || skip-- > 0)
+        cpu++;
     CPU_ZERO(&one);
-    CPU_SET(place == BENCH_WRITER ? last : first, &one);
-    sched_setaffinity(0, sizeof one, place == BENCH_ANYWHERE ? allowed() : &one); /* where it is refused: as it was */
+    CPU_SET(cpu, &one);
+    sched_setaffinity(0, sizeof one, &one); /* where it is refused: as it was */
 }
 
 void bench_realtime(bool on)

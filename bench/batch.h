@@ -142,11 +142,11 @@ uint32_t bench_quantile_ticks(uint32_t *values, int n, double q);
 /* ---- Placement and output ---------------------------------------------------------------------------------------- */
 
 /**
- * Where there are two CPUs or more: the writer stays on the last that this process may use, readers on the first. 0
- * puts the calling thread where all are allowed again.
+ * Keeps the calling thread, and what it starts, on CPU number `i` of those that this process was allowed at its start,
+ * counted round and round. Readers take number BENCH_READER, the writer the next: another one where there are two.
  */
-enum bench_place { BENCH_ANYWHERE, BENCH_WRITER, BENCH_READER };
-void bench_place(enum bench_place place);
+enum { BENCH_READER = 0, BENCH_WRITER = 1 };
+void bench_place(int i);
 
 /**
  * Makes the calling thread a real-time one (SCHED_FIFO), so that no other program's turn is timed as an event's tail;

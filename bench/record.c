@@ -29,6 +29,8 @@ BEZEL_ASPECT(bench_twelve, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (i
              (int64, f, "1"), (float64, g, "1"), (float64, h, "1"), (float64, i, "1"), (float64, j, "1"),
              (float64, k, "1"), (float64, l, "1"));
 
+BEZEL_SPAN(bench_span, (int64, number, "1"));
+
 static uint64_t sink;
 
 static inline uint64_t gettime(void)
@@ -42,6 +44,7 @@ static BENCH_LOOP(loop_counter, sink += bench_counter());
 static BENCH_LOOP(loop_gettime, sink += gettime());
 static BENCH_LOOP(loop_two, bezel_record(bench_two, i, i + 1));
 static BENCH_LOOP(loop_again, bezel_again(bench_two, i, i + 1));
+static BENCH_LOOP(loop_span, bezel_span span = bezel_begin(bench_span); bezel_end(bench_span, span, i));
 static BENCH_LOOP(loop_zero, bezel_record(bench_zero));
 static BENCH_LOOP(loop_one, bezel_record(bench_one, i));
 static BENCH_LOOP(loop_six, bezel_record(bench_six, i, i, i, 0.5, 0.5, 0.5));
@@ -134,11 +137,13 @@ int part_busy(void)
 int part_kinds(void)
 {
     static const char *const names[] = {"record_0_values_ns", "record_1_value_ns",   "record_2_values_ns",
-                                        "record_6_values_ns", "record_12_values_ns", "record_again_ns"};
+                                        "record_6_values_ns", "record_12_values_ns", "record_again_ns",
+                                        "record_span_ns"};
     enum { COUNT = sizeof names / sizeof *names };
     struct bench_kind kinds[COUNT] = {{.loop = loop_zero, .slots = 1},   {.loop = loop_one, .slots = 1},
                                       {.loop = loop_two, .slots = 1},    {.loop = loop_six, .slots = 2},
-                                      {.loop = loop_twelve, .slots = 4}, {.loop = loop_again, .slots = 1}};
+                                      {.loop = loop_twelve, .slots = 4}, {.loop = loop_again, .slots = 1},
+                                      {.loop = loop_span, .slots = 1}};
     if (bench_turns(kinds, COUNT, ROUNDS) != 0)
         return 1;
     for (int k = 0; k < COUNT; k++)

@@ -3,8 +3,8 @@
 
 /*
  * What a record costs when several threads of a process record. All begin a batch at the same instant, then let the
- * reader drain. Where there are more threads than CPUs they take turns on them; a batch is much shorter than a time
- * slice, so the median is still a record's cost, not the waiting.
+ * reader drain. Where there are more threads than CPUs they take turns on them, a batch a turn, so that it is still a
+ * record's cost that is measured, not the waiting.
  */
 #include "base/clock.h"
 #include "bench/batch.h"
@@ -16,14 +16,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { THREADS_MAX = 16, PASSES = 3, PASS_ROUNDS = 100, SAMPLES = THREADS_MAX * PASSES * PASS_ROUNDS };
+enum { THREADS_MAX = 16, PASSES = 3, PASSES_MAX = 10, PASS_ROUNDS = 100, ROUNDS_MIN = 100 };
 #define SPIN_NS (200 * CLOCK_US) /* awake before the batch, so that all are */
 
 static BENCH_LOOP(loop_two, bezel_record(bench_two, i, i + 1));
 
 struct writer {
     pthread_t thread;
-    bool first; /* of its pass: it says when the next batch begins */
+    int number; /* the first of its pass, 0, says when the next batch begins */
     bool failed;
     int64_t began[PASS_ROUNDS], ended[PASS_ROUNDS];
 };
@@ -35,7 +35,7 @@ static int64_t due;
 static void meet(const struct writer *w)
 {
     pthread_barrier_wait(&round_end);
-    if (w->first) {
+    if (w->number == 0) {
         reader_let_drain();
         due = clock_now() + CLOCK_MS;
     }
@@ -46,7 +46,8 @@ static void meet(const struct writer *w)
 static void *write_batches(void *argument)
 {
     struct writer *w = argument;
-    bench_place(BENCH_ANYWHERE);
+    bench_place(BENCH_WRITER + w->number);
+    bench_realtime(true);
     w->failed = bezel_thread_init(0) != 0;
     for (int r = 0; r < PASS_ROUNDS; r++) {
         meet(w);
@@ -77,7 +78,7 @@ static void run(struct writer *w, int count)
     pthread_barrier_init(&round_end, NULL, (unsigned)count);
     pthread_barrier_init(&round_begin, NULL, (unsigned)count);
     for (int i = 0; i < count; i++) {
-        w[i].first = i == 0;
+        w[i].number = i;
         if (pthread_create(&w[i].thread, NULL, write_batches, &w[i]) != 0) {
             bench_say("no thread to be had");
             exit(1);
@@ -110,17 +111,17 @@ int part_threads(void)
 {
     static const int counts[] = {1, 2, 4, 8, 16};
     enum { COUNTS = sizeof counts / sizeof *counts };
-    static double times[COUNTS][SAMPLES];
+    static double times[COUNTS][THREADS_MAX * PASSES_MAX * PASS_ROUNDS];
     int n[COUNTS] = {0};
     double median[COUNTS];
-    for (int p = 0; p < PASSES; p++)
+    for (int p = 0; p < PASSES_MAX; p++) /* in turns; further ones where too few batches went on together */
         for (int c = 0; c < COUNTS; c++)
-            if (n[c] >= 0)
+            if (n[c] >= 0 && (p < PASSES || n[c] < counts[c] * ROUNDS_MIN))
                 n[c] = pass(counts[c], times[c], n[c]);
     for (int c = 0; c < COUNTS; c++) {
         char name[32];
         snprintf(name, sizeof name, "record_%d_threads_ns", counts[c]);
-        bool enough = n[c] >= counts[c] * PASSES * PASS_ROUNDS / 4;
+        bool enough = n[c] >= counts[c] * ROUNDS_MIN;
         if (!enough && n[c] >= 0)
             bench_say("%d threads: only %d batches went on together", counts[c], n[c]);
         median[c] = enough ? bench_quantile(times[c], n[c], 0.5) : NAN;
