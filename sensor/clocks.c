@@ -6,6 +6,7 @@
  * is one for the node, and outlives the daemon in a file beside the window, so that times go on continuously.
  */
 #include "base/clock.h"
+#include "base/file.h"
 #include "sensor/counter.h"
 #include "sensor/external_impl.h"
 
@@ -25,6 +26,7 @@ static struct timebase_store *open_store(const struct external *x)
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)
         return NULL;
+    file_share(fd, x->options.dir);
     void *at = MAP_FAILED;
     if (posix_fallocate(fd, 0, sizeof(struct timebase_store)) == 0) /* a sparse page of a full tmpfs kills */
         at = mmap(NULL, sizeof(struct timebase_store), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -13,9 +13,9 @@
 
 /**
  * Tells `code` (BEZEL-..., under SEGMENT_CODE_BYTES) and a sentence (cut at SEGMENT_NOTICE_BYTES - 1), once however
- * often it is called with the same, and few of one code. `s` NULL: there is no segment, only stderr may show it. `format` knows %s, %d, %u,
- * %ld, %lu, %lld, %llu, %zu and %%. Keeps errno. Thread-safe, lock-free, async-signal-safe. Two threads that tell the
- * same at the same time may both have a place.
+ * often it is called with the same, and few of one code. `s` NULL: there is no segment, only stderr may show it.
+ * `format` knows %s, %d, %u, %ld, %lu, %lld, %llu, %zu and %%. Keeps errno. Thread-safe, lock-free, async-signal-safe.
+ * Two threads that tell the same at the same time may both have a place.
  */
 void sensor_notice(struct segment *s, const char *code, const char *format, ...) BEZEL_PRINTF(3, 4);
 
