@@ -138,6 +138,12 @@ static enum told what_is_told(const struct segment *s, const char *code, const c
     return of_code < SEGMENT_NOTICES_A_CODE ? TOLD_NOT : TOLD_OFTEN;
 }
 
+/* Into `size` bytes that are zeros: cut where it is longer. */
+static void copy(char *to, size_t size, const char *from)
+{
+    memcpy(to, from, strnlen(from, size - 1));
+}
+
 static void tell(struct segment *s, const char *code, const char *text, bool often)
 {
     int place = often ? -1 : claim(&s->notice_count, SEGMENT_NOTICES);
@@ -147,8 +153,8 @@ static void tell(struct segment *s, const char *code, const char *text, bool oft
         return;
     }
     struct segment_notice *n = &s->notices[place];
-    strncpy(n->code, code, sizeof n->code - 1);
-    strncpy(n->text, text, sizeof n->text - 1);
+    copy(n->code, sizeof n->code, code);
+    copy(n->text, sizeof n->text, text);
     atomic_store_explicit(&n->ready, 1, memory_order_release); /* N0 release: pairs N1, publishes code and text */
 }
 
@@ -183,8 +189,8 @@ void sensor_refuse(struct doorbell *bell, const char *name, uint64_t pid_namespa
         struct doorbell_refusal *r = &bell->refusals[place];
         r->pid = (uint32_t)getpid();
         r->pid_namespace = pid_namespace;
-        strncpy(r->name, name, sizeof r->name - 1);
-        strncpy(r->text, text, sizeof r->text - 1);
+        copy(r->name, sizeof r->name, name);
+        copy(r->text, sizeof r->text, text);
         atomic_store_explicit(&r->ready, 1, memory_order_release); /* N2 release: pairs N3, publishes the refusal */
         atomic_fetch_add_explicit(&bell->rung, 1, memory_order_relaxed); /* relaxed: N2 publishes */
     }
