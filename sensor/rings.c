@@ -20,8 +20,9 @@ static struct bezel_ring *ring_at(const struct segment *s, uint32_t i)
 
 static bool claim_state(struct segment *s, uint32_t i, uint32_t from, uint32_t to)
 {
-    return atomic_compare_exchange_strong_explicit(&s->ring_state[i], &from, to, memory_order_acquire,
-                                                   memory_order_relaxed); /* C1 acquire: pairs C0; relaxed: not ours */
+    _Atomic uint32_t *state = &s->ring_state[i];
+    /* C1 acquire: pairs C0 (the failure's order is for a ring that is not ours) */
+    return atomic_compare_exchange_strong_explicit(state, &from, to, memory_order_acquire, memory_order_relaxed);
 }
 
 /* A ring that was released, records and counters with it. */
@@ -43,7 +44,7 @@ static int take_fresh(struct segment *s)
         if (!err)
             return (int)i;
         atomic_store_explicit(&s->ring_state[i], SEGMENT_RING_FRESH,
-                              memory_order_release); /* C0 release: pairs C1, for whoever tries next */
+                              memory_order_release); /* C0 release: pairs C1, H1, for whoever tries next */
         sensor_notice(s, "BEZEL-RING-NO-MEMORY",
                       "no memory for a ring of %llu bytes: %s; its thread's records are lost: enlarge the file system "
                       "of BEZEL_DIR",
@@ -132,7 +133,7 @@ void sensor_thread_end(void *unused)
         atomic_signal_fence(memory_order_seq_cst); /* a handler finds no ring from here on, and claims one */
         if (s)
             atomic_store_explicit(&s->ring_state[sensor_thread.ring[level]], SEGMENT_RING_RELEASED,
-                                  memory_order_release); /* C0 release: pairs C1, hands over head and counters */
+                                  memory_order_release); /* C0 release: pairs C1, H1, hands over head and counters */
     }
     atomic_fetch_add_explicit(&sensor_process.released, 1, memory_order_relaxed); /* relaxed: a hint to look again */
 }
