@@ -61,6 +61,8 @@ static void check_folder(struct doctor *d, const char *dir)
     } else if (!S_ISDIR(st.st_mode)) {
         snprintf(remedy, sizeof remedy, "rm %s", dir);
         doctor_add(d, DOCTOR_PROBLEM, area, "folder", remedy, "%s is not a directory", dir);
+    } else if (!(st.st_mode & 07) && (st.st_mode & 070) == 070 && access(dir, R_OK | W_OK | X_OK) == 0) {
+        doctor_add(d, DOCTOR_OK, area, "folder", NULL, "%s, yours and group %u's", dir, (unsigned)st.st_gid);
     } else if (st.st_uid != geteuid()) {
         snprintf(remedy, sizeof remedy, "export BEZEL_DIR=<a folder of your own in a tmpfs>, or: sudo chown %u %s",
                  (unsigned)geteuid(), dir);

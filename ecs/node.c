@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "bezel/sensor.h"
 #include "ecs/self.h"
 #include "ecs/steering.h"
@@ -430,6 +431,12 @@ static int open_external(struct node *n, const struct message_hello *hello)
         log_error("BEZEL-FOLDER-BUSY",
                   "another bezeld reads %s: wait for its run to end, or give the node a folder of its own (`dir:`)",
                   n->options.dir);
+    else if (err == BEZEL_ENOSPC)
+        log_error(
+            "BEZEL-FOLDER-FULL",
+            "no room in %s for a window of %s: enlarge its file system (a container: docker run --shm-size=1g), or "
+            "make the window smaller (`sensing: window:`)",
+            n->options.dir, units_bytes(e->sensing.window_bytes).s);
     else if (err)
         log_error("BEZEL-FOLDER", "cannot sense in %s: %s (%s); `bezel doctor` tells more", n->options.dir,
                   err_text(err), strerror(errno));

@@ -86,6 +86,18 @@ static void a_folder_of_mine_alone_is_in_order(void **state)
     assert_int_equal(rmdir(bezel_dir), 0); /* and still empty */
 }
 
+static void a_folder_shared_with_a_group_is_in_order(void **state)
+{
+    (void)state;
+    char told[64];
+    snprintf(told, sizeof told, ", yours and group %u's", (unsigned)getegid());
+    assert_int_equal(mkdir(bezel_dir, 0700), 0);
+    assert_int_equal(chown(bezel_dir, (uid_t)-1, getegid()), 0);
+    assert_int_equal(chmod(bezel_dir, 02770), 0);
+    expect(EXIT_HELD, told);
+    assert_int_equal(rmdir(bezel_dir), 0);
+}
+
 static void a_folder_that_others_may_enter_is_a_problem_with_a_remedy(void **state)
 {
     (void)state;
@@ -229,6 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(a_folder_that_can_be_made_is_in_order_and_is_not_made, reset_environment),
         cmocka_unit_test_setup(a_folder_of_mine_alone_is_in_order, reset_environment),
+        cmocka_unit_test_setup(a_folder_shared_with_a_group_is_in_order, reset_environment),
         cmocka_unit_test_setup(a_folder_that_others_may_enter_is_a_problem_with_a_remedy, reset_environment),
         cmocka_unit_test_setup(a_file_in_its_place_is_a_problem, reset_environment),
         cmocka_unit_test_setup(a_folder_that_cannot_be_made_is_a_problem, reset_environment),
