@@ -29,8 +29,10 @@ static bool take(void *context, const char *node, const struct message_reply *re
 {
     uint64_t records = (uint64_t)message_reply_get(reply, "saved_records", 0);
     uint64_t processes = (uint64_t)message_reply_get(reply, "saved_processes", 0);
-    printf("%s: %s record%s of %s process%s saved\n", node, units_count(records).s, records == 1 ? "" : "s",
-           units_count(processes).s, processes == 1 ? "" : "es");
+    bool behind = message_reply_get(reply, "behind_processes", 0) > 0;
+    printf("%s: %s record%s of %s process%s saved%s\n", node, units_count(records).s, records == 1 ? "" : "s",
+           units_count(processes).s, processes == 1 ? "" : "es",
+           behind ? "; more follow when the collector has taken these" : "");
     *(uint64_t *)context += processes;
     return true;
 }

@@ -104,18 +104,32 @@ static bool is_living(const struct external_process *p)
     return p && p->role == ROLE_SUT && p->phase == EXTERNAL_LIVE;
 }
 
+/* Whether there is more in copies of rings than the window took. */
+static bool is_behind(const struct external_process *p)
+{
+    for (uint32_t i = 0; i < p->at->ring_count; i++)
+        if (p->at->rings[i].copy.ring && ring_waiting(&p->at->rings[i].copy) > 0)
+            return true;
+    return false;
+}
+
 static void snapshot(struct steering *s, struct external *x, int64_t now, struct message_reply *reply)
 {
-    int64_t processes = 0;
+    int64_t processes = 0, behind = 0;
+    uint32_t records = external_snapshot(x, now);
     for (uint32_t i = 0; i < external_process_count(x); i++) {
         const struct external_process *p = external_process(x, i);
-        processes += is_living(p) && p->at->when_full == SEGMENT_OVERWRITE;
+        if (!is_living(p) || p->at->when_full != SEGMENT_OVERWRITE)
+            continue;
+        processes++;
+        behind += is_behind(p);
     }
-    uint32_t records = external_snapshot(x, now);
     message_reply_add(reply, "saved_records", records);
     message_reply_add(reply, "saved_processes", processes);
-    notes_tell(x, NULL, now, "BEZEL-SNAPSHOT", "snapshot %u: %u records of %lld processes", ++s->snapshots, records,
-               (long long)processes);
+    message_reply_add(reply, "behind_processes", behind);
+    notes_tell(x, NULL, now, "BEZEL-SNAPSHOT", "snapshot %u: %u record%s of %lld process%s%s", ++s->snapshots, records,
+               records == 1 ? "" : "s", (long long)processes, processes == 1 ? "" : "es",
+               behind ? ", and more behind them" : "");
 }
 
 /* How many aspects of living processes one of the patterns matches. */

@@ -31,8 +31,9 @@ void steering_close(struct steering *s);
 bool steering_blinds(const struct steering *s, const char *name);
 
 /**
- * Carries out SNAPSHOT or ASPECTS. The reply gets the values "saved_records" and "saved_processes", or
- * "matched_aspects" and "matched_processes"; where the command is wrong, "refused" and a sentence.
+ * Carries out SNAPSHOT or ASPECTS. The reply gets the values "saved_records", "saved_processes" and
+ * "behind_processes" (whose rings held more than there was room for, which follows by itself), or "matched_aspects" and
+ * "matched_processes"; where the command is wrong, "refused" and a sentence.
  */
 void steering_answer(struct steering *s, struct external *x, const struct message_command *command, int64_t now,
                      struct message_reply *reply);

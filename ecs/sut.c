@@ -4,29 +4,63 @@
 
 #include "ecs/load.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-enum { OWN_VARIABLES = 4 };
+enum { OWN_VARIABLES = 5 };
+
+static void put_patterns(FILE *out, const char *mode, char *const *patterns)
+{
+    for (; patterns && *patterns; patterns++)
+        fprintf(out, "%s:%s ", mode, *patterns);
+}
+
+/* What aspects do until bezeld sees the process: off is said behind count, so that it counts. NULL: no memory. */
+static char *describe_aspects(const struct experiment *e)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return NULL;
+    fputs("BEZEL_ASPECTS=", out);
+    put_patterns(out, "count", e->sensing.count);
+    put_patterns(out, "off", e->sensing.off);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* The first OWN_VARIABLES of `all`: what libbezel reads. False: no memory. */
+static bool describe_sensing(const struct experiment *e, const char *name, const char *dir, char **all)
+{
+    const char *when_full = e->sensing.when_full == WHEN_FULL_OVERWRITE ? "overwrite" : "discard";
+    all[0] = describe_aspects(e);
+    if (!all[0] || asprintf(&all[1], "BEZEL_DIR=%s", dir) < 0)
+        return all[1] = NULL, false;
+    if (asprintf(&all[2], "BEZEL_PROCESS=%s", name) < 0)
+        return all[2] = NULL, false;
+    if (asprintf(&all[3], "BEZEL_RING_RECORDS=%u", e->sensing.ring_records) < 0)
+        return all[3] = NULL, false;
+    if (asprintf(&all[4], "BEZEL_WHEN_FULL=%s", when_full) < 0)
+        return all[4] = NULL, false;
+    return true;
+}
 
 /* What libbezel reads, then what the file says, which so has the last word. */
 static char **make_environment(const struct experiment *e, const struct experiment_process *p, const char *name,
                                const char *dir)
 {
-    const char *when_full = e->sensing.when_full == WHEN_FULL_OVERWRITE ? "overwrite" : "discard";
-    size_t n = 0, own = 0;
+    size_t n = 0;
     while (p->environment && p->environment[n])
         n++;
     char **all = calloc(n + OWN_VARIABLES + 1, sizeof *all);
     if (!all)
         return NULL;
-    bool whole = asprintf(&all[own++], "BEZEL_DIR=%s", dir) >= 0 &&
-                 asprintf(&all[own++], "BEZEL_PROCESS=%s", name) >= 0 &&
-                 asprintf(&all[own++], "BEZEL_RING_RECORDS=%u", e->sensing.ring_records) >= 0 &&
-                 asprintf(&all[own++], "BEZEL_WHEN_FULL=%s", when_full) >= 0;
-    if (!whole)
-        all[own - 1] = NULL; /* asprintf() left it undefined */
+    bool whole = describe_sensing(e, name, dir, all);
     for (size_t i = 0; i < n && whole; i++)
         whole = (all[OWN_VARIABLES + i] = strdup(p->environment[i])) != NULL;
     if (whole)

@@ -9,7 +9,9 @@
 #include "sensor/internal.h"
 
 #include <dlfcn.h>
+#include <fnmatch.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- Counting without a ring ------------------------------------------------------------------------------------- */
@@ -90,15 +92,61 @@ static void enable_from(struct bezel_aspect *a, uint32_t id, const uint32_t *ena
     count_early(a, 0);
 }
 
+/* ---- From the first record on ------------------------------------------------------------------------------------ */
+
+/* The mode that a word MODE:PATTERN gives aspect `name`; `otherwise` where it gives none. */
+static uint32_t mode_of_word(char *word, const char *name, uint32_t otherwise)
+{
+    char *pattern = strchr(word, ':');
+    if (!pattern || fnmatch(pattern + 1, name, 0) != 0)
+        return otherwise;
+    size_t n = (size_t)(pattern - word);
+    if (n == 2 && memcmp(word, "on", n) == 0)
+        return SEGMENT_RECORD;
+    if (n == 5 && memcmp(word, "count", n) == 0)
+        return SEGMENT_COUNT;
+    return n == 3 && memcmp(word, "off", n) == 0 ? SEGMENT_DISABLED : otherwise;
+}
+
+/* What BEZEL_ASPECTS wants of aspect `name`: of its words that match, the last counts. It is read once. Under the lock.
+ */
+static uint32_t wanted_mode(const char *name)
+{
+    static char *wishes;
+    static bool read_once;
+    uint32_t mode = SEGMENT_RECORD;
+    const char *set = read_once ? NULL : getenv("BEZEL_ASPECTS");
+    read_once = true;
+    if (set)
+        wishes = strdup(set);
+    for (char *at = wishes; at && *(at += strspn(at, " "));) {
+        char *end = at + strcspn(at, " "), kept = *end;
+        *end = '\0';
+        mode = mode_of_word(at, name, mode);
+        *end = kept;
+        at = end;
+    }
+    return mode;
+}
+
+/* What aspect `name` does until the external sensor has a word: the segment's mode, but for what is not wanted. */
+static uint32_t first_mode(const char *name)
+{
+    uint32_t allowed =
+        atomic_load_explicit(&sensor_process.own.segment->mode, memory_order_relaxed); /* relaxed: a word of its own */
+    uint32_t wanted = wanted_mode(name);
+    return allowed == SEGMENT_RECORD || wanted == SEGMENT_DISABLED ? wanted : allowed;
+}
+
+/* ---- The dictionary ---------------------------------------------------------------------------------------------- */
+
 /* Puts `a` into the dictionary as its next aspect, but for what is kept for another. Returns its id, or an error. */
 static int declare_next(const struct bezel_aspect *a, uint32_t kept_ids, uint32_t kept_bytes)
 {
     uint32_t id = sensor_process.aspect_count + 1;
     if (id + kept_ids >= RING_ASPECTS)
         return BEZEL_EFULL;
-    uint32_t mode =
-        atomic_load_explicit(&sensor_process.own.segment->mode, memory_order_relaxed); /* relaxed: a word of its own */
-    atomic_store_explicit(&sensor_process.own.segment->enable[id], mode,
+    atomic_store_explicit(&sensor_process.own.segment->enable[id], first_mode(a->name),
                           memory_order_relaxed); /* relaxed: ahead of D0, behind which the word is the reader's */
     int n = append_to_dict(a, id, SEGMENT_DICT_BYTES - kept_bytes);
     if (n < 0)

@@ -113,6 +113,30 @@ static void what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it(vo
     rundir_close(&held);
 }
 
+static void the_private_folder_is_found_by_its_run_while_that_lives(void **state)
+{
+    (void)state;
+    struct rundir run;
+    char found[RUNDIR_PRIVATE_MAX];
+    assert_int_equal(rundir_init(&run), 0);
+    assert_int_equal(rundir_make_private(&run), 0);
+    assert_int_equal(rundir_make(runs, "found", "", 0, &run), 0);
+    assert_int_equal(rundir_control(run.path, found), BEZEL_EUNREACH); /* not yet */
+    assert_int_equal(rundir_publish(&run), 0);
+    assert_int_equal(rundir_control(run.path, found), 0);
+    assert_string_equal(found, run.private);
+    assert_int_equal(chmod(run.private, 0750), 0); /* where others may have put sockets nobody is trusted */
+    assert_int_equal(rundir_control(run.path, found), BEZEL_EPERM);
+    assert_int_equal(chmod(run.private, 0700), 0);
+    assert_int_equal(close(run.lock), 0); /* as the kernel does for a killed run */
+    assert_int_equal(rundir_control(run.path, found), BEZEL_EUNREACH);
+    run.lock = -1;
+    rundir_close(&run);
+    assert_false(exists(run.path, "control"));
+    assert_int_equal(rundir_control(run.path, found), BEZEL_EUNREACH);
+    assert_int_equal(rundir_control("/nonexistent", found), BEZEL_EUNREACH);
+}
+
 static void a_folder_that_others_can_write_is_refused(void **state)
 {
     (void)state;
@@ -178,6 +202,7 @@ int main(void)
         cmocka_unit_test(runs_of_the_same_second_get_names_of_their_own_and_latest_is_the_newest),
         cmocka_unit_test(the_private_folder_is_private_and_goes_with_the_run),
         cmocka_unit_test(what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it),
+        cmocka_unit_test(the_private_folder_is_found_by_its_run_while_that_lives),
         cmocka_unit_test(a_folder_that_others_can_write_is_refused),
         cmocka_unit_test(a_folder_whose_sockets_would_have_too_long_paths_is_refused),
         cmocka_unit_test(the_folder_of_runs_is_the_option_or_the_variable_or_runs),

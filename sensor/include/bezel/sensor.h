@@ -34,10 +34,10 @@
  *     BEZEL_DIR            folder of the shared memory; default /dev/shm/bezel-<uid>
  *     BEZEL_PROCESS        name of this process in the experiment; default the program's file name
  *     BEZEL_RING_RECORDS   slots of a ring (one holds two values), a power of two from 64 to 1048576; default 4096
- *     BEZEL_WHEN_FULL      discard: a full ring loses the new record (default); overwrite: it loses the oldest ones,
- * and is read by snapshots: a flight recorder BEZEL_CLOCK          counter: the processor's counter stamps records,
- * where the system trusts it (default); monotonic: CLOCK_MONOTONIC does BEZEL_DEBUG          1: say on stderr why
- * nothing is recorded
+ *     BEZEL_WHEN_FULL      which records a full ring loses: discard, the new one (default); overwrite, the oldest ones
+ *     BEZEL_CLOCK          what stamps records: counter, the processor's, where it is trusted (default); monotonic
+ *     BEZEL_ASPECTS        what aspects do at first: on:PATTERN, count:PATTERN, off:PATTERN, with blanks between them
+ *     BEZEL_DEBUG          1: say on stderr why nothing is recorded
  */
 #ifndef BEZEL_SENSOR_H
 #define BEZEL_SENSOR_H
