@@ -9,6 +9,7 @@
 #include <math.h>
 #include <sched.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -101,7 +102,8 @@ static const cpu_set_t *allowed(void)
     static bool known;
     if (!known && sched_getaffinity(0, sizeof set, &set) != 0)
         CPU_SET(0, &set);
-    known = true;
+    if (!known)
+        known = true; /* by the first thread, before it makes others */
     return &set;
 }
 
@@ -123,13 +125,12 @@ void bench_place(int i)
 
 void bench_realtime(bool on)
 {
-    static bool said;
+    static atomic_flag said = ATOMIC_FLAG_INIT;
     struct sched_param priority = {.sched_priority = on ? 1 : 0};
     if (bench_cpus() >= 2 && sched_setscheduler(0, on ? SCHED_FIFO : SCHED_OTHER, &priority) == 0)
         return;
-    if (on && !said)
-        bench_say("tails are timed without SCHED_FIFO (one CPU, or not permitted): other programs' turns are in them");
-    said = true;
+    if (on && !atomic_flag_test_and_set(&said))
+        bench_say("without SCHED_FIFO (one CPU, or not permitted): other programs' turns are in the tails");
 }
 
 void bench_spin(int64_t ns)

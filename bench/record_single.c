@@ -13,7 +13,6 @@
 #include "bench/record.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,22 +25,23 @@ static BENCH_SINGLES(singles_nothing, (void)0);
 static BENCH_SINGLES(singles_counter, sink += bench_counter());
 static BENCH_SINGLES(singles_record, bezel_record(bench_two, i, i + 1));
 
+enum { A_ROUND = 1000, ROUNDS = 1000, TIMES = A_ROUND * ROUNDS };
+
 struct single {
     void (*time)(uint32_t *ticks, int n);
-    uint32_t *ticks;
+    uint32_t *ticks; /* room for TIMES */
 };
 
-/* Room for `n` times of each of `count` kinds, touched; false: there is no memory. Freed with the process. */
-static bool prepare(struct single kinds[KINDS], int n)
+/* What is measured, with memory for its times that was touched. */
+static struct single *prepare(void)
 {
-    void (*const functions[KINDS])(uint32_t *, int) = {singles_nothing, singles_counter, singles_record, lttng_singles};
-    for (int k = 0; k < KINDS; k++) {
-        kinds[k] = (struct single){functions[k], malloc((size_t)n * sizeof *kinds[k].ticks)};
-        if (!kinds[k].ticks)
-            return bench_say("no memory for the times of single records"), false;
-        memset(kinds[k].ticks, 1, (size_t)n * sizeof *kinds[k].ticks);
-    }
-    return true;
+    static uint32_t ticks[KINDS][TIMES];
+    static struct single kinds[KINDS] = {{singles_nothing, ticks[NOTHING]},
+                                         {singles_counter, ticks[COUNTER]},
+                                         {singles_record, ticks[RECORD]},
+                                         {lttng_singles, ticks[LTTNG]}};
+    memset(ticks, 1, sizeof ticks);
+    return kinds;
 }
 
 static double quantile_ns(const struct single *kind, int n, double q)
@@ -51,7 +51,7 @@ static double quantile_ns(const struct single *kind, int n, double q)
 
 /* ---- The tail ---------------------------------------------------------------------------------------------------- */
 
-enum { A_ROUND = 1000, ROUNDS = 1000, ROUNDS_FIRST = 20 /* not counted: they meet pages for the first time */ };
+enum { ROUNDS_FIRST = 20 }; /* not counted: they meet pages for the first time */
 
 /* Lets the kinds take turns; returns how many times of each count. */
 static int time_rounds(struct single *kinds, int count)
@@ -70,19 +70,30 @@ static int time_rounds(struct single *kinds, int count)
     return n;
 }
 
+/* Empty measurements above a microsecond, a second of measured time: what the machine puts between any two instants. */
+static double stalls_per_s(const struct single *empty, int n)
+{
+    double tick_ns = bench_tick_ns(), all_ns = 0;
+    int stalls = 0;
+    for (int i = 0; i < n; i++) {
+        all_ns += empty->ticks[i] * tick_ns;
+        stalls += empty->ticks[i] * tick_ns > 1000;
+    }
+    return stalls / all_ns * 1e9;
+}
+
 int part_singles(void)
 {
-    struct single kinds[KINDS];
-    if (!prepare(kinds, A_ROUND * ROUNDS))
-        return 1;
+    struct single *kinds = prepare();
     bench_tick_ns();
     bool peer = lttng_start();
     bench_realtime(true);
     int n = time_rounds(kinds, peer ? KINDS : LTTNG);
     bench_realtime(false);
     peer = peer && lttng_stop();
-    if (n < A_ROUND * ROUNDS / 2)
+    if (n < TIMES / 2)
         return bench_say("more than half of the rounds of single records met a full ring"), 1;
+    bench_figure("machine_stalls_per_s", stalls_per_s(&kinds[NOTHING], n), "1/s");
     bench_figure("timer_ns", quantile_ns(&kinds[NOTHING], n, 0.5), "ns");
     bench_figure("timer_p9999_ns", quantile_ns(&kinds[NOTHING], n, 0.9999), "ns");
     bench_figure("clock_p9999_ns", quantile_ns(&kinds[COUNTER], n, 0.9999), "ns");
@@ -90,8 +101,6 @@ int part_singles(void)
     bench_figure("record_p99_ns", quantile_ns(&kinds[RECORD], n, 0.99), "ns");
     bench_figure("record_p9999_ns", quantile_ns(&kinds[RECORD], n, 0.9999), "ns");
     bench_figure("lttng_p9999_ns", peer ? quantile_ns(&kinds[LTTNG], n, 0.9999) : NAN, "ns");
-    for (int k = 0; k < KINDS; k++)
-        free(kinds[k].ticks);
     return 0;
 }
 
@@ -208,10 +217,10 @@ static int measure_cold(struct single *kinds, const struct evict *e, size_t byte
 
 int part_cold(void)
 {
-    struct single kinds[KINDS];
+    struct single *kinds = prepare();
     struct evict e;
     bool peer;
-    if (!prepare(kinds, COLD_MAX) || !make_evict(&e))
+    if (!make_evict(&e))
         return 1;
     int n = measure_cold(kinds, &e, e.bytes, &peer);
     if (n < 0)
