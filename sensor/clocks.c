@@ -73,7 +73,7 @@ void external_clock_open(struct external *x)
     if (!x->store || !timebase_load(x->store, x->boot, &x->counter))
         timebase_init(&x->counter, 0);
     feed_counter(x);
-    while (!timebase_ready(&x->counter) && counter_read() != 0) { /* once: two milliseconds */
+    while (!timebase_ready(&x->counter) && counter_read() != 0) { /* once: half a millisecond */
         clock_sleep_until(timebase_due(&x->counter));
         feed_counter(x);
     }

@@ -247,6 +247,7 @@ uint32_t external_snapshot(struct external *x, int64_t now)
 
 void external_housekeep(struct external *x, int64_t now)
 {
+    external_clock_poll(x, now); /* while collection is off, and at the end, nothing else does */
     notes_take_refusals(x, now);
     if (now >= x->scan_due && !x->finishing)
         find_processes(x, now);

@@ -21,6 +21,7 @@ enum {
     JUMP_NS = 1000,     /* a counter is read out of order by less */
     SURPRISE_NS = 1000, /* beyond its bound: pairs come sooner */
     STEADY_NS = 250,    /* up to here they come later */
+    SOON_NS = 2000000,  /* how soon, at most */
     ROUNDING_NS = 2,
 };
 
@@ -179,31 +180,53 @@ static double stray_most(const struct timebase *tb, const struct pair *pair, dou
 }
 
 /*
- * How far the clock may have strayed from its chord: where the rate changed in this interval, the one before shows what
- * it was; where it changed in the one before, it did not in this. A change of all that is promised strays by a quarter.
+ * By how much the rate may have changed, relatively, in one of two intervals in a row: what their chords differ by, and
+ * what they are wrong by. A change within one of them shows in full in the other's chord.
  */
-static double drift(const struct timebase *tb, double ns, double chord, double chord_error)
+static double change(const struct timebase *tb, double chord, double chord_error)
 {
-    double most = ns * slew_max / 4;
-    if (!(tb->chord > 0))
-        return most;
-    double change = magnitude(chord / tb->chord - 1) + chord_error + tb->chord_error;
-    return ns * change < most ? ns * change : most;
+    return magnitude(chord / tb->chord - 1) + chord_error + tb->chord_error;
 }
 
-/* What lies between the last pair and `pair` has its final bound. */
+/* How far the clock may have strayed from its chord in `ns`: all that is promised to change, by a quarter. */
+static double drift(double ns, double changed)
+{
+    double most = slew_max / 4;
+    return ns * (changed < most ? changed : most);
+}
+
+static void raise(int64_t *bound, int64_t to)
+{
+    *bound = *bound > to ? *bound : to;
+}
+
+/*
+ * What lies between the last pair and `pair` gets its bound. The first interval has none before it to show whether the
+ * rate changed in it: the one behind it does, so that its final bound comes an interval later.
+ */
 static void close_interval(struct timebase *tb, const struct pair *pair, double chord, double chord_error)
 {
-    double ends = larger(pair_error(&tb->last, tick_most(tb)), pair_error(pair, tick_most(tb)));
-    int64_t bound = whole(stray_most(tb, pair, chord) + ends + tick_most(tb) / 2 + ROUNDING_NS +
-                          drift(tb, (double)(pair->ns - tb->last.ns), chord, chord_error));
     struct timebase_piece *p = &tb->pieces[tb->newest];
-    p->error_ns = bound;
-    if (tb->held > 1 && p->ticks != tb->last.ticks) { /* the piece before reached into this interval */
-        struct timebase_piece *before = &tb->pieces[(tb->newest + TIMEBASE_PIECES - 1) % TIMEBASE_PIECES];
-        before->error_ns = before->error_ns > bound ? before->error_ns : bound;
+    struct timebase_piece *before = &tb->pieces[(tb->newest + TIMEBASE_PIECES - 1) % TIMEBASE_PIECES];
+    double ns = (double)(pair->ns - tb->last.ns), tick = tick_most(tb);
+    double known = stray_most(tb, pair, chord) + larger(pair_error(&tb->last, tick), pair_error(pair, tick)) +
+                   tick / 2 + ROUNDING_NS;
+    if (!(tb->chord > 0)) {
+        p->error_ns = whole(known + drift(ns, unknown_error));
+        tb->opening_error = known;
+        tb->opening_length = ns;
+        return;
     }
-    tb->worst_ns = tb->worst_ns > bound ? tb->worst_ns : bound;
+    double changed = change(tb, chord, chord_error);
+    if (tb->opening_length > 0) {
+        before->error_ns = whole(tb->opening_error + drift(tb->opening_length, changed));
+        raise(&tb->worst_ns, before->error_ns);
+        tb->opening_length = 0;
+    }
+    p->error_ns = whole(known + drift(ns, changed));
+    raise(&tb->worst_ns, p->error_ns);
+    if (tb->held > 1 && p->ticks != tb->last.ticks) /* the piece before reached into this interval */
+        raise(&before->error_ns, p->error_ns);
 }
 
 int64_t timebase_error_at(const struct timebase *tb, uint64_t ticks)
@@ -283,6 +306,9 @@ static bool is_sane(const struct pair *pair)
 /* The first pair, of all or behind a jump: the function starts here where the rate is known. */
 static void begin(struct timebase *tb, const struct pair *pair)
 {
+    if (tb->opening_length > 0) /* no interval has come behind it */
+        raise(&tb->worst_ns, tb->pieces[tb->newest].error_ns);
+    tb->opening_length = 0;
     tb->base = tb->last = *pair;
     tb->pairs = 1;
     tb->ignored = 0;
@@ -333,7 +359,7 @@ static bool is_poor(const struct timebase *tb, const struct pair *pair)
 static enum timebase_news ignore(struct timebase *tb, const struct pair *pair)
 {
     int64_t soon = tb->interval_ns / 4;
-    tb->due_ns = pair->ns + (soon > TIMEBASE_FIRST_NS ? soon : TIMEBASE_FIRST_NS);
+    tb->due_ns = pair->ns + (soon > SOON_NS ? soon : SOON_NS);
     return TIMEBASE_IGNORED;
 }
 
@@ -349,11 +375,9 @@ static uint64_t bend_from(struct timebase *tb, const struct pair *pair)
 static void space_pairs(struct timebase *tb, double surprise)
 {
     if (surprise > SURPRISE_NS)
-        tb->interval_ns /= 4;
+        tb->interval_ns = tb->interval_ns / 4 > SOON_NS ? tb->interval_ns / 4 : SOON_NS;
     else if (surprise <= STEADY_NS)
         tb->interval_ns *= 2;
-    if (tb->interval_ns < TIMEBASE_FIRST_NS)
-        tb->interval_ns = TIMEBASE_FIRST_NS;
     if (tb->interval_ns > TIMEBASE_LONGEST_NS)
         tb->interval_ns = TIMEBASE_LONGEST_NS;
 }
@@ -424,9 +448,9 @@ struct pair timebase_read_pair(void)
 enum timebase_news timebase_take_pair(struct timebase *tb, struct segment_pair *shared, int64_t now)
 {
     struct pair pair;
-    if (tb->pairs == 0 && pair_take_last(shared, &pair) && pair.ns <= now)
-        return timebase_add(tb, &pair);
     bool open = tb->asked_ns != 0;
+    if (!open && tb->pairs == 0 && pair_take_last(shared, &pair) && pair.ns <= now)
+        return timebase_add(tb, &pair);
     if (open && pair_take(shared, tb->asked, &pair)) {
         int64_t since = tb->asked_ns;
         tb->asked_ns = 0;
@@ -506,8 +530,9 @@ static bool is_state(const struct timebase *tb)
            tb->rate >= rate_min && tb->rate <= rate_max && tb->rate_error >= 0 && tb->rate_error <= unknown_error &&
            tb->chord >= 0 && tb->chord <= 2 * rate_max && tb->chord_error >= 0 && tb->chord_error <= 1e18 &&
            is_sane(&tb->base) && is_sane(&tb->last) && tb->base.ns <= tb->last.ns && tb->last_error_ns >= 0 &&
-           tb->usual_ns >= 0 && tb->usual_ns < ns_max && tb->interval_ns >= TIMEBASE_FIRST_NS &&
-           tb->interval_ns <= TIMEBASE_LONGEST_NS && tb->worst_ns >= -1;
+           tb->opening_error >= 0 && tb->opening_error <= 1e18 && tb->opening_length >= 0 &&
+           tb->opening_length <= 1e18 && tb->usual_ns >= 0 && tb->usual_ns < ns_max &&
+           tb->interval_ns >= TIMEBASE_FIRST_NS && tb->interval_ns <= TIMEBASE_LONGEST_NS && tb->worst_ns >= -1;
 }
 
 bool timebase_load(const struct timebase_store *store, const uint8_t boot[16], struct timebase *tb)

@@ -32,7 +32,7 @@
 enum {
     TIMEBASE_PIECES = 64,
     TIMEBASE_SLEW_PPM = 1000,
-    TIMEBASE_FIRST_NS = 2000000,     /* from the first pair to the second */
+    TIMEBASE_FIRST_NS = 500000,      /* from the first pair to the second */
     TIMEBASE_LONGEST_NS = 1000000000 /* between pairs, when all is steady */
 };
 
@@ -61,12 +61,14 @@ struct timebase {
     int64_t last_error_ns;  /* bound, at the last pair */
     int64_t usual_ns;       /* uncertainty of the best pairs */
     int64_t interval_ns, due_ns;
-    uint64_t sealed;   /* ticks up to which the function has been used */
-    int64_t worst_ns;  /* the largest bound between pairs, over its life; -1: none yet */
-    uint64_t jumps;    /* over its life */
-    uint32_t asked;    /* timebase_take_pair(): the question that is open */
-    uint32_t reserved; /* 0 */
-    int64_t asked_ns;  /* since when; 0: none is */
+    double opening_error;  /* of the first interval: its bound, ns, but for what a change of rate may have done */
+    double opening_length; /* ns; 0: its bound is final */
+    uint64_t sealed;       /* ticks up to which the function has been used */
+    int64_t worst_ns;      /* the largest bound between pairs, over its life; -1: none yet */
+    uint64_t jumps;        /* over its life */
+    uint32_t asked;        /* timebase_take_pair(): the question that is open */
+    uint32_t reserved;     /* 0 */
+    int64_t asked_ns;      /* since when; 0: none is */
     struct timebase_piece pieces[TIMEBASE_PIECES];
 };
 
@@ -148,7 +150,7 @@ uint64_t timebase_tick_ns(const struct timebase *tb);
 
 /**
  * The largest error, in ns, that a time up to the newest pair has, apart from those at a jump; -1 while it is unknown,
- * before the second pair.
+ * before the third pair.
  */
 static inline int64_t timebase_error_ns(const struct timebase *tb)
 {

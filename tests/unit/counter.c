@@ -160,6 +160,21 @@ static void a_clock_of_the_program_is_asked_and_answers_once(void **state)
     assert_int_equal(tb.jumps, 0);
 }
 
+static void an_answer_that_is_there_already_is_where_it_begins(void **state)
+{
+    (void)state;
+    struct segment_pair shared = {.wanted = 1}; /* as a process sets it up */
+    struct timebase tb;
+    pair_give(&shared, own_clock);
+    timebase_init(&tb, 1e6);
+    assert_int_equal(timebase_take_pair(&tb, &shared, clock_now()), TIMEBASE_TOOK);
+    assert_true(timebase_ready(&tb));
+    assert_int_equal(timebase_ns(&tb, shared.ticks), shared.ns);
+    timebase_init(&tb, 1e6); /* from the future: no */
+    assert_int_equal(timebase_take_pair(&tb, &shared, (int64_t)shared.ns - 1), TIMEBASE_IGNORED);
+    assert_false(timebase_ready(&tb));
+}
+
 static void an_answer_that_cannot_be_is_not_believed(void **state)
 {
     (void)state;
@@ -205,6 +220,7 @@ int main(void)
 #endif
         cmocka_unit_test(for_a_second_the_counter_tells_the_time_within_its_stated_error),
         cmocka_unit_test(a_clock_of_the_program_is_asked_and_answers_once),
+        cmocka_unit_test(an_answer_that_is_there_already_is_where_it_begins),
         cmocka_unit_test(an_answer_that_cannot_be_is_not_believed),
         cmocka_unit_test(a_question_whose_answer_was_abandoned_is_asked_anew),
     };
