@@ -17,14 +17,12 @@
  * hands nothing on, and there are no release sequences but read-modify-writes.
  *
  * A model defines THREADS, PLACES and DEPTH (stores to one place, the first value included), and numbers its labels from
- * 1. The label whose number is in the environment's OFF when the search begins is without effect: relaxed.
+ * 1. The label that is off (see there) is without effect: relaxed.
  */
+#include "off.pml"
+
 #define RELAXED       0
 #define ORDERS(label) (label != RELAXED && label != off)
-
-c_decl {
-    \#include <stdlib.h>
-}
 
 #define AT(place, n)       ((place) * DEPTH + (n))
 #define BORNE(place, n, t) (((place) * DEPTH + (n)) * THREADS + (t))
@@ -39,14 +37,11 @@ byte borne[PLACES * DEPTH * THREADS]; /* and what a release published with it */
 byte clock[THREADS * THREADS];        /* clock[OF(t, u)]: what t knows of u; its own begins with 1 */
 byte least[THREADS * PLACES];         /* the oldest store that a thread may still load */
 byte under_way[PLACES * THREADS];     /* clock of a load_slot() that nothing has ended yet */
-byte off;                             /* the label that is without effect */
 byte n_, u_;                          /* 0 outside the steps below */
 
 inline start_memory() {
     d_step {
-        c_code {
-            now.off = getenv("OFF") ? atoi(getenv("OFF")) : 0;
-        };
+        read_off();
         do
         :: n_ < THREADS -> clock[OF(n_, n_)] = 1; n_++
         :: else -> n_ = 0; break

@@ -5,9 +5,10 @@
  * record of two slots is torn if they do not belong together.
  *
  * Held: what a snapshot accepts are whole consecutive records, the last of them the last one that it saw published;
- * the writer never waits; a snapshot of a ring whose writer has ended, or was killed, accepts all that is not destroyed.
+ * the writer, which may be killed at any step, never waits.
  *
  * Checked: plain -DSLOTS=2 -DRECORDS=4 : R0 R1 O0 O1
+ * Checked: larger -DSLOTS=4 -DRECORDS=4 : R0 R1 O0 O1
  */
 #define THREADS 2
 #define DEPTH   (RECORDS + 3)
@@ -96,12 +97,12 @@ proctype reader() {
         :: else -> load(READER, HEAD, R1, head); load(READER, OLDEST, RELAXED, start)
         fi;
         if
-        :: AHEAD(head, start) > SLOTS -> start = head /* the writer is ahead of that head by a whole ring */
+        :: AHEAD(head, start) > SLOTS -> start = head /* the writer has gone round the ring since that head */
         :: else
         fi;
-        at = start;
-        do
-        :: at != head -> load(READER, SLOT(at), O1, copy[at % SLOTS]); at = (at + 1) % MODULUS
+        at = head;
+        do /* newest first */
+        :: at != start -> at = (at + MODULUS - 1) % MODULUS; load(READER, SLOT(at), O1, copy[at % SLOTS])
         :: else -> break
         od;
         load(READER, OLDEST, RELAXED, from);
