@@ -310,12 +310,25 @@ static int allocate(int fd, uint64_t offset, uint64_t bytes)
     return 0;
 }
 
-/* Lets the kernel touch the pages for us: where there is no room it fails, while a touch of our own would end the
- * program. */
+enum { MADV_OF_NOBODY = 0x7fff };
+
+/* Whether a refused advice is refused: qemu-user says yes to all that it does not know, and does nothing. */
+static bool takes_every_advice(void *page, size_t bytes)
+{
+    return madvise(page, bytes, MADV_OF_NOBODY) == 0;
+}
+
+/*
+ * Lets the kernel touch the pages for us: where there is no room it fails, while a touch of our own would end the
+ * program.
+ */
 static int populate(const struct own_segment *own, uint64_t offset, uint64_t bytes)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = offset & ~(page - 1);
-    if (madvise((char *)own->segment + first, offset - first + bytes, MADV_POPULATE_WRITE) == 0)
+    char *at = (char *)own->segment + first;
+    if (takes_every_advice(at, page))
+        return BEZEL_EINVAL;
+    if (madvise(at, offset - first + bytes, MADV_POPULATE_WRITE) == 0)
         return 0;
     return errno == EFAULT ? BEZEL_ENOSPC : err_from_errno(errno);
 }
