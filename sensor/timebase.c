@@ -449,12 +449,12 @@ enum timebase_news timebase_take_pair(struct timebase *tb, struct segment_pair *
 {
     struct pair pair;
     bool open = tb->asked_ns != 0;
-    if (!open && tb->pairs == 0 && pair_take_last(shared, &pair) && pair.ns <= now)
+    if (!open && tb->pairs == 0 && pair_take_last(shared, &pair) && pair.ns < now + TIMEBASE_LONGEST_NS)
         return timebase_add(tb, &pair);
     if (open && pair_take(shared, tb->asked, &pair)) {
         int64_t since = tb->asked_ns;
         tb->asked_ns = 0;
-        if (pair.ns >= since && pair.ns - now < TIMEBASE_LONGEST_NS)
+        if (pair.ns >= since && pair.ns < now + TIMEBASE_LONGEST_NS)
             return timebase_add(tb, &pair);
         tb->due_ns = now + tb->interval_ns;
         return TIMEBASE_IGNORED;
