@@ -255,7 +255,7 @@ static bool make_in(struct own_segment *own, const char *dir, const struct ident
 
 bool own_make(struct own_segment *own, const char *dir)
 {
-    int cancel;
+    int cancel, before = errno;
     struct identity id;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     identify(&id);
@@ -272,22 +272,25 @@ bool own_make(struct own_segment *own, const char *dir)
     if (bell)
         munmap(bell, sizeof *bell);
     pthread_setcancelstate(cancel, &cancel);
-    errno = saved;
+    errno = before;
     return done;
 }
 
 void own_refuse(const char *dir, const char *why)
 {
+    int before = errno;
     struct identity id;
     identify(&id);
     struct doorbell *bell = doorbell_map(dir);
     sensor_refuse(bell, id.name, id.pid_namespace, "%s", why);
     if (bell)
         munmap(bell, sizeof *bell);
+    errno = before;
 }
 
 void own_forget(struct own_segment *own)
 {
+    int before = errno;
     struct own_segment was = *own;
     *own = (struct own_segment){.fd = -1};
     atomic_signal_fence(memory_order_seq_cst); /* a signal handler finds none, or one that is mapped */
@@ -295,6 +298,7 @@ void own_forget(struct own_segment *own)
         munmap(was.segment, was.segment->total_bytes);
     if (was.fd >= 0 && own_holds_fd(&was)) /* the number may be the program's by now */
         close(was.fd);
+    errno = before;
 }
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */

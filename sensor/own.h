@@ -24,7 +24,8 @@ struct own_segment {
 /**
  * Makes, locks and publishes a segment in `dir`, which is made 0700 where it is missing, and rings the doorbell. The
  * files take the folder's group as far as the folder grants it (file_share()). False where it cannot: the reason stands
- * in the doorbell then, if there is one. Blocks on the file system; no cancellation point.
+ * in the doorbell then, if there is one. Blocks on the file system; no cancellation point. Keeps errno, as do
+ * all functions here but own_holds_fd().
  */
 bool own_make(struct own_segment *own, const char *dir);
 

@@ -130,14 +130,14 @@ static void stroke(struct victim *v, const uint8_t *p)
     uint64_t where = little_endian(p + 1, 3);
     const uint8_t *value = p + 4;
     struct bezel_ring *r = v->truncated ? NULL : ring_of(v->s, where >> 16 & (RINGS - 1));
-    if (*p % 12 == 0 || *p % 12 == 1) {
+    if (*p % 13 == 0 || *p % 13 == 1) {
         if (v->x)
             look(v, clock_now());
         return;
     }
     if (v->truncated) /* by then it would be ourselves who are hit */
         return;
-    switch (*p % 12) {
+    switch (*p % 13) {
     case 2: /* the head */
         put(v->s, offsetof(struct segment, session), where, value, 8);
         break;
@@ -169,6 +169,11 @@ static void stroke(struct victim *v, const uint8_t *p)
         v->truncated = *value % 4 == 0;
         if (v->truncated)
             fuzz_must(ftruncate(v->fd, (off_t)(where % v->bytes)) == 0);
+        break;
+    case 12: /* notices: what they say, and whether they stand */
+        put(v->s->notices, sizeof v->s->notices, where, value, 8);
+        v->s->notices[where % SEGMENT_NOTICES].ready = *value & 1;
+        v->s->notices_untold = *value & 2;
         break;
     }
 }
@@ -224,6 +229,20 @@ static void take_packets(struct victim *v)
     check_dictionaries(v);
 }
 
+/* What is told of it is printable, and of a process that can be named; and it is not much. */
+static void check_notes(struct victim *v)
+{
+    uint32_t count = external_note_count(v->x);
+    fuzz_must(count <= 64);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct message_note *n = external_note(v->x, i);
+        const char *const texts[] = {n->code, n->name, n->text};
+        for (int k = 0; k < 3; k++)
+            for (const char *c = texts[k]; *c; c++)
+                fuzz_must(*c >= 0x20 && *c < 0x7f);
+    }
+}
+
 static void finish(struct victim *v)
 {
     static struct message m;
@@ -233,6 +252,7 @@ static void finish(struct victim *v)
     for (int i = 0; i < 4 && !external_finished(v->x); i++)
         look(v, now += CLOCK_S);
     fuzz_must(external_finished(v->x));
+    check_notes(v);
     for (uint32_t i = 0; i < external_process_count(v->x); i++) {
         const struct external_process *p = external_process(v->x, i);
         m.type = MESSAGE_BOOKS;
@@ -249,7 +269,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t n = 0, strokes = size / STROKE < STROKES_MAX ? size / STROKE : STROKES_MAX;
     begin();
     make(&v);
-    while (n < strokes && data[n * STROKE] % 12 != 0) /* what is spoilt before it is found ... */
+    while (n < strokes && data[n * STROKE] % 13 != 0) /* what is spoilt before it is found ... */
         stroke(&v, data + n++ * STROKE);
     fuzz_must(external_open(&options, &v.x) == 0);
     take_packets(&v);

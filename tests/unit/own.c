@@ -328,10 +328,14 @@ static void memory_is_there_once_it_is_reserved(void **state)
 {
     (void)state;
     struct own_segment own = {.fd = -1};
+    errno = EXDEV;
     assert_true(own_make(&own, dir));
+    assert_int_equal(errno, EXDEV);
     const struct segment *s = own.segment;
     uint64_t before = allocated(own.path);
+    errno = EXDEV;
     assert_int_equal(own_reserve(&own, s->ring_offset, s->ring_stride), 0);
+    assert_int_equal(errno, EXDEV);
     assert_int_equal(allocated(own.path), before + s->ring_stride);
     close(own.fd); /* as the program may */
     int err = own_reserve(&own, s->ring_offset + 3 * s->ring_stride, s->ring_stride);
@@ -498,8 +502,11 @@ static void a_process_that_cannot_make_its_segment_says_why_in_the_doorbell(void
     small = (struct rlimit){4096, was.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     setenv("BEZEL_PROCESS", "without.1", 1);
-    for (int i = 0; i < 2 * DOORBELL_REFUSALS; i++)
+    for (int i = 0; i < 2 * DOORBELL_REFUSALS; i++) {
+        errno = EXDEV; /* it is called inside the program's own code, and in its signal handlers */
         assert_false(own_make(&own, dir));
+        assert_int_equal(errno, EXDEV);
+    }
     unsetenv("BEZEL_PROCESS");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
     for (int i = 0; i < DOORBELL_REFUSALS; i++) {
