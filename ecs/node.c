@@ -67,6 +67,14 @@ static void observe_record(void *context, int watch, int64_t timestamp)
     agent_record(((struct node *)context)->agent, watch, timestamp);
 }
 
+static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)
+{
+    if (steering_blinds(&n->steering, p->at->dict->aspects[id - 1].name))
+        agent_blind(n->agent, p->watch[id]);
+    else
+        agent_count(n->agent, p->watch[id], segment_tally(p->at, id).attempts, now);
+}
+
 static void count_attempts(struct node *n, int64_t now)
 {
     for (uint32_t i = 0; i < external_process_count(n->external); i++) {
@@ -74,8 +82,8 @@ static void count_attempts(struct node *n, int64_t now)
         if (!p || p->slot < 0)
             continue;
         for (uint32_t id = 1; id < p->watched; id++)
-            if (p->watch[id] >= 0 && !steering_blinds(&n->steering, p->at->dict->aspects[id - 1].name))
-                agent_count(n->agent, p->watch[id], segment_tally(p->at, id).attempts, now);
+            if (p->watch[id] >= 0)
+                count_aspect(n, p, id, now);
     }
 }
 

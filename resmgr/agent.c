@@ -246,6 +246,18 @@ void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now)
             rate_count(p->readings[m].rate, attempts, now);
 }
 
+void agent_blind(struct agent *agent, int watch)
+{
+    struct agent_process *p = agent_process(agent, watch >> WATCH_ASPECT_BITS);
+    if (!p)
+        return;
+    int aspect = watch % WATCH_ASPECTS;
+    p->sources[aspect].read = false;
+    for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m])
+        if (agent_owner(agent, p, m)->readings[m].rate)
+            rate_reset(agent_owner(agent, p, m)->readings[m].rate);
+}
+
 /* ---- The step ---------------------------------------------------------------------------------------------------- */
 
 static void agent_read(const struct agent *agent, struct agent_process *p, int64_t now)

@@ -88,6 +88,12 @@ void agent_record(struct agent *agent, int watch, int64_t timestamp);
  */
 void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now);
 
+/**
+ * Watched aspect `watch` is neither recorded nor counted at present, for the operator wants it so. Call it before every
+ * step in the place of agent_count(): its values are unknown, and start anew with the next count.
+ */
+void agent_blind(struct agent *agent, int watch);
+
 /** One sampling instant. `sensor_cpu`: percent of one CPU since the step before; NaN: unknown. */
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, double sensor_cpu);
 

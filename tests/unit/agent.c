@@ -35,6 +35,7 @@ static struct worker {
     int slot, watch;
     int64_t interval, next; /* between records; 0: silent */
     uint64_t attempts;
+    bool blind; /* the aspect is off: nothing of it is counted */
 } workers[WORKERS];
 
 static void begin(enum experiment_policy policy, uint32_t limit_count)
@@ -87,11 +88,16 @@ static void go(int64_t span, double cpu)
             if (w->slot < 0)
                 continue;
             for (; w->interval && w->next <= now; w->next += w->interval) {
+                if (w->blind)
+                    continue;
                 w->attempts++;
                 if (!out || out->after.on)
                     agent_record(agent, w->watch, w->next);
             }
-            agent_count(agent, w->watch, w->attempts, now - CLOCK_US); /* the counters are read before the step */
+            if (w->blind)
+                agent_blind(agent, w->watch);
+            else
+                agent_count(agent, w->watch, w->attempts, now - CLOCK_US); /* the counters are read before the step */
         }
         out = agent_step(agent, now, cpu);
     }
@@ -499,6 +505,42 @@ static void a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation(v
     assert_int_equal(out->limits[0].violated, 0);
 }
 
+static void an_aspect_that_is_switched_off_is_unknown_and_never_violates(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 20);
+    limits[1] = hold(ALL, COMPARE_AT_LEAST, 40);
+    begin(POLICY_NONE, 2);
+    struct worker *a = enter(0, 30), *b = enter(1, 30);
+    go(5 * CLOCK_S, NAN);
+    double value;
+    for (int round = 0; round < 3; round++) {
+        assert_int_equal(out->limits[0].state, LIMIT_HELD);
+        assert_int_equal(out->limits[1].state, LIMIT_HELD);
+        a->blind = b->blind = true;
+        go(EVERY, NAN);
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(out->limits[i].state, LIMIT_UNKNOWN);
+            assert_false(agent_metric(agent, (uint32_t)i, i == FPS ? a->slot : -1, &value));
+        }
+        go(4 * CLOCK_S, NAN);
+        assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+        assert_int_equal(out->limits[1].state, LIMIT_UNKNOWN);
+        a->blind = b->blind = false;
+        go(4 * CLOCK_S, NAN);
+    }
+    assert_true(agent_metric(agent, FPS, a->slot, &value) && fabs(value - 30) < 2);
+    assert_true(agent_metric(agent, ALL, -1, &value) && fabs(value - 60) < 3);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(out->limits[i].violated, 0);
+        assert_true(out->limits[i].unknown >= 12 * CLOCK_S);
+        assert_int_equal(out->limits[i].last_violated, 0);
+    }
+    a->interval = 0; /* silent, and that is seen */
+    go(3 * CLOCK_S, NAN);
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+}
+
 int main(void)
 {
 #define AGENT_TEST(name) cmocka_unit_test_teardown(name, end)
@@ -515,6 +557,7 @@ int main(void)
         AGENT_TEST(a_persistence_must_pass_without_a_break),
         AGENT_TEST(processes_that_break_in_turn_add_up_to_no_persistence),
         AGENT_TEST(while_off_a_limit_is_broken_only_beyond_the_resolution),
+        AGENT_TEST(an_aspect_that_is_switched_off_is_unknown_and_never_violates),
         AGENT_TEST(a_long_polling_period_is_not_a_silent_source),
         AGENT_TEST(processes_that_end_together_leave_no_violation),
         AGENT_TEST(a_slow_process_that_ends_keeps_its_violation),
