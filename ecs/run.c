@@ -199,7 +199,7 @@ static int put_silent(const struct run *r, struct facts *f)
             const struct sut_process *s = &r->sut.processes[at];
             char text[512];
             snprintf(text, sizeof text,
-                     "recorded nothing: there was no segment of it in %.200s. Does it use libbezel, did it come to a "
+                     "recorded nothing: no segment of it was read in %.120s. Does it use libbezel, did it come to a "
                      "record, may it write there? BEZEL_DEBUG=1 in its environment tells",
                      r->fleet.node_dirs[p->node]);
             if (s->launched)
