@@ -176,7 +176,7 @@ int fixture_wait(pid_t pid)
     return status;
 }
 
-static volatile char *bus_address;
+static volatile char *volatile bus_address;
 
 static void check_bus_address(int signal, siginfo_t *info, void *context)
 {

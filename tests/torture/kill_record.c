@@ -233,6 +233,7 @@ static uint32_t one_life(struct plan plan, int *done)
     fixture_open(&f);
     pid_t pid = fixture_spawn(victim, NULL);
     if (!step_wait(pid)) {
+        fixture_finish(&f);
         fixture_close(&f);
         printf("skipped: no process may be single-stepped here\n");
         skip();

@@ -308,7 +308,8 @@ static void load_and_unload(void *unused)
         dlclose(library);
         static struct bezel_aspect more[3]; /* to be compared with all that were declared before, the library's too */
         static const char *const names[] = {"plugged", "second", "third"};
-        more[i] = (struct bezel_aspect){.enable = &bezel_enable_unset, .name = names[i], .field_count = 0, .fields = NULL};
+        more[i] =
+            (struct bezel_aspect){.enable = &bezel_enable_unset, .name = names[i], .field_count = 0, .fields = NULL};
         bezel_aspect_register(&more[i]);
         bezel_emit(&more[i], (uint64_t[]){0});
     }
@@ -363,13 +364,25 @@ static void close_everything(void *unused)
         _exit(2);
 }
 
+/* Whether this kernel, and no emulator in its name, gives a mapping its memory without a descriptor (Linux 5.14). */
+static bool memory_can_be_populated(void)
+{
+    void *at = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(at != MAP_FAILED);
+    bool can = madvise(at, 4096, 23 /* MADV_POPULATE_WRITE */) == 0 && madvise(at, 4096, 0x7fff) != 0;
+    munmap(at, 4096);
+    return can;
+}
+
 static void a_process_that_closed_all_its_descriptors_is_read_on(void **unused)
 {
     (void)unused;
     struct fixture f = {.dir = ""};
     observe(&f, close_everything);
-    assert_int_equal(f.records, page->outer);
-    assert_int_equal(books_of(&f, "outer").attempts, page->outer);
+    struct message_books_row row = books_of(&f, "outer");
+    assert_int_equal(row.no_ring, memory_can_be_populated() ? 0 : 1); /* the thread that came later */
+    assert_int_equal(f.records + row.no_ring, page->outer);
+    assert_int_equal(row.attempts, page->outer);
     finish(&f);
 }
 
