@@ -229,7 +229,8 @@ static void fill_reply(struct node *n, struct message_reply *reply)
     snprintf(reply->text, sizeof reply->text, "%s", refused ? refused : "");
     if (!refused && c->broken_rings + c->broken_segments)
         snprintf(reply->text, sizeof reply->text,
-                 "a process wrote into its segment what makes no sense, and is not read any further: the report tells which");
+                 "a process wrote into its segment what makes no sense, and is not read any further: the report tells "
+                 "which");
     if (!refused && c->unread)
         snprintf(reply->text, sizeof reply->text,
                  "%llu processes were never read, there were too many at once: what they recorded is lost; raise the "

@@ -558,6 +558,8 @@ static void a_head_that_lies_breaks_its_ring_alone(void **unused)
     assert_int_equal(fixture_wait(fixture_spawn(lie_about_the_head, NULL)), 0);
     fixture_until(&f, all_gone);
     assert_int_equal(external_counts(f.external)->broken_rings, 1);
+    assert_int_equal(external_note_count(f.external), 1);
+    assert_string_equal(external_note(f.external, 0)->code, "BEZEL-RING-BROKEN");
     fixture_finish(&f);
     fixture_close(&f);
 }
@@ -577,6 +579,9 @@ static void a_truncated_segment_is_survived(void **unused)
     assert_true(WIFSIGNALED(fixture_wait(pid)));
     fixture_until(&f, all_gone);
     assert_int_equal(external_counts(f.external)->broken_segments, 1);
+    uint32_t notes = external_note_count(f.external);
+    assert_true(notes > 0);
+    assert_string_equal(external_note(f.external, notes - 1)->code, "BEZEL-SEGMENT-CUT");
     fixture_finish(&f);
     fixture_close(&f);
 }

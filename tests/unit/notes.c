@@ -172,6 +172,30 @@ static void a_process_without_a_segment_is_told_also_after_a_restart(void **stat
     fixture_close(&f);
 }
 
+static void record_at_odd_times(void *unused)
+{
+    (void)unused;
+    static struct bezel_aspect odd;
+    odd = (struct bezel_aspect){.enable = &bezel_enable_unset, .name = "odd", .field_count = 1, .fields = number};
+    uint64_t values[BEZEL_FIELDS_MAX] = {0}, now = bezel_ticks();
+    bezel_aspect_register(&odd);
+    bezel_emit_at(&odd, now, values);
+    bezel_emit_at(&odd, now / 2, values); /* before its predecessor */
+    bezel_emit_at(&odd, 2 * now, values); /* of the future */
+}
+
+static void times_that_cannot_be_are_told(void **state)
+{
+    (void)state;
+    struct fixture f = {.options = {.batch = true}};
+    fixture_open(&f);
+    run(&f, record_at_odd_times);
+    fixture_finish(&f);
+    assert_int_equal(f.records, 3);
+    assert_non_null(strstr(note_of(&f, "BEZEL-TIME")->text, "records were moved"));
+    fixture_close(&f);
+}
+
 static void a_segment_that_another_reads_is_told_once(void **state)
 {
     (void)state;
@@ -218,6 +242,7 @@ int main(void)
         cmocka_unit_test(strings_without_room_are_told_but_not_each),
         cmocka_unit_test(threads_without_rings_are_told_once),
         cmocka_unit_test(a_process_without_a_segment_is_told_also_after_a_restart),
+        cmocka_unit_test(times_that_cannot_be_are_told),
         cmocka_unit_test(a_segment_that_another_reads_is_told_once),
         cmocka_unit_test(a_flood_is_bounded_and_says_so),
     };
