@@ -4,12 +4,25 @@
 
 #include "ecs/load.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
 enum { OWN_VARIABLES = 5 };
+
+/* NULL: no memory. */
+static char *variable(const char *format, ...) BEZEL_PRINTF(1, 2);
+static char *variable(const char *format, ...)
+{
+    char *text;
+    va_list args;
+    va_start(args, format);
+    int n = vasprintf(&text, format, args);
+    va_end(args);
+    return n < 0 ? NULL : text;
+}
 
 static void put_patterns(FILE *out, const char *mode, char *const *patterns)
 {
@@ -34,22 +47,6 @@ static char *describe_aspects(const struct experiment *e)
     return NULL;
 }
 
-/* The first OWN_VARIABLES of `all`: what libbezel reads. False: no memory. */
-static bool describe_sensing(const struct experiment *e, const char *name, const char *dir, char **all)
-{
-    const char *when_full = e->sensing.when_full == WHEN_FULL_OVERWRITE ? "overwrite" : "discard";
-    all[0] = describe_aspects(e);
-    if (!all[0] || asprintf(&all[1], "BEZEL_DIR=%s", dir) < 0)
-        return all[1] = NULL, false;
-    if (asprintf(&all[2], "BEZEL_PROCESS=%s", name) < 0)
-        return all[2] = NULL, false;
-    if (asprintf(&all[3], "BEZEL_RING_RECORDS=%u", e->sensing.ring_records) < 0)
-        return all[3] = NULL, false;
-    if (asprintf(&all[4], "BEZEL_WHEN_FULL=%s", when_full) < 0)
-        return all[4] = NULL, false;
-    return true;
-}
-
 /* What libbezel reads, then what the file says, which so has the last word. */
 static char **make_environment(const struct experiment *e, const struct experiment_process *p, const char *name,
                                const char *dir)
@@ -60,9 +57,16 @@ static char **make_environment(const struct experiment *e, const struct experime
     char **all = calloc(n + OWN_VARIABLES + 1, sizeof *all);
     if (!all)
         return NULL;
-    bool whole = describe_sensing(e, name, dir, all);
-    for (size_t i = 0; i < n && whole; i++)
-        whole = (all[OWN_VARIABLES + i] = strdup(p->environment[i])) != NULL;
+    all[0] = variable("BEZEL_DIR=%s", dir);
+    all[1] = variable("BEZEL_PROCESS=%s", name);
+    all[2] = variable("BEZEL_RING_RECORDS=%u", e->sensing.ring_records);
+    all[3] = variable("BEZEL_WHEN_FULL=%s", e->sensing.when_full == WHEN_FULL_OVERWRITE ? "overwrite" : "discard");
+    all[4] = describe_aspects(e);
+    for (size_t i = 0; i < n; i++)
+        all[OWN_VARIABLES + i] = strdup(p->environment[i]);
+    bool whole = true;
+    for (size_t i = 0; i < n + OWN_VARIABLES; i++)
+        whole = whole && all[i];
     if (whole)
         return all;
     for (size_t i = 0; i < n + OWN_VARIABLES; i++)

@@ -138,6 +138,9 @@ static void each_instance_gets_its_name_output_and_environment(void **state)
 {
     (void)state;
     static const char text[] = "experiment: x\n"
+                               "sensing:\n"
+                               "  ring: {when-full: overwrite}\n"
+                               "  aspects: {count: ['a*', b], off: ['[a-c]?']}\n"
                                "processes:\n"
                                "  - {name: one, command: [sh], output: none}\n"
                                "  - {name: many, command: [sh, -c, 'exit'], instances: 2, environment: {A: b}}\n";
@@ -151,11 +154,15 @@ static void each_instance_gets_its_name_output_and_environment(void **state)
     assert_string_equal(sut.launches[0].output, "/dev/null");
     assert_string_equal(sut.processes[2].name, "many.2");
     assert_string_equal(sut.launches[2].output, "/run/output/many.2.txt");
-    static const char *const environment[] = {"BEZEL_DIR=/dir", "BEZEL_PROCESS=many.2", "BEZEL_RING_RECORDS=4096",
+    static const char *const environment[] = {"BEZEL_DIR=/dir",
+                                              "BEZEL_PROCESS=many.2",
+                                              "BEZEL_RING_RECORDS=4096",
+                                              "BEZEL_WHEN_FULL=overwrite",
+                                              "BEZEL_ASPECTS=count:a* count:b off:[a-c]? ",
                                               "A=b"};
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 6; i++)
         assert_string_equal(sut.launches[2].environment[i], environment[i]);
-    assert_null(sut.launches[2].environment[4]);
+    assert_null(sut.launches[2].environment[6]);
     assert_string_equal(sut.launches[2].argv[1], "-c");
     sut_free(&sut);
     experiment_free(e);
