@@ -177,9 +177,17 @@ bool segment_alive(const struct attached *a)
 
 /* ---- What processes say ------------------------------------------------------------------------------------------ */
 
+/* Whether all that was claimed is seen: then a look at each is spared. */
+static bool all_seen(const struct attached *a)
+{
+    uint32_t claimed =
+        atomic_load_explicit(&a->segment->notice_count, memory_order_relaxed); /* relaxed: late by a look is in time */
+    return claimed == (uint32_t)__builtin_popcount(a->notices_seen);
+}
+
 int segment_next_notice(struct attached *a, struct attached_notice *n)
 {
-    for (uint32_t i = 0; i < SEGMENT_NOTICES; i++) {
+    for (uint32_t i = 0; i < SEGMENT_NOTICES && !all_seen(a); i++) {
         const struct segment_notice *from = &a->segment->notices[i];
         if ((a->notices_seen >> i & 1) ||
             !atomic_load_explicit(&from->ready, memory_order_acquire)) /* N1 acquire: pairs N0 */

@@ -107,6 +107,9 @@ void notes_take_refusals(struct external *x, int64_t now)
         snprintf(note.text, sizeof note.text, "%s", said.text);
         add(&x->notes, &note);
     }
+    if (x->refusals_seen == (UINT32_C(1) << DOORBELL_REFUSALS) - 1)
+        notes_tell(x, NULL, now, "BEZEL-NO-SEGMENT", "%d processes had no segment: of more than these there is no word",
+                   DOORBELL_REFUSALS);
 }
 
 uint32_t external_note_count(const struct external *x)

@@ -173,6 +173,7 @@ static void stroke(struct victim *v, const uint8_t *p)
     case 12: /* notices: what they say, and whether they stand */
         put(v->s->notices, sizeof v->s->notices, where, value, 8);
         v->s->notices[where % SEGMENT_NOTICES].ready = *value & 1;
+        v->s->notice_count = value[1];
         v->s->notices_untold = *value & 2;
         break;
     }

@@ -172,6 +172,28 @@ static void a_process_without_a_segment_is_told_also_after_a_restart(void **stat
     fixture_close(&f);
 }
 
+static void be_without_room_often(void *context)
+{
+    for (int i = 0; i < 2 * DOORBELL_REFUSALS; i++)
+        if (fixture_wait(fixture_spawn(record_without_room, context)) != 0)
+            _exit(1);
+}
+
+static void of_many_without_a_segment_some_are_told(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    fixture_open(&f);
+    run(&f, be_without_room_often);
+    for (int i = 0; i < 3; i++)
+        fixture_turn(&f);
+    assert_int_equal(count_notes(&f, "BEZEL-NO-SEGMENT"), DOORBELL_REFUSALS + 1);
+    const struct message_note *last = external_note(f.external, external_note_count(f.external) - 1);
+    assert_string_equal(last->name, "");
+    assert_non_null(strstr(last->text, "of more than these there is no word"));
+    fixture_close(&f);
+}
+
 static void record_at_odd_times(void *unused)
 {
     (void)unused;
@@ -242,6 +264,7 @@ int main(void)
         cmocka_unit_test(strings_without_room_are_told_but_not_each),
         cmocka_unit_test(threads_without_rings_are_told_once),
         cmocka_unit_test(a_process_without_a_segment_is_told_also_after_a_restart),
+        cmocka_unit_test(of_many_without_a_segment_some_are_told),
         cmocka_unit_test(times_that_cannot_be_are_told),
         cmocka_unit_test(a_segment_that_another_reads_is_told_once),
         cmocka_unit_test(a_flood_is_bounded_and_says_so),

@@ -348,6 +348,39 @@ static void memory_is_there_once_it_is_reserved(void **state)
     own_forget(&own);
 }
 
+static long locked_kib(void)
+{
+    long kib = -1;
+    char line[256];
+    FILE *f = fopen("/proc/self/status", "r");
+    assert_non_null(f);
+    while (kib < 0 && fgets(line, sizeof line, f))
+        sscanf(line, "VmLck: %ld", &kib);
+    fclose(f);
+    return kib;
+}
+
+static void memory_can_be_locked_or_the_limit_is_told(void **state)
+{
+    (void)state;
+    struct own_segment own = {.fd = -1};
+    struct rlimit limit;
+    assert_true(own_make(&own, dir));
+    const struct segment *s = own.segment;
+    assert_int_equal(own_reserve(&own, s->ring_offset, s->ring_stride), 0);
+    long before = locked_kib();
+    errno = EXDEV;
+    int err = own_lock(&own, s->ring_offset, s->ring_stride);
+    assert_int_equal(errno, EXDEV);
+    assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+    if (err)
+        assert_true(limit.rlim_cur < s->ring_stride);
+    else
+        assert_int_equal(locked_kib() - before, s->ring_stride / 1024);
+    unlink(own.path);
+    own_forget(&own);
+}
+
 /* The number of our descriptor may be a file of the program's by now: that one is not touched. */
 static void a_file_of_the_program_in_our_descriptors_place_is_left_alone(void **state)
 {
@@ -646,6 +679,7 @@ int main(void)
         TEST(a_process_of_another_pid_namespace_is_told_by_its_lock),
         TEST(two_processes_of_one_number_and_moment_have_two_segments),
         TEST(memory_is_there_once_it_is_reserved),
+        TEST(memory_can_be_locked_or_the_limit_is_told),
         TEST(a_file_of_the_program_in_our_descriptors_place_is_left_alone),
         TEST(signals_do_not_keep_memory_from_being_reserved),
         TEST(a_full_file_system_is_an_error_and_no_signal),
