@@ -127,7 +127,7 @@ static void snapshot(struct steering *s, struct external *x, int64_t now, struct
     message_reply_add(reply, "saved_records", records);
     message_reply_add(reply, "saved_processes", processes);
     message_reply_add(reply, "behind_processes", behind);
-    notes_tell(x, NULL, now, "BEZEL-SNAPSHOT", "snapshot %u: %u record%s of %lld process%s%s", ++s->snapshots, records,
+    notes_tell(x, NULL, now, "BEZEL-SAVED", "snapshot %u: %u record%s of %lld process%s%s", ++s->snapshots, records,
                records == 1 ? "" : "s", (long long)processes, processes == 1 ? "" : "es",
                behind ? ", and more behind them" : "");
 }
@@ -171,7 +171,7 @@ static void switch_aspects(struct steering *s, struct external *x, const struct 
     keep(s);
     external_steer(x);
     count_matches(c->patterns, x, reply);
-    notes_tell(x, NULL, now, "BEZEL-ASPECTS", "order %u, aspects %s: %s", ++s->orders, words[c->mode], c->patterns);
+    notes_tell(x, NULL, now, "BEZEL-STEERED", "order %u, aspects %s: %s", ++s->orders, words[c->mode], c->patterns);
 }
 
 void steering_answer(struct steering *s, struct external *x, const struct message_command *command, int64_t now,

@@ -94,39 +94,40 @@ static void enable_from(struct bezel_aspect *a, uint32_t id, const uint32_t *ena
 
 /* ---- From the first record on ------------------------------------------------------------------------------------ */
 
-/* The mode that a word MODE:PATTERN gives aspect `name`; `otherwise` where it gives none. */
-static uint32_t mode_of_word(char *word, const char *name, uint32_t otherwise)
+/* The mode that the `n` bytes at `word` name, or a negative number. */
+static int named_mode(const char *word, size_t n)
 {
-    char *pattern = strchr(word, ':');
-    if (!pattern || fnmatch(pattern + 1, name, 0) != 0)
-        return otherwise;
-    size_t n = (size_t)(pattern - word);
     if (n == 2 && memcmp(word, "on", n) == 0)
         return SEGMENT_RECORD;
     if (n == 5 && memcmp(word, "count", n) == 0)
         return SEGMENT_COUNT;
-    return n == 3 && memcmp(word, "off", n) == 0 ? SEGMENT_DISABLED : otherwise;
+    return n == 3 && memcmp(word, "off", n) == 0 ? SEGMENT_DISABLED : -1;
 }
 
-/* What BEZEL_ASPECTS wants of aspect `name`: of its words that match, the last counts. It is read once. Under the lock.
- */
+/* Of the words MODE:PATTERN of BEZEL_ASPECTS that match `name`, the last counts. Read once. Under the lock. */
 static uint32_t wanted_mode(const char *name)
 {
-    static char *wishes;
+    static char *words;
     static bool read_once;
-    uint32_t mode = SEGMENT_RECORD;
+    uint32_t wanted = SEGMENT_RECORD;
     const char *set = read_once ? NULL : getenv("BEZEL_ASPECTS");
     read_once = true;
     if (set)
-        wishes = strdup(set);
-    for (char *at = wishes; at && *(at += strspn(at, " "));) {
+        words = strdup(set);
+    for (char *at = words; at && *(at += strspn(at, " "));) {
         char *end = at + strcspn(at, " "), kept = *end;
         *end = '\0';
-        mode = mode_of_word(at, name, mode);
+        char *pattern = strchr(at, ':');
+        int mode = pattern ? named_mode(at, (size_t)(pattern - at)) : -1;
+        if (mode < 0)
+            sensor_notice(sensor_process.own.segment, "BEZEL-ASPECTS",
+                          "BEZEL_ASPECTS holds %s, which is not on:, count: or off: and a pattern", at);
+        else if (fnmatch(pattern + 1, name, 0) == 0)
+            wanted = (uint32_t)mode;
         *end = kept;
         at = end;
     }
-    return mode;
+    return wanted;
 }
 
 /* What aspect `name` does until the external sensor has a word: the segment's mode, but for what is not wanted. */

@@ -354,6 +354,52 @@ static void the_daemon_s_own_aspects_are_never_switched_off(void **state)
     fixture_close(&f);
 }
 
+static void record_with_wishes(void *pipes)
+{
+    setenv("BEZEL_ASPECTS", " off:* count:frame_* never:debug  on:[d]* off:frame_sent frame_shown on:", 1);
+    record_when_told(pipes);
+}
+
+static bool has_note(struct fixture *f, const char *code, const char *part)
+{
+    for (uint32_t i = 0; i < external_note_count(f->external); i++)
+        if (strcmp(external_note(f->external, i)->code, code) == 0 && strstr(external_note(f->external, i)->text, part))
+            return true;
+    return false;
+}
+
+static bool wishes_are_told(struct fixture *f)
+{
+    return has_note(f, "BEZEL-ASPECTS", "never:debug") && has_note(f, "BEZEL-ASPECTS", "frame_shown,");
+}
+
+static void a_process_does_at_first_what_its_environment_says(void **state)
+{
+    (void)state;
+    struct fixture f = {.options = {.batch = true, .take_all = true}, .record = count_record};
+    struct writer w;
+    memset(read_records, 0, sizeof read_records);
+    fixture_open(&f);
+    assert_int_equal(pipe(w.to), 0);
+    assert_int_equal(pipe(w.from), 0);
+    w.pid = fixture_spawn(record_with_wishes, (int[]){w.to[0], w.from[1]});
+    let_write(&w, 1); /* nobody has looked at it yet */
+    fixture_until(&f, is_known);
+    fixture_until(&f, all_is_read);
+    assert_aspect(&f, 0, 0, 0);
+    assert_aspect(&f, 1, 10, 10);
+    assert_aspect(&f, 2, 10, 0);
+    fixture_until(&f, wishes_are_told);
+    let_write(&w, 1); /* without rules everything is recorded */
+    fixture_until(&f, all_is_read);
+    assert_aspect(&f, 0, 10, 0);
+    assert_aspect(&f, 1, 20, 10);
+    assert_aspect(&f, 2, 20, 0);
+    end_writer(&w);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     uint64_t seed = seed_start();
@@ -366,6 +412,7 @@ int main(void)
         cmocka_unit_test(processes_follow_the_rules_as_they_change),
         cmocka_unit_test(aspects_that_come_later_follow_too),
         cmocka_unit_test(the_daemon_s_own_aspects_are_never_switched_off),
+        cmocka_unit_test(a_process_does_at_first_what_its_environment_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
