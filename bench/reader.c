@@ -117,7 +117,7 @@ static bool recording(void)
     uint64_t attempts = 0;
     bezel_record(bench_two, 0, 0);
     for (uint32_t id = 1; id < ASPECTS; id++)
-        attempts += bezel_tally_get(&own_ring(0)->tally[id].attempts);
+        attempts += bezel_tally_get(&own_ring(0)->attempts[id]);
     return attempts > 0;
 }
 
@@ -186,7 +186,7 @@ uint64_t reader_dropped(void)
     uint64_t n = 0;
     for (uint32_t r = 0; own && r < SEGMENT_RINGS; r++)
         for (uint32_t id = 1; id < ASPECTS && is_used(r); id++)
-            n += bezel_tally_get(&own_ring(r)->tally[id].full);
+            n += bezel_tally_get(&own_ring(r)->full[id]);
     return n;
 }
 

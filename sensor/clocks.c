@@ -118,7 +118,7 @@ static bool waiting_ticks(const struct external_process *p, uint64_t *ticks)
         struct ring_reader copy = p->at->when_full == SEGMENT_OVERWRITE ? p->at->rings[i].copy : p->at->rings[i].reader;
         struct ring_record r;
         uint32_t waiting = copy.ring && !p->at->rings[i].broken ? ring_waiting(&copy) : 0;
-        if (waiting == 0 || waiting > copy.mask + 1 || !ring_take(&copy, waiting, &r))
+        if (waiting == 0 || !ring_may_wait(&copy, waiting) || !ring_take(&copy, waiting, &r))
             continue;
         *ticks = r.ticks;
         return true;

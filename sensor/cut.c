@@ -201,7 +201,7 @@ static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting)
     }
     uint64_t time = fit_time(c, r.ticks, c->stream->last_ns);
     bool told = lost == 0 || cut_empty(c, PACKET_LOSS, c->stream->last_ns, time, (uint64_t)lost);
-    uint64_t room = PACKET_HEADER_BYTES + (uint64_t)waiting * RING_SLOT_BYTES; /* a record is shorter than its slots */
+    uint64_t room = PACKET_HEADER_BYTES + waiting; /* a record is shorter than its slots */
     if (room > WINDOW_PACKET_BYTES)
         room = WINDOW_PACKET_BYTES;
     uint8_t *packet = told ? window_reserve(c->x->window, (uint32_t)room) : NULL;
@@ -247,7 +247,7 @@ static uint32_t cut_ring(struct external *x, struct external_process *p, uint32_
     uint32_t waiting = ring_waiting(c.reader), head = c.reader->tail + waiting;
     if (waiting == 0)
         return 0;
-    if (waiting > c.reader->mask + 1) {
+    if (!ring_may_wait(c.reader, waiting)) {
         cut_broken(&c, "a head that cannot be");
         return 0;
     }
@@ -281,10 +281,10 @@ uint32_t cut_process(struct external *x, struct external_process *p, int64_t now
 /* Room for a copy of a ring; kept, since who takes one snapshot takes more. */
 static bool make_copy(struct attached_ring *ring)
 {
-    uint32_t slots = ring->reader.mask + 1;
+    uint32_t slots = ring->reader.bytes / RING_SLOT_BYTES;
     if (ring->copy.ring)
         return true;
-    struct bezel_ring *copy = calloc(1, sizeof *copy + (size_t)slots * RING_SLOT_BYTES);
+    struct bezel_ring *copy = calloc(1, sizeof *copy + ring->reader.bytes);
     if (copy)
         ring->copy = ring_reader(copy, slots);
     return copy != NULL;
@@ -299,7 +299,7 @@ void cut_snapshot(struct external *x, struct external_process *p, int64_t now)
             continue;
         if (!make_copy(ring)) {
             notes_tell(x, p, now, "BEZEL-SNAPSHOT", "no memory for a snapshot of a ring of %u slots",
-                       ring->reader.mask + 1);
+                       ring->reader.bytes / RING_SLOT_BYTES);
             continue;
         }
         struct cut c = {.x = x, .p = p, .ring = ring, .now = now};

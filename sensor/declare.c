@@ -85,8 +85,6 @@ static int append_to_dict(const struct bezel_aspect *a, uint32_t id, uint32_t ca
 
 static void enable_from(struct bezel_aspect *a, uint32_t id, const uint32_t *enable)
 {
-    a->word = bezel_record_word(id & 0xff, a->field_count);
-    a->tally = bezel_tally_offset(id & 0xff);
     __atomic_store_n(&a->id, id, __ATOMIC_RELEASE);         /* L0 release: pairs L1, publishes the segment */
     __atomic_store_n(&a->enable, enable, __ATOMIC_RELEASE); /* E0 release: pairs E1, publishes all of the aspect */
     count_early(a, 0);

@@ -9,15 +9,13 @@
 #include "sensor/internal.h"
 #include "sensor/writer.h"
 
-__thread struct bezel_writer bezel_thread;
+struct bezel_ring sensor_no_ring;
+__thread struct bezel_writer bezel_thread = {.ring = &sensor_no_ring};
 _Thread_local struct sensor_thread sensor_thread;
 
 const uint32_t bezel_enable_unset = BEZEL_UNSET;
 const uint32_t sensor_enable_never = BEZEL_DISABLED;
 const uint32_t sensor_enable_undeclared = BEZEL_UNSET;
-
-/* Where the time of a record comes from. */
-enum emit_time { EMIT_NOW, EMIT_GIVEN, EMIT_AGAIN };
 
 /* ---- Levels ------------------------------------------------------------------------------------------------------ */
 
@@ -36,8 +34,8 @@ static bool is_abandoned(uintptr_t busy, uintptr_t here)
 /* Takes up the ring of `w` where its shared state stands: private copies may be in the middle of a change. */
 static void take_up_again(struct bezel_writer *w)
 {
-    if (w->ring)
-        writer_hold(w, w->ring, w->slots, (uint32_t)(w->mask / BEZEL_SLOT_BYTES) + 1, w->generation, w->inlined);
+    if (w->mask)
+        writer_hold(w, w->ring, writer_ring_bytes(w) / BEZEL_SLOT_BYTES, w->generation, w->inlined);
 }
 
 /* The level at which a record made at stack address `here` is written, marked busy; SENSOR_LEVELS: too deep. */
@@ -60,7 +58,7 @@ static uint32_t enter_level(uintptr_t here)
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
 /* What to do with a record of `aspect`, which may not be declared yet. Declaring publishes the rest before `enable`. */
-static uint32_t wanted(struct bezel_aspect *aspect)
+static uint32_t declare_and_ask(struct bezel_aspect *aspect)
 {
     const uint32_t *enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
     if (enable == &bezel_enable_unset) {
@@ -73,34 +71,31 @@ static uint32_t wanted(struct bezel_aspect *aspect)
     return __atomic_load_n(enable, __ATOMIC_RELAXED);      /* relaxed: likewise */
 }
 
-static uint64_t time_of(const struct bezel_writer *w, enum emit_time time, uint64_t given)
+static uint64_t time_of(const struct bezel_writer *w, enum bezel_time time, uint64_t given)
 {
-    const uint64_t *previous = time == EMIT_AGAIN ? bezel_previous_time(w) : NULL;
-    return time == EMIT_GIVEN ? given : previous ? *previous : sensor_ticks(sensor_process.own.segment);
+    uint64_t previous;
+    if (time == BEZEL_TIME_GIVEN)
+        return given;
+    if (time == BEZEL_TIME_AGAIN && writer_previous_time(w, &previous))
+        return previous;
+    return sensor_ticks(sensor_process.own.segment);
 }
 
-static uint64_t *tally_of(const struct bezel_writer *w, const struct bezel_aspect *aspect, size_t which)
+static void write_record(struct bezel_writer *w, const struct bezel_aspect *aspect, uint32_t wanted,
+                         const uint64_t *values, enum bezel_time time, uint64_t given)
 {
-    return (uint64_t *)(void *)((char *)w->ring + aspect->tally + which);
-}
-
-static void write_record(struct bezel_writer *w, const struct bezel_aspect *aspect, uint32_t enable,
-                         const uint64_t *values, enum emit_time time, uint64_t given)
-{
-    uint32_t count = writer_word_count(aspect->word);
-    bool overwrites = sensor_process.own.segment->when_full == SEGMENT_OVERWRITE;
-    bezel_attempt(w, aspect->tally);
-    if (enable != BEZEL_RECORD)
-        writer_drop(w, tally_of(w, aspect, offsetof(struct bezel_tally, off)));
-    else if (overwrites)
-        writer_put_over(w, aspect->word, time_of(w, time, given), values, count);
-    else if (writer_has_room(w, bezel_record_slots(count)))
-        writer_put(w, aspect->word, time_of(w, time, given), values, count);
+    uint32_t count = aspect->field_count;
+    if (wanted != BEZEL_RECORD)
+        writer_drop(w, aspect->id, w->ring->off);
+    else if (sensor_process.own.segment->when_full == SEGMENT_OVERWRITE)
+        writer_put_over(w, aspect->id, time_of(w, time, given), values, count);
+    else if (writer_has_room(w, writer_bytes(count)))
+        writer_put(w, aspect->id, time_of(w, time, given), values, count);
     else
-        writer_drop(w, tally_of(w, aspect, offsetof(struct bezel_tally, full)));
+        writer_drop(w, aspect->id, w->ring->full);
 }
 
-static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum emit_time time, uint64_t given,
+static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum bezel_time time, uint64_t given,
                  uintptr_t here)
 {
     uint32_t level = enter_level(here);
@@ -109,12 +104,12 @@ static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum emit_
         return;
     }
     struct bezel_writer *w = sensor_writer(level);
-    uint32_t enable = wanted(aspect);
-    if (enable != BEZEL_DISABLED) {
-        if (aspect->id & SENSOR_UNDECLARED || (!w->ring && sensor_claim(level) != 0))
+    uint32_t wanted = declare_and_ask(aspect);
+    if (wanted != BEZEL_DISABLED) {
+        if (aspect->id & SENSOR_UNDECLARED || (!w->mask && sensor_claim(level) != 0))
             sensor_count_unringed(aspect);
         else
-            write_record(w, aspect, enable, values, time, given);
+            write_record(w, aspect, wanted, values, time, given);
     }
     bezel_leave(w);
 }
@@ -126,19 +121,41 @@ static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum emit_
 #define CALLERS_STACK ((uintptr_t)__builtin_frame_address(0))
 #endif
 
+/*
+ * The usual record where the kernel's clock stamps it: as the inline path, but for the call. False, with nothing done,
+ * where anything is unusual.
+ */
+static bool emit_usual(const struct bezel_aspect *aspect, const uint64_t *values)
+{
+    struct bezel_writer *w = &bezel_thread;
+    uint32_t count = aspect->field_count;
+    if (w->busy || bezel_wanted(aspect) != BEZEL_RECORD)
+        return false;
+    bezel_enter(w);
+    if (!w->usual || writer_position(w) + writer_bytes(count) > w->room) {
+        bezel_leave(w);
+        return false;
+    }
+    writer_put(w, aspect->id, sensor_kernel_ns(), values, count);
+    bezel_leave(w);
+    return true;
+}
+
 void bezel_emit(struct bezel_aspect *aspect, const uint64_t *values)
 {
-    emit(aspect, values, EMIT_NOW, 0, CALLERS_STACK);
+    if (emit_usual(aspect, values))
+        return;
+    emit(aspect, values, BEZEL_TIME_NOW, 0, CALLERS_STACK);
 }
 
 void bezel_emit_at(struct bezel_aspect *aspect, uint64_t ticks, const uint64_t *values)
 {
-    emit(aspect, values, EMIT_GIVEN, ticks, CALLERS_STACK);
+    emit(aspect, values, BEZEL_TIME_GIVEN, ticks, CALLERS_STACK);
 }
 
 void bezel_emit_again(struct bezel_aspect *aspect, const uint64_t *values)
 {
-    emit(aspect, values, EMIT_AGAIN, 0, CALLERS_STACK);
+    emit(aspect, values, BEZEL_TIME_AGAIN, 0, CALLERS_STACK);
 }
 
 /* ---- Ahead of time ----------------------------------------------------------------------------------------------- */
@@ -146,7 +163,7 @@ void bezel_emit_again(struct bezel_aspect *aspect, const uint64_t *values)
 static int init_level(uint32_t level, bool lock)
 {
     struct bezel_writer *w = sensor_writer(level);
-    int err = w->ring ? 0 : sensor_claim(level);
+    int err = w->mask ? 0 : sensor_claim(level);
     return err ? err : sensor_prefault(level, lock);
 }
 

@@ -22,6 +22,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 /** A thread's records, those of a signal handler that interrupts one, of one that interrupts that, ... */
 enum { SENSOR_LEVELS = 4 };
@@ -37,6 +38,9 @@ struct sensor_thread {
 };
 
 extern _Thread_local struct sensor_thread sensor_thread __attribute__((tls_model("initial-exec")));
+
+/** What the writer of a thread without a ring may read; never written, for its limit is 0. */
+extern struct bezel_ring sensor_no_ring;
 
 static inline struct bezel_writer *sensor_writer(uint32_t level)
 {
@@ -105,6 +109,14 @@ void sensor_count_unringed(struct bezel_aspect *aspect);
 /** Keeps the strings of this segment for the child that is being forked / puts those kept into a new segment. */
 void sensor_strings_bequeath(void);
 void sensor_strings_inherit(void);
+
+/** CLOCK_MONOTONIC, ns. */
+static inline uint64_t sensor_kernel_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
 
 /** Reads the clock of the segment, in its ticks. Async-signal-safe where the user's function is. */
 uint64_t sensor_ticks(struct segment *s);

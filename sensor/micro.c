@@ -19,8 +19,8 @@ void bezel_micro_init(struct bezel_context *c, struct bezel_micro *micro, struct
     c->number = number;
     c->thread = thread;
     c->last = bezel_micro_time(micro);
-    writer_hold(&c->writer, ring, (char *)(ring + 1), slots, 0, false);
-    c->tail = (uint32_t)c->writer.head;
+    writer_hold(&c->writer, ring, slots, 0, false);
+    c->tail = ring->head;
 }
 
 /*
@@ -44,7 +44,7 @@ static void count_intruders(struct bezel_context *c)
 {
     uint32_t intruded = __atomic_load_n(&c->intruded, __ATOMIC_RELAXED); /* relaxed: a word of its own */
     struct bezel_writer *w = &c->writer;
-    uint64_t *attempts = &w->ring->tally[0].attempts, *full = &w->ring->tally[0].full;
+    uint64_t *attempts = &w->ring->attempts[0], *full = &w->ring->full[0];
     uint32_t more = intruded - c->counted;
     if (!more)
         return;
@@ -66,12 +66,11 @@ void bezel_micro_put(struct bezel_context *c, uint32_t aspect, const uint64_t *v
     bezel_enter(w);
     count_intruders(c);
     bool fits = count <= BEZEL_MICRO_VALUES_MAX && aspect - 1 < BEZEL_ASPECTS - 1;
-    struct bezel_tally *tally = &w->ring->tally[fits ? aspect : 0];
-    bezel_tally_add(&tally->attempts);
-    if (fits && writer_has_room(w, bezel_record_slots(count)))
-        writer_put(w, bezel_record_word(aspect, count), bezel_micro_time(c->micro), values, count);
+    uint32_t id = fits ? aspect : 0;
+    if (fits && writer_has_room(w, writer_bytes(count)))
+        writer_put(w, id, bezel_micro_time(c->micro), values, count);
     else
-        writer_drop(w, &tally->full);
+        writer_drop(w, id, w->ring->full);
     bezel_leave(w);
 }
 
@@ -112,25 +111,21 @@ static uint32_t put_empty(struct bezel_context *c, uint8_t *packet, enum packet_
     return put_packet(c, packet, kind, c->last, end, lost, 0, packet + PACKET_HEADER_BYTES);
 }
 
-static uint64_t *slot_word(const struct bezel_context *c, uint32_t slot, uint32_t word)
-{
-    return bezel_slot_at(&c->writer, slot + word / BEZEL_SLOT_WORDS) + word % BEZEL_SLOT_WORDS;
-}
-
 /* How far the ordinal of slot word 0 lies ahead of `expected`. */
 static uint64_t ordinals_ahead(uint64_t word, uint64_t expected)
 {
     return (word >> BEZEL_ORDINAL_SHIFT) - (expected << BEZEL_ORDINAL_SHIFT >> BEZEL_ORDINAL_SHIFT);
 }
 
-/* The records from slot `tail` on, up to `head`, a gap or the packet's end. The ring is our own, not to be doubted. */
+/* The records from position `tail` on, up to `head`, a gap or the packet's end. The ring is our own, not to be doubted.
+ */
 static uint32_t put_records(struct bezel_context *c, uint8_t *packet, uint32_t bytes, uint32_t head)
 {
     uint32_t records = 0;
     uint64_t begin = c->last, last = c->last;
     uint8_t *at = packet + PACKET_HEADER_BYTES;
     while (c->tail != head) {
-        uint64_t word = *slot_word(c, c->tail, 0), ticks = *slot_word(c, c->tail, 1);
+        uint64_t word = *writer_at(&c->writer, c->tail, 0), ticks = *writer_at(&c->writer, c->tail, 1);
         uint32_t count = writer_word_count(word);
         uint64_t lost = ordinals_ahead(word, c->next_ordinal + records);
         if (lost != 0 && records == 0)
@@ -141,8 +136,8 @@ static uint32_t put_records(struct bezel_context *c, uint8_t *packet, uint32_t b
         begin = records++ == 0 ? last : begin;
         at = packet_put_record(at, word & 0xff, last);
         for (uint32_t i = 0; i < count; i++, at += 8)
-            bytes_put_u64(at, *slot_word(c, c->tail, 2 + i));
-        c->tail += bezel_record_slots(count);
+            bytes_put_u64(at, *writer_at(&c->writer, c->tail, 2 + i));
+        c->tail += writer_bytes(count);
     }
     __atomic_store_n(&c->writer.ring->tail, c->tail, __ATOMIC_RELEASE); /* R2 release: pairs R3, ends the loads */
     return put_packet(c, packet, PACKET_DATA, begin, last, 0, records, at);

@@ -27,19 +27,17 @@ enum {
     RING_ORDINAL_BITS = 64 - BEZEL_ORDINAL_SHIFT,
 };
 
-_Static_assert(sizeof(struct bezel_tally) == 32 && sizeof(struct bezel_slot) == RING_SLOT_BYTES, "layout of version 2");
-_Static_assert(offsetof(struct bezel_ring, tail) == RING_LINE &&
+_Static_assert(sizeof(struct bezel_slot) == RING_SLOT_BYTES && offsetof(struct bezel_ring, tail) == RING_LINE &&
                    offsetof(struct bezel_ring, base_ordinal) == RING_LINE + 8 &&
-                   offsetof(struct bezel_ring, tally) == 2 * RING_LINE &&
-                   sizeof(struct bezel_ring) == 2 * RING_LINE + RING_ASPECTS * sizeof(struct bezel_tally),
+                   offsetof(struct bezel_ring, attempts) == 2 * RING_LINE &&
+                   sizeof(struct bezel_ring) == 2 * RING_LINE + 3 * RING_ASPECTS * sizeof(uint64_t),
                "layout of version 2, the same on every machine");
 
 /** The reader's hold on a ring, or on a copy of one; `tail` is its own, the shared one may lie. */
 struct ring_reader {
     struct bezel_ring *ring;
-    const uint64_t *slots;
-    uint32_t tail;
-    uint32_t mask; /* slots minus 1 */
+    uint32_t tail;  /* a position */
+    uint32_t bytes; /* of all slots */
 };
 
 /** A record taken out of a ring: a private copy. */
@@ -52,29 +50,34 @@ struct ring_record {
     uint64_t values[RING_VALUES_MAX];
 };
 
-static inline const uint64_t *ring_slot(const struct ring_reader *r, uint32_t slot)
+static inline uint64_t *ring_slot(const struct ring_reader *r, uint32_t position)
 {
-    return r->slots + (size_t)(slot & r->mask) * BEZEL_SLOT_WORDS;
+    return bezel_slot_at(r->ring, r->bytes - RING_SLOT_BYTES, position);
 }
 
 /** The reader of `ring`, whose `slots` slots follow it, from the tail that it shows. */
 static inline struct ring_reader ring_reader(struct bezel_ring *ring, uint32_t slots)
 {
     return (struct ring_reader){.ring = ring,
-                                .slots = (const uint64_t *)(const void *)(ring + 1),
                                 .tail = __atomic_load_n(&ring->tail, __ATOMIC_RELAXED), /* relaxed: we wrote it */
-                                .mask = slots - 1};
+                                .bytes = slots * RING_SLOT_BYTES};
 }
 
-/** Slots that wait to be read; more than the ring has means that the head lies. */
+/** Bytes of slots that wait to be read. */
 static inline uint32_t ring_waiting(const struct ring_reader *r)
 {
     return __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) - r->tail; /* R1 acquire: pairs R0 */
 }
 
+/** Whether so much may wait: else the head lies. */
+static inline bool ring_may_wait(const struct ring_reader *r, uint32_t waiting)
+{
+    return waiting <= r->bytes && waiting % RING_SLOT_BYTES == 0;
+}
+
 /**
- * Copies the record at the reader's tail, of which `waiting` slots are there, and moves the private tail behind it.
- * Returns its number of slots, or 0 where the slot makes no sense.
+ * Copies the record at the reader's tail, of which `waiting` bytes are there, and moves the private tail behind it.
+ * Returns its bytes, or 0 where the slot makes no sense.
  */
 static inline uint32_t ring_take(struct ring_reader *r, uint32_t waiting, struct ring_record *out)
 {
@@ -85,13 +88,13 @@ static inline uint32_t ring_take(struct ring_reader *r, uint32_t waiting, struct
     out->generation_low = (word >> BEZEL_GENERATION_SHIFT) & 0xff;
     out->ordinal_low = word >> BEZEL_ORDINAL_SHIFT;
     out->ticks = at[1];
-    uint32_t slots = bezel_record_slots(out->count);
-    if (out->count > RING_VALUES_MAX || slots > waiting || out->aspect == 0)
+    uint32_t bytes = bezel_record_slots(out->count) * RING_SLOT_BYTES;
+    if (out->count > RING_VALUES_MAX || bytes > waiting || out->aspect == 0)
         return 0;
     for (uint32_t i = 0, n = 2; i < out->count; i++, n++)
-        out->values[i] = ring_slot(r, r->tail + n / BEZEL_SLOT_WORDS)[n % BEZEL_SLOT_WORDS];
-    r->tail += slots;
-    return slots;
+        out->values[i] = ring_slot(r, r->tail + n / BEZEL_SLOT_WORDS * RING_SLOT_BYTES)[n % BEZEL_SLOT_WORDS];
+    r->tail += bytes;
+    return bytes;
 }
 
 /** Gives the slots before the private tail back to the writer. */
@@ -117,11 +120,12 @@ static inline bool ring_copy(const struct ring_reader *r, struct ring_reader *co
     uint32_t head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);     /* R1 acquire: pairs R0 */
     uint32_t oldest = __atomic_load_n(&r->ring->oldest, __ATOMIC_RELAXED); /* relaxed: looked at again below */
     uint32_t held = head - oldest;
-    if (held > r->mask + 1)
+    if (!ring_may_wait(r, held))
         return false;
-    for (uint32_t slot = head; slot != oldest;) {
-        const uint64_t *from = ring_slot(r, --slot);
-        uint64_t *to = (uint64_t *)(void *)(copy->ring + 1) + (size_t)(slot & copy->mask) * BEZEL_SLOT_WORDS;
+    for (uint32_t at = head; at != oldest;) {
+        at -= RING_SLOT_BYTES;
+        const uint64_t *from = ring_slot(r, at);
+        uint64_t *to = ring_slot(copy, at);
         for (int i = 0; i < BEZEL_SLOT_WORDS; i++)
             to[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE); /* O1 acquire: pairs O0 */
     }

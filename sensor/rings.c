@@ -67,8 +67,9 @@ static void hold_ring(struct segment *s, uint32_t i, uint32_t level)
                           memory_order_release); /* H0 release: pairs H1, the ring's memory is there */
     struct bezel_writer *w = sensor_writer(level);
     uintptr_t busy = w->busy;
-    bool inlined = s->clock == SEGMENT_CLOCK_COUNTER && s->when_full == SEGMENT_DISCARD;
-    writer_hold(w, ring, (char *)(ring + 1), s->ring_slots, generation, inlined);
+    bool discards = s->when_full == SEGMENT_DISCARD;
+    writer_hold(w, ring, s->ring_slots, generation, discards && s->clock == SEGMENT_CLOCK_COUNTER);
+    w->usual = discards && s->clock == SEGMENT_CLOCK_MONOTONIC;
     w->busy = busy;
     sensor_thread.ring[level] = i;
 }
@@ -126,10 +127,9 @@ void sensor_thread_end(void *unused)
     sensor_thread.endings++;
     for (uint32_t level = 0; level < SENSOR_LEVELS; level++) {
         struct bezel_writer *w = sensor_writer(level);
-        if (!w->ring)
+        if (!w->mask)
             continue;
-        w->limit = 0;
-        w->ring = NULL;
+        w->limit = w->mask = 0;
         atomic_signal_fence(memory_order_seq_cst); /* a handler finds no ring from here on, and claims one */
         if (s)
             atomic_store_explicit(&s->ring_state[sensor_thread.ring[level]], SEGMENT_RING_RELEASED,
@@ -141,6 +141,6 @@ void sensor_thread_end(void *unused)
 void sensor_forget_rings(void)
 {
     for (uint32_t level = 0; level < SENSOR_LEVELS; level++)
-        *sensor_writer(level) = (struct bezel_writer){.busy = sensor_writer(level)->busy};
+        *sensor_writer(level) = (struct bezel_writer){.busy = sensor_writer(level)->busy, .ring = &sensor_no_ring};
     sensor_thread.refused = false;
 }

@@ -92,6 +92,11 @@ struct segment_notice {
     char text[SEGMENT_NOTICE_BYTES];
 };
 
+/** Counters of an aspect, summed over rings. */
+struct segment_tally {
+    uint64_t attempts, full, off, reserved;
+};
+
 struct segment {
     uint64_t magic;
     uint32_t version;
@@ -124,7 +129,7 @@ struct segment {
     alignas(RING_LINE) struct segment_unringed unringed[RING_ASPECTS];
 
     /* The external sensor's: counters as they stood when this session began; its books start from there. */
-    alignas(RING_LINE) struct bezel_tally base[RING_ASPECTS];
+    alignas(RING_LINE) struct segment_tally base[RING_ASPECTS];
     uint64_t base_unringed[RING_ASPECTS];
 
     alignas(RING_LINE) struct segment_pair pair; /* of a user clock */

@@ -56,16 +56,16 @@ static void write_counter(uint64_t *counter, uint64_t value)
 }
 
 /* The counters of aspect `id`, over all rings, since the process began. */
-static struct bezel_tally sum_rings(const struct attached *a, uint32_t id)
+static struct segment_tally sum_rings(const struct attached *a, uint32_t id)
 {
-    struct bezel_tally sum = {0};
+    struct segment_tally sum = {0};
     for (uint32_t i = 0; i < a->ring_count; i++) {
         if (!a->rings[i].reader.ring)
             continue;
-        const struct bezel_tally *t = &a->rings[i].reader.ring->tally[id];
-        sum.attempts += bezel_tally_get(&t->attempts);
-        sum.full += bezel_tally_get(&t->full);
-        sum.off += bezel_tally_get(&t->off);
+        const struct bezel_ring *ring = a->rings[i].reader.ring;
+        sum.attempts += bezel_tally_get(&ring->attempts[id]);
+        sum.full += bezel_tally_get(&ring->full[id]);
+        sum.off += bezel_tally_get(&ring->off[id]);
     }
     return sum;
 }
@@ -74,7 +74,7 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
 {
     struct segment *s = a->segment;
     for (uint32_t id = 0; id < RING_ASPECTS; id++) {
-        struct bezel_tally sum = sum_rings(a, id);
+        struct segment_tally sum = sum_rings(a, id);
         s->base_unringed[id] = read_counter(&s->unringed[id].lost);
         write_counter(&s->base[id].attempts, sum.attempts);
         write_counter(&s->base[id].full, sum.full);
@@ -96,7 +96,7 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
 struct message_books_row segment_tally(const struct attached *a, uint32_t id)
 {
     const struct segment *s = a->segment;
-    struct bezel_tally sum = sum_rings(a, id);
+    struct segment_tally sum = sum_rings(a, id);
     uint64_t no_ring = read_counter(&s->unringed[id].lost) - s->base_unringed[id];
     return (struct message_books_row){.aspect = id,
                                       .attempts = sum.attempts + no_ring - bezel_tally_get(&s->base[id].attempts),

@@ -5,8 +5,6 @@
 #include "sensor/internal.h"
 #include "sensor/pair.h"
 
-#include <time.h>
-
 uint32_t bezel_clock_is_counter;
 
 static struct {
@@ -36,7 +34,6 @@ uint64_t sensor_user_frequency(void)
 
 uint64_t sensor_ticks(struct segment *s)
 {
-    struct timespec t;
     if (s && s->clock == SEGMENT_CLOCK_COUNTER)
         return bezel_counter();
     if (s && s->clock == SEGMENT_CLOCK_USER) {
@@ -44,8 +41,7 @@ uint64_t sensor_ticks(struct segment *s)
             pair_give(&s->pair, user_clock.now);
         return user_clock.now();
     }
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+    return sensor_kernel_ns();
 }
 
 uint64_t bezel_ticks_now(void)

@@ -15,90 +15,135 @@
 
 #include <stdbool.h>
 
+#define WRITER_EPOCH                                                                                                   \
+    ((uint64_t)1 << 32) /* positions that the shared words cannot tell apart are so far from each other */
+
+/** Bytes of slots of a record of `count` values. */
+static inline uint32_t writer_bytes(uint32_t count)
+{
+    return bezel_record_slots(count) * BEZEL_SLOT_BYTES;
+}
+
+static inline uint32_t writer_ring_bytes(const struct bezel_writer *w)
+{
+    return w->mask + BEZEL_SLOT_BYTES;
+}
+
+/** Where the next record begins: 64 bits. */
+static inline uint64_t writer_position(const struct bezel_writer *w)
+{
+    return w->high + __atomic_load_n(&w->ring->head, __ATOMIC_RELAXED); /* relaxed: own word */
+}
+
 /** What a slot word 0 says of its record. */
 static inline uint32_t writer_word_count(uint64_t word)
 {
     return (word >> BEZEL_COUNT_SHIFT) & 0xf;
 }
 
+/* The inline path stops one slot short of where head wraps: the step over it is taken here. */
 static inline void writer_rebase(struct bezel_writer *w)
 {
-    w->base = (w->skew << BEZEL_ORDINAL_SHIFT) + ((uint64_t)(w->generation & 0xff) << BEZEL_GENERATION_SHIFT);
-    w->limit = w->inlined ? w->room : 0;
+    uint64_t end = w->high + WRITER_EPOCH - BEZEL_SLOT_BYTES, limit = w->room < end ? w->room : end;
+    w->base = ((w->high / BEZEL_SLOT_BYTES + w->skew) << BEZEL_ORDINAL_SHIFT) +
+              ((uint64_t)(w->generation & 0xff) << BEZEL_GENERATION_SHIFT);
+    w->limit = w->inlined && limit > w->high ? (uint32_t)(limit - w->high) : 0;
 }
 
 /**
- * Takes hold of `ring` with `slots` slots at `at` (a power of two), nobody's so far or released: goes on where the one
- * before it stopped. `generation` is this hold's. `inlined`: bezel_record() may write here without a call. Safe against
- * any bytes in the ring.
+ * Takes hold of `ring` with `slots` slots behind it (a power of two), nobody's so far or released: goes on where the
+ * one before it stopped. `generation` is this hold's. `inlined`: bezel_record() may write here without a call. Safe
+ * against any bytes in the ring.
  */
-static inline void writer_hold(struct bezel_writer *w, struct bezel_ring *ring, char *at, uint32_t slots,
-                               uint32_t generation, bool inlined)
+static inline void writer_hold(struct bezel_writer *w, struct bezel_ring *ring, uint32_t slots, uint32_t generation,
+                               bool inlined)
 {
     uint32_t head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED);     /* relaxed: ours now */
     uint32_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);     /* R3 acquire: pairs R2 */
     uint32_t oldest = __atomic_load_n(&ring->oldest, __ATOMIC_RELAXED); /* relaxed: ours now */
-    uint64_t from = (uint64_t)1 << 32;                                  /* so that nothing before it is negative */
-    w->head = from + head;
-    w->skew = bezel_ring_attempts(ring) - w->head;
-    w->oldest = w->head - (head - oldest <= slots ? head - oldest : 0);
-    w->room = head - tail <= slots ? w->head - (head - tail) + slots : w->head; /* hostile: full until it makes sense */
-    w->mask = (uint64_t)(slots - 1) * BEZEL_SLOT_BYTES;
-    w->slots = at;
-    w->ring = ring;
-    w->previous_end = w->head;
+    uint32_t bytes = slots * BEZEL_SLOT_BYTES;
+    w->high = WRITER_EPOCH; /* so that nothing before is negative */
+    uint64_t position = w->high + head;
+    w->skew = bezel_ring_attempts(ring) - position / BEZEL_SLOT_BYTES;
+    w->oldest = position - (head - oldest <= bytes ? head - oldest : 0);
+    w->room =
+        head - tail <= bytes ? position - (head - tail) + bytes : position; /* hostile: full until it makes sense */
+    w->previous_end = position;
     w->previous = UINT64_MAX;
     w->generation = generation;
     w->inlined = inlined;
+    w->mask = bytes - BEZEL_SLOT_BYTES;
+    w->ring = ring;
     writer_rebase(w);
 }
 
-/** Counts a record that was attempted and is lost in `counter`: it has its ordinal all the same. */
-static inline void writer_drop(struct bezel_writer *w, uint64_t *counter)
+/** Counts a record that is lost: an attempt, which has its ordinal, and in `counters`, the ring's `full` or `off`. */
+static inline void writer_drop(struct bezel_writer *w, uint32_t id, uint64_t *counters)
 {
-    bezel_tally_add(counter);
+    bezel_attempt(w->ring, id);
+    bezel_tally_add(&counters[id]);
     w->skew++;
-    w->previous_end = w->head;
+    w->previous_end = writer_position(w);
     w->previous = UINT64_MAX;
     writer_rebase(w);
 }
 
-/** Whether `slots` more slots fit; looks at the reader's tail only when the last one seen does not answer. */
-static inline bool writer_has_room(struct bezel_writer *w, uint32_t slots)
+/** Whether `bytes` more fit; looks at the reader's tail only when the last one seen does not answer. */
+static inline bool writer_has_room(struct bezel_writer *w, uint32_t bytes)
 {
-    uint32_t size = (uint32_t)(w->mask / BEZEL_SLOT_BYTES) + 1;
-    if (w->head + slots <= w->room)
+    uint64_t position = writer_position(w);
+    if (position + bytes <= w->room)
         return true;
     uint32_t tail = __atomic_load_n(&w->ring->tail, __ATOMIC_ACQUIRE); /* R3 acquire: pairs R2 */
-    uint32_t used = (uint32_t)w->head - tail;
-    if (used > size)
+    uint32_t used = (uint32_t)position - tail;
+    if (used > writer_ring_bytes(w) || used % BEZEL_SLOT_BYTES != 0)
         return false; /* a tail that cannot be: hostile, the ring counts as full */
-    w->room = w->head - used + size;
+    w->room = position - used + writer_ring_bytes(w);
     writer_rebase(w);
-    return w->head + slots <= w->room;
+    return position + bytes <= w->room;
 }
 
-static inline void writer_publish(struct bezel_writer *w, uint32_t slots)
+/** Slot word 0 of the next record. */
+static inline uint64_t writer_word(const struct bezel_writer *w, uint64_t position, uint32_t id, uint32_t count)
 {
-    w->previous = w->head;
-    w->head += slots;
-    w->previous_end = w->head;
-    w->skew -= slots - 1;
-    writer_rebase(w);
-    __atomic_store_n(&w->ring->head, (uint32_t)w->head,
-                     __ATOMIC_RELEASE); /* R0 release: pairs R1, publishes the record */
+    return ((position - w->high) << BEZEL_HEAD_SHIFT) + w->base + bezel_record_word(id, count);
 }
 
-/** Writes and publishes a record of any size for which there is room. */
-static inline void writer_put(struct bezel_writer *w, uint32_t word, uint64_t ticks, const uint64_t *values,
+/** Word `n` of a record at `position`: words go on in the slots that follow. */
+static inline uint64_t *writer_at(const struct bezel_writer *w, uint64_t position, uint32_t n)
+{
+    uint32_t slot = n / BEZEL_SLOT_WORDS * BEZEL_SLOT_BYTES;
+    return bezel_slot_at(w->ring, w->mask, (uint32_t)position + slot) + n % BEZEL_SLOT_WORDS;
+}
+
+/* Publishes what stands from `position` on, and its attempt. */
+static inline void writer_publish(struct bezel_writer *w, uint64_t position, uint32_t bytes)
+{
+    uint64_t end = position + bytes;
+    __atomic_store_n(&w->ring->head, (uint32_t)end, __ATOMIC_RELEASE); /* R0 release: pairs R1, publishes the record */
+    if (bytes == BEZEL_SLOT_BYTES && end - w->high < WRITER_EPOCH)
+        return;
+    if (bytes > BEZEL_SLOT_BYTES) {
+        w->previous = position;
+        w->previous_end = end;
+        w->skew -= bytes / BEZEL_SLOT_BYTES - 1;
+    }
+    if (end - w->high >= WRITER_EPOCH)
+        w->high += WRITER_EPOCH;
+    writer_rebase(w);
+}
+
+/** Writes and publishes a record of any size for which there is room; counts its attempt. */
+static inline void writer_put(struct bezel_writer *w, uint32_t id, uint64_t ticks, const uint64_t *values,
                               uint32_t count)
 {
-    uint64_t *at = bezel_slot_at(w, w->head);
-    at[0] = bezel_slot_word(w, word);
+    uint64_t position = writer_position(w), *at = writer_at(w, position, 0);
+    at[0] = writer_word(w, position, id, count);
     at[1] = ticks;
-    for (uint32_t i = 0, n = 2; i < count; i++, n++)
-        bezel_slot_at(w, w->head + n / BEZEL_SLOT_WORDS)[n % BEZEL_SLOT_WORDS] = values[i];
-    writer_publish(w, bezel_record_slots(count));
+    for (uint32_t i = 0; i < count; i++)
+        *writer_at(w, position, i + 2) = values[i];
+    bezel_attempt(w->ring, id);
+    writer_publish(w, position, writer_bytes(count));
 }
 
 /* A word of a slot that a reader may be copying: what it copied is thrown away if this store was seen. */
@@ -114,21 +159,32 @@ static inline void writer_store(uint64_t *word, uint64_t value)
 #endif
 }
 
-/** Writes and publishes a record over the oldest ones. At most as many of them as it has slots are given up. */
-static inline void writer_put_over(struct bezel_writer *w, uint32_t word, uint64_t ticks, const uint64_t *values,
+/** Writes and publishes a record over the oldest ones; counts its attempt. At most as many as it has slots give way. */
+static inline void writer_put_over(struct bezel_writer *w, uint32_t id, uint64_t ticks, const uint64_t *values,
                                    uint32_t count)
 {
-    uint32_t slots = bezel_record_slots(count);
-    uint64_t size = w->mask / BEZEL_SLOT_BYTES + 1;
-    while (w->head + slots - w->oldest > size)
-        w->oldest += bezel_record_slots(writer_word_count(*bezel_slot_at(w, w->oldest)));
+    uint64_t position = writer_position(w), end = position + writer_bytes(count);
+    while (end - w->oldest > writer_ring_bytes(w))
+        w->oldest += writer_bytes(writer_word_count(*writer_at(w, w->oldest, 0)));
     __atomic_store_n(&w->ring->oldest, (uint32_t)w->oldest, __ATOMIC_RELAXED); /* relaxed: published by O0 */
-    uint64_t *at = bezel_slot_at(w, w->head);
-    writer_store(&at[0], bezel_slot_word(w, word));
-    writer_store(&at[1], ticks);
-    for (uint32_t i = 0, n = 2; i < count; i++, n++)
-        writer_store(&bezel_slot_at(w, w->head + n / BEZEL_SLOT_WORDS)[n % BEZEL_SLOT_WORDS], values[i]);
-    writer_publish(w, slots);
+    writer_store(writer_at(w, position, 0), writer_word(w, position, id, count));
+    writer_store(writer_at(w, position, 1), ticks);
+    for (uint32_t i = 0; i < count; i++)
+        writer_store(writer_at(w, position, i + 2), values[i]);
+    bezel_attempt(w->ring, id);
+    writer_publish(w, position, writer_bytes(count));
+}
+
+/** The time of the record before, which stands in the ring; false where there is none. */
+static inline bool writer_previous_time(const struct bezel_writer *w, uint64_t *ticks)
+{
+    uint64_t position = writer_position(w), from = position - BEZEL_SLOT_BYTES;
+    if (w->previous_end == position)
+        from = w->previous;
+    if (from == UINT64_MAX)
+        return false;
+    *ticks = *writer_at(w, from, 1);
+    return true;
 }
 
 #endif

@@ -66,11 +66,10 @@ static void fill_dict(struct segment *s)
 static void fill_ring(struct bezel_ring *r)
 {
     struct bezel_writer w = {0};
-    writer_hold(&w, r, (char *)(r + 1), SLOTS, 0, false);
+    writer_hold(&w, r, SLOTS, 0, false);
     for (uint64_t i = 0; i < RECORDS; i++) {
         uint32_t id = 1 + i % 2, count = i % 2 ? 2 : 0;
-        bezel_attempt(&w, bezel_tally_offset(id));
-        writer_put(&w, bezel_record_word(id, count), 1000 + i, (uint64_t[]){i, i % 2}, count);
+        writer_put(&w, id, 1000 + i, (uint64_t[]){i, i % 2}, count);
     }
 }
 
@@ -157,7 +156,7 @@ static void stroke(struct victim *v, const uint8_t *p)
         put(&r->tail, 16, where, value, 8);
         break;
     case 8:
-        put(r->tally, sizeof r->tally, where, value, 8);
+        put(r->attempts, sizeof r->attempts + sizeof r->full + sizeof r->off, where, value, 8);
         break;
     case 9:
         put(r + 1, SLOTS * RING_SLOT_BYTES, where, value, 8);

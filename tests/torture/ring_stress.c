@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-enum { SLOTS = RING_SLOTS_MIN, ASPECTS = 3, BEFORE_OVERFLOW = 200, FIRST_ORDINALS = 17 };
+enum { SLOTS = RING_SLOTS_MIN, ASPECTS = 3, BEFORE_OVERFLOW = 200 * RING_SLOT_BYTES, FIRST_ORDINALS = 17 };
 
 struct shared {
     struct bezel_ring ring;
@@ -69,19 +69,17 @@ static uint64_t value_of(uint64_t ordinal, uint32_t i)
 static void write_record(struct bezel_writer *w, uint64_t ordinal)
 {
     uint64_t values[RING_VALUES_MAX] = {0};
-    uint32_t id = aspect_of(ordinal), count = count_of(ordinal), word = bezel_record_word(id, count);
+    uint32_t id = aspect_of(ordinal), count = count_of(ordinal);
     for (uint32_t i = 0; i < count; i++)
         values[i] = value_of(ordinal, i);
-    if (count <= BEZEL_INLINE_VALUES &&
-        bezel_put_inline(w, bezel_tally_offset(id), word, BEZEL_TIME_GIVEN, ordinal, count, values[0], values[1]))
+    if (count <= BEZEL_INLINE_VALUES && bezel_put_inline(w, id, BEZEL_TIME_GIVEN, ordinal, count, values[0], values[1]))
         return;
-    bezel_attempt(w, bezel_tally_offset(id));
     if (stress.overwrite)
-        writer_put_over(w, word, ordinal, values, count);
-    else if (writer_has_room(w, bezel_record_slots(count)))
-        writer_put(w, word, ordinal, values, count);
+        writer_put_over(w, id, ordinal, values, count);
+    else if (writer_has_room(w, writer_bytes(count)))
+        writer_put(w, id, ordinal, values, count);
     else
-        writer_drop(w, &w->ring->tally[id].full);
+        writer_drop(w, id, w->ring->full);
 }
 
 static void *writer_thread(void *unused)
@@ -89,7 +87,7 @@ static void *writer_thread(void *unused)
     (void)unused;
     struct bezel_writer w = {0};
     uint64_t seed = stress.seed;
-    writer_hold(&w, &stress.shared.ring, (char *)stress.shared.slots, SLOTS, 5, !stress.overwrite);
+    writer_hold(&w, &stress.shared.ring, SLOTS, 5, !stress.overwrite);
     for (uint64_t n = 0; n < stress.records; n++) {
         write_record(&w, FIRST_ORDINALS + n);
         stall(&seed);
@@ -127,7 +125,7 @@ static void check_counters(const struct bezel_ring *ring)
 {
     uint64_t full = 0;
     for (uint32_t id = 1; id <= ASPECTS; id++)
-        full += bezel_tally_get(&ring->tally[id].full);
+        full += bezel_tally_get(&ring->full[id]);
     assert_true(bezel_ring_attempts(ring) >= stress.next);
     assert_true(stress.overwrite || full + FIRST_ORDINALS + stress.taken >= stress.next);
 }
@@ -193,7 +191,7 @@ static uint64_t run(bool overwrite)
                              .next = FIRST_ORDINALS};
     struct bezel_ring *ring = &stress.shared.ring;
     ring->head = ring->tail = ring->oldest = -(uint32_t)BEFORE_OVERFLOW;
-    ring->tally[1].attempts = FIRST_ORDINALS;
+    ring->attempts[1] = FIRST_ORDINALS;
     assert_int_equal(pthread_create(&writer, NULL, writer_thread, NULL), 0);
     read_all(seed_next(&seed));
     assert_int_equal(pthread_join(writer, NULL), 0);
@@ -207,7 +205,7 @@ static void what_is_read_was_written_and_what_is_missing_was_counted(void **unus
     (void)unused;
     uint64_t missing = run(false), full = 0;
     for (uint32_t id = 1; id <= ASPECTS; id++)
-        full += stress.shared.ring.tally[id].full;
+        full += stress.shared.ring.full[id];
     assert_int_equal(missing, full);
     printf("%u attempts, %llu dropped\n", stress.records, (unsigned long long)full);
 }

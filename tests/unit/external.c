@@ -532,7 +532,7 @@ static void lie_about_the_head(void *unused)
     bezel_record(two, 1, 1);
     struct segment *s = own_segment();
     struct bezel_ring *ring = (struct bezel_ring *)(void *)((char *)s + s->ring_offset);
-    ring->head = 1 << 30;
+    ring->head = 1u << 31;
 }
 
 static void truncate_the_segment(void *context)

@@ -14,8 +14,9 @@
  * Crash: the release store of `head` is the last store of a record, so a writer that is killed anywhere loses at most
  * the record that it was writing. Every attempt has an ordinal, whether it finds a place or not: a gap between the
  * ordinals of two records says how many were lost between them. Counters of each aspect say of what, and why; the sum
- * of all aspects' attempts is the ordinal that comes next. Order of a record's stores: attempts, [drop counter | slots,
- * head]. What was begun and not published shows as an attempt that is neither stored nor dropped.
+ * of all aspects' attempts is the ordinal that comes next. Order of a record's stores: slots, attempts, head;
+ * of one that is lost: attempts, drop counter. What was counted and not published shows as an attempt that is neither
+ * stored nor dropped.
  *
  * Slot words: 0 = ordinal's low 44 bits, generation's low 8, number of values (4 bits), aspect (8 bits); 1 = timestamp
  * in ticks of the segment's clock; then values.
@@ -39,6 +40,7 @@ enum {
     BEZEL_SLOT_WORDS = 4,
     BEZEL_SLOT_BYTES = 8 * BEZEL_SLOT_WORDS,
     BEZEL_ORDINAL_SHIFT = 20,
+    BEZEL_HEAD_SHIFT = BEZEL_ORDINAL_SHIFT - 5, /* a position counts 32 bytes for an ordinal */
     BEZEL_GENERATION_SHIFT = 12,
     BEZEL_COUNT_SHIFT = 8,
     BEZEL_INLINE_VALUES = 2, /* records of more values are written out of line */
@@ -53,53 +55,47 @@ enum { BEZEL_DISABLED = 0, BEZEL_RECORD = 1, BEZEL_COUNT = 2, BEZEL_UNSET = 3 };
 
 #define BEZEL_ALIGNED_(n) __attribute__((aligned(n)))
 
-/** Counters of one aspect in one ring; one writer. */
-struct bezel_tally {
-    uint64_t attempts BEZEL_ALIGNED_(8);
-    uint64_t full BEZEL_ALIGNED_(8);
-    uint64_t off BEZEL_ALIGNED_(8);
-    uint64_t reserved BEZEL_ALIGNED_(8);
-};
-
 struct bezel_slot {
     uint64_t word[BEZEL_SLOT_WORDS] BEZEL_ALIGNED_(8);
 };
 
-/** The ring; its slots follow it. */
+/** The ring; its slots follow it. Counters have one writer, and an element for each aspect. */
 struct bezel_ring {
-    uint32_t head BEZEL_ALIGNED_(BEZEL_LINE); /* writer's: slots written */
+    uint32_t head BEZEL_ALIGNED_(BEZEL_LINE); /* writer's: up to here slots are written */
     uint32_t oldest;                     /* writer's, of an overwriting ring: first slot that still holds a record */
-    uint64_t ordinal BEZEL_ALIGNED_(8);  /* writer's: attempts up to its last drop, or its end */
     uint32_t generation;                 /* writer's: how often the ring changed hands */
     uint32_t thread[BEZEL_RING_THREADS]; /* writer's: thread id by generation modulo BEZEL_RING_THREADS */
 
-    uint32_t tail BEZEL_ALIGNED_(BEZEL_LINE); /* reader's: slots given back */
+    uint32_t tail BEZEL_ALIGNED_(BEZEL_LINE); /* reader's: up to here slots are given back */
     uint64_t base_ordinal BEZEL_ALIGNED_(8);  /* reader's: attempts when its session began */
 
-    struct bezel_tally tally[BEZEL_ASPECTS] BEZEL_ALIGNED_(BEZEL_LINE);
+    uint64_t attempts[BEZEL_ASPECTS] BEZEL_ALIGNED_(BEZEL_LINE);
+    uint64_t full[BEZEL_ASPECTS] BEZEL_ALIGNED_(8);
+    uint64_t off[BEZEL_ASPECTS] BEZEL_ALIGNED_(8);
 };
 
 /**
- * A thread's hold on a ring, or a context's; private to it. The inline path works where nothing is `busy` and `head`
- * has not reached `limit`; everything else (no ring yet, a full one, another clock than the counter, overwriting, a
- * signal handler inside a record) goes out of line. The ordinal of the next attempt is head + skew.
+ * A thread's hold on a ring, or a context's; private to it. The inline path works where nothing is `busy` and `head` is
+ * below `limit`; everything else (no ring yet, a full one, another clock than the counter, overwriting, a signal
+ * handler inside a record) goes out of line. There, positions have 64 bits and do not wrap: high + head. The ordinal of
+ * the next attempt is its position / 32 + skew.
  */
 struct bezel_writer {
-    uintptr_t busy; /* stack pointer of the record being written; 0: none */
-    uint64_t head;  /* slots written */
-    uint64_t limit; /* the inline path may write up to here; 0: nothing */
-    uint64_t base;  /* what (head << BEZEL_ORDINAL_SHIFT) lacks to be slot word 0, but for count and aspect */
-    uint64_t mask;  /* bytes of all slots but one */
-    char *slots;
-    struct bezel_ring *ring; /* NULL: none */
+    uintptr_t busy;          /* stack pointer of the record being written; 0: none */
+    uint32_t limit;          /* the inline path may write while head is below; 0: never */
+    uint32_t mask;           /* makes an offset of a position: bytes of all slots but one; 0: there is no ring */
+    uint64_t base;           /* what head << BEZEL_HEAD_SHIFT lacks to be slot word 0, but for count and aspect */
+    struct bezel_ring *ring; /* always readable, if only a dummy */
     /* out of line */
+    uint64_t high; /* multiple of 2^32; the inline path stops short of the next */
     uint64_t skew;
-    uint64_t room;         /* last seen tail plus size: head may go up to here */
+    uint64_t room;         /* last seen tail plus size: may be written up to here */
     uint64_t oldest;       /* of an overwriting ring */
-    uint64_t previous_end; /* where head stands behind a record that did not begin one slot before ... */
+    uint64_t previous_end; /* position behind a record that did not begin one slot before ... */
     uint64_t previous;     /* ... but here; UINT64_MAX: there was none whose time could be used again */
-    uint32_t generation;   /* low BEZEL_GENERATION_BITS count */
-    uint32_t inlined;      /* the inline path may be used */
+    uint32_t generation;
+    uint16_t inlined; /* the inline path may be used */
+    uint16_t usual;   /* as inlined, but for the kernel's clock: the library's */
 };
 
 /* ---- Clock ------------------------------------------------------------------------------------------------------- */
@@ -122,10 +118,12 @@ static inline uint64_t bezel_counter(void)
 
 #ifdef __cplusplus
 #define BEZEL_POINTER_(type, at) reinterpret_cast<type *>(at)
+#define BEZEL_UNCONST_(ring)     const_cast<struct bezel_ring *>(ring)
 #define BEZEL_AS_(type, value)   static_cast<type>(value)
 #define BEZEL_ADDRESS_(at)       reinterpret_cast<uintptr_t>(at)
 #else
 #define BEZEL_POINTER_(type, at) ((type *)(at))
+#define BEZEL_UNCONST_(ring)     ((struct bezel_ring *)(ring))
 #define BEZEL_AS_(type, value)   ((type)(value))
 #define BEZEL_ADDRESS_(at)       ((uintptr_t)(at))
 #endif
@@ -177,14 +175,25 @@ static inline uint64_t bezel_ring_attempts(const struct bezel_ring *ring)
 {
     uint64_t sum = 0;
     for (uint32_t id = 0; id < BEZEL_ASPECTS; id++)
-        sum += bezel_tally_get(&ring->tally[id].attempts);
+        sum += bezel_tally_get(&ring->attempts[id]);
     return sum;
 }
 
-/** Where slot number `slot` of the ring of `w` is. */
-static inline uint64_t *bezel_slot_at(const struct bezel_writer *w, uint64_t slot)
+/** Counts an attempt at aspect `id`. One instruction where there is one: nothing is locked, there is one writer. */
+static inline __attribute__((always_inline)) void bezel_attempt(struct bezel_ring *ring, uint32_t id)
 {
-    return BEZEL_POINTER_(uint64_t, w->slots + (slot * BEZEL_SLOT_BYTES & w->mask));
+#if defined(__x86_64__)
+    __asm__("incq %0" : "+m"(ring->attempts[id]));
+#else
+    bezel_tally_add(&ring->attempts[id]);
+#endif
+}
+
+/** The slot at `position` of `ring`; `mask` keeps any number inside. */
+static inline uint64_t *bezel_slot_at(const struct bezel_ring *ring, uint32_t mask, uint32_t position)
+{
+    char *slots = BEZEL_POINTER_(char, BEZEL_UNCONST_(ring) + 1);
+    return BEZEL_POINTER_(uint64_t, slots + (position & mask));
 }
 
 /** Marks `w` as inside a record: a signal handler's record, from here on, takes another ring. */
@@ -204,24 +213,7 @@ static inline __attribute__((always_inline)) void bezel_leave(struct bezel_write
     __atomic_store_n(&w->busy, 0, __ATOMIC_RELAXED); /* relaxed: for this thread alone */
 }
 
-/** Counts an attempt at the aspect whose counters stand `tally` bytes into the ring. */
-static inline void bezel_attempt(struct bezel_writer *w, uint32_t tally)
-{
-    bezel_tally_add(BEZEL_POINTER_(uint64_t, BEZEL_POINTER_(char, w->ring) + tally));
-}
-
-/** Where the counters of aspect `id` stand, in bytes into the ring. */
-static inline uint32_t bezel_tally_offset(uint32_t id)
-{
-    return BEZEL_AS_(uint32_t, offsetof(struct bezel_ring, tally) + id * sizeof(struct bezel_tally));
-}
-
-/** Slot word 0 of the next record of `count` values of aspect `id`; `word` is bezel_record_word(id, count). */
-static inline uint64_t bezel_slot_word(const struct bezel_writer *w, uint32_t word)
-{
-    return (w->head << BEZEL_ORDINAL_SHIFT) + w->base + word;
-}
-
+/** What slot word 0 says of a record of `count` values of aspect `id`, beside ordinal and generation. */
 static inline uint32_t bezel_record_word(uint32_t id, uint32_t count)
 {
     return count << BEZEL_COUNT_SHIFT | id;
@@ -232,42 +224,35 @@ static inline uint32_t bezel_record_word(uint32_t id, uint32_t count)
  * read here. False, with nothing done, where it is for the path out of line. What stands in `w` is read behind the
  * mark: a handler's record before that is one of the past.
  */
-static inline __attribute__((always_inline)) int bezel_put_inline(struct bezel_writer *w, uint32_t tally, uint32_t word,
+static inline __attribute__((always_inline)) int bezel_put_inline(struct bezel_writer *w, uint32_t id,
                                                                   enum bezel_time time, uint64_t ticks, uint32_t count,
                                                                   uint64_t value0, uint64_t value1)
 {
     bezel_enter(w);
-    uint64_t head = w->head;
     struct bezel_ring *ring = w->ring;
-    if (__builtin_expect(head >= w->limit || (time == BEZEL_TIME_AGAIN && w->previous_end == head), 0)) {
+    uint32_t head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED); /* relaxed: own word */
+    if (__builtin_expect(head >= w->limit, 0) ||
+        (time == BEZEL_TIME_AGAIN && BEZEL_AS_(uint32_t, w->previous_end) == head)) {
         bezel_leave(w);
         return 0;
     }
-    uint64_t first = (head << BEZEL_ORDINAL_SHIFT) + w->base + word;
-    uint64_t *at = BEZEL_POINTER_(uint64_t, w->slots + (head * BEZEL_SLOT_BYTES & w->mask));
-    if (time == BEZEL_TIME_AGAIN)
-        ticks = bezel_slot_at(w, head - 1)[1];
-    bezel_tally_add(BEZEL_POINTER_(uint64_t, BEZEL_POINTER_(char, ring) + tally));
+    uint64_t first = (BEZEL_AS_(uint64_t, head) << BEZEL_HEAD_SHIFT) + w->base + bezel_record_word(id, count);
+    uint64_t *at = bezel_slot_at(ring, w->mask, head);
     if (time == BEZEL_TIME_NOW)
         ticks = bezel_counter();
+    else if (time == BEZEL_TIME_AGAIN)
+        ticks = bezel_slot_at(ring, w->mask, head - BEZEL_SLOT_BYTES)[1];
     at[0] = first;
     at[1] = ticks;
     if (count > 0)
         at[2] = value0;
     if (count > 1)
         at[3] = value1;
-    w->head = head + 1;
-    __atomic_store_n(&ring->head, BEZEL_AS_(uint32_t, head + 1),
-                     __ATOMIC_RELEASE); /* R0 release: pairs R1, publishes the record */
+    bezel_attempt(ring, id);
+    /* R0 release: pairs R1, publishes the record and its attempt */
+    __atomic_store_n(&ring->head, head + BEZEL_SLOT_BYTES, __ATOMIC_RELEASE);
     bezel_leave(w);
     return 1;
-}
-
-/** Where the time of the record before stands; NULL where there is none. */
-static inline const uint64_t *bezel_previous_time(const struct bezel_writer *w)
-{
-    uint64_t slot = w->previous_end == w->head ? w->previous : w->head - 1;
-    return slot == UINT64_MAX ? NULL : bezel_slot_at(w, slot) + 1;
 }
 
 #endif

@@ -92,7 +92,6 @@ struct bezel_aspect {
     struct bezel_aspect *next; /* library's */
     uint32_t early;            /* library's: records lost before it was declared */
     uint32_t kind;             /* enum bezel_kind; 0: an event, whose fields are all its own */
-    uint32_t word, tally;      /* library's: what slots say of it; where its counters are in a ring */
 };
 
 /**
@@ -271,8 +270,8 @@ static inline void bezel_write_slow(struct bezel_aspect *aspect, enum bezel_time
     do {                                                                                                               \
         struct bezel_writer *bezel_writer_ = &bezel_thread;                                                            \
         if (count > BEZEL_INLINE_VALUES || (wanted) != BEZEL_RECORD || bezel_writer_->busy ||                          \
-            !bezel_put_inline(bezel_writer_, (aspect)->tally, (aspect)->word, time, ticks, count,                      \
-                              BEZEL_FIRST_(__VA_ARGS__, 0, 0), BEZEL_SECOND_(__VA_ARGS__, 0, 0))) {                    \
+            !bezel_put_inline(bezel_writer_, (aspect)->id, time, ticks, count, BEZEL_FIRST_(__VA_ARGS__, 0, 0),        \
+                              BEZEL_SECOND_(__VA_ARGS__, 0, 0))) {                                                     \
             const uint64_t bezel_values_[] = {__VA_ARGS__};                                                            \
             bezel_write_slow(aspect, time, ticks, bezel_values_);                                                      \
         }                                                                                                              \
@@ -280,8 +279,8 @@ static inline void bezel_write_slow(struct bezel_aspect *aspect, enum bezel_time
 
 #define BEZEL_DEFINE_KIND_(name, kind, count, params, descriptions, values_)                                           \
     static const struct bezel_field bezel_fields_##name[] = {descriptions{BEZEL_TYPE_int64, 0, 0, 0}};                 \
-    static struct bezel_aspect bezel_aspect_##name = {                                                                 \
-        &bezel_enable_unset, #name, count, 0, bezel_fields_##name, 0, 0, kind, 0, 0};                                  \
+    static struct bezel_aspect bezel_aspect_##name = {&bezel_enable_unset, #name, count, 0,                            \
+                                                      bezel_fields_##name, 0,     0,     kind};                        \
     __attribute__((constructor)) static void bezel_register_##name(void)                                               \
     {                                                                                                                  \
         bezel_aspect_register(&bezel_aspect_##name);                                                                   \
