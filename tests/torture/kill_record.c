@@ -12,6 +12,7 @@
 #include "tests/lib/seed.h"
 #include "tests/lib/step.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -290,7 +291,8 @@ static int interrupt_in(const struct scene *s)
     one_life((struct plan){STEPS_MAX, -1, false}, &all);
     for (int at = 0; at < all; at = next_step(&seed, at, all), lives++) {
         one_life((struct plan){STEPS_MAX, at, true}, &done);
-        assert_int_equal(notes->returned + notes->handled, 2);
+        assert_int_equal(notes->returned, 1);
+        assert_true(notes->handled || done < at); /* the kernel's clock does not always take as many instructions */
     }
     printf("%s: %d instructions, interrupted in %d places\n", s->name, all, lives);
     return all;
@@ -348,7 +350,10 @@ static void a_handler_may_record_after_any_instruction(void **unused)
     (void)unused;
     interrupt_in(&(struct scene){"two values", 5, 0, 2, record_two, NULL});
     interrupt_in(&(struct scene){"twelve values", 5, RECORDS_TWELVE, 2, record_twelve, NULL});
+    interrupt_in(&(struct scene){"two values, the kernel's clock", 5, KERNEL_CLOCK, 2, record_two, NULL});
     interrupt_in(&(struct scene){"room for one", SLOTS - 1, 0, 1, record_two, prepare_both});
+    interrupt_in(
+        &(struct scene){"room for one, the kernel's clock", SLOTS - 1, KERNEL_CLOCK, 1, record_two, prepare_both});
     interrupt_in(&(struct scene){"a ring is claimed", 0, 0, 2, record_two, declare});
 }
 
@@ -358,15 +363,21 @@ static void a_record_inside_a_record_is_there_or_not(void **unused)
     struct scene inline_one = {"inside two values", 5, 0, 2, record_two, prepare_both};
     struct scene other = {"inside twelve values", 5, RECORDS_TWELVE, 2, record_twelve, prepare_both};
     int all = interrupt_in(&inline_one);
-    for (int i = 1; i < 8; i++)
-        kill_in(&inline_one, all * i / 8);
-    all = interrupt_in(&other);
     for (int i = 1; i < 4; i++)
-        kill_in(&other, all * i / 4);
+        kill_in(&inline_one, all * i / 4);
+    kill_in(&other, interrupt_in(&other) / 2);
 }
 
 int main(void)
 {
+#ifdef __SANITIZE_THREAD__
+    puts("skipped: ThreadSanitizer keeps signals back, and a record is not made of its own instructions any more");
+    return 77;
+#endif
+    cpu_set_t one; /* parent and child take turns: on one CPU nobody has to be woken up elsewhere */
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    sched_setaffinity(0, sizeof one, &one);
     if (!getenv("LD_BIND_NOW")) { /* what is stepped through is the record, not the dynamic linker */
         setenv("LD_BIND_NOW", "1", 1);
         execl("/proc/self/exe", "kill_record", (char *)NULL);
