@@ -128,15 +128,22 @@ static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum bezel
 static bool emit_usual(const struct bezel_aspect *aspect, const uint64_t *values)
 {
     struct bezel_writer *w = &bezel_thread;
-    uint32_t count = aspect->field_count;
-    if (w->busy || bezel_wanted(aspect) != BEZEL_RECORD)
+    if (w->busy || bezel_wanted(aspect) != BEZEL_RECORD || aspect->field_count > BEZEL_INLINE_VALUES)
         return false;
     bezel_enter(w);
-    if (!w->usual || writer_position(w) + writer_bytes(count) > w->room) {
+    struct bezel_ring *ring = w->ring;
+    uint32_t head = __atomic_load_n(&ring->head, __ATOMIC_RELAXED); /* relaxed: own word */
+    if (head >= w->usual_limit) {
         bezel_leave(w);
         return false;
     }
-    writer_put(w, aspect->id, sensor_kernel_ns(), values, count);
+    uint64_t ns = sensor_kernel_ns();
+    if (aspect->field_count == 2)
+        bezel_store_one(w, ring, head, aspect->id, ns, 2, values[0], values[1]);
+    else if (aspect->field_count == 1)
+        bezel_store_one(w, ring, head, aspect->id, ns, 1, values[0], 0);
+    else
+        bezel_store_one(w, ring, head, aspect->id, ns, 0, 0, 0);
     bezel_leave(w);
     return true;
 }

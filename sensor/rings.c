@@ -68,8 +68,8 @@ static void hold_ring(struct segment *s, uint32_t i, uint32_t level)
     struct bezel_writer *w = sensor_writer(level);
     uintptr_t busy = w->busy;
     bool discards = s->when_full == SEGMENT_DISCARD;
-    writer_hold(w, ring, s->ring_slots, generation, discards && s->clock == SEGMENT_CLOCK_COUNTER);
     w->usual = discards && s->clock == SEGMENT_CLOCK_MONOTONIC;
+    writer_hold(w, ring, s->ring_slots, generation, discards && s->clock == SEGMENT_CLOCK_COUNTER);
     w->busy = busy;
     sensor_thread.ring[level] = i;
 }

@@ -47,7 +47,9 @@ static inline void writer_rebase(struct bezel_writer *w)
     uint64_t end = w->high + WRITER_EPOCH - BEZEL_SLOT_BYTES, limit = w->room < end ? w->room : end;
     w->base = ((w->high / BEZEL_SLOT_BYTES + w->skew) << BEZEL_ORDINAL_SHIFT) +
               ((uint64_t)(w->generation & 0xff) << BEZEL_GENERATION_SHIFT);
-    w->limit = w->inlined && limit > w->high ? (uint32_t)(limit - w->high) : 0;
+    limit = limit > w->high ? limit - w->high : 0;
+    w->limit = w->inlined ? (uint32_t)limit : 0;
+    w->usual_limit = w->usual ? (uint32_t)limit : 0;
 }
 
 /**

@@ -44,6 +44,7 @@ enum {
     BEZEL_GENERATION_SHIFT = 12,
     BEZEL_COUNT_SHIFT = 8,
     BEZEL_INLINE_VALUES = 2, /* records of more values are written out of line */
+    BEZEL_AHEAD_WORDS = 64,  /* so far ahead of a record the ring is fetched: the time of some ten records */
     BEZEL_RING_THREADS = 16, /* thread ids remembered, by generation */
 };
 
@@ -94,8 +95,9 @@ struct bezel_writer {
     uint64_t previous_end; /* position behind a record that did not begin one slot before ... */
     uint64_t previous;     /* ... but here; UINT64_MAX: there was none whose time could be used again */
     uint32_t generation;
-    uint16_t inlined; /* the inline path may be used */
-    uint16_t usual;   /* as inlined, but for the kernel's clock: the library's */
+    uint32_t inlined;     /* the inline path may be used */
+    uint32_t usual;       /* the library's: as inlined, but for the kernel's clock ... */
+    uint32_t usual_limit; /* ... and as limit */
 };
 
 /* ---- Clock ------------------------------------------------------------------------------------------------------- */
@@ -219,10 +221,28 @@ static inline uint32_t bezel_record_word(uint32_t id, uint32_t count)
     return count << BEZEL_COUNT_SHIFT | id;
 }
 
+/** Writes and publishes a record of up to BEZEL_INLINE_VALUES values (`count` is a constant) into the slot at `head`.
+ */
+static inline __attribute__((always_inline)) void bezel_store_one(const struct bezel_writer *w, struct bezel_ring *ring,
+                                                                  uint32_t head, uint32_t id, uint64_t ticks,
+                                                                  uint32_t count, uint64_t value0, uint64_t value1)
+{
+    uint64_t *at = bezel_slot_at(ring, w->mask, head);
+    __builtin_prefetch(at + BEZEL_AHEAD_WORDS, 1); /* the reader had it: fetch it back in time */
+    at[0] = (BEZEL_AS_(uint64_t, head) << BEZEL_HEAD_SHIFT) + w->base + bezel_record_word(id, count);
+    at[1] = ticks;
+    if (count > 0)
+        at[2] = value0;
+    if (count > 1)
+        at[3] = value1;
+    bezel_attempt(ring, id);
+    /* R0 release: pairs R1, publishes the record and its attempt */
+    __atomic_store_n(&ring->head, head + BEZEL_SLOT_BYTES, __ATOMIC_RELEASE);
+}
+
 /**
- * The inline path: a record of `count` (a constant) up to BEZEL_INLINE_VALUES values into one slot, `ticks` given, or
- * read here. False, with nothing done, where it is for the path out of line. What stands in `w` is read behind the
- * mark: a handler's record before that is one of the past.
+ * The inline path: a record that fits one slot, `ticks` given, or read here. False, with nothing done, where it is for
+ * the path out of line. What stands in `w` is read behind the mark: a handler's record before that is one of the past.
  */
 static inline __attribute__((always_inline)) int bezel_put_inline(struct bezel_writer *w, uint32_t id,
                                                                   enum bezel_time time, uint64_t ticks, uint32_t count,
@@ -236,21 +256,11 @@ static inline __attribute__((always_inline)) int bezel_put_inline(struct bezel_w
         bezel_leave(w);
         return 0;
     }
-    uint64_t first = (BEZEL_AS_(uint64_t, head) << BEZEL_HEAD_SHIFT) + w->base + bezel_record_word(id, count);
-    uint64_t *at = bezel_slot_at(ring, w->mask, head);
     if (time == BEZEL_TIME_NOW)
         ticks = bezel_counter();
     else if (time == BEZEL_TIME_AGAIN)
         ticks = bezel_slot_at(ring, w->mask, head - BEZEL_SLOT_BYTES)[1];
-    at[0] = first;
-    at[1] = ticks;
-    if (count > 0)
-        at[2] = value0;
-    if (count > 1)
-        at[3] = value1;
-    bezel_attempt(ring, id);
-    /* R0 release: pairs R1, publishes the record and its attempt */
-    __atomic_store_n(&ring->head, head + BEZEL_SLOT_BYTES, __ATOMIC_RELEASE);
+    bezel_store_one(w, ring, head, id, ticks, count, value0, value1);
     bezel_leave(w);
     return 1;
 }
