@@ -12,17 +12,16 @@
  */
 #define THREADS 3
 #define DEPTH   8
-#define PLACES  9
+#define PLACES  8
 
 #define SEGMENT  0 /* where it is */
 #define ENTRY    1 /* of the dictionary */
 #define USED     2 /* how much of the dictionary there is */
-#define WORD     3 /* what a record of the aspect begins with */
-#define ID       4
-#define ENABLE   5
-#define EARLY    6 /* records counted before there was an id */
-#define UNRINGED 7 /* records counted for the aspect */
-#define HEAD     8
+#define ID       3
+#define ENABLE   4
+#define EARLY    5 /* records counted before there was an id */
+#define UNRINGED 6 /* records counted for the aspect */
+#define HEAD     7
 
 #define D0 1
 #define D1 2
@@ -73,7 +72,6 @@ proctype declarer() {
     store(DECLARER, SEGMENT, RELAXED, true);
     store(DECLARER, ENTRY, RELAXED, true);
     store(DECLARER, USED, D0, true);
-    store(DECLARER, WORD, RELAXED, true);
     store(DECLARER, ID, L0, true);
     store(DECLARER, ENABLE, E0, true);
     count_early(DECLARER, 0);
@@ -91,7 +89,6 @@ proctype recorder() {
             :: seen ->
                 needs(RECORDER, SEGMENT);
                 needs(RECORDER, ID);
-                needs(RECORDER, WORD);
                 store(RECORDER, HEAD, R0, n)
             :: else /* it declares, under the lock: as the other thread does */
             fi

@@ -58,7 +58,6 @@ inline write() {
         :: slots = 1
         :: slots = 2
         fi;
-        store(WRITER, ATTEMPTS, RELAXED, ordinal + 1);
         if
         :: AHEAD(head, tail) + slots > SLOTS ->
             load(WRITER, TAIL, R3, seen);
@@ -73,6 +72,7 @@ inline write() {
         if
         :: AHEAD(head, tail) + slots > SLOTS ->
             dropped++;
+            store(WRITER, ATTEMPTS, RELAXED, ordinal + 1);
             store(WRITER, DROPPED, RELAXED, dropped)
         :: else ->
             store(WRITER, SLOT(head), RELAXED, FIRST_WORD(ordinal, slots));
@@ -80,6 +80,7 @@ inline write() {
             :: slots == 2 -> store(WRITER, SLOT(head + 1), RELAXED, SECOND_WORD(ordinal))
             :: else
             fi;
+            store(WRITER, ATTEMPTS, RELAXED, ordinal + 1);
             head = (head + slots) % MODULUS;
             d_step {
                 append_(WRITER, HEAD, R0, head);

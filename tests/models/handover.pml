@@ -83,12 +83,12 @@ inline claim(me) {
 }
 
 inline record(me) {
-    store(me, ATTEMPTS, RELAXED, ordinal + 1);
     do
     :: head - tail == SLOTS -> load(me, TAIL, R3, tail) /* where it does not fit, it waits: losses are no matter here */
     :: else -> break
     od;
     store(me, SLOT(head), RELAXED, WORD(ordinal, generation));
+    store(me, ATTEMPTS, RELAXED, ordinal + 1);
     head++;
     d_step {
         append_(me, HEAD, R0, head);
