@@ -29,7 +29,7 @@ enum {
     NUMBERS = 4 * SLOTS,
     STEPS_MAX = 1000000,
     SCENE_STEPS = 300000,      /* in all lives of a scene, about; in the light version */
-    SCENE_STEPS_LIGHT = 30000, /* this; then some instructions are left out */
+    SCENE_STEPS_LIGHT = 15000, /* this; then some instructions are left out */
     LIVES_MIN = 10,
 };
 
