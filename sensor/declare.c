@@ -29,7 +29,7 @@ static void count_unringed(uint32_t id, uint32_t n)
 static void count_early(struct bezel_aspect *a, uint32_t n)
 {
     __atomic_fetch_add(&a->early, n, __ATOMIC_ACQ_REL);      /* L2 acq_rel: pairs L2, publishes id and segment */
-    uint32_t id = __atomic_load_n(&a->id, __ATOMIC_RELAXED); /* relaxed: L2 ordered it */
+    uint32_t id = __atomic_load_n(&a->id, __ATOMIC_ACQUIRE); /* L1 acquire: pairs L0, where we were the first */
     if (id)
         count_unringed(id, __atomic_exchange_n(&a->early, 0, __ATOMIC_RELAXED)); /* relaxed: a counter */
 }

@@ -117,12 +117,17 @@ static inline int64_t ring_ordinals_ahead(uint64_t expected, uint64_t low)
  */
 static inline bool ring_copy(const struct ring_reader *r, struct ring_reader *copy)
 {
-    uint32_t head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);     /* R1 acquire: pairs R0 */
-    uint32_t oldest = __atomic_load_n(&r->ring->oldest, __ATOMIC_RELAXED); /* relaxed: looked at again below */
-    uint32_t held = head - oldest;
+    uint32_t head, held;
+    int tries = 3;
+    do {
+        head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);          /* R1 acquire: pairs R0 */
+        held = head - __atomic_load_n(&r->ring->oldest, __ATOMIC_RELAXED); /* relaxed: looked at again below */
+    } while (held >> 31 && --tries > 0); /* its writer went round the ring since it stored that head */
+    if (held >> 31)
+        held = 0;
     if (!ring_may_wait(r, held))
         return false;
-    for (uint32_t at = head; at != oldest;) {
+    for (uint32_t at = head; at != head - held;) {
         at -= RING_SLOT_BYTES;
         const uint64_t *from = ring_slot(r, at);
         uint64_t *to = ring_slot(copy, at);

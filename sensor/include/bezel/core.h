@@ -162,8 +162,8 @@ static inline uint64_t bezel_tally_get(const uint64_t *counter)
 #else
     const uint32_t *half = BEZEL_POINTER_(const uint32_t, counter);
     enum { LOW = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__, HIGH = 1 - LOW };
-    uint64_t high = __atomic_load_n(&half[HIGH], __ATOMIC_RELAXED);    /* relaxed: as above */
-    return high << 32 | __atomic_load_n(&half[LOW], __ATOMIC_RELAXED); /* relaxed: as above */
+    uint64_t low = __atomic_load_n(&half[LOW], __ATOMIC_RELAXED); /* relaxed: as above; the low half first, see there */
+    return BEZEL_AS_(uint64_t, __atomic_load_n(&half[HIGH], __ATOMIC_RELAXED)) << 32 | low; /* relaxed: as above */
 #endif
 }
 
