@@ -129,7 +129,7 @@ void sensor_thread_end(void *unused)
         struct bezel_writer *w = sensor_writer(level);
         if (!w->mask)
             continue;
-        w->limit = w->mask = 0;
+        w->limit = w->usual_limit = w->mask = 0;
         atomic_signal_fence(memory_order_seq_cst); /* a handler finds no ring from here on, and claims one */
         if (s)
             atomic_store_explicit(&s->ring_state[sensor_thread.ring[level]], SEGMENT_RING_RELEASED,
