@@ -65,6 +65,13 @@ static bool same_fields(const struct bezel_aspect *a, const struct bezel_aspect 
     return true;
 }
 
+void sensor_publish_dict(uint32_t used)
+{
+    sensor_process.dict_used = used;
+    atomic_store_explicit(&sensor_process.own.segment->dict_used, used,
+                          memory_order_release); /* D0 release: pairs D1, publishes the entry */
+}
+
 static int append_to_dict(const struct bezel_aspect *a, uint32_t id, uint32_t capacity)
 {
     struct dict_aspect entry = {.id = id, .kind = a->kind, .name = a->name, .field_count = a->field_count};
@@ -74,12 +81,9 @@ static int append_to_dict(const struct bezel_aspect *a, uint32_t id, uint32_t ca
         const struct bezel_field *f = &a->fields[i];
         entry.fields[i] = (struct dict_field){(enum dict_type)f->type, f->name, f->unit, f->labels ? f->labels : ""};
     }
-    uint32_t used = atomic_load_explicit(&sensor_process.own.segment->dict_used,
-                                         memory_order_relaxed); /* relaxed: under our lock */
-    int n = dict_append_aspect(sensor_process.own.segment->dict, used, capacity, &entry);
+    int n = dict_append_aspect(sensor_process.own.segment->dict, sensor_process.dict_used, capacity, &entry);
     if (n > 0)
-        atomic_store_explicit(&sensor_process.own.segment->dict_used, (uint32_t)n,
-                              memory_order_release); /* D0 release: pairs D1, publishes the entry */
+        sensor_publish_dict((uint32_t)n);
     return n;
 }
 

@@ -19,16 +19,32 @@ const uint32_t sensor_enable_undeclared = BEZEL_UNSET;
 
 /* ---- Levels ------------------------------------------------------------------------------------------------------ */
 
+/* Of a level whose record nobody goes on with: below every stack. */
+enum { ABANDONED = 1 };
+
+static bool is_within(uintptr_t at, const stack_t *stack)
+{
+    return at - (uintptr_t)stack->ss_sp < stack->ss_size;
+}
+
 /*
  * A handler that jumps out of a record (longjmp) leaves its level busy for ever. It shows when a record comes from
- * further up the stack than the busy one: that one's frame is gone. Only a handler that runs on a stack of its own may
- * stand higher than what it interrupts; the kernel knows. Where the jump led further down, the level stays in use until
- * a record comes from above; meanwhile the next level serves.
+ * further up the same stack than the busy one: that one's frame is gone. A handler's stack of its own, where the
+ * signal's thread has one, may stand higher than what it interrupted; but once its thread is elsewhere, it was left.
+ * Where the jump led further down, the level stays in use until a record comes from above; meanwhile the next level
+ * serves.
  */
 static bool is_abandoned(uintptr_t busy, uintptr_t here)
 {
-    stack_t stack;
-    return here >= busy && sigaltstack(NULL, &stack) == 0 && !(stack.ss_flags & SS_ONSTACK);
+    stack_t own = {.ss_size = 0};
+    if (busy == ABANDONED)
+        return true;
+    if (sigaltstack(NULL, &own) != 0)
+        return false;
+    if (own.ss_flags & SS_DISABLE)
+        own.ss_size = 0;
+    bool busy_within = is_within(busy, &own), here_within = is_within(here, &own);
+    return busy_within == here_within ? here >= busy : busy_within;
 }
 
 /* Takes up the ring of `w` where its shared state stands: private copies may be in the middle of a change. */
@@ -38,20 +54,28 @@ static void take_up_again(struct bezel_writer *w)
         writer_hold(w, w->ring, writer_ring_bytes(w) / BEZEL_SLOT_BYTES, w->generation, w->inlined);
 }
 
-/* The level at which a record made at stack address `here` is written, marked busy; SENSOR_LEVELS: too deep. */
+/*
+ * The level at which a record made at stack address `here` is written, marked busy; SENSOR_LEVELS: too deep. What is
+ * busy above it is abandoned: its handlers ran inside a record at this level, which is no more. A handler may do all
+ * this in between, at any place, and then leaves the level whole and not busy.
+ */
 static uint32_t enter_level(uintptr_t here)
 {
     uint32_t level = 0;
     while (level < SENSOR_LEVELS && sensor_writer(level)->busy && !is_abandoned(sensor_writer(level)->busy, here))
         level++;
-    for (uint32_t i = level; i < SENSOR_LEVELS && sensor_writer(i)->busy; i++) {
-        take_up_again(sensor_writer(i));
-        sensor_writer(i)->busy = 0;
-    }
-    if (level < SENSOR_LEVELS) {
-        sensor_writer(level)->busy = here;
-        atomic_signal_fence(memory_order_seq_cst); /* a handler on this thread sees `busy` before anything we touch */
-    }
+    if (level == SENSOR_LEVELS)
+        return level;
+    struct bezel_writer *w = sensor_writer(level);
+    bool abandoned = w->busy != 0;
+    w->busy = here;
+    atomic_signal_fence(memory_order_seq_cst); /* a handler on this thread sees `busy` before anything we touch */
+    for (uint32_t i = level + 1; i < SENSOR_LEVELS; i++)
+        if (sensor_writer(i)->busy)
+            sensor_writer(i)->busy = ABANDONED;
+    sensor_forget_stale(level);
+    if (abandoned)
+        take_up_again(w);
     return level;
 }
 
@@ -65,8 +89,9 @@ static uint32_t declare_and_ask(struct bezel_aspect *aspect)
         sensor_declare(aspect);
         enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
     }
-    if (enable == &sensor_enable_undeclared && sensor_process.own.segment)
-        return atomic_load_explicit(&sensor_process.own.segment->enable[aspect->id & ~SENSOR_UNDECLARED],
+    struct segment *s = sensor_process.own.segment; /* a handler that forks may take it away */
+    if (enable == &sensor_enable_undeclared && s)
+        return atomic_load_explicit(&s->enable[aspect->id & ~SENSOR_UNDECLARED & 0xff],
                                     memory_order_relaxed); /* relaxed: a word of its own, late by a record is in time */
     return __atomic_load_n(enable, __ATOMIC_RELAXED);      /* relaxed: likewise */
 }
@@ -78,7 +103,7 @@ static uint64_t time_of(const struct bezel_writer *w, enum bezel_time time, uint
         return given;
     if (time == BEZEL_TIME_AGAIN && writer_previous_time(w, &previous))
         return previous;
-    return sensor_ticks(sensor_process.own.segment);
+    return sensor_ticks();
 }
 
 static void write_record(struct bezel_writer *w, const struct bezel_aspect *aspect, uint32_t wanted,
@@ -87,7 +112,7 @@ static void write_record(struct bezel_writer *w, const struct bezel_aspect *aspe
     uint32_t count = aspect->field_count;
     if (wanted != BEZEL_RECORD)
         writer_drop(w, aspect->id, w->ring->off);
-    else if (sensor_process.own.segment->when_full == SEGMENT_OVERWRITE)
+    else if (sensor_process.own.when_full == SEGMENT_OVERWRITE)
         writer_put_over(w, aspect->id, time_of(w, time, given), values, count);
     else if (writer_has_room(w, writer_bytes(count)))
         writer_put(w, aspect->id, time_of(w, time, given), values, count);
@@ -99,12 +124,13 @@ static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum bezel
                  uintptr_t here)
 {
     uint32_t level = enter_level(here);
+    uint32_t wanted = declare_and_ask(aspect);
     if (level == SENSOR_LEVELS) {
-        sensor_count_unringed(aspect);
+        if (wanted != BEZEL_DISABLED)
+            sensor_count_unringed(aspect);
         return;
     }
     struct bezel_writer *w = sensor_writer(level);
-    uint32_t wanted = declare_and_ask(aspect);
     if (wanted != BEZEL_DISABLED) {
         if (aspect->id & SENSOR_UNDECLARED || (!w->mask && sensor_claim(level) != 0))
             sensor_count_unringed(aspect);

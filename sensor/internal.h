@@ -35,6 +35,7 @@ struct sensor_thread {
     bool refused;                 /* no ring was free at `released_seen` */
     bool hooked;                  /* thread_end() will be called */
     uint8_t endings;              /* how often it was */
+    uint8_t stale;                /* levels, by bit, that hold what took the place of a parent's ring */
 };
 
 extern _Thread_local struct sensor_thread sensor_thread __attribute__((tls_model("initial-exec")));
@@ -53,7 +54,7 @@ struct sensor_process {
     struct own_segment own;
     bool failed; /* there is no segment, and there will be none */
     pid_t pid;   /* whose segment it is */
-    uint32_t aspect_count;
+    uint32_t aspect_count, dict_used;
     uint32_t undeclared; /* id of the aspect that stands for those that cannot be declared; 0: not needed yet */
     struct bezel_aspect *aspects, **aspects_end;
     pthread_key_t thread_end;
@@ -63,7 +64,11 @@ struct sensor_process {
 
 extern struct sensor_process sensor_process;
 
-/** Takes the lock; `mask` keeps the signals that were blocked before. A fork waits. */
+/** Keeps signals from this thread; `mask` keeps those that were blocked before. Async-signal-safe. */
+void sensor_block(sigset_t *mask);
+void sensor_unblock(const sigset_t *mask);
+
+/** Takes the lock, and keeps signals away. A fork waits. */
 void sensor_lock(sigset_t *mask);
 void sensor_unlock(const sigset_t *mask);
 
@@ -85,12 +90,15 @@ void sensor_declare(struct bezel_aspect *aspect);
 /** As sensor_declare(), under the lock; false where there is no segment. */
 bool sensor_declare_all(void);
 
+/** Makes the first `used` bytes of the dictionary known: all are complete. Under the lock. */
+void sensor_publish_dict(uint32_t used);
+
 /** Whether there is a segment, made now if need be. Under the lock. */
 bool sensor_open(void);
 
 /**
- * Claims a ring for level `level` of the calling thread. Returns 0, BEZEL_EFULL, BEZEL_ENOENT where there is no
- * segment, BEZEL_ENOSPC, ... Lock-free, async-signal-safe.
+ * Claims a ring for level `level` of the calling thread, where it has none. Returns 0, BEZEL_EFULL, BEZEL_ENOENT where
+ * there is no segment, BEZEL_ENOSPC, ... Lock-free, async-signal-safe.
  */
 int sensor_claim(uint32_t level) BEZEL_MUST_CHECK;
 
@@ -100,8 +108,14 @@ int sensor_prefault(uint32_t level, bool lock) BEZEL_MUST_CHECK;
 /** The hook of a thread's end: its rings go to whoever needs one next, records and all. */
 void sensor_thread_end(void *unused);
 
-/** Forgets this thread's rings: they are those of the process that forked us. */
-void sensor_forget_rings(void);
+/**
+ * Forgets this thread's rings: they are those of the process that forked us. True where a record is being written:
+ * then it goes on where its ring was, and the level is forgotten at its next record.
+ */
+bool sensor_forget_rings(void);
+
+/** Forgets the ring of `level` where it is stale. The level is busy. */
+void sensor_forget_stale(uint32_t level);
 
 /** Counts a record of `aspect`, declared or not yet, that has no ring to go to. Async-signal-safe. */
 void sensor_count_unringed(struct bezel_aspect *aspect);
@@ -119,7 +133,7 @@ static inline uint64_t sensor_kernel_ns(void)
 }
 
 /** Reads the clock of the segment, in its ticks. Async-signal-safe where the user's function is. */
-uint64_t sensor_ticks(struct segment *s);
+uint64_t sensor_ticks(void);
 
 /** Frequency of the user's clock, Hz; 0 where there is none. */
 uint64_t sensor_user_frequency(void);

@@ -133,6 +133,15 @@ static struct doorbell *doorbell_map(const char *dir)
 
 /* ---- Making ------------------------------------------------------------------------------------------------------ */
 
+static void remember_head(struct own_segment *own)
+{
+    const struct segment *s = own->segment;
+    own->ring_stride = s->ring_stride;
+    own->ring_slots = s->ring_slots;
+    own->clock = s->clock;
+    own->when_full = s->when_full;
+}
+
 static void fill_head(struct segment *s, uint32_t slots, uint64_t instance, const struct identity *id)
 {
     s->version = SEGMENT_VERSION;
@@ -161,10 +170,9 @@ static bool outgrows_limit(uint64_t bytes)
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
 }
 
-/* Reserves and maps a segment in the open, empty file `fd`. NULL with errno on failure. */
-static struct segment *segment_map(int fd, uint32_t slots)
+/* Reserves and maps a segment of `total` bytes in the open, empty file `fd`. NULL with errno on failure. */
+static struct segment *segment_map(int fd, uint64_t total)
 {
-    uint64_t total = segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(slots);
     if (outgrows_limit(total))
         return errno = EFBIG, NULL;
     if (ftruncate(fd, (off_t)total) != 0)
@@ -219,9 +227,11 @@ static bool make_instance(struct own_segment *own, const char *dir, uint64_t ins
     if (fd < 0)
         return false;
     /* Once it is not empty, a file without its lock is abandoned. */
-    bool done = remember_fd(own, fd) && lock_process(fd) == 0 && (own->segment = segment_map(fd, slots)) != NULL;
+    own->bytes = segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(slots);
+    bool done = remember_fd(own, fd) && lock_process(fd) == 0 && (own->segment = segment_map(fd, own->bytes)) != NULL;
     if (done) {
         fill_head(own->segment, slots, instance, id);
+        remember_head(own);
         if (bell) { /* somebody listens: record from the first record on */
             memcpy(own->segment->session, bell->session, sizeof own->segment->session);
             if (own->segment->clock == SEGMENT_CLOCK_COUNTER)
@@ -295,7 +305,7 @@ void own_forget(struct own_segment *own)
     *own = (struct own_segment){.fd = -1};
     atomic_signal_fence(memory_order_seq_cst); /* a signal handler finds none, or one that is mapped */
     if (was.segment)
-        munmap(was.segment, was.segment->total_bytes);
+        munmap(was.segment, was.bytes);
     if (was.fd >= 0 && own_holds_fd(&was)) /* the number may be the program's by now */
         close(was.fd);
     errno = before;

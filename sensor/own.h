@@ -19,6 +19,9 @@ struct own_segment {
     dev_t dev;               /* of fd, to know it again: the host may close it and use the number for something else */
     ino_t ino;
     char path[PATH_MAX];
+    /* As the segment's head says, which others may scribble on. */
+    uint64_t bytes, ring_stride;
+    uint32_t ring_slots, clock, when_full;
 };
 
 /**

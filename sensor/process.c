@@ -19,18 +19,28 @@ struct sensor_process sensor_process = {.lock = PTHREAD_MUTEX_INITIALIZER, .own 
 
 static sigset_t fork_mask; /* signals that the forking thread had blocked, while the lock is held for the fork */
 
-void sensor_lock(sigset_t *mask)
+void sensor_block(sigset_t *mask)
 {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, mask);
+}
+
+void sensor_unblock(const sigset_t *mask)
+{
+    pthread_sigmask(SIG_SETMASK, mask, NULL);
+}
+
+void sensor_lock(sigset_t *mask)
+{
+    sensor_block(mask);
     pthread_mutex_lock(&sensor_process.lock);
 }
 
 void sensor_unlock(const sigset_t *mask)
 {
     pthread_mutex_unlock(&sensor_process.lock);
-    pthread_sigmask(SIG_SETMASK, mask, NULL);
+    sensor_unblock(mask);
 }
 
 /* A segment that no external sensor reads, or is still to drain, is litter once its process ends. */
@@ -58,18 +68,17 @@ static void fork_parent(void)
 }
 
 /*
- * Where the fork came from a signal handler that interrupted a record, the child goes on with that record, into the
- * segment: memory of its own takes the segment's place.
+ * Where the fork came from a signal handler, the child may go on with a record that it interrupted, which is the
+ * parent's: memory of no use takes the segment's place. Of its head always, where a record that is not marked yet looks
+ * whether it is wanted; it is not. That stays for ever, as address space: it cannot be known when nobody looks any
+ * more.
  */
-static void detach_child(void)
+static void detach_child(bool busy)
 {
-    bool busy = false;
-    for (uint32_t level = 0; level < SENSOR_LEVELS; level++)
-        busy = busy || sensor_writer(level)->busy;
     void *at = sensor_process.own.segment;
-    size_t bytes = at ? sensor_process.own.segment->total_bytes : 0;
+    size_t bytes = busy ? sensor_process.own.bytes : segment_ring_offset();
     own_forget(&sensor_process.own);
-    if (busy && at)
+    if (at)
         (void)mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
@@ -82,10 +91,9 @@ static void fork_child(void)
         a->id = a->early = 0;
         a->enable = &bezel_enable_unset;
     }
-    sensor_forget_rings();
-    detach_child();
+    detach_child(sensor_forget_rings());
     sensor_process.failed = false;
-    sensor_process.aspect_count = sensor_process.undeclared = 0;
+    sensor_process.aspect_count = sensor_process.undeclared = sensor_process.dict_used = 0;
     sensor_process.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     sigset_t mask = fork_mask;
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
@@ -117,7 +125,7 @@ bool sensor_open(void)
     else if (own_make(&sensor_process.own, dir)) {
         sensor_process.failed = false;
         sensor_process.pid = getpid();
-        bezel_clock_is_counter = sensor_process.own.segment->clock == SEGMENT_CLOCK_COUNTER;
+        bezel_clock_is_counter = sensor_process.own.clock == SEGMENT_CLOCK_COUNTER;
         sensor_strings_inherit();
     }
     return !sensor_process.failed;

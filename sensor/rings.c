@@ -13,9 +13,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+static uint64_t ring_offset(uint32_t i)
+{
+    return segment_ring_offset() + i * sensor_process.own.ring_stride;
+}
+
 static struct bezel_ring *ring_at(const struct segment *s, uint32_t i)
 {
-    return (struct bezel_ring *)(void *)((char *)s + s->ring_offset + i * s->ring_stride);
+    return (struct bezel_ring *)(void *)((char *)s + ring_offset(i));
 }
 
 static bool claim_state(struct segment *s, uint32_t i, uint32_t from, uint32_t to)
@@ -40,7 +45,7 @@ static int take_fresh(struct segment *s)
     for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
         if (!claim_state(s, i, SEGMENT_RING_FRESH, SEGMENT_RING_CLAIMED))
             continue;
-        int err = own_reserve(&sensor_process.own, s->ring_offset + i * s->ring_stride, s->ring_stride);
+        int err = own_reserve(&sensor_process.own, ring_offset(i), sensor_process.own.ring_stride);
         if (!err)
             return (int)i;
         atomic_store_explicit(&s->ring_state[i], SEGMENT_RING_FRESH,
@@ -48,7 +53,7 @@ static int take_fresh(struct segment *s)
         sensor_notice(s, "BEZEL-RING-NO-MEMORY",
                       "no memory for a ring of %llu bytes: %s; its thread's records are lost: enlarge the file system "
                       "of BEZEL_DIR",
-                      (unsigned long long)s->ring_stride, err_text(err));
+                      (unsigned long long)sensor_process.own.ring_stride, err_text(err));
         return err;
     }
     return BEZEL_EFULL;
@@ -67,9 +72,10 @@ static void hold_ring(struct segment *s, uint32_t i, uint32_t level)
                           memory_order_release); /* H0 release: pairs H1, the ring's memory is there */
     struct bezel_writer *w = sensor_writer(level);
     uintptr_t busy = w->busy;
-    bool discards = s->when_full == SEGMENT_DISCARD;
-    w->usual = discards && s->clock == SEGMENT_CLOCK_MONOTONIC;
-    writer_hold(w, ring, s->ring_slots, generation, discards && s->clock == SEGMENT_CLOCK_COUNTER);
+    const struct own_segment *own = &sensor_process.own;
+    bool discards = own->when_full == SEGMENT_DISCARD;
+    w->usual = discards && own->clock == SEGMENT_CLOCK_MONOTONIC;
+    writer_hold(w, ring, own->ring_slots, generation, discards && own->clock == SEGMENT_CLOCK_COUNTER);
     w->busy = busy;
     sensor_thread.ring[level] = i;
 }
@@ -83,10 +89,13 @@ static bool too_late(void)
     return sensor_thread.endings + 1 >= PTHREAD_DESTRUCTOR_ITERATIONS;
 }
 
-int sensor_claim(uint32_t level)
+static int claim(uint32_t level)
 {
     struct segment *s = sensor_process.own.segment;
     struct sensor_thread *t = &sensor_thread;
+    sensor_forget_stale(level);
+    if (sensor_writer(level)->mask)
+        return 0;
     uint32_t released =
         atomic_load_explicit(&sensor_process.released, memory_order_relaxed); /* relaxed: a hint to look again */
     if (!s)
@@ -109,38 +118,73 @@ int sensor_claim(uint32_t level)
     return 0;
 }
 
+int sensor_claim(uint32_t level)
+{
+    sigset_t mask;
+    sensor_block(&mask); /* a handler must not find a ring half held, nor leave one by a jump */
+    int err = claim(level);
+    sensor_unblock(&mask);
+    return err;
+}
+
 int sensor_prefault(uint32_t level, bool lock)
 {
     const struct segment *s = sensor_process.own.segment;
-    uint64_t offset = s->ring_offset + sensor_thread.ring[level] * s->ring_stride;
+    uint64_t offset = ring_offset(sensor_thread.ring[level]), bytes = sensor_process.own.ring_stride;
     const volatile char *at = (const char *)s + offset;
-    for (uint64_t page = 0; page < s->ring_stride; page += 4096)
+    for (uint64_t page = 0; page < bytes; page += 4096)
         (void)at[page]; /* its memory is there; this maps it, for writing too, since nothing else is cached about it */
-    return lock ? own_lock(&sensor_process.own, offset, s->ring_stride) : 0;
+    return lock ? own_lock(&sensor_process.own, offset, bytes) : 0;
+}
+
+static void release_ring(struct segment *s, uint32_t level)
+{
+    struct bezel_writer *w = sensor_writer(level);
+    if (!w->mask)
+        return;
+    *w = (struct bezel_writer){.ring = &sensor_no_ring};
+    if (s && !(sensor_thread.stale >> level & 1))
+        atomic_store_explicit(&s->ring_state[sensor_thread.ring[level]], SEGMENT_RING_RELEASED,
+                              memory_order_release); /* C0 release: pairs C1, H1, hands over head and counters */
 }
 
 void sensor_thread_end(void *unused)
 {
     (void)unused;
-    struct segment *s = sensor_process.own.segment;
+    sigset_t mask;
+    sensor_block(&mask); /* a handler finds a ring, or none: then it claims one */
     sensor_thread.hooked = false;
     sensor_thread.endings++;
-    for (uint32_t level = 0; level < SENSOR_LEVELS; level++) {
-        struct bezel_writer *w = sensor_writer(level);
-        if (!w->mask)
-            continue;
-        w->limit = w->usual_limit = w->mask = 0;
-        atomic_signal_fence(memory_order_seq_cst); /* a handler finds no ring from here on, and claims one */
-        if (s)
-            atomic_store_explicit(&s->ring_state[sensor_thread.ring[level]], SEGMENT_RING_RELEASED,
-                                  memory_order_release); /* C0 release: pairs C1, H1, hands over head and counters */
-    }
+    for (uint32_t level = 0; level < SENSOR_LEVELS; level++)
+        release_ring(sensor_process.own.segment, level);
     atomic_fetch_add_explicit(&sensor_process.released, 1, memory_order_relaxed); /* relaxed: a hint to look again */
+    sensor_unblock(&mask);
 }
 
-void sensor_forget_rings(void)
+bool sensor_forget_rings(void)
 {
-    for (uint32_t level = 0; level < SENSOR_LEVELS; level++)
-        *sensor_writer(level) = (struct bezel_writer){.busy = sensor_writer(level)->busy, .ring = &sensor_no_ring};
+    bool busy = false;
+    for (uint32_t level = 0; level < SENSOR_LEVELS; level++) {
+        struct bezel_writer *w = sensor_writer(level);
+        if (w->busy) {
+            w->inlined = w->usual = false; /* all else goes out of line, and finds it stale */
+            w->limit = w->usual_limit = 0;
+            sensor_thread.stale |= (uint8_t)(1u << level);
+            busy = true;
+        } else {
+            *w = (struct bezel_writer){.ring = &sensor_no_ring};
+        }
+    }
     sensor_thread.refused = false;
+    return busy;
+}
+
+void sensor_forget_stale(uint32_t level)
+{
+    struct bezel_writer *w = sensor_writer(level);
+    uint8_t bit = (uint8_t)(1u << level);
+    if (!(sensor_thread.stale & bit))
+        return;
+    *w = (struct bezel_writer){.busy = w->busy, .ring = &sensor_no_ring};
+    sensor_thread.stale &= (uint8_t)~bit;
 }

@@ -40,9 +40,7 @@ static uint32_t find_string(const char *text)
 
 static uint32_t add_string(const char *text)
 {
-    uint32_t used = atomic_load_explicit(&sensor_process.own.segment->dict_used,
-                                         memory_order_relaxed); /* relaxed: under our lock */
-    uint32_t id = strings.count + 1;
+    uint32_t used = sensor_process.dict_used, id = strings.count + 1;
     int n = id > DICT_STRINGS_MAX
                 ? BEZEL_EFULL
                 : dict_append_string(sensor_process.own.segment->dict, used, STRING_ROOM_BYTES, id, text);
@@ -52,8 +50,7 @@ static uint32_t add_string(const char *text)
         return 0;
     }
     strings.at[strings.count++] = (uint16_t)(used / 4);
-    atomic_store_explicit(&sensor_process.own.segment->dict_used, (uint32_t)n,
-                          memory_order_release); /* D0 release: pairs D1, publishes the entry */
+    sensor_publish_dict((uint32_t)n);
     return id;
 }
 
@@ -61,9 +58,7 @@ static uint32_t add_string(const char *text)
 
 void sensor_strings_bequeath(void)
 {
-    uint32_t used =
-        atomic_load_explicit(&sensor_process.own.segment->dict_used, memory_order_relaxed); /* relaxed: locked */
-    uint32_t count = strings.count;
+    uint32_t used = sensor_process.dict_used, count = strings.count;
     strings.count = 0;
     if (count == 0)
         return;
@@ -83,6 +78,9 @@ void sensor_strings_inherit(void)
         char text[DICT_TEXT_MAX + 1];
         const uint8_t *entry = strings.inherited + 4u * strings.at[i];
         uint32_t length = bytes_get_u32(entry + STRING_ENTRY_LENGTH);
+        size_t room = strings.inherited_bytes - 4u * strings.at[i] - STRING_ENTRY_TEXT;
+        if (length > DICT_TEXT_MAX || length > room) /* somebody scribbled on it */
+            length = 0;
         memcpy(text, entry + STRING_ENTRY_TEXT, length);
         text[length] = '\0';
         add_string(text); /* moves at[i] to its new place */

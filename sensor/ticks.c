@@ -32,11 +32,12 @@ uint64_t sensor_user_frequency(void)
     return user_clock.frequency;
 }
 
-uint64_t sensor_ticks(struct segment *s)
+uint64_t sensor_ticks(void)
 {
-    if (s && s->clock == SEGMENT_CLOCK_COUNTER)
+    struct segment *s = sensor_process.own.segment;
+    if (sensor_process.own.clock == SEGMENT_CLOCK_COUNTER)
         return bezel_counter();
-    if (s && s->clock == SEGMENT_CLOCK_USER) {
+    if (s && sensor_process.own.clock == SEGMENT_CLOCK_USER) {
         if (pair_wanted(&s->pair))
             pair_give(&s->pair, user_clock.now);
         return user_clock.now();
@@ -46,13 +47,13 @@ uint64_t sensor_ticks(struct segment *s)
 
 uint64_t bezel_ticks_now(void)
 {
-    return sensor_ticks(sensor_process.own.segment);
+    return sensor_ticks();
 }
 
 int64_t bezel_ticks_ns(uint64_t ticks)
 {
     struct segment *s = sensor_process.own.segment;
-    if (!s || s->clock == SEGMENT_CLOCK_MONOTONIC)
+    if (!s || sensor_process.own.clock == SEGMENT_CLOCK_MONOTONIC)
         return (int64_t)ticks;
     uint64_t tick = atomic_load_explicit(&s->tick_ns, memory_order_relaxed); /* relaxed: a number of its own */
     uint64_t whole = tick >> 32, part = tick & UINT32_MAX;

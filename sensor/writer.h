@@ -166,6 +166,8 @@ static inline void writer_put_over(struct bezel_writer *w, uint32_t id, uint64_t
                                    uint32_t count)
 {
     uint64_t position = writer_position(w), end = position + writer_bytes(count);
+    if (position - w->oldest > writer_ring_bytes(w)) /* somebody scribbled on the head: nothing can be told apart */
+        w->oldest = position;
     while (end - w->oldest > writer_ring_bytes(w))
         w->oldest += writer_bytes(writer_word_count(*writer_at(w, w->oldest, 0)));
     __atomic_store_n(&w->ring->oldest, (uint32_t)w->oldest, __ATOMIC_RELAXED); /* relaxed: published by O0 */
