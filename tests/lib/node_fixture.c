@@ -72,7 +72,9 @@ static void read_records(struct fixture *f, const uint8_t *packet, const struct 
 {
     struct external_process *p = external_find(f->external, h->instance);
     assert_non_null(p);
-    assert_non_null(p->at->dict);
+    if (!p->at->dict)
+        fail_msg("%s has records, and no dictionary: %u bytes of it, broken %d", p->at->name, p->at->dict_used,
+                 p->at->dict_broken);
     assert_true(dict_includes(p->at->dict, h->dictionary));
     assert_int_equal(packet_check(packet, h, p->at->dict->field_counts, p->at->dict->aspect_count), 0);
     struct packet_record r;

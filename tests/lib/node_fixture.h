@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { FIXTURE_STREAMS = 64 };
+enum { FIXTURE_STREAMS = 4096 };
 
 /** What a stream amounted to; checked packet by packet as it is read. */
 struct fixture_stream {
