@@ -275,7 +275,7 @@ enum { LATER = 100 };
 static void declare_later(void *pipes)
 {
     static struct bezel_aspect later[LATER];
-    static char names[LATER][16];
+    static char names[LATER][20];
     int *fds = pipes;
     unsigned char byte;
     bezel_record(frame_sent, 1);
