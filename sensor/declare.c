@@ -37,10 +37,14 @@ static void count_early(struct bezel_aspect *a, uint32_t n)
 void sensor_count_unringed(struct bezel_aspect *aspect)
 {
     uint32_t id = __atomic_load_n(&aspect->id, __ATOMIC_ACQUIRE); /* L1 acquire: pairs L0 */
-    if (id)
+    sigset_t mask;
+    if (id) {
         count_unringed(id, 1);
-    else
-        count_early(aspect, 1);
+        return;
+    }
+    sensor_block(&mask); /* a handler that jumps would take along what others had counted */
+    count_early(aspect, 1);
+    sensor_unblock(&mask);
 }
 
 /* ---- Declaring --------------------------------------------------------------------------------------------------- */

@@ -195,22 +195,20 @@ void bezel_emit_again(struct bezel_aspect *aspect, const uint64_t *values)
 
 static int init_level(uint32_t level, bool lock)
 {
-    struct bezel_writer *w = sensor_writer(level);
-    int err = w->mask ? 0 : sensor_claim(level);
+    int err = sensor_claim(level);
     return err ? err : sensor_prefault(level, lock);
 }
 
 int bezel_thread_init(unsigned options)
 {
-    uint32_t levels = options & BEZEL_SIGNALS ? 2 : 1;
-    int err = 0;
-    if (bezel_thread.busy)
-        return BEZEL_EBUSY;
-    sensor_declare(NULL);
-    bezel_enter(&bezel_thread);
+    uint32_t levels = options & BEZEL_SIGNALS ? 2 : 1, busy = enter_level(CALLERS_STACK);
+    int err = busy == 0 ? 0 : BEZEL_EBUSY; /* a handler that interrupts a record */
+    if (!err)
+        sensor_declare(NULL);
     for (uint32_t level = 0; level < levels && !err; level++)
         err = init_level(level, options & BEZEL_LOCK);
-    bezel_leave(&bezel_thread);
+    if (busy < SENSOR_LEVELS)
+        bezel_leave(sensor_writer(busy));
     return err;
 }
 
