@@ -35,6 +35,7 @@ enum {
     LAW_CANCELS = 512,
     LAW_INIT = 1024, /* bezel_thread_init() in between */
     LAW_PROFILES = 2048,
+    LAW_CROWD = 2048, /* nothing but threads, one a turn */
 };
 
 /** One life of a process: from its start, a fork or an exec to its end, a kill or the next exec. */

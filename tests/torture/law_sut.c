@@ -12,6 +12,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -54,8 +55,15 @@ enum {
     SIGNALS = DEPTHS - 1, /* each handler may be interrupted by the others */
     WORKERS = 3,
     CHILD_TURNS = 40,
+    ENVIRONMENT = 500,
     ALTERNATE_BYTES = 1 << 20 /* siglongjmp() lets waiting signals in while it still stands there */,
 };
+
+#ifdef __SANITIZE_THREAD__
+enum { ENDS = 2 }; /* ThreadSanitizer takes leave of a thread earlier */
+#else
+enum { ENDS = PTHREAD_DESTRUCTOR_ITERATIONS + 1 };
+#endif
 
 /* What a thread knows of itself; its handlers too. */
 static _Thread_local struct self {
@@ -73,7 +81,7 @@ static _Thread_local struct self {
 static struct law_page *page;
 static struct law_life *volatile life; /* ours */
 static char process_name[32];          /* in the environment: BEZEL_PROCESS */
-static const char *self_path, *page_fd;
+static const char *page_fd;
 static uint32_t profile;
 static volatile bool is_child;
 static uint32_t execs_left;
@@ -93,16 +101,16 @@ static bool one_in(uint32_t n)
     return draw() % n == 0;
 }
 
-static void name_process(uint32_t number)
+static void write_name(char *name, uint32_t number)
 {
-    char *digits = strchr(process_name, '-') + 1;
+    char *digits = strchr(name, '-') + 1;
     for (int i = 3; i >= 0; i--, number /= 10)
         digits[i] = (char)('0' + number % 10);
 }
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
-static void (*volatile plugged)(int64_t); /* NULL: the library was never loaded */
+static void (*_Atomic plugged)(int64_t); /* NULL: the library was never loaded */
 
 #define V(i) (int64_t) v[i]
 #define BY_COUNT(verb)                                                                                                 \
@@ -163,7 +171,7 @@ static void write_record(uint32_t aspect, const uint64_t *v, bool again)
     if (aspect < LAW_PLAIN)
         write_plain(aspect, v, again);
     else if (aspect == LAW_PLUGGED)
-        plugged(V(0));
+        atomic_load (&plugged)(V(0));
     else if (aspect == LAW_SWITCHED)
         bezel_record(switched, V(0));
     else
@@ -196,7 +204,7 @@ static void record_any(void)
 {
     uint64_t r = draw();
     uint32_t aspect = (uint32_t)(r >> 8) % (r % 4 ? 3 : LAW_ASPECTS);
-    if (aspect == LAW_PLUGGED && !plugged)
+    if (aspect == LAW_PLUGGED && !atomic_load(&plugged))
         aspect = LAW_SPAN;
     record(aspect, r >> 40 & 1);
 }
@@ -222,7 +230,7 @@ static void become_child(struct law_life *own, uint32_t number)
     atomic_store(&own->profile, atomic_load(&life->profile));
     atomic_store(&own->inherited, self.open);
     atomic_store(&own->next_thread, atomic_load(&life->next_thread) + 1);
-    name_process(number);
+    write_name(process_name, number);
     life = own;
     is_child = true;
     atomic_store(&turns_left, CHILD_TURNS);
@@ -351,7 +359,7 @@ static void *short_thread(void *seed)
     self.random = (uint64_t)(uintptr_t)seed;
     atomic_fetch_add(&life->threads, 1);
     if (one_in(2))
-        pthread_setspecific(at_end, (void *)(intptr_t)(1 + draw() % 5)); /* NOLINT: likewise */
+        pthread_setspecific(at_end, (void *)(intptr_t)(1 + draw() % ENDS)); /* NOLINT: likewise */
     if ((profile & LAW_INIT) && one_in(2)) {
         (void)!bezel_thread_init((unsigned)draw() % 4);
         atomic_fetch_add(&life->inits, 1);
@@ -384,7 +392,7 @@ static void load_library(void)
     if (!library)
         _exit(3);
     *(void **)&at = dlsym(library, "plugin_record");
-    plugged = at;
+    atomic_store(&plugged, at);
     dlclose(library); /* it stays, since it has aspects */
     atomic_fetch_add(&life->loads, 1);
 }
@@ -404,6 +412,10 @@ static void do_something_tame(void)
 
 static void turn(void)
 {
+    if (profile & LAW_CROWD) {
+        thread_now();
+        return;
+    }
     for (uint64_t n = draw() % 50; n > 0; n--)
         record_any();
     interrupt_self();
@@ -424,7 +436,7 @@ static void work(void)
         self.counts = false;
         self.open = open;
     }
-    self.aims = self.wild = true;
+    self.aims = self.wild = !(profile & LAW_CROWD);
     while (atomic_load(&turns_left) && !atomic_load(&page->stop)) {
         atomic_fetch_sub(&turns_left, 1);
         turn();
@@ -482,6 +494,19 @@ static void set_rings_close_to_overflow(void)
         fclose(maps);
 }
 
+/* The environment with another name in it: threads that still run may read ours. */
+static char **environment_of(uint32_t number)
+{
+    static char *all[ENVIRONMENT + 1], name[sizeof process_name];
+    int n = 0;
+    memcpy(name, process_name, sizeof name);
+    write_name(name, number);
+    for (; n < ENVIRONMENT && environ[n]; n++)
+        all[n] = environ[n] == process_name ? name : environ[n];
+    all[n] = NULL;
+    return all;
+}
+
 static void exec_anew(void)
 {
     char number_text[16], seed_text[24], profile_text[16], execs_text[16];
@@ -493,12 +518,12 @@ static void exec_anew(void)
     snprintf(seed_text, sizeof seed_text, "%llu", (unsigned long long)draw());
     snprintf(profile_text, sizeof profile_text, "%u", profile);
     snprintf(execs_text, sizeof execs_text, "%u", execs_left - 1);
-    name_process(number);
     setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {0, 0}}, NULL);
     for (int i = 0; i < SIGNALS; i++) /* what comes before the handlers stand again would end the process */
         signal(SIGRTMIN + i, SIG_IGN);
     signal(SIGALRM, SIG_IGN);
-    execl(self_path, "law_sut", page_fd, number_text, seed_text, profile_text, "300", execs_text, (char *)NULL);
+    execle("/proc/self/exe", "law_sut", page_fd, number_text, seed_text, profile_text, "300", execs_text, (char *)NULL,
+           environment_of(number));
     _exit(4);
 }
 
@@ -531,7 +556,6 @@ static void start(char **arg)
     sigset_t none;
     sigemptyset(&none);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    self_path = "/proc/self/exe";
     page_fd = arg[1];
     page = mmap(NULL, sizeof *page, PROT_READ | PROT_WRITE, MAP_SHARED, atoi(arg[1]), 0);
     if (page == MAP_FAILED)
@@ -544,7 +568,7 @@ static void start(char **arg)
     atomic_store(&life->profile, profile);
     atomic_store(&life->next_thread, 1);
     strcpy(process_name, "BEZEL_PROCESS=life-0000");
-    name_process((uint32_t)atoi(arg[2]));
+    write_name(process_name, (uint32_t)atoi(arg[2]));
     putenv(process_name);
     pthread_key_create(&at_end, record_at_end);
     catch_signals();
