@@ -31,7 +31,7 @@
 
 enum {
     THREADS = 3,
-    STEPS_BOUND = 2000, /* of a record, whatever stands in its ring */
+    STEPS_BOUND = 10000, /* of a record, whatever stands in its ring */
 };
 
 BEZEL_ASPECT(small, (int64, number, "1"));
