@@ -252,6 +252,7 @@ void bezel_aspect_register(struct bezel_aspect *aspect)
     aspect->next = NULL;
     *sensor_process.aspects_end = aspect;
     sensor_process.aspects_end = &aspect->next;
+    (void)sensor_hook(); /* if not now, then at the first record */
     if (sensor_process.own.segment)
         declare_one(aspect);
     sensor_unlock(&mask);

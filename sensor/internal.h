@@ -93,6 +93,13 @@ bool sensor_declare_all(void);
 /** Makes the first `used` bytes of the dictionary known: all are complete. Under the lock. */
 void sensor_publish_dict(uint32_t used);
 
+/**
+ * Sees to it that forks and ends of threads are told to us; false where they cannot be. Under the lock. Called as early
+ * as aspects are registered: a thread's first record may come from a handler that interrupted an allocation, and only
+ * the first keys of a process are kept without one.
+ */
+bool sensor_hook(void);
+
 /** Whether there is a segment, made now if need be. Under the lock. */
 bool sensor_open(void);
 

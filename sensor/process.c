@@ -99,7 +99,7 @@ static void fork_child(void)
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-static bool hook(void)
+bool sensor_hook(void)
 {
     if (sensor_process.hooked)
         return true;
@@ -120,7 +120,7 @@ bool sensor_open(void)
         return sensor_process.own.segment != NULL;
     file_bezel_dir(dir, sizeof dir);
     sensor_process.failed = true;
-    if (!hook())
+    if (!sensor_hook())
         own_refuse(dir, "no hooks for fork and thread end");
     else if (own_make(&sensor_process.own, dir)) {
         sensor_process.failed = false;

@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -223,6 +224,39 @@ static void destructors_of_threads_record_and_give_their_rings_back(void **unuse
     assert_int_equal(books_of(&f, "outer").attempts, 1 + 2 * SEGMENT_RINGS);
     assert_int_equal(books_of(&f, "late").attempts, page->late);
     assert_int_equal(f.records, 1 + 2 * SEGMENT_RINGS + page->late);
+    finish(&f);
+}
+
+static void *allocate_nothing(void *unused)
+{
+    size_t used = mallinfo2().uordblks;
+    bezel_record(outer, 2);
+    page->inner = (int64_t)(mallinfo2().uordblks - used);
+    return unused;
+}
+
+static void make_many_keys(void *unused)
+{
+    (void)unused;
+    pthread_key_t key;
+    pthread_t t;
+    for (int i = 0; i < 100; i++)
+        if (pthread_key_create(&key, NULL) != 0)
+            _exit(1);
+    bezel_record(outer, 1);
+    if (pthread_create(&t, NULL, allocate_nothing, NULL) != 0)
+        _exit(1);
+    pthread_join(t, NULL);
+}
+
+/* A handler that interrupts malloc() may be the first in its thread that records. */
+static void a_threads_first_record_allocates_nothing_however_many_keys_there_are(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.dir = ""};
+    observe(&f, make_many_keys);
+    assert_int_equal(f.records, 2);
+    assert_int_equal(page->inner, 0);
     finish(&f);
 }
 
@@ -498,6 +532,7 @@ int main(void)
         cmocka_unit_test(a_handlers_record_within_a_record_goes_into_a_ring_of_its_own),
         cmocka_unit_test(handlers_may_record_whenever_they_interrupt),
         cmocka_unit_test(destructors_of_threads_record_and_give_their_rings_back),
+        cmocka_unit_test(a_threads_first_record_allocates_nothing_however_many_keys_there_are),
         cmocka_unit_test(a_ring_claimed_ahead_is_the_one_that_is_used),
         cmocka_unit_test(a_fork_may_be_interrupted_and_its_child_keeps_the_strings),
         cmocka_unit_test(a_library_that_records_may_be_unloaded),
