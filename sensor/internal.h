@@ -58,8 +58,9 @@ struct sensor_process {
     uint32_t undeclared; /* id of the aspect that stands for those that cannot be declared; 0: not needed yet */
     struct bezel_aspect *aspects, **aspects_end;
     pthread_key_t thread_end;
-    bool hooked;               /* fork and thread-end hooks are in place */
-    _Atomic uint32_t released; /* rings released so far */
+    bool hooked;                          /* fork and thread-end hooks are in place */
+    _Atomic uint32_t released;            /* rings released so far */
+    _Atomic bool reserved[SEGMENT_RINGS]; /* rings that have their memory, whatever the segment says of them */
 };
 
 extern struct sensor_process sensor_process;

@@ -93,6 +93,7 @@ static void fork_child(void)
     }
     detach_child(sensor_forget_rings());
     sensor_process.failed = false;
+    memset((void *)sensor_process.reserved, 0, sizeof sensor_process.reserved);
     sensor_process.aspect_count = sensor_process.undeclared = sensor_process.dict_used = 0;
     sensor_process.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     sigset_t mask = fork_mask;

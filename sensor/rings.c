@@ -30,12 +30,34 @@ static bool claim_state(struct segment *s, uint32_t i, uint32_t from, uint32_t t
     return atomic_compare_exchange_strong_explicit(state, &from, to, memory_order_acquire, memory_order_relaxed);
 }
 
-/* A ring that was released, records and counters with it. */
+static int reserve_ring(uint32_t i)
+{
+    _Atomic bool *reserved = &sensor_process.reserved[i];
+    if (atomic_load_explicit(reserved, memory_order_relaxed)) /* relaxed: the memory is there, whoever asked for it */
+        return 0;
+    int err = own_reserve(&sensor_process.own, ring_offset(i), sensor_process.own.ring_stride);
+    if (!err)
+        atomic_store_explicit(reserved, true, memory_order_relaxed); /* relaxed: likewise */
+    return err;
+}
+
+/* Claimed, it finds no memory. */
+static void leave_ring(struct segment *s, uint32_t i)
+{
+    atomic_store_explicit(&s->ring_state[i], SEGMENT_RING_FRESH,
+                          memory_order_release); /* C0 release: pairs C1, H1, for whoever tries next */
+}
+
+/* A ring that was released, records and counters with it; or that somebody scribbled so. */
 static int take_released(struct segment *s)
 {
-    for (uint32_t i = 0; i < SEGMENT_RINGS; i++)
-        if (claim_state(s, i, SEGMENT_RING_RELEASED, SEGMENT_RING_OWNED))
+    for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
+        if (!claim_state(s, i, SEGMENT_RING_RELEASED, SEGMENT_RING_OWNED))
+            continue;
+        if (reserve_ring(i) == 0)
             return (int)i;
+        leave_ring(s, i);
+    }
     return BEZEL_EFULL;
 }
 
@@ -45,11 +67,10 @@ static int take_fresh(struct segment *s)
     for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
         if (!claim_state(s, i, SEGMENT_RING_FRESH, SEGMENT_RING_CLAIMED))
             continue;
-        int err = own_reserve(&sensor_process.own, ring_offset(i), sensor_process.own.ring_stride);
+        int err = reserve_ring(i);
         if (!err)
             return (int)i;
-        atomic_store_explicit(&s->ring_state[i], SEGMENT_RING_FRESH,
-                              memory_order_release); /* C0 release: pairs C1, H1, for whoever tries next */
+        leave_ring(s, i);
         sensor_notice(s, "BEZEL-RING-NO-MEMORY",
                       "no memory for a ring of %llu bytes: %s; its thread's records are lost: enlarge the file system "
                       "of BEZEL_DIR",

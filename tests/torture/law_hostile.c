@@ -16,6 +16,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -219,6 +221,55 @@ static void scribbling_harms_neither_the_program_nor_the_reader(void **unused)
     }
 }
 
+/* ---- No room ----------------------------------------------------------------------------------------------------- */
+
+/* Alone with little shared memory, and a segment that says that all its rings were released. */
+static void claim_what_has_no_memory(void *unused)
+{
+    pthread_t t[4 * THREADS];
+    char size[32];
+    size_t bytes;
+    (void)unused;
+    setenv("BEZEL_RING_RECORDS", "64", 1);
+    snprintf(size, sizeof size, "size=%zu",
+             (size_t)(segment_ring_offset() + THREADS * segment_ring_stride(64)) / 4096 * 4096 + 4096);
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", getenv("BEZEL_DIR"), "tmpfs", 0, size) != 0)
+        _exit(77);
+    bezel_intern("a segment, and no ring");
+    struct segment *s = find_segment(&bytes);
+    if (!s)
+        _exit(1);
+    for (uint32_t i = 0; i < SEGMENT_RINGS; i++)
+        s->ring_state[i] = SEGMENT_RING_RELEASED;
+    for (uint32_t id = 0; id < RING_ASPECTS; id++)
+        s->enable[id] = SEGMENT_RECORD; /* nobody listens here: we wish it so */
+    for (int i = 0; i < 4 * THREADS; i++)
+        if (pthread_create(&t[i], NULL, record_until_stopped, NULL) != 0)
+            _exit(1);
+    while (page->records < 100000)
+        usleep(1000);
+    page->stop = 1;
+    for (int i = 0; i < 4 * THREADS; i++)
+        pthread_join(t[i], NULL);
+}
+
+static void a_ring_that_only_says_so_is_no_ring_where_memory_is_full(void **unused)
+{
+    (void)unused;
+    char dir[SCRATCH_PATH];
+    memset(page, 0, sizeof *page);
+    scratch_make(dir);
+    setenv("BEZEL_DIR", dir, 1);
+    int status = fixture_wait(fixture_spawn(claim_what_has_no_memory, NULL));
+    scratch_remove(dir);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+        printf("skipped: no private mounts here\n");
+        skip();
+    }
+    assert_int_equal(status, 0);
+}
+
 /* ---- Bounds ------------------------------------------------------------------------------------------------------ */
 
 static bool larger;
@@ -333,6 +384,7 @@ int main(void)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scribbling_harms_neither_the_program_nor_the_reader),
+        cmocka_unit_test(a_ring_that_only_says_so_is_no_ring_where_memory_is_full),
         cmocka_unit_test(a_ring_that_lies_costs_a_record_a_bounded_number_of_instructions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
