@@ -27,8 +27,9 @@
  * Everything here is thread-safe. bezel_record() may be called from a signal handler, also from one that interrupts
  * another record: that one goes into a ring of its own (three levels deep; deeper ones are counted as lost, with the
  * cause "no-ring"). A handler may leave by longjmp(). It must not change to another user-level context (swapcontext())
- * and come back later. After fork() the child records into a segment of its own; a child made by a bare clone or
- * _Fork() must not record before it calls exec.
+ * and come back later, nor run on an alternate stack that disarms itself (SS_AUTODISARM). After fork(), from a handler
+ * too, the child records into a segment of its own, and a record that the fork interrupted is its parent's; a child
+ * made by a bare clone or _Fork() must not record before it calls exec.
  *
  * Environment, read once at the process's first record:
  *     BEZEL_DIR            folder of the shared memory; default /dev/shm/bezel-<uid>
