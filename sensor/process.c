@@ -95,7 +95,7 @@ static void fork_child(void)
     sensor_process.failed = false;
     memset((void *)sensor_process.reserved, 0, sizeof sensor_process.reserved);
     sensor_process.aspect_count = sensor_process.undeclared = sensor_process.dict_used = 0;
-    sensor_process.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_unlock(&sensor_process.lock); /* ours since fork_prepare(); nobody waits here */
     sigset_t mask = fork_mask;
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
