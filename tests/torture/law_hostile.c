@@ -214,7 +214,7 @@ static void scribbling_harms_neither_the_program_nor_the_reader(void **unused)
 {
     (void)unused;
     uint64_t seed = seed_start();
-    int rounds = getenv("BEZEL_TEST_FULL") ? 100 : getenv("BEZEL_TEST_LIGHT") ? 2 : 8;
+    int rounds = getenv("BEZEL_TEST_FULL") ? 100 : getenv("BEZEL_TEST_LIGHT") ? 2 : 3;
     for (int i = 0; i < rounds; i++) {
         overwrites = i % 2;
         scribble_and_read(seed_next(&seed), 700 * CLOCK_MS);
