@@ -212,7 +212,7 @@ static bool all_is_read(struct fixture *f)
 {
     uint64_t expected = 0;
     for (int i = 0; i < ASPECTS; i++) {
-        uint64_t attempts, off = lost_off(f, aspects[i], &attempts);
+        uint64_t attempts = 0, off = lost_off(f, aspects[i], &attempts);
         expected += attempts - off;
     }
     return f->records == expected;
