@@ -22,10 +22,12 @@ static void bind_values(sqlite3_stmt *s, int at, const struct dict_aspect *a, co
     }
 }
 
-static int add_self(struct facts *f, const struct model_process *p, const struct packet_record *r)
+/* A row of the daemon's, with all of the record's values. */
+static int add_own(struct facts *f, enum facts_statement row, const struct model_process *p,
+                   const struct packet_record *r)
 {
     int err;
-    sqlite3_stmt *s = facts_prepare(f, FACTS_SELF, &err);
+    sqlite3_stmt *s = facts_prepare(f, row, &err);
     if (!s)
         return err;
     sqlite3_bind_int64(s, 1, p->row);
@@ -79,23 +81,11 @@ static int add_metric(struct facts *f, const struct model_process *p, const stru
     return facts_run(f, s);
 }
 
-static int add_clock(struct facts *f, const struct model_process *p, const struct packet_record *r)
-{
-    int err;
-    sqlite3_stmt *s = facts_prepare(f, FACTS_CLOCK, &err);
-    if (!s)
-        return err;
-    sqlite3_bind_int64(s, 1, p->row);
-    sqlite3_bind_int64(s, 2, (int64_t)r->timestamp);
-    bind_values(s, 3, &p->dict->aspects[r->aspect - 1], r, 0);
-    return facts_run(f, s);
-}
-
 int facts_add_builtin(struct facts *f, const struct model_process *process, const struct packet_record *r)
 {
     const struct model_builtins *b = &process->builtins;
     if (r->aspect == b->self)
-        return add_self(f, process, r);
+        return add_own(f, FACTS_SELF, process, r);
     if (r->aspect == b->limit)
         return add_limit(f, process, r);
     if (r->aspect == b->decision)
@@ -103,6 +93,6 @@ int facts_add_builtin(struct facts *f, const struct model_process *process, cons
     if (r->aspect == b->metric)
         return add_metric(f, process, r);
     if (r->aspect == b->clock)
-        return add_clock(f, process, r);
+        return add_own(f, FACTS_CLOCK, process, r);
     return 0;
 }
