@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/log.h"
+#include "ecs/node_impl.h"
+
+#include <stdio.h>
+
+enum { NODE_COMMANDS_A_TURN = 8 };
+
+static enum message_daemon_state node_state(const struct node *n)
+{
+    if (forward_refused(n->forward))
+        return DAEMON_FAILED;
+    if (n->draining)
+        return node_drained(n) ? DAEMON_DRAINED : DAEMON_DRAINING;
+    return forward_connected(n->forward) ? DAEMON_ACTIVE : DAEMON_STARTING;
+}
+
+static void sum_losses(struct node *n, struct message_books_row *sum, int64_t *living)
+{
+    for (uint32_t i = 0; i < external_process_count(n->external); i++) {
+        const struct external_process *p = external_process(n->external, i);
+        if (!p || p->role != ROLE_SUT)
+            continue;
+        *living += p->phase == EXTERNAL_LIVE;
+        for (uint32_t id = 1; p->at->dict && id <= p->at->dict->aspect_count; id++) {
+            struct message_books_row row = segment_tally(p->at, id);
+            sum->full += row.full;
+            sum->off += row.off;
+            sum->no_ring += row.no_ring;
+        }
+    }
+}
+
+static void fill_reply(struct node *n, struct message_reply *reply)
+{
+    const struct external_counts *c = external_counts(n->external);
+    struct message_books_row lost = {0};
+    int64_t living = 0;
+    sum_losses(n, &lost, &living);
+    reply->state = node_state(n);
+    const char *refused = forward_refused(n->forward);
+    snprintf(reply->text, sizeof reply->text, "%s", refused ? refused : "");
+    if (!refused && c->broken_rings + c->broken_segments)
+        snprintf(reply->text, sizeof reply->text,
+                 "a process wrote into its segment what makes no sense, and is not read any further: the report tells "
+                 "which");
+    if (!refused && c->unread)
+        snprintf(reply->text, sizeof reply->text,
+                 "%llu processes were never read, there were too many at once: what they recorded is lost; raise the "
+                 "limit of open files (ulimit -n)",
+                 (unsigned long long)c->unread);
+    message_reply_add(reply, "records", (int64_t)c->records);
+    message_reply_add(reply, "bytes", (int64_t)c->bytes);
+    message_reply_add(reply, "lost_full", (int64_t)lost.full);
+    message_reply_add(reply, "lost_off", (int64_t)lost.off);
+    message_reply_add(reply, "lost_no_ring", (int64_t)lost.no_ring);
+    message_reply_add(reply, "period_ns", n->policy.on ? n->policy.period : 0);
+    message_reply_add(reply, "sensor_cpu_milli", (int64_t)(n->sensor_cpu * 1000));
+    message_reply_add(reply, "window_bytes", (int64_t)window_waiting(external_window(n->external)));
+    message_reply_add(reply, "unacked", window_waiting(external_window(n->external)) != 0);
+    message_reply_add(reply, "processes", living);
+    message_reply_add(reply, "processes_seen", (int64_t)c->processes_seen);
+    message_reply_add(reply, "connected", forward_connected(n->forward));
+    message_reply_add(reply, "broken", (int64_t)(c->broken_rings + c->broken_segments));
+}
+
+static void answer(struct node *n, const struct link_peer *peer, struct message_command command)
+{
+    if (command.verb == VERB_DRAIN)
+        node_drain(n);
+    n->stopped = n->stopped || command.verb == VERB_STOP;
+    n->message.type = MESSAGE_REPLY;
+    n->message.reply = (struct message_reply){.id = command.id};
+    fill_reply(n, &n->message.reply);
+    steering_answer(&n->steering, n->external, &command, clock_now(), &n->message.reply);
+    int size = message_encode(&n->message, n->bytes, sizeof n->bytes);
+    if (size < 0 || link_send(n->control, peer, n->bytes, (size_t)size) != 0)
+        log_warn("BEZEL-REPLY", "a reply could not be sent");
+}
+
+void node_answer_commands(struct node *n)
+{
+    struct link_frame frame;
+    for (int i = 0; i < NODE_COMMANDS_A_TURN && link_receive(n->control, &frame) == 0; i++) {
+        struct link_peer peer = frame.peer;
+        int err = message_decode(frame.data, frame.size, &n->message);
+        link_frame_free(&frame);
+        if (err || n->message.type != MESSAGE_COMMAND)
+            log_warn("BEZEL-COMMAND", "what came over the control link is no command");
+        else
+            answer(n, &peer, n->message.command);
+    }
+}

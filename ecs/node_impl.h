@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** The inside of a node: node.c opens and drains it, node_loop.c turns it, node_command.c answers for it. One thread.
+ */
+#ifndef BEZEL_ECS_NODE_IMPL_H
+#define BEZEL_ECS_NODE_IMPL_H
+
+#include "ecs/node.h"
+#include "ecs/steering.h"
+#include "resmgr/agent.h"
+#include "sensor/external.h"
+#include "sensor/forward.h"
+
+struct node {
+    struct node_options options;
+    struct external *external;
+    struct forward *forward;
+    struct agent *agent;
+    struct link *control;
+    struct steering steering;
+    struct policy_state policy; /* as the agent last decided: what is carried out */
+    bool busy_wait, draining, stopped;
+    int64_t min_sleep; /* shorter waits are spun */
+    int64_t poll_due, agent_due, sample_due, metric_due, housekeep_due, control_due;
+    int64_t sampled_at, cpu_before, polls_since, limits_told;
+    int64_t wakeups;
+    double sensor_cpu;
+    int64_t effective_period;
+    struct message message; /* scratch */
+    uint8_t bytes[MESSAGE_MAX_BYTES];
+};
+
+/** What the external sensor is to tell the agent (node_senses.c). */
+struct external_observer node_senses(struct node *n);
+
+/** Tells the agent how the counters of all watched aspects stand. */
+void node_count_attempts(struct node *n, int64_t now);
+
+/** Records of the daemon's own (node_tell.c): metrics, what it did and cost, how well times are known, limits. */
+void node_tell_metrics(struct node *n);
+void node_tell_sample(struct node *n);
+void node_tell_clock(struct node *n);
+void node_tell_limits(const struct agent_outcome *o);
+
+/** One sampling instant: measures, lets the agent decide, carries it out, tells what is due (node_loop.c). */
+void node_sample(struct node *n, int64_t now);
+
+/** Answers the commands that came over the control link, some a turn (node_command.c). */
+void node_answer_commands(struct node *n);
+
+#endif

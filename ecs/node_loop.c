@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "ecs/node_impl.h"
+#include "ecs/self.h"
+
+#define NODE_HOUSEKEEP (100 * CLOCK_MS)
+#define NODE_CONTROL   (10 * CLOCK_MS) /* descriptors and commands are looked at this often, however short the period */
+#define NODE_SLEEP_MAX (5 * CLOCK_MS)  /* up to here a bare timer; beyond it also wakes for links */
+
+/* ---- Sampling and adapting --------------------------------------------------------------------------------------- */
+
+/* CPU of all our threads, and how long a poll really took to come round, since the sample before. */
+static void measure(struct node *n, int64_t now)
+{
+    int64_t cpu = clock_process_cpu(), elapsed = now - n->sampled_at;
+    if (elapsed <= 0)
+        return;
+    n->sensor_cpu = 100.0 * (double)(cpu - n->cpu_before) / (double)elapsed;
+    n->effective_period = n->polls_since ? elapsed / n->polls_since : n->policy.period;
+    n->sampled_at = now;
+    n->cpu_before = cpu;
+    n->polls_since = 0;
+}
+
+static void carry_out(struct node *n, const struct agent_outcome *o, int64_t now)
+{
+    n->policy = o->after;
+    if (o->action == POLICY_KEEP)
+        return;
+    self_record_decision(o);
+    external_collect(n->external, n->policy.on);
+    if (!n->busy_wait && (n->poll_due > now + n->policy.period || o->action == POLICY_RESUME))
+        n->poll_due = now + n->policy.period;
+}
+
+void node_sample(struct node *n, int64_t now)
+{
+    measure(n, now);
+    node_count_attempts(n, now);
+    const struct agent_outcome *o = agent_step(n->agent, now, n->sensor_cpu);
+    carry_out(n, o, now);
+    if (o->limit_changed || now - n->limits_told >= CLOCK_S) {
+        n->limits_told = now;
+        node_tell_limits(o);
+    }
+    if (now >= n->sample_due) {
+        n->sample_due = now + NODE_HOUSEKEEP;
+        node_tell_sample(n);
+    }
+    if (now >= n->metric_due) {
+        n->metric_due = now + CLOCK_S;
+        node_tell_metrics(n);
+        node_tell_clock(n);
+    }
+    n->agent_due += agent_period(n->agent);
+    if (n->agent_due <= now)
+        n->agent_due = now + agent_period(n->agent);
+}
+
+/* ---- The loop ---------------------------------------------------------------------------------------------------- */
+
+static void poll_rings(struct node *n, int64_t now)
+{
+    external_poll(n->external, now);
+    n->polls_since++;
+    if (n->busy_wait)
+        return; /* due again at once */
+    n->poll_due += n->policy.period;
+    if (n->poll_due <= now) /* polls that were missed are not made up for */
+        n->poll_due = now + n->policy.period;
+}
+
+void node_turn(struct node *n)
+{
+    int64_t now = clock_now();
+    n->wakeups++;
+    if (n->policy.on && !n->draining && now >= n->poll_due)
+        poll_rings(n, now);
+    if (!n->draining && now >= n->agent_due)
+        node_sample(n, now);
+    if (now >= n->housekeep_due || n->draining) {
+        external_housekeep(n->external, now);
+        n->housekeep_due = now + NODE_HOUSEKEEP;
+    }
+    forward_step(n->forward, now, external_finished(n->external));
+    if (now >= n->control_due || n->draining) {
+        node_answer_commands(n);
+        n->control_due = now + NODE_CONTROL;
+    }
+}
+
+static int64_t earliest(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+void node_wait(struct node *n, const int *fds, size_t fd_count)
+{
+    int64_t now = clock_now(), due = earliest(n->agent_due, n->housekeep_due);
+    if (n->draining)
+        due = now + CLOCK_MS;
+    else if (n->policy.on)
+        due = earliest(due, n->poll_due);
+    bool busy = n->busy_wait && n->policy.on && !n->draining;
+    if (busy || due - now < n->min_sleep)
+        return;
+    if (due - now > NODE_SLEEP_MAX || n->draining) {
+        struct link *links[] = {n->control, forward_link(n->forward)};
+        if (link_wait(links, 2, fds, fd_count, due - now) > 0)
+            n->control_due = now;
+        return;
+    }
+    clock_sleep_until(due);
+}
