@@ -241,9 +241,8 @@ int main(int argc, char **argv)
     options.experiment = e;
     code = find_node(e, a.node, &options.node);
     int signals = code ? -1 : open_signals();
-    setenv("BEZEL_DIR", a.dir, 1); /* libbezel in here records into the folder that we read */
-    setenv("BEZEL_PROCESS", "bezeld", 1);
-    file_raise_limit(); /* each process that is read takes a descriptor */
+    setenv("BEZEL_PROCESS", "bezeld", 1); /* the name of the segments that hold what it records of itself */
+    file_raise_limit();                   /* each process that is read takes a descriptor */
     struct node *n = NULL;
     if (!code && node_open(&options, &n) != 0)
         code = EXIT_FAILED;

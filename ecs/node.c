@@ -4,8 +4,8 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "bezel/sensor.h"
 #include "ecs/node_impl.h"
+#include "ecs/self.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -116,11 +116,12 @@ int node_open(const struct node_options *options, struct node **out)
         err = open_external(n, &hello);
     if (!err && (err = forward_open(n->external, options->collector, &hello, &n->forward)) != 0)
         log_error("BEZEL-COLLECTOR", "cannot connect to %s: %s", options->collector, err_text(err));
+    if (!err && (err = self_open(options->dir, &n->self)) != 0)
+        log_error("BEZEL-SELF", "cannot record into %s: %s", options->dir, err_text(err));
     if (err) {
         node_close(n);
         return err;
     }
-    bezel_thread_init(0);
     int64_t now = clock_now();
     n->poll_due = n->agent_due = n->sampled_at = n->housekeep_due = now;
     n->agent_due += agent_period(n->agent);
@@ -142,6 +143,7 @@ void node_close(struct node *n)
         external_close(n->external, clean);
     if (clean)
         steering_close(&n->steering);
+    journal_close(n->self);
     agent_free(n->agent);
     free(n);
 }
@@ -155,7 +157,7 @@ void node_drain(struct node *n)
     int64_t now = clock_now();
     external_housekeep(n->external, now); /* a process that has ended is not a silent one */
     node_sample(n, now);
-    node_tell_limits(agent_step(n->agent, now, n->sensor_cpu));
+    node_tell_limits(n, agent_step(n->agent, now, n->sensor_cpu));
     node_tell_sample(n);
     node_tell_clock(n);
     external_collect(n->external, true); /* what waits in the rings is drained, whatever the policy says */

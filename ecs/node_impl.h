@@ -11,12 +11,14 @@
 #include "resmgr/agent.h"
 #include "sensor/external.h"
 #include "sensor/forward.h"
+#include "sensor/journal.h"
 
 struct node {
     struct node_options options;
     struct external *external;
     struct forward *forward;
     struct agent *agent;
+    struct journal *self; /* what it records of itself */
     struct link *control;
     struct steering steering;
     struct policy_state policy; /* as the agent last decided: what is carried out */
@@ -41,7 +43,7 @@ void node_count_attempts(struct node *n, int64_t now);
 void node_tell_metrics(struct node *n);
 void node_tell_sample(struct node *n);
 void node_tell_clock(struct node *n);
-void node_tell_limits(const struct agent_outcome *o);
+void node_tell_limits(struct node *n, const struct agent_outcome *o);
 
 /** One sampling instant: measures, lets the agent decide, carries it out, tells what is due (node_loop.c). */
 void node_sample(struct node *n, int64_t now);

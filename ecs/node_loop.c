@@ -28,7 +28,7 @@ static void carry_out(struct node *n, const struct agent_outcome *o, int64_t now
     n->policy = o->after;
     if (o->action == POLICY_KEEP)
         return;
-    self_record_decision(o);
+    self_record_decision(n->self, o);
     external_collect(n->external, n->policy.on);
     if (!n->busy_wait && (n->poll_due > now + n->policy.period || o->action == POLICY_RESUME))
         n->poll_due = now + n->policy.period;
@@ -42,7 +42,7 @@ void node_sample(struct node *n, int64_t now)
     carry_out(n, o, now);
     if (o->limit_changed || now - n->limits_told >= CLOCK_S) {
         n->limits_told = now;
-        node_tell_limits(o);
+        node_tell_limits(n, o);
     }
     if (now >= n->sample_due) {
         n->sample_due = now + NODE_HOUSEKEEP;

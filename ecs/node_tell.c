@@ -10,11 +10,11 @@ void node_tell_metrics(struct node *n)
     for (uint32_t m = 0; m < e->metric_count; m++) {
         double value;
         if (agent_metric(n->agent, m, -1, &value))
-            self_record_metric(e->metrics[m].name, e->nodes[n->options.node].name, value);
+            self_record_metric(n->self, e->metrics[m].name, e->nodes[n->options.node].name, value);
         for (uint32_t i = 0; i < external_process_count(n->external); i++) {
             const struct external_process *p = external_process(n->external, i);
             if (p && p->slot >= 0 && agent_metric(n->agent, m, p->slot, &value))
-                self_record_metric(e->metrics[m].name, p->name, value);
+                self_record_metric(n->self, e->metrics[m].name, p->name, value);
         }
     }
 }
@@ -29,29 +29,29 @@ void node_tell_sample(struct node *n)
     int64_t age = 0;
     if (oldest && packet_get_header(oldest->data, oldest->bytes, &h) == 0)
         age = clock_now() - (int64_t)h.timestamp_end;
-    self_record_sample(&(struct self_sample){.cpu_ns = clock_process_cpu(),
-                                             .wakeups = n->wakeups,
-                                             .records = (int64_t)c->records,
-                                             .bytes = (int64_t)c->bytes,
-                                             .window_bytes = (int64_t)window_waiting(w),
-                                             .oldest_ns = age,
-                                             .period_ns = n->policy.on ? n->effective_period : 0,
-                                             .sensor_cpu = n->sensor_cpu});
+    self_record_sample(n->self, &(struct self_sample){.cpu_ns = clock_process_cpu(),
+                                                      .wakeups = n->wakeups,
+                                                      .records = (int64_t)c->records,
+                                                      .bytes = (int64_t)c->bytes,
+                                                      .window_bytes = (int64_t)window_waiting(w),
+                                                      .oldest_ns = age,
+                                                      .period_ns = n->policy.on ? n->effective_period : 0,
+                                                      .sensor_cpu = n->sensor_cpu});
 }
 
 void node_tell_clock(struct node *n)
 {
     const struct external_counts *c = external_counts(n->external);
-    self_record_clock(&(struct self_clock){.kernel = (int64_t)c->clocks[SEGMENT_CLOCK_MONOTONIC],
-                                           .counter = (int64_t)c->clocks[SEGMENT_CLOCK_COUNTER],
-                                           .program = (int64_t)c->clocks[SEGMENT_CLOCK_USER],
-                                           .error_ns = c->clock_error_ns,
-                                           .jumps = (int64_t)c->clock_jumps,
-                                           .clamped = (int64_t)c->clamped});
+    self_record_clock(n->self, &(struct self_clock){.kernel = (int64_t)c->clocks[SEGMENT_CLOCK_MONOTONIC],
+                                                    .counter = (int64_t)c->clocks[SEGMENT_CLOCK_COUNTER],
+                                                    .program = (int64_t)c->clocks[SEGMENT_CLOCK_USER],
+                                                    .error_ns = c->clock_error_ns,
+                                                    .jumps = (int64_t)c->clock_jumps,
+                                                    .clamped = (int64_t)c->clamped});
 }
 
-void node_tell_limits(const struct agent_outcome *o)
+void node_tell_limits(struct node *n, const struct agent_outcome *o)
 {
     for (uint32_t i = 0; i < o->limit_count; i++)
-        self_record_limit((int)i, &o->limits[i]);
+        self_record_limit(n->self, (int)i, &o->limits[i]);
 }

@@ -2,34 +2,91 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/self.h"
 
-#include "bezel/sensor.h"
 #include "mdr/builtin.h"
 
 #include <math.h>
+#include <string.h>
+
+enum self_aspect { ASPECT_SELF = 1, ASPECT_LIMIT, ASPECT_DECISION, ASPECT_METRIC, ASPECT_CLOCK };
+
+#define INT(name, unit)                                                                                                \
+    {                                                                                                                  \
+        DICT_INT64, name, unit, ""                                                                                     \
+    }
+#define FLOAT(name, unit)                                                                                              \
+    {                                                                                                                  \
+        DICT_FLOAT64, name, unit, ""                                                                                   \
+    }
+#define ENUM(name, labels)                                                                                             \
+    {                                                                                                                  \
+        DICT_ENUM, name, "1", labels                                                                                   \
+    }
+#define TEXT(name)                                                                                                     \
+    {                                                                                                                  \
+        DICT_STRING, name, "1", ""                                                                                     \
+    }
 
 /* Names, fields and order are mdr/builtin.h's: the collector finds them there. */
-BEZEL_ASPECT(bezel_self, (int64, cpu, "ns"), (int64, wakeups, "1"), (int64, records, "1"), (int64, bytes, "B"),
-             (int64, window, "B"), (int64, oldest, "ns"), (int64, period, "ns"), (float64, sensor_cpu, "%"));
-BEZEL_ASPECT(bezel_limit, (int64, limit, "1"), (enum, state, "1", "unknown|held|violated"), (float64, value, "1"),
-             (float64, worst, "1"), (int64, settling, "ns"), (int64, held, "ns"), (int64, violated, "ns"),
-             (int64, unknown, "ns"), (int64, last_violated, "ns"));
-BEZEL_ASPECT(bezel_decision, (enum, policy, "1", "none|spp|dpp"),
-             (enum, action, "1", "keep|shorten|lengthen|off|resume"), (int64, before, "ns"), (int64, after, "ns"),
-             (int64, cause, "1"));
-BEZEL_ASPECT(bezel_metric, (string, metric, "1"), (string, process, "1"), (float64, value, "1/s"));
-BEZEL_ASPECT(bezel_clocks, (int64, kernel, "1"), (int64, counter, "1"), (int64, program, "1"), (int64, error, "ns"),
-             (int64, jumps, "1"), (int64, clamped, "1"));
+static const struct dict_aspect aspects[] = {
+    {.name = BUILTIN_SELF,
+     .field_count = SELF_FIELDS,
+     .fields = {INT("cpu", "ns"), INT("wakeups", "1"), INT("records", "1"), INT("bytes", "B"), INT("window", "B"),
+                INT("oldest", "ns"), INT("period", "ns"), FLOAT("sensor_cpu", "%")}},
+    {.name = BUILTIN_LIMIT,
+     .field_count = BLIMIT_FIELDS,
+     .fields = {INT("limit", "1"), ENUM("state", "unknown|held|violated"), FLOAT("value", "1"), FLOAT("worst", "1"),
+                INT("settling", "ns"), INT("held", "ns"), INT("violated", "ns"), INT("unknown", "ns"),
+                INT("last_violated", "ns")}},
+    {.name = BUILTIN_DECISION,
+     .field_count = DECISION_FIELDS,
+     .fields = {ENUM("policy", "none|spp|dpp"), ENUM("action", "keep|shorten|lengthen|off|resume"), INT("before", "ns"),
+                INT("after", "ns"), INT("cause", "1")}},
+    {.name = BUILTIN_METRIC,
+     .field_count = BMETRIC_FIELDS,
+     .fields = {TEXT("metric"), TEXT("process"), FLOAT("value", "1/s")}},
+    {.name = BUILTIN_CLOCK,
+     .field_count = BCLOCK_FIELDS,
+     .fields = {INT("kernel", "1"), INT("counter", "1"), INT("program", "1"), INT("error", "ns"), INT("jumps", "1"),
+                INT("clamped", "1")}},
+};
 
-void self_record_sample(const struct self_sample *s)
+int self_open(const char *dir, struct journal **j)
 {
-    bezel_record(bezel_self, s->cpu_ns, s->wakeups, s->records, s->bytes, s->window_bytes, s->oldest_ns, s->period_ns,
-                 s->sensor_cpu);
+    return journal_open(dir, aspects, sizeof aspects / sizeof *aspects, j);
 }
 
-void self_record_limit(int index, const struct agent_limit *limit)
+static uint64_t bits_of(double value)
 {
-    bezel_record(bezel_limit, index, (int64_t)limit->state, limit->known ? limit->value : (double)NAN, limit->worst,
-                 limit->settling, limit->held, limit->violated, limit->unknown, limit->last_violated);
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+void self_record_sample(struct journal *j, const struct self_sample *s)
+{
+    journal_record(j, ASPECT_SELF,
+                   (uint64_t[SELF_FIELDS]){[SELF_CPU_NS] = (uint64_t)s->cpu_ns,
+                                           [SELF_WAKEUPS] = (uint64_t)s->wakeups,
+                                           [SELF_RECORDS] = (uint64_t)s->records,
+                                           [SELF_BYTES] = (uint64_t)s->bytes,
+                                           [SELF_WINDOW_BYTES] = (uint64_t)s->window_bytes,
+                                           [SELF_OLDEST_NS] = (uint64_t)s->oldest_ns,
+                                           [SELF_PERIOD_NS] = (uint64_t)s->period_ns,
+                                           [SELF_SENSOR_CPU] = bits_of(s->sensor_cpu)});
+}
+
+void self_record_limit(struct journal *j, int index, const struct agent_limit *limit)
+{
+    journal_record(j, ASPECT_LIMIT,
+                   (uint64_t[BLIMIT_FIELDS]){[BLIMIT_INDEX] = (uint64_t)index,
+                                             [BLIMIT_STATE] = (uint64_t)limit->state,
+                                             [BLIMIT_VALUE] = bits_of(limit->known ? limit->value : (double)NAN),
+                                             [BLIMIT_WORST] = bits_of(limit->worst),
+                                             [BLIMIT_SETTLING] = (uint64_t)limit->settling,
+                                             [BLIMIT_HELD] = (uint64_t)limit->held,
+                                             [BLIMIT_VIOLATED] = (uint64_t)limit->violated,
+                                             [BLIMIT_UNKNOWN] = (uint64_t)limit->unknown,
+                                             [BLIMIT_LAST_VIOLATED] = (uint64_t)limit->last_violated});
 }
 
 static int64_t period_in_force(const struct policy_state *s)
@@ -37,18 +94,31 @@ static int64_t period_in_force(const struct policy_state *s)
     return s->on ? s->period : 0;
 }
 
-void self_record_decision(const struct agent_outcome *o)
+void self_record_decision(struct journal *j, const struct agent_outcome *o)
 {
-    bezel_record(bezel_decision, (int64_t)o->after.policy, (int64_t)o->action, period_in_force(&o->before),
-                 period_in_force(&o->after), o->cause);
+    journal_record(j, ASPECT_DECISION,
+                   (uint64_t[DECISION_FIELDS]){[DECISION_POLICY] = (uint64_t)o->after.policy,
+                                               [DECISION_ACTION] = (uint64_t)o->action,
+                                               [DECISION_BEFORE] = (uint64_t)period_in_force(&o->before),
+                                               [DECISION_AFTER] = (uint64_t)period_in_force(&o->after),
+                                               [DECISION_CAUSE] = (uint64_t)o->cause});
 }
 
-void self_record_clock(const struct self_clock *c)
+void self_record_clock(struct journal *j, const struct self_clock *c)
 {
-    bezel_record(bezel_clocks, c->kernel, c->counter, c->program, c->error_ns, c->jumps, c->clamped);
+    journal_record(j, ASPECT_CLOCK,
+                   (uint64_t[BCLOCK_FIELDS]){[BCLOCK_KERNEL] = (uint64_t)c->kernel,
+                                             [BCLOCK_COUNTER] = (uint64_t)c->counter,
+                                             [BCLOCK_PROGRAM] = (uint64_t)c->program,
+                                             [BCLOCK_ERROR] = (uint64_t)c->error_ns,
+                                             [BCLOCK_JUMPS] = (uint64_t)c->jumps,
+                                             [BCLOCK_CLAMPED] = (uint64_t)c->clamped});
 }
 
-void self_record_metric(const char *metric, const char *process, double value)
+void self_record_metric(struct journal *j, const char *metric, const char *process, double value)
 {
-    bezel_record(bezel_metric, bezel_intern(metric), bezel_intern(process), value);
+    journal_record(j, ASPECT_METRIC,
+                   (uint64_t[BMETRIC_FIELDS]){[BMETRIC_NAME] = journal_string(j, metric),
+                                              [BMETRIC_PROCESS] = journal_string(j, process),
+                                              [BMETRIC_VALUE] = bits_of(value)});
 }

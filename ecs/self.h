@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What bezeld records of itself (mdr/builtin.h), through its own internal sensor. One thread; after external_open().
+ * What bezeld records of itself (mdr/builtin.h), into a segment in the folder of the run that it is about: each of the
+ * experiments that it serves has its own. One thread.
  */
 #ifndef BEZEL_ECS_SELF_H
 #define BEZEL_ECS_SELF_H
 
 #include "resmgr/agent.h"
+#include "sensor/journal.h"
 
 #include <stdint.h>
 
@@ -22,10 +24,14 @@ struct self_clock {
     int64_t kernel, counter, program, error_ns, jumps, clamped;
 };
 
-void self_record_sample(const struct self_sample *s);
-void self_record_limit(int index, const struct agent_limit *limit);
-void self_record_decision(const struct agent_outcome *outcome);
-void self_record_clock(const struct self_clock *clock);
-void self_record_metric(const char *metric, const char *process, double value);
+/** Opens the journal of folder `dir`, whose reader is there already. Returns 0 with *j for journal_close(), or its
+ * errors. */
+int self_open(const char *dir, struct journal **j) BEZEL_MUST_CHECK;
+
+void self_record_sample(struct journal *j, const struct self_sample *s);
+void self_record_limit(struct journal *j, int index, const struct agent_limit *limit);
+void self_record_decision(struct journal *j, const struct agent_outcome *outcome);
+void self_record_clock(struct journal *j, const struct self_clock *clock);
+void self_record_metric(struct journal *j, const char *metric, const char *process, double value);
 
 #endif

@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/procstat.h"
 #include "sensor/counter.h"
-#include "sensor/internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -58,11 +57,11 @@ static uint32_t when_full_wanted(struct segment *s)
     return SEGMENT_DISCARD;
 }
 
-static uint32_t clock_wanted(struct segment *s)
+static uint32_t clock_wanted(struct segment *s, uint64_t user_frequency)
 {
     const char *set = getenv("BEZEL_CLOCK"), *why_not;
     bool counter = !set || strcmp(set, "monotonic") != 0;
-    if (sensor_user_frequency())
+    if (user_frequency)
         return SEGMENT_CLOCK_USER;
     if (set && counter && strcmp(set, "counter") != 0)
         sensor_notice(s, "BEZEL-CLOCK", "BEZEL_CLOCK=%s is neither counter nor monotonic", set);
@@ -73,15 +72,15 @@ static uint32_t clock_wanted(struct segment *s)
     return SEGMENT_CLOCK_MONOTONIC;
 }
 
-static void take_wishes(struct segment *s)
+static void take_wishes(struct segment *s, uint64_t user_frequency)
 {
     const char *set = getenv("BEZEL_RING_RECORDS");
     if (set && !wish_ring_slots(set))
         sensor_notice(s, "BEZEL-RING-RECORDS", "BEZEL_RING_RECORDS=%s is not a power of two from %d to %d: using %d",
                       set, RING_SLOTS_MIN, RING_SLOTS_MAX, RING_SLOTS_DEFAULT);
     s->when_full = when_full_wanted(s);
-    s->clock = clock_wanted(s);
-    s->clock_frequency = sensor_user_frequency();
+    s->clock = clock_wanted(s, user_frequency);
+    s->clock_frequency = user_frequency;
     if (s->clock_frequency)
         atomic_init(&s->tick_ns, (UINT64_C(1000000000) << 32) / s->clock_frequency);
     atomic_init(&s->pair.wanted, s->clock == SEGMENT_CLOCK_USER); /* nobody has asked: the first record answers */
@@ -90,7 +89,7 @@ static void take_wishes(struct segment *s)
 /* ---- Who we are -------------------------------------------------------------------------------------------------- */
 
 struct identity {
-    uint64_t pid_namespace;
+    uint64_t pid_namespace, user_frequency;
     char executable[SEGMENT_EXECUTABLE_BYTES], name[SEGMENT_NAME_BYTES];
 };
 
@@ -159,7 +158,7 @@ static void fill_head(struct segment *s, uint32_t slots, uint64_t instance, cons
     s->start_time = procstat_read(0, &self) ? self.start_time : 0;
     memcpy(s->executable, id->executable, sizeof s->executable);
     memcpy(s->name, id->name, sizeof s->name);
-    take_wishes(s);
+    take_wishes(s, id->user_frequency);
     s->magic = SEGMENT_MAGIC;
 }
 
@@ -269,6 +268,7 @@ bool own_make(struct own_segment *own, const char *dir)
     struct identity id;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     identify(&id);
+    id.user_frequency = own->user_frequency;
     int err = file_make_dirs(dir, 0700);
     struct doorbell *bell = err ? NULL : doorbell_map(dir);
     bool done = !err && make_in(own, dir, &id, bell);

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The segment that a process makes of its own: file, lock and mapping. Not thread-safe: process.c holds its lock. */
+/**
+ * The segment that a process makes of its own: file, lock and mapping. libbezel's (process.c) and bezeld's (journal.c).
+ * Not thread-safe: process.c holds its lock.
+ */
 #ifndef BEZEL_SENSOR_OWN_H
 #define BEZEL_SENSOR_OWN_H
 
@@ -14,6 +17,7 @@
 #include <sys/types.h>
 
 struct own_segment {
+    uint64_t user_frequency; /* the caller's, for own_make(): of a clock of the program, Hz; 0: there is none */
     struct segment *segment; /* NULL: none */
     int fd;                  /* holds SEGMENT_LOCK_PROCESS; -1: none */
     dev_t dev;               /* of fd, to know it again: the host may close it and use the number for something else */

@@ -123,8 +123,11 @@ bool sensor_open(void)
     sensor_process.failed = true;
     if (!sensor_hook())
         own_refuse(dir, "no hooks for fork and thread end");
-    else if (own_make(&sensor_process.own, dir)) {
-        sensor_process.failed = false;
+    else {
+        sensor_process.own.user_frequency = sensor_user_frequency();
+        sensor_process.failed = !own_make(&sensor_process.own, dir);
+    }
+    if (!sensor_process.failed) {
         sensor_process.pid = getpid();
         bezel_clock_is_counter = sensor_process.own.clock == SEGMENT_CLOCK_COUNTER;
         sensor_strings_inherit();

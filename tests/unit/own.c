@@ -43,12 +43,6 @@ int64_t __wrap_clock_now(void)
     return clock_stands ? 5000 * CLOCK_US : __real_clock_now();
 }
 
-/* Of ticks.c: the program gave no clock. */
-uint64_t sensor_user_frequency(void)
-{
-    return 0;
-}
-
 /* ---- A process that has a segment -------------------------------------------------------------------------------- */
 
 struct child {

@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * A journal: a segment with one ring and one writer, apart from libbezel's, which has one segment for its process. By
+ * it bezeld records what it does into the folder of the run that it does it for; the external sensor reads it as any
+ * segment. One owner, one thread. Only opening and closing block, on the file system; a record that finds no room is
+ * counted as lost.
+ */
+#ifndef BEZEL_SENSOR_JOURNAL_H
+#define BEZEL_SENSOR_JOURNAL_H
+
+#include "base/err.h"
+#include "mdr/dict.h"
+
+#include <stdint.h>
+
+struct journal;
+
+/**
+ * Makes a segment in folder `dir`, named after BEZEL_PROCESS of the environment, and declares the `count` aspects,
+ * whose ids count from 1 in their order. Returns 0 with *j for journal_close(); BEZEL_EINVAL where an aspect breaks
+ * dict_append_aspect()'s rules, BEZEL_ENOMEM, BEZEL_ENOSPC, or BEZEL_ESYS: then the reason stands in the doorbell.
+ */
+int journal_open(const char *dir, const struct dict_aspect *aspects, uint32_t count,
+                 struct journal **j) BEZEL_MUST_CHECK;
+
+/** Lets go of it: whoever reads it finds its writer gone. NULL is allowed. */
+void journal_close(struct journal *j);
+
+/** Records aspect `id`, now, with as many `values` as it has fields: each as its type says, in 64 bits. */
+void journal_record(struct journal *j, uint32_t id, const uint64_t *values);
+
+/** The id of `text` as a value of type DICT_STRING; 0 where there is no room for one more. Allocates for a new text. */
+uint32_t journal_string(struct journal *j, const char *text);
+
+#endif
