@@ -179,10 +179,24 @@ static bool_t filter_note(XDR *x, struct message_note *m)
            filter_text(x, m->text, MESSAGE_TEXT_MAX);
 }
 
+/* What is not given is 0: there is one encoding of everything. */
+static bool_t filter_poll(XDR *x, struct message_poll *m)
+{
+    return filter_count(x, &m->given, POLL_GIVES_PERIOD | POLL_GIVES_MODE | POLL_GIVES_FORWARD | POLL_GIVES_BATCH) &&
+           filter_u64(x, &m->period_ns) && filter_enum(x, &m->mode, POLL_MODE_BUSY_WAIT) &&
+           filter_enum(x, &m->forward, POLL_FORWARD_COLLECT) && filter_u32(x, &m->batch) &&
+           filter_check(x, (m->given & POLL_GIVES_PERIOD || m->period_ns == 0) &&
+                               (m->given & POLL_GIVES_MODE || m->mode == 0) &&
+                               (m->given & POLL_GIVES_FORWARD || m->forward == 0) &&
+                               (m->given & POLL_GIVES_BATCH || m->batch == 0));
+}
+
 static bool_t filter_command(XDR *x, struct message_command *m)
 {
-    if (!filter_u32(x, &m->id) || !filter_enum(x, &m->verb, VERB_ASPECTS))
+    if (!filter_u32(x, &m->id) || !filter_enum(x, &m->verb, VERB_POLL))
         return FALSE;
+    if (m->verb == VERB_POLL)
+        return filter_poll(x, &m->poll);
     return m->verb != VERB_ASPECTS ||
            (filter_enum(x, &m->mode, ASPECT_OFF) && filter_text(x, m->patterns, MESSAGE_PATTERNS_MAX));
 }

@@ -43,8 +43,18 @@ enum message_type {
 
 enum message_role { ROLE_SUT = 0, ROLE_DAEMON = 1 };
 enum message_process_state { PROCESS_RUNNING = 0, PROCESS_ENDED = 1, PROCESS_DETACHED = 2 };
-enum message_verb { VERB_STATUS = 0, VERB_DRAIN = 1, VERB_STOP = 2, VERB_SNAPSHOT = 3, VERB_ASPECTS = 4 };
+enum message_verb {
+    VERB_STATUS = 0,
+    VERB_DRAIN = 1,
+    VERB_STOP = 2,
+    VERB_SNAPSHOT = 3,
+    VERB_ASPECTS = 4,
+    VERB_POLL = 5
+};
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
+enum message_poll_mode { POLL_MODE_POLLING = 0, POLL_MODE_BUSY_WAIT = 1 };
+enum message_poll_forward { POLL_FORWARD_BATCH = 0, POLL_FORWARD_COLLECT = 1 };
+enum message_poll_given { POLL_GIVES_PERIOD = 1, POLL_GIVES_MODE = 2, POLL_GIVES_FORWARD = 4, POLL_GIVES_BATCH = 8 };
 enum message_daemon_state {
     DAEMON_STARTING = 0,
     DAEMON_ACTIVE = 1,
@@ -127,12 +137,22 @@ struct message_note {
     char text[MESSAGE_TEXT_MAX + 1];
 };
 
+/** How a node is to poll. What is not given is 0, and stays as it is; nothing given: what is in force is asked for. */
+struct message_poll {
+    uint32_t given;     /* sum of enum message_poll_given */
+    uint64_t period_ns; /* 1 us .. 10 s */
+    enum message_poll_mode mode;
+    enum message_poll_forward forward;
+    uint32_t batch; /* records that a poll takes at most; 0: all that wait */
+};
+
 struct message_command {
     uint32_t id;
     enum message_verb verb;
     /* of VERB_ASPECTS only: */
     enum message_aspect_mode mode;
     char patterns[MESSAGE_PATTERNS_MAX + 1]; /* separated by one blank */
+    struct message_poll poll;                /* of VERB_POLL only */
 };
 
 struct message_value {

@@ -39,7 +39,8 @@ size_t sample_packet(int i, uint8_t *out);
 /** A message of `type` with every field set, each to a value of its own. */
 void sample_message(enum message_type type, struct message *m);
 
-/** The one COMMAND that says more than its verb: ASPECTS. */
+/** The COMMANDs that say more than their verb: ASPECTS and POLL. */
 void sample_aspects(struct message *m);
+void sample_poll(struct message *m);
 
 #endif

@@ -39,6 +39,15 @@ static void random_positions(uint64_t *seed, uint32_t *count, struct message_pos
     random_bytes(seed, p, *count * sizeof *p);
 }
 
+static void random_poll(uint64_t *seed, struct message_poll *p)
+{
+    p->given = (uint32_t)(seed_next(seed) % 16);
+    p->period_ns = p->given & POLL_GIVES_PERIOD ? seed_next(seed) : 0;
+    p->mode = (enum message_poll_mode)(p->given & POLL_GIVES_MODE ? seed_next(seed) % 2 : 0);
+    p->forward = (enum message_poll_forward)(p->given & POLL_GIVES_FORWARD ? seed_next(seed) % 2 : 0);
+    p->batch = p->given & POLL_GIVES_BATCH ? (uint32_t)seed_next(seed) : 0;
+}
+
 /* Fills `m` with a message of `type`: random bytes wherever any bytes may stand. */
 static void random_message(uint64_t *seed, enum message_type type)
 {
@@ -89,7 +98,8 @@ static void random_message(uint64_t *seed, enum message_type type)
         break;
     case MESSAGE_COMMAND:
         m.command.id = (uint32_t)seed_next(seed);
-        m.command.verb = (enum message_verb)(seed_next(seed) % 5);
+        m.command.verb = (enum message_verb)(seed_next(seed) % 6);
+        random_poll(seed, &m.command.poll);
         m.command.mode = (enum message_aspect_mode)(seed_next(seed) % 3);
         text_random(seed, m.command.patterns, MESSAGE_PATTERNS_MAX);
         break;
@@ -167,10 +177,18 @@ static void assert_same_command(const struct message_command *p, const mdr_comma
 {
     SAME(p->id, q->id);
     SAME((int)p->verb, (int)q->order.verb);
-    if (q->order.verb != MDR_ASPECTS)
-        return;
-    SAME((int)p->mode, (int)q->order.mdr_order_u.aspects.mode);
-    assert_string_equal(p->patterns, q->order.mdr_order_u.aspects.patterns);
+    const mdr_aspects *aspects = &q->order.mdr_order_u.aspects;
+    const mdr_poll *poll = &q->order.mdr_order_u.poll;
+    if (q->order.verb == MDR_ASPECTS) {
+        SAME((int)p->mode, (int)aspects->mode);
+        assert_string_equal(p->patterns, aspects->patterns);
+    } else if (q->order.verb == MDR_POLL) {
+        SAME(p->poll.given, poll->given);
+        SAME(p->poll.period_ns, poll->period);
+        SAME((int)p->poll.mode, (int)poll->mode);
+        SAME((int)p->poll.forward, (int)poll->forward);
+        SAME(p->poll.batch, poll->batch);
+    }
 }
 
 static void assert_same_hello(const struct message_hello *p, const mdr_hello *q)
@@ -268,7 +286,7 @@ static void what_is_accepted_is_the_reference_s_own_form(void **state)
     for (int round = 0; round < MUTATIONS; round++) {
         sample_message(sample_types[(size_t)round % sample_type_count], &m);
         if (m.type == MESSAGE_COMMAND && seed_next(seed) % 2)
-            sample_aspects(&m);
+            seed_next(seed) % 2 ? sample_aspects(&m) : sample_poll(&m);
         int n = message_encode(&m, ours, sizeof ours);
         assert_true(n > 0);
         for (uint64_t flips = 1 + seed_next(seed) % 3; flips > 0; flips--)

@@ -153,6 +153,8 @@ static void messages_read_and_write_the_golden_bytes(void **state)
     }
     sample_aspects(&m);
     assert_golden_message("message-command-aspects");
+    sample_poll(&m);
+    assert_golden_message("message-command-poll");
 }
 
 /* Reads the hex digits that stand before ';' in a line, behind its offset; returns where the bytes end. */
@@ -206,6 +208,8 @@ static int write_all(void)
     }
     sample_aspects(&m);
     err |= write_golden("message-command-aspects", encoded());
+    sample_poll(&m);
+    err |= write_golden("message-command-poll", encoded());
     return err ? 1 : 0;
 }
 

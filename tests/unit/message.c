@@ -92,12 +92,18 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     memcpy(m.refuse.reason, "\xFF", 2);
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_ASPECTS + 1)};
+    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_POLL + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command = (struct message_command){.verb = VERB_ASPECTS, .mode = (enum message_aspect_mode)(ASPECT_OFF + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command.mode = ASPECT_OFF;
     memset(m.command.patterns, 'x', sizeof m.command.patterns); /* no NUL */
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command = (struct message_command){.verb = VERB_POLL, .poll = {.given = 16}};
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command.poll = (struct message_poll){.given = POLL_GIVES_MODE, .mode = (enum message_poll_mode)2};
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command.poll = (struct message_poll){.given = POLL_GIVES_MODE, .period_ns = 1}; /* said, and not given */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m = (struct message){.type = MESSAGE_NOTE};
     memset(m.note.code, 'x', sizeof m.note.code); /* no NUL */
@@ -154,7 +160,8 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, n - 4, MESSAGE_DICT_MAX + 1);
     m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_ASPECTS};
     n = encoded();
-    assert_spoilt(n, 16, VERB_ASPECTS + 1);
+    assert_spoilt(n, 16, VERB_POLL + 1);
+    assert_spoilt(n, 16, VERB_POLL); /* too little behind it */
     assert_spoilt(n, 16, VERB_STOP); /* what only ASPECTS has is too much for another */
     assert_spoilt(n, 20, ASPECT_OFF + 1);
     assert_spoilt(n, n - 4, MESSAGE_PATTERNS_MAX + 1);
@@ -162,6 +169,17 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     n = encoded();
     assert_int_equal(n, 20);
     assert_spoilt(n, 16, VERB_ASPECTS); /* nothing behind it */
+    m = (struct message){.type = MESSAGE_COMMAND, .command = {.verb = VERB_POLL, .poll.given = 15}};
+    n = encoded();
+    assert_int_equal(n, 44);
+    assert_spoilt(n, 16, VERB_ASPECTS);
+    assert_spoilt(n, 20, 16);
+    assert_spoilt(n, 32, POLL_MODE_BUSY_WAIT + 1);
+    assert_spoilt(n, 36, POLL_FORWARD_COLLECT + 1);
+    m.command.poll = (struct message_poll){.given = 0};
+    n = encoded();
+    for (size_t at = 24; at < n; at += 4) /* what is not given, but said */
+        assert_spoilt(n, at, 1);
     m = (struct message){.type = MESSAGE_BOOKS, .books.state = PROCESS_DETACHED};
     n = encoded();
     assert_spoilt(n, 20, PROCESS_DETACHED + 1);
