@@ -25,6 +25,7 @@ enum {
     RING_SLOTS_MAX = 1 << 20,
     RING_SLOTS_DEFAULT = 4096,
     RING_ORDINAL_BITS = 64 - BEZEL_ORDINAL_SHIFT,
+    RING_SHAPE_MASK = (1 << BEZEL_GENERATION_SHIFT) - 1, /* of a slot's word: number of values and aspect */
 };
 
 _Static_assert(sizeof(struct bezel_slot) == RING_SLOT_BYTES && offsetof(struct bezel_ring, tail) == RING_LINE &&
@@ -53,6 +54,18 @@ struct ring_record {
 static inline uint64_t *ring_slot(const struct ring_reader *r, uint32_t position)
 {
     return bezel_slot_at(r->ring, r->bytes - RING_SLOT_BYTES, position);
+}
+
+/** The word of a slot, without its shape. */
+static inline uint64_t ring_word(uint64_t ordinal, uint32_t generation)
+{
+    return ordinal << BEZEL_ORDINAL_SHIFT | (uint64_t)(generation & 0xff) << BEZEL_GENERATION_SHIFT;
+}
+
+/** Bytes from `position` to the end of the ring's memory, behind which its first slot follows. */
+static inline uint32_t ring_bytes_to_end(const struct ring_reader *r, uint32_t position)
+{
+    return r->bytes - (position & (r->bytes - 1));
 }
 
 /** The reader of `ring`, whose `slots` slots follow it, from the tail that it shows. */

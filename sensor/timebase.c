@@ -102,6 +102,34 @@ int64_t timebase_ns_anywhere(const struct timebase *tb, uint64_t ticks)
     return before < p->ns ? p->ns - before : 0;
 }
 
+/* How many ticks behind its start a line is followed at most: nothing overflows before. */
+static uint64_t line_most(const struct timebase_line *line)
+{
+    double most = 4e18 / ((double)line->factor / (double)(UINT64_C(1) << line->shift));
+    return line->ns > INT64_MAX / 2 ? 0 : most < 4e18 ? (uint64_t)most : (uint64_t)INT64_MAX / 2;
+}
+
+struct timebase_line timebase_line(const struct timebase *tb, uint64_t ticks)
+{
+    static const struct timebase_line identity = {.span = INT64_MAX, .factor = 2, .shift = 1};
+    if (!tb)
+        return identity;
+    const struct timebase_piece *p = piece_at(tb, ticks);
+    uint64_t after = ticks - p->ticks, end = UINT64_MAX; /* of the piece, behind its start */
+    if (!tb->held || (int64_t)after < 0)
+        return (struct timebase_line){0};
+    if (p != piece_back(tb, 0))
+        end = tb->pieces[(uint32_t)(p - tb->pieces + 1) % TIMEBASE_PIECES].ticks - p->ticks;
+    bool bent = after < p->bend;
+    struct timebase_line line = {.ticks = bent ? p->ticks : p->ticks + p->bend,
+                                 .ns = bent ? p->ns : p->bend_ns,
+                                 .factor = bent ? p->slew : p->rate,
+                                 .shift = p->shift};
+    uint64_t most = line_most(&line), span = bent ? (p->bend < end ? p->bend : end) : end - p->bend;
+    line.span = span < most ? span : most;
+    return line;
+}
+
 uint64_t timebase_tick_ns(const struct timebase *tb)
 {
     return tb->held && tb->rate < 2147483648.0 ? (uint64_t)(tb->rate * 4294967296.0) : 0;

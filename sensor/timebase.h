@@ -145,6 +145,26 @@ static inline void timebase_seal(struct timebase *tb, uint64_t ticks)
         tb->sealed = ticks;
 }
 
+/** A part of the function that is a straight line: from `ticks` on, for `span` ticks; 0: there is none. */
+struct timebase_line {
+    uint64_t ticks, span;
+    int64_t ns; /* its value at `ticks` */
+    uint64_t factor;
+    uint32_t shift;
+};
+
+/**
+ * The line that `ticks` lies on, where it has one that timebase_ns() follows: for conversions in a row. NULL: of a
+ * clock whose ticks are nanoseconds.
+ */
+struct timebase_line timebase_line(const struct timebase *tb, uint64_t ticks);
+
+/** The value of `line` at `after` ticks behind its start, fewer than its span. */
+static inline uint64_t timebase_along(const struct timebase_line *line, uint64_t after)
+{
+    return (uint64_t)line->ns + timebase_scale(after, line->factor, line->shift);
+}
+
 /** Nanoseconds a tick, times 2^32: for durations; 0: unknown. */
 uint64_t timebase_tick_ns(const struct timebase *tb);
 

@@ -224,6 +224,19 @@ static void expect_order(struct run *r)
         assert_true(from[i - 1].ns <= from[i].ns);
 }
 
+/* Conversions in a row along the line of `ticks` are the same as one by one. Returns whether they lie on one. */
+static bool expect_line(const struct timebase *tb, uint64_t ticks, uint64_t *seed)
+{
+    struct timebase_line line = timebase_line(tb, ticks);
+    uint64_t after = ticks - line.ticks;
+    if (after >= line.span)
+        return false;
+    for (int i = 0; i < 4; i++, after = seed_next(seed) % line.span)
+        assert_int_equal(timebase_along(&line, after), timebase_ns(tb, line.ticks + after));
+    assert_int_equal(timebase_along(&line, line.span - 1), timebase_ns(tb, line.ticks + line.span - 1));
+    return true;
+}
+
 /* Continuous, and rising, at its knots and anywhere: no slope but those of its pieces. */
 static void expect_function(const struct timebase *tb, uint64_t *seed)
 {
@@ -240,6 +253,9 @@ static void expect_function(const struct timebase *tb, uint64_t *seed)
         if (i % 4 == 3)
             ticks = tb->last.ticks - (uint64_t)log_any(seed, 1, 1e11 / most + 2);
         int64_t ns = timebase_ns(tb, ticks), next = timebase_ns(tb, ticks + 1);
+        const struct timebase_piece *oldest =
+            &tb->pieces[(tb->newest + TIMEBASE_PIECES - (tb->held - 1)) % TIMEBASE_PIECES];
+        assert_int_equal(expect_line(tb, ticks, seed), (int64_t)(ticks - oldest->ticks) >= 0);
         if (next < ns || (double)(next - ns) > most + 1)
             fail_msg("from %" PRId64 " to %" PRId64 " ns in a tick of %g ns at most", ns, next, most);
         assert_true(timebase_ns(tb, ticks + (uint64_t)(2 / least) + 1) > ns || ns == 0);
@@ -382,6 +398,7 @@ static void use_wildly(struct timebase *tb, uint64_t *seed)
         uint64_t at = tb->last.ticks + (uint64_t)(wild_ns(seed) / 2);
         int64_t a = timebase_ns(tb, at), b = timebase_ns(tb, at + 1);
         assert_true(a >= 0 && b >= 0);
+        (void)expect_line(tb, at, seed);
         assert_true(timebase_error_at(tb, at) >= 0);
         int64_t ahead = (int64_t)(at - tb->pieces[tb->newest].ticks); /* where ticks wrap, times do */
         assert_true(b >= a || ahead == INT64_MAX);

@@ -1,0 +1,192 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * What was recorded is what is cut, in order, to the last bit: any mixture of aspects, in rings so small that records
+ * cross their ends, polled at any moment, with and without an observer.
+ */
+#include "base/clock.h"
+#include "bezel/sensor.h"
+#include "tests/lib/node_fixture.h"
+#include "tests/lib/seed.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+enum { MOST_VALUES = 12, STEPS = 20000 };
+
+BEZEL_ASPECT(none);
+BEZEL_ASPECT(one, (int64, a, "1"));
+BEZEL_ASPECT(two, (int64, a, "1"), (int64, b, "1"));
+BEZEL_ASPECT(three, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"));
+BEZEL_ASPECT(six, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (int64, d, "1"), (int64, e, "1"), (int64, f, "1"));
+BEZEL_ASPECT(twelve, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (int64, d, "1"), (int64, e, "1"),
+             (int64, f, "1"), (int64, g, "1"), (int64, h, "1"), (int64, i, "1"), (int64, j, "1"), (int64, k, "1"),
+             (int64, l, "1"));
+
+/* Shared with the program: it makes `wanted` records, then says so. */
+struct pace {
+    _Atomic uint64_t wanted, made;
+};
+
+struct expectation {
+    uint64_t seed, next; /* number of the next record */
+};
+
+/* Record `n`, as it was and must be: which aspect. Runs of the same one are as likely as changes. */
+static uint32_t shape_of(uint64_t seed, uint64_t n)
+{
+    uint64_t r = seed + n / 8;
+    uint64_t run = seed_next(&r);
+    r = seed ^ n;
+    return (uint32_t)(run % 2 ? (run >> 8) % 6 : (seed_next(&r) >> 8) % 6);
+}
+
+static int64_t value_of(uint64_t seed, uint64_t n, uint32_t i)
+{
+    uint64_t r = seed ^ (n * MOST_VALUES + i);
+    return (int64_t)seed_next(&r);
+}
+
+static void record_number(uint64_t seed, uint64_t n)
+{
+    int64_t v[MOST_VALUES];
+    for (uint32_t i = 0; i < MOST_VALUES; i++)
+        v[i] = value_of(seed, n, i);
+    v[0] = (int64_t)n; /* tells what was lost */
+    switch (shape_of(seed, n)) {
+    case 0:
+        bezel_record(none);
+        break;
+    case 1:
+        bezel_record(one, v[0]);
+        break;
+    case 2:
+        bezel_record(two, v[0], v[1]);
+        break;
+    case 3:
+        bezel_record(three, v[0], v[1], v[2]);
+        break;
+    case 4:
+        bezel_record(six, v[0], v[1], v[2], v[3], v[4], v[5]);
+        break;
+    default:
+        bezel_record(twelve, v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11]);
+    }
+}
+
+static void check_record(struct fixture *f, const struct packet_header *h, const struct packet_record *r,
+                         const char *aspect)
+{
+    static const char *const names[] = {"none", "one", "two", "three", "six", "twelve"};
+    struct expectation *e = f->context;
+    (void)h;
+    uint64_t n = e->next++;
+    assert_string_equal(aspect, names[shape_of(e->seed, n)]);
+    if (r->value_count > 0)
+        assert_int_equal(packet_value(r, 0), n);
+    for (uint32_t i = 1; i < r->value_count; i++)
+        assert_int_equal((int64_t)packet_value(r, i), value_of(e->seed, n, i));
+}
+
+struct program {
+    struct pace *pace;
+    uint64_t seed;
+};
+
+static void record_on_demand(void *context)
+{
+    const struct program *p = context;
+    while (p->pace->wanted != UINT64_MAX) {
+        if (p->pace->made == p->pace->wanted)
+            sched_yield();
+        else
+            record_number(p->seed, p->pace->made++);
+    }
+}
+
+static int watch_some(void *context, int slot, const char *aspect)
+{
+    const uint64_t *seed = context;
+    return (*seed >> (aspect[1] % 8 + slot)) % 2 ? 0 : -1;
+}
+
+static void see(void *context, int watch, int64_t timestamp)
+{
+    (void)context;
+    (void)watch;
+    (void)timestamp;
+}
+
+static int begin(void *context, const char *name)
+{
+    (void)context;
+    (void)name;
+    return 0;
+}
+
+static void what_was_recorded_is_cut(bool batch, uint32_t ring, uint64_t seed)
+{
+    struct expectation e = {.seed = seed};
+    struct pace *pace = mmap(NULL, sizeof *pace, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(pace != MAP_FAILED);
+    char size[16];
+    snprintf(size, sizeof size, "%u", ring);
+    setenv("BEZEL_RING_RECORDS", size, 1);
+    struct fixture f = {
+        .options = {.batch = batch,
+                    .take_all = true,
+                    .observer = {.context = &seed, .process_begin = begin, .watch = watch_some, .record = see}},
+        .record = check_record,
+        .context = &e};
+    fixture_open(&f);
+    struct program program = {pace, seed};
+    pid_t pid = fixture_spawn(record_on_demand, &program);
+    int64_t deadline = clock_now() + 60 * CLOCK_S;
+    for (int steps = getenv("BEZEL_TEST_LIGHT") ? STEPS / 10 : STEPS; pace->wanted < (uint64_t)steps;) {
+        pace->wanted += seed_next(&seed) % (ring / 4); /* four slots each at most: nothing is lost */
+        while (pace->made < pace->wanted || f.records < pace->made) {
+            assert_true(clock_now() < deadline);
+            fixture_turn(&f);
+        }
+    }
+    uint64_t all = pace->wanted;
+    pace->wanted = UINT64_MAX;
+    assert_int_equal(fixture_wait(pid), 0);
+    fixture_finish(&f);
+    assert_int_equal(f.records, all);
+    assert_int_equal(f.streams[0].discarded, 0);
+    fixture_close(&f);
+    munmap(pace, sizeof *pace);
+    unsetenv("BEZEL_RING_RECORDS");
+}
+
+static void batches_hold_what_was_recorded(void **unused)
+{
+    (void)unused;
+    uint64_t seed = seed_start();
+    what_was_recorded_is_cut(true, 64, seed);
+    what_was_recorded_is_cut(true, 1024, seed_next(&seed));
+}
+
+static void single_records_hold_what_was_recorded(void **unused)
+{
+    (void)unused;
+    what_was_recorded_is_cut(false, 64, seed_start());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches_hold_what_was_recorded),
+        cmocka_unit_test(single_records_hold_what_was_recorded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
