@@ -4,36 +4,68 @@
 
 #include <stdlib.h>
 
-static void count_record(struct model_process *process, const struct packet_record *r)
+/* Times within a packet do not fall: packet_check() saw to that. */
+static void count_run(struct model_process *process, const struct packet_run *run)
 {
-    struct model_count *c = &process->counts[r->aspect];
-    int64_t at = (int64_t)r->timestamp;
-    if (c->stored == 0 || at < c->first_ns)
-        c->first_ns = at;
-    if (c->stored == 0 || at > c->last_ns)
-        c->last_ns = at;
-    c->stored++;
-    enum dict_kind kind = process->dict->aspects[r->aspect - 1].kind;
-    struct values **v = &process->values[r->aspect];
+    struct model_count *c = &process->counts[run->aspect];
+    int64_t first = (int64_t)packet_run_time(run, 0), last = (int64_t)packet_run_time(run, run->count - 1);
+    if (c->stored == 0 || first < c->first_ns)
+        c->first_ns = first;
+    if (c->stored == 0 || last > c->last_ns)
+        c->last_ns = last;
+    c->stored += run->count;
+}
+
+static void count_values(struct model_process *process, const struct packet_run *run)
+{
+    enum dict_kind kind = process->dict->aspects[run->aspect - 1].kind;
+    struct values **v = &process->values[run->aspect];
     if (kind != DICT_EVENT && !*v)
         *v = values_new(kind); /* where memory is short there are none */
-    if (*v)
-        values_add(*v, kind, r);
+    for (uint32_t i = 0; *v && i < run->count; i++) {
+        struct packet_record r = packet_run_record(run, i);
+        values_add(*v, kind, &r);
+    }
+}
+
+/* The first record of the run behind `i` whose time is above `time`, or its end. */
+static uint32_t first_after(const struct packet_run *run, uint32_t i, uint64_t time)
+{
+    uint32_t end = run->count;
+    while (i < end) {
+        uint32_t middle = i + (end - i) / 2;
+        if (packet_run_time(run, middle) > time)
+            end = middle;
+        else
+            i = middle + 1;
+    }
+    return i;
+}
+
+/* Times rise and latencies fall, so the records of a bucket lie beside each other: found by halving, not one by one. */
+static void count_latency(struct histogram *h, const struct packet_run *run, int64_t received)
+{
+    for (uint32_t i = 0, next; i < run->count; i = next) {
+        int64_t latency = received - (int64_t)packet_run_time(run, i), least = histogram_bucket_start(latency);
+        uint64_t until = least == INT64_MIN ? UINT64_MAX : (uint64_t)(received - least);
+        next = first_after(run, i, until);
+        histogram_add_many(h, latency, next - i);
+    }
 }
 
 void account_count(struct model_process *process, const struct packet_header *h, const uint8_t *p, int64_t received)
 {
-    struct packet_record r;
+    struct packet_run run;
     size_t offset = PACKET_HEADER_BYTES;
     bool polled = process->role == ROLE_SUT && !process->overwrites; /* a snapshot's records are as old as they are */
     bool timed = received != 0 && process->node->local && polled;
     if (timed && !process->latency)
         process->latency = calloc(1, sizeof *process->latency); /* where memory is short there is no latency */
-    timed = timed && process->latency;
-    while (packet_next_record(p, h, process->dict->field_counts, process->dict->aspect_count, &offset, &r) > 0) {
-        count_record(process, &r);
-        if (timed)
-            histogram_add(process->latency, received - (int64_t)r.timestamp);
+    while (packet_next_run(p, h, process->dict->field_counts, process->dict->aspect_count, &offset, &run) > 0) {
+        count_run(process, &run);
+        count_values(process, &run);
+        if (timed && process->latency)
+            count_latency(process->latency, &run, received);
     }
     process->dirty = true;
 }

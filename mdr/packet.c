@@ -122,18 +122,41 @@ int packet_next_record(const uint8_t *packet, const struct packet_header *h, con
     return 1;
 }
 
+int packet_next_run(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts, uint32_t aspects,
+                    size_t *offset, struct packet_run *run)
+{
+    struct packet_record first;
+    size_t start = *offset;
+    int more = packet_next_record(packet, h, field_counts, aspects, offset, &first);
+    if (more <= 0)
+        return more;
+    *run = (struct packet_run){.aspect = first.aspect,
+                               .stride = (uint32_t)(*offset - start),
+                               .value_count = first.value_count,
+                               .first = packet + start};
+    uint32_t most = (uint32_t)((h->size_bytes - start) / run->stride), n = 1;
+    for (const uint8_t *p = packet + *offset; n < most && bytes_get_u32(p) == first.aspect; p += run->stride)
+        n++;
+    run->count = n;
+    *offset = start + (size_t)n * run->stride;
+    return 1;
+}
+
 int packet_check(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts, uint32_t aspects)
 {
-    struct packet_record r;
+    struct packet_run run;
     size_t offset = PACKET_HEADER_BYTES;
     uint64_t last = h->timestamp_begin;
     uint32_t records = 0;
     int more;
-    while ((more = packet_next_record(packet, h, field_counts, aspects, &offset, &r)) > 0) {
-        if (r.timestamp < last || r.timestamp > h->timestamp_end)
-            return BEZEL_EMALFORMED;
-        last = r.timestamp;
-        records++;
+    while ((more = packet_next_run(packet, h, field_counts, aspects, &offset, &run)) > 0) {
+        for (uint32_t i = 0; i < run.count; i++) {
+            uint64_t time = packet_run_time(&run, i);
+            if (time < last)
+                return BEZEL_EMALFORMED;
+            last = time;
+        }
+        records += run.count;
     }
-    return more < 0 || records != h->records ? BEZEL_EMALFORMED : 0;
+    return more < 0 || records != h->records || last > h->timestamp_end ? BEZEL_EMALFORMED : 0;
 }

@@ -51,6 +51,14 @@ struct packet_record {
     const uint8_t *values;
 };
 
+/** Consecutive records of one aspect. */
+struct packet_run {
+    uint32_t aspect, count; /* of records, at least 1 */
+    uint32_t stride;        /* bytes from one to the next */
+    uint32_t value_count;
+    const uint8_t *first; /* into the packet */
+};
+
 /** Writes the PACKET_HEADER_BYTES of `h` at `p`. Pure. */
 void packet_put_header(uint8_t *p, const struct packet_header *h);
 
@@ -89,6 +97,25 @@ int packet_get_header(const void *p, size_t n, struct packet_header *h) BEZEL_MU
  */
 int packet_next_record(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts,
                        uint32_t aspects, size_t *offset, struct packet_record *r) BEZEL_MUST_CHECK;
+
+/** As packet_next_record(), all records at once that follow each other and are of one aspect. */
+int packet_next_run(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts, uint32_t aspects,
+                    size_t *offset, struct packet_run *run) BEZEL_MUST_CHECK;
+
+/** The timestamp of record `i` of a run. */
+static inline uint64_t packet_run_time(const struct packet_run *run, uint32_t i)
+{
+    return bytes_get_u64(run->first + (size_t)i * run->stride + 4);
+}
+
+/** Record `i` of a run. */
+static inline struct packet_record packet_run_record(const struct packet_run *run, uint32_t i)
+{
+    return (struct packet_record){.aspect = run->aspect,
+                                  .timestamp = packet_run_time(run, i),
+                                  .value_count = run->value_count,
+                                  .values = run->first + (size_t)i * run->stride + PACKET_RECORD_BYTES};
+}
 
 /**
  * Checks every record of a packet: aspects known, bytes filled exactly, the announced number of records, timestamps not

@@ -27,12 +27,23 @@ static int64_t histogram_bucket_end(unsigned bucket)
     return (int64_t)(next - 1);
 }
 
-void histogram_add(struct histogram *h, int64_t value)
+int64_t histogram_bucket_start(int64_t value)
 {
-    h->buckets[histogram_bucket(value)]++;
-    h->count++;
+    unsigned bucket = histogram_bucket(value);
+    return bucket == 0 ? INT64_MIN : histogram_bucket_end(bucket - 1) + 1;
+}
+
+void histogram_add_many(struct histogram *h, int64_t value, uint64_t n)
+{
+    h->buckets[histogram_bucket(value)] += n;
+    h->count += n;
     if (value > h->max)
         h->max = value;
+}
+
+void histogram_add(struct histogram *h, int64_t value)
+{
+    histogram_add_many(h, value, 1);
 }
 
 void histogram_merge(struct histogram *into, const struct histogram *from)

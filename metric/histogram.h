@@ -21,6 +21,12 @@ struct histogram {
 
 void histogram_add(struct histogram *h, int64_t value);
 
+/** Adds `n` values that lie in one bucket, of which `value` is the largest. */
+void histogram_add_many(struct histogram *h, int64_t value, uint64_t n);
+
+/** The smallest value that lies in the same bucket as `value`; INT64_MIN for what counts as 0. */
+int64_t histogram_bucket_start(int64_t value);
+
 /** Adds all of `from` to `into`. */
 void histogram_merge(struct histogram *into, const struct histogram *from);
 

@@ -116,6 +116,29 @@ static void merging_equals_adding_to_one(void **state)
     assert_memory_equal(&h, &whole, sizeof h);
 }
 
+/* One below the start of a bucket lies in another; the start, and what is between, do not. */
+static void a_bucket_starts_where_it_says(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    for (int i = 0; i < 10000; i++) {
+        int64_t v = any_value(&seed), start = histogram_bucket_start(v);
+        clear();
+        other = empty;
+        histogram_add_many(&h, v, 3);
+        histogram_add(&other, v);
+        histogram_add(&other, start);
+        histogram_add(&other,
+                      start + (int64_t)((double)seed_unit(&seed) * (double)((uint64_t)v - (uint64_t)start) / 2));
+        assert_memory_equal(&h, &other, sizeof h);
+        if (start == INT64_MIN)
+            continue;
+        other = empty;
+        histogram_add_many(&other, start - 1, 3);
+        assert_memory_not_equal(h.buckets, other.buckets, sizeof h.buckets);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +148,7 @@ int main(void)
         cmocka_unit_test(a_share_out_of_range_is_taken_as_its_nearest_bound),
         cmocka_unit_test(quantiles_are_never_below_the_true_ones_and_at_most_a_32nd_above),
         cmocka_unit_test(merging_equals_adding_to_one),
+        cmocka_unit_test(a_bucket_starts_where_it_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* What is counted of a packet's runs is what its records say one by one, however they are mixed. */
+#include "collector/account.h"
+
+#include "mdr/dict.h"
+#include "tests/lib/samples.h"
+#include "tests/lib/seed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { RECORDS_MOST = 3000, ASPECTS = 2 };
+
+static uint8_t packet[PACKET_MAX_BYTES];
+static struct model_node node = {.local = true};
+static struct model_process process, expected;
+
+static int64_t any_step(uint64_t *seed)
+{
+    uint64_t r = seed_next(seed);
+    return r % 3 == 0 ? 0 : (int64_t)((r >> 8) % (UINT64_C(1) << r % 24));
+}
+
+static void expect_record(uint32_t aspect, int64_t time, int64_t received)
+{
+    struct model_count *c = &expected.counts[aspect];
+    if (c->stored++ == 0)
+        c->first_ns = c->last_ns = time;
+    c->first_ns = time < c->first_ns ? time : c->first_ns;
+    c->last_ns = time > c->last_ns ? time : c->last_ns;
+    histogram_add(expected.latency, received - time);
+}
+
+/* Fills `packet`; the records are expected in `expected`. */
+static struct packet_header make_packet(uint64_t *seed, int64_t begin, int64_t received)
+{
+    uint32_t records = (uint32_t)(seed_next(seed) % RECORDS_MOST) + 1, aspect = 1;
+    uint8_t *at = packet + PACKET_HEADER_BYTES;
+    int64_t time = begin;
+    for (uint32_t i = 0; i < records; i++) {
+        if (seed_next(seed) % 8 == 0)
+            aspect = (uint32_t)(seed_next(seed) % ASPECTS) + 1;
+        time += any_step(seed);
+        at = packet_put_record(at, aspect, (uint64_t)time);
+        memset(at, 7, 8 * (size_t)process.dict->field_counts[aspect]);
+        at += 8 * process.dict->field_counts[aspect];
+        expect_record(aspect, time, received);
+    }
+    return (struct packet_header){.timestamp_begin = (uint64_t)begin,
+                                  .timestamp_end = (uint64_t)time,
+                                  .size_bytes = (uint64_t)(at - packet),
+                                  .kind = PACKET_DATA,
+                                  .records = records};
+}
+
+static void runs_count_as_their_records(void **unused)
+{
+    (void)unused;
+    uint64_t seed = seed_start();
+    uint8_t dictionary[SAMPLE_BYTES];
+    size_t n = sample_dictionary(dictionary);
+    assert_int_equal(dict_parse(dictionary, n, &process.dict), 0);
+    assert_int_equal(process.dict->aspect_count, ASPECTS);
+    process.node = &node;
+    expected.latency = calloc(1, sizeof *expected.latency);
+    for (int i = 0; i < (getenv("BEZEL_TEST_LIGHT") ? 100 : 1000); i++) {
+        int64_t begin = (int64_t)(seed_next(&seed) % 1000000000);
+        int64_t received = begin + (int64_t)(seed_next(&seed) % 2000000000) + 1;
+        struct packet_header h = make_packet(&seed, begin, received);
+        assert_int_equal(packet_check(packet, &h, process.dict->field_counts, ASPECTS), 0);
+        account_count(&process, &h, packet, received);
+        assert_memory_equal(process.counts, expected.counts, sizeof expected.counts);
+        assert_memory_equal(process.latency, expected.latency, sizeof *expected.latency);
+        h.timestamp_end--;
+        assert_int_equal(packet_check(packet, &h, process.dict->field_counts, ASPECTS), BEZEL_EMALFORMED);
+    }
+    free(expected.latency);
+    free(process.latency);
+    dict_free(process.dict);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_count_as_their_records),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
