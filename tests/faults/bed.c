@@ -1,0 +1,421 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "tests/faults/bed.h"
+
+#include "base/file.h"
+#include "tests/lib/namespaces.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define DEADLINE (60 * CLOCK_S) /* for anything that must happen: a machine may be busy */
+
+enum { RESTARTS = 5 };                  /* that `bezel run` grants a daemon ... */
+#define RESTART_SPAN (10500 * CLOCK_MS) /* ... in this time, and some more */
+
+/* ---- small things ------------------------------------------------------------------------------------------------ */
+
+uint64_t bed_draw(struct bed *b, uint64_t n)
+{
+    return seed_next(&b->seed) % n;
+}
+
+void bed_sleep(int64_t ns)
+{
+    clock_sleep_until(clock_now() + ns);
+}
+
+void bed_nap(struct bed *b, uint64_t most_ms)
+{
+    bed_sleep((int64_t)bed_draw(b, most_ms * 1000) * CLOCK_US);
+}
+
+static void show_end(const char *path)
+{
+    char *text;
+    size_t n;
+    if (file_read(path, 16 << 20, &text, &n) != 0)
+        return;
+    if (n > 0)
+        fprintf(stderr, "--- %s\n%s%s", path, n > 3000 ? text + n - 3000 : text, text[n - 1] == '\n' ? "" : "\n");
+    free(text);
+}
+
+static void show_logs(struct bed *b)
+{
+    char path[PATH_MAX];
+    struct dirent **logs;
+    snprintf(path, sizeof path, "%s/err", b->dir);
+    show_end(path);
+    snprintf(path, sizeof path, "%s/runs/latest/log", b->dir);
+    int n = scandir(path, &logs, NULL, alphasort);
+    for (int i = 0; i < n; i++) {
+        snprintf(path, sizeof path, "%s/runs/latest/log/%s", b->dir, logs[i]->d_name);
+        if (logs[i]->d_name[0] != '.')
+            show_end(path);
+        free(logs[i]);
+    }
+    if (n >= 0)
+        free(logs);
+}
+
+/* Ends what the bed has started. The daemons end with the run's lease, and the SUT with its launcher's. */
+static void put_away(struct bed *b)
+{
+    if (b->run > 0) {
+        for (int part = 0; part < BED_PARTS; part++)
+            bed_signal(b, (enum bed_part)part, SIGCONT);
+        kill(b->run, SIGKILL);
+        waitpid(b->run, NULL, 0);
+        b->run = 0;
+    }
+    proxy_stop(&b->proxy);
+}
+
+_Noreturn void bed_fail(struct bed *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s: ", b->options.name);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    show_logs(b);
+    if (getenv("BEZEL_FAULTS_KEEP")) {
+        fprintf(stderr, "kept: %s\n", b->dir);
+        _exit(1);
+    }
+    put_away(b);
+    exit(1);
+}
+
+void bed_await(struct bed *b, bool (*holds)(struct bed *), const char *what)
+{
+    for (int64_t end = clock_now() + DEADLINE; !holds(b); bed_sleep(2 * CLOCK_MS))
+        if (clock_now() > end)
+            bed_fail(b, "after %d s still not: %s", (int)(DEADLINE / CLOCK_S), what);
+}
+
+bool bed_said(struct bed *b, const char *text)
+{
+    char path[PATH_MAX], *said;
+    size_t n;
+    snprintf(path, sizeof path, "%s/err", b->dir);
+    if (file_read(path, 16 << 20, &said, &n) != 0)
+        return false;
+    bool found = strstr(said, text) != NULL;
+    free(said);
+    return found;
+}
+
+void bed_network(struct bed *b, struct proxy_mode mode)
+{
+    if (!proxy_set(&b->proxy, &mode))
+        bed_fail(b, "the proxy does not answer");
+}
+
+/* ---- processes --------------------------------------------------------------------------------------------------- */
+
+/* Reads parent and name of a process. */
+static bool describe(pid_t pid, pid_t *parent, char name[64])
+{
+    char path[64], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    if (fd >= 0)
+        close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    char *open_ = strchr(text, '('), *shut = strrchr(text, ')'), state;
+    int ppid;
+    if (!open_ || !shut || sscanf(shut + 1, " %c %d", &state, &ppid) != 2 || state == 'Z')
+        return false;
+    snprintf(name, 64, "%.*s", (int)(shut - open_ - 1), open_ + 1);
+    *parent = ppid;
+    return true;
+}
+
+static pid_t child_of(pid_t parent, const char *name)
+{
+    DIR *d = opendir("/proc");
+    pid_t found = 0;
+    for (const struct dirent *e; d && !found && (e = readdir(d));) {
+        char its[64];
+        pid_t its_parent, pid = (pid_t)strtol(e->d_name, NULL, 10);
+        if (pid > 0 && describe(pid, &its_parent, its) && its_parent == parent && strcmp(its, name) == 0)
+            found = pid;
+    }
+    if (d)
+        closedir(d);
+    return found;
+}
+
+static pid_t draw_child(struct bed *b)
+{
+    pid_t living[TRUTH_CHILDREN];
+    unsigned n = 0;
+    for (int i = 0; i < TRUTH_CHILDREN; i++)
+        if ((living[n] = atomic_load(&b->truth->children[i])) > 0)
+            n++;
+    return n ? living[bed_draw(b, n)] : 0;
+}
+
+pid_t bed_pid(struct bed *b, enum bed_part part)
+{
+    static const char *const names[] = {"bezel-collector", "bezeld", "bezel-launcher"};
+    return part == BED_SUT ? draw_child(b) : child_of(b->run, names[part]);
+}
+
+/* A daemon that is killed once too often is given up by design. */
+static void spare(struct bed *b, enum bed_part part)
+{
+    int64_t *oldest = &b->restarts[part][b->restart_count[part]++ % RESTARTS];
+    if (*oldest && clock_now() - *oldest < RESTART_SPAN)
+        clock_sleep_until(*oldest + RESTART_SPAN);
+    *oldest = clock_now();
+}
+
+bool bed_kill(struct bed *b, enum bed_part part)
+{
+    if (part <= BED_BEZELD)
+        spare(b, part);
+    pid_t pid = bed_pid(b, part);
+    if (pid <= 0 || kill(pid, SIGKILL) != 0)
+        return false;
+    b->result.tried++;
+    return true;
+}
+
+void bed_signal(struct bed *b, enum bed_part part, int signal)
+{
+    pid_t pid = part == BED_SUT ? 0 : bed_pid(b, part);
+    if (pid > 0)
+        kill(pid, signal);
+    for (int i = 0; part == BED_SUT && i < TRUTH_CHILDREN; i++)
+        if ((pid = atomic_load(&b->truth->children[i])) > 0)
+            kill(pid, signal);
+    if (part == BED_SUT && (pid = atomic_load(&b->truth->supervisor)) > 0)
+        kill(pid, signal);
+}
+
+/* ---- the store --------------------------------------------------------------------------------------------------- */
+
+static uint64_t bytes_below(const char *dir)
+{
+    uint64_t sum = 0;
+    DIR *d = opendir(dir);
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        struct stat st;
+        if (strncmp(e->d_name, "sut-", 4) == 0 && fstatat(dirfd(d), e->d_name, &st, 0) == 0)
+            sum += (uint64_t)st.st_size;
+    }
+    if (d)
+        closedir(d);
+    return sum;
+}
+
+uint64_t bed_stored_bytes(struct bed *b)
+{
+    char path[PATH_MAX];
+    uint64_t sum = 0;
+    snprintf(path, sizeof path, "%s/runs/latest/trace", b->dir);
+    DIR *d = opendir(path);
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        snprintf(path, sizeof path, "%s/runs/latest/trace/%s", b->dir, e->d_name);
+        if (e->d_name[0] != '.')
+            sum += bytes_below(path);
+    }
+    if (d)
+        closedir(d);
+    return sum;
+}
+
+void bed_await_progress(struct bed *b, uint64_t bytes)
+{
+    uint64_t enough = bed_stored_bytes(b) + bytes;
+    for (int64_t end = clock_now() + DEADLINE; bed_stored_bytes(b) < enough; bed_sleep(2 * CLOCK_MS))
+        if (clock_now() > end)
+            bed_fail(b, "nothing more is stored, for %d s", (int)(DEADLINE / CLOCK_S));
+}
+
+static bool has_stored(struct bed *b)
+{
+    if (waitpid(b->run, NULL, WNOHANG) == b->run) {
+        b->run = 0;
+        bed_fail(b, "the run ended before anything was stored");
+    }
+    return bed_stored_bytes(b) > 1000;
+}
+
+/* ---- making a bed ------------------------------------------------------------------------------------------------ */
+
+/* A port of loopback that nobody listens on; in a network of its own any. */
+static uint16_t free_port(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || bind(fd, (struct sockaddr *)&at, size) != 0 || getsockname(fd, (struct sockaddr *)&at, &size) != 0)
+        return 0;
+    close(fd);
+    return ntohs(at.sin_port);
+}
+
+static void *map_new(struct bed *b, const char *name, size_t bytes)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", b->dir, name);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    void *at = fd < 0 || ftruncate(fd, (off_t)bytes) != 0
+                   ? MAP_FAILED
+                   : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        bed_fail(b, "%s: %s", path, strerror(errno));
+    close(fd);
+    return at;
+}
+
+static void make_folders(struct bed *b)
+{
+    char path[PATH_MAX], size[32];
+    scratch_make(b->node);
+    snprintf(b->dir, sizeof b->dir, "/tmp/bezel-faults-XXXXXX");
+    if (!mkdtemp(b->dir))
+        bed_fail(b, "%s: %s", b->dir, strerror(errno));
+    if (!getenv("BEZEL_FAULTS_KEEP"))
+        scratch_add(b->dir);
+    snprintf(path, sizeof path, "%s/runs", b->dir);
+    snprintf(size, sizeof size, "size=%um", b->options.store_mib);
+    if (mkdir(path, 0700) != 0 || (b->options.store_mib && mount("tmpfs", path, "tmpfs", 0, size) != 0))
+        bed_fail(b, "%s: %s", path, strerror(errno));
+    b->truth = map_new(b, "truth", sizeof *b->truth);
+    b->wall = map_new(b, "wall", sizeof *b->wall);
+}
+
+static void write_experiment(const struct bed *b, char path[PATH_MAX])
+{
+    const struct bed_options *o = &b->options;
+    snprintf(path, PATH_MAX, "%s/fault.yaml", b->dir);
+    FILE *out = fopen(path, "w");
+    if (!out)
+        return;
+    fprintf(out,
+            "experiment: fault\n"
+            "processes:\n"
+            "  - {name: sut, command: [%s/faults_sut, %s/truth, \"%u\", \"2\", \"%u\"]}\n"
+            "sensing: {ring: {records: %u}, poll: {period: 1 ms}}\n",
+            FAULTS_BUILD, b->dir, o->processes, o->pause_us, o->ring_records);
+    if (o->over_network)
+        fprintf(out, "store: {listen: \"tcp://127.0.0.1:%u\"}\n", b->port);
+    fclose(out);
+}
+
+static void set_environment(struct bed *b)
+{
+    char text[PATH_MAX];
+    setenv("BEZEL_DIR", b->node, 1);
+    unsetenv("BEZEL_RUNS");
+    unsetenv("BEZEL_PROCESS");
+    setenv("FAULTS_PROGRAMS", FAULTS_BUILD, 1);
+    if (b->options.over_network && b->proxy.apart) {
+        snprintf(text, sizeof text, "/proc/%d/ns/net", (int)b->proxy.pid);
+        setenv("FAULTS_NETWORK", text, 1);
+    } else if (b->options.over_network) {
+        snprintf(text, sizeof text, "tcp://127.0.0.1:%u", b->proxy.port);
+        setenv("FAULTS_COLLECTOR", text, 1);
+    }
+    if (b->options.shifted_clock) {
+        snprintf(text, sizeof text, "%s/wall", b->dir);
+        setenv("FAULTS_WALL", text, 1);
+        setenv("FAULTS_PRELOAD", FAULTS_BUILD "/libfaults_clock.so", 1);
+    }
+}
+
+static void start_run(struct bed *b)
+{
+    char experiment[PATH_MAX], runs[PATH_MAX], path[PATH_MAX];
+    write_experiment(b, experiment);
+    snprintf(runs, sizeof runs, "%s/runs", b->dir);
+    fflush(NULL);
+    b->run = fork();
+    if (b->run != 0)
+        return;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    set_environment(b);
+    snprintf(path, sizeof path, "%s/out", b->dir);
+    dup2(open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
+    snprintf(path, sizeof path, "%s/err", b->dir);
+    dup2(open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
+    execl(FAULTS_BUILD "/faults.d/bezel", "bezel", "run", "--quiet", "--json", "--runs", runs, experiment,
+          (char *)NULL);
+    _exit(127);
+}
+
+static void make_network(struct bed *b, bool spaces)
+{
+    bool apart = spaces && namespaces_new_network();
+    b->port = free_port();
+    if (!proxy_start(&b->proxy, b->port, apart, seed_next(&b->seed)))
+        bed_fail(b, "no proxy on port %u: %s", b->port, strerror(errno));
+    if (!b->proxy.apart)
+        printf("%s: no network namespaces here: both hosts are this one\n", b->options.name);
+}
+
+void bed_make(struct bed *b, const struct bed_options *options)
+{
+    *b = (struct bed){.options = *options, .seed = options->seed};
+    struct bed_options *o = &b->options;
+    o->processes = o->processes ? o->processes : 2;
+    o->pause_us = o->pause_us ? o->pause_us : 500;
+    o->ring_records = o->ring_records ? o->ring_records : 65536;
+    o->rounds = o->rounds ? o->rounds : 1;
+    bool spaces = (o->over_network || o->store_mib) && namespaces_enter();
+    make_folders(b);
+    if (o->over_network)
+        make_network(b, spaces);
+    start_run(b);
+    bed_await(b, has_stored, "something is stored");
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+static int await_end(struct bed *b)
+{
+    int status;
+    for (int64_t end = clock_now() + DEADLINE; waitpid(b->run, &status, WNOHANG) != b->run; bed_sleep(2 * CLOCK_MS))
+        if (clock_now() > end)
+            bed_fail(b, "the run does not end");
+    b->run = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void bed_end_alone(struct bed *b, const char *codes)
+{
+    int code = await_end(b);
+    bed_check(b);
+    if (code > 9 || !strchr(codes, '0' + code))
+        bed_fail(b, "exit code %d, not one of %s", code, codes);
+    put_away(b);
+}
+
+void bed_end(struct bed *b, const char *codes)
+{
+    kill(b->run, SIGINT);
+    bed_end_alone(b, codes);
+}

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The bed that a fault is tried on: a real `bezel run` of an experiment whose system under test keeps account of itself
+ * (truth.h), with the collector on one host and bezeld on another where the fault is one of the network. One bed a
+ * process. Whatever goes wrong ends the process by bed_fail().
+ */
+#ifndef BEZEL_TESTS_FAULTS_BED_H
+#define BEZEL_TESTS_FAULTS_BED_H
+
+#include "base/clock.h"
+#include "base/err.h"
+#include "tests/faults/truth.h"
+#include "tests/lib/proxy.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/seed.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum bed_part { BED_COLLECTOR, BED_BEZELD, BED_LAUNCHER, BED_SUT, BED_PARTS };
+
+/** How a bed is made; what is zero has its default. */
+struct bed_options {
+    const char *name;
+    uint64_t seed;
+    bool light;            /* fewer rounds */
+    unsigned rounds;       /* how often a fault comes */
+    bool over_network;     /* bezeld is on another host, behind the proxy */
+    unsigned store_mib;    /* the run's directory is a file system of that size */
+    unsigned processes;    /* of the system under test; 2 */
+    unsigned pause_us;     /* between two records of a thread; 500 */
+    unsigned ring_records; /* 65536 */
+    bool shifted_clock;    /* bezeld and collector read the wall clock through bed_step_clock() */
+};
+
+/** What was found at the end. */
+struct bed_result {
+    unsigned tried; /* how often the fault came */
+    uint64_t produced, stored, full, off, overwritten,
+        no_ring; /* the books of the SUT: produced, stored, lost by cause */
+    uint64_t unfinished;
+    uint64_t doubled, wrong, unknown; /* stored twice; not what was recorded, or out of order; none of all these */
+    bool failed;
+};
+
+struct bed {
+    struct bed_options options;
+    struct bed_result result;
+    uint64_t seed; /* for seed_next() */
+    struct truth *truth;
+    int64_t *wall; /* what the clock of bezeld and collector is off by, ns */
+    struct proxy proxy;
+    uint16_t port; /* where the collector listens */
+    pid_t run;
+    int64_t restarts[2][5]; /* when the daemons were killed */
+    unsigned restart_count[2];
+    char dir[SCRATCH_PATH], node[SCRATCH_PATH];
+};
+
+/** Makes a bed and starts the run; returns when records of the SUT are stored. */
+void bed_make(struct bed *b, const struct bed_options *options);
+
+/** Lets the run end as by ctrl-C, checks that its exit code is one of the characters in `codes`, and balances the
+ * books. */
+void bed_end(struct bed *b, const char *codes);
+
+/** The same where the run is to end by itself. */
+void bed_end_alone(struct bed *b, const char *codes);
+
+/** Says what is not as it must be, with the last words of the run, and ends the process. */
+_Noreturn void bed_fail(struct bed *b, const char *format, ...) BEZEL_PRINTF(2, 3);
+
+/** A number below n; and as many milliseconds of sleep. */
+uint64_t bed_draw(struct bed *b, uint64_t n);
+void bed_nap(struct bed *b, uint64_t most_ms);
+void bed_sleep(int64_t ns);
+
+/** The process of a part, of several SUT processes one drawn at random; 0 where there is none just now. */
+pid_t bed_pid(struct bed *b, enum bed_part part);
+
+/**
+ * kill -9. Waits before, where a daemon was killed so often that the run would give it up. Counts as a fault tried.
+ * False: the part did not live.
+ */
+bool bed_kill(struct bed *b, enum bed_part part);
+
+/** SIGSTOP or SIGCONT to a part; the SUT all of it. */
+void bed_signal(struct bed *b, enum bed_part part, int signal);
+
+/** Bytes of the SUT's packets in the store. */
+uint64_t bed_stored_bytes(struct bed *b);
+
+/** Waits until at least so many more are there than now. */
+void bed_await_progress(struct bed *b, uint64_t bytes);
+
+/** Waits until `holds(b)`. */
+void bed_await(struct bed *b, bool (*holds)(struct bed *), const char *what);
+
+/** Whether the standard error of the run holds `text`. */
+bool bed_said(struct bed *b, const char *text);
+
+/** Sets the mode of the network. */
+void bed_network(struct bed *b, struct proxy_mode mode);
+
+/** Compares store and report with the truth, and fills the result (check.c). */
+void bed_check(struct bed *b);
+
+#endif

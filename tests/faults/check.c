@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * The balance: what the SUT says it did, against every record in the store and against the report's books. For each of
+ * its processes: done <= produced <= begun, produced = stored + lost + unfinished, stored as often as the store has it,
+ * and each stored record once, in order, and as it was recorded.
+ */
+#include "collector/facts_run.h"
+#include "collector/reader.h"
+#include "collector/summary.h"
+#include "config/experiment.h"
+#include "ecs/verdict.h"
+#include "tests/faults/bed.h"
+
+#include "base/file.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The numbers of one line and aspect that were found. */
+struct found {
+    uint8_t *seen; /* by number */
+    uint64_t size, count, next;
+};
+
+struct check {
+    struct bed *bed;
+    const struct model *model;
+    struct found found[TRUTH_LINES][TRUTH_ASPECTS];
+};
+
+/* ---- what is stored ---------------------------------------------------------------------------------------------- */
+
+static const struct model_process *process_of(const struct model *m, const struct packet_header *h)
+{
+    const struct model_node *n = model_find_node(m, h->uuid);
+    return n ? model_find_process(n, h->instance) : NULL;
+}
+
+static int aspect_of(const struct model_process *p, uint32_t id)
+{
+    const struct dict_aspect *a = &p->dict->aspects[id - 1];
+    for (int i = 0; i < TRUTH_ASPECTS; i++)
+        if (strcmp(a->name, TRUTH_NAMES[i]) == 0 && a->field_count == TRUTH_FIELDS[i])
+            return i;
+    return -1;
+}
+
+/* Whether `number` is met for the first time. */
+static bool see(struct found *f, uint64_t number)
+{
+    if (number >= f->size) {
+        uint64_t size = 2 * number + 1024;
+        f->seen = realloc(f->seen, size);
+        if (!f->seen)
+            abort();
+        memset(f->seen + f->size, 0, size - f->size);
+        f->size = size;
+    }
+    return !f->seen[number]++;
+}
+
+static void take_record(struct check *c, const struct model_process *p, const struct packet_record *r)
+{
+    struct bed_result *result = &c->bed->result;
+    int aspect = aspect_of(p, r->aspect);
+    uint64_t line = packet_value(r, 0), number = packet_value(r, 1);
+    result->stored++;
+    if (aspect < 0 || line >= TRUTH_LINES ||
+        (int64_t)packet_value(r, 2) != truth_proof(line, number, (uint64_t)aspect) ||
+        number >= atomic_load(&c->bed->truth->line[line].begun[aspect]) ||
+        (uint32_t)atomic_load(&c->bed->truth->line[line].pid) != p->pid) {
+        result->wrong++;
+        return;
+    }
+    struct found *f = &c->found[line][aspect];
+    if (!see(f, number))
+        result->doubled++;
+    else if (number < f->next)
+        result->wrong++;
+    else
+        f->next = number + 1;
+    f->count++;
+}
+
+static int take_file(const char *path, void *context)
+{
+    struct check *c = context;
+    struct reader *reader;
+    struct packet_header h;
+    const uint8_t *packet;
+    int more, err = reader_open(path, &reader);
+    if (err)
+        return err;
+    while ((more = reader_next(reader, &h, &packet)) > 0) {
+        const struct model_process *p = process_of(c->model, &h);
+        struct packet_record r;
+        size_t offset = PACKET_HEADER_BYTES;
+        if (!p)
+            bed_fail(c->bed, "%s: packet %llu is of no process", path, (unsigned long long)h.seq);
+        if (packet_check(packet, &h, p->dict->field_counts, p->dict->aspect_count) != 0)
+            bed_fail(c->bed, "%s: packet %llu is malformed", path, (unsigned long long)h.seq);
+        while (p->role == ROLE_SUT &&
+               packet_next_record(packet, &h, p->dict->field_counts, p->dict->aspect_count, &offset, &r) > 0)
+            take_record(c, p, &r);
+    }
+    if (more < 0)
+        bed_fail(c->bed, "%s: %s", path, err_text(more));
+    reader_close(reader);
+    return 0;
+}
+
+static void take_store(struct check *c, const char *run)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/trace", run);
+    DIR *d = opendir(path);
+    for (const struct dirent *e; d && (e = readdir(d));) {
+        snprintf(path, sizeof path, "%s/trace/%s", run, e->d_name);
+        int err = e->d_name[0] == '.' ? 0 : reader_list(path, take_file, c);
+        if (err)
+            bed_fail(c->bed, "%s: %s", path, err_text(err));
+    }
+    if (d)
+        closedir(d);
+}
+
+/* ---- the books --------------------------------------------------------------------------------------------------- */
+
+struct sums {
+    uint64_t begun, done, stored;
+};
+
+static struct sums sum_lines(const struct check *c, uint32_t pid)
+{
+    struct sums s = {0};
+    for (uint32_t i = 0; i < TRUTH_LINES; i++)
+        for (int a = 0; a < TRUTH_ASPECTS; a++) {
+            const struct truth_line *l = &c->bed->truth->line[i];
+            if ((uint32_t)atomic_load(&l->pid) != pid)
+                continue;
+            s.begun += atomic_load(&l->begun[a]);
+            s.done += atomic_load(&l->done[a]);
+            s.stored += c->found[i][a].count;
+        }
+    return s;
+}
+
+static void add_books(struct check *c, const struct summary_process *p, const struct verdict_books *books)
+{
+    struct bed_result *r = &c->bed->result;
+    struct sums s = sum_lines(c, p->pid);
+    uint64_t accounted = books->stored + verdict_lost(books);
+    r->full += books->full;
+    r->off += books->off;
+    r->overwritten += books->overwritten;
+    r->no_ring += books->no_ring;
+    r->unfinished += books->unfinished;
+    uint64_t produced = books->attempts;
+    if (produced < s.done || produced > s.begun) {
+        fprintf(stderr, "%s: pid %u: produced %llu, but it did %llu and began %llu\n", c->bed->options.name, p->pid,
+                (unsigned long long)produced, (unsigned long long)s.done, (unsigned long long)s.begun);
+        produced = produced < s.done ? s.done : s.begun;
+    }
+    if (books->rest != 0 || books->stored != s.stored)
+        fprintf(stderr, "%s: pid %u: produced %llu, stored %llu, in the store %llu, unfinished %llu, rest %lld\n",
+                c->bed->options.name, p->pid, (unsigned long long)books->attempts, (unsigned long long)books->stored,
+                (unsigned long long)s.stored, (unsigned long long)books->unfinished, (long long)books->rest);
+    if (books->stored != s.stored)
+        r->wrong++;
+    r->produced += produced;
+    r->unknown += produced > accounted ? produced - accounted : accounted - produced;
+}
+
+/* Of a process that the books do not know every record is unknown. */
+static void add_missing(struct check *c, const struct summary *s)
+{
+    uint32_t lines = atomic_load(&c->bed->truth->lines);
+    for (uint32_t i = 0; i < lines; i++) {
+        const struct truth_line *l = &c->bed->truth->line[i];
+        bool known = false;
+        for (size_t p = 0; p < s->process_count; p++)
+            known = known || s->processes[p].pid == (uint32_t)atomic_load(&l->pid);
+        for (int a = 0; a < TRUTH_ASPECTS && !known; a++) {
+            c->bed->result.produced += atomic_load(&l->done[a]);
+            c->bed->result.unknown += atomic_load(&l->done[a]);
+        }
+    }
+}
+
+static void take_books(struct check *c, const char *run)
+{
+    char path[PATH_MAX], *text;
+    size_t n;
+    struct summary *s;
+    struct experiment *e;
+    struct experiment_diagnostics found = {0};
+    struct verdict *v;
+    snprintf(path, sizeof path, "%s/experiment.yaml", run);
+    if (summary_load(run, &s) != 0 || file_read(path, EXPERIMENT_FILE_MAX, &text, &n) != 0 ||
+        experiment_read(text, n, &e, &found) != 0 || verdict_new(s, e, clock_now() + clock_realtime_offset(), &v) != 0)
+        bed_fail(c->bed, "%s cannot be read", run);
+    for (size_t i = 0; i < s->process_count; i++)
+        if (s->processes[i].role == ROLE_SUT)
+            add_books(c, &s->processes[i], &v->books[i]);
+    add_missing(c, s);
+    c->bed->result.failed |= !v->balanced;
+    experiment_diagnostics_free(&found);
+    verdict_free(v);
+    experiment_free(e);
+    summary_free(s);
+    free(text);
+}
+
+void bed_check(struct bed *b)
+{
+    char path[PATH_MAX], *run;
+    struct facts *facts;
+    struct check *c = calloc(1, sizeof *c);
+    struct model *m = model_new("");
+    snprintf(path, sizeof path, "%s/runs/latest", b->dir);
+    run = realpath(path, NULL);
+    if (!c || !m || !run || facts_open(run, &facts) != 0 || facts_load(facts, m) != 0)
+        bed_fail(b, "the run in %s cannot be read", path);
+    c->bed = b;
+    c->model = m;
+    take_store(c, run);
+    take_books(c, run);
+    facts_close(facts);
+    model_free(m);
+    for (int i = 0; i < TRUTH_LINES; i++)
+        for (int a = 0; a < TRUTH_ASPECTS; a++)
+            free(c->found[i][a].seen);
+    free(c);
+    free(run);
+    struct bed_result *r = &b->result;
+    r->failed |= r->doubled || r->wrong || r->unknown || r->stored == 0;
+}

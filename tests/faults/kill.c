@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* kill -9 of every part, alone and in pairs, at random times, and between *stored* and *acknowledged*. */
+#include "tests/faults/faults.h"
+
+#include <signal.h>
+
+struct victims {
+    enum bed_part first, second; /* the same: alone */
+};
+
+static void kill_both(struct bed *b, const struct victims *v)
+{
+    bool turned = bed_draw(b, 2);
+    bed_kill(b, turned ? v->second : v->first);
+    if (v->first == v->second)
+        return;
+    if (bed_draw(b, 2))
+        bed_nap(b, 4); /* so that the one sees the other's end; or not */
+    bed_kill(b, turned ? v->first : v->second);
+}
+
+/* Half of the kills come on top of the one before, half after things have settled. */
+static void try_kill(struct bed *b, const struct bed_options *o, const void *of)
+{
+    struct bed_options busy = *o;
+    if (((const struct victims *)of)->second == BED_SUT)
+        busy.pause_us = 20; /* to be met in the middle of a record */
+    bed_make(b, &busy);
+    for (unsigned i = 0; i < o->rounds; i++) {
+        bed_nap(b, 300);
+        kill_both(b, of);
+        if (bed_draw(b, 2))
+            bed_await_progress(b, 2000);
+    }
+    bed_await_progress(b, 2000);
+    bed_end(b, "0");
+}
+
+/* A run that loses its launcher has failed, and ends, with balanced books. */
+static void try_kill_launcher(struct bed *b, const struct bed_options *o, const void *of)
+{
+    for (unsigned i = 0; i < o->rounds; i++) {
+        struct bed_options once = *o;
+        struct bed_result before = i ? b->result : (struct bed_result){0};
+        once.seed = o->seed + i;
+        bed_make(b, &once);
+        b->result = before;
+        bed_nap(b, 300);
+        kill_both(b, of);
+        bed_end_alone(b, "1");
+    }
+}
+
+/* While the run drains. */
+static void try_kill_draining(struct bed *b, const struct bed_options *o, const void *of)
+{
+    for (unsigned i = 0; i < o->rounds; i++) {
+        struct bed_options once = *o;
+        struct bed_result before = i ? b->result : (struct bed_result){0};
+        once.seed = o->seed + i;
+        bed_make(b, &once);
+        b->result = before;
+        bed_nap(b, 100);
+        kill(b->run, SIGINT);
+        bed_nap(b, 60);
+        kill_both(b, of);
+        bed_end_alone(b, "01"); /* 1: what has drained and stops is not started again */
+    }
+}
+
+/* Nothing comes down any more, so what is stored from here on is not acknowledged when the blow falls. */
+static void try_kill_unacknowledged(struct bed *b, const struct bed_options *o, const void *of)
+{
+    struct bed_options over = *o;
+    over.over_network = true;
+    bed_make(b, &over);
+    for (unsigned i = 0; i < o->rounds; i++) {
+        bed_network(b, (struct proxy_mode){.hold = {[PROXY_DOWN] = true}});
+        bed_await_progress(b, 1 + bed_draw(b, 20000));
+        kill_both(b, of);
+        bed_network(b, (struct proxy_mode){0});
+        bed_await_progress(b, 2000);
+        bed_nap(b, 100);
+    }
+    bed_end(b, "0");
+}
+
+#define ALONE(part)   (&(const struct victims){BED_##part, BED_##part})
+#define BOTH(one, or) (&(const struct victims){BED_##one, BED_## or })
+
+const struct fault faults_kill[] = {
+    {"kill -9 of the collector", try_kill, ALONE(COLLECTOR), 4, 40},
+    {"kill -9 of bezeld", try_kill, ALONE(BEZELD), 4, 40},
+    {"kill -9 of a SUT process", try_kill, ALONE(SUT), 10, 200},
+    {"kill -9 of the launcher", try_kill_launcher, ALONE(LAUNCHER), 2, 20},
+    {"kill -9 of collector and bezeld", try_kill, BOTH(COLLECTOR, BEZELD), 4, 40},
+    {"kill -9 of collector and SUT", try_kill, BOTH(COLLECTOR, SUT), 4, 40},
+    {"kill -9 of bezeld and SUT", try_kill, BOTH(BEZELD, SUT), 4, 40},
+    {"kill -9 of launcher and collector", try_kill_launcher, BOTH(LAUNCHER, COLLECTOR), 1, 20},
+    {"kill -9 of launcher and bezeld", try_kill_launcher, BOTH(LAUNCHER, BEZELD), 1, 20},
+    {"kill -9 of launcher and SUT", try_kill_launcher, BOTH(LAUNCHER, SUT), 1, 20},
+    {"kill -9 of the collector while draining", try_kill_draining, ALONE(COLLECTOR), 2, 20},
+    {"kill -9 of bezeld while draining", try_kill_draining, ALONE(BEZELD), 2, 20},
+    {"kill -9 of both while draining", try_kill_draining, BOTH(COLLECTOR, BEZELD), 2, 20},
+    {"kill -9 of the collector, stored and not acknowledged", try_kill_unacknowledged, ALONE(COLLECTOR), 4, 40},
+    {"kill -9 of bezeld, stored and not acknowledged", try_kill_unacknowledged, ALONE(BEZELD), 4, 40},
+    {"kill -9 of both, stored and not acknowledged", try_kill_unacknowledged, BOTH(COLLECTOR, BEZELD), 4, 40},
+    {0},
+};

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * The system under test of the fault tests: faults_sut TRUTH CHILDREN THREADS PAUSE_US keeps CHILDREN processes of
+ * THREADS recording threads each, and starts another where one is killed; `faults_sut TRUTH record THREADS PAUSE_US` is
+ * such a process. What they record stands in the file TRUTH. SIGTERM ends all in order.
+ */
+#include "tests/faults/truth.h"
+
+#include <bezel/sensor.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+BEZEL_ASPECT(beat, (int64, line, "1"), (int64, number, "1"), (int64, proof, "1"));
+BEZEL_ASPECT(echo, (int64, line, "1"), (int64, number, "1"), (int64, proof, "1"), (float64, half, "1"));
+
+static volatile sig_atomic_t stopped;
+static struct truth *truth;
+static struct timespec rest;
+
+static void stop(int signal)
+{
+    (void)signal;
+    stopped = 1;
+}
+
+static struct truth *open_truth(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    void *at = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof(struct truth), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    return at == MAP_FAILED ? NULL : at;
+}
+
+/* ---- a recording process ----------------------------------------------------------------------------------------- */
+
+static void *record(void *unused)
+{
+    uint32_t n = atomic_fetch_add(&truth->lines, 1);
+    if (n >= TRUTH_LINES)
+        abort();
+    struct truth_line *l = &truth->line[n];
+    atomic_store(&l->pid, getpid());
+    for (int64_t i = 0; !stopped; i++) {
+        /* Sequentially consistent, and so not moved by the compiler; a kill falls between two instructions. */
+        atomic_store(&l->begun[0], (uint64_t)i + 1);
+        bezel_record(beat, n, i, truth_proof(n, (uint64_t)i, 0));
+        atomic_store(&l->done[0], (uint64_t)i + 1);
+        if (i % 4 == 0) {
+            int64_t k = i / 4;
+            atomic_store(&l->begun[1], (uint64_t)k + 1);
+            bezel_record(echo, n, k, truth_proof(n, (uint64_t)k, 1), (double)k / 2);
+            atomic_store(&l->done[1], (uint64_t)k + 1);
+        }
+        nanosleep(&rest, NULL);
+    }
+    return unused;
+}
+
+static int record_all(int threads)
+{
+    pthread_t more[16];
+    int n = 0;
+    for (; n < threads - 1 && n < 16; n++)
+        if (pthread_create(&more[n], NULL, record, NULL) != 0)
+            return 1;
+    record(NULL);
+    while (n-- > 0)
+        pthread_join(more[n], NULL);
+    return 0;
+}
+
+/* ---- who keeps them ---------------------------------------------------------------------------------------------- */
+
+static void start(int i, char **argv)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        execl("/proc/self/exe", argv[0], argv[1], "record", argv[3], argv[4], (char *)NULL);
+        _exit(127);
+    }
+    atomic_store(&truth->children[i], pid > 0 ? pid : 0);
+}
+
+static int find(pid_t pid, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (atomic_load(&truth->children[i]) == pid)
+            return i;
+    return -1;
+}
+
+/* Returns whether one is left. */
+static bool look_after(int count, char **argv)
+{
+    int status;
+    pid_t pid = waitpid(-1, &status, WNOHANG);
+    if (pid < 0)
+        return errno != ECHILD;
+    int i = pid > 0 ? find(pid, count) : -1;
+    if (i >= 0) {
+        atomic_store(&truth->children[i], 0);
+        if (WIFSIGNALED(status))
+            atomic_fetch_add(&truth->killed, 1);
+        if (WIFSIGNALED(status) && !stopped)
+            start(i, argv);
+    }
+    return true;
+}
+
+static int supervise(int count, char **argv)
+{
+    bool told = false;
+    atomic_store(&truth->supervisor, getpid());
+    for (int i = 0; i < count; i++)
+        start(i, argv);
+    while (look_after(count, argv)) {
+        if (stopped && !told)
+            for (int i = 0; i < count; i++)
+                if (atomic_load(&truth->children[i]) > 0)
+                    kill(atomic_load(&truth->children[i]), SIGTERM);
+        told = stopped;
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 5 || !(truth = open_truth(argv[1])))
+        return 2;
+    signal(SIGTERM, stop);
+    long pause_us = strtol(argv[4], NULL, 10);
+    rest = (struct timespec){.tv_sec = pause_us / 1000000, .tv_nsec = pause_us % 1000000 * 1000};
+    if (strcmp(argv[2], "record") == 0)
+        return record_all(atoi(argv[3]));
+    int count = atoi(argv[2]);
+    return count > 0 && count <= TRUTH_CHILDREN ? supervise(count, argv) : 2;
+}
