@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +65,7 @@ void file_share(int fd, const char *dir)
     (void)fchmod(fd, mode);
 }
 
-static int replace(const char *path, const void *data, size_t n, const char *shared_with)
+static int replace(const char *path, const void *data, size_t n, const char *shared_with, bool lasting)
 {
     char temporary[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -78,6 +79,8 @@ static int replace(const char *path, const void *data, size_t n, const char *sha
     if (shared_with)
         file_share(fd, shared_with);
     int err = file_write_all(fd, data, n);
+    if (!err && lasting && fsync(fd) != 0)
+        err = err_from_errno(errno);
     if (close(fd) != 0 && !err)
         err = err_from_errno(errno);
     if (!err && rename(temporary, path) != 0)
@@ -92,19 +95,22 @@ static int replace(const char *path, const void *data, size_t n, const char *sha
 
 int file_replace(const char *path, const void *data, size_t n)
 {
-    return replace(path, data, n, NULL);
+    return replace(path, data, n, NULL, false);
+}
+
+int file_replace_lasting(const char *path, const void *data, size_t n)
+{
+    return replace(path, data, n, NULL, true);
 }
 
 int file_replace_shared(const char *path, const void *data, size_t n, const char *shared_with)
 {
-    return replace(path, data, n, shared_with);
+    return replace(path, data, n, shared_with, false);
 }
 
-int file_read(const char *path, size_t max, char **data, size_t *n)
+/* Reads `fd` to its end and closes it. */
+static int read_all(int fd, size_t max, char **data, size_t *n)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_from_errno(errno);
     int err = 0;
     size_t capacity = 4096, used = 0;
     char *buffer = malloc(capacity + 1);
@@ -144,6 +150,25 @@ int file_read(const char *path, size_t max, char **data, size_t *n)
     *data = buffer;
     *n = used;
     return 0;
+}
+
+int file_read(const char *path, size_t max, char **data, size_t *n)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 ? err_from_errno(errno) : read_all(fd, max, data, n);
+}
+
+int file_read_regular(const char *path, size_t max, char **data, size_t *n)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return err_from_errno(errno);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return read_all(fd, max, data, n);
+    close(fd);
+    errno = EINVAL;
+    return BEZEL_EINVAL;
 }
 
 static int file_remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)

@@ -18,7 +18,11 @@ int file_make_dirs(const char *path, mode_t mode) BEZEL_MUST_CHECK;
  */
 int file_replace(const char *path, const void *data, size_t n) BEZEL_MUST_CHECK;
 
-/** The same for a file that folder `shared_with`'s group may use, and nobody else: see file_share(). */
+/** The same with the bytes in stable storage before they get the name; the name itself gets there with its folder. */
+int file_replace_lasting(const char *path, const void *data, size_t n) BEZEL_MUST_CHECK;
+
+/** The same as file_replace() for a file that folder `shared_with`'s group may use, and nobody else: see file_share().
+ */
 int file_replace_shared(const char *path, const void *data, size_t n, const char *shared_with) BEZEL_MUST_CHECK;
 
 /** Writes all `n` bytes at the descriptor's position, repeating after short writes and EINTR. */
@@ -26,6 +30,9 @@ int file_write_all(int fd, const void *data, size_t n) BEZEL_MUST_CHECK;
 
 /** Reads a whole file of at most `max` bytes into *data (caller frees; a NUL is appended), its length into *n. */
 int file_read(const char *path, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
+
+/** The same of a regular file alone: of anything else, which may never end or never begin, BEZEL_EINVAL. */
+int file_read_regular(const char *path, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
 
 /**
  * Gives the new file `fd` in folder `dir` to the folder's group, with the reading and writing that the folder grants it

@@ -81,9 +81,10 @@ static enum accept accept_next(struct store *store, const void *frame, struct ac
     a->reason = accept_check(s->process, s, &a->header, frame, &a->lost);
     if (a->reason)
         return ACCEPT_REFUSED;
-    if (store_append(store, s, frame, a->header.size_bytes) != 0) {
+    int err = store_append(store, s, frame, a->header.size_bytes);
+    if (err) {
         s->behind = true;
-        return ACCEPT_FAILED;
+        return err == BEZEL_EAGAIN ? ACCEPT_AHEAD : ACCEPT_FAILED;
     }
     accept_advance(s, &a->header, a->lost);
     model_touch(s);

@@ -141,8 +141,9 @@ int intake_turn(struct intake *in)
     while (in->batch < INTAKE_BATCH && receive_one(in))
         ;
     int taken = (int)in->batch;
-    for (struct model_node *node = in->model->nodes; node; node = node->next)
-        acknowledge(in, node);
+    if (store_sync_due(in->store, clock_now()))
+        for (struct model_node *node = in->model->nodes; node; node = node->next)
+            acknowledge(in, node);
     account_batch(in);
     return taken;
 }
@@ -186,8 +187,19 @@ int64_t intake_tick(struct intake *in, int64_t now, bool idle)
     return in->alive_at = now + INTAKE_ALIVE;
 }
 
+/* Whoever said BYE wants to hear that all before it is stored. */
+static void acknowledge_leaving(struct intake *in)
+{
+    for (struct peer *p = in->peers, *next; p; p = next) {
+        next = p->next;
+        if (p->bye)
+            acknowledge(in, p->node);
+    }
+}
+
 int intake_save(struct intake *in)
 {
+    acknowledge_leaving(in);
     int err = account_save(in->facts, in->model);
     if (err) {
         intake_facts_failed(in, err, "what was counted");

@@ -69,9 +69,21 @@ static void welcome_flush(struct intake *in, const struct link_peer *id, bool mo
     in->out.welcome.stream_count = 0;
 }
 
+/* A position is an acknowledgement, in WELCOME as well. */
+static bool sync_node(struct intake *in, const struct model_node *node)
+{
+    for (const struct model_process *p = node->processes; p; p = p->next)
+        for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
+            if (p->streams[ring] && store_sync(in->store, p->streams[ring]) != 0)
+                return false;
+    return true;
+}
+
 void intake_welcome(struct intake *in, const struct peer *peer)
 {
     struct message_welcome *w = &in->out.welcome;
+    if (!sync_node(in, peer->node))
+        return; /* the store fails for good, which STATUS tells; its senders keep what they have */
     in->out.type = MESSAGE_WELCOME;
     w->credit_bytes = 0;
     w->stream_count = 0;

@@ -2,16 +2,20 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "collector/server.h"
+#include "collector/store.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { EXIT_USAGE = 2 };
 
 static const char usage[] =
-    "usage: bezel-collector --run DIR --listen ENDPOINT --control ENDPOINT [--ready FD] [--lease FD] [--sync]\n"
+    "usage: bezel-collector --run DIR --listen ENDPOINT --control ENDPOINT [--ready FD] [--lease FD]\n"
+    "                       [--sync POLICY]\n"
     "\n"
     "Receives packets of measurement data, stores them in a run directory, acknowledges what is stored.\n"
     "`bezel run` starts it; by hand it repairs and goes on with a run whose collector was killed.\n"
@@ -21,7 +25,8 @@ static const char usage[] =
     "  --control ENDPOINT  where commands come from: ipc:///PATH in a folder of mode 0700\n"
     "  --ready FD          write the endpoint as bound to descriptor FD when serving, and close it\n"
     "  --lease FD          finish at the end of file of descriptor FD\n"
-    "  --sync              acknowledge only what is in stable storage (fdatasync)\n"
+    "  --sync POLICY       never: acknowledge what is written (default); always: only what is in stable storage;\n"
+    "                      a duration, 1 ms to 10 s: likewise, brought there so often, acknowledged so late\n"
     "  --help, --version   print this, or the version, and end\n"
     "\n"
     "SIGTERM finishes; a second one ends at once. Exit codes: 0 finished, 1 failed, 2 wrong usage.\n";
@@ -34,7 +39,7 @@ static const struct option long_options[] = {
     {"control", required_argument, NULL, OPT_CONTROL},
     {"ready", required_argument, NULL, OPT_READY},
     {"lease", required_argument, NULL, OPT_LEASE},
-    {"sync", no_argument, NULL, OPT_SYNC},
+    {"sync", required_argument, NULL, OPT_SYNC},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -52,6 +57,15 @@ static int read_descriptor(const char *text)
     char *end;
     long n = strtol(text, &end, 10);
     return end != text && !*end && n >= 0 && n <= 1 << 20 ? (int)n : -1;
+}
+
+static bool read_sync(const char *text, int64_t *sync)
+{
+    const char *why;
+    *sync = strcmp(text, "always") == 0 ? 0 : STORE_SYNC_NEVER;
+    if (strcmp(text, "always") == 0 || strcmp(text, "never") == 0)
+        return true;
+    return units_read_duration(text, sync, &why) == 0 && *sync >= CLOCK_MS && *sync <= 10 * CLOCK_S;
 }
 
 /* Returns the exit code where the program ends here, -1 where it goes on. */
@@ -75,7 +89,8 @@ static int read_options(int argc, char **argv, struct server_options *o)
                 return misuse(optarg, "not the number of a descriptor");
             break;
         case OPT_SYNC:
-            o->sync = true;
+            if (!read_sync(optarg, &o->sync))
+                return misuse(optarg, "--sync takes never, always, or a duration from 1 ms to 10 s");
             break;
         case OPT_HELP:
             fputs(usage, stdout);
@@ -107,7 +122,7 @@ static int check_options(int argc, char **argv, const struct server_options *o)
 
 int main(int argc, char **argv)
 {
-    struct server_options options = {.ready = -1, .lease = -1};
+    struct server_options options = {.ready = -1, .lease = -1, .sync = STORE_SYNC_NEVER};
     log_init("bezel-collector");
     file_raise_limit(); /* streams, and a connection for each node */
     int code = read_options(argc, argv, &options);

@@ -204,7 +204,7 @@ void model_set_dictionary(struct model_process *process, struct dict *dict)
 {
     dict_free(process->dict);
     process->dict = dict;
-    process->node->metadata_stale = true;
+    process->metadata_stale = true;
     if (process->role != ROLE_DAEMON)
         return;
     process->builtins = (struct model_builtins){

@@ -74,6 +74,7 @@ struct model_process {
     struct histogram *latency;                       /* NULL until a value is there */
     struct model_stream *streams[PACKET_RINGS_MAX];
     bool dirty;                        /* counts, state or latency differ from the database */
+    bool metadata_stale;               /* metadata on disk lacks what it declared since */
     struct model_process *next;        /* of the node, in the order of their rows */
     struct model_process *next_bucket; /* same hash */
 };
@@ -87,7 +88,7 @@ struct model_node {
     int64_t realtime_offset;         /* ns, of its first HELLO */
     char dir[MESSAGE_NAME_MAX + 16]; /* below trace/ */
     bool local;                      /* its boot is ours: its clock is ours */
-    bool metadata_stale;             /* metadata on disk lacks what a process declared since */
+    bool names_unsynced;             /* its directory has entries that stable storage may lack */
     struct model_process *processes, **last_process;
     struct model_process *buckets[MODEL_BUCKETS];
     struct model_stream *touched;

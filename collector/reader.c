@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /*
@@ -31,9 +32,14 @@ int reader_open(const char *path, struct reader **r)
         return BEZEL_ENOMEM;
     it->offset = it->packets = 0;
     it->taken = it->used = 0;
-    it->fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (it->fd < 0) {
-        int err = err_from_errno(errno);
+    struct stat st;
+    it->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int err = it->fd < 0 || fstat(it->fd, &st) != 0 ? err_from_errno(errno) : 0;
+    if (!err && !S_ISREG(st.st_mode))
+        err = BEZEL_EMALFORMED;
+    if (err) {
+        if (it->fd >= 0)
+            close(it->fd);
         free(it);
         return err;
     }
@@ -94,6 +100,14 @@ int reader_next(struct reader *r, struct packet_header *h, const uint8_t **packe
 uint64_t reader_offset(const struct reader *r)
 {
     return r->offset + r->taken;
+}
+
+uint64_t reader_rest(const struct reader *r)
+{
+    struct stat st;
+    if (fstat(r->fd, &st) != 0 || (uint64_t)st.st_size < reader_offset(r))
+        return 0;
+    return (uint64_t)st.st_size - reader_offset(r);
 }
 
 static int is_stream_file(const struct dirent *entry)

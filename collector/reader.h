@@ -12,7 +12,10 @@
 
 struct reader;
 
-/** Opens stream file `path`. Returns 0 with *r for reader_close, BEZEL_ENOENT, BEZEL_ENOMEM, ... */
+/**
+ * Opens stream file `path`. Returns 0 with *r for reader_close, BEZEL_EMALFORMED where it is no regular file (a pipe
+ * would be waited for), BEZEL_ENOENT, BEZEL_ENOMEM, ...
+ */
 int reader_open(const char *path, struct reader **r) BEZEL_MUST_CHECK;
 void reader_close(struct reader *r);
 
@@ -26,6 +29,9 @@ int reader_next(struct reader *r, struct packet_header *h, const uint8_t **packe
 
 /** Where the packets that were read end, in bytes from the start of the file. */
 uint64_t reader_offset(const struct reader *r);
+
+/** How many bytes the file has behind them now. */
+uint64_t reader_rest(const struct reader *r);
 
 /**
  * Calls `each` for every stream file in directory `trace` (of one node), in the order of their names: all files but

@@ -19,7 +19,7 @@
 
 struct recovery {
     struct facts *facts;
-    const struct store *store;
+    struct store *store;
     struct model_node *node;
     bool rows_only;
 };
@@ -54,22 +54,32 @@ static const char *recover_packet(const struct recovery *r, const char *path, co
         return reason;
     accept_advance(s, h, lost);
     s->bytes += h->size_bytes;
+    store_found(r->store, s);
     account_count(s->process, h, packet, 0);
     account_rows(r->facts, s->process, h, packet, lost);
     return NULL;
 }
 
-/* Cuts a file behind its last good packet. A file without any is removed: its first packet is to come again. */
-static int cut_tail(const char *path, uint64_t good, const char *reason)
+/*
+ * Cuts a file behind its last good packet. A file without any is removed: its first packet is to come again. Behind a
+ * damaged packet there may be good ones, which nobody can send again: they are kept.
+ */
+static int cut_tail(const struct store *store, const char *path, uint64_t good, const char *reason)
 {
     struct stat st;
+    char kept[PATH_MAX];
     if (stat(path, &st) != 0)
         return err_from_errno(errno);
     if ((uint64_t)st.st_size == good && good != 0)
         return 0;
-    if (reason)
-        log_error("BEZEL-STORE-DAMAGED", "%s: %" PRIu64 " bytes from byte %" PRIu64 " on are cut off: %s", path,
-                  (uint64_t)st.st_size - good, good, reason);
+    if (reason) {
+        int sys = store_keep_damaged(store, path, good, kept, sizeof kept);
+        if (sys)
+            return err_from_errno(sys);
+        log_error("BEZEL-STORE-DAMAGED",
+                  "%s: %" PRIu64 " bytes from byte %" PRIu64 " on are cut off, and kept in %s: %s", path,
+                  (uint64_t)st.st_size - good, good, kept, reason);
+    }
     if (good == 0 ? unlink(path) != 0 : truncate(path, (off_t)good) != 0)
         return err_from_errno(errno);
     return 0;
@@ -84,6 +94,10 @@ static int recover_file(const char *path, void *context)
     const char *reason = NULL;
     uint64_t good = 0;
     int err = reader_open(path, &reader), more;
+    if (err == BEZEL_EMALFORMED) {
+        log_error("BEZEL-STORE-FOREIGN", "%s is no file: it is left alone", path);
+        return 0;
+    }
     if (err)
         return err;
     while ((more = reader_next(reader, &h, &packet)) > 0) {
@@ -97,7 +111,7 @@ static int recover_file(const char *path, void *context)
         reason = "they are no packet of this stream";
     else if (more < 0)
         return more;
-    return cut_tail(path, good, reason);
+    return cut_tail(r->store, path, good, reason);
 }
 
 /* Rows alone: the losses are what the counter grew by, as when the packets were accepted. */
@@ -110,7 +124,7 @@ static int rows_of_file(const char *path, void *context)
     uint64_t discarded = 0;
     int err = reader_open(path, &reader);
     if (err)
-        return err;
+        return err == BEZEL_EMALFORMED ? 0 : err;
     while ((err = reader_next(reader, &h, &packet)) > 0) {
         const struct model_process *p = model_find_process(r->node, h.instance);
         if (p)
@@ -150,7 +164,7 @@ static int recover_node(struct recovery *r)
     return err == BEZEL_ENOENT && r->rows_only ? 0 : err;
 }
 
-static int recover_nodes(struct facts *f, const struct store *s, struct model *m, bool rows_only)
+static int recover_nodes(struct facts *f, struct store *s, struct model *m, bool rows_only)
 {
     struct recovery r = {.facts = f, .store = s, .rows_only = rows_only};
     int err = facts_clear_derived(f);
@@ -162,18 +176,38 @@ static int recover_nodes(struct facts *f, const struct store *s, struct model *m
     return err;
 }
 
-int recover_run(struct facts *f, const struct store *s, struct model *m)
+/* Metadata is known from the database alone: what a kill, or the power, left of it does not matter. */
+static int finish_node(struct store *s, struct model_node *node)
+{
+    bool any = false;
+    int err = 0;
+    for (struct model_process *p = node->processes; p && !err; p = p->next)
+        for (size_t ring = 0; ring < PACKET_RINGS_MAX && !err; ring++) {
+            any = any || (p->streams[ring] && p->streams[ring]->packets);
+            err = p->streams[ring] ? store_sync(s, p->streams[ring]) : 0;
+        }
+    if (!any || err)
+        return err;
+    int sys = store_metadata(s, node);
+    if (sys == ENOSPC || sys == EDQUOT || sys == EFBIG)
+        return 0; /* the first packet that needs it tries again */
+    return sys ? err_from_errno(sys) : 0;
+}
+
+int recover_run(struct facts *f, struct store *s, struct model *m)
 {
     char refused[24];
     int err = facts_load(f, m);
     if (!err)
         err = recover_nodes(f, s, m, false);
+    for (struct model_node *node = m->nodes; node && !err; node = node->next)
+        err = finish_node(s, node);
     if (!err && facts_get(f, FACTS_REFUSED, refused, sizeof refused) == 0)
         m->totals.refused = strtoull(refused, NULL, 10);
     return err;
 }
 
-int recover_rows(struct facts *f, const struct store *s, struct model *m)
+int recover_rows(struct facts *f, struct store *s, struct model *m)
 {
     return recover_nodes(f, s, m, true);
 }

@@ -14,12 +14,14 @@
 
 /**
  * Fills the empty model `m` from the database and the trace files: cuts torn tails, removes temporaries, and rebuilds
- * positions, counts and the derived rows. What is cut behind a damaged packet is told to the operator. Commits nothing.
- * Returns 0 or an error; errno tells more where it is BEZEL_ESYS.
+ * positions, counts, metadata and the derived rows. What is cut from a damaged packet on is kept in `damaged/` of the
+ * run, and told to the operator. Where the store syncs, all that is found is in stable storage afterwards, since its
+ * positions will be told as acknowledgements. Commits nothing. Returns 0 or an error; errno tells more where it is
+ * BEZEL_ESYS.
  */
-int recover_run(struct facts *f, const struct store *s, struct model *m) BEZEL_MUST_CHECK;
+int recover_run(struct facts *f, struct store *s, struct model *m) BEZEL_MUST_CHECK;
 
 /** Writes all rows that are derived from packets anew, from the files; the model stays as it is. Commits nothing. */
-int recover_rows(struct facts *f, const struct store *s, struct model *m) BEZEL_MUST_CHECK;
+int recover_rows(struct facts *f, struct store *s, struct model *m) BEZEL_MUST_CHECK;
 
 #endif

@@ -99,7 +99,7 @@ static int open_run(struct server *v)
     char run[MODEL_UUID_TEXT] = "";
     int err = facts_open(v->options->run, &v->facts);
     if (!err)
-        err = facts_serve(v->facts, v->options->sync);
+        err = facts_serve(v->facts, v->options->sync != STORE_SYNC_NEVER);
     if (err)
         return say(err, "BEZEL-DATABASE", "run.db");
     err = facts_get(v->facts, "run", run, sizeof run);
@@ -200,8 +200,10 @@ static void obey(struct server *v, const struct link_frame *frame)
         log_warn("BEZEL-COMMAND-REFUSED", "not a command");
         return;
     }
-    if (v->in.command.verb == VERB_DRAIN)
+    if (v->in.command.verb == VERB_DRAIN) {
         v->drained = true;
+        store_hurry(v->store);
+    }
     if (v->in.command.verb == VERB_STOP)
         v->finish = true;
     v->out.type = MESSAGE_REPLY;
@@ -246,6 +248,7 @@ static void watch_lease(struct server *v)
         return;
     log_warn("BEZEL-LEASE", "who started this collector is gone: it ends when its senders do, within 2 s");
     v->end_at = clock_now() + SERVER_DRAIN;
+    store_hurry(v->store);
 }
 
 static void save_when_due(struct server *v, int64_t now)
@@ -263,6 +266,8 @@ static void server_wait(struct server *v)
     int64_t now = clock_now(), until = v->tick_at;
     if (intake_changed(v->intake) && v->save_at < until)
         until = v->save_at;
+    if (store_sync_at(v->store) != 0 && store_sync_at(v->store) < until)
+        until = store_sync_at(v->store);
     (void)link_wait(links, 2, fds, 2, until > now ? until - now : 0);
 }
 
@@ -288,6 +293,7 @@ static void server_loop(struct server *v)
 static int server_finish(struct server *v)
 {
     int64_t deadline = clock_now() + SERVER_DRAIN;
+    store_hurry(v->store);
     while (intake_turn(v->intake) > 0 && clock_now() < deadline)
         ;
     int err = 0;

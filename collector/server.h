@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-#include <stdbool.h>
+#include <stdint.h>
 
 /** Texts are borrowed while server_run() runs. */
 struct server_options {
@@ -16,7 +16,7 @@ struct server_options {
     const char *control; /* ipc endpoint in a private folder */
     int ready;           /* descriptor that gets the endpoint as bound, one line; -1: none. Closed. */
     int lease;           /* descriptor at whose end of file the server finishes; -1: none */
-    bool sync;           /* acknowledge only what is in stable storage */
+    int64_t sync;        /* the store's policy: store_open() */
 };
 
 /**

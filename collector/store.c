@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/store.h"
+#include "collector/store_own.h"
 
 #include "base/file.h"
+#include "collector/disk.h"
 #include "collector/metadata.h"
 
 #include <errno.h>
@@ -14,18 +15,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct store {
-    char run[PATH_MAX / 2];
-    bool sync;
-    unsigned open, open_max;
-    struct model_stream *newest, *oldest; /* open files, by their last use */
-    bool reserve;                         /* the reserve file is there */
-    int failure;                          /* errno; 0: none */
-    bool lasting;                         /* ... and no retry can help */
-    int64_t retry_at;
-    char failed_path[PATH_MAX];
-};
 
 /* A quarter of what the process may open is left to ZeroMQ and SQLite, and never less than eight are used. */
 static unsigned open_limit(void)
@@ -65,7 +54,14 @@ static void reserve_give(struct store *s)
     s->reserve = false;
 }
 
-int store_open(const char *run, bool sync, struct store **s)
+/* What holds everything else gets its own names to stable storage. */
+static int sync_run(const struct store *s)
+{
+    int sys = disk_sync(s->run);
+    return sys ? sys : disk_sync_parent(s->run);
+}
+
+int store_open(const char *run, int64_t sync, struct store **s)
 {
     struct store *it = calloc(1, sizeof *it);
     if (!it)
@@ -76,11 +72,15 @@ int store_open(const char *run, bool sync, struct store **s)
         snprintf(trace, sizeof trace, "%s/trace", run);
         err = file_make_dirs(trace, 0777);
     }
+    it->sync = sync;
+    if (!err && sync != STORE_SYNC_NEVER && (errno = sync_run(it)) != 0)
+        err = err_from_errno(errno);
     if (err) {
         free(it);
         return err;
     }
-    it->sync = sync;
+    it->metadata_credit = STORE_METADATA_BURST;
+    it->metadata_at = it->synced_at = clock_now();
     it->open_max = open_limit();
     (void)reserve_take(it); /* without a reserve the store works as well, until the disk is full */
     *s = it;
@@ -131,11 +131,7 @@ void store_close(struct store *s)
     free(s);
 }
 
-/*
- * Opens the file at `path`, closing the one that was not used for longest where there are enough or too many. What a
- * closed one must still bring to stable storage does not need its descriptor. Returns 0 or an errno.
- */
-static int stream_open(struct store *s, struct model_stream *stream, const char *path)
+int store_open_stream(struct store *s, struct model_stream *stream, const char *path)
 {
     int flags = O_WRONLY | O_CLOEXEC | (stream->bytes ? 0 : O_CREAT | O_TRUNC);
     while (s->open >= s->open_max)
@@ -148,17 +144,6 @@ static int stream_open(struct store *s, struct model_stream *stream, const char 
     lru_put(s, stream);
     s->open++;
     return 0;
-}
-
-/* Brings a file or directory to stable storage. Returns 0 or an errno. */
-static int path_sync(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno;
-    int sys = fsync(fd) != 0 ? errno : 0;
-    close(fd);
-    return sys;
 }
 
 /* ---- failing ----------------------------------------------------------------------------------------------------- */
@@ -196,75 +181,79 @@ bool store_retry(struct store *s, int64_t now)
 
 /* ---- appending --------------------------------------------------------------------------------------------------- */
 
-/* Returns 0 or an errno. */
-static int metadata_store(struct store *s, struct model_node *node, const char *dir)
+/*
+ * All of it is written anew for whatever is new: where processes by the thousand come one after the other that is more
+ * than the trace itself. So the bytes of it are limited, as bursts and as a rate, and packets that need more come
+ * again.
+ */
+static bool metadata_affordable(struct store *s)
 {
-    char path[PATH_MAX + 16], *text;
-    size_t n;
-    if (file_make_dirs(dir, 0777) != 0)
-        return errno;
-    if (metadata_write(node, &text, &n) != 0)
-        return ENOMEM;
-    snprintf(path, sizeof path, "%s/metadata", dir);
-    int sys;
-    while ((sys = file_replace(path, text, n) != 0 ? errno : 0) == EMFILE && s->oldest)
-        stream_close(s, s->oldest);
-    free(text);
-    if (!sys && s->sync)
-        sys = path_sync(path);
-    if (!sys)
-        node->metadata_stale = false;
-    return sys;
+    int64_t now = clock_now(), gained = (now - s->metadata_at) / CLOCK_MS * (STORE_METADATA_RATE / 1000);
+    if (gained > 0) {
+        s->metadata_credit += gained;
+        s->metadata_at = now;
+    }
+    if (s->metadata_credit > STORE_METADATA_BURST)
+        s->metadata_credit = STORE_METADATA_BURST;
+    return s->metadata_credit > 0;
 }
 
-/* Writes all or leaves the file at its committed length. Returns 0 or an errno. */
-static int write_whole(int fd, const uint8_t *p, size_t n, uint64_t at)
+static int metadata_replace(struct store *s, const char *path, const char *text, size_t n)
 {
-    size_t done = 0;
-    while (done < n) {
-        ssize_t w = pwrite(fd, p + done, n - done, (off_t)(at + done));
-        if (w < 0 && errno == EINTR)
-            continue;
-        if (w <= 0) {
-            int sys = w < 0 ? errno : EIO;
-            /* Where even that fails the torn tail stays: the next packet is written over it, and a restart cuts it. */
-            (void)!ftruncate(fd, (off_t)at);
-            return sys;
-        }
-        done += (size_t)w;
+    int (*replace)(const char *, const void *, size_t) =
+        s->sync == STORE_SYNC_NEVER ? file_replace : file_replace_lasting;
+    while (replace(path, text, n) != 0) {
+        if (errno != EMFILE || !s->oldest)
+            return errno;
+        stream_close(s, s->oldest);
     }
     return 0;
 }
 
-/* `path` with a dot before the file's name. */
-static void hidden_path(const char *path, char hidden[PATH_MAX + 1])
+int store_metadata(struct store *s, struct model_node *node)
 {
-    size_t dir = (size_t)(strrchr(path, '/') - path) + 1;
-    memcpy(hidden, path, dir);
-    hidden[dir] = '.';
-    memcpy(hidden + dir + 1, path + dir, strlen(path + dir) + 1);
+    char dir[PATH_MAX], path[PATH_MAX + 16], *text;
+    size_t n;
+    if (store_path(s, node, NULL, dir, sizeof dir) != 0)
+        return ENAMETOOLONG;
+    if (mkdir(dir, 0777) == 0)
+        s->names_unsynced = true;
+    else if (errno != EEXIST)
+        return errno;
+    if (metadata_write(node, &text, &n) != 0)
+        return ENOMEM;
+    snprintf(path, sizeof path, "%s/metadata", dir);
+    int sys = metadata_replace(s, path, text, n);
+    free(text);
+    s->metadata_credit -= (int64_t)n;
+    if (sys)
+        return sys;
+    node->names_unsynced = true;
+    for (struct model_process *p = node->processes; p; p = p->next)
+        p->metadata_stale = false;
+    return 0;
 }
 
 /* Returns 0 or an errno; a stream's first packet appears together with its file. */
-static int stream_write(struct store *s, struct model_stream *stream, const char *dir, const char *path,
-                        const void *packet, size_t n)
+static int stream_write(struct store *s, struct model_stream *stream, const char *path, const void *packet, size_t n)
 {
     char hidden[PATH_MAX + 1];
-    hidden_path(path, hidden);
+    disk_hidden(path, hidden);
     if (stream->fd < 0) {
-        int sys = stream_open(s, stream, stream->bytes ? path : hidden);
+        int sys = store_open_stream(s, stream, stream->bytes ? path : hidden);
         if (sys)
             return sys;
     } else {
         lru_take(s, stream);
         lru_put(s, stream);
     }
-    int sys = write_whole(stream->fd, packet, n, stream->bytes);
+    int sys = disk_write(stream->fd, packet, n, stream->bytes);
     if (!sys && stream->bytes == 0 && rename(hidden, path) != 0)
         sys = errno;
-    if (!sys && stream->bytes == 0 && s->sync)
-        sys = path_sync(dir);
-    if (sys && stream->bytes == 0) {
+    if (stream->bytes != 0)
+        return sys;
+    stream->process->node->names_unsynced = true;
+    if (sys) {
         stream_close(s, stream);
         unlink(hidden);
     }
@@ -276,18 +265,15 @@ int store_append(struct store *s, struct model_stream *stream, const void *packe
     if (s->failure && (s->lasting || clock_now() < s->retry_at))
         return err_from_errno(s->failure);
     struct model_node *node = stream->process->node;
-    char dir[PATH_MAX], path[PATH_MAX];
-    int err = store_path(s, node, NULL, dir, sizeof dir);
-    if (!err)
-        err = store_path(s, node, stream, path, sizeof path);
+    char path[PATH_MAX];
+    int err = store_path(s, node, stream, path, sizeof path);
     if (err)
         return err;
-    int sys = node->metadata_stale ? metadata_store(s, node, dir) : 0;
-    if (sys) {
-        store_fail(s, sys, dir);
-        return err_from_errno(sys);
-    }
-    sys = stream_write(s, stream, dir, path, packet, n);
+    if (stream->process->metadata_stale && !metadata_affordable(s))
+        return BEZEL_EAGAIN;
+    int sys = stream->process->metadata_stale ? store_metadata(s, node) : 0;
+    if (!sys)
+        sys = stream_write(s, stream, path, packet, n);
     if (sys) {
         store_fail(s, sys, path);
         return err_from_errno(sys);
@@ -296,28 +282,6 @@ int store_append(struct store *s, struct model_stream *stream, const void *packe
         (void)reserve_take(s);
     s->failure = 0;
     stream->bytes += n;
-    stream->unsynced = true;
-    return 0;
-}
-
-int store_sync(struct store *s, struct model_stream *stream)
-{
-    if (!s->sync || !stream->unsynced)
-        return 0;
-    if (s->lasting)
-        return BEZEL_ESYS;
-    char path[PATH_MAX];
-    int err = store_path(s, stream->process->node, stream, path, sizeof path);
-    if (err)
-        return err;
-    int sys = stream->fd < 0 ? stream_open(s, stream, path) : 0;
-    if (!sys && fdatasync(stream->fd) != 0)
-        sys = errno;
-    if (sys) {
-        store_fail(s, sys, path);
-        s->lasting = true;
-        return err_from_errno(sys);
-    }
-    stream->unsynced = false;
+    store_unsynced(s, stream, n);
     return 0;
 }

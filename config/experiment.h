@@ -105,9 +105,12 @@ struct experiment_adapt {
     struct experiment_place at;
 };
 
+#define EXPERIMENT_SYNC_NEVER (-1)
+
 struct experiment_store {
     char *listen; /* the collector's endpoint: tcp://127.0.0.1:PORT (or :*), ipc:///PATH; NULL: one of the run's own */
-    bool fsync;   /* `sync: always`: acknowledge only what fdatasync() has confirmed */
+    int64_t sync; /* acknowledged is what is in stable storage, brought there every so many ns, 1 ms .. 10 s; 0: before
+                     each acknowledgement; EXPERIMENT_SYNC_NEVER (default): acknowledged is what is written */
 };
 
 struct experiment {

@@ -24,7 +24,8 @@ const struct schema_word schema_modes[] = {
 const struct schema_word schema_forwards[] = {
     {"batch", FORWARD_BATCH, false}, {"collect", FORWARD_COLLECT, false}, {NULL, 0, false}};
 const struct schema_word schema_scopes[] = {{"process", true, false}, {"node", false, false}, {NULL, 0, false}};
-const struct schema_word schema_syncs[] = {{"never", false, false}, {"always", true, false}, {NULL, 0, false}};
+const struct schema_word schema_syncs[] = {
+    {"never", EXPERIMENT_SYNC_NEVER, false}, {"always", 0, false}, {NULL, 0, false}};
 const struct schema_word schema_policies[] = {{"none", POLICY_NONE, false},
                                               {"spp", POLICY_SPP, false},
                                               {"dpp", POLICY_DPP, false},
@@ -40,6 +41,9 @@ enum {
     DIR_LENGTH_MAX = 72, /* leaves 35 of the 107 bytes of a socket's path for the names that Bezel puts below it */
     ENDPOINT_LENGTH_MAX = 107 + 6, /* ipc:// and a socket's path */
 };
+
+#define SYNC_EVERY_MIN CLOCK_MS
+#define SYNC_EVERY_MAX (10 * CLOCK_S) /* what is not synced is not acknowledged: draining waits for it */
 
 static void read_dir(struct reader *r, const struct tree *t, void *to)
 {
@@ -198,6 +202,28 @@ static void read_listen(struct reader *r, const struct tree *t, void *to)
             findings_quote(text).s);
 }
 
+/* A word, or how often. */
+static void read_sync(struct reader *r, const struct tree *t, void *to)
+{
+    int64_t *sync = to, every;
+    const char *why, *text = reader_text(r, t, "never, always, or a duration such as 1 s");
+    if (!text)
+        return;
+    for (const struct schema_word *w = schema_syncs; w->word; w++)
+        if (strcmp(text, w->word) == 0) {
+            *sync = w->value;
+            return;
+        }
+    if (!isdigit((unsigned char)text[0]))
+        reader_wrong(r, t, "%s is unknown; allowed: never, always, or a duration such as 1 s", findings_quote(text).s);
+    else if (units_read_duration(text, &every, &why) != 0)
+        reader_wrong(r, t, "%s is no duration: %s", findings_quote(text).s, why);
+    else if (every < SYNC_EVERY_MIN || every > SYNC_EVERY_MAX)
+        reader_wrong(r, t, "%s is out of range; allowed: 1 ms .. 10 s, never, always", findings_quote(text).s);
+    else
+        *sync = every;
+}
+
 static const char note_one_machine[] =
     "in this version every node stands on this machine: leave it out, and give each node a 'dir' or nothing";
 static const char note_rates[] = "this version computes rates only; give 'rate: ASPECT'";
@@ -309,7 +335,7 @@ _Static_assert(IN(experiment_adapt, period_max) == IN(experiment_adapt, period_m
 
 static const struct schema_field store_fields[] = {
     {.key = "listen", .kind = SCHEMA_OWN, .offset = IN(experiment, store.listen), .read = read_listen},
-    {.key = "sync", .kind = SCHEMA_FLAG, .offset = IN(experiment, store.fsync), .words = schema_syncs},
+    {.key = "sync", .kind = SCHEMA_OWN, .offset = IN(experiment, store.sync), .read = read_sync},
     {0},
 };
 
@@ -359,4 +385,5 @@ const struct experiment schema_defaults = {
     .grace = 2 * CLOCK_S,
     .sensing = {.ring_records = 4096, .period = CLOCK_MS, .window_bytes = 16 * UNITS_MIB},
     .adapt = {.every = 100 * CLOCK_MS, .period_min = CLOCK_US, .period_max = CLOCK_S},
+    .store = {.sync = EXPERIMENT_SYNC_NEVER},
 };

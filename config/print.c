@@ -153,6 +153,7 @@ int experiment_print(const struct experiment *e, FILE *out)
             units_exact_duration(e->adapt.period_min).s, units_exact_duration(e->adapt.period_max).s);
     fputs("store: {listen: ", out);
     print_text(e->store.listen ? e->store.listen : "ipc", out);
-    fprintf(out, ", sync: %s}\n", schema_word(schema_syncs, e->store.fsync));
+    fprintf(out, ", sync: %s}\n",
+            e->store.sync > 0 ? units_exact_duration(e->store.sync).s : schema_word(schema_syncs, (int)e->store.sync));
     return ferror(out) ? BEZEL_ESYS : 0;
 }

@@ -109,7 +109,7 @@ static int copy_file(const char *path, const char *dir, uint64_t bytes)
     char target[PATH_MAX];
     if (snprintf(target, sizeof target, "%s%s", dir, strrchr(path, '/')) >= (int)sizeof target)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    int from = open(path, O_RDONLY | O_CLOEXEC);
+    int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (from < 0)
         return err_from_errno(errno);
     int to = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -127,7 +127,7 @@ static int copy_metadata(const char *path, const char *dir)
     size_t n;
     if (snprintf(target, sizeof target, "%s/metadata", dir) >= (int)sizeof target)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    int err = file_read(path, METADATA_MAX, &text, &n);
+    int err = file_read_regular(path, METADATA_MAX, &text, &n);
     if (err)
         return err;
     err = file_replace(target, text, n);

@@ -61,15 +61,12 @@ static void describe_collector(struct fleet *f, const struct experiment *e, cons
         snprintf(f->data, sizeof f->data, "%s", e->store.listen);
     else
         snprintf(f->data, sizeof f->data, "ipc://%s/.data", run->private);
-    char *const args[] = {ARG("bezel-collector"),
-                          ARG("--run"),
-                          f->run,
-                          ARG("--listen"),
-                          f->data,
-                          ARG("--control"),
-                          d->control,
-                          e->store.fsync ? ARG("--sync") : NULL,
-                          NULL};
+    snprintf(f->sync, sizeof f->sync, "%s",
+             e->store.sync == EXPERIMENT_SYNC_NEVER ? "never"
+             : e->store.sync                        ? units_exact_duration(e->store.sync).s
+                                                    : "always");
+    char *const args[] = {ARG("bezel-collector"), ARG("--run"), f->run,        ARG("--listen"), f->data,
+                          ARG("--control"),       d->control,   ARG("--sync"), f->sync,         NULL};
     memcpy(d->args, args, sizeof args);
 }
 

@@ -5,6 +5,7 @@
 #ifndef BEZEL_ECS_FLEET_H
 #define BEZEL_ECS_FLEET_H
 
+#include "base/units.h"
 #include "config/experiment.h"
 #include "ecs/daemon.h"
 #include "ecs/rundir.h"
@@ -30,6 +31,7 @@ struct fleet {
     struct fleet_status *status;
     char **node_dirs; /* of each node: its BEZEL_DIR, absolute */
     char experiment[PATH_MAX], data[LINK_ENDPOINT_MAX], run[PATH_MAX], uuid[37];
+    char sync[sizeof(struct units_text)]; /* the collector's policy, as --sync takes it */
     char collector_program[PATH_MAX], node_program[PATH_MAX];
 };
 

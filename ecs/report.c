@@ -32,7 +32,7 @@ static int load_experiment(const char *run, struct experiment **e)
     size_t n;
     if (snprintf(path, sizeof path, "%s/experiment.yaml", run) >= (int)sizeof path)
         return BEZEL_EINVAL;
-    int err = file_read(path, EXPERIMENT_FILE_MAX, &text, &n);
+    int err = file_read_regular(path, EXPERIMENT_FILE_MAX, &text, &n);
     if (err) {
         log_error("BEZEL-REPORT-RUN", "%s: %s: is this a run directory?", path, strerror(errno));
         return err;

@@ -28,7 +28,7 @@ static void tell_launcher(struct run *r, enum launcher_verb verb)
 
 static void drain_nodes(struct run *r)
 {
-    for (uint32_t d = 1; d < r->fleet.count; d++)
+    for (uint32_t d = 0; d < r->fleet.count; d++) /* the collector too: it then syncs without delay */
         if (r->fleet.daemons[d].link && !r->fleet.status[d].told_drain)
             fleet_ask(&r->fleet, d, VERB_DRAIN);
     r->next_status = 0;

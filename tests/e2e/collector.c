@@ -182,7 +182,7 @@ static void a_run_over_tcp_is_stored_and_readable(void **state)
 static void a_run_that_syncs_is_stored_and_readable(void **state)
 {
     struct fixture *t = *state;
-    t->collector.sync = true;
+    t->collector.sync = "always";
     stores_acknowledges_and_tells(t, t->ipc);
     assert_summary_agrees(t);
 }

@@ -20,7 +20,7 @@ struct collector_process {
     char control[LINK_ENDPOINT_MAX];
     int lease;         /* write end */
     rlim_t file_limit; /* RLIMIT_FSIZE of the next start, 0: none */
-    bool sync;         /* start it with --sync */
+    const char *sync;  /* start it with --sync so; NULL: without */
     struct message message;
 };
 

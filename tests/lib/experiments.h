@@ -69,7 +69,7 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
                 experiments_same_vector(a->sensing.off, b->sensing.off) && a->adapt.policy == b->adapt.policy &&
                 a->adapt.every == b->adapt.every && a->adapt.period_min == b->adapt.period_min &&
                 a->adapt.period_max == b->adapt.period_max && experiments_same_text(a->store.listen, b->store.listen) &&
-                a->store.fsync == b->store.fsync;
+                a->store.sync == b->store.sync;
     for (uint32_t i = 0; same && i < a->node_count; i++)
         same = experiments_same_text(a->nodes[i].name, b->nodes[i].name) &&
                experiments_same_text(a->nodes[i].dir, b->nodes[i].dir);

@@ -42,7 +42,7 @@ static int setup(void **state)
 {
     struct fixture *t = calloc(1, sizeof *t);
     snprintf(t->dir, sizeof t->dir, "/tmp/bezel-accept-XXXXXX");
-    if (!mkdtemp(t->dir) || store_open(t->dir, false, &t->store) != 0)
+    if (!mkdtemp(t->dir) || store_open(t->dir, STORE_SYNC_NEVER, &t->store) != 0)
         return -1;
     t->model = model_new("");
     t->sensor = fake_new("desk", run_id, 42);

@@ -75,7 +75,7 @@ static void two_lines_are_an_experiment(void **state)
     assert_int_equal(e->adapt.period_min, CLOCK_US);
     assert_int_equal(e->adapt.period_max, CLOCK_S);
     assert_null(e->store.listen);
-    assert_false(e->store.fsync);
+    assert_int_equal(e->store.sync, EXPERIMENT_SYNC_NEVER);
     done(e);
 }
 
@@ -158,7 +158,7 @@ static void the_full_file_says_all_of_it(void **state)
     assert_int_equal(e->adapt.period_max, 2 * CLOCK_S);
     assert_int_equal(e->adapt.at.line, 29);
     assert_string_equal(e->store.listen, "tcp://127.0.0.1:*");
-    assert_true(e->store.fsync);
+    assert_int_equal(e->store.sync, 0);
     done(e);
 }
 

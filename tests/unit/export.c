@@ -53,7 +53,7 @@ static void writer_open(struct writer *w, const char *name)
     snprintf(w->run, sizeof w->run, "%s/%s", runs, name);
     assert_int_equal(file_make_dirs(w->run, 0777), 0);
     assert_int_equal(facts_open(w->run, &w->facts), 0);
-    assert_int_equal(store_open(w->run, false, &w->store), 0);
+    assert_int_equal(store_open(w->run, STORE_SYNC_NEVER, &w->store), 0);
     w->model = model_new("");
     w->clock = CLOCK_S;
     add_aspect(w, 1, "shown");

@@ -41,7 +41,7 @@ static void start(struct fixture *t)
 {
     assert_int_equal(facts_open(t->dir, &t->facts), 0);
     assert_int_equal(facts_serve(t->facts, false), 0);
-    assert_int_equal(store_open(t->dir, false, &t->store), 0);
+    assert_int_equal(store_open(t->dir, STORE_SYNC_NEVER, &t->store), 0);
     t->model = model_new("");
     assert_int_equal(recover_run(t->facts, t->store, t->model), 0);
 }

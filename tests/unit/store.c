@@ -39,7 +39,7 @@ static int setup(void **state)
     t->model = model_new("");
     t->node = model_add_node(t->model, &t->sensor->hello);
     *state = t;
-    return mkdtemp(t->dir) && store_open(t->dir, false, &t->store) == 0 ? 0 : -1;
+    return mkdtemp(t->dir) && store_open(t->dir, STORE_SYNC_NEVER, &t->store) == 0 ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -89,8 +89,9 @@ static void metadata_is_there_with_the_first_packet_and_grows_with_the_dictionar
     assert_true(exists(t, "metadata"));
     assert_int_equal(size_of(t, "app-1-0"), 10);
     assert_int_equal(s->bytes, 10);
-    add(t, "another", 2);
-    assert_int_equal(store_append(t->store, s, "0123456789", 10), 0);
+    struct model_stream *another = model_stream(add(t, "another", 2), 0);
+    assert_int_equal(store_append(t->store, s, "0123456789", 10), 0); /* needs nothing new */
+    assert_int_equal(store_append(t->store, another, "0123456789", 10), 0);
     snprintf(path, sizeof path, "%s/trace/desk/metadata", t->dir);
     assert_int_equal(file_read(path, 1 << 20, &text, &n), 0);
     assert_non_null(strstr(text, "stream {\n    id = 2;"));
@@ -131,7 +132,7 @@ static void more_streams_than_descriptors_are_stored(void **state)
     few.rlim_max = before.rlim_max;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     store_close(t->store);
-    assert_int_equal(store_open(t->dir, false, &t->store), 0);
+    assert_int_equal(store_open(t->dir, STORE_SYNC_NEVER, &t->store), 0);
     struct model_process *p = add(t, "app", 1);
     unsigned least = open_descriptors();
     for (int round = 0; round < 3; round++)
