@@ -17,7 +17,8 @@ struct log_rate {
     unsigned shown, withheld;
 };
 
-static const char *log_program = "bezel";
+static const char *log_program = "bezel", *log_subject;
+static _Thread_local char log_error_text[256];
 static bool log_debug_on;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct log_rate log_rates[LOG_IDS];
@@ -60,7 +61,10 @@ static void log_line(const char *level, const char *id, const char *format, va_l
     vsnprintf(text, sizeof text, format, args);
     pthread_mutex_lock(&log_lock);
     if (log_admit(id, &withheld)) {
-        fprintf(stderr, "%s: %s%s: %s", log_program, level, id, text);
+        if (log_subject)
+            fprintf(stderr, "%s: %s: %s%s: %s", log_program, log_subject, level, id, text);
+        else
+            fprintf(stderr, "%s: %s%s: %s", log_program, level, id, text);
         if (withheld)
             fprintf(stderr, " (%u more like it were withheld)", withheld);
         fputc('\n', stderr);
@@ -77,7 +81,17 @@ static void log_line(const char *level, const char *id, const char *format, va_l
         va_end(args);                                                                                                  \
     }
 
-LOG_DEFINE(log_error, "error: ")
+void log_error(const char *id, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    log_line("error: ", id, format, args);
+    vsnprintf(log_error_text, sizeof log_error_text, format, again);
+    va_end(again);
+    va_end(args);
+}
+
 LOG_DEFINE(log_warn, "warning: ")
 LOG_DEFINE(log_info, "")
 
@@ -89,4 +103,21 @@ void log_debug(const char *id, const char *format, ...)
     va_start(args, format);
     log_line("debug: ", id, format, args);
     va_end(args);
+}
+
+void log_about(const char *what)
+{
+    pthread_mutex_lock(&log_lock);
+    log_subject = what;
+    pthread_mutex_unlock(&log_lock);
+}
+
+const char *log_last_error(void)
+{
+    return log_error_text;
+}
+
+void log_forget_error(void)
+{
+    log_error_text[0] = '\0';
 }

@@ -26,4 +26,15 @@ void log_warn(const char *id, const char *format, ...) BEZEL_PRINTF(2, 3);
 void log_info(const char *id, const char *format, ...) BEZEL_PRINTF(2, 3);
 void log_debug(const char *id, const char *format, ...) BEZEL_PRINTF(2, 3);
 
+/**
+ * Names what the lines are about, from now on: it stands behind the program's name. Borrows `what` until the next call;
+ * NULL: nothing. One thread at a time.
+ */
+void log_about(const char *what);
+
+/** The text of the last log_error() of this thread since log_forget_error(), for who is told elsewhere too; "": none.
+ */
+const char *log_last_error(void);
+void log_forget_error(void);
+
 #endif

@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* bezeld: the daemon of a node. Options, signals, lease; what it does is node.c. */
+/* bezeld: the daemon of a node. Options, signals, lease; what it does is session.c's and node.c's. */
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "ecs/commands.h"
-#include "ecs/node.h"
+#include "ecs/sessions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,6 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
-
-#define LAST_DRAIN (2 * CLOCK_S) /* how long a daemon that was told to go hands on what it has */
 
 static const char help[] =
     "Usage: bezeld --experiment FILE --node NAME --dir DIR --run UUID --collector ENDPOINT --control ENDPOINT\n"
@@ -124,32 +122,6 @@ static bool read_uuid(const char *text, uint8_t id[16])
     return n == 32 && strlen(text) == 36;
 }
 
-static int read_experiment(const char *file, struct experiment **e)
-{
-    char *text;
-    size_t n;
-    if (file_read(file, EXPERIMENT_FILE_MAX, &text, &n) != 0) {
-        fprintf(stderr, "bezeld: cannot read %s: %s\n", file, strerror(errno));
-        return EXIT_USAGE;
-    }
-    struct experiment_diagnostics found = {0};
-    int err = experiment_read(text, n, e, &found);
-    if (err)
-        experiment_print_diagnostics(&found, file, stderr);
-    experiment_diagnostics_free(&found);
-    free(text);
-    return err ? EXIT_USAGE : 0;
-}
-
-static int find_node(const struct experiment *e, const char *name, uint32_t *node)
-{
-    for (*node = 0; *node < e->node_count; ++*node)
-        if (strcmp(e->nodes[*node].name, name) == 0)
-            return 0;
-    fprintf(stderr, "bezeld: the experiment has no node %s\n", name);
-    return EXIT_USAGE;
-}
-
 /* Blocks the signals that we read, before any thread starts; SIGINT is the terminal's and not for us. */
 static int open_signals(void)
 {
@@ -198,59 +170,68 @@ static bool told_to_go(int signals, int *lease, int *terms)
     return *terms > 0;
 }
 
-static int serve(struct node *n, int signals, int lease, int ready)
+/* The only session's: what is over is not looked at again. */
+static bool is_over(const struct sessions *all)
 {
-    int64_t give_up = INT64_MAX, look = 0;
+    return all->list[0]->phase == SESSION_OVER;
+}
+
+static int serve(struct sessions *all, int signals, int lease, int ready)
+{
+    struct session *s = all->list[0];
+    int64_t look = 0;
     int terms = 0;
-    while (!node_stopped(n)) {
-        node_turn(n);
-        if (node_refused(n)) {
-            log_error("BEZEL-REFUSED", "the collector refused this node: %s", node_refused(n));
-            return EXIT_FAILED;
-        }
-        if (node_connected(n)) /* what starts now is acknowledged from its first packet on */
-            say_ready(&ready);
+    for (sessions_turn(all); !is_over(all); sessions_turn(all)) {
+        if (s->phase == SESSION_SERVES && node_connected(s->node))
+            say_ready(&ready); /* what starts now is acknowledged from its first packet on */
         int64_t now = clock_now();
         if (now >= look) {
             look = now + 10 * CLOCK_MS;
-            if (give_up == INT64_MAX && told_to_go(signals, &lease, &terms)) {
-                give_up = now + LAST_DRAIN;
-                node_drain(n);
-            }
+            if (told_to_go(signals, &lease, &terms))
+                sessions_end(all);
         }
-        if (give_up != INT64_MAX && (node_drained(n) || now > give_up))
-            break;
-        node_wait(n, (int[]){signals, lease}, 2);
+        sessions_wait(all, (int[]){signals, lease}, 2);
     }
-    return EXIT_HELD;
+    return s->failed ? EXIT_FAILED : EXIT_HELD;
+}
+
+/* One session, as the arguments have it. */
+static int serve_one(const struct arguments *a, int signals)
+{
+    struct sessions all;
+    struct session *s;
+    char why[SESSION_WHY_MAX], *text;
+    struct session_wish wish = {
+        .node = a->node, .dir = a->dir, .collector = a->collector, .control = a->control, .file = a->experiment};
+    if (!read_uuid(a->run, wish.run))
+        return misuse("--run takes a UUID of 36 characters");
+    if (file_read(a->experiment, EXPERIMENT_FILE_MAX, &text, &wish.text_bytes) != 0) {
+        fprintf(stderr, "bezeld: cannot read %s: %s\n", a->experiment, strerror(errno));
+        return EXIT_USAGE;
+    }
+    wish.text = text;
+    int err = session_open(&wish, &s, why);
+    free(text);
+    if (err)
+        return err == BEZEL_EMALFORMED ? EXIT_USAGE : EXIT_FAILED;
+    sessions_init(&all);
+    if (sessions_add(&all, s) != 0)
+        return EXIT_FAILED; /* cannot be: it is the first */
+    open_lease(a->lease);
+    int code = serve(&all, signals, a->lease, a->ready);
+    sessions_free(&all);
+    return code;
 }
 
 int main(int argc, char **argv)
 {
     struct arguments a;
-    struct experiment *e;
     log_init("bezeld");
     int code = read_arguments(argc, argv, &a);
     if (code)
         return code - 1;
-    struct node_options options = {.dir = a.dir, .collector = a.collector, .control = a.control};
-    if (!read_uuid(a.run, options.run))
-        return misuse("--run takes a UUID of 36 characters");
-    if ((code = read_experiment(a.experiment, &e)) != 0)
-        return code;
-    options.experiment = e;
-    code = find_node(e, a.node, &options.node);
-    int signals = code ? -1 : open_signals();
+    int signals = open_signals();
     setenv("BEZEL_PROCESS", "bezeld", 1); /* the name of the segments that hold what it records of itself */
     file_raise_limit();                   /* each process that is read takes a descriptor */
-    struct node *n = NULL;
-    if (!code && node_open(&options, &n) != 0)
-        code = EXIT_FAILED;
-    if (!code) {
-        open_lease(a.lease);
-        code = serve(n, signals, a.lease, a.ready);
-        node_close(n);
-    }
-    experiment_free(e);
-    return code;
+    return serve_one(&a, signals);
 }

@@ -15,19 +15,6 @@
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
-/* The shortest sleep of five tries: a wait shorter than this is spun. */
-static int64_t measure_min_sleep(void)
-{
-    int64_t best = CLOCK_S;
-    for (int i = 0; i < 5; i++) {
-        int64_t before = clock_now();
-        clock_sleep_until(before + CLOCK_US);
-        int64_t took = clock_now() - before;
-        best = took < best ? took : best;
-    }
-    return best;
-}
-
 /* The trace's UUID: of run, node and boot, so that the next life of this daemon goes on with the same trace. */
 static void make_uuid(const struct message_hello *hello, uint8_t uuid[16])
 {
@@ -104,7 +91,6 @@ int node_open(const struct node_options *options, struct node **out)
     n->options = *options;
     n->policy = policy_start(&options->experiment->adapt, options->experiment->sensing.period);
     n->busy_wait = options->experiment->sensing.mode == POLL_BUSY_WAIT;
-    n->min_sleep = measure_min_sleep();
     struct message_hello hello = make_hello(options);
     int err = agent_new(options->experiment, options->node, &n->agent);
     if (!err)
@@ -119,11 +105,12 @@ int node_open(const struct node_options *options, struct node **out)
     if (!err && (err = self_open(options->dir, &n->self)) != 0)
         log_error("BEZEL-SELF", "cannot record into %s: %s", options->dir, err_text(err));
     if (err) {
+        node_shut(n);
         node_close(n);
         return err;
     }
     int64_t now = clock_now();
-    n->poll_due = n->agent_due = n->sampled_at = n->housekeep_due = now;
+    n->poll_due = n->agent_due = n->sampled_at = n->housekeep_due = n->heard = now;
     n->agent_due += agent_period(n->agent);
     n->metric_due = now + CLOCK_S;
     n->cpu_before = clock_process_cpu();
@@ -133,15 +120,26 @@ int node_open(const struct node_options *options, struct node **out)
     return 0;
 }
 
-void node_close(struct node *n)
+void node_shut(struct node *n)
 {
-    bool clean = n->forward && forward_done(n->forward);
+    n->clean = n->forward && forward_done(n->forward);
     link_close(n->control, 200);
     if (n->forward)
         forward_close(n->forward);
+    n->control = NULL;
+    n->forward = NULL;
+}
+
+bool node_quiet(const struct node *n)
+{
+    return !window_is_read(external_window(n->external));
+}
+
+void node_close(struct node *n)
+{
     if (n->external)
-        external_close(n->external, clean);
-    if (clean)
+        external_close(n->external, n->clean);
+    if (n->clean)
         steering_close(&n->steering);
     journal_close(n->self);
     agent_free(n->agent);
@@ -168,6 +166,11 @@ void node_drain(struct node *n)
 bool node_drained(const struct node *n)
 {
     return n->draining && forward_done(n->forward);
+}
+
+int64_t node_heard(const struct node *n)
+{
+    return n->heard;
 }
 
 bool node_connected(const struct node *n)

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A node: puts external sensor, forwarder and agent together, as the experiment says (the inside of bezeld). One thread
- * runs it all, in this order at each wake-up: poll the rings, forward, let the agent take a sample when it is due,
- * housekeep, answer commands. The caller owns the signals.
+ * A node: puts external sensor, forwarder and agent together, as the experiment says (the inside of a session of
+ * bezeld). One thread runs it all, in this order at each turn: poll the rings, forward, let the agent take a sample
+ * when it is due, housekeep, answer commands. Several nodes may take turns on one thread: nothing blocks but opening
+ * and closing. The caller owns signals and waiting.
  */
 #ifndef BEZEL_ECS_NODE_H
 #define BEZEL_ECS_NODE_H
@@ -15,6 +16,9 @@
 #include <stdint.h>
 
 struct node;
+struct link;
+
+enum { NODE_LINKS = 2 };
 
 struct node_options {
     const struct experiment *experiment; /* borrowed */
@@ -27,16 +31,32 @@ struct node_options {
 
 /** Starts sensing. Returns 0 with *n for node_close(); on failure says why on stderr. */
 int node_open(const struct node_options *options, struct node **n) BEZEL_MUST_CHECK;
+
+/**
+ * Ends it, in three steps, for other links of the process may keep ZeroMQ's threads at work: node_shut() closes the
+ * links; once node_quiet() says that no queue reads packets any longer, node_close() gives the memory back. After the
+ * first, no other function may be called but these.
+ */
+void node_shut(struct node *n);
+bool node_quiet(const struct node *n);
 void node_close(struct node *n);
 
-/** One turn of the loop, without waiting. */
+/** One turn of the loop, without waiting; node_attend() looks for commands too, however lately it did. */
 void node_turn(struct node *n);
+void node_attend(struct node *n);
 
-/** Waits until there is something to do, or one of the descriptors can be read. */
-void node_wait(struct node *n, const int *fds, size_t fd_count);
+/** When the next turn is due, ns; INT64_MIN: at once, always (busy-wait). */
+int64_t node_due(const struct node *n);
+
+/** The links that bring it something, to wait on; some may be NULL. Returns how many. */
+size_t node_links(const struct node *n, struct link *links[NODE_LINKS]);
+
+/** When a command came last, or when it was opened where none came yet, ns. */
+int64_t node_heard(const struct node *n);
 
 /** Stops sensing and hands on what there is. Idempotent. */
 void node_drain(struct node *n);
+bool node_draining(const struct node *n);
 
 /** Whether everything is handed on and acknowledged. */
 bool node_drained(const struct node *n);

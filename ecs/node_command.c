@@ -68,6 +68,7 @@ static void fill_reply(struct node *n, struct message_reply *reply)
 
 static void answer(struct node *n, const struct link_peer *peer, struct message_command command)
 {
+    n->heard = clock_now();
     if (command.verb == VERB_DRAIN)
         node_drain(n);
     n->stopped = n->stopped || command.verb == VERB_STOP;

@@ -23,7 +23,9 @@ struct node {
     struct steering steering;
     struct policy_state policy; /* as the agent last decided: what is carried out */
     bool busy_wait, draining, stopped;
-    int64_t min_sleep; /* shorter waits are spun */
+    bool clean;     /* of one that is shut: the collector has all */
+    int64_t turned; /* when its last turn was */
+    int64_t heard;  /* when a command came last, or it was opened */
     int64_t poll_due, agent_due, sample_due, metric_due, housekeep_due, control_due;
     int64_t sampled_at, cpu_before, polls_since, limits_told;
     int64_t wakeups;

@@ -4,9 +4,9 @@
 #include "ecs/node_impl.h"
 #include "ecs/self.h"
 
-#define NODE_HOUSEKEEP (100 * CLOCK_MS)
-#define NODE_CONTROL   (10 * CLOCK_MS) /* descriptors and commands are looked at this often, however short the period */
-#define NODE_SLEEP_MAX (5 * CLOCK_MS)  /* up to here a bare timer; beyond it also wakes for links */
+#define NODE_HOUSEKEEP  (100 * CLOCK_MS)
+#define NODE_CONTROL    (10 * CLOCK_MS) /* commands are looked at this often, however short the period */
+#define NODE_DRAIN_TURN CLOCK_MS        /* between two turns while draining */
 
 /* ---- Sampling and adapting --------------------------------------------------------------------------------------- */
 
@@ -74,6 +74,7 @@ static void poll_rings(struct node *n, int64_t now)
 void node_turn(struct node *n)
 {
     int64_t now = clock_now();
+    n->turned = now;
     n->wakeups++;
     if (n->policy.on && !n->draining && now >= n->poll_due)
         poll_rings(n, now);
@@ -95,21 +96,30 @@ static int64_t earliest(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-void node_wait(struct node *n, const int *fds, size_t fd_count)
+int64_t node_due(const struct node *n)
 {
-    int64_t now = clock_now(), due = earliest(n->agent_due, n->housekeep_due);
     if (n->draining)
-        due = now + CLOCK_MS;
-    else if (n->policy.on)
-        due = earliest(due, n->poll_due);
-    bool busy = n->busy_wait && n->policy.on && !n->draining;
-    if (busy || due - now < n->min_sleep)
-        return;
-    if (due - now > NODE_SLEEP_MAX || n->draining) {
-        struct link *links[] = {n->control, forward_link(n->forward)};
-        if (link_wait(links, 2, fds, fd_count, due - now) > 0)
-            n->control_due = now;
-        return;
-    }
-    clock_sleep_until(due);
+        return n->turned + NODE_DRAIN_TURN;
+    if (n->busy_wait && n->policy.on)
+        return INT64_MIN;
+    int64_t due = earliest(n->agent_due, n->housekeep_due);
+    return n->policy.on ? earliest(due, n->poll_due) : due;
+}
+
+bool node_draining(const struct node *n)
+{
+    return n->draining;
+}
+
+void node_attend(struct node *n)
+{
+    n->control_due = 0;
+    node_turn(n);
+}
+
+size_t node_links(const struct node *n, struct link *links[NODE_LINKS])
+{
+    links[0] = n->control;
+    links[1] = forward_link(n->forward);
+    return NODE_LINKS;
 }

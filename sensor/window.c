@@ -298,6 +298,15 @@ void window_free_acknowledged(struct window *w)
     }
 }
 
+bool window_is_read(const struct window *w)
+{
+    uint64_t at = window_oldest(w);
+    for (struct window_packet *p; (p = window_next((struct window *)w, &at)) != NULL;) /* reads only */
+        if (atomic_load_explicit(&p->references, memory_order_acquire) != 0)           /* F1 acquire: pairs F0 */
+            return true;
+    return false;
+}
+
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
 /* Reads back what a crashed daemon left: false where it does not add up. */

@@ -61,8 +61,12 @@ struct window_packet {
 int window_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes, struct window **w,
                 uint64_t *left) BEZEL_MUST_CHECK;
 
-/** Closes it; with `remove` the file goes too. NULL is allowed. No queue may hold a packet any more. */
+/**
+ * Closes it; with `remove` the file goes too. NULL is allowed. No queue may hold a packet any more: window_is_read()
+ * says whether one does, at the cost of a look at each packet.
+ */
 void window_close(struct window *w, bool remove);
+bool window_is_read(const struct window *w);
 
 /**
  * The stream id of process `instance`: the one it has, else the next. BEZEL_EFULL where there are too many processes.

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/session.h"
+
+#include "base/log.h"
+#include "base/units.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CLOSE_TURN CLOCK_MS
+
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
+
+/* Tells what is wrong with the file, the first of it in `why`. */
+static void tell_findings(const struct experiment_diagnostics *found, const char *file, char *why)
+{
+    char *text = NULL;
+    size_t n = 0;
+    experiment_print_diagnostics(found, file, stderr);
+    FILE *lines = open_memstream(&text, &n);
+    if (lines) {
+        experiment_print_diagnostics(found, file, lines);
+        if (fclose(lines) == 0)
+            snprintf(why, SESSION_WHY_MAX, "%.*s", (int)strcspn(text, "\n"), text);
+    }
+    free(text);
+}
+
+static int read_experiment(struct session *s, const struct session_wish *w, char *why)
+{
+    struct experiment_diagnostics found = {0};
+    int err = experiment_read(w->text, w->text_bytes, &s->experiment, &found);
+    if (err == BEZEL_EMALFORMED)
+        tell_findings(&found, w->file, why);
+    experiment_diagnostics_free(&found);
+    return err;
+}
+
+static int find_node(const struct session *s, uint32_t *node)
+{
+    const struct experiment *e = s->experiment;
+    for (*node = 0; *node < e->node_count; ++*node)
+        if (strcmp(e->nodes[*node].name, s->name) == 0)
+            return 0;
+    log_error("BEZEL-NODE", "the experiment has no node %s", s->name);
+    return BEZEL_EMALFORMED;
+}
+
+static int copy_texts(struct session *s, const struct session_wish *w)
+{
+    s->dir = strdup(w->dir);
+    s->collector = strdup(w->collector);
+    s->control = strdup(w->control);
+    return s->dir && s->collector && s->control ? 0 : BEZEL_ENOMEM;
+}
+
+static int open_node(struct session *s)
+{
+    struct node_options options = {
+        .experiment = s->experiment, .dir = s->dir, .collector = s->collector, .control = s->control};
+    memcpy(options.run, s->run, sizeof options.run);
+    int err = find_node(s, &options.node);
+    return err ? err : node_open(&options, &s->node);
+}
+
+int session_open(const struct session_wish *w, struct session **out, char *why)
+{
+    why[0] = '\0';
+    struct session *s = calloc(1, sizeof *s);
+    int err = s ? read_experiment(s, w, why) : BEZEL_ENOMEM;
+    if (!err)
+        err = copy_texts(s, w);
+    if (!err) {
+        memcpy(s->run, w->run, sizeof s->run);
+        snprintf(s->name, sizeof s->name, "%s", w->node);
+        snprintf(s->label, sizeof s->label, "%s/%s", s->experiment->name, s->name);
+        s->lease = w->lease;
+        log_forget_error();
+        err = open_node(s);
+    }
+    if (err) {
+        if (!why[0])
+            snprintf(why, SESSION_WHY_MAX, "%s", log_last_error()[0] ? log_last_error() : err_text(err));
+        session_free(s);
+        return err;
+    }
+    *out = s;
+    return 0;
+}
+
+void session_free(struct session *s)
+{
+    if (!s)
+        return;
+    if (s->node && s->phase < SESSION_CLOSES)
+        node_shut(s->node);
+    if (s->node && node_quiet(s->node)) /* else ZeroMQ still reads there: the memory stays */
+        node_close(s->node);
+    experiment_free(s->experiment);
+    free(s->dir);
+    free(s->collector);
+    free(s->control);
+    free(s);
+}
+
+/* ---- Turns ------------------------------------------------------------------------------------------------------- */
+
+void session_end(struct session *s)
+{
+    if (s->phase != SESSION_SERVES)
+        return;
+    s->phase = SESSION_ENDS;
+    s->give_up = clock_now() + SESSION_LAST_DRAIN;
+    node_drain(s->node);
+}
+
+static void watch_lease(struct session *s, int64_t now)
+{
+    if (s->lease == 0 || now - node_heard(s->node) < s->lease)
+        return;
+    log_warn("BEZEL-LEASE", "`bezel run` has not been heard of for %s: handing on what there is, then ending",
+             units_duration(s->lease).s);
+    session_end(s);
+}
+
+/* Whether the session is to be closed now. */
+static bool is_through(struct session *s, int64_t now)
+{
+    if (node_refused(s->node) && s->lease == 0) { /* else whoever asks is told, and stops it */
+        log_error("BEZEL-REFUSED", "the collector refused this node: %s", node_refused(s->node));
+        return s->failed = true;
+    }
+    if (node_stopped(s->node))
+        return true;
+    return s->phase == SESSION_ENDS && (node_drained(s->node) || now > s->give_up);
+}
+
+static void close_step(struct session *s)
+{
+    if (!node_quiet(s->node))
+        return;
+    node_close(s->node);
+    s->node = NULL;
+    s->phase = SESSION_OVER;
+}
+
+void session_turn(struct session *s, bool attend)
+{
+    s->turned = clock_now();
+    if (s->phase == SESSION_CLOSES) {
+        close_step(s);
+        return;
+    }
+    if (s->phase == SESSION_OVER)
+        return;
+    if (attend)
+        node_attend(s->node);
+    else
+        node_turn(s->node);
+    int64_t now = clock_now();
+    if (s->phase == SESSION_SERVES)
+        watch_lease(s, now);
+    if (!is_through(s, now))
+        return;
+    node_shut(s->node);
+    s->phase = SESSION_CLOSES;
+}
+
+int64_t session_due(const struct session *s)
+{
+    if (s->phase == SESSION_OVER)
+        return INT64_MAX;
+    return s->phase == SESSION_CLOSES ? s->turned + CLOSE_TURN : node_due(s->node);
+}
