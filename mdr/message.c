@@ -191,12 +191,21 @@ static bool_t filter_poll(XDR *x, struct message_poll *m)
                                (m->given & POLL_GIVES_BATCH || m->batch == 0));
 }
 
-static bool_t filter_command(XDR *x, struct message_command *m)
+static bool_t filter_begin(XDR *x, struct message_begin *m)
 {
-    if (!filter_u32(x, &m->id) || !filter_enum(x, &m->verb, VERB_POLL))
+    return filter_uuid(x, m->run) && filter_text(x, m->node, MESSAGE_NAME_MAX) &&
+           filter_text(x, m->folder, MESSAGE_TEXT_MAX) && filter_text(x, m->collector, MESSAGE_TEXT_MAX) &&
+           filter_text(x, m->experiment, MESSAGE_EXPERIMENT_MAX);
+}
+
+static bool_t filter_command(XDR *x, struct message_command *m, struct message_begin *begin)
+{
+    if (!filter_u32(x, &m->id) || !filter_enum(x, &m->verb, VERB_BEGIN))
         return FALSE;
     if (m->verb == VERB_POLL)
         return filter_poll(x, &m->poll);
+    if (m->verb == VERB_BEGIN)
+        return filter_begin(x, begin);
     return m->verb != VERB_ASPECTS ||
            (filter_enum(x, &m->mode, ASPECT_OFF) && filter_text(x, m->patterns, MESSAGE_PATTERNS_MAX));
 }
@@ -236,7 +245,7 @@ static bool_t filter_body(XDR *x, struct message *m)
     case MESSAGE_NOTE:
         return filter_note(x, &m->note);
     case MESSAGE_COMMAND:
-        return filter_command(x, &m->command);
+        return filter_command(x, &m->command, &m->begin);
     case MESSAGE_REPLY:
         return filter_reply(x, &m->reply);
     }

@@ -23,6 +23,7 @@ enum {
     MESSAGE_BOOKS_MAX = 255,
     MESSAGE_VALUES_MAX = 64,
     MESSAGE_PATTERNS_MAX = 1023,
+    MESSAGE_EXPERIMENT_MAX = 61440,
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
 };
 
@@ -49,7 +50,8 @@ enum message_verb {
     VERB_STOP = 2,
     VERB_SNAPSHOT = 3,
     VERB_ASPECTS = 4,
-    VERB_POLL = 5
+    VERB_POLL = 5,
+    VERB_BEGIN = 6
 };
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
 enum message_poll_mode { POLL_MODE_POLLING = 0, POLL_MODE_BUSY_WAIT = 1 };
@@ -155,6 +157,15 @@ struct message_command {
     struct message_poll poll;                /* of VERB_POLL only */
 };
 
+/** A session that a standing daemon is to begin, of VERB_BEGIN: beside its command, for it is large. */
+struct message_begin {
+    uint8_t run[16];
+    char node[MESSAGE_NAME_MAX + 1];
+    char folder[MESSAGE_TEXT_MAX + 1];
+    char collector[MESSAGE_TEXT_MAX + 1];
+    char experiment[MESSAGE_EXPERIMENT_MAX + 1];
+};
+
 struct message_value {
     char name[MESSAGE_NAME_MAX + 1];
     int64_t value;
@@ -180,7 +191,10 @@ struct message {
         struct message_books books;
         struct message_alive alive;
         struct message_note note;
-        struct message_command command;
+        struct {
+            struct message_command command;
+            struct message_begin begin;
+        };
         struct message_reply reply;
     };
 };

@@ -190,6 +190,18 @@ void sample_aspects(struct message *m)
         .id = 10, .verb = VERB_ASPECTS, .mode = ASPECT_COUNT, .patterns = "frame_* video:[a-f]*.shown"};
 }
 
+void sample_begin(struct message *m)
+{
+    memset(m, 0, sizeof *m);
+    m->type = MESSAGE_COMMAND;
+    m->command = (struct message_command){.id = 12, .verb = VERB_BEGIN};
+    m->begin = (struct message_begin){.run = {0xb0, 1, 2, 3, 4, 5, 0x46, 7, 0x88, 9, 10, 11, 12, 13, 14, 15},
+                                      .node = "studio",
+                                      .folder = "/dev/shm/bezel-0/run-b0010203/studio",
+                                      .collector = "tcp://127.0.0.1:7766",
+                                      .experiment = "experiment: caf\xC3\xA9\ncommand: hello\n"};
+}
+
 void sample_poll(struct message *m)
 {
     memset(m, 0, sizeof *m);

@@ -98,10 +98,15 @@ static void random_message(uint64_t *seed, enum message_type type)
         break;
     case MESSAGE_COMMAND:
         m.command.id = (uint32_t)seed_next(seed);
-        m.command.verb = (enum message_verb)(seed_next(seed) % 6);
+        m.command.verb = (enum message_verb)(seed_next(seed) % 7);
         random_poll(seed, &m.command.poll);
         m.command.mode = (enum message_aspect_mode)(seed_next(seed) % 3);
         text_random(seed, m.command.patterns, MESSAGE_PATTERNS_MAX);
+        random_bytes(seed, m.begin.run, 16);
+        text_random(seed, m.begin.node, MESSAGE_NAME_MAX);
+        text_random(seed, m.begin.folder, MESSAGE_TEXT_MAX);
+        text_random(seed, m.begin.collector, MESSAGE_TEXT_MAX);
+        text_random(seed, m.begin.experiment, seed_next(seed) % 16 ? 4000 : MESSAGE_EXPERIMENT_MAX);
         break;
     case MESSAGE_REPLY:
         m.reply.id = (uint32_t)seed_next(seed);
@@ -173,7 +178,8 @@ static void assert_same_reply(const struct message_reply *p, const mdr_reply *q)
     }
 }
 
-static void assert_same_command(const struct message_command *p, const mdr_command *q)
+static void assert_same_command(const struct message_command *p, const struct message_begin *begin,
+                                const mdr_command *q)
 {
     SAME(p->id, q->id);
     SAME((int)p->verb, (int)q->order.verb);
@@ -188,6 +194,13 @@ static void assert_same_command(const struct message_command *p, const mdr_comma
         SAME((int)p->poll.mode, (int)poll->mode);
         SAME((int)p->poll.forward, (int)poll->forward);
         SAME(p->poll.batch, poll->batch);
+    } else if (q->order.verb == MDR_BEGIN) {
+        const mdr_begin *r = &q->order.mdr_order_u.begin;
+        assert_memory_equal(begin->run, r->run, 16);
+        assert_string_equal(begin->node, r->node);
+        assert_string_equal(begin->folder, r->folder);
+        assert_string_equal(begin->collector, r->collector);
+        assert_string_equal(begin->experiment, r->experiment);
     }
 }
 
@@ -252,7 +265,7 @@ static void assert_same(const struct message *p, const mdr_message *q)
         assert_same_note(&p->note, &q->body.mdr_body_u.note);
         break;
     case MDR_COMMAND:
-        assert_same_command(&p->command, &q->body.mdr_body_u.command);
+        assert_same_command(&p->command, &p->begin, &q->body.mdr_body_u.command);
         break;
     case MDR_REPLY:
         assert_same_reply(&p->reply, &q->body.mdr_body_u.reply);
@@ -279,6 +292,8 @@ static void messages_have_the_bytes_and_fields_of_the_reference(void **state)
 }
 
 /* Spoilt bytes: what this decoder takes, the reference takes too, as the same message, and would have written so. */
+static void (*const samples_of_commands[])(struct message *m) = {sample_aspects, sample_poll, sample_begin};
+
 static void what_is_accepted_is_the_reference_s_own_form(void **state)
 {
     uint64_t *seed = *state;
@@ -286,7 +301,7 @@ static void what_is_accepted_is_the_reference_s_own_form(void **state)
     for (int round = 0; round < MUTATIONS; round++) {
         sample_message(sample_types[(size_t)round % sample_type_count], &m);
         if (m.type == MESSAGE_COMMAND && seed_next(seed) % 2)
-            seed_next(seed) % 2 ? sample_aspects(&m) : sample_poll(&m);
+            samples_of_commands[seed_next(seed) % 3](&m);
         int n = message_encode(&m, ours, sizeof ours);
         assert_true(n > 0);
         for (uint64_t flips = 1 + seed_next(seed) % 3; flips > 0; flips--)

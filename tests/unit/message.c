@@ -92,7 +92,7 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     memcpy(m.refuse.reason, "\xFF", 2);
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_POLL + 1)};
+    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_BEGIN + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command = (struct message_command){.verb = VERB_ASPECTS, .mode = (enum message_aspect_mode)(ASPECT_OFF + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
@@ -105,6 +105,14 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command.poll = (struct message_poll){.given = POLL_GIVES_MODE, .period_ns = 1}; /* said, and not given */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command = (struct message_command){.verb = VERB_BEGIN};
+    memset(m.begin.experiment, 'x', sizeof m.begin.experiment); /* no NUL */
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.begin.experiment[MESSAGE_EXPERIMENT_MAX] = '\0'; /* the longest there is, with all else as long as it may be */
+    memset(m.begin.node, 'x', MESSAGE_NAME_MAX);
+    memset(m.begin.folder, 'x', MESSAGE_TEXT_MAX);
+    memset(m.begin.collector, 'x', MESSAGE_TEXT_MAX);
+    assert_true(message_encode(&m, bytes, sizeof bytes) > 0);
     m = (struct message){.type = MESSAGE_NOTE};
     memset(m.note.code, 'x', sizeof m.note.code); /* no NUL */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
@@ -160,7 +168,7 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, n - 4, MESSAGE_DICT_MAX + 1);
     m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_ASPECTS};
     n = encoded();
-    assert_spoilt(n, 16, VERB_POLL + 1);
+    assert_spoilt(n, 16, VERB_BEGIN + 1);
     assert_spoilt(n, 16, VERB_POLL); /* too little behind it */
     assert_spoilt(n, 16, VERB_STOP); /* what only ASPECTS has is too much for another */
     assert_spoilt(n, 20, ASPECT_OFF + 1);
@@ -180,6 +188,13 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     n = encoded();
     for (size_t at = 24; at < n; at += 4) /* what is not given, but said */
         assert_spoilt(n, at, 1);
+    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_BEGIN};
+    n = encoded();
+    assert_int_equal(n, 20 + 16 + 4 * 4);
+    assert_spoilt(n, 16, VERB_STOP);
+    assert_spoilt(n, n - 4, MESSAGE_EXPERIMENT_MAX + 1);
+    assert_spoilt(n, n - 8, MESSAGE_TEXT_MAX + 1);
+    assert_spoilt(n, n - 16, MESSAGE_NAME_MAX + 1);
     m = (struct message){.type = MESSAGE_BOOKS, .books.state = PROCESS_DETACHED};
     n = encoded();
     assert_spoilt(n, 20, PROCESS_DETACHED + 1);
