@@ -79,7 +79,7 @@ static int map_segment(struct attached *a)
         return err_from_errno(errno);
     a->segment = at;
     a->mapped = (size_t)st.st_size;
-    guard_add(at, a->mapped);
+    a->guard = guard_add(at, a->mapped);
     return check_head(a->segment, a->mapped);
 }
 
@@ -91,6 +91,7 @@ static void copy_head(struct attached *a)
     a->start_time = s->start_time;
     a->pid = s->pid;
     a->pid_namespace = s->pid_namespace;
+    a->our_namespace = procstat_namespace();
     a->ring_slots = s->ring_slots;
     a->when_full = s->when_full;
     a->clock = s->clock;
@@ -105,6 +106,7 @@ int segment_attach(const char *dir, const char *file, struct attached **out)
     struct attached *a = calloc(1, sizeof *a);
     if (!a)
         return BEZEL_ENOMEM;
+    a->guard = a->pidfd = -1;
     snprintf(a->path, sizeof a->path, "%s/%s", dir, file);
     a->fd = open(a->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     int err = a->fd < 0 ? err_from_errno(errno) : lock_reader(a->fd);
@@ -114,7 +116,7 @@ int segment_attach(const char *dir, const char *file, struct attached **out)
         copy_head(a);
         char expected[32];
         snprintf(expected, sizeof expected, "%016llx" SEGMENT_SUFFIX, (unsigned long long)a->instance);
-        err = guard_hit(a->segment) || strcmp(expected, file) != 0 ? BEZEL_EMALFORMED : 0;
+        err = guard_hit(a->guard) || strcmp(expected, file) != 0 ? BEZEL_EMALFORMED : 0;
     }
     if (err) {
         segment_detach(a, false);
@@ -130,11 +132,13 @@ void segment_detach(struct attached *a, bool remove)
     if (remove)
         unlink(a->path);
     if (a->segment) {
-        guard_remove(a->segment);
+        guard_remove(a->guard);
         munmap(a->segment, a->mapped);
     }
     if (a->fd >= 0)
         close(a->fd);
+    if (a->pidfd >= 0)
+        close(a->pidfd);
     for (uint32_t i = 0; i < SEGMENT_RINGS; i++)
         free(a->rings[i].copy.ring);
     dict_free(a->dict);
@@ -151,6 +155,11 @@ static bool is_gone(const struct attached *a)
     if (!procstat_read((pid_t)a->pid, &now))
         return kill((pid_t)a->pid, 0) != 0 && errno == ESRCH; /* else /proc is hidden from us, or not there */
     return now.ended || now.start_time != a->start_time;
+}
+
+bool segment_pid_is_ours(const struct attached *a)
+{
+    return a->pid_namespace != 0 && a->start_time != 0 && a->pid != 0 && a->pid_namespace == a->our_namespace;
 }
 
 /*
@@ -171,8 +180,7 @@ bool segment_alive(const struct attached *a)
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
     if (fcntl(a->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK)
         return false;
-    bool known = a->pid_namespace != 0 && a->start_time != 0 && a->pid != 0 && a->pid_namespace == procstat_namespace();
-    return !known || !is_gone(a);
+    return !segment_pid_is_ours(a) || !is_gone(a);
 }
 
 /* ---- What processes say ------------------------------------------------------------------------------------------ */

@@ -44,9 +44,12 @@ struct attached {
     struct segment *segment;
     size_t mapped;
     int fd;
+    int guard; /* of the mapping; -1: none */
+    int pidfd; /* tells of the end of the process; -1: none */
     char path[4096];
     uint64_t instance, started, start_time;
     uint64_t pid_namespace;
+    uint64_t our_namespace; /* as procstat_namespace() says */
     uint32_t pid, ring_slots;
     uint32_t when_full;              /* enum segment_when_full */
     uint32_t clock;                  /* enum segment_clock */
@@ -77,6 +80,9 @@ void segment_detach(struct attached *a, bool remove);
 
 /** Whether the process lives, by its lock and, where its pid is a number of our namespace, by its pid: see there. */
 bool segment_alive(const struct attached *a);
+
+/** Whether its pid is a number of our namespace, and the start time is known that tells it from a later process's. */
+bool segment_pid_is_ours(const struct attached *a);
 
 /** Takes the next thing that the process has to say. Returns 1 with *n, or 0. At most SEGMENT_NOTICES + 1 in a life. */
 int segment_next_notice(struct attached *a, struct attached_notice *n);

@@ -143,15 +143,18 @@ static void forget(struct external *x, uint32_t i)
     uint64_t instance = p->at->instance;
     segment_detach(p->at, p->state == PROCESS_ENDED);
     window_forget(x->window, instance);
+    index_remove(&x->index, instance, INDEX_WHOLE);
+    places_remove(&x->present, i);
     free(p->user_clock);
     free(p);
     x->processes[i] = NULL;
 }
 
-static void housekeep_process(struct external *x, uint32_t i, int64_t now)
+/* `doubtful`: it may have ended. */
+static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int64_t now)
 {
     struct external_process *p = x->processes[i];
-    if (!p->truncated && guard_hit(p->at->segment)) {
+    if (!p->truncated && guard_hit(p->at->guard)) {
         p->truncated = true;
         notes_tell(x, p, now, "BEZEL-SEGMENT-CUT", "it truncated its segment, which is not read any further");
         x->counts.broken_segments++;
@@ -163,7 +166,7 @@ static void housekeep_process(struct external *x, uint32_t i, int64_t now)
     segment_search_rings(p->at);
     if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON && !x->collecting)
         cut_process(x, p, now, UINT32_MAX);
-    if (p->phase == EXTERNAL_LIVE && !segment_alive(p->at))
+    if (p->phase == EXTERNAL_LIVE && doubtful && !segment_alive(p->at))
         begin_closing(x, p, PROCESS_ENDED, now);
     if (p->phase != EXTERNAL_CLOSED)
         notes_take(x, p, now);
@@ -212,13 +215,8 @@ static void finish_crowd(struct external *x, int64_t now)
 
 uint32_t external_poll(struct external *x, int64_t now)
 {
+    find_rung(x, now);
     uint32_t done = 0, count = x->process_count;
-    uint32_t rung = atomic_load_explicit(&x->doorbell->rung, memory_order_acquire); /* B1 acquire: pairs B0 */
-    if (rung != x->rung) {
-        x->rung = rung;
-        find_processes(x, now);
-        count = x->process_count;
-    }
     external_clock_poll(x, now);
     if (!x->collecting)
         return 0;
@@ -250,12 +248,13 @@ void external_housekeep(struct external *x, int64_t now)
     external_clock_poll(x, now); /* while collection is off, and at the end, nothing else does */
     notes_take_refusals(x, now);
     if (now >= x->scan_due && !x->finishing)
-        find_processes(x, now);
+        find_again(x, now);
     else if (now >= x->scan_due && x->left_out)
         finish_crowd(x, now);
-    for (uint32_t i = 0; i < x->process_count; i++)
-        if (x->processes[i])
-            housekeep_process(x, i, now);
+    struct places doubtful = lives_look(&x->lives, &x->present);
+    for
+        PLACES_EACH(i, &x->present)
+    housekeep_process(x, (uint32_t)i, places_has(&doubtful, (uint32_t)i), now);
 }
 
 void external_collect(struct external *x, bool on)
@@ -308,10 +307,8 @@ struct external_process *external_process(struct external *x, uint32_t i)
 
 struct external_process *external_find(struct external *x, uint64_t instance)
 {
-    for (uint32_t i = 0; i < x->process_count; i++)
-        if (x->processes[i] && x->processes[i]->at->instance == instance)
-            return x->processes[i];
-    return NULL;
+    int i = index_find(&x->index, instance, INDEX_WHOLE);
+    return i < 0 ? NULL : x->processes[i];
 }
 
 void external_books(const struct external_process *p, int64_t now, struct message_books *books)
@@ -378,7 +375,7 @@ static int hang_doorbell(struct external *x)
     if (at == MAP_FAILED)
         return err_from_errno(errno);
     x->doorbell = at;
-    guard_add(at, sizeof *x->doorbell);
+    x->doorbell_guard = guard_add(at, sizeof *x->doorbell);
     return 0;
 }
 
@@ -396,6 +393,9 @@ int external_open(const struct external_options *options, struct external **out)
         return BEZEL_ENOMEM;
     x->options = *options;
     x->lock = -1;
+    x->index = (struct index){x->index_places, EXTERNAL_INDEX - 1};
+    x->passed = (struct index){x->passed_places, EXTERNAL_INDEX - 1};
+    lives_open(&x->lives);
     x->collecting = true;
     x->run_started = (uint64_t)clock_now();
     name_self(x);
@@ -452,11 +452,12 @@ void external_close(struct external *x, bool clean)
         free(p->user_clock);
         free(p);
     }
+    lives_close(&x->lives);
     notes_free(&x->notes);
     window_close(x->window, clean);
     external_clock_close(x, clean);
     if (x->doorbell) {
-        guard_remove(x->doorbell);
+        guard_remove(x->doorbell_guard);
         munmap(x->doorbell, sizeof *x->doorbell);
     }
     if (clean)

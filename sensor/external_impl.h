@@ -6,12 +6,24 @@
 #define BEZEL_SENSOR_EXTERNAL_IMPL_H
 
 #include "sensor/external.h"
+#include "sensor/index.h"
+#include "sensor/lives.h"
 #include "sensor/notes.h"
+
+#include <time.h>
+
+enum { EXTERNAL_INDEX = 4 * EXTERNAL_PROCESSES };
+
+/** What tells whether two processes bear the same name and are of the same program: hashes. */
+struct external_mark {
+    uint32_t name, program;
+};
 
 struct external {
     struct external_options options;
     struct window *window;
     struct doorbell *doorbell;
+    int doorbell_guard;
     struct timebase counter;      /* of the processor's counter */
     struct timebase_store *store; /* keeps it for our next life; NULL where it cannot */
     uint8_t boot[16];
@@ -19,6 +31,11 @@ struct external {
     int lock;         /* descriptor of the folder's lock */
     uint32_t rung;    /* doorbell as last seen */
     int64_t scan_due;
+    struct timespec folder_changed; /* as the last look at the folder found it */
+    bool folder_known;              /* ... and all that stands in it is taken in, or not for us */
+    uint32_t looks;                 /* at the folder */
+    uint32_t segments_seen;         /* by the last one */
+    int64_t find_rests;             /* until then nobody who rings is looked for */
     bool collecting, finishing;
     uint32_t left_out; /* segments that the last look at the folder found no room for */
     int64_t finish_deadline;
@@ -28,8 +45,15 @@ struct external {
     struct notes notes;
     uint32_t refusals_seen; /* of the doorbell, a bit for each */
     char self_executable[MESSAGE_TEXT_MAX + 1];
+    struct lives lives;
     uint32_t process_count; /* places used so far */
     struct external_process *processes[EXTERNAL_PROCESSES];
+    struct places present;
+    struct external_mark marks[EXTERNAL_PROCESSES];
+    struct index index;  /* of the processes, by instance */
+    struct index passed; /* instances of living processes that are not ours to read */
+    uint32_t passed_count;
+    struct index_place index_places[EXTERNAL_INDEX], passed_places[EXTERNAL_INDEX];
 };
 
 /**
@@ -37,6 +61,12 @@ struct external {
  * (file descriptors, memory, places) it counts the rest in `left_out` and looks again soon.
  */
 void find_processes(struct external *x, int64_t now);
+
+/** As find_processes(), where the folder may have changed since the last look, or nobody has looked for long. */
+void find_again(struct external *x, int64_t now);
+
+/** Looks for processes whose bell rang; not more often than a look costs where there are many. */
+void find_rung(struct external *x, int64_t now);
 
 /** What the aspects of `p` may do now: record, count what is lost while collection is off, or nothing. */
 enum segment_enable external_mode(const struct external *x, const struct external_process *p);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* Finding processes: looks the folder through for segments, decides which are ours, takes them in. */
+#include "base/hash.h"
 #include "base/log.h"
 #include "sensor/external_impl.h"
 
@@ -17,10 +18,20 @@
 #include <unistd.h>
 
 enum {
-    FIND_AGAIN_NS = 1000000000, /* the folder is looked through this often even if nobody rings */
+    FIND_AGAIN_NS = 1000000000, /* the folder is looked at this often even if nobody rings */
+    FIND_ALL = 10,              /* ... and every so many times looked through, if it did not change */
+    FIND_STILL_S = 2,           /* what changed this long ago shows in the time of the change, however coarse that is */
+    FIND_A_SEGMENT_NS = 4000,   /* looks for who rang are so far apart for each segment: a small share of the time */
+    FIND_FEW = 64,              /* segments whose look costs nothing that is worth waiting */
     FIND_CROWDED_NS = 20000000, /* ... and where the last look found no room for all */
     FIND_ABANDONED_S = 10,      /* how long a segment may take to be locked once its file is there */
 };
+
+static void forget_passed(struct external *x)
+{
+    memset(x->passed_places, 0, sizeof x->passed_places);
+    x->passed_count = 0;
+}
 
 static const char *pattern_name(const struct external *x, const struct attached *a)
 {
@@ -38,6 +49,15 @@ static const char *pattern_name(const struct external *x, const struct attached 
 static bool is_daemon(const struct external *x, const struct attached *a)
 {
     return strcmp(a->name, "bezeld") == 0 && strcmp(a->executable, x->self_executable) == 0;
+}
+
+/* It is not looked at again before FIND_ALL looks have passed, but for what is forgotten to make room. */
+static void pass_over(struct external *x, uint64_t instance)
+{
+    if (x->passed_count == EXTERNAL_INDEX / 2)
+        forget_passed(x);
+    index_put(&x->passed, instance, INDEX_WHOLE, 0);
+    x->passed_count++;
 }
 
 /*
@@ -59,25 +79,25 @@ static bool choose(struct external *x, struct attached *a, const char **name)
         segment_begin_session(a, x->options.run);
         return true;
     }
+    pass_over(x, a->instance);
     segment_detach(a, false);
     return false;
 }
 
-static struct external_process **free_place(struct external *x)
+static uint32_t mark_of(const char *text)
 {
-    for (uint32_t i = 0; i < x->process_count; i++)
-        if (!x->processes[i])
-            return &x->processes[i];
-    return x->process_count < EXTERNAL_PROCESSES ? &x->processes[x->process_count++] : NULL;
+    return (uint32_t)hash_fnv64(HASH_FNV64_START, text, strlen(text));
 }
 
 /* Children of a program are that program; metrics and limits by name are of all that bear it. */
-static void tell_same_name(struct external *x, const struct external_process *p, int64_t now)
+static void tell_same_name(struct external *x, uint32_t place, int64_t now)
 {
+    const struct external_process *p = x->processes[place];
+    struct external_mark mark = x->marks[place];
     for (uint32_t i = 0; i < x->process_count; i++) {
         const struct external_process *other = x->processes[i];
-        if (!other || other == p || strcmp(other->name, p->name) != 0 ||
-            strcmp(other->at->executable, p->at->executable) == 0)
+        if (x->marks[i].name != mark.name || x->marks[i].program == mark.program || !other ||
+            strcmp(other->name, p->name) != 0)
             continue;
         notes_tell(x, p, now, "BEZEL-SAME-NAME", "another program has this name too: this is %s, the other %s (pid %u)",
                    p->at->executable, other->at->executable, other->at->pid);
@@ -85,11 +105,24 @@ static void tell_same_name(struct external *x, const struct external_process *p,
     }
 }
 
+/* Puts `p` into place `i`. */
+static void settle(struct external *x, uint32_t i, struct external_process *p)
+{
+    x->processes[i] = p;
+    places_add(&x->present, i);
+    index_put(&x->index, p->at->instance, INDEX_WHOLE, i);
+    x->marks[i] = (struct external_mark){mark_of(p->name), mark_of(p->at->executable)};
+    if (i >= x->process_count)
+        x->process_count = i + 1;
+    lives_watch(&x->lives, i, p->at);
+}
+
 static int adopt(struct external *x, struct attached *a, const char *name, int64_t now)
 {
     uint32_t stream_id;
-    struct external_process *p = calloc(1, sizeof *p), **place = p ? free_place(x) : NULL;
-    if (!place || window_stream_id(x->window, a->instance, &stream_id) != 0) {
+    struct external_process *p = calloc(1, sizeof *p);
+    int place = places_free(&x->present);
+    if (!p || place < 0 || window_stream_id(x->window, a->instance, &stream_id) != 0) {
         free(p);
         return p ? BEZEL_EFULL : BEZEL_ENOMEM;
     }
@@ -97,7 +130,6 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
     snprintf(p->name, sizeof p->name, "%s", name);
     p->at = a;
     if (!external_clock_adopt(x, p)) {
-        *place = NULL;
         free(p);
         return BEZEL_ENOMEM;
     }
@@ -115,24 +147,21 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
         p->watch[i] = -1;
     p->watched = 1;
     p->announce = true;
-    *place = p;
+    settle(x, (uint32_t)place, p);
     x->counts.processes_seen += p->role == ROLE_SUT;
     x->counts.clocks[p->user_clock ? SEGMENT_CLOCK_USER
                      : p->timebase ? SEGMENT_CLOCK_COUNTER
                                    : 0] += p->role == ROLE_SUT;
     external_refresh(x, p);
     steer_process(x, p);
-    tell_same_name(x, p, now);
+    tell_same_name(x, (uint32_t)place, now);
     return 0;
 }
 
 static bool known_file(const struct external *x, const char *file)
 {
     uint64_t instance = strtoull(file, NULL, 16);
-    for (uint32_t i = 0; i < x->process_count; i++)
-        if (x->processes[i] && x->processes[i]->at->instance == instance)
-            return true;
-    return false;
+    return index_find(&x->index, instance, INDEX_WHOLE) >= 0 || index_find(&x->passed, instance, INDEX_WHOLE) >= 0;
 }
 
 /* Whether the error says that room may come: a place, memory or descriptors. */
@@ -164,6 +193,19 @@ static void look_at(struct external *x, const char *file, int64_t now)
     x->counts.broken_segments += is_new && (err == BEZEL_EMALFORMED || err == BEZEL_EVERSION);
 }
 
+/*
+ * Whether the folder last changed so long ago that a further change will show; *when is when. (Its clock is the one of
+ * the file system: where it is far ahead of ours, every look is a full one.)
+ */
+static bool folder_is_still(int fd, struct timespec *when)
+{
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return false;
+    *when = st.st_mtim;
+    return time(NULL) - st.st_mtim.tv_sec > FIND_STILL_S;
+}
+
 /* A process that was killed while it made its segment left it, unlocked, under its temporary name. */
 static void remove_abandoned(DIR *dir, const char *file)
 {
@@ -184,23 +226,63 @@ static bool ends_with(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
+/* Looks at entry `file`. Whether it is settled what that is. */
+static bool look_at_entry(struct external *x, DIR *dir, const char *file, int64_t now)
+{
+    if (file[0] == '.') {
+        bool unfinished = ends_with(file, SEGMENT_UNFINISHED);
+        if (unfinished)
+            remove_abandoned(dir, file);
+        return !unfinished;
+    }
+    if (!ends_with(file, SEGMENT_SUFFIX))
+        return true;
+    x->segments_seen++;
+    if (known_file(x, file))
+        return true;
+    look_at(x, file, now);
+    return known_file(x, file);
+}
+
 void find_processes(struct external *x, int64_t now)
 {
     bool was_crowded = x->left_out != 0;
     DIR *dir = opendir(x->options.dir);
     x->left_out = !dir && errno != ENOENT;
-    for (struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
-        if (e->d_name[0] == '.') {
-            if (ends_with(e->d_name, SEGMENT_UNFINISHED))
-                remove_abandoned(dir, e->d_name);
-        } else if (ends_with(e->d_name, SEGMENT_SUFFIX) && !known_file(x, e->d_name)) {
-            look_at(x, e->d_name, now);
-        }
-    }
+    x->folder_known = dir && folder_is_still(dirfd(dir), &x->folder_changed);
+    x->segments_seen = 0;
+    if (x->looks++ % FIND_ALL == 0)
+        forget_passed(x);
+    for (struct dirent *e; dir && (e = readdir(dir)) != NULL;)
+        if (!look_at_entry(x, dir, e->d_name, now))
+            x->folder_known = false;
     if (dir)
         closedir(dir);
     x->scan_due = now + (x->left_out ? FIND_CROWDED_NS : FIND_AGAIN_NS);
+    x->find_rests = x->segments_seen > FIND_FEW ? now + (int64_t)x->segments_seen * FIND_A_SEGMENT_NS : now;
     if (x->left_out && !was_crowded)
         log_warn("BEZEL-CROWDED", "%u processes more than there is room for: they wait until others have ended",
                  x->left_out);
+}
+
+void find_again(struct external *x, int64_t now)
+{
+    struct stat st;
+    bool same = x->folder_known && x->looks % FIND_ALL != 0 && stat(x->options.dir, &st) == 0 &&
+                st.st_mtim.tv_sec == x->folder_changed.tv_sec && st.st_mtim.tv_nsec == x->folder_changed.tv_nsec;
+    if (!same) {
+        find_processes(x, now);
+        return;
+    }
+    x->looks++;
+    x->scan_due = now + FIND_AGAIN_NS;
+}
+
+void find_rung(struct external *x, int64_t now)
+{
+    uint32_t rung = atomic_load_explicit(&x->doorbell->rung, memory_order_acquire); /* B1 acquire: pairs B0 */
+    if (rung == x->rung || now < x->find_rests)
+        return;
+    x->rung = rung;
+    find_processes(x, now);
 }

@@ -16,6 +16,7 @@ static struct {
 } guards[GUARD_MAX];
 
 static uintptr_t guard_page;
+static int guard_count, guard_freed[GUARD_MAX], guard_freed_count; /* used so far; of these, free again */
 
 static void guard_handle(int signal, siginfo_t *info, void *context)
 {
@@ -43,36 +44,27 @@ void guard_init(void)
     sigaction(SIGBUS, &action, NULL);
 }
 
-void guard_add(void *at, size_t bytes)
+int guard_add(void *at, size_t bytes)
 {
-    for (int i = 0; i < GUARD_MAX; i++) {
-        if (atomic_load_explicit(&guards[i].at, memory_order_relaxed)) /* relaxed: one thread maps */
-            continue;
-        atomic_store_explicit(&guards[i].bytes, bytes, memory_order_relaxed); /* relaxed: G0 publishes it */
-        atomic_store_explicit(&guards[i].hit, false, memory_order_relaxed);   /* relaxed: likewise */
-        atomic_store_explicit(&guards[i].at, (uintptr_t)at,
-                              memory_order_release); /* G0 release: pairs G1, publishes the mapping's size */
+    if (guard_freed_count == 0 && guard_count == GUARD_MAX)
+        return -1;
+    int i = guard_freed_count ? guard_freed[--guard_freed_count] : guard_count++;
+    atomic_store_explicit(&guards[i].bytes, bytes, memory_order_relaxed); /* relaxed: G0 publishes it */
+    atomic_store_explicit(&guards[i].hit, false, memory_order_relaxed);   /* relaxed: likewise */
+    atomic_store_explicit(&guards[i].at, (uintptr_t)at,
+                          memory_order_release); /* G0 release: pairs G1, publishes the mapping's size */
+    return i;
+}
+
+void guard_remove(int i)
+{
+    if (i < 0)
         return;
-    }
+    atomic_store_explicit(&guards[i].at, 0, memory_order_release); /* G0 release: pairs G1, no mapping any more */
+    guard_freed[guard_freed_count++] = i;
 }
 
-static int guard_find(const void *at)
+bool guard_hit(int i)
 {
-    for (int i = 0; i < GUARD_MAX; i++)
-        if (atomic_load_explicit(&guards[i].at, memory_order_relaxed) == (uintptr_t)at) /* relaxed: one thread maps */
-            return i;
-    return -1;
-}
-
-void guard_remove(void *at)
-{
-    int i = guard_find(at);
-    if (i >= 0)
-        atomic_store_explicit(&guards[i].at, 0, memory_order_release); /* G0 release: pairs G1, no mapping any more */
-}
-
-bool guard_hit(const void *at)
-{
-    int i = guard_find(at);
     return i >= 0 && atomic_load_explicit(&guards[i].hit, memory_order_relaxed); /* relaxed: set on this thread */
 }

@@ -15,14 +15,15 @@
 /** Installs the handler, once, before the first mapping. */
 void guard_init(void);
 
-/** Guards the mapping of `bytes` bytes at `at`. Beyond GUARD_MAX mappings a further one is not guarded. One thread. */
-enum { GUARD_MAX = 1024 };
-void guard_add(void *at, size_t bytes);
+enum { GUARD_MAX = 1040 };
 
-/** Ends it; call before munmap(). */
-void guard_remove(void *at);
+/** Guards the mapping of `bytes` bytes at `at`: its number, or -1 where there are GUARD_MAX already. One thread. */
+int guard_add(void *at, size_t bytes);
 
-/** Whether a read of the mapping failed: what was read from it since is not to be believed. */
-bool guard_hit(const void *at);
+/** Ends guard `i`; call before munmap(). -1 is allowed. */
+void guard_remove(int i);
+
+/** Whether a read of mapping `i` failed: what was read from it since is not to be believed. */
+bool guard_hit(int i);
 
 #endif

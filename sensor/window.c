@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "sensor/index.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +20,12 @@
 
 #define WINDOW_MAGIC UINT64_C(0x42455a454c574e31) /* "BEZELWN1" */
 
-enum { WINDOW_VERSION = 1, WINDOW_ALIGN = 16, WINDOW_INDEX = 4 * WINDOW_STREAMS };
+enum {
+    WINDOW_VERSION = 1,
+    WINDOW_ALIGN = 16,
+    WINDOW_STREAM_PLACES = 4 * WINDOW_STREAMS, /* of the index: streams, and a key for each process */
+    WINDOW_PROCESS_PLACES = 4 * WINDOW_PROCESSES,
+};
 
 struct saved_state {
     uint64_t next_seq, next_ordinal, discarded, last_ns;
@@ -60,41 +66,51 @@ struct window {
     char path[PATH_MAX];
     uint64_t reserved_at;                         /* where the reserved packet starts, filler passed */
     struct window_stream streams[WINDOW_STREAMS]; /* the saved ones plus what waits in the window */
-    uint16_t index[WINDOW_INDEX];                 /* hash of (instance, ring) -> stream number + 1 */
+    /*
+     * So that nothing is searched for: streams by process and ring, and the first one of each process, which leads to
+     * its others; entries of processes; what is free, the lowest number last.
+     */
+    struct index stream_index, process_index;
+    struct index_place stream_places[WINDOW_STREAM_PLACES], process_places[WINDOW_PROCESS_PLACES];
+    uint16_t next_of_process[WINDOW_STREAMS]; /* number of the stream that follows, plus 1 */
+    uint16_t free_streams[WINDOW_STREAMS], free_processes[WINDOW_PROCESSES];
+    uint32_t free_stream_count, free_process_count;
 };
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
 
-static uint32_t index_slot(uint64_t instance, uint32_t ring)
-{
-    uint64_t h = (instance ^ ((uint64_t)ring << 57 | ring)) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(h >> 32) % WINDOW_INDEX;
-}
-
 int window_find(const struct window *w, uint64_t instance, uint32_t ring)
 {
-    for (uint32_t at = index_slot(instance, ring); w->index[at]; at = (at + 1) % WINDOW_INDEX) {
-        const struct window_stream *s = &w->streams[w->index[at] - 1];
-        if (s->used && s->instance == instance && s->ring == ring)
-            return w->index[at] - 1;
-    }
-    return BEZEL_ENOENT;
+    int n = index_find(&w->stream_index, instance, ring);
+    return n < 0 ? BEZEL_ENOENT : n;
 }
 
-static void index_add(struct window *w, uint32_t i)
+/* Makes stream `i` the first of its process. */
+static void enlist(struct window *w, uint32_t i)
 {
-    uint32_t at = index_slot(w->streams[i].instance, w->streams[i].ring);
-    while (w->index[at])
-        at = (at + 1) % WINDOW_INDEX;
-    w->index[at] = (uint16_t)(i + 1);
+    const struct window_stream *s = &w->streams[i];
+    w->next_of_process[i] = (uint16_t)(index_find(&w->stream_index, s->instance, INDEX_WHOLE) + 1);
+    index_put(&w->stream_index, s->instance, INDEX_WHOLE, i);
+    index_put(&w->stream_index, s->instance, s->ring, i);
 }
 
-static void index_rebuild(struct window *w)
+static void enlist_all(struct window *w)
 {
-    memset(w->index, 0, sizeof w->index);
-    for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
+    w->stream_index = (struct index){w->stream_places, WINDOW_STREAM_PLACES - 1};
+    w->process_index = (struct index){w->process_places, WINDOW_PROCESS_PLACES - 1};
+    for (uint32_t i = WINDOW_STREAMS; i-- > 0;) {
         if (w->streams[i].used)
-            index_add(w, i);
+            enlist(w, i);
+        else
+            w->free_streams[w->free_stream_count++] = (uint16_t)i;
+    }
+    for (uint32_t i = WINDOW_PROCESSES; i-- > 0;) {
+        const struct saved_process *p = &w->file->processes[i];
+        if (p->stream_id)
+            index_put(&w->process_index, p->instance, INDEX_WHOLE, i);
+        else
+            w->free_processes[w->free_process_count++] = (uint16_t)i;
+    }
 }
 
 struct window_stream *window_stream(struct window *w, uint32_t i)
@@ -104,11 +120,9 @@ struct window_stream *window_stream(struct window *w, uint32_t i)
 
 int window_add_stream(struct window *w, uint64_t instance, uint32_t ring, uint32_t stream_id, uint64_t ordinal)
 {
-    uint32_t i = 0;
-    while (i < WINDOW_STREAMS && w->streams[i].used)
-        i++;
-    if (i == WINDOW_STREAMS)
+    if (w->free_stream_count == 0)
         return BEZEL_EFULL;
+    uint32_t i = w->free_streams[--w->free_stream_count];
     struct saved_stream *saved = &w->file->streams[i];
     *saved = (struct saved_stream){
         .instance = instance, .ring = ring, .stream_id = stream_id, .state = {{.next_ordinal = ordinal}}};
@@ -116,38 +130,42 @@ int window_add_stream(struct window *w, uint64_t instance, uint32_t ring, uint32
     saved->used = 1;
     w->streams[i] = (struct window_stream){
         .instance = instance, .ring = ring, .stream_id = stream_id, .next_ordinal = ordinal, .used = true};
-    index_add(w, i);
+    enlist(w, i);
     return (int)i;
 }
 
 int window_stream_id(struct window *w, uint64_t instance, uint32_t *stream_id)
 {
-    struct saved_process *free_entry = NULL;
-    for (struct saved_process *p = w->file->processes; p < w->file->processes + WINDOW_PROCESSES; p++) {
-        if (p->stream_id && p->instance == instance)
-            return *stream_id = p->stream_id, 0;
-        if (!p->stream_id && !free_entry)
-            free_entry = p;
-    }
-    if (!free_entry)
+    int known = index_find(&w->process_index, instance, INDEX_WHOLE);
+    if (known >= 0)
+        return *stream_id = w->file->processes[known].stream_id, 0;
+    if (w->free_process_count == 0)
         return BEZEL_EFULL;
+    uint32_t i = w->free_processes[--w->free_process_count];
+    struct saved_process *entry = &w->file->processes[i];
     *stream_id = w->file->next_stream_id++;
     atomic_signal_fence(memory_order_seq_cst); /* a kill between the two skips a number, which is never given twice */
-    free_entry->instance = instance;
+    entry->instance = instance;
     atomic_signal_fence(memory_order_seq_cst); /* a kill between the two leaves the entry free */
-    free_entry->stream_id = *stream_id;
+    entry->stream_id = *stream_id;
+    index_put(&w->process_index, instance, INDEX_WHOLE, i);
     return 0;
 }
 
 void window_forget(struct window *w, uint64_t instance)
 {
-    for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
-        if (w->streams[i].used && w->streams[i].instance == instance)
-            w->file->streams[i].used = w->streams[i].used = false;
-    for (uint32_t i = 0; i < WINDOW_PROCESSES; i++)
-        if (w->file->processes[i].instance == instance)
-            w->file->processes[i].stream_id = 0;
-    index_rebuild(w);
+    for (int i = index_find(&w->stream_index, instance, INDEX_WHOLE); i >= 0; i = w->next_of_process[i] - 1) {
+        w->file->streams[i].used = w->streams[i].used = false;
+        index_remove(&w->stream_index, instance, w->streams[i].ring);
+        w->free_streams[w->free_stream_count++] = (uint16_t)i;
+    }
+    index_remove(&w->stream_index, instance, INDEX_WHOLE);
+    int entry = index_find(&w->process_index, instance, INDEX_WHOLE);
+    if (entry < 0)
+        return;
+    w->file->processes[entry].stream_id = 0;
+    index_remove(&w->process_index, instance, INDEX_WHOLE);
+    w->free_processes[w->free_process_count++] = (uint16_t)entry;
 }
 
 /* What packet `h` does to the state of its stream: the one rule, for cutting, for freeing and for recovery. */
@@ -335,7 +353,6 @@ static bool recover(struct window *w)
             stream_apply(&w->streams[p->stream], &h);
         at += packet_span(p->bytes);
     }
-    index_rebuild(w);
     return true;
 }
 
@@ -387,7 +404,6 @@ static int window_create(struct window *w, const uint8_t run[16], const uint8_t 
     if (err)
         return err;
     memset(w->streams, 0, sizeof w->streams);
-    memset(w->index, 0, sizeof w->index);
     w->file->version = WINDOW_VERSION;
     w->file->next_stream_id = 1;
     w->file->capacity = capacity;
@@ -422,6 +438,7 @@ int window_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], 
         errno = saved;
         return err;
     }
+    enlist_all(w);
     *out = w;
     return 0;
 }

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * The index of processes and rings, and sets of processes: whatever is added and removed in whatever order, they answer
+ * as a plain list would. The index is small here and half full, so that its keys stand in one another's way.
+ */
+#include "sensor/index.h"
+#include "sensor/places.h"
+#include "tests/lib/seed.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { PLACES = 64, KEYS = 40, STEPS = 200000 };
+
+static uint64_t seed;
+
+static void an_index_answers_as_a_list_would(void **unused)
+{
+    (void)unused;
+    struct index_place places[PLACES] = {{0}};
+    struct index x = {places, PLACES - 1};
+    int list[KEYS]; /* the number of each key, or -1 */
+    uint32_t used = 0;
+    for (int k = 0; k < KEYS; k++)
+        list[k] = -1;
+    for (int step = 0; step < STEPS; step++) {
+        uint32_t key = (uint32_t)(seed_next(&seed) % KEYS), ring = key % 3 == 2 ? INDEX_WHOLE : key % 3;
+        uint64_t instance = UINT64_C(0x100000) * (key / 3);
+        if (list[key] >= 0 && seed_next(&seed) % 2) {
+            index_remove(&x, instance, ring);
+            list[key] = -1;
+            used--;
+        } else if (list[key] >= 0 || used < PLACES / 2) {
+            used += list[key] < 0;
+            list[key] = (int)(seed_next(&seed) % 1000);
+            index_put(&x, instance, ring, (uint32_t)list[key]);
+        } else {
+            index_remove(&x, instance, ring); /* which is not there */
+        }
+        for (uint32_t k = 0; k < KEYS; k++)
+            assert_int_equal(index_find(&x, UINT64_C(0x100000) * (k / 3), k % 3 == 2 ? INDEX_WHOLE : k % 3), list[k]);
+    }
+}
+
+static void a_set_of_places_is_walked_in_order(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < 200; round++) {
+        struct places s = {{0}};
+        bool in[WINDOW_PROCESSES] = {false};
+        uint64_t members = seed_next(&seed) % (2 * WINDOW_PROCESSES);
+        for (uint64_t n = 0; n < members; n++) {
+            uint32_t i = (uint32_t)(seed_next(&seed) % WINDOW_PROCESSES);
+            in[i] = seed_next(&seed) % 4 != 0;
+            (in[i] ? places_add : places_remove)(&s, i);
+        }
+        int next = 0, first_free = -1;
+        for
+            PLACES_EACH(i, &s)
+            {
+                for (; next < i; next++)
+                    assert_false(in[next] || places_has(&s, (uint32_t)next));
+                assert_true(in[next++]);
+            }
+        for (int i = 0; i < WINDOW_PROCESSES; i++) {
+            assert_false(i >= next && in[i]);
+            first_free = first_free < 0 && !in[i] ? i : first_free;
+        }
+        assert_int_equal(places_free(&s), first_free);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_index_answers_as_a_list_would),
+        cmocka_unit_test(a_set_of_places_is_walked_in_order),
+    };
+    seed = seed_start();
+    return cmocka_run_group_tests_name("index", tests, NULL, NULL);
+}
