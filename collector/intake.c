@@ -80,7 +80,7 @@ static bool receive_one(struct intake *in)
         return false;
     *a = (struct accepted){.what = ACCEPT_REFUSED};
     in->received[in->batch] = clock_now();
-    struct peer *peer = intake_find(in, &frame->peer);
+    struct peer *peer = frame->roles & KEY_OBSERVE ? intake_find(in, &frame->peer) : NULL;
     if (peer)
         peer->heard = in->received[in->batch];
     if (!packet_is_packet(frame->data, frame->size))

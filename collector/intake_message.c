@@ -186,7 +186,9 @@ void intake_take_message(struct intake *in, const struct link_frame *frame, stru
         log_warn("BEZEL-MESSAGE-REFUSED", "%s: %s", peer ? peer->node->name : "unknown sender", err_text(err));
         return;
     }
-    if (in->in.type == MESSAGE_HELLO)
+    if (in->in.type == MESSAGE_HELLO && !link_may(frame, KEY_OBSERVE))
+        intake_refuse(in, &frame->peer, "your key has not the role observe at this collector");
+    else if (in->in.type == MESSAGE_HELLO)
         on_hello(in, &frame->peer, &in->in.hello);
     else if (!peer)
         return;

@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "collector/server.h"
 #include "collector/store.h"
+#include "mdr/endpoint.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -14,15 +15,18 @@
 enum { EXIT_USAGE = 2 };
 
 static const char usage[] =
-    "usage: bezel-collector --run DIR --listen ENDPOINT --control ENDPOINT [--ready FD] [--lease FD]\n"
-    "                       [--sync POLICY]\n"
+    "usage: bezel-collector --run DIR --listen ENDPOINT --control ENDPOINT [--keys DIR --key FILE] [--ready FD]\n"
+    "                       [--lease FD] [--sync POLICY]\n"
     "\n"
     "Receives packets of measurement data, stores them in a run directory, acknowledges what is stored.\n"
     "`bezel run` starts it; by hand it repairs and goes on with a run whose collector was killed.\n"
     "\n"
     "  --run DIR           run directory: trace/ and run.db\n"
-    "  --listen ENDPOINT   where senders connect: tcp://127.0.0.1:PORT, tcp://127.0.0.1:* or ipc:///PATH\n"
-    "  --control ENDPOINT  where commands come from: ipc:///PATH in a folder of mode 0700\n"
+    "  --listen ENDPOINT   where senders connect: tcp://127.0.0.1:PORT, tcp://127.0.0.1:* or ipc:///PATH; with keys\n"
+    "                      tcp:// on any address\n"
+    "  --control ENDPOINT  where commands come from: ipc:///PATH in a folder of mode 0700; with keys also tcp://\n"
+    "  --keys DIR          folder of public keys, of `bezel keygen`: who is admitted, and to what\n"
+    "  --key FILE          the collector's own secret key; both or none of the two\n"
     "  --ready FD          write the endpoint as bound to descriptor FD when serving, and close it\n"
     "  --lease FD          finish at the end of file of descriptor FD\n"
     "  --sync POLICY       never: acknowledge what is written (default); always: only what is in stable storage;\n"
@@ -31,12 +35,25 @@ static const char usage[] =
     "\n"
     "SIGTERM finishes; a second one ends at once. Exit codes: 0 finished, 1 failed, 2 wrong usage.\n";
 
-enum option_id { OPT_RUN = 256, OPT_LISTEN, OPT_CONTROL, OPT_READY, OPT_LEASE, OPT_SYNC, OPT_HELP, OPT_VERSION };
+enum option_id {
+    OPT_RUN = 256,
+    OPT_LISTEN,
+    OPT_CONTROL,
+    OPT_KEYS,
+    OPT_KEY,
+    OPT_READY,
+    OPT_LEASE,
+    OPT_SYNC,
+    OPT_HELP,
+    OPT_VERSION
+};
 
 static const struct option long_options[] = {
     {"run", required_argument, NULL, OPT_RUN},
     {"listen", required_argument, NULL, OPT_LISTEN},
     {"control", required_argument, NULL, OPT_CONTROL},
+    {"keys", required_argument, NULL, OPT_KEYS},
+    {"key", required_argument, NULL, OPT_KEY},
     {"ready", required_argument, NULL, OPT_READY},
     {"lease", required_argument, NULL, OPT_LEASE},
     {"sync", required_argument, NULL, OPT_SYNC},
@@ -82,6 +99,12 @@ static int read_options(int argc, char **argv, struct server_options *o)
         case OPT_CONTROL:
             o->control = optarg;
             break;
+        case OPT_KEYS:
+            o->keys = optarg;
+            break;
+        case OPT_KEY:
+            o->key = optarg;
+            break;
         case OPT_READY:
         case OPT_LEASE:
             *(c == OPT_READY ? &o->ready : &o->lease) = read_descriptor(optarg);
@@ -113,9 +136,14 @@ static int check_options(int argc, char **argv, const struct server_options *o)
         return misuse(argv[optind], "no such argument");
     if (!o->run || !o->listen || !o->control)
         return misuse("usage", "--run, --listen and --control are needed");
-    if ((why = server_check_listen(o->listen)))
-        return misuse(o->listen, why);
-    if ((why = server_check_control(o->control)))
+    if (!o->keys != !o->key)
+        return misuse("--keys and --key", "keys take both: who is known, and our own");
+    if (endpoint_check(o->listen) != 0)
+        return misuse(o->listen, "not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH");
+    if (!o->key && !endpoint_path(o->listen) && !endpoint_is_loopback(o->listen))
+        return misuse(o->listen, "without keys only ipc:// and tcp:// on loopback (tcp://127.0.0.1:PORT) are served: "
+                                 "make keys with `bezel keygen`, and give --keys DIR --key FILE");
+    if ((why = endpoint_check_control(o->control, o->keys != NULL)))
         return misuse(o->control, why);
     return -1;
 }

@@ -35,6 +35,7 @@ struct server {
     struct facts *facts;
     struct store *store;
     struct model *model;
+    struct link_keys keys;
     struct link *data, *control;
     struct intake *intake;
     int64_t save_at, tick_at;
@@ -44,32 +45,6 @@ struct server {
     struct message in, out;
     uint8_t bytes[MESSAGE_MAX_BYTES];
 };
-
-/* ---- what may be served ------------------------------------------------------------------------------------------ */
-
-const char *server_check_listen(const char *listen)
-{
-    static const char *const allowed[] = {"ipc://", "tcp://127."};
-    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
-        if (strncmp(listen, allowed[i], strlen(allowed[i])) == 0)
-            return NULL;
-    return "without keys only ipc:// and tcp:// on loopback (tcp://127.0.0.1:PORT) are served";
-}
-
-const char *server_check_control(const char *control)
-{
-    char dir[PATH_MAX];
-    struct stat st;
-    if (strncmp(control, "ipc:///", 7) != 0 || snprintf(dir, sizeof dir, "%s", control + 6) >= (int)sizeof dir)
-        return "control is served on ipc:///PATH only";
-    *strrchr(dir, '/') = '\0';
-    if (stat(*dir ? dir : "/", &st) != 0)
-        return "the folder of the control socket does not exist";
-    if (st.st_uid != geteuid() || (st.st_mode & 077) != 0)
-        return "the folder of the control socket must be yours alone (chmod 700): who may command a daemon may run "
-               "code";
-    return NULL;
-}
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
 
@@ -115,9 +90,9 @@ static int open_run(struct server *v)
     return err ? say(err, "BEZEL-RECOVER", v->options->run) : 0;
 }
 
-static int bind_one(const char *endpoint, size_t max_frame, struct link **link)
+static int bind_one(const char *endpoint, size_t max_frame, const struct link_keys *keys, struct link **link)
 {
-    int err = link_bind(endpoint, max_frame, link);
+    int err = link_bind(endpoint, max_frame, keys, link);
     if (err == BEZEL_EBUSY)
         log_error("BEZEL-ENDPOINT-BUSY", "%s: in use by another program: take another port, or tcp://127.0.0.1:*",
                   endpoint);
@@ -146,10 +121,13 @@ static int server_start(struct server *v)
         err = lock_run(v);
     if (!err)
         err = open_run(v);
+    if (!err && v->options->key)
+        err = link_keys_open(v->options->key, v->options->keys, NULL, &v->keys);
     if (!err)
-        err = bind_one(v->options->listen, PACKET_MAX_BYTES, &v->data);
+        err = bind_one(v->options->listen, PACKET_MAX_BYTES, v->options->key ? &v->keys : NULL, &v->data);
     if (!err)
-        err = bind_one(v->options->control, MESSAGE_MAX_BYTES, &v->control);
+        err = bind_one(v->options->control, MESSAGE_MAX_BYTES, endpoint_path(v->options->control) ? NULL : &v->keys,
+                       &v->control);
     if (err)
         return err;
     v->intake = intake_new(v->model, v->facts, v->store, v->data);
@@ -194,8 +172,21 @@ static void fill_values(const struct server *v, struct message_reply *reply)
     message_reply_add(reply, "store_errno", store_failure(v->store, NULL));
 }
 
+static void reply(struct server *v, const struct link_peer *peer)
+{
+    int n = message_encode(&v->out, v->bytes, sizeof v->bytes);
+    if (n < 0 || link_send(v->control, peer, v->bytes, (size_t)n) != 0)
+        log_warn("BEZEL-REPLY-LOST", "who sent the command does not listen");
+}
+
 static void obey(struct server *v, const struct link_frame *frame)
 {
+    if (!link_may(frame, KEY_CONTROL)) {
+        v->out.type = MESSAGE_REFUSE;
+        v->out.refuse = (struct message_refuse){.reason = "your key has not the role control at this daemon"};
+        reply(v, &frame->peer);
+        return;
+    }
     if (message_decode(frame->data, frame->size, &v->in) != 0 || v->in.type != MESSAGE_COMMAND) {
         log_warn("BEZEL-COMMAND-REFUSED", "not a command");
         return;
@@ -210,9 +201,7 @@ static void obey(struct server *v, const struct link_frame *frame)
     v->out.reply.id = v->in.command.id;
     fill_state(v, &v->out.reply);
     fill_values(v, &v->out.reply);
-    int n = message_encode(&v->out, v->bytes, sizeof v->bytes);
-    if (n < 0 || link_send(v->control, &frame->peer, v->bytes, (size_t)n) != 0)
-        log_warn("BEZEL-REPLY-LOST", "who sent the command does not listen");
+    reply(v, &frame->peer);
 }
 
 static void serve_control(struct server *v)
@@ -309,6 +298,7 @@ static void server_release(struct server *v)
     intake_free(v->intake);
     link_close(v->data, SERVER_LINGER_MS);
     link_close(v->control, SERVER_LINGER_MS);
+    link_keys_close(&v->keys);
     int err = facts_close(v->facts);
     if (err)
         (void)!say(err, "BEZEL-FINISH", "run.db");

@@ -13,10 +13,12 @@
 struct server_options {
     const char *run;     /* run directory */
     const char *listen;  /* endpoint of the data link */
-    const char *control; /* ipc endpoint in a private folder */
-    int ready;           /* descriptor that gets the endpoint as bound, one line; -1: none. Closed. */
-    int lease;           /* descriptor at whose end of file the server finishes; -1: none */
-    int64_t sync;        /* the store's policy: store_open() */
+    const char *control; /* ipc endpoint in a private folder, or tcp with keys */
+    const char *keys;    /* folder of public keys, and file of the own secret one: both, or NULL */
+    const char *key;
+    int ready;    /* descriptor that gets the endpoint as bound, one line; -1: none. Closed. */
+    int lease;    /* descriptor at whose end of file the server finishes; -1: none */
+    int64_t sync; /* the store's policy: store_open() */
 };
 
 /**
@@ -24,12 +26,5 @@ struct server_options {
  * SIGTERM and ignores SIGINT, SIGPIPE and SIGXFSZ. Returns the exit code of the program; what went wrong is on stderr.
  */
 int server_run(const struct server_options *options) BEZEL_MUST_CHECK;
-
-/**
- * Why `listen` and `control` may not be served, NULL where they may: data only over ipc or loopback, control only over
- * ipc in a folder that is ours alone.
- */
-const char *server_check_listen(const char *listen);
-const char *server_check_control(const char *control);
 
 #endif

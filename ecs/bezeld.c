@@ -20,7 +20,7 @@
 
 static const char help[] =
     "Usage: bezeld --experiment FILE --node NAME --dir DIR --run UUID --collector ENDPOINT --control ENDPOINT\n"
-    "              [--ready FD] [--lease FD]\n"
+    "              [--key FILE] [--collector-key FILE] [--keys DIR] [--ready FD] [--lease FD]\n"
     "\n"
     "The daemon of one node of an experiment: external sensor, forwarder and agent. `bezel run` starts it.\n"
     "\n"
@@ -29,7 +29,10 @@ static const char help[] =
     "  --dir DIR              folder of the segments that it reads (BEZEL_DIR of the processes)\n"
     "  --run UUID             the run\n"
     "  --collector ENDPOINT   where packets go: tcp://HOST:PORT or ipc://PATH\n"
-    "  --control ENDPOINT     where commands come from: ipc://PATH in a folder that only this user may enter\n"
+    "  --control ENDPOINT     where commands come from: ipc:///PATH in a folder of mode 0700, or, with --keys, tcp://\n"
+    "  --key FILE             this node's secret key, of `bezel keygen`\n"
+    "  --collector-key FILE   the collector's public key: packets go to its holder alone, encrypted (with --key)\n"
+    "  --keys DIR             folder of public keys: who has role control may command over tcp:// (with --key)\n"
     "  --ready FD             says `ready` there once it serves\n"
     "  --lease FD             ends when this pipe does\n"
     "      --help             this text\n"
@@ -39,7 +42,7 @@ static const char help[] =
     "Exit codes: 0 ended as told, 1 failed, 2 misuse or wrong file.\n";
 
 struct arguments {
-    const char *experiment, *node, *dir, *run, *collector, *control;
+    const char *experiment, *node, *dir, *run, *collector, *control, *key, *collector_key, *keys;
     int ready, lease;
 };
 
@@ -49,62 +52,74 @@ static int misuse(const char *what)
     return EXIT_USAGE;
 }
 
+/* Where the text of option `c` goes, NULL where it takes none. */
+static const char **text_of(struct arguments *a, int c)
+{
+    switch (c) {
+    case 'e':
+        return &a->experiment;
+    case 'n':
+        return &a->node;
+    case 'd':
+        return &a->dir;
+    case 'r':
+        return &a->run;
+    case 'c':
+        return &a->collector;
+    case 'o':
+        return &a->control;
+    case 'k':
+        return &a->key;
+    case 'p':
+        return &a->collector_key;
+    case 's':
+        return &a->keys;
+    default:
+        return NULL;
+    }
+}
+
+static const char *check_keys(const struct arguments *a)
+{
+    if (!a->key && (a->collector_key || a->keys))
+        return "--collector-key and --keys need --key, this node's own";
+    if (a->key && !a->collector_key && !a->keys)
+        return "--key needs --collector-key or --keys: whom is it for?";
+    return endpoint_check_control(a->control, a->keys != NULL);
+}
+
 /* Returns 0 to go on, or the exit code plus one. */
 static int read_arguments(int argc, char **argv, struct arguments *a)
 {
     static const struct option options[] = {
-        {"experiment", required_argument, NULL, 'e'},
-        {"node", required_argument, NULL, 'n'},
-        {"dir", required_argument, NULL, 'd'},
-        {"run", required_argument, NULL, 'r'},
-        {"collector", required_argument, NULL, 'c'},
-        {"control", required_argument, NULL, 'o'},
-        {"ready", required_argument, NULL, 'y'},
-        {"lease", required_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},
-        {"version", no_argument, NULL, 'v'},
-        {NULL, 0, NULL, 0},
+        {"experiment", required_argument, NULL, 'e'}, {"node", required_argument, NULL, 'n'},
+        {"dir", required_argument, NULL, 'd'},        {"run", required_argument, NULL, 'r'},
+        {"collector", required_argument, NULL, 'c'},  {"control", required_argument, NULL, 'o'},
+        {"key", required_argument, NULL, 'k'},        {"collector-key", required_argument, NULL, 'p'},
+        {"keys", required_argument, NULL, 's'},       {"ready", required_argument, NULL, 'y'},
+        {"lease", required_argument, NULL, 'l'},      {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},          {NULL, 0, NULL, 0},
     };
     *a = (struct arguments){.ready = -1, .lease = -1};
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        switch (c) {
-        case 'e':
-            a->experiment = optarg;
-            break;
-        case 'n':
-            a->node = optarg;
-            break;
-        case 'd':
-            a->dir = optarg;
-            break;
-        case 'r':
-            a->run = optarg;
-            break;
-        case 'c':
-            a->collector = optarg;
-            break;
-        case 'o':
-            a->control = optarg;
-            break;
-        case 'y':
-            a->ready = atoi(optarg);
-            break;
-        case 'l':
-            a->lease = atoi(optarg);
-            break;
-        case 'h':
+        const char **text = text_of(a, c);
+        if (text)
+            *text = optarg;
+        else if (c == 'y' || c == 'l')
+            *(c == 'y' ? &a->ready : &a->lease) = atoi(optarg);
+        else if (c == 'h')
             return fputs(help, stdout) < 0 ? EXIT_FAILED + 1 : EXIT_HELD + 1;
-        case 'v':
+        else if (c == 'v')
             return puts("bezeld " BEZEL_VERSION) < 0 ? EXIT_FAILED + 1 : EXIT_HELD + 1;
-        default:
+        else
             return misuse("wrong option") + 1;
-        }
     }
     if (optind != argc)
         return misuse("arguments that are no options") + 1;
     if (!a->experiment || !a->node || !a->dir || !a->run || !a->collector || !a->control)
         return misuse("an option is missing") + 1;
-    return 0;
+    const char *why = check_keys(a);
+    return why ? misuse(why) + 1 : 0;
 }
 
 static bool read_uuid(const char *text, uint8_t id[16])
@@ -201,8 +216,14 @@ static int serve_one(const struct arguments *a, int signals)
     struct sessions all;
     struct session *s;
     char why[SESSION_WHY_MAX], *text;
-    struct session_wish wish = {
-        .node = a->node, .dir = a->dir, .collector = a->collector, .control = a->control, .file = a->experiment};
+    struct session_wish wish = {.node = a->node,
+                                .dir = a->dir,
+                                .collector = a->collector,
+                                .control = a->control,
+                                .file = a->experiment,
+                                .key = a->key,
+                                .collector_key = a->collector_key,
+                                .keys = a->keys};
     if (!read_uuid(a->run, wish.run))
         return misuse("--run takes a UUID of 36 characters");
     if (file_read(a->experiment, EXPERIMENT_FILE_MAX, &text, &wish.text_bytes) != 0) {

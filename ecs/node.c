@@ -94,13 +94,13 @@ int node_open(const struct node_options *options, struct node **out)
     struct message_hello hello = make_hello(options);
     int err = agent_new(options->experiment, options->node, &n->agent);
     if (!err)
-        err = link_bind(options->control, MESSAGE_MAX_BYTES, &n->control);
+        err = link_bind(options->control, MESSAGE_MAX_BYTES, options->control_keys, &n->control);
     if (err)
         log_error("BEZEL-CONTROL", "cannot bind %s: %s", options->control, err_text(err));
     steering_open(&n->steering, options->experiment, options->dir, options->run);
     if (!err)
         err = open_external(n, &hello);
-    if (!err && (err = forward_open(n->external, options->collector, &hello, &n->forward)) != 0)
+    if (!err && (err = forward_open(n->external, options->collector, options->data_keys, &hello, &n->forward)) != 0)
         log_error("BEZEL-COLLECTOR", "cannot connect to %s: %s", options->collector, err_text(err));
     if (!err && (err = self_open(options->dir, &n->self)) != 0)
         log_error("BEZEL-SELF", "cannot record into %s: %s", options->dir, err_text(err));

@@ -17,6 +17,7 @@
 
 struct node;
 struct link;
+struct link_keys;
 
 enum { NODE_LINKS = 2 };
 
@@ -26,6 +27,8 @@ struct node_options {
     const char *dir;                     /* folder of segments */
     const char *collector;               /* endpoint */
     const char *control;                 /* endpoint to bind */
+    const struct link_keys *data_keys;   /* of the link to the collector; borrowed; NULL: none */
+    const struct link_keys *control_keys;
     uint8_t run[16];
 };
 

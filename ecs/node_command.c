@@ -66,6 +66,13 @@ static void fill_reply(struct node *n, struct message_reply *reply)
     message_reply_add(reply, "broken", (int64_t)(c->broken_rings + c->broken_segments));
 }
 
+static void reply(struct node *n, const struct link_peer *peer)
+{
+    int size = message_encode(&n->message, n->bytes, sizeof n->bytes);
+    if (size < 0 || link_send(n->control, peer, n->bytes, (size_t)size) != 0)
+        log_warn("BEZEL-REPLY", "a reply could not be sent");
+}
+
 static void answer(struct node *n, const struct link_peer *peer, struct message_command command)
 {
     n->heard = clock_now();
@@ -76,9 +83,14 @@ static void answer(struct node *n, const struct link_peer *peer, struct message_
     n->message.reply = (struct message_reply){.id = command.id};
     fill_reply(n, &n->message.reply);
     steering_answer(&n->steering, n->external, &command, clock_now(), &n->message.reply);
-    int size = message_encode(&n->message, n->bytes, sizeof n->bytes);
-    if (size < 0 || link_send(n->control, peer, n->bytes, (size_t)size) != 0)
-        log_warn("BEZEL-REPLY", "a reply could not be sent");
+    reply(n, peer);
+}
+
+static void refuse(struct node *n, const struct link_peer *peer)
+{
+    n->message.type = MESSAGE_REFUSE;
+    n->message.refuse = (struct message_refuse){.reason = "your key has not the role control at this daemon"};
+    reply(n, peer);
 }
 
 void node_answer_commands(struct node *n)
@@ -86,9 +98,12 @@ void node_answer_commands(struct node *n)
     struct link_frame frame;
     for (int i = 0; i < NODE_COMMANDS_A_TURN && link_receive(n->control, &frame) == 0; i++) {
         struct link_peer peer = frame.peer;
+        bool may = link_may(&frame, KEY_CONTROL);
         int err = message_decode(frame.data, frame.size, &n->message);
         link_frame_free(&frame);
-        if (err || n->message.type != MESSAGE_COMMAND)
+        if (!may)
+            refuse(n, &peer);
+        else if (err || n->message.type != MESSAGE_COMMAND)
             log_warn("BEZEL-COMMAND", "what came over the control link is no command");
         else
             answer(n, &peer, n->message.command);

@@ -62,7 +62,7 @@ static int connect_nodes(struct reach *r, const char *private, const char *node)
         if (node && strcmp(e->nodes[i].name, node) != 0)
             continue;
         snprintf(endpoint, sizeof endpoint, "ipc://%s/.node%u", private, i);
-        int err = link_connect(endpoint, MESSAGE_MAX_BYTES, REACH_QUEUE, &to->link);
+        int err = link_connect(endpoint, MESSAGE_MAX_BYTES, REACH_QUEUE, NULL, &to->link);
         if (err) {
             log_error("BEZEL-REACH", "cannot connect to %s: %s", endpoint, err_text(err));
             return EXIT_FAILED;

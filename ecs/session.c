@@ -56,12 +56,18 @@ static int copy_texts(struct session *s, const struct session_wish *w)
     return s->dir && s->collector && s->control ? 0 : BEZEL_ENOMEM;
 }
 
-static int open_node(struct session *s)
+static int open_node(struct session *s, const struct session_wish *w)
 {
-    struct node_options options = {
-        .experiment = s->experiment, .dir = s->dir, .collector = s->collector, .control = s->control};
+    struct node_options options = {.experiment = s->experiment,
+                                   .dir = s->dir,
+                                   .collector = s->collector,
+                                   .control = s->control,
+                                   .data_keys = w->collector_key ? &s->keys : NULL,
+                                   .control_keys = w->keys && !endpoint_path(w->control) ? &s->keys : NULL};
     memcpy(options.run, s->run, sizeof options.run);
     int err = find_node(s, &options.node);
+    if (!err && w->key)
+        err = link_keys_open(w->key, w->keys, w->collector_key, &s->keys);
     return err ? err : node_open(&options, &s->node);
 }
 
@@ -78,7 +84,7 @@ int session_open(const struct session_wish *w, struct session **out, char *why)
         snprintf(s->label, sizeof s->label, "%s/%s", s->experiment->name, s->name);
         s->lease = w->lease;
         log_forget_error();
-        err = open_node(s);
+        err = open_node(s, w);
     }
     if (err) {
         if (!why[0])
@@ -98,6 +104,7 @@ void session_free(struct session *s)
         node_shut(s->node);
     if (s->node && node_quiet(s->node)) /* else ZeroMQ still reads there: the memory stays */
         node_close(s->node);
+    link_keys_close(&s->keys);
     experiment_free(s->experiment);
     free(s->dir);
     free(s->collector);

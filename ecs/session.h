@@ -26,11 +26,14 @@ enum session_phase { SESSION_SERVES, SESSION_ENDS, SESSION_CLOSES, SESSION_OVER 
 /** What a session is to be. All is copied. */
 struct session_wish {
     uint8_t run[16];
-    const char *node;      /* name of a node of the experiment */
-    const char *dir;       /* folder of its segments */
-    const char *collector; /* endpoint */
-    const char *control;   /* endpoint to bind for its commands */
-    const char *text;      /* the experiment's file */
+    const char *node;          /* name of a node of the experiment */
+    const char *dir;           /* folder of its segments */
+    const char *collector;     /* endpoint */
+    const char *control;       /* endpoint to bind for its commands */
+    const char *key;           /* file of this node's secret key; NULL: no keys at all */
+    const char *collector_key; /* file of the collector's public key; NULL: the link to it has no keys */
+    const char *keys;          /* folder of those who may command over tcp; NULL: nobody */
+    const char *text;          /* the experiment's file */
     size_t text_bytes;
     const char *file; /* its name, for messages */
     int64_t lease;    /* ns without a command after which it ends; 0: it has none */
@@ -44,6 +47,7 @@ struct session {
     struct experiment *experiment;
     struct node *node; /* NULL once it is over */
     char *dir, *collector, *control;
+    struct link_keys keys;
     int64_t lease, give_up; /* give_up: of SESSION_ENDS */
     int64_t turned;         /* when its last turn was */
     bool failed;            /* the collector refused it */

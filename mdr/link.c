@@ -4,32 +4,34 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "mdr/link_own.h"
+#include "mdr/zap.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 #include <zmq.h>
 
 /*
- * The one user of ZeroMQ. Options that matter are set here, all of them, defaults included:
+ * Frames. Options that matter are set here, all of them, defaults included:
  *
  * - ZMQ_HEARTBEAT_IVL 0: libzmq's own heartbeats cut healthy links under back-pressure and lose what is queued.
  * - ZMQ_MAXMSGSIZE: a larger frame ends the connection that sent it.
  * - ZMQ_SNDHWM, ZMQ_RCVHWM: frames per peer. What may be under way is bounded by the credit that the receiver grants;
  * these marks only bound the memory that a peer without manners can take, by pushing back through the transport. (One
- * that sends a message of endlessly many parts is not held by them: ZeroMQ gathers all parts first. Keys will keep it
- * out.)
+ * that sends a message of endlessly many parts is not held by them: ZeroMQ gathers all parts first. Keys keep it out.)
  * - ZMQ_ROUTER_MANDATORY 1: a frame for a peer that is gone or full is an error, where ZeroMQ would drop it silently.
  * - ZMQ_IMMEDIATE 0: a connected link queues from the start and keeps its queue over a reconnect. So frames from before
  * a reconnect may come ahead of the HELLO that follows it; receivers are prepared for that.
+ * - ZMQ_HANDSHAKE_IVL: a connection that has not shown its key by then is closed: who knocks and says nothing costs a
+ * descriptor for that long.
+ * - ZMQ_BACKLOG: known peers find room among those who knock.
+ * - ZMQ_TCP_KEEPALIVE: the kernel finds out that a machine is gone, whose connection would stay for ever. (It asks the
+ * other kernel, not the program: it cuts no connection that lives, however busy.)
  * - ZMQ_LINGER is the argument of link_close().
  */
 
@@ -38,12 +40,11 @@ enum {
     LINK_SEND_QUEUE = 1000, /* of a bound link, for each peer */
     LINK_RECONNECT_MS = 100,
     LINK_RECONNECT_MAX_MS = 1000,
-};
-
-struct link {
-    void *socket;
-    bool bound;
-    char endpoint[LINK_ENDPOINT_MAX];
+    LINK_HANDSHAKE_MS = 5000,
+    LINK_BACKLOG = 1024,
+    LINK_KEEPALIVE_IDLE_S = 30, /* then three questions, ten seconds apart */
+    LINK_KEEPALIVE_INTERVAL_S = 10,
+    LINK_KEEPALIVE_COUNT = 3,
 };
 
 /* The hint of a shared frame; `release` is NULL where the frame stays with its owner after all. */
@@ -56,124 +57,41 @@ _Static_assert(sizeof(zmq_msg_t) <= sizeof((struct link_frame *)0)->handle, "the
 
 /* ---- the process's context: one for all links -------------------------------------------------------------------- */
 
-static pthread_mutex_t context_lock = PTHREAD_MUTEX_INITIALIZER;
-static void *context;
+pthread_mutex_t link_context_lock = PTHREAD_MUTEX_INITIALIZER;
+void *link_context;
 static unsigned context_users;
 
 static void *context_take(void)
 {
-    pthread_mutex_lock(&context_lock);
-    if (!context)
-        context = zmq_ctx_new();
-    if (context)
+    pthread_mutex_lock(&link_context_lock);
+    if (!link_context)
+        link_context = zmq_ctx_new();
+    if (link_context)
         context_users++;
-    void *taken = context;
-    pthread_mutex_unlock(&context_lock);
+    void *taken = link_context;
+    pthread_mutex_unlock(&link_context_lock);
     return taken;
 }
 
 /* The last one out terminates the context, which waits for what still lingers. */
 static void context_give(void)
 {
-    pthread_mutex_lock(&context_lock);
+    pthread_mutex_lock(&link_context_lock);
     if (--context_users == 0) {
-        while (zmq_ctx_term(context) != 0 && errno == EINTR)
+        link_admission_stop();
+        while (zmq_ctx_term(link_context) != 0 && errno == EINTR)
             ;
-        context = NULL;
+        link_context = NULL;
     }
-    pthread_mutex_unlock(&context_lock);
+    pthread_mutex_unlock(&link_context_lock);
 }
 
-/* ---- endpoints --------------------------------------------------------------------------------------------------- */
-
-static const char *after_prefix(const char *text, const char *prefix)
-{
-    size_t n = strlen(prefix);
-    return strncmp(text, prefix, n) == 0 ? text + n : NULL;
-}
-
-/* The path of an ipc endpoint, NULL for another one. */
-static const char *ipc_path(const char *endpoint)
-{
-    return after_prefix(endpoint, "ipc://");
-}
-
-/* What an endpoint must be at either end. */
-static int endpoint_check(const char *endpoint)
-{
-    const char *path = ipc_path(endpoint);
-    if (strlen(endpoint) >= LINK_ENDPOINT_MAX || (!path && !after_prefix(endpoint, "tcp://")))
-        return BEZEL_EINVAL;
-    if (!path)
-        return 0;
-    size_t limit = sizeof((struct sockaddr_un *)0)->sun_path - 1;
-    if (strlen(path) > limit) {
-        log_error("BEZEL-LINK-PATH", "%s has %zu bytes, but a socket's path has %zu at most: use a shorter directory",
-                  path, strlen(path), limit);
-        return BEZEL_EINVAL;
-    }
-    /*
-     * ZeroMQ's "*" is a path of its own choice and "@" a socket without permissions: neither is what anybody asked for.
-     */
-    return path[0] == '\0' || path[0] == '*' || path[0] == '@' ? BEZEL_EINVAL : 0;
-}
-
-static bool is_loopback(const char *host_and_port)
-{
-    char host[INET_ADDRSTRLEN];
-    struct in_addr address;
-    const char *colon = strrchr(host_and_port, ':');
-    if (!colon || (size_t)(colon - host_and_port) >= sizeof host)
-        return false;
-    memcpy(host, host_and_port, (size_t)(colon - host_and_port));
-    host[colon - host_and_port] = '\0';
-    return inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
-}
-
-/*
- * ZeroMQ unlinks whatever stands at an ipc path before it binds, and so takes the endpoint of a living server, or a
- * file. So ask the path first: a socket that refuses a connection was left by a dead process and may go. (Two servers
- * that start at the same instant can still both pass; directories of runs and nodes belong to one daemon each.)
- */
-static int ipc_path_check(const char *path)
-{
-    struct stat st;
-    if (lstat(path, &st) != 0)
-        return errno == ENOENT ? 0 : err_from_errno(errno);
-    if (!S_ISSOCK(st.st_mode)) {
-        log_error("BEZEL-LINK-PATH", "%s exists and is no socket", path);
-        return BEZEL_EBUSY;
-    }
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return err_from_errno(errno);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    memcpy(address.sun_path, path, strlen(path));
-    bool dead = connect(fd, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED;
-    close(fd);
-    return dead ? 0 : BEZEL_EBUSY;
-}
-
-static int bind_check(const char *endpoint)
-{
-    const char *path = ipc_path(endpoint);
-    if (path)
-        return ipc_path_check(path);
-    if (!is_loopback(endpoint + strlen("tcp://"))) {
-        log_error("BEZEL-LINK-KEYS",
-                  "%s is refused: this version has no keys, so it listens on tcp://127.0.0.1 and ipc:// only",
-                  endpoint);
-        return BEZEL_EPERM;
-    }
-    return 0;
-}
+/* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 static int endpoint_error(int sys)
 {
     return sys == ENODEV || sys == EADDRNOTAVAIL ? BEZEL_EINVAL : err_from_errno(sys);
 }
-
-/* ---- opening and closing ----------------------------------------------------------------------------------------- */
 
 static int set_int(struct link *link, int option, int value)
 {
@@ -185,10 +103,14 @@ static int set_options(struct link *link, size_t max_frame, int send_queue)
     int64_t max = max_frame > INT64_MAX ? INT64_MAX : (int64_t)max_frame;
     if (set_int(link, ZMQ_LINGER, 0) != 0 || set_int(link, ZMQ_HEARTBEAT_IVL, 0) != 0 ||
         zmq_setsockopt(link->socket, ZMQ_MAXMSGSIZE, &max, sizeof max) != 0 ||
-        set_int(link, ZMQ_RCVHWM, LINK_RECEIVE_QUEUE) != 0 || set_int(link, ZMQ_SNDHWM, send_queue) != 0)
+        set_int(link, ZMQ_RCVHWM, LINK_RECEIVE_QUEUE) != 0 || set_int(link, ZMQ_SNDHWM, send_queue) != 0 ||
+        set_int(link, ZMQ_HANDSHAKE_IVL, LINK_HANDSHAKE_MS) != 0 || set_int(link, ZMQ_TCP_KEEPALIVE, 1) != 0 ||
+        set_int(link, ZMQ_TCP_KEEPALIVE_IDLE, LINK_KEEPALIVE_IDLE_S) != 0 ||
+        set_int(link, ZMQ_TCP_KEEPALIVE_INTVL, LINK_KEEPALIVE_INTERVAL_S) != 0 ||
+        set_int(link, ZMQ_TCP_KEEPALIVE_CNT, LINK_KEEPALIVE_COUNT) != 0)
         return -1;
     if (link->bound)
-        return set_int(link, ZMQ_ROUTER_MANDATORY, 1);
+        return set_int(link, ZMQ_ROUTER_MANDATORY, 1) != 0 ? -1 : set_int(link, ZMQ_BACKLOG, LINK_BACKLOG);
     return set_int(link, ZMQ_IMMEDIATE, 0) != 0 || set_int(link, ZMQ_RECONNECT_IVL, LINK_RECONNECT_MS) != 0 ||
                    set_int(link, ZMQ_RECONNECT_IVL_MAX, LINK_RECONNECT_MAX_MS) != 0
                ? -1
@@ -200,6 +122,8 @@ static int attach(struct link *link, const char *endpoint)
 {
     if (!link->bound) {
         memcpy(link->endpoint, endpoint, strlen(endpoint) + 1);
+        if (link->keyed || !endpoint_path(endpoint))
+            link_monitor_open(link);
         return zmq_connect(link->socket, endpoint);
     }
     size_t size = sizeof link->endpoint;
@@ -208,7 +132,8 @@ static int attach(struct link *link, const char *endpoint)
                : zmq_getsockopt(link->socket, ZMQ_LAST_ENDPOINT, link->endpoint, &size);
 }
 
-static int link_open(const char *endpoint, size_t max_frame, int queue, bool bound, struct link **out)
+static int link_open(const char *endpoint, size_t max_frame, int queue, bool bound, const struct link_keys *keys,
+                     struct link **out)
 {
     struct link *link = calloc(1, sizeof *link);
     if (!link)
@@ -220,7 +145,8 @@ static int link_open(const char *endpoint, size_t max_frame, int queue, bool bou
     }
     link->bound = bound;
     link->socket = zmq_socket(taken, bound ? ZMQ_ROUTER : ZMQ_DEALER);
-    if (!link->socket || set_options(link, max_frame, queue) != 0 || attach(link, endpoint) != 0) {
+    if (!link->socket || set_options(link, max_frame, queue) != 0 || (keys && link_set_keys(link, keys) != 0) ||
+        attach(link, endpoint) != 0) {
         int sys = errno;
         link_close(link, 0);
         errno = sys;
@@ -230,20 +156,22 @@ static int link_open(const char *endpoint, size_t max_frame, int queue, bool bou
     return 0;
 }
 
-int link_bind(const char *endpoint, size_t max_frame, struct link **link)
+int link_bind(const char *endpoint, size_t max_frame, const struct link_keys *keys, struct link **link)
 {
     int err = endpoint_check(endpoint);
     if (!err)
-        err = bind_check(endpoint);
-    return err ? err : link_open(endpoint, max_frame, LINK_SEND_QUEUE, true, link);
+        err = endpoint_check_bind(endpoint, keys != NULL);
+    return err ? err : link_open(endpoint, max_frame, LINK_SEND_QUEUE, true, keys, link);
 }
 
-int link_connect(const char *endpoint, size_t max_frame, int queue, struct link **link)
+int link_connect(const char *endpoint, size_t max_frame, int queue, const struct link_keys *keys, struct link **link)
 {
     if (queue < 1) /* ZeroMQ would read it as no bound */
         return BEZEL_EINVAL;
     int err = endpoint_check(endpoint);
-    return err ? err : link_open(endpoint, max_frame, queue, false, link);
+    if (!err)
+        err = endpoint_check_connect(endpoint, keys != NULL);
+    return err ? err : link_open(endpoint, max_frame, queue, false, keys, link);
 }
 
 void link_close(struct link *link, int linger_ms)
@@ -251,8 +179,11 @@ void link_close(struct link *link, int linger_ms)
     if (!link)
         return;
     /* ZeroMQ leaves the file of an ipc endpoint behind, and stops listening some time after zmq_close(). */
-    if (link->bound && ipc_path(link->endpoint))
-        unlink(ipc_path(link->endpoint));
+    if (link->bound && endpoint_path(link->endpoint))
+        unlink(endpoint_path(link->endpoint));
+    if (link->domain)
+        link_admit_nobody(link);
+    link_monitor_close(link);
     if (link->socket) {
         (void)set_int(link, ZMQ_LINGER, linger_ms);
         zmq_close(link->socket);
@@ -365,11 +296,21 @@ static int receive_peer(void *socket, struct link_peer *peer)
     return err;
 }
 
+/* Whose key the frame's connection has, as admission said of it. A connected link knows its peer by its key. */
+static void take_roles(const struct link *link, zmq_msg_t *part, struct link_frame *frame)
+{
+    const char *user = link->domain ? zmq_msg_gets(part, "User-Id") : NULL;
+    frame->roles = link->domain ? zap_roles(user) : KEY_ALL_ROLES;
+    frame->key = zap_name(user);
+}
+
 int link_receive(struct link *link, struct link_frame *frame)
 {
     zmq_msg_t *part = (zmq_msg_t *)frame->handle;
     bool foreign = false;
     frame->peer.size = 0;
+    if (link->monitor)
+        link_monitor_look(link);
     if (link->bound) {
         int err = receive_peer(link->socket, &frame->peer);
         if (err)
@@ -391,6 +332,8 @@ int link_receive(struct link *link, struct link_frame *frame)
     }
     frame->data = zmq_msg_data(part);
     frame->size = zmq_msg_size(part);
+    take_roles(link, part, frame);
+    link_monitor_close(link);
     return 0;
 }
 

@@ -7,21 +7,35 @@
  * needs to know waits for an acknowledgement. Heartbeats are the caller's (ZMQ_HEARTBEAT_IVL stays 0: it loses
  * messages).
  *
+ * With keys a link is CURVE: encrypted, the connecting side knows the bound one by its public key, and the bound one
+ * admits the keys of its ring alone. Their roles come with each frame; what they allow is the receiver's to check.
+ *
  * A link belongs to one thread. Nothing here is async-signal-safe. The process has one ZeroMQ context, made with the
- * first link and terminated with the last (fork before it, never after).
+ * first link and terminated with the last (fork before it, never after). Who is admitted is answered by a thread of its
+ * own, which runs while a link is bound with keys: it answers also when the link's owner is busy, and costs it nothing.
  */
 #ifndef BEZEL_MDR_LINK_H
 #define BEZEL_MDR_LINK_H
 
 #include "base/err.h"
+#include "mdr/endpoint.h"
+#include "mdr/key.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct link;
+struct keyring;
 
-enum { LINK_PEER_MAX = 16, LINK_ENDPOINT_MAX = 256, LINK_WAIT_MAX = 64 };
+enum { LINK_PEER_MAX = 16, LINK_ENDPOINT_MAX = ENDPOINT_MAX, LINK_WAIT_MAX = 64 };
+
+/** The keys of a link; copied, but for `known`. */
+struct link_keys {
+    struct key_secret own;
+    uint8_t server[KEY_BYTES]; /* connecting: the public key of the bound side */
+    struct keyring *known;     /* binding: who is admitted; borrowed until link_close() */
+};
 
 /** Who sent a frame to a bound link. Plain value; valid as long as that connection lives. */
 struct link_peer {
@@ -34,6 +48,8 @@ struct link_peer {
  */
 struct link_frame {
     struct link_peer peer;
+    unsigned roles;  /* of enum key_role: the sender's; all of them where the link has no keys */
+    const char *key; /* name of the sender's key, "" where the link has no keys; lives with the frame */
     const void *data;
     size_t size;
     uint64_t handle[8]; /* room for ZeroMQ's message */
@@ -43,17 +59,21 @@ struct link_frame {
  * Binds a link that serves many peers. Returns 0 with *link owned by the caller (link_close), BEZEL_EBUSY where the
  * endpoint is in use (an ipc path: also by a file that is no socket; a socket that a dead process left is replaced),
  * BEZEL_EINVAL where it is not an endpoint or its path is too long for a socket, BEZEL_EPERM where it may not be bound
- * or is tcp on anything but loopback (which waits for keys), BEZEL_ENOENT where its folder is missing, BEZEL_ENOMEM,
- * BEZEL_ESYS. A tcp endpoint may end in ":*": link_endpoint() tells the port that was found. `max_frame` bounds the
- * bytes of a received frame: a longer one ends the connection that sent it.
+ * or is tcp on anything but loopback without keys, BEZEL_ENOENT where its folder is missing, BEZEL_ENOMEM, BEZEL_ESYS
+ * (errno ENOTSUP: this ZeroMQ has no CURVE). A tcp endpoint may end in ":*": link_endpoint() tells the port that was
+ * found. `max_frame` bounds the bytes of a received frame: a longer one ends the connection that sent it. `keys` NULL:
+ * none.
  */
-int link_bind(const char *endpoint, size_t max_frame, struct link **link) BEZEL_MUST_CHECK;
+int link_bind(const char *endpoint, size_t max_frame, const struct link_keys *keys,
+              struct link **link) BEZEL_MUST_CHECK;
 
 /**
  * Connects a link to a bound one, now or whenever that one appears, and again after it went away. About `queue` frames
  * (at least 1) wait unsent, over a reconnect too: they then come ahead of what is sent after it. Errors as link_bind().
+ * Whether keys are accepted shows only later: what went wrong is told on stderr by link_receive().
  */
-int link_connect(const char *endpoint, size_t max_frame, int queue, struct link **link) BEZEL_MUST_CHECK;
+int link_connect(const char *endpoint, size_t max_frame, int queue, const struct link_keys *keys,
+                 struct link **link) BEZEL_MUST_CHECK;
 
 /**
  * Closes, giving queued frames up to `linger_ms` to leave (0: none). The last link of the process waits for them, the
@@ -94,5 +114,23 @@ void link_frame_free(struct link_frame *frame);
  * at most, the others are not looked at.
  */
 int link_wait(struct link *const *links, size_t link_count, const int *fds, size_t fd_count, int64_t timeout_ns);
+
+/**
+ * Reads the keys of a daemon from files: its own secret one, the folder of those that it admits (NULL: none, so it can
+ * only connect), and the public one of whom it connects to (NULL: none, so it can only bind). Returns 0 with *keys for
+ * link_keys_close(), or an error after saying why on stderr.
+ */
+int link_keys_open(const char *own, const char *known, const char *server, struct link_keys *keys) BEZEL_MUST_CHECK;
+void link_keys_close(struct link_keys *keys);
+
+/** Whether the sender of `frame` has `role`; that it has not is said on stderr. */
+bool link_may(const struct link_frame *frame, enum key_role role);
+
+/** Whether this ZeroMQ can have keys: where not, those functions that need it fail, with errno ENOTSUP. */
+bool link_has_keys(void);
+
+/** Makes a new key; the public part of one. Return 0, or BEZEL_ESYS with errno. Thread-safe. */
+int link_key_new(struct key_secret *secret) BEZEL_MUST_CHECK;
+int link_key_public(const struct key_secret *secret, uint8_t public[KEY_BYTES]) BEZEL_MUST_CHECK;
 
 #endif

@@ -29,6 +29,7 @@ struct forward {
     struct window *window;
     struct link *link;
     char endpoint[LINK_ENDPOINT_MAX];
+    const struct link_keys *keys;
     struct message_hello hello;
     enum forward_state state;
     bool bye_sent;
@@ -264,7 +265,7 @@ static int connect_anew(struct forward *f, int64_t now)
 {
     link_close(f->link, 0);
     f->link = NULL;
-    int err = link_connect(f->endpoint, MESSAGE_MAX_BYTES, FORWARD_QUEUE, &f->link);
+    int err = link_connect(f->endpoint, MESSAGE_MAX_BYTES, FORWARD_QUEUE, f->keys, &f->link);
     if (err)
         return err;
     f->state = GREETING;
@@ -307,13 +308,15 @@ void forward_step(struct forward *f, int64_t now, bool bye)
 
 /* ---- The rest of the public face --------------------------------------------------------------------------------- */
 
-int forward_open(struct external *x, const char *endpoint, const struct message_hello *hello, struct forward **out)
+int forward_open(struct external *x, const char *endpoint, const struct link_keys *keys,
+                 const struct message_hello *hello, struct forward **out)
 {
     struct forward *f = calloc(1, sizeof *f);
     if (!f)
         return BEZEL_ENOMEM;
     f->x = x;
     f->window = external_window(x);
+    f->keys = keys;
     f->hello = *hello;
     if (strlen(endpoint) >= sizeof f->endpoint) {
         free(f);

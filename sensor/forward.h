@@ -23,11 +23,11 @@ enum {
 struct forward;
 
 /**
- * A forwarder from `x` to the collector at `endpoint`, introducing itself with `hello` (copied). Borrows x. Returns 0
- * with *f for forward_close(), or link_connect()'s errors.
+ * A forwarder from `x` to the collector at `endpoint`, with `keys` (NULL: none), introducing itself with `hello`
+ * (copied). Borrows x and keys. Returns 0 with *f for forward_close(), or link_connect()'s errors.
  */
-int forward_open(struct external *x, const char *endpoint, const struct message_hello *hello,
-                 struct forward **f) BEZEL_MUST_CHECK;
+int forward_open(struct external *x, const char *endpoint, const struct link_keys *keys,
+                 const struct message_hello *hello, struct forward **f) BEZEL_MUST_CHECK;
 
 /** Closes; packets that ZeroMQ still holds are let go of before it returns. */
 void forward_close(struct forward *f);

@@ -126,7 +126,7 @@ bool collector_command(struct collector_process *c, enum message_verb verb)
     struct link_frame frame;
     uint8_t bytes[64];
     int err = BEZEL_EAGAIN;
-    if (link_connect(c->control, MESSAGE_MAX_BYTES, 4, &link) != 0)
+    if (link_connect(c->control, MESSAGE_MAX_BYTES, 4, NULL, &link) != 0)
         return false;
     c->message.type = MESSAGE_COMMAND;
     c->message.command = (struct message_command){.id = 7, .verb = verb};

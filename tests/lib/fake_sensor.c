@@ -284,7 +284,7 @@ bool fake_connect(struct fake_sensor *f, const char *endpoint)
     fake_disconnect(f);
     if (endpoint != f->endpoint)
         snprintf(f->endpoint, sizeof f->endpoint, "%s", endpoint);
-    if (link_connect(f->endpoint, PACKET_MAX_BYTES, 4096, &f->link) != 0)
+    if (link_connect(f->endpoint, PACKET_MAX_BYTES, 4096, f->keys, &f->link) != 0)
         return false;
     f->heard = clock_now();
     f->bye = f->gone = false;

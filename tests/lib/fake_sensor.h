@@ -38,6 +38,7 @@ struct fake_process {
 struct fake_sensor {
     struct message_hello hello;
     struct link *link;
+    const struct link_keys *keys; /* borrowed; NULL: none */
     char endpoint[LINK_ENDPOINT_MAX];
     bool welcome; /* of this connection */
     bool bye;     /* was answered */

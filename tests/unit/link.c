@@ -33,14 +33,14 @@ static char ipc[LINK_ENDPOINT_MAX];
 static struct link *bound(const char *endpoint)
 {
     struct link *link = NULL;
-    assert_int_equal(link_bind(endpoint, MAX_FRAME, &link), 0);
+    assert_int_equal(link_bind(endpoint, MAX_FRAME, NULL, &link), 0);
     return link;
 }
 
 static struct link *connected(const char *endpoint)
 {
     struct link *link = NULL;
-    assert_int_equal(link_connect(endpoint, MAX_FRAME, 16, &link), 0);
+    assert_int_equal(link_connect(endpoint, MAX_FRAME, 16, NULL, &link), 0);
     return link;
 }
 
@@ -109,7 +109,7 @@ static void a_port_of_its_own_choice_is_told(void **state)
     struct link *server = bound("tcp://127.0.0.1:*"), *second = NULL;
     assert_memory_equal(link_endpoint(server), "tcp://127.0.0.1:", 16);
     assert_true(atoi(link_endpoint(server) + 16) > 0);
-    assert_int_equal(link_bind(link_endpoint(server), MAX_FRAME, &second), BEZEL_EBUSY);
+    assert_int_equal(link_bind(link_endpoint(server), MAX_FRAME, NULL, &second), BEZEL_EBUSY);
     assert_null(second);
     link_close(server, 0);
 }
@@ -126,10 +126,10 @@ static void what_is_no_endpoint_is_refused(void **state)
         "",      "127.0.0.1:5",      "udp://127.0.0.1:5", "inproc://x", "ipc://", "ipc://*", "ipc://@abstract",
         longest, "tcp://127.0.0.1:x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(link_bind(bad[i], MAX_FRAME, &link), BEZEL_EINVAL);
+        assert_int_equal(link_bind(bad[i], MAX_FRAME, NULL, &link), BEZEL_EINVAL);
     for (size_t i = 0; i < 8; i++)
-        assert_int_equal(link_connect(bad[i], MAX_FRAME, 1, &link), BEZEL_EINVAL);
-    assert_int_equal(link_connect(ipc, MAX_FRAME, 0, &link), BEZEL_EINVAL);
+        assert_int_equal(link_connect(bad[i], MAX_FRAME, 1, NULL, &link), BEZEL_EINVAL);
+    assert_int_equal(link_connect(ipc, MAX_FRAME, 0, NULL, &link), BEZEL_EINVAL);
     assert_null(link);
 }
 
@@ -140,7 +140,7 @@ static void tcp_binds_to_loopback_alone(void **state)
     const char *const bad[] = {"tcp://*:*",         "tcp://0.0.0.0:*", "tcp://192.0.2.1:7766",
                                "tcp://localhost:*", "tcp://[::1]:*",   "tcp://eth0:*"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-        assert_int_equal(link_bind(bad[i], MAX_FRAME, &link), BEZEL_EPERM);
+        assert_int_equal(link_bind(bad[i], MAX_FRAME, NULL, &link), BEZEL_EPERM);
     link_close(bound("tcp://127.0.0.2:*"), 0);
 }
 
@@ -156,8 +156,8 @@ static void an_ipc_path_has_the_length_of_a_socket_at_most(void **state)
     link_close(bound(longest), 0);
     longest[n] = 'x';
     longest[n + 1] = '\0';
-    assert_int_equal(link_bind(longest, MAX_FRAME, &link), BEZEL_EINVAL);
-    assert_int_equal(link_connect(longest, MAX_FRAME, 1, &link), BEZEL_EINVAL);
+    assert_int_equal(link_bind(longest, MAX_FRAME, NULL, &link), BEZEL_EINVAL);
+    assert_int_equal(link_connect(longest, MAX_FRAME, 1, NULL, &link), BEZEL_EINVAL);
 }
 
 static void a_missing_folder_is_not_found(void **state)
@@ -166,14 +166,14 @@ static void a_missing_folder_is_not_found(void **state)
     struct link *link = NULL;
     char endpoint[LINK_ENDPOINT_MAX];
     snprintf(endpoint, sizeof endpoint, "ipc://%s/none/s", dir);
-    assert_int_equal(link_bind(endpoint, MAX_FRAME, &link), BEZEL_ENOENT);
+    assert_int_equal(link_bind(endpoint, MAX_FRAME, NULL, &link), BEZEL_ENOENT);
 }
 
 static void the_ipc_path_of_a_living_server_is_busy(void **state)
 {
     (void)state;
     struct link *server = bound(ipc), *thief = NULL, *client = connected(ipc);
-    assert_int_equal(link_bind(ipc, MAX_FRAME, &thief), BEZEL_EBUSY);
+    assert_int_equal(link_bind(ipc, MAX_FRAME, NULL, &thief), BEZEL_EBUSY);
     say(client, "still there?");
     assert_received(server, "still there?");
     link_close(client, 0);
@@ -189,7 +189,7 @@ static void the_ipc_path_of_a_killed_server_is_free(void **state)
     pid_t child = fork();
     if (child == 0) {
         struct link *link = NULL;
-        if (link_bind(ipc, MAX_FRAME, &link) == 0)
+        if (link_bind(ipc, MAX_FRAME, NULL, &link) == 0)
             (void)!write(ready[1], "x", 1);
         for (;;)
             pause();
@@ -199,7 +199,7 @@ static void the_ipc_path_of_a_killed_server_is_free(void **state)
     assert_int_equal(read(ready[0], &byte, 1), 1);
     close(ready[0]);
     struct link *link = NULL;
-    assert_int_equal(link_bind(ipc, MAX_FRAME, &link), BEZEL_EBUSY);
+    assert_int_equal(link_bind(ipc, MAX_FRAME, NULL, &link), BEZEL_EBUSY);
     kill(child, SIGKILL);
     assert_int_equal(waitpid(child, NULL, 0), child);
     struct stat st;
@@ -216,7 +216,7 @@ static void a_file_at_the_ipc_path_is_left_alone(void **state)
     size_t n;
     struct link *link = NULL;
     assert_int_equal(file_replace(path, "precious", 8), 0);
-    assert_int_equal(link_bind(ipc, MAX_FRAME, &link), BEZEL_EBUSY);
+    assert_int_equal(link_bind(ipc, MAX_FRAME, NULL, &link), BEZEL_EBUSY);
     assert_int_equal(file_read(path, 100, &text, &n), 0);
     assert_string_equal(text, "precious");
     free(text);

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "mdr/endpoint.h"
+
+#include "base/log.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static const char *after_prefix(const char *text, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return strncmp(text, prefix, n) == 0 ? text + n : NULL;
+}
+
+const char *endpoint_path(const char *endpoint)
+{
+    return after_prefix(endpoint, "ipc://");
+}
+
+int endpoint_check(const char *endpoint)
+{
+    const char *path = endpoint_path(endpoint);
+    if (strlen(endpoint) >= ENDPOINT_MAX || (!path && !after_prefix(endpoint, "tcp://")))
+        return BEZEL_EINVAL;
+    if (!path)
+        return 0;
+    size_t limit = sizeof((struct sockaddr_un *)0)->sun_path - 1;
+    if (strlen(path) > limit) {
+        log_error("BEZEL-LINK-PATH", "%s has %zu bytes, but a socket's path has %zu at most: use a shorter directory",
+                  path, strlen(path), limit);
+        return BEZEL_EINVAL;
+    }
+    /*
+     * ZeroMQ's "*" is a path of its own choice and "@" a socket without permissions: neither is what anybody asked for.
+     */
+    return path[0] == '\0' || path[0] == '*' || path[0] == '@' ? BEZEL_EINVAL : 0;
+}
+
+bool endpoint_is_loopback(const char *endpoint)
+{
+    char host[INET_ADDRSTRLEN];
+    struct in_addr address;
+    const char *at = after_prefix(endpoint, "tcp://"), *colon = at ? strrchr(at, ':') : NULL;
+    if (!colon || (size_t)(colon - at) >= sizeof host)
+        return false;
+    memcpy(host, at, (size_t)(colon - at));
+    host[colon - at] = '\0';
+    return inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
+}
+
+/*
+ * ZeroMQ unlinks whatever stands at an ipc path before it binds, and so takes the endpoint of a living server, or a
+ * file. So ask the path first: a socket that refuses a connection was left by a dead process and may go. (Two servers
+ * that start at the same instant can still both pass; directories of runs and nodes belong to one daemon each.)
+ */
+static int check_path(const char *path)
+{
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return errno == ENOENT ? 0 : err_from_errno(errno);
+    if (!S_ISSOCK(st.st_mode)) {
+        log_error("BEZEL-LINK-PATH", "%s exists and is no socket", path);
+        return BEZEL_EBUSY;
+    }
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_from_errno(errno);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, path, strlen(path));
+    bool dead = connect(fd, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED;
+    close(fd);
+    return dead ? 0 : BEZEL_EBUSY;
+}
+
+int endpoint_check_bind(const char *endpoint, bool keys)
+{
+    const char *path = endpoint_path(endpoint);
+    if (path)
+        return check_path(path);
+    if (keys || endpoint_is_loopback(endpoint))
+        return 0;
+    log_error("BEZEL-LINK-KEYS",
+              "%s is refused: without keys only tcp://127.0.0.1 and ipc:// are listened on; make keys with `bezel "
+              "keygen`, and name their folder (`store: {keys: DIR}`, or --keys DIR --key FILE)",
+              endpoint);
+    return BEZEL_EPERM;
+}
+
+int endpoint_check_connect(const char *endpoint, bool keys)
+{
+    if (keys || endpoint_path(endpoint) || endpoint_is_loopback(endpoint))
+        return 0;
+    log_error("BEZEL-LINK-KEYS",
+              "%s is refused: without keys only tcp://127.0.0.1 and ipc:// are connected to, since nothing would be "
+              "encrypted; make keys with `bezel keygen`, and give --key FILE --collector-key FILE",
+              endpoint);
+    return BEZEL_EPERM;
+}
+
+const char *endpoint_check_control(const char *control, bool keys)
+{
+    char dir[PATH_MAX];
+    struct stat st;
+    if (keys && after_prefix(control, "tcp://"))
+        return NULL;
+    if (!after_prefix(control, "ipc:///") || snprintf(dir, sizeof dir, "%s", control + 6) >= (int)sizeof dir)
+        return "control is served on ipc:///PATH, or with keys (--keys, --key) on tcp://";
+    *strrchr(dir, '/') = '\0';
+    if (stat(*dir ? dir : "/", &st) != 0)
+        return "the folder of the control socket does not exist";
+    if (st.st_uid != geteuid() || (st.st_mode & 077) != 0)
+        return "the folder of the control socket must be yours alone (chmod 700): who may command a daemon may run "
+               "code";
+    return NULL;
+}

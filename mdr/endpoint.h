@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Endpoints: what may stand at an end of a link, and who may listen there. Without keys nothing leaves this machine:
+ * ipc, and tcp on loopback. Functions that can fail for a reason the operator can mend say it on stderr; thread-safe.
+ */
+#ifndef BEZEL_MDR_ENDPOINT_H
+#define BEZEL_MDR_ENDPOINT_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+
+enum { ENDPOINT_MAX = 256 }; /* bytes, with the NUL */
+
+/** The path of an ipc endpoint, NULL for another one. */
+const char *endpoint_path(const char *endpoint);
+
+/** Whether a tcp endpoint is on loopback, its address given as a number: tcp://127.x.x.x:PORT. */
+bool endpoint_is_loopback(const char *endpoint);
+
+/** Whether the endpoint is written as one is, ipc or tcp: 0 or BEZEL_EINVAL. */
+int endpoint_check(const char *endpoint) BEZEL_MUST_CHECK;
+
+/**
+ * Whether a link may be bound there: 0; BEZEL_EPERM on tcp beyond loopback without keys; BEZEL_EBUSY where the ipc path
+ * is in use, by a living server or by a file that is no socket; or an error of the file system.
+ */
+int endpoint_check_bind(const char *endpoint, bool keys) BEZEL_MUST_CHECK;
+
+/** Whether a link may be connected there: 0, or BEZEL_EPERM on tcp beyond loopback without keys. */
+int endpoint_check_connect(const char *endpoint, bool keys) BEZEL_MUST_CHECK;
+
+/**
+ * Why commands may not be taken at `control`, NULL where they may: ipc in a folder that is ours alone, or, with keys,
+ * tcp. Static storage.
+ */
+const char *endpoint_check_control(const char *control, bool keys);
+
+#endif

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "mdr/key.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Z85 (ZeroMQ RFC 32): five characters of base 85 for four bytes, the most significant first -------------------
+ */
+
+static const char z85[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
+
+enum { Z85_BASE = 85, Z85_GROUP = 5, Z85_WORD = 4 };
+
+void key_to_z85(const uint8_t bytes[KEY_BYTES], char text[KEY_Z85 + 1])
+{
+    for (size_t i = 0; i < KEY_BYTES / Z85_WORD; i++) {
+        const uint8_t *b = bytes + i * Z85_WORD;
+        uint32_t word = (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
+        for (size_t k = Z85_GROUP; k-- > 0; word /= Z85_BASE)
+            text[i * Z85_GROUP + k] = z85[word % Z85_BASE];
+    }
+    text[KEY_Z85] = '\0';
+}
+
+int key_from_z85(const char *text, uint8_t bytes[KEY_BYTES])
+{
+    for (size_t i = 0; i < KEY_BYTES / Z85_WORD; i++) {
+        uint64_t word = 0;
+        for (size_t k = 0; k < Z85_GROUP; k++) {
+            char c = text[i * Z85_GROUP + k];
+            const char *digit = c ? strchr(z85, c) : NULL;
+            if (!digit)
+                return BEZEL_EMALFORMED;
+            word = word * Z85_BASE + (uint64_t)(digit - z85);
+        }
+        if (word > UINT32_MAX)
+            return BEZEL_EMALFORMED;
+        for (size_t k = 0; k < Z85_WORD; k++)
+            bytes[i * Z85_WORD + k] = (uint8_t)(word >> (24 - 8 * k));
+    }
+    return 0;
+}
+
+/* ---- roles and names --------------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    unsigned role;
+} roles[] = {{"observe", KEY_OBSERVE}, {"control", KEY_CONTROL}, {"launch", KEY_LAUNCH}};
+
+enum { ROLES = sizeof roles / sizeof *roles };
+
+unsigned key_role(const char *name, size_t n)
+{
+    for (size_t i = 0; i < ROLES; i++)
+        if (strlen(roles[i].name) == n && memcmp(roles[i].name, name, n) == 0)
+            return roles[i].role;
+    return 0;
+}
+
+const char *key_roles_text(unsigned set, char text[KEY_ROLES_TEXT])
+{
+    size_t n = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < ROLES; i++)
+        if (set & roles[i].role)
+            n += (size_t)snprintf(text + n, KEY_ROLES_TEXT - n, "%s%s", n ? " " : "", roles[i].name);
+    return text;
+}
+
+bool key_name_ok(const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
+            return false;
+    return n >= 1 && n <= KEY_NAME_MAX && name[0] != '.' && name[0] != '-';
+}
+
+/* ---- the text of a file ------------------------------------------------------------------------------------------ */
+
+static const char secret_title[] = "bezel-secret-key ", public_title[] = "bezel-public-key ";
+static const char not_version[] = "of a version that this build does not know: make a new key, or install the Bezel "
+                                  "that wrote it";
+
+/* What is left of a text; lines end with '\n', the last one may lack it. */
+struct lines {
+    const char *at, *end;
+};
+
+static bool next_line(struct lines *l, const char **line, size_t *n)
+{
+    if (l->at == l->end)
+        return false;
+    const char *stop = memchr(l->at, '\n', (size_t)(l->end - l->at));
+    *line = l->at;
+    *n = (size_t)((stop ? stop : l->end) - l->at);
+    l->at = stop ? stop + 1 : l->end;
+    return true;
+}
+
+/* Takes a line that opens with `prefix`: what stands behind it. */
+static bool take(struct lines *l, const char *prefix, const char **rest, size_t *n)
+{
+    size_t length = strlen(prefix);
+    if (!next_line(l, rest, n) || *n < length || memcmp(*rest, prefix, length) != 0)
+        return false;
+    *rest += length;
+    *n -= length;
+    return true;
+}
+
+static int take_title(struct lines *l, const char *title, const char **why)
+{
+    const char *rest;
+    size_t n;
+    if (!take(l, title, &rest, &n))
+        return BEZEL_EMALFORMED;
+    if (n == 1 && rest[0] == '1')
+        return 0;
+    *why = not_version;
+    return BEZEL_EVERSION;
+}
+
+static int take_key(struct lines *l, const char *prefix, uint8_t bytes[KEY_BYTES])
+{
+    const char *rest;
+    size_t n;
+    return take(l, prefix, &rest, &n) && n == KEY_Z85 ? key_from_z85(rest, bytes) : BEZEL_EMALFORMED;
+}
+
+static int take_roles(struct lines *l, unsigned *set, const char **why)
+{
+    const char *rest;
+    size_t n;
+    if (!take(l, "roles:", &rest, &n))
+        return BEZEL_EMALFORMED;
+    *set = 0;
+    for (size_t i = 0, word; i < n; i += word) {
+        word = 1;
+        if (rest[i] == ' ')
+            continue;
+        const char *blank = memchr(rest + i, ' ', n - i);
+        word = blank ? (size_t)(blank - (rest + i)) : n - i;
+        unsigned role = key_role(rest + i, word);
+        if (!role) {
+            *why = "'roles:' holds a word that is no role: observe, control and launch are";
+            return BEZEL_EMALFORMED;
+        }
+        *set |= role;
+    }
+    if (*set)
+        return 0;
+    *why = "'roles:' is empty: give observe, control or launch, or remove the file";
+    return BEZEL_EMALFORMED;
+}
+
+int key_parse_secret(const char *text, size_t n, struct key_secret *key, const char **why)
+{
+    struct lines l = {text, text + n};
+    struct key_secret read;
+    *why = "not a secret key of `bezel keygen`: 'bezel-secret-key 1' and 'secret: ...' are its two lines";
+    int err = take_title(&l, secret_title, why);
+    if (!err)
+        err = take_key(&l, "secret: ", read.bytes);
+    if (!err && l.at != l.end)
+        err = BEZEL_EMALFORMED;
+    if (!err)
+        *key = read;
+    key_forget(&read);
+    return err;
+}
+
+int key_parse_public(const char *text, size_t n, struct key_public *key, const char **why)
+{
+    struct lines l = {text, text + n};
+    struct key_public read;
+    *why = "not a public key of `bezel keygen`: 'bezel-public-key 1', 'public: ...' and 'roles: ...' are its lines";
+    int err = take_title(&l, public_title, why);
+    if (!err)
+        err = take_key(&l, "public: ", read.bytes);
+    if (!err)
+        err = take_roles(&l, &read.roles, why);
+    if (!err && l.at != l.end)
+        err = BEZEL_EMALFORMED;
+    if (!err)
+        *key = read;
+    return err;
+}
+
+int key_print_secret(const struct key_secret *key, char text[KEY_FILE_MAX])
+{
+    char code[KEY_Z85 + 1];
+    key_to_z85(key->bytes, code);
+    int n = snprintf(text, KEY_FILE_MAX, "%s1\nsecret: %s\n", secret_title, code);
+    explicit_bzero(code, sizeof code);
+    return n;
+}
+
+int key_print_public(const struct key_public *key, char text[KEY_FILE_MAX])
+{
+    char code[KEY_Z85 + 1], set[KEY_ROLES_TEXT];
+    key_to_z85(key->bytes, code);
+    return snprintf(text, KEY_FILE_MAX, "%s1\npublic: %s\nroles: %s\n", public_title, code,
+                    key_roles_text(key->roles, set));
+}
+
+void key_forget(struct key_secret *key)
+{
+    explicit_bzero(key, sizeof *key);
+}

@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "mdr/keyring.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/log.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct keys {
+    size_t count;
+    struct keyring_key *list; /* by name */
+};
+
+struct keyring {
+    char *dir;
+    pthread_mutex_t lock; /* of all below */
+    int64_t looked;
+    uint64_t print; /* of the folder as it was read; 0: it could not be */
+    struct keys keys;
+};
+
+struct teller {
+    void (*tell)(void *context, const char *file, const char *why);
+    void *context;
+};
+
+/* ---- reading a folder -------------------------------------------------------------------------------------------- */
+
+/* Whether a file is a public key by its name; the key's name. */
+static bool is_key_file(const char *file, char name[KEY_NAME_MAX + 1])
+{
+    size_t n = strlen(file);
+    if (file[0] == '.' || n < 5 || n - 4 > KEY_NAME_MAX || strcmp(file + n - 4, ".pub") != 0)
+        return false;
+    memcpy(name, file, n - 4);
+    name[n - 4] = '\0';
+    return key_name_ok(name);
+}
+
+static const char *check_folder(DIR *folder)
+{
+    struct stat st;
+    if (fstat(dirfd(folder), &st) != 0)
+        return strerror(errno);
+    return st.st_mode & 022 ? "others can write this folder, and so admit themselves: chmod go-w it" : NULL;
+}
+
+/* What an unchanged folder keeps: names, times, sizes and inodes. A sum, since the order of entries is not fixed. */
+static uint64_t entry_print(int fd, const char *file)
+{
+    struct stat st;
+    if (fstatat(fd, file, &st, 0) != 0)
+        return 1;
+    uint64_t all[] = {(uint64_t)st.st_mtim.tv_sec,  (uint64_t)st.st_mtim.tv_nsec, (uint64_t)st.st_ctim.tv_sec,
+                      (uint64_t)st.st_ctim.tv_nsec, (uint64_t)st.st_size,         (uint64_t)st.st_ino};
+    return hash_fnv64(hash_fnv64(HASH_FNV64_START, file, strlen(file)), all, sizeof all);
+}
+
+/* The folder's print, never 0; 0 where it may not be read. */
+static uint64_t folder_print(const char *dir)
+{
+    char name[KEY_NAME_MAX + 1];
+    DIR *folder = opendir(dir);
+    if (!folder)
+        return 0;
+    uint64_t print = 0;
+    if (!check_folder(folder)) {
+        print = 2;
+        for (struct dirent *e; (e = readdir(folder));)
+            if (is_key_file(e->d_name, name))
+                print += entry_print(dirfd(folder), e->d_name);
+        print |= 1;
+    }
+    closedir(folder);
+    return print;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct keyring_key *)a)->name, ((const struct keyring_key *)b)->name);
+}
+
+/* A key that has two names would have the roles of either: it has none. */
+static void drop_doubles(struct keys *keys, const struct teller *t)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < keys->count; i++) {
+        bool same = false;
+        for (size_t k = 0; k < keys->count && !same; k++)
+            same = k != i && memcmp(keys->list[k].key.bytes, keys->list[i].key.bytes, KEY_BYTES) == 0;
+        keys->list[i].key.roles = same ? 0 : keys->list[i].key.roles;
+    }
+    for (size_t i = 0; i < keys->count; i++) {
+        if (keys->list[i].key.roles)
+            keys->list[kept++] = keys->list[i];
+        else
+            t->tell(t->context, keys->list[i].name, "another file of the folder holds the same key: remove one");
+    }
+    keys->count = kept;
+}
+
+static int add_key(const char *dir, const char *file, struct keys *keys, const struct teller *t)
+{
+    char path[PATH_MAX];
+    struct keyring_key read;
+    const char *why;
+    if (!is_key_file(file, read.name))
+        return 0;
+    if (snprintf(path, sizeof path, "%s/%s", dir, file) >= (int)sizeof path)
+        return BEZEL_EINVAL;
+    if (key_read_public(path, &read.key, &why) != 0) {
+        t->tell(t->context, read.name, why);
+        return 0;
+    }
+    if (keys->count == KEYRING_KEYS_MAX) {
+        t->tell(t->context, read.name, "more keys than the 1024 of a folder: it is left out");
+        return 0;
+    }
+    if (!keys->list && !(keys->list = calloc(KEYRING_KEYS_MAX, sizeof *keys->list)))
+        return BEZEL_ENOMEM;
+    keys->list[keys->count++] = read;
+    return 0;
+}
+
+static int read_folder(const char *dir, struct keys *keys, const struct teller *t)
+{
+    *keys = (struct keys){0};
+    DIR *folder = opendir(dir);
+    const char *why = folder ? check_folder(folder) : strerror(errno);
+    int err = folder ? why ? BEZEL_EPERM : 0 : err_from_errno(errno);
+    if (why)
+        t->tell(t->context, "", why);
+    for (struct dirent *e; !err && (e = readdir(folder));)
+        err = add_key(dir, e->d_name, keys, t);
+    if (folder)
+        closedir(folder);
+    if (err) {
+        free(keys->list);
+        *keys = (struct keys){0};
+        return err;
+    }
+    if (keys->count > 0)
+        qsort(keys->list, keys->count, sizeof *keys->list, by_name);
+    drop_doubles(keys, t);
+    return 0;
+}
+
+int keyring_examine(const char *dir, void (*tell)(void *context, const char *file, const char *why), void *context)
+{
+    struct keys keys;
+    int err = read_folder(dir, &keys, &(struct teller){tell, context});
+    free(keys.list);
+    return err ? err : (int)keys.count;
+}
+
+/* ---- the ring ---------------------------------------------------------------------------------------------------- */
+
+static void tell_operator(void *context, const char *file, const char *why)
+{
+    const char *dir = context;
+    if (file[0])
+        log_error("BEZEL-KEYS", "%s/%s.pub is not admitted: %s", dir, file, why);
+    else
+        log_error("BEZEL-KEYS", "%s: no key is known: %s", dir, why);
+}
+
+/* The print is taken first: what changes while the folder is read is found at the next look. */
+static int look(struct keyring *ring)
+{
+    struct keys keys;
+    uint64_t print = folder_print(ring->dir);
+    int err = read_folder(ring->dir, &keys, &(struct teller){tell_operator, ring->dir});
+    free(ring->keys.list);
+    ring->keys = keys;
+    ring->print = print;
+    return err;
+}
+
+int keyring_open(const char *dir, struct keyring **out)
+{
+    struct keyring *ring = calloc(1, sizeof *ring);
+    if (!ring || !(ring->dir = strdup(dir))) {
+        free(ring);
+        return BEZEL_ENOMEM;
+    }
+    pthread_mutex_init(&ring->lock, NULL);
+    ring->looked = clock_now();
+    int err = look(ring);
+    if (err) {
+        keyring_free(ring);
+        return err;
+    }
+    *out = ring;
+    return 0;
+}
+
+void keyring_free(struct keyring *ring)
+{
+    if (!ring)
+        return;
+    pthread_mutex_destroy(&ring->lock);
+    free(ring->keys.list);
+    free(ring->dir);
+    free(ring);
+}
+
+int keyring_find(struct keyring *ring, const uint8_t bytes[KEY_BYTES], int64_t now, struct keyring_key *found)
+{
+    int err = BEZEL_ENOENT;
+    pthread_mutex_lock(&ring->lock);
+    if (now - ring->looked >= KEYRING_LOOK) {
+        ring->looked = now;
+        if (folder_print(ring->dir) != ring->print)
+            (void)!look(ring); /* where that fails nobody is known */
+    }
+    for (size_t i = 0; i < ring->keys.count && err; i++)
+        if (memcmp(ring->keys.list[i].key.bytes, bytes, KEY_BYTES) == 0) {
+            *found = ring->keys.list[i];
+            err = 0;
+        }
+    pthread_mutex_unlock(&ring->lock);
+    return err;
+}

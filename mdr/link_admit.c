@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Who is known, answered to ZeroMQ when it asks (ZAP). */
+#include "base/clock.h"
+#include "mdr/link_own.h"
+#include "mdr/zap.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+#include <zmq.h>
+
+/*
+ * The answers come from a thread, since ZeroMQ asks whenever somebody knocks, and its owner may be writing to a disk.
+ * Order: it listens before the first link is bound with keys (ZeroMQ admits everybody where nobody is to be asked), and
+ * until the context ends, when no link is left.
+ */
+static struct {
+    pthread_t thread;
+    void *socket; /* NULL: the thread does not run */
+    int stop;     /* eventfd */
+} admission;
+
+static pthread_mutex_t admit_lock = PTHREAD_MUTEX_INITIALIZER; /* of the list; held while a ring is looked at */
+static struct link *admitting;
+static unsigned domains;
+
+/* The ring of the link whose domain is `domain`; the lock is held. */
+static struct keyring *ring_of(const struct zap_part *domain)
+{
+    char text[16];
+    for (const struct link *l = admitting; l; l = l->next)
+        if ((size_t)snprintf(text, sizeof text, "%u", l->domain) == domain->size &&
+            memcmp(text, domain->data, domain->size) == 0)
+            return l->known;
+    return NULL;
+}
+
+static void admission_reply(void *socket, const struct zap_request *r, const struct zap_answer *a)
+{
+    const struct zap_part parts[] = {
+        r->version, r->id, {a->status, strlen(a->status)}, {a->text, strlen(a->text)}, {a->user, strlen(a->user)},
+        {"", 0}};
+    size_t count = sizeof parts / sizeof *parts;
+    for (size_t i = 0; i < count; i++)
+        (void)!zmq_send(socket, parts[i].data, parts[i].size, i + 1 < count ? ZMQ_SNDMORE : 0);
+}
+
+/* Takes one request and answers it. Who asks is ZeroMQ in this process: what is no request gets no answer. */
+static void admission_serve(void *socket)
+{
+    zmq_msg_t messages[ZAP_PARTS];
+    struct zap_part parts[ZAP_PARTS];
+    size_t count = 0;
+    bool more = true, whole = true;
+    while (more) {
+        zmq_msg_t rest, *m = count < ZAP_PARTS ? &messages[count] : &rest;
+        zmq_msg_init(m);
+        whole = zmq_msg_recv(m, socket, count ? 0 : ZMQ_DONTWAIT) >= 0;
+        more = whole && zmq_msg_more(m);
+        if (whole && m != &rest)
+            parts[count++] = (struct zap_part){zmq_msg_data(m), zmq_msg_size(m)};
+        else
+            zmq_msg_close(m);
+        if (!whole)
+            break;
+    }
+    struct zap_request request;
+    struct zap_answer answer;
+    if (whole && zap_read(parts, count, &request) == 0) {
+        pthread_mutex_lock(&admit_lock);
+        zap_decide(&request, ring_of(&request.domain), clock_now(), &answer);
+        pthread_mutex_unlock(&admit_lock);
+        admission_reply(socket, &request, &answer);
+    }
+    for (size_t i = 0; i < count; i++)
+        zmq_msg_close(&messages[i]);
+}
+
+static void *admission_run(void *unused)
+{
+    (void)unused;
+    zmq_pollitem_t items[] = {{.socket = admission.socket, .events = ZMQ_POLLIN},
+                              {.fd = admission.stop, .events = ZMQ_POLLIN}};
+    while (!items[1].revents)
+        if (zmq_poll(items, 2, -1) > 0 && items[0].revents)
+            admission_serve(admission.socket);
+    return NULL;
+}
+
+/* A thread that takes no signals, and no part in its maker's real-time scheduling. */
+static int start_thread(pthread_t *thread, void *(*run)(void *))
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    pthread_attr_init(&attributes);
+    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int sys = pthread_create(thread, &attributes, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return sys;
+}
+
+static int admission_start(void)
+{
+    int linger = 0, sys = 0;
+    pthread_mutex_lock(&link_context_lock);
+    if (!admission.socket) {
+        void *socket = zmq_socket(link_context, ZMQ_REP);
+        admission.stop = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (!socket || admission.stop < 0 || zmq_setsockopt(socket, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
+            zmq_bind(socket, "inproc://zeromq.zap.01") != 0)
+            sys = errno;
+        admission.socket = socket;
+        if (!sys)
+            sys = start_thread(&admission.thread, admission_run);
+        if (sys) {
+            if (admission.stop >= 0)
+                close(admission.stop);
+            if (socket)
+                zmq_close(socket);
+            admission.socket = NULL;
+        }
+    }
+    pthread_mutex_unlock(&link_context_lock);
+    return errno = sys, sys ? -1 : 0;
+}
+
+void link_admission_stop(void)
+{
+    if (!admission.socket)
+        return;
+    eventfd_write(admission.stop, 1);
+    pthread_join(admission.thread, NULL);
+    zmq_close(admission.socket);
+    close(admission.stop);
+    admission.socket = NULL;
+}
+
+int link_admit(struct link *link, struct keyring *known)
+{
+    if (admission_start() != 0)
+        return -1;
+    pthread_mutex_lock(&admit_lock);
+    link->known = known;
+    link->domain = ++domains;
+    link->next = admitting;
+    admitting = link;
+    pthread_mutex_unlock(&admit_lock);
+    return 0;
+}
+
+void link_admit_nobody(struct link *link)
+{
+    pthread_mutex_lock(&admit_lock);
+    struct link **at = &admitting;
+    while (*at != link)
+        at = &(*at)->next;
+    *at = link->next;
+    pthread_mutex_unlock(&admit_lock);
+}

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Keys of links, and why peers with keys do not come together. */
+#include "base/log.h"
+#include "mdr/link_own.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <zmq.h>
+
+bool link_has_keys(void)
+{
+    return zmq_has("curve") == 1;
+}
+
+int link_key_new(struct key_secret *secret)
+{
+    char public[KEY_Z85 + 1], text[KEY_Z85 + 1];
+    if (zmq_curve_keypair(public, text) != 0)
+        return err_from_errno(errno);
+    int err = key_from_z85(text, secret->bytes);
+    explicit_bzero(text, sizeof text);
+    return err;
+}
+
+int link_key_public(const struct key_secret *secret, uint8_t public[KEY_BYTES])
+{
+    char text[KEY_Z85 + 1], code[KEY_Z85 + 1];
+    key_to_z85(secret->bytes, text);
+    int err = zmq_curve_public(code, text) == 0 ? key_from_z85(code, public) : err_from_errno(errno);
+    explicit_bzero(text, sizeof text);
+    return err;
+}
+
+int link_keys_open(const char *own, const char *known, const char *server, struct link_keys *keys)
+{
+    struct key_public public = {.roles = 0};
+    const char *why, *at = own;
+    *keys = (struct link_keys){.known = NULL};
+    int err = key_read_secret(own, &keys->own, &why);
+    if (!err && server) {
+        err = key_read_public(at = server, &public, &why);
+        memcpy(keys->server, public.bytes, KEY_BYTES);
+    }
+    if (err)
+        log_error("BEZEL-KEYS", "%s: %s", at, why);
+    if (!err && known)
+        err = keyring_open(known, &keys->known);
+    if (err)
+        link_keys_close(keys);
+    return err;
+}
+
+void link_keys_close(struct link_keys *keys)
+{
+    keyring_free(keys->known);
+    keys->known = NULL;
+    key_forget(&keys->own);
+}
+
+/*
+ * Both sides name their own secret key; the bound one who is asked for admission, the other its public key and whom it
+ * will have at the other end. */
+int link_set_keys(struct link *link, const struct link_keys *keys)
+{
+    uint8_t public[KEY_BYTES];
+    char domain[16];
+    int yes = 1;
+    if (!link_has_keys()) {
+        log_error("BEZEL-LINK-CURVE", "this libzmq was built without CURVE: install one that has it, as Debian's has");
+        return errno = ENOTSUP, -1;
+    }
+    if (zmq_setsockopt(link->socket, ZMQ_CURVE_SECRETKEY, keys->own.bytes, KEY_BYTES) != 0)
+        return -1;
+    link->keyed = true;
+    if (!link->bound)
+        return link_key_public(&keys->own, public) != 0 ||
+                       zmq_setsockopt(link->socket, ZMQ_CURVE_PUBLICKEY, public, KEY_BYTES) != 0 ||
+                       zmq_setsockopt(link->socket, ZMQ_CURVE_SERVERKEY, keys->server, KEY_BYTES) != 0
+                   ? -1
+                   : 0;
+    if (link_admit(link, keys->known) != 0)
+        return -1;
+    int n = snprintf(domain, sizeof domain, "%u", link->domain);
+    return zmq_setsockopt(link->socket, ZMQ_CURVE_SERVER, &yes, sizeof yes) != 0 ||
+                   zmq_setsockopt(link->socket, ZMQ_ZAP_DOMAIN, domain, (size_t)n) != 0
+               ? -1
+               : 0;
+}
+
+bool link_may(const struct link_frame *frame, enum key_role role)
+{
+    char text[KEY_ROLES_TEXT];
+    if (frame->roles & role)
+        return true;
+    log_warn("BEZEL-KEY-ROLE",
+             "key %s has not the role %s, which what it sent needs: its file in the folder of keys "
+             "gives roles",
+             frame->key, key_roles_text(role, text));
+    return false;
+}
+
+/* ---- why a connection does not come about -------------------------------------------------------------------------
+ */
+
+/*
+ * ZeroMQ tells of a handshake that failed by events only. They are looked at while no frame has come.
+ */
+void link_monitor_open(struct link *link)
+{
+    static unsigned monitors;
+    char address[32];
+    int linger = 0;
+    pthread_mutex_lock(&link_context_lock);
+    snprintf(address, sizeof address, "inproc://monitor-%u", ++monitors);
+    link->monitor = zmq_socket(link_context, ZMQ_PAIR);
+    pthread_mutex_unlock(&link_context_lock);
+    int events =
+        ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+    if (link->monitor &&
+        (zmq_setsockopt(link->monitor, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
+         zmq_socket_monitor(link->socket, address, events) != 0 || zmq_connect(link->monitor, address) != 0))
+        link_monitor_close(link); /* then nobody tells, and all else goes on */
+}
+
+void link_monitor_close(struct link *link)
+{
+    if (!link->monitor)
+        return;
+    zmq_socket_monitor(link->socket, NULL, 0);
+    zmq_close(link->monitor);
+    link->monitor = NULL;
+}
+
+static void tell(struct link *link, int event)
+{
+    const char *keys = link->keyed ? "whether it has keys, and whether its public key is the one that was given here"
+                                   : "whether it has keys, which are then needed here too";
+    if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+        log_error("BEZEL-LINK-KEYS",
+                  "%s does not admit our key: put its public part (NAME.pub) into that side's folder "
+                  "of keys",
+                  link->endpoint);
+    else
+        log_error("BEZEL-LINK-KEYS",
+                  "%s accepts the connection and ends it before a word: look whether it is Bezel that "
+                  "listens there, %s",
+                  link->endpoint, keys);
+}
+
+/* An event is two frames: its number (16 bits) with a value, and an address. */
+void link_monitor_look(struct link *link)
+{
+    uint8_t frame[256];
+    uint16_t event;
+    for (int n; (n = zmq_recv(link->monitor, frame, sizeof frame, ZMQ_DONTWAIT)) >= 0;) {
+        if (n < (int)sizeof event + 4) /* an address */
+            continue;
+        memcpy(&event, frame, sizeof event);
+        int more = 0;
+        size_t size = sizeof more;
+        if (zmq_getsockopt(link->monitor, ZMQ_RCVMORE, &more, &size) != 0 || !more || (link->told & event))
+            continue;
+        link->told |= event;
+        tell(link, event);
+    }
+}

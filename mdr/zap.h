@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The decision of ZAP (ZeroMQ RFC 27): a request is the parts of a message, the answer a status, a text, and the user
+ * id that ZeroMQ then attaches to every frame of the connection. Ours is the roles, as a digit, a blank, and the name
+ * of the key: "3 desk1". Knows no ZeroMQ; pure but for the look into the key ring.
+ */
+#ifndef BEZEL_MDR_ZAP_H
+#define BEZEL_MDR_ZAP_H
+
+#include "mdr/keyring.h"
+
+enum { ZAP_PARTS = 7, ZAP_USER_MAX = KEY_NAME_MAX + 4, ZAP_ADDRESS_MAX = 64 };
+
+struct zap_part {
+    const void *data;
+    size_t size;
+};
+
+/** What is asked. */
+struct zap_request {
+    struct zap_part version, id, domain;
+    char address[ZAP_ADDRESS_MAX]; /* of the peer, for messages; cut where it is longer */
+    bool curve;
+    uint8_t key[KEY_BYTES];
+};
+
+struct zap_answer {
+    const char *status, *text; /* static */
+    char user[ZAP_USER_MAX];   /* "" where the peer is not admitted */
+};
+
+/** Takes a request apart: 0, or BEZEL_EMALFORMED where it is none; borrows the parts. */
+int zap_read(const struct zap_part *parts, size_t count, struct zap_request *request) BEZEL_MUST_CHECK;
+
+/** Decides at time `now`; `ring` is that of the request's domain, NULL where there is none: then nobody is admitted. */
+void zap_decide(const struct zap_request *request, struct keyring *ring, int64_t now, struct zap_answer *answer);
+
+/** The roles and the key's name that stand in a user id; 0 and "" where it is none of ours or NULL. */
+unsigned zap_roles(const char *user);
+const char *zap_name(const char *user);
+
+#endif

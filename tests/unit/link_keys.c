@@ -1,0 +1,313 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Links with keys: who is admitted, with which roles, and what those hear who are not. */
+#include "base/clock.h"
+#include "base/file.h"
+#include "mdr/keyring.h"
+#include "mdr/link.h"
+
+#include <arpa/inet.h>
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { MAX_FRAME = 4096 };
+
+/* Each test: a folder that knows desk1 (observe) and boss (all roles), and the keys of all who take part. */
+static char dir[32];
+static struct link_keys server_keys, desk1, boss, stranger, mistaken;
+static FILE *said; /* stderr, read back */
+static int stderr_before;
+
+static struct key_secret make_key(const char *name, unsigned roles)
+{
+    struct key_secret secret;
+    struct key_public public = {.roles = roles};
+    char path[PATH_MAX];
+    assert_int_equal(link_key_new(&secret), 0);
+    assert_int_equal(link_key_public(&secret, public.bytes), 0);
+    assert_int_equal(key_write_pair(dir, name, &secret, &public, false, path, sizeof path), 0);
+    return secret;
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/bezel-link-keys-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    server_keys.own = make_key("collector", KEY_CONTROL);
+    desk1.own = make_key("desk1", KEY_OBSERVE);
+    boss.own = make_key("boss", KEY_ALL_ROLES);
+    assert_int_equal(link_key_new(&stranger.own), 0);
+    mistaken.own = desk1.own;
+    struct key_secret other;
+    assert_int_equal(link_key_new(&other), 0);
+    assert_int_equal(link_key_public(&server_keys.own, desk1.server), 0);
+    assert_int_equal(link_key_public(&other, mistaken.server), 0);
+    memcpy(boss.server, desk1.server, KEY_BYTES);
+    memcpy(stranger.server, desk1.server, KEY_BYTES);
+    assert_int_equal(keyring_open(dir, &server_keys.known), 0);
+    said = tmpfile();
+    fflush(stderr);
+    stderr_before = dup(2);
+    dup2(fileno(said), 2);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    fflush(stderr);
+    dup2(stderr_before, 2);
+    close(stderr_before);
+    char line[512];
+    rewind(said);
+    while (fgets(line, sizeof line, said))
+        fputs(line, stderr);
+    fclose(said);
+    keyring_free(server_keys.known);
+    return file_remove_tree(dir);
+}
+
+static bool was_said(const char *text)
+{
+    char all[65536];
+    fflush(stderr);
+    ssize_t n = pread(fileno(said), all, sizeof all - 1, 0);
+    all[n > 0 ? n : 0] = '\0';
+    return strstr(all, text) != NULL;
+}
+
+static struct link *bound(const struct link_keys *keys)
+{
+    struct link *link = NULL;
+    assert_int_equal(link_bind("tcp://127.0.0.1:*", MAX_FRAME, keys, &link), 0);
+    return link;
+}
+
+static struct link *connected(const struct link *to, const struct link_keys *keys)
+{
+    struct link *link = NULL;
+    assert_int_equal(link_connect(link_endpoint(to), MAX_FRAME, 16, keys, &link), 0);
+    return link;
+}
+
+static bool receive(struct link *link, struct link_frame *frame, int64_t patience)
+{
+    int64_t deadline = clock_now() + patience;
+    int err;
+    while ((err = link_receive(link, frame)) == BEZEL_EAGAIN && clock_now() < deadline)
+        link_wait(&link, 1, NULL, 0, 20 * CLOCK_MS);
+    return err == 0;
+}
+
+static void say(struct link *link, const char *text)
+{
+    assert_int_equal(link_send(link, NULL, text, strlen(text)), 0);
+}
+
+/* Waits until `text` is on stderr, and receives from `link` meanwhile: nothing may come. */
+static void wait_for_word(struct link *link, struct link *server, const char *text)
+{
+    int64_t deadline = clock_now() + 20 * CLOCK_S;
+    struct link_frame frame;
+    while (!was_said(text) && clock_now() < deadline) {
+        assert_false(receive(link, &frame, 10 * CLOCK_MS));
+        assert_false(receive(server, &frame, 10 * CLOCK_MS));
+    }
+    assert_true(was_said(text));
+    assert_int_equal(link_receive(server, &frame), BEZEL_EAGAIN);
+}
+
+static void a_known_key_is_admitted_with_its_roles(void **state)
+{
+    (void)state;
+    struct link *server = bound(&server_keys), *a = connected(server, &desk1), *b = connected(server, &boss);
+    struct link_frame frame;
+    say(a, "from desk1");
+    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    assert_int_equal(frame.roles, KEY_OBSERVE);
+    assert_string_equal(frame.key, "desk1");
+    assert_true(link_may(&frame, KEY_OBSERVE));
+    assert_false(link_may(&frame, KEY_CONTROL));
+    assert_true(was_said("key desk1 has not the role control"));
+    assert_int_equal(link_send(server, &frame.peer, "hello desk1", 11), 0);
+    link_frame_free(&frame);
+    assert_true(receive(a, &frame, 20 * CLOCK_S));
+    assert_int_equal(frame.roles, KEY_ALL_ROLES); /* whom we know by his key */
+    link_frame_free(&frame);
+    say(b, "from boss");
+    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    assert_int_equal(frame.roles, KEY_ALL_ROLES);
+    assert_string_equal(frame.key, "boss");
+    link_frame_free(&frame);
+    link_close(a, 0);
+    link_close(b, 0);
+    link_close(server, 0);
+}
+
+static void a_stranger_is_not_admitted_and_both_sides_say_so(void **state)
+{
+    (void)state;
+    struct link *server = bound(&server_keys), *link = connected(server, &stranger);
+    say(link, "let me in");
+    wait_for_word(link, server, "does not admit our key");
+    assert_true(was_said("BEZEL-KEY-UNKNOWN: a peer at 127.0.0.1"));
+    link_close(link, 0);
+    link_close(server, 0);
+}
+
+static void a_wrong_key_of_the_server_is_found_out(void **state)
+{
+    (void)state;
+    struct link *server = bound(&server_keys), *link = connected(server, &mistaken);
+    say(link, "is it you?");
+    wait_for_word(link, server, "ends it before a word");
+    link_close(link, 0);
+    link_close(server, 0);
+}
+
+static void a_plain_peer_is_not_heard_where_keys_are(void **state)
+{
+    (void)state;
+    struct link *server = bound(&server_keys), *link = connected(server, NULL);
+    say(link, "no key");
+    wait_for_word(link, server, "ends it before a word");
+    link_close(link, 0);
+    link_close(server, 0);
+}
+
+static void a_peer_with_keys_does_not_speak_plainly(void **state)
+{
+    (void)state;
+    struct link *server = bound(NULL), *link = connected(server, &desk1);
+    say(link, "secret");
+    wait_for_word(link, server, "ends it before a word");
+    link_close(link, 0);
+    link_close(server, 0);
+}
+
+static void a_key_that_was_removed_is_not_admitted_again(void **state)
+{
+    (void)state;
+    struct link *server = bound(&server_keys), *link = connected(server, &desk1);
+    struct link_frame frame;
+    char path[PATH_MAX];
+    say(link, "still known");
+    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    link_frame_free(&frame);
+    link_close(link, 0);
+    snprintf(path, sizeof path, "%s/desk1.pub", dir);
+    assert_int_equal(unlink(path), 0);
+    clock_sleep_until(clock_now() + KEYRING_LOOK); /* what is promised: within this time */
+    link = connected(server, &desk1);
+    say(link, "and now?");
+    wait_for_word(link, server, "does not admit our key");
+    link_close(link, 0);
+    /* And one that is added is admitted, by a server that goes on. */
+    struct link_keys late = desk1;
+    late.own = make_key("late", KEY_OBSERVE);
+    clock_sleep_until(clock_now() + KEYRING_LOOK);
+    link = connected(server, &late);
+    say(link, "added");
+    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    assert_string_equal(frame.key, "late");
+    link_frame_free(&frame);
+    link_close(link, 0);
+    link_close(server, 0);
+}
+
+static void two_links_of_a_process_know_different_keys(void **state)
+{
+    (void)state;
+    struct link_keys none = server_keys;
+    none.known = NULL;
+    struct link *nobody = bound(&none), *server = bound(&server_keys);
+    struct link *refused = connected(nobody, &desk1), *link = connected(server, &desk1);
+    struct link_frame frame;
+    say(refused, "x");
+    say(link, "y");
+    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    link_frame_free(&frame);
+    wait_for_word(refused, nobody, "does not admit our key");
+    link_close(nobody, 0); /* the other one is served on */
+    struct link *again = connected(server, &boss);
+    say(again, "z");
+    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    assert_string_equal(frame.key, "boss");
+    link_frame_free(&frame);
+    link_close(again, 0);
+    link_close(refused, 0);
+    link_close(link, 0);
+    link_close(server, 0);
+}
+
+static void a_busy_owner_keeps_nobody_out(void **state)
+{
+    (void)state;
+    /* The server's owner does nothing for it until the end; the client's handshake is done all the same. */
+    struct link *server = bound(&server_keys), *link = connected(server, &desk1);
+    struct link_frame frame;
+    say(link, "are you busy?");
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/late.pub", dir);
+    int64_t deadline = clock_now() + 20 * CLOCK_S;
+    struct link *links[] = {server};
+    while (link_wait(links, 1, NULL, 0, 20 * CLOCK_MS) == 0 && clock_now() < deadline)
+        ;
+    assert_true(receive(server, &frame, 0));
+    link_frame_free(&frame);
+    link_close(link, 0);
+    link_close(server, 0);
+}
+
+static void without_keys_nothing_leaves_this_machine(void **state)
+{
+    (void)state;
+    struct link *link = NULL;
+    assert_int_equal(link_bind("tcp://0.0.0.0:*", MAX_FRAME, NULL, &link), BEZEL_EPERM);
+    assert_true(was_said("bezel keygen"));
+    assert_int_equal(link_connect("tcp://192.0.2.1:7766", MAX_FRAME, 1, NULL, &link), BEZEL_EPERM);
+    assert_null(link);
+    assert_int_equal(link_bind("tcp://0.0.0.0:*", MAX_FRAME, &server_keys, &link), 0);
+    link_close(link, 0);
+    assert_int_equal(link_connect("tcp://192.0.2.1:7766", MAX_FRAME, 1, &desk1, &link), 0);
+    link_close(link, 0);
+}
+
+static void commands_are_taken_in_private_or_with_keys(void **state)
+{
+    (void)state;
+    char control[64];
+    snprintf(control, sizeof control, "ipc://%s/control", dir);
+    assert_null(endpoint_check_control(control, false));
+    assert_int_equal(chmod(dir, 0750), 0);
+    assert_non_null(endpoint_check_control(control, true));
+    assert_non_null(endpoint_check_control("tcp://127.0.0.1:7767", false));
+    assert_null(endpoint_check_control("tcp://127.0.0.1:7767", true));
+}
+
+int main(void)
+{
+    if (!link_has_keys()) {
+        puts("skipped: this libzmq was built without CURVE");
+        return 77;
+    }
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(a_known_key_is_admitted_with_its_roles),     TEST(a_stranger_is_not_admitted_and_both_sides_say_so),
+        TEST(a_wrong_key_of_the_server_is_found_out),     TEST(a_plain_peer_is_not_heard_where_keys_are),
+        TEST(a_peer_with_keys_does_not_speak_plainly),    TEST(a_key_that_was_removed_is_not_admitted_again),
+        TEST(two_links_of_a_process_know_different_keys), TEST(a_busy_owner_keeps_nobody_out),
+        TEST(without_keys_nothing_leaves_this_machine),   TEST(commands_are_taken_in_private_or_with_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
