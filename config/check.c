@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "config/command.h"
 #include "config/findings.h"
+#include "config/real_time.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -428,9 +429,11 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     check_limits(r, root, e);
     check_ring(r, root, e);
     check_adapt(r, root, e);
+    real_time_check(r, root, e);
     if (r->found->errors > 0 || r->out_of_memory)
         return;
     doubt_unused_metrics(r, root, e);
     doubt_blind_metrics(r, root, e);
     doubt_adapt(r, root, e);
+    real_time_doubt(r, root, e);
 }

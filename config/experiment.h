@@ -24,6 +24,7 @@ enum {
     EXPERIMENT_LIMITS_MAX = 64,
     EXPERIMENT_PATTERNS_MAX = 64,
     EXPERIMENT_FILE_MAX = 1 << 20,
+    EXPERIMENT_CPUS_MAX = 1024,
 };
 
 /** A place in the file, 1-based; line 0: a default that the file does not mention. */
@@ -58,6 +59,25 @@ enum experiment_forward { FORWARD_BATCH, FORWARD_COLLECT }; /* BF, CF */
 
 enum experiment_when_full { WHEN_FULL_DISCARD, WHEN_FULL_OVERWRITE };
 
+/** A set of CPUs by their numbers; empty: nothing is said. */
+struct experiment_cpus {
+    uint64_t bits[EXPERIMENT_CPUS_MAX / 64];
+};
+
+enum experiment_real_time_policy { REAL_TIME_UNCHANGED, REAL_TIME_OTHER, REAL_TIME_FIFO, REAL_TIME_DEADLINE };
+
+/** How the thread of bezeld that polls is placed. */
+struct experiment_real_time {
+    enum experiment_real_time_policy policy;
+    uint32_t priority;                 /* of FIFO: 1 .. 99; default 10 */
+    int64_t runtime, deadline, period; /* of DEADLINE, ns: runtime <= deadline <= period; else 0 or as in the file */
+    struct experiment_cpus cpu;        /* of that thread */
+    struct experiment_cpus io_cpu;     /* of ZeroMQ's threads */
+    bool lock_memory;
+    int64_t timer_slack; /* ns, 1 ns .. 10 ms; default 1 us */
+    struct experiment_place at;
+};
+
 struct experiment_sensing {
     uint32_t ring_records;               /* power of two, 64 .. 1048576; default 4096 */
     enum experiment_when_full when_full; /* overwrite: flight recorder, read by snapshots */
@@ -66,6 +86,7 @@ struct experiment_sensing {
     enum experiment_forward forward;
     uint64_t window_bytes; /* 1 MiB .. 1 GiB; default 16 MiB */
     char **count, **off;   /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */
+    struct experiment_real_time real_time;
 };
 
 enum experiment_metric_kind { METRIC_RATE };
@@ -167,6 +188,10 @@ void experiment_instance_name(const struct experiment_process *p, uint32_t i, ch
  * `?`, and sets such as `[a-z]` or `[!0-9]`. Pure.
  */
 bool experiment_pattern_ok(const char *pattern);
+
+/** How many CPUs the set has, and whether `cpu` is one of them. Pure. */
+uint32_t experiment_cpu_count(const struct experiment_cpus *cpus);
+bool experiment_has_cpu(const struct experiment_cpus *cpus, uint32_t cpu);
 
 /** The experiment as YAML with every default written out (`bezel check --print`). Returns 0 or BEZEL_ESYS. */
 int experiment_print(const struct experiment *e, FILE *out) BEZEL_MUST_CHECK;

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "config/command.h"
 #include "config/findings.h"
+#include "config/real_time.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -287,6 +288,7 @@ static const struct schema_field sensing_fields[] = {
      .min = UNITS_MIB,
      .max = UNITS_GIB},
     {.key = "aspects", .kind = SCHEMA_MAP, .fields = aspect_fields},
+    {.key = "real-time", .kind = SCHEMA_MAP, .fields = real_time_fields},
     {0},
 };
 
@@ -383,7 +385,10 @@ const struct schema_field schema_experiment[] = {
 
 const struct experiment schema_defaults = {
     .grace = 2 * CLOCK_S,
-    .sensing = {.ring_records = 4096, .period = CLOCK_MS, .window_bytes = 16 * UNITS_MIB},
+    .sensing = {.ring_records = 4096,
+                .period = CLOCK_MS,
+                .window_bytes = 16 * UNITS_MIB,
+                .real_time = {.priority = 10, .timer_slack = CLOCK_US}},
     .adapt = {.every = 100 * CLOCK_MS, .period_min = CLOCK_US, .period_max = CLOCK_S},
     .store = {.sync = EXPERIMENT_SYNC_NEVER},
 };

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/units.h"
-#include "config/schema.h"
+#include "config/real_time.h"
 
 #include <string.h>
 
@@ -106,6 +106,7 @@ static void print_sensing(const struct experiment_sensing *s, FILE *out)
     fputs("], off: [", out);
     print_vector(s->off, out);
     fputs("]}\n", out);
+    real_time_print(&s->real_time, out);
 }
 
 static void print_metric(const struct experiment_metric *m, FILE *out)

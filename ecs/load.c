@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "ecs/placement.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -114,6 +115,8 @@ int load_text(const char *text, size_t n, const char *file, struct experiment **
     int err = experiment_read(text, n, e, &found);
     if (!err) {
         err = check_commands(*e, &found);
+        if (!err)
+            err = placement_doubt(*e, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), &found);
         if (!err && found.errors > 0)
             err = BEZEL_EMALFORMED;
         if (err) {

@@ -64,6 +64,7 @@ static void fill_reply(struct node *n, struct message_reply *reply)
     message_reply_add(reply, "processes_seen", (int64_t)c->processes_seen);
     message_reply_add(reply, "connected", forward_connected(n->forward));
     message_reply_add(reply, "broken", (int64_t)(c->broken_rings + c->broken_segments));
+    node_place_reply(n, reply);
 }
 
 static void reply(struct node *n, const struct link_peer *peer)

@@ -7,6 +7,7 @@
 #define BEZEL_ECS_NODE_IMPL_H
 
 #include "ecs/node.h"
+#include "ecs/placement.h"
 #include "ecs/steering.h"
 #include "resmgr/agent.h"
 #include "sensor/external.h"
@@ -21,6 +22,7 @@ struct node {
     struct journal *self; /* what it records of itself */
     struct link *control;
     struct steering steering;
+    struct placement_state placement;
     struct policy_state policy; /* as the agent last decided: what is carried out */
     bool busy_wait, draining, stopped;
     bool clean;     /* of one that is shut: the collector has all */
@@ -49,6 +51,10 @@ void node_tell_limits(struct node *n, const struct agent_outcome *o);
 
 /** One sampling instant: measures, lets the agent decide, carries it out, tells what is due (node_loop.c). */
 void node_sample(struct node *n, int64_t now);
+
+/** Places this thread as the experiment says, and tells what came of it (node_place.c): once ZeroMQ's threads exist. */
+void node_place(struct node *n);
+void node_place_reply(const struct node *n, struct message_reply *reply);
 
 /** Answers the commands that came over the control link, some a turn (node_command.c). */
 void node_answer_commands(struct node *n);

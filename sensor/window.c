@@ -259,6 +259,12 @@ uint64_t window_waiting(const struct window *w)
     return window_written(w) - window_oldest(w);
 }
 
+void *window_memory(struct window *w, size_t *size)
+{
+    *size = w->mapped;
+    return w->file;
+}
+
 struct window_packet *window_next(struct window *w, uint64_t *at)
 {
     while (*at < window_written(w)) {

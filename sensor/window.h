@@ -115,4 +115,7 @@ bool window_leaving(const struct window *w);
 /** Bytes that wait for an acknowledgement. */
 uint64_t window_waiting(const struct window *w);
 
+/** The memory that cutting and sending read and write; *size in bytes. */
+void *window_memory(struct window *w, size_t *size);
+
 #endif

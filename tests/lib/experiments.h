@@ -56,6 +56,15 @@ static inline bool experiments_same_limit(const struct experiment_limit *a, cons
            a->persistence == b->persistence && a->tolerance == b->tolerance && experiments_same_text(a->text, b->text);
 }
 
+static inline bool experiments_same_real_time(const struct experiment_real_time *a,
+                                              const struct experiment_real_time *b)
+{
+    return a->policy == b->policy && a->priority == b->priority && a->runtime == b->runtime &&
+           a->deadline == b->deadline && a->period == b->period && memcmp(&a->cpu, &b->cpu, sizeof a->cpu) == 0 &&
+           memcmp(&a->io_cpu, &b->io_cpu, sizeof a->io_cpu) == 0 && a->lock_memory == b->lock_memory &&
+           a->timer_slack == b->timer_slack;
+}
+
 /** Whether two models say the same, places apart. */
 static inline bool experiments_same(const struct experiment *a, const struct experiment *b)
 {
@@ -70,6 +79,7 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
                 a->adapt.every == b->adapt.every && a->adapt.period_min == b->adapt.period_min &&
                 a->adapt.period_max == b->adapt.period_max && experiments_same_text(a->store.listen, b->store.listen) &&
                 a->store.sync == b->store.sync;
+    same = same && experiments_same_real_time(&a->sensing.real_time, &b->sensing.real_time);
     for (uint32_t i = 0; same && i < a->node_count; i++)
         same = experiments_same_text(a->nodes[i].name, b->nodes[i].name) &&
                experiments_same_text(a->nodes[i].dir, b->nodes[i].dir);

@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "config/real_time.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "config/findings.h"
+
+#define IN(member) offsetof(struct experiment, sensing.real_time.member)
+
+/* What the kernel takes of SCHED_DEADLINE, as it is by default: sched_deadline_period_min_us and _max_us, 2^10 ns. */
+#define RUNTIME_MIN  (2 * CLOCK_US)
+#define DEADLINE_MAX (4 * CLOCK_S)
+#define PERIOD_MIN   (100 * CLOCK_US)
+
+static const struct schema_word policies[] = {{"unchanged", REAL_TIME_UNCHANGED, false},
+                                              {"other", REAL_TIME_OTHER, false},
+                                              {"fifo", REAL_TIME_FIFO, false},
+                                              {"deadline", REAL_TIME_DEADLINE, false},
+                                              {NULL, 0, false}};
+static const struct schema_word yes_or_no[] = {{"no", false, false}, {"yes", true, false}, {NULL, 0, false}};
+
+/* ---- Keys -------------------------------------------------------------------------------------------------------- */
+
+static void add_cpu(struct reader *r, const struct tree *t, struct experiment_cpus *cpus)
+{
+    uint64_t cpu;
+    const char *why, *text = reader_text(r, t, "the number of a CPU");
+    if (!text)
+        return;
+    if (units_read_count(text, &cpu, &why) != 0)
+        reader_wrong(r, t, "%s is no number of a CPU: %s", findings_quote(text).s, why);
+    else if (cpu >= EXPERIMENT_CPUS_MAX)
+        reader_wrong(r, t, "%s is out of range; allowed: 0 .. %d", findings_quote(text).s, EXPERIMENT_CPUS_MAX - 1);
+    else
+        cpus->bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
+}
+
+static void read_cpus(struct reader *r, const struct tree *t, void *to)
+{
+    if (t->refused)
+        return;
+    if (t->kind == TREE_LIST && t->children == 0)
+        reader_wrong(r, t, "is empty; expected: the number of a CPU, or several such as [2, 3]");
+    else if (t->kind != TREE_LIST)
+        add_cpu(r, t, to);
+    else
+        for (const struct tree *child = t->first; child; child = child->next)
+            add_cpu(r, child, to);
+}
+
+const struct schema_field real_time_fields[] = {
+    {.key = "policy", .kind = SCHEMA_WORD, .offset = IN(policy), .words = policies},
+    {.key = "priority", .kind = SCHEMA_COUNT, .offset = IN(priority), .min = 1, .max = 99},
+    {.key = "runtime", .kind = SCHEMA_DURATION, .offset = IN(runtime), .max = DEADLINE_MAX},
+    {.key = "deadline", .kind = SCHEMA_DURATION, .offset = IN(deadline), .max = DEADLINE_MAX},
+    {.key = "period", .kind = SCHEMA_DURATION, .offset = IN(period), .max = DEADLINE_MAX},
+    {.key = "cpu", .kind = SCHEMA_OWN, .offset = IN(cpu), .read = read_cpus},
+    {.key = "io-cpu", .kind = SCHEMA_OWN, .offset = IN(io_cpu), .read = read_cpus},
+    {.key = "lock-memory", .kind = SCHEMA_FLAG, .offset = IN(lock_memory), .words = yes_or_no},
+    {.key = "timer-slack", .kind = SCHEMA_DURATION, .offset = IN(timer_slack), .min = 1, .max = 10 * CLOCK_MS},
+    {0},
+};
+
+/* ---- Rules ------------------------------------------------------------------------------------------------------- */
+
+static const struct tree *find(const struct tree *root, const char *key)
+{
+    return tree_get(tree_get(tree_get(root, "sensing"), "real-time"), key);
+}
+
+static int64_t within(int64_t value, int64_t least, int64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* The polling period at the start, and half of it to poll in; a busy-wait is throttled to nine tenths of a CPU. */
+static void choose_reservation(const struct experiment_sensing *s, struct experiment_real_time *rt)
+{
+    bool busy = s->mode == POLL_BUSY_WAIT;
+    if (rt->period == 0)
+        rt->period =
+            within(busy ? CLOCK_MS : s->period, rt->deadline > PERIOD_MIN ? rt->deadline : PERIOD_MIN, DEADLINE_MAX);
+    if (rt->deadline == 0)
+        rt->deadline = rt->period;
+    if (rt->runtime == 0)
+        rt->runtime = within(busy ? rt->deadline / 10 * 9 : rt->deadline / 2, RUNTIME_MIN, rt->deadline);
+}
+
+/* What a finding about the reservation is about: the first of the keys that is there. */
+static const struct tree *blame(const struct tree *root, const char *first, const char *second)
+{
+    static const char *const any[] = {"runtime", "deadline", "period", "policy"};
+    const struct tree *t = find(root, first) ? find(root, first) : find(root, second);
+    for (size_t i = 0; !t && i < sizeof any / sizeof *any; i++)
+        t = find(root, any[i]);
+    return t;
+}
+
+void real_time_check(struct reader *r, const struct tree *root, struct experiment *e)
+{
+    struct experiment_real_time *rt = &e->sensing.real_time;
+    const struct tree *section = tree_get(tree_get(root, "sensing"), "real-time");
+    if (section)
+        rt->at = section->key_at;
+    if (rt->policy != REAL_TIME_DEADLINE)
+        return;
+    choose_reservation(&e->sensing, rt);
+    if (rt->period < PERIOD_MIN)
+        reader_wrong(r, blame(root, "period", "period"), "%s is less than the kernel reserves by; allowed: %s .. %s",
+                     units_exact_duration(rt->period).s, units_exact_duration(PERIOD_MIN).s,
+                     units_exact_duration(DEADLINE_MAX).s);
+    else if (rt->runtime < RUNTIME_MIN)
+        reader_wrong(r, blame(root, "runtime", "deadline"), "a runtime of %s is too short; allowed: %s .. the deadline",
+                     units_exact_duration(rt->runtime).s, units_exact_duration(RUNTIME_MIN).s);
+    else if (rt->runtime > rt->deadline || rt->deadline > rt->period)
+        reader_wrong(r, blame(root, rt->runtime > rt->deadline ? "runtime" : "deadline", "period"),
+                     "runtime %s, deadline %s, period %s: each must be at most the next",
+                     units_exact_duration(rt->runtime).s, units_exact_duration(rt->deadline).s,
+                     units_exact_duration(rt->period).s);
+}
+
+/* ---- Doubts ------------------------------------------------------------------------------------------------------ */
+
+static void doubt_unused(struct reader *r, const struct tree *root, const char *key, const char *of)
+{
+    if (find(root, key))
+        reader_doubt(r, find(root, key), "is not used: it is of 'policy: %s'", of);
+}
+
+void real_time_doubt(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct experiment_real_time *rt = &e->sensing.real_time;
+    if (rt->policy != REAL_TIME_FIFO)
+        doubt_unused(r, root, "priority", "fifo");
+    if (rt->policy != REAL_TIME_DEADLINE) {
+        doubt_unused(r, root, "runtime", "deadline");
+        doubt_unused(r, root, "deadline", "deadline");
+        doubt_unused(r, root, "period", "deadline");
+    } else if (find(root, "cpu")) {
+        reader_doubt(r, find(root, "cpu"),
+                     "with 'policy: deadline' the kernel takes no choice of CPUs, but for all of a cpuset of its own");
+    }
+    if (rt->policy == REAL_TIME_FIFO && e->sensing.mode == POLL_BUSY_WAIT && !find(root, "cpu"))
+        reader_doubt(r, find(root, "policy"),
+                     "a busy-wait in policy fifo keeps a CPU from everything of lower priority: give it one of its own "
+                     "with 'cpu', or say 'mode: polling', or 'policy: deadline'");
+}
+
+/* ---- Printing ---------------------------------------------------------------------------------------------------- */
+
+static void print_cpus(const char *key, const struct experiment_cpus *cpus, FILE *out)
+{
+    uint32_t n = experiment_cpu_count(cpus);
+    if (n == 0)
+        return;
+    fprintf(out, ", %s: [", key);
+    for (uint32_t i = 0, left = n; left > 0; i++)
+        if (experiment_has_cpu(cpus, i))
+            fprintf(out, "%u%s", i, --left > 0 ? ", " : "]");
+}
+
+static void print_duration(const char *key, int64_t value, FILE *out)
+{
+    if (value != 0)
+        fprintf(out, ", %s: %s", key, units_exact_duration(value).s);
+}
+
+/* What is not used and nobody gave is not written, so that reading it back draws no warning. */
+void real_time_print(const struct experiment_real_time *rt, FILE *out)
+{
+    fprintf(out, "  real-time: {policy: %s", schema_word(policies, (int)rt->policy));
+    if (rt->policy == REAL_TIME_FIFO || rt->priority != schema_defaults.sensing.real_time.priority)
+        fprintf(out, ", priority: %u", rt->priority);
+    print_duration("runtime", rt->runtime, out);
+    print_duration("deadline", rt->deadline, out);
+    print_duration("period", rt->period, out);
+    print_cpus("cpu", &rt->cpu, out);
+    print_cpus("io-cpu", &rt->io_cpu, out);
+    fprintf(out, ", lock-memory: %s, timer-slack: %s}\n", schema_word(yes_or_no, rt->lock_memory),
+            units_exact_duration(rt->timer_slack).s);
+}
+
+/* ---- CPUs -------------------------------------------------------------------------------------------------------- */
+
+uint32_t experiment_cpu_count(const struct experiment_cpus *cpus)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < sizeof cpus->bits / sizeof *cpus->bits; i++)
+        n += (uint32_t)__builtin_popcountll(cpus->bits[i]);
+    return n;
+}
+
+bool experiment_has_cpu(const struct experiment_cpus *cpus, uint32_t cpu)
+{
+    return cpu < EXPERIMENT_CPUS_MAX && (cpus->bits[cpu / 64] >> cpu % 64 & 1);
+}

@@ -1,0 +1,532 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * Real-time placement with the system's own answers: each case in a process of its own, which may lose privileges.
+ */
+#include "ecs/placement.h"
+#include "base/clock.h"
+#include "mdr/link.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { DEADLINE_POLICY = 6, SKIP = 77 };
+
+/* In the process of a case, where cmocka's assertions would go on with the next test. */
+#define MUST(condition)                                                                                                \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            fprintf(stderr, "%s:%d: %s does not hold\n", __FILE__, __LINE__, #condition);                              \
+            _exit(1);                                                                                                  \
+        }                                                                                                              \
+    } while (0)
+
+static void in_a_process(void (*body)(void))
+{
+    int status;
+    fflush(NULL);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        body();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == SKIP)
+        skip();
+    assert_int_equal(status, 0);
+}
+
+/* Gives up a capability, so that what it allows is refused from here on. */
+static void drop(unsigned capability)
+{
+    struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+    MUST(syscall(SYS_capget, &header, data) == 0);
+    data[capability / 32].effective &= ~(1u << capability % 32);
+    data[capability / 32].permitted &= ~(1u << capability % 32);
+    MUST(syscall(SYS_capset, &header, data) == 0);
+}
+
+/*
+ * Limits that stand between all and nothing cannot be had without the privilege to raise them: here they are played.
+ * What is asked of the system is kept, and refused where such a limit would.
+ */
+static struct {
+    rlim_t rtprio, memlock; /* 0: as it really is */
+    int lock_flags;
+} played;
+
+int __real_getrlimit64(__rlimit_resource_t resource, struct rlimit *limit);
+int __wrap_getrlimit64(__rlimit_resource_t resource, struct rlimit *limit);
+int __wrap_getrlimit64(__rlimit_resource_t resource, struct rlimit *limit)
+{
+    rlim_t value = resource == RLIMIT_RTPRIO ? played.rtprio : resource == RLIMIT_MEMLOCK ? played.memlock : 0;
+    *limit = (struct rlimit){value, value};
+    return value ? 0 : __real_getrlimit64(resource, limit);
+}
+
+long __real_syscall(long number, ...);
+long __wrap_syscall(long number, ...);
+long __wrap_syscall(long number, ...)
+{
+    va_list args;
+    va_start(args, number);
+    long a = va_arg(args, long), b = va_arg(args, long), c = va_arg(args, long), d = va_arg(args, long);
+    va_end(args);
+    if (number == SYS_sched_setattr && played.rtprio && ((const uint32_t *)b)[5] > played.rtprio)
+        return errno = EPERM, -1;
+    return __real_syscall(number, a, b, c, d);
+}
+
+int __real_mlockall(int flags);
+int __wrap_mlockall(int flags);
+int __wrap_mlockall(int flags)
+{
+    played.lock_flags = flags;
+    return played.memlock ? 0 : __real_mlockall(flags);
+}
+
+static void limit(int resource, rlim_t value)
+{
+    struct rlimit l = {value, value};
+    MUST(setrlimit(resource, &l) == 0);
+}
+
+/* Skips where this process may not become what the case is about. */
+static void need(int policy)
+{
+    if (policy == SCHED_FIFO && sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){1}) != 0) {
+        printf("skipped: this process may not become real-time: %s\n", strerror(errno));
+        _exit(SKIP);
+    }
+    sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+}
+
+static struct experiment_real_time plain(void)
+{
+    return (struct experiment_real_time){.priority = 10, .timer_slack = CLOCK_US};
+}
+
+static void add_cpu(struct experiment_cpus *set, uint32_t cpu)
+{
+    set->bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
+}
+
+static bool complains(const struct experiment_real_time *want, const struct placement_result *result,
+                      enum placement_step step, const char *of)
+{
+    char text[PLACEMENT_TEXT_MAX + 1] = "";
+    bool is = placement_complaint(want, result, step, text);
+    if (is && (!of || !strstr(text, of)))
+        printf("said: %s\n", text);
+    return of ? is && strstr(text, of) : is;
+}
+
+static bool complains_at_all(const struct experiment_real_time *want, const struct placement_result *result)
+{
+    for (int step = 0; step < PLACEMENT_STEPS; step++)
+        if (complains(want, result, (enum placement_step)step, NULL))
+            return true;
+    return false;
+}
+
+/* ---- With the privilege ------------------------------------------------------------------------------------------ */
+
+static void *tell_policy(void *to)
+{
+    *(int *)to = sched_getscheduler(0);
+    return NULL;
+}
+
+static void become_fifo(void)
+{
+    struct experiment_real_time want = plain();
+    int policy_of_thread = -1;
+    pthread_t thread;
+    need(SCHED_FIFO);
+    want.policy = REAL_TIME_FIFO;
+    want.priority = 7;
+    struct placement_result result = placement_apply(&want, NULL, 0);
+    MUST(!complains_at_all(&want, &result));
+    struct placement_state state = placement_read();
+    MUST(state.policy == SCHED_FIFO && state.priority == 7);
+    MUST(pthread_create(&thread, NULL, tell_policy, &policy_of_thread) == 0);
+    pthread_join(thread, NULL);
+    MUST(policy_of_thread == SCHED_OTHER); /* threads made later are no real-time ones */
+    pid_t child = fork();
+    if (child == 0)
+        _exit(sched_getscheduler(0));
+    int status;
+    MUST(waitpid(child, &status, 0) == child && WEXITSTATUS(status) == SCHED_OTHER);
+}
+
+static void fifo_has_its_priority_and_is_not_inherited(void **state)
+{
+    (void)state;
+    in_a_process(become_fifo);
+}
+
+static void become_deadline(void)
+{
+    struct experiment_real_time want = plain();
+    need(SCHED_FIFO);
+    want.policy = REAL_TIME_DEADLINE;
+    want.runtime = 200 * CLOCK_US;
+    want.deadline = CLOCK_MS;
+    want.period = 2 * CLOCK_MS;
+    struct placement_result result = placement_apply(&want, NULL, 0);
+    if (result.error[PLACEMENT_POLICY]) {
+        printf("skipped: no SCHED_DEADLINE here: %s\n", strerror(result.error[PLACEMENT_POLICY]));
+        _exit(SKIP);
+    }
+    struct placement_state state = placement_read();
+    MUST(state.policy == DEADLINE_POLICY && state.runtime == 200 * CLOCK_US && state.deadline == CLOCK_MS &&
+         state.period == 2 * CLOCK_MS);
+    pthread_t thread;
+    int policy_of_thread = -1;
+    MUST(pthread_create(&thread, NULL, tell_policy, &policy_of_thread) == 0); /* would be refused without the reset */
+    pthread_join(thread, NULL);
+    MUST(policy_of_thread == SCHED_OTHER);
+    want.policy = REAL_TIME_OTHER;
+    result = placement_apply(&want, NULL, 0);
+    MUST(!complains_at_all(&want, &result));
+    state = placement_read();
+    MUST(state.policy == SCHED_OTHER && state.runtime == 0);
+}
+
+static void deadline_has_its_reservation(void **state)
+{
+    (void)state;
+    in_a_process(become_deadline);
+}
+
+/* More than the processors have is refused with what to change; the thread stays what it was. */
+static void overbook(void)
+{
+    struct experiment_real_time want = plain();
+    need(SCHED_FIFO);
+    want.policy = REAL_TIME_DEADLINE;
+    want.runtime = want.deadline = want.period = CLOCK_MS;
+    for (long i = 0; i <= sysconf(_SC_NPROCESSORS_ONLN); i++) {
+        int ready[2];
+        char byte;
+        MUST(pipe(ready) == 0);
+        pid_t child = fork();
+        if (child == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            struct experiment_real_time most = want;
+            most.runtime = CLOCK_MS / 100 * 94;
+            placement_apply(&most, NULL, 0);
+            MUST(write(ready[1], "x", 1) == 1);
+            for (;;)
+                pause();
+        }
+        MUST(read(ready[0], &byte, 1) == 1);
+    }
+    struct placement_result result = placement_apply(&want, NULL, 0);
+    MUST(complains(&want, &result, PLACEMENT_POLICY, "shorter runtime"));
+    MUST(placement_read().policy == SCHED_OTHER);
+}
+
+static void a_reservation_that_does_not_fit_is_told(void **state)
+{
+    (void)state;
+    in_a_process(overbook);
+}
+
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { LOCKS = 0 }; /* sanitizers ignore mlockall() */
+#else
+enum { LOCKS = 1 };
+#endif
+
+static void lock_memory(void)
+{
+    struct experiment_real_time want = plain();
+    size_t bytes = 1 << 20, later = 1 << 16;
+    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MUST(memory != MAP_FAILED);
+    want.lock_memory = true;
+    struct placement_result result = placement_apply(&want, memory, bytes);
+    if (!LOCKS || result.error[PLACEMENT_MEMORY]) {
+        printf("skipped: memory cannot be locked here: %s\n", strerror(result.error[PLACEMENT_MEMORY]));
+        _exit(SKIP);
+    }
+    struct placement_state state = placement_read();
+    MUST(state.locked_bytes >= bytes);
+    unsigned char present[256];
+    MUST(mincore(memory, bytes, present) == 0);
+    for (size_t i = 0; i < bytes / 4096; i++)
+        MUST(present[i] & 1);
+    MUST(mmap(NULL, later, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+    MUST(placement_read().locked_bytes >= state.locked_bytes + later); /* what is mapped later is locked too */
+}
+
+static void locked_memory_is_present_and_grows(void **state)
+{
+    (void)state;
+    in_a_process(lock_memory);
+}
+
+static void place_on_cpu(void)
+{
+    struct experiment_real_time want = plain();
+    cpu_set_t allowed;
+    uint32_t cpu = 0;
+    MUST(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+    while (!CPU_ISSET(cpu, &allowed))
+        cpu++;
+    add_cpu(&want.cpu, cpu);
+    want.timer_slack = 12345;
+    struct placement_result result = placement_apply(&want, NULL, 0);
+    MUST(!complains_at_all(&want, &result));
+    struct placement_state state = placement_read();
+    MUST(experiment_cpu_count(&state.cpus) == 1 && experiment_has_cpu(&state.cpus, cpu));
+    MUST(state.timer_slack == 12345);
+    add_cpu(&want.cpu, EXPERIMENT_CPUS_MAX - 1); /* one of two is not there: the other is used, and it is told */
+    result = placement_apply(&want, NULL, 0);
+    MUST(complains(&want, &result, PLACEMENT_CPU, "1 of CPUs"));
+    state = placement_read();
+    MUST(experiment_cpu_count(&state.cpus) == 1);
+}
+
+static void a_thread_gets_its_cpu_and_slack(void **state)
+{
+    (void)state;
+    in_a_process(place_on_cpu);
+}
+
+/* Reads field `name` of thread `tid`'s status. */
+static void thread_field(const char *tid, const char *name, char *value, size_t size)
+{
+    char path[192], line[256];
+    snprintf(path, sizeof path, "/proc/self/task/%s/status", tid);
+    FILE *f = fopen(path, "r");
+    MUST(f);
+    value[0] = '\0';
+    while (fgets(line, sizeof line, f))
+        if (strncmp(line, name, strlen(name)) == 0)
+            snprintf(value, size, "%.*s", (int)size - 1, line + strlen(name) + 2);
+    fclose(f);
+    value[strcspn(value, "\n")] = '\0';
+}
+
+/* As if the daemon had been started real-time: ZeroMQ's threads have inherited that, and are given back. */
+static void place_link_threads(void)
+{
+    struct experiment_real_time want = plain();
+    struct link *link;
+    char endpoint[64], list[64], tids[128] = "";
+    cpu_set_t allowed;
+    uint32_t last = 0;
+    need(SCHED_FIFO);
+    MUST(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){5}) == 0);
+    snprintf(endpoint, sizeof endpoint, "ipc:///tmp/bezel-placement-%d", (int)getpid());
+    MUST(link_bind(endpoint, 1024, &link) == 0);
+    MUST(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
+    for (uint32_t i = 0; i < CPU_SETSIZE; i++)
+        last = CPU_ISSET(i, &allowed) ? i : last;
+    want.policy = REAL_TIME_FIFO;
+    add_cpu(&want.io_cpu, last);
+    struct placement_result result = placement_apply(&want, NULL, 0);
+    MUST(!complains_at_all(&want, &result));
+    FILE *ls = popen("grep -l ^ZMQ /proc/$PPID/task/*/comm | cut -d/ -f5 | tr '\\n' ' '", "r");
+    MUST(ls && fgets(tids, sizeof tids, ls));
+    pclose(ls);
+    int seen = 0;
+    for (char *tid = strtok(tids, " \n"); tid; tid = strtok(NULL, " \n"), seen++) {
+        thread_field(tid, "Cpus_allowed_list", list, sizeof list);
+        MUST(strtoul(list, NULL, 10) == last && !strpbrk(list, ",-"));
+        MUST(sched_getscheduler((pid_t)atoi(tid)) == SCHED_OTHER);
+    }
+    MUST(seen >= 2); /* the reaper, and one that moves bytes */
+    MUST(placement_read().policy == SCHED_FIFO);
+    link_close(link, 0);
+}
+
+static void the_threads_of_the_link_stay_ordinary(void **state)
+{
+    (void)state;
+    in_a_process(place_link_threads);
+}
+
+/* ---- Without it -------------------------------------------------------------------------------------------------- */
+
+static void lose_all(void)
+{
+    limit(RLIMIT_RTPRIO, 0);
+    limit(RLIMIT_MEMLOCK, 4096);
+    drop(CAP_SYS_NICE);
+    drop(CAP_IPC_LOCK);
+}
+
+static void degrade(void)
+{
+    struct experiment_real_time want = plain();
+    lose_all();
+    want.policy = REAL_TIME_FIFO;
+    want.lock_memory = true;
+    want.timer_slack = 2000;
+    add_cpu(&want.cpu, EXPERIMENT_CPUS_MAX - 1);
+    add_cpu(&want.io_cpu, EXPERIMENT_CPUS_MAX - 1);
+    struct placement_result result = placement_apply(&want, NULL, 0);
+    MUST(complains(&want, &result, PLACEMENT_POLICY, "CAP_SYS_NICE"));
+    MUST(complains(&want, &result, PLACEMENT_POLICY, "ulimit -r 10"));
+    MUST(complains(&want, &result, PLACEMENT_MEMORY, "CAP_IPC_LOCK"));
+    MUST(complains(&want, &result, PLACEMENT_CPU, "none of them is there"));
+    MUST(complains(&want, &result, PLACEMENT_IO_CPU, "no thread of ZeroMQ"));
+    MUST(!complains(&want, &result, PLACEMENT_SLACK, NULL));
+    struct placement_state state = placement_read();
+    MUST(state.policy == SCHED_OTHER && state.timer_slack == 2000 && state.locked_bytes == 0);
+    want.policy = REAL_TIME_DEADLINE;
+    want.runtime = want.deadline = want.period = CLOCK_MS;
+    result = placement_apply(&want, NULL, 0);
+    MUST(complains(&want, &result, PLACEMENT_POLICY, "CAP_SYS_NICE"));
+}
+
+static void what_is_refused_is_told_and_the_rest_is_done(void **state)
+{
+    (void)state;
+    in_a_process(degrade);
+}
+
+static void be_limited(void)
+{
+    struct experiment_real_time want = plain();
+    need(SCHED_FIFO);
+    played.rtprio = 3;
+    want.policy = REAL_TIME_FIFO;
+    struct placement_result result = placement_apply(&want, NULL, 0);
+    MUST(complains(&want, &result, PLACEMENT_POLICY, "priority 3, not 10"));
+    struct placement_state state = placement_read();
+    MUST(state.policy == SCHED_FIFO && state.priority == 3);
+}
+
+static void a_limit_allows_a_lower_priority(void **state)
+{
+    (void)state;
+    in_a_process(be_limited);
+}
+
+/* Under a limit a later mapping that is to be locked would fail instead: so it is not to be, and that is told. */
+static void lock_under_a_limit(void)
+{
+    struct experiment_real_time want = plain();
+    played.memlock = 1 << 30;
+    want.lock_memory = true;
+    struct placement_result result = placement_apply(&want, NULL, 0); /* with the privilege no limit counts */
+    MUST(!complains_at_all(&want, &result));
+    MUST(played.lock_flags == (MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT));
+    drop(CAP_IPC_LOCK);
+    result = placement_apply(&want, NULL, 0);
+    MUST(complains(&want, &result, PLACEMENT_LATER, "mapped later"));
+    MUST(played.lock_flags == (MCL_CURRENT | MCL_ONFAULT));
+    played.memlock = RLIM_INFINITY;
+    result = placement_apply(&want, NULL, 0);
+    MUST(!complains_at_all(&want, &result));
+    MUST(played.lock_flags == (MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT));
+}
+
+static void a_limit_of_locked_memory_does_not_stop_later_mappings(void **state)
+{
+    (void)state;
+    if (getuid() != 0)
+        skip();
+    in_a_process(lock_under_a_limit);
+}
+
+/* ---- Words ------------------------------------------------------------------------------------------------------- */
+
+static void what_is_in_force_is_said_in_a_line(void **state)
+{
+    (void)state;
+    char text[PLACEMENT_TEXT_MAX + 1];
+    struct placement_state s = {.policy = SCHED_FIFO, .priority = 12, .cpu_count = 4, .locked_bytes = 1};
+    add_cpu(&s.cpus, 1);
+    add_cpu(&s.cpus, 2);
+    placement_describe(&s, text, sizeof text);
+    assert_string_equal(text, "policy fifo, priority 12, CPUs 1-2 of 4, memory locked");
+    s = (struct placement_state){.cpu_count = 1, .timer_slack = CLOCK_US};
+    add_cpu(&s.cpus, 0);
+    placement_describe(&s, text, sizeof text);
+    assert_string_equal(text, "policy other, any CPU of 1, memory not locked, timer slack 1.00 us");
+    s.policy = DEADLINE_POLICY;
+    s.runtime = 500 * CLOCK_US;
+    s.deadline = s.period = CLOCK_MS;
+    s.cpu_count = 1024;
+    for (uint32_t i = 0; i < 1024; i += 2) /* as many CPUs as the line has no room for */
+        add_cpu(&s.cpus, i);
+    placement_describe(&s, text, sizeof text);
+    assert_string_equal(text, "policy deadline (500 us within 1.00 ms, each 1.00 ms), CPUs 0, 2, 4, 6, 8, 10, 12, 14, "
+                              "16, 18, 20, 22, ... of 1024, memory not locked, timer slack 1.00 us");
+}
+
+static void doubts(const char *yaml, uint32_t cpus, const char *of)
+{
+    struct experiment *e;
+    struct experiment_diagnostics read, found = {0};
+    assert_int_equal(experiment_read(yaml, strlen(yaml), &e, &read), 0);
+    assert_int_equal(placement_doubt(e, cpus, &found), 0);
+    assert_int_equal(found.count, of != NULL);
+    if (of) {
+        assert_true(found.list[0].warning);
+        assert_int_equal(found.list[0].at.line, 3);
+        assert_non_null(strstr(found.list[0].sentence, of));
+    }
+    experiment_diagnostics_free(&found);
+    experiment_diagnostics_free(&read);
+    experiment_free(e);
+}
+
+#define BUSY(nodes, keys)                                                                                              \
+    "experiment: x\nsensing:\n  real-time: {policy: fifo" keys "}\n  poll: {mode: busy-wait}\nnodes: {" nodes          \
+    "}\nprocesses: [{name: x, node: a, command: x}]\n"
+
+static void a_placement_that_starves_is_doubted(void **state)
+{
+    (void)state;
+    doubts(BUSY("a: {}", ", cpu: 1"), 2, NULL);
+    doubts(BUSY("a: {}", ", cpu: 2"), 2, "CPUs 0 .. 1");
+    doubts(BUSY("a: {}", ", cpu: 1, io-cpu: [0, 7]"), 2, "CPUs 0 .. 1");
+    doubts(BUSY("a: {}", ""), 1, "1 node busy-waits");
+    doubts(BUSY("a: {}, b: {}", ", cpu: 1"), 4, "1 of them");
+    doubts(BUSY("a: {}, b: {}", ", cpu: [1, 2]"), 4, NULL);
+    doubts(BUSY("a: {}, b: {}", ", cpu: [0, 1]"), 2, "2 nodes busy-wait in policy fifo, and this machine has 2 CPUs");
+    doubts("experiment: x\nsensing:\n  real-time: {policy: fifo}\ncommand: x\n", 1, NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fifo_has_its_priority_and_is_not_inherited),
+        cmocka_unit_test(deadline_has_its_reservation),
+        cmocka_unit_test(a_reservation_that_does_not_fit_is_told),
+        cmocka_unit_test(locked_memory_is_present_and_grows),
+        cmocka_unit_test(a_thread_gets_its_cpu_and_slack),
+        cmocka_unit_test(the_threads_of_the_link_stay_ordinary),
+        cmocka_unit_test(what_is_refused_is_told_and_the_rest_is_done),
+        cmocka_unit_test(a_limit_allows_a_lower_priority),
+        cmocka_unit_test(a_limit_of_locked_memory_does_not_stop_later_mappings),
+        cmocka_unit_test(what_is_in_force_is_said_in_a_line),
+        cmocka_unit_test(a_placement_that_starves_is_doubted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
