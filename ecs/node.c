@@ -110,7 +110,6 @@ int node_open(const struct node_options *options, struct node **out)
         return err;
     }
     node_place(n);
-    n->min_sleep = measure_min_sleep(); /* as placed: timer slack and policy make it what it is */
     int64_t now = clock_now();
     n->poll_due = n->agent_due = n->sampled_at = n->housekeep_due = n->heard = now;
     n->agent_due += agent_period(n->agent);

@@ -24,7 +24,7 @@ static int64_t measure_min_sleep(void)
 
 void sessions_init(struct sessions *all)
 {
-    *all = (struct sessions){.min_sleep = measure_min_sleep()};
+    *all = (struct sessions){.count = 0};
 }
 
 int sessions_add(struct sessions *all, struct session *s)
@@ -32,6 +32,7 @@ int sessions_add(struct sessions *all, struct session *s)
     if (all->count == SESSIONS_MAX)
         return BEZEL_EFULL;
     all->list[all->count++] = s;
+    all->min_sleep = measure_min_sleep(); /* each may have placed the thread anew, whose timer slack it depends on */
     return 0;
 }
 
