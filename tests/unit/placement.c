@@ -340,7 +340,7 @@ static void place_link_threads(void)
     need(SCHED_FIFO);
     MUST(sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){5}) == 0);
     snprintf(endpoint, sizeof endpoint, "ipc:///tmp/bezel-placement-%d", (int)getpid());
-    MUST(link_bind(endpoint, 1024, &link) == 0);
+    MUST(link_bind(endpoint, 1024, NULL, &link) == 0);
     MUST(sched_getaffinity(0, sizeof allowed, &allowed) == 0);
     for (uint32_t i = 0; i < CPU_SETSIZE; i++)
         last = CPU_ISSET(i, &allowed) ? i : last;
