@@ -14,8 +14,9 @@
 #include "mdr/link.h"
 
 enum {
-    INTAKE_BATCH = 64,      /* frames of a turn */
-    INTAKE_PEERS_MAX = 256, /* connections; the next one is refused */
+    INTAKE_BATCH = 64,        /* frames of a turn */
+    INTAKE_PEERS_MAX = 256,   /* connections; the next one is refused */
+    INTAKE_CREDIT = 32 << 20, /* bytes of packets that a peer may have on the way, unacknowledged */
 };
 
 #define INTAKE_ALIVE  (250 * CLOCK_MS) /* between heartbeats */

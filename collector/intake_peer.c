@@ -85,7 +85,7 @@ void intake_welcome(struct intake *in, const struct peer *peer)
     if (!sync_node(in, peer->node))
         return; /* the store fails for good, which STATUS tells; its senders keep what they have */
     in->out.type = MESSAGE_WELCOME;
-    w->credit_bytes = 0;
+    w->credit_bytes = INTAKE_CREDIT;
     w->stream_count = 0;
     for (const struct model_process *p = peer->node->processes; p; p = p->next)
         for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {

@@ -4,8 +4,9 @@
 /**
  * The forwarder: sends what stands in an external sensor's window up the link and takes acknowledgements back. At least
  * once on the link, exactly once in the store: packets stay in the window until the receiver says that they are
- * written, are sent again after a reconnection, and the receiver knows them by stream and sequence number. One owner,
- * one thread; nothing blocks.
+ * written, and on each new connection it says from where on it wants them. What it says is believed as far as it can be
+ * true: a packet that was never sent is never acknowledged. One owner, one thread; nothing blocks; the caller brings
+ * the time.
  */
 #ifndef BEZEL_SENSOR_FORWARD_H
 #define BEZEL_SENSOR_FORWARD_H
@@ -16,15 +17,33 @@
 
 enum {
     FORWARD_ALIVE_NS = 250000000,    /* a sign of life when nothing else was sent */
-    FORWARD_SILENCE_NS = 2000000000, /* a receiver that is silent this long is gone */
+    FORWARD_SILENCE_NS = 2000000000, /* a receiver that is silent this long is gone; so is one that does not welcome */
     FORWARD_BOOKS_NS = 1000000000,
+    FORWARD_QUEUE = 1 << 20, /* frames that ZeroMQ may hold: above any credit, so that the credit is the bound */
+};
+
+/** Pauses between attempts to connect: from, to. */
+#define FORWARD_PAUSE_FIRST_NS INT64_C(100000000)
+#define FORWARD_PAUSE_LAST_NS  INT64_C(5000000000)
+
+/** Pauses between new connections to a receiver that is there, and goes on asking for what was sent: from, to. */
+#define FORWARD_AGAIN_FIRST_NS INT64_C(200000000)
+#define FORWARD_AGAIN_LAST_NS  INT64_C(1000000000)
+
+/** What happened so far, and how it stands; cumulative but for `unacknowledged` and `credit`. */
+struct forward_counts {
+    uint64_t attempts, welcomes;
+    uint64_t packets, bytes;         /* of packets: sent, each as often as it took */
+    uint64_t disbelieved;            /* positions that could not be true */
+    uint64_t unacknowledged, credit; /* bytes: sent on this connection; allowed on it, at least one packet */
 };
 
 struct forward;
 
 /**
  * A forwarder from `x` to the collector at `endpoint`, with `keys` (NULL: none), introducing itself with `hello`
- * (copied). Borrows x and keys. Returns 0 with *f for forward_close(), or link_connect()'s errors.
+ * (copied). Pauses follow from hello->uuid and hello->pid. Borrows x and keys. Returns 0 with *f for forward_close(),
+ * or link_connect()'s errors.
  */
 int forward_open(struct external *x, const char *endpoint, const struct link_keys *keys,
                  const struct message_hello *hello, struct forward **f) BEZEL_MUST_CHECK;
@@ -47,7 +66,9 @@ bool forward_done(const struct forward *f);
 /** Why the receiver refused us, or NULL. A refusal is final. */
 const char *forward_refused(const struct forward *f);
 
-/** The link, to wait on. */
+const struct forward_counts *forward_counts(const struct forward *f);
+
+/** The link, to wait on; NULL between two attempts. */
 struct link *forward_link(const struct forward *f);
 
 #endif

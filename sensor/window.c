@@ -190,6 +190,7 @@ static struct window_stream stream_from(const struct saved_stream *saved)
                                   .discarded = state->discarded,
                                   .last_ns = state->last_ns,
                                   .acked_seq = state->next_seq,
+                                  .sent_seq = state->next_seq,
                                   .used = saved->used,
                                   .closed = state->closed};
 }
@@ -301,6 +302,13 @@ void window_commit(struct window *w, uint32_t i, const struct packet_header *h)
     stream_apply(&w->streams[i], h);
 }
 
+void window_sent(struct window *w, uint32_t i, uint64_t next_seq)
+{
+    struct window_stream *s = &w->streams[i];
+    if (next_seq > s->sent_seq && next_seq <= s->next_seq)
+        s->sent_seq = next_seq;
+}
+
 void window_acknowledge(struct window *w, uint32_t i, uint64_t next_seq)
 {
     struct window_stream *s = &w->streams[i];
@@ -359,6 +367,8 @@ static bool recover(struct window *w)
             stream_apply(&w->streams[p->stream], &h);
         at += packet_span(p->bytes);
     }
+    for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
+        w->streams[i].sent_seq = w->streams[i].next_seq; /* what our former life sent nobody knows */
     return true;
 }
 

@@ -40,6 +40,7 @@ struct window_stream {
     uint64_t next_seq, next_ordinal, discarded;
     uint64_t last_ns;   /* timestamp_end of its last packet */
     uint64_t acked_seq; /* every packet before it is acknowledged */
+    uint64_t sent_seq;  /* no packet from it on was ever sent, as far as is known: acked_seq <= sent_seq <= next_seq */
     bool used, closed;
 };
 
@@ -95,9 +96,12 @@ uint8_t *window_reserve(struct window *w, uint32_t bytes);
 /** Puts the packet written at the reserved place into the window, as the next of stream `i`; `h` says what it holds. */
 void window_commit(struct window *w, uint32_t i, const struct packet_header *h);
 
+/** Notes that packets of stream `i` before `next_seq` were sent: who acknowledges others does not tell the truth. */
+void window_sent(struct window *w, uint32_t i, uint64_t next_seq);
+
 /**
- * Acknowledges: every packet of stream `i` before `next_seq` is stored. Then frees from the oldest packet on what is
- * acknowledged and read by nobody.
+ * Acknowledges: every packet of stream `i` before `next_seq` is stored; nothing where that cannot be. Then frees from
+ * the oldest packet on what is acknowledged and read by nobody.
  */
 void window_acknowledge(struct window *w, uint32_t i, uint64_t next_seq);
 void window_free_acknowledged(struct window *w);

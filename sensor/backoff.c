@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/backoff.h"
+
+struct backoff backoff_make(uint64_t seed, int64_t first_ns, int64_t last_ns)
+{
+    return (struct backoff){.seed = seed, .first_ns = first_ns, .last_ns = last_ns, .next_ns = first_ns};
+}
+
+/* SplitMix64: neighbouring seeds, such as those of nodes, have nothing in common. */
+static uint64_t draw(uint64_t *seed)
+{
+    uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+int64_t backoff_next(struct backoff *b)
+{
+    int64_t longest = b->next_ns, half = longest / 2;
+    b->next_ns = longest > b->last_ns / 2 ? b->last_ns : 2 * longest;
+    return longest - (int64_t)(draw(&b->seed) % (uint64_t)(half + 1));
+}
+
+void backoff_reset(struct backoff *b)
+{
+    b->next_ns = b->first_ns;
+}

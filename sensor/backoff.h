@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Pauses between attempts: each up to twice the one before, drawn at random from the upper half of its range so that
+ * many who lost the same peer do not come back at once. The draws follow from a seed. One owner; pure.
+ */
+#ifndef BEZEL_SENSOR_BACKOFF_H
+#define BEZEL_SENSOR_BACKOFF_H
+
+#include <stdint.h>
+
+struct backoff {
+    uint64_t seed;
+    int64_t first_ns, last_ns, next_ns;
+};
+
+/** Pauses from `first_ns` to `last_ns`, 0 < first_ns <= last_ns. */
+struct backoff backoff_make(uint64_t seed, int64_t first_ns, int64_t last_ns);
+
+/** The next pause in ns: above half of, and up to, first_ns, 2 first_ns, 4 first_ns, ... last_ns, last_ns, ... */
+int64_t backoff_next(struct backoff *b);
+
+/** What was tried succeeded: the next pause is a short one again. The draws go on. */
+void backoff_reset(struct backoff *b);
+
+#endif

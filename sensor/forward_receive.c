@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* What comes down. Nothing of it is believed further than it can be true; nothing that it says frees what is not
+ * stored, unless the store itself lies about a packet that it was sent. */
+#include "sensor/forward_own.h"
+
+#include "base/log.h"
+#include "sensor/notes.h"
+
+#include <string.h>
+
+enum { FORWARD_TURN_FRAMES = 64 }; /* frames taken in one step */
+
+/* The sentence has no numbers that change: it is told once for each ring, however often it is heard. */
+static void disbelieve(struct forward *f, const struct message_position *at, int64_t now, const char *code,
+                       const char *what)
+{
+    f->counts.disbelieved++;
+    notes_tell(f->x, external_find(f->x, at->instance), now, code, "the collector %s of its ring %u", what, at->ring);
+}
+
+/*
+ * A position that moves on acknowledges. One that repeats itself lacks what was sent behind it. Positions of streams
+ * that this node does not have are of processes that are done with.
+ */
+static void take_position(struct forward *f, const struct message_position *at, int64_t now)
+{
+    int n = window_find(f->window, at->instance, at->ring);
+    if (n < 0)
+        return;
+    const struct window_stream *s = window_stream(f->window, (uint32_t)n);
+    if (at->next_seq > s->sent_seq)
+        disbelieve(f, at, now, "BEZEL-AHEAD", "says that it has packets, which were never sent,");
+    else if (at->next_seq < s->acked_seq)
+        disbelieve(f, at, now, "BEZEL-BEHIND", "lacks packets, which it had acknowledged and which are gone,");
+    else if (at->next_seq > s->acked_seq) {
+        window_acknowledge(f->window, (uint32_t)n, at->next_seq);
+        backoff_reset(&f->asks);
+    } else if (f->state == UP && s->acked_seq < s->sent_seq)
+        forward_ask_again(f, now);
+}
+
+static void take_positions(struct forward *f, const struct message_position *rows, uint32_t count, int64_t now)
+{
+    for (uint32_t i = 0; i < count && f->link; i++)
+        take_position(f, &rows[i], now);
+}
+
+static void take_welcome(struct forward *f, const struct message_welcome *w, int64_t now)
+{
+    if (f->state != GREETING)
+        return;
+    take_positions(f, w->streams, w->stream_count, now);
+    uint64_t most = (uint64_t)FORWARD_QUEUE * PACKET_HEADER_BYTES; /* so that ZeroMQ's bound lies above it */
+    f->credit = w->credit_bytes && w->credit_bytes < most ? w->credit_bytes : most;
+    f->counts.credit = f->credit;
+    if (!w->more)
+        forward_come_up(f, now);
+}
+
+static void take_message(struct forward *f, int64_t now)
+{
+    const struct message *m = &f->message;
+    switch (m->type) {
+    case MESSAGE_WELCOME:
+        take_welcome(f, &m->welcome, now);
+        break;
+    case MESSAGE_REFUSE:
+        f->state = REFUSED;
+        memcpy(f->refused, m->refuse.reason, sizeof f->refused);
+        break;
+    case MESSAGE_ACK:
+        if (f->state == UP)
+            take_positions(f, m->ack.streams, m->ack.stream_count, now);
+        break;
+    case MESSAGE_NEED: { /* it dropped the packets that it could not read: all of them again, with the process first */
+        struct external_process *p = external_find(f->x, m->need.instance);
+        if (p)
+            p->announce = true, p->books_final = false;
+        forward_ask_again(f, now);
+        break;
+    }
+    case MESSAGE_BYE:
+        if (f->bye_sent)
+            f->state = DONE;
+        break;
+    default: /* ALIVE: to be heard was all */
+        break;
+    }
+}
+
+void forward_receive(struct forward *f, int64_t now)
+{
+    struct link_frame frame;
+    for (int i = 0; i < FORWARD_TURN_FRAMES && f->link && link_receive(f->link, &frame) == 0; i++) {
+        int err = message_decode(frame.data, frame.size, &f->message);
+        link_frame_free(&frame);
+        if (err) {
+            log_warn("BEZEL-DECODE", "a message from the collector is not understood: %s", err_text(err));
+            continue;
+        }
+        f->heard = now;
+        take_message(f, now);
+    }
+}

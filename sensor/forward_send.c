@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* What goes up: packets as far as the credit goes, processes ahead of them, notes, books. */
+#include "sensor/forward_own.h"
+
+#include "base/log.h"
+
+#include <string.h>
+
+enum { FORWARD_COPY_BYTES = 2048 }; /* shorter packets are copied: cheaper than keeping books of who reads them */
+
+bool forward_message(struct forward *f, int64_t now)
+{
+    int n = message_encode(&f->message, f->bytes, sizeof f->bytes);
+    if (n < 0) {
+        log_error("BEZEL-ENCODE", "a message of type %d cannot be encoded: %s", (int)f->message.type, err_text(n));
+        return false;
+    }
+    if (link_send(f->link, NULL, f->bytes, (size_t)n) != 0)
+        return false;
+    f->said = now;
+    return true;
+}
+
+static bool announce(struct forward *f, struct external_process *p, int64_t now)
+{
+    struct message_process *m = &f->message.process;
+    const struct attached *a = p->at;
+    f->message.type = MESSAGE_PROCESS;
+    m->instance = a->instance;
+    m->stream_id = p->stream_id;
+    m->pid = a->pid;
+    m->role = p->role;
+    m->overwrites = a->when_full == SEGMENT_OVERWRITE;
+    message_text(m->name, MESSAGE_NAME_MAX, p->name);
+    message_text(m->program, MESSAGE_TEXT_MAX, a->executable);
+    m->started = a->started;
+    m->dictionary_bytes = a->dict_used;
+    if (a->dict_used)
+        memcpy(m->dictionary, a->dict_bytes, a->dict_used);
+    if (!forward_message(f, now))
+        return false;
+    p->announce = false;
+    return true;
+}
+
+static void let_go(void *data, void *hint)
+{
+    (void)data;
+    struct window_packet *p = hint;
+    atomic_fetch_sub_explicit(&p->references, 1, memory_order_release); /* F0 release: pairs F1, the reads are done */
+}
+
+static bool send_packet(struct forward *f, struct window_packet *p)
+{
+    if (p->bytes <= FORWARD_COPY_BYTES)
+        return link_send(f->link, NULL, p->data, p->bytes) == 0;
+    atomic_fetch_add_explicit(&p->references, 1, memory_order_relaxed); /* relaxed: the link hands it over */
+    if (link_send_shared(f->link, p->data, p->bytes, let_go, p) == 0)
+        return true;
+    let_go(p->data, p);
+    return false;
+}
+
+/* Whether a packet may go that ends at position `end`: what was sent before it may be all there is, or fit with it. */
+static bool credit_allows(const struct forward *f, uint64_t end)
+{
+    uint64_t oldest = window_oldest(f->window);
+    return f->sending == oldest || end - oldest <= f->credit;
+}
+
+void forward_packets(struct forward *f, int64_t now)
+{
+    if (f->sending < window_oldest(f->window))
+        f->sending = window_oldest(f->window);
+    for (uint64_t next = f->sending;; f->sending = next) {
+        struct packet_header h;
+        struct window_packet *packet = window_next(f->window, &next);
+        if (!packet)
+            break;
+        const struct window_stream *s = window_stream(f->window, packet->stream);
+        if (packet_get_header(packet->data, packet->bytes, &h) != 0 || h.seq < s->acked_seq)
+            continue;
+        if (!credit_allows(f, next))
+            break;
+        struct external_process *p = external_find(f->x, s->instance);
+        if (p && p->announce && !announce(f, p, now))
+            break;
+        if (!send_packet(f, packet))
+            break;
+        window_sent(f->window, packet->stream, h.seq + 1);
+        f->counts.packets++;
+        f->counts.bytes += packet->bytes;
+        f->said = now;
+    }
+    f->counts.unacknowledged = f->sending - window_oldest(f->window);
+}
+
+static bool send_books(struct forward *f, struct external_process *p, int64_t now)
+{
+    if (p->announce && !announce(f, p, now)) /* books of a process that has recorded nothing yet */
+        return false;
+    f->message.type = MESSAGE_BOOKS;
+    external_books(p, now, &f->message.books);
+    return forward_message(f, now);
+}
+
+bool forward_books(struct forward *f, int64_t now)
+{
+    bool due = now - f->books_at >= FORWARD_BOOKS_NS, complete = true;
+    for (uint32_t i = 0; i < external_process_count(f->x); i++) {
+        struct external_process *p = external_process(f->x, i);
+        if (!p || p->books_final)
+            continue;
+        bool final = p->phase == EXTERNAL_CLOSED && p->closed_at;
+        if (final)
+            p->books_final = send_books(f, p, now);
+        else if (due)
+            send_books(f, p, now);
+        complete = complete && p->books_final;
+    }
+    if (due)
+        f->books_at = now;
+    return complete;
+}
+
+bool forward_notes(struct forward *f, int64_t now)
+{
+    for (; f->noted < external_note_count(f->x); f->noted++) {
+        const struct message_note *n = external_note(f->x, f->noted);
+        struct message_note *m = &f->message.note;
+        f->message.type = MESSAGE_NOTE;
+        *m = (struct message_note){.instance = n->instance, .pid = n->pid, .at = n->at};
+        message_text(m->name, MESSAGE_NAME_MAX, n->name);
+        message_text(m->code, MESSAGE_NAME_MAX, n->code);
+        message_text(m->text, MESSAGE_TEXT_MAX, n->text);
+        if (!forward_message(f, now))
+            return false;
+    }
+    return true;
+}

@@ -1,0 +1,552 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * The forwarder against a collector that the test plays, over a real link. The forwarder's time is the test's: it
+ * stands still while frames travel.
+ */
+#include "sensor/forward.h"
+#include "base/clock.h"
+#include "bezel/sensor.h"
+#include "tests/lib/node_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+BEZEL_ASPECT(step, (int64, number, "1"));
+
+static uint64_t expected; /* packets */
+
+enum { RECORDS = 200, PACKET = PACKET_HEADER_BYTES + PACKET_RECORD_BYTES + 8 };
+
+/* The collector's end. Of each stream of the one process it keeps what it got. */
+struct upper {
+    struct link *link;
+    struct link_peer peer; /* who said HELLO last */
+    uint32_t hellos, books, byes;
+    uint64_t packets, bytes, from; /* since that HELLO; sequence number of the first */
+    struct message_position at;    /* behind the last packet */
+    bool processes;                /* PROCESS came since that HELLO */
+};
+
+struct scene {
+    struct fixture fixture;
+    struct forward *forward;
+    struct message_hello hello;
+    struct upper upper;
+    char endpoint[96];
+    int64_t now;
+};
+
+static struct message message;
+static uint8_t bytes[MESSAGE_MAX_BYTES];
+
+static void record_steps(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < RECORDS; i++)
+        bezel_record(step, i);
+}
+
+static bool all_closed(struct fixture *f)
+{
+    for (uint32_t i = 0; i < external_process_count(f->external); i++)
+        if (external_process(f->external, i) && external_process(f->external, i)->phase != EXTERNAL_CLOSED)
+            return false;
+    return external_process_count(f->external) > 0;
+}
+
+/* A window with OPEN, a packet for each record, and CLOSE; nobody to send them to yet. */
+static void scene_open(struct scene *s)
+{
+    memset(s, 0, sizeof *s);
+    s->fixture.options = (struct external_options){.batch = false, .take_all = true};
+    fixture_open(&s->fixture);
+    fixture_wait(fixture_spawn(record_steps, NULL));
+    int64_t deadline = clock_now() + 10 * CLOCK_S;
+    for (int i = 0; i < RECORDS + 1; i++)
+        external_poll(s->fixture.external, clock_now());
+    while (!all_closed(&s->fixture)) {
+        external_housekeep(s->fixture.external, clock_now());
+        assert_true(clock_now() < deadline);
+    }
+    s->hello = (struct message_hello){.node = "desk1", .pid = 4711};
+    memcpy(s->hello.uuid, s->fixture.options.uuid, 16);
+    snprintf(s->endpoint, sizeof s->endpoint, "ipc://%s/data", s->fixture.dir);
+    s->now = clock_now();
+}
+
+static void upper_open(struct scene *s)
+{
+    assert_int_equal(link_bind(s->endpoint, PACKET_MAX_BYTES, &s->upper.link), 0);
+}
+
+static void forward_begin(struct scene *s)
+{
+    assert_int_equal(forward_open(s->fixture.external, s->endpoint, &s->hello, &s->forward), 0);
+}
+
+static void scene_close(struct scene *s)
+{
+    forward_close(s->forward);
+    link_close(s->upper.link, 0);
+    external_finish(s->fixture.external, clock_now());
+    fixture_close(&s->fixture);
+}
+
+static uint64_t waiting(const struct scene *s)
+{
+    return window_waiting(external_window(s->fixture.external));
+}
+
+/* ---- The collector's part ---------------------------------------------------------------------------------------- */
+
+static void take_packet(struct upper *u, const struct link_frame *frame)
+{
+    struct packet_header h;
+    assert_int_equal(packet_get_header(frame->data, frame->size, &h), 0);
+    assert_true(u->processes);
+    if (u->packets++ == 0)
+        u->from = h.seq;
+    else
+        assert_int_equal(h.seq, u->at.next_seq); /* in order, and none twice on a connection */
+    u->bytes += frame->size;
+    u->at = (struct message_position){.instance = h.instance, .ring = h.ring, .next_seq = h.seq + 1};
+}
+
+static void take_frame(struct upper *u, const struct link_frame *frame)
+{
+    bool current =
+        u->hellos && u->peer.size == frame->peer.size && memcmp(u->peer.id, frame->peer.id, frame->peer.size) == 0;
+    if (packet_is_packet(frame->data, frame->size)) {
+        if (current)
+            take_packet(u, frame);
+        return;
+    }
+    assert_int_equal(message_decode(frame->data, frame->size, &message), 0);
+    if (message.type == MESSAGE_HELLO) {
+        u->peer = frame->peer;
+        u->hellos++;
+        u->packets = u->bytes = u->at.next_seq = 0;
+        u->processes = false;
+    }
+    u->processes = u->processes || message.type == MESSAGE_PROCESS;
+    u->books += message.type == MESSAGE_BOOKS;
+    u->byes += message.type == MESSAGE_BYE;
+}
+
+static void upper_take(struct scene *s)
+{
+    struct link_frame frame;
+    while (s->upper.link && link_receive(s->upper.link, &frame) == 0) {
+        take_frame(&s->upper, &frame);
+        link_frame_free(&frame);
+    }
+}
+
+static void say(struct scene *s)
+{
+    int n = message_encode(&message, bytes, sizeof bytes);
+    assert_true(n > 0);
+    assert_int_equal(link_send(s->upper.link, &s->upper.peer, bytes, (size_t)n), 0);
+}
+
+static void welcome(struct scene *s, uint64_t credit, uint32_t count, struct message_position at)
+{
+    message.type = MESSAGE_WELCOME;
+    message.welcome.credit_bytes = credit;
+    message.welcome.more = false;
+    message.welcome.stream_count = count;
+    message.welcome.streams[0] = at;
+    say(s);
+}
+
+static void acknowledge(struct scene *s, struct message_position at)
+{
+    message.type = MESSAGE_ACK;
+    message.ack.stream_count = 1;
+    message.ack.streams[0] = at;
+    say(s);
+}
+
+/* ---- Both -------------------------------------------------------------------------------------------------------- */
+
+/* Has both do their part, at the same moment of the forwarder's time, until `done`. */
+static void until(struct scene *s, bool (*done)(struct scene *s))
+{
+    int64_t deadline = clock_now() + 20 * CLOCK_S;
+    while (!done(s)) {
+        forward_step(s->forward, s->now, false);
+        upper_take(s);
+        if (clock_now() > deadline)
+            fail_msg("it did not come to pass");
+        struct link *links[] = {s->upper.link, forward_link(s->forward)};
+        (void)link_wait(links, 2, NULL, 0, CLOCK_MS);
+    }
+}
+
+/* What is under way arrives: a sign of life goes through behind it. */
+static void settle(struct scene *s)
+{
+    for (int i = 0; i < 20; i++) {
+        forward_step(s->forward, s->now, false);
+        clock_sleep_until(clock_now() + CLOCK_MS);
+        upper_take(s);
+    }
+}
+
+static bool greeted(struct scene *s)
+{
+    return s->upper.hellos > 0;
+}
+
+static bool greeted_twice(struct scene *s)
+{
+    return s->upper.hellos > 1;
+}
+
+static bool connected(struct scene *s)
+{
+    return forward_connected(s->forward);
+}
+
+static bool has_all(struct scene *s)
+{
+    return s->upper.at.next_seq == RECORDS + 2;
+}
+
+static bool is_empty(struct scene *s)
+{
+    return waiting(s) == 0;
+}
+
+/* Time passes until the forwarder gives its connection up, and another one greets. */
+static void fall_silent(struct scene *s)
+{
+    uint64_t before = forward_counts(s->forward)->attempts;
+    upper_take(s);
+    s->upper.hellos = 0;
+    for (; forward_counts(s->forward)->attempts == before; s->now += CLOCK_MS)
+        forward_step(s->forward, s->now, false);
+    until(s, greeted);
+}
+
+/* The rest is sent, and acknowledged as it comes. */
+static void hand_over(struct scene *s)
+{
+    int64_t deadline = clock_now() + 20 * CLOCK_S;
+    for (uint64_t acknowledged = 0; !is_empty(s);) {
+        forward_step(s->forward, s->now, false);
+        upper_take(s);
+        if (s->upper.at.next_seq > acknowledged)
+            acknowledge(s, s->upper.at);
+        acknowledged = s->upper.at.next_seq;
+        assert_true(clock_now() < deadline);
+        struct link *links[] = {s->upper.link, forward_link(s->forward)};
+        (void)link_wait(links, 2, NULL, 0, CLOCK_MS);
+    }
+    assert_true(has_all(s));
+}
+
+static void meet(struct scene *s, uint64_t credit)
+{
+    until(s, greeted);
+    welcome(s, credit, 0, (struct message_position){0});
+    until(s, connected);
+}
+
+/* ---- Attempts ---------------------------------------------------------------------------------------------------- */
+
+enum { ATTEMPTS = 12 };
+
+/* When each attempt is made while nobody answers, to the millisecond. */
+static void watch_attempts(struct scene *s, int64_t at[ATTEMPTS])
+{
+    int64_t begin = s->now;
+    for (uint64_t seen = 1; seen < ATTEMPTS; s->now += CLOCK_MS) {
+        forward_step(s->forward, s->now, false);
+        if (forward_counts(s->forward)->attempts == seen)
+            continue;
+        assert_int_equal(forward_counts(s->forward)->attempts, seen + 1);
+        at[seen++] = s->now - begin;
+        assert_true(s->now - begin < 100 * CLOCK_S);
+    }
+    at[0] = 0;
+}
+
+static void who_is_not_answered_tries_again_after_growing_pauses_that_follow_from_who_it_is(void **unused)
+{
+    (void)unused;
+    struct scene s;
+    int64_t first[ATTEMPTS], again[ATTEMPTS], other[ATTEMPTS];
+    scene_open(&s);
+    forward_begin(&s);
+    watch_attempts(&s, first);
+    int64_t longest = FORWARD_PAUSE_FIRST_NS;
+    for (int i = 1; i < ATTEMPTS; i++) {
+        int64_t pause = first[i] - first[i - 1] - FORWARD_SILENCE_NS;
+        assert_in_range(pause, longest / 2 - CLOCK_MS, longest + 2 * CLOCK_MS);
+        longest = 2 * longest < FORWARD_PAUSE_LAST_NS ? 2 * longest : FORWARD_PAUSE_LAST_NS;
+    }
+    forward_close(s.forward);
+    forward_begin(&s);
+    watch_attempts(&s, again);
+    assert_memory_equal(first, again, sizeof first);
+    forward_close(s.forward);
+    s.hello.pid++;
+    forward_begin(&s);
+    watch_attempts(&s, other);
+    assert_memory_not_equal(first, other, sizeof first);
+    upper_open(&s);
+    meet(&s, 0);
+    until(&s, has_all);
+    hand_over(&s);
+    scene_close(&s);
+}
+
+static void a_welcome_makes_pauses_short_again(void **unused)
+{
+    (void)unused;
+    struct scene s;
+    int64_t at[ATTEMPTS];
+    scene_open(&s);
+    forward_begin(&s);
+    watch_attempts(&s, at);
+    upper_open(&s);
+    meet(&s, 0);
+    uint64_t attempts = forward_counts(s.forward)->attempts;
+    int64_t silent = s.now;
+    for (; forward_counts(s.forward)->attempts == attempts; s.now += CLOCK_MS)
+        forward_step(s.forward, s.now, false);
+    assert_true(s.now - silent <= FORWARD_SILENCE_NS + FORWARD_PAUSE_FIRST_NS + 3 * CLOCK_MS);
+    s.upper.hellos = 0;
+    meet(&s, 0);
+    until(&s, has_all);
+    hand_over(&s);
+    scene_close(&s);
+}
+
+static void an_answer_that_comes_after_the_attempt_was_given_up_is_not_listened_to(void **unused)
+{
+    (void)unused;
+    struct scene s;
+    scene_open(&s);
+    upper_open(&s);
+    forward_begin(&s);
+    until(&s, greeted);
+    struct link_peer late = s.upper.peer;
+    for (uint64_t n = forward_counts(s.forward)->attempts; forward_counts(s.forward)->attempts == n; s.now += CLOCK_MS)
+        forward_step(s.forward, s.now, false);
+    until(&s, greeted_twice);
+    struct link_peer second = s.upper.peer;
+    s.upper.peer = late;
+    message = (struct message){.type = MESSAGE_REFUSE};
+    int n = message_encode(&message, bytes, sizeof bytes);
+    (void)!link_send(s.upper.link, &late, bytes, (size_t)n); /* gone by now, or not yet */
+    s.upper.peer = second;
+    welcome(&s, 0, 0, (struct message_position){0});
+    until(&s, has_all);
+    assert_null(forward_refused(s.forward));
+    hand_over(&s);
+    scene_close(&s);
+}
+
+/* ---- Credit ------------------------------------------------------------------------------------------------------ */
+
+static bool has_expected(struct scene *s)
+{
+    return s->upper.packets >= expected;
+}
+
+static void no_more_is_sent_than_the_credit_and_always_a_packet(void **unused)
+{
+    (void)unused;
+    static const uint64_t credits[] = {1, 1000, 5 * PACKET + 4, 20000, UINT64_MAX};
+    for (size_t i = 0; i < sizeof credits / sizeof *credits; i++) {
+        struct scene s;
+        scene_open(&s);
+        upper_open(&s);
+        forward_begin(&s);
+        meet(&s, credits[i]);
+        for (uint64_t before = 0, turns = 0; s.upper.packets < RECORDS + 2; turns++) {
+            expected = turns == 0 ? 1 : s.upper.packets + 1;
+            until(&s, has_expected);
+            settle(&s);
+            uint64_t unacknowledged = s.upper.bytes - before;
+            assert_true(unacknowledged <= credits[i] || s.upper.packets == expected);
+            assert_true(forward_counts(s.forward)->unacknowledged >= unacknowledged);
+            if (turns > 5) /* enough was seen */
+                break;
+            before = s.upper.bytes;
+            acknowledge(&s, s.upper.at);
+        }
+        hand_over(&s);
+        assert_int_equal(s.upper.hellos, 1);
+        scene_close(&s);
+    }
+}
+
+/* ---- Positions --------------------------------------------------------------------------------------------------- */
+
+static void a_welcome_says_from_where_on_packets_are_sent(void **unused)
+{
+    (void)unused;
+    struct scene s;
+    scene_open(&s);
+    upper_open(&s);
+    forward_begin(&s);
+    meet(&s, 0);
+    until(&s, has_all);
+    struct message_position at = s.upper.at;
+    fall_silent(&s); /* with everything on the way */
+    at.next_seq = 77;
+    memset(&s.upper.at, 0, sizeof s.upper.at);
+    welcome(&s, 0, 1, at);
+    until(&s, has_all);
+    assert_int_equal(s.upper.from, 77);
+    assert_int_equal(s.upper.packets, RECORDS + 2 - 77);
+    hand_over(&s);
+    scene_close(&s);
+}
+
+static void who_lacks_packets_gets_them_on_a_new_connection_but_not_as_often_as_it_asks(void **unused)
+{
+    (void)unused;
+    struct scene s;
+    scene_open(&s);
+    upper_open(&s);
+    forward_begin(&s);
+    meet(&s, 0);
+    until(&s, has_all);
+    struct message_position at = s.upper.at;
+    at.next_seq = 10;
+    acknowledge(&s, at);
+    acknowledge(&s, at); /* it repeats itself: what followed is not there */
+    until(&s, greeted_twice);
+    welcome(&s, 0, 1, at);
+    until(&s, has_all);
+    assert_int_equal(s.upper.from, 10);
+    acknowledge(&s, at);
+    settle(&s);
+    assert_int_equal(s.upper.hellos, 2); /* too early */
+    s.now += FORWARD_AGAIN_LAST_NS;
+    acknowledge(&s, at);
+    s.upper.hellos = 0;
+    until(&s, greeted);
+    welcome(&s, 0, 1, at);
+    until(&s, has_all);
+    hand_over(&s);
+    scene_close(&s);
+}
+
+/* What a collector may say that cannot be true; the packets behind sequence number 5 were not sent yet. */
+static void lie(struct scene *s, bool in_welcome)
+{
+    const struct message_position at = s->upper.at;
+    struct message_position lies[] = {at, at, at, at, at, at};
+    lies[0].next_seq = UINT64_MAX;
+    lies[1].next_seq = RECORDS + 2; /* cut, but never sent */
+    lies[2].next_seq = RECORDS + 3; /* never cut */
+    lies[3].instance++, lies[3].next_seq = 3;
+    lies[4].ring = UINT32_MAX;
+    lies[5].ring = 1;
+    uint32_t *count = in_welcome ? &message.welcome.stream_count : &message.ack.stream_count;
+    message.type = in_welcome ? MESSAGE_WELCOME : MESSAGE_ACK;
+    message.welcome = (struct message_welcome){0};
+    *count = MESSAGE_ROWS_MAX;
+    for (uint32_t i = 0; i < MESSAGE_ROWS_MAX; i++) {
+        struct message_position *row = in_welcome ? &message.welcome.streams[i] : &message.ack.streams[i];
+        *row = lies[i % 6];
+    }
+    if (in_welcome)
+        message.welcome.credit_bytes = 1;
+    say(s);
+}
+
+static void lies_free_nothing(bool in_welcome)
+{
+    struct scene s;
+    scene_open(&s);
+    upper_open(&s);
+    forward_begin(&s);
+    meet(&s, 1); /* a packet at a time */
+    expected = 1;
+    until(&s, has_expected);
+    while (s.upper.at.next_seq < 5) {
+        expected++;
+        acknowledge(&s, s.upper.at);
+        until(&s, has_expected);
+    }
+    uint64_t before = waiting(&s);
+    if (in_welcome) {
+        fall_silent(&s);
+    }
+    lie(&s, in_welcome);
+    settle(&s);
+    assert_int_equal(waiting(&s), before);
+    assert_true(forward_counts(s.forward)->disbelieved >= MESSAGE_ROWS_MAX / 2);
+    assert_int_equal(external_note_count(s.fixture.external), 1); /* told, once */
+    assert_string_equal(external_note(s.fixture.external, 0)->code, "BEZEL-AHEAD");
+    hand_over(&s); /* and nothing is skipped */
+    scene_close(&s);
+}
+
+static void who_acknowledges_what_it_never_got_frees_nothing(void **unused)
+{
+    (void)unused;
+    lies_free_nothing(false);
+}
+
+static void who_welcomes_with_positions_that_cannot_be_frees_nothing(void **unused)
+{
+    (void)unused;
+    lies_free_nothing(true);
+}
+
+static void a_collector_that_lost_what_it_had_acknowledged_is_told_and_costs_nothing_else(void **unused)
+{
+    (void)unused;
+    struct scene s;
+    scene_open(&s);
+    upper_open(&s);
+    forward_begin(&s);
+    meet(&s, 0);
+    until(&s, has_all);
+    struct message_position at = s.upper.at;
+    at.next_seq = 50;
+    acknowledge(&s, at);
+    settle(&s);
+    uint64_t before = waiting(&s);
+    fall_silent(&s);
+    memset(&s.upper.at, 0, sizeof s.upper.at);
+    at.next_seq = 20;
+    welcome(&s, 0, 1, at);
+    until(&s, has_all);
+    assert_int_equal(s.upper.from, 50); /* what there is */
+    assert_int_equal(waiting(&s), before);
+    assert_string_equal(external_note(s.fixture.external, 0)->code, "BEZEL-BEHIND");
+    hand_over(&s);
+    scene_close(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_not_answered_tries_again_after_growing_pauses_that_follow_from_who_it_is),
+        cmocka_unit_test(a_welcome_makes_pauses_short_again),
+        cmocka_unit_test(an_answer_that_comes_after_the_attempt_was_given_up_is_not_listened_to),
+        cmocka_unit_test(no_more_is_sent_than_the_credit_and_always_a_packet),
+        cmocka_unit_test(a_welcome_says_from_where_on_packets_are_sent),
+        cmocka_unit_test(who_lacks_packets_gets_them_on_a_new_connection_but_not_as_often_as_it_asks),
+        cmocka_unit_test(who_acknowledges_what_it_never_got_frees_nothing),
+        cmocka_unit_test(who_welcomes_with_positions_that_cannot_be_frees_nothing),
+        cmocka_unit_test(a_collector_that_lost_what_it_had_acknowledged_is_told_and_costs_nothing_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
