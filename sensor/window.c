@@ -81,7 +81,7 @@ struct window {
 
 int window_find(const struct window *w, uint64_t instance, uint32_t ring)
 {
-    int n = index_find(&w->stream_index, instance, ring);
+    int n = ring == INDEX_WHOLE ? -1 : index_find(&w->stream_index, instance, ring); /* a peer may ask for any number */
     return n < 0 ? BEZEL_ENOENT : n;
 }
 
