@@ -84,12 +84,12 @@ static void scene_open(struct scene *s)
 
 static void upper_open(struct scene *s)
 {
-    assert_int_equal(link_bind(s->endpoint, PACKET_MAX_BYTES, &s->upper.link), 0);
+    assert_int_equal(link_bind(s->endpoint, PACKET_MAX_BYTES, NULL, &s->upper.link), 0);
 }
 
 static void forward_begin(struct scene *s)
 {
-    assert_int_equal(forward_open(s->fixture.external, s->endpoint, &s->hello, &s->forward), 0);
+    assert_int_equal(forward_open(s->fixture.external, s->endpoint, NULL, &s->hello, &s->forward), 0);
 }
 
 static void scene_close(struct scene *s)
