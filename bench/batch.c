@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <sched.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,14 +145,4 @@ void bench_figure(const char *name, double value, const char *unit)
     else
         printf("%s %.*f %s\n", name, value >= 1000 ? 0 : value >= 100 ? 1 : value >= 3 ? 2 : 3, value, unit);
     fflush(stdout);
-}
-
-void bench_say(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    fputs("bench-record: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
 }

@@ -2,57 +2,96 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * bench-writer RATE SECONDS THREADS [BURSTS]: records two values at RATE records a second in all, in BURSTS bursts a
- * second of each thread (default 5000).
+ * bench-writer [--lttng] [--any] RATE SECONDS THREADS [BURSTS]: records two integers at RATE records a second in all,
+ * in BURSTS bursts a second of each thread (default 5000); rate 0: takes its rings, and sleeps. With --lttng they go to
+ * LTTng-UST instead. With --any each burst comes at a random moment of its share of the time, so that no poll can be in
+ * step with it. Prints how many there were, and how long it took: `wrote N in_ns N`.
  */
-#include <bezel/sensor.h>
+#include "base/clock.h"
+#include "bench/lttng.h"
 
+#include <bezel/sensor.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+#include <string.h>
 
-BEZEL_ASPECT(paced, (int64, number, "1"), (float64, half, "1"));
+enum { THREADS_MAX = 128 };
+
+BEZEL_ASPECT(paced, (int64, number, "1"), (int64, next, "1"));
 
 static double rate_of_each;
-static int64_t seconds, burst_ns;
+static int64_t seconds, burst_ns, begin_ns;
+static bool to_lttng, any_moment;
 
-static void *write_paced(void *unused)
+static void record(int64_t from, int64_t until)
 {
-    struct timespec due;
-    clock_gettime(CLOCK_MONOTONIC, &due);
-    int64_t bursts = seconds * 1000000000 / burst_ns, done = 0;
-    bezel_thread_init(0);
-    for (int64_t b = 1; b <= bursts; b++) {
-        int64_t until = (int64_t)(rate_of_each * (double)(b * burst_ns) / 1e9);
-        for (; done < until; done++)
-            bezel_record(paced, done, (double)done / 2);
-        due.tv_nsec += burst_ns;
-        while (due.tv_nsec >= 1000000000) {
-            due.tv_nsec -= 1000000000;
-            due.tv_sec++;
-        }
-        clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, NULL);
+    if (to_lttng)
+        lttng_loop((int)(until - from));
+    else
+        for (int64_t i = from; i < until; i++)
+            bezel_record(paced, i, i + 1);
+}
+
+/* Of share `b` of the time, the moment of its burst. */
+static int64_t moment(int64_t b, unsigned *random)
+{
+    int64_t late = any_moment ? (int64_t)((double)rand_r(random) / RAND_MAX * (double)burst_ns) : 0;
+    return begin_ns + b * burst_ns + late;
+}
+
+static void *write_paced(void *number)
+{
+    unsigned random = 1 + (unsigned)(size_t)number;
+    int64_t bursts = rate_of_each > 0 ? seconds * CLOCK_S / burst_ns : 0, done = 0;
+    if (!to_lttng)
+        bezel_thread_init(0);
+    for (int64_t b = 0; b < bursts; b++) {
+        int64_t until = (int64_t)(rate_of_each * (double)((b + 1) * burst_ns) / 1e9);
+        clock_sleep_until(moment(b, &random));
+        record(done, until);
+        done = until;
     }
-    return unused;
+    int64_t end = clock_now();
+    clock_sleep_until(begin_ns + seconds * CLOCK_S);
+    return (void *)(size_t)(end - begin_ns);
+}
+
+static int read_arguments(int argc, char **argv, int *threads)
+{
+    for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; argc--, argv++) {
+        to_lttng = to_lttng || strcmp(argv[1], "--lttng") == 0;
+        any_moment = any_moment || strcmp(argv[1], "--any") == 0;
+    }
+    *threads = argc >= 4 ? atoi(argv[3]) : 0;
+    int bursts = argc == 5 ? atoi(argv[4]) : 5000;
+    if (argc > 5 || *threads < 1 || *threads > THREADS_MAX || bursts < 1) {
+        fputs("usage: bench-writer [--lttng] [--any] RATE SECONDS THREADS [BURSTS]\n", stderr);
+        return 2;
+    }
+    rate_of_each = atof(argv[1]) / *threads;
+    seconds = atoll(argv[2]);
+    burst_ns = CLOCK_S / bursts;
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
-    enum { THREADS_MAX = 64 };
     pthread_t threads[THREADS_MAX];
-    int count = argc >= 4 ? atoi(argv[3]) : 0, bursts = argc == 5 ? atoi(argv[4]) : 5000;
-    if (argc > 5 || count < 1 || count > THREADS_MAX || bursts < 1) {
-        fputs("usage: bench-writer RATE SECONDS THREADS [BURSTS]\n", stderr);
-        return 2;
-    }
-    rate_of_each = atof(argv[1]) / count;
-    seconds = atoll(argv[2]);
-    burst_ns = 1000000000 / bursts;
+    int count, code = read_arguments(argc, argv, &count);
+    if (code)
+        return code;
+    if (to_lttng && !lttng_start())
+        return 1;
+    begin_ns = clock_now() + 100 * CLOCK_MS; /* rings are claimed first */
     for (int i = 0; i < count; i++)
-        if (pthread_create(&threads[i], NULL, write_paced, NULL) != 0)
+        if (pthread_create(&threads[i], NULL, write_paced, (void *)(size_t)i) != 0)
             return 1;
-    for (int i = 0; i < count; i++)
-        pthread_join(threads[i], NULL);
-    return 0;
+    size_t took = 0, longest = 0;
+    for (int i = 0; i < count; i++) {
+        pthread_join(threads[i], (void **)&took);
+        longest = took > longest ? took : longest;
+    }
+    printf("wrote %.0f in_ns %zu\n", rate_of_each * (double)seconds * count, longest);
+    return to_lttng && !lttng_stop() ? 3 : 0;
 }

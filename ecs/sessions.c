@@ -6,13 +6,17 @@
 
 #define ATTEND_EVERY (10 * CLOCK_MS) /* links are looked at this often, however short the waits */
 #define SLEEP_MAX    (5 * CLOCK_MS)  /* up to here a bare timer; beyond it also wakes for links */
+#define SPIN_MAX     (100 * CLOCK_US)
 
 _Static_assert(SESSIONS_MAX *NODE_LINKS + 1 + 2 <= LINK_WAIT_MAX, "one wait for all links, desk, signals and lease");
 
-/* The shortest sleep of five tries: a wait shorter than this is spun. */
+/*
+ * The shortest sleep of five tries, at most SPIN_MAX: a wait shorter than this is spun. The bound is for a machine so
+ * busy that every try is long: to spin there would take from others what they lack.
+ */
 static int64_t measure_min_sleep(void)
 {
-    int64_t best = CLOCK_S;
+    int64_t best = SPIN_MAX;
     for (int i = 0; i < 5; i++) {
         int64_t before = clock_now();
         clock_sleep_until(before + CLOCK_US);
