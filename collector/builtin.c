@@ -49,10 +49,12 @@ static int add_limit(struct facts *f, const struct model_process *p, const struc
     return facts_run(f, s);
 }
 
-static int add_decision(struct facts *f, const struct model_process *p, const struct packet_record *r)
+/* A row of the node's, with all of the record's values. */
+static int add_of_node(struct facts *f, enum facts_statement row, const struct model_process *p,
+                       const struct packet_record *r)
 {
     int err;
-    sqlite3_stmt *s = facts_prepare(f, FACTS_DECISION, &err);
+    sqlite3_stmt *s = facts_prepare(f, row, &err);
     if (!s)
         return err;
     sqlite3_bind_int64(s, 1, p->node->row);
@@ -81,6 +83,19 @@ static int add_metric(struct facts *f, const struct model_process *p, const stru
     return facts_run(f, s);
 }
 
+static int add_expired(struct facts *f, const struct model_process *p, const struct packet_record *r)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_EXPIRED, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, p->row);
+    facts_bind_text(s, 2, string_of(p->dict, packet_value(r, BEXPIRED_PROCESS)));
+    facts_bind_text(s, 3, string_of(p->dict, packet_value(r, BEXPIRED_ASPECT)));
+    bind_values(s, 4, &p->dict->aspects[r->aspect - 1], r, BEXPIRED_INSTANCE);
+    return facts_run(f, s);
+}
+
 int facts_add_builtin(struct facts *f, const struct model_process *process, const struct packet_record *r)
 {
     const struct model_builtins *b = &process->builtins;
@@ -89,10 +104,16 @@ int facts_add_builtin(struct facts *f, const struct model_process *process, cons
     if (r->aspect == b->limit)
         return add_limit(f, process, r);
     if (r->aspect == b->decision)
-        return add_decision(f, process, r);
+        return add_of_node(f, FACTS_DECISION, process, r);
     if (r->aspect == b->metric)
         return add_metric(f, process, r);
     if (r->aspect == b->clock)
         return add_own(f, FACTS_CLOCK, process, r);
+    if (r->aspect == b->polling)
+        return add_of_node(f, FACTS_POLLING, process, r);
+    if (r->aspect == b->flow)
+        return add_own(f, FACTS_FLOW, process, r);
+    if (r->aspect == b->expired)
+        return add_expired(f, process, r);
     return 0;
 }

@@ -14,13 +14,13 @@
 /*
  * Two kinds of tables. nodes, processes (with dictionaries), books' attempts and losses by cause, latency, facts,
  * events and notes are known here alone and are committed before anything relies on them. losses, self, limits,
- * decisions, metrics, streams, kinds and books' stored counts are derived from the packets of the trace, and can be
- * written anew from them at any time.
+ * decisions, metrics, polling, flow, expired, streams, kinds and books' stored counts are derived from the packets of
+ * the trace, and can be written anew from them at any time.
  *
  * A transaction stays open for some 200 ms and is then committed by the caller. Commits do not reach for stable storage
  * (synchronous = OFF): a kill loses nothing that was committed, the power may, as it may with packets.
  */
-static const char schema[] =
+static const char *const schema[] = {
     "CREATE TABLE facts(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
     "CREATE TABLE events(at INTEGER NOT NULL, error INTEGER NOT NULL, text TEXT NOT NULL);"
     "CREATE TABLE nodes(id INTEGER PRIMARY KEY, name TEXT NOT NULL, uuid BLOB NOT NULL UNIQUE, boot BLOB NOT NULL,"
@@ -44,10 +44,10 @@ static const char schema[] =
     " PRIMARY KEY(process, aspect)) WITHOUT ROWID;"
     "CREATE TABLE losses(process INTEGER NOT NULL REFERENCES processes, ring INTEGER NOT NULL, begin_ns INTEGER NOT "
     "NULL,"
-    " end_ns INTEGER NOT NULL, first_ordinal INTEGER NOT NULL, count INTEGER NOT NULL);"
+    " end_ns INTEGER NOT NULL, first_ordinal INTEGER NOT NULL, count INTEGER NOT NULL);",
     "CREATE TABLE self(process INTEGER NOT NULL REFERENCES processes, at INTEGER NOT NULL, cpu_ns INTEGER NOT NULL,"
     " wakeups INTEGER NOT NULL, records INTEGER NOT NULL, bytes INTEGER NOT NULL, window_bytes INTEGER NOT NULL,"
-    " oldest_ns INTEGER NOT NULL, period_ns INTEGER NOT NULL, sensor_cpu REAL);"
+    " oldest_ns INTEGER NOT NULL, period_ns INTEGER NOT NULL, sensor_cpu REAL, worst_ns INTEGER NOT NULL);"
     "CREATE TABLE limits(node INTEGER NOT NULL REFERENCES nodes, number INTEGER NOT NULL, at INTEGER NOT NULL,"
     " state INTEGER NOT NULL, value REAL, worst REAL, settling INTEGER NOT NULL, held INTEGER NOT NULL,"
     " violated INTEGER NOT NULL, unknown INTEGER NOT NULL, last_violated INTEGER NOT NULL, PRIMARY KEY(node, number))"
@@ -60,9 +60,18 @@ static const char schema[] =
     "NULL,"
     " counter INTEGER NOT NULL, program INTEGER NOT NULL, error_ns INTEGER NOT NULL, jumps INTEGER NOT NULL,"
     " clamped INTEGER NOT NULL);"
+    "CREATE TABLE polling(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, cause INTEGER NOT NULL,"
+    " period_ns INTEGER NOT NULL, mode INTEGER NOT NULL, forward INTEGER NOT NULL, batch INTEGER NOT NULL);"
+    "CREATE TABLE flow(process INTEGER NOT NULL REFERENCES processes, at INTEGER NOT NULL, produced INTEGER NOT NULL,"
+    " lost_full INTEGER NOT NULL, lost_off INTEGER NOT NULL, lost_no_ring INTEGER NOT NULL, overwritten INTEGER NOT "
+    "NULL, in_rings INTEGER NOT NULL, in_window INTEGER NOT NULL, backpressure INTEGER NOT NULL);"
+    "CREATE TABLE expired(process INTEGER NOT NULL REFERENCES processes, name TEXT NOT NULL, aspect TEXT NOT NULL,"
+    " instance INTEGER NOT NULL, bound_ns INTEGER NOT NULL, taken INTEGER NOT NULL, expired INTEGER NOT NULL,"
+    " PRIMARY KEY(process, instance, aspect)) WITHOUT ROWID;"
     "CREATE TABLE notes(node INTEGER REFERENCES nodes, instance INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT "
     "NULL, at INTEGER NOT NULL, code TEXT NOT NULL, text TEXT NOT NULL, UNIQUE(node, instance, pid, name, code, "
-    "text));";
+    "text));",
+};
 
 static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_BEGIN] = "BEGIN IMMEDIATE",
@@ -79,7 +88,7 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_KIND] = "INSERT OR REPLACE INTO kinds VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [FACTS_STREAM] = "INSERT OR REPLACE INTO streams VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [FACTS_LOSS] = "INSERT INTO losses VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
-    [FACTS_SELF] = "INSERT INTO self VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [FACTS_SELF] = "INSERT INTO self VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     [FACTS_LIMIT] =
         "INSERT INTO limits VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO UPDATE SET"
         " at = excluded.at, state = excluded.state, value = excluded.value, worst = excluded.worst,"
@@ -88,6 +97,9 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_DECISION] = "INSERT INTO decisions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_METRIC] = "INSERT INTO metrics VALUES(?1, ?2, ?3, ?4, ?5)",
     [FACTS_CLOCK] = "INSERT OR REPLACE INTO clocks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [FACTS_POLLING] = "INSERT INTO polling VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [FACTS_FLOW] = "INSERT INTO flow VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [FACTS_EXPIRED] = "INSERT OR REPLACE INTO expired VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_NOTE] = "INSERT OR IGNORE INTO notes SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
                    " WHERE (SELECT count(*) FROM notes WHERE node = ?1) < ?8",
     [FACTS_SILENT] = "INSERT INTO notes SELECT (SELECT max(id) FROM nodes WHERE name = ?1), 0, ?3, ?2, ?4, ?5, ?6"
@@ -158,7 +170,8 @@ static int schema_make(sqlite3 *db)
         char mark[96];
         snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d", FACTS_APPLICATION,
                  FACTS_VERSION);
-        err = facts_exec(db, schema);
+        for (size_t i = 0; !err && i < sizeof schema / sizeof *schema; i++)
+            err = facts_exec(db, schema[i]);
         if (!err)
             err = facts_exec(db, mark);
     } else if (!err && (application != FACTS_APPLICATION || version != FACTS_VERSION)) {

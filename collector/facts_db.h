@@ -14,7 +14,7 @@
 
 enum {
     FACTS_APPLICATION = 0x425A4C46, /* "BZLF" */
-    FACTS_VERSION = 2,              /* of the schema */
+    FACTS_VERSION = 3,              /* of the schema */
     FACTS_BUSY_MS = 5000,
     FACTS_SERVE_BUSY_MS = 100, /* of the collector, whose packets wait meanwhile */
 };
@@ -38,6 +38,9 @@ enum facts_statement {
     FACTS_DECISION,
     FACTS_METRIC,
     FACTS_CLOCK,
+    FACTS_POLLING,
+    FACTS_FLOW,
+    FACTS_EXPIRED,
     FACTS_NOTE,
     FACTS_SILENT,
     FACTS_STATEMENTS

@@ -252,7 +252,8 @@ int facts_clear_derived(struct facts *f)
         err = facts_error(
             f->db, sqlite3_exec(f->db,
                                 "DELETE FROM losses; DELETE FROM self; DELETE FROM limits;"
-                                "DELETE FROM decisions; DELETE FROM metrics; DELETE FROM clocks; DELETE FROM streams",
+                                "DELETE FROM decisions; DELETE FROM metrics; DELETE FROM clocks; DELETE FROM streams;"
+                                "DELETE FROM polling; DELETE FROM flow; DELETE FROM expired",
                                 NULL, NULL, NULL));
     f->lacks = err != 0;
     return err;

@@ -52,6 +52,7 @@ struct model_stream {
 /** How the values of built-in aspects are found in a dictionary: aspect id of each kind, 0 where it declares none. */
 struct model_builtins {
     uint32_t self, limit, decision, metric, clock;
+    uint32_t polling, flow, expired;
 };
 
 struct model_process {

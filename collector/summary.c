@@ -128,6 +128,7 @@ static void take_node(struct loading *l, sqlite3_stmt *s)
     n->name = take_text(l, s, 1);
     n->realtime_offset = sqlite3_column_int64(s, 2);
     n->sensor_cpu_mean = n->sensor_cpu_max = NAN;
+    n->en_route_mean = n->en_route_max = NAN;
 }
 
 static struct summary_latency latency_of(const struct histogram *h)
@@ -264,6 +265,59 @@ static void take_self_mean(struct loading *l, sqlite3_stmt *s)
         l->summary.nodes[node].sensor_cpu_mean = column_real(s, 1);
 }
 
+static struct summary_node *node_of(struct loading *l, sqlite3_stmt *s)
+{
+    uint32_t i = index_of(l, l->node_rows, l->summary.node_count, sqlite3_column_int64(s, 0));
+    return l->err ? NULL : &l->summary.nodes[i];
+}
+
+static void take_period(struct loading *l, sqlite3_stmt *s)
+{
+    struct summary_node *n = node_of(l, s);
+    if (!n)
+        return;
+    n->period_mean = sqlite3_column_int64(s, 1);
+    n->period_worst = sqlite3_column_int64(s, 2);
+}
+
+static void take_flow(struct loading *l, sqlite3_stmt *s)
+{
+    struct summary_node *n = node_of(l, s);
+    if (!n)
+        return;
+    n->en_route_mean = column_real(s, 1);
+    n->en_route_max = column_real(s, 2);
+    n->backpressure = sqlite3_column_int64(s, 3);
+}
+
+static void take_polling(struct loading *l, sqlite3_stmt *s)
+{
+    struct summary_polling *p = grow(l, &l->summary.polling, &l->summary.polling_count, sizeof *p);
+    if (!p)
+        return;
+    p->node = index_of(l, l->node_rows, l->summary.node_count, sqlite3_column_int64(s, 0));
+    p->at = sqlite3_column_int64(s, 1);
+    p->cause = sqlite3_column_int(s, 2);
+    p->period = sqlite3_column_int64(s, 3);
+    p->mode = sqlite3_column_int(s, 4);
+    p->forward = sqlite3_column_int(s, 5);
+    p->batch = sqlite3_column_int64(s, 6);
+}
+
+static void take_expired(struct loading *l, sqlite3_stmt *s)
+{
+    struct summary_expired *e = grow(l, &l->summary.expired, &l->summary.expired_count, sizeof *e);
+    if (!e)
+        return;
+    e->node = index_of(l, l->node_rows, l->summary.node_count, sqlite3_column_int64(s, 0));
+    e->instance = column_u64(s, 1);
+    e->process = take_text(l, s, 2);
+    e->aspect = take_text(l, s, 3);
+    e->bound = sqlite3_column_int64(s, 4);
+    e->taken = sqlite3_column_int64(s, 5);
+    e->expired = sqlite3_column_int64(s, 6);
+}
+
 static void take_limit(struct loading *l, sqlite3_stmt *s)
 {
     struct summary_limit *limit = grow(l, &l->summary.limits, &l->summary.limit_count, sizeof *limit);
@@ -337,6 +391,18 @@ static const char self_mean_query[] =
 static const char clock_query[] =
     "SELECT node, max(kernel), max(counter), max(program), max(error_ns), sum(jumps), sum(clamped)"
     " FROM clocks JOIN processes ON processes.id = process GROUP BY node";
+static const char period_query[] =
+    "SELECT node, avg(nullif(period_ns, 0)), max(worst_ns) FROM self JOIN processes ON processes.id = process"
+    " GROUP BY node";
+static const char flow_query[] =
+    "SELECT node, avg(mean), max(most), sum(backpressure) FROM (SELECT process,"
+    " avg(1.0 * (in_rings + in_window) / nullif(produced, 0)) AS mean,"
+    " max(1.0 * (in_rings + in_window) / nullif(produced, 0)) AS most, max(backpressure) AS backpressure"
+    " FROM flow GROUP BY process) JOIN processes ON processes.id = process GROUP BY node";
+static const char expired_query[] =
+    "SELECT node, expired.instance, expired.name, aspect, max(bound_ns), sum(taken), sum(expired)"
+    " FROM expired JOIN processes ON processes.id = process"
+    " GROUP BY node, expired.instance, aspect ORDER BY node, expired.name, expired.instance, aspect";
 /*
  * Beside a single max() SQLite's other columns are those of the row that has the maximum: the latest value of a metric.
  */
@@ -371,6 +437,11 @@ static void load_tables(struct loading *l)
              take_limit);
     each_row(l, "SELECT node, at, policy, action, before_ns, after_ns, cause FROM decisions ORDER BY at, rowid",
              take_decision);
+    each_row(l, period_query, take_period);
+    each_row(l, flow_query, take_flow);
+    each_row(l, "SELECT node, at, cause, period_ns, mode, forward, batch FROM polling ORDER BY at, rowid",
+             take_polling);
+    each_row(l, expired_query, take_expired);
     each_row(l, metric_query, take_metric);
     each_row(l, "SELECT node, instance, pid, name, at, code, text FROM notes ORDER BY at, rowid", take_note);
 }
@@ -433,6 +504,8 @@ void summary_free(struct summary *s)
     free(s->processes);
     free(s->limits);
     free(s->decisions);
+    free(s->polling);
+    free(s->expired);
     free(s->metrics);
     free(s->events);
     free(s->notes);

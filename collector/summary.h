@@ -75,6 +75,23 @@ struct summary_decision {
     int64_t before, after; /* polling period, ns; 0: off */
 };
 
+struct summary_polling { /* how a node polls from `at` on */
+    uint32_t node;
+    int64_t at;
+    int cause;         /* 0: the file, 1: an operator, 2: an operator, before the daemon was restarted */
+    int64_t period;    /* ns */
+    int mode, forward; /* of enum message_poll_mode, message_poll_forward */
+    int64_t batch;     /* records that a poll takes at most; 0: all that wait */
+};
+
+struct summary_expired { /* records of an aspect with a latency bound, over all daemons of the node */
+    uint32_t node;
+    uint64_t instance;
+    const char *process, *aspect;
+    int64_t bound;          /* ns */
+    int64_t taken, expired; /* by the external sensor; of these, older than the bound */
+};
+
 struct summary_metric { /* over the whole run, from the values of each second */
     uint32_t node;
     const char *metric, *process;
@@ -95,6 +112,9 @@ struct summary_node {
     int64_t first_at, last_at;              /* of its bezel_self records; 0: none */
     double sensor_cpu_mean, sensor_cpu_max; /* percent of one CPU; NaN: unknown. The mean is CPU time over time */
     int64_t cpu_ns, wakeups, records, bytes;
+    int64_t period_mean, period_worst;  /* ns: time between two polls that really happened; 0: unknown */
+    double en_route_mean, en_route_max; /* of records produced, the share not yet acknowledged or lost; NaN: unknown */
+    int64_t backpressure;               /* polls that found the window full */
     struct summary_clock clock;
 };
 
@@ -118,10 +138,13 @@ struct summary_fact {
 
 struct summary {
     size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count, fact_count;
+    size_t polling_count, expired_count;
     struct summary_node *nodes;
     struct summary_process *processes;
     struct summary_limit *limits;
     struct summary_decision *decisions;
+    struct summary_polling *polling;
+    struct summary_expired *expired;
     struct summary_metric *metrics;
     struct summary_event *events;
     struct summary_note *notes; /* in the order of `at` */

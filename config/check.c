@@ -393,14 +393,21 @@ static void doubt_blind_metrics(struct reader *r, const struct tree *root, const
     }
 }
 
+static void doubt_polling(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *poll = tree_get(tree_get(root, "sensing"), "poll");
+    const struct tree *period = tree_get(poll, "period"), *batch = tree_get(poll, "batch");
+    if (e->sensing.mode == POLL_BUSY_WAIT && period)
+        reader_doubt(r, period, "is not used in busy-wait mode");
+    if (e->sensing.forward == FORWARD_COLLECT && e->sensing.batch > 0)
+        reader_doubt(r, batch, "is not used with 'forward: collect', which takes one record a poll");
+}
+
 static void doubt_adapt(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *adapt = tree_get(root, "adapt"), *policy = tree_get(adapt, "policy"), *at;
-    const struct tree *period = tree_get(tree_get(tree_get(root, "sensing"), "poll"), "period");
     const struct tree *every = tree_get(adapt, "every");
     const struct experiment_limit *hold = first_hold(root, e, 0, &at);
-    if (e->sensing.mode == POLL_BUSY_WAIT && period)
-        reader_doubt(r, period, "is not used in busy-wait mode");
     if (e->adapt.policy == POLICY_NONE) {
         if (hold)
             reader_doubt(r, policy, "with policy none nothing is adapted: 'hold' limits (line %u) are only judged",
@@ -434,6 +441,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
         return;
     doubt_unused_metrics(r, root, e);
     doubt_blind_metrics(r, root, e);
+    doubt_polling(r, root, e);
     doubt_adapt(r, root, e);
     real_time_doubt(r, root, e);
 }

@@ -23,6 +23,7 @@ enum {
     EXPERIMENT_METRICS_MAX = 64,
     EXPERIMENT_LIMITS_MAX = 64,
     EXPERIMENT_PATTERNS_MAX = 64,
+    EXPERIMENT_BATCH_MAX = 1000000,
     EXPERIMENT_FILE_MAX = 1 << 20,
     EXPERIMENT_CPUS_MAX = 1024,
 };
@@ -84,6 +85,7 @@ struct experiment_sensing {
     enum experiment_poll_mode mode;
     int64_t period; /* ns, 1 us .. 10 s; default 1 ms */
     enum experiment_forward forward;
+    uint32_t batch;        /* records that a poll takes at most, 0 .. EXPERIMENT_BATCH_MAX; default 0: all that wait */
     uint64_t window_bytes; /* 1 MiB .. 1 GiB; default 16 MiB */
     char **count, **off;   /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */
     struct experiment_real_time real_time;

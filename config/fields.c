@@ -270,6 +270,7 @@ static const struct schema_field poll_fields[] = {
      .min = CLOCK_US,
      .max = 10 * CLOCK_S},
     {.key = "forward", .kind = SCHEMA_WORD, .offset = IN(experiment, sensing.forward), .words = schema_forwards},
+    {.key = "batch", .kind = SCHEMA_COUNT, .offset = IN(experiment, sensing.batch), .max = EXPERIMENT_BATCH_MAX},
     {0},
 };
 

@@ -99,7 +99,8 @@ static void print_sensing(const struct experiment_sensing *s, FILE *out)
     /* Busy-wait has no period: one that nobody gave is not written, so that reading it back draws no warning. */
     if (s->mode == POLL_POLLING || s->period != schema_defaults.sensing.period)
         fprintf(out, ", period: %s", units_exact_duration(s->period).s);
-    fprintf(out, ", forward: %s}\n", schema_word(schema_forwards, (int)s->forward));
+    fprintf(out, ", forward: %s", schema_word(schema_forwards, (int)s->forward));
+    fprintf(out, ", batch: %u}\n", s->batch);
     fprintf(out, "  window: %s\n", units_exact_size(s->window_bytes).s);
     fputs("  aspects: {count: [", out);
     print_vector(s->count, out);

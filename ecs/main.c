@@ -17,6 +17,7 @@ static const struct {
     {"export", "write a run's records as one trace, also while it is being written", cmd_export},
     {"snapshot", "save what the rings of a run's flight recorders hold now", cmd_snapshot},
     {"aspects", "say which aspects of a run are recorded from now on", cmd_aspects},
+    {"poll", "say how a run's nodes poll from now on, or see how they do", cmd_poll},
     {"doctor", "tell what on this machine stands in the way, and its remedy", cmd_doctor},
 };
 

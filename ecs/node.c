@@ -61,7 +61,6 @@ static int open_external(struct node *n, const struct message_hello *hello)
     memcpy(x->run, hello->run, sizeof x->run);
     memcpy(x->uuid, hello->uuid, sizeof x->uuid);
     x->window_bytes = e->sensing.window_bytes;
-    x->batch = e->sensing.forward == FORWARD_BATCH;
     x->observer = node_senses(n);
     x->rules = &n->steering.rules;
     choose_processes(&n->options, x);
@@ -89,8 +88,8 @@ int node_open(const struct node_options *options, struct node **out)
     if (!n)
         return BEZEL_ENOMEM;
     n->options = *options;
-    n->policy = policy_start(&options->experiment->adapt, options->experiment->sensing.period);
-    n->busy_wait = options->experiment->sensing.mode == POLL_BUSY_WAIT;
+    polling_open(&n->polling, options->experiment, options->dir, options->run);
+    n->policy = policy_start(&options->experiment->adapt, (int64_t)n->polling.now.period_ns);
     struct message_hello hello = make_hello(options);
     int err = agent_new(options->experiment, options->node, &n->agent);
     if (!err)
@@ -115,7 +114,8 @@ int node_open(const struct node_options *options, struct node **out)
     n->agent_due += agent_period(n->agent);
     n->metric_due = now + CLOCK_S;
     n->cpu_before = clock_process_cpu();
-    n->effective_period = n->policy.period;
+    agent_set_period(n->agent, n->policy.period);
+    node_poll_start(n);
     node_tell_sample(n); /* what the daemon costs counts from here, however short the run */
     *out = n;
     return 0;
@@ -142,6 +142,8 @@ void node_close(struct node *n)
         external_close(n->external, n->clean);
     if (n->clean)
         steering_close(&n->steering);
+    if (n->clean)
+        polling_close(&n->polling);
     journal_close(n->self);
     agent_free(n->agent);
     free(n);

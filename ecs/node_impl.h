@@ -8,6 +8,8 @@
 
 #include "ecs/node.h"
 #include "ecs/placement.h"
+#include "ecs/pace.h"
+#include "ecs/polling.h"
 #include "ecs/steering.h"
 #include "resmgr/agent.h"
 #include "sensor/external.h"
@@ -23,16 +25,18 @@ struct node {
     struct link *control;
     struct steering steering;
     struct placement_state placement;
+    struct polling polling;
+    struct pace pace;
     struct policy_state policy; /* as the agent last decided: what is carried out */
-    bool busy_wait, draining, stopped;
+    bool busy_wait;             /* of polling.now, at hand */
+    bool draining, stopped;
     bool clean;     /* of one that is shut: the collector has all */
     int64_t turned; /* when its last turn was */
     int64_t heard;  /* when a command came last, or it was opened */
     int64_t poll_due, agent_due, sample_due, metric_due, housekeep_due, control_due;
-    int64_t sampled_at, cpu_before, polls_since, limits_told;
+    int64_t sampled_at, cpu_before, limits_told;
     int64_t wakeups;
     double sensor_cpu;
-    int64_t effective_period;
     struct message message; /* scratch */
     uint8_t bytes[MESSAGE_MAX_BYTES];
 };
@@ -48,6 +52,15 @@ void node_tell_metrics(struct node *n);
 void node_tell_sample(struct node *n);
 void node_tell_clock(struct node *n);
 void node_tell_limits(struct node *n, const struct agent_outcome *o);
+
+/** A poll that is due (node_polling.c), and when the next one is. */
+void node_poll(struct node *n, int64_t now);
+
+/** Polls as the file, or what was kept, says, and records it. */
+void node_poll_start(struct node *n);
+
+/** Carries out POLL; the reply to any command gets what is then in force, or "refused" and a sentence. */
+void node_poll_answer(struct node *n, const struct message_command *command, int64_t now, struct message_reply *reply);
 
 /** One sampling instant: measures, lets the agent decide, carries it out, tells what is due (node_loop.c). */
 void node_sample(struct node *n, int64_t now);

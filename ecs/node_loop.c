@@ -10,17 +10,15 @@
 
 /* ---- Sampling and adapting --------------------------------------------------------------------------------------- */
 
-/* CPU of all our threads, and how long a poll really took to come round, since the sample before. */
+/* CPU of all our threads since the sample before. */
 static void measure(struct node *n, int64_t now)
 {
     int64_t cpu = clock_process_cpu(), elapsed = now - n->sampled_at;
     if (elapsed <= 0)
         return;
     n->sensor_cpu = 100.0 * (double)(cpu - n->cpu_before) / (double)elapsed;
-    n->effective_period = n->polls_since ? elapsed / n->polls_since : n->policy.period;
     n->sampled_at = now;
     n->cpu_before = cpu;
-    n->polls_since = 0;
 }
 
 static void carry_out(struct node *n, const struct agent_outcome *o, int64_t now)
@@ -30,6 +28,8 @@ static void carry_out(struct node *n, const struct agent_outcome *o, int64_t now
         return;
     self_record_decision(n->self, o);
     external_collect(n->external, n->policy.on);
+    if (o->action == POLICY_OFF || o->action == POLICY_RESUME)
+        pace_restart(&n->pace);
     if (!n->busy_wait && (n->poll_due > now + n->policy.period || o->action == POLICY_RESUME))
         n->poll_due = now + n->policy.period;
 }
@@ -60,24 +60,13 @@ void node_sample(struct node *n, int64_t now)
 
 /* ---- The loop ---------------------------------------------------------------------------------------------------- */
 
-static void poll_rings(struct node *n, int64_t now)
-{
-    external_poll(n->external, now);
-    n->polls_since++;
-    if (n->busy_wait)
-        return; /* due again at once */
-    n->poll_due += n->policy.period;
-    if (n->poll_due <= now) /* polls that were missed are not made up for */
-        n->poll_due = now + n->policy.period;
-}
-
 void node_turn(struct node *n)
 {
     int64_t now = clock_now();
     n->turned = now;
     n->wakeups++;
     if (n->policy.on && !n->draining && now >= n->poll_due)
-        poll_rings(n, now);
+        node_poll(n, now);
     if (!n->draining && now >= n->agent_due)
         node_sample(n, now);
     if (now >= n->housekeep_due || n->draining) {

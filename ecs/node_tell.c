@@ -27,6 +27,7 @@ void node_tell_sample(struct node *n)
     struct window_packet *oldest = window_next(w, &at);
     struct packet_header h;
     int64_t age = 0;
+    pace_take(&n->pace, clock_now());
     if (oldest && packet_get_header(oldest->data, oldest->bytes, &h) == 0)
         age = clock_now() - (int64_t)h.timestamp_end;
     self_record_sample(n->self, &(struct self_sample){.cpu_ns = clock_process_cpu(),
@@ -35,7 +36,8 @@ void node_tell_sample(struct node *n)
                                                       .bytes = (int64_t)c->bytes,
                                                       .window_bytes = (int64_t)window_waiting(w),
                                                       .oldest_ns = age,
-                                                      .period_ns = n->policy.on ? n->effective_period : 0,
+                                                      .period_ns = n->pace.mean,
+                                                      .worst_ns = n->pace.worst,
                                                       .sensor_cpu = n->sensor_cpu});
 }
 

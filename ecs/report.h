@@ -58,6 +58,16 @@ void report_json_kind(struct json *j, const struct summary_book *b);
 void report_notes(const struct report *r, FILE *out);
 void report_json_notes(const struct report *r, struct json *j);
 
+/**
+ * How the nodes polled, and what of records with a latency bound expired; nothing where there is nothing to tell. JSON:
+ * members `polling` and `expired`, and of a node what it measured of its polls.
+ */
+void report_polling(const struct report *r, FILE *out);
+void report_expired(const struct report *r, FILE *out);
+void report_json_polling(const struct report *r, struct json *j);
+void report_json_expired(const struct report *r, struct json *j);
+void report_json_pace(struct json *j, const struct summary_node *n);
+
 /** The experiment's name, as it was run. Borrowed from the report. */
 const char *report_experiment_name(const struct report *r);
 

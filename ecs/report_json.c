@@ -264,6 +264,7 @@ static void put_nodes(const struct report *r, struct json *j)
         json_int(j, "wakeups", n->wakeups);
         json_int(j, "records", n->records);
         json_int(j, "bytes", n->bytes);
+        report_json_pace(j, n);
         put_clock(&n->clock, j);
         json_object_end(j);
     }
@@ -301,7 +302,9 @@ void report_json(const struct report *r, FILE *out)
     put_verdict(r, &j);
     put_limits(r, &j);
     put_decisions(r, &j);
+    report_json_polling(r, &j);
     put_books(r, &j);
+    report_json_expired(r, &j);
     put_metrics(r, &j);
     put_latency(&j, &r->summary->latency);
     put_nodes(r, &j);

@@ -401,7 +401,9 @@ void report_text(const struct report *r, FILE *out)
     print_sentence(r, out);
     print_limits(r, out);
     print_decisions(r, out);
+    report_polling(r, out);
     print_books(r, out);
+    report_expired(r, out);
     print_rates(r, out);
     report_kinds(r, out);
     print_metrics(r, out);

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum self_aspect { ASPECT_SELF = 1, ASPECT_LIMIT, ASPECT_DECISION, ASPECT_METRIC, ASPECT_CLOCK };
+enum self_aspect { ASPECT_SELF = 1, ASPECT_LIMIT, ASPECT_DECISION, ASPECT_METRIC, ASPECT_CLOCK, ASPECT_POLLING };
 
 #define INT(name, unit)                                                                                                \
     {                                                                                                                  \
@@ -31,7 +31,7 @@ static const struct dict_aspect aspects[] = {
     {.name = BUILTIN_SELF,
      .field_count = SELF_FIELDS,
      .fields = {INT("cpu", "ns"), INT("wakeups", "1"), INT("records", "1"), INT("bytes", "B"), INT("window", "B"),
-                INT("oldest", "ns"), INT("period", "ns"), FLOAT("sensor_cpu", "%")}},
+                INT("oldest", "ns"), INT("period", "ns"), FLOAT("sensor_cpu", "%"), INT("worst", "ns")}},
     {.name = BUILTIN_LIMIT,
      .field_count = BLIMIT_FIELDS,
      .fields = {INT("limit", "1"), ENUM("state", "unknown|held|violated"), FLOAT("value", "1"), FLOAT("worst", "1"),
@@ -48,6 +48,10 @@ static const struct dict_aspect aspects[] = {
      .field_count = BCLOCK_FIELDS,
      .fields = {INT("kernel", "1"), INT("counter", "1"), INT("program", "1"), INT("error", "ns"), INT("jumps", "1"),
                 INT("clamped", "1")}},
+    {.name = BUILTIN_POLLING,
+     .field_count = BPOLLING_FIELDS,
+     .fields = {ENUM("cause", "start|operator|kept"), INT("period", "ns"), ENUM("mode", "polling|busy-wait"),
+                ENUM("forward", "batch|collect"), INT("batch", "1")}},
 };
 
 int self_open(const char *dir, struct journal **j)
@@ -72,7 +76,8 @@ void self_record_sample(struct journal *j, const struct self_sample *s)
                                            [SELF_WINDOW_BYTES] = (uint64_t)s->window_bytes,
                                            [SELF_OLDEST_NS] = (uint64_t)s->oldest_ns,
                                            [SELF_PERIOD_NS] = (uint64_t)s->period_ns,
-                                           [SELF_SENSOR_CPU] = bits_of(s->sensor_cpu)});
+                                           [SELF_SENSOR_CPU] = bits_of(s->sensor_cpu),
+                                           [SELF_WORST_NS] = (uint64_t)s->worst_ns});
 }
 
 void self_record_limit(struct journal *j, int index, const struct agent_limit *limit)
@@ -102,6 +107,16 @@ void self_record_decision(struct journal *j, const struct agent_outcome *o)
                                                [DECISION_BEFORE] = (uint64_t)period_in_force(&o->before),
                                                [DECISION_AFTER] = (uint64_t)period_in_force(&o->after),
                                                [DECISION_CAUSE] = (uint64_t)o->cause});
+}
+
+void self_record_polling(struct journal *j, enum self_polling cause, int64_t period_ns, const struct message_poll *now)
+{
+    journal_record(j, ASPECT_POLLING,
+                   (uint64_t[BPOLLING_FIELDS]){[BPOLLING_CAUSE] = (uint64_t)cause,
+                                               [BPOLLING_PERIOD] = (uint64_t)period_ns,
+                                               [BPOLLING_MODE] = (uint64_t)now->mode,
+                                               [BPOLLING_FORWARD] = (uint64_t)now->forward,
+                                               [BPOLLING_BATCH] = now->batch});
 }
 
 void self_record_clock(struct journal *j, const struct self_clock *c)

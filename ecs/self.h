@@ -8,6 +8,7 @@
 #ifndef BEZEL_ECS_SELF_H
 #define BEZEL_ECS_SELF_H
 
+#include "mdr/message.h"
 #include "resmgr/agent.h"
 #include "sensor/journal.h"
 
@@ -15,9 +16,12 @@
 
 /** A sample of what the daemon did and cost; fields as in enum builtin_self. */
 struct self_sample {
-    int64_t cpu_ns, wakeups, records, bytes, window_bytes, oldest_ns, period_ns;
+    int64_t cpu_ns, wakeups, records, bytes, window_bytes, oldest_ns, period_ns, worst_ns;
     double sensor_cpu;
 };
+
+/** Why a node polls as it does from now on. */
+enum self_polling { SELF_POLLING_START, SELF_POLLING_OPERATOR, SELF_POLLING_KEPT };
 
 /** How well the node's times are known; fields as in enum builtin_clock. */
 struct self_clock {
@@ -31,6 +35,7 @@ int self_open(const char *dir, struct journal **j) BEZEL_MUST_CHECK;
 void self_record_sample(struct journal *j, const struct self_sample *s);
 void self_record_limit(struct journal *j, int index, const struct agent_limit *limit);
 void self_record_decision(struct journal *j, const struct agent_outcome *outcome);
+void self_record_polling(struct journal *j, enum self_polling cause, int64_t period_ns, const struct message_poll *now);
 void self_record_clock(struct journal *j, const struct self_clock *clock);
 void self_record_metric(struct journal *j, const char *metric, const char *process, double value);
 

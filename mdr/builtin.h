@@ -18,8 +18,10 @@ enum builtin_self {
     SELF_BYTES,        /* int64: of packets */
     SELF_WINDOW_BYTES, /* int64: unacknowledged now */
     SELF_OLDEST_NS,    /* int64: age of the oldest unacknowledged packet; 0: none */
-    SELF_PERIOD_NS,    /* int64: effective polling period; 0: off */
-    SELF_SENSOR_CPU,   /* float64: percent of one CPU since the sample before */
+    SELF_PERIOD_NS, /* int64: effective polling period, the mean of the time since the sample before; 0: off, or unknown
+                     */
+    SELF_SENSOR_CPU, /* float64: percent of one CPU since the sample before */
+    SELF_WORST_NS,   /* int64: the longest time between two polls since the sample before */
     SELF_FIELDS
 };
 
@@ -47,6 +49,47 @@ enum builtin_decision {
     DECISION_AFTER,  /* int64, ns: polling period after; 0: off */
     DECISION_CAUSE,  /* int64: index of the limit in violation; -1: none */
     DECISION_FIELDS
+};
+
+/** How the node polls from now on: at the start, and where an operator changes it. */
+#define BUILTIN_POLLING "bezel_polling"
+enum builtin_polling {
+    BPOLLING_CAUSE,   /* enum start|operator|kept: the file; an operator; an operator, in a former life of the daemon */
+    BPOLLING_PERIOD,  /* int64, ns: in force; decisions move it from there */
+    BPOLLING_MODE,    /* enum polling|busy-wait */
+    BPOLLING_FORWARD, /* enum batch|collect */
+    BPOLLING_BATCH,   /* int64: records that a poll takes at most; 0: all that wait */
+    BPOLLING_FIELDS
+};
+
+/**
+ * What the node's processes of the SUT produced and what became of it; every second and at the end. Cumulative over the
+ * run, but for what is under way now and `backpressure`, which is of one life of the daemon.
+ */
+#define BUILTIN_FLOW "bezel_flow"
+enum builtin_flow {
+    BFLOW_PRODUCED,     /* int64: records that they tried to write */
+    BFLOW_FULL,         /* int64: lost, the ring was full */
+    BFLOW_OFF,          /* int64: lost, collection was off */
+    BFLOW_NO_RING,      /* int64: lost, no ring */
+    BFLOW_OVERWRITTEN,  /* int64: lost, newer records took their place; as far as snapshots have told */
+    BFLOW_IN_RINGS,     /* int64: neither lost nor cut into a packet yet */
+    BFLOW_IN_WINDOW,    /* int64: cut, and still in the window */
+    BFLOW_BACKPRESSURE, /* int64: polls that left records in their rings because the window was full */
+    BFLOW_FIELDS
+};
+
+/** Records of an aspect that has a latency bound (sensing.expire); every second and at the end, where there are new
+ * ones. Cumulative, over one life of the daemon. */
+#define BUILTIN_EXPIRED "bezel_expired"
+enum builtin_expired {
+    BEXPIRED_PROCESS,  /* string */
+    BEXPIRED_ASPECT,   /* string */
+    BEXPIRED_INSTANCE, /* int64: of the process */
+    BEXPIRED_BOUND,    /* int64, ns */
+    BEXPIRED_TAKEN,    /* int64: records that the external sensor took */
+    BEXPIRED_EXPIRED,  /* int64: of these, older than the bound when they were taken */
+    BEXPIRED_FIELDS
 };
 
 /** The value of a metric; every second. */

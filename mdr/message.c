@@ -182,9 +182,9 @@ static bool_t filter_note(XDR *x, struct message_note *m)
 /* What is not given is 0: there is one encoding of everything. */
 static bool_t filter_poll(XDR *x, struct message_poll *m)
 {
-    return filter_count(x, &m->given, POLL_GIVES_PERIOD | POLL_GIVES_MODE | POLL_GIVES_FORWARD | POLL_GIVES_BATCH) &&
-           filter_u64(x, &m->period_ns) && filter_enum(x, &m->mode, POLL_MODE_BUSY_WAIT) &&
-           filter_enum(x, &m->forward, POLL_FORWARD_COLLECT) && filter_u32(x, &m->batch) &&
+    return filter_count(x, &m->given, POLL_GIVES_ALL) && filter_u64(x, &m->period_ns) &&
+           filter_enum(x, &m->mode, POLL_MODE_BUSY_WAIT) && filter_enum(x, &m->forward, POLL_FORWARD_COLLECT) &&
+           filter_u32(x, &m->batch) &&
            filter_check(x, (m->given & POLL_GIVES_PERIOD || m->period_ns == 0) &&
                                (m->given & POLL_GIVES_MODE || m->mode == 0) &&
                                (m->given & POLL_GIVES_FORWARD || m->forward == 0) &&

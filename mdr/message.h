@@ -56,7 +56,13 @@ enum message_verb {
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
 enum message_poll_mode { POLL_MODE_POLLING = 0, POLL_MODE_BUSY_WAIT = 1 };
 enum message_poll_forward { POLL_FORWARD_BATCH = 0, POLL_FORWARD_COLLECT = 1 };
-enum message_poll_given { POLL_GIVES_PERIOD = 1, POLL_GIVES_MODE = 2, POLL_GIVES_FORWARD = 4, POLL_GIVES_BATCH = 8 };
+enum message_poll_given {
+    POLL_GIVES_PERIOD = 1,
+    POLL_GIVES_MODE = 2,
+    POLL_GIVES_FORWARD = 4,
+    POLL_GIVES_BATCH = 8,
+    POLL_GIVES_ALL = 15
+};
 enum message_daemon_state {
     DAEMON_STARTING = 0,
     DAEMON_ACTIVE = 1,

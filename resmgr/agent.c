@@ -128,6 +128,11 @@ int64_t agent_period(const struct agent *agent)
     return agent->experiment->adapt.every;
 }
 
+void agent_set_period(struct agent *agent, int64_t period)
+{
+    agent->policy.period = period;
+}
+
 /* ---- Processes and what they bring ------------------------------------------------------------------------------- */
 
 static struct agent_process *agent_process(const struct agent *agent, int slot)

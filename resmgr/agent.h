@@ -62,6 +62,9 @@ void agent_free(struct agent *agent);
 /** The sampling period, ns. */
 int64_t agent_period(const struct agent *agent);
 
+/** The polling period is another one from now on: an operator wants it. Within the bounds that the policy has. */
+void agent_set_period(struct agent *agent, int64_t period);
+
 /** A process appeared: returns its slot, BEZEL_EFULL, BEZEL_ENOMEM. `name` is copied. */
 int agent_process_add(struct agent *agent, const char *name) BEZEL_MUST_CHECK;
 

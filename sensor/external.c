@@ -213,6 +213,17 @@ static void finish_crowd(struct external *x, int64_t now)
 
 /* ---- The public face --------------------------------------------------------------------------------------------- */
 
+void external_batch(struct external *x, bool batch, uint32_t limit)
+{
+    x->options.batch = batch;
+    x->options.batch_limit = limit;
+}
+
+static uint32_t poll_limit(const struct external_options *o)
+{
+    return !o->batch ? 1 : o->batch_limit ? o->batch_limit : UINT32_MAX;
+}
+
 uint32_t external_poll(struct external *x, int64_t now)
 {
     find_rung(x, now);
@@ -220,9 +231,9 @@ uint32_t external_poll(struct external *x, int64_t now)
     external_clock_poll(x, now);
     if (!x->collecting)
         return 0;
-    uint32_t limit = x->options.batch ? UINT32_MAX : 1;
+    uint32_t limit = poll_limit(&x->options);
     for (uint32_t i = 0; i < count && done < limit; i++) {
-        struct external_process *p = x->processes[x->options.batch ? i : (x->next_cf + i) % count];
+        struct external_process *p = x->processes[(x->next_cf + i) % count];
         if (p && p->phase == EXTERNAL_LIVE)
             done += cut_process(x, p, now, limit - done);
     }

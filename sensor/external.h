@@ -62,8 +62,9 @@ struct external_options {
     const char *dir;
     uint8_t run[16], uuid[16];
     uint64_t window_bytes;
-    bool batch;    /* BF: all that waits at a poll; else CF: one record a poll */
-    bool take_all; /* every segment of the folder, else only those of this run and those that a pattern names */
+    bool batch; /* BF: at each poll all that waits, or up to batch_limit records; else CF: one record a poll */
+    uint32_t batch_limit; /* 0: all */
+    bool take_all;        /* every segment of the folder, else only those of this run and those that a pattern names */
     uint32_t pattern_count;
     struct {
         const char *glob, *name; /* on the executable's path, or file name where it holds no '/'; name of the process */
@@ -98,6 +99,9 @@ uint32_t external_poll(struct external *x, int64_t now);
 
 /** What need not happen at every poll: new and ended processes, closing, forgetting. Every 100 ms or so. */
 void external_housekeep(struct external *x, int64_t now);
+
+/** What a poll takes from now on, as in the options. What waits goes on waiting: nothing is missed. */
+void external_batch(struct external *x, bool batch, uint32_t limit);
 
 /** Collection on or off: off, attempts are counted and lost with the cause "off". */
 void external_collect(struct external *x, bool on);

@@ -32,6 +32,8 @@ struct sample {
     struct summary_book books[SAMPLE_PROCESSES][2];
     struct summary_limit rows[SAMPLE_LIMITS * SAMPLE_NODES];
     struct summary_decision decisions[SAMPLE_DECISIONS];
+    struct summary_polling polling[3];
+    struct summary_expired expired[2];
     struct summary_metric values[1];
     struct summary_event events[2];
     struct summary_note notes[5];
@@ -135,6 +137,10 @@ static inline void sample_held(struct sample *s)
                                         .wakeups = 9876,
                                         .records = 1312,
                                         .bytes = 51234,
+                                        .period_mean = 1061234,
+                                        .period_worst = 4567890,
+                                        .en_route_mean = 0.00123,
+                                        .en_route_max = 0.0345,
                                         .clock = {.counter = 4, .error_ns = 212}};
     static const char *const names[SAMPLE_PROCESSES] = {"server", "client.1", "client.2", "client.3", "bezeld"};
     for (size_t i = 0; i < SAMPLE_PROCESSES; i++) {
@@ -153,6 +159,7 @@ static inline void sample_held(struct sample *s)
     s->rows[1].worst = 12.5;
     s->values[0] = (struct summary_metric){
         .metric = "fps", .process = "client.1", .count = 9, .mean = 29.98, .min = 29.6, .max = 30.3, .last = 30};
+    s->polling[0] = (struct summary_polling){.at = sample_time(0.01), .period = CLOCK_MS};
     s->facts[0] = (struct summary_fact){"run", "0b5e1d8e-6a0f-4f0e-9d3b-0123456789ab"};
     s->facts[1] = (struct summary_fact){"started", "1700000000000000000"};
     s->facts[2] = (struct summary_fact){"ended", "1700000010000000000"};
@@ -162,10 +169,13 @@ static inline void sample_held(struct sample *s)
                                   .limit_count = 2,
                                   .metric_count = 1,
                                   .fact_count = 4,
+                                  .polling_count = 1,
                                   .nodes = s->nodes,
                                   .processes = s->processes,
                                   .limits = s->rows,
                                   .decisions = s->decisions,
+                                  .polling = s->polling,
+                                  .expired = s->expired,
                                   .metrics = s->values,
                                   .events = s->events,
                                   .notes = s->notes,
@@ -246,6 +256,16 @@ static inline void sample_troubled(struct sample *s)
     s->books[2][1].attempts += 4;
     s->books[2][1].no_ring = 1;
     s->processes[3].name = "cli\033[31ment";
+    s->polling[1] = (struct summary_polling){
+        .node = 1, .at = sample_time(2.5), .cause = 1, .period = 250 * CLOCK_US, .forward = 1, .batch = 1000};
+    s->polling[2] = (struct summary_polling){.at = sample_time(4.25), .cause = 2, .period = CLOCK_MS, .mode = 1};
+    s->summary.polling_count = 3;
+    s->nodes[1].period_mean = s->nodes[1].period_worst = 0;
+    s->nodes[1].en_route_mean = s->nodes[1].en_route_max = NAN;
+    s->nodes[1].backpressure = 1234;
+    s->expired[0] = (struct summary_expired){0, 31, "client.1", "frame_shown", 100 * CLOCK_MS, 301, 12};
+    s->expired[1] = (struct summary_expired){1, 33, "cli\033[31ment", "frame_shown", 100 * CLOCK_MS, 0, 0};
+    s->summary.expired_count = 2;
     s->summary.refused = 2;
     s->summary.event_count = 2;
     s->events[0] =

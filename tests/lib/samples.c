@@ -206,14 +206,13 @@ void sample_poll(struct message *m)
 {
     memset(m, 0, sizeof *m);
     m->type = MESSAGE_COMMAND;
-    m->command = (struct message_command){
-        .id = 11,
-        .verb = VERB_POLL,
-        .poll = {.given = POLL_GIVES_PERIOD | POLL_GIVES_MODE | POLL_GIVES_FORWARD | POLL_GIVES_BATCH,
-                 .period_ns = 250000,
-                 .mode = POLL_MODE_BUSY_WAIT,
-                 .forward = POLL_FORWARD_COLLECT,
-                 .batch = 64}};
+    m->command = (struct message_command){.id = 11,
+                                          .verb = VERB_POLL,
+                                          .poll = {.given = POLL_GIVES_ALL,
+                                                   .period_ns = 250000,
+                                                   .mode = POLL_MODE_BUSY_WAIT,
+                                                   .forward = POLL_FORWARD_COLLECT,
+                                                   .batch = 64}};
 }
 
 void sample_message(enum message_type type, struct message *m)

@@ -140,7 +140,8 @@ static void the_full_file_says_all_of_it(void **state)
     check_full_processes(e);
     assert_int_equal(e->sensing.ring_records, 8192);
     assert_int_equal(e->sensing.period, 500 * CLOCK_US);
-    assert_int_equal(e->sensing.forward, FORWARD_COLLECT);
+    assert_int_equal(e->sensing.forward, FORWARD_BATCH);
+    assert_int_equal(e->sensing.batch, 256);
     assert_int_equal(e->sensing.when_full, WHEN_FULL_OVERWRITE);
     assert_int_equal(e->sensing.window_bytes, 32 << 20);
     assert_string_equal(e->sensing.count[1], "*_[0-9]");

@@ -26,7 +26,18 @@
 
 static const uint8_t run_id[16] = "a run's identity";
 
-enum { SELF = 1, LIMIT, DECISION, METRIC, CLOCK, FPS = 1, SERVER }; /* ids of the daemon's aspects and strings */
+enum {
+    SELF = 1,
+    LIMIT,
+    DECISION,
+    METRIC,
+    CLOCK,
+    POLLING,
+    FLOW,
+    EXPIRED,
+    FPS = 1,
+    SERVER
+}; /* ids of the daemon's aspects and strings */
 
 struct fixture {
     char dir[32];
@@ -126,7 +137,8 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "window", "", ""},
           {0, "oldest", "", ""},
           {0, "period", "", ""},
-          {DICT_FLOAT64, "cpu_share", "%", ""}}},
+          {DICT_FLOAT64, "cpu_share", "%", ""},
+          {0, "worst", "", ""}}},
         {LIMIT,
          DICT_EVENT,
          BUILTIN_LIMIT,
@@ -164,6 +176,37 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "error", "", ""},
           {0, "jumps", "", ""},
           {0, "clamped", "", ""}}},
+        {POLLING,
+         DICT_EVENT,
+         BUILTIN_POLLING,
+         BPOLLING_FIELDS,
+         {{DICT_ENUM, "cause", "", "start|operator|kept"},
+          {0, "period", "", ""},
+          {DICT_ENUM, "mode", "", "polling|busy-wait"},
+          {DICT_ENUM, "forward", "", "batch|collect"},
+          {0, "batch", "", ""}}},
+        {FLOW,
+         DICT_EVENT,
+         BUILTIN_FLOW,
+         BFLOW_FIELDS,
+         {{0, "produced", "", ""},
+          {0, "full", "", ""},
+          {0, "off", "", ""},
+          {0, "no_ring", "", ""},
+          {0, "overwritten", "", ""},
+          {0, "in_rings", "", ""},
+          {0, "in_window", "", ""},
+          {0, "backpressure", "", ""}}},
+        {EXPIRED,
+         DICT_EVENT,
+         BUILTIN_EXPIRED,
+         BEXPIRED_FIELDS,
+         {{DICT_STRING, "process", "", ""},
+          {DICT_STRING, "aspect", "", ""},
+          {0, "instance", "", ""},
+          {0, "bound", "", ""},
+          {0, "taken", "", ""},
+          {0, "expired", "", ""}}},
     };
     unsigned index = fake_add_process(f, "bezeld", 50, ROLE_DAEMON);
     struct fake_process *p = f->processes[index];
@@ -352,6 +395,25 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
     assert_int_equal(c->error_ns, 1200);
     assert_int_equal(c->jumps, 1);
     assert_int_equal(c->clamped, 17);
+    assert_int_equal(s->nodes[0].period_mean, 2000000);
+    assert_int_equal(s->nodes[0].period_worst, 4000000);
+    assert_true(fabs(s->nodes[0].en_route_mean - 0.2) < 1e-9 && fabs(s->nodes[0].en_route_max - 0.3) < 1e-9);
+    assert_int_equal(s->nodes[0].backpressure, 5);
+    assert_int_equal(s->polling_count, 2);
+    assert_int_equal(s->polling[0].cause, 0);
+    assert_int_equal(s->polling[1].cause, 1);
+    assert_int_equal(s->polling[1].period, 250000);
+    assert_int_equal(s->polling[1].mode, POLL_MODE_BUSY_WAIT);
+    assert_int_equal(s->polling[1].forward, POLL_FORWARD_COLLECT);
+    assert_int_equal(s->polling[1].batch, 64);
+    assert_int_equal(s->expired_count, 2);
+    assert_int_equal(s->expired[0].instance, 77);
+    assert_string_equal(s->expired[0].process, "server");
+    assert_string_equal(s->expired[0].aspect, "fps");
+    assert_int_equal(s->expired[0].bound, 100000000);
+    assert_int_equal(s->expired[0].taken, 60);
+    assert_int_equal(s->expired[0].expired, 3);
+    assert_int_equal(s->expired[1].expired, 5);
     assert_int_equal(s->limit_count, 2);
     assert_int_equal(s->limits[0].index, 0);
     assert_int_equal(s->limits[0].state, 2);
@@ -381,7 +443,7 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
 
 static void record_the_daemon(struct fake_sensor *f, unsigned d)
 {
-    fake_cut_one(f, d, 0, SELF, (uint64_t[]){1000, 10, 100, 1000, 0, 0, 1000000, bits(5.5)});
+    fake_cut_one(f, d, 0, SELF, (uint64_t[]){1000, 10, 100, 1000, 0, 0, 1000000, bits(5.5), 4000000});
     fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 1, bits(30), bits(NAN), 1, 2, 3, 4, 5});
     fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){1, 0, bits(NAN), bits(NAN), 0, 0, 0, 9, 0});
     fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 2, bits(28.5), bits(20.25), 11, 12, 13, 14, 15});
@@ -391,9 +453,17 @@ static void record_the_daemon(struct fake_sensor *f, unsigned d)
     fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(31)});
     fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(29)});
     fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(NAN)});
-    fake_cut_one(f, d, 0, SELF, (uint64_t[]){3000, 20, 200, 2000, 0, 0, 1000000, bits(2.5)});
+    fake_cut_one(f, d, 0, SELF, (uint64_t[]){3000, 20, 200, 2000, 0, 0, 3000000, bits(2.5), 3500000});
     fake_cut_one(f, d, 0, CLOCK, (uint64_t[]){0, 1, 0, 900, 0, 0});
     fake_cut_one(f, d, 0, CLOCK, (uint64_t[]){1, 3, 2, 1200, 1, 17});
+    fake_cut_one(f, d, 0, POLLING, (uint64_t[]){0, 1000000, 0, 0, 0});
+    fake_cut_one(f, d, 0, POLLING, (uint64_t[]){1, 250000, 1, 1, 64});
+    fake_cut_one(f, d, 0, FLOW, (uint64_t[]){0, 0, 0, 0, 0, 0, 0, 0});
+    fake_cut_one(f, d, 0, FLOW, (uint64_t[]){100, 1, 2, 3, 0, 20, 10, 4});
+    fake_cut_one(f, d, 0, FLOW, (uint64_t[]){400, 1, 2, 3, 0, 30, 10, 5});
+    fake_cut_one(f, d, 0, EXPIRED, (uint64_t[]){SERVER, FPS, 77, 100000000, 30, 2});
+    fake_cut_one(f, d, 0, EXPIRED, (uint64_t[]){SERVER, FPS, 78, 100000000, 5, 5});
+    fake_cut_one(f, d, 0, EXPIRED, (uint64_t[]){SERVER, FPS, 77, 100000000, 60, 3});
 }
 
 static void built_in_aspects_become_facts_once_however_often_it_starts(void **state)

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "ecs/node_impl.h"
+#include "ecs/self.h"
+
+#include <stdio.h>
+
+void node_poll(struct node *n, int64_t now)
+{
+    external_poll(n->external, now);
+    pace_poll(&n->pace, now);
+    if (n->busy_wait)
+        return; /* due again at once */
+    int64_t period = n->policy.period;
+    n->poll_due += period;
+    if (n->poll_due <= now) /* polls that were missed are not made up for; the next is where it would have been */
+        n->poll_due += ((now - n->poll_due) / period + 1) * period;
+}
+
+/* ---- What an operator changes ------------------------------------------------------------------------------------ */
+
+static void carry_out(struct node *n, enum self_polling cause)
+{
+    const struct message_poll *now = &n->polling.now;
+    n->busy_wait = now->mode == POLL_MODE_BUSY_WAIT;
+    external_batch(n->external, now->forward == POLL_FORWARD_BATCH, now->batch);
+    self_record_polling(n->self, cause, n->policy.period, now);
+}
+
+void node_poll_start(struct node *n)
+{
+    carry_out(n, n->polling.now.given ? SELF_POLLING_KEPT : SELF_POLLING_START);
+}
+
+/* What waits in the rings stays there: nothing is missed. */
+static void change(struct node *n, const struct message_poll *order, int64_t now)
+{
+    if (order->given & POLL_GIVES_PERIOD) {
+        n->policy.period = (int64_t)order->period_ns;
+        agent_set_period(n->agent, n->policy.period);
+    }
+    carry_out(n, SELF_POLLING_OPERATOR);
+    if (n->busy_wait)
+        n->poll_due = now;
+    else if (n->poll_due > now + n->policy.period)
+        n->poll_due = now + n->policy.period;
+    pace_restart(&n->pace);
+}
+
+void node_poll_answer(struct node *n, const struct message_command *command, int64_t now, struct message_reply *reply)
+{
+    const struct message_poll *in_force = &n->polling.now;
+    if (command->verb == VERB_POLL && command->poll.given) {
+        if (polling_change(&n->polling, &command->poll, reply->text))
+            change(n, &command->poll, now);
+        else
+            message_reply_add(reply, "refused", 1);
+    }
+    message_reply_add(reply, "poll_on", n->policy.on);
+    message_reply_add(reply, "poll_period_ns", n->policy.period);
+    message_reply_add(reply, "poll_mode", in_force->mode);
+    message_reply_add(reply, "poll_forward", in_force->forward);
+    message_reply_add(reply, "poll_batch", in_force->batch);
+    message_reply_add(reply, "effective_ns", n->pace.mean);
+    message_reply_add(reply, "effective_worst_ns", n->pace.worst);
+}
