@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "collector/account.h"
 
+#include "base/sum.h"
+
 #include <stdlib.h>
 
 /* Times within a packet do not fall: packet_check() saw to that. */
@@ -68,6 +70,11 @@ void account_count(struct model_process *process, const struct packet_header *h,
             count_latency(process->latency, &run, received);
     }
     process->dirty = true;
+}
+
+void account_sum(struct model_stream *stream, const struct packet_header *h, const uint8_t *p)
+{
+    stream->sum = sum_add(stream->sum, p, h->size_bytes);
 }
 
 void account_rows(struct facts *f, const struct model_process *process, const struct packet_header *h, const uint8_t *p,

@@ -14,6 +14,9 @@
  */
 void account_count(struct model_process *process, const struct packet_header *h, const uint8_t *p, int64_t received);
 
+/** Adds stored packet `p` to the checksum of its stream. */
+void account_sum(struct model_stream *stream, const struct packet_header *h, const uint8_t *p);
+
 /**
  * Writes the rows that a stored packet gives: its loss of `lost` records, and the records of built-in aspects. A row
  * that cannot be written shows in facts_lacks().

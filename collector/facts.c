@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /*
  * Two kinds of tables. nodes, processes (with dictionaries), books' attempts and losses by cause, latency, facts,
@@ -33,7 +34,8 @@ static const char *const schema[] = {
     " unfinished INTEGER NOT NULL DEFAULT 0, latency BLOB, UNIQUE(node, instance), UNIQUE(node, stream_id));"
     "CREATE TABLE streams(process INTEGER NOT NULL REFERENCES processes, ring INTEGER NOT NULL, packets INTEGER NOT "
     "NULL,"
-    " bytes INTEGER NOT NULL, next_ordinal INTEGER NOT NULL, discarded INTEGER NOT NULL, PRIMARY KEY(process, ring))"
+    " bytes INTEGER NOT NULL, next_ordinal INTEGER NOT NULL, discarded INTEGER NOT NULL, sum INTEGER NOT NULL,"
+    " PRIMARY KEY(process, ring))"
     " WITHOUT ROWID;"
     "CREATE TABLE books(process INTEGER NOT NULL REFERENCES processes, aspect INTEGER NOT NULL, name TEXT NOT NULL,"
     " attempts INTEGER NOT NULL, lost_full INTEGER NOT NULL, lost_off INTEGER NOT NULL, lost_no_ring INTEGER NOT NULL,"
@@ -86,7 +88,7 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_PROCESS_STATE] = "UPDATE processes SET state = ?2, unfinished = ?3, latency = ?4 WHERE id = ?1",
     [FACTS_BOOK] = "INSERT OR REPLACE INTO books VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [FACTS_KIND] = "INSERT OR REPLACE INTO kinds VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-    [FACTS_STREAM] = "INSERT OR REPLACE INTO streams VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+    [FACTS_STREAM] = "INSERT OR REPLACE INTO streams VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_LOSS] = "INSERT INTO losses VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [FACTS_SELF] = "INSERT INTO self VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     [FACTS_LIMIT] =
@@ -156,6 +158,20 @@ static int pragma_value(sqlite3 *db, const char *text, int64_t *value)
     return facts_error(db, rc);
 }
 
+int facts_check_version(sqlite3 *db)
+{
+    int64_t application = 0, version = 0;
+    int err = pragma_value(db, "PRAGMA application_id", &application);
+    if (!err)
+        err = pragma_value(db, "PRAGMA user_version", &version);
+    return !err && (application != FACTS_APPLICATION || version != FACTS_VERSION) ? BEZEL_EVERSION : err;
+}
+
+int facts_prepare_get(struct facts *f)
+{
+    return facts_error(f->db, sqlite3_prepare_v2(f->db, sql[FACTS_GET], -1, &f->statements[FACTS_GET], NULL));
+}
+
 /* Two may open a new database at once: the schema is looked for and made within one transaction. */
 static int schema_make(sqlite3 *db)
 {
@@ -189,11 +205,19 @@ static void facts_release(struct facts *f)
     free(f);
 }
 
+bool facts_is_foreign(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
+}
+
 int facts_open(const char *run, struct facts **f)
 {
     char path[PATH_MAX];
     if (snprintf(path, sizeof path, "%s/run.db", run) >= (int)sizeof path)
         return BEZEL_EINVAL;
+    if (facts_is_foreign(path))
+        return BEZEL_EMALFORMED;
     struct facts *it = calloc(1, sizeof *it);
     if (!it)
         return BEZEL_ENOMEM;

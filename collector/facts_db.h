@@ -53,8 +53,17 @@ struct facts {
     sqlite3_stmt *statements[FACTS_STATEMENTS];
 };
 
+/** Whether something that is no regular file stands at `path`, for which SQLite might wait for ever. */
+bool facts_is_foreign(const char *path);
+
 /** The code for SQLite's result `rc`; sets errno where the system told it. */
 int facts_error(sqlite3 *db, int rc);
+
+/** Whether the database is one of ours, of this version: 0, BEZEL_EVERSION, ... */
+int facts_check_version(sqlite3 *db) BEZEL_MUST_CHECK;
+
+/** Readies what facts_get() needs, alone. */
+int facts_prepare_get(struct facts *f) BEZEL_MUST_CHECK;
 
 /** Makes sure that a transaction is open. */
 int facts_begin(struct facts *f) BEZEL_MUST_CHECK;

@@ -3,9 +3,12 @@
 #include "collector/facts_db.h"
 #include "collector/facts_run.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void column_text(sqlite3_stmt *s, int at, char *text, size_t size)
 {
@@ -127,5 +130,91 @@ int facts_load(struct facts *f, struct model *m)
                         "SELECT node, instance, aspect, attempts, lost_full, lost_off, lost_no_ring"
                         " FROM books JOIN processes ON processes.id = books.process",
                         load_book, m);
+    return err;
+}
+
+static int load_stream(sqlite3_stmt *s, struct model *m)
+{
+    struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 0));
+    struct model_process *p = node ? model_find_process(node, (uint64_t)sqlite3_column_int64(s, 1)) : NULL;
+    int64_t ring = sqlite3_column_int64(s, 2);
+    if (!p || ring < 0 || ring >= PACKET_RINGS_MAX)
+        return BEZEL_EMALFORMED;
+    struct model_stream *stream = model_stream(p, (uint32_t)ring);
+    if (!stream)
+        return BEZEL_ENOMEM;
+    stream->saved = (struct model_saved){
+        .packets = (uint64_t)sqlite3_column_int64(s, 3),
+        .bytes = (uint64_t)sqlite3_column_int64(s, 4),
+        .next_ordinal = (uint64_t)sqlite3_column_int64(s, 5),
+        .discarded = (uint64_t)sqlite3_column_int64(s, 6),
+        .sum = (uint64_t)sqlite3_column_int64(s, 7),
+    };
+    return 0;
+}
+
+int facts_load_streams(struct facts *f, struct model *m)
+{
+    return load_rows(f,
+                     "SELECT node, instance, ring, packets, bytes, next_ordinal, discarded, sum"
+                     " FROM streams JOIN processes ON processes.id = streams.process",
+                     load_stream, m);
+}
+
+int facts_open_read(const char *run, struct facts **f)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/run.db", run) >= (int)sizeof path)
+        return BEZEL_EINVAL;
+    if (access(path, F_OK) != 0)
+        return err_from_errno(errno);
+    if (facts_is_foreign(path))
+        return BEZEL_EMALFORMED;
+    struct facts *it = calloc(1, sizeof *it);
+    if (!it)
+        return BEZEL_ENOMEM;
+    int err = facts_error(NULL, sqlite3_open_v2(path, &it->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL));
+    if (!err) {
+        sqlite3_busy_timeout(it->db, FACTS_BUSY_MS);
+        err = facts_error(it->db, sqlite3_exec(it->db, "BEGIN", NULL, NULL, NULL));
+    }
+    if (!err)
+        err = facts_check_version(it->db);
+    if (!err)
+        err = facts_prepare_get(it);
+    if (err)
+        (void)!facts_close(it);
+    else
+        *f = it;
+    return err;
+}
+
+int facts_check(struct facts *f)
+{
+    sqlite3_stmt *s;
+    int err = facts_error(f->db, sqlite3_prepare_v2(f->db, "PRAGMA quick_check(1)", -1, &s, NULL));
+    if (err)
+        return err;
+    int rc = sqlite3_step(s);
+    const char *said = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    err = facts_error(f->db, rc);
+    if (!err && (!said || strcmp(said, "ok") != 0))
+        err = BEZEL_EMALFORMED;
+    sqlite3_finalize(s);
+    return err;
+}
+
+int facts_stored(struct facts *f, const struct model_process *process, uint64_t *stored)
+{
+    sqlite3_stmt *s;
+    const char *query = "SELECT sum(stored) FROM books WHERE process = ?1";
+    int err = facts_error(f->db, sqlite3_prepare_v2(f->db, query, -1, &s, NULL));
+    if (err)
+        return err;
+    sqlite3_bind_int64(s, 1, process->row);
+    int rc = sqlite3_step(s);
+    *stored = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(s, 0) : 0;
+    err = facts_error(f->db, rc);
+    sqlite3_finalize(s);
     return err;
 }

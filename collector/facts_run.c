@@ -197,6 +197,7 @@ static int save_stream(struct facts *f, const struct model_process *p, const str
     bind_u64(s, 4, stream->bytes);
     bind_u64(s, 5, stream->at.next_ordinal);
     bind_u64(s, 6, stream->at.discarded);
+    bind_u64(s, 7, stream->sum);
     return facts_run(f, s);
 }
 

@@ -22,6 +22,9 @@ bool facts_lacks(const struct facts *f);
 /** The fact that holds how many packets and messages were refused. */
 #define FACTS_REFUSED "collector.refused"
 
+/** The fact that says what starts of the collector found damaged. */
+#define FACTS_DAMAGED "collector.damaged"
+
 /** Copies the value of `key` into `value`; BEZEL_ENOENT where there is none. */
 int facts_get(struct facts *f, const char *key, char *value, size_t size) BEZEL_MUST_CHECK;
 
@@ -58,6 +61,21 @@ int facts_clear_derived(struct facts *f) BEZEL_MUST_CHECK;
  * said, but without what is derived from packets.
  */
 int facts_load(struct facts *f, struct model *m) BEZEL_MUST_CHECK;
+
+/** Makes the streams that the database has of the loaded model `m`, each with what was saved of it. */
+int facts_load_streams(struct facts *f, struct model *m) BEZEL_MUST_CHECK;
+
+/**
+ * Opens the database of a run for reading it, as it is now: for facts_get(), facts_load*() and facts_check(). Nothing
+ * is written. Returns as facts_open(), or BEZEL_ENOENT.
+ */
+int facts_open_read(const char *run, struct facts **f) BEZEL_MUST_CHECK;
+
+/** How many records of a process the books say are stored. */
+int facts_stored(struct facts *f, const struct model_process *process, uint64_t *stored) BEZEL_MUST_CHECK;
+
+/** Looks at every page. Returns 0, or BEZEL_EMALFORMED where the database contradicts itself. */
+int facts_check(struct facts *f) BEZEL_MUST_CHECK;
 
 /**
  * Histograms as blobs: non-empty buckets as (number: u32, count: u64), big-endian, after the maximum (u64).

@@ -129,6 +129,7 @@ static void account_batch(struct intake *in)
         const struct accepted *a = &in->accepted[i];
         if (a->what == ACCEPT_STORED) {
             account_count(a->stream->process, &a->header, in->frames[i].data, in->received[i]);
+            account_sum(a->stream, &a->header, in->frames[i].data);
             account_rows(in->facts, a->stream->process, &a->header, in->frames[i].data, a->lost);
         }
         link_frame_free(&in->frames[i]);

@@ -210,6 +210,25 @@ static void put_process(FILE *out, const struct model_process *p)
         put_event(out, p, &p->dict->aspects[i]);
 }
 
+/* Closes what open_memstream() opened. Returns 0 or, the text freed, BEZEL_ENOMEM. */
+static int finish(FILE *out, char **text)
+{
+    bool bad = ferror(out);
+    if (fclose(out) == 0 && !bad)
+        return 0;
+    free(*text);
+    return BEZEL_ENOMEM;
+}
+
+int metadata_write_process(const struct model_process *p, char **text, size_t *length)
+{
+    FILE *out = open_memstream(text, length);
+    if (!out)
+        return BEZEL_ENOMEM;
+    put_process(out, p);
+    return finish(out, text);
+}
+
 int metadata_write(const struct model_node *node, char **text, size_t *length)
 {
     FILE *out = open_memstream(text, length);
@@ -219,10 +238,5 @@ int metadata_write(const struct model_node *node, char **text, size_t *length)
     put_clock(out, node);
     for (const struct model_process *p = node->processes; p; p = p->next)
         put_process(out, p);
-    bool bad = ferror(out);
-    if (fclose(out) != 0 || bad) {
-        free(*text);
-        return BEZEL_ENOMEM;
-    }
-    return 0;
+    return finish(out, text);
 }

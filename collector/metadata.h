@@ -13,4 +13,7 @@
  */
 int metadata_write(const struct model_node *node, char **text, size_t *length) BEZEL_MUST_CHECK;
 
+/** The part of it that explains the packets of process `p`; as above. */
+int metadata_write_process(const struct model_process *p, char **text, size_t *length) BEZEL_MUST_CHECK;
+
 #endif

@@ -33,6 +33,11 @@ struct model_count {
     uint64_t attempts, full, off, no_ring;
 };
 
+/** What the database has of a stream, as it was loaded; all 0: nothing. */
+struct model_saved {
+    uint64_t packets, bytes, next_ordinal, discarded, sum;
+};
+
 /** A ring's packets, in the order of their seq: one file. */
 struct model_stream {
     struct model_process *process;
@@ -41,6 +46,8 @@ struct model_stream {
     uint64_t last_end; /* timestamp_end of the last stored packet */
     uint64_t bytes;    /* committed length of the file; what lies behind is torn */
     uint64_t packets;
+    uint64_t sum; /* base/sum.h of them, packet by packet */
+    struct model_saved saved;
     bool touched;                       /* its position waits to be acknowledged; linked by next_touched */
     bool behind;                        /* a packet was not taken: the sender must hear the position again */
     bool unsynced;                      /* written, not yet in stable storage */

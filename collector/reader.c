@@ -22,6 +22,7 @@ struct reader {
     size_t taken, used;
     uint64_t packets;
     struct packet_header first;
+    const char *reason;
     uint8_t bytes[PACKET_MAX_BYTES];
 };
 
@@ -32,6 +33,7 @@ int reader_open(const char *path, struct reader **r)
         return BEZEL_ENOMEM;
     it->offset = it->packets = 0;
     it->taken = it->used = 0;
+    it->reason = "";
     struct stat st;
     it->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int err = it->fd < 0 || fstat(it->fd, &st) != 0 ? err_from_errno(errno) : 0;
@@ -72,13 +74,25 @@ static int reader_fill(struct reader *r)
     return (int)n;
 }
 
-/* Whether a packet is the one that follows in this file. */
+/* Whether a packet is the one that follows in this file; the reason why not. */
 static bool reader_expects(struct reader *r, const struct packet_header *h)
 {
     if (r->packets == 0)
         r->first = *h;
-    return memcmp(h->uuid, r->first.uuid, sizeof h->uuid) == 0 && h->stream_id == r->first.stream_id &&
-           h->instance == r->first.instance && h->ring == r->first.ring && h->seq == r->packets;
+    r->reason = NULL;
+    if (memcmp(h->uuid, r->first.uuid, sizeof h->uuid) != 0 || h->stream_id != r->first.stream_id ||
+        h->instance != r->first.instance || h->ring != r->first.ring)
+        r->reason = "a packet of another stream";
+    else if (h->seq > r->packets)
+        r->reason = "packets are missing before this one";
+    else if (h->seq < r->packets)
+        r->reason = "a packet that came before";
+    return !r->reason;
+}
+
+const char *reader_reason(const struct reader *r)
+{
+    return r->reason;
 }
 
 int reader_next(struct reader *r, struct packet_header *h, const uint8_t **packet)
@@ -89,8 +103,12 @@ int reader_next(struct reader *r, struct packet_header *h, const uint8_t **packe
         if (n <= 0)
             return n;
     }
-    if (err || !reader_expects(r, h))
-        return err ? err : BEZEL_EMALFORMED;
+    if (err) {
+        r->reason = err == BEZEL_EVERSION ? "a packet of another version of Bezel" : "bytes that are no packet";
+        return err;
+    }
+    if (!reader_expects(r, h))
+        return BEZEL_EMALFORMED;
     *packet = r->bytes + r->taken;
     r->taken += h->size_bytes;
     r->packets++;

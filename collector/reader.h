@@ -27,6 +27,9 @@ void reader_close(struct reader *r);
  */
 int reader_next(struct reader *r, struct packet_header *h, const uint8_t **packet) BEZEL_MUST_CHECK;
 
+/** Why reader_next() returned BEZEL_EMALFORMED or BEZEL_EVERSION: a few words, static storage. */
+const char *reader_reason(const struct reader *r);
+
 /** Where the packets that were read end, in bytes from the start of the file. */
 uint64_t reader_offset(const struct reader *r);
 

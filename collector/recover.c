@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +42,22 @@ static struct model_stream *stream_of(const struct recovery *r, const char *path
     return s;
 }
 
+/* The database says it too, for what is saved from now on will agree with the files. */
+static BEZEL_PRINTF(2, 3) void tell_damaged(struct facts *f, const char *format, ...)
+{
+    char text[2 * PATH_MAX + 256], all[16384];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    log_error("BEZEL-STORE-DAMAGED", "%s", text);
+    if (facts_get(f, FACTS_DAMAGED, all, sizeof all) != 0)
+        all[0] = '\0';
+    size_t n = strlen(all);
+    snprintf(all + n, sizeof all - n, "%s%s", n ? "; " : "", text);
+    (void)!facts_put(f, FACTS_DAMAGED, all); /* where it cannot, the commit cannot either, and says so */
+}
+
 static const char *recover_packet(const struct recovery *r, const char *path, const struct packet_header *h,
                                   const uint8_t *packet)
 {
@@ -56,6 +73,10 @@ static const char *recover_packet(const struct recovery *r, const char *path, co
     s->bytes += h->size_bytes;
     store_found(r->store, s);
     account_count(s->process, h, packet, 0);
+    account_sum(s, h, packet);
+    if (s->bytes == s->saved.bytes && s->sum != s->saved.sum)
+        tell_damaged(r->facts, "%s: its first %" PRIu64 " bytes are not what was stored: their checksum differs", path,
+                     s->bytes);
     account_rows(r->facts, s->process, h, packet, lost);
     return NULL;
 }
@@ -64,7 +85,7 @@ static const char *recover_packet(const struct recovery *r, const char *path, co
  * Cuts a file behind its last good packet. A file without any is removed: its first packet is to come again. Behind a
  * damaged packet there may be good ones, which nobody can send again: they are kept.
  */
-static int cut_tail(const struct store *store, const char *path, uint64_t good, const char *reason)
+static int cut_tail(const struct recovery *r, const char *path, uint64_t good, const char *reason)
 {
     struct stat st;
     char kept[PATH_MAX];
@@ -73,12 +94,11 @@ static int cut_tail(const struct store *store, const char *path, uint64_t good, 
     if ((uint64_t)st.st_size == good && good != 0)
         return 0;
     if (reason) {
-        int sys = store_keep_damaged(store, path, good, kept, sizeof kept);
+        int sys = store_keep_damaged(r->store, path, good, kept, sizeof kept);
         if (sys)
             return err_from_errno(sys);
-        log_error("BEZEL-STORE-DAMAGED",
-                  "%s: %" PRIu64 " bytes from byte %" PRIu64 " on are cut off, and kept in %s: %s", path,
-                  (uint64_t)st.st_size - good, good, kept, reason);
+        tell_damaged(r->facts, "%s: %" PRIu64 " bytes from byte %" PRIu64 " on are cut off, and kept in %s: %s", path,
+                     (uint64_t)st.st_size - good, good, kept, reason);
     }
     if (good == 0 ? unlink(path) != 0 : truncate(path, (off_t)good) != 0)
         return err_from_errno(errno);
@@ -111,7 +131,7 @@ static int recover_file(const char *path, void *context)
         reason = "they are no packet of this stream";
     else if (more < 0)
         return more;
-    return cut_tail(r->store, path, good, reason);
+    return cut_tail(r, path, good, reason);
 }
 
 /* Rows alone: the losses are what the counter grew by, as when the packets were accepted. */
@@ -177,14 +197,18 @@ static int recover_nodes(struct facts *f, struct store *s, struct model *m, bool
 }
 
 /* Metadata is known from the database alone: what a kill, or the power, left of it does not matter. */
-static int finish_node(struct store *s, struct model_node *node)
+static int finish_node(struct facts *f, struct store *s, struct model_node *node)
 {
     bool any = false;
     int err = 0;
     for (struct model_process *p = node->processes; p && !err; p = p->next)
         for (size_t ring = 0; ring < PACKET_RINGS_MAX && !err; ring++) {
-            any = any || (p->streams[ring] && p->streams[ring]->packets);
-            err = p->streams[ring] ? store_sync(s, p->streams[ring]) : 0;
+            struct model_stream *stream = p->streams[ring];
+            any = any || (stream && stream->packets);
+            if (stream && stream->bytes < stream->saved.bytes)
+                tell_damaged(f, "trace/%s/%s-%zu: %" PRIu64 " bytes that were stored are missing", node->dir, p->base,
+                             ring, stream->saved.bytes - stream->bytes);
+            err = stream ? store_sync(s, stream) : 0;
         }
     if (!any || err)
         return err;
@@ -199,9 +223,11 @@ int recover_run(struct facts *f, struct store *s, struct model *m)
     char refused[24];
     int err = facts_load(f, m);
     if (!err)
+        err = facts_load_streams(f, m);
+    if (!err)
         err = recover_nodes(f, s, m, false);
     for (struct model_node *node = m->nodes; node && !err; node = node->next)
-        err = finish_node(s, node);
+        err = finish_node(f, s, node);
     if (!err && facts_get(f, FACTS_REFUSED, refused, sizeof refused) == 0)
         m->totals.refused = strtoull(refused, NULL, 10);
     return err;

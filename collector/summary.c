@@ -25,6 +25,7 @@ struct loading {
     sqlite3 *db;
     int64_t *node_rows, *process_rows; /* of the database, by index */
     struct histogram latency;
+    size_t last; /* index that was found last */
     int err;
 };
 
@@ -55,12 +56,17 @@ static double column_real(sqlite3_stmt *s, int at)
     return sqlite3_column_type(s, at) == SQLITE_NULL ? NAN : sqlite3_column_double(s, at);
 }
 
-/* The index of row `row`; what refers to a row that is not there belongs to no summary. */
+/*
+ * The index of row `row`; what refers to a row that is not there belongs to no summary. Rows come in some order of what
+ * they refer to, so the search goes on from the one before.
+ */
 static uint32_t index_of(struct loading *l, const int64_t *rows, size_t count, int64_t row)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t n = 0; n < count; n++) {
+        size_t i = (l->last + n) % count;
         if (rows[i] == row)
-            return (uint32_t)i;
+            return (uint32_t)(l->last = i);
+    }
     l->err = BEZEL_EMALFORMED;
     return 0;
 }
@@ -471,6 +477,8 @@ int summary_load(const char *run, struct summary **s)
         return BEZEL_EINVAL;
     if (access(path, F_OK) != 0)
         return err_from_errno(errno);
+    if (facts_is_foreign(path))
+        return BEZEL_EMALFORMED;
     struct loading *l = calloc(1, sizeof *l);
     if (!l)
         return BEZEL_ENOMEM;

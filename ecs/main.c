@@ -15,6 +15,7 @@ static const struct {
     {"check", "check an experiment file", cmd_check},
     {"report", "print the report of a run", cmd_report},
     {"export", "write a run's records as one trace, also while it is being written", cmd_export},
+    {"verify", "prove a run complete, or name what is missing", cmd_verify},
     {"snapshot", "save what the rings of a run's flight recorders hold now", cmd_snapshot},
     {"aspects", "say which aspects of a run are recorded from now on", cmd_aspects},
     {"poll", "say how a run's nodes poll from now on, or see how they do", cmd_poll},

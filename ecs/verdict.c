@@ -144,7 +144,7 @@ static void add_books(struct verdict_books *sum, const struct verdict_books *b)
     sum->rest += b->rest;
 }
 
-static struct verdict_books sum_process(const struct summary_process *p)
+struct verdict_books verdict_process(const struct summary_process *p)
 {
     struct verdict_books b = {.processes = 1, .unfinished = p->unfinished};
     for (size_t i = 0; i < p->book_count; i++) {
@@ -171,7 +171,7 @@ static void judge_books(struct verdict *v, const struct summary *s)
 {
     v->balanced = true;
     for (size_t i = 0; i < s->process_count; i++) {
-        v->books[i] = sum_process(&s->processes[i]);
+        v->books[i] = verdict_process(&s->processes[i]);
         add_books(s->processes[i].role == ROLE_DAEMON ? &v->daemons : &v->sut, &v->books[i]);
         v->balanced = v->balanced && v->books[i].rest == 0;
         v->overwrites = v->overwrites || s->processes[i].overwrites;

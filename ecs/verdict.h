@@ -62,6 +62,9 @@ struct verdict {
 int verdict_new(const struct summary *s, const struct experiment *e, int64_t now, struct verdict **v) BEZEL_MUST_CHECK;
 void verdict_free(struct verdict *v);
 
+/** The books of one process. Pure. */
+struct verdict_books verdict_process(const struct summary_process *p);
+
 /** Whether what is missing of each aspect of `p`, whose sums are `b`, was overwritten, all of it. Pure. */
 bool verdict_explains_aspects(const struct summary_process *p, const struct verdict_books *b);
 

@@ -101,12 +101,18 @@ reports() {
     jq -e "$1" "$out" >/dev/null || fail "not so in the report: $1"
 }
 
+# The run is complete: every record that was made is stored, or lost with its cause.
+verifies() {
+    "$bezel" verify "$dir/runs/latest" >"$dir/verify.txt" || fail "$(cat "$dir/verify.txt")"
+}
+
 # All that process $1 ticked is stored, once: in the report, and in the trace.
 stored_all_of() {
     ticked=$(sed -n 's/^ticked //p' "$dir/runs/latest/output/$1.txt")
     [ "$ticked" -gt 0 ] || fail "$1 did not tick"
     reports "[.books.processes[] | select(.process == \"$1\") | .produced, .stored] == [$ticked, $ticked]"
     reports "[.books.processes[].rest] | all(. == 0)"
+    verifies
     command -v babeltrace2 >/dev/null || return 0
     babeltrace2 "$dir/runs/latest/trace" >"$dir/trace.txt" 2>"$dir/babeltrace2.err" || fail "babeltrace2 cannot read it"
     read=$(grep ' tick: ' "$dir/trace.txt" | sed 's/.* number = \([0-9]*\).*/\1/' | sort -n | uniq | wc -l)

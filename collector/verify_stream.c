@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/accept.h"
+#include "collector/account.h"
+#include "collector/reader.h"
+#include "collector/verify_own.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* A file of the walk, as far as it is read. */
+struct file {
+    struct verify_walk *walk;
+    const char *name; /* without its directory */
+    struct model_stream *stream;
+    bool matched; /* it was as long, and the same, as when it was saved */
+};
+
+static BEZEL_PRINTF(5, 6) void tell(struct file *f, enum verify_is is, const char *code, const char *remedy,
+                                    const char *format, ...)
+{
+    char file[2 * MODEL_BASE_MAX + 320], text[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    snprintf(file, sizeof file, "trace/%s/%s", f->walk->node->dir, f->name);
+    const struct model_stream *s = f->stream;
+    verify_tell(f->walk->v, &(struct verify_finding){.is = is,
+                                                     .code = code,
+                                                     .file = file,
+                                                     .placed = s != NULL,
+                                                     .offset = s ? s->bytes : 0,
+                                                     .packet = s ? s->packets : 0,
+                                                     .text = text,
+                                                     .remedy = remedy});
+}
+
+/* The stream that a file belongs to by its first packet. Any reason why it cannot be it is told. */
+static struct model_stream *stream_of(struct file *f, const struct packet_header *h)
+{
+    char expected[MODEL_BASE_MAX + 12];
+    const struct model_node *node = f->walk->node;
+    struct model_process *p = model_find_process(node, h->instance);
+    if (!p || memcmp(h->uuid, node->uuid, sizeof h->uuid) != 0) {
+        tell(f, VERIFY_DAMAGED, "unknown-stream", NULL, "it is of no process that run.db knows");
+        return NULL;
+    }
+    snprintf(expected, sizeof expected, "%s-%u", p->base, h->ring);
+    struct model_stream *s = strcmp(f->name, expected) == 0 ? model_stream(p, h->ring) : NULL;
+    if (!s)
+        tell(f, VERIFY_DAMAGED, "misnamed", NULL, "its packets are those of %s", expected);
+    return s;
+}
+
+static void check_saved(struct file *f)
+{
+    const struct model_stream *s = f->stream;
+    if (s->bytes != s->saved.bytes)
+        return;
+    f->matched = true;
+    if (s->packets != s->saved.packets || s->at.next_ordinal != s->saved.next_ordinal ||
+        s->at.discarded != s->saved.discarded)
+        tell(f, VERIFY_DAMAGED, "other-counts", NULL,
+             "run.db has %" PRIu64 " packets, next ordinal %" PRIu64 ", %" PRIu64 " lost; the file %" PRIu64
+             ", %" PRIu64 ", %" PRIu64,
+             s->saved.packets, s->saved.next_ordinal, s->saved.discarded, s->packets, s->at.next_ordinal,
+             s->at.discarded);
+    else if (s->sum != s->saved.sum)
+        tell(f, VERIFY_DAMAGED, "changed", NULL,
+             "something in the bytes up to here is not what was stored: their checksum differs from run.db's");
+}
+
+/* Takes a packet, as the collector took it. Returns whether to go on. */
+static bool take_packet(struct file *f, const struct packet_header *h, const uint8_t *packet)
+{
+    if (!f->stream && !(f->stream = stream_of(f, h)))
+        return false;
+    struct model_stream *s = f->stream;
+    struct model_process *p = s->process;
+    uint64_t lost;
+    const char *reason = dict_includes(p->dict, h->dictionary) ? accept_check(p, s, h, packet, &lost)
+                                                               : "a dictionary that run.db does not have";
+    if (reason) {
+        if (!f->walk->v->totals.served || dict_includes(p->dict, h->dictionary))
+            tell(f, VERIFY_DAMAGED, "wrong-packet", NULL, "%s", reason);
+        return false;
+    }
+    accept_advance(s, h, lost);
+    s->bytes += h->size_bytes;
+    account_count(p, h, packet, 0);
+    account_sum(s, h, packet);
+    check_saved(f);
+    return true;
+}
+
+/* What stands behind the last good packet, and what should. */
+static void check_end(struct file *f, uint64_t rest)
+{
+    const struct model_stream *s = f->stream;
+    bool served = f->walk->v->totals.served;
+    if (s && s->bytes < s->saved.bytes)
+        tell(f, VERIFY_DAMAGED, "truncated", NULL, "it ends here; %" PRIu64 " bytes that were stored are missing",
+             s->saved.bytes - s->bytes);
+    else if (s && s->saved.bytes > 0 && !f->matched)
+        tell(f, VERIFY_DAMAGED, "other-counts", NULL, "no packet ends at byte %" PRIu64 ", where one was saved",
+             s->saved.bytes);
+    else if (!served && rest > 0)
+        tell(f, VERIFY_INCOMPLETE, "torn", verify_remedy_restart,
+             "%" PRIu64 " bytes behind the last whole packet, which was never acknowledged", rest);
+    else if (!served && s && s->bytes > s->saved.bytes)
+        tell(f, VERIFY_INCOMPLETE, "unsaved", verify_remedy_restart,
+             "its last %" PRIu64 " packets are not in run.db: the collector was killed", s->packets - s->saved.packets);
+}
+
+int verify_file(const char *path, void *context)
+{
+    struct verify_walk *w = context;
+    struct file f = {.walk = w, .name = strrchr(path, '/') + 1};
+    struct reader *r;
+    struct packet_header h;
+    const uint8_t *packet;
+    int err = reader_open(path, &r), more;
+    if (err == BEZEL_ENOMEM || err == BEZEL_ENOENT)
+        return err == BEZEL_ENOENT ? 0 : err; /* a temporary's name of a moment ago */
+    if (err == BEZEL_EMALFORMED)
+        tell(&f, VERIFY_DAMAGED, "foreign", verify_remedy_foreign, "it is no file");
+    else if (err)
+        tell(&f, VERIFY_DAMAGED, "unreadable", NULL, "it cannot be opened: %s", strerror(errno));
+    if (err)
+        return 0;
+    bool good = true;
+    while ((more = reader_next(r, &h, &packet)) > 0 && (good = take_packet(&f, &h, packet)))
+        ;
+    if (more < 0)
+        tell(&f, VERIFY_DAMAGED, more == BEZEL_ESYS ? "unreadable" : "not-a-packet", NULL, "%s",
+             more == BEZEL_ESYS ? strerror(errno) : reader_reason(r));
+    else if (good)
+        check_end(&f, reader_rest(r));
+    if (f.stream && (more < 0 || !good))
+        f.stream->behind = true; /* what it should have is not looked for any more */
+    reader_close(r);
+    return 0;
+}
+
+void verify_missing(struct verify_walk *w)
+{
+    for (struct model_process *p = w->node->processes; p; p = p->next)
+        for (uint32_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {
+            struct model_stream *s = p->streams[ring];
+            if (!s || s->packets || s->behind || s->saved.packets == 0)
+                continue;
+            char name[MODEL_BASE_MAX + 12];
+            snprintf(name, sizeof name, "%s-%u", p->base, ring);
+            struct file f = {.walk = w, .name = name};
+            s->behind = true;
+            tell(&f, VERIFY_DAMAGED, "missing", NULL,
+                 "%" PRIu64 " packets that were stored are missing, with their file", s->saved.packets);
+        }
+}
+
+void verify_unknown(struct verify_walk *w, const struct model_process *p)
+{
+    for (uint32_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {
+        struct model_stream *s = p->streams[ring];
+        if (!s || s->packets == 0 || s->behind)
+            continue;
+        char name[MODEL_BASE_MAX + 12];
+        snprintf(name, sizeof name, "%s-%u", p->base, ring);
+        struct file f = {.walk = w, .name = name, .stream = s};
+        tell(&f, VERIFY_INCOMPLETE, "unknown", NULL,
+             "unknown after ordinal %" PRIu64 ": nobody saw the end of its process, nor its last books",
+             s->at.next_ordinal);
+    }
+}

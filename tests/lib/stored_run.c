@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "tests/lib/stored_run.h"
+
+#include "collector/accept.h"
+#include "collector/account.h"
+#include "collector/recover.h"
+
+#include <stdio.h>
+#include <string.h>
+
+int stored_start(struct stored_run *r, const char *dir, struct fake_sensor *sensor, int64_t sync)
+{
+    r->sensor = sensor;
+    r->model = model_new("");
+    int err = r->model ? facts_open(dir, &r->facts) : BEZEL_ENOMEM;
+    if (!err)
+        err = facts_serve(r->facts, sync != STORE_SYNC_NEVER);
+    if (!err)
+        err = store_open(dir, sync, &r->store);
+    if (!err)
+        err = recover_run(r->facts, r->store, r->model);
+    if (err)
+        return err;
+    r->node = model_find_node(r->model, sensor->hello.uuid);
+    if (r->node)
+        return 0;
+    r->node = model_add_node(r->model, &sensor->hello);
+    return r->node ? facts_add_node(r->facts, r->node) : BEZEL_ENOMEM;
+}
+
+/* The process, known and with its newest dictionary. */
+static int know(struct stored_run *r, unsigned process, struct model_process **known)
+{
+    const struct message_process *said = &r->sensor->processes[process]->said;
+    struct model_process *p = *known = model_find_process(r->node, said->instance);
+    struct dict *dict;
+    if (p && p->dict->hash == r->sensor->processes[process]->dict->hash)
+        return 0;
+    int err = dict_parse(said->dictionary, said->dictionary_bytes, &dict);
+    if (err)
+        return err;
+    if (p) {
+        err = facts_set_dictionary(r->facts, p, said->dictionary, said->dictionary_bytes);
+        model_set_dictionary(p, dict);
+        return err;
+    }
+    *known = p = model_add_process(r->node, said);
+    if (!p)
+        return BEZEL_ENOMEM;
+    model_set_dictionary(p, dict);
+    return facts_add_process(r->facts, p, said->dictionary, said->dictionary_bytes);
+}
+
+static int take(struct stored_run *r, unsigned process, unsigned ring)
+{
+    struct accepted a;
+    struct model_process *p;
+    int err = know(r, process, &p);
+    const struct fake_stream *s = &r->sensor->processes[process]->rings[ring];
+    struct model_stream *stream = err ? NULL : model_stream(p, ring);
+    if (!stream)
+        return err ? err : BEZEL_ENOMEM;
+    uint64_t seq = stream->at.next_seq;
+    const uint8_t *packet = s->bytes + s->starts[seq];
+    accept_packet(r->node, r->store, packet, s->starts[seq + 1] - s->starts[seq], &a);
+    if (a.what != ACCEPT_STORED)
+        return a.what == ACCEPT_FAILED ? BEZEL_ENOSPC : a.what == ACCEPT_AHEAD ? BEZEL_EAGAIN : BEZEL_EMALFORMED;
+    account_count(p, &a.header, packet, 0);
+    account_sum(a.stream, &a.header, packet);
+    account_rows(r->facts, p, &a.header, packet, a.lost);
+    return 0;
+}
+
+static unsigned index_of(const struct stored_run *r, uint64_t instance)
+{
+    unsigned i = 0;
+    while (r->sensor->processes[i]->said.instance != instance)
+        i++;
+    return i;
+}
+
+static int acknowledge(struct stored_run *r)
+{
+    if (!store_sync_due(r->store, clock_now()))
+        return 0;
+    for (struct model_stream *s; (s = model_next_touched(r->node));) {
+        int err = store_sync(r->store, s);
+        if (err)
+            return err;
+        if (r->acknowledged)
+            r->acknowledged(index_of(r, s->at.instance), s->at.ring, s->at.next_seq, r->context);
+    }
+    return 0;
+}
+
+static uint64_t stored_of(const struct stored_run *r, unsigned process, unsigned ring)
+{
+    const struct model_process *p = model_find_process(r->node, r->sensor->processes[process]->said.instance);
+    return p && p->streams[ring] ? p->streams[ring]->at.next_seq : 0;
+}
+
+int stored_feed(struct stored_run *r, uint64_t packets)
+{
+    enum { SAVE_EVERY = 16 };
+    uint64_t fed = 0, before;
+    int err = 0;
+    do {
+        before = fed;
+        for (unsigned i = 0; i < r->sensor->process_count; i++)
+            for (unsigned ring = 0; ring < FAKE_RINGS && !err && fed < packets; ring++) {
+                if (stored_of(r, i, ring) == r->sensor->processes[i]->rings[ring].packets)
+                    continue;
+                err = take(r, i, ring);
+                fed++;
+                if (!err && fed % (r->batch ? r->batch : 1) == 0)
+                    err = acknowledge(r);
+                if (!err && fed % SAVE_EVERY == 0)
+                    err = account_save(r->facts, r->model);
+            }
+    } while (!err && fed > before);
+    return err ? err : acknowledge(r);
+}
+
+void stored_end(struct stored_run *r)
+{
+    for (struct model_process *p = r->node->processes; p; p = p->next) {
+        p->state = PROCESS_ENDED;
+        p->dirty = true;
+        for (uint32_t aspect = 1; aspect <= p->dict->aspect_count; aspect++)
+            p->counts[aspect].attempts = p->counts[aspect].stored;
+        for (unsigned ring = 0; ring < FAKE_RINGS; ring++)
+            if (p->streams[ring]) {
+                p->counts[1].attempts += p->streams[ring]->at.discarded;
+                p->counts[1].full += p->streams[ring]->at.discarded;
+            }
+    }
+}
+
+int stored_stop(struct stored_run *r)
+{
+    store_hurry(r->store);
+    int err = acknowledge(r), closed;
+    if (!err)
+        err = account_save(r->facts, r->model);
+    closed = facts_close(r->facts);
+    r->facts = NULL;
+    stored_drop(r);
+    return err ? err : closed;
+}
+
+void stored_drop(struct stored_run *r)
+{
+    (void)!facts_close(r->facts);
+    store_close(r->store);
+    model_free(r->model);
+    r->facts = NULL, r->store = NULL, r->model = NULL, r->node = NULL;
+}
+
+bool stored_is_right(const struct fake_sensor *sensor, const char *dir, bool whole)
+{
+    for (unsigned i = 0; i < sensor->process_count; i++)
+        for (unsigned ring = 0; ring < FAKE_RINGS; ring++) {
+            const struct fake_process *p = sensor->processes[i];
+            char path[512];
+            snprintf(path, sizeof path, "%s/trace/%s/%s-%u-%u", dir, sensor->hello.node, p->said.name, p->said.pid,
+                     ring);
+            if (p->rings[ring].packets && !fake_file_is_right(&p->rings[ring], path, whole))
+                return false;
+        }
+    return true;
+}

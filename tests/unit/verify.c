@@ -1,0 +1,347 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* `bezel verify` on a run that is right, and on one that is wrong in every way that is known. */
+#include "collector/verify.h"
+
+#include "base/file.h"
+#include "tests/lib/seed.h"
+#include "tests/lib/stored_run.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { FLIPS = 60 };
+
+static const uint8_t run_id[16] = "a run's identity";
+static uint64_t seed;
+
+struct fixture {
+    char dir[32];
+    struct fake_sensor *sensor;
+    struct stored_run run;
+    enum verify_is is;
+    char said[4096]; /* codes of all findings, each between blanks, and their files */
+    uint64_t offset, packet;
+    struct verify_totals totals;
+};
+
+static void hear(const struct verify_finding *f, void *context)
+{
+    struct fixture *t = context;
+    size_t n = strlen(t->said);
+    snprintf(t->said + n, sizeof t->said - n, " %s %s ", f->code, f->file);
+    t->offset = f->offset;
+    t->packet = f->packet;
+}
+
+static enum verify_is look(struct fixture *t)
+{
+    struct verify v = {.tell = hear, .context = t};
+    t->said[0] = '\0';
+    assert_int_equal(verify_run(&v, t->dir), 0);
+    t->totals = v.totals;
+    return verify_is(&v);
+}
+
+static void assert_finds(struct fixture *t, enum verify_is is, const char *what)
+{
+    enum verify_is found = look(t);
+    if (found != is || (what && !strstr(t->said, what)) || (!what && t->said[0]))
+        fail_msg("found %d: %s; expected %d: %s", found, t->said, is, what ? what : "nothing");
+}
+
+static void begin(struct fixture *t)
+{
+    t->run = (struct stored_run){0};
+    assert_int_equal(stored_start(&t->run, t->dir, t->sensor, STORE_SYNC_NEVER), 0);
+}
+
+static void end(struct fixture *t)
+{
+    stored_end(&t->run);
+    assert_int_equal(stored_stop(&t->run), 0);
+}
+
+/* Two processes of two rings each, with losses; `end` says that they ended. */
+static int setup(void **state)
+{
+    struct fixture *t = calloc(1, sizeof *t);
+    snprintf(t->dir, sizeof t->dir, "/tmp/bezel-verify-XXXXXX");
+    if (!mkdtemp(t->dir))
+        return -1;
+    t->sensor = fake_new("desk", run_id, seed_next(&seed));
+    for (unsigned i = 0; i < 2; i++) {
+        fake_add_process(t->sensor, "app", 10 + i, ROLE_SUT);
+        for (unsigned k = 0; k < 8; k++)
+            fake_cut(t->sensor, i, k % 2, 1 + (uint32_t)(seed_next(&seed) % 50));
+        fake_lose(t->sensor, i, 0, 7);
+        fake_close_stream(t->sensor, i, 0);
+        fake_close_stream(t->sensor, i, 1);
+    }
+    *state = t;
+    begin(t);
+    int err = stored_feed(&t->run, UINT64_MAX);
+    end(t);
+    return err;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *t = *state;
+    stored_drop(&t->run);
+    fake_free(t->sensor);
+    int err = file_remove_tree(t->dir);
+    free(t);
+    return err;
+}
+
+static const char *path_of(const struct fixture *t, const char *name)
+{
+    static char path[256];
+    snprintf(path, sizeof path, "%s/%s", t->dir, name);
+    return path;
+}
+
+static void a_run_that_is_right_is_complete(void **state)
+{
+    struct fixture *t = *state;
+    assert_finds(t, VERIFY_COMPLETE, NULL);
+    assert_int_equal(t->totals.streams, 4);
+    assert_int_equal(t->totals.records, fake_records(t->sensor));
+    assert_int_equal(t->totals.lost, 14);
+    assert_int_equal(t->totals.damaged + t->totals.incomplete, 0);
+}
+
+static void any_byte_that_changes_is_seen(void **state)
+{
+    struct fixture *t = *state;
+    for (int i = 0; i < FLIPS; i++) {
+        char name[64];
+        struct stat st;
+        snprintf(name, sizeof name, "trace/desk/app-%u-%u", 10 + (unsigned)(seed_next(&seed) % 2),
+                 (unsigned)(seed_next(&seed) % 2));
+        int fd = open(path_of(t, name), O_RDWR);
+        assert_int_equal(fstat(fd, &st), 0);
+        off_t at = (off_t)(seed_next(&seed) % (uint64_t)st.st_size);
+        uint8_t byte, bit = (uint8_t)(1 << seed_next(&seed) % 8);
+        assert_int_equal(pread(fd, &byte, 1, at), 1);
+        byte ^= bit;
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+        assert_finds(t, VERIFY_DAMAGED, name);
+        assert_true(t->offset <= (uint64_t)st.st_size);
+        byte ^= bit;
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+        close(fd);
+    }
+    assert_finds(t, VERIFY_COMPLETE, NULL);
+}
+
+static void a_file_that_is_cut_anywhere_is_truncated(void **state)
+{
+    struct fixture *t = *state;
+    const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
+    assert_int_equal(truncate(path_of(t, "trace/desk/app-10-0"), (off_t)s->starts[s->packets - 1]), 0);
+    assert_finds(t, VERIFY_DAMAGED, " truncated trace/desk/app-10-0 ");
+    assert_int_equal(t->packet, s->packets - 1);
+    assert_int_equal(t->offset, s->starts[s->packets - 1]);
+    assert_int_equal(truncate(path_of(t, "trace/desk/app-10-0"), (off_t)s->starts[2] + 1), 0);
+    assert_finds(t, VERIFY_DAMAGED, " truncated trace/desk/app-10-0 ");
+    assert_int_equal(t->packet, 2);
+    assert_int_equal(truncate(path_of(t, "trace/desk/app-10-0"), 0), 0);
+    assert_finds(t, VERIFY_DAMAGED, " missing trace/desk/app-10-0 ");
+    assert_int_equal(unlink(path_of(t, "trace/desk/app-10-0")), 0);
+    assert_finds(t, VERIFY_DAMAGED, " missing trace/desk/app-10-0 ");
+}
+
+static void files_that_changed_places_are_found(void **state)
+{
+    struct fixture *t = *state;
+    char a[256], b[256];
+    snprintf(a, sizeof a, "%s", path_of(t, "trace/desk/app-10-0"));
+    snprintf(b, sizeof b, "%s", path_of(t, "trace/desk/app-11-0"));
+    assert_int_equal(renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE), 0);
+    assert_finds(t, VERIFY_DAMAGED, " misnamed trace/desk/app-10-0 ");
+    assert_non_null(strstr(t->said, " misnamed trace/desk/app-11-0 "));
+}
+
+/* Appends `n` bytes of the first stream from packet `packet` on to its file. */
+static void append(struct fixture *t, uint64_t packet, size_t n)
+{
+    const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
+    int fd = open(path_of(t, "trace/desk/app-10-0"), O_WRONLY | O_APPEND);
+    assert_int_equal(write(fd, s->bytes + s->starts[packet], n), n);
+    close(fd);
+}
+
+static void a_packet_that_came_twice_is_found(void **state)
+{
+    struct fixture *t = *state;
+    const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
+    append(t, 1, s->starts[2] - s->starts[1]);
+    assert_finds(t, VERIFY_DAMAGED, " not-a-packet trace/desk/app-10-0 ");
+}
+
+static void a_torn_tail_is_incomplete_and_a_restart_mends_it(void **state)
+{
+    struct fixture *t = *state;
+    append(t, 1, 77);
+    assert_finds(t, VERIFY_INCOMPLETE, " torn trace/desk/app-10-0 ");
+    begin(t);
+    end(t);
+    assert_finds(t, VERIFY_COMPLETE, NULL);
+}
+
+static void packets_that_the_database_lacks_are_incomplete(void **state)
+{
+    struct fixture *t = *state;
+    fake_add_process(t->sensor, "late", 12, ROLE_SUT);
+    fake_cut(t->sensor, 2, 0, 10);
+    begin(t);
+    assert_int_equal(stored_feed(&t->run, UINT64_MAX), 0);
+    stored_drop(&t->run);
+    assert_finds(t, VERIFY_INCOMPLETE, " unsaved trace/desk/late-12-0 ");
+    begin(t);
+    end(t);
+    assert_finds(t, VERIFY_COMPLETE, NULL);
+}
+
+static void what_nobody_saw_end_is_unknown_after_its_last_ordinal(void **state)
+{
+    struct fixture *t = *state;
+    begin(t);
+    t->run.node->processes->state = PROCESS_RUNNING;
+    t->run.node->processes->dirty = true;
+    assert_int_equal(stored_stop(&t->run), 0);
+    assert_finds(t, VERIFY_INCOMPLETE, " unknown trace/desk/app-10-0  unknown trace/desk/app-10-1 ");
+}
+
+static void a_collector_that_serves_it_makes_no_damage(void **state)
+{
+    struct fixture *t = *state;
+    int fd = open(t->dir, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+    append(t, 1, 77);
+    assert_finds(t, VERIFY_COMPLETE, NULL);
+    assert_true(t->totals.served);
+    close(fd);
+}
+
+static void metadata_that_explains_less_is_damage(void **state)
+{
+    struct fixture *t = *state;
+    char path[256], *text;
+    size_t n;
+    snprintf(path, sizeof path, "%s", path_of(t, "trace/desk/metadata"));
+    assert_int_equal(file_read(path, 1 << 20, &text, &n), 0);
+    char *field = strstr(strstr(text, "stream_id = 2"), "_frame");
+    field[1] = 'F';
+    assert_int_equal(file_replace(path, text, n), 0);
+    assert_finds(t, VERIFY_DAMAGED, " metadata trace/desk/metadata ");
+    assert_int_equal(file_replace(path, text, n / 2), 0);
+    assert_finds(t, VERIFY_DAMAGED, " metadata trace/desk/metadata ");
+    assert_int_equal(unlink(path), 0);
+    assert_finds(t, VERIFY_DAMAGED, " metadata trace/desk/metadata ");
+    begin(t); /* a restart writes it anew */
+    end(t);
+    assert_finds(t, VERIFY_COMPLETE, NULL);
+    free(text);
+}
+
+static void what_is_no_file_is_not_waited_for(void **state)
+{
+    struct fixture *t = *state;
+    assert_int_equal(mkfifo(path_of(t, "trace/desk/app-10-7"), 0600), 0);
+    assert_int_equal(mkdir(path_of(t, "trace/desk/app-10-8"), 0700), 0);
+    assert_int_equal(symlink("/dev/zero", path_of(t, "trace/desk/app-10-9")), 0);
+    assert_int_equal(mkfifo(path_of(t, "trace/stranger"), 0600), 0);
+    assert_finds(t, VERIFY_DAMAGED,
+                 " foreign trace/desk/app-10-7  foreign trace/desk/app-10-8  foreign trace/desk/app-10-9 ");
+    assert_non_null(strstr(t->said, " foreign trace/stranger "));
+    begin(t); /* a restart does not wait either */
+    end(t);
+    assert_int_equal(unlink(path_of(t, "run.db")), 0);
+    assert_int_equal(mkfifo(path_of(t, "run.db"), 0600), 0);
+    assert_finds(t, VERIFY_DAMAGED, " database run.db ");
+}
+
+static void a_database_that_is_none_is_damage(void **state)
+{
+    struct fixture *t = *state;
+    char *text;
+    size_t n;
+    assert_int_equal(file_read(path_of(t, "run.db"), 1 << 24, &text, &n), 0);
+    for (size_t i = 4096; i < n; i++) /* all pages but the first */
+        text[i] = (char)seed_next(&seed);
+    assert_int_equal(file_replace(path_of(t, "run.db"), text, n), 0);
+    assert_finds(t, VERIFY_DAMAGED, " database run.db ");
+    assert_int_equal(file_replace(path_of(t, "run.db"), "nothing", 7), 0);
+    assert_finds(t, VERIFY_DAMAGED, " database run.db ");
+    assert_int_equal(unlink(path_of(t, "run.db")), 0);
+    assert_finds(t, VERIFY_DAMAGED, " database run.db ");
+    free(text);
+}
+
+/* What follows a damaged packet is kept by a restart, and the damage is not forgotten though all agrees again. */
+static void a_restart_on_damage_keeps_what_it_cuts_and_says_so(void **state)
+{
+    struct fixture *t = *state;
+    const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
+    char path[256], *kept;
+    size_t n;
+    int fd = open(path_of(t, "trace/desk/app-10-0"), O_RDWR);
+    assert_int_equal(pwrite(fd, "????", 4, (off_t)s->starts[2]), 4);
+    close(fd);
+    begin(t);
+    assert_int_equal(stored_stop(&t->run), 0);
+    snprintf(path, sizeof path, "damaged/desk-app-10-0@%zu", s->starts[2]);
+    assert_int_equal(file_read(path_of(t, path), 1 << 20, &kept, &n), 0);
+    assert_int_equal(n, s->used - s->starts[2]);
+    assert_memory_equal(kept + 4, s->bytes + s->starts[2] + 4, n - 4);
+    free(kept);
+    assert_finds(t, VERIFY_DAMAGED, " was-damaged run.db ");
+}
+
+static void a_restart_does_not_take_changed_bytes_for_good(void **state)
+{
+    struct fixture *t = *state;
+    const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
+    int fd = open(path_of(t, "trace/desk/app-10-0"), O_RDWR);
+    assert_int_equal(pwrite(fd, "\x7f", 1, (off_t)s->starts[1] + 92), 1); /* the thread: any value is a packet's */
+    close(fd);
+    assert_finds(t, VERIFY_DAMAGED, " changed trace/desk/app-10-0 ");
+    begin(t);
+    assert_int_equal(stored_stop(&t->run), 0);
+    assert_finds(t, VERIFY_DAMAGED, " was-damaged run.db ");
+}
+
+int main(void)
+{
+    seed = seed_start();
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(a_run_that_is_right_is_complete),
+        TEST(any_byte_that_changes_is_seen),
+        TEST(a_file_that_is_cut_anywhere_is_truncated),
+        TEST(files_that_changed_places_are_found),
+        TEST(a_packet_that_came_twice_is_found),
+        TEST(a_torn_tail_is_incomplete_and_a_restart_mends_it),
+        TEST(packets_that_the_database_lacks_are_incomplete),
+        TEST(what_nobody_saw_end_is_unknown_after_its_last_ordinal),
+        TEST(a_collector_that_serves_it_makes_no_damage),
+        TEST(metadata_that_explains_less_is_damage),
+        TEST(what_is_no_file_is_not_waited_for),
+        TEST(a_database_that_is_none_is_damage),
+        TEST(a_restart_on_damage_keeps_what_it_cuts_and_says_so),
+        TEST(a_restart_does_not_take_changed_bytes_for_good),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
