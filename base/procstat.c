@@ -11,7 +11,7 @@
 bool procstat_read(pid_t pid, struct procstat *p)
 {
     char path[64], text[1024], state;
-    int parent;
+    int parent, group, session;
     long threads;
     unsigned long long start;
     if (!pid)
@@ -28,12 +28,12 @@ bool procstat_read(pid_t pid, struct procstat *p)
     text[n] = '\0';
     const char *after_name = strrchr(text, ')'); /* the name, field 2, may itself hold any character */
     if (!after_name ||
-        sscanf(after_name + 1, " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %llu",
-               &state, &parent, &threads, &start) != 4)
+        sscanf(after_name + 1, " %c %d %d %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %ld %*s %llu", &state,
+               &parent, &group, &session, &threads, &start) != 6)
         return false;
     /* A first thread that has ended is a zombie too, while others go on. */
     bool ended = (state == 'Z' || state == 'X') && threads <= 1;
-    *p = (struct procstat){.parent = parent, .ended = ended, .start_time = start};
+    *p = (struct procstat){.parent = parent, .group = group, .session = session, .ended = ended, .start_time = start};
     return true;
 }
 

@@ -10,7 +10,7 @@
 #include <sys/types.h>
 
 struct procstat {
-    pid_t parent;
+    pid_t parent, group, session;
     bool ended;          /* a zombie, or on its way out: nothing of it runs any more */
     uint64_t start_time; /* in clock ticks since boot: tells a process from a later one of the same pid */
 };

@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/launcher.h"
 
-#include "base/clock.h"
+#include "ecs/inheritance.h"
 #include "ecs/tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,31 +17,41 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { REAP_EVERY_MS = 10 }; /* between two rounds of SIGKILL, which race against forks */
+enum {
+    REAP_EVERY_MS = 10,    /* between two rounds of SIGKILL */
+    REAP_SELDOM_MS = 1000, /* the same for what was not killed by then: it cannot be */
+};
 
 /* The launcher's own state. `term_at` and `kill_at` are set when it has begun to end the tree. */
 struct serving {
     const struct launch *launches;
     size_t n;
     pid_t *pids; /* of the launches; 0: not running */
+    struct inheritance inheritance;
     int64_t grace;
     int socket, signals;
     bool ending, termed, told_empty, lease_over;
     int64_t term_at, kill_at;
 };
 
-/* Why a child could not become its program; goes through a pipe that a successful exec closes. */
+/* What did not go well on a child's way to its program; goes through a pipe that a successful exec closes. */
 struct failure {
     char stage[16];
     int error;
+    bool fatal; /* else the way went on */
 };
 
-static _Noreturn void fail(int report, const char *stage)
+static void complain(int report, const char *stage, int error, bool fatal)
 {
-    struct failure f = {.error = errno};
+    struct failure f = {.error = error, .fatal = fatal};
     strncpy(f.stage, stage, sizeof f.stage - 1);
     ssize_t ignored = write(report, &f, sizeof f);
     (void)ignored;
+}
+
+static _Noreturn void fail(int report, const char *stage)
+{
+    complain(report, stage, errno, true);
     _exit(127);
 }
 
@@ -53,17 +62,26 @@ static void redirect(int report, const char *stage, const char *path, int flags,
         fail(report, stage);
 }
 
-/* The child's way to its program: default signals, mask and scheduling, whatever `bezel` itself was given. */
-static _Noreturn void become(const struct launch *launch, int report)
+/*
+ * The child's way to its program: default signals and mask, the shell's scheduling, whatever `bezel` itself was given.
+ * The launcher's death is its own: it may have come already.
+ */
+static _Noreturn void become(const struct launch *launch, const struct inheritance *inheritance, pid_t launcher,
+                             int report)
 {
     extern char **environ;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != launcher)
+        _exit(127);
     for (int s = 1; s < NSIG; s++)
         signal(s, SIG_DFL);
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    if (sched_getscheduler(0) != SCHED_OTHER)
-        sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){0});
+    enum inheritance_part part;
+    int error = inheritance_give(inheritance, &part);
+    if (error)
+        complain(report, inheritance_word(part), error, false);
     if (!launch->foreground) {
         setsid();
         redirect(report, "stdin", "/dev/null", O_RDONLY, STDIN_FILENO, STDIN_FILENO);
@@ -87,33 +105,45 @@ static void tell(struct serving *s, const struct launcher_event *event)
         continue;
 }
 
+/* Reads what the child says, up to its exec. Returns whether it came so far; *event has the last that it said. */
+static bool await_exec(int report, struct launcher_event *event)
+{
+    struct failure f = {.fatal = false};
+    for (;;) {
+        ssize_t r = read(report, &f, sizeof f);
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r != (ssize_t)sizeof f)
+            return !f.fatal;
+        event->error = f.error;
+        memcpy(event->stage, f.stage, sizeof event->stage);
+    }
+}
+
 static void start_one(struct serving *s, uint32_t i)
 {
     struct launcher_event event = {.type = LAUNCHER_FAILED, .process = i, .stage = "fork"};
     int report[2];
-    if (pipe2(report, O_CLOEXEC) != 0) {
+    pid_t launcher = getpid(), pid = -1;
+    if (pipe2(report, O_CLOEXEC) == 0) {
+        pid = fork();
+        if (pid == 0)
+            become(&s->launches[i], &s->inheritance, launcher, report[1]);
         event.error = errno;
-        tell(s, &event);
-        return;
+        close(report[1]);
+        if (pid > 0) {
+            event = (struct launcher_event){.type = LAUNCHER_STARTED, .process = i, .pid = pid};
+            if (!await_exec(report[0], &event))
+                event.type = LAUNCHER_FAILED;
+        }
+        close(report[0]);
+    } else {
+        event.error = errno;
     }
-    pid_t pid = fork();
-    if (pid == 0)
-        become(&s->launches[i], report[1]);
-    event.error = errno;
-    close(report[1]);
-    struct failure f;
-    ssize_t r = 0;
-    while (pid > 0 && (r = read(report[0], &f, sizeof f)) < 0 && errno == EINTR)
-        continue;
-    close(report[0]);
-    if (r == (ssize_t)sizeof f) {
-        waitpid(pid, NULL, 0);
-        event.error = f.error;
-        memcpy(event.stage, f.stage, sizeof event.stage);
-    } else if (pid > 0) {
+    if (event.type == LAUNCHER_STARTED)
         s->pids[i] = pid;
-        event = (struct launcher_event){.type = LAUNCHER_STARTED, .process = i, .pid = pid};
-    }
+    else if (pid > 0)
+        waitpid(pid, NULL, 0);
     tell(s, &event);
 }
 
@@ -186,8 +216,8 @@ static int end_some(struct serving *s)
 {
     int64_t now = clock_now();
     if (now >= s->kill_at) {
-        tree_signal(getpid(), SIGKILL);
-        return REAP_EVERY_MS;
+        tree_kill(getpid(), NULL, 0);
+        return now - s->kill_at < LAUNCHER_FINISH ? REAP_EVERY_MS : REAP_SELDOM_MS;
     }
     if (now >= s->term_at && !s->termed) {
         s->termed = true;
@@ -217,24 +247,9 @@ static _Noreturn void serve(struct serving *s)
     }
 }
 
-int launcher_fork(const struct launch *launches, size_t n, int64_t grace, struct launcher *l)
+static _Noreturn void become_launcher(const struct launch *launches, size_t n, int64_t grace,
+                                      const struct inheritance *inheritance, int socket, pid_t parent)
 {
-    int ends[2];
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-        return err_from_errno(errno);
-    pid_t pid = fork();
-    if (pid < 0) {
-        int saved = errno;
-        close(ends[0]);
-        close(ends[1]);
-        return errno = saved, err_from_errno(saved);
-    }
-    if (pid > 0) {
-        close(ends[1]);
-        *l = (struct launcher){.pid = pid, .fd = ends[0]};
-        return 0;
-    }
-    close(ends[0]);
     sigset_t all, read_here;
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
@@ -243,13 +258,36 @@ int launcher_fork(const struct launch *launches, size_t n, int64_t grace, struct
     sigaddset(&read_here, SIGTERM);
     signal(SIGCHLD, SIG_DFL); /* were it ignored, children would vanish unseen */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_PDEATHSIG, SIGCONT); /* where it is stopped, nobody else may be left to continue it */
     prctl(PR_SET_NAME, "bezel-launcher");
-    struct serving s = {.launches = launches, .n = n, .grace = grace, .socket = ends[1]};
+    struct serving s = {.launches = launches, .n = n, .inheritance = *inheritance, .grace = grace, .socket = socket};
     s.pids = calloc(n + 1, sizeof *s.pids);
     s.signals = signalfd(-1, &read_here, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (!s.pids || s.signals < 0)
+    if (!s.pids || s.signals < 0 || getppid() != parent)
         _exit(1);
     serve(&s);
+}
+
+int launcher_fork(const struct launch *launches, size_t n, int64_t grace, struct launcher *l)
+{
+    int ends[2];
+    struct inheritance inheritance = inheritance_read();
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return err_from_errno(errno);
+    pid_t parent = getpid(), pid = fork();
+    if (pid == 0) {
+        close(ends[0]);
+        become_launcher(launches, n, grace, &inheritance, ends[1], parent);
+    }
+    int saved = errno;
+    close(ends[1]);
+    if (pid < 0) {
+        close(ends[0]);
+        return errno = saved, err_from_errno(saved);
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* see launcher_finish() */
+    *l = (struct launcher){.pid = pid, .fd = ends[0], .grace = grace};
+    return 0;
 }
 
 int launcher_tell(struct launcher *l, enum launcher_verb verb)
@@ -271,12 +309,33 @@ int launcher_receive(struct launcher *l, struct launcher_event *event)
     return r < 0 && (errno == EAGAIN || errno == EINTR) ? BEZEL_EAGAIN : BEZEL_EUNREACH;
 }
 
-void launcher_close(struct launcher *l)
+bool launcher_close(struct launcher *l)
 {
+    bool ended = true;
     if (l->pid <= 0)
-        return;
+        return true;
     close(l->fd);
-    while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
-        continue;
+    int64_t deadline = clock_now() + l->grace + LAUNCHER_FINISH;
+    pid_t got;
+    while ((got = waitpid(l->pid, NULL, WNOHANG)) == 0 || (got < 0 && errno == EINTR)) {
+        kill(l->pid, SIGCONT);
+        if (ended && clock_now() > deadline) {
+            kill(l->pid, SIGKILL);
+            ended = false;
+        }
+        clock_sleep_until(clock_now() + CLOCK_MS);
+    }
     *l = (struct launcher){.fd = -1};
+    return ended;
+}
+
+bool launcher_finish(const pid_t *spare, size_t spare_count)
+{
+    int64_t deadline = clock_now() + LAUNCHER_FINISH;
+    while (tree_kill(getpid(), spare, spare_count) > 0) {
+        if (clock_now() > deadline)
+            return false;
+        clock_sleep_until(clock_now() + REAP_EVERY_MS * CLOCK_MS);
+    }
+    return true;
 }

@@ -8,10 +8,18 @@
  *
  * "All" is the whole tree: as a subreaper the launcher inherits every descendant whose parent ended, daemons included.
  * SIGTERM first, SIGKILL after the grace, until none is left.
+ *
+ * Who forks it is a subreaper too, and so inherits the tree where the launcher is killed: launcher_finish() ends it.
+ * Where both are killed at once, those that the launcher itself started get SIGKILL (PR_SET_PDEATHSIG); what they have
+ * started in turn is then nobody's.
+ *
+ * A process starts as it would from the shell that `bezel run` was started from (ecs/inheritance.h): default signals
+ * and mask, the shell's scheduling, no descriptor but those that `bezel run` itself was given.
  */
 #ifndef BEZEL_ECS_LAUNCHER_H
 #define BEZEL_ECS_LAUNCHER_H
 
+#include "base/clock.h"
 #include "base/err.h"
 
 #include <stdbool.h>
@@ -38,12 +46,12 @@ enum launcher_verb {
 };
 
 enum launcher_event_type {
-    LAUNCHER_STARTED,
-    LAUNCHER_FAILED, /* `error` and `stage` tell why */
-    LAUNCHER_EXITED, /* `status` as of waitpid() */
-    LAUNCHER_LEFT,   /* those that were started had all ended; `status` others, that they left behind, were sent SIGTERM
-                      */
-    LAUNCHER_EMPTY,  /* after STOP, INTERRUPT or KILL: nothing is left of the tree */
+    LAUNCHER_STARTED, /* `error`, where not 0: it could not be given back `stage` (see inheritance_word()) */
+    LAUNCHER_FAILED,  /* `error` and `stage` tell why */
+    LAUNCHER_EXITED,  /* `status` as of waitpid() */
+    LAUNCHER_LEFT,  /* those that were started had all ended; `status` others, that they left behind, were sent SIGTERM
+                     */
+    LAUNCHER_EMPTY, /* after STOP, INTERRUPT or KILL: nothing is left of the tree */
 };
 
 struct launcher_event {
@@ -57,6 +65,7 @@ struct launcher_event {
 struct launcher {
     pid_t pid; /* 0: none */
     int fd;    /* readable when an event, or the launcher's end, is there */
+    int64_t grace;
 };
 
 /**
@@ -73,7 +82,18 @@ int launcher_tell(struct launcher *l, enum launcher_verb verb) BEZEL_MUST_CHECK;
  */
 int launcher_receive(struct launcher *l, struct launcher_event *event) BEZEL_MUST_CHECK;
 
-/** Gives up the lease and waits until the launcher has ended its tree and itself. Idempotent. */
-void launcher_close(struct launcher *l);
+/**
+ * Gives up the lease and waits until the launcher has ended its tree and itself, which it is continued for where it was
+ * stopped. One that does not come to its end is killed: false then, and launcher_finish() is called for. Idempotent.
+ */
+bool launcher_close(struct launcher *l);
+
+/**
+ * After the launcher was killed: kills all descendants of the calling process but the `spare_count` of `spare`, and
+ * what is below those. False: some cannot be killed, and were tried for LAUNCHER_FINISH. Leaves zombies.
+ */
+bool launcher_finish(const pid_t *spare, size_t spare_count);
+
+#define LAUNCHER_FINISH (5 * CLOCK_S)
 
 #endif

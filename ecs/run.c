@@ -283,6 +283,12 @@ static int conclude(struct run *r)
     return err && (code == EXIT_HELD || code == EXIT_VIOLATED) ? EXIT_FAILED : code;
 }
 
+static void close_launcher(struct run *r)
+{
+    if (!launcher_close(&r->launcher))
+        run_finish_tree(r);
+}
+
 int run_experiment(const struct experiment *e, const char *text, size_t n, const struct run_options *options)
 {
     struct run *r = calloc(1, sizeof *r);
@@ -296,10 +302,10 @@ int run_experiment(const struct experiment *e, const char *text, size_t n, const
     else if (prepare(r, text, n) == 0) {
         operator_note(&r->operator, "%s: the run directory is %s", e->name, r->dir.path);
         loop(r);
-        launcher_close(&r->launcher);
+        close_launcher(r);
         code = conclude(r);
     }
-    launcher_close(&r->launcher);
+    close_launcher(r);
     fleet_free(&r->fleet);
     sut_free(&r->sut);
     rundir_close(&r->dir);

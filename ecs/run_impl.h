@@ -32,6 +32,9 @@ struct run {
 void run_feed(struct run *r, const struct state_event *event);
 void run_act(struct run *r, struct state_actions actions);
 
+/** Ends what is left of the SUT when its launcher is gone: everything below this process but the daemons. */
+void run_finish_tree(struct run *r);
+
 /** Takes in what the launcher, or the daemons, have to tell. */
 void run_take_launcher(struct run *r);
 void run_take_daemons(struct run *r);

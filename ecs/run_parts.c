@@ -191,16 +191,34 @@ static void tell_left(struct run *r, int count)
                        count == 1 ? "is" : "are");
 }
 
-/* Without its launcher the tree is out of sight; the sessions that it began are not. */
+void run_finish_tree(struct run *r)
+{
+    pid_t spare[STATE_DAEMONS_MAX];
+    size_t n = 0;
+    for (uint32_t d = 0; d < r->fleet.count; d++)
+        if (r->fleet.daemons[d].pid > 0)
+            spare[n++] = r->fleet.daemons[d].pid;
+    if (!launcher_finish(spare, n))
+        operator_error(&r->operator, "BEZEL-RUN-LATE", "not all processes could be ended");
+}
+
 static void on_launcher_lost(struct run *r)
 {
     r->launcher_lost = true;
     operator_error(&r->operator, "BEZEL-RUN-LAUNCHER",
                    "the launcher was killed: the processes that it started are killed");
-    for (size_t i = 0; i < r->sut.count; i++)
-        if (r->sut.processes[i].pid > 0)
-            kill(r->options->interactive ? r->sut.processes[i].pid : -r->sut.processes[i].pid, SIGKILL);
+    run_finish_tree(r);
     run_feed(r, &(struct state_event){.type = EVENT_LAUNCHER_LOST});
+}
+
+static void on_started(struct run *r, const struct launcher_event *event)
+{
+    struct sut_process *p = &r->sut.processes[event->process];
+    p->pid = p->launched = event->pid;
+    if (event->error)
+        operator_event(&r->operator, "BEZEL-RUN-INHERITED",
+                       "process '%s' keeps the %s that 'bezel run' was started with: %s", p->name, event->stage,
+                       strerror(event->error));
 }
 
 void run_take_launcher(struct run *r)
@@ -215,7 +233,7 @@ void run_take_launcher(struct run *r)
         else if (event.process >= r->sut.count)
             continue;
         else if (event.type == LAUNCHER_STARTED)
-            r->sut.processes[event.process].pid = r->sut.processes[event.process].launched = event.pid;
+            on_started(r, &event);
         else if (event.type == LAUNCHER_FAILED)
             on_launch_failed(r, &event);
         else

@@ -16,13 +16,20 @@
 #include <unistd.h>
 
 struct process {
-    pid_t pid, parent;
+    pid_t pid, parent, group, session;
     bool zombie, inside;
 };
 
 struct processes {
     struct process *list;
     size_t count, room;
+};
+
+/* Whose descendants are looked for; those of `spare`, and what is below them, do not count. */
+struct family {
+    pid_t root;
+    const pid_t *spare;
+    size_t spare_count;
 };
 
 /* The next process of an open /proc, or 0 at the end. */
@@ -39,68 +46,141 @@ static bool read_stat(pid_t pid, struct process *p)
     struct procstat stat;
     if (!procstat_read(pid, &stat))
         return false;
-    *p = (struct process){.pid = pid, .parent = stat.parent, .zombie = stat.ended};
+    *p = (struct process){
+        .pid = pid, .parent = stat.parent, .group = stat.group, .session = stat.session, .zombie = stat.ended};
     return true;
 }
 
-static bool append(struct processes *all, struct process p)
+static struct process *append(struct processes *all, const struct process *p)
 {
     if (all->count == all->room) {
         size_t room = all->room ? 2 * all->room : 256;
         struct process *larger = realloc(all->list, room * sizeof *larger);
         if (!larger)
-            return false;
+            return NULL;
         all->list = larger;
         all->room = room;
     }
-    all->list[all->count++] = p;
+    all->list[all->count] = *p;
+    return &all->list[all->count++];
+}
+
+static int by_pid(const void *a, const void *b)
+{
+    const struct process *p = a, *q = b;
+    return (p->pid > q->pid) - (p->pid < q->pid);
+}
+
+static const struct process *find(const struct processes *all, pid_t pid)
+{
+    struct process key = {.pid = pid};
+    return all->count ? bsearch(&key, all->list, all->count, sizeof *all->list, by_pid) : NULL;
+}
+
+static bool belongs(const struct processes *all, const struct family *f, const struct process *p)
+{
+    const struct process *parent = p->parent == f->root ? NULL : find(all, p->parent);
+    if (p->parent != f->root && !(parent && parent->inside))
+        return false;
+    for (size_t i = 0; i < f->spare_count; i++)
+        if (f->spare[i] == p->pid)
+            return false;
     return true;
 }
 
-static void read_all(struct processes *all)
+/* ---- Stopping ---------------------------------------------------------------------------------------------------- */
+
+/*
+ * A signal to a process group cannot be outrun by a fork, as one to a process can. A session that is not ours was begun
+ * by a descendant, and so has descendants only; in ours, there may be others in the group.
+ */
+static void stop(const struct process *p)
+{
+    if (p->session != getsid(0))
+        kill(-p->group, SIGSTOP);
+    kill(p->pid, SIGSTOP);
+}
+
+static bool is_news(const struct process *p, const struct processes *before)
+{
+    const struct process *known = find(before, p->pid);
+    return p->inside && !p->zombie && !(known && known->inside);
+}
+
+/*
+ * Reads all processes, and marks those of the family. Most come behind their parents in /proc, and are stopped, where
+ * `before` (those that were found last time) is not NULL, the moment that they are seen: one that forks and ends all
+ * the time is not there any more when all have been looked at. Returns how many were new.
+ */
+static size_t read_family(struct processes *all, const struct family *f, const struct processes *before)
 {
     DIR *proc = opendir("/proc");
+    struct process read, *p;
+    size_t news = 0;
+    all->count = 0;
     if (!proc)
-        return;
-    struct process p;
-    for (pid_t pid; (pid = next_pid(proc)) > 0;)
-        if (read_stat(pid, &p) && !append(all, p))
+        return 0;
+    for (pid_t pid; (pid = next_pid(proc)) > 0;) {
+        if (!read_stat(pid, &read))
+            continue;
+        read.inside = belongs(all, f, &read);
+        if (before && is_news(&read, before) && ++news)
+            stop(&read);
+        if (!append(all, &read))
             break;
+    }
     closedir(proc);
-}
-
-static bool is_inside(const struct processes *all, pid_t pid)
-{
-    for (size_t i = 0; i < all->count; i++)
-        if (all->list[i].pid == pid)
-            return all->list[i].inside;
-    return false;
-}
-
-/* Pids do not grow from parent to child, so one pass does not do: repeat until nothing is added. */
-static void mark_descendants(struct processes *all, pid_t root)
-{
+    if (all->count)
+        qsort(all->list, all->count, sizeof *all->list, by_pid);
     for (bool more = true; more;) {
         more = false;
-        for (size_t i = 0; i < all->count; i++) {
-            struct process *p = &all->list[i];
-            if (!p->inside && (p->parent == root || is_inside(all, p->parent)))
-                p->inside = more = true;
+        for (p = all->list; p && p < all->list + all->count; p++) {
+            if (p->inside || !belongs(all, f, p))
+                continue;
+            p->inside = more = true;
+            if (before && is_news(p, before) && ++news)
+                stop(p);
         }
     }
+    return news;
 }
+
+static size_t send_all(const struct processes *all, int signal)
+{
+    size_t sent = 0;
+    for (size_t i = 0; i < all->count; i++)
+        if (all->list[i].inside && !all->list[i].zombie && kill(all->list[i].pid, signal) == 0)
+            sent++;
+    return sent;
+}
+
+/* ---- The public face --------------------------------------------------------------------------------------------- */
 
 size_t tree_signal(pid_t root, int signal)
 {
     struct processes all = {0};
-    size_t sent = 0;
-    read_all(&all);
-    mark_descendants(&all, root);
-    for (size_t i = 0; i < all.count; i++)
-        if (all.list[i].inside && !all.list[i].zombie && kill(all.list[i].pid, signal) == 0)
-            sent++;
+    read_family(&all, &(struct family){.root = root}, NULL);
+    size_t sent = send_all(&all, signal);
     free(all.list);
     return sent;
+}
+
+enum { STOP_ROUNDS = 64 }; /* whoever outruns them meets the next call */
+
+size_t tree_kill(pid_t root, const pid_t *spare, size_t spare_count)
+{
+    struct family f = {.root = root, .spare = spare, .spare_count = spare_count};
+    struct processes now = {0}, before = {0};
+    for (int round = 0; round < STOP_ROUNDS && read_family(&now, &f, &before) > 0; round++) {
+        struct processes swap = before;
+        before = now;
+        now = swap;
+    }
+    read_family(&now, &f, NULL);
+    size_t alive = send_all(&now, SIGKILL);
+    free(now.list);
+    free(before.list);
+    return alive;
 }
 
 pid_t tree_find_executable(const char *pattern)

@@ -15,6 +15,13 @@
  */
 size_t tree_signal(pid_t root, int signal);
 
+/**
+ * Kills every descendant of `root`, but for the `spare_count` processes of `spare` and what is below them: stops all of
+ * them first, so that none forks on while the others are killed. Returns how many were alive; repeat until there are
+ * none.
+ */
+size_t tree_kill(pid_t root, const pid_t *spare, size_t spare_count);
+
 /** The running process whose executable matches glob `pattern` (as in an experiment's `attach`), or 0. */
 pid_t tree_find_executable(const char *pattern);
 

@@ -1,0 +1,262 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * Programs that do not want to end, in random company, and the end of their lease in every way that there is: launcher
+ * and its owner told, stopped, continued and killed. Nobody is left. Prints its seed, takes it back from BEZEL_SEED.
+ */
+#include "ecs/launcher.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "tests/lib/seed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { KINDS_MAX = 6, DEADLINE_S = 30 };
+
+static uint64_t seed;
+static char folder[] = "/tmp/bezel-bombs-XXXXXX";
+
+/* What is done to the owner of the lease, and to the launcher. */
+enum deed {
+    GIVE_UP_LEASE,
+    TELL_STOP,
+    TELL_KILL,
+    KILL_LAUNCHER,
+    STOP_LAUNCHER_AND_GIVE_UP,
+    TERMINATE_LAUNCHER,
+    KILL_OWNER,
+    STOP_LAUNCHER_AND_KILL_OWNER,
+    STOP_OWNER_AND_KILL_LAUNCHER,
+    DEEDS,
+};
+
+static const char *const names[DEEDS] = {"the lease is given up",
+                                         "told to stop",
+                                         "told to kill",
+                                         "the launcher is killed",
+                                         "the launcher is stopped, the lease given up",
+                                         "the launcher gets SIGTERM",
+                                         "the owner is killed",
+                                         "the launcher is stopped, the owner killed",
+                                         "the owner is stopped, the launcher killed"};
+
+struct scene {
+    char lock[64], variable[80], *argv[KINDS_MAX + 2];
+    char *environment[2];
+    struct launch launch;
+    int64_t grace;
+    enum deed deed;
+    int tell; /* what the owner says: the launcher's pid, then how it went */
+};
+
+static void draw(struct scene *s, enum deed deed)
+{
+    static char kinds[][8] = {"hop", "daemon", "parent", "stopped", "deaf"}, bomb[] = "bomb";
+    static unsigned round;
+    *s = (struct scene){.deed = deed, .grace = (int64_t)(seed_next(&seed) % 50) * CLOCK_MS};
+    snprintf(s->lock, sizeof s->lock, "%s/%u", folder, round++);
+    snprintf(s->variable, sizeof s->variable, "BOMB=%s", s->lock);
+    size_t n = 0, count = seed_next(&seed) % (KINDS_MAX + 1);
+    s->argv[n++] = bomb;
+    printf("%s:", names[deed]);
+    while (n <= count) {
+        s->argv[n] = kinds[seed_next(&seed) % (sizeof kinds / sizeof *kinds)];
+        printf(" %s", s->argv[n++]);
+    }
+    printf("\n");
+    s->environment[0] = s->variable;
+    s->launch = (struct launch){.path = BOMB, .argv = s->argv, .environment = s->environment, .output = "/dev/null"};
+}
+
+static void nap(void)
+{
+    clock_sleep_until(clock_now() + 2 * CLOCK_MS);
+}
+
+static bool is_ready(const struct scene *s)
+{
+    char path[80];
+    snprintf(path, sizeof path, "%s.ready", s->lock);
+    return access(path, F_OK) == 0;
+}
+
+/* ---- The owner, a process of its own ----------------------------------------------------------------------------- */
+
+/* Takes events up to the end of the tree, or of the launcher. Returns whether it was the tree's. */
+static bool await_empty(struct launcher *l)
+{
+    struct launcher_event event = {.type = LAUNCHER_STARTED};
+    int err = 0;
+    while (event.type != LAUNCHER_EMPTY && err != BEZEL_EUNREACH) {
+        poll(&(struct pollfd){.fd = l->fd, .events = POLLIN}, 1, -1);
+        err = launcher_receive(l, &event);
+        event.type = err ? LAUNCHER_STARTED : event.type;
+    }
+    return err == 0;
+}
+
+static bool end_it(const struct scene *s, struct launcher *l)
+{
+    switch (s->deed) {
+    case TELL_STOP:
+    case TELL_KILL:
+        return launcher_tell(l, s->deed == TELL_STOP ? LAUNCHER_STOP : LAUNCHER_KILL) == 0 && await_empty(l) &&
+               launcher_close(l);
+    case TERMINATE_LAUNCHER:
+        kill(l->pid, SIGTERM);
+        return await_empty(l) && launcher_close(l);
+    case KILL_LAUNCHER:
+        kill(l->pid, SIGKILL);
+        return !await_empty(l) && launcher_close(l) && launcher_finish(NULL, 0);
+    case STOP_OWNER_AND_KILL_LAUNCHER:
+        return !await_empty(l) && launcher_close(l) && launcher_finish(NULL, 0);
+    case STOP_LAUNCHER_AND_GIVE_UP:
+        kill(l->pid, SIGSTOP);
+        return launcher_close(l);
+    case GIVE_UP_LEASE:
+        return launcher_close(l);
+    default: /* to be killed */
+        for (;;)
+            pause();
+    }
+}
+
+static _Noreturn void own(const struct scene *s)
+{
+    struct launcher l;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (launcher_fork(&s->launch, 1, s->grace, &l) != 0 || launcher_tell(&l, LAUNCHER_START) != 0)
+        _exit(1);
+    while (!is_ready(s))
+        nap();
+    pid_t pid = l.pid;
+    if (write(s->tell, &pid, sizeof pid) != sizeof pid)
+        _exit(1);
+    _exit(end_it(s, &l) ? 0 : 2);
+}
+
+/* ---- The test ---------------------------------------------------------------------------------------------------- */
+
+/* Whether nobody of the company lives. */
+static bool is_over(const struct scene *s)
+{
+    int fd = open(s->lock, O_RDWR | O_CLOEXEC);
+    bool over = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0)
+        close(fd);
+    return over;
+}
+
+static void await_over(const struct scene *s)
+{
+    int64_t deadline = clock_now() + DEADLINE_S * CLOCK_S;
+    while (!is_over(s)) {
+        if (clock_now() > deadline)
+            fail_msg("somebody is left, who holds %s", s->lock);
+        nap();
+    }
+}
+
+static pid_t start_owner(struct scene *s, pid_t *launcher)
+{
+    int ends[2];
+    assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+    s->tell = ends[1];
+    fflush(NULL);
+    pid_t owner = fork();
+    assert_true(owner >= 0);
+    if (owner == 0)
+        own(s);
+    close(ends[1]);
+    assert_int_equal(read(ends[0], launcher, sizeof *launcher), sizeof *launcher);
+    close(ends[0]);
+    return owner;
+}
+
+static void play(enum deed deed)
+{
+    struct scene s;
+    pid_t launcher;
+    int status;
+    draw(&s, deed);
+    pid_t owner = start_owner(&s, &launcher);
+    if (deed == STOP_OWNER_AND_KILL_LAUNCHER) {
+        kill(owner, SIGSTOP);
+        kill(launcher, SIGKILL);
+        nap();
+        kill(owner, SIGCONT);
+    }
+    if (deed == STOP_LAUNCHER_AND_KILL_OWNER)
+        kill(launcher, SIGSTOP);
+    bool killed = deed == STOP_LAUNCHER_AND_KILL_OWNER || deed == KILL_OWNER;
+    if (killed)
+        kill(owner, SIGKILL);
+    assert_int_equal(waitpid(owner, &status, 0), owner);
+    if (killed)
+        assert_true(WIFSIGNALED(status));
+    else
+        assert_int_equal(status, 0);
+    await_over(&s);
+}
+
+static void nobody_is_left_however_the_lease_ends(void **state)
+{
+    (void)state;
+    for (int round = getenv("BEZEL_TEST_LIGHT") ? 1 : 2; round > 0; round--)
+        for (int deed = 0; deed < DEEDS; deed++)
+            play((enum deed)deed);
+}
+
+/* The limit of what can be done: nobody is there any more that could end more than these. */
+static void what_was_launched_itself_ends_even_when_both_are_killed(void **state)
+{
+    (void)state;
+    struct scene s;
+    pid_t launcher;
+    draw(&s, KILL_OWNER);
+    s.argv[1] = NULL; /* without company */
+    pid_t owner = start_owner(&s, &launcher);
+    kill(launcher, SIGSTOP); /* so that it cannot do it */
+    kill(owner, SIGSTOP);
+    kill(launcher, SIGKILL);
+    kill(owner, SIGKILL);
+    assert_int_equal(waitpid(owner, NULL, 0), owner);
+    await_over(&s);
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return file_remove_tree(folder);
+}
+
+int main(void)
+{
+    seed = seed_start();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_is_left_however_the_lease_ends),
+        cmocka_unit_test(what_was_launched_itself_ends_even_when_both_are_killed),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
