@@ -198,6 +198,22 @@ static void acknowledge_leaving(struct intake *in)
     }
 }
 
+/* Final books are saved: whoever sent them may forget them. What finds no room waits for the next save. */
+static void answer_books(struct intake *in, const struct peer *peer)
+{
+    for (struct model_process *p = peer->node->processes; p; p = p->next) {
+        if (!p->books_answer)
+            continue;
+        in->out.type = MESSAGE_BOOKS;
+        in->out.books = (struct message_books){.instance = p->instance, .state = p->state, .at = p->books_at};
+        if (intake_send(in, &peer->id) != 0) {
+            in->changed = true;
+            return;
+        }
+        p->books_answer = false;
+    }
+}
+
 int intake_save(struct intake *in)
 {
     acknowledge_leaving(in);
@@ -209,6 +225,7 @@ int intake_save(struct intake *in)
     in->changed = false;
     for (struct peer *p = in->peers, *next; p; p = next) {
         next = p->next;
+        answer_books(in, p);
         if (!p->bye)
             continue;
         in->out.type = MESSAGE_BYE;

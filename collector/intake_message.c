@@ -149,6 +149,8 @@ static void on_books(struct intake *in, struct peer *peer, const struct message_
     }
     p->state = books->state;
     p->unfinished = books->unfinished;
+    p->books_at = books->at;
+    p->books_answer = books->state != PROCESS_RUNNING;
     for (uint32_t i = 0; i < books->row_count; i++) {
         const struct message_books_row *row = &books->rows[i];
         if (row->aspect == 0 || row->aspect > p->dict->aspect_count) {

@@ -77,6 +77,8 @@ struct model_process {
     struct model_builtins builtins;
     enum message_process_state state;
     uint64_t unfinished;
+    uint64_t books_at;                               /* `at` of its last BOOKS */
+    bool books_answer;                               /* they are final: to be answered when they are saved */
     struct model_count counts[DICT_ASPECTS_MAX + 1]; /* by aspect id */
     struct values *values[DICT_ASPECTS_MAX + 1];     /* likewise; NULL: of an event, or none is stored */
     struct histogram *latency;                       /* NULL until a value is there */

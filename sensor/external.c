@@ -17,7 +17,6 @@
 
 enum {
     EXTERNAL_STILL_NS = 200000000, /* how long a detached process's last record may take */
-    EXTERNAL_KEEP_NS = 2000000000, /* how long an ended process's books stay at hand for a reconnection */
 };
 
 /* ---- Processes --------------------------------------------------------------------------------------------------- */
@@ -176,11 +175,8 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
         return;
     if (!p->closed_at)
         p->closed_at = now;
-    /*
-     * Who waits for its place is lost if it does not get one: that weighs more than books at hand for a reconnection.
-     */
-    bool wanted = x->left_out && p->state == PROCESS_ENDED;
-    if (p->books_final && (wanted || (!x->finishing && now - p->closed_at > EXTERNAL_KEEP_NS)))
+    /* At the end all stay at hand, but those whose place somebody waits for: it is lost if it does not get one. */
+    if (p->books_saved && (!x->finishing || (x->left_out && p->state == PROCESS_ENDED)))
         forget(x, i);
 }
 

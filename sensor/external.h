@@ -36,7 +36,9 @@ struct external_process {
     char name[MESSAGE_NAME_MAX + 1];
     bool truncated;    /* its segment lost bytes under our reads: nothing in it is believed any more */
     bool announce;     /* the receiver must hear of it (again) before its next packet; the forwarder clears it */
-    bool books_final;  /* its final books were sent; the forwarder's */
+    bool books_final;  /* its final books were sent on this connection; the forwarder's */
+    bool books_saved;  /* the receiver has said that it has saved them; the forwarder's */
+    uint64_t books_at; /* `at` of its final books */
     int64_t closed_at; /* since when nothing of it waits; 0: not yet */
     int64_t closing_since;
     uint64_t unfinished;

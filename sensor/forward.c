@@ -54,7 +54,7 @@ void forward_come_up(struct forward *f, int64_t now)
     for (uint32_t i = 0; i < external_process_count(f->x); i++) {
         struct external_process *p = external_process(f->x, i);
         if (p)
-            p->announce = true, p->books_final = false;
+            p->announce = true, p->books_final = p->books_saved;
     }
 }
 

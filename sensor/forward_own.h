@@ -56,8 +56,8 @@ void forward_packets(struct forward *f, int64_t now);
 bool forward_notes(struct forward *f, int64_t now);
 
 /**
- * Books of the living once a second; final ones once, when all packets before them are acknowledged. True: all are
- * final, and sent.
+ * Books of the living once a second; final ones once on a connection, when all packets before them are acknowledged.
+ * Their process is kept until they are known to be saved. True: all are final, and sent.
  */
 bool forward_books(struct forward *f, int64_t now);
 

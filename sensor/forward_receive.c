@@ -77,8 +77,14 @@ static void take_message(struct forward *f, int64_t now)
     case MESSAGE_NEED: { /* it dropped the packets that it could not read: all of them again, with the process first */
         struct external_process *p = external_find(f->x, m->need.instance);
         if (p)
-            p->announce = true, p->books_final = false;
+            p->announce = true, p->books_final = p->books_saved = false;
         forward_ask_again(f, now);
+        break;
+    }
+    case MESSAGE_BOOKS: { /* an answer to books that were sent before these is not of these */
+        struct external_process *p = external_find(f->x, m->books.instance);
+        if (p && p->books_final && m->books.at >= p->books_at)
+            p->books_saved = true;
         break;
     }
     case MESSAGE_BYE:

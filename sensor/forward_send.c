@@ -106,6 +106,12 @@ static bool send_books(struct forward *f, struct external_process *p, int64_t no
     return forward_message(f, now);
 }
 
+static void send_final_books(struct forward *f, struct external_process *p, int64_t now)
+{
+    p->books_final = send_books(f, p, now);
+    p->books_at = f->message.books.at;
+}
+
 bool forward_books(struct forward *f, int64_t now)
 {
     bool due = now - f->books_at >= FORWARD_BOOKS_NS, complete = true;
@@ -115,7 +121,7 @@ bool forward_books(struct forward *f, int64_t now)
             continue;
         bool final = p->phase == EXTERNAL_CLOSED && p->closed_at;
         if (final)
-            p->books_final = send_books(f, p, now);
+            send_final_books(f, p, now);
         else if (due)
             send_books(f, p, now);
         complete = complete && p->books_final;

@@ -116,6 +116,8 @@ static void stores_acknowledges_and_tells(struct fixture *t, const char *listen)
     assert_true(fake_say_books(f, 0, PROCESS_ENDED, 0));
     assert_true(fake_say_books(f, 1, PROCESS_RUNNING, 4 + 9 + 14 + 19));
     assert_true(fake_say_bye(f, patience));
+    assert_int_equal(f->saved, 1); /* those of the living are not final, and not answered */
+    assert_true(f->saved_instance == f->processes[0]->said.instance);
     assert_true(collector_command(&t->collector, VERB_STATUS));
     const struct message_reply *reply = &t->collector.message.reply;
     assert_int_equal(reply->state, DAEMON_ACTIVE);

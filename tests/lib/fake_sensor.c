@@ -356,6 +356,8 @@ static void take(struct fake_sensor *f, const struct link_frame *frame)
     else if (f->in.type == MESSAGE_ACK)
         for (uint32_t i = 0; i < f->in.ack.stream_count; i++)
             take_position(f, &f->in.ack.streams[i]);
+    else if (f->in.type == MESSAGE_BOOKS)
+        f->saved++, f->saved_instance = f->in.books.instance;
     else if (f->in.type == MESSAGE_BYE)
         f->bye = true;
     else if (f->in.type == MESSAGE_REFUSE)

@@ -45,7 +45,9 @@ struct fake_sensor {
     bool gone;    /* the collector was not heard for FAKE_SILENT */
     char refused[MESSAGE_TEXT_MAX + 1];
     int64_t heard;
-    uint64_t needs; /* NEEDs that came */
+    uint64_t needs;          /* NEEDs that came */
+    uint64_t saved;          /* BOOKS that came: answers to final ones */
+    uint64_t saved_instance; /* of the last one */
     unsigned process_count;
     struct fake_process *processes[FAKE_PROCESSES];
     uint64_t seed;
