@@ -34,11 +34,12 @@ enum {
     SLOW_TURN_NS = 5000000, /* a slowed way is looked at this often */
 };
 
-enum verb { SET, CUT, ORPHAN, COUNT };
+enum verb { SET, CUT, ORPHAN, LEAD, COUNT };
 
 struct command {
     enum verb verb;
     struct proxy_mode mode;
+    uint16_t up;
 };
 
 struct piece {
@@ -309,6 +310,8 @@ static void obey(struct state *s)
         cut_all(s);
     } else if (c.verb == ORPHAN) {
         orphan_all(s);
+    } else if (c.verb == LEAD) {
+        s->up = c.up;
     }
     count_all(s);
     if (send(s->control, &s->counts, sizeof s->counts, MSG_NOSIGNAL) < 0)
@@ -448,6 +451,11 @@ bool proxy_cut(struct proxy *p)
 bool proxy_orphan(struct proxy *p)
 {
     return command(p, &(struct command){.verb = ORPHAN}, NULL);
+}
+
+bool proxy_lead(struct proxy *p, uint16_t up)
+{
+    return command(p, &(struct command){.verb = LEAD, .up = up}, NULL);
 }
 
 bool proxy_count(struct proxy *p, struct proxy_counts *counts)

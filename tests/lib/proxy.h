@@ -58,6 +58,9 @@ bool proxy_cut(struct proxy *p);
  */
 bool proxy_orphan(struct proxy *p);
 
+/** Lets connections made from now on lead to 127.0.0.1:`up`. */
+bool proxy_lead(struct proxy *p, uint16_t up);
+
 bool proxy_count(struct proxy *p, struct proxy_counts *counts);
 
 #endif

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* SIGSTOP of every part, for longer than every time-out of a run that goes on. */
+#include "tests/faults/faults.h"
+
+#include <signal.h>
+
+/* Two seconds are a peer's silence, five an answer's; ten each a start and a draining, which are not under way here. */
+#define STOPPED (6 * CLOCK_S)
+
+static void try_stop(struct bed *b, const struct bed_options *o, const void *of)
+{
+    const enum bed_part *part = of;
+    bed_make(b, o);
+    for (unsigned i = 0; i < o->rounds; i++) {
+        bed_nap(b, 200);
+        bed_signal(b, *part, SIGSTOP);
+        b->result.tried++;
+        bed_sleep(STOPPED);
+        bed_signal(b, *part, SIGCONT);
+        bed_await_progress(b, 2000);
+    }
+    bed_end(b, "0");
+}
+
+/* The end is asked for while a part is stopped, which then goes on. */
+static void try_stop_draining(struct bed *b, const struct bed_options *o, const void *of)
+{
+    const enum bed_part *part = of;
+    bed_make(b, o);
+    bed_signal(b, *part, SIGSTOP);
+    b->result.tried++;
+    bed_nap(b, 300);
+    kill(b->run, SIGINT);
+    bed_sleep(STOPPED);
+    bed_signal(b, *part, SIGCONT);
+    bed_end_alone(b, "0");
+}
+
+#define PART(part) (&(const enum bed_part){BED_##part})
+
+const struct fault faults_stop[] = {
+    {"SIGSTOP of the collector for 6 s", try_stop, PART(COLLECTOR), 1, 10},
+    {"SIGSTOP of bezeld for 6 s", try_stop, PART(BEZELD), 1, 10},
+    {"SIGSTOP of the launcher for 6 s", try_stop, PART(LAUNCHER), 1, 10},
+    {"SIGSTOP of the SUT for 6 s", try_stop, PART(SUT), 1, 10},
+    {"SIGSTOP of the collector for 6 s, while draining", try_stop_draining, PART(COLLECTOR), 1, 10},
+    {"SIGSTOP of bezeld for 6 s, while draining", try_stop_draining, PART(BEZELD), 1, 10},
+    {0},
+};
