@@ -70,6 +70,23 @@ static void try_kill_draining(struct bed *b, const struct bed_options *o, const 
     }
 }
 
+/*
+ * Holds back what comes down until more is stored, which is then not acknowledged. Where the link was just about to
+ * open, nothing goes up either: once more then.
+ */
+static void store_unacknowledged(struct bed *b)
+{
+    uint64_t enough = bed_stored_bytes(b) + 1 + bed_draw(b, 20000);
+    while (bed_stored_bytes(b) < enough) {
+        bed_network(b, (struct proxy_mode){0});
+        bed_await_progress(b, 1);
+        bed_network(b, (struct proxy_mode){.hold = {[PROXY_DOWN] = true}});
+        enough = bed_stored_bytes(b) + 1 + bed_draw(b, 20000);
+        for (int64_t end = clock_now() + CLOCK_S; bed_stored_bytes(b) < enough && clock_now() < end;)
+            bed_sleep(2 * CLOCK_MS);
+    }
+}
+
 /* Nothing comes down any more, so what is stored from here on is not acknowledged when the blow falls. */
 static void try_kill_unacknowledged(struct bed *b, const struct bed_options *o, const void *of)
 {
@@ -77,8 +94,7 @@ static void try_kill_unacknowledged(struct bed *b, const struct bed_options *o, 
     over.over_network = true;
     bed_make(b, &over);
     for (unsigned i = 0; i < o->rounds; i++) {
-        bed_network(b, (struct proxy_mode){.hold = {[PROXY_DOWN] = true}});
-        bed_await_progress(b, 1 + bed_draw(b, 20000));
+        store_unacknowledged(b);
         kill_both(b, of);
         bed_network(b, (struct proxy_mode){0});
         bed_await_progress(b, 2000);
