@@ -37,6 +37,7 @@ struct attached_ring {
     int stream;                 /* its stream in the window; -1: not opened yet */
     uint32_t generation;        /* of the last record */
     uint32_t generation_thread; /* thread id that goes with it */
+    uint32_t goal;              /* up to here the poll that is under way takes */
     bool broken;                /* its bytes made no sense: not read any further */
 };
 

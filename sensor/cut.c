@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CUT_FUTURE_NS = 1000000000 }; /* a record cannot be from further ahead than this */
+enum {
+    CUT_FUTURE_NS = 1000000000, /* a record cannot be from further ahead than this */
+    CUT_RECORD_BYTES_MAX = PACKET_RECORD_BYTES + 8 * RING_VALUES_MAX,
+};
 
 /* A packet being filled. */
 struct cut {
@@ -176,13 +179,23 @@ static void end_packet(struct cut *c)
     c->packet = NULL;
 }
 
+/* Bytes that a packet of at most `limit` records needs, which take up `waiting` bytes of slots. */
+static uint64_t room_for(uint32_t waiting, uint32_t limit)
+{
+    uint64_t room = waiting; /* a record is shorter than its slots */
+    if (room / CUT_RECORD_BYTES_MAX > limit)
+        room = (uint64_t)limit * CUT_RECORD_BYTES_MAX;
+    room += PACKET_HEADER_BYTES;
+    return room < WINDOW_PACKET_BYTES ? room : WINDOW_PACKET_BYTES;
+}
+
 enum cut_next { CUT_TOOK, CUT_EMPTY, CUT_AGAIN, CUT_FULL };
 
 /*
  * Starts a packet with the record that is first in the ring, opening the stream and telling of a gap first: CUT_TOOK
  * with the record in the packet, CUT_AGAIN where it was skipped, CUT_EMPTY, CUT_FULL.
  */
-static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting)
+static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting, uint32_t limit)
 {
     struct ring_reader *reader = c->reader, before = *reader;
     struct ring_record r;
@@ -202,9 +215,8 @@ static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting)
     }
     uint64_t time = fit_time(c, r.ticks, c->stream->last_ns);
     bool told = lost == 0 || cut_empty(c, PACKET_LOSS, c->stream->last_ns, time, (uint64_t)lost);
-    uint64_t room = PACKET_HEADER_BYTES + waiting; /* a record is shorter than its slots */
-    if (room > WINDOW_PACKET_BYTES)
-        room = WINDOW_PACKET_BYTES;
+    uint64_t room = room_for(waiting, limit);
+    told = told && window_shares(c->x->window, (uint32_t)c->ring->stream, (uint32_t)room);
     uint8_t *packet = told ? window_reserve(c->x->window, (uint32_t)room) : NULL;
     if (!packet) {
         *reader = before;
@@ -285,8 +297,14 @@ static void cut_rest(struct cut *c, uint32_t waiting, uint32_t limit)
         ;
 }
 
-/* What waits in ring `i`, or of an overwriting one in its copy, at most `limit` records. */
-static uint32_t cut_ring(struct external *x, struct external_process *p, uint32_t i, int64_t now, uint32_t limit)
+uint32_t cut_waiting(const struct external_process *p, uint32_t ring)
+{
+    const struct attached_ring *r = &p->at->rings[ring];
+    const struct ring_reader *reader = p->at->when_full == SEGMENT_OVERWRITE ? &r->copy : &r->reader;
+    return reader->ring && !r->broken ? ring_waiting(reader) : 0;
+}
+
+uint32_t cut_ring(struct external *x, struct external_process *p, uint32_t i, int64_t now, uint32_t limit)
 {
     struct cut c = {.x = x, .p = p, .ring = &p->at->rings[i], .now = now};
     uint32_t done = 0;
@@ -302,7 +320,7 @@ static uint32_t cut_ring(struct external *x, struct external_process *p, uint32_
     }
     external_refresh(x, p); /* after the head: what its records need was written before them */
     while (done < limit && !c.ring->broken && c.reader->tail != head) {
-        enum cut_next next = cut_first(&c, i, head - c.reader->tail);
+        enum cut_next next = cut_first(&c, i, head - c.reader->tail, limit - done);
         if (next == CUT_EMPTY || next == CUT_FULL)
             break;
         if (next == CUT_AGAIN)
@@ -314,14 +332,19 @@ static uint32_t cut_ring(struct external *x, struct external_process *p, uint32_
     return done;
 }
 
-uint32_t cut_process(struct external *x, struct external_process *p, int64_t now, uint32_t limit)
+bool cut_ready(struct external *x, struct external_process *p, int64_t now)
+{
+    segment_refresh_rings(p->at);
+    return external_clock_ready(x, p, now);
+}
+
+uint32_t cut_process(struct external *x, struct external_process *p, int64_t now)
 {
     uint32_t done = 0;
-    segment_refresh_rings(p->at);
-    if (!external_clock_ready(x, p, now))
+    if (!cut_ready(x, p, now))
         return 0;
-    for (uint32_t i = 0; i < p->at->ring_count && done < limit; i++)
-        done += cut_ring(x, p, i, now, limit - done);
+    for (uint32_t i = 0; i < p->at->ring_count; i++)
+        done += cut_ring(x, p, i, now, UINT32_MAX);
     return done;
 }
 

@@ -52,17 +52,19 @@ void external_refresh(struct external *x, struct external_process *p)
 
 /* ---- Ends of processes ------------------------------------------------------------------------------------------- */
 
-static void begin_closing(struct external *x, struct external_process *p, enum message_process_state state, int64_t now)
+static void begin_closing(struct external *x, uint32_t i, enum message_process_state state, int64_t now)
 {
+    struct external_process *p = x->processes[i];
     segment_set_mode(p->at, SEGMENT_DISABLED);
     p->phase = EXTERNAL_CLOSING;
+    places_remove(&x->polled, i);
     p->state = state;
     p->closing_since = now;
     if (x->options.observer.process_end && p->slot >= 0)
         x->options.observer.process_end(x->options.observer.context, p->slot);
     p->slot = -1;
-    for (uint32_t i = 0; i < RING_ASPECTS; i++)
-        p->watch[i] = -1;
+    for (uint32_t id = 0; id < RING_ASPECTS; id++)
+        p->watch[id] = -1;
 }
 
 /* Records that were attempted, not dropped and not cut: begun by a writer that was killed, or is still at it. */
@@ -104,10 +106,10 @@ static bool take_final_snapshot(struct external *x, struct external_process *p, 
 static void close_step(struct external *x, struct external_process *p, int64_t now)
 {
     segment_search_rings(p->at);
-    cut_process(x, p, now, UINT32_MAX);
+    cut_process(x, p, now);
     if (!take_final_snapshot(x, p, now))
         return;
-    cut_process(x, p, now, UINT32_MAX);
+    cut_process(x, p, now);
     if (anything_waits(p))
         return; /* the window is full */
     p->unfinished = count_unfinished(x, p);
@@ -164,9 +166,9 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
         external_refresh(x, p); /* where nothing waits, too: aspects that are only counted have books */
     segment_search_rings(p->at);
     if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON && !x->collecting)
-        cut_process(x, p, now, UINT32_MAX);
+        cut_process(x, p, now);
     if (p->phase == EXTERNAL_LIVE && doubtful && !segment_alive(p->at))
-        begin_closing(x, p, PROCESS_ENDED, now);
+        begin_closing(x, i, PROCESS_ENDED, now);
     if (p->phase != EXTERNAL_CLOSED)
         notes_take(x, p, now);
     if (p->phase == EXTERNAL_CLOSING)
@@ -185,7 +187,7 @@ static void close_living(struct external *x, int64_t now)
     for (uint32_t i = 0; i < x->process_count; i++) {
         struct external_process *p = x->processes[i];
         if (p && p->phase == EXTERNAL_LIVE)
-            begin_closing(x, p, segment_alive(p->at) ? PROCESS_DETACHED : PROCESS_ENDED, now);
+            begin_closing(x, i, segment_alive(p->at) ? PROCESS_DETACHED : PROCESS_ENDED, now);
     }
 }
 
@@ -215,28 +217,6 @@ void external_batch(struct external *x, bool batch, uint32_t limit)
     x->options.batch_limit = limit;
 }
 
-static uint32_t poll_limit(const struct external_options *o)
-{
-    return !o->batch ? 1 : o->batch_limit ? o->batch_limit : UINT32_MAX;
-}
-
-uint32_t external_poll(struct external *x, int64_t now)
-{
-    find_rung(x, now);
-    uint32_t done = 0, count = x->process_count;
-    external_clock_poll(x, now);
-    if (!x->collecting)
-        return 0;
-    uint32_t limit = poll_limit(&x->options);
-    for (uint32_t i = 0; i < count && done < limit; i++) {
-        struct external_process *p = x->processes[(x->next_cf + i) % count];
-        if (p && p->phase == EXTERNAL_LIVE)
-            done += cut_process(x, p, now, limit - done);
-    }
-    x->next_cf = count ? (x->next_cf + 1) % count : 0;
-    return done;
-}
-
 uint32_t external_snapshot(struct external *x, int64_t now)
 {
     uint32_t done = 0;
@@ -245,7 +225,7 @@ uint32_t external_snapshot(struct external *x, int64_t now)
         if (!p || p->phase != EXTERNAL_LIVE || p->at->when_full != SEGMENT_OVERWRITE)
             continue;
         cut_snapshot(x, p, now);
-        done += cut_process(x, p, now, UINT32_MAX);
+        done += cut_process(x, p, now);
     }
     return done;
 }

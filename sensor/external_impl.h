@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The inside of the external sensor, shared by external.c (processes) and cut.c (rings and packets). */
+/** The inside of the external sensor: external.c (processes), find.c, poll.c (whose turn it is), cut.c (packets), ...
+ */
 #ifndef BEZEL_SENSOR_EXTERNAL_IMPL_H
 #define BEZEL_SENSOR_EXTERNAL_IMPL_H
 
@@ -37,9 +38,10 @@ struct external {
     uint32_t segments_seen;         /* by the last one */
     int64_t find_rests;             /* until then nobody who rings is looked for */
     bool collecting, finishing;
-    uint32_t left_out; /* segments that the last look at the folder found no room for */
-    int64_t finish_deadline;
-    uint32_t next_cf;     /* collect-and-forward: process at which the next poll looks first */
+    uint32_t left_out;    /* segments that the last look at the folder found no room for */
+    struct places polled; /* processes that a poll looks at: the living */
+    uint32_t next_place;  /* process and ring at which the next poll begins */
+    uint32_t next_ring;
     uint64_t run_started; /* ns: attached processes are heard from here on */
     struct external_counts counts;
     struct notes notes;
@@ -91,8 +93,20 @@ void steer_process(const struct external *x, struct external_process *p);
 /** Takes in what the dictionary of `p` grew by: tells the observer, and the receiver before the next packet. */
 void external_refresh(struct external *x, struct external_process *p);
 
-/** Cuts what waits in the rings of `p`, at most `limit` records. Returns the number of records. */
-uint32_t cut_process(struct external *x, struct external_process *p, int64_t now, uint32_t limit);
+/** Takes in new rings of `p`. False: times cannot be made of its ticks yet, nothing is to be cut. */
+bool cut_ready(struct external *x, struct external_process *p, int64_t now);
+
+/** Bytes that wait to be cut in ring `ring` of `p`, as the ring says. */
+uint32_t cut_waiting(const struct external_process *p, uint32_t ring);
+
+/**
+ * Cuts what waits in ring `i` of `p`, or of an overwriting one in its copy, at most `limit` records. Returns the number
+ * of records: 0 where something waits means that the window has no room for it, or that it makes no sense.
+ */
+uint32_t cut_ring(struct external *x, struct external_process *p, uint32_t i, int64_t now, uint32_t limit);
+
+/** Cuts all that waits in the rings of `p`. Returns the number of records. */
+uint32_t cut_process(struct external *x, struct external_process *p, int64_t now);
 
 /** Copies what the overwriting rings of `p` hold now, but for those whose last copy still waits to be cut. */
 void cut_snapshot(struct external *x, struct external_process *p, int64_t now);

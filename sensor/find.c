@@ -110,6 +110,8 @@ static void settle(struct external *x, uint32_t i, struct external_process *p)
 {
     x->processes[i] = p;
     places_add(&x->present, i);
+    if (p->phase == EXTERNAL_LIVE)
+        places_add(&x->polled, i);
     index_put(&x->index, p->at->instance, INDEX_WHOLE, i);
     x->marks[i] = (struct external_mark){mark_of(p->name), mark_of(p->at->executable)};
     if (i >= x->process_count)

@@ -291,6 +291,12 @@ uint8_t *window_reserve(struct window *w, uint32_t bytes)
     return packet_at(w, w->reserved_at)->data;
 }
 
+bool window_shares(const struct window *w, uint32_t i, uint32_t bytes)
+{
+    uint64_t held = w->streams[i].held, free_bytes = w->file->capacity - window_waiting(w), span = packet_span(bytes);
+    return held == 0 || (free_bytes > span && held + span <= WINDOW_SHARE * (free_bytes - span));
+}
+
 void window_commit(struct window *w, uint32_t i, const struct packet_header *h)
 {
     struct window_packet *p = packet_at(w, w->reserved_at);
@@ -300,6 +306,7 @@ void window_commit(struct window *w, uint32_t i, const struct packet_header *h)
     atomic_store_explicit(&w->file->written, w->reserved_at + packet_span(p->bytes),
                           memory_order_release); /* W0 release: pairs W1, publishes the packet to our next life */
     stream_apply(&w->streams[i], h);
+    w->streams[i].held += packet_span(p->bytes);
 }
 
 void window_sent(struct window *w, uint32_t i, uint64_t next_seq)
@@ -326,6 +333,7 @@ void window_free_acknowledged(struct window *w)
         if (packet_get_header(p->data, p->bytes, &h) != 0 || h.seq >= w->streams[p->stream].acked_seq)
             break;
         stream_save(&w->file->streams[p->stream], &h);
+        w->streams[p->stream].held -= packet_span(p->bytes);
         atomic_store_explicit(&w->file->freed, next, memory_order_release); /* W2 release: pairs W3, after the saving */
     }
 }
@@ -365,6 +373,7 @@ static bool recover(struct window *w)
         atomic_store_explicit(&p->references, 0, memory_order_relaxed); /* relaxed: who held them is gone */
         if (h.seq >= w->streams[p->stream].next_seq) /* else it was saved, and the crash came before it was freed */
             stream_apply(&w->streams[p->stream], &h);
+        w->streams[p->stream].held += packet_span(p->bytes);
         at += packet_span(p->bytes);
     }
     for (uint32_t i = 0; i < WINDOW_STREAMS; i++)

@@ -29,6 +29,7 @@ enum {
     WINDOW_STREAMS = 4096,
     WINDOW_PROCESSES = 1024,
     WINDOW_BYTES_MIN = 1 << 20,
+    WINDOW_SHARE = 8,
     WINDOW_PACKET_BYTES = 1 << 16, /* the longest packet that a window is asked to hold */
 };
 
@@ -41,6 +42,7 @@ struct window_stream {
     uint64_t last_ns;   /* timestamp_end of its last packet */
     uint64_t acked_seq; /* every packet before it is acknowledged */
     uint64_t sent_seq;  /* no packet from it on was ever sent, as far as is known: acked_seq <= sent_seq <= next_seq */
+    uint64_t held;      /* bytes of the window that its packets take up */
     bool used, closed;
 };
 
@@ -92,6 +94,13 @@ void window_forget(struct window *w, uint64_t instance);
 
 /** Room for a packet of up to `bytes`: where it goes, or NULL where the window is full. Lasts until the next call. */
 uint8_t *window_reserve(struct window *w, uint32_t bytes);
+
+/**
+ * Whether stream `i` may take `bytes` more of the window: a stream that holds some of it already takes no more than
+ * WINDOW_SHARE times what is then still free. So one that floods leaves a ninth of the window to the others, n of them
+ * 1 in 8 n + 1; and whoever holds nothing takes what there is.
+ */
+bool window_shares(const struct window *w, uint32_t i, uint32_t bytes);
 
 /** Puts the packet written at the reserved place into the window, as the next of stream `i`; `h` says what it holds. */
 void window_commit(struct window *w, uint32_t i, const struct packet_header *h);

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * Polling: whose rings are looked at, and in which order.
+ *
+ * A poll takes what waits when it looks, in rounds: each ring with something in it has a turn of a bounded number of
+ * records before any has its second. What comes while the poll goes on is left to the next one, so a flooding ring does
+ * not hold it up. Of the window a stream takes no more than a share of what is free (window_shares()), so a flood
+ * leaves room for the others; where room ends all the same, the next poll begins with the ring that found none. Where
+ * the number of records of a poll is limited (collect-and-forward: to one), the next poll goes on behind the ring that
+ * came last: of R rings with something in them each has its turn within R polls.
+ */
+#include "sensor/external_impl.h"
+
+enum { POLL_TURN = 2048 /* records of a turn: about as many as the longest packet holds */ };
+
+struct poll {
+    struct external *x;
+    int64_t now;
+    uint32_t done, limit;      /* records */
+    struct places more;        /* processes with rings that have something left of what this poll began with */
+    bool blocked;              /* a ring found no room */
+    uint32_t place, next_ring; /* where the next poll begins */
+};
+
+static uint32_t tail_of(const struct external_process *p, uint32_t ring)
+{
+    const struct attached_ring *r = &p->at->rings[ring];
+    return p->at->when_full == SEGMENT_OVERWRITE ? r->copy.tail : r->reader.tail;
+}
+
+/* Whether the poll has not come to its goal in this ring. */
+static bool is_short(const struct external_process *p, uint32_t ring)
+{
+    return cut_waiting(p, ring) != 0 && (int32_t)(p->at->rings[ring].goal - tail_of(p, ring)) > 0;
+}
+
+static void begin_next_at(struct poll *poll, uint32_t place, uint32_t ring)
+{
+    bool behind = ring >= poll->x->processes[place]->at->ring_count;
+    poll->place = behind ? place + 1 : place;
+    poll->next_ring = behind ? 0 : ring;
+}
+
+/* One turn of a ring. Whether more of what the poll is to take is left, and may find room. */
+static bool take_turn(struct poll *poll, uint32_t place, uint32_t ring)
+{
+    struct external_process *p = poll->x->processes[place];
+    uint32_t left = poll->limit - poll->done;
+    uint32_t done = cut_ring(poll->x, p, ring, poll->now, left < POLL_TURN ? left : POLL_TURN);
+    poll->done += done;
+    if (poll->done == poll->limit) {
+        begin_next_at(poll, place, ring + 1);
+    } else if (done == 0 && !poll->blocked && !p->at->rings[ring].broken) {
+        poll->blocked = true;
+        begin_next_at(poll, place, ring);
+    }
+    return done != 0 && is_short(p, ring);
+}
+
+/* The first turn of rings `from` to below `to` of a process: sets what this poll is to take of them. */
+static void first_turns(struct poll *poll, uint32_t place, uint32_t from, uint32_t to)
+{
+    struct external_process *p = poll->x->processes[place];
+    if (!cut_ready(poll->x, p, poll->now))
+        return;
+    for (uint32_t i = from; i < to && i < p->at->ring_count && poll->done < poll->limit; i++) {
+        uint32_t waiting = cut_waiting(p, i);
+        if (waiting == 0)
+            continue;
+        p->at->rings[i].goal = tail_of(p, i) + waiting;
+        if (take_turn(poll, place, i))
+            places_add(&poll->more, place);
+    }
+}
+
+/* A further turn of each ring of a process that is not at its goal. */
+static void further_turns(struct poll *poll, uint32_t place)
+{
+    const struct external_process *p = poll->x->processes[place];
+    bool more = false;
+    for (uint32_t i = 0; i < p->at->ring_count && poll->done < poll->limit; i++)
+        if (is_short(p, i) && take_turn(poll, place, i))
+            more = true;
+    if (!more)
+        places_remove(&poll->more, place);
+}
+
+/* The number in `set` that follows `place`, the lowest again behind the highest; -1 where it is empty. */
+static int next_in_turn(const struct places *set, uint32_t place)
+{
+    int i = places_next(set, place);
+    return i < 0 ? places_next(set, 0) : i;
+}
+
+static uint32_t poll_limit(const struct external_options *o)
+{
+    return !o->batch ? 1 : o->batch_limit ? o->batch_limit : UINT32_MAX;
+}
+
+/* All rings in turn, from where the last poll says. */
+static uint32_t poll_rings(struct external *x, int64_t now)
+{
+    int start = next_in_turn(&x->polled, x->next_place);
+    if (start < 0)
+        return 0;
+    struct poll poll = {.x = x, .now = now, .limit = poll_limit(&x->options)};
+    uint32_t place = (uint32_t)start, first = place == x->next_place ? x->next_ring : 0;
+    begin_next_at(&poll, place, first + 1);
+    first_turns(&poll, place, first, SEGMENT_RINGS);
+    for (int i = start; (i = next_in_turn(&x->polled, (uint32_t)i + 1)) != start && poll.done < poll.limit;)
+        first_turns(&poll, (uint32_t)i, 0, SEGMENT_RINGS);
+    if (first > 0)
+        first_turns(&poll, place, 0, first);
+    while (!places_empty(&poll.more) && poll.done < poll.limit)
+        for
+            PLACES_EACH(i, &poll.more)
+    further_turns(&poll, (uint32_t)i);
+    x->next_place = poll.place;
+    x->next_ring = poll.next_ring;
+    return poll.done;
+}
+
+uint32_t external_poll(struct external *x, int64_t now)
+{
+    find_rung(x, now);
+    external_clock_poll(x, now);
+    return x->collecting ? poll_rings(x, now) : 0;
+}
