@@ -79,6 +79,20 @@ struct experiment_real_time {
     struct experiment_place at;
 };
 
+/** What of the node, and of the SUT's processes, is sampled: docs/SAMPLERS.md. */
+enum experiment_sampler {
+    EXPERIMENT_SAMPLER_CPU,
+    EXPERIMENT_SAMPLER_MEMORY,
+    EXPERIMENT_SAMPLER_NETWORK,
+    EXPERIMENT_SAMPLER_DISK,
+    EXPERIMENT_SAMPLER_PRESSURE,
+    EXPERIMENT_SAMPLER_TEMPERATURE,
+    EXPERIMENT_SAMPLER_FREQUENCY,
+    EXPERIMENT_SAMPLER_PROCESSES,
+    EXPERIMENT_SAMPLER_PERF,
+    EXPERIMENT_SAMPLERS
+};
+
 struct experiment_sensing {
     uint32_t ring_records;               /* power of two, 64 .. 1048576; default 4096 */
     enum experiment_when_full when_full; /* overwrite: flight recorder, read by snapshots */
@@ -89,6 +103,7 @@ struct experiment_sensing {
     uint64_t window_bytes; /* 1 MiB .. 1 GiB; default 16 MiB */
     char **count, **off;   /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */
     struct experiment_real_time real_time;
+    int64_t sampler[EXPERIMENT_SAMPLERS]; /* period of each, ns, 1 ms .. 1 h; 0: not sampled */
 };
 
 enum experiment_metric_kind { METRIC_RATE };

@@ -9,6 +9,7 @@
 #include "config/command.h"
 #include "config/findings.h"
 #include "config/real_time.h"
+#include "config/samplers.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -290,6 +291,7 @@ static const struct schema_field sensing_fields[] = {
      .max = UNITS_GIB},
     {.key = "aspects", .kind = SCHEMA_MAP, .fields = aspect_fields},
     {.key = "real-time", .kind = SCHEMA_MAP, .fields = real_time_fields},
+    {.key = "samplers", .kind = SCHEMA_MAP, .fields = sampler_fields},
     {0},
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/units.h"
 #include "config/real_time.h"
+#include "config/samplers.h"
 
 #include <string.h>
 
@@ -108,6 +109,7 @@ static void print_sensing(const struct experiment_sensing *s, FILE *out)
     print_vector(s->off, out);
     fputs("]}\n", out);
     real_time_print(&s->real_time, out);
+    samplers_print(s, out);
 }
 
 static void print_metric(const struct experiment_metric *m, FILE *out)

@@ -103,6 +103,8 @@ int node_open(const struct node_options *options, struct node **out)
         log_error("BEZEL-COLLECTOR", "cannot connect to %s: %s", options->collector, err_text(err));
     if (!err && (err = self_open(options->dir, &n->self)) != 0)
         log_error("BEZEL-SELF", "cannot record into %s: %s", options->dir, err_text(err));
+    if (!err && (err = samplers_open(&options->experiment->sensing, options->dir, n->external, &n->samplers)) != 0)
+        log_error("BEZEL-SAMPLER", "cannot record into %s: %s", options->dir, err_text(err));
     if (err) {
         node_shut(n);
         node_close(n);
@@ -138,6 +140,7 @@ bool node_quiet(const struct node *n)
 
 void node_close(struct node *n)
 {
+    samplers_close(n->samplers);
     if (n->external)
         external_close(n->external, n->clean);
     if (n->clean)

@@ -15,6 +15,7 @@
 #include "sensor/external.h"
 #include "sensor/forward.h"
 #include "sensor/journal.h"
+#include "sensor/sampler.h"
 
 struct node {
     struct node_options options;
@@ -22,6 +23,7 @@ struct node {
     struct forward *forward;
     struct agent *agent;
     struct journal *self; /* what it records of itself */
+    struct samplers *samplers;
     struct link *control;
     struct steering steering;
     struct placement_state placement;

@@ -69,6 +69,8 @@ void node_turn(struct node *n)
         node_poll(n, now);
     if (!n->draining && now >= n->agent_due)
         node_sample(n, now);
+    if (!n->draining)
+        samplers_turn(n->samplers, now);
     if (now >= n->housekeep_due || n->draining) {
         external_housekeep(n->external, now);
         n->housekeep_due = now + NODE_HOUSEKEEP;
@@ -91,7 +93,7 @@ int64_t node_due(const struct node *n)
         return n->turned + NODE_DRAIN_TURN;
     if (n->busy_wait && n->policy.on)
         return INT64_MIN;
-    int64_t due = earliest(n->agent_due, n->housekeep_due);
+    int64_t due = earliest(earliest(n->agent_due, n->housekeep_due), samplers_due(n->samplers));
     return n->policy.on ? earliest(due, n->poll_due) : due;
 }
 

@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/sampler.h"
+
+#include "base/clock.h"
+#include "sensor/notes.h"
+#include "sensor/sampler_impl.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SAMPLER_RETRY (10 * CLOCK_S)
+
+/* ---- Aspects ----------------------------------------------------------------------------------------------------- */
+
+#define INT(name, unit)                                                                                                \
+    {                                                                                                                  \
+        DICT_INT64, name, unit, ""                                                                                     \
+    }
+#define FLOAT(name, unit)                                                                                              \
+    {                                                                                                                  \
+        DICT_FLOAT64, name, unit, ""                                                                                   \
+    }
+#define TEXT(name)                                                                                                     \
+    {                                                                                                                  \
+        DICT_STRING, name, "1", ""                                                                                     \
+    }
+
+static const struct dict_aspect aspects[] = {
+    {.name = "node_cpu",
+     .field_count = CPU_FIELDS,
+     .fields = {INT("user", "ns"), INT("nice", "ns"), INT("system", "ns"), INT("idle", "ns"), INT("iowait", "ns"),
+                INT("irq", "ns"), INT("softirq", "ns"), INT("steal", "ns"), INT("switches", "1"), INT("forks", "1"),
+                INT("running", "1"), INT("blocked", "1")}},
+    {.name = "node_memory",
+     .field_count = MEMORY_FIELDS,
+     .fields = {INT("total", "B"), INT("free", "B"), INT("available", "B"), INT("buffers", "B"), INT("cached", "B"),
+                INT("shared", "B"), INT("slab", "B"), INT("dirty", "B"), INT("writeback", "B"), INT("swap_total", "B"),
+                INT("swap_free", "B")}},
+    {.name = "node_network",
+     .field_count = 1 + NETWORK_FIELDS,
+     .fields = {TEXT("interface"), INT("rx_bytes", "B"), INT("rx_packets", "1"), INT("rx_errors", "1"),
+                INT("rx_drops", "1"), INT("tx_bytes", "B"), INT("tx_packets", "1"), INT("tx_errors", "1"),
+                INT("tx_drops", "1")}},
+    {.name = "node_disk",
+     .field_count = 1 + DISK_FIELDS,
+     .fields = {TEXT("device"), INT("reads", "1"), INT("read_bytes", "B"), INT("read_time", "ns"), INT("writes", "1"),
+                INT("write_bytes", "B"), INT("write_time", "ns"), INT("in_flight", "1"), INT("busy", "ns")}},
+    {.name = "node_pressure",
+     .field_count = 5,
+     .fields = {TEXT("resource"), FLOAT("some_share", "%"), FLOAT("full_share", "%"), INT("some", "ns"),
+                INT("full", "ns")}},
+    {.name = "node_temperature", .field_count = 2, .fields = {TEXT("zone"), FLOAT("temperature", "Cel")}},
+    {.name = "node_frequency", .field_count = 2, .fields = {TEXT("cpu"), INT("frequency", "Hz")}},
+    {.name = "process_usage",
+     .field_count = 10,
+     .fields = {TEXT("process"), INT("pid", "1"), INT("user", "ns"), INT("system", "ns"), INT("running", "ns"),
+                INT("waiting", "ns"), INT("minor_faults", "1"), INT("major_faults", "1"), INT("threads", "1"),
+                INT("resident", "B")}},
+    {.name = "process_perf",
+     .field_count = 2 + PERF_FIELDS,
+     .fields = {TEXT("process"), INT("pid", "1"), INT("cycles", "1"), INT("instructions", "1"),
+                INT("cache_misses", "1"), INT("branch_misses", "1"), INT("task", "ns"), INT("switches", "1"),
+                INT("migrations", "1")}},
+};
+
+int64_t sampler_float(double value)
+{
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
+void sampler_record(struct samplers *s, enum sampler_aspect aspect, const char *name, const int64_t *values, int n)
+{
+    uint64_t all[DICT_FIELDS_MAX];
+    int at = 0;
+    if (name)
+        all[at++] = journal_string(s->journal, name);
+    for (int i = 0; i < n; i++)
+        all[at++] = (uint64_t)values[i];
+    journal_record(s->journal, aspect, all);
+}
+
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
+
+struct sampler_file sampler_file(const char *format, ...)
+{
+    struct sampler_file f = {.fd = -1};
+    va_list args;
+    va_start(args, format);
+    vsnprintf(f.path, sizeof f.path, format, args);
+    va_end(args);
+    return f;
+}
+
+void sampler_file_close(struct sampler_file *f)
+{
+    if (f->fd >= 0)
+        close(f->fd);
+    f->fd = -1;
+}
+
+/* Some files of the kernel's fail when they are read, not when they are opened. */
+static ssize_t read_file(struct samplers *s, struct sampler_file *f)
+{
+    ssize_t n;
+    if (f->fd < 0 && (f->fd = open(f->path, O_RDONLY | O_CLOEXEC)) < 0)
+        return -1;
+    do
+        n = pread(f->fd, s->text, SAMPLER_TEXT_BYTES, 0);
+    while (n < 0 && errno == EINTR);
+    if (n == 0)
+        errno = ENODATA;
+    return n > 0 ? n : -1;
+}
+
+bool sampler_read(struct samplers *s, struct sampler_file *f, int64_t now, bool may_vanish)
+{
+    if (f->fd < 0 && now < f->retry_at)
+        return false;
+    ssize_t n = read_file(s, f);
+    if (n > 0) {
+        s->text[n] = '\0';
+        if (n == SAMPLER_TEXT_BYTES)
+            notes_tell(s->external, NULL, now, "BEZEL-SAMPLER", "%s is longer than %d bytes: its end is not sampled",
+                       f->path, SAMPLER_TEXT_BYTES);
+        return true;
+    }
+    if (!may_vanish || (errno != ENOENT && errno != ESRCH))
+        notes_tell(s->external, NULL, now, "BEZEL-SAMPLER", "%s cannot be sampled: %s", f->path, strerror(errno));
+    sampler_file_close(f);
+    f->retry_at = now + SAMPLER_RETRY;
+    return false;
+}
+
+/* ---- The schedule ------------------------------------------------------------------------------------------------ */
+
+typedef void sampler_take(struct samplers *s, int64_t now);
+
+static sampler_take *const takes[EXPERIMENT_SAMPLERS] = {
+    [EXPERIMENT_SAMPLER_CPU] = sampler_take_cpu,
+    [EXPERIMENT_SAMPLER_MEMORY] = sampler_take_memory,
+    [EXPERIMENT_SAMPLER_NETWORK] = sampler_take_network,
+    [EXPERIMENT_SAMPLER_DISK] = sampler_take_disk,
+    [EXPERIMENT_SAMPLER_PRESSURE] = sampler_take_pressure,
+    [EXPERIMENT_SAMPLER_TEMPERATURE] = sampler_take_temperature,
+    [EXPERIMENT_SAMPLER_FREQUENCY] = sampler_take_frequency,
+    [EXPERIMENT_SAMPLER_PROCESSES] = sampler_take_processes,
+    [EXPERIMENT_SAMPLER_PERF] = sampler_take_perf,
+};
+
+int64_t samplers_due(const struct samplers *s)
+{
+    int64_t due = INT64_MAX;
+    for (int i = 0; s && i < EXPERIMENT_SAMPLERS; i++)
+        if (s->period[i] && s->due[i] < due)
+            due = s->due[i];
+    return due;
+}
+
+void samplers_turn(struct samplers *s, int64_t now)
+{
+    for (int i = 0; s && i < EXPERIMENT_SAMPLERS; i++) {
+        if (!s->period[i] || now < s->due[i])
+            continue;
+        takes[i](s, now);
+        s->due[i] += s->period[i];
+        if (s->due[i] <= now)
+            s->due[i] = now + s->period[i];
+    }
+}
+
+/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
+
+static void name_files(struct samplers *s)
+{
+    static const char *const resources[] = {"cpu", "memory", "io"};
+    s->cpu = sampler_file("/proc/stat");
+    s->memory = sampler_file("/proc/meminfo");
+    s->network = sampler_file("/proc/net/dev");
+    s->disk = sampler_file("/proc/diskstats");
+    for (int i = 0; i < 3; i++)
+        s->pressure[i] = sampler_file("/proc/pressure/%s", resources[i]);
+}
+
+int samplers_open(const struct experiment_sensing *sensing, const char *dir, struct external *x, struct samplers **out)
+{
+    bool any = false;
+    *out = NULL;
+    for (int i = 0; i < EXPERIMENT_SAMPLERS; i++)
+        any = any || sensing->sampler[i] != 0;
+    if (!any)
+        return 0;
+    struct samplers *s = calloc(1, sizeof *s);
+    if (!s)
+        return BEZEL_ENOMEM;
+    int err = journal_open(dir, aspects, sizeof aspects / sizeof *aspects, &s->journal);
+    if (err) {
+        free(s);
+        return err;
+    }
+    int64_t now = clock_now();
+    s->external = x;
+    s->tick_ns = CLOCK_S / sysconf(_SC_CLK_TCK);
+    s->page_bytes = sysconf(_SC_PAGESIZE);
+    name_files(s);
+    for (int i = 0; i < EXPERIMENT_SAMPLERS; i++) {
+        s->period[i] = sensing->sampler[i];
+        s->due[i] = now;
+    }
+    if (s->period[EXPERIMENT_SAMPLER_TEMPERATURE])
+        sampler_find_zones(s, now);
+    if (s->period[EXPERIMENT_SAMPLER_FREQUENCY])
+        sampler_find_frequencies(s, now);
+    *out = s;
+    return 0;
+}
+
+void samplers_close(struct samplers *s)
+{
+    if (!s)
+        return;
+    struct sampler_file *const files[] = {&s->cpu,         &s->memory,      &s->network,    &s->disk,
+                                          &s->pressure[0], &s->pressure[1], &s->pressure[2]};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        sampler_file_close(files[i]);
+    for (uint32_t i = 0; i < s->zone_count; i++)
+        sampler_file_close(&s->zones[i].file);
+    for (uint32_t i = 0; i < s->frequency_count; i++)
+        sampler_file_close(&s->frequencies[i].file);
+    for (uint32_t i = 0; i < SAMPLER_PROCESSES; i++)
+        if (s->processes[i].instance)
+            sampler_forget_process(s, &s->processes[i]);
+    journal_close(s->journal);
+    free(s);
+}

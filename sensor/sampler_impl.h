@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** The inside of the samplers: sampler.c has the schedule, sampler_node.c, sampler_process.c and sampler_perf.c read.
+ */
+#ifndef BEZEL_SENSOR_SAMPLER_IMPL_H
+#define BEZEL_SENSOR_SAMPLER_IMPL_H
+
+#include "sensor/journal.h"
+#include "sensor/sampler.h"
+#include "sensor/sampler_text.h"
+
+#include <limits.h>
+
+enum {
+    SAMPLER_TEXT_BYTES = 1 << 16, /* of a file that is read; what is longer is cut, and told */
+    SAMPLER_PARTS_MAX = 256,      /* thermal zones, or CPUs with a frequency */
+    SAMPLER_PROCESSES = 256,      /* of the SUT that are sampled at once */
+    SAMPLER_COUNTERS_MAX = 4096,  /* descriptors of perf counters */
+};
+
+/** Aspects of the journal, in the order of their ids, from 1. */
+enum sampler_aspect {
+    ASPECT_CPU = 1,
+    ASPECT_MEMORY,
+    ASPECT_NETWORK,
+    ASPECT_DISK,
+    ASPECT_PRESSURE,
+    ASPECT_TEMPERATURE,
+    ASPECT_FREQUENCY,
+    ASPECT_PROCESS,
+    ASPECT_PERF,
+};
+
+/** A file that is read again and again: open while it can be. */
+struct sampler_file {
+    int fd;           /* -1: closed */
+    int64_t retry_at; /* closed: not before */
+    char path[64];
+};
+
+/** One of several things of a kind: a thermal zone, a CPU. */
+struct sampler_part {
+    struct sampler_file file;
+    char name[SAMPLER_NAME_MAX + 1];
+};
+
+/** Perf counters of a process, of all its threads; those that are not counted are left out. */
+enum sampler_perf {
+    PERF_CYCLES,
+    PERF_INSTRUCTIONS,
+    PERF_CACHE_MISSES,
+    PERF_BRANCH_MISSES,
+    PERF_TASK_NS,
+    PERF_SWITCHES,
+    PERF_MIGRATIONS,
+    PERF_FIELDS
+};
+
+struct sampler_counter {
+    int fd;
+    enum sampler_perf what;
+};
+
+struct sampler_process_state {
+    uint64_t instance; /* 0: free place */
+    uint64_t start_time;
+    bool opened; /* its counters were tried */
+    struct sampler_file stat, sched;
+    uint32_t counter_count;
+    struct sampler_counter *counters;
+};
+
+struct samplers {
+    struct external *external;
+    struct journal *journal;
+    int64_t period[EXPERIMENT_SAMPLERS], due[EXPERIMENT_SAMPLERS]; /* ns; 0: not sampled */
+    int64_t tick_ns, page_bytes;
+    struct sampler_file cpu, memory, network, disk, pressure[3];
+    uint32_t zone_count, frequency_count, counter_count;
+    struct sampler_part zones[SAMPLER_PARTS_MAX], frequencies[SAMPLER_PARTS_MAX];
+    struct sampler_process_state processes[SAMPLER_PROCESSES];
+    char text[SAMPLER_TEXT_BYTES + 1];
+};
+
+/** A closed file at `path`. */
+struct sampler_file sampler_file(const char *format, ...) BEZEL_PRINTF(1, 2);
+void sampler_file_close(struct sampler_file *f);
+
+/**
+ * Reads `f` into s->text. False where it cannot be read, which is told to the operator, once, unless `may_vanish`:
+ * processes do.
+ */
+bool sampler_read(struct samplers *s, struct sampler_file *f, int64_t now, bool may_vanish);
+
+/** Records sample `values` of `aspect`, `n` integers behind a name, NULL for none. */
+void sampler_record(struct samplers *s, enum sampler_aspect aspect, const char *name, const int64_t *values, int n);
+
+/** A float as a value. */
+int64_t sampler_float(double value);
+
+/** The samplers: each takes one sample. */
+void sampler_take_cpu(struct samplers *s, int64_t now);
+void sampler_take_memory(struct samplers *s, int64_t now);
+void sampler_take_network(struct samplers *s, int64_t now);
+void sampler_take_disk(struct samplers *s, int64_t now);
+void sampler_take_pressure(struct samplers *s, int64_t now);
+void sampler_take_temperature(struct samplers *s, int64_t now);
+void sampler_take_frequency(struct samplers *s, int64_t now);
+void sampler_take_processes(struct samplers *s, int64_t now);
+void sampler_take_perf(struct samplers *s, int64_t now);
+
+/** Finds thermal zones and CPUs with a frequency; tells where there are none. */
+void sampler_find_zones(struct samplers *s, int64_t now);
+void sampler_find_frequencies(struct samplers *s, int64_t now);
+
+/**
+ * The processes of the SUT that live now, with what is kept of each: `i` counts on from 0; NULL at the end. A process
+ * that has gone loses its place before the first is returned.
+ */
+struct sampler_process_state *sampler_next_process(struct samplers *s, uint32_t *i, const struct external_process **p);
+
+/** Lets go of a process's files and counters. */
+void sampler_forget_process(struct samplers *s, struct sampler_process_state *p);
+
+/** Closes the counters of a process (sampler_perf.c). */
+void sampler_close_counters(struct samplers *s, struct sampler_process_state *p);
+
+#endif

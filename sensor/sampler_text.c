@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/sampler_text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TICK_MS = 1000000, SECTOR_BYTES = 512, COLUMNS_MAX = 64 };
+
+/* ---- Numbers ----------------------------------------------------------------------------------------------------- */
+
+/* The number that *text goes on with, behind blanks of its line; *text is moved behind it. False where there is none.
+ */
+static bool take_number(const char **text, int64_t *value)
+{
+    const char *at = *text + strspn(*text, " \t");
+    char *end;
+    if (*at != '-' && (*at < '0' || *at > '9'))
+        return false;
+    errno = 0;
+    long long n = strtoll(at, &end, 10);
+    if (end == at || errno != 0)
+        return false;
+    *value = n;
+    *text = end;
+    return true;
+}
+
+/* Up to `max` numbers of a line: how many there are. */
+static int take_numbers(const char **text, int64_t *values, int max)
+{
+    int n = 0;
+    while (n < max && take_number(text, &values[n]))
+        n++;
+    return n;
+}
+
+static void next_line(const char **text)
+{
+    const char *end = strchr(*text, '\n');
+    *text = end ? end + 1 : *text + strlen(*text);
+}
+
+/* n * factor, SAMPLER_UNKNOWN where that is no number of ours. */
+static int64_t scaled(int64_t n, int64_t factor)
+{
+    int64_t product;
+    return n < 0 || __builtin_mul_overflow(n, factor, &product) ? SAMPLER_UNKNOWN : product;
+}
+
+static void unknown(int64_t *values, int n)
+{
+    for (int i = 0; i < n; i++)
+        values[i] = SAMPLER_UNKNOWN;
+}
+
+/* What stands behind the word `key` that opens a line; NULL where none does. */
+static const char *find_line(const char *text, const char *key)
+{
+    size_t n = strlen(key);
+    for (; *text; next_line(&text))
+        if (strncmp(text, key, n) == 0)
+            return text + n;
+    return NULL;
+}
+
+static int64_t number_of(const char *text, const char *key)
+{
+    int64_t value;
+    const char *at = find_line(text, key);
+    return at && take_number(&at, &value) ? value : SAMPLER_UNKNOWN;
+}
+
+bool sampler_read_number(const char *text, int64_t *value)
+{
+    return take_number(&text, value);
+}
+
+/* ---- The node ---------------------------------------------------------------------------------------------------- */
+
+bool sampler_read_cpu(const char *text, int64_t values[CPU_FIELDS])
+{
+    unknown(values, CPU_FIELDS);
+    const char *all = find_line(text, "cpu ");
+    if (!all || take_numbers(&all, values, CPU_TIMES) < CPU_IOWAIT)
+        return false;
+    values[CPU_SWITCHES] = number_of(text, "ctxt ");
+    values[CPU_FORKS] = number_of(text, "processes ");
+    values[CPU_RUNNING] = number_of(text, "procs_running ");
+    values[CPU_BLOCKED] = number_of(text, "procs_blocked ");
+    return true;
+}
+
+bool sampler_read_memory(const char *text, int64_t values[MEMORY_FIELDS])
+{
+    static const char *const keys[MEMORY_FIELDS] = {
+        "MemTotal:", "MemFree:", "MemAvailable:", "Buffers:",   "Cached:",  "Shmem:",
+        "Slab:",     "Dirty:",   "Writeback:",    "SwapTotal:", "SwapFree:"};
+    for (int i = 0; i < MEMORY_FIELDS; i++)
+        values[i] = scaled(number_of(text, keys[i]), 1024);
+    return values[MEMORY_TOTAL] != SAMPLER_UNKNOWN;
+}
+
+/* The `n` bytes at `from` as a name; what no text may hold becomes '?'. */
+static void take_name(char name[SAMPLER_NAME_MAX + 1], const char *from, size_t n)
+{
+    if (n > SAMPLER_NAME_MAX)
+        n = SAMPLER_NAME_MAX;
+    for (size_t i = 0; i < n; i++)
+        name[i] = from[i] > ' ' && from[i] < 0x7f ? from[i] : '?';
+    name[n] = '\0';
+}
+
+bool sampler_next_network(const char **text, char name[SAMPLER_NAME_MAX + 1], int64_t values[NETWORK_FIELDS])
+{
+    enum { RX = 0, TX = 8, COLUMNS = 16 };
+    for (; **text; next_line(text)) {
+        int64_t columns[COLUMNS];
+        const char *start = *text + strspn(*text, " \t"), *at = start + strcspn(start, ":\n");
+        size_t n = (size_t)(at - start);
+        if (*at != ':' || n == 0)
+            continue;
+        at++;
+        if (take_numbers(&at, columns, COLUMNS) < TX + 4)
+            continue;
+        take_name(name, start, n);
+        for (int i = 0; i < 4; i++) {
+            values[NETWORK_RX_BYTES + i] = columns[RX + i];
+            values[NETWORK_TX_BYTES + i] = columns[TX + i];
+        }
+        next_line(text);
+        return true;
+    }
+    return false;
+}
+
+bool sampler_next_disk(const char **text, char name[SAMPLER_NAME_MAX + 1], int64_t values[DISK_FIELDS])
+{
+    enum { READS, READ_SECTORS = 2, READ_MS, WRITES, WRITE_SECTORS = 6, WRITE_MS, IN_FLIGHT, BUSY_MS, COLUMNS };
+    for (; **text; next_line(text)) {
+        int64_t numbers[2], columns[COLUMNS];
+        const char *at = *text;
+        if (take_numbers(&at, numbers, 2) < 2)
+            continue;
+        const char *start = at + strspn(at, " \t");
+        at = start + strcspn(start, " \t\n");
+        size_t n = (size_t)(at - start);
+        if (n == 0 || take_numbers(&at, columns, COLUMNS) < COLUMNS || (columns[READS] == 0 && columns[WRITES] == 0))
+            continue;
+        take_name(name, start, n);
+        values[DISK_READS] = columns[READS];
+        values[DISK_READ_BYTES] = scaled(columns[READ_SECTORS], SECTOR_BYTES);
+        values[DISK_READ_NS] = scaled(columns[READ_MS], TICK_MS);
+        values[DISK_WRITES] = columns[WRITES];
+        values[DISK_WRITE_BYTES] = scaled(columns[WRITE_SECTORS], SECTOR_BYTES);
+        values[DISK_WRITE_NS] = scaled(columns[WRITE_MS], TICK_MS);
+        values[DISK_IN_FLIGHT] = columns[IN_FLIGHT];
+        values[DISK_BUSY_NS] = scaled(columns[BUSY_MS], TICK_MS);
+        next_line(text);
+        return true;
+    }
+    return false;
+}
+
+/* The line of `key`: "some avg10=0.00 avg60=0.00 avg300=0.00 total=0". */
+static bool read_stall(const char *text, const char *key, double *percent, int64_t *ns)
+{
+    long long us;
+    const char *at = find_line(text, key);
+    *percent = (double)NAN;
+    *ns = SAMPLER_UNKNOWN;
+    if (!at || sscanf(at, " avg10=%lf avg60=%*f avg300=%*f total=%lld", percent, &us) != 2)
+        return false;
+    *ns = scaled(us, 1000);
+    return true;
+}
+
+bool sampler_read_pressure(const char *text, struct sampler_pressure *p)
+{
+    bool some = read_stall(text, "some", &p->some_percent, &p->some_ns);
+    return read_stall(text, "full", &p->full_percent, &p->full_ns) || some; /* of CPUs older kernels tell `some` only */
+}
+
+/* ---- Processes --------------------------------------------------------------------------------------------------- */
+
+bool sampler_read_process(const char *text, int64_t values[PROCESS_FIELDS], uint64_t *start_time)
+{
+    /* Columns behind the name, which may itself hold anything, and the state. */
+    enum { MINOR = 6, MAJOR = 8, USER = 10, SYSTEM = 11, THREADS = 16, START = 18, RESIDENT = 20, COLUMNS };
+    int64_t columns[COLUMNS];
+    const char *at = strrchr(text, ')');
+    unknown(values, PROCESS_FIELDS);
+    if (!at || at[1] != ' ' || at[2] == '\0')
+        return false;
+    at += 3;
+    if (take_numbers(&at, columns, COLUMNS) < COLUMNS)
+        return false;
+    values[PROCESS_USER] = columns[USER];
+    values[PROCESS_SYSTEM] = columns[SYSTEM];
+    values[PROCESS_MINOR_FAULTS] = columns[MINOR];
+    values[PROCESS_MAJOR_FAULTS] = columns[MAJOR];
+    values[PROCESS_THREADS] = columns[THREADS];
+    values[PROCESS_RESIDENT] = columns[RESIDENT];
+    *start_time = (uint64_t)columns[START];
+    return true;
+}

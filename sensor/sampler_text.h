@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * What the kernel's text files say (proc(5), the kernel's admin-guide/iostats and accounting/psi), as the values that
+ * samplers record. Each function reads a NUL-terminated text and trusts nothing in it: what is not there or no number
+ * is SAMPLER_UNKNOWN. Pure.
+ */
+#ifndef BEZEL_SENSOR_SAMPLER_TEXT_H
+#define BEZEL_SENSOR_SAMPLER_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SAMPLER_UNKNOWN INT64_C(-1)
+
+enum { SAMPLER_NAME_MAX = 63 };
+
+/** /proc/stat: CPU time of all CPUs in ticks of sysconf(_SC_CLK_TCK), events since boot, tasks now. */
+enum sampler_cpu {
+    CPU_USER,
+    CPU_NICE,
+    CPU_SYSTEM,
+    CPU_IDLE,
+    CPU_IOWAIT,
+    CPU_IRQ,
+    CPU_SOFTIRQ,
+    CPU_STEAL,
+    CPU_SWITCHES,
+    CPU_FORKS,
+    CPU_RUNNING,
+    CPU_BLOCKED,
+    CPU_FIELDS,
+    CPU_TIMES = CPU_SWITCHES
+};
+bool sampler_read_cpu(const char *text, int64_t values[CPU_FIELDS]);
+
+/** /proc/meminfo, in bytes. */
+enum sampler_memory {
+    MEMORY_TOTAL,
+    MEMORY_FREE,
+    MEMORY_AVAILABLE,
+    MEMORY_BUFFERS,
+    MEMORY_CACHED,
+    MEMORY_SHARED,
+    MEMORY_SLAB,
+    MEMORY_DIRTY,
+    MEMORY_WRITEBACK,
+    MEMORY_SWAP_TOTAL,
+    MEMORY_SWAP_FREE,
+    MEMORY_FIELDS
+};
+bool sampler_read_memory(const char *text, int64_t values[MEMORY_FIELDS]);
+
+/** A line of /proc/net/dev: an interface's counters since it came up. */
+enum sampler_network {
+    NETWORK_RX_BYTES,
+    NETWORK_RX_PACKETS,
+    NETWORK_RX_ERRORS,
+    NETWORK_RX_DROPS,
+    NETWORK_TX_BYTES,
+    NETWORK_TX_PACKETS,
+    NETWORK_TX_ERRORS,
+    NETWORK_TX_DROPS,
+    NETWORK_FIELDS
+};
+
+/** Reads the next interface from *text on and moves *text behind its line; false at the end. */
+bool sampler_next_network(const char **text, char name[SAMPLER_NAME_MAX + 1], int64_t values[NETWORK_FIELDS]);
+
+/** A line of /proc/diskstats: bytes of 512-byte sectors, times in ns, requests in flight now. */
+enum sampler_disk {
+    DISK_READS,
+    DISK_READ_BYTES,
+    DISK_READ_NS,
+    DISK_WRITES,
+    DISK_WRITE_BYTES,
+    DISK_WRITE_NS,
+    DISK_IN_FLIGHT,
+    DISK_BUSY_NS,
+    DISK_FIELDS
+};
+
+/** Reads the next device that ever did anything; as sampler_next_network(). */
+bool sampler_next_disk(const char **text, char name[SAMPLER_NAME_MAX + 1], int64_t values[DISK_FIELDS]);
+
+/** A file of /proc/pressure: how long some, or all, tasks stalled: percent of the last 10 s, ns since boot. */
+struct sampler_pressure {
+    double some_percent, full_percent; /* NAN: not told */
+    int64_t some_ns, full_ns;
+};
+bool sampler_read_pressure(const char *text, struct sampler_pressure *p);
+
+/** /proc/<pid>/stat: times in ticks, memory in pages. */
+enum sampler_process {
+    PROCESS_USER,
+    PROCESS_SYSTEM,
+    PROCESS_MINOR_FAULTS,
+    PROCESS_MAJOR_FAULTS,
+    PROCESS_THREADS,
+    PROCESS_RESIDENT,
+    PROCESS_FIELDS
+};
+
+/** Also tells its start time, in ticks since boot: another one, another process. */
+bool sampler_read_process(const char *text, int64_t values[PROCESS_FIELDS], uint64_t *start_time);
+
+/** A file with one number, as in /sys. */
+bool sampler_read_number(const char *text, int64_t *value);
+
+#endif

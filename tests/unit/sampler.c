@@ -1,0 +1,199 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Samplers on the real kernel's files: their records come out of the window like any others. */
+#include "sensor/sampler.h"
+
+#include "base/clock.h"
+#include "bezel/sensor.h"
+#include "tests/lib/node_fixture.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+BEZEL_ASPECT(alive);
+
+enum { KINDS = 9 };
+
+static const char *const names[KINDS] = {"node_cpu",       "node_memory",   "node_network",
+                                         "node_disk",      "node_pressure", "node_temperature",
+                                         "node_frequency", "process_usage", "process_perf"};
+
+/* What the records said, by aspect. */
+static struct seen {
+    uint64_t count;
+    int64_t first, last; /* of the value that rises */
+    int64_t pid;
+} seen[KINDS];
+
+static void take(struct fixture *f, const struct packet_header *h, const struct packet_record *r, const char *aspect)
+{
+    static const uint32_t rises[KINDS] = {3, 0, 1, 2, 3, 1, 1, 4, 6}; /* idle, total, bytes, ..., running, task */
+    (void)f;
+    (void)h;
+    for (int i = 0; i < KINDS; i++) {
+        if (strcmp(aspect, names[i]) != 0)
+            continue;
+        int64_t value = (int64_t)packet_value(r, rises[i]);
+        if (seen[i].count++ == 0)
+            seen[i].first = value;
+        seen[i].last = value;
+        if (i >= 7)
+            seen[i].pid = (int64_t)packet_value(r, 1);
+    }
+}
+
+static void burn(void *stop)
+{
+    bezel_record(alive);
+    for (volatile uint64_t n = 0; !*(volatile int *)stop; n++)
+        ;
+}
+
+static struct experiment_sensing all_at(int64_t period)
+{
+    struct experiment_sensing sensing = {0};
+    for (int i = 0; i < EXPERIMENT_SAMPLERS; i++)
+        sensing.sampler[i] = period;
+    return sensing;
+}
+
+/* As bezeld: what it records of its own is not what it observes. */
+static struct samplers *open_samplers(const struct fixture *f, const struct experiment_sensing *sensing)
+{
+    struct samplers *s;
+    setenv("BEZEL_PROCESS", "bezeld", 1);
+    assert_int_equal(samplers_open(sensing, f->dir, f->external, &s), 0);
+    setenv("BEZEL_PROCESS", "program", 1);
+    return s;
+}
+
+static int count_descriptors(void)
+{
+    int n = 0;
+    DIR *dir = opendir("/proc/self/fd");
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+/* Until CPU and memory, and a process where there is one, were heard of `times` times more. */
+static void sample(struct fixture *f, struct samplers *s, uint64_t times, bool process)
+{
+    int64_t deadline = clock_now() + 20 * CLOCK_S;
+    seen[0].count = seen[1].count = 0;
+    while (seen[0].count < times || seen[1].count < times || (process && seen[7].count < times)) {
+        assert_true(clock_now() < deadline);
+        samplers_turn(s, clock_now());
+        fixture_turn(f);
+    }
+}
+
+static void samples_are_records_of_what_the_kernel_tells(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take};
+    int *stop = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct experiment_sensing sensing = all_at(20 * CLOCK_MS);
+    memset(seen, 0, sizeof seen);
+    int before = count_descriptors();
+    fixture_open(&f);
+    struct samplers *s = open_samplers(&f, &sensing);
+    pid_t pid = fixture_spawn(burn, stop);
+    sample(&f, s, 10, true);
+    assert_true(seen[0].last >= seen[0].first);
+    assert_int_equal(seen[1].last, (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE));
+    assert_int_equal(seen[7].pid, pid);
+    assert_true(seen[7].last > seen[7].first || seen[7].last == -1);
+    if (seen[8].count) {
+        assert_int_equal(seen[8].pid, pid);
+        assert_true(seen[8].last > seen[8].first);
+    }
+    *stop = 1;
+    assert_int_equal(fixture_wait(pid), 0);
+    sample(&f, s, 2, false); /* what was on its way */
+    uint64_t ended = seen[7].count;
+    sample(&f, s, 10, false);
+    assert_int_equal(seen[7].count, ended);
+    samplers_close(s);
+    fixture_finish(&f);
+    fixture_close(&f);
+    assert_int_equal(count_descriptors(), before);
+    munmap(stop, 4096);
+}
+
+static void what_is_not_wanted_is_not_sampled(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take};
+    struct experiment_sensing sensing = {0};
+    fixture_open(&f);
+    struct samplers *s = open_samplers(&f, &sensing);
+    assert_null(s);
+    assert_true(samplers_due(s) == INT64_MAX);
+    sensing.sampler[EXPERIMENT_SAMPLER_MEMORY] = 50 * CLOCK_MS;
+    memset(seen, 0, sizeof seen);
+    s = open_samplers(&f, &sensing);
+    int64_t due = samplers_due(s);
+    samplers_turn(s, due);
+    assert_int_equal(samplers_due(s), due + 50 * CLOCK_MS);
+    samplers_turn(s, due + 10 * CLOCK_MS); /* not yet */
+    assert_int_equal(samplers_due(s), due + 50 * CLOCK_MS);
+    samplers_turn(s, due + 500 * CLOCK_MS); /* what was missed is not made up for */
+    assert_int_equal(samplers_due(s), due + 550 * CLOCK_MS);
+    samplers_close(s);
+    fixture_finish(&f);
+    assert_int_equal(seen[1].count, 2);
+    assert_int_equal(seen[0].count + seen[2].count + seen[3].count + seen[7].count, 0);
+    fixture_close(&f);
+}
+
+static bool was_told(const struct fixture *f, const char *words)
+{
+    for (uint32_t i = 0; i < external_note_count(f->external); i++)
+        if (strstr(external_note(f->external, i)->text, words))
+            return true;
+    return false;
+}
+
+/* Here a machine without temperatures, or without pressure; elsewhere there is nothing that fails. */
+static void a_sampler_that_fails_says_so_once_and_the_others_go_on(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take};
+    struct experiment_sensing sensing = all_at(CLOCK_MS);
+    memset(seen, 0, sizeof seen);
+    fixture_open(&f);
+    struct samplers *s = open_samplers(&f, &sensing);
+    sample(&f, s, 20, false);
+    assert_true((access("/sys/class/thermal/thermal_zone0/temp", R_OK) != 0) == was_told(&f, "no temperatures") ||
+                was_told(&f, "thermal"));
+    assert_true((access("/proc/pressure/cpu", R_OK) == 0) != was_told(&f, "/proc/pressure/cpu"));
+    uint32_t told = external_note_count(f.external);
+    sample(&f, s, 20, false);
+    assert_int_equal(external_note_count(f.external), told);
+    samplers_close(s);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_are_records_of_what_the_kernel_tells),
+        cmocka_unit_test(what_is_not_wanted_is_not_sampled),
+        cmocka_unit_test(a_sampler_that_fails_says_so_once_and_the_others_go_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
