@@ -7,8 +7,8 @@
 #define BEZEL_ECS_NODE_IMPL_H
 
 #include "ecs/node.h"
-#include "ecs/placement.h"
 #include "ecs/pace.h"
+#include "ecs/placement.h"
 #include "ecs/polling.h"
 #include "ecs/steering.h"
 #include "resmgr/agent.h"
