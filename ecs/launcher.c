@@ -215,8 +215,9 @@ static void terminate(struct serving *s)
 static int end_some(struct serving *s)
 {
     int64_t now = clock_now();
+    size_t dead;
     if (now >= s->kill_at) {
-        tree_kill(getpid(), NULL, 0);
+        tree_kill(getpid(), NULL, 0, &dead);
         return now - s->kill_at < LAUNCHER_FINISH ? REAP_EVERY_MS : REAP_SELDOM_MS;
     }
     if (now >= s->term_at && !s->termed) {
@@ -332,8 +333,10 @@ bool launcher_close(struct launcher *l)
 bool launcher_finish(const pid_t *spare, size_t spare_count)
 {
     int64_t deadline = clock_now() + LAUNCHER_FINISH;
-    while (tree_kill(getpid(), spare, spare_count) > 0) {
-        if (clock_now() > deadline)
+    for (size_t alive = 1, dead = SIZE_MAX, before = 0; alive > 0 || dead != before;) {
+        before = dead;
+        alive = tree_kill(getpid(), spare, spare_count, &dead);
+        if (alive > 0 && clock_now() > deadline)
             return false;
         clock_sleep_until(clock_now() + REAP_EVERY_MS * CLOCK_MS);
     }

@@ -167,7 +167,7 @@ size_t tree_signal(pid_t root, int signal)
 
 enum { STOP_ROUNDS = 64 }; /* whoever outruns them meets the next call */
 
-size_t tree_kill(pid_t root, const pid_t *spare, size_t spare_count)
+size_t tree_kill(pid_t root, const pid_t *spare, size_t spare_count, size_t *dead)
 {
     struct family f = {.root = root, .spare = spare, .spare_count = spare_count};
     struct processes now = {0}, before = {0};
@@ -178,6 +178,9 @@ size_t tree_kill(pid_t root, const pid_t *spare, size_t spare_count)
     }
     read_family(&now, &f, NULL);
     size_t alive = send_all(&now, SIGKILL);
+    *dead = 0;
+    for (size_t i = 0; i < now.count; i++)
+        *dead += now.list[i].inside && now.list[i].zombie;
     free(now.list);
     free(before.list);
     return alive;

@@ -17,10 +17,12 @@ size_t tree_signal(pid_t root, int signal);
 
 /**
  * Kills every descendant of `root`, but for the `spare_count` processes of `spare` and what is below them: stops all of
- * them first, so that none forks on while the others are killed. Returns how many were alive; repeat until there are
- * none.
+ * them first, so that none forks on while the others are killed. Returns how many were alive. One that forks and ends
+ * all the time may have been overlooked even where that is none, but leaves its dead: *dead is how many nobody has
+ * waited for, and two calls with a pause between them that find nobody alive, and the same number of dead, leave
+ * nobody.
  */
-size_t tree_kill(pid_t root, const pid_t *spare, size_t spare_count);
+size_t tree_kill(pid_t root, const pid_t *spare, size_t spare_count, size_t *dead);
 
 /** The running process whose executable matches glob `pattern` (as in an experiment's `attach`), or 0. */
 pid_t tree_find_executable(const char *pattern);

@@ -47,12 +47,6 @@ enum {
     LINK_KEEPALIVE_COUNT = 3,
 };
 
-/* The hint of a shared frame; `release` is NULL where the frame stays with its owner after all. */
-struct link_shared {
-    void (*release)(void *data, void *hint);
-    void *hint;
-};
-
 _Static_assert(sizeof(zmq_msg_t) <= sizeof((struct link_frame *)0)->handle, "the handle holds a message");
 
 /* ---- the process's context: one for all links -------------------------------------------------------------------- */
@@ -233,31 +227,17 @@ int link_send(struct link *link, const struct link_peer *peer, const void *data,
     return err;
 }
 
-static void shared_release(void *data, void *hint)
-{
-    struct link_shared *shared = hint;
-    if (shared->release)
-        shared->release(data, shared->hint);
-    free(shared);
-}
-
 int link_send_shared(struct link *link, void *data, size_t n, void (*release)(void *data, void *hint), void *hint)
 {
+    zmq_msg_t frame;
     if (link->bound)
         return BEZEL_EINVAL;
-    struct link_shared *shared = malloc(sizeof *shared);
-    if (!shared)
-        return BEZEL_ENOMEM;
-    *shared = (struct link_shared){.release = release, .hint = hint};
-    zmq_msg_t frame;
-    if (zmq_msg_init_data(&frame, data, n, shared_release, shared) != 0) {
-        free(shared);
+    if (zmq_msg_init_data(&frame, data, n, release, hint) != 0) {
+        release(data, hint);
         return BEZEL_ENOMEM;
     }
     int err = send_part(link->socket, &frame, 0);
-    if (err)
-        shared->release = NULL; /* nobody else has seen the frame: closing it below frees `shared` and no more */
-    zmq_msg_close(&frame);
+    zmq_msg_close(&frame); /* empty where it was sent; else this is what releases it */
     return err;
 }
 

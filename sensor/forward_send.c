@@ -57,10 +57,7 @@ static bool send_packet(struct forward *f, struct window_packet *p)
     if (p->bytes <= FORWARD_COPY_BYTES)
         return link_send(f->link, NULL, p->data, p->bytes) == 0;
     atomic_fetch_add_explicit(&p->references, 1, memory_order_relaxed); /* relaxed: the link hands it over */
-    if (link_send_shared(f->link, p->data, p->bytes, let_go, p) == 0)
-        return true;
-    let_go(p->data, p);
-    return false;
+    return link_send_shared(f->link, p->data, p->bytes, let_go, p) == 0;
 }
 
 /* Whether a packet may go that ends at position `end`: what was sent before it may be all there is, or fit with it. */
