@@ -61,19 +61,6 @@ static int move(pid_t tid, const struct experiment_cpus *cpus, uint32_t *missing
     return 0;
 }
 
-/* ZeroMQ names its threads. */
-static bool is_of_link(pid_t tid)
-{
-    char path[64], name[16] = "";
-    snprintf(path, sizeof path, "/proc/self/task/%d/comm", (int)tid);
-    FILE *f = fopen(path, "re");
-    if (!f)
-        return false;
-    bool is = fgets(name, sizeof name, f) && strncmp(name, "ZMQ", 3) == 0;
-    fclose(f);
-    return is;
-}
-
 /* Default scheduling, whatever this process was started with, and their own CPUs where they are given some. */
 static int place_link_thread(pid_t tid, const struct experiment_real_time *want, uint32_t *missing)
 {
@@ -82,15 +69,18 @@ static int place_link_thread(pid_t tid, const struct experiment_real_time *want,
     return experiment_cpu_count(&want->io_cpu) > 0 ? move(tid, &want->io_cpu, missing) : 0;
 }
 
+/* All threads but this one: they are ZeroMQ's. By their names they could be missed, which they give themselves later.
+ */
 static int place_link_threads(const struct experiment_real_time *want, uint32_t *missing)
 {
+    pid_t self = (pid_t)syscall(SYS_gettid);
     int found = 0, error = 0;
     DIR *tasks = opendir("/proc/self/task");
     if (!tasks)
         return errno;
     for (struct dirent *d; (d = readdir(tasks));) {
         pid_t tid = (pid_t)strtol(d->d_name, NULL, 10);
-        if (tid <= 0 || !is_of_link(tid))
+        if (tid <= 0 || tid == self)
             continue;
         int e = place_link_thread(tid, want, missing);
         error = e ? e : error;

@@ -37,6 +37,12 @@ enum { DEADLINE_POLICY = 6, SKIP = 77 };
         }                                                                                                              \
     } while (0)
 
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { LOCKS = 0 }; /* sanitizers ignore mlockall() */
+#else
+enum { LOCKS = 1 };
+#endif
+
 static void in_a_process(void (*body)(void))
 {
     int status;
@@ -252,12 +258,6 @@ static void a_reservation_that_does_not_fit_is_told(void **state)
     in_a_process(overbook);
 }
 
-#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-enum { LOCKS = 0 }; /* sanitizers ignore mlockall() */
-#else
-enum { LOCKS = 1 };
-#endif
-
 static void lock_memory(void)
 {
     struct experiment_real_time want = plain();
@@ -348,7 +348,7 @@ static void place_link_threads(void)
     add_cpu(&want.io_cpu, last);
     struct placement_result result = placement_apply(&want, NULL, 0);
     MUST(!complains_at_all(&want, &result));
-    FILE *ls = popen("grep -l ^ZMQ /proc/$PPID/task/*/comm | cut -d/ -f5 | tr '\\n' ' '", "r");
+    FILE *ls = popen("ls /proc/$PPID/task | grep -vx $PPID | tr '\\n' ' '", "r");
     MUST(ls && fgets(tids, sizeof tids, ls));
     pclose(ls);
     int seen = 0;
@@ -390,9 +390,9 @@ static void degrade(void)
     struct placement_result result = placement_apply(&want, NULL, 0);
     MUST(complains(&want, &result, PLACEMENT_POLICY, "CAP_SYS_NICE"));
     MUST(complains(&want, &result, PLACEMENT_POLICY, "ulimit -r 10"));
-    MUST(complains(&want, &result, PLACEMENT_MEMORY, "CAP_IPC_LOCK"));
+    MUST(!LOCKS || complains(&want, &result, PLACEMENT_MEMORY, "CAP_IPC_LOCK"));
     MUST(complains(&want, &result, PLACEMENT_CPU, "none of them is there"));
-    MUST(complains(&want, &result, PLACEMENT_IO_CPU, "no thread of ZeroMQ"));
+    MUST(complains(&want, &result, PLACEMENT_IO_CPU, NULL)); /* there is no such thread; a sanitizer may have one */
     MUST(!complains(&want, &result, PLACEMENT_SLACK, NULL));
     struct placement_state state = placement_read();
     MUST(state.policy == SCHED_OTHER && state.timer_slack == 2000 && state.locked_bytes == 0);
