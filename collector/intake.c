@@ -13,11 +13,12 @@
  * for from there. What a kill takes away in between is found again in the files.
  */
 
-struct intake *intake_new(struct model *m, struct facts *f, struct store *s, struct link *link)
+struct intake *intake_new(struct model *m, struct facts *f, struct store *s, struct link *link,
+                          struct intake_limits limits)
 {
     struct intake *in = calloc(1, sizeof *in);
     if (in)
-        in->model = m, in->facts = f, in->store = s, in->link = link;
+        in->model = m, in->facts = f, in->store = s, in->link = link, in->limits = limits;
     return in;
 }
 
@@ -36,6 +37,11 @@ void intake_free(struct intake *in)
 bool intake_changed(const struct intake *in)
 {
     return in->changed;
+}
+
+uint64_t intake_over_rate(const struct intake *in)
+{
+    return in->over_rate;
 }
 
 unsigned intake_peers(const struct intake *in)
@@ -83,10 +89,13 @@ static bool receive_one(struct intake *in)
     struct peer *peer = frame->roles & KEY_OBSERVE ? intake_find(in, &frame->peer) : NULL;
     if (peer)
         peer->heard = in->received[in->batch];
+    bool heard = peer && intake_charge(in, peer, frame->size, peer->heard);
     if (!packet_is_packet(frame->data, frame->size))
         intake_take_message(in, frame, peer);
-    else if (peer)
+    else if (heard)
         on_packet(in, frame, peer, a);
+    else if (peer)
+        in->model->totals.refused++;
     in->batch++;
     return true;
 }
@@ -108,6 +117,8 @@ static void acknowledge(struct intake *in, struct model_node *node)
 {
     const struct message_ack *ack = &in->out.ack;
     struct peer *peer = intake_find_node(in, node);
+    if (peer && node->touched && intake_holds_back(in, peer, clock_now()))
+        return;
     while (node->touched) {
         gather_ack(in, node);
         int err = peer && ack->stream_count ? intake_send(in, &peer->id) : 0;

@@ -15,17 +15,30 @@
 
 enum {
     INTAKE_BATCH = 64,        /* frames of a turn */
-    INTAKE_PEERS_MAX = 256,   /* connections; the next one is refused */
     INTAKE_CREDIT = 32 << 20, /* bytes of packets that a peer may have on the way, unacknowledged */
+};
+
+/** What it bears. */
+struct intake_limits {
+    unsigned connections; /* peers; the next one is refused */
+    uint64_t rate;        /* bytes a second of a peer; 0: unbounded */
 };
 
 #define INTAKE_ALIVE  (250 * CLOCK_MS) /* between heartbeats */
 #define INTAKE_SILENT (2 * CLOCK_S)    /* after which a peer is gone */
 
+/*
+ * Beyond its rate a peer's packets are stored, but not acknowledged until time has made up for them: an honest sender
+ * then waits with its credit used up. One that does not wait is not heard any more (its packets are refused) once it is
+ * further beyond than its credit, lost on the way and sent again a few times, explains.
+ */
+enum { INTAKE_OVERDRAFT = 4 * INTAKE_CREDIT };
+
 struct intake;
 
-/** Borrows all four. Returns NULL where memory is short. */
-struct intake *intake_new(struct model *m, struct facts *f, struct store *s, struct link *link);
+/** Borrows all but the limits. Returns NULL where memory is short. */
+struct intake *intake_new(struct model *m, struct facts *f, struct store *s, struct link *link,
+                          struct intake_limits limits);
 void intake_free(struct intake *in);
 
 /** One turn. Returns the number of frames that it took: 0 where none waited. Never blocks on peers. */
@@ -42,6 +55,9 @@ int intake_save(struct intake *in) BEZEL_MUST_CHECK;
 
 /** Whether there is anything to save. */
 bool intake_changed(const struct intake *in);
+
+/** How often a peer went beyond its rate. */
+uint64_t intake_over_rate(const struct intake *in);
 
 /** The number of peers. */
 unsigned intake_peers(const struct intake *in);

@@ -17,8 +17,8 @@ static const char *check_hello(const struct intake *in, const struct message_hel
         return "the node's name may hold letters, digits, '_', '-', '.', and must not open with '.'";
     if (node && (strcmp(node->name, hello->node) != 0 || memcmp(node->boot, hello->boot, sizeof node->boot) != 0))
         return "another node, or another boot of it, has this trace id: each needs its own";
-    if (in->peer_count >= INTAKE_PEERS_MAX)
-        return "too many connections: this collector serves 256";
+    if (in->peer_count >= in->limits.connections && !(node && intake_find_node(in, node)))
+        return "this collector serves no more connections: raise its limit (`store: {limits: {connections: N}}`)";
     return NULL;
 }
 
@@ -63,11 +63,16 @@ static void on_hello(struct intake *in, const struct link_peer *id, const struct
     struct model_node *node = node_for(in, hello);
     if (!node)
         return;
-    while ((peer = intake_find_node(in, node)))
+    struct bucket bucket = {0}; /* who comes again comes with what he owes */
+    while ((peer = intake_find_node(in, node))) {
+        bucket = peer->bucket;
         intake_drop(in, peer);
+    }
     peer = intake_add(in, id, node);
-    if (peer)
-        intake_welcome(in, peer);
+    if (!peer)
+        return;
+    peer->bucket = bucket;
+    intake_welcome(in, peer);
 }
 
 static void refuse_message(struct intake *in, const struct peer *peer, const char *what, const char *reason)

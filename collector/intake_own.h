@@ -6,6 +6,7 @@
 #define BEZEL_COLLECTOR_INTAKE_OWN_H
 
 #include "collector/accept.h"
+#include "collector/bucket.h"
 #include "collector/intake.h"
 
 /*
@@ -17,7 +18,9 @@ struct peer {
     struct link_peer id;
     struct model_node *node;
     int64_t heard;
-    bool bye; /* said BYE, which is answered when all before it is saved */
+    struct bucket bucket; /* what it has sent, against its rate */
+    bool over;            /* beyond it, which was told */
+    bool bye;             /* said BYE, which is answered when all before it is saved */
     struct peer *next;
 };
 
@@ -27,6 +30,8 @@ struct intake {
     struct store *store;
     struct link *link;
     struct peer *peers;
+    struct intake_limits limits;
+    uint64_t over_rate;
     unsigned peer_count;
     bool changed;
     int64_t alive_at;
@@ -40,11 +45,17 @@ struct intake {
 
 /** The connection that `id` names, or that of a node; NULL where there is none. */
 struct peer *intake_find(struct intake *in, const struct link_peer *id);
-struct peer *intake_find_node(struct intake *in, const struct model_node *node);
+struct peer *intake_find_node(const struct intake *in, const struct model_node *node);
 
 /** Makes a connection known, NULL where memory is short; forgets one. */
 struct peer *intake_add(struct intake *in, const struct link_peer *id, struct model_node *node);
 void intake_drop(struct intake *in, struct peer *peer);
+
+/** Takes `bytes` that a peer sent at `now` from what its rate allows. Whether it may still be heard. */
+bool intake_charge(struct intake *in, struct peer *peer, size_t bytes, int64_t now);
+
+/** Whether the peer is to wait for its acknowledgement: it is beyond its rate, and stays. */
+bool intake_holds_back(const struct intake *in, struct peer *peer, int64_t now);
 
 /** Sends in->out. Returns 0, or an error where it did not go: heartbeats and HELLO mend what that breaks. */
 int intake_send(struct intake *in, const struct link_peer *id);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/log.h"
+#include "base/units.h"
 #include "collector/intake_own.h"
 
 #include <stdio.h>
@@ -15,7 +16,7 @@ struct peer *intake_find(struct intake *in, const struct link_peer *id)
     return p;
 }
 
-struct peer *intake_find_node(struct intake *in, const struct model_node *node)
+struct peer *intake_find_node(const struct intake *in, const struct model_node *node)
 {
     struct peer *p = in->peers;
     while (p && p->node != node)
@@ -42,6 +43,26 @@ struct peer *intake_add(struct intake *in, const struct link_peer *id, struct mo
     in->peers = p;
     in->peer_count++;
     return p;
+}
+
+bool intake_charge(struct intake *in, struct peer *peer, size_t bytes, int64_t now)
+{
+    bucket_take(&peer->bucket, in->limits.rate, bytes, now);
+    uint64_t beyond = bucket_overdrawn(&peer->bucket, in->limits.rate, now);
+    if (beyond && !peer->over) {
+        peer->over = true;
+        in->over_rate++;
+        log_warn("BEZEL-PEER-RATE", "node %s sends more than the limit of %s a second: it waits for acknowledgements",
+                 peer->node->name, units_bytes(in->limits.rate).s);
+    }
+    return beyond <= INTAKE_OVERDRAFT;
+}
+
+bool intake_holds_back(const struct intake *in, struct peer *peer, int64_t now)
+{
+    if (peer->over && !bucket_overdrawn(&peer->bucket, in->limits.rate, now))
+        peer->over = false;
+    return peer->over && !peer->bye;
 }
 
 int intake_send(struct intake *in, const struct link_peer *id)

@@ -6,6 +6,7 @@
 #include "collector/server.h"
 #include "collector/store.h"
 #include "mdr/endpoint.h"
+#include "mdr/packet.h"
 
 #include <getopt.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ enum { EXIT_USAGE = 2 };
 
 static const char usage[] =
     "usage: bezel-collector --run DIR --listen ENDPOINT --control ENDPOINT [--keys DIR --key FILE] [--ready FD]\n"
-    "                       [--lease FD] [--sync POLICY]\n"
+    "                       [--lease FD] [--sync POLICY] [--connections N] [--packet SIZE] [--rate SIZE]\n"
     "\n"
     "Receives packets of measurement data, stores them in a run directory, acknowledges what is stored.\n"
     "`bezel run` starts it; by hand it repairs and goes on with a run whose collector was killed.\n"
@@ -31,6 +32,9 @@ static const char usage[] =
     "  --lease FD          finish at the end of file of descriptor FD\n"
     "  --sync POLICY       never: acknowledge what is written (default); always: only what is in stable storage;\n"
     "                      a duration, 1 ms to 10 s: likewise, brought there so often, acknowledged so late\n"
+    "  --connections N     senders at a time, the next one is refused (1 to 4096; default 256)\n"
+    "  --packet SIZE       of the longest frame, a longer one ends its connection (128 KiB to 1 MiB, the default)\n"
+    "  --rate SIZE         a second of each sender; beyond it acknowledgements wait (default 0: unbounded)\n"
     "  --help, --version   print this, or the version, and end\n"
     "\n"
     "SIGTERM finishes; a second one ends at once. Exit codes: 0 finished, 1 failed, 2 wrong usage.\n";
@@ -44,6 +48,9 @@ enum option_id {
     OPT_READY,
     OPT_LEASE,
     OPT_SYNC,
+    OPT_CONNECTIONS,
+    OPT_PACKET,
+    OPT_RATE,
     OPT_HELP,
     OPT_VERSION
 };
@@ -57,6 +64,9 @@ static const struct option long_options[] = {
     {"ready", required_argument, NULL, OPT_READY},
     {"lease", required_argument, NULL, OPT_LEASE},
     {"sync", required_argument, NULL, OPT_SYNC},
+    {"connections", required_argument, NULL, OPT_CONNECTIONS},
+    {"packet", required_argument, NULL, OPT_PACKET},
+    {"rate", required_argument, NULL, OPT_RATE},
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -85,26 +95,56 @@ static bool read_sync(const char *text, int64_t *sync)
     return units_read_duration(text, sync, &why) == 0 && *sync >= CLOCK_MS && *sync <= 10 * CLOCK_S;
 }
 
+/* Reads one of the limits; NULL, or what it takes. */
+static const char *read_limit(int option, const char *text, struct server_options *o)
+{
+    const char *why;
+    uint64_t n = 0;
+    if (option == OPT_CONNECTIONS) {
+        if (units_read_count(text, &n, &why) != 0 || n < 1 || n > 4096)
+            return "--connections takes 1 to 4096";
+        o->limits.connections = (unsigned)n;
+    } else if (option == OPT_PACKET) {
+        if (units_read_size(text, &n, &why) != 0 || n < 128 * UNITS_KIB || n > UNITS_MIB)
+            return "--packet takes a size from 128 KiB to 1 MiB";
+        o->packet_max = (size_t)n;
+    } else {
+        if (units_read_size(text, &n, &why) != 0 || n > 1024 * UNITS_GIB)
+            return "--rate takes a size, up to 1024 GiB a second; 0: unbounded";
+        o->limits.rate = n;
+    }
+    return NULL;
+}
+
+/* Where the text of an option goes, NULL where it takes none, or is more than a text. */
+static const char **text_of(struct server_options *o, int option)
+{
+    switch (option) {
+    case OPT_RUN:
+        return &o->run;
+    case OPT_LISTEN:
+        return &o->listen;
+    case OPT_CONTROL:
+        return &o->control;
+    case OPT_KEYS:
+        return &o->keys;
+    case OPT_KEY:
+        return &o->key;
+    default:
+        return NULL;
+    }
+}
+
 /* Returns the exit code where the program ends here, -1 where it goes on. */
 static int read_options(int argc, char **argv, struct server_options *o)
 {
     for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+        const char **text = text_of(o, c), *why;
+        if (text) {
+            *text = optarg;
+            continue;
+        }
         switch (c) {
-        case OPT_RUN:
-            o->run = optarg;
-            break;
-        case OPT_LISTEN:
-            o->listen = optarg;
-            break;
-        case OPT_CONTROL:
-            o->control = optarg;
-            break;
-        case OPT_KEYS:
-            o->keys = optarg;
-            break;
-        case OPT_KEY:
-            o->key = optarg;
-            break;
         case OPT_READY:
         case OPT_LEASE:
             *(c == OPT_READY ? &o->ready : &o->lease) = read_descriptor(optarg);
@@ -114,6 +154,12 @@ static int read_options(int argc, char **argv, struct server_options *o)
         case OPT_SYNC:
             if (!read_sync(optarg, &o->sync))
                 return misuse(optarg, "--sync takes never, always, or a duration from 1 ms to 10 s");
+            break;
+        case OPT_CONNECTIONS:
+        case OPT_PACKET:
+        case OPT_RATE:
+            if ((why = read_limit(c, optarg, o)))
+                return misuse(optarg, why);
             break;
         case OPT_HELP:
             fputs(usage, stdout);
@@ -150,7 +196,11 @@ static int check_options(int argc, char **argv, const struct server_options *o)
 
 int main(int argc, char **argv)
 {
-    struct server_options options = {.ready = -1, .lease = -1, .sync = STORE_SYNC_NEVER};
+    struct server_options options = {.ready = -1,
+                                     .lease = -1,
+                                     .sync = STORE_SYNC_NEVER,
+                                     .limits = {.connections = 256},
+                                     .packet_max = PACKET_MAX_BYTES};
     log_init("bezel-collector");
     file_raise_limit(); /* streams, and a connection for each node */
     int code = read_options(argc, argv, &options);

@@ -124,13 +124,13 @@ static int server_start(struct server *v)
     if (!err && v->options->key)
         err = link_keys_open(v->options->key, v->options->keys, NULL, &v->keys);
     if (!err)
-        err = bind_one(v->options->listen, PACKET_MAX_BYTES, v->options->key ? &v->keys : NULL, &v->data);
+        err = bind_one(v->options->listen, v->options->packet_max, v->options->key ? &v->keys : NULL, &v->data);
     if (!err)
         err = bind_one(v->options->control, MESSAGE_MAX_BYTES, endpoint_path(v->options->control) ? NULL : &v->keys,
                        &v->control);
     if (err)
         return err;
-    v->intake = intake_new(v->model, v->facts, v->store, v->data);
+    v->intake = intake_new(v->model, v->facts, v->store, v->data, v->options->limits);
     return v->intake ? 0 : say(BEZEL_ENOMEM, "BEZEL-START", "intake");
 }
 
@@ -166,6 +166,8 @@ static void fill_values(const struct server *v, struct message_reply *reply)
     message_reply_add(reply, "packets", (int64_t)t->packets);
     message_reply_add(reply, "discarded", (int64_t)t->discarded);
     message_reply_add(reply, "refused", (int64_t)t->refused);
+    message_reply_add(reply, "over_rate", (int64_t)intake_over_rate(v->intake));
+    message_reply_add(reply, "peers", (int64_t)intake_peers(v->intake));
     message_reply_add(reply, "streams", (int64_t)t->streams);
     message_reply_add(reply, "processes", (int64_t)t->processes);
     message_reply_add(reply, "nodes", (int64_t)t->nodes);

@@ -6,6 +6,7 @@
 #define BEZEL_COLLECTOR_SERVER_H
 
 #include "base/err.h"
+#include "collector/intake.h"
 
 #include <stdint.h>
 
@@ -16,9 +17,11 @@ struct server_options {
     const char *control; /* ipc endpoint in a private folder, or tcp with keys */
     const char *keys;    /* folder of public keys, and file of the own secret one: both, or NULL */
     const char *key;
-    int ready;    /* descriptor that gets the endpoint as bound, one line; -1: none. Closed. */
-    int lease;    /* descriptor at whose end of file the server finishes; -1: none */
-    int64_t sync; /* the store's policy: store_open() */
+    struct intake_limits limits;
+    size_t packet_max; /* bytes of the longest frame that a sender may send, at least MESSAGE_MAX_BYTES */
+    int ready;         /* descriptor that gets the endpoint as bound, one line; -1: none. Closed. */
+    int lease;         /* descriptor at whose end of file the server finishes; -1: none */
+    int64_t sync;      /* the store's policy: store_open() */
 };
 
 /**

@@ -437,6 +437,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     check_ring(r, root, e);
     check_adapt(r, root, e);
     real_time_check(r, root, e);
+    experiment_check_keys(r, root, e);
     if (r->found->errors > 0 || r->out_of_memory)
         return;
     doubt_unused_metrics(r, root, e);

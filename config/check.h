@@ -10,4 +10,7 @@
 /** Completes and checks model `e`, which schema_read_map() has filled from `root`. */
 void experiment_check(struct reader *r, const struct tree *root, struct experiment *e);
 
+/** Completes and checks what it says of keys. */
+void experiment_check_keys(struct reader *r, const struct tree *root, struct experiment *e);
+
 #endif

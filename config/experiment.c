@@ -52,6 +52,7 @@ void experiment_free(struct experiment *e)
     for (uint32_t i = 0; i < e->node_count; i++) {
         free(e->nodes[i].name);
         free(e->nodes[i].dir);
+        free(e->nodes[i].key);
     }
     for (uint32_t i = 0; i < e->process_count; i++)
         free_process(&e->processes[i]);
@@ -68,6 +69,8 @@ void experiment_free(struct experiment *e)
     free(e->metrics);
     free(e->limits);
     free(e->store.listen);
+    free(e->store.keys);
+    free(e->store.key);
     free(e->name);
     free(e);
 }

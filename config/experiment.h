@@ -37,6 +37,7 @@ struct experiment_place {
 struct experiment_node {
     char *name;
     char *dir; /* folder of its segments, window and sockets (BEZEL_DIR); NULL: one is made for the run */
+    char *key; /* name of its key in store.keys (default: the node's name); NULL: without store.keys */
     struct experiment_place at;
 };
 
@@ -145,8 +146,20 @@ struct experiment_adapt {
 
 #define EXPERIMENT_SYNC_NEVER (-1)
 
+/** What one listening collector bears. */
+struct experiment_limits {
+    uint32_t connections; /* 1 .. 4096; default 256 */
+    uint64_t packet;      /* bytes of the longest frame, 128 KiB .. 1 MiB (default) */
+    uint64_t rate;        /* bytes a second of a peer, up to 1024 GiB; 0 (default): unbounded */
+};
+
 struct experiment_store {
-    char *listen; /* the collector's endpoint: tcp://127.0.0.1:PORT (or :*), ipc:///PATH; NULL: one of the run's own */
+    char *listen; /* the collector's endpoint: tcp://ADDRESS:PORT (or :*), ipc:///PATH; NULL: one of the run's own.
+                     ADDRESS is 127.0.0.1 where there are no keys */
+    char *keys;   /* folder of keys; NULL: none */
+    char *key;    /* name of the collector's key there, default "collector"; NULL: without keys */
+    struct experiment_place keys_at;
+    struct experiment_limits limits;
     int64_t sync; /* acknowledged is what is in stable storage, brought there every so many ns, 1 ms .. 10 s; 0: before
                      each acknowledgement; EXPERIMENT_SYNC_NEVER (default): acknowledged is what is written */
 };

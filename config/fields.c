@@ -11,6 +11,7 @@
 #include "config/real_time.h"
 #include "config/samplers.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,16 +178,21 @@ static void read_patterns(struct reader *r, const struct tree *t, void *to)
     *(char ***)to = patterns;
 }
 
-static bool is_loopback_endpoint(const char *text)
+/* tcp://ADDRESS:PORT or tcp://ADDRESS:*, with an IPv4 address as a number. Whether it takes keys: check_keys.c. */
+static bool is_tcp_endpoint(const char *text)
 {
-    static const char prefix[] = "tcp://127.0.0.1:";
+    char address[sizeof "255.255.255.255"];
+    struct in_addr ignored;
     uint64_t port;
-    const char *why;
-    if (strncmp(text, prefix, sizeof prefix - 1) != 0)
+    const char *why, *colon = strrchr(text, ':');
+    if (strncmp(text, "tcp://", 6) != 0 || colon < text + 6 || (size_t)(colon - (text + 6)) >= sizeof address)
         return false;
-    text += sizeof prefix - 1;
-    return strcmp(text, "*") == 0 ||
-           (isdigit((unsigned char)text[0]) && units_read_count(text, &port, &why) == 0 && port >= 1 && port <= 65535);
+    memcpy(address, text + 6, (size_t)(colon - (text + 6)));
+    address[colon - (text + 6)] = '\0';
+    if (inet_pton(AF_INET, address, &ignored) != 1)
+        return false;
+    return strcmp(colon, ":*") == 0 || (isdigit((unsigned char)colon[1]) &&
+                                        units_read_count(colon + 1, &port, &why) == 0 && port >= 1 && port <= 65535);
 }
 
 static void read_listen(struct reader *r, const struct tree *t, void *to)
@@ -194,14 +200,13 @@ static void read_listen(struct reader *r, const struct tree *t, void *to)
     const char *text = reader_text(r, t, "an endpoint, or 'ipc'");
     if (!text || strcmp(text, "ipc") == 0)
         return;
-    if (is_loopback_endpoint(text) || (strncmp(text, "ipc:///", 7) == 0 && strlen(text) <= ENDPOINT_LENGTH_MAX))
+    if (is_tcp_endpoint(text) || (strncmp(text, "ipc:///", 7) == 0 && strlen(text) <= ENDPOINT_LENGTH_MAX))
         *(char **)to = reader_copy(r, text);
     else
-        reader_wrong(
-            r, t,
-            "%s is no endpoint of this version: ipc, tcp://127.0.0.1:PORT, tcp://127.0.0.1:* or ipc:///PATH (at most "
-            "107 bytes)",
-            findings_quote(text).s);
+        reader_wrong(r, t,
+                     "%s is no endpoint: ipc, tcp://127.0.0.1:PORT (with 'keys' any IPv4 address as a number), "
+                     "tcp://127.0.0.1:* or ipc:///PATH (at most 107 bytes)",
+                     findings_quote(text).s);
 }
 
 /* A word, or how often. */
@@ -233,7 +238,7 @@ static const char note_rates[] = "this version computes rates only; give 'rate: 
 static const struct schema_field node_fields[] = {
     {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment_node, dir), .read = read_dir},
     {.key = "address", .kind = SCHEMA_LATER, .note = note_one_machine},
-    {.key = "key", .kind = SCHEMA_LATER, .note = note_one_machine},
+    {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment_node, key)},
     {0},
 };
 
@@ -338,9 +343,27 @@ static const struct schema_field adapt_fields[] = {
 _Static_assert(IN(experiment_adapt, period_max) == IN(experiment_adapt, period_min) + sizeof(int64_t),
                "a range is stored in two neighbours");
 
+static const struct schema_field limits_fields[] = {
+    {.key = "connections",
+     .kind = SCHEMA_COUNT,
+     .offset = IN(experiment, store.limits.connections),
+     .min = 1,
+     .max = 4096},
+    {.key = "packet",
+     .kind = SCHEMA_SIZE,
+     .offset = IN(experiment, store.limits.packet),
+     .min = 128 * UNITS_KIB,
+     .max = UNITS_MIB},
+    {.key = "rate", .kind = SCHEMA_SIZE, .offset = IN(experiment, store.limits.rate), .max = 1024 * UNITS_GIB},
+    {0},
+};
+
 static const struct schema_field store_fields[] = {
     {.key = "listen", .kind = SCHEMA_OWN, .offset = IN(experiment, store.listen), .read = read_listen},
     {.key = "sync", .kind = SCHEMA_OWN, .offset = IN(experiment, store.sync), .read = read_sync},
+    {.key = "keys", .kind = SCHEMA_TEXT, .offset = IN(experiment, store.keys)},
+    {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment, store.key)},
+    {.key = "limits", .kind = SCHEMA_MAP, .fields = limits_fields},
     {0},
 };
 
@@ -393,5 +416,5 @@ const struct experiment schema_defaults = {
                 .window_bytes = 16 * UNITS_MIB,
                 .real_time = {.priority = 10, .timer_slack = CLOCK_US}},
     .adapt = {.every = 100 * CLOCK_MS, .period_min = CLOCK_US, .period_max = CLOCK_S},
-    .store = {.sync = EXPERIMENT_SYNC_NEVER},
+    .store = {.sync = EXPERIMENT_SYNC_NEVER, .limits = {.connections = 256, .packet = UNITS_MIB}},
 };

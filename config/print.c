@@ -128,6 +128,34 @@ static void print_limit(const struct experiment_limit *l, FILE *out)
             units_exact_number(l->tolerance * 100).s);
 }
 
+static void print_node(const struct experiment_node *n, FILE *out)
+{
+    fprintf(out, "  %s: {", n->name);
+    if (n->dir) {
+        fputs("dir: ", out);
+        print_text(n->dir, out);
+    }
+    if (n->key)
+        fprintf(out, "%skey: %s", n->dir ? ", " : "", n->key);
+    fputs("}\n", out);
+}
+
+static void print_store(const struct experiment_store *s, FILE *out)
+{
+    fputs("store:\n  listen: ", out);
+    print_text(s->listen ? s->listen : "ipc", out);
+    fprintf(out, "\n  sync: %s\n",
+            s->sync > 0 ? units_exact_duration(s->sync).s : schema_word(schema_syncs, (int)s->sync));
+    if (s->keys) {
+        fputs("  keys: ", out);
+        print_text(s->keys, out);
+        fprintf(out, "\n  key: %s\n", s->key);
+    }
+    fprintf(out, "  limits: {connections: %u, packet: %s, rate: %s}%s\n", s->limits.connections,
+            units_exact_size(s->limits.packet).s, units_exact_size(s->limits.rate).s,
+            s->limits.rate ? "" : " # unbounded");
+}
+
 int experiment_print(const struct experiment *e, FILE *out)
 {
     fprintf(out, "experiment: %s\n", e->name);
@@ -135,12 +163,7 @@ int experiment_print(const struct experiment *e, FILE *out)
             e->duration == 0 ? " # until the processes end" : "");
     fprintf(out, "grace: %s\nnodes:\n", units_exact_duration(e->grace).s);
     for (uint32_t i = 0; i < e->node_count; i++) {
-        fprintf(out, "  %s: {", e->nodes[i].name);
-        if (e->nodes[i].dir) {
-            fputs("dir: ", out);
-            print_text(e->nodes[i].dir, out);
-        }
-        fputs("}\n", out);
+        print_node(&e->nodes[i], out);
     }
     fputs("processes:\n", out);
     for (uint32_t i = 0; i < e->process_count; i++)
@@ -155,9 +178,6 @@ int experiment_print(const struct experiment *e, FILE *out)
     fprintf(out, "adapt: {policy: %s, by: node, every: %s, period: %s .. %s}\n",
             schema_word(schema_policies, (int)e->adapt.policy), units_exact_duration(e->adapt.every).s,
             units_exact_duration(e->adapt.period_min).s, units_exact_duration(e->adapt.period_max).s);
-    fputs("store: {listen: ", out);
-    print_text(e->store.listen ? e->store.listen : "ipc", out);
-    fprintf(out, ", sync: %s}\n",
-            e->store.sync > 0 ? units_exact_duration(e->store.sync).s : schema_word(schema_syncs, (int)e->store.sync));
+    print_store(&e->store, out);
     return ferror(out) ? BEZEL_ESYS : 0;
 }

@@ -12,12 +12,13 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: bezel doctor [--json]\n"
+    "usage: bezel doctor [--json] [--keys DIR]\n"
     "\n"
     "Looks at this machine's clock, shared memory, privileges and tools, and names the remedy of all\n"
     "that stands in the way of an experiment. Changes nothing.\n"
     "\n"
-    "  --json     the findings as data\n"
+    "  --json      the findings as data\n"
+    "  --keys DIR  look at the keys in this folder too\n"
     "  -h, --help\n"
     "\n"
     "Exit codes: 0 no problem (warnings are none), 1 a problem, 2 usage.\n";
@@ -90,13 +91,14 @@ static void print_json(const struct doctor *d, size_t problems, FILE *out)
     json_object_end(&j);
 }
 
-static int examine(bool json)
+static int examine(bool json, const char *keys)
 {
     struct doctor d = {0};
     doctor_clock(&d);
     doctor_memory(&d);
     doctor_privileges(&d);
     doctor_tools(&d);
+    doctor_keys(&d, keys);
     size_t problems = 0;
     for (size_t i = 0; i < d.count; i++)
         problems += d.list[i].level == DOCTOR_PROBLEM;
@@ -110,14 +112,21 @@ static int examine(bool json)
 
 int cmd_doctor(int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
+                                            {"keys", required_argument, NULL, 'k'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {0}};
+    const char *keys = NULL;
     bool json = false;
     for (int o; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
         if (o == 'h')
             return command_help(help);
-        if (o != 'j')
+        if (o == 'k')
+            keys = optarg;
+        else if (o != 'j')
             return EXIT_USAGE;
-        json = true;
+        else
+            json = true;
     }
-    return optind == argc ? examine(json) : command_misuse("doctor", "it takes no arguments");
+    return optind == argc ? examine(json, keys) : command_misuse("doctor", "it takes no arguments");
 }

@@ -38,4 +38,7 @@ void doctor_memory(struct doctor *d);
 void doctor_privileges(struct doctor *d);
 void doctor_tools(struct doctor *d);
 
+/** Whether links can have keys, and what is wrong in folder `dir` of keys (NULL: none to look at). */
+void doctor_keys(struct doctor *d, const char *dir);
+
 #endif

@@ -48,6 +48,24 @@ static int find_program(const char *name, char *path, size_t size)
     return err;
 }
 
+/* The files of keys, absolute; whether they are as they should be is for those who read them. */
+static int find_keys(const struct experiment *e, struct fleet *f)
+{
+    struct fleet_keys *k = f->keys = calloc(1, sizeof *k + e->node_count * sizeof *k->nodes);
+    char *folder = k ? realpath(e->store.keys, NULL) : NULL;
+    if (!folder) {
+        log_error("BEZEL-KEYS", "%s: %s", e->store.keys, strerror(errno));
+        return k ? BEZEL_ENOENT : BEZEL_ENOMEM;
+    }
+    snprintf(k->folder, sizeof k->folder, "%s", folder);
+    snprintf(k->collector, sizeof k->collector, "%s/%s.key", folder, e->store.key);
+    snprintf(k->collector_public, sizeof k->collector_public, "%s/%s.pub", folder, e->store.key);
+    for (uint32_t i = 0; i < e->node_count; i++)
+        snprintf(k->nodes[i], sizeof k->nodes[i], "%s/%s.key", folder, e->nodes[i].key);
+    free(folder);
+    return 0;
+}
+
 #define ARG(text) ((char *)(text)) /* argv is not const by tradition; nobody writes to it */
 
 static void describe_collector(struct fleet *f, const struct experiment *e, const struct rundir *run)
@@ -65,8 +83,29 @@ static void describe_collector(struct fleet *f, const struct experiment *e, cons
              e->store.sync == EXPERIMENT_SYNC_NEVER ? "never"
              : e->store.sync                        ? units_exact_duration(e->store.sync).s
                                                     : "always");
-    char *const args[] = {ARG("bezel-collector"), ARG("--run"), f->run,        ARG("--listen"), f->data,
-                          ARG("--control"),       d->control,   ARG("--sync"), f->sync,         NULL};
+    snprintf(f->connections, sizeof f->connections, "%u", e->store.limits.connections);
+    snprintf(f->packet, sizeof f->packet, "%s", units_exact_size(e->store.limits.packet).s);
+    snprintf(f->rate, sizeof f->rate, "%s", units_exact_size(e->store.limits.rate).s);
+    char *const args[] = {ARG("bezel-collector"),
+                          ARG("--run"),
+                          f->run,
+                          ARG("--listen"),
+                          f->data,
+                          ARG("--control"),
+                          d->control,
+                          ARG("--sync"),
+                          f->sync,
+                          ARG("--connections"),
+                          f->connections,
+                          ARG("--packet"),
+                          f->packet,
+                          ARG("--rate"),
+                          f->rate,
+                          f->keys ? ARG("--keys") : NULL,
+                          f->keys ? f->keys->folder : NULL,
+                          ARG("--key"),
+                          f->keys ? f->keys->collector : NULL,
+                          NULL};
     memcpy(d->args, args, sizeof args);
 }
 
@@ -78,9 +117,24 @@ static void describe_node(struct fleet *f, const struct experiment *e, uint32_t 
     d->program = f->node_program;
     snprintf(d->log, sizeof d->log, "%.*s/log/bezeld-%s.log", PATH_MAX - 96, run->path, name);
     snprintf(d->control, sizeof d->control, "ipc://%s/.node%u", run->private, node);
-    char *const args[] = {ARG("bezeld"), ARG("--experiment"), f->experiment, ARG("--node"), name,
-                          ARG("--dir"),  f->node_dirs[node],  ARG("--run"),  f->uuid,       ARG("--collector"),
-                          f->data,       ARG("--control"),    d->control,    NULL};
+    char *const args[] = {ARG("bezeld"),
+                          ARG("--experiment"),
+                          f->experiment,
+                          ARG("--node"),
+                          name,
+                          ARG("--dir"),
+                          f->node_dirs[node],
+                          ARG("--run"),
+                          f->uuid,
+                          ARG("--collector"),
+                          f->data,
+                          ARG("--control"),
+                          d->control,
+                          f->keys ? ARG("--key") : NULL,
+                          f->keys ? f->keys->nodes[node] : NULL,
+                          ARG("--collector-key"),
+                          f->keys ? f->keys->collector_public : NULL,
+                          NULL};
     memcpy(d->args, args, sizeof args);
 }
 
@@ -110,6 +164,9 @@ int fleet_make(const struct experiment *e, const struct rundir *run, struct flee
     for (uint32_t i = 0; i < e->node_count; i++)
         if (!(f->node_dirs[i] = make_node_dir(e, i, run)))
             return BEZEL_ESYS;
+    int err = e->store.keys ? find_keys(e, f) : 0;
+    if (err)
+        return err;
     describe_collector(f, e, run);
     for (uint32_t i = 0; i < e->node_count; i++)
         describe_node(f, e, i, run);
@@ -130,6 +187,7 @@ void fleet_free(struct fleet *f)
     free(f->daemons);
     free(f->status);
     free(f->node_dirs);
+    free(f->keys);
     *f = (struct fleet){0};
 }
 

@@ -25,11 +25,20 @@ struct fleet_status {
     char text[MESSAGE_TEXT_MAX + 1];
 };
 
+/** Paths of the keys of a run's daemons. */
+struct fleet_keys {
+    char folder[PATH_MAX];
+    char collector[PATH_MAX + 80], collector_public[PATH_MAX + 80];
+    char nodes[][PATH_MAX + 80];
+};
+
 struct fleet {
     uint32_t count;
     struct daemon *daemons;
     struct fleet_status *status;
-    char **node_dirs; /* of each node: its BEZEL_DIR, absolute */
+    char **node_dirs;                           /* of each node: its BEZEL_DIR, absolute */
+    struct fleet_keys *keys;                    /* where the experiment has keys; else NULL */
+    char connections[16], packet[40], rate[40]; /* limits of the collector, as its options */
     char experiment[PATH_MAX], data[LINK_ENDPOINT_MAX], run[PATH_MAX], uuid[37];
     char sync[sizeof(struct units_text)]; /* the collector's policy, as --sync takes it */
     char collector_program[PATH_MAX], node_program[PATH_MAX];

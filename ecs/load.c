@@ -117,6 +117,8 @@ int load_text(const char *text, size_t n, const char *file, struct experiment **
         err = check_commands(*e, &found);
         if (!err)
             err = placement_doubt(*e, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), &found);
+        if (!err)
+            err = load_check_keys(*e, &found);
         if (!err && found.errors > 0)
             err = BEZEL_EMALFORMED;
         if (err) {

@@ -195,7 +195,7 @@ static void json_holds_every_area_and_a_remedy_wherever_one_is_due(void **state)
     snprintf(
         command, sizeof command,
         "jq -e '.format == 1 and .problems == 0 and"
-        " ([.findings[].area] | unique) == [\"clock\", \"privileges\", \"shared memory\", \"tools\"] and"
+        " ([.findings[].area] | unique) == [\"clock\", \"keys\", \"privileges\", \"shared memory\", \"tools\"] and"
         " (.findings | all((.level == \"ok\") == (.remedy == null) and (.text | length) > 0))' '%s/stdout' >/dev/null",
         folder);
     assert_int_equal(system(command), 0);

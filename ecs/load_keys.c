@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Whether the keys that an experiment names are there, and are what it takes. */
+#include "ecs/load.h"
+#include "mdr/keyring.h"
+#include "mdr/link.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+struct finder {
+    struct experiment_diagnostics *found;
+    const struct experiment *e;
+    int err;
+};
+
+static void report(struct finder *f, bool warning, const char *path, const char *what, const char *why)
+{
+    if (!f->err)
+        f->err = experiment_report(f->found, warning, f->e->store.keys_at, path, "%s: %s", what, why);
+}
+
+static void tell_wrong_file(void *context, const char *file, const char *why)
+{
+    struct finder *f = context;
+    char name[KEY_NAME_MAX + 8];
+    snprintf(name, sizeof name, "%s.pub", file);
+    report(f, file[0] != '\0', "store.keys", file[0] ? name : f->e->store.keys, why);
+}
+
+/* Both files of key `name`, which has to have `roles`. */
+static void check_pair(struct finder *f, const char *name, unsigned roles, const char *path)
+{
+    char file[PATH_MAX], text[KEY_ROLES_TEXT + 64], needed[KEY_ROLES_TEXT];
+    struct key_secret secret;
+    struct key_public public;
+    uint8_t derived[KEY_BYTES];
+    const char *why;
+    snprintf(file, sizeof file, "%s/%s.key", f->e->store.keys, name);
+    int err = key_read_secret(file, &secret, &why);
+    if (!err) {
+        snprintf(file, sizeof file, "%s/%s.pub", f->e->store.keys, name);
+        err = key_read_public(file, &public, &why);
+    }
+    if (err) {
+        report(f, false, path, file, why);
+        return;
+    }
+    bool pair = link_key_public(&secret, derived) == 0 && memcmp(derived, public.bytes, KEY_BYTES) == 0;
+    key_forget(&secret);
+    if (!pair)
+        report(f, false, path, file, "is not the public part of the .key beside it: they are of two pairs");
+    if ((public.roles & roles) == roles)
+        return;
+    snprintf(text, sizeof text, "lacks the role %s, which a node needs at a collector", key_roles_text(roles, needed));
+    report(f, false, path, file, text);
+}
+
+int load_check_keys(const struct experiment *e, struct experiment_diagnostics *found)
+{
+    struct finder f = {.found = found, .e = e};
+    char path[EXPERIMENT_NAME_MAX + 16];
+    if (!e->store.keys)
+        return 0;
+    if (!link_has_keys())
+        report(&f, false, "store.keys", e->store.keys,
+               "this libzmq was built without CURVE: install one that has it, as Debian's has");
+    else if (keyring_examine(e->store.keys, tell_wrong_file, &f) >= 0) {
+        check_pair(&f, e->store.key, 0, "store.key");
+        for (uint32_t i = 0; i < e->node_count; i++) {
+            snprintf(path, sizeof path, "nodes.%s.key", e->nodes[i].name);
+            check_pair(&f, e->nodes[i].key, KEY_OBSERVE, path);
+        }
+    }
+    return f.err;
+}
