@@ -42,6 +42,7 @@ enum {
     LINK_RECONNECT_MAX_MS = 1000,
     LINK_HANDSHAKE_MS = 5000,
     LINK_BACKLOG = 1024,
+    LINK_CURVE_BYTES = 33, /* that encryption adds to a frame: its command's name, nonce, authenticator, flags */
     LINK_KEEPALIVE_IDLE_S = 30, /* then three questions, ten seconds apart */
     LINK_KEEPALIVE_INTERVAL_S = 10,
     LINK_KEEPALIVE_COUNT = 3,
@@ -92,9 +93,9 @@ static int set_int(struct link *link, int option, int value)
     return zmq_setsockopt(link->socket, option, &value, sizeof value);
 }
 
-static int set_options(struct link *link, size_t max_frame, int send_queue)
+static int set_options(struct link *link, size_t max_frame, int send_queue, bool keys)
 {
-    int64_t max = max_frame > INT64_MAX ? INT64_MAX : (int64_t)max_frame;
+    int64_t max = (int64_t)max_frame + (keys ? LINK_CURVE_BYTES : 0);
     if (set_int(link, ZMQ_LINGER, 0) != 0 || set_int(link, ZMQ_HEARTBEAT_IVL, 0) != 0 ||
         zmq_setsockopt(link->socket, ZMQ_MAXMSGSIZE, &max, sizeof max) != 0 ||
         set_int(link, ZMQ_RCVHWM, LINK_RECEIVE_QUEUE) != 0 || set_int(link, ZMQ_SNDHWM, send_queue) != 0 ||
@@ -139,7 +140,7 @@ static int link_open(const char *endpoint, size_t max_frame, int queue, bool bou
     }
     link->bound = bound;
     link->socket = zmq_socket(taken, bound ? ZMQ_ROUTER : ZMQ_DEALER);
-    if (!link->socket || set_options(link, max_frame, queue) != 0 || (keys && link_set_keys(link, keys) != 0) ||
+    if (!link->socket || set_options(link, max_frame, queue, keys != NULL) != 0 || (keys && link_set_keys(link, keys) != 0) ||
         attach(link, endpoint) != 0) {
         int sys = errno;
         link_close(link, 0);

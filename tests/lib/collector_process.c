@@ -72,9 +72,15 @@ bool collector_start(struct collector_process *c, const char *listen)
     fcntl(lease[1], F_SETFD, FD_CLOEXEC);
     snprintf(ready_text, sizeof ready_text, "%d", ready[1]);
     snprintf(lease_text, sizeof lease_text, "%d", lease[0]);
-    const char *argv[] = {"bezel-collector", "--run",   c->run,     "--listen", listen,     "--control",
-                          c->control,        "--ready", ready_text, "--lease",  lease_text, c->sync ? "--sync" : NULL,
-                          c->sync,           NULL};
+    const char *argv[32] = {"bezel-collector", "--run",   c->run,     "--listen", listen,    "--control",
+                            c->control,        "--ready", ready_text, "--lease",  lease_text};
+    size_t n = 11;
+    if (c->sync) {
+        argv[n++] = "--sync";
+        argv[n++] = c->sync;
+    }
+    for (const char *const *more = c->more; more && *more && n < 31; more++)
+        argv[n++] = *more;
     c->pid = fork();
     if (c->pid == 0)
         become(c, argv);
