@@ -93,6 +93,7 @@ static void copy_head(struct attached *a)
     a->pid_namespace = s->pid_namespace;
     a->our_namespace = procstat_namespace();
     a->ring_slots = s->ring_slots;
+    a->bell = s->bell;
     a->when_full = s->when_full;
     a->clock = s->clock;
     a->clock_frequency = s->clock_frequency;

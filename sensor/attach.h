@@ -52,6 +52,7 @@ struct attached {
     uint64_t pid_namespace;
     uint64_t our_namespace; /* as procstat_namespace() says */
     uint32_t pid, ring_slots;
+    uint64_t bell;                   /* id of its doorbell */
     uint32_t when_full;              /* enum segment_when_full */
     uint32_t clock;                  /* enum segment_clock */
     uint64_t clock_frequency;        /* of a user clock, Hz, as the process says */
@@ -66,7 +67,10 @@ struct attached {
     uint32_t dict_used;  /* how many */
     bool dict_broken;    /* it grew by what makes no sense: not looked at any further */
     /* rings 0 .. ring_count - 1; of some the reader's ring may be NULL */
-    uint32_t ring_count;
+    uint32_t ring_count, ring_changes;
+    uint32_t live_count; /* rings that may be written, or hold something: their numbers */
+    uint8_t live[SEGMENT_RINGS];
+    bool leaving; /* some of them are nobody's: once drained they are passed over */
     struct attached_ring rings[SEGMENT_RINGS];
 };
 
@@ -98,8 +102,8 @@ int doorbell_next_refusal(struct doorbell *bell, uint32_t *seen, struct attached
 int segment_refresh_dict(struct attached *a) BEZEL_MUST_CHECK;
 
 /**
- * Takes in rings that were claimed since: the next in order, at the cost of a load; or any, at that of a look at each.
- * A reader of a new one starts at the tail that the ring shows.
+ * Takes in rings that were claimed since, and tells the live ones: where the process says that something changed, at
+ * the cost of a load else; or in any case. A reader of a new one starts at the tail that the ring shows.
  */
 void segment_refresh_rings(struct attached *a);
 void segment_search_rings(struct attached *a);

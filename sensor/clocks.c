@@ -34,8 +34,10 @@ static struct timebase_store *open_store(const struct external *x)
     return at == MAP_FAILED ? NULL : at;
 }
 
-static void tell_tick(struct external_process *p)
+void external_clock_tell(struct external_process *p)
 {
+    if (!p->timebase || !timebase_ready(p->timebase))
+        return;
     atomic_store_explicit(&p->at->segment->tick_ns, timebase_tick_ns(p->timebase),
                           memory_order_relaxed); /* relaxed: a number of its own */
 }
@@ -61,9 +63,10 @@ static void feed_counter(struct external *x)
         timebase_save(x->store, x->boot, &x->counter);
     atomic_store_explicit(&x->doorbell->tick_ns, timebase_tick_ns(&x->counter),
                           memory_order_relaxed); /* relaxed: a number of its own */
-    for (uint32_t i = 0; i < x->process_count; i++)
-        if (x->processes[i] && x->processes[i]->timebase == &x->counter)
-            tell_tick(x->processes[i]);
+    for
+        PLACES_EACH(i, &x->polled)
+    if (x->processes[i]->timebase == &x->counter)
+        external_clock_tell(x->processes[i]);
 }
 
 void external_clock_open(struct external *x)
@@ -90,8 +93,7 @@ bool external_clock_adopt(struct external *x, struct external_process *p)
         p->timebase = p->user_clock;
         x->user_clocks = true;
     }
-    if (p->timebase && timebase_ready(p->timebase))
-        tell_tick(p);
+    external_clock_tell(p);
     return true;
 }
 
@@ -99,16 +101,20 @@ void external_clock_poll(struct external *x, int64_t now)
 {
     if (now >= timebase_due(&x->counter))
         feed_counter(x);
-    for (uint32_t i = 0; x->user_clocks && i < x->process_count; i++) {
-        struct external_process *p = x->processes[i];
-        if (!p || !p->user_clock)
-            continue;
-        enum timebase_news news = timebase_take_pair(p->user_clock, &p->at->segment->pair, now);
-        if (news == TIMEBASE_IGNORED)
-            continue;
-        tell_tick(p);
-        tell_error(x, p->user_clock, news);
-    }
+    if (!x->user_clocks)
+        return;
+    for
+        PLACES_EACH(i, &x->polled)
+        {
+            struct external_process *p = x->processes[i];
+            if (!p->user_clock)
+                continue;
+            enum timebase_news news = timebase_take_pair(p->user_clock, &p->at->segment->pair, now);
+            if (news == TIMEBASE_IGNORED)
+                continue;
+            external_clock_tell(p);
+            tell_error(x, p->user_clock, news);
+        }
 }
 
 /* The ticks of a record that waits. False: none does. */

@@ -332,6 +332,14 @@ uint32_t cut_ring(struct external *x, struct external_process *p, uint32_t i, in
     return done;
 }
 
+bool cut_waits(const struct external_process *p)
+{
+    for (uint32_t i = 0; i < p->at->ring_count; i++)
+        if (cut_waiting(p, i) != 0)
+            return true;
+    return false;
+}
+
 bool cut_ready(struct external *x, struct external_process *p, int64_t now)
 {
     segment_refresh_rings(p->at);

@@ -74,6 +74,7 @@ void sensor_publish_dict(uint32_t used)
     sensor_process.dict_used = used;
     atomic_store_explicit(&sensor_process.own.segment->dict_used, used,
                           memory_order_release); /* D0 release: pairs D1, publishes the entry */
+    sensor_knock_if_quiet();                     /* what is new is steered before it is recorded for long */
 }
 
 static int append_to_dict(const struct bezel_aspect *a, uint32_t id, uint32_t capacity)

@@ -90,10 +90,13 @@ static uint32_t declare_and_ask(struct bezel_aspect *aspect)
         enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
     }
     struct segment *s = sensor_process.own.segment; /* a handler that forks may take it away */
+    uint32_t wanted;
     if (enable == &sensor_enable_undeclared && s)
-        return atomic_load_explicit(&s->enable[aspect->id & ~SENSOR_UNDECLARED & 0xff],
-                                    memory_order_relaxed); /* relaxed: a word of its own, late by a record is in time */
-    return __atomic_load_n(enable, __ATOMIC_RELAXED);      /* relaxed: likewise */
+        wanted = atomic_load_explicit(&s->enable[aspect->id & ~SENSOR_UNDECLARED & 0xff],
+                                      memory_order_acquire); /* Q1 acquire: pairs Q0 */
+    else
+        wanted = __atomic_load_n(enable, __ATOMIC_ACQUIRE); /* Q1 acquire: pairs Q0 */
+    return wanted & ~(uint32_t)BEZEL_KNOCK;
 }
 
 static uint64_t time_of(const struct bezel_writer *w, enum bezel_time time, uint64_t given)
@@ -126,8 +129,10 @@ static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum bezel
     uint32_t level = enter_level(here);
     uint32_t wanted = declare_and_ask(aspect);
     if (level == SENSOR_LEVELS) {
-        if (wanted != BEZEL_DISABLED)
+        if (wanted != BEZEL_DISABLED) {
             sensor_count_unringed(aspect);
+            sensor_knock_if_quiet();
+        }
         return;
     }
     struct bezel_writer *w = sensor_writer(level);
@@ -136,6 +141,7 @@ static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum bezel
             sensor_count_unringed(aspect);
         else
             write_record(w, aspect, wanted, values, time, given);
+        sensor_knock_if_quiet();
     }
     bezel_leave(w);
 }

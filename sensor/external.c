@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -57,7 +58,9 @@ static void begin_closing(struct external *x, uint32_t i, enum message_process_s
     struct external_process *p = x->processes[i];
     segment_set_mode(p->at, SEGMENT_DISABLED);
     p->phase = EXTERNAL_CLOSING;
+    p->knocks = false;
     places_remove(&x->polled, i);
+    places_remove(&x->resting, i);
     p->state = state;
     p->closing_since = now;
     if (x->options.observer.process_end && p->slot >= 0)
@@ -80,23 +83,12 @@ static uint64_t count_unfinished(struct external *x, const struct external_proce
     return begun > cut ? begun - cut : 0;
 }
 
-static bool anything_waits(const struct external_process *p)
-{
-    for (uint32_t i = 0; i < p->at->ring_count; i++) {
-        const struct attached_ring *ring = &p->at->rings[i];
-        const struct ring_reader *r = p->at->when_full == SEGMENT_OVERWRITE ? &ring->copy : &ring->reader;
-        if (!ring->broken && r->ring && ring_waiting(r) != 0)
-            return true;
-    }
-    return false;
-}
-
 /* A flight recorder is read once more, when nothing is written any longer. False: not yet. */
 static bool take_final_snapshot(struct external *x, struct external_process *p, int64_t now)
 {
     if (p->final_snapshot || p->at->when_full != SEGMENT_OVERWRITE)
         return true;
-    if (anything_waits(p) || (p->state == PROCESS_DETACHED && now - p->closing_since < EXTERNAL_STILL_NS))
+    if (cut_waits(p) || (p->state == PROCESS_DETACHED && now - p->closing_since < EXTERNAL_STILL_NS))
         return false;
     cut_snapshot(x, p, now);
     return p->final_snapshot = true;
@@ -110,7 +102,7 @@ static void close_step(struct external *x, struct external_process *p, int64_t n
     if (!take_final_snapshot(x, p, now))
         return;
     cut_process(x, p, now);
-    if (anything_waits(p))
+    if (cut_waits(p))
         return; /* the window is full */
     p->unfinished = count_unfinished(x, p);
     if (p->unfinished && p->state == PROCESS_DETACHED && now - p->closing_since < EXTERNAL_STILL_NS)
@@ -171,6 +163,8 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
         begin_closing(x, i, PROCESS_ENDED, now);
     if (p->phase != EXTERNAL_CLOSED)
         notes_take(x, p, now);
+    if (p->phase == EXTERNAL_LIVE)
+        quiet_look(x, i, now);
     if (p->phase == EXTERNAL_CLOSING)
         close_step(x, p, now);
     if (p->phase != EXTERNAL_CLOSED || !acknowledged(x, p))
@@ -224,6 +218,7 @@ uint32_t external_snapshot(struct external *x, int64_t now)
         struct external_process *p = x->processes[i];
         if (!p || p->phase != EXTERNAL_LIVE || p->at->when_full != SEGMENT_OVERWRITE)
             continue;
+        quiet_stir(x, i, now);
         cut_snapshot(x, p, now);
         done += cut_process(x, p, now);
     }
@@ -270,6 +265,22 @@ bool external_finished(const struct external *x)
         if (x->processes[i] && x->processes[i]->phase != EXTERNAL_CLOSED)
             return false;
     return x->finishing && x->left_out == 0;
+}
+
+int external_next(const struct external *x, uint32_t from)
+{
+    int i = places_next(&x->present, from);
+    while (i >= 0 && places_has(&x->resting, (uint32_t)i))
+        i = places_next(&x->present, (uint32_t)i + 1);
+    return i;
+}
+
+void external_stir(struct external *x, int64_t now)
+{
+    for
+        PLACES_EACH(i, &x->present)
+    if (x->processes[i]->phase == EXTERNAL_LIVE)
+        quiet_stir(x, (uint32_t)i, now);
 }
 
 struct window *external_window(struct external *x)
@@ -327,43 +338,60 @@ static int lock_folder(struct external *x)
     return 0;
 }
 
-/* What a crashed predecessor of this run left stands in its doorbell still. */
-static void take_over_doorbell(const char *path, struct doorbell *first)
+static int map_doorbell(struct external *x, int fd)
 {
-    char *left;
-    size_t n;
-    if (file_read(path, sizeof *first, &left, &n) != 0)
+    void *at = mmap(NULL, sizeof *x->doorbell, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        return err_from_errno(errno);
+    x->doorbell = at;
+    x->doorbell_guard = guard_add(at, sizeof *x->doorbell);
+    x->doorbell_id = x->doorbell->id;
+    return 0;
+}
+
+static void take_down_doorbell(struct external *x)
+{
+    if (!x->doorbell)
         return;
-    struct doorbell was;
-    if (n == sizeof was) {
-        memcpy(&was, left, sizeof was);
-        if (was.magic == first->magic && memcmp(was.session, first->session, sizeof was.session) == 0)
-            memcpy(first, &was, sizeof was);
-    }
-    free(left);
+    guard_remove(x->doorbell_guard);
+    munmap(x->doorbell, sizeof *x->doorbell);
+    x->doorbell = NULL;
+}
+
+/* Takes up what a crashed predecessor of this run left: its processes go on knocking there. */
+static bool take_over_doorbell(struct external *x, const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+                st.st_size == sizeof(struct doorbell) && map_doorbell(x, fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (ours && x->doorbell->magic == DOORBELL_MAGIC && x->doorbell->id != 0 &&
+        memcmp(x->doorbell->session, x->options.run, sizeof x->doorbell->session) == 0)
+        return true;
+    take_down_doorbell(x);
+    return false;
 }
 
 /* Makes the doorbell. Renamed into place whole. */
 static int hang_doorbell(struct external *x)
 {
     char path[PATH_MAX];
-    struct doorbell first = {.magic = DOORBELL_MAGIC};
+    struct doorbell first = {.magic = DOORBELL_MAGIC, .id = (uint64_t)clock_now() << 1 | 1};
     memcpy(first.session, x->options.run, sizeof first.session);
     snprintf(path, sizeof path, "%s/" DOORBELL_NAME, x->options.dir);
-    take_over_doorbell(path, &first);
+    if (take_over_doorbell(x, path))
+        return 0;
     int err = file_replace_shared(path, &first, sizeof first, x->options.dir);
     if (err)
         return err;
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
         return err_from_errno(errno);
-    void *at = mmap(NULL, sizeof *x->doorbell, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    err = map_doorbell(x, fd);
     close(fd);
-    if (at == MAP_FAILED)
-        return err_from_errno(errno);
-    x->doorbell = at;
-    x->doorbell_guard = guard_add(at, sizeof *x->doorbell);
-    return 0;
+    return err;
 }
 
 static void name_self(struct external *x)
@@ -443,10 +471,7 @@ void external_close(struct external *x, bool clean)
     notes_free(&x->notes);
     window_close(x->window, clean);
     external_clock_close(x, clean);
-    if (x->doorbell) {
-        guard_remove(x->doorbell_guard);
-        munmap(x->doorbell, sizeof *x->doorbell);
-    }
+    take_down_doorbell(x);
     if (clean)
         unlink_in(x, "bezeld.lock");
     if (x->lock >= 0)

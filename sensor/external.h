@@ -42,13 +42,15 @@ struct external_process {
     int64_t closed_at; /* since when nothing of it waits; 0: not yet */
     int64_t closing_since;
     uint64_t unfinished;
-    uint64_t clamped;            /* times of its records that were made to fit */
-    struct timebase *timebase;   /* of the clock of its records; NULL: they are stamped in ns of CLOCK_MONOTONIC */
-    struct timebase *user_clock; /* of a clock of the program's; else NULL */
-    bool final_snapshot;         /* of an ended or left process that overwrites: it was taken */
-    int slot;                    /* the observer's number for it; -1: none */
-    int watch[RING_ASPECTS];     /* the observer's number for each aspect; negative: nobody looks */
-    uint32_t watched;            /* aspects below this number have their watch */
+    uint64_t clamped;             /* times of its records that were made to fit */
+    struct timebase *timebase;    /* of the clock of its records; NULL: they are stamped in ns of CLOCK_MONOTONIC */
+    struct timebase *user_clock;  /* of a clock of the program's; else NULL */
+    bool knocks;                  /* it was asked to: its enable words say so, at asked_at */
+    int64_t stirred_at, asked_at; /* when something of it came, or it was taken in */
+    bool final_snapshot;          /* of an ended or left process that overwrites: it was taken */
+    int slot;                     /* the observer's number for it; -1: none */
+    int watch[RING_ASPECTS];      /* the observer's number for each aspect; negative: nobody looks */
+    uint32_t watched;             /* aspects below this number have their watch */
 };
 
 /** Who is told of processes and of records that are watched; every function may be NULL. */
@@ -129,6 +131,12 @@ const struct external_counts *external_counts(const struct external *x);
 /** The processes: number `i` below external_process_count(), NULL where the place is free. */
 uint32_t external_process_count(const struct external *x);
 struct external_process *external_process(struct external *x, uint32_t i);
+
+/** The number from `from` on of a process that does not rest, and so may have news; -1 where there is none. */
+int external_next(const struct external *x, uint32_t from);
+
+/** Has news of every process again. */
+void external_stir(struct external *x, int64_t now);
 
 /** The process with instance `instance`, or NULL. */
 struct external_process *external_find(struct external *x, uint64_t instance);

@@ -38,9 +38,13 @@ struct external {
     uint32_t segments_seen;         /* by the last one */
     int64_t find_rests;             /* until then nobody who rings is looked for */
     bool collecting, finishing;
-    uint32_t left_out;    /* segments that the last look at the folder found no room for */
-    struct places polled; /* processes that a poll looks at: the living */
-    uint32_t next_place;  /* process and ring at which the next poll begins */
+    uint32_t left_out; /* segments that the last look at the folder found no room for */
+    uint64_t doorbell_id;
+    struct places polled;  /* processes that a poll looks at: the living, but for */
+    struct places resting; /* ... those of which nothing comes, who will knock (quiet.c) */
+    uint32_t look_next;    /* who of them is looked at next */
+    int64_t looked_at;
+    uint32_t next_place; /* process and ring at which the next poll begins */
     uint32_t next_ring;
     uint64_t run_started; /* ns: attached processes are heard from here on */
     struct external_counts counts;
@@ -105,8 +109,26 @@ uint32_t cut_waiting(const struct external_process *p, uint32_t ring);
  */
 uint32_t cut_ring(struct external *x, struct external_process *p, uint32_t i, int64_t now, uint32_t limit);
 
+/** Whether something waits in any ring of `p`. */
+bool cut_waits(const struct external_process *p);
+
 /** Cuts all that waits in the rings of `p`. Returns the number of records. */
 uint32_t cut_process(struct external *x, struct external_process *p, int64_t now);
+
+/** Something came of process `i`, or it knocked: it is polled, and need not knock. */
+void quiet_stir(struct external *x, uint32_t i, int64_t now);
+
+/** Stirs who knocked. */
+void quiet_listen(struct external *x, int64_t now);
+
+/** Takes the next step to rest with living process `i` of which nothing comes; finds what no knock told of. */
+void quiet_look(struct external *x, uint32_t i, int64_t now);
+
+/** Whose turn it is to be looked at though they rest. */
+struct places quiet_share(struct external *x, int64_t now);
+
+/** Tells process `p` how long a tick of its clock is. */
+void external_clock_tell(struct external_process *p);
 
 /** Copies what the overwriting rings of `p` hold now, but for those whose last copy still waits to be cut. */
 void cut_snapshot(struct external *x, struct external_process *p, int64_t now);

@@ -149,11 +149,13 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
         p->watch[i] = -1;
     p->watched = 1;
     p->announce = true;
+    p->stirred_at = now;
     settle(x, (uint32_t)place, p);
     x->counts.processes_seen += p->role == ROLE_SUT;
     x->counts.clocks[p->user_clock ? SEGMENT_CLOCK_USER
                      : p->timebase ? SEGMENT_CLOCK_COUNTER
                                    : 0] += p->role == ROLE_SUT;
+    atomic_store_explicit(&a->segment->quiet, 0, memory_order_relaxed); /* relaxed: our last life asked, if any */
     external_refresh(x, p);
     steer_process(x, p);
     tell_same_name(x, (uint32_t)place, now);
@@ -261,7 +263,7 @@ void find_processes(struct external *x, int64_t now)
     if (dir)
         closedir(dir);
     x->scan_due = now + (x->left_out ? FIND_CROWDED_NS : FIND_AGAIN_NS);
-    x->find_rests = x->segments_seen > FIND_FEW ? now + (int64_t)x->segments_seen * FIND_A_SEGMENT_NS : now;
+    x->find_rests = x->segments_seen > FIND_FEW ? now + (int64_t)x->segments_seen * FIND_A_SEGMENT_NS : INT64_MIN;
     if (x->left_out && !was_crowded)
         log_warn("BEZEL-CROWDED", "%u processes more than there is room for: they wait until others have ended",
                  x->left_out);

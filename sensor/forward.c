@@ -56,6 +56,7 @@ void forward_come_up(struct forward *f, int64_t now)
         if (p)
             p->announce = true, p->books_final = p->books_saved;
     }
+    external_stir(f->x, now); /* books of those at rest, too */
 }
 
 static void keep_connection(struct forward *f, int64_t now)

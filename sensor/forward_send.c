@@ -112,9 +112,9 @@ static void send_final_books(struct forward *f, struct external_process *p, int6
 bool forward_books(struct forward *f, int64_t now)
 {
     bool due = now - f->books_at >= FORWARD_BOOKS_NS, complete = true;
-    for (uint32_t i = 0; i < external_process_count(f->x); i++) {
-        struct external_process *p = external_process(f->x, i);
-        if (!p || p->books_final)
+    for (int i = -1; (i = external_next(f->x, (uint32_t)(i + 1))) >= 0;) {
+        struct external_process *p = external_process(f->x, (uint32_t)i);
+        if (p->books_final)
             continue;
         bool final = p->phase == EXTERNAL_CLOSED && p->closed_at;
         if (final)

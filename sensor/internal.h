@@ -125,6 +125,19 @@ bool sensor_forget_rings(void);
 /** Forgets the ring of `level` where it is stale. The level is busy. */
 void sensor_forget_stale(uint32_t level);
 
+/**
+ * Marks this process, which is asked to knock, in the doorbell; does nothing where it is not. Call it behind the
+ * record. Async-signal-safe; no system call.
+ */
+void sensor_knock(struct segment *s);
+
+static inline void sensor_knock_if_quiet(void)
+{
+    struct segment *s = sensor_process.own.segment;                 /* a handler that forks may take it away */
+    if (s && atomic_load_explicit(&s->quiet, memory_order_relaxed)) /* relaxed: Q1 ordered it */
+        sensor_knock(s);
+}
+
 /** Counts a record of `aspect`, declared or not yet, that has no ring to go to. Async-signal-safe. */
 void sensor_count_unringed(struct bezel_aspect *aspect);
 

@@ -56,6 +56,8 @@ static int take_ring(struct journal *j)
     __atomic_store_n(&ring->thread[0], (uint32_t)gettid(), __ATOMIC_RELAXED); /* relaxed: published by the first R0 */
     atomic_store_explicit(&s->ring_state[0], SEGMENT_RING_OWNED,
                           memory_order_release); /* H0 release: pairs H1, the ring's memory is there */
+    atomic_fetch_add_explicit(&s->ring_changes, 1,
+                              memory_order_release); /* T0 release: pairs T1, publishes the state */
     writer_hold(&j->writer, ring, j->own.ring_slots, 0, false);
     return 0;
 }

@@ -233,6 +233,7 @@ static bool make_instance(struct own_segment *own, const char *dir, uint64_t ins
         remember_head(own);
         if (bell) { /* somebody listens: record from the first record on */
             memcpy(own->segment->session, bell->session, sizeof own->segment->session);
+            own->segment->bell = bell->id;
             if (own->segment->clock == SEGMENT_CLOCK_COUNTER)
                 atomic_init(&own->segment->tick_ns,
                             atomic_load_explicit(&bell->tick_ns, memory_order_relaxed)); /* relaxed: a number */
@@ -279,7 +280,9 @@ bool own_make(struct own_segment *own, const char *dir)
     else if (bell)
         atomic_fetch_add_explicit(&bell->rung, 1,
                                   memory_order_release); /* B0 release: pairs B1, publishes the file's name */
-    if (bell)
+    if (done)
+        own->bell = bell;
+    else if (bell)
         munmap(bell, sizeof *bell);
     pthread_setcancelstate(cancel, &cancel);
     errno = before;
@@ -306,6 +309,8 @@ void own_forget(struct own_segment *own)
     atomic_signal_fence(memory_order_seq_cst); /* a signal handler finds none, or one that is mapped */
     if (was.segment)
         munmap(was.segment, was.bytes);
+    if (was.bell)
+        munmap(was.bell, sizeof *was.bell);
     if (was.fd >= 0 && own_holds_fd(&was)) /* the number may be the program's by now */
         close(was.fd);
     errno = before;

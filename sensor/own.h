@@ -19,6 +19,7 @@
 struct own_segment {
     uint64_t user_frequency; /* the caller's, for own_make(): of a clock of the program, Hz; 0: there is none */
     struct segment *segment; /* NULL: none */
+    struct doorbell *bell;   /* of its folder, mapped; NULL: nobody listened when the segment was made */
     int fd;                  /* holds SEGMENT_LOCK_PROCESS; -1: none */
     dev_t dev;               /* of fd, to know it again: the host may close it and use the number for something else */
     ino_t ino;

@@ -50,6 +50,8 @@ static bool take_turn(struct poll *poll, uint32_t place, uint32_t ring)
     uint32_t left = poll->limit - poll->done;
     uint32_t done = cut_ring(poll->x, p, ring, poll->now, left < POLL_TURN ? left : POLL_TURN);
     poll->done += done;
+    if (done != 0)
+        quiet_stir(poll->x, place, poll->now);
     if (poll->done == poll->limit) {
         begin_next_at(poll, place, ring + 1);
     } else if (done == 0 && !poll->blocked && !p->at->rings[ring].broken) {
@@ -65,8 +67,8 @@ static void first_turns(struct poll *poll, uint32_t place, uint32_t from, uint32
     struct external_process *p = poll->x->processes[place];
     if (!cut_ready(poll->x, p, poll->now))
         return;
-    for (uint32_t i = from; i < to && i < p->at->ring_count && poll->done < poll->limit; i++) {
-        uint32_t waiting = cut_waiting(p, i);
+    for (uint32_t n = 0; n < p->at->live_count && poll->done < poll->limit; n++) {
+        uint32_t i = p->at->live[n], waiting = i >= from && i < to ? cut_waiting(p, i) : 0;
         if (waiting == 0)
             continue;
         p->at->rings[i].goal = tail_of(p, i) + waiting;
@@ -80,9 +82,11 @@ static void further_turns(struct poll *poll, uint32_t place)
 {
     const struct external_process *p = poll->x->processes[place];
     bool more = false;
-    for (uint32_t i = 0; i < p->at->ring_count && poll->done < poll->limit; i++)
+    for (uint32_t n = 0; n < p->at->live_count && poll->done < poll->limit; n++) {
+        uint32_t i = p->at->live[n];
         if (is_short(p, i) && take_turn(poll, place, i))
             more = true;
+    }
     if (!more)
         places_remove(&poll->more, place);
 }
@@ -125,6 +129,7 @@ static uint32_t poll_rings(struct external *x, int64_t now)
 uint32_t external_poll(struct external *x, int64_t now)
 {
     find_rung(x, now);
+    quiet_listen(x, now);
     external_clock_poll(x, now);
     return x->collecting ? poll_rings(x, now) : 0;
 }

@@ -77,6 +77,8 @@ static void detach_child(bool busy)
 {
     void *at = sensor_process.own.segment;
     size_t bytes = busy ? sensor_process.own.bytes : segment_ring_offset();
+    if (busy)
+        sensor_process.own.bell = NULL; /* the interrupted record may be about to knock: it stays mapped */
     own_forget(&sensor_process.own);
     if (at)
         (void)mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);

@@ -41,6 +41,12 @@ static int reserve_ring(uint32_t i)
     return err;
 }
 
+/* Tells the reader that it knows the rings no longer. */
+static void tell_change(struct segment *s)
+{
+    atomic_fetch_add_explicit(&s->ring_changes, 1, memory_order_release); /* T0 release: pairs T1, publishes a state */
+}
+
 /* Claimed, it finds no memory. */
 static void leave_ring(struct segment *s, uint32_t i)
 {
@@ -91,6 +97,7 @@ static void hold_ring(struct segment *s, uint32_t i, uint32_t level)
     __atomic_store_n(&ring->generation, generation, __ATOMIC_RELAXED); /* relaxed: likewise */
     atomic_store_explicit(&s->ring_state[i], SEGMENT_RING_OWNED,
                           memory_order_release); /* H0 release: pairs H1, the ring's memory is there */
+    tell_change(s);
     struct bezel_writer *w = sensor_writer(level);
     uintptr_t busy = w->busy;
     const struct own_segment *own = &sensor_process.own;
@@ -164,9 +171,11 @@ static void release_ring(struct segment *s, uint32_t level)
     if (!w->mask)
         return;
     *w = (struct bezel_writer){.ring = &sensor_no_ring};
-    if (s && !(sensor_thread.stale >> level & 1))
-        atomic_store_explicit(&s->ring_state[sensor_thread.ring[level]], SEGMENT_RING_RELEASED,
-                              memory_order_release); /* C0 release: pairs C1, H1, hands over head and counters */
+    if (!s || sensor_thread.stale >> level & 1)
+        return;
+    atomic_store_explicit(&s->ring_state[sensor_thread.ring[level]], SEGMENT_RING_RELEASED,
+                          memory_order_release); /* C0 release: pairs C1, H1, hands over head and counters */
+    tell_change(s);
 }
 
 void sensor_thread_end(void *unused)

@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 enum {
-    SEGMENT_VERSION = 2,
+    SEGMENT_VERSION = 3,
     SEGMENT_RINGS = 128,
     SEGMENT_DICT_BYTES = 65536,
     SEGMENT_LOCK_PROCESS = 0,
@@ -113,15 +113,18 @@ struct segment {
         start_time; /* field 22 of /proc/<pid>/stat: tells this process from a later one of the same pid; 0: unknown */
     uint64_t pid_namespace;   /* inode of /proc/self/ns/pid: what `pid` is a number of; 0: unknown */
     uint64_t clock_frequency; /* ticks a second of a user clock, as the program states it */
+    uint64_t bell;            /* id of the doorbell on which the process can knock; 0: none */
     uint32_t when_full;       /* enum segment_when_full */
     char name[SEGMENT_NAME_BYTES];
     char executable[SEGMENT_EXECUTABLE_BYTES];
 
     alignas(RING_LINE) uint8_t session[16]; /* run that reads, or last read; zeros: none yet */
     _Atomic uint32_t mode;                  /* enum segment_enable: with what new aspects start */
+    _Atomic uint32_t quiet;                 /* 1 + the place at which it is to knock; 0: none, or it has knocked */
     _Atomic uint64_t tick_ns;               /* nanoseconds a tick of the clock, times 2^32: for durations; 0: unknown */
 
     alignas(RING_LINE) _Atomic uint32_t dict_used; /* bytes of the dictionary that are complete */
+    _Atomic uint32_t ring_changes;                 /* how often a ring was claimed or released */
     _Atomic uint32_t ring_state[SEGMENT_RINGS];
 
     alignas(RING_LINE) _Atomic uint32_t enable[RING_ASPECTS];
@@ -161,13 +164,16 @@ static inline uint64_t segment_ring_offset(void)
  * records from its first record on, belongs to run `session`, and rings once its segment stands, so that the external
  * sensor looks for it at its next poll. It stays there if the external sensor crashes: its next life will read.
  *
+ * A process keeps the doorbell mapped, and knocks where it is asked to (`quiet`): it sets the bit of its place.
+ * Everybody in the folder may set and clear all bits, so a knock is a hint.
+ *
  * A process that cannot make its segment says why in a place of `refusals`, which needs no room of the file system: the
  * doorbell's memory is there already. Claimed and written like notices.
  */
 #define DOORBELL_NAME  "reader"
-#define DOORBELL_MAGIC UINT64_C(0x42455a454c424c32) /* "BEZELBL2" */
+#define DOORBELL_MAGIC UINT64_C(0x42455a454c424c33) /* "BEZELBL3" */
 
-enum { DOORBELL_REFUSALS = 16 };
+enum { DOORBELL_REFUSALS = 16, DOORBELL_PLACES = 1024 };
 
 struct doorbell_refusal {
     _Atomic uint32_t ready;
@@ -180,10 +186,12 @@ struct doorbell_refusal {
 struct doorbell {
     uint64_t magic;
     uint8_t session[16];
+    uint64_t id; /* tells it from the doorbells that hung here before */
     _Atomic uint32_t rung;
     _Atomic uint32_t refusal_count;
     _Atomic uint64_t tick_ns; /* of the processor's counter, for segments that are made now; as there */
     struct doorbell_refusal refusals[DOORBELL_REFUSALS];
+    _Atomic uint32_t knocks[DOORBELL_PLACES / 32];
 };
 
 _Static_assert(sizeof(struct doorbell) <= 4096, "one page");

@@ -8,36 +8,55 @@
 
 /* ---- Rings ------------------------------------------------------------------------------------------------------- */
 
-/* Whether ring `i` was claimed: from then on its memory is there. Takes it in. */
-static bool take_in_ring(struct attached *a, uint32_t i)
+static struct attached_ring take_in_ring(const struct attached *a, uint32_t i)
 {
-    uint32_t state =
-        atomic_load_explicit(&a->segment->ring_state[i], memory_order_acquire); /* H1 acquire: pairs H0, C0 */
-    if (state != SEGMENT_RING_OWNED && state != SEGMENT_RING_RELEASED)
-        return false;
     char *at = (char *)a->segment + segment_ring_offset() + i * segment_ring_stride(a->ring_slots);
-    a->rings[i] = (struct attached_ring){
+    return (struct attached_ring){
         .reader = ring_reader((struct bezel_ring *)(void *)at, a->ring_slots),
         .stream = -1,
     };
-    return true;
 }
 
-void segment_refresh_rings(struct attached *a)
+/* Whether a poll may pass over a ring in `state`: it is nobody's, and drained. It is a snapshot's too that overwrites.
+ */
+static bool is_idle(const struct attached *a, uint32_t i, uint32_t state)
 {
-    while (a->ring_count < SEGMENT_RINGS && take_in_ring(a, a->ring_count))
-        a->ring_count++;
+    return state != SEGMENT_RING_OWNED && a->when_full != SEGMENT_OVERWRITE && ring_waiting(&a->rings[i].reader) == 0;
 }
 
 void segment_search_rings(struct attached *a)
 {
-    for (uint32_t i = 0; i < SEGMENT_RINGS; i++)
-        if (!a->rings[i].reader.ring && take_in_ring(a, i) && i >= a->ring_count)
+    a->live_count = 0;
+    a->leaving = false;
+    for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
+        uint32_t state =
+            atomic_load_explicit(&a->segment->ring_state[i], memory_order_acquire); /* H1 acquire: pairs H0, C0 */
+        bool has_memory = state == SEGMENT_RING_OWNED || state == SEGMENT_RING_RELEASED;
+        if (!a->rings[i].reader.ring && !has_memory)
+            continue;
+        if (!a->rings[i].reader.ring)
+            a->rings[i] = take_in_ring(a, i);
+        if (i >= a->ring_count)
             a->ring_count = i + 1;
+        if (is_idle(a, i, state))
+            continue;
+        a->leaving = a->leaving || state != SEGMENT_RING_OWNED;
+        a->live[a->live_count++] = (uint8_t)i;
+    }
+}
+
+void segment_refresh_rings(struct attached *a)
+{
+    uint32_t changes = atomic_load_explicit(&a->segment->ring_changes, memory_order_acquire); /* T1 acquire: pairs T0 */
+    if (changes == a->ring_changes && !a->leaving)
+        return;
+    a->ring_changes = changes;
+    segment_search_rings(a);
 }
 
 void segment_set_mode(struct attached *a, enum segment_enable mode)
 {
+    atomic_store_explicit(&a->segment->quiet, 0, memory_order_relaxed);   /* relaxed: a knock too many does no harm */
     atomic_store_explicit(&a->segment->mode, mode, memory_order_relaxed); /* relaxed: late by a record is in time */
     for (uint32_t i = 1; i < RING_ASPECTS; i++)
         atomic_store_explicit(&a->segment->enable[i], mode, memory_order_relaxed); /* relaxed: likewise */

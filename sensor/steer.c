@@ -53,8 +53,10 @@ void steer_process(const struct external *x, struct external_process *p)
     for (uint32_t id = 1; id < RING_ASPECTS; id++) {
         bool ruled = d && id <= d->aspect_count;
         enum segment_enable wanted = ruled ? steer_mode(x->options.rules, d->aspects[id - 1].name) : SEGMENT_RECORD;
-        atomic_store_explicit(&s->enable[id], steer_combine(allowed, wanted),
-                              memory_order_relaxed); /* relaxed: likewise */
+        uint32_t word = steer_combine(allowed, wanted);
+        if (p->knocks && word != SEGMENT_DISABLED)
+            word |= BEZEL_KNOCK;
+        atomic_store_explicit(&s->enable[id], word, memory_order_release); /* Q0 release: pairs Q1, publishes `quiet` */
     }
 }
 

@@ -6,7 +6,7 @@
  *
  * Held: who sees the flag finds what it publishes; nothing is written over while it is looked at.
  *
- * Checked: plain : N0 N1 N2 N3 B0 B1 G0 G1 W0 W1 W2 W3 F0 F1
+ * Checked: plain : N0 N1 N2 N3 B0 B1 G0 G1 W0 W1 W2 W3 F0 F1 T0 T1
  */
 #define THREADS 2
 #define DEPTH   2
@@ -29,6 +29,8 @@
 #define W3 12
 #define F0 13
 #define F1 14
+#define T0 15
+#define T1 16
 
 #include "memory.pml"
 
@@ -70,6 +72,7 @@ init {
         :: pair(G0, G1, false)
         :: pair(W0, W1, false)
         :: pair(W2, W3, false)
+        :: pair(T0, T1, false)
         :: pair(F0, F1, true)
         fi
     }

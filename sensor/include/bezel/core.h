@@ -54,6 +54,9 @@ enum bezel_time { BEZEL_TIME_NOW, BEZEL_TIME_GIVEN, BEZEL_TIME_AGAIN };
 /** Values of an enable word; the write path treats all but the first two alike. */
 enum { BEZEL_DISABLED = 0, BEZEL_RECORD = 1, BEZEL_COUNT = 2, BEZEL_UNSET = 3 };
 
+/** Beside BEZEL_RECORD or BEZEL_COUNT in an enable word: nobody polls this process, its next record is to knock. */
+enum { BEZEL_KNOCK = 4 };
+
 #define BEZEL_ALIGNED_(n) __attribute__((aligned(n)))
 
 struct bezel_slot {
