@@ -342,7 +342,10 @@ static void set_environment(struct bed *b)
     if (b->options.shifted_clock) {
         snprintf(text, sizeof text, "%s/wall", b->dir);
         setenv("FAULTS_WALL", text, 1);
-        setenv("FAULTS_PRELOAD", FAULTS_BUILD "/libfaults_clock.so", 1);
+        setenv("LD_PRELOAD", FAULTS_BUILD "/libfaults_clock.so", 1);
+        snprintf(text, sizeof text, "%s:verify_asan_link_order=0",
+                 getenv("ASAN_OPTIONS") ? getenv("ASAN_OPTIONS") : "");
+        setenv("ASAN_OPTIONS", text, 1);
     }
 }
 

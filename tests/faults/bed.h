@@ -32,7 +32,7 @@ struct bed_options {
     unsigned processes;    /* of the system under test; 2 */
     unsigned pause_us;     /* between two records of a thread; 500 */
     unsigned ring_records; /* 65536 */
-    bool shifted_clock;    /* bezeld and collector read the wall clock through bed_step_clock() */
+    bool shifted_clock;    /* all programs of the run read a wall clock that is off by *wall */
 };
 
 /** What was found at the end. */
@@ -50,7 +50,7 @@ struct bed {
     struct bed_result result;
     uint64_t seed; /* for seed_next() */
     struct truth *truth;
-    int64_t *wall; /* what the clock of bezeld and collector is off by, ns */
+    _Atomic int64_t *wall; /* what the wall clock is off by, ns */
     struct proxy proxy;
     uint16_t port; /* where the collector listens */
     pid_t run;

@@ -14,7 +14,9 @@ struct fault {
     unsigned few, many; /* rounds of the short and of the long form */
 };
 
-/** The lists, each ended by an empty row. */
-extern const struct fault faults_kill[], faults_stop[], faults_link[], faults_machine[], faults_hostile[];
+/** The lists, each ended by an empty row. Those of the last one disturb the machine, and are tried only when asked for.
+ */
+extern const struct fault faults_kill[], faults_stop[], faults_link[], faults_machine[], faults_hostile[],
+    faults_asked[];
 
 #endif

@@ -29,7 +29,8 @@ static const char help[] =
     "  --long       many rounds of each fault, not few\n"
     "  --rounds N   so many of each\n"
     "  --jobs N     faults at the same time; default 4\n"
-    "  --group NAME only those of a group: kill, stop, link\n"
+    "  --group NAME only those of a group: kill, stop, link, machine, hostile;\n"
+    "               `asked`, tried only so, are those that disturb the machine: they set its clock\n"
     "  --list       only the names\n"
     "\n"
     "BEZEL_SEED repeats a run with the seed that it printed; BEZEL_TEST_LIGHT=1 tries each fault once;\n"
@@ -187,10 +188,15 @@ static void choose(struct plan *p, const char *group, char **patterns)
     static const struct {
         const char *name;
         const struct fault *list;
-    } groups[] = {{"kill", faults_kill}, {"stop", faults_stop}, {"link", faults_link}};
+    } groups[] = {{"kill", faults_kill},       {"stop", faults_stop},       {"link", faults_link},
+                  {"machine", faults_machine}, {"hostile", faults_hostile}, {"asked", faults_asked}};
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
         for (const struct fault *f = groups[g].list; f->name && p->count < FAULTS_MAX; f++)
-            if ((!group || strcmp(group, groups[g].name) == 0) && wanted(f->name, patterns))
+            if (strcmp(group                            ? group
+                       : groups[g].list == faults_asked ? ""
+                                                        : groups[g].name,
+                       groups[g].name) == 0 &&
+                wanted(f->name, patterns))
                 p->jobs[p->count++].fault = f;
 }
 

@@ -4,8 +4,7 @@
 /*
  * Stands where `bezel run` looks for bezeld and bezel-collector, puts a daemon on the host and under the conditions
  * that a fault test wants, and becomes it. By environment: FAULTS_PROGRAMS, the folder of the real ones;
- * FAULTS_NETWORK, the network namespace of bezeld; FAULTS_COLLECTOR, what it takes for the collector's endpoint;
- * FAULTS_PRELOAD, a library for both.
+ * FAULTS_NETWORK, the network namespace of bezeld; FAULTS_COLLECTOR, what it takes for the collector's endpoint.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -43,8 +42,6 @@ int main(int argc, char **argv)
     snprintf(path, sizeof path, "%s/%s", variable("FAULTS_PROGRAMS"), name);
     if (strcmp(name, "bezeld") == 0)
         move(argc, argv);
-    if (variable("FAULTS_PRELOAD"))
-        setenv("LD_PRELOAD", variable("FAULTS_PRELOAD"), 1);
     execv(path, argv);
     perror(path);
     return 1;

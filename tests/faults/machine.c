@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Faults of the machine: its wall clock is stepped, its disk fills up. */
+#include "tests/faults/faults.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- clock ------------------------------------------------------------------------------------------------------- */
+
+/* Forth and back, by a second to ten years. */
+static int64_t draw_step(struct bed *b)
+{
+    static const int64_t most[] = {CLOCK_S, 3600 * CLOCK_S, 86400 * 365 * INT64_C(10) * CLOCK_S};
+    int64_t step = (int64_t)(seed_next(&b->seed) % (uint64_t)most[bed_draw(b, 3)]);
+    return bed_draw(b, 2) ? step : -step;
+}
+
+static void try_clock(struct bed *b, const struct bed_options *o, const void *of)
+{
+    struct bed_options shifted = *o;
+    (void)of;
+    shifted.shifted_clock = true;
+    bed_make(b, &shifted);
+    for (unsigned i = 0; i < o->rounds; i++) {
+        atomic_store(b->wall, draw_step(b));
+        b->result.tried++;
+        bed_nap(b, 300);
+        bed_await_progress(b, 2000);
+    }
+    bed_end(b, "0");
+}
+
+static void set_clock(struct bed *b, int64_t by)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    t.tv_sec += by / CLOCK_S;
+    if (clock_settime(CLOCK_REALTIME, &t) != 0)
+        bed_fail(b, "the machine's clock cannot be set: %s", strerror(errno));
+}
+
+/* The machine's own clock, an hour forth or back and restored after a tenth of a second. */
+static void try_real_clock(struct bed *b, const struct bed_options *o, const void *of)
+{
+    (void)of;
+    bed_make(b, o);
+    for (unsigned i = 0; i < o->rounds; i++) {
+        int64_t hour = (bed_draw(b, 2) ? 3600 : -3600) * CLOCK_S;
+        set_clock(b, hour);
+        bed_sleep(100 * CLOCK_MS);
+        set_clock(b, -hour);
+        b->result.tried++;
+        bed_await_progress(b, 2000);
+    }
+    bed_end(b, "0");
+}
+
+/* ---- disk -------------------------------------------------------------------------------------------------------- */
+
+/* Takes all the room that is left on the file system of the run's directory. */
+static void fill_disk(struct bed *b, char path[PATH_MAX])
+{
+    static const char zeros[4096];
+    snprintf(path, PATH_MAX, "%s/runs/ballast", b->dir);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    ssize_t n = fd < 0 ? -1 : 0;
+    while (n >= 0)
+        n = write(fd, zeros, sizeof zeros);
+    if (fd < 0 || errno != ENOSPC)
+        bed_fail(b, "%s: %s", path, strerror(errno));
+    close(fd);
+}
+
+static bool is_full(struct bed *b)
+{
+    return bed_said(b, "No space left on device");
+}
+
+/* The run stops at once, and what it has recorded is stored when there is room again. */
+static void try_disk(struct bed *b, const struct bed_options *o, const void *of)
+{
+    for (unsigned i = 0; i < o->rounds; i++) {
+        char ballast[PATH_MAX];
+        struct bed_options small = *o;
+        struct bed_result before = i ? b->result : (struct bed_result){0};
+        small.seed = o->seed + i;
+        small.store_mib = 16;
+        bed_make(b, &small);
+        b->result = before;
+        bed_nap(b, 300);
+        fill_disk(b, ballast);
+        b->result.tried++;
+        bed_await(b, is_full, "the run says that there is no room");
+        if (of)
+            unlink(ballast);
+        bed_end_alone(b, "1");
+    }
+}
+
+const struct fault faults_machine[] = {
+    {"wall clock stepped by up to ten years", try_clock, NULL, 6, 200},
+    {"disk full, then not", try_disk, "relieved", 1, 20},
+    {0},
+};
+
+const struct fault faults_asked[] = {
+    {"the machine's own wall clock stepped by an hour", try_real_clock, NULL, 2, 10},
+    {0},
+};
