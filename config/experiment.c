@@ -4,6 +4,7 @@
 
 #include "config/check.h"
 #include "config/command.h"
+#include "config/expiry.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,7 @@ void experiment_free(struct experiment *e)
     }
     for (uint32_t i = 0; i < e->limit_count; i++)
         free(e->limits[i].text);
+    expiry_free(e->sensing.expire);
     command_free(e->sensing.count);
     command_free(e->sensing.off);
     free(e->nodes);

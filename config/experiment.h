@@ -94,6 +94,12 @@ enum experiment_sampler {
     EXPERIMENT_SAMPLERS
 };
 
+/** The latency bound of the aspects that a pattern matches; of several that match, the last one counts. */
+struct experiment_expiry {
+    char *pattern;
+    int64_t bound; /* ns, 0 .. 1 h; 0: none */
+};
+
 struct experiment_sensing {
     uint32_t ring_records;               /* power of two, 64 .. 1048576; default 4096 */
     enum experiment_when_full when_full; /* overwrite: flight recorder, read by snapshots */
@@ -102,7 +108,8 @@ struct experiment_sensing {
     enum experiment_forward forward;
     uint32_t batch;        /* records that a poll takes at most, 0 .. EXPERIMENT_BATCH_MAX; default 0: all that wait */
     uint64_t window_bytes; /* 1 MiB .. 1 GiB; default 16 MiB */
-    char **count, **off;   /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */
+    struct experiment_expiry *expire; /* in the order of the file, ends with pattern NULL; NULL: none */
+    char **count, **off; /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */
     struct experiment_real_time real_time;
     int64_t sampler[EXPERIMENT_SAMPLERS]; /* period of each, ns, 1 ms .. 1 h; 0: not sampled */
 };

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "config/command.h"
+#include "config/expiry.h"
 #include "config/findings.h"
 #include "config/real_time.h"
 #include "config/samplers.h"
@@ -295,6 +296,7 @@ static const struct schema_field sensing_fields[] = {
      .min = UNITS_MIB,
      .max = UNITS_GIB},
     {.key = "aspects", .kind = SCHEMA_MAP, .fields = aspect_fields},
+    {.key = "expire", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.expire), .read = expiry_read},
     {.key = "real-time", .kind = SCHEMA_MAP, .fields = real_time_fields},
     {.key = "samplers", .kind = SCHEMA_MAP, .fields = sampler_fields},
     {0},

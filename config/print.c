@@ -92,6 +92,17 @@ static void print_process(const struct experiment *e, const struct experiment_pr
     fprintf(out, "    output: %s\n", schema_word(schema_outputs, (int)p->output));
 }
 
+static void print_expiries(const struct experiment_expiry *e, FILE *out)
+{
+    fputs("  expire: {", out);
+    for (const struct experiment_expiry *each = e; each && each->pattern; each++) {
+        fputs(each > e ? ", " : "", out);
+        print_text(each->pattern, out);
+        fprintf(out, ": %s", units_exact_duration(each->bound).s);
+    }
+    fputs("}\n", out);
+}
+
 static void print_sensing(const struct experiment_sensing *s, FILE *out)
 {
     fprintf(out, "sensing:\n  ring: {records: %u, when-full: %s}\n", s->ring_records,
@@ -108,6 +119,7 @@ static void print_sensing(const struct experiment_sensing *s, FILE *out)
     fputs("], off: [", out);
     print_vector(s->off, out);
     fputs("]}\n", out);
+    print_expiries(s->expire, out);
     real_time_print(&s->real_time, out);
     samplers_print(s, out);
 }

@@ -63,6 +63,7 @@ static int open_external(struct node *n, const struct message_hello *hello)
     x->window_bytes = e->sensing.window_bytes;
     x->observer = node_senses(n);
     x->rules = &n->steering.rules;
+    x->expire = e->sensing.expire;
     choose_processes(&n->options, x);
     int err = external_open(x, &n->external);
     free(x);
@@ -119,6 +120,7 @@ int node_open(const struct node_options *options, struct node **out)
     agent_set_period(n->agent, n->policy.period);
     node_poll_start(n);
     node_tell_sample(n); /* what the daemon costs counts from here, however short the run */
+    node_tell_flow(n);
     *out = n;
     return 0;
 }
@@ -162,9 +164,13 @@ void node_drain(struct node *n)
     external_housekeep(n->external, now); /* a process that has ended is not a silent one */
     node_sample(n, now);
     node_tell_limits(n, agent_step(n->agent, now, n->sensor_cpu));
+    external_collect(n->external, true); /* what waits in the rings is drained, whatever the policy says */
+    external_batch(n->external, true, 0);
+    external_poll(n->external, now);
     node_tell_sample(n);
     node_tell_clock(n);
-    external_collect(n->external, true); /* what waits in the rings is drained, whatever the policy says */
+    node_tell_flow(n);
+    node_tell_expired(n);
     n->draining = true;
     external_finish(n->external, now);
 }

@@ -63,6 +63,7 @@ static void fill_reply(struct node *n, struct message_reply *reply)
     message_reply_add(reply, "processes", living);
     message_reply_add(reply, "processes_seen", (int64_t)c->processes_seen);
     message_reply_add(reply, "connected", forward_connected(n->forward));
+    message_reply_add(reply, "expired", (int64_t)c->expired);
     message_reply_add(reply, "broken", (int64_t)(c->broken_rings + c->broken_segments));
     node_place_reply(n, reply);
 }

@@ -53,6 +53,8 @@ void node_count_attempts(struct node *n, int64_t now);
 void node_tell_metrics(struct node *n);
 void node_tell_sample(struct node *n);
 void node_tell_clock(struct node *n);
+void node_tell_flow(struct node *n);
+void node_tell_expired(struct node *n);
 void node_tell_limits(struct node *n, const struct agent_outcome *o);
 
 /** A poll that is due (node_polling.c), and when the next one is. */

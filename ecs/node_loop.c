@@ -52,6 +52,8 @@ void node_sample(struct node *n, int64_t now)
         n->metric_due = now + CLOCK_S;
         node_tell_metrics(n);
         node_tell_clock(n);
+        node_tell_flow(n);
+        node_tell_expired(n);
     }
     n->agent_due += agent_period(n->agent);
     if (n->agent_due <= now)

@@ -42,7 +42,7 @@ void node_count_attempts(struct node *n, int64_t now)
         if (!p || p->slot < 0)
             continue;
         for (uint32_t id = 1; id < p->watched; id++)
-            if (p->watch[id] >= 0)
+            if (p->watch[id] >= 0 && p->watch[id] != EXTERNAL_ATTENDED)
                 count_aspect(n, p, id, now);
     }
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "ecs/node_impl.h"
 #include "ecs/self.h"
+#include "sensor/expire.h"
 
 void node_tell_metrics(struct node *n)
 {
@@ -50,6 +51,37 @@ void node_tell_clock(struct node *n)
                                                     .error_ns = c->clock_error_ns,
                                                     .jumps = (int64_t)c->clock_jumps,
                                                     .clamped = (int64_t)c->clamped});
+}
+
+void node_tell_flow(struct node *n)
+{
+    struct external_flow flow = external_flow(n->external);
+    self_record_flow(n->self, &flow, external_counts(n->external)->backpressure);
+}
+
+static void tell_expired(struct node *n, const struct external_process *p)
+{
+    struct expiry *e = p->expiry;
+    for (uint32_t id = 1; id < p->watched; id++) {
+        if (e->told[id] == e->taken[id])
+            continue;
+        self_record_expired(n->self, &(struct self_expired){.process = p->name,
+                                                            .aspect = p->at->dict->aspects[id - 1].name,
+                                                            .instance = (int64_t)p->at->instance,
+                                                            .bound_ns = e->bound[id],
+                                                            .taken = (int64_t)e->taken[id],
+                                                            .expired = (int64_t)e->expired[id]});
+        e->told[id] = e->taken[id];
+    }
+}
+
+void node_tell_expired(struct node *n)
+{
+    for (uint32_t i = 0; i < external_process_count(n->external); i++) {
+        const struct external_process *p = external_process(n->external, i);
+        if (p && p->expiry)
+            tell_expired(n, p);
+    }
 }
 
 void node_tell_limits(struct node *n, const struct agent_outcome *o)

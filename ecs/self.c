@@ -7,7 +7,16 @@
 #include <math.h>
 #include <string.h>
 
-enum self_aspect { ASPECT_SELF = 1, ASPECT_LIMIT, ASPECT_DECISION, ASPECT_METRIC, ASPECT_CLOCK, ASPECT_POLLING };
+enum self_aspect {
+    ASPECT_SELF = 1,
+    ASPECT_LIMIT,
+    ASPECT_DECISION,
+    ASPECT_METRIC,
+    ASPECT_CLOCK,
+    ASPECT_POLLING,
+    ASPECT_FLOW,
+    ASPECT_EXPIRED
+};
 
 #define INT(name, unit)                                                                                                \
     {                                                                                                                  \
@@ -52,6 +61,14 @@ static const struct dict_aspect aspects[] = {
      .field_count = BPOLLING_FIELDS,
      .fields = {ENUM("cause", "start|operator|kept"), INT("period", "ns"), ENUM("mode", "polling|busy-wait"),
                 ENUM("forward", "batch|collect"), INT("batch", "1")}},
+    {.name = BUILTIN_FLOW,
+     .field_count = BFLOW_FIELDS,
+     .fields = {INT("produced", "1"), INT("full", "1"), INT("off", "1"), INT("no_ring", "1"), INT("overwritten", "1"),
+                INT("in_rings", "1"), INT("in_window", "1"), INT("backpressure", "1")}},
+    {.name = BUILTIN_EXPIRED,
+     .field_count = BEXPIRED_FIELDS,
+     .fields = {TEXT("process"), TEXT("aspect"), INT("instance", "1"), INT("bound", "ns"), INT("taken", "1"),
+                INT("expired", "1")}},
 };
 
 int self_open(const char *dir, struct journal **j)
@@ -117,6 +134,30 @@ void self_record_polling(struct journal *j, enum self_polling cause, int64_t per
                                                [BPOLLING_MODE] = (uint64_t)now->mode,
                                                [BPOLLING_FORWARD] = (uint64_t)now->forward,
                                                [BPOLLING_BATCH] = now->batch});
+}
+
+void self_record_flow(struct journal *j, const struct external_flow *flow, uint64_t backpressure)
+{
+    journal_record(j, ASPECT_FLOW,
+                   (uint64_t[BFLOW_FIELDS]){[BFLOW_PRODUCED] = flow->produced,
+                                            [BFLOW_FULL] = flow->full,
+                                            [BFLOW_OFF] = flow->off,
+                                            [BFLOW_NO_RING] = flow->no_ring,
+                                            [BFLOW_OVERWRITTEN] = flow->overwritten,
+                                            [BFLOW_IN_RINGS] = flow->in_rings,
+                                            [BFLOW_IN_WINDOW] = flow->in_window,
+                                            [BFLOW_BACKPRESSURE] = backpressure});
+}
+
+void self_record_expired(struct journal *j, const struct self_expired *e)
+{
+    journal_record(j, ASPECT_EXPIRED,
+                   (uint64_t[BEXPIRED_FIELDS]){[BEXPIRED_PROCESS] = journal_string(j, e->process),
+                                               [BEXPIRED_ASPECT] = journal_string(j, e->aspect),
+                                               [BEXPIRED_INSTANCE] = (uint64_t)e->instance,
+                                               [BEXPIRED_BOUND] = (uint64_t)e->bound_ns,
+                                               [BEXPIRED_TAKEN] = (uint64_t)e->taken,
+                                               [BEXPIRED_EXPIRED] = (uint64_t)e->expired});
 }
 
 void self_record_clock(struct journal *j, const struct self_clock *c)

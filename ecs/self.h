@@ -10,6 +10,7 @@
 
 #include "mdr/message.h"
 #include "resmgr/agent.h"
+#include "sensor/external.h"
 #include "sensor/journal.h"
 
 #include <stdint.h>
@@ -18,6 +19,12 @@
 struct self_sample {
     int64_t cpu_ns, wakeups, records, bytes, window_bytes, oldest_ns, period_ns, worst_ns;
     double sensor_cpu;
+};
+
+/** What expired of an aspect of a process; fields as in enum builtin_expired. */
+struct self_expired {
+    const char *process, *aspect;
+    int64_t instance, bound_ns, taken, expired;
 };
 
 /** Why a node polls as it does from now on. */
@@ -36,6 +43,8 @@ void self_record_sample(struct journal *j, const struct self_sample *s);
 void self_record_limit(struct journal *j, int index, const struct agent_limit *limit);
 void self_record_decision(struct journal *j, const struct agent_outcome *outcome);
 void self_record_polling(struct journal *j, enum self_polling cause, int64_t period_ns, const struct message_poll *now);
+void self_record_flow(struct journal *j, const struct external_flow *flow, uint64_t backpressure);
+void self_record_expired(struct journal *j, const struct self_expired *expired);
 void self_record_clock(struct journal *j, const struct self_clock *clock);
 void self_record_metric(struct journal *j, const char *metric, const char *process, double value);
 

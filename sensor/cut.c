@@ -6,6 +6,7 @@
  * loss packet takes the gap's place. The ring's tail moves only when its packet stands in the window; after a crash
  * between the two, records that the window already has are recognised by their ordinals and skipped.
  */
+#include "sensor/expire.h"
 #include "sensor/external_impl.h"
 #include "sensor/run.h"
 
@@ -165,7 +166,7 @@ static void put_record(struct cut *c, const struct ring_record *r, uint64_t time
     c->h.timestamp_end = time;
     c->h.records++;
     if (c->p->watch[r->aspect] >= 0)
-        c->x->options.observer.record(c->x->options.observer.context, c->p->watch[r->aspect], (int64_t)time);
+        expire_take(c->x, c->p, r->aspect, (int64_t)time, c->now);
 }
 
 static void end_packet(struct cut *c)
@@ -321,6 +322,7 @@ uint32_t cut_ring(struct external *x, struct external_process *p, uint32_t i, in
     external_refresh(x, p); /* after the head: what its records need was written before them */
     while (done < limit && !c.ring->broken && c.reader->tail != head) {
         enum cut_next next = cut_first(&c, i, head - c.reader->tail, limit - done);
+        x->counts.backpressure += next == CUT_FULL;
         if (next == CUT_EMPTY || next == CUT_FULL)
             break;
         if (next == CUT_AGAIN)

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/file.h"
+#include "sensor/expire.h"
 #include "sensor/external_impl.h"
+#include "sensor/flow.h"
 #include "sensor/guard.h"
 
 #include <errno.h>
@@ -26,8 +28,11 @@ static void tell_watches(struct external *x, struct external_process *p)
 {
     const struct external_observer *o = &x->options.observer;
     const struct dict *d = p->at->dict;
-    for (uint32_t id = p->watched; d && id <= d->aspect_count; p->watched = ++id)
+    for (uint32_t id = p->watched; d && id <= d->aspect_count; p->watched = ++id) {
         p->watch[id] = o->watch && p->slot >= 0 ? o->watch(o->context, p->slot, d->aspects[id - 1].name) : -1;
+        if (expire_watch(x, p, id) != 0)
+            notes_tell(x, p, clock_now(), "BEZEL-EXPIRY", "no memory to count what expires of its records");
+    }
 }
 
 /* Off is for the system under test: the daemon's own few records go on telling what happens. */
@@ -66,8 +71,7 @@ static void begin_closing(struct external *x, uint32_t i, enum message_process_s
     if (x->options.observer.process_end && p->slot >= 0)
         x->options.observer.process_end(x->options.observer.context, p->slot);
     p->slot = -1;
-    for (uint32_t id = 0; id < RING_ASPECTS; id++)
-        p->watch[id] = -1;
+    expire_unwatch(p);
 }
 
 /* Records that were attempted, not dropped and not cut: begun by a writer that was killed, or is still at it. */
@@ -134,11 +138,13 @@ static void forget(struct external *x, uint32_t i)
 {
     struct external_process *p = x->processes[i];
     uint64_t instance = p->at->instance;
+    flow_add(x, p, &x->gone);
     segment_detach(p->at, p->state == PROCESS_ENDED);
     window_forget(x->window, instance);
     index_remove(&x->index, instance, INDEX_WHOLE);
     places_remove(&x->present, i);
     free(p->user_clock);
+    free(p->expiry);
     free(p);
     x->processes[i] = NULL;
 }
@@ -171,6 +177,8 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
         return;
     if (!p->closed_at)
         p->closed_at = now;
+    if (!x->finishing && !expire_is_told(p))
+        return;
     /* At the end all stay at hand, but those whose place somebody waits for: it is lost if it does not get one. */
     if (p->books_saved && (!x->finishing || (x->left_out && p->state == PROCESS_ENDED)))
         forget(x, i);
@@ -465,6 +473,7 @@ void external_close(struct external *x, bool clean)
             continue;
         segment_detach(p->at, clean && is_spent(p));
         free(p->user_clock);
+        free(p->expiry);
         free(p);
     }
     lives_close(&x->lives);

@@ -19,6 +19,7 @@
 #include "sensor/timebase.h"
 #include "sensor/window.h"
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -50,8 +51,12 @@ struct external_process {
     bool final_snapshot;          /* of an ended or left process that overwrites: it was taken */
     int slot;                     /* the observer's number for it; -1: none */
     int watch[RING_ASPECTS];      /* the observer's number for each aspect; negative: nobody looks */
+    struct expiry *expiry;        /* of aspects with a latency bound; NULL: it has none */
     uint32_t watched;             /* aspects below this number have their watch */
 };
+
+/** In the place of an observer's number: its records are attended to (sensor/expire.h), but not by the observer. */
+enum { EXTERNAL_ATTENDED = INT_MAX };
 
 /** Who is told of processes and of records that are watched; every function may be NULL. */
 struct external_observer {
@@ -74,6 +79,8 @@ struct external_options {
         const char *glob, *name; /* on the executable's path, or file name where it holds no '/'; name of the process */
     } patterns[EXTERNAL_PATTERNS];
     struct external_observer observer;
+    const struct experiment_expiry
+        *expire;               /* latency bounds of aspects, ends with pattern NULL; borrowed; may be NULL */
     const struct steer *rules; /* what is wanted of each aspect; borrowed; external_steer() where they change */
 };
 
@@ -83,9 +90,19 @@ struct external_counts {
     uint64_t clocks[SEGMENT_CLOCK_USER + 1]; /* processes of the SUT by enum segment_clock */
     int64_t clock_error_ns; /* bound of the error of times that were made of other clocks than the kernel's; 0: none */
     uint64_t clock_jumps;   /* of the clocks that were in use */
+    uint64_t expired;       /* records older than their bound when they were taken */
+    uint64_t backpressure;  /* how often records were left in a ring because the window was full */
     uint64_t unread;        /* processes for which there was no room to the end: what they recorded is lost */
 };
 
+/** What became of the records of the SUT's processes in this run; what is in rings and window is so now. */
+struct external_flow {
+    uint64_t produced, full, off, no_ring, overwritten;
+    uint64_t in_rings, in_window; /* neither lost nor cut yet; cut, and not freed from the window */
+};
+
+struct expiry;
+struct experiment_expiry;
 struct external;
 
 /**
@@ -144,6 +161,9 @@ struct external_process *external_find(struct external *x, uint64_t instance);
 /** What there is to tell the operator: note `i` below external_note_count(), which only grows. */
 uint32_t external_note_count(const struct external *x);
 const struct message_note *external_note(const struct external *x, uint32_t i);
+
+/** Sums over all processes, the ended ones included. Reads the counters of every ring: for once a second. */
+struct external_flow external_flow(struct external *x);
 
 /** The books of `p` as they stand, into *books. */
 void external_books(const struct external_process *p, int64_t now, struct message_books *books);

@@ -48,6 +48,7 @@ struct external {
     uint32_t next_ring;
     uint64_t run_started; /* ns: attached processes are heard from here on */
     struct external_counts counts;
+    struct external_flow gone; /* of processes that are forgotten */
     struct notes notes;
     uint32_t refusals_seen; /* of the doorbell, a bit for each */
     char self_executable[MESSAGE_TEXT_MAX + 1];

@@ -64,6 +64,7 @@ struct window {
     int fd;
     size_t mapped;
     char path[PATH_MAX];
+    uint64_t records;                             /* in its packets */
     uint64_t reserved_at;                         /* where the reserved packet starts, filler passed */
     struct window_stream streams[WINDOW_STREAMS]; /* the saved ones plus what waits in the window */
     /*
@@ -255,6 +256,11 @@ bool window_leaving(const struct window *w)
     return w->file->leaving != 0;
 }
 
+uint64_t window_records(const struct window *w)
+{
+    return w->records;
+}
+
 uint64_t window_waiting(const struct window *w)
 {
     return window_written(w) - window_oldest(w);
@@ -305,6 +311,7 @@ void window_commit(struct window *w, uint32_t i, const struct packet_header *h)
     p->bytes = (uint32_t)h->size_bytes;
     atomic_store_explicit(&w->file->written, w->reserved_at + packet_span(p->bytes),
                           memory_order_release); /* W0 release: pairs W1, publishes the packet to our next life */
+    w->records += h->records;
     stream_apply(&w->streams[i], h);
     w->streams[i].held += packet_span(p->bytes);
 }
@@ -332,6 +339,7 @@ void window_free_acknowledged(struct window *w)
             break;
         if (packet_get_header(p->data, p->bytes, &h) != 0 || h.seq >= w->streams[p->stream].acked_seq)
             break;
+        w->records -= h.records;
         stream_save(&w->file->streams[p->stream], &h);
         w->streams[p->stream].held -= packet_span(p->bytes);
         atomic_store_explicit(&w->file->freed, next, memory_order_release); /* W2 release: pairs W3, after the saving */
@@ -371,6 +379,7 @@ static bool recover(struct window *w)
             packet_get_header(p->data, p->bytes, &h) != 0 || h.size_bytes != p->bytes)
             return false;
         atomic_store_explicit(&p->references, 0, memory_order_relaxed); /* relaxed: who held them is gone */
+        w->records += h.records;
         if (h.seq >= w->streams[p->stream].next_seq) /* else it was saved, and the crash came before it was freed */
             stream_apply(&w->streams[p->stream], &h);
         w->streams[p->stream].held += packet_span(p->bytes);

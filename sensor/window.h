@@ -125,6 +125,9 @@ struct window_packet *window_next(struct window *w, uint64_t *at);
 void window_leave(struct window *w);
 bool window_leaving(const struct window *w);
 
+/** Records in packets that are not freed yet. */
+uint64_t window_records(const struct window *w);
+
 /** Bytes that wait for an acknowledgement. */
 uint64_t window_waiting(const struct window *w);
 

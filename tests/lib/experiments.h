@@ -56,6 +56,14 @@ static inline bool experiments_same_limit(const struct experiment_limit *a, cons
            a->persistence == b->persistence && a->tolerance == b->tolerance && experiments_same_text(a->text, b->text);
 }
 
+static inline bool experiments_same_expiries(const struct experiment_expiry *a, const struct experiment_expiry *b)
+{
+    for (; a && b && a->pattern && b->pattern; a++, b++)
+        if (strcmp(a->pattern, b->pattern) != 0 || a->bound != b->bound)
+            return false;
+    return (!a || !a->pattern) && (!b || !b->pattern);
+}
+
 static inline bool experiments_same_real_time(const struct experiment_real_time *a,
                                               const struct experiment_real_time *b)
 {
@@ -79,6 +87,8 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
                 a->adapt.every == b->adapt.every && a->adapt.period_min == b->adapt.period_min &&
                 a->adapt.period_max == b->adapt.period_max && experiments_same_text(a->store.listen, b->store.listen) &&
                 a->store.sync == b->store.sync;
+    same =
+        same && a->sensing.batch == b->sensing.batch && experiments_same_expiries(a->sensing.expire, b->sensing.expire);
     same = same && experiments_same_real_time(&a->sensing.real_time, &b->sensing.real_time);
     for (uint32_t i = 0; same && i < a->node_count; i++)
         same = experiments_same_text(a->nodes[i].name, b->nodes[i].name) &&

@@ -147,6 +147,10 @@ static void the_full_file_says_all_of_it(void **state)
     assert_string_equal(e->sensing.count[1], "*_[0-9]");
     assert_null(e->sensing.count[2]);
     assert_string_equal(e->sensing.off[0], "debug_*");
+    assert_string_equal(e->sensing.expire[0].pattern, "frame_shown");
+    assert_int_equal(e->sensing.expire[0].bound, 100 * CLOCK_MS);
+    assert_string_equal(e->sensing.expire[1].pattern, "nav_*");
+    assert_null(e->sensing.expire[2].pattern);
     assert_int_equal(e->metric_count, 2);
     assert_string_equal(e->metrics[0].aspect, "frame_shown");
     assert_int_equal(e->metrics[0].window, 200 * CLOCK_MS);
@@ -157,7 +161,7 @@ static void the_full_file_says_all_of_it(void **state)
     assert_int_equal(e->adapt.policy, POLICY_DPP);
     assert_int_equal(e->adapt.period_min, 100 * CLOCK_US);
     assert_int_equal(e->adapt.period_max, 2 * CLOCK_S);
-    assert_int_equal(e->adapt.at.line, 29);
+    assert_int_equal(e->adapt.at.line, 30);
     assert_string_equal(e->store.listen, "tcp://127.0.0.1:*");
     assert_int_equal(e->store.sync, 0);
     done(e);

@@ -170,6 +170,28 @@ static void collect_and_forward_takes_one_record_a_poll(void **unused)
     fixture_close(&f);
 }
 
+static void a_batch_limit_is_what_a_poll_takes_at_most(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .batch_limit = 7, .take_all = true}};
+    fixture_open(&f);
+    fixture_wait(fixture_spawn(record_ten_thousand, NULL));
+    external_poll(f.external, clock_now()); /* finds the process */
+    for (uint32_t i = 0; i < 10; i++)
+        assert_int_equal(external_poll(f.external, clock_now()), 7);
+    external_batch(f.external, true, 1000);
+    assert_int_equal(external_poll(f.external, clock_now()), 1000);
+    external_batch(f.external, false, 1000);
+    assert_int_equal(external_poll(f.external, clock_now()), 1);
+    external_batch(f.external, true, 0);
+    fixture_turn(&f);
+    fixture_until(&f, all_gone);
+    assert_int_equal(f.records, 4096);
+    assert_balanced(&f);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
 struct gate {
     _Atomic int go;
 };
@@ -599,6 +621,7 @@ int main(void)
         cmocka_unit_test(every_value_arrives_as_it_was_recorded),
         cmocka_unit_test(a_full_ring_discards_the_new_and_counts_every_one),
         cmocka_unit_test(collect_and_forward_takes_one_record_a_poll),
+        cmocka_unit_test(a_batch_limit_is_what_a_poll_takes_at_most),
         cmocka_unit_test(off_counts_what_is_lost_and_loses_nothing_else),
         cmocka_unit_test(threads_that_come_and_go_share_rings_and_keep_their_names),
         cmocka_unit_test(a_thread_without_a_ring_counts_its_losses),

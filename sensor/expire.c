@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/expire.h"
+
+#include "config/experiment.h"
+#include "sensor/external_impl.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+
+int64_t expire_bound(const struct experiment_expiry *rules, const char *name)
+{
+    int64_t bound = 0;
+    for (; rules && rules->pattern; rules++)
+        if (fnmatch(rules->pattern, name, 0) == 0)
+            bound = rules->bound;
+    return bound;
+}
+
+int expire_watch(const struct external *x, struct external_process *p, uint32_t id)
+{
+    int64_t bound = p->role == ROLE_SUT ? expire_bound(x->options.expire, p->at->dict->aspects[id - 1].name) : 0;
+    if (bound == 0)
+        return 0;
+    if (!p->expiry && !(p->expiry = calloc(1, sizeof *p->expiry)))
+        return BEZEL_ENOMEM;
+    p->expiry->bound[id] = bound;
+    if (p->watch[id] < 0)
+        p->watch[id] = EXTERNAL_ATTENDED;
+    return 0;
+}
+
+void expire_unwatch(struct external_process *p)
+{
+    for (uint32_t i = 0; i < RING_ASPECTS; i++)
+        p->watch[i] = p->expiry && p->expiry->bound[i] ? EXTERNAL_ATTENDED : -1;
+}
+
+void expire_take(struct external *x, struct external_process *p, uint32_t aspect, int64_t time, int64_t now)
+{
+    const struct external_observer *o = &x->options.observer;
+    struct expiry *e = p->expiry;
+    if (e && e->bound[aspect]) {
+        e->taken[aspect]++;
+        if (now - time > e->bound[aspect]) {
+            e->expired[aspect]++;
+            x->counts.expired++;
+            return;
+        }
+    }
+    if (p->watch[aspect] != EXTERNAL_ATTENDED)
+        o->record(o->context, p->watch[aspect], time);
+}
+
+bool expire_is_told(const struct external_process *p)
+{
+    for (uint32_t i = 0; p->expiry && i < RING_ASPECTS; i++)
+        if (p->expiry->told[i] != p->expiry->taken[i])
+            return false;
+    return true;
+}

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/flow.h"
+
+#include "sensor/external_impl.h"
+
+/* What the streams of `p` have cut, and what they know to be lost. */
+static void add_streams(struct external *x, const struct external_process *p, uint64_t *cut, uint64_t *discarded)
+{
+    for (uint32_t i = 0; i < p->at->ring_count; i++) {
+        const struct attached_ring *ring = &p->at->rings[i];
+        int n = ring->stream;
+        if (n < 0 && ring->reader.ring) /* of our former life, and not cut in this one */
+            n = window_find(x->window, p->at->instance, i);
+        if (n < 0)
+            continue;
+        const struct window_stream *s = window_stream(x->window, (uint32_t)n);
+        *cut += s->next_ordinal - ring->reader.ring->base_ordinal - s->discarded;
+        *discarded += s->discarded;
+    }
+}
+
+void flow_add(struct external *x, const struct external_process *p, struct external_flow *sum)
+{
+    struct message_books_row all = {0};
+    uint64_t cut = 0, discarded = 0;
+    if (p->role != ROLE_SUT)
+        return;
+    for (uint32_t id = 1; p->at->dict && id <= p->at->dict->aspect_count; id++) {
+        struct message_books_row row = segment_tally(p->at, id);
+        all.attempts += row.attempts;
+        all.full += row.full;
+        all.off += row.off;
+        all.no_ring += row.no_ring;
+    }
+    add_streams(x, p, &cut, &discarded);
+    bool overwrites = p->at->when_full == SEGMENT_OVERWRITE;
+    uint64_t overwritten = overwrites && discarded > all.off ? discarded - all.off : 0;
+    uint64_t gone = all.full + all.off + all.no_ring + overwritten + p->unfinished + cut;
+    sum->produced += all.attempts;
+    sum->full += all.full;
+    sum->off += all.off;
+    sum->no_ring += all.no_ring;
+    sum->overwritten += overwritten;
+    sum->in_rings += all.attempts > gone ? all.attempts - gone : 0; /* counters are read one by one */
+}
+
+struct external_flow external_flow(struct external *x)
+{
+    struct external_flow sum = x->gone;
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (x->processes[i])
+            flow_add(x, x->processes[i], &sum);
+    sum.in_window = window_records(x->window);
+    return sum;
+}

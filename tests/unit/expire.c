@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/expire.h"
+
+#include "base/clock.h"
+#include "bezel/sensor.h"
+#include "config/experiment.h"
+#include "tests/lib/node_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+BEZEL_ASPECT(bounded, (int64, number, "1"));
+BEZEL_ASPECT(unbounded, (int64, number, "1"));
+
+enum { BOUNDED = 30, WATCH_BOUNDED = 5, WATCH_UNBOUNDED };
+
+static const struct experiment_expiry rules[] = {{(char *)"b*", 100 * CLOCK_MS}, {NULL, 0}};
+static const struct experiment_expiry patient[] = {{(char *)"b*", 3600 * CLOCK_S}, {NULL, 0}};
+
+static uint64_t shown[WATCH_UNBOUNDED + 1];
+
+static int begin(void *context, const char *name)
+{
+    (void)context;
+    (void)name;
+    return 0;
+}
+
+static int watch(void *context, int slot, const char *aspect)
+{
+    (void)context;
+    (void)slot;
+    return strcmp(aspect, "bounded") == 0 ? WATCH_BOUNDED : WATCH_UNBOUNDED;
+}
+
+static void show(void *context, int number, int64_t timestamp)
+{
+    (void)context;
+    (void)timestamp;
+    shown[number]++;
+}
+
+static void record_both(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < BOUNDED; i++) {
+        bezel_record(bounded, i);
+        bezel_record(unbounded, i);
+    }
+}
+
+static struct fixture open_fixture(const struct experiment_expiry *expire, bool observed)
+{
+    struct fixture f = {.options = {.batch = true, .take_all = true, .expire = expire}};
+    if (observed)
+        f.options.observer = (struct external_observer){NULL, begin, NULL, watch, show};
+    memset(shown, 0, sizeof shown);
+    fixture_open(&f);
+    return f;
+}
+
+static const struct expiry *expiry_of(struct fixture *f)
+{
+    const struct external_process *p = external_process(f->external, 0);
+    return p ? p->expiry : NULL;
+}
+
+static bool all_stored(struct fixture *f)
+{
+    return f->records == 2 * BOUNDED;
+}
+
+static void end(struct fixture *f)
+{
+    fixture_until(f, all_stored); /* whatever expired is stored all the same */
+    fixture_finish(f);
+    fixture_close(f);
+}
+
+static void of_rules_that_match_the_last_counts(void **unused)
+{
+    (void)unused;
+    const struct experiment_expiry list[] = {
+        {(char *)"*", 4}, {(char *)"frame_*", 3}, {(char *)"frame_shown", 0}, {NULL, 7}};
+    assert_int_equal(expire_bound(NULL, "tick"), 0);
+    assert_int_equal(expire_bound(list + 3, "tick"), 0);
+    assert_int_equal(expire_bound(list, "tick"), 4);
+    assert_int_equal(expire_bound(list, "frame_sent"), 3);
+    assert_int_equal(expire_bound(list, "frame_shown"), 0);
+}
+
+/* The process lives, as one whose records somebody looks at does. */
+static void poll_at_age(struct fixture *f, int64_t age)
+{
+    fixture_wait(fixture_spawn(record_both, NULL));
+    external_poll(f->external, clock_now() + age);
+}
+
+static void what_is_older_than_its_bound_is_counted_and_not_shown(void **unused)
+{
+    (void)unused;
+    struct fixture f = open_fixture(rules, true);
+    poll_at_age(&f, CLOCK_S);
+    const struct expiry *e = expiry_of(&f);
+    assert_int_equal(e->bound[1], 100 * CLOCK_MS);
+    assert_int_equal(e->bound[2], 0);
+    assert_int_equal(e->taken[1], BOUNDED);
+    assert_int_equal(e->expired[1], BOUNDED);
+    assert_int_equal(e->taken[2], 0);
+    assert_int_equal(external_counts(f.external)->expired, BOUNDED);
+    assert_int_equal(shown[WATCH_BOUNDED], 0);
+    assert_int_equal(shown[WATCH_UNBOUNDED], BOUNDED);
+    end(&f);
+}
+
+static void what_is_young_enough_is_shown(void **unused)
+{
+    (void)unused;
+    struct fixture f = open_fixture(patient, true);
+    poll_at_age(&f, 0);
+    assert_int_equal(expiry_of(&f)->taken[1], BOUNDED);
+    assert_int_equal(expiry_of(&f)->expired[1], 0);
+    assert_int_equal(shown[WATCH_BOUNDED], BOUNDED);
+    assert_int_equal(shown[WATCH_UNBOUNDED], BOUNDED);
+    end(&f);
+}
+
+static void it_is_counted_where_nobody_looks(void **unused)
+{
+    (void)unused;
+    struct fixture f = open_fixture(rules, false);
+    poll_at_age(&f, CLOCK_S);
+    assert_int_equal(expiry_of(&f)->expired[1], BOUNDED);
+    end(&f);
+}
+
+static void it_is_counted_of_a_process_that_has_ended(void **unused)
+{
+    (void)unused;
+    struct fixture f = open_fixture(rules, true);
+    fixture_wait(fixture_spawn(record_both, NULL));
+    external_housekeep(f.external, clock_now() + CLOCK_S); /* finds, and drains it, without a poll */
+    for (int i = 0; i < 3 && (!expiry_of(&f) || expiry_of(&f)->taken[1] == 0); i++)
+        external_housekeep(f.external, clock_now() + (i + 2) * CLOCK_S);
+    assert_int_equal(expiry_of(&f)->taken[1], BOUNDED);
+    assert_int_equal(expiry_of(&f)->expired[1], BOUNDED);
+    assert_int_equal(shown[WATCH_BOUNDED], 0);
+    end(&f);
+}
+
+static void without_rules_there_is_nothing(void **unused)
+{
+    (void)unused;
+    struct fixture f = open_fixture(NULL, true);
+    poll_at_age(&f, CLOCK_S);
+    assert_null(expiry_of(&f));
+    assert_int_equal(shown[WATCH_BOUNDED], BOUNDED);
+    end(&f);
+}
+
+static void a_process_is_not_forgotten_before_somebody_was_told(void **unused)
+{
+    (void)unused;
+    struct fixture f = open_fixture(rules, true);
+    poll_at_age(&f, CLOCK_S);
+    struct external_process *p = external_process(f.external, 0);
+    assert_false(expire_is_told(p));
+    p->expiry->told[1] = p->expiry->taken[1];
+    assert_true(expire_is_told(p));
+    end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(of_rules_that_match_the_last_counts),
+        cmocka_unit_test(what_is_older_than_its_bound_is_counted_and_not_shown),
+        cmocka_unit_test(what_is_young_enough_is_shown),
+        cmocka_unit_test(it_is_counted_where_nobody_looks),
+        cmocka_unit_test(it_is_counted_of_a_process_that_has_ended),
+        cmocka_unit_test(without_rules_there_is_nothing),
+        cmocka_unit_test(a_process_is_not_forgotten_before_somebody_was_told),
+    };
+    setenv("BEZEL_CLOCK", "monotonic", 1); /* ages are of that clock, to the nanosecond */
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

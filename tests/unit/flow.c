@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "bezel/sensor.h"
+#include "tests/lib/node_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+BEZEL_ASPECT(tick, (int64, number, "1"));
+
+enum { RING = 4096, MANY = 10000 };
+
+static void record_many(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < MANY; i++)
+        bezel_record(tick, i);
+}
+
+static void assert_flow(struct fixture *f, uint64_t produced, uint64_t full, uint64_t in_rings, uint64_t in_window)
+{
+    struct external_flow flow = external_flow(f->external);
+    assert_int_equal(flow.produced, produced);
+    assert_int_equal(flow.full, full);
+    assert_int_equal(flow.off + flow.no_ring + flow.overwritten, 0);
+    assert_int_equal(flow.in_rings, in_rings);
+    assert_int_equal(flow.in_window, in_window);
+}
+
+static bool nobody_is_left(struct fixture *f)
+{
+    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
+        struct external_process *p = external_process(f->external, i);
+        if (p)
+            p->books_saved = true;
+        if (p)
+            return false;
+    }
+    return true;
+}
+
+/* From ring to window, to a daemon's next life, to the reader, and when the process is forgotten. */
+static void every_record_is_somewhere(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .batch_limit = 1000, .take_all = true}};
+    fixture_open(&f);
+    fixture_wait(fixture_spawn(record_many, NULL));
+    external_poll(f.external, clock_now()); /* finds the process, and takes a thousand */
+    assert_flow(&f, MANY, MANY - RING, RING - 1000, 1000);
+    external_poll(f.external, clock_now());
+    assert_flow(&f, MANY, MANY - RING, RING - 2000, 2000);
+    external_close(f.external, false); /* killed */
+    fixture_reopen(&f);
+    assert_flow(&f, MANY, MANY - RING, RING - 2000, 2000);
+    fixture_turn(&f);
+    fixture_until(&f, nobody_is_left);
+    assert_int_equal(f.records, RING);
+    assert_flow(&f, MANY, MANY - RING, 0, 0);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
+static void a_full_window_is_told(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}};
+    setenv("BEZEL_RING_RECORDS", "65536", 1);
+    fixture_open(&f);
+    fixture_wait(fixture_spawn(record_many, NULL));
+    fixture_wait(fixture_spawn(record_many, NULL));
+    fixture_wait(fixture_spawn(record_many, NULL));
+    fixture_wait(fixture_spawn(record_many, NULL));
+    fixture_wait(fixture_spawn(record_many, NULL));
+    fixture_wait(fixture_spawn(record_many, NULL));
+    external_poll(f.external, clock_now());
+    assert_true(external_counts(f.external)->backpressure > 0);
+    struct external_flow flow = external_flow(f.external);
+    assert_true(flow.in_rings > 0 && flow.in_window > 0);
+    assert_int_equal(flow.in_rings + flow.in_window, 6 * MANY);
+    fixture_until(&f, nobody_is_left);
+    assert_flow(&f, 6 * MANY, 0, 0, 0);
+    fixture_finish(&f);
+    fixture_close(&f);
+    unsetenv("BEZEL_RING_RECORDS");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_record_is_somewhere),
+        cmocka_unit_test(a_full_window_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/polling.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "ecs/pace.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const uint8_t run[16] = "this run", other_run[16] = "another run";
+static struct experiment experiment;
+static char dir[64], why[POLLING_WHY_SIZE];
+static struct polling p;
+
+static int make_dir(void **unused)
+{
+    (void)unused;
+    snprintf(dir, sizeof dir, "/tmp/bezel-polling-XXXXXX");
+    experiment = (struct experiment){
+        .sensing = {.period = CLOCK_MS, .batch = 12},
+        .adapt = {.policy = POLICY_NONE, .period_min = 100 * CLOCK_US, .period_max = 10 * CLOCK_MS}};
+    return mkdtemp(dir) ? 0 : 1;
+}
+
+static int remove_dir(void **unused)
+{
+    (void)unused;
+    polling_close(&p);
+    return rmdir(dir);
+}
+
+static void set_period(int64_t period)
+{
+    struct message_poll order = {.given = POLL_GIVES_PERIOD, .period_ns = (uint64_t)period};
+    assert_true(polling_change(&p, &order, why));
+}
+
+static void refuses(struct message_poll order, const char *reason)
+{
+    struct message_poll before = p.now;
+    assert_false(polling_change(&p, &order, why));
+    assert_non_null(strstr(why, reason));
+    assert_memory_equal(&before, &p.now, sizeof before);
+}
+
+static void it_begins_as_the_file_says(void **unused)
+{
+    (void)unused;
+    polling_open(&p, &experiment, dir, run);
+    assert_int_equal(p.now.given, 0);
+    assert_int_equal(p.now.period_ns, CLOCK_MS);
+    assert_int_equal(p.now.mode, POLL_MODE_POLLING);
+    assert_int_equal(p.now.forward, POLL_FORWARD_BATCH);
+    assert_int_equal(p.now.batch, 12);
+}
+
+static void what_is_not_given_stays(void **unused)
+{
+    (void)unused;
+    polling_open(&p, &experiment, dir, run);
+    set_period(CLOCK_US);
+    set_period(10 * CLOCK_S);
+    assert_int_equal(p.now.period_ns, 10 * CLOCK_S);
+    assert_int_equal(p.now.batch, 12);
+    assert_true(
+        polling_change(&p, &(struct message_poll){.given = POLL_GIVES_BATCH | POLL_GIVES_MODE, .mode = 1}, why));
+    assert_int_equal(p.now.period_ns, 10 * CLOCK_S);
+    assert_int_equal(p.now.batch, 0);
+    assert_int_equal(p.now.mode, POLL_MODE_BUSY_WAIT);
+    assert_int_equal(p.now.given, POLL_GIVES_PERIOD | POLL_GIVES_BATCH | POLL_GIVES_MODE);
+}
+
+static void what_is_out_of_bounds_is_refused_whole(void **unused)
+{
+    (void)unused;
+    polling_open(&p, &experiment, dir, run);
+    refuses((struct message_poll){.given = POLL_GIVES_PERIOD, .period_ns = CLOCK_US - 1}, "allowed: 1 us .. 10 s");
+    refuses((struct message_poll){.given = POLL_GIVES_PERIOD, .period_ns = UINT64_MAX}, "allowed: 1 us .. 10 s");
+    refuses((struct message_poll){.given = POLL_GIVES_PERIOD | POLL_GIVES_BATCH,
+                                  .period_ns = CLOCK_US,
+                                  .batch = EXPERIMENT_BATCH_MAX + 1},
+            "allowed: 0 .. 1000000");
+    experiment.adapt.policy = POLICY_DPP;
+    refuses((struct message_poll){.given = POLL_GIVES_PERIOD, .period_ns = 50 * CLOCK_US}, "100 us .. 10 ms");
+    refuses((struct message_poll){.given = POLL_GIVES_PERIOD, .period_ns = 20 * CLOCK_MS}, "100 us .. 10 ms");
+    refuses((struct message_poll){.given = POLL_GIVES_MODE, .mode = POLL_MODE_BUSY_WAIT}, "busy-wait has none");
+    set_period(10 * CLOCK_MS);
+    set_period(100 * CLOCK_US);
+    assert_int_not_equal(access(p.path, F_OK), -1);
+}
+
+static void the_next_life_goes_on_with_what_was_said(void **unused)
+{
+    (void)unused;
+    struct message_poll order = {
+        .given = POLL_GIVES_FORWARD | POLL_GIVES_PERIOD, .period_ns = 250 * CLOCK_US, .forward = POLL_FORWARD_COLLECT};
+    polling_open(&p, &experiment, dir, run);
+    assert_true(polling_change(&p, &order, why));
+    experiment.sensing.batch = 99; /* was not said: the file counts */
+    polling_open(&p, &experiment, dir, run);
+    assert_int_equal(p.now.given, order.given);
+    assert_int_equal(p.now.period_ns, 250 * CLOCK_US);
+    assert_int_equal(p.now.forward, POLL_FORWARD_COLLECT);
+    assert_int_equal(p.now.batch, 99);
+    polling_open(&p, &experiment, dir, other_run);
+    assert_int_equal(p.now.given, 0);
+    assert_int_equal(p.now.period_ns, CLOCK_MS);
+    polling_open(&p, &experiment, dir, run);
+    polling_close(&p);
+    polling_open(&p, &experiment, dir, run);
+    assert_int_equal(p.now.given, 0);
+}
+
+static void what_makes_no_sense_is_not_taken_up(void **unused)
+{
+    (void)unused;
+    static const char *const texts[] = {"",
+                                        "1 999 0 0 0\n", /* too short a period */
+                                        "16 1000000 0 0 0\n",
+                                        "2 1000000 2 0 0\n",
+                                        "4 1000000 0 7 0\n",
+                                        "8 1000000 0 0 2000000\n",
+                                        "15 1000000 0 0\n",
+                                        "x"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        char text[128];
+        memcpy(text, run, sizeof run);
+        size_t n = sizeof run + (size_t)snprintf(text + sizeof run, sizeof text - sizeof run, "%s", texts[i]);
+        polling_open(&p, &experiment, dir, run);
+        assert_int_equal(file_replace(p.path, text, n), 0);
+        polling_open(&p, &experiment, dir, run);
+        assert_int_equal(p.now.given, 0);
+        assert_int_equal(p.now.period_ns, CLOCK_MS);
+    }
+}
+
+static void the_pace_is_that_of_the_gaps_that_ended(void **unused)
+{
+    (void)unused;
+    struct pace pace = {0};
+    pace_take(&pace, 50);
+    assert_int_equal(pace.mean, 0);
+    pace_poll(&pace, 100);
+    pace_poll(&pace, 110);
+    pace_poll(&pace, 140);
+    pace_take(&pace, 150);
+    assert_int_equal(pace.mean, 20);
+    assert_int_equal(pace.worst, 30);
+    pace_poll(&pace, 145); /* the gap before the interval's end belongs to it as a whole */
+    pace_take(&pace, 160);
+    assert_int_equal(pace.mean, 5);
+    assert_int_equal(pace.worst, 5);
+}
+
+static void a_gap_that_goes_on_shows(void **unused)
+{
+    (void)unused;
+    struct pace pace = {0};
+    pace_poll(&pace, 100);
+    pace_poll(&pace, 150);
+    pace_take(&pace, 160);
+    pace_take(&pace, 180); /* 30 so far: no longer than is known */
+    assert_int_equal(pace.mean, 50);
+    pace_take(&pace, 350);
+    assert_int_equal(pace.mean, 200);
+    assert_int_equal(pace.worst, 200);
+    pace_restart(&pace);
+    pace_take(&pace, 400);
+    assert_int_equal(pace.mean, 0);
+    pace_poll(&pace, 500); /* the time it was off is no gap */
+    pace_poll(&pace, 510);
+    pace_take(&pace, 510);
+    assert_int_equal(pace.worst, 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(it_begins_as_the_file_says, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_is_not_given_stays, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_is_out_of_bounds_is_refused_whole, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(the_next_life_goes_on_with_what_was_said, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(what_makes_no_sense_is_not_taken_up, make_dir, remove_dir),
+        cmocka_unit_test(the_pace_is_that_of_the_gaps_that_ended),
+        cmocka_unit_test(a_gap_that_goes_on_shows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
