@@ -321,7 +321,11 @@ static void write_experiment(const struct bed *b, char path[PATH_MAX])
             "sensing: {ring: {records: %u}, poll: {period: 1 ms}}\n",
             FAULTS_BUILD, b->dir, o->processes, o->pause_us, o->ring_records);
     if (o->over_network)
-        fprintf(out, "store: {listen: \"tcp://127.0.0.1:%u\"}\n", b->port);
+        fprintf(out, "store: {listen: \"tcp://%s:%u\"", b->address, b->port);
+    if (o->keys)
+        fprintf(out, ", keys: %s/keys", b->dir);
+    if (o->over_network)
+        fputs("}\n", out);
     fclose(out);
 }
 
@@ -336,7 +340,7 @@ static void set_environment(struct bed *b)
         snprintf(text, sizeof text, "/proc/%d/ns/net", (int)b->proxy.pid);
         setenv("FAULTS_NETWORK", text, 1);
     } else if (b->options.over_network) {
-        snprintf(text, sizeof text, "tcp://127.0.0.1:%u", b->proxy.port);
+        snprintf(text, sizeof text, "tcp://%s:%u", b->address, b->proxy.port);
         setenv("FAULTS_COLLECTOR", text, 1);
     }
     if (b->options.shifted_clock) {
@@ -370,11 +374,21 @@ static void start_run(struct bed *b)
     _exit(127);
 }
 
+void bed_make_key(struct bed *b, const char *folder, const char *name)
+{
+    char command[PATH_MAX];
+    snprintf(command, sizeof command, FAULTS_BUILD "/bezel keygen --dir %s/%s %s >%s/keygen", b->dir, folder, name,
+             b->dir);
+    if (system(command) != 0)
+        bed_fail(b, "no keys: %s", command);
+}
+
 static void make_network(struct bed *b, bool spaces)
 {
     bool apart = spaces && namespaces_new_network();
+    b->address = apart && b->options.keys ? NAMESPACES_ADDRESS : "127.0.0.1";
     b->port = free_port();
-    if (!proxy_start(&b->proxy, b->port, apart, seed_next(&b->seed)))
+    if (!proxy_start(&b->proxy, b->address, b->port, apart, seed_next(&b->seed)))
         bed_fail(b, "no proxy on port %u: %s", b->port, strerror(errno));
     if (!b->proxy.apart)
         printf("%s: no network namespaces here: both hosts are this one\n", b->options.name);
@@ -392,6 +406,10 @@ void bed_make(struct bed *b, const struct bed_options *options)
     make_folders(b);
     if (o->over_network)
         make_network(b, spaces);
+    if (o->keys) {
+        bed_make_key(b, "keys", "collector");
+        bed_make_key(b, "keys", "local"); /* the one node */
+    }
     start_run(b);
     bed_await(b, has_stored, "something is stored");
 }

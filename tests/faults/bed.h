@@ -32,6 +32,8 @@ struct bed_options {
     unsigned processes;    /* of the system under test; 2 */
     unsigned pause_us;     /* between two records of a thread; 500 */
     unsigned ring_records; /* 65536 */
+    bool keys;             /* the link has keys, and goes over an address that is not loopback's */
+    bool may_lack;         /* what is known and could not be stored by the end is told as a rest, and no failure */
     bool shifted_clock;    /* all programs of the run read a wall clock that is off by *wall */
 };
 
@@ -52,7 +54,8 @@ struct bed {
     struct truth *truth;
     _Atomic int64_t *wall; /* what the wall clock is off by, ns */
     struct proxy proxy;
-    uint16_t port; /* where the collector listens */
+    const char *address; /* where the collector listens */
+    uint16_t port;
     pid_t run;
     int64_t restarts[2][5]; /* when the daemons were killed */
     unsigned restart_count[2];
@@ -100,6 +103,9 @@ void bed_await(struct bed *b, bool (*holds)(struct bed *), const char *what);
 
 /** Whether the standard error of the run holds `text`. */
 bool bed_said(struct bed *b, const char *text);
+
+/** Makes a pair of keys in a folder of the bed. */
+void bed_make_key(struct bed *b, const char *folder, const char *name);
 
 /** Sets the mode of the network. */
 void bed_network(struct bed *b, struct proxy_mode mode);

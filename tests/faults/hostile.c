@@ -21,10 +21,11 @@
 
 #define ATTACK CLOCK_S /* how long one lasts */
 
-static void make(struct bed *b, const struct bed_options *o)
+static void make(struct bed *b, const struct bed_options *o, bool keys)
 {
     struct bed_options over = *o;
     over.over_network = true;
+    over.keys = keys;
     bed_make(b, &over);
 }
 
@@ -85,7 +86,7 @@ static unsigned flood(struct bed *b, unsigned stay)
 
 static void try_flood(struct bed *b, const struct bed_options *o, const void *of)
 {
-    make(b, o);
+    make(b, o, false);
     for (unsigned i = 0; i < o->rounds; i++) {
         unsigned n = flood(b, *(const unsigned *)of);
         bed_await_progress(b, 2000);
@@ -98,7 +99,7 @@ static void try_flood(struct bed *b, const struct bed_options *o, const void *of
 static void try_scan(struct bed *b, const struct bed_options *o, const void *of)
 {
     (void)of;
-    make(b, o);
+    make(b, o, false);
     for (unsigned i = 0; i < o->rounds; i++) {
         for (uint16_t port = 1; port < 2048; port++) {
             int fds[] = {connect_to(port), connect_to(b->port)};
@@ -156,7 +157,7 @@ static void try_malformed(struct bed *b, const struct bed_options *o, const void
     char endpoint[64];
     uint8_t run[16];
     (void)of;
-    make(b, o);
+    make(b, o, false);
     find_run(b, run);
     snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%u", b->port);
     struct fake_sensor *f = fake_new("evil", run, seed_next(&b->seed));
@@ -177,32 +178,83 @@ static void try_malformed(struct bed *b, const struct bed_options *o, const void
 
 /* ---- a collector that lies --------------------------------------------------------------------------------------- */
 
+/* Connections lead to `port` from now on, new ones, for there are no others. */
+static void lead(struct bed *b, uint16_t port)
+{
+    if (!proxy_lead(&b->proxy, port) || !proxy_cut(&b->proxy))
+        bed_fail(b, "the proxy does not answer");
+}
+
+static struct fake_collector *make_liar(struct bed *b, const struct link_keys *keys, uint16_t *port)
+{
+    char endpoint[64];
+    snprintf(endpoint, sizeof endpoint, "tcp://%s:*", b->address);
+    struct fake_collector *f = fake_collector_new(endpoint, keys, seed_next(&b->seed));
+    if (!f)
+        bed_fail(b, "a collector that lies cannot be bound");
+    *port = (uint16_t)strtoul(strrchr(link_endpoint(f->link), ':') + 1, NULL, 10);
+    return f;
+}
+
 /*
  * bezeld is led to a collector that throws away what it gets and acknowledges what it never got, then back to the one
  * that knows better.
  */
 static void try_liar(struct bed *b, const struct bed_options *o, const void *of)
 {
-    char endpoint[64];
+    uint16_t port;
     (void)of;
-    make(b, o);
-    snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:*");
-    struct fake_collector *f = fake_collector_new(endpoint, seed_next(&b->seed));
-    if (!f)
-        bed_fail(b, "%s cannot be bound", endpoint);
-    unsigned port = (unsigned)strtoul(strrchr(link_endpoint(f->link), ':') + 1, NULL, 10);
+    make(b, o, false);
+    struct fake_collector *f = make_liar(b, NULL, &port);
     for (unsigned i = 0; i < o->rounds; i++) {
         uint64_t before = f->lies;
-        if (!proxy_lead(&b->proxy, (uint16_t)port) || !proxy_cut(&b->proxy))
-            bed_fail(b, "the proxy does not answer");
+        lead(b, port);
         for (int64_t end = clock_now() + 10 * CLOCK_S; f->lies < before + 200 && clock_now() < end;)
             fake_collector_round(f, 10 * CLOCK_MS);
         b->result.tried += (unsigned)(f->lies - before);
-        if (!proxy_lead(&b->proxy, b->port) || !proxy_cut(&b->proxy))
-            bed_fail(b, "the proxy does not answer");
+        lead(b, b->port);
         bed_await_progress(b, 2000);
     }
     fake_collector_free(f);
+    bed_end(b, "0");
+}
+
+/* Keys of somebody else, who admits everybody that the collector does. */
+static void make_false_keys(struct bed *b, struct link_keys *keys)
+{
+    char own[PATH_MAX], known[PATH_MAX];
+    bed_make_key(b, "false", "collector");
+    snprintf(own, sizeof own, "%s/false/collector.key", b->dir);
+    snprintf(known, sizeof known, "%s/keys", b->dir);
+    if (link_keys_open(own, known, NULL, keys) != 0)
+        bed_fail(b, "%s cannot be read", own);
+}
+
+/* Who has not the collector's key gets nothing to lie about. */
+static void try_impostor(struct bed *b, const struct bed_options *o, const void *of)
+{
+    uint16_t port;
+    struct proxy_counts before, after;
+    struct link_keys keys;
+    (void)of;
+    make(b, o, true);
+    make_false_keys(b, &keys);
+    struct fake_collector *f = make_liar(b, &keys, &port);
+    for (unsigned i = 0; i < o->rounds; i++) {
+        lead(b, port);
+        if (!proxy_count(&b->proxy, &before))
+            bed_fail(b, "the proxy does not answer");
+        for (int64_t end = clock_now() + 2 * CLOCK_S; clock_now() < end;)
+            fake_collector_round(f, 10 * CLOCK_MS);
+        if (!proxy_count(&b->proxy, &after) || f->hellos || f->packets)
+            bed_fail(b, "an impostor was given %llu HELLOs and %llu packets", (unsigned long long)f->hellos,
+                     (unsigned long long)f->packets);
+        b->result.tried += after.accepted - before.accepted;
+        lead(b, b->port);
+        bed_await_progress(b, 2000);
+    }
+    fake_collector_free(f);
+    link_keys_close(&keys);
     bed_end(b, "0");
 }
 
@@ -214,5 +266,6 @@ const struct fault faults_hostile[] = {
     {"port scans", try_scan, NULL, 1, 20},
     {"malformed packets at full speed", try_malformed, NULL, 1, 20},
     {"a collector that acknowledges what it never got", try_liar, NULL, 2, 50},
+    {"the same, where there are keys that it has not", try_impostor, NULL, 1, 20},
     {0},
 };

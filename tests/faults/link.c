@@ -8,10 +8,11 @@
 
 #define SILENCE (3 * CLOCK_S) /* longer than a peer's */
 
-static void make(struct bed *b, const struct bed_options *o)
+static void make(struct bed *b, const struct bed_options *o, bool keys)
 {
     struct bed_options over = *o;
     over.over_network = true;
+    over.keys = keys;
     bed_make(b, &over);
 }
 
@@ -26,8 +27,7 @@ static struct proxy_counts count(struct bed *b)
 /* RST at both ends, what was under way is gone. */
 static void try_cut(struct bed *b, const struct bed_options *o, const void *of)
 {
-    (void)of;
-    make(b, o);
+    make(b, o, of != NULL);
     for (unsigned i = 0; i < o->rounds; i++) {
         uint32_t before = count(b).accepted;
         bed_nap(b, 200);
@@ -48,7 +48,7 @@ static void try_cut(struct bed *b, const struct bed_options *o, const void *of)
 /* A mode that a link can live with, for a while; the end comes under it. */
 static void try_mode(struct bed *b, const struct bed_options *o, const void *of)
 {
-    make(b, o);
+    make(b, o, false);
     for (unsigned i = 0; i < o->rounds; i++) {
         bed_network(b, *(const struct proxy_mode *)of);
         b->result.tried++;
@@ -65,7 +65,7 @@ static void try_mode(struct bed *b, const struct bed_options *o, const void *of)
 /* Nothing passes one way, or both, and nobody is told; then the old connections go on where they were, or are cut. */
 static void try_half_open(struct bed *b, const struct bed_options *o, const void *of)
 {
-    make(b, o);
+    make(b, o, false);
     for (unsigned i = 0; i < o->rounds; i++) {
         bed_network(b, *(const struct proxy_mode *)of);
         b->result.tried++;
@@ -90,7 +90,7 @@ static bool has_newer(struct bed *b)
  */
 static void try_reorder(struct bed *b, const struct bed_options *o, const void *of)
 {
-    make(b, o);
+    make(b, o, false);
     for (unsigned i = 0; i < o->rounds; i++) {
         if (of && !proxy_cut(&b->proxy))
             bed_fail(b, "the proxy does not answer");
@@ -107,12 +107,30 @@ static void try_reorder(struct bed *b, const struct bed_options *o, const void *
     bed_end(b, "0");
 }
 
+/* What keys authenticate does not arrive damaged: the connection ends, and another one is made. */
+static void try_corrupt(struct bed *b, const struct bed_options *o, const void *of)
+{
+    make(b, o, true);
+    for (unsigned i = 0; i < o->rounds; i++) {
+        struct proxy_counts before = count(b);
+        bed_network(b, *(const struct proxy_mode *)of);
+        bed_await_progress(b, 50000);
+        bed_nap(b, 1000);
+        bed_network(b, (struct proxy_mode){0});
+        bed_await_progress(b, 2000);
+        b->result.tried += (unsigned)(count(b).corrupted - before.corrupted);
+    }
+    bed_end(b, "0");
+}
+
 #define MODE(...) (&(const struct proxy_mode){__VA_ARGS__})
 
 const struct fault faults_link[] = {
     {"link cut", try_cut, NULL, 4, 100},
+    {"link with keys cut", try_cut, "keys", 4, 100},
     {"link delayed by 50 to 250 ms", try_mode, MODE(.delay = 50 * CLOCK_MS, .jitter = 200 * CLOCK_MS), 1, 20},
     {"link slowed to 64 kB/s", try_mode, MODE(.bytes_per_s = 64000), 1, 20},
+    {"link with keys corrupted, one bit in 20 kB", try_corrupt, MODE(.corrupt_every = 20000), 1, 50},
     {"link half-open upward", try_half_open, MODE(.hold = {true, false}), 1, 20},
     {"link half-open downward", try_half_open, MODE(.hold = {false, true}), 1, 20},
     {"link half-open both ways", try_half_open, MODE(.hold = {true, true}), 1, 20},

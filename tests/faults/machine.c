@@ -84,7 +84,10 @@ static bool is_full(struct bed *b)
     return bed_said(b, "No space left on device");
 }
 
-/* The run stops at once, and what it has recorded is stored when there is room again. */
+/*
+ * The run stops at once, and what it has recorded is stored when there is room again; where there is none, the report
+ * says how much is missing.
+ */
 static void try_disk(struct bed *b, const struct bed_options *o, const void *of)
 {
     for (unsigned i = 0; i < o->rounds; i++) {
@@ -93,6 +96,7 @@ static void try_disk(struct bed *b, const struct bed_options *o, const void *of)
         struct bed_result before = i ? b->result : (struct bed_result){0};
         small.seed = o->seed + i;
         small.store_mib = 16;
+        small.may_lack = !of;
         bed_make(b, &small);
         b->result = before;
         bed_nap(b, 300);
@@ -108,6 +112,7 @@ static void try_disk(struct bed *b, const struct bed_options *o, const void *of)
 const struct fault faults_machine[] = {
     {"wall clock stepped by up to ten years", try_clock, NULL, 6, 200},
     {"disk full, then not", try_disk, "relieved", 1, 20},
+    {"disk full, and stays so", try_disk, NULL, 1, 20},
     {0},
 };
 

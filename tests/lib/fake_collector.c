@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct fake_collector *fake_collector_new(const char *endpoint, uint64_t seed)
+struct fake_collector *fake_collector_new(const char *endpoint, const struct link_keys *keys, uint64_t seed)
 {
     struct fake_collector *f = calloc(1, sizeof *f);
     if (!f)
         return NULL;
     f->seed = seed;
-    if (link_bind(endpoint, PACKET_MAX_BYTES, NULL, &f->link) == 0)
+    if (link_bind(endpoint, PACKET_MAX_BYTES, keys, &f->link) == 0)
         return f;
     free(f);
     return NULL;

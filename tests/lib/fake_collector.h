@@ -27,8 +27,8 @@ struct fake_collector {
     uint8_t bytes[MESSAGE_MAX_BYTES];
 };
 
-/** Binds to `endpoint`. NULL where that is not possible. */
-struct fake_collector *fake_collector_new(const char *endpoint, uint64_t seed);
+/** Binds to `endpoint`, with `keys` or (NULL) without; borrows them. NULL where that is not possible. */
+struct fake_collector *fake_collector_new(const char *endpoint, const struct link_keys *keys, uint64_t seed);
 void fake_collector_free(struct fake_collector *f);
 
 /**

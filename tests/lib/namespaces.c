@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lib/namespaces.h"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <net/if.h>
 #include <sched.h>
@@ -38,11 +39,14 @@ bool namespaces_enter(void)
 
 bool namespaces_new_network(void)
 {
-    struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+    struct ifreq lo = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING}, more = {.ifr_name = "lo:0"};
+    struct sockaddr_in at = {.sin_family = AF_INET};
+    inet_pton(AF_INET, NAMESPACES_ADDRESS, &at.sin_addr);
+    memcpy(&more.ifr_addr, &at, sizeof at);
     if (unshare(CLONE_NEWNET) != 0)
         return false;
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    bool up = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
+    bool up = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &lo) == 0 && ioctl(fd, SIOCSIFADDR, &more) == 0;
     if (fd >= 0)
         close(fd);
     return up;

@@ -14,7 +14,10 @@
  */
 bool namespaces_enter(void);
 
-/** Moves the process to a new network, in which there is loopback alone. False where that is not permitted. */
+/** An address of every new network beside 127.0.0.1, which is not one of loopback's. */
+#define NAMESPACES_ADDRESS "192.0.2.1"
+
+/** Moves the process to a new network, in which it meets only itself. False where that is not permitted. */
 bool namespaces_new_network(void);
 
 #endif

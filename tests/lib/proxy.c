@@ -68,6 +68,7 @@ struct state {
     size_t count;
     int control, listener, above; /* above: namespace to connect in, or -1 */
     int below;
+    struct in_addr address;
     uint16_t up;
     struct proxy_mode mode;
     struct proxy_counts counts;
@@ -195,10 +196,9 @@ static int socket_above(const struct state *s)
     return fd;
 }
 
-static struct sockaddr_in loopback(uint16_t port)
+static struct sockaddr_in address_of(const struct state *s, uint16_t port)
 {
-    return (struct sockaddr_in){
-        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    return (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = s->address};
 }
 
 static void flow_accept(struct state *s)
@@ -217,7 +217,7 @@ static void flow_accept(struct state *s)
     f->ends[PROXY_DOWN] = socket_above(s);
     for (int way = PROXY_UP; way <= PROXY_DOWN; way++)
         queue_drop(&f->queues[way]);
-    struct sockaddr_in at = loopback(s->up);
+    struct sockaddr_in at = address_of(s, s->up);
     int err = connect(f->ends[PROXY_DOWN], (struct sockaddr *)&at, sizeof at);
     if (err != 0 && errno != EINPROGRESS) {
         flow_free(f, true);
@@ -368,7 +368,7 @@ static void turn(struct state *s)
 static uint16_t listen_on(struct state *s, uint16_t port)
 {
     int one = 1;
-    struct sockaddr_in at = loopback(port);
+    struct sockaddr_in at = address_of(s, port);
     socklen_t size = sizeof at;
     s->listener = socket_here();
     setsockopt(s->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
@@ -378,7 +378,7 @@ static uint16_t listen_on(struct state *s, uint16_t port)
     return ntohs(at.sin_port);
 }
 
-static _Noreturn void serve(int control, uint16_t up, bool apart, uint64_t seed)
+static _Noreturn void serve(int control, const char *address, uint16_t up, bool apart, uint64_t seed)
 {
     struct state *s = calloc(1, sizeof *s);
     if (!s)
@@ -386,6 +386,8 @@ static _Noreturn void serve(int control, uint16_t up, bool apart, uint64_t seed)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     signal(SIGPIPE, SIG_IGN);
     *s = (struct state){.control = control, .up = up, .seed = seed, .above = -1, .below = -1};
+    if (inet_pton(AF_INET, address, &s->address) != 1)
+        _exit(1);
     if (apart) {
         s->above = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
         apart = s->above >= 0 && namespaces_new_network();
@@ -408,7 +410,7 @@ static bool command(struct proxy *p, const struct command *c, struct proxy_count
            recv(p->control, counts ? counts : &ignored, sizeof ignored, 0) == (ssize_t)sizeof ignored;
 }
 
-bool proxy_start(struct proxy *p, uint16_t up, bool apart, uint64_t seed)
+bool proxy_start(struct proxy *p, const char *address, uint16_t up, bool apart, uint64_t seed)
 {
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
@@ -416,7 +418,7 @@ bool proxy_start(struct proxy *p, uint16_t up, bool apart, uint64_t seed)
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        serve(ends[1], up, apart, seed);
+        serve(ends[1], address, up, apart, seed);
     }
     close(ends[1]);
     bool serves = pid > 0 && recv(ends[0], p, sizeof *p, 0) == (ssize_t)sizeof *p && p->port != 0;

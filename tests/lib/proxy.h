@@ -35,15 +35,16 @@ struct proxy {
     pid_t pid;
     int control;
     bool apart;    /* whether it listens on a host of its own */
-    uint16_t port; /* where it listens: 127.0.0.1 there */
+    uint16_t port; /* where it listens */
 };
 
 /**
- * Starts one that connects to 127.0.0.1:`up` here. With `apart` it makes itself a network namespace and listens on port
- * `up` there, where only who enters /proc/<pid>/ns/net meets it; else, or where that is not permitted, on a free port
- * here. The caller ends it by proxy_stop(); it ends with its parent too.
+ * Starts one that connects to port `up` of `address` (IPv4, as a number) here. With `apart` it makes itself a network
+ * namespace and listens on the same address and port there, where only who enters /proc/<pid>/ns/net meets it; else, or
+ * where that is not permitted, on a free port of it here. The caller ends it by proxy_stop(); it ends with its parent
+ * too.
  */
-bool proxy_start(struct proxy *p, uint16_t up, bool apart, uint64_t seed);
+bool proxy_start(struct proxy *p, const char *address, uint16_t up, bool apart, uint64_t seed);
 void proxy_stop(struct proxy *p);
 
 /** Puts a mode in force for all connections, those that are open too. What was held then goes its way. */
@@ -58,7 +59,7 @@ bool proxy_cut(struct proxy *p);
  */
 bool proxy_orphan(struct proxy *p);
 
-/** Lets connections made from now on lead to 127.0.0.1:`up`. */
+/** Lets connections made from now on lead to port `up`. */
 bool proxy_lead(struct proxy *p, uint16_t up);
 
 bool proxy_count(struct proxy *p, struct proxy_counts *counts);
