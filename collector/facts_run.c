@@ -185,9 +185,15 @@ static int save_kind(struct facts *f, const struct model_process *p, uint32_t as
     return facts_run(f, s);
 }
 
+/*
+ * Not while bytes of it may be lost with the power: a row that counts them would call it damage. store_sync() makes the
+ * process dirty again.
+ */
 static int save_stream(struct facts *f, const struct model_process *p, const struct model_stream *stream)
 {
     int err;
+    if (stream->unsynced)
+        return 0;
     sqlite3_stmt *s = facts_prepare(f, FACTS_STREAM, &err);
     if (!s)
         return err;

@@ -153,10 +153,13 @@ int intake_turn(struct intake *in)
     while (in->batch < INTAKE_BATCH && receive_one(in))
         ;
     int taken = (int)in->batch;
-    if (store_sync_due(in->store, clock_now()))
+    int64_t now = clock_now(), waited = store_sync_at(in->store);
+    if (store_sync_due(in->store, now))
         for (struct model_node *node = in->model->nodes; node; node = node->next)
             acknowledge(in, node);
     account_batch(in);
+    if (waited != 0 && now >= waited && now >= in->saved_at + INTAKE_SAVE)
+        (void)!intake_save(in); /* under load there is no other moment at which all is in stable storage */
     return taken;
 }
 
@@ -234,6 +237,7 @@ int intake_save(struct intake *in)
         return err;
     }
     in->changed = false;
+    in->saved_at = clock_now();
     for (struct peer *p = in->peers, *next; p; p = next) {
         next = p->next;
         answer_books(in, p);

@@ -24,6 +24,7 @@ struct intake_limits {
     uint64_t rate;        /* bytes a second of a peer; 0: unbounded */
 };
 
+#define INTAKE_SAVE   (200 * CLOCK_MS) /* between savings */
 #define INTAKE_ALIVE  (250 * CLOCK_MS) /* between heartbeats */
 #define INTAKE_SILENT (2 * CLOCK_S)    /* after which a peer is gone */
 

@@ -34,7 +34,7 @@ struct intake {
     uint64_t over_rate;
     unsigned peer_count;
     bool changed;
-    int64_t alive_at;
+    int64_t alive_at, saved_at;
     struct message in, out;
     uint8_t bytes[MESSAGE_MAX_BYTES];
     size_t batch; /* frames that wait to be accounted for */

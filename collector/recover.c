@@ -83,9 +83,10 @@ static const char *recover_packet(const struct recovery *r, const char *path, co
 
 /*
  * Cuts a file behind its last good packet. A file without any is removed: its first packet is to come again. Behind a
- * damaged packet there may be good ones, which nobody can send again: they are kept.
+ * damaged packet there may be good ones, which nobody can send again: they are kept. Whether anything is missing then
+ * the database knows, for without power what was never acknowledged may look like anything.
  */
-static int cut_tail(const struct recovery *r, const char *path, uint64_t good, const char *reason)
+static int cut_tail(const struct store *store, const char *path, uint64_t good, const char *reason)
 {
     struct stat st;
     char kept[PATH_MAX];
@@ -94,11 +95,11 @@ static int cut_tail(const struct recovery *r, const char *path, uint64_t good, c
     if ((uint64_t)st.st_size == good && good != 0)
         return 0;
     if (reason) {
-        int sys = store_keep_damaged(r->store, path, good, kept, sizeof kept);
+        int sys = store_keep_damaged(store, path, good, kept, sizeof kept);
         if (sys)
             return err_from_errno(sys);
-        tell_damaged(r->facts, "%s: %" PRIu64 " bytes from byte %" PRIu64 " on are cut off, and kept in %s: %s", path,
-                     (uint64_t)st.st_size - good, good, kept, reason);
+        log_error("BEZEL-STORE-CUT", "%s: %" PRIu64 " bytes from byte %" PRIu64 " on are cut off, and kept in %s: %s",
+                  path, (uint64_t)st.st_size - good, good, kept, reason);
     }
     if (good == 0 ? unlink(path) != 0 : truncate(path, (off_t)good) != 0)
         return err_from_errno(errno);
@@ -131,7 +132,7 @@ static int recover_file(const char *path, void *context)
         reason = "they are no packet of this stream";
     else if (more < 0)
         return more;
-    return cut_tail(r, path, good, reason);
+    return cut_tail(r->store, path, good, reason);
 }
 
 /* Rows alone: the losses are what the counter grew by, as when the packets were accepted. */
@@ -206,8 +207,10 @@ static int finish_node(struct facts *f, struct store *s, struct model_node *node
             struct model_stream *stream = p->streams[ring];
             any = any || (stream && stream->packets);
             if (stream && stream->bytes < stream->saved.bytes)
-                tell_damaged(f, "trace/%s/%s-%zu: %" PRIu64 " bytes that were stored are missing", node->dir, p->base,
-                             ring, stream->saved.bytes - stream->bytes);
+                tell_damaged(f,
+                             "trace/%s/%s-%zu: %" PRIu64
+                             " bytes that were stored are missing (what stood there may be in damaged/)",
+                             node->dir, p->base, ring, stream->saved.bytes - stream->bytes);
             err = stream ? store_sync(s, stream) : 0;
         }
     if (!any || err)

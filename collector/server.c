@@ -24,8 +24,7 @@
  * One thread. A round of the loop: wait; signals and lease; commands; a turn of the intake (receive and store,
  * acknowledge, account); what time brings; save. Each is bounded, so that none starves the others.
  */
-#define SERVER_SAVE  (200 * CLOCK_MS) /* between commits */
-#define SERVER_DRAIN (2 * CLOCK_S)    /* at most, for what still waits when the end was asked for */
+#define SERVER_DRAIN (2 * CLOCK_S) /* at most, for what still waits when the end was asked for */
 
 enum { SERVER_LINGER_MS = 500 };
 
@@ -247,7 +246,7 @@ static void save_when_due(struct server *v, int64_t now)
     if (now < v->save_at || !intake_changed(v->intake))
         return;
     (void)!intake_save(v->intake); /* it said why; what was not saved is saved next time */
-    v->save_at = now + SERVER_SAVE;
+    v->save_at = now + INTAKE_SAVE;
 }
 
 static void server_wait(struct server *v)

@@ -80,6 +80,7 @@ int store_sync(struct store *s, struct model_stream *stream)
         return err_from_errno(sys);
     }
     stream->unsynced = false;
+    stream->process->dirty = true; /* the database does not know so much of it yet */
     if (--s->unsynced_streams == 0) {
         s->unsynced_bytes = 0;
         s->synced_at = clock_now();

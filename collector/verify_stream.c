@@ -116,6 +116,16 @@ static void check_end(struct file *f, uint64_t rest)
              "its last %" PRIu64 " packets are not in run.db: the collector was killed", s->packets - s->saved.packets);
 }
 
+/* Behind what was saved anything may stand where the power failed, and a restart cuts it off. */
+static void tell_no_packet(struct file *f, const char *reason, uint64_t rest)
+{
+    if (!f->stream || f->stream->bytes >= f->stream->saved.bytes)
+        tell(f, VERIFY_INCOMPLETE, "torn", verify_remedy_restart, "%s: %" PRIu64 " bytes behind all that was saved",
+             reason, rest);
+    else
+        tell(f, VERIFY_DAMAGED, "not-a-packet", NULL, "%s", reason);
+}
+
 int verify_file(const char *path, void *context)
 {
     struct verify_walk *w = context;
@@ -135,9 +145,10 @@ int verify_file(const char *path, void *context)
     bool good = true;
     while ((more = reader_next(r, &h, &packet)) > 0 && (good = take_packet(&f, &h, packet)))
         ;
-    if (more < 0)
-        tell(&f, VERIFY_DAMAGED, more == BEZEL_ESYS ? "unreadable" : "not-a-packet", NULL, "%s",
-             more == BEZEL_ESYS ? strerror(errno) : reader_reason(r));
+    if (more == BEZEL_EMALFORMED || more == BEZEL_EVERSION)
+        tell_no_packet(&f, reader_reason(r), reader_rest(r));
+    else if (more < 0)
+        tell(&f, VERIFY_DAMAGED, "unreadable", NULL, "%s", strerror(errno));
     else if (good)
         check_end(&f, reader_rest(r));
     if (f.stream && (more < 0 || !good))

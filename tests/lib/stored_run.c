@@ -9,6 +9,23 @@
 #include <stdio.h>
 #include <string.h>
 
+static unsigned index_of(const struct stored_run *r, uint64_t instance)
+{
+    unsigned i = 0;
+    while (r->sensor->processes[i]->said.instance != instance)
+        i++;
+    return i;
+}
+
+/* As WELCOME does: a position is an acknowledgement. */
+static void tell_positions(const struct stored_run *r)
+{
+    for (const struct model_process *p = r->node->processes; p; p = p->next)
+        for (unsigned ring = 0; ring < FAKE_RINGS; ring++)
+            if (p->streams[ring])
+                r->acknowledged(index_of(r, p->instance), ring, p->streams[ring]->at.next_seq, r->context);
+}
+
 int stored_start(struct stored_run *r, const char *dir, struct fake_sensor *sensor, int64_t sync)
 {
     r->sensor = sensor;
@@ -23,6 +40,8 @@ int stored_start(struct stored_run *r, const char *dir, struct fake_sensor *sens
     if (err)
         return err;
     r->node = model_find_node(r->model, sensor->hello.uuid);
+    if (r->node && r->acknowledged)
+        tell_positions(r);
     if (r->node)
         return 0;
     r->node = model_add_node(r->model, &sensor->hello);
@@ -70,14 +89,6 @@ static int take(struct stored_run *r, unsigned process, unsigned ring)
     account_sum(a.stream, &a.header, packet);
     account_rows(r->facts, p, &a.header, packet, a.lost);
     return 0;
-}
-
-static unsigned index_of(const struct stored_run *r, uint64_t instance)
-{
-    unsigned i = 0;
-    while (r->sensor->processes[i]->said.instance != instance)
-        i++;
-    return i;
 }
 
 static int acknowledge(struct stored_run *r)
