@@ -93,8 +93,8 @@ int link_send(struct link *link, const struct link_peer *peer, const void *data,
 
 /**
  * Queues `n` bytes on a connected link without copying: they must stay as they are until `release(data, hint)` is
- * called, once, from any thread, when no queue holds them any more; it must not use a link. On failure it has been called
- * when this returns, but for BEZEL_EINVAL (a bound link). Errors as link_send().
+ * called, once, from any thread, when no queue holds them any more; it must not use a link. On failure it has been
+ * called when this returns, but for BEZEL_EINVAL (a bound link). Errors as link_send().
  */
 int link_send_shared(struct link *link, void *data, size_t n, void (*release)(void *data, void *hint),
                      void *hint) BEZEL_MUST_CHECK;
