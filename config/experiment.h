@@ -36,8 +36,9 @@ struct experiment_place {
 /** A machine of the experiment. In this version every node stands on this machine, with a folder of its own. */
 struct experiment_node {
     char *name;
-    char *dir; /* folder of its segments, window and sockets (BEZEL_DIR); NULL: one is made for the run */
-    char *key; /* name of its key in store.keys (default: the node's name); NULL: without store.keys */
+    char *dir;     /* folder of its segments, window and sockets (BEZEL_DIR); NULL: one is made for the run */
+    char *key;     /* name of its key in store.keys (default: the node's name); NULL: without store.keys */
+    char *address; /* control endpoint of the standing bezeld that serves it; NULL: one is started for the run */
     struct experiment_place at;
 };
 

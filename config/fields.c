@@ -232,13 +232,27 @@ static void read_sync(struct reader *r, const struct tree *t, void *to)
         *sync = every;
 }
 
-static const char note_one_machine[] =
-    "in this version every node stands on this machine: leave it out, and give each node a 'dir' or nothing";
+/* Of a standing bezeld. */
+static void read_address(struct reader *r, const struct tree *t, void *to)
+{
+    const char *text = reader_text(r, t, "an endpoint ipc:///PATH");
+    if (!text)
+        return;
+    if (strncmp(text, "ipc:///", 7) == 0 && text[7] && strlen(text) <= ENDPOINT_LENGTH_MAX)
+        *(char **)to = reader_copy(r, text);
+    else
+        reader_wrong(
+            r, t,
+            "%s is no address of this version: ipc:///PATH (at most 107 bytes) of a bezeld that stands on this "
+            "machine; leave it out, and one is started for the run",
+            findings_quote(text).s);
+}
+
 static const char note_rates[] = "this version computes rates only; give 'rate: ASPECT'";
 
 static const struct schema_field node_fields[] = {
     {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment_node, dir), .read = read_dir},
-    {.key = "address", .kind = SCHEMA_LATER, .note = note_one_machine},
+    {.key = "address", .kind = SCHEMA_OWN, .offset = IN(experiment_node, address), .read = read_address},
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment_node, key)},
     {0},
 };

@@ -147,8 +147,12 @@ static void print_node(const struct experiment_node *n, FILE *out)
         fputs("dir: ", out);
         print_text(n->dir, out);
     }
+    if (n->address) {
+        fputs(n->dir ? ", address: " : "address: ", out);
+        print_text(n->address, out);
+    }
     if (n->key)
-        fprintf(out, "%skey: %s", n->dir ? ", " : "", n->key);
+        fprintf(out, "%skey: %s", n->dir || n->address ? ", " : "", n->key);
     fputs("}\n", out);
 }
 

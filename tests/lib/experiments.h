@@ -92,7 +92,8 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
     same = same && experiments_same_real_time(&a->sensing.real_time, &b->sensing.real_time);
     for (uint32_t i = 0; same && i < a->node_count; i++)
         same = experiments_same_text(a->nodes[i].name, b->nodes[i].name) &&
-               experiments_same_text(a->nodes[i].dir, b->nodes[i].dir);
+               experiments_same_text(a->nodes[i].dir, b->nodes[i].dir) &&
+               experiments_same_text(a->nodes[i].address, b->nodes[i].address);
     for (uint32_t i = 0; same && i < a->process_count; i++)
         same = experiments_same_process(&a->processes[i], &b->processes[i]);
     for (uint32_t i = 0; same && i < a->metric_count; i++)

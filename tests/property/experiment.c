@@ -87,7 +87,7 @@ static void edit(struct text *t)
                                          "attach: a",
                                          "command: [a, b]\n",
                                          "processes:\n",
-                                         "nodes: {a: {}, b: {}}\n",
+                                         "nodes: {a: {address: \"ipc:///run/bezel/control\"}, b: {}}\n",
                                          "limits: []\n",
                                          "\"\\u2028\"",
                                          "\"\\ufeff\"",
