@@ -5,7 +5,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/units.h"
 #include "ecs/commands.h"
+#include "ecs/desk.h"
 #include "ecs/sessions.h"
 
 #include <errno.h>
@@ -18,11 +20,16 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#define PATIENCE (30 * CLOCK_S) /* how long a session bears not to hear from its `bezel run` */
+
 static const char help[] =
     "Usage: bezeld --experiment FILE --node NAME --dir DIR --run UUID --collector ENDPOINT --control ENDPOINT\n"
     "              [--key FILE] [--collector-key FILE] [--keys DIR] [--ready FD] [--lease FD]\n"
+    "       bezeld --stand DIR [--patience D] [--ready FD] [--lease FD]\n"
     "\n"
-    "The daemon of one node of an experiment: external sensor, forwarder and agent. `bezel run` starts it.\n"
+    "The daemon of a node: external sensor, forwarder and agent. `bezel run` starts one for each node of its "
+    "experiment,\n"
+    "or asks one that stands, which serves up to 16 nodes of any experiments at once.\n"
     "\n"
     "  --experiment FILE      the experiment\n"
     "  --node NAME            which of its nodes this is\n"
@@ -35,6 +42,8 @@ static const char help[] =
     "  --keys DIR             folder of public keys: who has role control may command over tcp:// (with --key)\n"
     "  --ready FD             says `ready` there once it serves\n"
     "  --lease FD             ends when this pipe does\n"
+    "  --stand DIR            stands at ipc://DIR/control; DIR, made where it is missing, is this user's alone\n"
+    "  --patience D           how long a session bears not to hear from its `bezel run` (default: 30 s)\n"
     "      --help             this text\n"
     "      --version          the version\n"
     "\n"
@@ -42,7 +51,9 @@ static const char help[] =
     "Exit codes: 0 ended as told, 1 failed, 2 misuse or wrong file.\n";
 
 struct arguments {
-    const char *experiment, *node, *dir, *run, *collector, *control, *key, *collector_key, *keys;
+    const char *experiment, *node, *dir, *run, *collector, *control, *key, *collector_key, *keys, *stand,
+        *patience_text;
+    int64_t patience; /* ns */
     int ready, lease;
 };
 
@@ -74,6 +85,10 @@ static const char **text_of(struct arguments *a, int c)
         return &a->collector_key;
     case 's':
         return &a->keys;
+    case 'S':
+        return &a->stand;
+    case 'P':
+        return &a->patience_text;
     default:
         return NULL;
     }
@@ -88,6 +103,30 @@ static const char *check_keys(const struct arguments *a)
     return endpoint_check_control(a->control, a->keys != NULL);
 }
 
+static bool read_patience(const char *text, int64_t *patience)
+{
+    const char *why;
+    return units_read_duration(text, patience, &why) == 0 && *patience >= CLOCK_S && *patience <= 3600 * CLOCK_S;
+}
+
+/* What is wrong with the options of a bezeld that stands, NULL where nothing is. */
+static const char *check_standing(struct arguments *a)
+{
+    if (a->experiment || a->node || a->dir || a->run || a->collector || a->control || a->key)
+        return "with --stand, experiments say what is served: leave the other options out";
+    if (a->patience_text && !read_patience(a->patience_text, &a->patience))
+        return "--patience takes a duration from 1 s to 1 h";
+    return NULL;
+}
+
+/* The same of one that serves the node that it is started for. */
+static const char *check_single(struct arguments *a)
+{
+    if (!a->experiment || !a->node || !a->dir || !a->run || !a->collector || !a->control)
+        return "an option is missing";
+    return a->patience_text ? "--patience is for --stand" : check_keys(a);
+}
+
 /* Returns 0 to go on, or the exit code plus one. */
 static int read_arguments(int argc, char **argv, struct arguments *a)
 {
@@ -97,10 +136,11 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
         {"collector", required_argument, NULL, 'c'},  {"control", required_argument, NULL, 'o'},
         {"key", required_argument, NULL, 'k'},        {"collector-key", required_argument, NULL, 'p'},
         {"keys", required_argument, NULL, 's'},       {"ready", required_argument, NULL, 'y'},
-        {"lease", required_argument, NULL, 'l'},      {"help", no_argument, NULL, 'h'},
+        {"lease", required_argument, NULL, 'l'},      {"stand", required_argument, NULL, 'S'},
+        {"patience", required_argument, NULL, 'P'},   {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},          {NULL, 0, NULL, 0},
     };
-    *a = (struct arguments){.ready = -1, .lease = -1};
+    *a = (struct arguments){.ready = -1, .lease = -1, .patience = PATIENCE};
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         const char **text = text_of(a, c);
         if (text)
@@ -116,9 +156,7 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
     }
     if (optind != argc)
         return misuse("arguments that are no options") + 1;
-    if (!a->experiment || !a->node || !a->dir || !a->run || !a->collector || !a->control)
-        return misuse("an option is missing") + 1;
-    const char *why = check_keys(a);
+    const char *why = a->stand ? check_standing(a) : check_single(a);
     return why ? misuse(why) + 1 : 0;
 }
 
@@ -185,35 +223,69 @@ static bool told_to_go(int signals, int *lease, int *terms)
     return *terms > 0;
 }
 
-/* The only session's: what is over is not looked at again. */
-static bool is_over(const struct sessions *all)
+struct host {
+    struct sessions all;
+    struct desk *desk; /* NULL: it serves the one session that it was started for */
+    int signals, lease, ready;
+    bool ending, failed;
+};
+
+/* Nobody is needed any longer: hands on what there is. */
+static void end(struct host *h)
 {
-    return all->list[0]->phase == SESSION_OVER;
+    h->ending = true;
+    sessions_end(&h->all);
+    if (h->desk)
+        desk_shut(h->desk);
 }
 
-static int serve(struct sessions *all, int signals, int lease, int ready)
+static void remove_ended(struct host *h)
 {
-    struct session *s = all->list[0];
+    for (uint32_t i = h->all.count; i-- > 0;) {
+        const struct session *s = h->all.list[i];
+        if (s->phase != SESSION_OVER)
+            continue;
+        h->failed |= s->failed;
+        if (h->desk) {
+            desk_note_end(h->desk, s);
+            log_info("BEZEL-SESSION", "%s: the session is over", s->label);
+        }
+        sessions_remove(&h->all, i);
+    }
+}
+
+/* What starts when a session is ready is acknowledged from its first packet on. */
+static bool is_ready(const struct host *h)
+{
+    const struct session *first = h->all.count ? h->all.list[0] : NULL;
+    return h->desk || (first && first->phase == SESSION_SERVES && node_connected(first->node));
+}
+
+static int serve(struct host *h)
+{
     int64_t look = 0;
     int terms = 0;
-    for (sessions_turn(all); !is_over(all); sessions_turn(all)) {
-        if (s->phase == SESSION_SERVES && node_connected(s->node))
-            say_ready(&ready); /* what starts now is acknowledged from its first packet on */
+    while (h->all.count > 0 || (h->desk && !h->ending)) {
+        bool attended = sessions_turn(&h->all);
+        if (attended && h->desk && desk_turn(h->desk, &h->all))
+            end(h);
+        if (is_ready(h))
+            say_ready(&h->ready);
         int64_t now = clock_now();
         if (now >= look) {
             look = now + 10 * CLOCK_MS;
-            if (told_to_go(signals, &lease, &terms))
-                sessions_end(all);
+            if (told_to_go(h->signals, &h->lease, &terms))
+                end(h);
         }
-        sessions_wait(all, (int[]){signals, lease}, 2);
+        remove_ended(h);
+        sessions_wait(&h->all, (int[]){h->signals, h->lease}, 2);
     }
-    return s->failed ? EXIT_FAILED : EXIT_HELD;
+    return h->failed ? EXIT_FAILED : EXIT_HELD;
 }
 
 /* One session, as the arguments have it. */
-static int serve_one(const struct arguments *a, int signals)
+static int serve_one(const struct arguments *a, struct host *h)
 {
-    struct sessions all;
     struct session *s;
     char why[SESSION_WHY_MAX], *text;
     struct session_wish wish = {.node = a->node,
@@ -235,12 +307,22 @@ static int serve_one(const struct arguments *a, int signals)
     free(text);
     if (err)
         return err == BEZEL_EMALFORMED ? EXIT_USAGE : EXIT_FAILED;
-    sessions_init(&all);
-    if (sessions_add(&all, s) != 0)
+    sessions_init(&h->all);
+    if (sessions_add(&h->all, s) != 0)
         return EXIT_FAILED; /* cannot be: it is the first */
-    open_lease(a->lease);
-    int code = serve(&all, signals, a->lease, a->ready);
-    sessions_free(&all);
+    return serve(h);
+}
+
+/* Sessions as they are asked for. */
+static int stand(const struct arguments *a, struct host *h)
+{
+    if (desk_open(a->stand, a->patience, &h->desk) != 0)
+        return EXIT_FAILED;
+    sessions_init(&h->all);
+    h->all.desk = desk_link(h->desk);
+    log_info("BEZEL-STAND", "standing at %s", link_endpoint(h->all.desk));
+    int code = serve(h);
+    desk_close(h->desk);
     return code;
 }
 
@@ -251,8 +333,9 @@ int main(int argc, char **argv)
     int code = read_arguments(argc, argv, &a);
     if (code)
         return code - 1;
-    int signals = open_signals();
+    struct host h = {.signals = open_signals(), .lease = a.lease, .ready = a.ready};
+    open_lease(a.lease);
     setenv("BEZEL_PROCESS", "bezeld", 1); /* the name of the segments that hold what it records of itself */
     file_raise_limit();                   /* each process that is read takes a descriptor */
-    return serve_one(&a, signals);
+    return a.stand ? stand(&a, &h) : serve_one(&a, &h);
 }

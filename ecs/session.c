@@ -83,8 +83,10 @@ int session_open(const struct session_wish *w, struct session **out, char *why)
         snprintf(s->name, sizeof s->name, "%s", w->node);
         snprintf(s->label, sizeof s->label, "%s/%s", s->experiment->name, s->name);
         s->lease = w->lease;
+        log_about(w->lease ? s->label : NULL);
         log_forget_error();
         err = open_node(s, w);
+        log_about(NULL);
     }
     if (err) {
         if (!why[0])
@@ -153,15 +155,8 @@ static void close_step(struct session *s)
     s->phase = SESSION_OVER;
 }
 
-void session_turn(struct session *s, bool attend)
+static void serve_step(struct session *s, bool attend)
 {
-    s->turned = clock_now();
-    if (s->phase == SESSION_CLOSES) {
-        close_step(s);
-        return;
-    }
-    if (s->phase == SESSION_OVER)
-        return;
     if (attend)
         node_attend(s->node);
     else
@@ -171,8 +166,22 @@ void session_turn(struct session *s, bool attend)
         watch_lease(s, now);
     if (!is_through(s, now))
         return;
+    s->complete = s->phase == SESSION_ENDS && node_drained(s->node);
     node_shut(s->node);
     s->phase = SESSION_CLOSES;
+}
+
+void session_turn(struct session *s, bool attend)
+{
+    s->turned = clock_now();
+    if (s->lease) /* one of several */
+        log_about(s->label);
+    if (s->phase == SESSION_CLOSES)
+        close_step(s);
+    else if (s->phase != SESSION_OVER)
+        serve_step(s, attend);
+    if (s->lease)
+        log_about(NULL);
 }
 
 int64_t session_due(const struct session *s)

@@ -51,6 +51,7 @@ struct session {
     int64_t lease, give_up; /* give_up: of SESSION_ENDS */
     int64_t turned;         /* when its last turn was */
     bool failed;            /* the collector refused it */
+    bool complete;          /* it ended by itself, and the collector has all */
 };
 
 /**

@@ -55,7 +55,7 @@ void sessions_remove(struct sessions *all, uint32_t i)
 }
 
 /* All have a turn when a link may have brought something, since it is not known to whom; else who is due. */
-void sessions_turn(struct sessions *all)
+bool sessions_turn(struct sessions *all)
 {
     int64_t now = clock_now();
     bool attend = all->woken || now - all->attended >= ATTEND_EVERY;
@@ -68,6 +68,7 @@ void sessions_turn(struct sessions *all)
             session_turn(s, attend);
     }
     all->first = all->count ? (all->first + 1) % all->count : 0;
+    return attend;
 }
 
 static int64_t earliest(int64_t a, int64_t b)

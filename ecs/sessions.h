@@ -30,8 +30,8 @@ int sessions_add(struct sessions *all, struct session *s) BEZEL_MUST_CHECK;
 /** The session of run `run` and node `node`, or NULL. */
 struct session *sessions_find(const struct sessions *all, const uint8_t run[16], const char *node);
 
-/** One turn for all whose turn is due. */
-void sessions_turn(struct sessions *all);
+/** One turn for all whose turn is due. True: links were looked at, which happens every 10 ms at least. */
+bool sessions_turn(struct sessions *all);
 
 /** Frees session number `i`, and moves the last one to its place. */
 void sessions_remove(struct sessions *all, uint32_t i);

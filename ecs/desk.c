@@ -1,0 +1,297 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/desk.h"
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/log.h"
+#include "base/units.h"
+#include "mdr/message.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    DESK_COMMANDS_A_TURN = 4,
+    DESK_ENDED = 64, /* sessions that ended by themselves, remembered so that nobody begins them anew */
+};
+
+#define SESSION_PREFIX "session-"
+
+struct desk {
+    struct link *link;
+    char dir[PATH_MAX];
+    int lock;
+    bool shut;
+    int64_t patience;
+    struct {
+        uint8_t run[16];
+        char node[EXPERIMENT_NAME_MAX + 1];
+    } ended[DESK_ENDED];
+    uint32_t ended_count;
+    struct message message; /* scratch: too large for the stack */
+    uint8_t bytes[MESSAGE_MAX_BYTES];
+};
+
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
+
+/* Who may command a daemon may run code: the folder must be this user's alone. */
+static int check_folder(const char *dir)
+{
+    struct stat st;
+    if (lstat(dir, &st) != 0)
+        return err_from_errno(errno);
+    if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IRWXG | S_IRWXO)))
+        return 0;
+    errno = EPERM;
+    return BEZEL_EPERM;
+}
+
+static int lock_folder(struct desk *d)
+{
+    char path[PATH_MAX + 16];
+    snprintf(path, sizeof path, "%s/lock", d->dir);
+    d->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (d->lock < 0)
+        return err_from_errno(errno);
+    if (flock(d->lock, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK ? BEZEL_EBUSY : err_from_errno(errno);
+    return 0;
+}
+
+/* Sockets of sessions that a killed life left: who has one of them begins it anew. */
+static void remove_sockets(const char *dir)
+{
+    DIR *all = opendir(dir);
+    for (struct dirent *e; all && (e = readdir(all)) != NULL;)
+        if (strncmp(e->d_name, SESSION_PREFIX, sizeof SESSION_PREFIX - 1) == 0)
+            unlinkat(dirfd(all), e->d_name, 0);
+    if (all)
+        closedir(all);
+}
+
+static int take_folder(struct desk *d, const char *dir)
+{
+    int err = file_make_dirs(dir, 0700);
+    if (!err && !realpath(dir, d->dir))
+        err = err_from_errno(errno);
+    if (!err)
+        err = check_folder(d->dir);
+    if (!err)
+        err = lock_folder(d);
+    if (err == BEZEL_EBUSY)
+        log_error("BEZEL-STAND-BUSY", "another bezeld stands in %s", dir);
+    else if (err == BEZEL_EPERM)
+        log_error("BEZEL-STAND-FOLDER", "%s is not this user's alone: give it mode 0700, or name another folder", dir);
+    else if (err)
+        log_error("BEZEL-STAND-FOLDER", "cannot stand in %s: %s", dir, strerror(errno));
+    return err;
+}
+
+int desk_open(const char *dir, int64_t patience, struct desk **out)
+{
+    char endpoint[PATH_MAX + 32];
+    struct desk *d = calloc(1, sizeof *d);
+    if (!d)
+        return BEZEL_ENOMEM;
+    d->lock = -1;
+    d->patience = patience;
+    int err = take_folder(d, dir);
+    if (!err) {
+        remove_sockets(d->dir);
+        snprintf(endpoint, sizeof endpoint, "ipc://%s/control", d->dir);
+        err = link_bind(endpoint, MESSAGE_MAX_BYTES, NULL, &d->link);
+        if (err)
+            log_error("BEZEL-STAND-CONTROL", "cannot bind %s: %s", endpoint, err_text(err));
+    }
+    if (err) {
+        desk_close(d);
+        return err;
+    }
+    *out = d;
+    return 0;
+}
+
+void desk_close(struct desk *d)
+{
+    link_close(d->link, 200);
+    if (d->lock >= 0)
+        close(d->lock);
+    free(d);
+}
+
+struct link *desk_link(const struct desk *d)
+{
+    return d->link;
+}
+
+void desk_shut(struct desk *d)
+{
+    d->shut = true;
+}
+
+/* ---- Sessions ---------------------------------------------------------------------------------------------------- */
+
+void desk_note_end(struct desk *d, const struct session *s)
+{
+    if (!s->complete)
+        return;
+    uint32_t i = d->ended_count++ % DESK_ENDED;
+    memcpy(d->ended[i].run, s->run, sizeof d->ended[i].run);
+    snprintf(d->ended[i].node, sizeof d->ended[i].node, "%s", s->name);
+}
+
+static bool has_ended(const struct desk *d, const struct message_begin *b)
+{
+    for (uint32_t i = 0; i < d->ended_count && i < DESK_ENDED; i++)
+        if (memcmp(d->ended[i].run, b->run, sizeof b->run) == 0 && strcmp(d->ended[i].node, b->node) == 0)
+            return true;
+    return false;
+}
+
+/* Whether a session that is about to give up the folder still has it: who asks for it gets it when it asks again. */
+static bool is_being_left(const struct sessions *all, const char *folder)
+{
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->list[i]->phase > SESSION_SERVES && strcmp(all->list[i]->dir, folder) == 0)
+            return true;
+    return false;
+}
+
+static void refuse(struct message_reply *reply, const char *why)
+{
+    reply->state = DAEMON_FAILED;
+    message_text(reply->text, MESSAGE_TEXT_MAX, why);
+    message_reply_add(reply, "refused", 1);
+}
+
+/* The endpoint of a session: the same in each life of the daemon. */
+static void name_endpoint(const struct desk *d, const struct message_begin *b, char *endpoint, size_t size)
+{
+    uint64_t h = hash_fnv64(HASH_FNV64_START, b->run, sizeof b->run);
+    h = hash_fnv64(h, b->node, strlen(b->node));
+    snprintf(endpoint, size, "ipc://%s/" SESSION_PREFIX "%016llx", d->dir, (unsigned long long)h);
+}
+
+static void open_session(struct desk *d, struct sessions *all, const struct message_begin *b,
+                         struct message_reply *reply)
+{
+    char endpoint[PATH_MAX + 64], why[SESSION_WHY_MAX];
+    struct session *s;
+    name_endpoint(d, b, endpoint, sizeof endpoint);
+    struct session_wish wish = {.node = b->node,
+                                .dir = b->folder,
+                                .collector = b->collector,
+                                .control = endpoint,
+                                .text = b->experiment,
+                                .text_bytes = strlen(b->experiment),
+                                .file = "experiment",
+                                .lease = d->patience};
+    memcpy(wish.run, b->run, sizeof wish.run);
+    int err = session_open(&wish, &s, why);
+    if (err) {
+        refuse(reply, why);
+        return;
+    }
+    if (sessions_add(all, s) != 0) { /* cannot be: the room was looked at */
+        session_free(s);
+        refuse(reply, err_text(BEZEL_EFULL));
+        return;
+    }
+    log_info("BEZEL-SESSION", "%s: serving %s", s->label, s->dir);
+    message_text(reply->text, MESSAGE_TEXT_MAX, endpoint);
+    message_reply_add(reply, "began", 1);
+}
+
+/* False: it is to be asked again. */
+static bool begin(struct desk *d, struct sessions *all, const struct message_begin *b, struct message_reply *reply)
+{
+    char why[SESSION_WHY_MAX];
+    const struct session *s = sessions_find(all, b->run, b->node);
+    if (s && s->phase == SESSION_SERVES) {
+        message_text(reply->text, MESSAGE_TEXT_MAX, s->control);
+        message_reply_add(reply, "began", 0);
+    } else if (d->shut)
+        refuse(reply, "this bezeld was told to end");
+    else if (has_ended(d, b)) {
+        snprintf(why, sizeof why, "the session has ended, since `bezel run` was not heard of for %s",
+                 units_duration(d->patience).s);
+        refuse(reply, why);
+    } else if (s || is_being_left(all, b->folder))
+        return false;
+    else if (all->count == SESSIONS_MAX) {
+        snprintf(why, sizeof why,
+                 "it serves %d nodes already, which is the most: wait until an experiment has ended, or start another "
+                 "bezeld in a folder of its own",
+                 SESSIONS_MAX);
+        refuse(reply, why);
+    } else
+        open_session(d, all, b, reply);
+    return true;
+}
+
+/* ---- Commands ---------------------------------------------------------------------------------------------------- */
+
+/* Fills the reply; false where there is to be none. */
+static bool carry_out(struct desk *d, struct sessions *all, const struct message_command *command,
+                      struct message_reply *reply, const struct message_begin *b)
+{
+    reply->state = d->shut ? DAEMON_DRAINING : DAEMON_ACTIVE;
+    switch (command->verb) {
+    case VERB_BEGIN:
+        return begin(d, all, b, reply);
+    case VERB_DRAIN:
+        sessions_end(all);
+        break;
+    case VERB_STATUS:
+    case VERB_STOP:
+        break;
+    default:
+        refuse(reply, "that is for a session to do: give the command to its own control link");
+    }
+    message_reply_add(reply, "sessions", all->count);
+    message_reply_add(reply, "sessions_max", SESSIONS_MAX);
+    return true;
+}
+
+/* Answers the command in d->message. Returns its verb. */
+static enum message_verb answer(struct desk *d, struct sessions *all, const struct link_peer *peer)
+{
+    static struct message_reply reply; /* one thread; too large for a stack */
+    struct message_command command = d->message.command;
+    reply = (struct message_reply){.id = command.id};
+    if (!carry_out(d, all, &command, &reply, &d->message.begin))
+        return command.verb;
+    d->message.type = MESSAGE_REPLY;
+    d->message.reply = reply;
+    int size = message_encode(&d->message, d->bytes, sizeof d->bytes);
+    if (size < 0 || link_send(d->link, peer, d->bytes, (size_t)size) != 0)
+        log_warn("BEZEL-REPLY", "a reply could not be sent");
+    return command.verb;
+}
+
+bool desk_turn(struct desk *d, struct sessions *all)
+{
+    struct link_frame frame;
+    bool stop = false;
+    for (int i = 0; i < DESK_COMMANDS_A_TURN && link_receive(d->link, &frame) == 0; i++) {
+        struct link_peer peer = frame.peer;
+        bool may = link_may(&frame, KEY_CONTROL);
+        int err = message_decode(frame.data, frame.size, &d->message);
+        link_frame_free(&frame);
+        if (!may)
+            log_warn("BEZEL-COMMAND", "a command of a key without the role control was dropped");
+        else if (err || d->message.type != MESSAGE_COMMAND)
+            log_warn("BEZEL-COMMAND", "what came over the control link is no command");
+        else
+            stop |= answer(d, all, &peer) == VERB_STOP;
+    }
+    return stop;
+}
