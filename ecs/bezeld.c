@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "base/uuid.h"
 #include "ecs/commands.h"
 #include "ecs/desk.h"
 #include "ecs/sessions.h"
@@ -160,21 +161,6 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
     return why ? misuse(why) + 1 : 0;
 }
 
-static bool read_uuid(const char *text, uint8_t id[16])
-{
-    int n = 0;
-    for (const char *p = text; *p && n < 32; p++) {
-        if (*p == '-')
-            continue;
-        const char *digits = "0123456789abcdef", *d = strchr(digits, *p);
-        if (!d)
-            return false;
-        id[n / 2] = (uint8_t)(n % 2 ? id[n / 2] | (d - digits) : (d - digits) << 4);
-        n++;
-    }
-    return n == 32 && strlen(text) == 36;
-}
-
 /* Blocks the signals that we read, before any thread starts; SIGINT is the terminal's and not for us. */
 static int open_signals(void)
 {
@@ -296,7 +282,7 @@ static int serve_one(const struct arguments *a, struct host *h)
                                 .key = a->key,
                                 .collector_key = a->collector_key,
                                 .keys = a->keys};
-    if (!read_uuid(a->run, wish.run))
+    if (!uuid_read(a->run, wish.run))
         return misuse("--run takes a UUID of 36 characters");
     if (file_read(a->experiment, EXPERIMENT_FILE_MAX, &text, &wish.text_bytes) != 0) {
         fprintf(stderr, "bezeld: cannot read %s: %s\n", a->experiment, strerror(errno));

@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CONTROL_QUEUE = 16 };
+enum { CONTROL_QUEUE = 16, STOP_LINGER_MS = 100 /* for a STOP that a session has not heard yet */ };
 
 extern char **environ;
 
@@ -75,7 +75,12 @@ static int spawn(struct daemon *d, char **args, int log, int ready, int lease)
     return errno = error;
 }
 
-int daemon_start(struct daemon *d)
+bool daemon_is_session(const struct daemon *d)
+{
+    return d->standing.address != NULL;
+}
+
+static int start_child(struct daemon *d)
 {
     int log = open(d->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     int ready[2] = {-1, -1}, lease[2] = {-1, -1}, error = 0;
@@ -111,8 +116,18 @@ int daemon_start(struct daemon *d)
     return 0;
 }
 
+int daemon_start(struct daemon *d)
+{
+    if (!daemon_is_session(d))
+        return start_child(d);
+    standing_start(&d->standing);
+    return 0;
+}
+
 int daemon_serves(struct daemon *d, char *line, size_t size)
 {
+    if (daemon_is_session(d))
+        return standing_serves(&d->standing, &d->link);
     if (d->ready < 0)
         return 0;
     /* One line, written at once and shorter than PIPE_BUF: it arrives whole. */
@@ -137,7 +152,10 @@ int daemon_ask(struct daemon *d, enum message_verb verb)
     m.type = MESSAGE_COMMAND;
     m.command = (struct message_command){.id = ++d->commands, .verb = verb};
     int n = message_encode(&m, bytes, sizeof bytes);
-    return n < 0 ? n : link_send(d->link, NULL, bytes, (size_t)n);
+    int err = n < 0 ? n : link_send(d->link, NULL, bytes, (size_t)n);
+    if (!err && verb == VERB_STOP && daemon_is_session(d))
+        standing_stopped(&d->standing, d->commands);
+    return err;
 }
 
 int daemon_answer(struct daemon *d, struct message *m)
@@ -146,14 +164,23 @@ int daemon_answer(struct daemon *d, struct message *m)
     while (d->link && link_receive(d->link, &frame) == 0) {
         int err = message_decode(frame.data, frame.size, m);
         link_frame_free(&frame);
-        if (!err && m->type == MESSAGE_REPLY)
-            return 0;
+        if (err || m->type != MESSAGE_REPLY)
+            continue;
+        if (daemon_is_session(d))
+            standing_heard(&d->standing, &m->reply);
+        return 0;
     }
     return BEZEL_EAGAIN;
 }
 
 bool daemon_ended(struct daemon *d, int *status)
 {
+    if (daemon_is_session(d)) {
+        bool over = d->standing.phase == STANDING_OVER;
+        if (over)
+            daemon_close(d);
+        return over;
+    }
     if (d->pid <= 0 || waitpid(d->pid, status, WNOHANG) != d->pid)
         return false;
     d->pid = 0;
@@ -165,6 +192,10 @@ void daemon_last_words(const struct daemon *d, char *text, size_t size)
 {
     char tail[2048];
     text[0] = '\0';
+    if (daemon_is_session(d)) {
+        snprintf(text, size, "%s", d->standing.why);
+        return;
+    }
     int fd = open(d->log, O_RDONLY | O_CLOEXEC);
     off_t end = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
     off_t from = end - d->log_start < (off_t)sizeof tail ? d->log_start : end - (off_t)sizeof tail;
@@ -179,8 +210,17 @@ void daemon_last_words(const struct daemon *d, char *text, size_t size)
     snprintf(text, size, "%s", before ? before + 1 : tail);
 }
 
+const char *daemon_log(const struct daemon *d)
+{
+    return daemon_is_session(d) ? "that of the bezeld that stands there" : d->log;
+}
+
 void daemon_signal(struct daemon *d, int signal)
 {
+    if (daemon_is_session(d) && d->standing.phase != STANDING_OVER) {
+        (void)!daemon_ask(d, VERB_STOP);
+        standing_stopped(&d->standing, 0);
+    }
     if (d->pid > 0)
         kill(d->pid, signal);
 }
@@ -193,6 +233,7 @@ void daemon_close(struct daemon *d)
     d->pid = 0;
     close_fd(&d->ready);
     close_fd(&d->lease);
-    link_close(d->link, 0);
+    link_close(d->link, daemon_is_session(d) ? STOP_LINGER_MS : 0);
     d->link = NULL;
+    standing_close(&d->standing);
 }

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A daemon of a run as `bezel run` sees it: a child process in a session of its own (the terminal's signals do not
- * reach it) with its log, a pipe on which it says that it serves, a pipe that is its lease, and a control link. One
- * thread.
+ * A daemon of a run as `bezel run` sees it, with a control link. It is a child process in a session of its own (the
+ * terminal's signals do not reach it) with its log, a pipe on which it says that it serves, and a pipe that is its
+ * lease; or a session at a bezeld that stands (ecs/standing.h), which is begun and stopped, never killed. One thread.
  */
 #ifndef BEZEL_ECS_DAEMON_H
 #define BEZEL_ECS_DAEMON_H
 
+#include "ecs/standing.h"
 #include "mdr/link.h"
 #include "mdr/message.h"
 
@@ -26,8 +27,9 @@ struct daemon {
     char log[PATH_MAX];              /* its stdout and stderr are appended there */
     char control[LINK_ENDPOINT_MAX]; /* where it binds its control link */
     int keep;                        /* a descriptor that it is to inherit; -1: none */
+    struct standing standing;        /* with an address: what it is, in place of program, args, log and keep */
     /* The module's. */
-    pid_t pid;         /* 0: not running */
+    pid_t pid;         /* 0: not running, or no child */
     int ready, lease;  /* our ends; -1: closed */
     off_t log_start;   /* where in the log its words of this start begin */
     struct link *link; /* NULL while it does not serve */
@@ -55,13 +57,22 @@ int daemon_ask(struct daemon *d, enum message_verb verb) BEZEL_MUST_CHECK;
 /** Takes the next reply into *m: 0, or BEZEL_EAGAIN where there is none. What is no reply is dropped. */
 int daemon_answer(struct daemon *d, struct message *m) BEZEL_MUST_CHECK;
 
+/** Whether it is a session at a bezeld that stands. */
+bool daemon_is_session(const struct daemon *d);
+
 /** Whether the daemon has ended, with *status as of waitpid(). It is then not running any more. */
 bool daemon_ended(struct daemon *d, int *status);
 
-/** The last line that it wrote into its log since its start, without the line's end; "" where there is none. */
+/**
+ * The last line that it wrote into its log since its start, without the line's end; of a session, why it is over; ""
+ * where there is none.
+ */
 void daemon_last_words(const struct daemon *d, char *text, size_t size);
 
-/** Sends a signal to the process, if it runs. */
+/** Where its log is, for people. */
+const char *daemon_log(const struct daemon *d);
+
+/** Sends a signal to the process, if it runs. A session is let go of: its bezeld ends it. */
 void daemon_signal(struct daemon *d, int signal);
 
 /** Lets go of pipes and link; kills the process if it still runs, and waits for it. Idempotent. */

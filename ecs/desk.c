@@ -180,8 +180,9 @@ static void name_endpoint(const struct desk *d, const struct message_begin *b, c
     snprintf(endpoint, size, "ipc://%s/" SESSION_PREFIX "%016llx", d->dir, (unsigned long long)h);
 }
 
-static void open_session(struct desk *d, struct sessions *all, const struct message_begin *b,
-                         struct message_reply *reply)
+/* Opens the session that `b` wishes. NULL: it is refused. */
+static struct session *open_session(struct desk *d, struct sessions *all, const struct message_begin *b,
+                                    struct message_reply *reply)
 {
     char endpoint[PATH_MAX + 64], why[SESSION_WHY_MAX];
     struct session *s;
@@ -195,86 +196,104 @@ static void open_session(struct desk *d, struct sessions *all, const struct mess
                                 .file = "experiment",
                                 .lease = d->patience};
     memcpy(wish.run, b->run, sizeof wish.run);
-    int err = session_open(&wish, &s, why);
-    if (err) {
-        refuse(reply, why);
-        return;
-    }
+    if (session_open(&wish, &s, why) != 0)
+        return refuse(reply, why), NULL;
     if (sessions_add(all, s) != 0) { /* cannot be: the room was looked at */
         session_free(s);
-        refuse(reply, err_text(BEZEL_EFULL));
-        return;
+        return refuse(reply, err_text(BEZEL_EFULL)), NULL;
     }
     log_info("BEZEL-SESSION", "%s: serving %s", s->label, s->dir);
-    message_text(reply->text, MESSAGE_TEXT_MAX, endpoint);
-    message_reply_add(reply, "began", 1);
+    s->waiting.began = true;
+    return s;
 }
 
-/* False: it is to be asked again. */
-static bool begin(struct desk *d, struct sessions *all, const struct message_begin *b, struct message_reply *reply)
+/* The session that `b` wishes, which may be there already. NULL: it is refused, or not answered: it is asked again. */
+static struct session *begin(struct desk *d, struct sessions *all, const struct message_begin *b,
+                             struct message_reply *reply)
 {
-    char why[SESSION_WHY_MAX];
-    const struct session *s = sessions_find(all, b->run, b->node);
-    if (s && s->phase == SESSION_SERVES) {
-        message_text(reply->text, MESSAGE_TEXT_MAX, s->control);
-        message_reply_add(reply, "began", 0);
-    } else if (d->shut)
-        refuse(reply, "this bezeld was told to end");
-    else if (has_ended(d, b)) {
+    char why[SESSION_WHY_MAX] = "this bezeld was told to end";
+    struct session *s = sessions_find(all, b->run, b->node);
+    if (s && s->phase == SESSION_SERVES)
+        return s;
+    if (has_ended(d, b))
         snprintf(why, sizeof why, "the session has ended, since `bezel run` was not heard of for %s",
                  units_duration(d->patience).s);
-        refuse(reply, why);
-    } else if (s || is_being_left(all, b->folder))
-        return false;
-    else if (all->count == SESSIONS_MAX) {
+    else if (!d->shut && (s || is_being_left(all, b->folder)))
+        return NULL;
+    else if (!d->shut && all->count == SESSIONS_MAX)
         snprintf(why, sizeof why,
                  "it serves %d nodes already, which is the most: wait until an experiment has ended, or start another "
                  "bezeld in a folder of its own",
                  SESSIONS_MAX);
-        refuse(reply, why);
-    } else
-        open_session(d, all, b, reply);
-    return true;
+    else if (!d->shut)
+        return open_session(d, all, b, reply);
+    return refuse(reply, why), NULL;
 }
 
 /* ---- Commands ---------------------------------------------------------------------------------------------------- */
 
-/* Fills the reply; false where there is to be none. */
-static bool carry_out(struct desk *d, struct sessions *all, const struct message_command *command,
-                      struct message_reply *reply, const struct message_begin *b)
+static void send_reply(struct desk *d, const struct link_peer *peer, const struct message_reply *reply)
 {
-    reply->state = d->shut ? DAEMON_DRAINING : DAEMON_ACTIVE;
-    switch (command->verb) {
-    case VERB_BEGIN:
-        return begin(d, all, b, reply);
-    case VERB_DRAIN:
-        sessions_end(all);
-        break;
-    case VERB_STATUS:
-    case VERB_STOP:
-        break;
-    default:
-        refuse(reply, "that is for a session to do: give the command to its own control link");
+    d->message.type = MESSAGE_REPLY;
+    d->message.reply = *reply;
+    int size = message_encode(&d->message, d->bytes, sizeof d->bytes);
+    if (size < 0 || link_send(d->link, peer, d->bytes, (size_t)size) != 0)
+        log_warn("BEZEL-REPLY", "a reply could not be sent");
+}
+
+/* BEGIN is answered once the session serves, or cannot. */
+static void answer_begin(struct desk *d, struct sessions *all, const struct link_peer *peer,
+                         struct message_reply *reply)
+{
+    struct session *s = begin(d, all, &d->message.begin, reply);
+    if (!s) {
+        if (reply->text[0])
+            send_reply(d, peer, reply);
+        return;
     }
-    message_reply_add(reply, "sessions", all->count);
-    message_reply_add(reply, "sessions_max", SESSIONS_MAX);
-    return true;
+    s->waiting.is = true;
+    s->waiting.id = reply->id;
+    s->waiting.peer = *peer;
 }
 
 /* Answers the command in d->message. Returns its verb. */
 static enum message_verb answer(struct desk *d, struct sessions *all, const struct link_peer *peer)
 {
     static struct message_reply reply; /* one thread; too large for a stack */
-    struct message_command command = d->message.command;
-    reply = (struct message_reply){.id = command.id};
-    if (!carry_out(d, all, &command, &reply, &d->message.begin))
-        return command.verb;
-    d->message.type = MESSAGE_REPLY;
-    d->message.reply = reply;
-    int size = message_encode(&d->message, d->bytes, sizeof d->bytes);
-    if (size < 0 || link_send(d->link, peer, d->bytes, (size_t)size) != 0)
-        log_warn("BEZEL-REPLY", "a reply could not be sent");
-    return command.verb;
+    enum message_verb verb = d->message.command.verb;
+    reply = (struct message_reply){.id = d->message.command.id, .state = d->shut ? DAEMON_DRAINING : DAEMON_ACTIVE};
+    if (verb == VERB_BEGIN) {
+        answer_begin(d, all, peer, &reply);
+        return verb;
+    }
+    if (verb == VERB_DRAIN)
+        sessions_end(all);
+    else if (verb != VERB_STATUS && verb != VERB_STOP)
+        refuse(&reply, "that is for a session to do: give the command to its own control link");
+    message_reply_add(&reply, "sessions", all->count);
+    message_reply_add(&reply, "sessions_max", SESSIONS_MAX);
+    send_reply(d, peer, &reply);
+    return verb;
+}
+
+/* Tells who waits for a session how it stands with it; one that the collector refused is given up. */
+static void tell_waiting(struct desk *d, struct session *s)
+{
+    static struct message_reply reply; /* one thread; too large for a stack */
+    bool serves = s->phase == SESSION_SERVES && node_connected(s->node);
+    const char *refused = s->phase == SESSION_SERVES ? node_refused(s->node) : "the session is about to end";
+    if (!s->waiting.is || (!serves && !refused))
+        return;
+    reply = (struct message_reply){.id = s->waiting.id, .state = DAEMON_ACTIVE};
+    if (serves) {
+        message_text(reply.text, MESSAGE_TEXT_MAX, s->control);
+        message_reply_add(&reply, "began", s->waiting.began);
+    } else
+        refuse(&reply, refused);
+    send_reply(d, &s->waiting.peer, &reply);
+    s->waiting.is = s->waiting.began = false;
+    if (!serves)
+        session_cut(s);
 }
 
 bool desk_turn(struct desk *d, struct sessions *all)
@@ -293,5 +312,7 @@ bool desk_turn(struct desk *d, struct sessions *all)
         else
             stop |= answer(d, all, &peer) == VERB_STOP;
     }
+    for (uint32_t i = 0; i < all->count; i++)
+        tell_waiting(d, all->list[i]);
     return stop;
 }

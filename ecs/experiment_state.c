@@ -137,7 +137,8 @@ static void restart(struct experiment_state *s, uint32_t daemon, int64_t now, st
         drain(s, now, a);
 }
 
-static void on_daemon_ended(struct experiment_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+static void on_daemon_ended(struct experiment_state *s, uint32_t daemon, bool unreachable, int64_t now,
+                            struct state_actions *a)
 {
     struct state_daemon *d = &s->daemons[daemon];
     if (s->phase >= PHASE_RUNNING && s->phase <= PHASE_DRAINING && !d->drained) {
@@ -145,6 +146,7 @@ static void on_daemon_ended(struct experiment_state *s, uint32_t daemon, int64_t
         return;
     }
     d->phase = DAEMON_GONE;
+    s->unreachable |= unreachable && s->phase == PHASE_STARTING;
     if (s->phase == PHASE_STARTING)
         stop(s, ENDED_BY_FAILURE, now, a);
     else if (s->phase == PHASE_CLOSING_NODES && all_nodes(s, is_gone))
@@ -369,7 +371,7 @@ struct state_actions experiment_state_step(struct experiment_state *s, const str
         on_serves(s, event->daemon, now, &a);
         break;
     case EVENT_DAEMON_ENDED:
-        on_daemon_ended(s, event->daemon, now, &a);
+        on_daemon_ended(s, event->daemon, event->unreachable, now, &a);
         break;
     case EVENT_PROCESS_ENDED:
         on_process_ended(s, event->failed, now, &a);

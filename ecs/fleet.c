@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/uuid.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -109,6 +110,33 @@ static void describe_collector(struct fleet *f, const struct experiment *e, cons
     memcpy(d->args, args, sizeof args);
 }
 
+/* The node as a session at a bezeld that stands. */
+static int describe_session(struct fleet *f, const struct experiment *e, uint32_t node, const struct rundir *run)
+{
+    struct daemon *d = &f->daemons[1 + node];
+    struct message_begin *wish = f->wishes[node] = calloc(1, sizeof *wish);
+    char *text = NULL;
+    size_t n;
+    snprintf(d->name, sizeof d->name, "the standing bezeld of node %s", e->nodes[node].name);
+    int err = wish ? file_read(f->experiment, MESSAGE_EXPERIMENT_MAX, &text, &n) : BEZEL_ENOMEM;
+    if (err == 0 &&
+        (strlen(text) != n || strlen(f->node_dirs[node]) > MESSAGE_TEXT_MAX || !uuid_read(run->uuid, wish->run)))
+        err = BEZEL_EINVAL;
+    if (!err) {
+        memcpy(wish->experiment, text, n + 1);
+        snprintf(wish->node, sizeof wish->node, "%s", e->nodes[node].name);
+        snprintf(wish->folder, sizeof wish->folder, "%s", f->node_dirs[node]);
+        snprintf(f->aliases[node], sizeof f->aliases[node], "%s/.node%u", run->private, node);
+        d->standing = (struct standing){.address = e->nodes[node].address, .wish = wish, .alias = f->aliases[node]};
+    } else
+        log_error("BEZEL-RUN-SESSION",
+                  "node %s cannot be served by a bezeld that stands: its file has %d bytes at most, and its folder's "
+                  "path %d",
+                  e->nodes[node].name, MESSAGE_EXPERIMENT_MAX, MESSAGE_TEXT_MAX);
+    free(text);
+    return err;
+}
+
 static void describe_node(struct fleet *f, const struct experiment *e, uint32_t node, const struct rundir *run)
 {
     struct daemon *d = &f->daemons[1 + node];
@@ -143,8 +171,10 @@ int fleet_find(const struct experiment *e, struct fleet *f)
     *f = (struct fleet){.count = 1 + e->node_count,
                         .daemons = calloc(1 + e->node_count, sizeof *f->daemons),
                         .status = calloc(1 + e->node_count, sizeof *f->status),
-                        .node_dirs = calloc(1 + e->node_count, sizeof *f->node_dirs)};
-    int err = f->daemons && f->status && f->node_dirs ? 0 : BEZEL_ENOMEM;
+                        .node_dirs = calloc(1 + e->node_count, sizeof *f->node_dirs),
+                        .wishes = calloc(1 + e->node_count, sizeof *f->wishes),
+                        .aliases = calloc(1 + e->node_count, sizeof *f->aliases)};
+    int err = f->daemons && f->status && f->node_dirs && f->wishes && f->aliases ? 0 : BEZEL_ENOMEM;
     if (err)
         log_error("BEZEL-RUN-MEMORY", "%s", err_text(err));
     if (!err)
@@ -168,32 +198,42 @@ int fleet_make(const struct experiment *e, const struct rundir *run, struct flee
     if (err)
         return err;
     describe_collector(f, e, run);
-    for (uint32_t i = 0; i < e->node_count; i++)
-        describe_node(f, e, i, run);
     for (uint32_t i = 0; i < f->count; i++) {
         f->daemons[i].ready = f->daemons[i].lease = -1;
         f->daemons[i].keep = run->lock;
     }
-    return 0;
+    for (uint32_t i = 0; i < e->node_count && !err; i++) {
+        if (e->nodes[i].address)
+            err = describe_session(f, e, i, run);
+        else
+            describe_node(f, e, i, run);
+    }
+    return err;
 }
 
 void fleet_free(struct fleet *f)
 {
     for (uint32_t i = 0; f->daemons && i < f->count; i++)
-        if (f->daemons[i].program)
+        if (f->daemons[i].program || daemon_is_session(&f->daemons[i]))
             daemon_close(&f->daemons[i]);
     for (uint32_t i = 0; f->node_dirs && i + 1 < f->count; i++)
         free(f->node_dirs[i]);
+    for (uint32_t i = 0; f->wishes && i + 1 < f->count; i++)
+        free(f->wishes[i]);
     free(f->daemons);
     free(f->status);
     free(f->node_dirs);
     free(f->keys);
+    free(f->wishes);
+    free(f->aliases);
     *f = (struct fleet){0};
 }
 
 int fleet_start(struct fleet *f, uint32_t d)
 {
     f->status[d] = (struct fleet_status){.period = -1};
+    if (daemon_is_session(&f->daemons[d])) /* which the collector has told by now */
+        snprintf(f->wishes[d - 1]->collector, sizeof f->wishes[d - 1]->collector, "%s", f->data);
     return daemon_start(&f->daemons[d]);
 }
 

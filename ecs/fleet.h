@@ -39,6 +39,8 @@ struct fleet {
     char **node_dirs;                           /* of each node: its BEZEL_DIR, absolute */
     struct fleet_keys *keys;                    /* where the experiment has keys; else NULL */
     char connections[16], packet[40], rate[40]; /* limits of the collector, as its options */
+    struct message_begin **wishes; /* of each node: what its standing bezeld is asked for; NULL: it is started for us */
+    char (*aliases)[RUNDIR_PRIVATE_MAX + 16]; /* of each node: where other commands find its session */
     char experiment[PATH_MAX], data[LINK_ENDPOINT_MAX], run[PATH_MAX], uuid[37];
     char sync[sizeof(struct units_text)]; /* the collector's policy, as --sync takes it */
     char collector_program[PATH_MAX], node_program[PATH_MAX];

@@ -80,6 +80,8 @@ static void wait_for_something(struct run *r)
             fds[fd_count++] = daemon->ready;
         if (daemon->link)
             links[link_count++] = daemon->link;
+        if (daemon->standing.desk)
+            links[link_count++] = daemon->standing.desk;
     }
     int64_t now = clock_now(), until = experiment_state_deadline(&r->state);
     if (until > r->next_status)
@@ -87,6 +89,19 @@ static void wait_for_something(struct run *r)
     if (!all && until > now + STATUS_EVERY_DRAIN)
         until = now + STATUS_EVERY_DRAIN;
     link_wait(links, link_count, fds, fd_count, until > now ? until - now : 0);
+}
+
+static void tell_mute(struct run *r, uint32_t d)
+{
+    const struct daemon *daemon = &r->fleet.daemons[d];
+    if (daemon_is_session(daemon))
+        operator_error(&r->operator, "BEZEL-RUN-MUTE",
+                       "%s has not answered for %s: is it stopped, or gone? One that is started again at %s takes the "
+                       "node up again",
+                       daemon->name, units_duration(MUTE_AFTER).s, daemon->standing.address);
+    else
+        operator_error(&r->operator, "BEZEL-RUN-MUTE", "%s (pid %d) has not answered for %s: is it stopped?",
+                       daemon->name, (int)daemon->pid, units_duration(MUTE_AFTER).s);
 }
 
 static void ask_status(struct run *r, int64_t now)
@@ -103,8 +118,7 @@ static void ask_status(struct run *r, int64_t now)
         fleet_ask(&r->fleet, d, VERB_STATUS);
         if (s->heard && now - s->heard >= MUTE_AFTER && !s->told_mute) {
             s->told_mute = true;
-            operator_error(&r->operator, "BEZEL-RUN-MUTE", "%s (pid %d) has not answered for %s: is it stopped?",
-                           r->fleet.daemons[d].name, (int)r->fleet.daemons[d].pid, units_duration(MUTE_AFTER).s);
+            tell_mute(r, d);
         }
     }
 }

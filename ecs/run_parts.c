@@ -89,10 +89,11 @@ static void tell_late(struct run *r, enum state_phase phase)
         bool closing = (phase == PHASE_CLOSING_NODES && d > 0) || (phase == PHASE_CLOSING_COLLECTOR && d == 0);
         if (starting)
             operator_error(&r->operator, "BEZEL-RUN-LATE", "%s did not get ready within %s; its log: %s",
-                           r->fleet.daemons[d].name, units_duration(STATE_START_LIMIT).s, r->fleet.daemons[d].log);
+                           r->fleet.daemons[d].name, units_duration(STATE_START_LIMIT).s,
+                           daemon_log(&r->fleet.daemons[d]));
         else if (closing && r->up[d])
             operator_error(&r->operator, "BEZEL-RUN-LATE", "%s did not stop and is killed; its log: %s",
-                           r->fleet.daemons[d].name, r->fleet.daemons[d].log);
+                           r->fleet.daemons[d].name, daemon_log(&r->fleet.daemons[d]));
     }
     if (phase == PHASE_STOPPING)
         operator_error(&r->operator, "BEZEL-RUN-LATE", "not all processes could be ended");
@@ -245,10 +246,26 @@ void run_take_launcher(struct run *r)
 
 /* ---- The daemons ------------------------------------------------------------------------------------------------- */
 
+/* A session needs no process id, and no exit status: it has a reason, or was told to stop. */
+static void tell_session_end(struct run *r, uint32_t d, bool served)
+{
+    const struct daemon *daemon = &r->fleet.daemons[d];
+    char why[OPERATOR_TEXT_MAX / 2];
+    daemon_last_words(daemon, why, sizeof why);
+    if (!why[0])
+        return;
+    if (r->state.phase == PHASE_STARTING || !served)
+        operator_error(&r->operator, "BEZEL-RUN-SESSION", "%s (%s): %s", daemon->name, daemon->standing.address, why);
+    else if (r->state.phase <= PHASE_DRAINING)
+        operator_event(&r->operator, "BEZEL-RUN-SESSION", "%s: %s", daemon->name, why);
+}
+
 static void tell_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, bool served)
 {
     const struct daemon *daemon = &r->fleet.daemons[d];
     char end[128], words[OPERATOR_TEXT_MAX / 2];
+    if (daemon_is_session(daemon))
+        tell_session_end(r, d, served);
     if (pid == 0)
         return; /* it never was: that has been told */
     sut_describe_end(status, end, sizeof end);
@@ -270,19 +287,20 @@ static void take_end(struct run *r, uint32_t d)
     pid_t pid = daemon->pid;
     bool served = daemon->link != NULL;
     int status = 0;
-    if (pid != 0 && !daemon_ended(daemon, &status))
+    if ((pid != 0 || daemon_is_session(daemon)) && !daemon_ended(daemon, &status))
         return;
     r->up[d] = false;
     r->fleet.status[d].known = r->fleet.status[d].told_drain = false;
     r->fleet.status[d].heard = 0;
     tell_daemon_end(r, d, pid, status, served);
     enum state_phase before = r->state.phase;
-    run_feed(r, &(struct state_event){.type = EVENT_DAEMON_ENDED, .daemon = d});
+    run_feed(r,
+             &(struct state_event){.type = EVENT_DAEMON_ENDED, .daemon = d, .unreachable = daemon_is_session(daemon)});
     if (r->state.daemons[d].phase == DAEMON_GONE && before > PHASE_STARTING && before <= PHASE_DRAINING &&
         !r->state.daemons[d].drained)
         operator_error(&r->operator, "BEZEL-RUN-DAEMON",
                        "%s ended %d times within %s and is given up, with what it had not passed on; its log: %s",
-                       daemon->name, STATE_RESTARTS + 1, units_duration(STATE_RESTART_SPAN).s, daemon->log);
+                       daemon->name, STATE_RESTARTS + 1, units_duration(STATE_RESTART_SPAN).s, daemon_log(daemon));
 }
 
 static void take_answers(struct run *r, uint32_t d)

@@ -125,6 +125,15 @@ void session_end(struct session *s)
     node_drain(s->node);
 }
 
+void session_cut(struct session *s)
+{
+    if (s->phase >= SESSION_CLOSES)
+        return;
+    s->complete = s->phase == SESSION_ENDS && node_drained(s->node);
+    node_shut(s->node);
+    s->phase = SESSION_CLOSES;
+}
+
 static void watch_lease(struct session *s, int64_t now)
 {
     if (s->lease == 0 || now - node_heard(s->node) < s->lease)
@@ -164,11 +173,8 @@ static void serve_step(struct session *s, bool attend)
     int64_t now = clock_now();
     if (s->phase == SESSION_SERVES)
         watch_lease(s, now);
-    if (!is_through(s, now))
-        return;
-    s->complete = s->phase == SESSION_ENDS && node_drained(s->node);
-    node_shut(s->node);
-    s->phase = SESSION_CLOSES;
+    if (is_through(s, now))
+        session_cut(s);
 }
 
 void session_turn(struct session *s, bool attend)

@@ -52,6 +52,11 @@ struct session {
     int64_t turned;         /* when its last turn was */
     bool failed;            /* the collector refused it */
     bool complete;          /* it ended by itself, and the collector has all */
+    struct {
+        bool is, began; /* somebody waits to hear that it serves; that it is new */
+        uint32_t id;    /* of the command */
+        struct link_peer peer;
+    } waiting; /* the desk's */
 };
 
 /**
@@ -66,6 +71,9 @@ void session_free(struct session *s);
 
 /** Hands on what there is, and ends. Idempotent. */
 void session_end(struct session *s);
+
+/** Ends it without handing anything on. */
+void session_cut(struct session *s);
 
 /** Gives its node a turn, and takes its own next step. `attend`: commands are looked for however lately they were. */
 void session_turn(struct session *s, bool attend);

@@ -57,6 +57,21 @@ bool endpoint_is_loopback(const char *endpoint)
     return inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
+/* Connects to a socket's path and hangs up: 0, BEZEL_EUNREACH where nobody listens behind it, or another error. */
+static int try_path(const char *path)
+{
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0)
+        return err_from_errno(errno);
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path, path, strlen(path));
+    int err = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 || errno == EAGAIN ? 0
+              : errno == ECONNREFUSED                                                          ? BEZEL_EUNREACH
+                                                                                               : err_from_errno(errno);
+    close(fd);
+    return err;
+}
+
 /*
  * ZeroMQ unlinks whatever stands at an ipc path before it binds, and so takes the endpoint of a living server, or a
  * file. So ask the path first: a socket that refuses a connection was left by a dead process and may go. (Two servers
@@ -71,14 +86,14 @@ static int check_path(const char *path)
         log_error("BEZEL-LINK-PATH", "%s exists and is no socket", path);
         return BEZEL_EBUSY;
     }
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0)
-        return err_from_errno(errno);
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    memcpy(address.sun_path, path, strlen(path));
-    bool dead = connect(fd, (struct sockaddr *)&address, sizeof address) != 0 && errno == ECONNREFUSED;
-    close(fd);
-    return dead ? 0 : BEZEL_EBUSY;
+    return try_path(path) == BEZEL_EUNREACH ? 0 : BEZEL_EBUSY;
+}
+
+int endpoint_try(const char *endpoint)
+{
+    const char *path = endpoint_path(endpoint);
+    int err = endpoint_check(endpoint);
+    return err || !path ? err : try_path(path);
 }
 
 int endpoint_check_bind(const char *endpoint, bool keys)

@@ -33,6 +33,12 @@ int endpoint_check_bind(const char *endpoint, bool keys) BEZEL_MUST_CHECK;
 int endpoint_check_connect(const char *endpoint, bool keys) BEZEL_MUST_CHECK;
 
 /**
+ * Whether somebody listens at an ipc endpoint: 0, BEZEL_EUNREACH where a dead process left it, BEZEL_ENOENT,
+ * BEZEL_EPERM, ... 0 for a tcp one, which is not looked at.
+ */
+int endpoint_try(const char *endpoint) BEZEL_MUST_CHECK;
+
+/**
  * Why commands may not be taken at `control`, NULL where they may: ipc in a folder that is ours alone, or, with keys,
  * tcp. Static storage.
  */
