@@ -247,11 +247,16 @@ static bool is_ready(const struct host *h)
     return h->desk || (first && first->phase == SESSION_SERVES && node_connected(first->node));
 }
 
+static bool is_needed(const struct host *h)
+{
+    return h->all.count > 0 || (h->desk && !h->ending);
+}
+
 static int serve(struct host *h)
 {
     int64_t look = 0;
     int terms = 0;
-    while (h->all.count > 0 || (h->desk && !h->ending)) {
+    while (is_needed(h)) {
         bool attended = sessions_turn(&h->all);
         if (attended && h->desk && desk_turn(h->desk, &h->all))
             end(h);
@@ -264,7 +269,8 @@ static int serve(struct host *h)
                 end(h);
         }
         remove_ended(h);
-        sessions_wait(&h->all, (int[]){h->signals, h->lease}, 2);
+        if (is_needed(h)) /* else nothing would end the wait */
+            sessions_wait(&h->all, (int[]){h->signals, h->lease}, 2);
     }
     return h->failed ? EXIT_FAILED : EXIT_HELD;
 }
