@@ -55,7 +55,7 @@ static BEZEL_PRINTF(5, 6) void tell(struct verify *v, const char *code, const ch
 }
 
 /* The collector holds a lock on the directory. It is tried for no longer than it takes. */
-static bool is_served(const char *run)
+bool verify_is_served(const char *run)
 {
     int fd = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
@@ -212,7 +212,7 @@ static int verify_loaded(struct verify *v, const char *run, struct facts *f, str
 
 int verify_run(struct verify *v, const char *run)
 {
-    v->totals.served = is_served(run);
+    v->totals.served = verify_is_served(run);
     struct facts *f = NULL;
     struct model *m = model_new("");
     int err = m ? facts_open_read(run, &f) : BEZEL_ENOMEM;

@@ -56,6 +56,9 @@ struct verify {
  */
 int verify_run(struct verify *v, const char *run) BEZEL_MUST_CHECK;
 
+/** Whether a collector serves run directory `run` now. */
+bool verify_is_served(const char *run);
+
 /** Tells a finding of the caller's own. */
 void verify_tell(struct verify *v, const struct verify_finding *finding);
 

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "collector/reader.h"
+#include "collector/verify.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -29,6 +30,7 @@ struct export_stream {
 };
 
 struct export_streams {
+    bool served; /* by a collector: files grow */
     size_t count, capacity;
     struct export_stream *list;
 };
@@ -43,10 +45,15 @@ static void streams_free(struct export_streams *s)
 /*
  * Committed bytes of stream file `path`. A packet that cannot be read ends them, as a torn tail does, but is told of.
  */
-static int committed_length(const char *path, uint64_t *bytes)
+static int committed_length(const char *path, bool served, uint64_t *bytes)
 {
     struct reader *r;
     int err = reader_open(path, &r);
+    if (err == BEZEL_EMALFORMED) {
+        log_warn("BEZEL-EXPORT-FOREIGN", "%s is no file: left out", path);
+        *bytes = 0;
+        return 0;
+    }
     if (err)
         return err;
     struct packet_header h;
@@ -54,7 +61,12 @@ static int committed_length(const char *path, uint64_t *bytes)
     while ((err = reader_next(r, &h, &packet)) > 0) {
     }
     *bytes = reader_offset(r);
+    uint64_t rest = err == 0 && !served ? reader_rest(r) : 0;
     reader_close(r);
+    if (rest)
+        log_warn("BEZEL-EXPORT-TORN",
+                 "%s: its last %llu bytes are no whole packet, and not exported: bezel verify tells more", path,
+                 (unsigned long long)rest);
     if (err != BEZEL_EMALFORMED && err != BEZEL_EVERSION)
         return err;
     log_warn("BEZEL-EXPORT-DAMAGED", "%s: %s at byte %llu: exported up to there", path, err_text(err),
@@ -66,7 +78,7 @@ static int add_stream(const char *path, void *context)
 {
     struct export_streams *s = context;
     uint64_t bytes;
-    int err = committed_length(path, &bytes);
+    int err = committed_length(path, s->served, &bytes);
     if (err || bytes == 0)
         return err;
     if (s->count == s->capacity) {
@@ -136,12 +148,12 @@ static int copy_metadata(const char *path, const char *dir)
 }
 
 /* One node's trace `from` into a new directory `to`. BEZEL_EAGAIN where it holds no packet yet. */
-static int copy_node(const char *from, const char *to)
+static int copy_node(const char *from, const char *to, bool served)
 {
     char metadata[PATH_MAX];
     if (snprintf(metadata, sizeof metadata, "%s/metadata", from) >= (int)sizeof metadata)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    struct export_streams streams = {0};
+    struct export_streams streams = {.served = served};
     int err = reader_list(from, add_stream, &streams);
     if (!err && streams.count == 0)
         err = BEZEL_EAGAIN;
@@ -174,6 +186,7 @@ static int copy_nodes(const char *run, const char *into)
     if (!dir)
         return err_from_errno(errno);
     int err = 0, copied = 0;
+    bool served = verify_is_served(run);
     for (struct dirent *d; !err && (d = readdir(dir));) {
         if (d->d_name[0] == '.')
             continue;
@@ -183,7 +196,7 @@ static int copy_nodes(const char *run, const char *into)
             err = BEZEL_EINVAL;
             break;
         }
-        err = copy_node(from, to);
+        err = copy_node(from, to, served);
         copied += err == 0;
         if (err == BEZEL_EAGAIN)
             err = 0;

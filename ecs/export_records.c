@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "collector/facts_run.h"
 #include "collector/reader.h"
+#include "collector/verify.h"
 #include "ecs/export.h"
 #include "ecs/json.h"
 
@@ -34,6 +35,7 @@ struct records {
     FILE *out;
     struct columns columns;
     const char *run;
+    bool served; /* by a collector: files grow */
 };
 
 /** A record in its context. */
@@ -231,20 +233,43 @@ static int put_packet(struct records *x, const struct model_process *p, const st
     return ferror(x->out) ? BEZEL_ESYS : more;
 }
 
-static int put_stream(struct records *x, const struct model_process *p, const char *path)
+/* What is not there though it was stored; what is there and cannot be exported. */
+static void tell_missing(const char *path, const struct model_stream *s, uint64_t bytes, uint64_t rest)
+{
+    if (s && bytes < s->saved.bytes)
+        log_warn("BEZEL-EXPORT-DAMAGED", "%s: %" PRIu64 " bytes that were stored are missing from byte %" PRIu64 " on",
+                 path, s->saved.bytes - bytes, bytes);
+    else if (rest)
+        log_warn("BEZEL-EXPORT-TORN",
+                 "%s: its last %" PRIu64 " bytes are no whole packet, and not exported: bezel verify tells more", path,
+                 rest);
+}
+
+static int put_stream(struct records *x, const struct model_process *p, const struct model_stream *s, const char *path)
 {
     struct reader *r;
     int err = reader_open(path, &r);
+    if (err == BEZEL_ENOENT) {
+        tell_missing(path, s, 0, 0);
+        return 0;
+    }
+    if (err == BEZEL_EMALFORMED) {
+        log_warn("BEZEL-EXPORT-FOREIGN", "%s is no file: left out", path);
+        return 0;
+    }
     if (err)
-        return err == BEZEL_ENOENT ? 0 : err;
+        return err;
     struct packet_header h;
     const uint8_t *packet;
     int more;
-    while (!err && (more = reader_next(r, &h, &packet)) != 0) {
-        if (more > 0 && !dict_includes(p->dict, h.dictionary))
-            break;
-        err = more < 0 ? more : put_packet(x, p, &h, packet);
+    bool later = false;
+    while (!err && !later && (more = reader_next(r, &h, &packet)) != 0) {
+        later = more > 0 && !dict_includes(p->dict, h.dictionary);
+        if (!later)
+            err = more < 0 ? more : put_packet(x, p, &h, packet);
     }
+    if (!err && !later && !x->served)
+        tell_missing(path, s, reader_offset(r), reader_rest(r));
     reader_close(r);
     if (err != BEZEL_EMALFORMED && err != BEZEL_EVERSION)
         return err;
@@ -266,7 +291,7 @@ static int put_all(struct records *x, const struct model *m)
             for (unsigned ring = 0; !err && ring < PACKET_RINGS_MAX; ring++) {
                 char path[PATH_MAX];
                 int n = snprintf(path, sizeof path, "%s/trace/%s/%s-%u", x->run, node->dir, p->base, ring);
-                err = n < (int)sizeof path ? put_stream(x, p, path) : BEZEL_EINVAL;
+                err = n < (int)sizeof path ? put_stream(x, p, p->streams[ring], path) : BEZEL_EINVAL;
             }
     if (!err && fflush(x->out) != 0)
         err = BEZEL_ESYS;
@@ -284,13 +309,15 @@ static int load(const char *run, struct model *m)
     if (err)
         return err;
     err = facts_load(f, m);
+    if (!err)
+        err = facts_load_streams(f, m);
     int end = facts_close(f);
     return err ? err : end;
 }
 
 int export_records(const char *run, enum export_format format, FILE *out)
 {
-    struct records x = {.format = format, .out = out, .run = run};
+    struct records x = {.format = format, .out = out, .run = run, .served = verify_is_served(run)};
     struct model *m = model_new("");
     int err = m ? load(run, m) : BEZEL_ENOMEM;
     if (err) {

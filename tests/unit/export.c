@@ -386,6 +386,59 @@ static void records_of_a_run_without_a_database_are_refused_and_none_is_made(voi
     assert_int_not_equal(access(db, F_OK), 0);
 }
 
+/* Exports `run` as a trace or, `target` NULL, as records; returns what that says on stderr. Caller frees. */
+static char *what_export_says(const char *run, const char *target)
+{
+    char path[PATH_MAX], *said;
+    size_t n;
+    snprintf(path, sizeof path, "%s/said", runs);
+    int before = dup(2), to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    FILE *nowhere = fopen("/dev/null", "w");
+    dup2(to, 2);
+    int err = target ? export_trace(run, target) : export_records(run, EXPORT_CSV, nowhere);
+    dup2(before, 2);
+    close(before);
+    close(to);
+    fclose(nowhere);
+    assert_int_equal(err, 0);
+    assert_int_equal(file_read(path, 1 << 16, &said, &n), 0);
+    return said;
+}
+
+static void assert_says(const char *run, const char *target, const char *what)
+{
+    char *said = what_export_says(run, target);
+    if (!strstr(said, what))
+        fail_msg("said: %s; not: %s", said, what);
+    free(said);
+}
+
+static void what_cannot_be_exported_is_told_and_never_waited_for(void **state)
+{
+    (void)state;
+    struct writer w;
+    char path[PATH_MAX], target[PATH_MAX];
+    struct stat st;
+    writer_open(&w, "told");
+    struct model_process *p = add_process(&w, add_node(&w, "studio", 1), 1);
+    for (int i = 0; i < 3; i++)
+        append(&w, p, 0, 1, 5);
+    assert_int_equal(facts_save_process(w.facts, p), 0);
+    assert_int_equal(store_path(w.store, p->node, model_stream(p, 0), path, sizeof path), 0);
+    snprintf(target, sizeof target, "%s/export", w.run);
+    writer_close(&w);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(truncate(path, st.st_size - 1), 0);
+    assert_says(w.run, target, "BEZEL-EXPORT-TORN");
+    assert_says(w.run, NULL, "BEZEL-EXPORT-DAMAGED");
+    assert_int_equal(truncate(path, PACKET_HEADER_BYTES), 0); /* where a packet ends only the database can tell */
+    assert_says(w.run, NULL, "bytes that were stored are missing from byte 120 on");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_says(w.run, target, "BEZEL-EXPORT-FOREIGN");
+    assert_says(w.run, NULL, "BEZEL-EXPORT-FOREIGN");
+}
+
 static int make_runs(void **state)
 {
     (void)state;
@@ -414,6 +467,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(only_exports_and_empty_directories_are_replaced),
         cmocka_unit_test(every_export_of_a_run_that_is_being_written_can_be_read),
         cmocka_unit_test(records_are_written_with_their_names_and_labels),
+        cmocka_unit_test(what_cannot_be_exported_is_told_and_never_waited_for),
         cmocka_unit_test(records_of_a_run_without_a_database_are_refused_and_none_is_made),
     };
     return cmocka_run_group_tests(tests, make_runs, remove_runs);
