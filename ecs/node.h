@@ -48,6 +48,12 @@ void node_close(struct node *n);
 void node_turn(struct node *n);
 void node_attend(struct node *n);
 
+/**
+ * Says that others have turns on this thread: one turn takes at most `slice` records out of the rings, and a poll that
+ * finds more goes on at the next one. 0: it has the thread for itself.
+ */
+void node_share(struct node *n, uint32_t slice);
+
 /** When the next turn is due, ns; INT64_MIN: at once, always (busy-wait). */
 int64_t node_due(const struct node *n);
 

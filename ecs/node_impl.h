@@ -33,6 +33,7 @@ struct node {
     bool busy_wait;             /* of polling.now, at hand */
     bool draining, stopped;
     bool clean;     /* of one that is shut: the collector has all */
+    uint32_t slice; /* records that a turn may take; 0: as many as there are */
     int64_t turned; /* when its last turn was */
     int64_t heard;  /* when a command came last, or it was opened */
     int64_t poll_due, agent_due, sample_due, metric_due, housekeep_due, control_due;

@@ -6,9 +6,20 @@
 
 #include <stdio.h>
 
+/* With others on this thread, and no limit that is lower, a poll of all that waits comes in slices. */
+static bool comes_in_slices(const struct node *n)
+{
+    const struct message_poll *p = &n->polling.now;
+    return n->slice != 0 && p->forward == POLL_FORWARD_BATCH && p->batch == 0;
+}
+
 void node_poll(struct node *n, int64_t now)
 {
-    external_poll(n->external, now);
+    uint32_t done = external_poll(n->external, now);
+    if (comes_in_slices(n) && done >= n->slice) {
+        n->poll_due = now; /* the others first */
+        return;
+    }
     pace_poll(&n->pace, now);
     if (n->busy_wait)
         return; /* due again at once */
@@ -20,11 +31,26 @@ void node_poll(struct node *n, int64_t now)
 
 /* ---- What an operator changes ------------------------------------------------------------------------------------ */
 
+static void limit_polls(struct node *n)
+{
+    const struct message_poll *p = &n->polling.now;
+    bool low = p->batch != 0 && (n->slice == 0 || p->batch < n->slice);
+    external_batch(n->external, p->forward == POLL_FORWARD_BATCH, low ? p->batch : n->slice);
+}
+
+void node_share(struct node *n, uint32_t slice)
+{
+    if (n->slice == slice)
+        return;
+    n->slice = slice;
+    limit_polls(n);
+}
+
 static void carry_out(struct node *n, enum self_polling cause)
 {
     const struct message_poll *now = &n->polling.now;
     n->busy_wait = now->mode == POLL_MODE_BUSY_WAIT;
-    external_batch(n->external, now->forward == POLL_FORWARD_BATCH, now->batch);
+    limit_polls(n);
     self_record_polling(n->self, cause, n->policy.period, now);
 }
 

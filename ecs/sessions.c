@@ -8,6 +8,8 @@
 #define SLEEP_MAX    (5 * CLOCK_MS)  /* up to here a bare timer; beyond it also wakes for links */
 #define SPIN_MAX     (100 * CLOCK_US)
 
+enum { SLICE = 32768 }; /* records that a turn takes where there are several sessions */
+
 _Static_assert(SESSIONS_MAX *NODE_LINKS + 1 + 2 <= LINK_WAIT_MAX, "one wait for all links, desk, signals and lease");
 
 /*
@@ -54,14 +56,27 @@ void sessions_remove(struct sessions *all, uint32_t i)
     all->list[i] = all->list[--all->count];
 }
 
+/* How long a turn may make the others wait is how many records it may take: these are a millisecond or so. */
+static void share_thread(struct sessions *all)
+{
+    uint32_t serving = 0;
+    for (uint32_t i = 0; i < all->count; i++)
+        serving += all->list[i]->phase < SESSION_CLOSES;
+    for (uint32_t i = 0; i < all->count; i++)
+        if (all->list[i]->phase < SESSION_CLOSES)
+            node_share(all->list[i]->node, serving > 1 ? SLICE : 0);
+}
+
 /* All have a turn when a link may have brought something, since it is not known to whom; else who is due. */
 bool sessions_turn(struct sessions *all)
 {
     int64_t now = clock_now();
     bool attend = all->woken || now - all->attended >= ATTEND_EVERY;
     all->woken = false;
-    if (attend)
+    if (attend) {
         all->attended = now;
+        share_thread(all);
+    }
     for (uint32_t i = 0; i < all->count; i++) {
         struct session *s = all->list[(all->first + i) % all->count];
         if (attend || session_due(s) <= now)
