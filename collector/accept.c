@@ -53,6 +53,7 @@ void accept_advance(struct model_stream *s, const struct packet_header *h, uint6
     s->at.next_ordinal = h->first_ordinal + h->records + lost;
     s->at.discarded = h->discarded;
     s->last_end = h->timestamp_end;
+    s->closed = h->kind == PACKET_CLOSE;
     s->behind = false;
     totals->packets++;
     totals->bytes += h->size_bytes;

@@ -98,13 +98,18 @@ int account_save(struct facts *f, struct model *m)
 {
     int err = facts_put_int(f, FACTS_REFUSED, (int64_t)m->totals.refused);
     for (struct model_node *node = m->nodes; node && !err; node = node->next)
+        if (node->dirty)
+            err = facts_save_node(f, node);
+    for (struct model_node *node = m->nodes; node && !err; node = node->next)
         for (struct model_process *p = node->processes; p && !err; p = p->next)
             if (p->dirty)
                 err = facts_save_process(f, p);
     if (!err)
         err = facts_commit(f);
-    for (struct model_node *node = m->nodes; node; node = node->next)
+    for (struct model_node *node = m->nodes; node; node = node->next) {
+        node->dirty = err != 0;
         for (struct model_process *p = node->processes; p; p = p->next)
             p->dirty = err != 0;
+    }
     return err;
 }

@@ -26,6 +26,7 @@ enum facts_statement {
     FACTS_GET,
     FACTS_EVENT,
     FACTS_NODE,
+    FACTS_NODE_STATE,
     FACTS_PROCESS,
     FACTS_DICTIONARY,
     FACTS_PROCESS_STATE,

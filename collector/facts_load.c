@@ -38,6 +38,7 @@ static int load_node(sqlite3_stmt *s, struct model *m)
         return BEZEL_ENOMEM;
     node->row = sqlite3_column_int64(s, 0);
     column_text(s, 5, node->dir, sizeof node->dir);
+    node->left = sqlite3_column_int(s, 6) != 0;
     return model_name_ok(node->dir) ? 0 : BEZEL_EMALFORMED;
 }
 
@@ -98,6 +99,8 @@ static int load_book(sqlite3_stmt *s, struct model *m)
         .full = (uint64_t)sqlite3_column_int64(s, 4),
         .off = (uint64_t)sqlite3_column_int64(s, 5),
         .no_ring = (uint64_t)sqlite3_column_int64(s, 6),
+        .window = (uint64_t)sqlite3_column_int64(s, 7),
+        .spool = (uint64_t)sqlite3_column_int64(s, 8),
     };
     return 0;
 }
@@ -119,17 +122,19 @@ static int load_rows(struct facts *f, const char *query, int (*load)(sqlite3_stm
 
 int facts_load(struct facts *f, struct model *m)
 {
-    int err = load_rows(f, "SELECT id, name, uuid, boot, realtime_offset, dir FROM nodes ORDER BY id", load_node, m);
+    int err =
+        load_rows(f, "SELECT id, name, uuid, boot, realtime_offset, dir, left FROM nodes ORDER BY id", load_node, m);
     if (!err)
         err = load_rows(f,
                         "SELECT id, node, instance, stream_id, pid, role, name, executable, started, base, dictionary,"
                         " state, unfinished, latency, overwrites FROM processes ORDER BY id",
                         load_process, m);
     if (!err)
-        err = load_rows(f,
-                        "SELECT node, instance, aspect, attempts, lost_full, lost_off, lost_no_ring"
-                        " FROM books JOIN processes ON processes.id = books.process",
-                        load_book, m);
+        err = load_rows(
+            f,
+            "SELECT node, instance, aspect, attempts, lost_full, lost_off, lost_no_ring, lost_window, lost_spool"
+            " FROM books JOIN processes ON processes.id = books.process",
+            load_book, m);
     return err;
 }
 

@@ -91,6 +91,17 @@ int facts_set_dictionary(struct facts *f, const struct model_process *process, c
     return run_lasting(f, s, NULL);
 }
 
+int facts_save_node(struct facts *f, const struct model_node *node)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_NODE_STATE, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, node->row);
+    sqlite3_bind_int(s, 2, node->left);
+    return facts_run(f, s);
+}
+
 size_t facts_pack(const struct histogram *h, uint8_t *blob)
 {
     uint8_t *at = blob;
@@ -152,9 +163,11 @@ static int save_book(struct facts *f, const struct model_process *p, uint32_t as
     bind_u64(s, 5, c->full);
     bind_u64(s, 6, c->off);
     bind_u64(s, 7, c->no_ring);
-    bind_u64(s, 8, c->stored);
-    sqlite3_bind_int64(s, 9, c->first_ns);
-    sqlite3_bind_int64(s, 10, c->last_ns);
+    bind_u64(s, 8, c->window);
+    bind_u64(s, 9, c->spool);
+    bind_u64(s, 10, c->stored);
+    sqlite3_bind_int64(s, 11, c->first_ns);
+    sqlite3_bind_int64(s, 12, c->last_ns);
     return facts_run(f, s);
 }
 
@@ -204,6 +217,7 @@ static int save_stream(struct facts *f, const struct model_process *p, const str
     bind_u64(s, 5, stream->at.next_ordinal);
     bind_u64(s, 6, stream->at.discarded);
     bind_u64(s, 7, stream->sum);
+    sqlite3_bind_int(s, 8, stream->closed);
     return facts_run(f, s);
 }
 

@@ -37,6 +37,9 @@ int facts_add_process(struct facts *f, struct model_process *process, const void
 int facts_set_dictionary(struct facts *f, const struct model_process *process, const void *dictionary,
                          size_t n) BEZEL_MUST_CHECK;
 
+/** Writes whether a node has left, within the open transaction. */
+int facts_save_node(struct facts *f, const struct model_node *node) BEZEL_MUST_CHECK;
+
 /** Writes state, books, kinds, latency and streams of a process as the model has them. */
 int facts_save_process(struct facts *f, const struct model_process *process) BEZEL_MUST_CHECK;
 

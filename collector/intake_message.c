@@ -68,6 +68,9 @@ static void on_hello(struct intake *in, const struct link_peer *id, const struct
         bucket = peer->bucket;
         intake_drop(in, peer);
     }
+    in->changed = in->changed || node->left;
+    node->dirty = node->dirty || node->left;
+    node->left = false;
     peer = intake_add(in, id, node);
     if (!peer)
         return;
@@ -167,6 +170,8 @@ static void on_books(struct intake *in, struct peer *peer, const struct message_
         c->full = row->full;
         c->off = row->off;
         c->no_ring = row->no_ring;
+        c->window = row->window;
+        c->spool = row->spool;
     }
     p->dirty = in->changed = true;
 }
@@ -206,7 +211,7 @@ void intake_take_message(struct intake *in, const struct link_frame *frame, stru
     else if (in->in.type == MESSAGE_NOTE)
         on_note(in, peer, &in->in.note);
     else if (in->in.type == MESSAGE_BYE)
-        peer->bye = in->changed = true;
+        peer->bye = peer->node->left = peer->node->dirty = in->changed = true;
     else if (in->in.type != MESSAGE_ALIVE)
         refuse_message(in, peer, "a message", "not one that a collector takes");
 }

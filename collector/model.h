@@ -30,7 +30,7 @@ enum {
 struct model_count {
     uint64_t stored;
     int64_t first_ns, last_ns; /* of the stored records; 0, 0: none */
-    uint64_t attempts, full, off, no_ring;
+    uint64_t attempts, full, off, no_ring, window, spool;
 };
 
 /** What the database has of a stream, as it was loaded; all 0: nothing. */
@@ -48,6 +48,7 @@ struct model_stream {
     uint64_t packets;
     uint64_t sum; /* base/sum.h of them, packet by packet */
     struct model_saved saved;
+    bool closed;                        /* its last stored packet says that there will be no other */
     bool touched;                       /* its position waits to be acknowledged; linked by next_touched */
     bool behind;                        /* a packet was not taken: the sender must hear the position again */
     bool unsynced;                      /* written, not yet in stable storage */
@@ -98,6 +99,8 @@ struct model_node {
     int64_t realtime_offset;         /* ns, of its first HELLO */
     char dir[MESSAGE_NAME_MAX + 16]; /* below trace/ */
     bool local;                      /* its boot is ours: its clock is ours */
+    bool left;                       /* said BYE, and nothing since: all that it had is stored */
+    bool dirty;                      /* `left` differs from the database */
     bool names_unsynced;             /* its directory has entries that stable storage may lack */
     struct model_process *processes, **last_process;
     struct model_process *buckets[MODEL_BUCKETS];

@@ -133,6 +133,7 @@ static void take_node(struct loading *l, sqlite3_stmt *s)
     *row = sqlite3_column_int64(s, 0);
     n->name = take_text(l, s, 1);
     n->realtime_offset = sqlite3_column_int64(s, 2);
+    n->open = sqlite3_column_int(s, 3) == 0;
     n->sensor_cpu_mean = n->sensor_cpu_max = NAN;
     n->en_route_mean = n->en_route_max = NAN;
 }
@@ -191,6 +192,8 @@ static void take_book(struct loading *l, sqlite3_stmt *s)
     b->stored = column_u64(s, 7);
     b->first_ns = sqlite3_column_int64(s, 8);
     b->last_ns = sqlite3_column_int64(s, 9);
+    b->window = column_u64(s, 10);
+    b->spool = column_u64(s, 11);
 }
 
 /* The book that a row of its kind belongs to; a process's books are in the order of their aspects. */
@@ -222,11 +225,16 @@ static void take_kind(struct loading *l, sqlite3_stmt *s)
     b->values.durations = latency_of(&h);
 }
 
-static void take_discarded(struct loading *l, sqlite3_stmt *s)
+static void take_stream(struct loading *l, sqlite3_stmt *s)
 {
     struct summary_process *p = process_of(l, s, 0);
-    if (p)
-        p->discarded = column_u64(s, 1);
+    struct summary_stream *stream = p ? grow(l, &p->streams, &p->stream_count, sizeof *stream) : NULL;
+    if (!stream)
+        return;
+    stream->ring = (uint32_t)column_u64(s, 1);
+    stream->next_ordinal = column_u64(s, 2);
+    stream->open = sqlite3_column_int(s, 4) == 0;
+    p->discarded += column_u64(s, 3);
 }
 
 /*
@@ -423,17 +431,20 @@ static void load_tables(struct loading *l)
 {
     each_row(l, "SELECT key, value FROM facts ORDER BY key", take_fact);
     each_row(l, "SELECT at, error, text FROM events ORDER BY at, rowid", take_event);
-    each_row(l, "SELECT id, name, realtime_offset FROM nodes ORDER BY id", take_node);
+    each_row(l, "SELECT id, name, realtime_offset, left FROM nodes ORDER BY id", take_node);
     each_row(l,
              "SELECT id, node, instance, pid, role, name, executable, started, state, unfinished, latency,"
              " overwrites FROM processes ORDER BY node, id",
              take_process);
     each_row(l,
-             "SELECT process, aspect, name, attempts, lost_full, lost_off, lost_no_ring, stored, first_ns, last_ns"
+             "SELECT process, aspect, name, attempts, lost_full, lost_off, lost_no_ring, stored, first_ns, last_ns, "
+             "lost_window,"
+             " lost_spool"
              " FROM books ORDER BY process, aspect",
              take_book);
     each_row(l, "SELECT process, aspect, kind, unit, total, last, min, max, durations FROM kinds", take_kind);
-    each_row(l, "SELECT process, sum(discarded) FROM streams GROUP BY process", take_discarded);
+    each_row(l, "SELECT process, ring, next_ordinal, discarded, closed FROM streams ORDER BY process, ring",
+             take_stream);
     each_row(l, self_query, take_self);
     each_row(l, self_mean_query, take_self_mean);
     each_row(l, clock_query, take_clock);
@@ -507,7 +518,7 @@ void summary_free(struct summary *s)
         free(t);
     }
     for (size_t i = 0; i < s->process_count; i++)
-        free(s->processes[i].books);
+        free(s->processes[i].books), free(s->processes[i].streams);
     free(s->nodes);
     free(s->processes);
     free(s->limits);

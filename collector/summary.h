@@ -30,18 +30,25 @@ struct summary_values {
 };
 
 /**
- * The books of one aspect of one process instance: attempts = stored + full + off + no_ring + rest, exactly. The rest
- * is unfinished, overwritten, or in flight.
+ * The books of one aspect of one process instance: attempts = stored + full + off + no_ring + window + spool + rest,
+ * exactly. The rest is unfinished, overwritten, or in flight.
  */
 struct summary_book {
     uint32_t aspect;
     const char *name;
     uint64_t attempts; /* produced */
     uint64_t stored;
-    uint64_t full, off, no_ring; /* lost, by cause */
-    int64_t first_ns, last_ns;   /* times of the first and last stored record; 0, 0 where none */
+    uint64_t full, off, no_ring, window, spool; /* lost, by cause */
+    int64_t first_ns, last_ns;                  /* times of the first and last stored record; 0, 0 where none */
     enum dict_kind kind;
     struct summary_values values; /* of an event: nothing */
+};
+
+/** Where a stream of a process stands in the store. */
+struct summary_stream {
+    uint32_t ring;
+    uint64_t next_ordinal; /* every attempt before it is stored or counted as lost */
+    bool open;             /* its closing packet is not stored: nothing is known of the ordinals from there on */
 };
 
 struct summary_process {
@@ -57,8 +64,9 @@ struct summary_process {
         unfinished; /* lost: begun but not completed when the process was killed (known once state is not RUNNING) */
     uint64_t discarded; /* lost by ordinals: the sum of its streams' events_discarded */
     struct summary_latency latency;
-    size_t book_count;
+    size_t book_count, stream_count;
     struct summary_book *books;
+    struct summary_stream *streams; /* in the order of rings */
 };
 
 struct summary_limit { /* of one node; struct agent_limit's values, last seen */
@@ -108,6 +116,7 @@ struct summary_clock {                /* over all daemons of a node */
 
 struct summary_node {
     const char *name;
+    bool open; /* it did not say that all it had is stored: it is connected, or has vanished */
     int64_t realtime_offset;
     int64_t first_at, last_at;              /* of its bezel_self records; 0: none */
     double sensor_cpu_mean, sensor_cpu_max; /* percent of one CPU; NaN: unknown. The mean is CPU time over time */

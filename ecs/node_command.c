@@ -29,6 +29,8 @@ static void sum_losses(struct node *n, struct message_books_row *sum, int64_t *l
             sum->full += row.full;
             sum->off += row.off;
             sum->no_ring += row.no_ring;
+            sum->window += row.window;
+            sum->spool += row.spool;
         }
     }
 }
@@ -56,6 +58,8 @@ static void fill_reply(struct node *n, struct message_reply *reply)
     message_reply_add(reply, "lost_full", (int64_t)lost.full);
     message_reply_add(reply, "lost_off", (int64_t)lost.off);
     message_reply_add(reply, "lost_no_ring", (int64_t)lost.no_ring);
+    message_reply_add(reply, "lost_window", (int64_t)lost.window);
+    message_reply_add(reply, "lost_spool", (int64_t)lost.spool);
     message_reply_add(reply, "period_ns", n->policy.on ? n->policy.period : 0);
     message_reply_add(reply, "sensor_cpu_milli", (int64_t)(n->sensor_cpu * 1000));
     message_reply_add(reply, "window_bytes", (int64_t)window_waiting(external_window(n->external)));

@@ -68,6 +68,12 @@ void report_json_polling(const struct report *r, struct json *j);
 void report_json_expired(const struct report *r, struct json *j);
 void report_json_pace(struct json *j, const struct summary_node *n);
 
+/**
+ * What is not known of a run that is over. Text: nothing where all is. JSON: members `end` and `streams` of a process.
+ */
+void report_unknown(const struct report *r, FILE *out);
+void report_json_streams(const struct report *r, struct json *j, const struct summary_process *p);
+
 /** The experiment's name, as it was run. Borrowed from the report. */
 const char *report_experiment_name(const struct report *r);
 

@@ -135,6 +135,8 @@ static void put_counts(struct json *j, const struct verdict_books *b)
     json_uint(j, "stored", b->stored);
     json_object(j, "lost");
     json_uint(j, "full", b->full);
+    json_uint(j, "window", b->window);
+    json_uint(j, "spool", b->spool);
     json_uint(j, "off", b->off);
     json_uint(j, "overwritten", b->overwritten);
     json_uint(j, "no_ring", b->no_ring);
@@ -163,13 +165,15 @@ static void put_latency(struct json *j, const struct summary_latency *l)
 
 static void put_aspect(struct json *j, const struct summary_book *b, bool overwritten)
 {
-    uint64_t rest = b->attempts - b->stored - b->full - b->off - b->no_ring;
+    uint64_t rest = b->attempts - b->stored - b->full - b->window - b->spool - b->off - b->no_ring;
     json_object(j, NULL);
     json_text(j, "aspect", b->name);
     json_uint(j, "produced", b->attempts);
     json_uint(j, "stored", b->stored);
     json_object(j, "lost");
     json_uint(j, "full", b->full);
+    json_uint(j, "window", b->window);
+    json_uint(j, "spool", b->spool);
     json_uint(j, "off", b->off);
     json_uint(j, "overwritten", overwritten ? rest : 0);
     json_uint(j, "no_ring", b->no_ring);
@@ -197,6 +201,7 @@ static void put_process(const struct report *r, struct json *j, size_t i)
     json_uint(j, "discarded", p->discarded);
     json_text(j, "when_full", p->overwrites ? "overwrite" : "discard");
     put_latency(j, &p->latency);
+    report_json_streams(r, j, p);
     json_array(j, "aspects");
     for (size_t b = 0; b < p->book_count; b++)
         put_aspect(j, &p->books[b], verdict_explains_aspects(p, &r->verdict->books[i]));
@@ -208,6 +213,8 @@ static void put_books(const struct report *r, struct json *j)
 {
     json_object(j, "books");
     json_bool(j, "balanced", r->verdict->balanced);
+    json_uint(j, "unknown", r->verdict->unknown);
+    json_uint(j, "vanished", r->verdict->vanished);
     put_sum(j, "sut", &r->verdict->sut);
     put_sum(j, "daemons", &r->verdict->daemons);
     json_uint(j, "refused", r->summary->refused);
@@ -258,6 +265,7 @@ static void put_nodes(const struct report *r, struct json *j)
         const struct summary_node *n = &r->summary->nodes[i];
         json_object(j, NULL);
         json_text(j, "node", n->name);
+        json_bool(j, "vanished", n->open && r->verdict->run != RUN_RUNNING);
         json_double(j, "sensor_cpu_mean", n->sensor_cpu_mean);
         json_double(j, "sensor_cpu_max", n->sensor_cpu_max);
         json_int(j, "cpu_ns", n->cpu_ns);

@@ -128,12 +128,27 @@ static void print_decisions(const struct report *r, FILE *out)
 
 /* ---- books ---- */
 
+/* Columns of what happens rarely are there where it happened. */
+static bool shows_window(const struct report *r)
+{
+    return r->verdict->sut.window + r->verdict->daemons.window > 0;
+}
+
+static bool shows_spool(const struct report *r)
+{
+    return r->verdict->sut.spool + r->verdict->daemons.spool > 0;
+}
+
 static void books_row(const struct report *r, struct table *t, const char *name, const struct verdict_books *b)
 {
     table_cell(t, "%s", name);
     table_cell(t, "%s", units_count(b->attempts).s);
     table_cell(t, "%s", units_count(b->stored).s);
     table_cell(t, "%s", units_count(b->full).s);
+    if (shows_window(r))
+        table_cell(t, "%s", units_count(b->window).s);
+    if (shows_spool(r))
+        table_cell(t, "%s", units_count(b->spool).s);
     table_cell(t, "%s", units_count(b->off).s);
     if (r->verdict->overwrites)
         table_cell(t, "%s", units_count(b->overwritten).s);
@@ -152,8 +167,13 @@ static void aspect_rows(const struct report *r, struct table *t, const struct su
     bool overwritten = verdict_explains_aspects(p, process);
     for (size_t i = 0; i < p->book_count; i++) {
         const struct summary_book *b = &p->books[i];
-        struct verdict_books row = {
-            .attempts = b->attempts, .stored = b->stored, .full = b->full, .off = b->off, .no_ring = b->no_ring};
+        struct verdict_books row = {.attempts = b->attempts,
+                                    .stored = b->stored,
+                                    .full = b->full,
+                                    .window = b->window,
+                                    .spool = b->spool,
+                                    .off = b->off,
+                                    .no_ring = b->no_ring};
         row.rest = (int64_t)(row.attempts - row.stored - verdict_lost(&row));
         if (process->rest == 0 && row.rest > 0) {
             uint64_t missing = (uint64_t)row.rest;
@@ -172,6 +192,11 @@ static void print_imbalance(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
     int64_t rest = r->verdict->sut.rest + r->verdict->daemons.rest;
+    bool any = false;
+    for (size_t i = 0; i < s->process_count; i++)
+        any = any || r->verdict->books[i].rest != 0;
+    if (!any) /* it is but the end that is missing */
+        return;
     if (r->verdict->run == RUN_RUNNING) {
         fprintf(out, "  In flight, or not yet booked: %s.\n", figure_signed(rest).s);
         return;
@@ -206,6 +231,7 @@ static void print_books_remarks(const struct report *r, FILE *out)
         fputs("  The books balance: every record is accounted for.\n", out);
     else
         print_imbalance(r, out);
+    report_unknown(r, out);
     fprintf(out, "  In the trace: %s records, and %s of the monitor's own.\n", units_count(v->sut.stored).s,
             units_count(v->daemons.stored).s);
     uint64_t discarded = sum_discarded(r->summary);
@@ -219,17 +245,33 @@ static void print_books_remarks(const struct report *r, FILE *out)
 
 static void print_books(const struct report *r, FILE *out)
 {
-    static const char *const heads[] = {"process (pid), aspect", "produced", "stored",     "full", "off",
-                                        "overwritten",           "no-ring",  "unfinished", "rest"};
-    enum { OVERWRITTEN = 5 };
+    const struct {
+        const char *head;
+        bool shown;
+    } columns[] = {{"process (pid), aspect", true},
+                   {"produced", true},
+                   {"stored", true},
+                   {"full", true},
+                   {"window", shows_window(r)},
+                   {"spool", shows_spool(r)},
+                   {"off", true},
+                   {"overwritten", r->verdict->overwrites},
+                   {"no-ring", true},
+                   {"unfinished", true},
+                   {"rest", true}};
+    enum { COLUMNS = sizeof columns / sizeof *columns };
     const struct summary *s = r->summary;
     if (s->process_count == 0)
         return;
     report_title(r, "Books", out);
-    struct table *t = table_new(r->verdict->overwrites ? "lrrrrrrrr" : "lrrrrrrr");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        if (i != OVERWRITTEN || r->verdict->overwrites)
-            table_cell(t, "%s", heads[i]);
+    char align[COLUMNS + 1] = "";
+    for (size_t i = 0, at = 0; i < COLUMNS; i++)
+        if (columns[i].shown)
+            align[at++] = i == 0 ? 'l' : 'r';
+    struct table *t = table_new(align);
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (columns[i].shown)
+            table_cell(t, "%s", columns[i].head);
     for (size_t i = 0; i < s->process_count; i++) {
         const struct summary_process *p = &s->processes[i];
         if (!report_shows(r, p))

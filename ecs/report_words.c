@@ -157,10 +157,8 @@ static void say_lost(const struct report *r, FILE *out)
     const struct {
         uint64_t count;
         const char *cause;
-    } losses[] = {{b->full, "ring full"},
-                  {b->off, "collection off"},
-                  {b->overwritten, "overwritten"},
-                  {b->no_ring, "no ring"},
+    } losses[] = {{b->full, "ring full"},       {b->window, "window full"},      {b->spool, "spool full"},
+                  {b->off, "collection off"},   {b->overwritten, "overwritten"}, {b->no_ring, "no ring"},
                   {b->unfinished, "unfinished"}};
     fprintf(out, "%s lost", units_count(verdict_lost(b)).s);
     const char *before = " (";
@@ -185,7 +183,13 @@ void report_sentence(const struct report *r, FILE *out)
                 b->processes, b->processes == 1 ? "" : "es");
         say_lost(r, out);
     }
-    if (!r->verdict->balanced && r->verdict->run == RUN_ENDED)
+    const struct verdict *v = r->verdict;
+    if (v->vanished)
+        fprintf(out, ", but %zu node%s vanished", v->vanished, v->vanished == 1 ? "" : "s");
+    if (v->unknown)
+        fprintf(out, "%s the end of %zu process%s is unknown", v->vanished ? ", and" : ", but", v->unknown,
+                v->unknown == 1 ? "" : "es");
+    else if (!v->balanced && !v->vanished && v->run == RUN_ENDED)
         fputs(", but the books do not balance", out);
     fputc('.', out);
 }

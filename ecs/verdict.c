@@ -124,11 +124,22 @@ static void judge_limits(struct verdict *v, const struct summary *s, const struc
             v->whole = v->limits[i].is;
 }
 
+/* A limit that held as far as is known, of a node that vanished, is not known to have held. */
+static void doubt_limits(struct verdict *v)
+{
+    for (size_t i = 0; i < v->limit_count && v->vanished; i++) {
+        if (v->limits[i].is == VERDICT_HELD)
+            v->limits[i].is = VERDICT_UNKNOWN;
+        if (v->limits[i].is > v->whole)
+            v->whole = v->limits[i].is;
+    }
+}
+
 /* ---- books ---- */
 
 uint64_t verdict_lost(const struct verdict_books *b)
 {
-    return b->full + b->off + b->overwritten + b->no_ring + b->unfinished;
+    return b->full + b->window + b->spool + b->off + b->overwritten + b->no_ring + b->unfinished;
 }
 
 static void add_books(struct verdict_books *sum, const struct verdict_books *b)
@@ -140,6 +151,8 @@ static void add_books(struct verdict_books *sum, const struct verdict_books *b)
     sum->off += b->off;
     sum->overwritten += b->overwritten;
     sum->no_ring += b->no_ring;
+    sum->window += b->window;
+    sum->spool += b->spool;
     sum->unfinished += b->unfinished;
     sum->rest += b->rest;
 }
@@ -153,8 +166,11 @@ struct verdict_books verdict_process(const struct summary_process *p)
         b.full += p->books[i].full;
         b.off += p->books[i].off;
         b.no_ring += p->books[i].no_ring;
+        b.window += p->books[i].window;
+        b.spool += p->books[i].spool;
     }
-    uint64_t otherwise = b.full + b.off + b.unfinished; /* ordinals count these as well, but none without a ring */
+    uint64_t otherwise =
+        b.full + b.window + b.spool + b.off + b.unfinished; /* ordinals count these as well, but none without a ring */
     if (p->overwrites && p->discarded > otherwise)
         b.overwritten = p->discarded - otherwise;
     b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
@@ -165,6 +181,25 @@ struct verdict_books verdict_process(const struct summary_process *p)
 bool verdict_explains_aspects(const struct summary_process *p, const struct verdict_books *b)
 {
     return p->overwrites && b->rest == 0 && b->overwritten > 0;
+}
+
+bool verdict_is_open(const struct summary_process *p)
+{
+    bool open = p->state == PROCESS_RUNNING;
+    for (size_t i = 0; i < p->stream_count; i++)
+        open = open || p->streams[i].open;
+    return open;
+}
+
+static void judge_unknown(struct verdict *v, const struct summary *s)
+{
+    if (v->run == RUN_RUNNING)
+        return;
+    for (size_t i = 0; i < s->process_count; i++)
+        v->unknown += verdict_is_open(&s->processes[i]);
+    for (size_t i = 0; i < s->node_count; i++)
+        v->vanished += s->nodes[i].open;
+    v->balanced = v->balanced && v->unknown == 0 && v->vanished == 0;
 }
 
 static void judge_books(struct verdict *v, const struct summary *s)
@@ -196,6 +231,8 @@ int verdict_new(const struct summary *s, const struct experiment *e, int64_t now
     judge_run(v, s, now);
     judge_limits(v, s, e);
     judge_books(v, s);
+    judge_unknown(v, s);
+    doubt_limits(v);
     *verdict = v;
     return 0;
 }

@@ -162,7 +162,8 @@ static bool_t filter_books(XDR *x, struct message_books *m)
         return FALSE;
     for (struct message_books_row *r = m->rows; r < m->rows + m->row_count; r++)
         if (!filter_u32(x, &r->aspect) || !filter_u64(x, &r->attempts) || !filter_u64(x, &r->full) ||
-            !filter_u64(x, &r->off) || !filter_u64(x, &r->no_ring))
+            !filter_u64(x, &r->off) || !filter_u64(x, &r->no_ring) || !filter_u64(x, &r->window) ||
+            !filter_u64(x, &r->spool))
             return FALSE;
     return TRUE;
 }

@@ -119,7 +119,7 @@ struct message_ack {
 
 struct message_books_row {
     uint32_t aspect;
-    uint64_t attempts, full, off, no_ring;
+    uint64_t attempts, full, off, no_ring, window, spool;
 };
 
 struct message_books {

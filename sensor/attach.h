@@ -38,6 +38,7 @@ struct attached_ring {
     uint32_t generation;        /* of the last record */
     uint32_t generation_thread; /* thread id that goes with it */
     uint32_t goal;              /* up to here the poll that is under way takes */
+    bool stuck;                 /* the last cut of it found no room */
     bool broken;                /* its bytes made no sense: not read any further */
 };
 
@@ -116,6 +117,12 @@ void segment_set_mode(struct attached *a, enum segment_enable mode);
  * skipped. The segment must be disabled, as it is while nobody reads it.
  */
 void segment_begin_session(struct attached *a, const uint8_t run[16]);
+
+/**
+ * Puts down to `cause` what the rings have counted as lost in full rings since the last call, for each aspect. A kill
+ * at any instruction leaves the sum over causes what the rings counted.
+ */
+void segment_blame(struct attached *a, enum segment_cause cause);
 
 /** Sums the counters of aspect `id` of this session over all rings; `attempts` includes those that had no ring. */
 struct message_books_row segment_tally(const struct attached *a, uint32_t id);

@@ -26,6 +26,7 @@ struct cut {
     struct ring_reader *reader; /* the ring's, or its copy's */
     struct window_stream *stream;
     int64_t now;
+    bool stuck; /* the window has no room for it */
     uint8_t *packet, *at, *end;
     uint64_t last_ticks; /* of the record that was put last */
     struct packet_header h;
@@ -58,10 +59,17 @@ static void cut_commit(struct cut *c, uint8_t *packet)
     c->x->counts.bytes += c->h.size_bytes;
 }
 
+static uint8_t *reserve(struct cut *c, uint32_t bytes)
+{
+    uint8_t *packet = window_reserve(c->x->window, bytes);
+    c->stuck = !packet;
+    return packet;
+}
+
 /* A packet without records, `lost` ordinals long. False: the window is full. */
 static bool cut_empty(struct cut *c, enum packet_kind kind, uint64_t begin, uint64_t end, uint64_t lost)
 {
-    uint8_t *packet = window_reserve(c->x->window, PACKET_HEADER_BYTES);
+    uint8_t *packet = reserve(c, PACKET_HEADER_BYTES);
     if (!packet)
         return false;
     cut_header(c, kind, begin, end > begin ? end : begin);
@@ -217,8 +225,9 @@ static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting, u
     uint64_t time = fit_time(c, r.ticks, c->stream->last_ns);
     bool told = lost == 0 || cut_empty(c, PACKET_LOSS, c->stream->last_ns, time, (uint64_t)lost);
     uint64_t room = room_for(waiting, limit);
-    told = told && window_shares(c->x->window, (uint32_t)c->ring->stream, (uint32_t)room);
-    uint8_t *packet = told ? window_reserve(c->x->window, (uint32_t)room) : NULL;
+    if (told && !window_shares(c->x->window, (uint32_t)c->ring->stream, (uint32_t)room))
+        c->stuck = true;
+    uint8_t *packet = told && !c->stuck ? reserve(c, (uint32_t)room) : NULL;
     if (!packet) {
         *reader = before;
         return CUT_FULL;
@@ -305,32 +314,40 @@ uint32_t cut_waiting(const struct external_process *p, uint32_t ring)
     return reader->ring && !r->broken ? ring_waiting(reader) : 0;
 }
 
-uint32_t cut_ring(struct external *x, struct external_process *p, uint32_t i, int64_t now, uint32_t limit)
+static uint32_t cut_what_waits(struct cut *c, uint32_t ring, uint32_t limit)
 {
-    struct cut c = {.x = x, .p = p, .ring = &p->at->rings[i], .now = now};
     uint32_t done = 0;
-    c.reader = p->at->when_full == SEGMENT_OVERWRITE ? &c.ring->copy : &c.ring->reader;
-    if (c.ring->broken || !c.reader->ring)
+    if (c->ring->broken || !c->reader->ring)
         return 0;
-    uint32_t waiting = ring_waiting(c.reader), head = c.reader->tail + waiting;
+    uint32_t waiting = ring_waiting(c->reader), head = c->reader->tail + waiting;
     if (waiting == 0)
         return 0;
-    if (!ring_may_wait(c.reader, waiting)) {
-        cut_broken(&c, "a head that cannot be");
+    if (!ring_may_wait(c->reader, waiting)) {
+        cut_broken(c, "a head that cannot be");
         return 0;
     }
-    external_refresh(x, p); /* after the head: what its records need was written before them */
-    while (done < limit && !c.ring->broken && c.reader->tail != head) {
-        enum cut_next next = cut_first(&c, i, head - c.reader->tail, limit - done);
-        x->counts.backpressure += next == CUT_FULL;
+    external_refresh(c->x, c->p); /* after the head: what its records need was written before them */
+    while (done < limit && !c->ring->broken && c->reader->tail != head) {
+        enum cut_next next = cut_first(c, ring, head - c->reader->tail, limit - done);
+        c->x->counts.backpressure += next == CUT_FULL;
         if (next == CUT_EMPTY || next == CUT_FULL)
             break;
         if (next == CUT_AGAIN)
             continue;
-        cut_rest(&c, head - c.reader->tail, limit - done);
-        done += c.h.records;
-        end_packet(&c);
+        cut_rest(c, head - c->reader->tail, limit - done);
+        done += c->h.records;
+        end_packet(c);
     }
+    return done;
+}
+
+uint32_t cut_ring(struct external *x, struct external_process *p, uint32_t i, int64_t now, uint32_t limit)
+{
+    struct cut c = {.x = x, .p = p, .ring = &p->at->rings[i], .now = now};
+    c.reader = p->at->when_full == SEGMENT_OVERWRITE ? &c.ring->copy : &c.ring->reader;
+    uint32_t done = cut_what_waits(&c, i, limit);
+    if (c.stuck || c.ring->stuck)
+        blame_losses(x, p, c.ring, c.stuck, now);
     return done;
 }
 

@@ -82,7 +82,7 @@ static uint64_t count_unfinished(struct external *x, const struct external_proce
         return 0;
     for (uint32_t id = 1; id < RING_ASPECTS; id++) {
         struct message_books_row row = segment_tally(p->at, id);
-        begun += row.attempts - row.no_ring - row.full - row.off;
+        begun += row.attempts - row.no_ring - row.full - row.off - row.window - row.spool;
     }
     return begun > cut ? begun - cut : 0;
 }

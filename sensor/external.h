@@ -35,12 +35,15 @@ struct external_process {
     enum message_role role;
     uint32_t stream_id;
     char name[MESSAGE_NAME_MAX + 1];
-    bool truncated;    /* its segment lost bytes under our reads: nothing in it is believed any more */
-    bool announce;     /* the receiver must hear of it (again) before its next packet; the forwarder clears it */
-    bool books_final;  /* its final books were sent on this connection; the forwarder's */
-    bool books_saved;  /* the receiver has said that it has saved them; the forwarder's */
-    uint64_t books_at; /* `at` of its final books */
-    int64_t closed_at; /* since when nothing of it waits; 0: not yet */
+    uint32_t stuck_rings;     /* whose last cut found no room */
+    enum segment_cause cause; /* of what its full rings lose now */
+    int64_t blamed_at;        /* when its losses were last put down to it */
+    bool truncated;           /* its segment lost bytes under our reads: nothing in it is believed any more */
+    bool announce;            /* the receiver must hear of it (again) before its next packet; the forwarder clears it */
+    bool books_final;         /* its final books were sent on this connection; the forwarder's */
+    bool books_saved;         /* the receiver has said that it has saved them; the forwarder's */
+    uint64_t books_at;        /* `at` of its final books */
+    int64_t closed_at;        /* since when nothing of it waits; 0: not yet */
     int64_t closing_since;
     uint64_t unfinished;
     uint64_t clamped;             /* times of its records that were made to fit */
@@ -132,6 +135,9 @@ void external_collect(struct external *x, bool on);
  * does not take at later polls. Returns the number of records cut. Allocates at the first snapshot of a ring.
  */
 uint32_t external_snapshot(struct external *x, int64_t now);
+
+/** Whether what a full window loses from now on is put down to the spool: it has no room either. */
+void external_spool_full(struct external *x, bool full);
 
 /** Lets every process follow the rules as they are now. */
 void external_steer(struct external *x);

@@ -38,6 +38,7 @@ struct external {
     uint32_t segments_seen;         /* by the last one */
     int64_t find_rests;             /* until then nobody who rings is looked for */
     bool collecting, finishing;
+    bool spool_full;
     uint32_t left_out; /* segments that the last look at the folder found no room for */
     uint64_t doorbell_id;
     struct places polled;  /* processes that a poll looks at: the living, but for */
@@ -130,6 +131,11 @@ struct places quiet_share(struct external *x, int64_t now);
 
 /** Tells process `p` how long a tick of its clock is. */
 void external_clock_tell(struct external_process *p);
+
+/** After a cut of `ring` of `p` that found no room, or had found none before: puts losses down to their cause
+ * (blame.c). */
+void blame_losses(const struct external *x, struct external_process *p, struct attached_ring *ring, bool stuck,
+                  int64_t now);
 
 /** Copies what the overwriting rings of `p` hold now, but for those whose last copy still waits to be cut. */
 void cut_snapshot(struct external *x, struct external_process *p, int64_t now);

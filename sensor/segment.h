@@ -97,6 +97,24 @@ struct segment_tally {
     uint64_t attempts, full, off, reserved;
 };
 
+/** To what the loss of records is put down that found their ring full. */
+enum segment_cause {
+    SEGMENT_CAUSE_RING = 0,   /* it was not read in time */
+    SEGMENT_CAUSE_WINDOW = 1, /* it could not be read: the window was full */
+    SEGMENT_CAUSE_SPOOL = 2,  /* likewise, and the spool too */
+};
+
+/** Of an aspect's losses in full rings, `seen` of which are put down to causes: those that are not the ring's. */
+struct segment_blame {
+    uint64_t seen, window, spool;
+};
+
+/** state[current] counts; the other one is written first, then `current` changes: a kill leaves one of the two. */
+struct segment_blames {
+    struct segment_blame state[2];
+    uint64_t current;
+};
+
 struct segment {
     uint64_t magic;
     uint32_t version;
@@ -134,6 +152,7 @@ struct segment {
     /* The external sensor's: counters as they stood when this session began; its books start from there. */
     alignas(RING_LINE) struct segment_tally base[RING_ASPECTS];
     uint64_t base_unringed[RING_ASPECTS];
+    struct segment_blames blames[RING_ASPECTS];
 
     alignas(RING_LINE) struct segment_pair pair; /* of a user clock */
 

@@ -98,6 +98,7 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
         write_counter(&s->base[id].attempts, sum.attempts);
         write_counter(&s->base[id].full, sum.full);
         write_counter(&s->base[id].off, sum.off);
+        s->blames[id] = (struct segment_blames){.state = {{.seen = sum.full}}};
     }
     for (uint32_t i = 0; i < a->ring_count; i++) {
         struct ring_reader *r = &a->rings[i].reader;
@@ -112,14 +113,53 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
     memcpy(a->session, run, sizeof a->session);
 }
 
+static uint64_t sum_full(const struct attached *a, uint32_t id)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < a->ring_count; i++)
+        if (a->rings[i].reader.ring)
+            sum += bezel_tally_get(&a->rings[i].reader.ring->full[id]);
+    return sum;
+}
+
+void segment_blame(struct attached *a, enum segment_cause cause)
+{
+    for (uint32_t id = 1; a->dict && id <= a->dict->aspect_count && id < RING_ASPECTS; id++) {
+        struct segment_blames *all = &a->segment->blames[id];
+        struct segment_blame next = all->state[all->current & 1];
+        uint64_t full = sum_full(a, id), more = full - next.seen;
+        if (more == 0)
+            continue;
+        next.seen = full;
+        next.window += cause == SEGMENT_CAUSE_WINDOW ? more : 0;
+        next.spool += cause == SEGMENT_CAUSE_SPOOL ? more : 0;
+        all->state[~all->current & 1] = next;
+        atomic_signal_fence(memory_order_seq_cst); /* a kill between the two leaves the old state in force */
+        all->current = ~all->current & 1;
+    }
+}
+
+/* What was put down to other causes; the segment is hostile: more than there was it cannot be. */
+static struct segment_blame blame_of(const struct segment *s, uint32_t id, uint64_t full)
+{
+    struct segment_blame b = s->blames[id].state[s->blames[id].current & 1];
+    if (b.window > full || b.spool > full - b.window)
+        b.window = b.spool = 0;
+    return b;
+}
+
 struct message_books_row segment_tally(const struct attached *a, uint32_t id)
 {
     const struct segment *s = a->segment;
     struct segment_tally sum = sum_rings(a, id);
     uint64_t no_ring = read_counter(&s->unringed[id].lost) - s->base_unringed[id];
+    uint64_t full = sum.full - bezel_tally_get(&s->base[id].full);
+    struct segment_blame blame = blame_of(s, id, full);
     return (struct message_books_row){.aspect = id,
                                       .attempts = sum.attempts + no_ring - bezel_tally_get(&s->base[id].attempts),
-                                      .full = sum.full - bezel_tally_get(&s->base[id].full),
+                                      .full = full - blame.window - blame.spool,
                                       .off = sum.off - bezel_tally_get(&s->base[id].off),
-                                      .no_ring = no_ring};
+                                      .no_ring = no_ring,
+                                      .window = blame.window,
+                                      .spool = blame.spool};
 }

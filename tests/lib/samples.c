@@ -245,7 +245,8 @@ void sample_message(enum message_type type, struct message *m)
     case MESSAGE_BOOKS:
         m->books = (struct message_books){.instance = 31, .state = PROCESS_DETACHED, .at = 32, .unfinished = 33};
         m->books.row_count = 1;
-        m->books.rows[0] = (struct message_books_row){.aspect = 1, .attempts = 100, .full = 4, .off = 5, .no_ring = 6};
+        m->books.rows[0] = (struct message_books_row){
+            .aspect = 1, .attempts = 100, .full = 4, .off = 5, .no_ring = 6, .window = 7, .spool = 8};
         break;
     case MESSAGE_ALIVE:
         m->alive.at = 123456789012;

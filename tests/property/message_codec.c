@@ -163,6 +163,8 @@ static void assert_same_books(const struct message_books *p, const mdr_books *q)
         SAME(p->rows[i].full, q->rows.rows_val[i].full);
         SAME(p->rows[i].off, q->rows.rows_val[i].off);
         SAME(p->rows[i].no_ring, q->rows.rows_val[i].no_ring);
+        SAME(p->rows[i].window, q->rows.rows_val[i].window);
+        SAME(p->rows[i].spool, q->rows.rows_val[i].spool);
     }
 }
 

@@ -101,6 +101,25 @@ static void a_run_that_was_cut_off_says_so(void **state)
     check_golden(&s, report_text, false, "cut.txt");
 }
 
+static void what_is_unknown_is_told_with_the_ordinal_after_which(void **state)
+{
+    (void)state;
+    struct sample s;
+    struct summary_stream streams[] = {{0, 300, true}, {1, 302, false}, {7, 0, true}};
+    sample_held(&s);
+    s.nodes[0].open = true;
+    s.processes[1].streams = streams;
+    s.processes[1].stream_count = 3;
+    s.processes[2].state = s.processes[3].state = PROCESS_RUNNING;
+    s.processes[2].streams = &streams[1];
+    s.processes[2].stream_count = 1;
+    s.books[1][0].attempts += 12;
+    s.books[1][0].window = 5;
+    s.books[1][0].spool = 7;
+    check_golden(&s, report_text, false, "vanished.txt");
+    check_golden(&s, report_json, false, "vanished.json");
+}
+
 static void what_a_run_lost_that_was_cut_off_is_not_known(void **state)
 {
     (void)state;
@@ -233,6 +252,7 @@ int main(void)
         cmocka_unit_test(values_of_spans_counters_and_gauges_read_as_recorded),
         cmocka_unit_test(flight_recorders_show_what_they_overwrote),
         cmocka_unit_test(a_run_that_was_cut_off_says_so),
+        cmocka_unit_test(what_is_unknown_is_told_with_the_ordinal_after_which),
         cmocka_unit_test(what_a_run_lost_that_was_cut_off_is_not_known),
         cmocka_unit_test(a_run_that_goes_on_calls_its_rest_in_flight),
         cmocka_unit_test(the_sentence_names_what_did_not_hold),

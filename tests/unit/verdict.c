@@ -152,6 +152,51 @@ static void books_balance_by_unfinished_records_and_by_nothing_else(void **state
     verdict_free(v);
 }
 
+static void books_that_agree_do_not_balance_where_the_end_is_not_stored(void **state)
+{
+    (void)state;
+    struct sample s;
+    struct summary_stream streams[] = {{0, 300, false}, {1, 302, true}};
+    for (int fault = 0; fault < 4; fault++) {
+        sample_held(&s);
+        s.processes[1].streams = streams;
+        s.processes[1].stream_count = fault == 0 ? 1 : 2; /* 0: none, 1: an open stream, 2: no last books, 3: a node */
+        if (fault == 2)
+            s.processes[1].stream_count = 1, s.processes[1].state = PROCESS_RUNNING;
+        if (fault == 3)
+            s.processes[1].stream_count = 1, s.nodes[0].open = true;
+        struct verdict *v = judge(&s, SAMPLE_NOW);
+        assert_int_equal(v->balanced, fault == 0);
+        assert_int_equal(v->unknown, fault == 1 || fault == 2);
+        assert_int_equal(v->vanished, fault == 3);
+        assert_int_equal(v->whole, fault == 3 ? VERDICT_UNKNOWN : VERDICT_HELD);
+        assert_int_equal(verdict_exit_code(v), fault == 0 ? 0 : 1);
+        verdict_free(v);
+        s.summary.fact_count = 2; /* the run lives: it is in flight */
+        v = judge(&s, SAMPLE_BOOTED + s.nodes[0].last_at);
+        assert_int_equal(v->run, RUN_RUNNING);
+        assert_int_equal(v->unknown + v->vanished, 0);
+        assert_int_equal(v->whole, VERDICT_HELD);
+        verdict_free(v);
+    }
+}
+
+static void losses_of_window_and_spool_have_causes_of_their_own(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.books[1][0].attempts += 12;
+    s.books[1][0].window = 5;
+    s.books[1][0].spool = 7;
+    struct verdict *v = judge(&s, SAMPLE_NOW);
+    assert_true(v->balanced);
+    assert_int_equal(v->sut.window, 5);
+    assert_int_equal(v->sut.spool, 7);
+    assert_int_equal(verdict_lost(&v->sut), 12);
+    verdict_free(v);
+}
+
 static void what_was_overwritten_is_counted_by_ordinals_and_must_agree_with_the_counters(void **state)
 {
     (void)state;
@@ -286,6 +331,8 @@ int main(void)
         cmocka_unit_test(nodes_that_cannot_judge_a_limit_leave_it_to_those_that_can),
         cmocka_unit_test(rows_of_limits_that_the_experiment_lacks_are_passed_over),
         cmocka_unit_test(books_balance_by_unfinished_records_and_by_nothing_else),
+        cmocka_unit_test(books_that_agree_do_not_balance_where_the_end_is_not_stored),
+        cmocka_unit_test(losses_of_window_and_spool_have_causes_of_their_own),
         cmocka_unit_test(what_was_overwritten_is_counted_by_ordinals_and_must_agree_with_the_counters),
         cmocka_unit_test(gaps_are_overwritten_only_where_a_process_overwrites),
         cmocka_unit_test(a_run_without_an_end_is_running_while_it_is_heard_of),
