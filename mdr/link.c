@@ -42,7 +42,7 @@ enum {
     LINK_RECONNECT_MAX_MS = 1000,
     LINK_HANDSHAKE_MS = 5000,
     LINK_BACKLOG = 1024,
-    LINK_CURVE_BYTES = 33, /* that encryption adds to a frame: its command's name, nonce, authenticator, flags */
+    LINK_CURVE_BYTES = 33,      /* that encryption adds to a frame: its command's name, nonce, authenticator, flags */
     LINK_KEEPALIVE_IDLE_S = 30, /* then three questions, ten seconds apart */
     LINK_KEEPALIVE_INTERVAL_S = 10,
     LINK_KEEPALIVE_COUNT = 3,
@@ -140,8 +140,8 @@ static int link_open(const char *endpoint, size_t max_frame, int queue, bool bou
     }
     link->bound = bound;
     link->socket = zmq_socket(taken, bound ? ZMQ_ROUTER : ZMQ_DEALER);
-    if (!link->socket || set_options(link, max_frame, queue, keys != NULL) != 0 || (keys && link_set_keys(link, keys) != 0) ||
-        attach(link, endpoint) != 0) {
+    if (!link->socket || set_options(link, max_frame, queue, keys != NULL) != 0 ||
+        (keys && link_set_keys(link, keys) != 0) || attach(link, endpoint) != 0) {
         int sys = errno;
         link_close(link, 0);
         errno = sys;
