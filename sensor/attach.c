@@ -80,6 +80,8 @@ static int map_segment(struct attached *a)
     a->segment = at;
     a->mapped = (size_t)st.st_size;
     a->guard = guard_add(at, a->mapped);
+    if (a->guard < 0) /* unguarded, it could end all that this process does */
+        return BEZEL_EFULL;
     return check_head(a->segment, a->mapped);
 }
 

@@ -15,7 +15,7 @@
 /** Installs the handler, once, before the first mapping. */
 void guard_init(void);
 
-enum { GUARD_MAX = 1040 };
+enum { GUARD_MAX = 4096 }; /* of one process, whatever it reads for how many experiments */
 
 /** Guards the mapping of `bytes` bytes at `at`: its number, or -1 where there are GUARD_MAX already. One thread. */
 int guard_add(void *at, size_t bytes);

@@ -123,6 +123,26 @@ static void goes_on_without_a_process_that_died_and_fails_at_the_end(void **stat
     assert_int_equal(experiment_state_exit_code(&c.s, EXIT_VIOLATED), EXIT_FAILED);
 }
 
+static void a_session_that_cannot_be_had_is_unreachable_but_not_one_that_was_lost(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, CLOCK_S);
+    GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1, .unreachable = true), ACTION_STOP_COLLECTOR);
+    GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
+    assert_int_equal(c.s.phase, PHASE_DONE);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_UNREACHABLE);
+
+    begin(&c, 1, 1, false, CLOCK_S);
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1, .unreachable = true), 0);
+    assert_int_equal(tick_within(&c, 0), ACTION_RESTART); /* asked for again, at once */
+    assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = 1), 0);
+    assert_int_equal(c.s.phase, PHASE_RUNNING);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+}
+
 static void a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched(void **state)
 {
     (void)state;
@@ -350,6 +370,7 @@ int main(void)
         cmocka_unit_test(runs_for_its_duration_and_takes_everything_down_in_order),
         cmocka_unit_test(ends_when_its_processes_have_ended),
         cmocka_unit_test(goes_on_without_a_process_that_died_and_fails_at_the_end),
+        cmocka_unit_test(a_session_that_cannot_be_had_is_unreachable_but_not_one_that_was_lost),
         cmocka_unit_test(a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched),
         cmocka_unit_test(a_daemon_that_is_not_ready_in_time_is_unreachable),
         cmocka_unit_test(restarts_a_killed_daemon_at_once_and_stays_successful),

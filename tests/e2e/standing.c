@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * The desk of a bezeld that stands: what it refuses, and why; what it answers twice the same; and that nothing of what
+ * is said to it wrongly harms the session that it serves.
+ */
+#include "base/clock.h"
+#include "base/file.h"
+#include "mdr/link.h"
+#include "mdr/message.h"
+#include "tests/lib/scratch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const char file[] = "experiment: asked\ncommand: [unused]\nsensing: {window: 1 MiB}\n";
+
+static struct scene {
+    char dir[SCRATCH_PATH]; /* stand/ and folders of nodes */
+    pid_t bezeld;
+    struct link *desk;
+    struct message message;
+    uint8_t bytes[MESSAGE_MAX_BYTES];
+} s;
+
+/* ---- The bezeld -------------------------------------------------------------------------------------------------- */
+
+static void become_bezeld(const char *stand, int ready)
+{
+    char ready_text[12], log[96];
+    snprintf(ready_text, sizeof ready_text, "%d", ready);
+    snprintf(log, sizeof log, "%s/log", s.dir);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(open(log, O_WRONLY | O_CREAT | O_APPEND, 0666), 2);
+    execl(BEZELD, "bezeld", "--stand", stand, "--ready", ready_text, (char *)NULL);
+    _exit(127);
+}
+
+/* Starts one in `stand`: its pid, once it says that it is ready, or has ended without that. */
+static pid_t start_bezeld(const char *stand)
+{
+    int ready[2];
+    assert_int_equal(pipe2(ready, 0), 0);
+    fcntl(ready[0], F_SETFD, FD_CLOEXEC);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        become_bezeld(stand, ready[1]);
+    close(ready[1]);
+    assert_int_equal(poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, 30000), 1);
+    close(ready[0]);
+    return pid;
+}
+
+static int exit_code(pid_t pid)
+{
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static int setup(void **state)
+{
+    char stand[96], endpoint[128];
+    (void)state;
+    scratch_make(s.dir);
+    snprintf(stand, sizeof stand, "%s/stand", s.dir);
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/control", stand);
+    s.bezeld = start_bezeld(stand);
+    return link_connect(endpoint, MESSAGE_MAX_BYTES, 16, NULL, &s.desk);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    link_close(s.desk, 0);
+    return file_remove_tree(s.dir);
+}
+
+/* ---- Asking ------------------------------------------------------------------------------------------------------ */
+
+static void say(void)
+{
+    int n = message_encode(&s.message, s.bytes, sizeof s.bytes);
+    assert_true(n > 0);
+    assert_int_equal(link_send(s.desk, NULL, s.bytes, (size_t)n), 0);
+}
+
+/* The reply to command `id`. */
+static const struct message_reply *reply(uint32_t id)
+{
+    int64_t deadline = clock_now() + 30 * CLOCK_S;
+    while (clock_now() < deadline) {
+        struct link_frame frame;
+        link_wait(&s.desk, 1, NULL, 0, CLOCK_S);
+        if (link_receive(s.desk, &frame) != 0)
+            continue;
+        assert_int_equal(message_decode(frame.data, frame.size, &s.message), 0);
+        link_frame_free(&frame);
+        assert_int_equal(s.message.type, MESSAGE_REPLY);
+        if (s.message.reply.id == id)
+            return &s.message.reply;
+    }
+    fail_msg("no reply");
+    return NULL;
+}
+
+static const struct message_reply *command(uint32_t id, enum message_verb verb)
+{
+    s.message.type = MESSAGE_COMMAND;
+    s.message.command = (struct message_command){.id = id, .verb = verb, .patterns = "*"};
+    say();
+    return reply(id);
+}
+
+/* Asks for the session of run `run`. */
+static void ask(uint32_t id, uint8_t run, const char *node, const char *folder, const char *experiment)
+{
+    s.message.type = MESSAGE_COMMAND;
+    s.message.command = (struct message_command){.id = id, .verb = VERB_BEGIN};
+    memset(&s.message.begin, 0, sizeof s.message.begin);
+    s.message.begin.run[0] = run;
+    snprintf(s.message.begin.node, sizeof s.message.begin.node, "%s", node);
+    snprintf(s.message.begin.folder, sizeof s.message.begin.folder, "%s/%s", s.dir, folder);
+    snprintf(s.message.begin.collector, sizeof s.message.begin.collector, "ipc://%s/nobody", s.dir);
+    snprintf(s.message.begin.experiment, sizeof s.message.begin.experiment, "%s", experiment);
+    say();
+}
+
+static void assert_refused(uint32_t id, const char *why)
+{
+    const struct message_reply *r = reply(id);
+    assert_int_equal(message_reply_get(r, "refused", 0), 1);
+    if (!strstr(r->text, why))
+        fail_msg("refused because of: %s", r->text);
+}
+
+static int64_t sessions(uint32_t id)
+{
+    return message_reply_get(command(id, VERB_STATUS), "sessions", -1);
+}
+
+/* ---- The tests --------------------------------------------------------------------------------------------------- */
+
+static void what_cannot_be_served_is_refused_with_the_reason(void **state)
+{
+    (void)state;
+    ask(1, 1, "local", "a", "experiment: asked\ncommand: [unused]\nsensing: {perod: 1 ms}\n");
+    assert_refused(1, "experiment:3:11: sensing.perod: is no key");
+    ask(2, 1, "elsewhere", "a", file);
+    assert_refused(2, "no node elsewhere");
+    ask(3, 1, "local", "log/below-a-file", file);
+    assert_refused(3, "log/below-a-file");
+    ask(4, 1, "local", "a", "");
+    assert_refused(4, "experiment:1:1");
+    assert_int_equal(message_reply_get(command(5, VERB_SNAPSHOT), "refused", 0), 1);
+    assert_int_equal(message_reply_get(command(6, VERB_ASPECTS), "refused", 0), 1);
+    assert_int_equal(sessions(7), 0);
+}
+
+static void what_is_no_command_is_not_answered(void **state)
+{
+    (void)state;
+    assert_int_equal(link_send(s.desk, NULL, "nonsense", 8), 0);
+    assert_int_equal(link_send(s.desk, NULL, "", 0), 0);
+    s.message = (struct message){.type = MESSAGE_BYE};
+    say();
+    assert_int_equal(sessions(8), 0); /* the first answer is to what came after */
+}
+
+static void a_session_is_one_however_often_it_is_asked_for_and_its_folder_is_its_own(void **state)
+{
+    (void)state;
+    ask(10, 1, "local", "a", file);
+    ask(11, 1, "local", "a", file);
+    assert_int_equal(sessions(12), 1); /* without an answer: its collector is not there */
+    ask(13, 2, "local", "a", file);
+    assert_refused(13, "wait for its run to end");
+    ask(14, 2, "local", "b", file);
+    assert_int_equal(sessions(15), 2);
+}
+
+static void another_one_in_the_same_folder_is_refused_and_one_that_others_may_enter(void **state)
+{
+    char stand[96];
+    (void)state;
+    snprintf(stand, sizeof stand, "%s/stand", s.dir);
+    assert_int_equal(exit_code(start_bezeld(stand)), 1);
+    snprintf(stand, sizeof stand, "%s/open", s.dir);
+    assert_int_equal(mkdir(stand, 0700), 0);
+    assert_int_equal(chmod(stand, 0750), 0);
+    assert_int_equal(exit_code(start_bezeld(stand)), 1);
+    assert_int_equal(sessions(20), 2);
+}
+
+static void told_to_stop_it_ends_though_a_collector_never_came(void **state)
+{
+    (void)state;
+    command(30, VERB_STOP);
+    assert_int_equal(exit_code(s.bezeld), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_cannot_be_served_is_refused_with_the_reason),
+        cmocka_unit_test(what_is_no_command_is_not_answered),
+        cmocka_unit_test(a_session_is_one_however_often_it_is_asked_for_and_its_folder_is_its_own),
+        cmocka_unit_test(another_one_in_the_same_folder_is_refused_and_one_that_others_may_enter),
+        cmocka_unit_test(told_to_stop_it_ends_though_a_collector_never_came),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
