@@ -53,6 +53,7 @@ void experiment_free(struct experiment *e)
     for (uint32_t i = 0; i < e->node_count; i++) {
         free(e->nodes[i].name);
         free(e->nodes[i].dir);
+        free(e->nodes[i].address);
         free(e->nodes[i].key);
     }
     for (uint32_t i = 0; i < e->process_count; i++)
