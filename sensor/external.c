@@ -179,8 +179,11 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
         p->closed_at = now;
     if (!x->finishing && !expire_is_told(p))
         return;
-    /* At the end all stay at hand, but those whose place somebody waits for: it is lost if it does not get one. */
-    if (p->books_saved && (!x->finishing || (x->left_out && p->state == PROCESS_ENDED)))
+    /*
+     * At the end all stay at hand, but those whose place somebody waits for: it is lost if it does not get one. One
+     * that was left alive is never forgotten: its segment would be found again, and its streams begun anew.
+     */
+    if (p->books_saved && p->state == PROCESS_ENDED && (!x->finishing || x->left_out))
         forget(x, i);
 }
 
