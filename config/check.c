@@ -399,6 +399,10 @@ static void doubt_polling(struct reader *r, const struct tree *root, const struc
     const struct tree *period = tree_get(poll, "period"), *batch = tree_get(poll, "batch");
     if (e->sensing.mode == POLL_BUSY_WAIT && period)
         reader_doubt(r, period, "is not used in busy-wait mode");
+    if (e->sensing.mode == POLL_BUSY_WAIT && e->sensing.doorbell)
+        reader_doubt(r, tree_get(poll, "doorbell"), "is not used in busy-wait mode, which never sleeps");
+    if (e->limit_count > 0 && e->sensing.doorbell)
+        reader_doubt(r, tree_get(poll, "doorbell"), "has no effect: where limits are judged no node sleeps");
     if (e->sensing.forward == FORWARD_COLLECT && e->sensing.batch > 0)
         reader_doubt(r, batch, "is not used with 'forward: collect', which takes one record a poll");
 }

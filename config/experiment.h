@@ -108,6 +108,7 @@ struct experiment_sensing {
     int64_t period; /* ns, 1 us .. 10 s; default 1 ms */
     enum experiment_forward forward;
     uint32_t batch;        /* records that a poll takes at most, 0 .. EXPERIMENT_BATCH_MAX; default 0: all that wait */
+    int doorbell;          /* an idle node sleeps until somebody knocks; default 0 */
     uint64_t window_bytes; /* 1 MiB .. 1 GiB; default 16 MiB */
     struct experiment_expiry *expire; /* in the order of the file, ends with pattern NULL; NULL: none */
     char **count, **off; /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */

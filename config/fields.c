@@ -27,6 +27,7 @@ const struct schema_word schema_modes[] = {
     {"polling", POLL_POLLING, false}, {"busy-wait", POLL_BUSY_WAIT, false}, {NULL, 0, false}};
 const struct schema_word schema_forwards[] = {
     {"batch", FORWARD_BATCH, false}, {"collect", FORWARD_COLLECT, false}, {NULL, 0, false}};
+const struct schema_word schema_yes_or_no[] = {{"no", false, false}, {"yes", true, false}, {NULL, 0, false}};
 const struct schema_word schema_scopes[] = {{"process", true, false}, {"node", false, false}, {NULL, 0, false}};
 const struct schema_word schema_syncs[] = {
     {"never", EXPERIMENT_SYNC_NEVER, false}, {"always", 0, false}, {NULL, 0, false}};
@@ -292,6 +293,7 @@ static const struct schema_field poll_fields[] = {
      .max = 10 * CLOCK_S},
     {.key = "forward", .kind = SCHEMA_WORD, .offset = IN(experiment, sensing.forward), .words = schema_forwards},
     {.key = "batch", .kind = SCHEMA_COUNT, .offset = IN(experiment, sensing.batch), .max = EXPERIMENT_BATCH_MAX},
+    {.key = "doorbell", .kind = SCHEMA_WORD, .offset = IN(experiment, sensing.doorbell), .words = schema_yes_or_no},
     {0},
 };
 

@@ -112,7 +112,7 @@ static void print_sensing(const struct experiment_sensing *s, FILE *out)
     if (s->mode == POLL_POLLING || s->period != schema_defaults.sensing.period)
         fprintf(out, ", period: %s", units_exact_duration(s->period).s);
     fprintf(out, ", forward: %s", schema_word(schema_forwards, (int)s->forward));
-    fprintf(out, ", batch: %u}\n", s->batch);
+    fprintf(out, ", batch: %u, doorbell: %s}\n", s->batch, s->doorbell ? "yes" : "no");
     fprintf(out, "  window: %s\n", units_exact_size(s->window_bytes).s);
     fputs("  aspects: {count: [", out);
     print_vector(s->count, out);

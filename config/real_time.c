@@ -18,7 +18,6 @@ static const struct schema_word policies[] = {{"unchanged", REAL_TIME_UNCHANGED,
                                               {"fifo", REAL_TIME_FIFO, false},
                                               {"deadline", REAL_TIME_DEADLINE, false},
                                               {NULL, 0, false}};
-static const struct schema_word yes_or_no[] = {{"no", false, false}, {"yes", true, false}, {NULL, 0, false}};
 
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
 
@@ -57,7 +56,7 @@ const struct schema_field real_time_fields[] = {
     {.key = "period", .kind = SCHEMA_DURATION, .offset = IN(period), .max = DEADLINE_MAX},
     {.key = "cpu", .kind = SCHEMA_OWN, .offset = IN(cpu), .read = read_cpus},
     {.key = "io-cpu", .kind = SCHEMA_OWN, .offset = IN(io_cpu), .read = read_cpus},
-    {.key = "lock-memory", .kind = SCHEMA_FLAG, .offset = IN(lock_memory), .words = yes_or_no},
+    {.key = "lock-memory", .kind = SCHEMA_FLAG, .offset = IN(lock_memory), .words = schema_yes_or_no},
     {.key = "timer-slack", .kind = SCHEMA_DURATION, .offset = IN(timer_slack), .min = 1, .max = 10 * CLOCK_MS},
     {0},
 };
@@ -177,7 +176,7 @@ void real_time_print(const struct experiment_real_time *rt, FILE *out)
     print_duration("period", rt->period, out);
     print_cpus("cpu", &rt->cpu, out);
     print_cpus("io-cpu", &rt->io_cpu, out);
-    fprintf(out, ", lock-memory: %s, timer-slack: %s}\n", schema_word(yes_or_no, rt->lock_memory),
+    fprintf(out, ", lock-memory: %s, timer-slack: %s}\n", schema_word(schema_yes_or_no, rt->lock_memory),
             units_exact_duration(rt->timer_slack).s);
 }
 

@@ -70,8 +70,8 @@ struct schema_field {
 extern const struct schema_field schema_experiment[];
 extern const struct experiment schema_defaults;
 extern const struct experiment_process schema_default_process;
-extern const struct schema_word schema_outputs[], schema_when_fulls[], schema_modes[], schema_forwards[],
-    schema_scopes[], schema_policies[], schema_syncs[];
+extern const struct schema_word schema_yes_or_no[], schema_outputs[], schema_when_fulls[], schema_modes[],
+    schema_forwards[], schema_scopes[], schema_policies[], schema_syncs[];
 
 /** What names are made of. */
 extern const char schema_name_characters[];

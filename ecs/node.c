@@ -63,6 +63,7 @@ static int open_external(struct node *n, const struct message_hello *hello)
     x->window_bytes = e->sensing.window_bytes;
     x->observer = node_senses(n);
     x->rules = &n->steering.rules;
+    x->doorbell = e->sensing.doorbell && e->sensing.mode == POLL_POLLING;
     x->expire = e->sensing.expire;
     choose_processes(&n->options, x);
     int err = external_open(x, &n->external);

@@ -60,6 +60,9 @@ int64_t node_due(const struct node *n);
 /** The links that bring it something, to wait on; some may be NULL. Returns how many. */
 size_t node_links(const struct node *n, struct link *links[NODE_LINKS]);
 
+/** A descriptor that is readable when a sleeping node is woken, to wait on; -1: it never sleeps. */
+int node_bell(const struct node *n);
+
 /** When a command came last, or when it was opened where none came yet, ns. */
 int64_t node_heard(const struct node *n);
 

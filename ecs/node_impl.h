@@ -32,6 +32,7 @@ struct node {
     struct policy_state policy; /* as the agent last decided: what is carried out */
     bool busy_wait;             /* of polling.now, at hand */
     bool draining, stopped;
+    bool asleep;    /* until somebody knocks: no polls, no sampling */
     bool clean;     /* of one that is shut: the collector has all */
     uint32_t slice; /* records that a turn may take; 0: as many as there are */
     int64_t turned; /* when its last turn was */

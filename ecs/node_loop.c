@@ -5,6 +5,7 @@
 #include "ecs/self.h"
 
 #define NODE_HOUSEKEEP  (100 * CLOCK_MS)
+#define NODE_ASLEEP     CLOCK_S         /* ... of a node that sleeps: half of what a silent peer is given */
 #define NODE_CONTROL    (10 * CLOCK_MS) /* commands are looked at this often, however short the period */
 #define NODE_DRAIN_TURN CLOCK_MS        /* between two turns while draining */
 
@@ -62,25 +63,54 @@ void node_sample(struct node *n, int64_t now)
 
 /* ---- The loop ---------------------------------------------------------------------------------------------------- */
 
+/*
+ * Whether the node may sleep until somebody knocks: nothing is measured, judged or steered meanwhile, and the collector
+ * hears of us once a second.
+ */
+static bool may_sleep(const struct node *n)
+{
+    return !n->busy_wait && n->policy.on && !n->draining && n->options.experiment->limit_count == 0 &&
+           samplers_due(n->samplers) == INT64_MAX && forward_connected(n->forward);
+}
+
+static void wake(struct node *n, int64_t now)
+{
+    external_wake(n->external);
+    n->asleep = false;
+    n->poll_due = n->housekeep_due = now;
+    n->agent_due = now + agent_period(n->agent);
+    n->sampled_at = now;
+    n->cpu_before = clock_process_cpu();
+    pace_restart(&n->pace);
+}
+
 void node_turn(struct node *n)
 {
     int64_t now = clock_now();
     n->turned = now;
     n->wakeups++;
-    if (n->policy.on && !n->draining && now >= n->poll_due)
+    if (n->asleep && (!external_sleeps(n->external) || n->draining))
+        wake(n, now);
+    if (n->policy.on && !n->draining && now >= n->poll_due && !n->asleep)
         node_poll(n, now);
-    if (!n->draining && now >= n->agent_due)
+    if (!n->draining && now >= n->agent_due && !n->asleep)
         node_sample(n, now);
     if (!n->draining)
         samplers_turn(n->samplers, now);
     if (now >= n->housekeep_due || n->draining) {
         external_housekeep(n->external, now);
-        n->housekeep_due = now + NODE_HOUSEKEEP;
+        n->housekeep_due = now + (n->asleep ? NODE_ASLEEP : NODE_HOUSEKEEP);
     }
     forward_step(n->forward, now, external_finished(n->external));
     if (now >= n->control_due || n->draining) {
         node_answer_commands(n);
         n->control_due = now + NODE_CONTROL;
+    }
+    if (may_sleep(n) && external_sleep(n->external)) {
+        n->housekeep_due = n->asleep ? n->housekeep_due : now + NODE_ASLEEP;
+        n->asleep = true;
+    } else if (n->asleep) {
+        wake(n, now);
     }
 }
 
@@ -95,6 +125,8 @@ int64_t node_due(const struct node *n)
         return n->turned + NODE_DRAIN_TURN;
     if (n->busy_wait && n->policy.on)
         return INT64_MIN;
+    if (n->asleep)
+        return external_sleeps(n->external) ? n->housekeep_due : INT64_MIN;
     int64_t due = earliest(earliest(n->agent_due, n->housekeep_due), samplers_due(n->samplers));
     return n->policy.on ? earliest(due, n->poll_due) : due;
 }
@@ -113,6 +145,11 @@ void node_attend(struct node *n)
 size_t node_links(const struct node *n, struct link *links[NODE_LINKS])
 {
     links[0] = n->control;
-    links[1] = forward_link(n->forward);
+    links[1] = n->asleep ? NULL : forward_link(n->forward); /* what the collector says can wait for a second */
     return NODE_LINKS;
+}
+
+int node_bell(const struct node *n)
+{
+    return n->asleep ? external_bell(n->external) : -1;
 }

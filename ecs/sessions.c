@@ -8,9 +8,13 @@
 #define SLEEP_MAX    (5 * CLOCK_MS)  /* up to here a bare timer; beyond it also wakes for links */
 #define SPIN_MAX     (100 * CLOCK_US)
 
-enum { SLICE = 32768 }; /* records that a turn takes where there are several sessions */
+enum {
+    SLICE = 32768,    /* records that a turn takes where there are several sessions */
+    SESSIONS_FDS = 2, /* signals and lease */
+};
 
-_Static_assert(SESSIONS_MAX *NODE_LINKS + 1 + 2 <= LINK_WAIT_MAX, "one wait for all links, desk, signals and lease");
+_Static_assert(SESSIONS_MAX *(NODE_LINKS + 1) + 1 + SESSIONS_FDS <= LINK_WAIT_MAX,
+               "one wait for all links and bells, desk, signals and lease");
 
 /*
  * The shortest sleep of five tries, at most SPIN_MAX: a wait shorter than this is spun. The bound is for a machine so
@@ -100,12 +104,17 @@ static bool is_at_work(const struct session *s)
 static void wait_for_links(struct sessions *all, const int *fds, size_t fd_count, int64_t timeout)
 {
     struct link *links[SESSIONS_MAX * NODE_LINKS + 1];
-    size_t n = 0;
+    int all_fds[SESSIONS_MAX + SESSIONS_FDS];
+    size_t n = 0, fd_n = fd_count < SESSIONS_FDS ? fd_count : SESSIONS_FDS;
+    memcpy(all_fds, fds, fd_n * sizeof *fds);
     links[n++] = all->desk;
-    for (uint32_t i = 0; i < all->count; i++)
-        if (all->list[i]->phase < SESSION_CLOSES)
-            n += node_links(all->list[i]->node, links + n);
-    all->woken = link_wait(links, n, fds, fd_count, timeout) > 0;
+    for (uint32_t i = 0; i < all->count; i++) {
+        if (all->list[i]->phase >= SESSION_CLOSES)
+            continue;
+        n += node_links(all->list[i]->node, links + n);
+        all_fds[fd_n++] = node_bell(all->list[i]->node);
+    }
+    all->woken = link_wait(links, n, all_fds, fd_n, timeout) > 0;
 }
 
 void sessions_wait(struct sessions *all, const int *fds, size_t fd_count)

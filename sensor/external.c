@@ -162,7 +162,7 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
     }
     if (p->phase != EXTERNAL_CLOSED && !p->truncated)
         external_refresh(x, p); /* where nothing waits, too: aspects that are only counted have books */
-    segment_search_rings(p->at);
+    segment_refresh_rings(p->at);
     if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON && !x->collecting)
         cut_process(x, p, now);
     if (p->phase == EXTERNAL_LIVE && doubtful && !segment_alive(p->at))
@@ -433,6 +433,8 @@ int external_open(const struct external_options *options, struct external **out)
         err = window_open(options->dir, options->run, options->uuid, options->window_bytes, &x->window, &left);
     if (!err)
         err = hang_doorbell(x);
+    if (!err && options->doorbell)
+        err = bell_open(x->doorbell, &x->bell);
     if (!err)
         external_clock_open(x);
     if (err) {
@@ -483,6 +485,7 @@ void external_close(struct external *x, bool clean)
     notes_free(&x->notes);
     window_close(x->window, clean);
     external_clock_close(x, clean);
+    bell_close(x->bell);
     take_down_doorbell(x);
     if (clean)
         unlink_in(x, "bezeld.lock");

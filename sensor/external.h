@@ -84,6 +84,7 @@ struct external_options {
     struct external_observer observer;
     const struct experiment_expiry
         *expire;               /* latency bounds of aspects, ends with pattern NULL; borrowed; may be NULL */
+    bool doorbell;             /* it may sleep until somebody knocks: external_sleep() */
     const struct steer *rules; /* what is wanted of each aspect; borrowed; external_steer() where they change */
 };
 
@@ -120,6 +121,16 @@ void external_close(struct external *x, bool clean);
 
 /** One poll of all rings: returns the number of records cut. */
 uint32_t external_poll(struct external *x, int64_t now);
+
+/**
+ * Sleeps, with `doorbell`: true where nothing waits and all processes rest, so that external_poll() has nothing to do
+ * before external_bell() is readable, or external_sleeps() says no. Housekeeping goes on, once a second will do.
+ * external_wake() ends it.
+ */
+bool external_sleep(struct external *x);
+bool external_sleeps(const struct external *x);
+void external_wake(struct external *x);
+int external_bell(const struct external *x); /* -1: it never sleeps */
 
 /** What need not happen at every poll: new and ended processes, closing, forgetting. Every 100 ms or so. */
 void external_housekeep(struct external *x, int64_t now);

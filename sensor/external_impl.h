@@ -6,6 +6,7 @@
 #ifndef BEZEL_SENSOR_EXTERNAL_IMPL_H
 #define BEZEL_SENSOR_EXTERNAL_IMPL_H
 
+#include "sensor/bell.h"
 #include "sensor/external.h"
 #include "sensor/index.h"
 #include "sensor/lives.h"
@@ -25,6 +26,7 @@ struct external {
     struct window *window;
     struct doorbell *doorbell;
     int doorbell_guard;
+    struct bell *bell;            /* NULL: we never sleep */
     struct timebase counter;      /* of the processor's counter */
     struct timebase_store *store; /* keeps it for our next life; NULL where it cannot */
     uint8_t boot[16];

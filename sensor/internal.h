@@ -127,7 +127,7 @@ void sensor_forget_stale(uint32_t level);
 
 /**
  * Marks this process, which is asked to knock, in the doorbell; does nothing where it is not. Call it behind the
- * record. Async-signal-safe; no system call.
+ * record. Async-signal-safe; no system call but where the external sensor sleeps until somebody knocks.
  */
 void sensor_knock(struct segment *s);
 

@@ -12,4 +12,5 @@ void sensor_knock(struct segment *s)
     atomic_fetch_or_explicit(&bell->knocks[place / 32], UINT32_C(1) << place % 32,
                              memory_order_release);            /* K0 release: pairs K1, publishes what was recorded */
     atomic_store_explicit(&s->quiet, 0, memory_order_relaxed); /* relaxed: once is enough; late, one knocks again */
+    own_wake(bell);
 }

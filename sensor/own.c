@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -128,6 +131,14 @@ static struct doorbell *doorbell_map(const char *dir)
         return NULL;
     }
     return bell;
+}
+
+void own_wake(struct doorbell *bell)
+{
+    int before = errno;
+    if (atomic_exchange_explicit(&bell->asleep, 0, memory_order_acq_rel)) /* A0 acq_rel: pairs A0, after the knock */
+        syscall(SYS_futex, (void *)&bell->asleep, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    errno = before;
 }
 
 /* ---- Making ------------------------------------------------------------------------------------------------------ */
@@ -280,6 +291,8 @@ bool own_make(struct own_segment *own, const char *dir)
     else if (bell)
         atomic_fetch_add_explicit(&bell->rung, 1,
                                   memory_order_release); /* B0 release: pairs B1, publishes the file's name */
+    if (bell)
+        own_wake(bell);
     if (done)
         own->bell = bell;
     else if (bell)

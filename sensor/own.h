@@ -37,6 +37,9 @@ struct own_segment {
  */
 bool own_make(struct own_segment *own, const char *dir);
 
+/** Wakes the external sensor of `bell`, if it sleeps: a system call then, none else. Async-signal-safe; keeps errno. */
+void own_wake(struct doorbell *bell);
+
 /** Leaves word in the doorbell of `dir` that this process has no segment, and why. */
 void own_refuse(const char *dir, const char *why);
 

@@ -103,3 +103,54 @@ struct places quiet_share(struct external *x, int64_t now)
     x->looked_at = now;
     return share;
 }
+
+/* ---- Sleep ------------------------------------------------------------------------------------------------------- */
+
+static bool somebody_knocks(const struct external *x)
+{
+    uint32_t knocks = 0;
+    for (uint32_t w = 0; w < DOORBELL_PLACES / 32; w++)
+        knocks |= atomic_load_explicit(&x->doorbell->knocks[w], memory_order_relaxed); /* relaxed: A0 ordered it */
+    return knocks != 0 || atomic_load_explicit(&x->doorbell->rung, memory_order_relaxed) != x->rung; /* relaxed: A0 */
+}
+
+/* Whether nobody is to be polled but daemons, of which nothing waits, and everything is handed on. */
+static bool is_idle(const struct external *x)
+{
+    for
+        PLACES_EACH(i, &x->polled)
+    if (x->processes[i]->role != ROLE_DAEMON || cut_waits(x->processes[i]))
+        return false;
+    return x->left_out == 0 && !x->finishing && window_waiting(x->window) == 0;
+}
+
+bool external_sleep(struct external *x)
+{
+    if (!x->bell || !is_idle(x))
+        return false;
+    bell_hush(x->bell); /* ahead of the question, so that an answer is not missed */
+    if (!bell_sleeps(x->bell)) {
+        bell_wake(x->bell);
+        bell_sleep(x->bell);
+    }
+    if (!somebody_knocks(x))
+        return true;
+    bell_wake(x->bell);
+    return false;
+}
+
+bool external_sleeps(const struct external *x)
+{
+    return x->bell && bell_sleeps(x->bell);
+}
+
+void external_wake(struct external *x)
+{
+    if (x->bell)
+        bell_wake(x->bell);
+}
+
+int external_bell(const struct external *x)
+{
+    return x->bell ? bell_fd(x->bell) : -1;
+}

@@ -211,6 +211,7 @@ struct doorbell {
     _Atomic uint64_t tick_ns; /* of the processor's counter, for segments that are made now; as there */
     struct doorbell_refusal refusals[DOORBELL_REFUSALS];
     _Atomic uint32_t knocks[DOORBELL_PLACES / 32];
+    _Atomic uint32_t asleep; /* a futex; not 0: the external sensor sleeps, and is to be woken */
 };
 
 _Static_assert(sizeof(struct doorbell) <= 4096, "one page");

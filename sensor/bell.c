@@ -1,0 +1,135 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/bell.h"
+
+#include "base/clock.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { BELL_AWAKE = 0, BELL_ASLEEP = 1 };
+
+struct bell {
+    struct doorbell *doorbell;
+    int fd;
+    bool asleep; /* as we said; the doorbell may say something else by now */
+    pthread_t thread;
+    sem_t slept; /* how often we fell asleep */
+    _Atomic bool ends;
+};
+
+static long futex(_Atomic uint32_t *word, int operation, uint32_t value)
+{
+    return syscall(SYS_futex, (void *)word, operation, value, NULL, NULL, 0);
+}
+
+static bool still_sleeps(const struct bell *b)
+{
+    return atomic_load_explicit(&b->doorbell->asleep, memory_order_relaxed) == BELL_ASLEEP; /* relaxed: a hint */
+}
+
+/* The thread: from each falling asleep to the waking that follows it. */
+static void *listen(void *context)
+{
+    struct bell *b = context;
+    for (;;) {
+        while (sem_wait(&b->slept) != 0)
+            ;
+        while (still_sleeps(b) && !atomic_load_explicit(&b->ends, memory_order_relaxed)) /* relaxed: a flag */
+            if (futex(&b->doorbell->asleep, FUTEX_WAIT, BELL_ASLEEP) != 0 && errno != EAGAIN && errno != EINTR)
+                break;
+        if (atomic_load_explicit(&b->ends, memory_order_relaxed)) /* relaxed: a flag */
+            return NULL;
+        (void)eventfd_write(b->fd, 1);
+    }
+}
+
+/* The thread takes no signals but those of its own faults: the guard of mappings. */
+static int start(struct bell *b)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int err = pthread_create(&b->thread, NULL, listen, b);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return err;
+}
+
+int bell_open(struct doorbell *doorbell, struct bell **out)
+{
+    struct bell *b = calloc(1, sizeof *b);
+    if (!b)
+        return BEZEL_ENOMEM;
+    b->doorbell = doorbell;
+    b->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    atomic_store_explicit(&doorbell->asleep, BELL_AWAKE, memory_order_relaxed); /* relaxed: our last life's */
+    if (b->fd < 0 || sem_init(&b->slept, 0, 0) != 0 || (errno = start(b)) != 0) {
+        int err = err_from_errno(errno);
+        if (b->fd >= 0)
+            close(b->fd);
+        free(b);
+        return err;
+    }
+    *out = b;
+    return 0;
+}
+
+void bell_close(struct bell *b)
+{
+    if (!b)
+        return;
+    bell_wake(b);
+    atomic_store_explicit(&b->ends, true, memory_order_relaxed); /* relaxed: a flag */
+    sem_post(&b->slept);
+    while (pthread_tryjoin_np(b->thread, NULL) != 0) { /* somebody may say all the time that we sleep */
+        futex(&b->doorbell->asleep, FUTEX_WAKE, INT_MAX);
+        clock_sleep_until(clock_now() + CLOCK_MS / 10);
+    }
+    sem_destroy(&b->slept);
+    close(b->fd);
+    free(b);
+}
+
+int bell_fd(const struct bell *b)
+{
+    return b->fd;
+}
+
+void bell_sleep(struct bell *b)
+{
+    b->asleep = true;
+    atomic_exchange_explicit(&b->doorbell->asleep, BELL_ASLEEP,
+                             memory_order_acq_rel); /* A0 acq_rel: pairs A0, who is too early to wake us is heard */
+    sem_post(&b->slept);
+}
+
+bool bell_sleeps(const struct bell *b)
+{
+    return b->asleep && still_sleeps(b);
+}
+
+void bell_hush(struct bell *b)
+{
+    eventfd_t none;
+    (void)eventfd_read(b->fd, &none);
+}
+
+void bell_wake(struct bell *b)
+{
+    if (!b->asleep)
+        return;
+    b->asleep = false;
+    uint32_t was =
+        atomic_exchange_explicit(&b->doorbell->asleep, BELL_AWAKE, memory_order_acq_rel); /* A0 acq_rel: pairs A0 */
+    if (was != BELL_AWAKE)
+        futex(&b->doorbell->asleep, FUTEX_WAKE, INT_MAX);
+}
