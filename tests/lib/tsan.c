@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * In every program under ThreadSanitizer: libzmq is not built with it, so its lock-free queues look like races. What
- * Bezel's own threads do to one another is still seen. What its threads read from a socket is not looked at either:
- * else every byte of a packet is a race that is found, looked up and suppressed, a hundred times slower than the tests'
- * patience.
+ * In every program under ThreadSanitizer: libzmq is not built with it, so its lock-free queues look like races, nor is
+ * libsodium, which decrypts into its frames. What Bezel's own threads do to one another is still seen. What its threads
+ * read from a socket is not looked at either: else every byte of a packet is a race that is found, looked up and
+ * suppressed, a hundred times slower than the tests' patience.
  */
 __attribute__((visibility("default"))) const char *__tsan_default_suppressions(void);
 
 const char *__tsan_default_suppressions(void)
 {
-    return "race:libzmq.so\ncalled_from_lib:libzmq.so\n";
+    return "race:libzmq.so\ncalled_from_lib:libzmq.so\nrace:libsodium.so\ncalled_from_lib:libsodium.so\n";
 }
