@@ -30,17 +30,24 @@ static void nap(long us)
     nanosleep(&(struct timespec){.tv_nsec = us * 1000}, NULL);
 }
 
-/* An alarm against our own test: what it forgets is over in a minute, and so are its children. */
+/*
+ * An alarm against our own test: what it forgets is over in a minute, and so are its children. Who hops rests for good
+ * after HOPS: those that it was stay in the table of processes while nobody reaps them, and that table is everybody's.
+ */
+enum { HOPS = 2000 };
+
 static void hop(bool daemon, time_t end)
 {
-    while (time(NULL) < end) {
+    for (int hops = 0; time(NULL) < end && hops < HOPS; hops++) {
         pid_t pid = fork();
         if (pid > 0)
             _exit(0);
         if (pid == 0 && daemon)
             setsid();
-        nap(200);
+        nap(1000);
     }
+    for (alarm(60);;)
+        pause();
 }
 
 static void parent(time_t end)
