@@ -23,7 +23,7 @@
 
 #include <cmocka.h>
 
-enum { ROUNDS = 1500, ROUNDS_LIGHT = 150, RACE_NS = 60000, DEADLINE_MS = 20000 };
+enum { ROUNDS = 700, ROUNDS_LIGHT = 150, RACE_NS = 60000, DEADLINE_MS = 20000 };
 
 BEZEL_ASPECT(one, (int64, number, "1"));
 
