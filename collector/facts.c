@@ -68,7 +68,8 @@ static const char *const schema[] = {
     " period_ns INTEGER NOT NULL, mode INTEGER NOT NULL, forward INTEGER NOT NULL, batch INTEGER NOT NULL);"
     "CREATE TABLE flow(process INTEGER NOT NULL REFERENCES processes, at INTEGER NOT NULL, produced INTEGER NOT NULL,"
     " lost_full INTEGER NOT NULL, lost_off INTEGER NOT NULL, lost_no_ring INTEGER NOT NULL, overwritten INTEGER NOT "
-    "NULL, in_rings INTEGER NOT NULL, in_window INTEGER NOT NULL, backpressure INTEGER NOT NULL);"
+    "NULL, in_rings INTEGER NOT NULL, in_window INTEGER NOT NULL, backpressure INTEGER NOT NULL, lost_window INTEGER "
+    "NOT NULL, lost_spool INTEGER NOT NULL);"
     "CREATE TABLE expired(process INTEGER NOT NULL REFERENCES processes, name TEXT NOT NULL, aspect TEXT NOT NULL,"
     " instance INTEGER NOT NULL, bound_ns INTEGER NOT NULL, taken INTEGER NOT NULL, expired INTEGER NOT NULL,"
     " PRIMARY KEY(process, instance, aspect)) WITHOUT ROWID;"
@@ -103,7 +104,7 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_METRIC] = "INSERT INTO metrics VALUES(?1, ?2, ?3, ?4, ?5)",
     [FACTS_CLOCK] = "INSERT OR REPLACE INTO clocks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [FACTS_POLLING] = "INSERT INTO polling VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    [FACTS_FLOW] = "INSERT INTO flow VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [FACTS_FLOW] = "INSERT INTO flow VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     [FACTS_EXPIRED] = "INSERT OR REPLACE INTO expired VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_NOTE] = "INSERT OR IGNORE INTO notes SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
                    " WHERE (SELECT count(*) FROM notes WHERE node = ?1) < ?8",

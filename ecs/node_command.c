@@ -17,30 +17,20 @@ static enum message_daemon_state node_state(const struct node *n)
     return forward_connected(n->forward) ? DAEMON_ACTIVE : DAEMON_STARTING;
 }
 
-static void sum_losses(struct node *n, struct message_books_row *sum, int64_t *living)
+static int64_t count_living(struct node *n)
 {
+    int64_t living = 0;
     for (uint32_t i = 0; i < external_process_count(n->external); i++) {
         const struct external_process *p = external_process(n->external, i);
-        if (!p || p->role != ROLE_SUT)
-            continue;
-        *living += p->phase == EXTERNAL_LIVE;
-        for (uint32_t id = 1; p->at->dict && id <= p->at->dict->aspect_count; id++) {
-            struct message_books_row row = segment_tally(p->at, id);
-            sum->full += row.full;
-            sum->off += row.off;
-            sum->no_ring += row.no_ring;
-            sum->window += row.window;
-            sum->spool += row.spool;
-        }
+        living += p && p->role == ROLE_SUT && p->phase == EXTERNAL_LIVE;
     }
+    return living;
 }
 
 static void fill_reply(struct node *n, struct message_reply *reply)
 {
     const struct external_counts *c = external_counts(n->external);
-    struct message_books_row lost = {0};
-    int64_t living = 0;
-    sum_losses(n, &lost, &living);
+    struct external_flow flow = external_flow(n->external);
     reply->state = node_state(n);
     const char *refused = forward_refused(n->forward);
     snprintf(reply->text, sizeof reply->text, "%s", refused ? refused : "");
@@ -55,16 +45,16 @@ static void fill_reply(struct node *n, struct message_reply *reply)
                  (unsigned long long)c->unread);
     message_reply_add(reply, "records", (int64_t)c->records);
     message_reply_add(reply, "bytes", (int64_t)c->bytes);
-    message_reply_add(reply, "lost_full", (int64_t)lost.full);
-    message_reply_add(reply, "lost_off", (int64_t)lost.off);
-    message_reply_add(reply, "lost_no_ring", (int64_t)lost.no_ring);
-    message_reply_add(reply, "lost_window", (int64_t)lost.window);
-    message_reply_add(reply, "lost_spool", (int64_t)lost.spool);
+    message_reply_add(reply, "lost_full", (int64_t)flow.full);
+    message_reply_add(reply, "lost_off", (int64_t)flow.off);
+    message_reply_add(reply, "lost_no_ring", (int64_t)flow.no_ring);
+    message_reply_add(reply, "lost_window", (int64_t)flow.window);
+    message_reply_add(reply, "lost_spool", (int64_t)flow.spool);
     message_reply_add(reply, "period_ns", n->policy.on ? n->policy.period : 0);
     message_reply_add(reply, "sensor_cpu_milli", (int64_t)(n->sensor_cpu * 1000));
     message_reply_add(reply, "window_bytes", (int64_t)window_waiting(external_window(n->external)));
     message_reply_add(reply, "unacked", window_waiting(external_window(n->external)) != 0);
-    message_reply_add(reply, "processes", living);
+    message_reply_add(reply, "processes", count_living(n));
     message_reply_add(reply, "processes_seen", (int64_t)c->processes_seen);
     message_reply_add(reply, "connected", forward_connected(n->forward));
     message_reply_add(reply, "expired", (int64_t)c->expired);

@@ -64,7 +64,8 @@ static const struct dict_aspect aspects[] = {
     {.name = BUILTIN_FLOW,
      .field_count = BFLOW_FIELDS,
      .fields = {INT("produced", "1"), INT("full", "1"), INT("off", "1"), INT("no_ring", "1"), INT("overwritten", "1"),
-                INT("in_rings", "1"), INT("in_window", "1"), INT("backpressure", "1")}},
+                INT("in_rings", "1"), INT("in_window", "1"), INT("backpressure", "1"), INT("window", "1"),
+                INT("spool", "1")}},
     {.name = BUILTIN_EXPIRED,
      .field_count = BEXPIRED_FIELDS,
      .fields = {TEXT("process"), TEXT("aspect"), INT("instance", "1"), INT("bound", "ns"), INT("taken", "1"),
@@ -146,7 +147,9 @@ void self_record_flow(struct journal *j, const struct external_flow *flow, uint6
                                             [BFLOW_OVERWRITTEN] = flow->overwritten,
                                             [BFLOW_IN_RINGS] = flow->in_rings,
                                             [BFLOW_IN_WINDOW] = flow->in_window,
-                                            [BFLOW_BACKPRESSURE] = backpressure});
+                                            [BFLOW_BACKPRESSURE] = backpressure,
+                                            [BFLOW_WINDOW] = flow->window,
+                                            [BFLOW_SPOOL] = flow->spool});
 }
 
 void self_record_expired(struct journal *j, const struct self_expired *e)

@@ -75,7 +75,9 @@ enum builtin_flow {
     BFLOW_OVERWRITTEN,  /* int64: lost, newer records took their place; as far as snapshots have told */
     BFLOW_IN_RINGS,     /* int64: neither lost nor cut into a packet yet */
     BFLOW_IN_WINDOW,    /* int64: cut, and still in the window */
-    BFLOW_BACKPRESSURE, /* int64: polls that left records in their rings because the window was full */
+    BFLOW_BACKPRESSURE, /* int64: how often a poll left records in a ring because the window was full */
+    BFLOW_WINDOW,       /* int64: lost, the ring was full, for the window was */
+    BFLOW_SPOOL,        /* int64: lost, likewise, and the spool was full too */
     BFLOW_FIELDS
 };
 

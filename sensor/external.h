@@ -101,7 +101,7 @@ struct external_counts {
 
 /** What became of the records of the SUT's processes in this run; what is in rings and window is so now. */
 struct external_flow {
-    uint64_t produced, full, off, no_ring, overwritten;
+    uint64_t produced, full, off, no_ring, overwritten, window, spool;
     uint64_t in_rings, in_window; /* neither lost nor cut yet; cut, and not freed from the window */
 };
 

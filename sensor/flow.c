@@ -32,15 +32,19 @@ void flow_add(struct external *x, const struct external_process *p, struct exter
         all.full += row.full;
         all.off += row.off;
         all.no_ring += row.no_ring;
+        all.window += row.window;
+        all.spool += row.spool;
     }
     add_streams(x, p, &cut, &discarded);
     bool overwrites = p->at->when_full == SEGMENT_OVERWRITE;
     uint64_t overwritten = overwrites && discarded > all.off ? discarded - all.off : 0;
-    uint64_t gone = all.full + all.off + all.no_ring + overwritten + p->unfinished + cut;
+    uint64_t gone = all.full + all.off + all.no_ring + all.window + all.spool + overwritten + p->unfinished + cut;
     sum->produced += all.attempts;
     sum->full += all.full;
     sum->off += all.off;
     sum->no_ring += all.no_ring;
+    sum->window += all.window;
+    sum->spool += all.spool;
     sum->overwritten += overwritten;
     sum->in_rings += all.attempts > gone ? all.attempts - gone : 0; /* counters are read one by one */
 }

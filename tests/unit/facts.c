@@ -196,7 +196,9 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "overwritten", "", ""},
           {0, "in_rings", "", ""},
           {0, "in_window", "", ""},
-          {0, "backpressure", "", ""}}},
+          {0, "backpressure", "", ""},
+          {0, "window", "", ""},
+          {0, "spool", "", ""}}},
         {EXPIRED,
          DICT_EVENT,
          BUILTIN_EXPIRED,
@@ -458,9 +460,9 @@ static void record_the_daemon(struct fake_sensor *f, unsigned d)
     fake_cut_one(f, d, 0, CLOCK, (uint64_t[]){1, 3, 2, 1200, 1, 17});
     fake_cut_one(f, d, 0, POLLING, (uint64_t[]){0, 1000000, 0, 0, 0});
     fake_cut_one(f, d, 0, POLLING, (uint64_t[]){1, 250000, 1, 1, 64});
-    fake_cut_one(f, d, 0, FLOW, (uint64_t[]){0, 0, 0, 0, 0, 0, 0, 0});
-    fake_cut_one(f, d, 0, FLOW, (uint64_t[]){100, 1, 2, 3, 0, 20, 10, 4});
-    fake_cut_one(f, d, 0, FLOW, (uint64_t[]){400, 1, 2, 3, 0, 30, 10, 5});
+    fake_cut_one(f, d, 0, FLOW, (uint64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+    fake_cut_one(f, d, 0, FLOW, (uint64_t[]){100, 1, 2, 3, 0, 20, 10, 4, 5, 6});
+    fake_cut_one(f, d, 0, FLOW, (uint64_t[]){400, 1, 2, 3, 0, 30, 10, 5, 5, 6});
     fake_cut_one(f, d, 0, EXPIRED, (uint64_t[]){SERVER, FPS, 77, 100000000, 30, 2});
     fake_cut_one(f, d, 0, EXPIRED, (uint64_t[]){SERVER, FPS, 78, 100000000, 5, 5});
     fake_cut_one(f, d, 0, EXPIRED, (uint64_t[]){SERVER, FPS, 77, 100000000, 60, 3});

@@ -27,7 +27,7 @@ static void assert_flow(struct fixture *f, uint64_t produced, uint64_t full, uin
     struct external_flow flow = external_flow(f->external);
     assert_int_equal(flow.produced, produced);
     assert_int_equal(flow.full, full);
-    assert_int_equal(flow.off + flow.no_ring + flow.overwritten, 0);
+    assert_int_equal(flow.off + flow.no_ring + flow.overwritten + flow.window + flow.spool, 0);
     assert_int_equal(flow.in_rings, in_rings);
     assert_int_equal(flow.in_window, in_window);
 }
