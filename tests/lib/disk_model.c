@@ -242,7 +242,8 @@ static void see_sync(struct disk_model *d, uint64_t fd)
         return;
     if (!n->dir) {
         resize(&n->safe, n->now.size);
-        memcpy(n->safe.at, n->now.at, n->now.size);
+        if (n->now.size)
+            memcpy(n->safe.at, n->now.at, n->now.size);
         return;
     }
     const char *dir = name_of(d, d->open[fd] - 1);
@@ -357,7 +358,8 @@ static void leave_bytes(const struct node *n, uint64_t *seed, struct bytes *left
     uint64_t luck = seed ? seed_next(seed) % 3 : 0;
     const struct bytes *whole = luck ? &n->now : &n->safe;
     resize(left, whole->size);
-    memcpy(left->at, whole->at, whole->size);
+    if (whole->size)
+        memcpy(left->at, whole->at, whole->size);
     size_t end = n->safe.size < left->size ? n->safe.size : left->size;
     for (size_t at = 0; luck == 2 && at < left->size; at += SECTOR) {
         size_t size = left->size - at < SECTOR ? left->size - at : SECTOR;
