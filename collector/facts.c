@@ -19,7 +19,9 @@
  * the trace, and can be written anew from them at any time.
  *
  * A transaction stays open for some 200 ms and is then committed by the caller. Commits do not reach for stable storage
- * (synchronous = OFF): a kill loses nothing that was committed, the power may, as it may with packets.
+ * (synchronous = OFF) unless facts_lasting() says so: a kill loses nothing that was committed, the power may, as it may
+ * with packets. Whoever writes before and after the collector must say it as well, or its pages may be missing under
+ * what the collector committed.
  */
 static const char *const schema[] = {
     "CREATE TABLE facts(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;"
@@ -243,6 +245,11 @@ int facts_open(const char *run, struct facts **f)
     }
     *f = it;
     return 0;
+}
+
+int facts_lasting(struct facts *f)
+{
+    return facts_exec(f->db, "PRAGMA synchronous = FULL");
 }
 
 /* The last to close leaves one plain file, which read-only media and other programs can open. */

@@ -26,6 +26,9 @@ int facts_open(const char *run, struct facts **f) BEZEL_MUST_CHECK;
 /** Commits and closes. NULL is allowed. Returns 0 or the error of the last commit. */
 int facts_close(struct facts *f);
 
+/** From now on commits, and the end, reach stable storage before they return. */
+int facts_lasting(struct facts *f) BEZEL_MUST_CHECK;
+
 /** Sets fact `key`. */
 int facts_put(struct facts *f, const char *key, const char *value) BEZEL_MUST_CHECK;
 int facts_put_int(struct facts *f, const char *key, int64_t value) BEZEL_MUST_CHECK;

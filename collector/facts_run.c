@@ -10,7 +10,7 @@
 int facts_serve(struct facts *f, bool sync)
 {
     sqlite3_busy_timeout(f->db, FACTS_SERVE_BUSY_MS);
-    return sync ? facts_error(f->db, sqlite3_exec(f->db, "PRAGMA synchronous = FULL", NULL, NULL, NULL)) : 0;
+    return sync ? facts_lasting(f) : 0;
 }
 
 bool facts_lacks(const struct facts *f)

@@ -181,12 +181,24 @@ static void loop(struct run *r)
 
 /* ---- Before and after -------------------------------------------------------------------------------------------- */
 
+/* The run's database; what is written there is as lasting as what the collector will write. */
+static int open_facts(const struct run *r, struct facts **f)
+{
+    int err = facts_open(r->dir.path, f);
+    if (err || r->e->store.sync == EXPERIMENT_SYNC_NEVER)
+        return err;
+    err = facts_lasting(*f);
+    if (err)
+        (void)!facts_close(*f);
+    return err;
+}
+
 static int put_first_facts(const struct run *r)
 {
     struct facts *f;
     char value[256];
     const char *key;
-    int err = facts_open(r->dir.path, &f);
+    int err = open_facts(r, &f);
     if (err)
         return err;
     err = facts_put(f, "run", r->dir.uuid);
@@ -229,7 +241,7 @@ static int put_last_facts(const struct run *r)
     const struct experiment_state *s = &r->state;
     struct facts *f;
     int64_t offset = clock_realtime_offset();
-    int err = facts_open(r->dir.path, &f);
+    int err = open_facts(r, &f);
     if (err)
         return err;
     if (s->started)

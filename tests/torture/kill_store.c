@@ -56,6 +56,19 @@ static void acknowledge(unsigned process, unsigned ring, uint64_t next_seq, void
         _exit(3);
 }
 
+/* As `bezel run` does before the collector starts, and after its end. */
+static int write_facts(const struct scene *t)
+{
+    struct facts *f;
+    int err = facts_open(t->dir, &f);
+    if (!err && t->sync != STORE_SYNC_NEVER)
+        err = facts_lasting(f);
+    if (!err)
+        err = facts_put(f, "name", "a run");
+    int closed = err ? err : facts_close(f);
+    return err ? err : closed;
+}
+
 /* Two lives of a collector; the first ends as by a kill, with what it had stored and not synced. */
 static int store_all(void *context)
 {
@@ -64,7 +77,9 @@ static int store_all(void *context)
     int null = open("/dev/null", O_WRONLY);
     if (dup2(null, ACK_FD) < 0)
         return 2;
-    int err = stored_start(&r, t->dir, t->sensor, t->sync);
+    int err = write_facts(t);
+    if (!err)
+        err = stored_start(&r, t->dir, t->sensor, t->sync);
     if (!err)
         err = stored_feed(&r, 40);
     stored_drop(&r);
@@ -75,7 +90,9 @@ static int store_all(void *context)
         err = stored_feed(&r, UINT64_MAX);
     if (!err)
         stored_end(&r);
-    return err || stored_stop(&r) != 0;
+    if (!err)
+        err = stored_stop(&r);
+    return err || write_facts(t) != 0;
 }
 
 static void make_sensor(struct scene *t)
