@@ -431,7 +431,11 @@ static void load_tables(struct loading *l)
 {
     each_row(l, "SELECT key, value FROM facts ORDER BY key", take_fact);
     each_row(l, "SELECT at, error, text FROM events ORDER BY at, rowid", take_event);
-    each_row(l, "SELECT id, name, realtime_offset, left FROM nodes ORDER BY id", take_node);
+    /* Who named no process had nothing to leave behind: a stranger's greeting makes no node that vanished. */
+    each_row(l,
+             "SELECT id, name, realtime_offset, left OR NOT EXISTS (SELECT 1 FROM processes WHERE node = nodes.id) "
+             "FROM nodes ORDER BY id",
+             take_node);
     each_row(l,
              "SELECT id, node, instance, pid, role, name, executable, started, state, unfinished, latency,"
              " overwrites FROM processes ORDER BY node, id",
