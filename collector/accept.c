@@ -82,10 +82,9 @@ static enum accept accept_next(struct store *store, const void *frame, struct ac
     a->reason = accept_check(s->process, s, &a->header, frame, &a->lost);
     if (a->reason)
         return ACCEPT_REFUSED;
-    int err = store_append(store, s, frame, a->header.size_bytes);
-    if (err) {
+    if (store_append(store, s, frame, a->header.size_bytes) != 0) {
         s->behind = true;
-        return err == BEZEL_EAGAIN ? ACCEPT_AHEAD : ACCEPT_FAILED;
+        return ACCEPT_FAILED;
     }
     accept_advance(s, &a->header, a->lost);
     model_touch(s);

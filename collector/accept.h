@@ -14,7 +14,7 @@
 enum accept {
     ACCEPT_STORED,
     ACCEPT_DUPLICATE, /* stored before: acknowledge again */
-    ACCEPT_AHEAD,     /* one before it is missing, or the store is not ready for it: say where we stand */
+    ACCEPT_AHEAD,     /* one before it is missing: say where we stand */
     ACCEPT_NEED,      /* its process or dictionary is not known */
     ACCEPT_REFUSED,   /* it can never be stored, for the reason told */
     ACCEPT_FAILED,    /* the store fails */

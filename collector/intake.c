@@ -236,6 +236,7 @@ int intake_save(struct intake *in)
         intake_facts_failed(in, err, "what was counted");
         return err;
     }
+    store_tidy(in->store, in->model, false);
     in->changed = false;
     in->saved_at = clock_now();
     for (struct peer *p = in->peers, *next; p; p = next) {

@@ -101,6 +101,8 @@ struct model_node {
     bool local;                      /* its boot is ours: its clock is ours */
     bool left;                       /* said BYE, and nothing since: all that it had is stored */
     bool dirty;                      /* `left` differs from the database */
+    bool metadata_late;              /* metadata on disk explains less than is stored */
+    bool has_dir;                    /* its directory was made */
     bool names_unsynced;             /* its directory has entries that stable storage may lack */
     struct model_process *processes, **last_process;
     struct model_process *buckets[MODEL_BUCKETS];

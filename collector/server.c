@@ -286,6 +286,7 @@ static int server_finish(struct server *v)
     store_hurry(v->store);
     while (intake_turn(v->intake) > 0 && clock_now() < deadline)
         ;
+    store_tidy(v->store, v->model, true);
     int err = 0;
     if (facts_lacks(v->facts))
         err = recover_rows(v->facts, v->store, v->model);

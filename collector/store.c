@@ -183,8 +183,8 @@ bool store_retry(struct store *s, int64_t now)
 
 /*
  * All of it is written anew for whatever is new: where processes by the thousand come one after the other that is more
- * than the trace itself. So the bytes of it are limited, as bursts and as a rate, and packets that need more come
- * again.
+ * than the trace itself. So the bytes of it are limited, as bursts and as a rate; beyond them it is written late, which
+ * breaks nothing but a foreign reader of the directory at that moment: what explains packets is the database.
  */
 static bool metadata_affordable(struct store *s)
 {
@@ -231,7 +231,20 @@ int store_metadata(struct store *s, struct model_node *node)
     node->names_unsynced = true;
     for (struct model_process *p = node->processes; p; p = p->next)
         p->metadata_stale = false;
+    node->metadata_late = false;
+    node->has_dir = true;
     return 0;
+}
+
+void store_tidy(struct store *s, const struct model *m, bool all)
+{
+    for (struct model_node *node = m->nodes; node; node = node->next) {
+        if (!node->metadata_late || (!all && !metadata_affordable(s)))
+            continue;
+        int sys = store_metadata(s, node);
+        if (sys && !s->failure)
+            store_fail(s, sys, node->dir);
+    }
 }
 
 /* Returns 0 or an errno; a stream's first packet appears together with its file. */
@@ -269,9 +282,8 @@ int store_append(struct store *s, struct model_stream *stream, const void *packe
     int err = store_path(s, node, stream, path, sizeof path);
     if (err)
         return err;
-    if (stream->process->metadata_stale && !metadata_affordable(s))
-        return BEZEL_EAGAIN;
-    int sys = stream->process->metadata_stale ? store_metadata(s, node) : 0;
+    node->metadata_late = node->metadata_late || stream->process->metadata_stale;
+    int sys = node->metadata_late && (metadata_affordable(s) || !node->has_dir) ? store_metadata(s, node) : 0;
     if (!sys)
         sys = stream_write(s, stream, path, packet, n);
     if (sys) {

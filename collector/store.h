@@ -3,7 +3,8 @@
 
 /**
  * The run's trace on disk: packets, appended to one file for each stream, `trace/<node>/<process>-<pid>-<ring>`, and
- * the metadata of each node, in place before the first packet that needs it. A packet is whole in its file or not
+ * the metadata of each node, in place before the first packet that needs it, or soon after where new processes come by
+ * the hundred. A packet is whole in its file or not
  * there: what a failed write left is cut off.
  *
  * Stable storage is reached by policy: never; before each acknowledgement; or every so often, at the latest when
@@ -49,9 +50,9 @@ int store_path(const struct store *s, const struct model_node *node, const struc
 
 /**
  * Appends `n` bytes, one packet, to the file of `stream`, whose bytes, unsynced and fd it moves on; writes the node's
- * metadata first where it does not explain the stream's process. Returns 0, or an error with nothing appended:
- * BEZEL_EAGAIN where metadata was written too often lately, so that the packet must come again; else BEZEL_ENOSPC and
- * the rest of base/err.h, and the store is failing then.
+ * metadata first where it does not explain the stream's process, unless it was written too often lately: then
+ * store_tidy() does. Returns 0, or an error with nothing appended: BEZEL_ENOSPC and the rest of base/err.h; the store
+ * is failing then.
  */
 int store_append(struct store *s, struct model_stream *stream, const void *packet, size_t n) BEZEL_MUST_CHECK;
 
@@ -71,6 +72,12 @@ void store_hurry(struct store *s);
 
 /** Takes a stream that was found in its file for one that has not reached stable storage. */
 void store_found(struct store *s, struct model_stream *stream);
+
+/**
+ * Writes the metadata that explains less than is stored, as far as its bytes allow it now, or `all` of it. What fails
+ * makes the store fail, and is tried again.
+ */
+void store_tidy(struct store *s, const struct model *m, bool all);
 
 /** Writes a node's metadata anew, now. Returns 0 or an errno value. */
 int store_metadata(struct store *s, struct model_node *node) BEZEL_MUST_CHECK;

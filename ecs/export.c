@@ -4,6 +4,8 @@
 
 #include "base/file.h"
 #include "base/log.h"
+#include "collector/facts_run.h"
+#include "collector/metadata.h"
 #include "collector/reader.h"
 #include "collector/verify.h"
 
@@ -17,8 +19,9 @@
 #include <unistd.h>
 
 /*
- * The order makes a copy of a growing trace consistent: first how long each stream is, then the metadata, which was in
- * place before the first packet that needs it and only ever grows, then the bytes of the streams up to those lengths.
+ * The order makes a copy of a growing trace consistent: first how long each stream is, then what explains it, which the
+ * database had before the first packet that needs it and which only ever grows, then the bytes of the streams up to
+ * those lengths. The file `metadata` may lag behind the database; it is taken where there is no database.
  */
 
 enum { METADATA_MAX = 1 << 28, COPY_BYTES = 1 << 17 };
@@ -132,14 +135,38 @@ static int copy_file(const char *path, const char *dir, uint64_t bytes)
     return err;
 }
 
-/* Copies `path` as it is now; the file is replaced, never written in place. */
-static int copy_metadata(const char *path, const char *dir)
+/* Metadata of the node with directory `name` by the run's database. Returns 0 with *text, which the caller frees. */
+static int make_metadata(const char *run, const char *name, char **text, size_t *n)
 {
-    char target[PATH_MAX], *text;
+    struct facts *f;
+    struct model *m = model_new("");
+    int err = m ? facts_open_read(run, &f) : BEZEL_ENOMEM;
+    if (!err) {
+        err = facts_get(f, "run", m->run, sizeof m->run);
+        if (!err || err == BEZEL_ENOENT)
+            err = facts_load(f, m);
+        (void)!facts_close(f);
+    }
+    const struct model_node *node = err ? NULL : m->nodes;
+    while (node && strcmp(node->dir, name) != 0)
+        node = node->next;
+    if (!err)
+        err = node ? metadata_write(node, text, n) : BEZEL_ENOENT;
+    model_free(m);
+    return err;
+}
+
+/* Puts what explains the node's trace `from` as it is now into directory `to`. */
+static int copy_metadata(const char *run, const char *from, const char *to)
+{
+    char path[PATH_MAX], target[PATH_MAX], *text;
     size_t n;
-    if (snprintf(target, sizeof target, "%s/metadata", dir) >= (int)sizeof target)
+    if (snprintf(path, sizeof path, "%s/metadata", from) >= (int)sizeof path ||
+        snprintf(target, sizeof target, "%s/metadata", to) >= (int)sizeof target)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    int err = file_read_regular(path, METADATA_MAX, &text, &n);
+    int err = make_metadata(run, strrchr(from, '/') + 1, &text, &n);
+    if (err)
+        err = file_read_regular(path, METADATA_MAX, &text, &n);
     if (err)
         return err;
     err = file_replace(target, text, n);
@@ -148,11 +175,8 @@ static int copy_metadata(const char *path, const char *dir)
 }
 
 /* One node's trace `from` into a new directory `to`. BEZEL_EAGAIN where it holds no packet yet. */
-static int copy_node(const char *from, const char *to, bool served)
+static int copy_node(const char *run, const char *from, const char *to, bool served)
 {
-    char metadata[PATH_MAX];
-    if (snprintf(metadata, sizeof metadata, "%s/metadata", from) >= (int)sizeof metadata)
-        return errno = ENAMETOOLONG, BEZEL_EINVAL;
     struct export_streams streams = {.served = served};
     int err = reader_list(from, add_stream, &streams);
     if (!err && streams.count == 0)
@@ -160,7 +184,7 @@ static int copy_node(const char *from, const char *to, bool served)
     if (!err && mkdir(to, 0777) != 0)
         err = err_from_errno(errno);
     if (!err)
-        err = copy_metadata(metadata, to);
+        err = copy_metadata(run, from, to);
     for (size_t i = 0; !err && i < streams.count; i++)
         err = copy_file(streams.list[i].path, to, streams.list[i].bytes);
     streams_free(&streams);
@@ -196,7 +220,7 @@ static int copy_nodes(const char *run, const char *into)
             err = BEZEL_EINVAL;
             break;
         }
-        err = copy_node(from, to, served);
+        err = copy_node(run, from, to, served);
         copied += err == 0;
         if (err == BEZEL_EAGAIN)
             err = 0;

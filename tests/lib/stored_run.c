@@ -84,7 +84,7 @@ static int take(struct stored_run *r, unsigned process, unsigned ring)
     const uint8_t *packet = s->bytes + s->starts[seq];
     accept_packet(r->node, r->store, packet, s->starts[seq + 1] - s->starts[seq], &a);
     if (a.what != ACCEPT_STORED)
-        return a.what == ACCEPT_FAILED ? BEZEL_ENOSPC : a.what == ACCEPT_AHEAD ? BEZEL_EAGAIN : BEZEL_EMALFORMED;
+        return a.what == ACCEPT_FAILED ? BEZEL_ENOSPC : BEZEL_EMALFORMED;
     account_count(p, &a.header, packet, 0);
     account_sum(a.stream, &a.header, packet);
     account_rows(r->facts, p, &a.header, packet, a.lost);
@@ -152,6 +152,7 @@ int stored_stop(struct stored_run *r)
 {
     store_hurry(r->store);
     int err = acknowledge(r), closed;
+    store_tidy(r->store, r->model, true);
     if (!err)
         err = account_save(r->facts, r->model);
     closed = facts_close(r->facts);
