@@ -106,7 +106,7 @@ static int teardown(void **state)
 
 static const char *path_of(const struct fixture *t, const char *name)
 {
-    static char path[256];
+    static char path[512];
     snprintf(path, sizeof path, "%s/%s", t->dir, name);
     return path;
 }
