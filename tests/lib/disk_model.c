@@ -349,10 +349,7 @@ bool disk_changes(long number)
 
 /* ---- what is left ------------------------------------------------------------------------------------------------ */
 
-/*
- * The bytes of a file: what is safe; by luck all that was written, or each sector by itself. No file is longer than the
- * last of its bytes that got there.
- */
+/* The bytes of a file: what is safe; by luck all that was written, or each sector by itself, appended ones in order. */
 static void leave_bytes(const struct node *n, uint64_t *seed, struct bytes *left)
 {
     uint64_t luck = seed ? seed_next(seed) % 3 : 0;
@@ -368,6 +365,8 @@ static void leave_bytes(const struct node *n, uint64_t *seed, struct bytes *left
             continue;
         }
         memset(left->at + at, 0, size);
+        if (at + size > n->safe.size)
+            left->size = at + size; /* what was appended gets there from the front: this is its end */
         if (at < n->safe.size)
             memcpy(left->at + at, n->safe.at + at, n->safe.size - at < size ? n->safe.size - at : size);
     }

@@ -4,7 +4,7 @@
 /**
  * What stable storage holds of a directory tree, by the calls of the one process that writes it: POSIX's word and no
  * more. A file's bytes are there when it was synced, a name when its directory was. What was not synced may be there,
- * in part, or not: names of a directory in their order, bytes in any, but none behind the last that got there.
+ * in part, or not: names of a directory in their order, appended bytes from the front, others in any order.
  */
 #ifndef BEZEL_TESTS_LIB_DISK_MODEL_H
 #define BEZEL_TESTS_LIB_DISK_MODEL_H
