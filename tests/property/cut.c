@@ -104,8 +104,8 @@ struct program {
 static void record_on_demand(void *context)
 {
     const struct program *p = context;
-    while (p->pace->wanted != UINT64_MAX) {
-        if (p->pace->made == p->pace->wanted)
+    for (uint64_t wanted; (wanted = p->pace->wanted) != UINT64_MAX;) {
+        if (p->pace->made == wanted)
             sched_yield();
         else
             record_number(p->seed, p->pace->made++);
