@@ -65,6 +65,7 @@ void experiment_free(struct experiment *e)
     for (uint32_t i = 0; i < e->limit_count; i++)
         free(e->limits[i].text);
     expiry_free(e->sensing.expire);
+    free(e->sensing.spool_dir);
     command_free(e->sensing.count);
     command_free(e->sensing.off);
     free(e->nodes);

@@ -110,6 +110,8 @@ struct experiment_sensing {
     uint32_t batch;        /* records that a poll takes at most, 0 .. EXPERIMENT_BATCH_MAX; default 0: all that wait */
     int doorbell;          /* an idle node sleeps until somebody knocks; default 0 */
     uint64_t window_bytes; /* 1 MiB .. 1 GiB; default 16 MiB */
+    uint64_t spool_bytes;  /* 1 MiB .. 1024 GiB; default 0: none */
+    char *spool_dir;       /* absolute; NULL: EXPERIMENT_SPOOL_DIR */
     struct experiment_expiry *expire; /* in the order of the file, ends with pattern NULL; NULL: none */
     char **count, **off; /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */
     struct experiment_real_time real_time;
@@ -153,6 +155,7 @@ struct experiment_adapt {
     struct experiment_place at;
 };
 
+#define EXPERIMENT_SPOOL_DIR  "/var/tmp"
 #define EXPERIMENT_SYNC_NEVER (-1)
 
 /** What one listening collector bears. */

@@ -44,6 +44,7 @@ static const struct schema_word deciders[] = {{"node", 0, false}, {"manager", 0,
 
 enum {
     DIR_LENGTH_MAX = 72, /* leaves 35 of the 107 bytes of a socket's path for the names that Bezel puts below it */
+    SPOOL_DIR_MAX = 1000,
     ENDPOINT_LENGTH_MAX = 107 + 6, /* ipc:// and a socket's path */
 };
 
@@ -303,6 +304,32 @@ static const struct schema_field aspect_fields[] = {
     {0},
 };
 
+static void read_spool_dir(struct reader *r, const struct tree *t, void *to)
+{
+    char **dir = to;
+    const char *text = reader_text(r, t, "an absolute path");
+    if (!text)
+        return;
+    if (text[0] != '/' || strlen(text) > SPOOL_DIR_MAX) {
+        reader_wrong(r, t, "is an absolute path of at most %d bytes", SPOOL_DIR_MAX);
+        return;
+    }
+    free(*dir);
+    *dir = reader_copy(r, text);
+}
+
+static const struct schema_field spool_fields[] = {
+    {.key = "size",
+     .kind = SCHEMA_SIZE,
+     .required = true,
+     .offset = IN(experiment, sensing.spool_bytes),
+     .min = UNITS_MIB,
+     .max = UNITS_GIB * 1024,
+     .note = "how much of the disk it may take, as '1 GiB'"},
+    {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.spool_dir), .read = read_spool_dir},
+    {0},
+};
+
 static const struct schema_field sensing_fields[] = {
     {.key = "ring", .kind = SCHEMA_MAP, .fields = ring_fields},
     {.key = "poll", .kind = SCHEMA_MAP, .fields = poll_fields},
@@ -311,6 +338,7 @@ static const struct schema_field sensing_fields[] = {
      .offset = IN(experiment, sensing.window_bytes),
      .min = UNITS_MIB,
      .max = UNITS_GIB},
+    {.key = "spool", .kind = SCHEMA_MAP, .fields = spool_fields},
     {.key = "aspects", .kind = SCHEMA_MAP, .fields = aspect_fields},
     {.key = "expire", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.expire), .read = expiry_read},
     {.key = "real-time", .kind = SCHEMA_MAP, .fields = real_time_fields},

@@ -114,6 +114,11 @@ static void print_sensing(const struct experiment_sensing *s, FILE *out)
     fprintf(out, ", forward: %s", schema_word(schema_forwards, (int)s->forward));
     fprintf(out, ", batch: %u, doorbell: %s}\n", s->batch, s->doorbell ? "yes" : "no");
     fprintf(out, "  window: %s\n", units_exact_size(s->window_bytes).s);
+    if (s->spool_bytes) {
+        fprintf(out, "  spool: {size: %s, dir: ", units_exact_size(s->spool_bytes).s);
+        print_text(s->spool_dir ? s->spool_dir : EXPERIMENT_SPOOL_DIR, out);
+        fputs("}\n", out);
+    }
     fputs("  aspects: {count: [", out);
     print_vector(s->count, out);
     fputs("], off: [", out);

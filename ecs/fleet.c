@@ -269,7 +269,7 @@ int fleet_listen(struct fleet *f, uint32_t d)
         s->records = count_of(r, "records");
         s->lost = count_of(r, "lost_full") + count_of(r, "lost_off") + count_of(r, "lost_no_ring") +
                   count_of(r, "lost_window") + count_of(r, "lost_spool");
-        s->waiting = count_of(r, "window_bytes");
+        s->waiting = count_of(r, "window_bytes") + count_of(r, "spool_bytes");
         s->living = count_of(r, "processes");
         s->seen = count_of(r, "processes_seen");
         s->period = message_reply_get(r, "period_ns", -1);

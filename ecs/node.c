@@ -61,6 +61,8 @@ static int open_external(struct node *n, const struct message_hello *hello)
     memcpy(x->run, hello->run, sizeof x->run);
     memcpy(x->uuid, hello->uuid, sizeof x->uuid);
     x->window_bytes = e->sensing.window_bytes;
+    x->spool_bytes = e->sensing.spool_bytes;
+    x->spool_dir = e->sensing.spool_dir ? e->sensing.spool_dir : EXPERIMENT_SPOOL_DIR;
     x->observer = node_senses(n);
     x->rules = &n->steering.rules;
     x->doorbell = e->sensing.doorbell && e->sensing.mode == POLL_POLLING;
@@ -102,7 +104,7 @@ int node_open(const struct node_options *options, struct node **out)
     if (!err)
         err = open_external(n, &hello);
     if (!err && (err = forward_open(n->external, options->collector, options->data_keys, &hello, &n->forward)) != 0)
-        log_error("BEZEL-COLLECTOR", "cannot connect to %s: %s", options->collector, err_text(err));
+        log_error("BEZEL-COLLECTOR", "cannot connect to %s, or open a spool: %s", options->collector, err_text(err));
     if (!err && (err = self_open(options->dir, &n->self)) != 0)
         log_error("BEZEL-SELF", "cannot record into %s: %s", options->dir, err_text(err));
     if (!err && (err = samplers_open(&options->experiment->sensing, options->dir, n->external, &n->samplers)) != 0)

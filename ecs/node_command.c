@@ -53,7 +53,8 @@ static void fill_reply(struct node *n, struct message_reply *reply)
     message_reply_add(reply, "period_ns", n->policy.on ? n->policy.period : 0);
     message_reply_add(reply, "sensor_cpu_milli", (int64_t)(n->sensor_cpu * 1000));
     message_reply_add(reply, "window_bytes", (int64_t)window_waiting(external_window(n->external)));
-    message_reply_add(reply, "unacked", window_waiting(external_window(n->external)) != 0);
+    message_reply_add(reply, "unacked", forward_waiting(n->forward) != 0);
+    message_reply_add(reply, "spool_bytes", (int64_t)forward_spooled(n->forward));
     message_reply_add(reply, "processes", count_living(n));
     message_reply_add(reply, "processes_seen", (int64_t)c->processes_seen);
     message_reply_add(reply, "connected", forward_connected(n->forward));

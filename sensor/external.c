@@ -294,6 +294,11 @@ void external_stir(struct external *x, int64_t now)
         quiet_stir(x, (uint32_t)i, now);
 }
 
+const struct external_options *external_options(const struct external *x)
+{
+    return &x->options;
+}
+
 struct window *external_window(struct external *x)
 {
     return x->window;

@@ -74,6 +74,8 @@ struct external_options {
     const char *dir;
     uint8_t run[16], uuid[16];
     uint64_t window_bytes;
+    uint64_t spool_bytes;  /* of the disk, for packets that the window has no room for; 0: no spool */
+    const char *spool_dir; /* where; borrowed */
     bool batch; /* BF: at each poll all that waits, or up to batch_limit records; else CF: one record a poll */
     uint32_t batch_limit; /* 0: all */
     bool take_all;        /* every segment of the folder, else only those of this run and those that a pattern names */
@@ -160,6 +162,7 @@ void external_finish(struct external *x, int64_t now);
 bool external_finished(const struct external *x);
 
 struct window *external_window(struct external *x);
+const struct external_options *external_options(const struct external *x);
 const struct external_counts *external_counts(const struct external *x);
 
 /** The processes: number `i` below external_process_count(), NULL where the place is free. */

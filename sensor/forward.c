@@ -4,6 +4,7 @@
 /* The connection: when to make one, when to give it up; what is said on it stands in forward_send.c, _receive.c. */
 #include "sensor/forward_own.h"
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/log.h"
 
@@ -19,6 +20,8 @@ static int attempt(struct forward *f, int64_t now)
     f->counts.attempts++;
     f->state = GREETING;
     f->until = now + FORWARD_SILENCE_NS;
+    for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
+        window_stream(f->window, i)->welcomed = false;
     f->message.type = MESSAGE_HELLO;
     f->message.hello = f->hello;
     forward_message(f, now);
@@ -46,8 +49,9 @@ void forward_come_up(struct forward *f, int64_t now)
 {
     f->state = UP;
     f->counts.welcomes++;
+    forward_tear(f, now);
     backoff_reset(&f->attempts);
-    f->sending = window_oldest(f->window);
+    backlog_rewind(&f->backlog);
     f->books_at = now - FORWARD_BOOKS_NS;
     f->bye_sent = false;
     f->noted = 0;
@@ -80,7 +84,7 @@ static void send_all(struct forward *f, int64_t now, bool bye)
 {
     forward_packets(f, now);
     bool told = forward_notes(f, now) && forward_books(f, now);
-    if (bye && told && !f->bye_sent && window_waiting(f->window) == 0) {
+    if (bye && told && !f->bye_sent && backlog_waiting(&f->backlog) == 0) {
         f->message.type = MESSAGE_BYE;
         f->bye_sent = forward_message(f, now);
     }
@@ -94,9 +98,10 @@ void forward_step(struct forward *f, int64_t now, bool bye)
         f->until = now + FORWARD_SILENCE_NS;
     if (f->link)
         forward_receive(f, now);
-    window_free_acknowledged(f->window);
+    backlog_free(&f->backlog, now);
     if (f->state == UP)
         send_all(f, now, bye);
+    backlog_move(&f->backlog, now);
     keep_connection(f, now);
 }
 
@@ -123,8 +128,11 @@ int forward_open(struct external *x, const char *endpoint, const struct link_key
     f->attempts = backoff_make(seed_of(hello), FORWARD_PAUSE_FIRST_NS, FORWARD_PAUSE_LAST_NS);
     f->asks = backoff_make(~seed_of(hello), FORWARD_AGAIN_FIRST_NS, FORWARD_AGAIN_LAST_NS);
     memcpy(f->endpoint, endpoint, strlen(endpoint) + 1);
-    int err = attempt(f, 0);
+    int err = backlog_open(&f->backlog, x, clock_now());
+    if (!err)
+        err = attempt(f, 0);
     if (err) {
+        backlog_close(&f->backlog);
         free(f);
         return err;
     }
@@ -136,7 +144,18 @@ int forward_open(struct external *x, const char *endpoint, const struct link_key
 void forward_close(struct forward *f)
 {
     link_close(f->link, 0);
+    backlog_close(&f->backlog);
     free(f);
+}
+
+uint64_t forward_waiting(const struct forward *f)
+{
+    return backlog_waiting(&f->backlog);
+}
+
+uint64_t forward_spooled(const struct forward *f)
+{
+    return backlog_spooled(&f->backlog);
 }
 
 bool forward_connected(const struct forward *f)

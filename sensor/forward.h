@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The forwarder: sends what stands in an external sensor's window up the link and takes acknowledgements back. At least
- * once on the link, exactly once in the store: packets stay in the window until the receiver says that they are
+ * The forwarder: sends what stands in an external sensor's window and spool up the link and takes acknowledgements
+ * back. At least once on the link, exactly once in the store: packets stay there until the receiver says that they are
  * written, and on each new connection it says from where on it wants them. What it says is believed as far as it can be
  * true: a packet that was never sent is never acknowledged. One owner, one thread; nothing blocks; the caller brings
  * the time.
@@ -43,10 +43,14 @@ struct forward;
 /**
  * A forwarder from `x` to the collector at `endpoint`, with `keys` (NULL: none), introducing itself with `hello`
  * (copied). Pauses follow from hello->uuid and hello->pid. Borrows x and keys. Returns 0 with *f for forward_close(),
- * or link_connect()'s errors.
+ * link_connect()'s errors, or spool_open()'s.
  */
 int forward_open(struct external *x, const char *endpoint, const struct link_keys *keys,
                  const struct message_hello *hello, struct forward **f) BEZEL_MUST_CHECK;
+
+/** Bytes of packets that are not acknowledged: in window and spool; in the spool alone. */
+uint64_t forward_waiting(const struct forward *f);
+uint64_t forward_spooled(const struct forward *f);
 
 /** Closes; packets that ZeroMQ still holds are let go of before it returns. */
 void forward_close(struct forward *f);

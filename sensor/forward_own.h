@@ -5,6 +5,7 @@
 #ifndef BEZEL_SENSOR_FORWARD_OWN_H
 #define BEZEL_SENSOR_FORWARD_OWN_H
 
+#include "sensor/backlog.h"
 #include "sensor/backoff.h"
 #include "sensor/forward.h"
 
@@ -13,7 +14,7 @@
  *
  *     WAITING   no link; the next attempt is due at `until`
  *     GREETING  a new link, HELLO sent; given up at `until`
- *     UP        WELCOME came, so both sides know what is stored: `sending` starts at the oldest packet that is not
+ *     UP        WELCOME came, so both sides know what is stored: sending starts at the oldest packet that is not
  *     REFUSED, DONE  the end
  *
  * Invariants: (1) every attempt has a link of its own, and says HELLO on it once, so that whatever comes back belongs
@@ -27,6 +28,7 @@ enum forward_state { WAITING, GREETING, UP, REFUSED, DONE };
 struct forward {
     struct external *x;
     struct window *window;
+    struct backlog backlog;
     struct link *link; /* NULL while waiting */
     char endpoint[LINK_ENDPOINT_MAX];
     const struct link_keys *keys;
@@ -38,7 +40,6 @@ struct forward {
     int64_t again_at;              /* before this nobody is asked again for where it stands */
     struct backoff attempts, asks; /* pauses between attempts; between new connections of one that is there */
     uint32_t noted;                /* notes that were told on this connection */
-    uint64_t sending;              /* position in the window: packets before it were sent on this connection */
     uint64_t credit;               /* bytes */
     struct forward_counts counts;
     char refused[MESSAGE_TEXT_MAX + 1];
@@ -63,6 +64,12 @@ bool forward_books(struct forward *f, int64_t now);
 
 /** Takes what arrived; what it asks for is in `state` and `until` then. */
 void forward_receive(struct forward *f, int64_t now);
+
+/**
+ * Where a former life's packets were lost with the disk: finds by the positions of a complete WELCOME whose, and gives
+ * those streams up.
+ */
+void forward_tear(struct forward *f, int64_t now);
 
 /** WELCOME is complete. */
 void forward_come_up(struct forward *f, int64_t now);

@@ -20,6 +20,14 @@ static void disbelieve(struct forward *f, const struct message_position *at, int
     notes_tell(f->x, external_find(f->x, at->instance), now, code, "the collector %s of its ring %u", what, at->ring);
 }
 
+/* Whether all packets of stream `i` from `from` on are here, in the spool and behind it in the window. */
+static bool has_no_gap(const struct forward *f, uint32_t i, uint64_t from)
+{
+    const struct window_stream *s = window_stream(f->window, i);
+    uint64_t first = window_first(f->window, i);
+    return from >= first || (from >= s->acked_seq && s->spooled_seq >= first);
+}
+
 /*
  * A position that moves on acknowledges. One that repeats itself lacks what was sent behind it. Positions of streams
  * that this node does not have are of processes that are done with.
@@ -29,7 +37,12 @@ static void take_position(struct forward *f, const struct message_position *at, 
     int n = window_find(f->window, at->instance, at->ring);
     if (n < 0)
         return;
-    const struct window_stream *s = window_stream(f->window, (uint32_t)n);
+    struct window_stream *s = window_stream(f->window, (uint32_t)n);
+    if (f->state == GREETING && f->backlog.damaged) {
+        s->welcomed = has_no_gap(f, (uint32_t)n, at->next_seq);
+        if (!s->welcomed)
+            return; /* see forward_tear() */
+    }
     if (at->next_seq > s->sent_seq)
         disbelieve(f, at, now, "BEZEL-AHEAD", "says that it has packets, which were never sent,");
     else if (at->next_seq < s->acked_seq)
@@ -39,6 +52,19 @@ static void take_position(struct forward *f, const struct message_position *at, 
         backoff_reset(&f->asks);
     } else if (f->state == UP && s->acked_seq < s->sent_seq)
         forward_ask_again(f, now);
+}
+
+void forward_tear(struct forward *f, int64_t now)
+{
+    for (uint32_t i = 0; i < WINDOW_STREAMS && f->backlog.damaged; i++) {
+        const struct window_stream *s = window_stream(f->window, i);
+        if (!s->used || s->welcomed || has_no_gap(f, i, 0)) /* who was not named is at 0 */
+            continue;
+        window_tear(f->window, i);
+        notes_tell(f->x, external_find(f->x, s->instance), now, "BEZEL-SPOOL-LOST",
+                   "packets of its ring %u were lost with the spool: what follows them is not stored", s->ring);
+    }
+    f->backlog.damaged = false;
 }
 
 static void take_positions(struct forward *f, const struct message_position *rows, uint32_t count, int64_t now)

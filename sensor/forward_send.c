@@ -52,46 +52,40 @@ static void let_go(void *data, void *hint)
     atomic_fetch_sub_explicit(&p->references, 1, memory_order_release); /* F0 release: pairs F1, the reads are done */
 }
 
-static bool send_packet(struct forward *f, struct window_packet *p)
+/*
+ * With a spool all are copied: a packet that a queue reads could not leave the window for it. Then as many bytes as the
+ * credit allows for may stand in ZeroMQ's queue besides.
+ */
+static bool send_packet(struct forward *f, const struct backlog_packet *packet)
 {
-    if (p->bytes <= FORWARD_COPY_BYTES)
-        return link_send(f->link, NULL, p->data, p->bytes) == 0;
+    struct window_packet *p = packet->in_window;
+    if (!p || f->backlog.spool || p->bytes <= FORWARD_COPY_BYTES)
+        return link_send(f->link, NULL, packet->data, packet->bytes) == 0;
     atomic_fetch_add_explicit(&p->references, 1, memory_order_relaxed); /* relaxed: the link hands it over */
     return link_send_shared(f->link, p->data, p->bytes, let_go, p) == 0;
 }
 
-/* Whether a packet may go that ends at position `end`: what was sent before it may be all there is, or fit with it. */
-static bool credit_allows(const struct forward *f, uint64_t end)
+/* Whether the next packet may go: what was sent before it may be all there is, or fit with it. */
+static bool credit_allows(const struct forward *f)
 {
-    uint64_t oldest = window_oldest(f->window);
-    return f->sending == oldest || end - oldest <= f->credit;
+    return backlog_unacknowledged(&f->backlog) == 0 || backlog_with_next(&f->backlog) <= f->credit;
 }
 
 void forward_packets(struct forward *f, int64_t now)
 {
-    if (f->sending < window_oldest(f->window))
-        f->sending = window_oldest(f->window);
-    for (uint64_t next = f->sending;; f->sending = next) {
-        struct packet_header h;
-        struct window_packet *packet = window_next(f->window, &next);
-        if (!packet)
-            break;
-        const struct window_stream *s = window_stream(f->window, packet->stream);
-        if (packet_get_header(packet->data, packet->bytes, &h) != 0 || h.seq < s->acked_seq)
-            continue;
-        if (!credit_allows(f, next))
-            break;
-        struct external_process *p = external_find(f->x, s->instance);
+    struct backlog_packet packet;
+    while (backlog_next(&f->backlog, &packet, now) && credit_allows(f)) {
+        struct external_process *p = external_find(f->x, packet.header.instance);
         if (p && p->announce && !announce(f, p, now))
             break;
-        if (!send_packet(f, packet))
+        if (!send_packet(f, &packet))
             break;
-        window_sent(f->window, packet->stream, h.seq + 1);
+        backlog_sent(&f->backlog, &packet);
         f->counts.packets++;
-        f->counts.bytes += packet->bytes;
+        f->counts.bytes += packet.bytes;
         f->said = now;
     }
-    f->counts.unacknowledged = f->sending - window_oldest(f->window);
+    f->counts.unacknowledged = backlog_unacknowledged(&f->backlog);
 }
 
 static bool send_books(struct forward *f, struct external_process *p, int64_t now)

@@ -199,7 +199,8 @@ static struct window_stream stream_from(const struct saved_stream *saved)
 bool window_holds(const struct window *w, uint32_t i)
 {
     const struct saved_stream *saved = &w->file->streams[i];
-    return saved->state[saved->current & 1].next_seq < w->streams[i].next_seq;
+    const struct window_stream *s = &w->streams[i];
+    return saved->state[saved->current & 1].next_seq < s->next_seq || s->acked_seq < s->next_seq;
 }
 
 /* Counts a packet that is about to be freed into the saved stream; once, however often a crash makes us come here. */
@@ -314,6 +315,42 @@ void window_commit(struct window *w, uint32_t i, const struct packet_header *h)
     w->records += h->records;
     stream_apply(&w->streams[i], h);
     w->streams[i].held += packet_span(p->bytes);
+    if (w->streams[i].torn)
+        window_tear(w, i);
+}
+
+bool window_take_back(struct window *w, uint32_t i, uint64_t seq)
+{
+    struct window_stream *s = &w->streams[i];
+    if (seq >= s->next_seq || seq < s->spooled_seq)
+        return false;
+    if (s->spooled_seq == 0 ? seq < s->acked_seq : seq > s->spooled_seq)
+        s->acked_seq = seq; /* what is between went from the window itself: it was acknowledged, and all before it */
+    s->spooled_seq = seq + 1;
+    return true;
+}
+
+void window_spooled(struct window *w, uint32_t i, uint64_t next_seq)
+{
+    w->streams[i].spooled_seq = next_seq;
+}
+
+void window_tear(struct window *w, uint32_t i)
+{
+    struct window_stream *s = &w->streams[i];
+    s->torn = true;
+    s->acked_seq = s->sent_seq = s->next_seq;
+}
+
+uint64_t window_first(const struct window *w, uint32_t i)
+{
+    const struct saved_stream *saved = &w->file->streams[i];
+    return saved->state[saved->current & 1].next_seq;
+}
+
+uint64_t window_capacity(const struct window *w)
+{
+    return w->file->capacity;
 }
 
 void window_sent(struct window *w, uint32_t i, uint64_t next_seq)
@@ -337,7 +374,8 @@ void window_free_acknowledged(struct window *w)
         struct window_packet *p = window_next(w, &next);
         if (!p || atomic_load_explicit(&p->references, memory_order_acquire) != 0) /* F1 acquire: pairs F0 */
             break;
-        if (packet_get_header(p->data, p->bytes, &h) != 0 || h.seq >= w->streams[p->stream].acked_seq)
+        const struct window_stream *s = &w->streams[p->stream];
+        if (packet_get_header(p->data, p->bytes, &h) != 0 || (h.seq >= s->acked_seq && h.seq >= s->spooled_seq))
             break;
         w->records -= h.records;
         stream_save(&w->file->streams[p->stream], &h);

@@ -43,7 +43,10 @@ struct window_stream {
     uint64_t acked_seq; /* every packet before it is acknowledged */
     uint64_t sent_seq;  /* no packet from it on was ever sent, as far as is known: acked_seq <= sent_seq <= next_seq */
     uint64_t held;      /* bytes of the window that its packets take up */
+    uint64_t spooled_seq; /* every packet before it that is not acknowledged is in the spool; 0: none ever was */
     bool used, closed;
+    bool torn;     /* packets of it are lost for good: what follows cannot be stored, and is thrown away */
+    bool welcomed; /* the forwarder's: the receiver told where it stands */
 };
 
 /** A packet in the window. */
@@ -86,7 +89,10 @@ int window_add_stream(struct window *w, uint64_t instance, uint32_t ring, uint32
 /** Stream `i`; valid until the window closes. */
 struct window_stream *window_stream(struct window *w, uint32_t i);
 
-/** Whether a packet of stream `i` is still in the window: acknowledged or not, one before it may keep it there. */
+/**
+ * Whether a packet of stream `i` is still in the window, acknowledged or not, for one before it may keep it there; or
+ * in the spool, and not acknowledged.
+ */
 bool window_holds(const struct window *w, uint32_t i);
 
 /** Forgets a process of which the window holds no packet any more. */
@@ -127,6 +133,20 @@ bool window_leaving(const struct window *w);
 
 /** Records in packets that are not freed yet. */
 uint64_t window_records(const struct window *w);
+
+/**
+ * Of the spool: packet `seq` of stream `i` stands in a former life's (false: it cannot, by what the window knows);
+ * packets before `next_seq` do, and may leave the window; the stream has lost packets, see `torn`.
+ */
+bool window_take_back(struct window *w, uint32_t i, uint64_t seq);
+void window_spooled(struct window *w, uint32_t i, uint64_t next_seq);
+void window_tear(struct window *w, uint32_t i);
+
+/** The sequence number from which on the window itself has the packets of stream `i`, or will have them. */
+uint64_t window_first(const struct window *w, uint32_t i);
+
+/** Bytes that it can hold. */
+uint64_t window_capacity(const struct window *w);
 
 /** Bytes that wait for an acknowledgement. */
 uint64_t window_waiting(const struct window *w);

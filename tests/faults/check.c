@@ -155,7 +155,7 @@ static void add_books(struct check *c, const struct summary_process *p, const st
     struct bed_result *r = &c->bed->result;
     struct sums s = sum_lines(c, p->pid);
     uint64_t accounted = books->stored + verdict_lost(books);
-    r->full += books->full;
+    r->full += books->full + books->window + books->spool;
     r->off += books->off;
     r->overwritten += books->overwritten;
     r->no_ring += books->no_ring;

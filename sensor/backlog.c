@@ -1,0 +1,276 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/backlog.h"
+
+#include "sensor/notes.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BACKLOG_RETRY_NS = 500000000 /* between tries of a disk that gave an error */ };
+
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
+
+/*
+ * Whether a packet of a former life's spool can be what stood there: of a stream that is known, and the one behind
+ * those before it. One of a stream that is forgotten was acknowledged.
+ */
+static bool take_back(struct backlog *b, const uint8_t *packet, int n)
+{
+    struct packet_header h;
+    if (packet_get_header(packet, (size_t)n, &h) != 0 || h.size_bytes != (uint64_t)n)
+        return false;
+    int i = window_find(b->window, h.instance, h.ring);
+    return i < 0 || window_take_back(b->window, (uint32_t)i, h.seq);
+}
+
+/* Reads a former life's spool through. What makes no sense ends it. */
+static uint64_t take_all_back(struct backlog *b)
+{
+    int n;
+    for (uint64_t at = spool_oldest(b->spool), from = at;; from = at) {
+        n = spool_read(b->spool, &at, b->buffer, WINDOW_PACKET_BYTES);
+        if (n > 0 && take_back(b, b->buffer, n))
+            continue;
+        if (n == 0)
+            return 0;
+        uint64_t lost = spool_written(b->spool) - from;
+        spool_cut(b->spool, from);
+        return lost;
+    }
+}
+
+static void tell_found(struct backlog *b, const struct spool_found *found, uint64_t lost, int64_t now)
+{
+    b->damaged = found->damaged + lost > 0;
+    if (found->torn)
+        notes_tell(b->x, NULL, now, "BEZEL-SPOOL-TORN",
+                   "a packet was being written to %s when bezeld was killed: it is cut off there, and taken from the "
+                   "window",
+                   spool_path(b->spool));
+    if (b->damaged)
+        notes_tell(b->x, NULL, now, "BEZEL-SPOOL-DAMAGED",
+                   "%s does not hold what was written: %llu bytes of packets, or more, are lost; see to the disk",
+                   spool_path(b->spool), (unsigned long long)(found->damaged + lost));
+}
+
+int backlog_open(struct backlog *b, struct external *x, int64_t now)
+{
+    const struct external_options *o = external_options(x);
+    struct spool_found found;
+    *b = (struct backlog){.x = x, .window = external_window(x)};
+    if (o->spool_bytes == 0)
+        return 0;
+    int err = spool_open(o->spool_dir, o->run, o->uuid, o->spool_bytes, &b->spool, &found);
+    if (err)
+        return err;
+    b->buffer = malloc(WINDOW_PACKET_BYTES);
+    if (!b->buffer) {
+        backlog_close(b);
+        return BEZEL_ENOMEM;
+    }
+    tell_found(b, &found, take_all_back(b), now);
+    backlog_rewind(b);
+    return 0;
+}
+
+void backlog_close(struct backlog *b)
+{
+    spool_close(b->spool);
+    free(b->buffer);
+    b->spool = NULL;
+    b->buffer = NULL;
+}
+
+/* ---- Sending ----------------------------------------------------------------------------------------------------- */
+
+void backlog_rewind(struct backlog *b)
+{
+    b->spool_sending = b->spool ? spool_oldest(b->spool) : 0;
+    b->sending = window_oldest(b->window);
+}
+
+/* Reads the header of the packet at *at of the spool, which moves behind it. 0; BEZEL_ENOENT at the end; or an error. */
+static int peek(struct backlog *b, uint64_t *at, struct packet_header *h)
+{
+    int n = spool_peek(b->spool, at, b->buffer, PACKET_HEADER_BYTES);
+    int err = n > 0 ? packet_get_header(b->buffer, (size_t)n, h) : n == 0 ? BEZEL_ENOENT : n;
+    return err == BEZEL_EAGAIN && n == PACKET_HEADER_BYTES ? 0 : err; /* the rest of the packet was not asked for */
+}
+
+/*
+ * What cannot be read back is lost, and so is what follows it in its stream: nothing can be stored behind a gap. Where
+ * not even the packet's header is there, that is every stream that has something in the spool.
+ */
+static void lose(struct backlog *b, int64_t now)
+{
+    struct packet_header h;
+    uint64_t at = b->spool_sending;
+    bool known = peek(b, &at, &h) == 0;
+    for (uint32_t i = 0; i < WINDOW_STREAMS; i++) {
+        const struct window_stream *s = window_stream(b->window, i);
+        bool hit = known ? s->instance == h.instance && s->ring == h.ring : s->acked_seq < s->spooled_seq;
+        if (s->used && hit)
+            window_tear(b->window, i);
+    }
+    notes_tell(b->x, NULL, now, "BEZEL-SPOOL-DAMAGED",
+               "%s does not give back what was written: packets are lost, and their rings are not stored any further",
+               spool_path(b->spool));
+}
+
+static bool next_of_spool(struct backlog *b, struct backlog_packet *p, int64_t now)
+{
+    while (b->spool && b->spool_sending < spool_written(b->spool)) {
+        b->spool_next = b->spool_sending;
+        int n = spool_read(b->spool, &b->spool_next, b->buffer, WINDOW_PACKET_BYTES);
+        if (n > 0 && packet_get_header(b->buffer, (size_t)n, &p->header) == 0) {
+            int i = window_find(b->window, p->header.instance, p->header.ring);
+            if (i >= 0 && p->header.seq >= window_stream(b->window, (uint32_t)i)->acked_seq) {
+                p->stream = (uint32_t)i;
+                p->data = b->buffer;
+                p->bytes = (uint32_t)n;
+                p->in_window = NULL;
+                return true;
+            }
+        } else if (n != 0) {
+            lose(b, now);
+        }
+        b->spool_sending = b->spool_next;
+    }
+    return false;
+}
+
+bool backlog_next(struct backlog *b, struct backlog_packet *p, int64_t now)
+{
+    if (next_of_spool(b, p, now))
+        return true;
+    if (b->sending < window_oldest(b->window))
+        b->sending = window_oldest(b->window);
+    for (b->window_next = b->sending;; b->sending = b->window_next) {
+        struct window_packet *in_window = window_next(b->window, &b->window_next);
+        if (!in_window)
+            return false;
+        const struct window_stream *s = window_stream(b->window, in_window->stream);
+        if (packet_get_header(in_window->data, in_window->bytes, &p->header) != 0 || p->header.seq < s->acked_seq ||
+            p->header.seq < s->spooled_seq)
+            continue;
+        p->stream = in_window->stream;
+        p->data = in_window->data;
+        p->bytes = in_window->bytes;
+        p->in_window = in_window;
+        return true;
+    }
+}
+
+void backlog_sent(struct backlog *b, const struct backlog_packet *p)
+{
+    window_sent(b->window, p->stream, p->header.seq + 1);
+    if (p->in_window)
+        b->sending = b->window_next;
+    else
+        b->spool_sending = b->spool_next;
+}
+
+static uint64_t under_way(const struct backlog *b, uint64_t spool_to, uint64_t window_to)
+{
+    uint64_t spool = b->spool ? spool_oldest(b->spool) : 0, window = window_oldest(b->window);
+    return (spool_to > spool ? spool_to - spool : 0) + (window_to > window ? window_to - window : 0);
+}
+
+uint64_t backlog_unacknowledged(const struct backlog *b)
+{
+    return under_way(b, b->spool_sending, b->sending);
+}
+
+uint64_t backlog_with_next(const struct backlog *b)
+{
+    bool in_spool = b->spool && b->spool_sending < spool_written(b->spool);
+    return in_spool ? under_way(b, b->spool_next, b->sending) : under_way(b, b->spool_sending, b->window_next);
+}
+
+uint64_t backlog_spooled(const struct backlog *b)
+{
+    return b->spool ? spool_written(b->spool) - spool_oldest(b->spool) : 0;
+}
+
+uint64_t backlog_waiting(const struct backlog *b)
+{
+    return backlog_spooled(b) + window_waiting(b->window);
+}
+
+/* ---- Giving back ------------------------------------------------------------------------------------------------- */
+
+/* Whether the packet at *at, which moves behind it, may go: it is stored, of a process that is done with, or lost. */
+static bool may_go(struct backlog *b, uint64_t *at)
+{
+    struct packet_header h;
+    int err = peek(b, at, &h), i = err ? -1 : window_find(b->window, h.instance, h.ring);
+    if (err)
+        return err == BEZEL_EMALFORMED; /* which was told when it was to be sent */
+    return i < 0 || h.seq < window_stream(b->window, (uint32_t)i)->acked_seq;
+}
+
+void backlog_free(struct backlog *b, int64_t now)
+{
+    window_free_acknowledged(b->window);
+    if (!b->spool || now < b->retry_at)
+        return;
+    uint64_t until = spool_oldest(b->spool);
+    for (uint64_t at = until, i = 0; i < BACKLOG_TURN && until < b->spool_sending && may_go(b, &at); i++)
+        until = at;
+    if (spool_free(b->spool, until) != 0)
+        b->retry_at = now + BACKLOG_RETRY_NS;
+}
+
+/* ---- Moving ------------------------------------------------------------------------------------------------------ */
+
+static void tell_full(struct backlog *b, int err, int64_t now)
+{
+    const char *path = spool_path(b->spool);
+    if (err == BEZEL_EFULL)
+        notes_tell(b->x, NULL, now, "BEZEL-SPOOL-FULL",
+                   "%s is as large as it may be: what finds no room in window and rings is lost", path);
+    else
+        notes_tell(b->x, NULL, now, "BEZEL-SPOOL-FULL",
+                   "%s cannot be written: %s: what finds no room in window and rings is lost", path,
+                   err == BEZEL_ESYS ? strerror(errno) : err_text(err));
+}
+
+/* Moves the oldest packet. False: the spool has no room, or it need not move. */
+static bool move_one(struct backlog *b, uint64_t *moved, int64_t now)
+{
+    struct packet_header h;
+    uint64_t oldest = window_oldest(b->window), next = oldest;
+    const struct window_packet *p = window_next(b->window, &next);
+    if (!p || packet_get_header(p->data, p->bytes, &h) != 0)
+        return false;
+    const struct window_stream *s = window_stream(b->window, p->stream);
+    if (h.seq < s->acked_seq || h.seq < s->spooled_seq)
+        return false; /* it waits for a queue to let go of it */
+    int err = spool_append(b->spool, p->data, p->bytes);
+    b->full = err != 0;
+    if (err) {
+        tell_full(b, err, now);
+        b->retry_at = err == BEZEL_EFULL ? 0 : now + BACKLOG_RETRY_NS;
+        return false;
+    }
+    if (b->sending >= next) /* it was sent, and all before it: the spool's too */
+        b->spool_sending = spool_written(b->spool);
+    *moved += p->bytes;
+    window_spooled(b->window, p->stream, h.seq + 1);
+    window_free_acknowledged(b->window);
+    return true;
+}
+
+void backlog_move(struct backlog *b, int64_t now)
+{
+    uint64_t capacity = window_capacity(b->window), moved = 0;
+    if (!b->spool || now < b->retry_at)
+        return;
+    b->full = false;
+    if (window_waiting(b->window) > capacity / 4 * 3)
+        while (moved < BACKLOG_TURN_BYTES && window_waiting(b->window) > capacity / 2 && move_one(b, &moved, now))
+            ;
+    external_spool_full(b->x, b->full);
+}

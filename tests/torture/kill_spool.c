@@ -1,0 +1,367 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * A spool whose owner is killed at and within any of its writes, many lives in a row: what was appended is there,
+ * whole, once and in order, and what was freed is gone. Bytes that change on the disk cost what stands from there on,
+ * and never bring anything back that was not written.
+ */
+#include "base/clock.h"
+#include "sensor/spool.h"
+#include "sensor/window.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/seed.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const uint8_t run[16] = "this run", uuid[16] = "this trace", other[16] = "another";
+static char dir[SCRATCH_PATH];
+static uint64_t seed;
+
+/* ---- Writes that end in the middle --------------------------------------------------------------------------------
+ */
+
+static uint64_t writes_left; /* 0: no end */
+
+ssize_t __real_pwritev64(int fd, const struct iovec *parts, int count, off64_t at);
+ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int count, off64_t at);
+
+/* The last write of a life does some of its work, from the front. */
+ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int count, off64_t at)
+{
+    if (writes_left == 0 || --writes_left > 0)
+        return __real_pwritev64(fd, parts, count, at);
+    size_t whole = 0;
+    for (int i = 0; i < count; i++)
+        whole += parts[i].iov_len;
+    for (size_t left = seed_next(&seed) % (whole + 1), i = 0; left > 0; i++) {
+        struct iovec part = {parts[i].iov_base, left < parts[i].iov_len ? left : parts[i].iov_len};
+        (void)!__real_pwritev64(fd, &part, 1, at);
+        at += (off64_t)part.iov_len;
+        left -= part.iov_len;
+    }
+    _exit(0);
+}
+
+/* ---- Packets that can be told -------------------------------------------------------------------------------------
+ */
+
+static uint32_t packet_of(uint64_t n, uint8_t *packet)
+{
+    uint64_t draw = n * 7919 + 17;
+    uint64_t kind = seed_next(&draw) % 8;
+    uint32_t bytes = (uint32_t)(8 + seed_next(&draw) % (kind == 0 ? WINDOW_PACKET_BYTES - 7 : kind < 4 ? 3000 : 200));
+    for (uint32_t i = 8; i < bytes; i++)
+        packet[i] = (uint8_t)(n * 31 + i);
+    memcpy(packet, &n, 8);
+    return bytes;
+}
+
+/* What the spool holds: numbers, into `list`. Every packet is whole. */
+static uint64_t list_all(struct spool *s, uint64_t *list, uint64_t max)
+{
+    static uint8_t packet[WINDOW_PACKET_BYTES], expected[WINDOW_PACKET_BYTES];
+    uint64_t count = 0, at = spool_oldest(s), peeked = at, first = 0;
+    int n;
+    while ((n = spool_read(s, &at, packet, sizeof packet)) > 0) {
+        assert_true(count < max);
+        memcpy(&list[count], packet, 8);
+        assert_int_equal(n, packet_of(list[count], expected));
+        assert_memory_equal(packet, expected, (size_t)n);
+        assert_int_equal(spool_peek(s, &peeked, &first, 8), 8);
+        assert_int_equal(first, list[count++]);
+        assert_int_equal(peeked, at);
+    }
+    assert_int_equal(n, 0);
+    return count;
+}
+
+static struct spool *open_spool(struct spool_found *found)
+{
+    struct spool *s;
+    assert_int_equal(spool_open(dir, run, uuid, SPOOL_BYTES_MIN, &s, found), 0);
+    return s;
+}
+
+/* ---- Kills --------------------------------------------------------------------------------------------------------
+ */
+
+/* What the victim says that it is about to do, and has done: packets appended, and freed. */
+static struct notes {
+    uint64_t append_begun, append_done, free_begun, free_done;
+} * notes;
+
+static void live(uint64_t writes)
+{
+    static uint8_t packet[WINDOW_PACKET_BYTES];
+    struct spool_found found;
+    struct spool *s;
+    uint64_t next = notes->append_done, first = notes->free_done;
+    writes_left = writes;
+    if (spool_open(dir, run, uuid, SPOOL_BYTES_MIN, &s, &found) != 0)
+        _exit(1);
+    for (;;) {
+        bool appends = seed_next(&seed) % 3 != 0;
+        if (appends) {
+            uint32_t n = packet_of(next, packet);
+            notes->append_begun = next + 1;
+            int err = spool_append(s, packet, n);
+            if (err == 0)
+                notes->append_done = ++next;
+            else
+                notes->append_begun = next;
+            if (err != 0 && err != BEZEL_EFULL)
+                _exit(2);
+            appends = err == 0;
+        }
+        if (!appends && next > first) {
+            uint64_t at = spool_oldest(s), count = 1 + seed_next(&seed) % (next - first), more = count;
+            while (more > 0 && spool_peek(s, &at, packet, 8) > 0)
+                more--;
+            notes->free_begun = first + count;
+            if (more > 0 || spool_free(s, at) != 0)
+                _exit(3);
+            notes->free_done = first += count;
+        }
+    }
+}
+
+static void kill_once(uint64_t writes)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        live(writes);
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* Closing removes an empty one: it is put back, for it is what an empty one looks like. */
+static void end_life(struct spool *s, bool empty)
+{
+    char path[128], kept[128];
+    snprintf(path, sizeof path, "%s", spool_path(s));
+    snprintf(kept, sizeof kept, "%s/kept", dir);
+    assert_int_equal(link(path, kept), 0);
+    spool_close(s);
+    if (empty)
+        assert_int_equal(rename(kept, path), 0); /* which does nothing where both are there */
+    unlink(kept);
+}
+
+static void whatever_write_it_is_killed_in_nothing_is_lost_or_doubled(void **unused)
+{
+    (void)unused;
+    static uint64_t list[SPOOL_BYTES_MIN / 32];
+    uint64_t torn = 0;
+    int lives = getenv("BEZEL_TEST_LIGHT") ? 100 : 600;
+    notes = mmap(NULL, sizeof *notes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < lives; i++) {
+        uint64_t writes = 1 + seed_next(&seed) % (i % 10 ? 30 : 3000);
+        kill_once(writes);
+        struct spool_found found;
+        struct spool *s = open_spool(&found);
+        uint64_t count = list_all(s, list, SPOOL_BYTES_MIN / 32);
+        assert_int_equal(found.damaged, 0);
+        assert_true(found.of_others == 0 || notes->append_done == 0);
+        torn += found.torn;
+        uint64_t first = count ? list[0] : notes->append_done;
+        for (uint64_t n = 0; n < count; n++)
+            assert_int_equal(list[n], first + n);
+        if (count > 0) {
+            assert_true(first == notes->free_done || first == notes->free_begun);
+            assert_true(first + count == notes->append_done || first + count == notes->append_begun);
+        } else {
+            assert_true(notes->free_begun == notes->append_done || notes->append_done == 0);
+        }
+        notes->append_begun = notes->append_done = first + count;
+        notes->free_begun = notes->free_done = first;
+        end_life(s, count == 0);
+    }
+    printf("%d lives, %llu torn entries, %llu packets\n", lives, (unsigned long long)torn,
+           (unsigned long long)notes->append_done);
+    assert_true(torn > 0);
+    munmap(notes, sizeof *notes);
+}
+
+/* ---- Damage -------------------------------------------------------------------------------------------------------
+ */
+
+static void append_numbers(struct spool *s, uint64_t from, uint64_t to)
+{
+    static uint8_t packet[WINDOW_PACKET_BYTES];
+    for (uint64_t n = from; n < to; n++) {
+        uint32_t bytes = packet_of(n, packet);
+        assert_int_equal(spool_append(s, packet, bytes), 0);
+    }
+}
+
+static void changed_bytes_cost_what_follows_and_bring_nothing_back(void **unused)
+{
+    (void)unused;
+    static uint64_t list[SPOOL_BYTES_MIN / 32];
+    enum { FIRST = 40, SECOND = 1000000 };
+    uint64_t told = 0;
+    int rounds = getenv("BEZEL_TEST_LIGHT") ? 30 : 200;
+    for (int i = 0; i < rounds; i++) {
+        struct spool_found found;
+        struct spool *s = open_spool(&found);
+        append_numbers(s, 0, FIRST);
+        uint64_t bytes = spool_written(s);
+        char path[128];
+        snprintf(path, sizeof path, "%s", spool_path(s));
+        spool_close(s);
+        int fd = open(path, O_RDWR);
+        off_t at = 4096 + (off_t)(seed_next(&seed) % bytes);
+        uint8_t was, flip = (uint8_t)(1 + seed_next(&seed) % 255);
+        assert_int_equal(pread(fd, &was, 1, at), 1);
+        was ^= flip;
+        assert_int_equal(pwrite(fd, &was, 1, at), 1);
+        close(fd);
+        s = open_spool(&found);
+        uint64_t left = list_all(s, list, SPOOL_BYTES_MIN / 32);
+        assert_true(left <= FIRST); /* the padding behind an entry is nothing */
+        for (uint64_t n = 0; n < left; n++)
+            assert_int_equal(list[n], n);
+        assert_true(left + 1 >= FIRST || found.damaged > 0);
+        told += found.damaged > 0;
+        append_numbers(s, SECOND, SECOND + 5);
+        spool_close(s);
+        s = open_spool(&found);
+        assert_int_equal(list_all(s, list, SPOOL_BYTES_MIN / 32), left + 5);
+        for (uint64_t n = 0; n < 5; n++)
+            assert_int_equal(list[left + n], SECOND + n);
+        assert_int_equal(spool_free(s, spool_written(s)), 0);
+        spool_close(s);
+        assert_int_equal(access(path, F_OK), -1);
+    }
+    assert_true(told > (uint64_t)rounds / 2);
+}
+
+/* ---- Bounds -------------------------------------------------------------------------------------------------------
+ */
+
+static void a_full_one_takes_nothing_more_and_takes_it_again_when_some_is_freed(void **unused)
+{
+    (void)unused;
+    static uint8_t packet[WINDOW_PACKET_BYTES];
+    struct spool_found found;
+    struct spool *s = open_spool(&found);
+    uint64_t count = 0, at = 0;
+    for (; spool_append(s, packet, 5000) == 0; count++)
+        ;
+    assert_int_equal(spool_append(s, packet, 5000), BEZEL_EFULL);
+    assert_in_range(count * 5056, SPOOL_BYTES_MIN - 2 * 5056, SPOOL_BYTES_MIN);
+    struct stat st;
+    assert_int_equal(stat(spool_path(s), &st), 0);
+    assert_true(st.st_size <= SPOOL_BYTES_MIN + 4096);
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(spool_peek(s, &at, packet, 1), 1);
+        assert_int_equal(spool_free(s, at), 0);
+        (void)!spool_append(s, packet, 5000);
+    }
+    assert_int_equal(stat(spool_path(s), &st), 0);
+    assert_true(st.st_size <= SPOOL_BYTES_MIN + 4096);
+    at = spool_oldest(s);
+    assert_int_equal(spool_read(s, &at, packet, 4999), BEZEL_EFULL);
+    assert_int_equal(at, spool_oldest(s));
+    assert_int_equal(spool_append(s, packet, 0), BEZEL_EINVAL);
+    assert_int_equal(spool_append(s, packet, WINDOW_PACKET_BYTES + 1), BEZEL_EINVAL);
+    assert_int_equal(spool_free(s, spool_written(s) + 1), 0); /* not ours to give */
+    assert_int_equal(spool_free(s, spool_written(s)), 0);
+    spool_close(s);
+}
+
+static void a_full_disk_loses_nothing(void **unused)
+{
+    (void)unused;
+    static uint8_t packet[WINDOW_PACKET_BYTES];
+    static uint64_t list[100];
+    struct rlimit before, small = {.rlim_cur = 4096 + 50000};
+    struct spool_found found;
+    struct spool *s = open_spool(&found);
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small.rlim_max = before.rlim_max;
+    append_numbers(s, 0, 3);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    for (int i = 0; i < 5; i++)
+        assert_true(spool_append(s, packet, WINDOW_PACKET_BYTES) < 0);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_int_equal(list_all(s, list, 100), 3);
+    append_numbers(s, 3, 6);
+    assert_int_equal(list_all(s, list, 100), 6);
+    assert_int_equal(spool_free(s, spool_written(s)), 0);
+    spool_close(s);
+}
+
+static void a_spool_is_one_owners_and_one_traces(void **unused)
+{
+    (void)unused;
+    struct spool_found found;
+    struct spool *s = open_spool(&found), *second;
+    assert_int_equal(spool_open(dir, run, uuid, SPOOL_BYTES_MIN, &second, &found), BEZEL_EBUSY);
+    append_numbers(s, 0, 3);
+    char path[128], target[128];
+    snprintf(path, sizeof path, "%s", spool_path(s));
+    spool_close(s);
+    assert_int_equal(spool_open(dir, other, uuid, SPOOL_BYTES_MIN, &s, &found), 0);
+    assert_int_equal(found.of_others, 1);
+    assert_int_equal(found.packets, 0);
+    spool_close(s);
+    snprintf(target, sizeof target, "%s/target", dir);
+    assert_int_equal(symlink(target, path), 0);
+    assert_true(spool_open(dir, run, uuid, SPOOL_BYTES_MIN, &s, &found) < 0);
+    assert_int_equal(access(target, F_OK), -1);
+    assert_int_equal(unlink(path), 0);
+    int fd = open(target, O_CREAT | O_RDWR, 0600);
+    assert_true(fd >= 0 && link(target, path) == 0);
+    close(fd);
+    assert_int_equal(spool_open(dir, run, uuid, SPOOL_BYTES_MIN, &s, &found),
+                     BEZEL_EPERM); /* it has another name too */
+    unlink(path);
+    unlink(target);
+}
+
+static int begin(void **unused)
+{
+    (void)unused;
+    scratch_make(dir);
+    return 0;
+}
+
+static int end(void **unused)
+{
+    (void)unused;
+    scratch_remove(dir);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(whatever_write_it_is_killed_in_nothing_is_lost_or_doubled, begin, end),
+        cmocka_unit_test_setup_teardown(changed_bytes_cost_what_follows_and_bring_nothing_back, begin, end),
+        cmocka_unit_test_setup_teardown(a_full_one_takes_nothing_more_and_takes_it_again_when_some_is_freed, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(a_full_disk_loses_nothing, begin, end),
+        cmocka_unit_test_setup_teardown(a_spool_is_one_owners_and_one_traces, begin, end),
+    };
+    seed = seed_start();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
