@@ -8,7 +8,10 @@
 
 #include <string.h>
 
-enum { FORWARD_COPY_BYTES = 2048 }; /* shorter packets are copied: cheaper than keeping books of who reads them */
+enum {
+    FORWARD_COPY_BYTES = 2048,         /* shorter packets are copied: cheaper than keeping books of who reads them */
+    FORWARD_READ_BACK_BYTES = 1 << 20, /* from the spool in one step: the rings wait meanwhile */
+};
 
 bool forward_message(struct forward *f, int64_t now)
 {
@@ -74,13 +77,15 @@ static bool credit_allows(const struct forward *f)
 void forward_packets(struct forward *f, int64_t now)
 {
     struct backlog_packet packet;
-    while (backlog_next(&f->backlog, &packet, now) && credit_allows(f)) {
+    uint32_t read_back = 0;
+    while (read_back < FORWARD_READ_BACK_BYTES && backlog_next(&f->backlog, &packet, now) && credit_allows(f)) {
         struct external_process *p = external_find(f->x, packet.header.instance);
         if (p && p->announce && !announce(f, p, now))
             break;
         if (!send_packet(f, &packet))
             break;
         backlog_sent(&f->backlog, &packet);
+        read_back += packet.in_window ? 0 : packet.bytes;
         f->counts.packets++;
         f->counts.bytes += packet.bytes;
         f->said = now;
