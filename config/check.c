@@ -443,6 +443,14 @@ static void doubt_adapt(struct reader *r, const struct tree *root, const struct 
             findings_quote(e->metrics[hold->metric].name).s);
 }
 
+/* A folder alone is no spool. */
+static void check_spool(struct reader *r, const struct tree *root)
+{
+    const struct tree *sensing = tree_get(root, "sensing"), *spool = sensing ? tree_get(sensing, "spool") : NULL;
+    if (spool && spool->kind == TREE_MAP && !tree_get(spool, "size"))
+        reader_missing(r, spool, "size", "is missing; expected: how much of the disk it may take, as '1 GiB'");
+}
+
 void experiment_check(struct reader *r, const struct tree *root, struct experiment *e)
 {
     if (root->kind != TREE_MAP)
@@ -452,6 +460,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     check_metrics(r, root, e);
     check_limits(r, root, e);
     check_ring(r, root, e);
+    check_spool(r, root);
     check_adapt(r, root, e);
     real_time_check(r, root, e);
     experiment_check_keys(r, root, e);

@@ -321,11 +321,9 @@ static void read_spool_dir(struct reader *r, const struct tree *t, void *to)
 static const struct schema_field spool_fields[] = {
     {.key = "size",
      .kind = SCHEMA_SIZE,
-     .required = true,
      .offset = IN(experiment, sensing.spool_bytes),
      .min = UNITS_MIB,
-     .max = UNITS_GIB * 1024,
-     .note = "how much of the disk it may take, as '1 GiB'"},
+     .max = UNITS_GIB * 1024},
     {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.spool_dir), .read = read_spool_dir},
     {0},
 };

@@ -91,7 +91,8 @@ void backlog_rewind(struct backlog *b)
     b->sending = window_oldest(b->window);
 }
 
-/* Reads the header of the packet at *at of the spool, which moves behind it. 0; BEZEL_ENOENT at the end; or an error. */
+/* Reads the header of the packet at *at of the spool, which moves behind it. 0; BEZEL_ENOENT at the end; or an error.
+ */
 static int peek(struct backlog *b, uint64_t *at, struct packet_header *h)
 {
     int n = spool_peek(b->spool, at, b->buffer, PACKET_HEADER_BYTES);
