@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "ecs/node_impl.h"
 #include "ecs/self.h"
+#include "sensor/notes.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -86,6 +87,20 @@ static int open_external(struct node *n, const struct message_hello *hello)
     return err;
 }
 
+/* Of its own it records what it can: a node whose memory is full is still to read, and drain, what there is. */
+static void open_journals(struct node *n)
+{
+    int err = self_open(n->options.dir, &n->self);
+    if (err)
+        notes_tell(n->external, NULL, clock_now(), "BEZEL-SELF",
+                   "what bezeld does here is not recorded, with metrics and verdicts: %s: %s", n->options.dir,
+                   err_text(err));
+    err = samplers_open(&n->options.experiment->sensing, n->options.dir, n->external, &n->samplers);
+    if (err)
+        notes_tell(n->external, NULL, clock_now(), "BEZEL-SAMPLER", "nothing is sampled: %s: %s", n->options.dir,
+                   err_text(err));
+}
+
 int node_open(const struct node_options *options, struct node **out)
 {
     struct node *n = calloc(1, sizeof *n);
@@ -105,10 +120,8 @@ int node_open(const struct node_options *options, struct node **out)
         err = open_external(n, &hello);
     if (!err && (err = forward_open(n->external, options->collector, options->data_keys, &hello, &n->forward)) != 0)
         log_error("BEZEL-COLLECTOR", "cannot connect to %s, or open a spool: %s", options->collector, err_text(err));
-    if (!err && (err = self_open(options->dir, &n->self)) != 0)
-        log_error("BEZEL-SELF", "cannot record into %s: %s", options->dir, err_text(err));
-    if (!err && (err = samplers_open(&options->experiment->sensing, options->dir, n->external, &n->samplers)) != 0)
-        log_error("BEZEL-SAMPLER", "cannot record into %s: %s", options->dir, err_text(err));
+    if (!err)
+        open_journals(n);
     if (err) {
         node_shut(n);
         node_close(n);

@@ -9,8 +9,10 @@ static void add_streams(struct external *x, const struct external_process *p, ui
 {
     for (uint32_t i = 0; i < p->at->ring_count; i++) {
         const struct attached_ring *ring = &p->at->rings[i];
+        if (!ring->reader.ring) /* for which there was no memory, say */
+            continue;
         int n = ring->stream;
-        if (n < 0 && ring->reader.ring) /* of our former life, and not cut in this one */
+        if (n < 0) /* of our former life, and not cut in this one */
             n = window_find(x->window, p->at->instance, i);
         if (n < 0)
             continue;

@@ -93,6 +93,8 @@ void journal_close(struct journal *j)
 
 void journal_record(struct journal *j, uint32_t id, const uint64_t *values)
 {
+    if (!j)
+        return;
     struct bezel_writer *w = &j->writer;
     uint32_t count = j->field_counts[id];
     uint32_t wanted = atomic_load_explicit(&j->own.segment->enable[id],
@@ -114,10 +116,10 @@ void journal_record(struct journal *j, uint32_t id, const uint64_t *values)
 
 uint32_t journal_string(struct journal *j, const char *text)
 {
-    for (uint32_t i = 0; i < j->string_count; i++)
+    for (uint32_t i = 0; j && i < j->string_count; i++)
         if (strcmp(j->strings[i], text) == 0)
             return i + 1;
-    char *copy = j->string_count < JOURNAL_STRINGS ? strdup(text) : NULL;
+    char *copy = j && j->string_count < JOURNAL_STRINGS ? strdup(text) : NULL;
     int n = copy ? dict_append_string(j->own.segment->dict, j->dict_used, SEGMENT_DICT_BYTES, j->string_count + 1, text)
                  : BEZEL_ENOMEM;
     if (n < 0) {

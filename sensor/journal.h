@@ -28,7 +28,10 @@ int journal_open(const char *dir, const struct dict_aspect *aspects, uint32_t co
 /** Lets go of it: whoever reads it finds its writer gone. NULL is allowed. */
 void journal_close(struct journal *j);
 
-/** Records aspect `id`, now, with as many `values` as it has fields: each as its type says, in 64 bits. */
+/**
+ * Records aspect `id`, now, with as many `values` as it has fields: each as its type says, in 64 bits. NULL records
+ * nothing.
+ */
 void journal_record(struct journal *j, uint32_t id, const uint64_t *values);
 
 /** The id of `text` as a value of type DICT_STRING; 0 where there is no room for one more. Allocates for a new text. */

@@ -258,7 +258,8 @@ static void expect_function(const struct timebase *tb, uint64_t *seed)
         assert_int_equal(expect_line(tb, ticks, seed), (int64_t)(ticks - oldest->ticks) >= 0);
         if (next < ns || (double)(next - ns) > most + 1)
             fail_msg("from %" PRId64 " to %" PRId64 " ns in a tick of %g ns at most", ns, next, most);
-        assert_true(timebase_ns(tb, ticks + (uint64_t)(2 / least) + 1) > ns || ns == 0);
+        /* A nanosecond may go to rounding at a knot, and one at each end. */
+        assert_true(timebase_ns(tb, ticks + (uint64_t)(3 / least) + 1) > ns || ns == 0);
     }
     assert_true(!timebase_ready(tb) || (least > 0.7 * 0.93 / 1.07 * tb->rate || tb->jumps));
 }

@@ -28,8 +28,9 @@ enum {
     SLOTS = RING_SLOTS_MIN,
     NUMBERS = 4 * SLOTS,
     STEPS_MAX = 1000000,
-    SCENE_STEPS = 300000,      /* in all lives of a scene, about; in the light version */
-    SCENE_STEPS_LIGHT = 15000, /* this; then some instructions are left out */
+    SCENE_STEPS_FULL = 300000, /* in all lives of a scene, about: no instruction is left out; */
+    SCENE_STEPS = 100000,      /* usually, and in the light version, */
+    SCENE_STEPS_LIGHT = 6000,  /* some are */
     LIVES_MIN = 10,
 };
 
@@ -260,7 +261,9 @@ static uint32_t one_life(struct plan plan, int *done)
 /* A step further, or several where a life for each of `all` instructions takes too long. */
 static int next_step(uint64_t *seed, int step, int all)
 {
-    int64_t most = getenv("BEZEL_TEST_LIGHT") ? SCENE_STEPS_LIGHT : SCENE_STEPS;
+    int64_t most = getenv("BEZEL_TEST_FULL")    ? SCENE_STEPS_FULL
+                   : getenv("BEZEL_TEST_LIGHT") ? SCENE_STEPS_LIGHT
+                                                : SCENE_STEPS;
     int64_t stride = 1 + (int64_t)all * all / (2 * most);
     if (stride > all / LIVES_MIN)
         stride = 1 + all / LIVES_MIN;

@@ -90,11 +90,29 @@ static void a_full_window_is_told(void **unused)
     unsetenv("BEZEL_RING_RECORDS");
 }
 
+/* As where shared memory was full when a thread wanted a ring, and had room again for the next one. */
+static void a_ring_that_nobody_ever_had_is_no_ring(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    fixture_wait(fixture_spawn(record_many, NULL));
+    external_poll(f.external, clock_now());
+    struct attached *at = external_process(f.external, 0)->at;
+    assert_null(at->rings[at->ring_count].reader.ring);
+    at->ring_count++;
+    assert_flow(&f, MANY, MANY - RING, 0, RING);
+    fixture_until(&f, nobody_is_left);
+    fixture_finish(&f);
+    fixture_close(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_record_is_somewhere),
         cmocka_unit_test(a_full_window_is_told),
+        cmocka_unit_test(a_ring_that_nobody_ever_had_is_no_ring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
