@@ -193,7 +193,7 @@ bool sampler_read_process(const char *text, int64_t values[PROCESS_FIELDS], uint
     int64_t columns[COLUMNS];
     const char *at = strrchr(text, ')');
     unknown(values, PROCESS_FIELDS);
-    if (!at || at[1] != ' ' || at[2] == '\0')
+    if (!at || at[1] != ' ' || at[2] == '\0' || at[2] == 'Z' || at[2] == 'X')
         return false;
     at += 3;
     if (take_numbers(&at, columns, COLUMNS) < COLUMNS)

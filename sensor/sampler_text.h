@@ -102,7 +102,7 @@ enum sampler_process {
     PROCESS_FIELDS
 };
 
-/** Also tells its start time, in ticks since boot: another one, another process. */
+/** Also tells its start time, in ticks since boot: another one, another process. False of one that has ended. */
 bool sampler_read_process(const char *text, int64_t values[PROCESS_FIELDS], uint64_t *start_time);
 
 /** A file with one number, as in /sys. */

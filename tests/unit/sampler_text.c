@@ -103,6 +103,8 @@ static void a_process_may_be_named_like_its_own_line(void **unused)
     assert_int_equal(v[PROCESS_THREADS], 5);
     assert_int_equal(v[PROCESS_RESIDENT], 99);
     assert_int_equal(start, 777);
+    assert_false(
+        sampler_read_process("42 (a) Z 1 42 42 0 -1 4194560 107 3 2 1 9 8 0 0 20 0 1 0 777 0 0 0 1 1\n", v, &start));
 }
 
 static void what_makes_no_sense_is_no_sample(void **unused)

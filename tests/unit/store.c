@@ -114,6 +114,22 @@ static void processes_of_one_name_and_pid_have_files_of_their_own(void **state)
     assert_int_equal(size_of(t, "_._a_b-3-127"), 3);
 }
 
+/* A process whose part of the metadata is some 50 KiB long. */
+static void add_talkative(struct fixture *t, uint32_t pid)
+{
+    char text[240];
+    struct dict *dict;
+    unsigned index = fake_add_process(t->sensor, "talkative", pid, ROLE_SUT);
+    const struct message_process *said = &t->sensor->processes[index]->said;
+    for (int i = 0; i < 200; i++) {
+        snprintf(text, sizeof text, "%0200d", i);
+        fake_add_string(t->sensor, index, text);
+    }
+    struct model_process *p = model_add_process(t->node, said);
+    assert_int_equal(dict_parse(said->dictionary, said->dictionary_bytes, &dict), 0);
+    model_set_dictionary(p, dict);
+}
+
 static bool explained(const struct fixture *t, uint32_t stream_id)
 {
     char path[256], what[64], *text;
@@ -163,8 +179,8 @@ static void metadata_that_is_late_is_there_at_the_end(void **state)
     struct fixture *t = *state;
     struct model_process *p = add(t, "app", 1);
     assert_int_equal(store_append(t->store, model_stream(p, 0), "0123", 4), 0);
-    for (unsigned i = 0; i < 300; i++) /* long, so that it is written faster than its rate, however slow the machine */
-        add(t, "more", 100 + i);
+    for (uint32_t i = 0; i < 5; i++) /* long, so that it is written faster than its rate, however slow the machine */
+        add_talkative(t, 100 + i);
     while (!t->node->metadata_late) { /* until its burst is used up */
         p->metadata_stale = true;
         assert_int_equal(store_append(t->store, model_stream(p, 0), "0123", 4), 0);
