@@ -164,7 +164,7 @@ static int next_head(const struct spool *s, uint64_t *at, struct spool_entry *e,
 int spool_read(const struct spool *s, uint64_t *at, void *packet, uint32_t room)
 {
     struct spool_entry e;
-    uint64_t position, from = *at;
+    uint64_t position = 0, from = *at;
     int n = next_head(s, at, &e, &position);
     if (n <= 0)
         return n;
@@ -179,7 +179,7 @@ int spool_read(const struct spool *s, uint64_t *at, void *packet, uint32_t room)
 int spool_peek(const struct spool *s, uint64_t *at, void *begin, uint32_t room)
 {
     struct spool_entry e;
-    uint64_t position;
+    uint64_t position = 0;
     int n = next_head(s, at, &e, &position);
     if (n <= 0)
         return n;

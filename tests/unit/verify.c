@@ -165,7 +165,7 @@ static void a_file_that_is_cut_anywhere_is_truncated(void **state)
 static void files_that_changed_places_are_found(void **state)
 {
     struct fixture *t = *state;
-    char a[256], b[256];
+    char a[512], b[512];
     snprintf(a, sizeof a, "%s", path_of(t, "trace/desk/app-10-0"));
     snprintf(b, sizeof b, "%s", path_of(t, "trace/desk/app-11-0"));
     assert_int_equal(renameat2(AT_FDCWD, a, AT_FDCWD, b, RENAME_EXCHANGE), 0);
@@ -238,7 +238,7 @@ static void a_collector_that_serves_it_makes_no_damage(void **state)
 static void metadata_that_explains_less_is_damage(void **state)
 {
     struct fixture *t = *state;
-    char path[256], *text;
+    char path[512], *text;
     size_t n;
     snprintf(path, sizeof path, "%s", path_of(t, "trace/desk/metadata"));
     assert_int_equal(file_read(path, 1 << 20, &text, &n), 0);
@@ -295,7 +295,7 @@ static void a_restart_on_damage_keeps_what_it_cuts_and_says_so(void **state)
 {
     struct fixture *t = *state;
     const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
-    char path[256], *kept;
+    char path[512], *kept;
     size_t n;
     int fd = open(path_of(t, "trace/desk/app-10-0"), O_RDWR);
     assert_int_equal(pwrite(fd, "????", 4, (off_t)s->starts[2]), 4);
