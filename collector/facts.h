@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The run's facts in SQLite, `<run>/run.db`: the one user of SQLite is collector/facts*.c and collector/summary.c. The
+ * The run's facts in SQLite, `<run>/run.db`: the one user of SQLite is collector/facts*.c and collector/summary*.c. The
  * schema stands in facts.c. While a run lives the collector owns the database; before and after, `bezel` adds what it
  * knows. Well-known keys of facts: run (UUID), name, started, ended (CLOCK_REALTIME ns), ended_by (duration, processes,
  * interrupt, failure), versions.*, host.*.

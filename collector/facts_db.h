@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What facts.c, facts_run.c and summary.c share of SQLite. Integers above INT64_MAX are kept as their two's complement;
+ * What facts*.c and summary*.c share of SQLite. Integers above INT64_MAX are kept as their two's complement;
  * a NaN is NULL.
  */
 #ifndef BEZEL_COLLECTOR_FACTS_DB_H
@@ -62,6 +62,12 @@ int facts_error(sqlite3 *db, int rc);
 
 /** Whether the database is one of ours, of this version: 0, BEZEL_EVERSION, ... */
 int facts_check_version(sqlite3 *db) BEZEL_MUST_CHECK;
+
+/**
+ * Opens the database of run directory `run` for reading, in one transaction: its tables agree with each other. Returns
+ * 0 with *db for sqlite3_close(); or BEZEL_ENOENT, BEZEL_EMALFORMED, BEZEL_EVERSION, ..., with *db NULL.
+ */
+int facts_open_database(const char *run, sqlite3 **db) BEZEL_MUST_CHECK;
 
 /** Readies what facts_get() needs, alone. */
 int facts_prepare_get(struct facts *f) BEZEL_MUST_CHECK;

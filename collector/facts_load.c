@@ -166,27 +166,43 @@ int facts_load_streams(struct facts *f, struct model *m)
                      load_stream, m);
 }
 
-int facts_open_read(const char *run, struct facts **f)
+int facts_open_database(const char *run, sqlite3 **db)
 {
     char path[PATH_MAX];
+    *db = NULL;
     if (snprintf(path, sizeof path, "%s/run.db", run) >= (int)sizeof path)
         return BEZEL_EINVAL;
     if (access(path, F_OK) != 0)
         return err_from_errno(errno);
     if (facts_is_foreign(path))
         return BEZEL_EMALFORMED;
-    struct facts *it = calloc(1, sizeof *it);
-    if (!it)
-        return BEZEL_ENOMEM;
-    int err = facts_error(NULL, sqlite3_open_v2(path, &it->db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL));
+    int err = facts_error(NULL, sqlite3_open_v2(path, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL));
     if (!err) {
-        sqlite3_busy_timeout(it->db, FACTS_BUSY_MS);
-        err = facts_error(it->db, sqlite3_exec(it->db, "BEGIN", NULL, NULL, NULL));
+        sqlite3_busy_timeout(*db, FACTS_BUSY_MS);
+        err = facts_error(*db, sqlite3_exec(*db, "BEGIN", NULL, NULL, NULL));
     }
     if (!err)
-        err = facts_check_version(it->db);
-    if (!err)
-        err = facts_prepare_get(it);
+        err = facts_check_version(*db);
+    if (err) {
+        sqlite3_close(*db);
+        *db = NULL;
+    }
+    return err;
+}
+
+int facts_open_read(const char *run, struct facts **f)
+{
+    sqlite3 *db;
+    int err = facts_open_database(run, &db);
+    if (err)
+        return err;
+    struct facts *it = calloc(1, sizeof *it);
+    if (!it) {
+        sqlite3_close(db);
+        return BEZEL_ENOMEM;
+    }
+    it->db = db;
+    err = facts_prepare_get(it);
     if (err)
         (void)!facts_close(it);
     else

@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/summary_own.h"
+
+/* ---- what a node cost, over its daemons -------------------------------------------------------------------------- */
+
+static const char self_query[] =
+    "SELECT process, min(at), max(at), max(cpu_ns), max(wakeups), max(records), max(bytes), max(sensor_cpu)"
+    " FROM self GROUP BY process ORDER BY max(at)";
+static const char self_mean_query[] =
+    "SELECT node, 100.0 * sum(cpu) / nullif(sum(time), 0) FROM (SELECT process, max(cpu_ns) - min(cpu_ns) AS cpu,"
+    " max(at) - min(at) AS time FROM self GROUP BY process) JOIN processes ON processes.id = process GROUP BY node";
+static const char clock_query[] =
+    "SELECT node, max(kernel), max(counter), max(program), max(error_ns), sum(jumps), sum(clamped)"
+    " FROM clocks JOIN processes ON processes.id = process GROUP BY node";
+static const char period_query[] =
+    "SELECT node, avg(nullif(period_ns, 0)), max(worst_ns) FROM self JOIN processes ON processes.id = process"
+    " GROUP BY node";
+static const char flow_query[] =
+    "SELECT node, avg(mean), max(most), sum(backpressure) FROM (SELECT process,"
+    " avg(1.0 * (in_rings + in_window) / nullif(produced, 0)) AS mean,"
+    " max(1.0 * (in_rings + in_window) / nullif(produced, 0)) AS most, max(backpressure) AS backpressure"
+    " FROM flow GROUP BY process) JOIN processes ON processes.id = process GROUP BY node";
+
+/*
+ * A node's own costs, of each of its daemons in turn; the mean is the CPU time between first and last sample over that
+ * time.
+ */
+static void take_self(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_process *p = summary_process_at(l, s, 0);
+    if (!p)
+        return;
+    struct summary_node *n = &l->summary.nodes[p->node];
+    n->first_at = n->first_at ? n->first_at : sqlite3_column_int64(s, 1);
+    n->last_at = sqlite3_column_int64(s, 2);
+    n->cpu_ns += sqlite3_column_int64(s, 3);
+    n->wakeups += sqlite3_column_int64(s, 4);
+    n->records += sqlite3_column_int64(s, 5);
+    n->bytes += sqlite3_column_int64(s, 6);
+    n->sensor_cpu_max = fmax(n->sensor_cpu_max, summary_real(s, 7));
+}
+
+static void take_self_mean(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_node *n = summary_node_at(l, s, 0);
+    if (n)
+        n->sensor_cpu_mean = summary_real(s, 1);
+}
+
+/* A later daemon finds the processes that live again: no sum counts them once. */
+static void take_clock(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_node *n = summary_node_at(l, s, 0);
+    if (!n)
+        return;
+    n->clock = (struct summary_clock){
+        .kernel = sqlite3_column_int64(s, 1),
+        .counter = sqlite3_column_int64(s, 2),
+        .program = sqlite3_column_int64(s, 3),
+        .error_ns = sqlite3_column_int64(s, 4),
+        .jumps = sqlite3_column_int64(s, 5),
+        .clamped = sqlite3_column_int64(s, 6),
+    };
+}
+
+static void take_period(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_node *n = summary_node_at(l, s, 0);
+    if (!n)
+        return;
+    n->period_mean = sqlite3_column_int64(s, 1);
+    n->period_worst = sqlite3_column_int64(s, 2);
+}
+
+static void take_flow(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_node *n = summary_node_at(l, s, 0);
+    if (!n)
+        return;
+    n->en_route_mean = summary_real(s, 1);
+    n->en_route_max = summary_real(s, 2);
+    n->backpressure = sqlite3_column_int64(s, 3);
+}
+
+/* ---- what it did and found --------------------------------------------------------------------------------------- */
+
+static const char expired_query[] =
+    "SELECT node, expired.instance, expired.name, aspect, max(bound_ns), sum(taken), sum(expired)"
+    " FROM expired JOIN processes ON processes.id = process"
+    " GROUP BY node, expired.instance, aspect ORDER BY node, expired.name, expired.instance, aspect";
+/*
+ * Beside a single max() SQLite's other columns are those of the row that has the maximum: the latest value of a metric.
+ */
+static const char metric_query[] =
+    "SELECT node, metric, process, count(metrics.value), avg(metrics.value), min(metrics.value), max(metrics.value), "
+    "last.value FROM metrics"
+    " LEFT JOIN (SELECT node, metric, process, value, max(at) FROM metrics WHERE value IS NOT NULL"
+    " GROUP BY node, metric, process) AS last USING (node, metric, process)"
+    " GROUP BY node, metric, process ORDER BY node, metric, process";
+
+static void take_polling(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_polling *p = summary_grow(l, &l->summary.polling, &l->summary.polling_count, sizeof *p);
+    if (!p)
+        return;
+    p->node = summary_node_index(l, s, 0);
+    p->at = sqlite3_column_int64(s, 1);
+    p->cause = sqlite3_column_int(s, 2);
+    p->period = sqlite3_column_int64(s, 3);
+    p->mode = sqlite3_column_int(s, 4);
+    p->forward = sqlite3_column_int(s, 5);
+    p->batch = sqlite3_column_int64(s, 6);
+}
+
+static void take_expired(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_expired *e = summary_grow(l, &l->summary.expired, &l->summary.expired_count, sizeof *e);
+    if (!e)
+        return;
+    e->node = summary_node_index(l, s, 0);
+    e->instance = summary_u64(s, 1);
+    e->process = summary_text(l, s, 2);
+    e->aspect = summary_text(l, s, 3);
+    e->bound = sqlite3_column_int64(s, 4);
+    e->taken = sqlite3_column_int64(s, 5);
+    e->expired = sqlite3_column_int64(s, 6);
+}
+
+static void take_limit(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_limit *limit = summary_grow(l, &l->summary.limits, &l->summary.limit_count, sizeof *limit);
+    if (!limit)
+        return;
+    limit->node = summary_node_index(l, s, 0);
+    limit->index = (uint32_t)summary_u64(s, 1);
+    limit->state = sqlite3_column_int(s, 2);
+    limit->value = summary_real(s, 3);
+    limit->worst = summary_real(s, 4);
+    limit->settling = sqlite3_column_int64(s, 5);
+    limit->held = sqlite3_column_int64(s, 6);
+    limit->violated = sqlite3_column_int64(s, 7);
+    limit->unknown = sqlite3_column_int64(s, 8);
+    limit->last_violated = sqlite3_column_int64(s, 9);
+}
+
+static void take_decision(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_decision *d = summary_grow(l, &l->summary.decisions, &l->summary.decision_count, sizeof *d);
+    if (!d)
+        return;
+    d->node = summary_node_index(l, s, 0);
+    d->at = sqlite3_column_int64(s, 1);
+    d->policy = sqlite3_column_int(s, 2);
+    d->action = sqlite3_column_int(s, 3);
+    d->before = sqlite3_column_int64(s, 4);
+    d->after = sqlite3_column_int64(s, 5);
+    d->cause = sqlite3_column_int(s, 6);
+}
+
+static void take_metric(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_metric *m = summary_grow(l, &l->summary.metrics, &l->summary.metric_count, sizeof *m);
+    if (!m)
+        return;
+    m->node = summary_node_index(l, s, 0);
+    m->metric = summary_text(l, s, 1);
+    m->process = summary_text(l, s, 2);
+    m->count = summary_u64(s, 3);
+    m->mean = summary_real(s, 4);
+    m->min = summary_real(s, 5);
+    m->max = summary_real(s, 6);
+    m->last = summary_real(s, 7);
+}
+
+static void take_note(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_note *n = summary_grow(l, &l->summary.notes, &l->summary.note_count, sizeof *n);
+    if (!n)
+        return;
+    n->node = (uint32_t)l->summary.node_count;
+    if (sqlite3_column_type(s, 0) != SQLITE_NULL)
+        n->node = summary_node_index(l, s, 0);
+    n->instance = summary_u64(s, 1);
+    n->pid = (uint32_t)summary_u64(s, 2);
+    n->name = summary_text(l, s, 3);
+    n->at = sqlite3_column_int64(s, 4);
+    n->code = summary_text(l, s, 5);
+    n->text = summary_text(l, s, 6);
+}
+
+void summary_load_nodes(struct summary_loading *l)
+{
+    summary_each(l, self_query, take_self);
+    summary_each(l, self_mean_query, take_self_mean);
+    summary_each(l, clock_query, take_clock);
+    summary_each(l,
+                 "SELECT node, number, state, value, worst, settling, held, violated, unknown, last_violated"
+                 " FROM limits ORDER BY node, number",
+                 take_limit);
+    summary_each(l, "SELECT node, at, policy, action, before_ns, after_ns, cause FROM decisions ORDER BY at, rowid",
+                 take_decision);
+    summary_each(l, period_query, take_period);
+    summary_each(l, flow_query, take_flow);
+    summary_each(l, "SELECT node, at, cause, period_ns, mode, forward, batch FROM polling ORDER BY at, rowid",
+                 take_polling);
+    summary_each(l, expired_query, take_expired);
+    summary_each(l, metric_query, take_metric);
+    summary_each(l, "SELECT node, instance, pid, name, at, code, text FROM notes ORDER BY at, rowid", take_note);
+}

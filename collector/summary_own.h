@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** What the summary's files share. summary.h is the others' view of it. */
+#ifndef BEZEL_COLLECTOR_SUMMARY_OWN_H
+#define BEZEL_COLLECTOR_SUMMARY_OWN_H
+
+#include "collector/facts_db.h"
+#include "collector/summary.h"
+#include "metric/histogram.h"
+
+#include <math.h>
+
+struct summary_loading {
+    struct summary summary; /* first: what callers hold */
+    struct text *texts;     /* that the summary owns; freed with it */
+    sqlite3 *db;
+    int64_t *node_rows, *process_rows; /* of the database, by index */
+    struct histogram latency;          /* of the records of SUT processes */
+    size_t last;                       /* index that was found last */
+    int err;                           /* of the first thing that failed; nothing is read from then on */
+};
+
+/** Calls `take` with each row of `query`, until one sets l->err. */
+void summary_each(struct summary_loading *l, const char *query,
+                  void (*take)(struct summary_loading *l, sqlite3_stmt *s));
+
+/** Grows an array by one zeroed element; NULL with l->err set where memory is short. */
+void *summary_grow(struct summary_loading *l, void *array, size_t *count, size_t size);
+
+/** The text of column `at`, "" for NULL; of the summary. */
+const char *summary_text(struct summary_loading *l, sqlite3_stmt *s, int at);
+
+static inline uint64_t summary_u64(sqlite3_stmt *s, int at)
+{
+    return (uint64_t)sqlite3_column_int64(s, at);
+}
+
+/** NaN for NULL. */
+static inline double summary_real(sqlite3_stmt *s, int at)
+{
+    return sqlite3_column_type(s, at) == SQLITE_NULL ? NAN : sqlite3_column_double(s, at);
+}
+
+/** The index of the node whose row column `at` names; 0 with l->err set where it names none that was loaded. */
+uint32_t summary_node_index(struct summary_loading *l, sqlite3_stmt *s, int at);
+
+/** The node or process whose row column `at` names; NULL with l->err set where it names none that was loaded. */
+struct summary_node *summary_node_at(struct summary_loading *l, sqlite3_stmt *s, int at);
+struct summary_process *summary_process_at(struct summary_loading *l, sqlite3_stmt *s, int at);
+
+struct summary_latency summary_latency_of(const struct histogram *h);
+
+/** Loads the processes, with their books and streams; behind the nodes. */
+void summary_load_processes(struct summary_loading *l);
+
+/** Loads what nodes cost, what they decided and found, and what was noted of them; behind the processes. */
+void summary_load_nodes(struct summary_loading *l);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/summary_own.h"
+
+#include "collector/facts_run.h"
+
+/* Unpacks column `at`; NULL is an empty one. */
+static void take_histogram(struct summary_loading *l, sqlite3_stmt *s, int at, struct histogram *h)
+{
+    static const struct histogram none;
+    *h = none;
+    if (sqlite3_column_type(s, at) != SQLITE_NULL &&
+        facts_unpack(sqlite3_column_blob(s, at), (size_t)sqlite3_column_bytes(s, at), h) != 0)
+        l->err = BEZEL_EMALFORMED;
+}
+
+static void take_process(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct histogram h;
+    size_t rows = l->summary.process_count;
+    int64_t *row = summary_grow(l, &l->process_rows, &rows, sizeof *row);
+    struct summary_process *p = summary_grow(l, &l->summary.processes, &l->summary.process_count, sizeof *p);
+    if (!row || !p)
+        return;
+    *row = sqlite3_column_int64(s, 0);
+    p->node = summary_node_index(l, s, 1);
+    p->instance = summary_u64(s, 2);
+    p->pid = (uint32_t)summary_u64(s, 3);
+    p->role = (enum message_role)sqlite3_column_int(s, 4);
+    p->name = summary_text(l, s, 5);
+    p->executable = summary_text(l, s, 6);
+    p->started = sqlite3_column_int64(s, 7);
+    p->state = (enum message_process_state)sqlite3_column_int(s, 8);
+    p->unfinished = summary_u64(s, 9);
+    take_histogram(l, s, 10, &h);
+    p->latency = summary_latency_of(&h);
+    p->overwrites = sqlite3_column_int(s, 11) != 0;
+    if (p->role == ROLE_SUT)
+        histogram_merge(&l->latency, &h);
+}
+
+static void take_book(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_process *p = summary_process_at(l, s, 0);
+    struct summary_book *b = p ? summary_grow(l, &p->books, &p->book_count, sizeof *b) : NULL;
+    if (!b)
+        return;
+    b->aspect = (uint32_t)summary_u64(s, 1);
+    b->name = summary_text(l, s, 2);
+    b->attempts = summary_u64(s, 3);
+    b->full = summary_u64(s, 4);
+    b->off = summary_u64(s, 5);
+    b->no_ring = summary_u64(s, 6);
+    b->stored = summary_u64(s, 7);
+    b->first_ns = sqlite3_column_int64(s, 8);
+    b->last_ns = sqlite3_column_int64(s, 9);
+    b->window = summary_u64(s, 10);
+    b->spool = summary_u64(s, 11);
+}
+
+/* The book that a row of its kind belongs to; a process's books are in the order of their aspects. */
+static struct summary_book *book_of(struct summary_loading *l, struct summary_process *p, uint64_t aspect)
+{
+    for (size_t i = 0; p && i < p->book_count; i++)
+        if (p->books[i].aspect == aspect)
+            return &p->books[i];
+    l->err = BEZEL_EMALFORMED;
+    return NULL;
+}
+
+static void take_kind(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct histogram h;
+    struct summary_book *b = book_of(l, summary_process_at(l, s, 0), summary_u64(s, 1));
+    if (!b)
+        return;
+    b->kind = (enum dict_kind)sqlite3_column_int(s, 2);
+    b->values.unit = summary_text(l, s, 3);
+    b->values.total = sqlite3_column_int64(s, 4);
+    b->values.last = summary_real(s, 5);
+    b->values.min = summary_real(s, 6);
+    b->values.max = summary_real(s, 7);
+    take_histogram(l, s, 8, &h);
+    b->values.durations = summary_latency_of(&h);
+}
+
+static void take_stream(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_process *p = summary_process_at(l, s, 0);
+    struct summary_stream *stream = p ? summary_grow(l, &p->streams, &p->stream_count, sizeof *stream) : NULL;
+    if (!stream)
+        return;
+    stream->ring = (uint32_t)summary_u64(s, 1);
+    stream->next_ordinal = summary_u64(s, 2);
+    stream->open = sqlite3_column_int(s, 4) == 0;
+    p->discarded += summary_u64(s, 3);
+}
+
+void summary_load_processes(struct summary_loading *l)
+{
+    summary_each(l,
+                 "SELECT id, node, instance, pid, role, name, executable, started, state, unfinished, latency,"
+                 " overwrites FROM processes ORDER BY node, id",
+                 take_process);
+    summary_each(
+        l,
+        "SELECT process, aspect, name, attempts, lost_full, lost_off, lost_no_ring, stored, first_ns, last_ns, "
+        "lost_window,"
+        " lost_spool"
+        " FROM books ORDER BY process, aspect",
+        take_book);
+    summary_each(l, "SELECT process, aspect, kind, unit, total, last, min, max, durations FROM kinds", take_kind);
+    summary_each(l, "SELECT process, ring, next_ordinal, discarded, closed FROM streams ORDER BY process, ring",
+                 take_stream);
+}
