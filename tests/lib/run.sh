@@ -2,14 +2,14 @@
 # SPDX-FileCopyrightText: 2026 The Bezel authors
 # SPDX-License-Identifier: MIT
 #
-# For tests of `bezel run`, which source it: $1 is the build directory. Gives $bezel, $ticker and an empty $dir for
+# For tests of `bezel run`, which source it: $1 is the build directory. Gives $bezel, $ticker, $status and an empty $dir for
 # files, with $dir/runs for runs and $BEZEL_DIR for segments; both are gone at the end, and so are the processes that
 # the test left.
 set -eu
 for tool in jq pgrep; do
     command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
 done
-bezel=$1/bezel ticker=$1/ticker
+bezel=$1/bezel ticker=$1/ticker status=$1/status
 dir=$(mktemp -d)
 BEZEL_DIR=$(mktemp -d /dev/shm/bezel-test-XXXXXX)
 export BEZEL_DIR
@@ -80,6 +80,25 @@ has_stored() {
         [ ! -s "$file" ] || return 0
     done
     return 1
+}
+
+# The bytes of process $1 that the run that was started last has stored.
+stored_bytes() {
+    cat "$dir"/runs/latest/trace/*/"$1"-* | wc -c
+}
+
+has_stored_more() {
+    [ "$(stored_bytes "$1")" -gt "$2" ]
+}
+
+# Waits until more of process $1 is stored than there is now.
+await_more() {
+    await has_stored_more "$1" "$(stored_bytes "$1")"
+}
+
+# Whether the nodes of that run answer with $2 or more as the sum of their values of $1; $status is the program that asks.
+counts() {
+    [ "$("$status" "$dir/runs/latest" "$1")" -ge "$2" ]
 }
 
 # The child of the run with name $1.
