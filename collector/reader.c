@@ -34,7 +34,7 @@ int reader_open(const char *path, struct reader **r)
     it->offset = it->packets = 0;
     it->taken = it->used = 0;
     it->reason = "";
-    struct stat st;
+    struct stat st = {0};
     it->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     int err = it->fd < 0 || fstat(it->fd, &st) != 0 ? err_from_errno(errno) : 0;
     if (!err && !S_ISREG(st.st_mode))

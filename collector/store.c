@@ -134,7 +134,7 @@ void store_close(struct store *s)
 int store_open_stream(struct store *s, struct model_stream *stream, const char *path)
 {
     int flags = O_WRONLY | O_CLOEXEC | (stream->bytes ? 0 : O_CREAT | O_TRUNC);
-    while (s->open >= s->open_max)
+    while (s->open >= s->open_max && s->oldest)
         stream_close(s, s->oldest);
     while ((stream->fd = open(path, flags, 0666)) < 0) {
         if (errno != EMFILE || !s->oldest)

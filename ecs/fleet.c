@@ -172,7 +172,7 @@ int fleet_find(const struct experiment *e, struct fleet *f)
                         .daemons = calloc(1 + e->node_count, sizeof *f->daemons),
                         .status = calloc(1 + e->node_count, sizeof *f->status),
                         .node_dirs = calloc(1 + e->node_count, sizeof *f->node_dirs),
-                        .wishes = calloc(1 + e->node_count, sizeof *f->wishes),
+                        .wishes = calloc(1 + e->node_count, sizeof *f->wishes), /* NOLINT: pointers it is */
                         .aliases = calloc(1 + e->node_count, sizeof *f->aliases)};
     int err = f->daemons && f->status && f->node_dirs && f->wishes && f->aliases ? 0 : BEZEL_ENOMEM;
     if (err)
