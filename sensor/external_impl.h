@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The inside of the external sensor: external.c (processes), find.c, poll.c (whose turn it is), cut.c (packets), ...
+/**
+ * The inside of the external sensor: external.c (processes), external_open.c (its life), find.c, poll.c (whose turn it
+ * is), cut.c (packets), ...
  */
 #ifndef BEZEL_SENSOR_EXTERNAL_IMPL_H
 #define BEZEL_SENSOR_EXTERNAL_IMPL_H

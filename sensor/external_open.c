@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "base/file.h"
+#include "sensor/external_impl.h"
+#include "sensor/guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- The doorbell ------------------------------------------------------------------------------------------------ */
+
+static int map_doorbell(struct external *x, int fd)
+{
+    void *at = mmap(NULL, sizeof *x->doorbell, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (at == MAP_FAILED)
+        return err_from_errno(errno);
+    x->doorbell = at;
+    x->doorbell_guard = guard_add(at, sizeof *x->doorbell);
+    x->doorbell_id = x->doorbell->id;
+    return 0;
+}
+
+static void take_down_doorbell(struct external *x)
+{
+    if (!x->doorbell)
+        return;
+    guard_remove(x->doorbell_guard);
+    munmap(x->doorbell, sizeof *x->doorbell);
+    x->doorbell = NULL;
+}
+
+/* Takes up what a crashed predecessor of this run left: its processes go on knocking there. */
+static bool take_over_doorbell(struct external *x, const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    bool ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+                st.st_size == sizeof(struct doorbell) && map_doorbell(x, fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    if (ours && x->doorbell->magic == DOORBELL_MAGIC && x->doorbell->id != 0 &&
+        memcmp(x->doorbell->session, x->options.run, sizeof x->doorbell->session) == 0)
+        return true;
+    take_down_doorbell(x);
+    return false;
+}
+
+/* Makes the doorbell. Renamed into place whole. */
+static int hang_doorbell(struct external *x)
+{
+    char path[PATH_MAX];
+    struct doorbell first = {.magic = DOORBELL_MAGIC, .id = (uint64_t)clock_now() << 1 | 1};
+    memcpy(first.session, x->options.run, sizeof first.session);
+    snprintf(path, sizeof path, "%s/" DOORBELL_NAME, x->options.dir);
+    if (take_over_doorbell(x, path))
+        return 0;
+    int err = file_replace_shared(path, &first, sizeof first, x->options.dir);
+    if (err)
+        return err;
+    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return err_from_errno(errno);
+    err = map_doorbell(x, fd);
+    close(fd);
+    return err;
+}
+
+/* ---- Opening and closing ----------------------------------------------------------------------------------------- */
+
+static int lock_folder(struct external *x)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/bezeld.lock", x->options.dir);
+    x->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (x->lock < 0)
+        return err_from_errno(errno);
+    file_share(x->lock, x->options.dir);
+    if (flock(x->lock, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK ? BEZEL_EBUSY : err_from_errno(errno);
+    return 0;
+}
+
+static void name_self(struct external *x)
+{
+    ssize_t n = readlink("/proc/self/exe", x->self_executable, sizeof x->self_executable - 1);
+    x->self_executable[n > 0 ? n : 0] = '\0';
+}
+
+int external_open(const struct external_options *options, struct external **out)
+{
+    uint64_t left = 0;
+    struct external *x = calloc(1, sizeof *x);
+    if (!x)
+        return BEZEL_ENOMEM;
+    x->options = *options;
+    x->lock = -1;
+    x->index = (struct index){x->index_places, EXTERNAL_INDEX - 1};
+    x->passed = (struct index){x->passed_places, EXTERNAL_INDEX - 1};
+    lives_open(&x->lives);
+    x->collecting = true;
+    x->run_started = (uint64_t)clock_now();
+    name_self(x);
+    guard_init();
+    int err = file_make_dirs(options->dir, 0700);
+    if (!err)
+        err = lock_folder(x);
+    if (!err)
+        err = window_open(options->dir, options->run, options->uuid, options->window_bytes, &x->window, &left);
+    if (!err)
+        err = hang_doorbell(x);
+    if (!err && options->doorbell)
+        err = bell_open(x->doorbell, &x->bell);
+    if (!err)
+        external_clock_open(x);
+    if (err) {
+        int saved = errno;
+        external_close(x, false);
+        errno = saved;
+        return err;
+    }
+    if (left)
+        notes_tell(x, NULL, (int64_t)x->run_started, "BEZEL-LEFT-BEHIND",
+                   "%llu packets of another run that were never acknowledged are dropped", (unsigned long long)left);
+    x->counts.dropped_foreign = left;
+    find_processes(x, (int64_t)x->run_started);
+    *out = x;
+    return 0;
+}
+
+static void unlink_in(const struct external *x, const char *name)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", x->options.dir, name);
+    unlink(path);
+}
+
+/* Whether the segment of `p` has served; one of a living process is nobody's again, and goes when its process ends. */
+static bool is_spent(const struct external_process *p)
+{
+    if (p->state == PROCESS_DETACHED)
+        memset(p->at->segment->session, 0, sizeof p->at->segment->session);
+    bool own = p->role == ROLE_DAEMON && p->at->pid == (uint32_t)getpid();
+    return p->phase == EXTERNAL_CLOSED && (p->state == PROCESS_ENDED || own || !segment_alive(p->at));
+}
+
+void external_close(struct external *x, bool clean)
+{
+    if (clean)
+        unlink_in(x, DOORBELL_NAME);
+    for (uint32_t i = 0; i < x->process_count; i++) {
+        struct external_process *p = x->processes[i];
+        if (!p)
+            continue;
+        segment_detach(p->at, clean && is_spent(p));
+        free(p->user_clock);
+        free(p->expiry);
+        free(p);
+    }
+    lives_close(&x->lives);
+    notes_free(&x->notes);
+    window_close(x->window, clean);
+    external_clock_close(x, clean);
+    bell_close(x->bell);
+    take_down_doorbell(x);
+    if (clean)
+        unlink_in(x, "bezeld.lock");
+    if (x->lock >= 0)
+        close(x->lock);
+    free(x);
+}

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/window_own.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WINDOW_MAGIC UINT64_C(0x42455a454c574e31) /* "BEZELWN1" */
+
+enum { WINDOW_VERSION = 1 };
+
+/* Reads back what a crashed daemon left: false where it does not add up. */
+static bool recover(struct window *w)
+{
+    struct window_file *f = w->file;
+    uint64_t freed = atomic_load_explicit(&f->freed, memory_order_acquire);     /* W3 acquire: pairs W2 */
+    uint64_t written = atomic_load_explicit(&f->written, memory_order_acquire); /* W1 acquire: pairs W0 */
+    if (written < freed || written - freed > f->capacity || freed % WINDOW_ALIGN || written % WINDOW_ALIGN)
+        return false;
+    for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
+        w->streams[i] = stream_from(&f->streams[i]);
+    for (uint64_t at = freed; at < written;) {
+        struct packet_header h;
+        struct window_packet *p = packet_at(w, at);
+        uint64_t room = to_end(w, at) < written - at ? to_end(w, at) : written - at;
+        if (p->bytes == 0) {
+            at += to_end(w, at);
+            continue;
+        }
+        if (p->bytes > room || packet_span(p->bytes) > room || p->stream >= WINDOW_STREAMS ||
+            packet_get_header(p->data, p->bytes, &h) != 0 || h.size_bytes != p->bytes)
+            return false;
+        atomic_store_explicit(&p->references, 0, memory_order_relaxed); /* relaxed: who held them is gone */
+        w->records += h.records;
+        if (h.seq >= w->streams[p->stream].next_seq) /* else it was saved, and the crash came before it was freed */
+            stream_apply(&w->streams[p->stream], &h);
+        w->streams[p->stream].held += packet_span(p->bytes);
+        at += packet_span(p->bytes);
+    }
+    for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
+        w->streams[i].sent_seq = w->streams[i].next_seq; /* what our former life sent nobody knows */
+    return true;
+}
+
+static uint64_t count_packets(struct window *w)
+{
+    uint64_t n = 0;
+    for (uint64_t at = window_oldest(w); window_next(w, &at);)
+        n++;
+    return n;
+}
+
+static int window_map(struct window *w, size_t bytes)
+{
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, w->fd, 0);
+    if (at == MAP_FAILED)
+        return err_from_errno(errno);
+    w->file = at;
+    w->mapped = bytes;
+    return 0;
+}
+
+/* Maps and reads back the window that is in the open file: whether it is whole, and of which run. */
+static bool window_adopt(struct window *w, const uint8_t run[16], const uint8_t uuid[16], uint64_t *left)
+{
+    struct stat st;
+    if (fstat(w->fd, &st) != 0 || (size_t)st.st_size < sizeof(struct window_file) ||
+        window_map(w, (size_t)st.st_size) != 0)
+        return false;
+    struct window_file *f = w->file;
+    bool whole = f->magic == WINDOW_MAGIC && f->version == WINDOW_VERSION && f->capacity >= WINDOW_BYTES_MIN &&
+                 f->capacity % WINDOW_ALIGN == 0 && f->capacity == (size_t)st.st_size - sizeof *f && recover(w);
+    if (whole && memcmp(f->run, run, 16) == 0 && memcmp(f->uuid, uuid, 16) == 0)
+        return true;
+    *left = whole ? count_packets(w) : 0;
+    munmap(w->file, w->mapped);
+    w->file = NULL;
+    return false;
+}
+
+static int window_create(struct window *w, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes)
+{
+    uint64_t capacity = (bytes + 4095) & ~UINT64_C(4095);
+    size_t total = sizeof(struct window_file) + capacity;
+    if (ftruncate(w->fd, 0) != 0 || ftruncate(w->fd, (off_t)total) != 0)
+        return err_from_errno(errno);
+    if ((errno = posix_fallocate(w->fd, 0, (off_t)total)) != 0)
+        return err_from_errno(errno);
+    int err = window_map(w, total);
+    if (err)
+        return err;
+    memset(w->streams, 0, sizeof w->streams);
+    w->file->version = WINDOW_VERSION;
+    w->file->next_stream_id = 1;
+    w->file->capacity = capacity;
+    memcpy(w->file->run, run, 16);
+    memcpy(w->file->uuid, uuid, 16);
+    atomic_signal_fence(memory_order_seq_cst); /* a kill before the magic leaves no window */
+    w->file->magic = WINDOW_MAGIC;
+    return 0;
+}
+
+int window_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes, struct window **out,
+                uint64_t *left)
+{
+    *left = 0;
+    struct window *w = calloc(1, sizeof *w);
+    if (!w)
+        return BEZEL_ENOMEM;
+    snprintf(w->path, sizeof w->path, "%s/window", dir);
+    w->fd = open(w->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int err = w->fd < 0 ? err_from_errno(errno) : 0;
+    if (!err)
+        file_share(w->fd, dir);
+    if (!err && flock(w->fd, LOCK_EX | LOCK_NB) != 0)
+        err = errno == EWOULDBLOCK ? BEZEL_EBUSY : err_from_errno(errno);
+    if (!err && !window_adopt(w, run, uuid, left))
+        err = window_create(w, run, uuid, bytes);
+    if (err) {
+        int saved = errno;
+        if (w->fd >= 0)
+            close(w->fd);
+        free(w);
+        errno = saved;
+        return err;
+    }
+    window_enlist(w);
+    *out = w;
+    return 0;
+}
+
+void window_close(struct window *w, bool remove)
+{
+    if (!w)
+        return;
+    if (remove)
+        unlink(w->path);
+    munmap(w->file, w->mapped);
+    close(w->fd);
+    free(w);
+}
