@@ -16,7 +16,10 @@
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
-/* The trace's UUID: of run, node and boot, so that the next life of this daemon goes on with the same trace. */
+/*
+ * The trace's UUID: of run, node and boot, so that the next life of this daemon goes on with the same trace. The birth
+ * of its window is worked in by external_open().
+ */
 static void make_uuid(const struct message_hello *hello, uint8_t uuid[16])
 {
     uint64_t h = hash_fnv64(HASH_FNV64_START, hello->run, sizeof hello->run);
@@ -52,7 +55,8 @@ static void choose_processes(const struct node_options *o, struct external_optio
     x->take_all = !e->nodes[o->node].dir && x->pattern_count == 0;
 }
 
-static int open_external(struct node *n, const struct message_hello *hello)
+/* hello->uuid is the trace's from then on. */
+static int open_external(struct node *n, struct message_hello *hello)
 {
     const struct experiment *e = n->options.experiment;
     struct external_options *x = calloc(1, sizeof *x);
@@ -61,6 +65,7 @@ static int open_external(struct node *n, const struct message_hello *hello)
     x->dir = n->options.dir;
     memcpy(x->run, hello->run, sizeof x->run);
     memcpy(x->uuid, hello->uuid, sizeof x->uuid);
+    x->birth = (uint32_t)(clock_now() / CLOCK_MS);
     x->window_bytes = e->sensing.window_bytes;
     x->spool_bytes = e->sensing.spool_bytes;
     x->spool_dir = e->sensing.spool_dir ? e->sensing.spool_dir : EXPERIMENT_SPOOL_DIR;
@@ -84,6 +89,8 @@ static int open_external(struct node *n, const struct message_hello *hello)
     else if (err)
         log_error("BEZEL-FOLDER", "cannot sense in %s: %s (%s); `bezel doctor` tells more", n->options.dir,
                   err_text(err), strerror(errno));
+    else
+        memcpy(hello->uuid, external_options(n->external)->uuid, sizeof hello->uuid);
     return err;
 }
 

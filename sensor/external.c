@@ -51,6 +51,7 @@ void external_refresh(struct external *x, struct external_process *p)
 static void begin_closing(struct external *x, uint32_t i, enum message_process_state state, int64_t now)
 {
     struct external_process *p = x->processes[i];
+    window_leave(x->window, p->at->instance);
     segment_set_mode(p->at, SEGMENT_DISABLED);
     p->phase = EXTERNAL_CLOSING;
     p->knocks = false;
@@ -256,7 +257,6 @@ void external_finish(struct external *x, int64_t now)
         return;
     find_processes(x, now); /* a process that came and went since the last look */
     x->finishing = true;
-    window_leave(x->window);
     close_living(x, now);
 }
 

@@ -72,7 +72,9 @@ struct external_observer {
 
 struct external_options {
     const char *dir;
-    uint8_t run[16], uuid[16];
+    uint8_t run[16];
+    uint8_t uuid[16]; /* of the trace; in external_options() with the birth of its window worked in */
+    uint32_t birth;   /* of the window, where a new one is made: ms since the machine started; 0: as `uuid` says */
     uint64_t window_bytes;
     uint64_t spool_bytes;  /* of the disk, for packets that the window has no room for; 0: no spool */
     const char *spool_dir; /* where; borrowed */

@@ -71,6 +71,7 @@ int window_stream_id(struct window *w, uint64_t instance, uint32_t *stream_id)
     *stream_id = w->file->next_stream_id++;
     atomic_signal_fence(memory_order_seq_cst); /* a kill between the two skips a number, which is never given twice */
     entry->instance = instance;
+    entry->left = 0;
     atomic_signal_fence(memory_order_seq_cst); /* a kill between the two leaves the entry free */
     entry->stream_id = *stream_id;
     index_put(&w->process_index, instance, INDEX_WHOLE, i);
@@ -128,14 +129,25 @@ static uint64_t window_written(const struct window *w)
     return atomic_load_explicit(&w->file->written, memory_order_relaxed); /* relaxed: one owner */
 }
 
-void window_leave(struct window *w)
+void window_leave(struct window *w, uint64_t instance)
 {
-    w->file->leaving = 1;
+    int entry = index_find(&w->process_index, instance, INDEX_WHOLE);
+    if (entry >= 0)
+        w->file->processes[entry].left = 1;
 }
 
-bool window_leaving(const struct window *w)
+bool window_left(const struct window *w, uint64_t instance)
 {
-    return w->file->leaving != 0;
+    int entry = index_find(&w->process_index, instance, INDEX_WHOLE);
+    return entry >= 0 && w->file->processes[entry].left;
+}
+
+uint32_t window_birth(struct window *w, uint32_t now)
+{
+    if (w->created)
+        w->file->birth = now;
+    w->created = false;
+    return w->file->birth;
 }
 
 uint64_t window_records(const struct window *w)

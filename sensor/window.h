@@ -127,9 +127,16 @@ void window_free_acknowledged(struct window *w);
 uint64_t window_oldest(const struct window *w);
 struct window_packet *window_next(struct window *w, uint64_t *at);
 
-/** Notes that sensing comes to its end, for the next life too: what was left is not taken up again. */
-void window_leave(struct window *w);
-bool window_leaving(const struct window *w);
+/** Notes that the streams of `instance` are being closed, for the next life too: it is not taken up again. */
+void window_leave(struct window *w, uint64_t instance);
+bool window_left(const struct window *w, uint64_t instance);
+
+/**
+ * The number that tells the window from an earlier one of the same run and trace, which was removed: `now` for one that
+ * this life made, asked for the first time; else what it was. Its streams have a trace of their own, for where those of
+ * the earlier one stood is forgotten with it.
+ */
+uint32_t window_birth(struct window *w, uint32_t now);
 
 /** Records in packets that are not freed yet. */
 uint64_t window_records(const struct window *w);

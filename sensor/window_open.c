@@ -99,6 +99,7 @@ static int window_create(struct window *w, const uint8_t run[16], const uint8_t 
     if (err)
         return err;
     memset(w->streams, 0, sizeof w->streams);
+    w->created = true;
     w->file->version = WINDOW_VERSION;
     w->file->next_stream_id = 1;
     w->file->capacity = capacity;

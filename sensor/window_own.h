@@ -33,7 +33,7 @@ struct saved_stream {
 struct saved_process {
     uint64_t instance;
     uint32_t stream_id; /* 0: free entry */
-    uint32_t reserved;
+    uint32_t left;      /* 1: its streams are being closed, or are */
 };
 
 struct window_file {
@@ -41,7 +41,7 @@ struct window_file {
     uint32_t version, next_stream_id;
     uint64_t capacity;
     uint8_t run[16], uuid[16];
-    uint32_t leaving, reserved;
+    uint32_t birth, reserved;
     _Atomic uint64_t freed;   /* position of the oldest packet; positions only grow, modulo capacity is the place */
     _Atomic uint64_t written; /* position behind the newest */
     struct saved_process processes[WINDOW_PROCESSES];
@@ -55,6 +55,7 @@ struct window {
     size_t mapped;
     char path[PATH_MAX];
     uint64_t records;                             /* in its packets */
+    bool created;                                 /* by this life */
     uint64_t reserved_at;                         /* where the reserved packet starts, filler passed */
     struct window_stream streams[WINDOW_STREAMS]; /* the saved ones plus what waits in the window */
     /*

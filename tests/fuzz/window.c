@@ -172,7 +172,6 @@ static void use(struct window *w)
     window_free_acknowledged(w);
     check_packets(w);
     (void)window_waiting(w);
-    (void)window_leaving(w);
     window_forget(w, 100);
     check_packets(w);
 }

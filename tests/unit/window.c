@@ -249,6 +249,40 @@ static void another_run_counts_what_it_drops(void **unused)
 }
 
 /* Any file may stand where the window is to be: it is taken over whole, or replaced. */
+static void what_was_left_stays_left_and_only_that(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    add_stream(w, 1, 0);
+    add_stream(w, 2, 0);
+    window_leave(w, 1);
+    window_leave(w, 3); /* nobody's number */
+    window_close(w, false);
+    w = open_window();
+    assert_true(window_left(w, 1));
+    assert_false(window_left(w, 2));
+    assert_false(window_left(w, 3));
+    window_forget(w, 1);
+    add_stream(w, 4, 0); /* in its place */
+    assert_false(window_left(w, 4));
+    window_close(w, false);
+}
+
+static void a_birth_lasts_as_long_as_its_window(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    assert_int_equal(window_birth(w, 7), 7);
+    assert_int_equal(window_birth(w, 8), 7);
+    window_close(w, false);
+    w = open_window();
+    assert_int_equal(window_birth(w, 9), 7);
+    window_close(w, true);
+    w = open_window();
+    assert_int_equal(window_birth(w, 9), 9);
+    window_close(w, false);
+}
+
 static void a_spoilt_window_is_replaced(void **unused)
 {
     (void)unused;
@@ -435,6 +469,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_stream_is_held_while_a_packet_of_it_waits_behind_another, begin, end),
         cmocka_unit_test_setup_teardown(a_window_has_one_owner, begin, end),
         cmocka_unit_test_setup_teardown(another_run_counts_what_it_drops, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_left_stays_left_and_only_that, begin, end),
+        cmocka_unit_test_setup_teardown(a_birth_lasts_as_long_as_its_window, begin, end),
         cmocka_unit_test_setup_teardown(a_spoilt_window_is_replaced, begin, end),
         cmocka_unit_test_setup_teardown(whatever_is_done_the_window_holds_what_the_model_holds, begin, end),
     };
