@@ -2,20 +2,14 @@
 // SPDX-License-Identifier: MIT
 
 /* The keys of the file, all of them, and what they are by default. */
-#include "config/schema.h"
+#include "config/fields_own.h"
 
 #include "base/clock.h"
 #include "base/units.h"
 #include "config/command.h"
 #include "config/expiry.h"
-#include "config/findings.h"
 #include "config/real_time.h"
 #include "config/samplers.h"
-
-#include <arpa/inet.h>
-#include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 #define IN(type, member) offsetof(struct type, member)
 
@@ -42,219 +36,11 @@ const struct schema_word schema_policies[] = {{"none", POLICY_NONE, false},
 /* Keys that leave a choice to later versions: one word, nothing to store. */
 static const struct schema_word deciders[] = {{"node", 0, false}, {"manager", 0, true}, {NULL, 0, false}};
 
-enum {
-    DIR_LENGTH_MAX = 72, /* leaves 35 of the 107 bytes of a socket's path for the names that Bezel puts below it */
-    SPOOL_DIR_MAX = 1000,
-    ENDPOINT_LENGTH_MAX = 107 + 6, /* ipc:// and a socket's path */
-};
-
-#define SYNC_EVERY_MIN CLOCK_MS
-#define SYNC_EVERY_MAX (10 * CLOCK_S) /* what is not synced is not acknowledged: draining waits for it */
-
-static void read_dir(struct reader *r, const struct tree *t, void *to)
-{
-    const char *text = reader_text(r, t, "an absolute path");
-    if (!text)
-        return;
-    size_t n = strlen(text);
-    while (n > 1 && text[n - 1] == '/')
-        n--;
-    if (text[0] != '/' || n > DIR_LENGTH_MAX) {
-        reader_wrong(r, t,
-                     "a node's folder is an absolute path of at most %d bytes: it holds sockets, whose paths are short",
-                     DIR_LENGTH_MAX);
-        return;
-    }
-    char *dir = reader_copy(r, text);
-    if (dir)
-        dir[n] = '\0';
-    *(char **)to = dir;
-}
-
-/* A glob on the path of an executable: one with a '/' that could not match any absolute path is a mistake. */
-static void read_attach(struct reader *r, const struct tree *t, void *to)
-{
-    const char *text = reader_text(r, t, "a glob on the executable's path, or on its file name");
-    if (!text)
-        return;
-    if (text[0] == '\0' || (strchr(text, '/') && !strchr("/*?[", text[0])))
-        reader_wrong(r, t, "%s matches nothing: give a file name, or a path that opens with '/' or a wildcard",
-                     findings_quote(text).s);
-    else
-        *(char **)to = reader_copy(r, text);
-}
-
-static bool is_variable(const char *name)
-{
-    if (!isalpha((unsigned char)name[0]) && name[0] != '_')
-        return false;
-    while (isalnum((unsigned char)*name) || *name == '_')
-        name++;
-    return *name == '\0';
-}
-
-static char *read_variable(struct reader *r, const struct tree *t)
-{
-    char *entry;
-    const char *value = reader_text(r, t, "a text; \"\" for an empty one");
-    if (!is_variable(t->key)) {
-        reader_wrong_key(r, t, "is no name of a variable: letters, digits and '_', not opening with a digit");
-        return NULL;
-    }
-    if (strcmp(t->key, "BEZEL_DIR") == 0 || strcmp(t->key, "BEZEL_PROCESS") == 0) {
-        reader_wrong_key(r, t, "is set by Bezel itself, from the node's 'dir' and the process's 'name'");
-        return NULL;
-    }
-    if (!value)
-        return NULL;
-    if (asprintf(&entry, "%s=%s", t->key, value) >= 0)
-        return entry;
-    r->out_of_memory = true;
-    return NULL;
-}
-
-static void read_environment(struct reader *r, const struct tree *t, void *to)
-{
-    if (t->kind != TREE_MAP) {
-        reader_wrong(r, t, "a map of variables is expected, NAME: value");
-        return;
-    }
-    char **entries = calloc(t->children + 1, sizeof *entries), **next = entries;
-    if (!entries) {
-        r->out_of_memory = true;
-        return;
-    }
-    for (const struct tree *child = t->first; child; child = child->next)
-        if (!child->refused && (*next = read_variable(r, child)))
-            next++;
-    *(char ***)to = entries;
-}
-
-static void read_aspect(struct reader *r, const struct tree *t, void *to)
-{
-    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:";
-    const char *text = reader_text(r, t, "the name of an aspect");
-    if (!text)
-        return;
-    size_t n = strlen(text);
-    if (n == 0 || n > EXPERIMENT_NAME_MAX || strspn(text, allowed) != n || isdigit((unsigned char)text[0]))
-        reader_wrong(r, t, "%s names no aspect: 1 to %d letters, digits, '_', '.' or ':', not opening with a digit",
-                     findings_quote(text).s, EXPERIMENT_NAME_MAX);
-    else
-        *(char **)to = reader_copy(r, text);
-}
-
-static char *read_pattern(struct reader *r, const struct tree *t)
-{
-    const char *text = reader_text(r, t, "a pattern of names of aspects");
-    if (!text)
-        return NULL;
-    if (experiment_pattern_ok(text))
-        return reader_copy(r, text);
-    reader_wrong(r, t, "%s matches no aspect: 1 to %d letters, digits, '_', '.', ':', '*', '?' or sets such as [a-z]",
-                 findings_quote(text).s, EXPERIMENT_NAME_MAX);
-    return NULL;
-}
-
-static void read_patterns(struct reader *r, const struct tree *t, void *to)
-{
-    if (t->refused)
-        return;
-    if (t->kind != TREE_LIST) {
-        reader_wrong(r, t, "a list of patterns is expected, such as [\"frame_*\"]");
-        return;
-    }
-    if (t->children == 0)
-        return;
-    if (t->children > EXPERIMENT_PATTERNS_MAX) {
-        reader_wrong(r, t, "has %u entries; allowed: up to %d", t->children, EXPERIMENT_PATTERNS_MAX);
-        return;
-    }
-    char **patterns = calloc(t->children + 1, sizeof *patterns), **next = patterns;
-    if (!patterns) {
-        r->out_of_memory = true;
-        return;
-    }
-    for (const struct tree *child = t->first; child; child = child->next)
-        if ((*next = read_pattern(r, child)))
-            next++;
-    *(char ***)to = patterns;
-}
-
-/* tcp://ADDRESS:PORT or tcp://ADDRESS:*, with an IPv4 address as a number. Whether it takes keys: check_keys.c. */
-static bool is_tcp_endpoint(const char *text)
-{
-    char address[sizeof "255.255.255.255"];
-    struct in_addr ignored;
-    uint64_t port;
-    const char *why, *colon = strrchr(text, ':');
-    if (strncmp(text, "tcp://", 6) != 0 || colon < text + 6 || (size_t)(colon - (text + 6)) >= sizeof address)
-        return false;
-    memcpy(address, text + 6, (size_t)(colon - (text + 6)));
-    address[colon - (text + 6)] = '\0';
-    if (inet_pton(AF_INET, address, &ignored) != 1)
-        return false;
-    return strcmp(colon, ":*") == 0 || (isdigit((unsigned char)colon[1]) &&
-                                        units_read_count(colon + 1, &port, &why) == 0 && port >= 1 && port <= 65535);
-}
-
-static void read_listen(struct reader *r, const struct tree *t, void *to)
-{
-    const char *text = reader_text(r, t, "an endpoint, or 'ipc'");
-    if (!text || strcmp(text, "ipc") == 0)
-        return;
-    if (is_tcp_endpoint(text) || (strncmp(text, "ipc:///", 7) == 0 && strlen(text) <= ENDPOINT_LENGTH_MAX))
-        *(char **)to = reader_copy(r, text);
-    else
-        reader_wrong(r, t,
-                     "%s is no endpoint: ipc, tcp://127.0.0.1:PORT (with 'keys' any IPv4 address as a number), "
-                     "tcp://127.0.0.1:* or ipc:///PATH (at most 107 bytes)",
-                     findings_quote(text).s);
-}
-
-/* A word, or how often. */
-static void read_sync(struct reader *r, const struct tree *t, void *to)
-{
-    int64_t *sync = to, every;
-    const char *why, *text = reader_text(r, t, "never, always, or a duration such as 1 s");
-    if (!text)
-        return;
-    for (const struct schema_word *w = schema_syncs; w->word; w++)
-        if (strcmp(text, w->word) == 0) {
-            *sync = w->value;
-            return;
-        }
-    if (!isdigit((unsigned char)text[0]))
-        reader_wrong(r, t, "%s is unknown; allowed: never, always, or a duration such as 1 s", findings_quote(text).s);
-    else if (units_read_duration(text, &every, &why) != 0)
-        reader_wrong(r, t, "%s is no duration: %s", findings_quote(text).s, why);
-    else if (every < SYNC_EVERY_MIN || every > SYNC_EVERY_MAX)
-        reader_wrong(r, t, "%s is out of range; allowed: 1 ms .. 10 s, never, always", findings_quote(text).s);
-    else
-        *sync = every;
-}
-
-/* Of a standing bezeld. */
-static void read_address(struct reader *r, const struct tree *t, void *to)
-{
-    const char *text = reader_text(r, t, "an endpoint ipc:///PATH");
-    if (!text)
-        return;
-    if (strncmp(text, "ipc:///", 7) == 0 && text[7] && strlen(text) <= ENDPOINT_LENGTH_MAX)
-        *(char **)to = reader_copy(r, text);
-    else
-        reader_wrong(
-            r, t,
-            "%s is no address of this version: ipc:///PATH (at most 107 bytes) of a bezeld that stands on this "
-            "machine; leave it out, and one is started for the run",
-            findings_quote(text).s);
-}
-
 static const char note_rates[] = "this version computes rates only; give 'rate: ASPECT'";
 
 static const struct schema_field node_fields[] = {
-    {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment_node, dir), .read = read_dir},
-    {.key = "address", .kind = SCHEMA_OWN, .offset = IN(experiment_node, address), .read = read_address},
+    {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment_node, dir), .read = fields_read_dir},
+    {.key = "address", .kind = SCHEMA_OWN, .offset = IN(experiment_node, address), .read = fields_read_address},
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment_node, key)},
     {0},
 };
@@ -267,14 +53,17 @@ static const struct schema_field process_fields[] = {
      .note = "a name for the process"},
     {.key = "node", .kind = SCHEMA_CHECKED},
     {.key = "command", .kind = SCHEMA_OWN, .offset = IN(experiment_process, argv), .read = command_read},
-    {.key = "attach", .kind = SCHEMA_OWN, .offset = IN(experiment_process, attach), .read = read_attach},
+    {.key = "attach", .kind = SCHEMA_OWN, .offset = IN(experiment_process, attach), .read = fields_read_attach},
     {.key = "instances",
      .kind = SCHEMA_COUNT,
      .offset = IN(experiment_process, instances),
      .min = 1,
      .max = EXPERIMENT_INSTANCES_MAX},
     {.key = "directory", .kind = SCHEMA_TEXT, .offset = IN(experiment_process, directory)},
-    {.key = "environment", .kind = SCHEMA_OWN, .offset = IN(experiment_process, environment), .read = read_environment},
+    {.key = "environment",
+     .kind = SCHEMA_OWN,
+     .offset = IN(experiment_process, environment),
+     .read = fields_read_environment},
     {.key = "output", .kind = SCHEMA_WORD, .offset = IN(experiment_process, output), .words = schema_outputs},
     {0},
 };
@@ -299,24 +88,10 @@ static const struct schema_field poll_fields[] = {
 };
 
 static const struct schema_field aspect_fields[] = {
-    {.key = "count", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.count), .read = read_patterns},
-    {.key = "off", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.off), .read = read_patterns},
+    {.key = "count", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.count), .read = fields_read_patterns},
+    {.key = "off", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.off), .read = fields_read_patterns},
     {0},
 };
-
-static void read_spool_dir(struct reader *r, const struct tree *t, void *to)
-{
-    char **dir = to;
-    const char *text = reader_text(r, t, "an absolute path");
-    if (!text)
-        return;
-    if (text[0] != '/' || strlen(text) > SPOOL_DIR_MAX) {
-        reader_wrong(r, t, "is an absolute path of at most %d bytes", SPOOL_DIR_MAX);
-        return;
-    }
-    free(*dir);
-    *dir = reader_copy(r, text);
-}
 
 static const struct schema_field spool_fields[] = {
     {.key = "size",
@@ -324,7 +99,7 @@ static const struct schema_field spool_fields[] = {
      .offset = IN(experiment, sensing.spool_bytes),
      .min = UNITS_MIB,
      .max = UNITS_GIB * 1024},
-    {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.spool_dir), .read = read_spool_dir},
+    {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.spool_dir), .read = fields_read_spool_dir},
     {0},
 };
 
@@ -345,7 +120,7 @@ static const struct schema_field sensing_fields[] = {
 };
 
 static const struct schema_field metric_fields[] = {
-    {.key = "rate", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, aspect), .read = read_aspect},
+    {.key = "rate", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, aspect), .read = fields_read_aspect},
     {.key = "window",
      .kind = SCHEMA_DURATION,
      .offset = IN(experiment_metric, window),
@@ -403,8 +178,8 @@ static const struct schema_field limits_fields[] = {
 };
 
 static const struct schema_field store_fields[] = {
-    {.key = "listen", .kind = SCHEMA_OWN, .offset = IN(experiment, store.listen), .read = read_listen},
-    {.key = "sync", .kind = SCHEMA_OWN, .offset = IN(experiment, store.sync), .read = read_sync},
+    {.key = "listen", .kind = SCHEMA_OWN, .offset = IN(experiment, store.listen), .read = fields_read_listen},
+    {.key = "sync", .kind = SCHEMA_OWN, .offset = IN(experiment, store.sync), .read = fields_read_sync},
     {.key = "keys", .kind = SCHEMA_TEXT, .offset = IN(experiment, store.keys)},
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment, store.key)},
     {.key = "limits", .kind = SCHEMA_MAP, .fields = limits_fields},

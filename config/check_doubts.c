@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "config/check_own.h"
+
+#include "base/units.h"
+#include "config/findings.h"
+
+#include <fnmatch.h>
+
+static void doubt_unused_metrics(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        bool used = false;
+        for (uint32_t j = 0; j < e->limit_count; j++)
+            used = used || e->limits[j].metric == (int)i;
+        if (!used)
+            reader_doubt(r, t, "no limit reads this metric");
+    }
+}
+
+/* The pattern of `patterns` that matches `name`, NULL where none does. */
+static const char *find_match(char *const *patterns, const char *name)
+{
+    for (; patterns && *patterns; patterns++)
+        if (fnmatch(*patterns, name, 0) == 0)
+            return *patterns;
+    return NULL;
+}
+
+static void doubt_blind_metrics(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        const char *match = find_match(e->sensing.off, e->metrics[i].aspect);
+        if (match)
+            reader_doubt(r, tree_get(t, "rate"), "is unknown: %s in sensing.aspects.off switches this aspect off",
+                         findings_quote(match).s);
+    }
+}
+
+/* A bound that the polling period alone may use up. */
+static void doubt_expiries(struct reader *r, const struct tree *expire, const struct experiment_sensing *s)
+{
+    const struct tree *t = expire ? expire->first : NULL;
+    if (s->mode == POLL_BUSY_WAIT || !s->expire)
+        return;
+    for (const struct experiment_expiry *e = s->expire; e->pattern && t; e++, t = t->next)
+        if (e->bound > 0 && e->bound <= s->period)
+            reader_doubt(r, t, "is not above the polling period, %s: most records are older when they are taken",
+                         units_exact_duration(s->period).s);
+}
+
+static void doubt_polling(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *poll = tree_get(tree_get(root, "sensing"), "poll");
+    const struct tree *period = tree_get(poll, "period"), *batch = tree_get(poll, "batch");
+    if (e->sensing.mode == POLL_BUSY_WAIT && period)
+        reader_doubt(r, period, "is not used in busy-wait mode");
+    if (e->sensing.mode == POLL_BUSY_WAIT && e->sensing.doorbell)
+        reader_doubt(r, tree_get(poll, "doorbell"), "is not used in busy-wait mode, which never sleeps");
+    if (e->limit_count > 0 && e->sensing.doorbell)
+        reader_doubt(r, tree_get(poll, "doorbell"), "has no effect: where limits are judged no node sleeps");
+    if (e->sensing.forward == FORWARD_COLLECT && e->sensing.batch > 0)
+        reader_doubt(r, batch, "is not used with 'forward: collect', which takes one record a poll");
+    doubt_expiries(r, tree_get(tree_get(root, "sensing"), "expire"), &e->sensing);
+}
+
+static void doubt_adapt(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *adapt = tree_get(root, "adapt"), *policy = tree_get(adapt, "policy"), *at;
+    const struct tree *every = tree_get(adapt, "every");
+    const struct experiment_limit *hold = check_first_hold(root, e, 0, &at);
+    if (e->adapt.policy == POLICY_NONE) {
+        if (hold)
+            reader_doubt(r, policy, "with policy none nothing is adapted: 'hold' limits (line %u) are only judged",
+                         hold->at.line);
+        return;
+    }
+    if (!hold)
+        reader_doubt(r, policy, "there is nothing to adapt to: no limit says 'hold'");
+    hold = every ? check_first_hold(root, e, 2 * e->adapt.every, &at) : NULL;
+    if (hold)
+        reader_doubt(
+            r, every,
+            "adapt decides every %s, faster than half the window (%s) of metric %s, and sees the effect of a decision "
+            "late: a shorter window or a longer adapt.every avoids swinging",
+            units_exact_duration(e->adapt.every).s, units_exact_duration(e->metrics[hold->metric].window).s,
+            findings_quote(e->metrics[hold->metric].name).s);
+}
+
+void check_doubt(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    doubt_unused_metrics(r, root, e);
+    doubt_blind_metrics(r, root, e);
+    doubt_polling(r, root, e);
+    doubt_adapt(r, root, e);
+}

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "config/check_own.h"
+
+#include "base/units.h"
+#include "config/command.h"
+#include "config/findings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- nodes ---- */
+
+void check_nodes(struct reader *r, const struct tree *root, struct experiment *e)
+{
+    const struct tree *section = tree_get(root, "nodes"), *t = check_entries(section, e->node_count);
+    for (uint32_t i = 0; t; t = t->next, i++)
+        for (uint32_t j = 0; e->nodes[i].dir && j < i; j++)
+            if (e->nodes[j].dir && strcmp(e->nodes[i].dir, e->nodes[j].dir) == 0)
+                reader_wrong(r, tree_get(t, "dir"), "two nodes share no folder: it is that of node %s too",
+                             findings_quote(e->nodes[j].name ? e->nodes[j].name : "").s);
+    if (e->node_count > 0 || (section && section->children > 0))
+        return;
+    struct experiment_node *local = calloc(1, sizeof *local);
+    free(e->nodes); /* of an empty map */
+    e->nodes = local;
+    if (!local) {
+        r->out_of_memory = true;
+        return;
+    }
+    e->node_count = 1;
+    local->name = reader_copy(r, "local");
+}
+
+static void resolve_node(struct reader *r, const struct tree *t, const struct experiment *e,
+                         struct experiment_process *p)
+{
+    const struct tree *value = tree_get(t, "node");
+    p->node = value || e->node_count != 1 ? UINT32_MAX : 0; /* no node: an error, now or already */
+    if (e->node_count == 0)
+        return;
+    if (!value) {
+        if (e->node_count > 1)
+            reader_missing(r, t, "node", "is missing; expected: the name of one of the %u nodes", e->node_count);
+        return;
+    }
+    const char *text = reader_text(r, value, "the name of a node");
+    if (!text)
+        return;
+    struct findings_near near = {.wanted = text};
+    for (uint32_t i = 0; i < e->node_count; i++) {
+        const char *name = e->nodes[i].name ? e->nodes[i].name : "";
+        if (strcmp(name, text) == 0) {
+            p->node = i;
+            return;
+        }
+        findings_near_consider(&near, name);
+    }
+    if (near.best)
+        reader_wrong(r, value, "there is no node %s; did you mean '%s'?", findings_quote(text).s, near.best);
+    else
+        reader_wrong(r, value, "there is no node %s; name it in 'nodes', or leave it out", findings_quote(text).s);
+}
+
+/* ---- processes ---- */
+
+/* Nodes that attach and have no folder of their own use the one that programs use by default, which has one reader. */
+static void check_default_folder(struct reader *r, const struct tree *t, const struct experiment *e)
+{
+    const struct experiment_process *first = NULL;
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        const struct experiment_process *p = &e->processes[i];
+        if (!p->attach || p->node >= e->node_count || e->nodes[p->node].dir)
+            continue;
+        if (!first)
+            first = p;
+        if (p->node != first->node)
+            reader_wrong_key(r, tree_get(t, "attach"),
+                             "two nodes that attach share the default folder (see line %u): give one of them a 'dir'",
+                             first->at.line);
+    }
+}
+
+/* What belongs to a process that Bezel starts, or to one that it finds, not to both. */
+static void check_process(struct reader *r, const struct tree *t)
+{
+    static const char *const of_started[] = {"instances", "directory", "environment", "output"};
+    const struct tree *command = tree_get(t, "command"), *attach = tree_get(t, "attach");
+    if (command && attach)
+        reader_wrong_key(r, attach, "stands beside 'command': a process is either started or attached to");
+    else if (!command && !attach)
+        reader_missing(r, t, "command",
+                       "is missing; expected: a program to start, or 'attach' with a glob of running ones");
+    else if (attach)
+        for (size_t i = 0; i < sizeof of_started / sizeof *of_started; i++)
+            if (tree_get(t, of_started[i]))
+                reader_wrong_key(r, tree_get(t, of_started[i]),
+                                 "is for a process that is started ('command'), not for one that is attached to");
+}
+
+/* Whether `name` is that of `p` or of one of its instances. */
+static bool is_instance_of(const char *name, const struct experiment_process *p)
+{
+    size_t n = strlen(p->name);
+    uint64_t number;
+    const char *why;
+    if (strncmp(name, p->name, n) != 0)
+        return false;
+    if (name[n] == '\0')
+        return true;
+    return p->instances > 1 && name[n] == '.' && units_read_count(name + n + 1, &number, &why) == 0 && number >= 1 &&
+           number <= p->instances;
+}
+
+static void check_process_names(struct reader *r, const struct tree *t, struct experiment *e)
+{
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        const struct experiment_process *p = &e->processes[i];
+        char last[EXPERIMENT_NAME_MAX + 16];
+        if (!p->name)
+            continue;
+        experiment_instance_name(p, p->instances - 1, last, sizeof last);
+        if (strlen(last) > EXPERIMENT_NAME_MAX)
+            reader_wrong(r, tree_get(t, "name"), "with the number of its instances, as in '%s', it is longer than %d",
+                         last, EXPERIMENT_NAME_MAX);
+        for (uint32_t j = 0; j < i; j++) {
+            const struct experiment_process *q = &e->processes[j];
+            if (q->name && (is_instance_of(p->name, q) || is_instance_of(q->name, p))) {
+                reader_wrong(r, tree_get(t, "name"), "is taken by the process of line %u", q->at.line);
+                break;
+            }
+        }
+    }
+}
+
+/* A name from the program's file name, with '_' for what a name does not hold. */
+static char *name_of_program(struct reader *r, const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    char name[EXPERIMENT_NAME_MAX + 1];
+    snprintf(name, sizeof name, "%s", slash && slash[1] ? slash + 1 : program);
+    for (char *c = name; *c; c++)
+        if (!strchr(schema_name_characters, *c) || (c == name && (*c == '.' || *c == '-')))
+            *c = '_';
+    return reader_copy(r, name);
+}
+
+/* `command:` at the top: one process on the only node. */
+static void add_short_form(struct reader *r, const struct tree *command, struct experiment *e)
+{
+    struct experiment_process *p = malloc(sizeof *p);
+    if (!p) {
+        r->out_of_memory = true;
+        return;
+    }
+    *p = schema_default_process;
+    p->at = command->key_at;
+    e->processes = p;
+    e->process_count = 1;
+    command_read(r, command, &p->argv);
+    if (p->argv)
+        p->name = name_of_program(r, p->argv[0]);
+    if (e->node_count > 1)
+        reader_wrong_key(r, command, "with several nodes, say which one: list it in 'processes', with 'node'");
+}
+
+void check_processes(struct reader *r, const struct tree *root, struct experiment *e)
+{
+    const struct tree *section = tree_get(root, "processes"), *command = tree_get(root, "command");
+    const struct tree *t = check_entries(section, e->process_count);
+    if (command && section)
+        reader_wrong_key(r, command, "stands beside 'processes': give one of them");
+    else if (command && !command->refused)
+        add_short_form(r, command, e);
+    else if (!command && !section)
+        reader_missing(r, root, "command", "is missing; expected: a program to start, or 'processes' with several");
+    else if (section && section->kind == TREE_LIST && section->children == 0)
+        reader_wrong(r, section, "is empty; expected: a process to start ('command') or to attach to ('attach')");
+    check_process_names(r, t, e);
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        if (t->kind != TREE_MAP || t->refused)
+            continue;
+        check_process(r, t);
+        resolve_node(r, t, e, &e->processes[i]);
+    }
+    check_default_folder(r, check_entries(section, e->process_count), e);
+}

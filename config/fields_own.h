@@ -1,0 +1,32 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The values that are the file's own kinds of text: each reader checks value `t` and stores it at `to`, or reports what
+ * is wrong and leaves *to as it is. Lists and texts are the model's: experiment_free().
+ */
+#ifndef BEZEL_CONFIG_FIELDS_OWN_H
+#define BEZEL_CONFIG_FIELDS_OWN_H
+
+#include "config/schema.h"
+
+/** char *: the folder of a node, and of a spool. */
+void fields_read_dir(struct reader *r, const struct tree *t, void *to);
+void fields_read_spool_dir(struct reader *r, const struct tree *t, void *to);
+
+/** char *: a glob of executables; the name of an aspect. */
+void fields_read_attach(struct reader *r, const struct tree *t, void *to);
+void fields_read_aspect(struct reader *r, const struct tree *t, void *to);
+
+/** char **, ending with NULL: NAME=value of variables; patterns of aspects. */
+void fields_read_environment(struct reader *r, const struct tree *t, void *to);
+void fields_read_patterns(struct reader *r, const struct tree *t, void *to);
+
+/** char *: where the store listens, NULL for `ipc`; where a standing bezeld does. */
+void fields_read_listen(struct reader *r, const struct tree *t, void *to);
+void fields_read_address(struct reader *r, const struct tree *t, void *to);
+
+/** int64_t: one of schema_syncs, or a duration, ns. */
+void fields_read_sync(struct reader *r, const struct tree *t, void *to);
+
+#endif
