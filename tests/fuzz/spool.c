@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As in sensor/spool.c, whose file is nobody else's business. */
+/* As in sensor/spool_own.h, whose file is nobody else's business. */
 enum { HEAD = 24 + 32, MARK = 32, ENTRY = 24, MARKS = 512, DATA = 4096, FILE_MAX = 1 << 17, ALIGN = 32 };
 
 static const uint8_t run[16], uuid[16];

@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "sensor/spool_own.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The later one of the two that are whole. */
+static bool get_marks(struct spool *s, struct spool_mark *last)
+{
+    bool any = false;
+    for (uint64_t i = 0; i < 2; i++) {
+        struct spool_mark m;
+        if (spool_read_at(s->fd, &m, sizeof m, SPOOL_MARKS * (1 + i)) != 0 || m.turn % 2 != i ||
+            m.sum != sum_add(SUM_START, &m, offsetof(struct spool_mark, sum)) || m.freed % SPOOL_ALIGN ||
+            m.freed > INT64_MAX || m.life >= UINT32_MAX || (any && m.turn < last->turn))
+            continue;
+        *last = m;
+        any = true;
+    }
+    return any;
+}
+
+/* Whether a whole entry stands at `position`, written in this round by who wrote the one before it, or later. */
+static bool is_whole(struct spool *s, uint64_t position, struct spool_entry *e)
+{
+    return spool_get_head(s, position, e) == 0 && e->life >= s->life &&
+           (e->bytes == 0 || spool_read_at(s->fd, s->buffer, e->bytes, place(s, position) + sizeof *e) == 0) &&
+           entry_sum(e, s->buffer) == e->sum;
+}
+
+/*
+ * The bytes that are lost where reading back ends at `from`, and that is not the end: as the mark says, or a whole
+ * entry that follows within the length of any.
+ */
+static uint64_t damage_at(struct spool *s, uint64_t from, uint64_t marked)
+{
+    struct spool_entry e;
+    uint64_t most = from + 2 * entry_span(WINDOW_PACKET_BYTES), round = s->freed + s->capacity;
+    if (from < marked)
+        return marked - from;
+    for (uint64_t at = from + SPOOL_ALIGN; at < most && at < round; at += SPOOL_ALIGN)
+        if (is_whole(s, at, &e))
+            return at - from;
+    return 0;
+}
+
+/* Reads back what a crashed daemon left: the entries from the mark on, to the first that is not whole. */
+static void read_back(struct spool *s, uint64_t marked, struct spool_found *found)
+{
+    for (s->written = s->freed; s->written < s->freed + s->capacity;) {
+        struct spool_entry e;
+        if (!is_whole(s, s->written, &e)) {
+            bool begun = spool_get_head(s, s->written, &e) == 0 && e.life >= s->life;
+            found->damaged = damage_at(s, s->written, marked);
+            found->torn = begun && !found->damaged;
+            return;
+        }
+        s->life = e.life;
+        found->packets += e.bytes != 0;
+        s->written += span_at(s, s->written, &e);
+    }
+}
+
+/* Begins our life: no entry of it is written before the mark that counts it. */
+static int take_over(struct spool *s, const struct spool_mark *last, struct spool_found *found)
+{
+    s->turn = last->turn;
+    s->freed = last->freed;
+    read_back(s, last->written, found);
+    s->life = (uint32_t)last->life + 1;
+    return spool_put_mark(s);
+}
+
+static struct spool_head head_of(const uint8_t run[16], const uint8_t uuid[16], uint64_t capacity)
+{
+    struct spool_head h = {.magic = SPOOL_MAGIC, .version = SPOOL_VERSION, .capacity = capacity};
+    memcpy(h.run, run, 16);
+    memcpy(h.uuid, uuid, 16);
+    h.sum = sum_add(SUM_START, &h, offsetof(struct spool_head, sum));
+    return h;
+}
+
+/* Whether the file is the spool of this run and trace; its capacity stays what it was. */
+static bool adopt(struct spool *s, const uint8_t run[16], const uint8_t uuid[16], struct spool_mark *last)
+{
+    struct spool_head h;
+    if (spool_read_at(s->fd, &h, sizeof h, 0) != 0 || h.capacity < SPOOL_BYTES_MIN || h.capacity > INT64_MAX / 4 ||
+        h.capacity % SPOOL_DATA)
+        return false;
+    struct spool_head expected = head_of(run, uuid, h.capacity);
+    s->capacity = h.capacity;
+    return memcmp(&h, &expected, sizeof h) == 0 && get_marks(s, last);
+}
+
+/* The head comes last: a kill before it leaves no spool. */
+static int create(struct spool *s, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes)
+{
+    s->capacity = (bytes + SPOOL_DATA - 1) / SPOOL_DATA * SPOOL_DATA;
+    if (ftruncate(s->fd, 0) != 0)
+        return err_from_errno(errno);
+    struct spool_head h = head_of(run, uuid, s->capacity);
+    struct iovec part = {&h, sizeof h};
+    int err = spool_put_mark(s);
+    return err ? err : spool_write_at(s->fd, &part, 1, 0);
+}
+
+/* In a folder that others may write to, the name may be somebody else's file. */
+static int open_file(struct spool *s)
+{
+    struct stat st;
+    s->fd = open(s->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (s->fd < 0)
+        return err_from_errno(errno);
+    if (flock(s->fd, LOCK_EX | LOCK_NB) != 0)
+        return errno == EWOULDBLOCK ? BEZEL_EBUSY : err_from_errno(errno);
+    if (fstat(s->fd, &st) != 0)
+        return err_from_errno(errno);
+    return S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1 ? 0 : BEZEL_EPERM;
+}
+
+int spool_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes, struct spool **out,
+               struct spool_found *found)
+{
+    *found = (struct spool_found){0};
+    struct spool *s = calloc(1, sizeof *s);
+    if (!s)
+        return BEZEL_ENOMEM;
+    char hex[33];
+    for (int i = 0; i < 16; i++)
+        snprintf(hex + 2 * i, 3, "%02x", uuid[i]);
+    s->fd = -1;
+    int err = file_make_dirs(dir, 0700);
+    if (!err && snprintf(s->path, sizeof s->path, "%s/bezel-%s.spool", dir, hex) >= (int)sizeof s->path)
+        err = BEZEL_EINVAL;
+    if (!err)
+        err = open_file(s);
+    struct spool_mark last = {0};
+    if (!err && adopt(s, run, uuid, &last)) {
+        err = take_over(s, &last, found);
+    } else if (!err) {
+        found->of_others = lseek(s->fd, 0, SEEK_END) > 0;
+        err = create(s, run, uuid, bytes < SPOOL_BYTES_MIN ? SPOOL_BYTES_MIN : bytes);
+    }
+    if (err) {
+        int saved = errno;
+        if (s->fd >= 0)
+            close(s->fd);
+        free(s);
+        errno = saved;
+        return err;
+    }
+    *out = s;
+    return 0;
+}
+
+const char *spool_path(const struct spool *s)
+{
+    return s->path;
+}
+
+void spool_close(struct spool *s)
+{
+    if (!s)
+        return;
+    if (s->freed == s->written)
+        unlink(s->path);
+    close(s->fd);
+    free(s);
+}

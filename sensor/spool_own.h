@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** What the spool's files share: its file and its state. spool.h is the others' view of it. */
+#ifndef BEZEL_SENSOR_SPOOL_OWN_H
+#define BEZEL_SENSOR_SPOOL_OWN_H
+
+#include "base/sum.h"
+#include "sensor/spool.h"
+#include "sensor/window.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+/*
+ * The file: a head, two marks, each in a sector of its own, then the places of entries from SPOOL_DATA on. Numbers are
+ * the machine's own: the file never leaves it.
+ */
+#define SPOOL_MAGIC UINT64_C(0x42455a454c535031) /* "BEZELSP1" */
+#define ENTRY_MAGIC UINT64_C(0x42455a454c53504e)
+
+enum { SPOOL_VERSION = 1, SPOOL_ALIGN = 32, SPOOL_MARKS = 512, SPOOL_DATA = 4096 };
+
+struct spool_head {
+    uint64_t magic, version, capacity;
+    uint8_t run[16], uuid[16];
+    uint64_t sum;
+};
+
+struct spool_mark {
+    uint64_t turn, freed, written; /* the last as it was: the end is there or behind it */
+    uint64_t life;                 /* of who wrote it */
+    uint64_t sum;
+};
+
+/*
+ * At position p an entry stands at SPOOL_DATA + p % capacity; `bytes` 0: it only fills up the end of the file. Lives of
+ * daemons are counted, and stand in the entries in their order: what stood behind a damaged entry is not taken for what
+ * a later life wrote in its place.
+ */
+struct spool_entry {
+    uint64_t magic, position;
+    uint32_t bytes, life;
+    uint64_t sum; /* of the fields before it and the packet */
+};
+
+_Static_assert(sizeof(struct spool_entry) == SPOOL_ALIGN, "every place can hold a head");
+
+struct spool {
+    int fd;
+    uint64_t capacity;
+    uint64_t freed, marked; /* the oldest position; and as the file's mark has it */
+    uint64_t written;
+    uint64_t turn; /* of the last mark */
+    uint32_t life; /* ours; while reading back, of the last entry */
+    char path[PATH_MAX];
+    uint8_t buffer[WINDOW_PACKET_BYTES]; /* of reading back at the start */
+};
+
+static inline uint64_t entry_span(uint32_t bytes)
+{
+    return (sizeof(struct spool_entry) + bytes + SPOOL_ALIGN - 1) & ~(uint64_t)(SPOOL_ALIGN - 1);
+}
+
+static inline uint64_t to_end(const struct spool *s, uint64_t position)
+{
+    return s->capacity - position % s->capacity;
+}
+
+static inline uint64_t place(const struct spool *s, uint64_t position)
+{
+    return SPOOL_DATA + position % s->capacity;
+}
+
+static inline uint64_t entry_sum(const struct spool_entry *e, const void *packet)
+{
+    uint64_t sum = sum_add(SUM_START, e, offsetof(struct spool_entry, sum));
+    return e->bytes ? sum_add(sum, packet, e->bytes) : sum;
+}
+
+static inline uint64_t span_at(const struct spool *s, uint64_t position, const struct spool_entry *e)
+{
+    return e->bytes ? entry_span(e->bytes) : to_end(s, position);
+}
+
+/** All of it, or the error; `parts` are used up. */
+int spool_write_at(int fd, struct iovec *parts, int count, uint64_t at);
+
+/** All of it, or BEZEL_EMALFORMED where the file ends. */
+int spool_read_at(int fd, void *to, size_t n, uint64_t at);
+
+/** The head of the entry at `position`: whether one was written there in this round of the file. */
+int spool_get_head(const struct spool *s, uint64_t position, struct spool_entry *e);
+
+/** Writes where the spool begins and ends, over the older of the two marks. */
+int spool_put_mark(struct spool *s);
+
+#endif
