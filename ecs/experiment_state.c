@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/experiment_state.h"
+#include "ecs/experiment_state_own.h"
 
 #include "ecs/commands.h"
 
@@ -48,7 +48,7 @@ static void close_collector(struct experiment_state *s, int64_t now, struct stat
         a->what |= ACTION_STOP_COLLECTOR;
 }
 
-static void close_nodes(struct experiment_state *s, int64_t now, struct state_actions *a)
+void state_close_nodes(struct experiment_state *s, int64_t now, struct state_actions *a)
 {
     enter(s, PHASE_CLOSING_NODES, now);
     for (uint32_t d = 0; d < s->daemon_count; d++)
@@ -60,32 +60,32 @@ static void close_nodes(struct experiment_state *s, int64_t now, struct state_ac
         a->what |= ACTION_STOP_NODES;
 }
 
-static void drain(struct experiment_state *s, int64_t now, struct state_actions *a)
+void state_drain(struct experiment_state *s, int64_t now, struct state_actions *a)
 {
     enter(s, PHASE_DRAINING, now);
     if (is_gone(&s->daemons[STATE_COLLECTOR])) {
         a->what |= ACTION_TELL_UNDRAINED;
-        close_nodes(s, now, a);
+        state_close_nodes(s, now, a);
     } else if (all_nodes(s, holds_nothing))
-        close_nodes(s, now, a);
+        state_close_nodes(s, now, a);
     else
         a->what |= ACTION_DRAIN;
 }
 
-static void stop(struct experiment_state *s, enum state_ended_by by, int64_t now, struct state_actions *a)
+void state_stop(struct experiment_state *s, enum state_ended_by by, int64_t now, struct state_actions *a)
 {
     if (s->phase > PHASE_RUNNING)
         return;
     s->ended_by = by;
     if (s->phase == PHASE_STARTING) {
         s->failed = true;
-        close_nodes(s, now, a);
+        state_close_nodes(s, now, a);
         return;
     }
     s->ended = now;
     enter(s, PHASE_STOPPING, now);
     if (s->launched == 0)
-        drain(s, now, a);
+        state_drain(s, now, a);
     else
         a->what |= s->interrupt_reached_sut ? ACTION_INTERRUPT_PROCESSES : ACTION_STOP_PROCESSES;
 }
@@ -132,9 +132,9 @@ static void restart(struct experiment_state *s, uint32_t daemon, int64_t now, st
     d->phase = DAEMON_GONE;
     s->failed = true;
     if (s->phase == PHASE_RUNNING)
-        stop(s, ENDED_BY_FAILURE, now, a);
+        state_stop(s, ENDED_BY_FAILURE, now, a);
     else if (s->phase == PHASE_DRAINING)
-        drain(s, now, a);
+        state_drain(s, now, a);
 }
 
 static void on_daemon_ended(struct experiment_state *s, uint32_t daemon, bool unreachable, int64_t now,
@@ -148,7 +148,7 @@ static void on_daemon_ended(struct experiment_state *s, uint32_t daemon, bool un
     d->phase = DAEMON_GONE;
     s->unreachable |= unreachable && s->phase == PHASE_STARTING;
     if (s->phase == PHASE_STARTING)
-        stop(s, ENDED_BY_FAILURE, now, a);
+        state_stop(s, ENDED_BY_FAILURE, now, a);
     else if (s->phase == PHASE_CLOSING_NODES && all_nodes(s, is_gone))
         close_collector(s, now, a);
     else if (s->phase == PHASE_CLOSING_COLLECTOR && daemon == STATE_COLLECTOR)
@@ -161,7 +161,7 @@ static void on_process_ended(struct experiment_state *s, bool failed, int64_t no
     if (s->launched_left > 0)
         s->launched_left--;
     if (s->launched_left == 0)
-        stop(s, ENDED_BY_PROCESSES, now, a);
+        state_stop(s, ENDED_BY_PROCESSES, now, a);
 }
 
 static void on_launcher_lost(struct experiment_state *s, int64_t now, struct state_actions *a)
@@ -169,9 +169,9 @@ static void on_launcher_lost(struct experiment_state *s, int64_t now, struct sta
     s->launched = s->launched_left = 0;
     s->failed = true;
     if (s->phase == PHASE_STOPPING)
-        drain(s, now, a);
+        state_drain(s, now, a);
     else
-        stop(s, ENDED_BY_FAILURE, now, a);
+        state_stop(s, ENDED_BY_FAILURE, now, a);
 }
 
 static void on_attached(struct experiment_state *s, const struct state_event *event, int64_t now)
@@ -188,7 +188,7 @@ static void on_interrupt(struct experiment_state *s, bool terminal, int64_t now,
     if (!s->interrupted) {
         s->interrupted = true;
         s->interrupt_reached_sut = terminal && s->interactive;
-        stop(s, ENDED_BY_INTERRUPT, now, a);
+        state_stop(s, ENDED_BY_INTERRUPT, now, a);
         return;
     }
     s->killed = s->failed = true;
@@ -196,144 +196,6 @@ static void on_interrupt(struct experiment_state *s, bool terminal, int64_t now,
         s->ended = now;
     enter(s, PHASE_DONE, now);
     a->what |= ACTION_KILL;
-}
-
-/* ---- Time -------------------------------------------------------------------------------------------------------- */
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t drain_limit(const struct experiment_state *s)
-{
-    return s->store_failed ? STATE_FAILING_LIMIT : STATE_DRAIN_LIMIT;
-}
-
-static bool awaits_attached(const struct experiment_state *s)
-{
-    return s->attaches && !s->attached_seen && !s->unmatched_told;
-}
-
-static bool awaits_return(const struct experiment_state *s)
-{
-    return s->attaches && s->launched == 0 && s->absent_since != 0;
-}
-
-static void tick_starting(struct experiment_state *s, int64_t now, struct state_actions *a)
-{
-    for (uint32_t d = 0; d < s->daemon_count; d++)
-        if (s->daemons[d].phase == DAEMON_STARTS && now - s->daemons[d].started >= STATE_START_LIMIT) {
-            s->unreachable = true;
-            a->what |= ACTION_TELL_LATE;
-            stop(s, ENDED_BY_FAILURE, now, a);
-            return;
-        }
-}
-
-static void tick_running(struct experiment_state *s, int64_t now, struct state_actions *a)
-{
-    if (awaits_attached(s) && now - s->started >= STATE_ATTACH_LIMIT) {
-        s->unmatched_told = true;
-        a->what |= ACTION_TELL_UNMATCHED;
-    }
-    if (s->duration > 0 && now - s->started >= s->duration) {
-        if (awaits_attached(s)) /* a short run: nobody has told so far why it is empty */
-            a->what |= ACTION_TELL_UNMATCHED;
-        stop(s, ENDED_BY_DURATION, now, a);
-    } else if (awaits_return(s) && now - s->absent_since >= STATE_ABSENCE)
-        stop(s, ENDED_BY_PROCESSES, now, a);
-}
-
-/* What the phases after RUNNING do when their time is over. */
-static void give_up_waiting(struct experiment_state *s, int64_t now, struct state_actions *a)
-{
-    switch (s->phase) {
-    case PHASE_STOPPING:
-        s->failed = true;
-        a->what |= ACTION_TELL_LATE;
-        drain(s, now, a);
-        break;
-    case PHASE_DRAINING:
-        s->unreachable = !s->store_failed;
-        a->what |= ACTION_TELL_UNDRAINED;
-        close_nodes(s, now, a);
-        break;
-    case PHASE_CLOSING_NODES:
-    case PHASE_CLOSING_COLLECTOR:
-        s->failed = true;
-        s->since = now;
-        a->what |= ACTION_TELL_LATE | (s->phase == PHASE_CLOSING_NODES ? ACTION_KILL_NODES : ACTION_KILL_COLLECTOR);
-        break;
-    default:
-        break;
-    }
-}
-
-/* How long the present phase may last without news; INT64_MAX: for ever. */
-static int64_t patience(const struct experiment_state *s)
-{
-    switch (s->phase) {
-    case PHASE_STOPPING: /* an interrupted process has the grace twice */
-        return 2 * s->grace + STATE_CLOSE_LIMIT;
-    case PHASE_DRAINING:
-        return drain_limit(s);
-    case PHASE_CLOSING_NODES:
-    case PHASE_CLOSING_COLLECTOR:
-        return STATE_CLOSE_LIMIT;
-    default:
-        return INT64_MAX;
-    }
-}
-
-/* One restart each time: its pause over, the deadline stays past until all are done. */
-static void tick_restarts(struct experiment_state *s, int64_t now, struct state_actions *a)
-{
-    for (uint32_t i = 0; i < s->daemon_count; i++) {
-        struct state_daemon *d = &s->daemons[i];
-        if (d->phase != DAEMON_DOWN || d->restart_at == 0 || now < d->restart_at)
-            continue;
-        d->phase = DAEMON_STARTS;
-        d->started = now;
-        d->restart_at = 0;
-        a->what |= ACTION_RESTART;
-        a->daemon = i;
-        return;
-    }
-}
-
-static void on_tick(struct experiment_state *s, int64_t now, struct state_actions *a)
-{
-    if (s->phase == PHASE_STARTING)
-        tick_starting(s, now, a);
-    else if (s->phase == PHASE_RUNNING)
-        tick_running(s, now, a);
-    else if (patience(s) != INT64_MAX && now - s->since >= patience(s))
-        give_up_waiting(s, now, a);
-    tick_restarts(s, now, a);
-}
-
-int64_t experiment_state_deadline(const struct experiment_state *s)
-{
-    int64_t at = INT64_MAX;
-    for (uint32_t i = 0; i < s->daemon_count; i++) {
-        const struct state_daemon *d = &s->daemons[i];
-        if (s->phase == PHASE_STARTING && d->phase == DAEMON_STARTS)
-            at = earlier(at, d->started + STATE_START_LIMIT);
-        if (d->phase == DAEMON_DOWN && d->restart_at != 0)
-            at = earlier(at, d->restart_at);
-    }
-    if (s->phase == PHASE_RUNNING) {
-        if (awaits_attached(s))
-            at = earlier(at, s->started + STATE_ATTACH_LIMIT);
-        if (awaits_return(s))
-            at = earlier(at, s->absent_since + STATE_ABSENCE);
-        if (s->duration > 0)
-            at = earlier(at, s->started + s->duration);
-    }
-    if (patience(s) != INT64_MAX)
-        at = earlier(at, s->since + patience(s));
-    return at;
 }
 
 /* ---- The whole --------------------------------------------------------------------------------------------------- */
@@ -365,7 +227,7 @@ struct state_actions experiment_state_step(struct experiment_state *s, const str
         return a;
     switch (event->type) {
     case EVENT_TICK:
-        on_tick(s, now, &a);
+        state_tick(s, now, &a);
         break;
     case EVENT_SERVES:
         on_serves(s, event->daemon, now, &a);
@@ -378,7 +240,7 @@ struct state_actions experiment_state_step(struct experiment_state *s, const str
         break;
     case EVENT_TREE_EMPTY:
         if (s->phase == PHASE_STOPPING)
-            drain(s, now, &a);
+            state_drain(s, now, &a);
         break;
     case EVENT_LAUNCHER_LOST:
         on_launcher_lost(s, now, &a);
@@ -393,11 +255,11 @@ struct state_actions experiment_state_step(struct experiment_state *s, const str
     case EVENT_DRAINED:
         s->daemons[event->daemon].drained = true;
         if (s->phase == PHASE_DRAINING)
-            drain(s, now, &a);
+            state_drain(s, now, &a);
         break;
     case EVENT_STORE_FAILED:
         s->store_failed = s->failed = true;
-        stop(s, ENDED_BY_FAILURE, now, &a);
+        state_stop(s, ENDED_BY_FAILURE, now, &a);
         break;
     case EVENT_INTERRUPT:
         on_interrupt(s, event->terminal, now, &a);

@@ -50,6 +50,9 @@ void report_title(const struct report *r, const char *text, FILE *out);
 bool report_shows(const struct report *r, const struct summary_process *p);
 bool report_opens_processes(const struct report *r);
 
+/** Text: the books of the processes, whether they balance, and what of them is not known. */
+void report_books(const struct report *r, FILE *out);
+
 /** Text: what spans, counters and gauges came to; nothing where there are none. JSON: members of an aspect's object. */
 void report_kinds(const struct report *r, FILE *out);
 void report_json_kind(struct json *j, const struct summary_book *b);
