@@ -42,6 +42,26 @@ static const char context[] = "    packet.context := struct {\n"
                               "        bezel_time timestamp;\n"
                               "    };\n";
 
+static const char merged_context[] = "    packet.context := struct {\n"
+                                     "        bezel_time timestamp_begin;\n"
+                                     "        bezel_time timestamp_end;\n"
+                                     "        bezel_u64 content_size;\n"
+                                     "        bezel_u64 packet_size;\n"
+                                     "        bezel_u64 events_discarded;\n"
+                                     "        bezel_u64 packet_seq_num;\n"
+                                     "    };\n"
+                                     "    event.header := struct {\n"
+                                     "        bezel_u32 id;\n"
+                                     "        bezel_time timestamp;\n"
+                                     "    };\n"
+                                     "    event.context := struct {\n"
+                                     "        string process;\n"
+                                     "        bezel_u32 pid;\n"
+                                     "        bezel_hex64 instance;\n"
+                                     "        bezel_u32 ring;\n"
+                                     "        bezel_u32 thread;\n"
+                                     "    };\n";
+
 /* A TSDL string literal. Control characters as three octal digits, which no following digit can lengthen. */
 static void put_literal(FILE *out, const char *text, size_t n)
 {
@@ -148,6 +168,7 @@ static void put_enum(FILE *out, const char *labels)
     fputs(" } ", out);
 }
 
+/* `p`: the process whose ids the strings are; NULL: they stand there themselves. */
 static void put_field(FILE *out, const struct model_process *p, const struct dict_aspect *a, uint32_t i)
 {
     fputs("        ", out);
@@ -162,7 +183,9 @@ static void put_field(FILE *out, const struct model_process *p, const struct dic
         put_enum(out, a->fields[i].labels);
         break;
     case DICT_STRING:
-        if (p->dict->string_count)
+        if (!p)
+            fputs("string ", out);
+        else if (p->dict->string_count)
             fprintf(out, "enum bezel_text_%" PRIu32 " ", p->stream_id);
         else
             fputs("bezel_u64 ", out);
@@ -187,11 +210,12 @@ static void put_strings(FILE *out, const struct model_process *p)
  * CTF 1.8 has no word for an aspect's kind. An event class may have a URI of the model that it belongs to, which
  * readers hand on: there the kind stands, of all but plain events.
  */
-static void put_event(FILE *out, const struct model_process *p, const struct dict_aspect *a)
+static void put_event(FILE *out, const struct model_process *p, const struct dict_aspect *a, uint32_t id,
+                      uint32_t stream)
 {
     fputs("event {\n    name = ", out);
     put_text(out, a->name);
-    fprintf(out, ";\n    id = %" PRIu32 ";\n    stream_id = %" PRIu32 ";\n", a->id, p->stream_id);
+    fprintf(out, ";\n    id = %" PRIu32 ";\n    stream_id = %" PRIu32 ";\n", id, stream);
     if (a->kind != DICT_EVENT)
         fprintf(out, "    model.emf.uri = \"bezel:%s\";\n", dict_kind_name(a->kind));
     fputs("    fields := struct {\n", out);
@@ -207,7 +231,7 @@ static void put_process(FILE *out, const struct model_process *p)
         put_strings(out, p);
     fprintf(out, "stream {\n    id = %" PRIu32 ";\n%s};\n", p->stream_id, context);
     for (uint32_t i = 0; i < p->dict->aspect_count; i++)
-        put_event(out, p, &p->dict->aspects[i]);
+        put_event(out, p, &p->dict->aspects[i], p->dict->aspects[i].id, p->stream_id);
 }
 
 /* Closes what open_memstream() opened. Returns 0 or, the text freed, BEZEL_ENOMEM. */
@@ -239,4 +263,16 @@ int metadata_write(const struct model_node *node, char **text, size_t *length)
     for (const struct model_process *p = node->processes; p; p = p->next)
         put_process(out, p);
     return finish(out, text);
+}
+
+void metadata_put_merged(FILE *out, const struct model_node *node)
+{
+    put_trace(out, node);
+    put_clock(out, node);
+    fprintf(out, "\nstream {\n    id = %d;\n%s};\n", METADATA_MERGED, merged_context);
+}
+
+void metadata_put_merged_event(FILE *out, uint32_t id, const struct dict_aspect *a)
+{
+    put_event(out, NULL, a, id, METADATA_MERGED);
 }

@@ -7,6 +7,8 @@
 
 #include "collector/model.h"
 
+#include <stdio.h>
+
 /**
  * Writes the TSDL of `node`: its clock and one stream class for each process instance with its aspects as event
  * classes. Returns 0 with *text (NUL-terminated, caller frees) and its *length, or BEZEL_ENOMEM.
@@ -15,5 +17,14 @@ int metadata_write(const struct model_node *node, char **text, size_t *length) B
 
 /** The part of it that explains the packets of process `p`; as above. */
 int metadata_write_process(const struct model_process *p, char **text, size_t *length) BEZEL_MUST_CHECK;
+
+/**
+ * For a trace of `node` whose records are merged into one stream, of class METADATA_MERGED: everything but its event
+ * classes; and event class `id` for aspect `a` of whatever processes declare it alike. A record there stands in the
+ * context of its process, and strings stand in place of their ids.
+ */
+enum { METADATA_MERGED = 1 };
+void metadata_put_merged(FILE *out, const struct model_node *node);
+void metadata_put_merged_event(FILE *out, uint32_t id, const struct dict_aspect *a);
 
 #endif

@@ -6,8 +6,7 @@
 #include "base/log.h"
 #include "collector/facts_run.h"
 #include "collector/metadata.h"
-#include "collector/reader.h"
-#include "collector/verify.h"
+#include "ecs/export_own.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -25,79 +24,6 @@
  */
 
 enum { METADATA_MAX = 1 << 28, COPY_BYTES = 1 << 17 };
-
-/** A stream file and its committed length. */
-struct export_stream {
-    char *path;
-    uint64_t bytes;
-};
-
-struct export_streams {
-    bool served; /* by a collector: files grow */
-    size_t count, capacity;
-    struct export_stream *list;
-};
-
-static void streams_free(struct export_streams *s)
-{
-    for (size_t i = 0; i < s->count; i++)
-        free(s->list[i].path);
-    free(s->list);
-}
-
-/*
- * Committed bytes of stream file `path`. A packet that cannot be read ends them, as a torn tail does, but is told of.
- */
-static int committed_length(const char *path, bool served, uint64_t *bytes)
-{
-    struct reader *r;
-    int err = reader_open(path, &r);
-    if (err == BEZEL_EMALFORMED) {
-        log_warn("BEZEL-EXPORT-FOREIGN", "%s is no file: left out", path);
-        *bytes = 0;
-        return 0;
-    }
-    if (err)
-        return err;
-    struct packet_header h;
-    const uint8_t *packet;
-    while ((err = reader_next(r, &h, &packet)) > 0) {
-    }
-    *bytes = reader_offset(r);
-    uint64_t rest = err == 0 && !served ? reader_rest(r) : 0;
-    reader_close(r);
-    if (rest)
-        log_warn("BEZEL-EXPORT-TORN",
-                 "%s: its last %llu bytes are no whole packet, and not exported: bezel verify tells more", path,
-                 (unsigned long long)rest);
-    if (err != BEZEL_EMALFORMED && err != BEZEL_EVERSION)
-        return err;
-    log_warn("BEZEL-EXPORT-DAMAGED", "%s: %s at byte %llu: exported up to there", path, err_text(err),
-             (unsigned long long)*bytes);
-    return 0;
-}
-
-static int add_stream(const char *path, void *context)
-{
-    struct export_streams *s = context;
-    uint64_t bytes;
-    int err = committed_length(path, s->served, &bytes);
-    if (err || bytes == 0)
-        return err;
-    if (s->count == s->capacity) {
-        size_t larger = s->capacity ? 2 * s->capacity : 32;
-        struct export_stream *list = realloc(s->list, larger * sizeof *list);
-        if (!list)
-            return BEZEL_ENOMEM;
-        s->list = list;
-        s->capacity = larger;
-    }
-    char *copy = strdup(path);
-    if (!copy)
-        return BEZEL_ENOMEM;
-    s->list[s->count++] = (struct export_stream){copy, bytes};
-    return 0;
-}
 
 /* ---- copying ---- */
 
@@ -135,38 +61,42 @@ static int copy_file(const char *path, const char *dir, uint64_t bytes)
     return err;
 }
 
-/* Metadata of the node with directory `name` by the run's database. Returns 0 with *text, which the caller frees. */
-static int make_metadata(const char *run, const char *name, char **text, size_t *n)
+/* What the run's database knows of nodes, processes and dictionaries; NULL with *err where it does not tell. */
+static struct model *load_model(const char *run, int *err)
 {
     struct facts *f;
     struct model *m = model_new("");
-    int err = m ? facts_open_read(run, &f) : BEZEL_ENOMEM;
-    if (!err) {
-        err = facts_get(f, "run", m->run, sizeof m->run);
-        if (!err || err == BEZEL_ENOENT)
-            err = facts_load(f, m);
+    *err = m ? facts_open_read(run, &f) : BEZEL_ENOMEM;
+    if (!*err) {
+        *err = facts_get(f, "run", m->run, sizeof m->run);
+        if (!*err || *err == BEZEL_ENOENT)
+            *err = facts_load(f, m);
         (void)!facts_close(f);
     }
-    const struct model_node *node = err ? NULL : m->nodes;
-    while (node && strcmp(node->dir, name) != 0)
-        node = node->next;
-    if (!err)
-        err = node ? metadata_write(node, text, n) : BEZEL_ENOENT;
+    if (!*err)
+        return m;
     model_free(m);
-    return err;
+    return NULL;
 }
 
-/* Puts what explains the node's trace `from` as it is now into directory `to`. */
-static int copy_metadata(const char *run, const char *from, const char *to)
+static const struct model_node *find_node(const struct model *m, const char *dir)
 {
-    char path[PATH_MAX], target[PATH_MAX], *text;
+    const struct model_node *node = m ? m->nodes : NULL;
+    while (node && strcmp(node->dir, dir) != 0)
+        node = node->next;
+    return node;
+}
+
+/* Puts what explains the trace of `node`, or where the database does not tell its file `from`, into directory `to`. */
+static int copy_metadata(const struct model_node *node, const char *from, const char *to)
+{
+    char target[PATH_MAX], *text;
     size_t n;
-    if (snprintf(path, sizeof path, "%s/metadata", from) >= (int)sizeof path ||
-        snprintf(target, sizeof target, "%s/metadata", to) >= (int)sizeof target)
+    if (snprintf(target, sizeof target, "%s/metadata", to) >= (int)sizeof target)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    int err = make_metadata(run, strrchr(from, '/') + 1, &text, &n);
+    int err = node ? metadata_write(node, &text, &n) : BEZEL_ENOENT;
     if (err)
-        err = file_read_regular(path, METADATA_MAX, &text, &n);
+        err = file_read_regular(from, METADATA_MAX, &text, &n);
     if (err)
         return err;
     err = file_replace(target, text, n);
@@ -174,20 +104,14 @@ static int copy_metadata(const char *run, const char *from, const char *to)
     return err;
 }
 
-/* One node's trace `from` into a new directory `to`. BEZEL_EAGAIN where it holds no packet yet. */
-static int copy_node(const char *run, const char *from, const char *to, bool served)
+static int copy_streams(const char *run, const struct model_node *model, const struct export_node *node, const char *to)
 {
-    struct export_streams streams = {.served = served};
-    int err = reader_list(from, add_stream, &streams);
-    if (!err && streams.count == 0)
-        err = BEZEL_EAGAIN;
-    if (!err && mkdir(to, 0777) != 0)
-        err = err_from_errno(errno);
-    if (!err)
-        err = copy_metadata(run, from, to);
-    for (size_t i = 0; !err && i < streams.count; i++)
-        err = copy_file(streams.list[i].path, to, streams.list[i].bytes);
-    streams_free(&streams);
+    char metadata[PATH_MAX];
+    if (snprintf(metadata, sizeof metadata, "%s/trace/%s/metadata", run, node->dir) >= (int)sizeof metadata)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    int err = copy_metadata(model, metadata, to);
+    for (size_t i = 0; !err && i < node->count; i++)
+        err = copy_file(node->streams[i].path, to, node->streams[i].bytes);
     return err;
 }
 
@@ -201,32 +125,47 @@ static int write_empty_trace(const char *into)
     return file_replace(path, text, sizeof text - 1);
 }
 
-/* Every node below `<run>/trace` into directory `into`. */
-static int copy_nodes(const char *run, const char *into)
+/* Every node that has a stream into a directory of its own below `into`. */
+static int copy_nodes(const char *run, const struct export_nodes *nodes, const struct model *m, bool merged,
+                      const char *into)
 {
-    char trace[PATH_MAX], from[PATH_MAX], to[PATH_MAX];
-    snprintf(trace, sizeof trace, "%s/trace", run);
-    DIR *dir = opendir(trace);
-    if (!dir)
-        return err_from_errno(errno);
+    char to[PATH_MAX];
     int err = 0, copied = 0;
-    bool served = verify_is_served(run);
-    for (struct dirent *d; !err && (d = readdir(dir));) {
-        if (d->d_name[0] == '.')
+    for (size_t i = 0; !err && i < nodes->count; i++) {
+        const struct export_node *node = &nodes->list[i];
+        const struct model_node *model = find_node(m, node->dir);
+        if (node->count == 0)
             continue;
-        if (snprintf(from, sizeof from, "%s/%s", trace, d->d_name) >= (int)sizeof from ||
-            snprintf(to, sizeof to, "%s/%s", into, d->d_name) >= (int)sizeof to) {
-            errno = ENAMETOOLONG;
-            err = BEZEL_EINVAL;
-            break;
+        if (snprintf(to, sizeof to, "%s/%s", into, node->dir) >= (int)sizeof to)
+            return errno = ENAMETOOLONG, BEZEL_EINVAL;
+        if (merged && !model) {
+            log_warn("BEZEL-EXPORT-FOREIGN", "trace/%s is of no node that run.db knows: left out", node->dir);
+            continue;
         }
-        err = copy_node(run, from, to, served);
-        copied += err == 0;
-        if (err == BEZEL_EAGAIN)
-            err = 0;
+        if (mkdir(to, 0777) != 0)
+            return err_from_errno(errno);
+        err = merged ? export_merge(model, node, to) : copy_streams(run, model, node, to);
+        copied++;
     }
-    closedir(dir);
     return err || copied ? err : write_empty_trace(into);
+}
+
+/* The trace of `run` into the empty directory `into`. */
+static int copy_run(const char *run, bool merged, const char *into)
+{
+    struct export_nodes nodes;
+    int err = export_find(run, &nodes), unknown = 0;
+    struct model *m = err ? NULL : load_model(run, &unknown);
+    if (merged && unknown) {
+        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db, without which nothing can be merged: %s", run,
+                  err_text(unknown));
+        err = unknown;
+    }
+    if (!err)
+        err = copy_nodes(run, &nodes, m, merged, into);
+    model_free(m);
+    export_forget(&nodes);
+    return err;
 }
 
 /* ---- putting it in place ---- */
@@ -295,7 +234,7 @@ static int make_beside(const char *target, char made[PATH_MAX])
     return chmod(made, 0777 & ~mask) == 0 ? 0 : err_from_errno(errno);
 }
 
-int export_trace(const char *run, const char *target)
+int export_trace(const char *run, const char *target, bool merged)
 {
     char made[PATH_MAX];
     if (!may_replace(target)) {
@@ -308,14 +247,15 @@ int export_trace(const char *run, const char *target)
         log_error("BEZEL-EXPORT-TARGET", "cannot make a directory beside %s: %s", target, strerror(errno));
         return err;
     }
-    err = copy_nodes(run, made);
+    err = copy_run(run, merged, made);
     if (!err)
         err = write_mark(made);
     if (!err)
         err = put_in_place(made, target);
     if (!err)
         return 0;
-    log_error("BEZEL-EXPORT", "cannot export %s to %s: %s", run, target, strerror(errno));
+    log_error("BEZEL-EXPORT", "cannot export %s to %s: %s", run, target,
+              err == BEZEL_ESYS || err == BEZEL_EINVAL ? strerror(errno) : err_text(err));
     remove_leftover(made);
     return err;
 }

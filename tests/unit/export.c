@@ -195,10 +195,10 @@ static void nothing_stored_is_an_empty_trace(void **state)
     writer_open(&w, "empty");
     char target[PATH_MAX];
     snprintf(target, sizeof target, "%s/export", w.run);
-    assert_int_equal(export_trace(w.run, target), 0);
+    assert_int_equal(export_trace(w.run, target, false), 0);
     assert_int_equal(count_events(target), 0);
     add_process(&w, add_node(&w, "studio", 1), 1);
-    assert_int_equal(export_trace(w.run, target), 0);
+    assert_int_equal(export_trace(w.run, target, false), 0);
     assert_int_equal(count_events(target), 0);
     writer_close(&w);
 }
@@ -210,7 +210,7 @@ static void what_is_no_run_is_refused_and_nothing_is_left(void **state)
     snprintf(run, sizeof run, "%s/none", runs);
     snprintf(target, sizeof target, "%s/export", run);
     assert_int_equal(mkdir(run, 0777), 0);
-    assert_int_equal(export_trace(run, target), BEZEL_ENOENT);
+    assert_int_equal(export_trace(run, target, false), BEZEL_ENOENT);
     assert_int_equal(rmdir(run), 0); /* still empty */
 }
 
@@ -233,7 +233,7 @@ static void a_torn_tail_is_cut(void **state)
     snprintf(target, sizeof target, "%s/export", w.run);
     for (size_t torn = 1; torn < n; torn += 41) {
         tear(&w, model_stream(p, 0), packet, torn);
-        assert_int_equal(export_trace(w.run, target), 0);
+        assert_int_equal(export_trace(w.run, target, false), 0);
         struct stat st;
         char copy[PATH_MAX + 32];
         snprintf(copy, sizeof copy, "%s/studio/%s", target, strrchr(path, '/') + 1);
@@ -255,14 +255,14 @@ static void only_exports_and_empty_directories_are_replaced(void **state)
     snprintf(target, sizeof target, "%s/mine", w.run);
     snprintf(precious, sizeof precious, "%s/precious", target);
     assert_int_equal(mkdir(target, 0777), 0);
-    assert_int_equal(export_trace(w.run, target), 0); /* empty */
-    assert_int_equal(export_trace(w.run, target), 0); /* an export */
+    assert_int_equal(export_trace(w.run, target, false), 0); /* empty */
+    assert_int_equal(export_trace(w.run, target, false), 0); /* an export */
     assert_int_equal(file_remove_tree(target), 0);
     assert_int_equal(mkdir(target, 0777), 0);
     assert_int_equal(file_replace(precious, "", 0), 0);
-    assert_int_equal(export_trace(w.run, target), BEZEL_EBUSY);
+    assert_int_equal(export_trace(w.run, target, false), BEZEL_EBUSY);
     assert_int_equal(access(precious, F_OK), 0);
-    assert_int_equal(export_trace(w.run, precious), BEZEL_EBUSY); /* a file */
+    assert_int_equal(export_trace(w.run, precious, false), BEZEL_EBUSY); /* a file */
     writer_close(&w);
 }
 
@@ -328,7 +328,7 @@ static void every_export_of_a_run_that_is_being_written_can_be_read(void **state
         done = waitpid(writer, &status, WNOHANG) == writer; /* the last export comes after the last packet */
         if (access(trace, F_OK) != 0 && !done)
             continue;
-        assert_int_equal(export_trace(run, target), 0);
+        assert_int_equal(export_trace(run, target, false), 0);
         long events = count_events(target);
         assert_true(events >= before);
         before = events;
@@ -395,7 +395,7 @@ static char *what_export_says(const char *run, const char *target)
     int before = dup(2), to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     FILE *nowhere = fopen("/dev/null", "w");
     dup2(to, 2);
-    int err = target ? export_trace(run, target) : export_records(run, EXPORT_CSV, nowhere);
+    int err = target ? export_trace(run, target, false) : export_records(run, EXPORT_CSV, nowhere);
     dup2(before, 2);
     close(before);
     close(to);
