@@ -50,11 +50,27 @@ static struct model_node *node_for(struct intake *in, const struct message_hello
     return node;
 }
 
+/*
+ * A greeting that was long under way, of a connection that its node gave up: to hear it would be not to hear the one
+ * that the node has now. Its sender is told nothing; where it lives, and its clock went back, the other is silent soon.
+ */
+static bool is_stale(const struct intake *in, const struct message_hello *hello)
+{
+    const struct model_node *node = model_find_node(in->model, hello->uuid);
+    const struct peer *now = node ? intake_find_node(in, node) : NULL;
+    return now && hello->attempt <= now->attempt;
+}
+
 static void on_hello(struct intake *in, const struct link_peer *id, const struct message_hello *hello)
 {
     struct peer *peer = intake_find(in, id);
     if (peer)
         intake_drop(in, peer);
+    if (is_stale(in, hello)) {
+        in->model->totals.refused++;
+        in->changed = true;
+        return;
+    }
     const char *reason = check_hello(in, hello);
     if (reason) {
         intake_refuse(in, id, reason);
@@ -74,6 +90,7 @@ static void on_hello(struct intake *in, const struct link_peer *id, const struct
     peer = intake_add(in, id, node);
     if (!peer)
         return;
+    peer->attempt = hello->attempt;
     peer->bucket = bucket;
     intake_welcome(in, peer);
 }

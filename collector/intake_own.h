@@ -17,6 +17,7 @@
 struct peer {
     struct link_peer id;
     struct model_node *node;
+    uint64_t attempt; /* of its HELLO */
     int64_t heard;
     struct bucket bucket; /* what it has sent, against its rate */
     bool over;            /* beyond it, which was told */

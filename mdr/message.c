@@ -122,7 +122,8 @@ static bool_t filter_positions(XDR *x, uint32_t *count, struct message_position 
 static bool_t filter_hello(XDR *x, struct message_hello *m)
 {
     return filter_uuid(x, m->run) && filter_uuid(x, m->boot) && filter_uuid(x, m->uuid) &&
-           filter_text(x, m->node, MESSAGE_NAME_MAX) && filter_i64(x, &m->realtime_offset) && filter_u32(x, &m->pid);
+           filter_text(x, m->node, MESSAGE_NAME_MAX) && filter_i64(x, &m->realtime_offset) && filter_u32(x, &m->pid) &&
+           filter_u64(x, &m->attempt);
 }
 
 static bool_t filter_welcome(XDR *x, struct message_welcome *m)

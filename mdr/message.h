@@ -83,6 +83,7 @@ struct message_hello {
     char node[MESSAGE_NAME_MAX + 1];
     int64_t realtime_offset; /* ns */
     uint32_t pid;
+    uint64_t attempt; /* above those of all attempts of this trace before it, of former lives too */
 };
 
 struct message_welcome {

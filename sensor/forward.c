@@ -23,6 +23,7 @@ static int attempt(struct forward *f, int64_t now)
     for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
         window_stream(f->window, i)->welcomed = false;
     f->message.type = MESSAGE_HELLO;
+    f->hello.attempt = (uint64_t)now > f->hello.attempt ? (uint64_t)now : f->hello.attempt + 1;
     f->message.hello = f->hello;
     forward_message(f, now);
     return 0;
@@ -125,6 +126,7 @@ int forward_open(struct external *x, const char *endpoint, const struct link_key
     f->window = external_window(x);
     f->keys = keys;
     f->hello = *hello;
+    f->hello.attempt = (uint64_t)clock_now(); /* a former life's attempts were before */
     f->attempts = backoff_make(seed_of(hello), FORWARD_PAUSE_FIRST_NS, FORWARD_PAUSE_LAST_NS);
     f->asks = backoff_make(~seed_of(hello), FORWARD_AGAIN_FIRST_NS, FORWARD_AGAIN_LAST_NS);
     memcpy(f->endpoint, endpoint, strlen(endpoint) + 1);

@@ -353,6 +353,43 @@ static void a_sensor_of_another_run_is_refused_with_a_sentence(void **state)
     assert_ends_well(t);
 }
 
+static int64_t refused(struct fixture *t)
+{
+    assert_true(collector_command(&t->collector, VERB_STATUS));
+    return message_reply_get(&t->collector.message.reply, "refused", -1);
+}
+
+static void a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does(void **state)
+{
+    struct fixture *t = *state;
+    struct fake_sensor *f = t->sensor, *other = fake_new("desk", run_id, 1);
+    struct link_frame frame;
+    fill(f);
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(f, t->collector.endpoint));
+    assert_true(fake_settle(f, patience));
+    uint64_t attempt = f->hello.attempt;
+    for (int late = 0; late < 3; late++) { /* as the same attempt, as the one before it, as a former life's */
+        other->hello.attempt = late == 2 ? 0 : attempt - 1 - (uint64_t)late;
+        int64_t before = refused(t);
+        assert_true(fake_connect(other, t->collector.endpoint));
+        for (int64_t deadline = clock_now() + patience; refused(t) == before;)
+            assert_true(clock_now() < deadline);
+        fake_cut(f, 0, 1, 5);
+        assert_true(fake_settle(f, patience));
+        assert_int_equal(f->hello.attempt, attempt); /* it had no reason to connect anew */
+        assert_int_equal(link_receive(other->link, &frame), BEZEL_EAGAIN);
+    }
+    other->hello.attempt = attempt;
+    assert_true(fake_connect(other, t->collector.endpoint));
+    assert_int_equal(link_wait(&other->link, 1, NULL, 0, patience), 1);
+    assert_int_equal(link_receive(other->link, &frame), 0);
+    link_frame_free(&frame);
+    fake_free(other);
+    assert_ends_well(t);
+    assert_file(t, 0, 1, "desk/server-100-1");
+}
+
 static void a_silent_peer_is_taken_for_gone_and_may_come_back(void **state)
 {
     struct fixture *t = *state;
@@ -518,6 +555,7 @@ int main(void)
         TEST(what_processes_say_is_kept_once_however_often_it_comes),
         TEST(a_flood_of_notes_fills_no_store),
         TEST(a_sensor_of_another_run_is_refused_with_a_sentence),
+        TEST(a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does),
         TEST(a_silent_peer_is_taken_for_gone_and_may_come_back),
         TEST(two_nodes_and_a_new_boot_have_traces_of_their_own),
         TEST(the_database_can_be_read_while_it_is_written),

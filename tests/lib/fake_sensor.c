@@ -24,6 +24,7 @@ struct fake_sensor *fake_new(const char *node, const uint8_t run[16], uint64_t s
     snprintf(f->hello.node, sizeof f->hello.node, "%s", node);
     f->hello.realtime_offset = clock_realtime_offset();
     f->hello.pid = (uint32_t)getpid();
+    f->hello.attempt = (uint64_t)clock_now();
     f->seed = seed;
     return f;
 }
@@ -289,6 +290,7 @@ bool fake_connect(struct fake_sensor *f, const char *endpoint)
     f->heard = clock_now();
     f->bye = f->gone = false;
     f->out.type = MESSAGE_HELLO;
+    f->hello.attempt++;
     f->out.hello = f->hello;
     return fake_say(f);
 }

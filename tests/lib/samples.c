@@ -224,6 +224,7 @@ void sample_message(enum message_type type, struct message *m)
         m->hello = (struct message_hello){.run = {1}, .boot = {2, 3}, .uuid = {0xb0, 0xb1}, .node = "desk1"};
         m->hello.realtime_offset = -5000000000;
         m->hello.pid = 4242;
+        m->hello.attempt = 3600000000000;
         break;
     case MESSAGE_WELCOME:
         m->welcome.credit_bytes = 8 << 20;

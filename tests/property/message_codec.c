@@ -214,6 +214,7 @@ static void assert_same_hello(const struct message_hello *p, const mdr_hello *q)
     assert_string_equal(p->node, q->node);
     SAME(p->realtime_offset, q->realtime_offset);
     SAME(p->pid, q->pid);
+    SAME(p->attempt, q->attempt);
 }
 
 static void assert_same_note(const struct message_note *p, const mdr_note *q)

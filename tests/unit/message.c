@@ -34,15 +34,17 @@ static void assert_spoilt(size_t n, size_t at, uint32_t v)
 static void a_constant_message_is_encoded(void **state)
 {
     (void)state;
-    static const struct message hello = {.type = MESSAGE_HELLO,
-                                         .hello = {.node = "desk1", .realtime_offset = -5, .pid = 7}};
+    static const struct message hello = {
+        .type = MESSAGE_HELLO,
+        .hello = {.node = "desk1", .realtime_offset = -5, .pid = 7, .attempt = UINT64_C(1) << 40}};
     int n = message_encode(&hello, bytes, sizeof bytes);
-    assert_int_equal(n, 4 + 4 + 4 + 3 * 16 + 4 + 8 + 8 + 4);
+    assert_int_equal(n, 4 + 4 + 4 + 3 * 16 + 4 + 8 + 8 + 4 + 8);
     assert_int_equal(message_decode(bytes, (size_t)n, &back), 0);
     assert_int_equal(back.type, MESSAGE_HELLO);
     assert_string_equal(back.hello.node, "desk1");
     assert_int_equal(back.hello.realtime_offset, -5);
     assert_int_equal(back.hello.pid, 7);
+    assert_int_equal(back.hello.attempt, UINT64_C(1) << 40);
 }
 
 static void any_alignment_is_decoded(void **state)
