@@ -42,14 +42,7 @@ static void aspect_rows(const struct report *r, struct table *t, const struct su
     bool overwritten = verdict_explains_aspects(p, process);
     for (size_t i = 0; i < p->book_count; i++) {
         const struct summary_book *b = &p->books[i];
-        struct verdict_books row = {.attempts = b->attempts,
-                                    .stored = b->stored,
-                                    .full = b->full,
-                                    .window = b->window,
-                                    .spool = b->spool,
-                                    .off = b->off,
-                                    .no_ring = b->no_ring};
-        row.rest = (int64_t)(row.attempts - row.stored - verdict_lost(&row));
+        struct verdict_books row = verdict_aspect(b);
         if (process->rest == 0 && row.rest > 0) {
             uint64_t missing = (uint64_t)row.rest;
             row.overwritten = overwritten ? missing : 0;

@@ -129,7 +129,8 @@ static void put_decisions(const struct report *r, struct json *j)
 
 /* ---- books ---- */
 
-static void put_counts(struct json *j, const struct verdict_books *b)
+/* Leaves the object `lost` open. */
+static void put_causes(struct json *j, const struct verdict_books *b)
 {
     json_uint(j, "produced", b->attempts);
     json_uint(j, "stored", b->stored);
@@ -140,6 +141,11 @@ static void put_counts(struct json *j, const struct verdict_books *b)
     json_uint(j, "off", b->off);
     json_uint(j, "overwritten", b->overwritten);
     json_uint(j, "no_ring", b->no_ring);
+}
+
+static void put_counts(struct json *j, const struct verdict_books *b)
+{
+    put_causes(j, b);
     json_uint(j, "unfinished", b->unfinished);
     json_object_end(j);
     json_int(j, "rest", b->rest);
@@ -165,20 +171,16 @@ static void put_latency(struct json *j, const struct summary_latency *l)
 
 static void put_aspect(struct json *j, const struct summary_book *b, bool overwritten)
 {
-    uint64_t rest = b->attempts - b->stored - b->full - b->window - b->spool - b->off - b->no_ring;
+    struct verdict_books row = verdict_aspect(b);
+    if (overwritten) {
+        row.overwritten = (uint64_t)row.rest;
+        row.rest = 0;
+    }
     json_object(j, NULL);
     json_text(j, "aspect", b->name);
-    json_uint(j, "produced", b->attempts);
-    json_uint(j, "stored", b->stored);
-    json_object(j, "lost");
-    json_uint(j, "full", b->full);
-    json_uint(j, "window", b->window);
-    json_uint(j, "spool", b->spool);
-    json_uint(j, "off", b->off);
-    json_uint(j, "overwritten", overwritten ? rest : 0);
-    json_uint(j, "no_ring", b->no_ring);
+    put_causes(j, &row);
     json_object_end(j);
-    json_int(j, "rest", overwritten ? 0 : (int64_t)rest);
+    json_int(j, "rest", row.rest);
     json_double(j, "rate_per_s", verdict_rate(b));
     report_json_kind(j, b);
     json_object_end(j);

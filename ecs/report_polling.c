@@ -36,9 +36,7 @@ static void pace_rows(const struct report *r, FILE *out)
 {
     static const char *const heads[] = {"node",       "time between polls: mean", "worst", "en route: mean", "most",
                                         "window full"};
-    struct table *t = table_new("lrrrrr");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_cell(t, "%s", heads[i]);
+    struct table *t = table_with_heads("lrrrrr", heads);
     for (size_t i = 0; i < r->summary->node_count; i++) {
         const struct summary_node *n = &r->summary->nodes[i];
         table_cell(t, "%s", n->name);
@@ -79,9 +77,7 @@ static void change_rows(const struct report *r, FILE *out)
         return;
     bool cut = changes > CHANGES_SHOWN && !r->all;
     fprintf(out, "  Changed %s time%s:\n", units_count(changes).s, changes == 1 ? "" : "s");
-    struct table *t = table_new("rllllll");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_cell(t, "%s", heads[i]);
+    struct table *t = table_with_heads("rllllll", heads);
     for (size_t i = 0; i < s->polling_count; i++) {
         if (!is_change(&s->polling[i]))
             continue;
@@ -146,9 +142,7 @@ void report_expired(const struct report *r, FILE *out)
     if (s->expired_count == 0)
         return;
     report_title(r, "Expired", out);
-    struct table *t = table_new("llrrrr");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_cell(t, "%s", heads[i]);
+    struct table *t = table_with_heads("llrrrr", heads);
     for (size_t i = 0; i < s->expired_count; i++) {
         const struct summary_expired *e = &s->expired[i];
         struct summary_process p = {.node = e->node, .name = e->process};

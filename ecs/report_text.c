@@ -69,9 +69,7 @@ static void print_limits(const struct report *r, FILE *out)
     if (r->verdict->limit_count == 0)
         return;
     report_title(r, "Limits", out);
-    struct table *t = table_new("lllrrrrrrr");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_cell(t, "%s", heads[i]);
+    struct table *t = table_with_heads("lllrrrrrrr", heads);
     for (size_t i = 0; i < r->verdict->limit_count; i++)
         limit_rows(r, t, i);
     table_print(t, 2, out);
@@ -141,15 +139,12 @@ static void rate_rows(const struct report *r, struct table *t, const struct summ
 
 static void print_rates(const struct report *r, FILE *out)
 {
+    static const char *const heads[] = {"process (pid)", "aspect", "records/s", "over"};
     const struct summary *s = r->summary;
     if (r->verdict->sut.stored == 0 || !report_opens_processes(r))
         return;
     report_title(r, "Rates", out);
-    struct table *t = table_new("llrr");
-    table_cell(t, "%s", "process (pid)");
-    table_cell(t, "%s", "aspect");
-    table_cell(t, "%s", "records/s");
-    table_cell(t, "%s", "over");
+    struct table *t = table_with_heads("llrr", heads);
     for (size_t i = 0; i < s->process_count; i++)
         if (report_shows(r, &s->processes[i]))
             rate_rows(r, t, &s->processes[i]);
@@ -163,9 +158,7 @@ static void print_metrics(const struct report *r, FILE *out)
     if (s->metric_count == 0)
         return;
     report_title(r, "Metrics", out);
-    struct table *t = table_new("lllrrrrr");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_cell(t, "%s", heads[i]);
+    struct table *t = table_with_heads("lllrrrrr", heads);
     for (size_t i = 0; i < s->metric_count; i++) {
         const struct summary_metric *m = &s->metrics[i];
         table_cell(t, "%s", m->metric);
@@ -194,9 +187,7 @@ static void print_monitor(const struct report *r, FILE *out)
                 units_duration(s->latency.p99).s, units_duration(s->latency.max).s);
     else
         fputs("  Monitoring latency: unknown, no record arrived.\n", out);
-    struct table *t = table_new("lrrrrr");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_cell(t, "%s", heads[i]);
+    struct table *t = table_with_heads("lrrrrr", heads);
     for (size_t i = 0; i < s->node_count; i++) {
         const struct summary_node *n = &s->nodes[i];
         table_cell(t, "%s", n->name);
@@ -230,9 +221,7 @@ static void print_clocks(const struct report *r, FILE *out)
     if (s->node_count == 0)
         return;
     report_title(r, "Clocks", out);
-    struct table *t = table_new("llrrr");
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        table_cell(t, "%s", heads[i]);
+    struct table *t = table_with_heads("llrrr", heads);
     for (size_t i = 0; i < s->node_count; i++) {
         const struct summary_clock *c = &s->nodes[i].clock;
         table_cell(t, "%s", s->nodes[i].name);

@@ -3,6 +3,7 @@
 #include "ecs/self.h"
 
 #include "mdr/builtin.h"
+#include "mdr/dict_fields.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,23 +18,6 @@ enum self_aspect {
     ASPECT_FLOW,
     ASPECT_EXPIRED
 };
-
-#define INT(name, unit)                                                                                                \
-    {                                                                                                                  \
-        DICT_INT64, name, unit, ""                                                                                     \
-    }
-#define FLOAT(name, unit)                                                                                              \
-    {                                                                                                                  \
-        DICT_FLOAT64, name, unit, ""                                                                                   \
-    }
-#define ENUM(name, labels)                                                                                             \
-    {                                                                                                                  \
-        DICT_ENUM, name, "1", labels                                                                                   \
-    }
-#define TEXT(name)                                                                                                     \
-    {                                                                                                                  \
-        DICT_STRING, name, "1", ""                                                                                     \
-    }
 
 /* Names, fields and order are mdr/builtin.h's: the collector finds them there. */
 static const struct dict_aspect aspects[] = {

@@ -97,6 +97,14 @@ void table_cell(struct table *t, const char *format, ...)
     t->cells[t->cell_count++] = strdup(text);
 }
 
+struct table *table_with_heads(const char *columns, const char *const *heads)
+{
+    struct table *t = table_new(columns);
+    for (size_t i = 0; columns[i]; i++)
+        table_cell(t, "%s", heads[i]);
+    return t;
+}
+
 static void print_row(const struct table *t, char *const *row, int indent, FILE *out)
 {
     size_t last = t->column_count;

@@ -23,12 +23,15 @@ bool table_wants_color(FILE *out);
 
 /**
  * A table: cells are added row by row, columns as wide as their widest cell. NULL is allowed everywhere but in
- * table_new().
+ * table_new() and table_with_heads().
  */
 struct table;
 
 /** One column for each letter of `columns`: 'l' aligned left, 'r' right. Borrows it. NULL: out of memory. */
 struct table *table_new(const char *columns);
+
+/** The same, with its first row: a text for each column. */
+struct table *table_with_heads(const char *columns, const char *const *heads);
 
 /** Appends a cell. Control characters become '?': names come from foreign programs. */
 void table_cell(struct table *t, const char *format, ...) BEZEL_PRINTF(2, 3);

@@ -157,17 +157,25 @@ static void add_books(struct verdict_books *sum, const struct verdict_books *b)
     sum->rest += b->rest;
 }
 
+struct verdict_books verdict_aspect(const struct summary_book *book)
+{
+    struct verdict_books b = {.attempts = book->attempts,
+                              .stored = book->stored,
+                              .full = book->full,
+                              .window = book->window,
+                              .spool = book->spool,
+                              .off = book->off,
+                              .no_ring = book->no_ring};
+    b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
+    return b;
+}
+
 struct verdict_books verdict_process(const struct summary_process *p)
 {
     struct verdict_books b = {.processes = 1, .unfinished = p->unfinished};
     for (size_t i = 0; i < p->book_count; i++) {
-        b.attempts += p->books[i].attempts;
-        b.stored += p->books[i].stored;
-        b.full += p->books[i].full;
-        b.off += p->books[i].off;
-        b.no_ring += p->books[i].no_ring;
-        b.window += p->books[i].window;
-        b.spool += p->books[i].spool;
+        struct verdict_books aspect = verdict_aspect(&p->books[i]);
+        add_books(&b, &aspect);
     }
     uint64_t otherwise =
         b.full + b.window + b.spool + b.off + b.unfinished; /* ordinals count these as well, but none without a ring */

@@ -64,6 +64,9 @@ struct verdict {
 int verdict_new(const struct summary *s, const struct experiment *e, int64_t now, struct verdict **v) BEZEL_MUST_CHECK;
 void verdict_free(struct verdict *v);
 
+/** The books of one aspect of a process: what was overwritten or not finished of it is in the rest. Pure. */
+struct verdict_books verdict_aspect(const struct summary_book *book);
+
 /** The books of one process. Pure. */
 struct verdict_books verdict_process(const struct summary_process *p);
 

@@ -122,6 +122,14 @@ static bool acknowledged(struct external *x, const struct external_process *p)
     return true;
 }
 
+void external_release(struct external_process *p, bool remove)
+{
+    segment_detach(p->at, remove);
+    free(p->user_clock);
+    free(p->expiry);
+    free(p);
+}
+
 /*
  * Forgets process number `i`. The segment goes first: an entry without a segment is harmless, not the other way round.
  */
@@ -130,13 +138,10 @@ static void forget(struct external *x, uint32_t i)
     struct external_process *p = x->processes[i];
     uint64_t instance = p->at->instance;
     flow_add(x, p, &x->gone);
-    segment_detach(p->at, p->state == PROCESS_ENDED);
+    external_release(p, p->state == PROCESS_ENDED);
     window_forget(x->window, instance);
     index_remove(&x->index, instance, INDEX_WHOLE);
     places_remove(&x->present, i);
-    free(p->user_clock);
-    free(p->expiry);
-    free(p);
     x->processes[i] = NULL;
 }
 

@@ -83,6 +83,9 @@ void find_rung(struct external *x, int64_t now);
 /** What the aspects of `p` may do now: record, count what is lost while collection is off, or nothing. */
 enum segment_enable external_mode(const struct external *x, const struct external_process *p);
 
+/** Frees `p` and lets go of its segment; with `remove` the file goes too. */
+void external_release(struct external_process *p, bool remove);
+
 /** The clocks of this node's processes (clocks.c): opens, feeds at each poll, closes the store that outlives us. */
 void external_clock_open(struct external *x);
 void external_clock_poll(struct external *x, int64_t now);

@@ -171,12 +171,8 @@ void external_close(struct external *x, bool clean)
         unlink_in(x, DOORBELL_NAME);
     for (uint32_t i = 0; i < x->process_count; i++) {
         struct external_process *p = x->processes[i];
-        if (!p)
-            continue;
-        segment_detach(p->at, clean && is_spent(p));
-        free(p->user_clock);
-        free(p->expiry);
-        free(p);
+        if (p)
+            external_release(p, clean && is_spent(p));
     }
     lives_close(&x->lives);
     notes_free(&x->notes);

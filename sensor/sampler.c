@@ -3,6 +3,7 @@
 #include "sensor/sampler.h"
 
 #include "base/clock.h"
+#include "mdr/dict_fields.h"
 #include "sensor/notes.h"
 #include "sensor/sampler_impl.h"
 
@@ -17,19 +18,6 @@
 #define SAMPLER_RETRY (10 * CLOCK_S)
 
 /* ---- Aspects ----------------------------------------------------------------------------------------------------- */
-
-#define INT(name, unit)                                                                                                \
-    {                                                                                                                  \
-        DICT_INT64, name, unit, ""                                                                                     \
-    }
-#define FLOAT(name, unit)                                                                                              \
-    {                                                                                                                  \
-        DICT_FLOAT64, name, unit, ""                                                                                   \
-    }
-#define TEXT(name)                                                                                                     \
-    {                                                                                                                  \
-        DICT_STRING, name, "1", ""                                                                                     \
-    }
 
 static const struct dict_aspect aspects[] = {
     {.name = "node_cpu",
