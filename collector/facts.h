@@ -39,6 +39,9 @@ int facts_event(struct facts *f, bool error, const char *text) BEZEL_MUST_CHECK;
 /** The same of a moment that is past: `at` in ns of CLOCK_REALTIME. */
 int facts_event_at(struct facts *f, int64_t at, bool error, const char *text) BEZEL_MUST_CHECK;
 
+/** The fact that says that draining was given up: what a node still held then is lost. */
+#define FACTS_UNDRAINED "undrained"
+
 /** The code of a process that has no segment. */
 #define FACTS_NO_SEGMENT "BEZEL-NO-SEGMENT"
 

@@ -30,7 +30,16 @@ static void reserve_path(const struct store *s, char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%s/.reserve", s->run);
 }
 
-/* Returns 0 or an errno. */
+/* Of a limit on space, which the reserve is against; else one on files, say, or an error of the disk. */
+static bool is_space(int sys)
+{
+    return sys == ENOSPC || sys == EDQUOT;
+}
+
+/*
+ * Returns 0 or an errno. Where space has run out there must be more room than that of the reserve, which was given up
+ * and may be free still.
+ */
 static int reserve_take(struct store *s)
 {
     char path[PATH_MAX];
@@ -38,7 +47,9 @@ static int reserve_take(struct store *s)
     int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return errno;
-    int sys = posix_fallocate(fd, 0, STORE_RESERVE);
+    int sys = posix_fallocate(fd, 0, is_space(s->failure) ? STORE_ROOM : STORE_RESERVE);
+    if (!sys && ftruncate(fd, STORE_RESERVE) != 0)
+        sys = errno;
     close(fd);
     s->reserve = sys == 0;
     if (sys)
@@ -170,9 +181,9 @@ bool store_retry(struct store *s, int64_t now)
     if (!s->failure || s->lasting || now < s->retry_at)
         return false;
     s->retry_at = now + STORE_RETRY;
-    if (!s->reserve && reserve_take(s) != 0 && (s->failure == ENOSPC || s->failure == EDQUOT))
+    if (!s->reserve && reserve_take(s) != 0 && is_space(s->failure))
         return false;
-    if (s->reserve && (s->failure == ENOSPC || s->failure == EDQUOT))
+    if (s->reserve && is_space(s->failure))
         s->failure = 0;
     else
         s->retry_at = now;
@@ -275,8 +286,8 @@ static int stream_write(struct store *s, struct model_stream *stream, const char
 
 int store_append(struct store *s, struct model_stream *stream, const void *packet, size_t n)
 {
-    if (s->failure && (s->lasting || clock_now() < s->retry_at))
-        return err_from_errno(s->failure);
+    if (s->failure && (s->lasting || clock_now() < s->retry_at || (is_space(s->failure) && !s->reserve)))
+        return err_from_errno(s->failure); /* what is left of the room is the database's */
     struct model_node *node = stream->process->node;
     char path[PATH_MAX];
     int err = store_path(s, node, stream, path, sizeof path);

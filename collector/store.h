@@ -13,7 +13,8 @@
  *
  * When space runs out the store is *failing*: nothing is stored until store_retry() finds room again, at most every
  * STORE_RETRY; a reserve of STORE_RESERVE bytes is given up at the first failure, so that database and metadata can be
- * finished. One thread. SIGXFSZ must be ignored.
+ * finished. Packets get none of it: they are stored again where there is STORE_ROOM. One thread.
+ * SIGXFSZ must be ignored.
  */
 #ifndef BEZEL_COLLECTOR_STORE_H
 #define BEZEL_COLLECTOR_STORE_H
@@ -22,9 +23,10 @@
 #include "collector/model.h"
 
 enum {
-    STORE_OPEN_MAX = 256,    /* descriptors */
-    STORE_RESERVE = 1 << 20, /* bytes */
-    STORE_RETRY = 500000000, /* ns */
+    STORE_OPEN_MAX = 256,                     /* descriptors */
+    STORE_RESERVE = 1 << 20,                  /* bytes */
+    STORE_ROOM = STORE_RESERVE + (256 << 10), /* more than a packet's */
+    STORE_RETRY = 500000000,                  /* ns */
     STORE_SYNC_BYTES = 4 << 20,
     STORE_METADATA_BURST = 8 << 20, /* bytes of metadata that may be written at once, */
     STORE_METADATA_RATE = 8 << 20,  /* and in a second */

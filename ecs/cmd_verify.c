@@ -90,7 +90,15 @@ static void tell(const struct verify_finding *finding, void *context)
 static void verify_process(struct verify *v, const struct summary *s, const struct summary_process *p)
 {
     char text[256];
-    struct verdict_books b = verdict_process(p);
+    struct verdict_books b = verdict_process(s, p);
+    if (p->state != PROCESS_RUNNING && b.unstored > 0) {
+        snprintf(text, sizeof text,
+                 "%" PRIu64 " records of process %s (%" PRIu32
+                 ") of node %s were given up: they did not reach the store",
+                 b.unstored, p->name, p->pid, s->nodes[p->node].name);
+        verify_tell(
+            v, &(struct verify_finding){.is = VERIFY_INCOMPLETE, .code = "unstored", .file = "run.db", .text = text});
+    }
     if (p->state == PROCESS_RUNNING || b.rest == 0)
         return; /* how far it is known was told */
     snprintf(text, sizeof text,

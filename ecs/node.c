@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define NODE_GIVES_UP (3 * CLOCK_S) /* for the final books of what is given up; less than a stop may take */
+
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 /*
@@ -218,7 +220,19 @@ const char *node_refused(const struct node *n)
     return forward_refused(n->forward);
 }
 
+void node_stop(struct node *n)
+{
+    if (n->stopped)
+        return;
+    n->stopped = true;
+    n->stop_by = n->turned;
+    if (!n->draining || forward_done(n->forward) || !forward_connected(n->forward))
+        return;
+    forward_give_up(n->forward);
+    n->stop_by += NODE_GIVES_UP;
+}
+
 bool node_stopped(const struct node *n)
 {
-    return n->stopped;
+    return n->stopped && (n->turned >= n->stop_by || forward_booked(n->forward));
 }

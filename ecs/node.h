@@ -79,7 +79,13 @@ bool node_connected(const struct node *n);
 /** Why the collector refused this node, or NULL. */
 const char *node_refused(const struct node *n);
 
-/** Whether a STOP command came. */
+/**
+ * Ends it. What was drained and is not stored yet is given up: the collector is told by the final books of all
+ * processes what that is, for which node_stopped() waits, but not long.
+ */
+void node_stop(struct node *n);
+
+/** Whether it is to be closed: a STOP command came. */
 bool node_stopped(const struct node *n);
 
 #endif

@@ -75,7 +75,8 @@ static void answer(struct node *n, const struct link_peer *peer, struct message_
     n->heard = clock_now();
     if (command.verb == VERB_DRAIN)
         node_drain(n);
-    n->stopped = n->stopped || command.verb == VERB_STOP;
+    if (command.verb == VERB_STOP)
+        node_stop(n);
     n->message.type = MESSAGE_REPLY;
     n->message.reply = (struct message_reply){.id = command.id};
     fill_reply(n, &n->message.reply);

@@ -32,11 +32,12 @@ struct node {
     struct policy_state policy; /* as the agent last decided: what is carried out */
     bool busy_wait;             /* of polling.now, at hand */
     bool draining, stopped;
-    bool asleep;    /* until somebody knocks: no polls, no sampling */
-    bool clean;     /* of one that is shut: the collector has all */
-    uint32_t slice; /* records that a turn may take; 0: as many as there are */
-    int64_t turned; /* when its last turn was */
-    int64_t heard;  /* when a command came last, or it was opened */
+    int64_t stop_by; /* of one that is stopped: when, at the latest */
+    bool asleep;     /* until somebody knocks: no polls, no sampling */
+    bool clean;      /* of one that is shut: the collector has all */
+    uint32_t slice;  /* records that a turn may take; 0: as many as there are */
+    int64_t turned;  /* when its last turn was */
+    int64_t heard;   /* when a command came last, or it was opened */
     int64_t poll_due, agent_due, sample_due, metric_due, housekeep_due, control_due;
     int64_t sampled_at, cpu_before, limits_told;
     int64_t wakeups;

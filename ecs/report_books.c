@@ -14,6 +14,11 @@ static bool shows_spool(const struct report *r)
     return r->verdict->sut.spool + r->verdict->daemons.spool > 0;
 }
 
+static bool shows_unstored(const struct report *r)
+{
+    return r->verdict->sut.unstored + r->verdict->daemons.unstored > 0;
+}
+
 static void books_row(const struct report *r, struct table *t, const char *name, const struct verdict_books *b)
 {
     table_cell(t, "%s", name);
@@ -29,12 +34,14 @@ static void books_row(const struct report *r, struct table *t, const char *name,
         table_cell(t, "%s", units_count(b->overwritten).s);
     table_cell(t, "%s", units_count(b->no_ring).s);
     table_cell(t, "%s", units_count(b->unfinished).s);
+    if (shows_unstored(r))
+        table_cell(t, "%s", units_count(b->unstored).s);
     table_cell(t, "%s", figure_signed(b->rest).s);
 }
 
 /*
- * Which aspects the unfinished records were of is known only where they explain the whole rest: then they are told
- * here.
+ * Which aspects the unfinished records were of is known only where they explain the whole rest, and the same with those
+ * that were not stored: then they are told here.
  */
 static void aspect_rows(const struct report *r, struct table *t, const struct summary_process *p,
                         const struct verdict_books *process)
@@ -43,10 +50,10 @@ static void aspect_rows(const struct report *r, struct table *t, const struct su
     for (size_t i = 0; i < p->book_count; i++) {
         const struct summary_book *b = &p->books[i];
         struct verdict_books row = verdict_aspect(b);
-        if (process->rest == 0 && row.rest > 0) {
+        if (process->rest == 0 && row.rest > 0 &&
+            (process->unstored == 0 || process->unfinished + process->overwritten == 0)) {
             uint64_t missing = (uint64_t)row.rest;
-            row.overwritten = overwritten ? missing : 0;
-            row.unfinished = overwritten ? 0 : missing;
+            *(process->unstored ? &row.unstored : overwritten ? &row.overwritten : &row.unfinished) = missing;
             row.rest = 0;
         }
         char name[80];
@@ -99,6 +106,8 @@ static void print_books_remarks(const struct report *r, FILE *out)
         fputs("  The books balance: every record is accounted for.\n", out);
     else
         print_imbalance(r, out);
+    if (shows_unstored(r))
+        fputs("  Draining was given up: what nodes still held is lost, counted as unstored.\n", out);
     report_unknown(r, out);
     fprintf(out, "  In the trace: %s records, and %s of the monitor's own.\n", units_count(v->sut.stored).s,
             units_count(v->daemons.stored).s);
@@ -126,6 +135,7 @@ void report_books(const struct report *r, FILE *out)
                    {"overwritten", r->verdict->overwrites},
                    {"no-ring", true},
                    {"unfinished", true},
+                   {"unstored", shows_unstored(r)},
                    {"rest", true}};
     enum { COLUMNS = sizeof columns / sizeof *columns };
     const struct summary *s = r->summary;

@@ -147,6 +147,7 @@ static void put_counts(struct json *j, const struct verdict_books *b)
 {
     put_causes(j, b);
     json_uint(j, "unfinished", b->unfinished);
+    json_uint(j, "unstored", b->unstored);
     json_object_end(j);
     json_int(j, "rest", b->rest);
 }
@@ -267,7 +268,8 @@ static void put_nodes(const struct report *r, struct json *j)
         const struct summary_node *n = &r->summary->nodes[i];
         json_object(j, NULL);
         json_text(j, "node", n->name);
-        json_bool(j, "vanished", n->open && r->verdict->run != RUN_RUNNING);
+        json_bool(j, "vanished",
+                  n->open && r->verdict->run != RUN_RUNNING && !verdict_gave_up(r->summary, (uint32_t)i));
         json_double(j, "sensor_cpu_mean", n->sensor_cpu_mean);
         json_double(j, "sensor_cpu_max", n->sensor_cpu_max);
         json_int(j, "cpu_ns", n->cpu_ns);

@@ -50,11 +50,11 @@ void report_unknown(const struct report *r, FILE *out)
         return;
     fputs("  Not known, for it never reached the store:\n", out);
     for (size_t i = 0; i < s->node_count; i++)
-        if (s->nodes[i].open)
+        if (s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i))
             fprintf(out, "    node %s vanished: it never said that all it had is stored\n", s->nodes[i].name);
     size_t left = r->all ? SIZE_MAX : STREAMS_SHOWN;
     for (size_t i = 0; i < s->process_count; i++)
-        if (verdict_is_open(&s->processes[i]))
+        if (verdict_is_open(s, &s->processes[i]))
             print_process(r, &s->processes[i], &left, out);
     if (left == 0)
         fputs("    ... (--all shows all of them)\n", out);
@@ -62,7 +62,10 @@ void report_unknown(const struct report *r, FILE *out)
 
 void report_json_streams(const struct report *r, struct json *j, const struct summary_process *p)
 {
-    json_text(j, "end", !verdict_is_open(p) ? "known" : r->verdict->run == RUN_RUNNING ? "open" : "unknown");
+    json_text(j, "end",
+              !verdict_is_open(r->summary, p)  ? "known"
+              : r->verdict->run == RUN_RUNNING ? "open"
+                                               : "unknown");
     json_array(j, "streams");
     for (size_t i = 0; i < p->stream_count; i++) {
         const struct summary_stream *s = &p->streams[i];

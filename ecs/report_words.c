@@ -157,9 +157,9 @@ static void say_lost(const struct report *r, FILE *out)
     const struct {
         uint64_t count;
         const char *cause;
-    } losses[] = {{b->full, "ring full"},       {b->window, "window full"},      {b->spool, "spool full"},
-                  {b->off, "collection off"},   {b->overwritten, "overwritten"}, {b->no_ring, "no ring"},
-                  {b->unfinished, "unfinished"}};
+    } losses[] = {{b->full, "ring full"},        {b->window, "window full"},      {b->spool, "spool full"},
+                  {b->off, "collection off"},    {b->overwritten, "overwritten"}, {b->no_ring, "no ring"},
+                  {b->unfinished, "unfinished"}, {b->unstored, "not stored"}};
     fprintf(out, "%s lost", units_count(verdict_lost(b)).s);
     const char *before = " (";
     for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {

@@ -252,6 +252,8 @@ static int put_last_facts(const struct run *r)
         err = facts_put(f, "ended_by", ended_by[s->ended_by]);
     if (!err)
         err = facts_put_int(f, "outcome", experiment_state_exit_code(s, EXIT_HELD));
+    if (!err && r->undrained)
+        err = facts_put_int(f, FACTS_UNDRAINED, 1);
     if (!err)
         err = put_silent(r, f);
     if (!err)

@@ -23,6 +23,7 @@ struct run {
     struct launcher launcher;
     bool launcher_lost;
     bool up[STATE_DAEMONS_MAX]; /* started, and its end not yet taken */
+    bool undrained;             /* draining was given up */
     uint64_t drain_mark;        /* changes whenever draining gets on */
     int signals;
     int64_t next_status;

@@ -105,8 +105,10 @@ static void tell(struct run *r, unsigned what, enum state_phase phase)
         tell_late(r, phase);
     if (what & ACTION_TELL_UNMATCHED)
         tell_unmatched(r);
-    if (what & ACTION_TELL_UNDRAINED)
+    if (what & ACTION_TELL_UNDRAINED) {
+        r->undrained = true;
         tell_undrained(r);
+    }
 }
 
 void run_act(struct run *r, struct state_actions actions)

@@ -3,6 +3,7 @@
 #include "ecs/verdict.h"
 
 #include "base/clock.h"
+#include "collector/facts.h"
 #include "ecs/commands.h"
 #include "resmgr/agent.h"
 
@@ -124,10 +125,11 @@ static void judge_limits(struct verdict *v, const struct summary *s, const struc
             v->whole = v->limits[i].is;
 }
 
-/* A limit that held as far as is known, of a node that vanished, is not known to have held. */
+/* A limit that held as far as is known, of a node that vanished or gave up, is not known to have held. */
 static void doubt_limits(struct verdict *v)
 {
-    for (size_t i = 0; i < v->limit_count && v->vanished; i++) {
+    bool doubtful = v->vanished || v->sut.unstored || v->daemons.unstored;
+    for (size_t i = 0; i < v->limit_count && doubtful; i++) {
         if (v->limits[i].is == VERDICT_HELD)
             v->limits[i].is = VERDICT_UNKNOWN;
         if (v->limits[i].is > v->whole)
@@ -139,7 +141,7 @@ static void doubt_limits(struct verdict *v)
 
 uint64_t verdict_lost(const struct verdict_books *b)
 {
-    return b->full + b->window + b->spool + b->off + b->overwritten + b->no_ring + b->unfinished;
+    return b->full + b->window + b->spool + b->off + b->overwritten + b->no_ring + b->unfinished + b->unstored;
 }
 
 static void add_books(struct verdict_books *sum, const struct verdict_books *b)
@@ -154,6 +156,7 @@ static void add_books(struct verdict_books *sum, const struct verdict_books *b)
     sum->window += b->window;
     sum->spool += b->spool;
     sum->unfinished += b->unfinished;
+    sum->unstored += b->unstored;
     sum->rest += b->rest;
 }
 
@@ -170,7 +173,21 @@ struct verdict_books verdict_aspect(const struct summary_book *book)
     return b;
 }
 
-struct verdict_books verdict_process(const struct summary_process *p)
+/* A node that is given up never takes its leave; one that has does not hold anything. */
+static bool is_given_up(const struct summary *s, uint32_t node)
+{
+    return fact_number(s, FACTS_UNDRAINED) != 0 && s->nodes[node].open;
+}
+
+bool verdict_gave_up(const struct summary *s, uint32_t node)
+{
+    bool told = is_given_up(s, node);
+    for (size_t i = 0; i < s->process_count; i++)
+        told = told && (s->processes[i].node != node || s->processes[i].state != PROCESS_RUNNING);
+    return told;
+}
+
+struct verdict_books verdict_process(const struct summary *s, const struct summary_process *p)
 {
     struct verdict_books b = {.processes = 1, .unfinished = p->unfinished};
     for (size_t i = 0; i < p->book_count; i++) {
@@ -182,6 +199,10 @@ struct verdict_books verdict_process(const struct summary_process *p)
     if (p->overwrites && p->discarded > otherwise)
         b.overwritten = p->discarded - otherwise;
     b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
+    if (b.rest > 0 && p->state != PROCESS_RUNNING && is_given_up(s, p->node)) {
+        b.unstored = (uint64_t)b.rest;
+        b.rest = 0;
+    }
     return b;
 }
 
@@ -191,12 +212,12 @@ bool verdict_explains_aspects(const struct summary_process *p, const struct verd
     return p->overwrites && b->rest == 0 && b->overwritten > 0;
 }
 
-bool verdict_is_open(const struct summary_process *p)
+bool verdict_is_open(const struct summary *s, const struct summary_process *p)
 {
-    bool open = p->state == PROCESS_RUNNING;
+    bool open = false;
     for (size_t i = 0; i < p->stream_count; i++)
         open = open || p->streams[i].open;
-    return open;
+    return p->state == PROCESS_RUNNING || (open && !is_given_up(s, p->node));
 }
 
 static void judge_unknown(struct verdict *v, const struct summary *s)
@@ -204,9 +225,9 @@ static void judge_unknown(struct verdict *v, const struct summary *s)
     if (v->run == RUN_RUNNING)
         return;
     for (size_t i = 0; i < s->process_count; i++)
-        v->unknown += verdict_is_open(&s->processes[i]);
+        v->unknown += verdict_is_open(s, &s->processes[i]);
     for (size_t i = 0; i < s->node_count; i++)
-        v->vanished += s->nodes[i].open;
+        v->vanished += s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i);
     v->balanced = v->balanced && v->unknown == 0 && v->vanished == 0;
 }
 
@@ -214,7 +235,7 @@ static void judge_books(struct verdict *v, const struct summary *s)
 {
     v->balanced = true;
     for (size_t i = 0; i < s->process_count; i++) {
-        v->books[i] = verdict_process(&s->processes[i]);
+        v->books[i] = verdict_process(s, &s->processes[i]);
         add_books(s->processes[i].role == ROLE_DAEMON ? &v->daemons : &v->sut, &v->books[i]);
         v->balanced = v->balanced && v->books[i].rest == 0;
         v->overwrites = v->overwrites || s->processes[i].overwrites;

@@ -32,13 +32,13 @@ struct verdict_limit {
 };
 
 /**
- * Sums of books. attempts = stored + full + window + spool + off + overwritten + no_ring + unfinished + rest, exactly.
- * What a process overwrote is counted by the gaps between its records' ordinals, apart from the counters of attempts:
- * the two must agree.
+ * Sums of books. attempts = stored + full + window + spool + off + overwritten + no_ring + unfinished + unstored +
+ * rest, exactly. Unstored is what a node still held when draining was given up. What a process overwrote is counted by
+ * the gaps between its records' ordinals, apart from the counters of attempts: the two must agree.
  */
 struct verdict_books {
     uint32_t processes;
-    uint64_t attempts, stored, full, window, spool, off, overwritten, no_ring, unfinished;
+    uint64_t attempts, stored, full, window, spool, off, overwritten, no_ring, unfinished, unstored;
     int64_t rest; /* 0 where the books balance; else in flight while the run lives, and unexplained after it */
 };
 
@@ -56,7 +56,7 @@ struct verdict {
     struct verdict_books sut, daemons;
     bool balanced;   /* of every process, the rest is 0, and nothing is unknown */
     size_t unknown;  /* processes of which the end is unknown; of a run that lives none is */
-    size_t vanished; /* nodes that did not say that all they had is stored; likewise */
+    size_t vanished; /* nodes that did not say that all they had is stored, nor what is not; likewise */
     bool overwrites; /* full rings of some process do */
 };
 
@@ -67,17 +67,21 @@ void verdict_free(struct verdict *v);
 /** The books of one aspect of a process: what was overwritten or not finished of it is in the rest. Pure. */
 struct verdict_books verdict_aspect(const struct summary_book *book);
 
-/** The books of one process. Pure. */
-struct verdict_books verdict_process(const struct summary_process *p);
+/** The books of process `p` of `s`. Pure. */
+struct verdict_books verdict_process(const struct summary *s, const struct summary_process *p);
 
 /** Whether what is missing of each aspect of `p`, whose sums are `b`, was overwritten, all of it. Pure. */
 bool verdict_explains_aspects(const struct summary_process *p, const struct verdict_books *b);
 
 /**
  * Whether the end of what `p` recorded is not in the store: its last books are not, or the closing packet of a stream.
- * While a run lives that is in flight; then it is unknown, however well the numbers agree. Pure.
+ * While a run lives that is in flight; then it is unknown, however well the numbers agree, but where its node gave up
+ * and told by last books what it had. Pure.
  */
-bool verdict_is_open(const struct summary_process *p);
+bool verdict_is_open(const struct summary *s, const struct summary_process *p);
+
+/** Whether node `node` gave up what it held, and told by the last books of all its processes how much. Pure. */
+bool verdict_gave_up(const struct summary *s, uint32_t node);
 
 /** Lost records of all causes. */
 uint64_t verdict_lost(const struct verdict_books *b);

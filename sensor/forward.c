@@ -40,7 +40,7 @@ static void hang_up(struct forward *f, int64_t until)
 /* Whatever comes back in the name of this connection from now on is not listened to: its link is gone. */
 void forward_ask_again(struct forward *f, int64_t now)
 {
-    if (now < f->again_at || f->state != UP)
+    if (now < f->again_at || f->state != UP || f->given_up)
         return;
     f->again_at = now + backoff_next(&f->asks);
     hang_up(f, now);
@@ -83,7 +83,8 @@ static void keep_connection(struct forward *f, int64_t now)
 
 static void send_all(struct forward *f, int64_t now, bool bye)
 {
-    forward_packets(f, now);
+    if (!f->given_up)
+        forward_packets(f, now);
     bool told = forward_notes(f, now) && forward_books(f, now);
     if (bye && told && !f->bye_sent && backlog_waiting(&f->backlog) == 0) {
         f->message.type = MESSAGE_BYE;
@@ -148,6 +149,22 @@ void forward_close(struct forward *f)
     link_close(f->link, 0);
     backlog_close(&f->backlog);
     free(f);
+}
+
+void forward_give_up(struct forward *f)
+{
+    f->given_up = true;
+    external_stir(f->x, clock_now()); /* books of those at rest, too */
+}
+
+bool forward_booked(const struct forward *f)
+{
+    for (uint32_t i = 0; i < external_process_count(f->x); i++) {
+        const struct external_process *p = external_process(f->x, i);
+        if (p && !p->books_saved)
+            return false;
+    }
+    return true;
 }
 
 uint64_t forward_waiting(const struct forward *f)

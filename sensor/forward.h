@@ -61,6 +61,15 @@ void forward_close(struct forward *f);
  */
 void forward_step(struct forward *f, int64_t now, bool bye);
 
+/**
+ * Gives up what waits: no packet is sent any more, but the final books of all processes that have ended or were left,
+ * whatever of them is not stored. What they tell of and the store has not is lost then. Idempotent.
+ */
+void forward_give_up(struct forward *f);
+
+/** Whether the receiver has saved the final books of all processes. */
+bool forward_booked(const struct forward *f);
+
 /** Whether the receiver has welcomed us. */
 bool forward_connected(const struct forward *f);
 

@@ -35,6 +35,7 @@ struct forward {
     struct message_hello hello;
     enum forward_state state;
     bool bye_sent;
+    bool given_up; /* what waits is not sent any more, final books are */
     int64_t until; /* of WAITING and GREETING; 0: from the next step on */
     int64_t heard, said, books_at;
     int64_t again_at;              /* before this nobody is asked again for where it stands */

@@ -93,18 +93,20 @@ void forward_packets(struct forward *f, int64_t now)
     f->counts.unacknowledged = backlog_unacknowledged(&f->backlog);
 }
 
-static bool send_books(struct forward *f, struct external_process *p, int64_t now)
+static bool send_books(struct forward *f, struct external_process *p, bool final, int64_t now)
 {
     if (p->announce && !announce(f, p, now)) /* books of a process that has recorded nothing yet */
         return false;
     f->message.type = MESSAGE_BOOKS;
     external_books(p, now, &f->message.books);
+    if (final) /* also of one that is given up before its rings were read to the end */
+        f->message.books.state = p->state;
     return forward_message(f, now);
 }
 
 static void send_final_books(struct forward *f, struct external_process *p, int64_t now)
 {
-    p->books_final = send_books(f, p, now);
+    p->books_final = send_books(f, p, true, now);
     p->books_at = f->message.books.at;
 }
 
@@ -115,11 +117,11 @@ bool forward_books(struct forward *f, int64_t now)
         struct external_process *p = external_process(f->x, (uint32_t)i);
         if (p->books_final)
             continue;
-        bool final = p->phase == EXTERNAL_CLOSED && p->closed_at;
+        bool final = f->given_up ? p->phase != EXTERNAL_LIVE : p->phase == EXTERNAL_CLOSED && p->closed_at;
         if (final)
             send_final_books(f, p, now);
         else if (due)
-            send_books(f, p, now);
+            send_books(f, p, false, now);
         complete = complete && p->books_final;
     }
     if (due)

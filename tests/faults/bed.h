@@ -42,7 +42,7 @@ struct bed_result {
     unsigned tried; /* how often the fault came */
     uint64_t produced, stored, full, off, overwritten,
         no_ring; /* the books of the SUT: produced, stored, lost by cause */
-    uint64_t unfinished;
+    uint64_t unfinished, unstored;
     uint64_t doubled, wrong, unknown; /* stored twice; not what was recorded, or out of order; none of all these */
     bool failed;
 };

@@ -160,6 +160,7 @@ static void add_books(struct check *c, const struct summary_process *p, const st
     r->overwritten += books->overwritten;
     r->no_ring += books->no_ring;
     r->unfinished += books->unfinished;
+    r->unstored += books->unstored;
     uint64_t produced = books->attempts;
     if (produced < s.done || produced > s.begun) {
         fprintf(stderr, "%s: pid %u: produced %llu, but it did %llu and began %llu\n", c->bed->options.name, p->pid,

@@ -96,7 +96,7 @@ static void try_disk(struct bed *b, const struct bed_options *o, const void *of)
         struct bed_result before = i ? b->result : (struct bed_result){0};
         small.seed = o->seed + i;
         small.store_mib = 16;
-        small.may_lack = !of;
+        small.may_lack = false;
         bed_make(b, &small);
         b->result = before;
         bed_nap(b, 300);

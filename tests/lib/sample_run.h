@@ -37,7 +37,7 @@ struct sample {
     struct summary_metric values[1];
     struct summary_event events[2];
     struct summary_note notes[5];
-    struct summary_fact facts[4];
+    struct summary_fact facts[5];
 };
 
 /** `at` seconds after the run's start, on the clock of every node. */

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "ecs/verdict.h"
+
+#include "collector/facts.h"
 #include "ecs/commands.h"
 #include "tests/lib/sample_run.h"
 
@@ -181,6 +183,38 @@ static void books_that_agree_do_not_balance_where_the_end_is_not_stored(void **s
     }
 }
 
+static void what_a_node_gave_up_is_lost_where_its_last_books_tell_how_much(void **state)
+{
+    (void)state;
+    struct sample s;
+    struct summary_stream streams[] = {{0, 300, true}};
+    for (int lacks = 0; lacks < 4;
+         lacks++) { /* 0: nothing, 1: the run gave nothing up, 2: the node left, 3: last books */
+        sample_held(&s);
+        s.nodes[0].open = lacks != 2;
+        s.processes[1].streams = streams;
+        s.processes[1].stream_count = 1;
+        s.processes[1].state = lacks == 3 ? PROCESS_RUNNING : PROCESS_ENDED;
+        s.books[1][0].attempts += 7;
+        s.books[1][0].full += 2;
+        if (lacks != 1)
+            s.facts[s.summary.fact_count++] = (struct summary_fact){FACTS_UNDRAINED, "1"};
+        struct verdict *v = judge(&s, SAMPLE_NOW);
+        assert_int_equal(v->balanced, lacks == 0);
+        assert_int_equal(v->sut.unstored, lacks == 0 ? 5 : 0);
+        assert_int_equal(v->sut.rest, lacks == 0 ? 0 : 5);
+        assert_int_equal(v->vanished, lacks == 1 || lacks == 3);
+        assert_int_equal(v->unknown, lacks != 0);
+        assert_int_equal(v->whole, lacks == 2 ? VERDICT_HELD : VERDICT_UNKNOWN);
+        s.books[1][0].stored += 6; /* more than there was to be given up */
+        verdict_free(v);
+        v = judge(&s, SAMPLE_NOW);
+        assert_false(v->balanced);
+        assert_int_equal(v->sut.rest, -1);
+        verdict_free(v);
+    }
+}
+
 static void losses_of_window_and_spool_have_causes_of_their_own(void **state)
 {
     (void)state;
@@ -332,6 +366,7 @@ int main(void)
         cmocka_unit_test(rows_of_limits_that_the_experiment_lacks_are_passed_over),
         cmocka_unit_test(books_balance_by_unfinished_records_and_by_nothing_else),
         cmocka_unit_test(books_that_agree_do_not_balance_where_the_end_is_not_stored),
+        cmocka_unit_test(what_a_node_gave_up_is_lost_where_its_last_books_tell_how_much),
         cmocka_unit_test(losses_of_window_and_spool_have_causes_of_their_own),
         cmocka_unit_test(what_was_overwritten_is_counted_by_ordinals_and_must_agree_with_the_counters),
         cmocka_unit_test(gaps_are_overwritten_only_where_a_process_overwrites),
