@@ -34,12 +34,12 @@ static const char *check_position(const struct model_stream *s, const struct pac
 }
 
 const char *accept_check(const struct model_process *process, const struct model_stream *s,
-                         const struct packet_header *h, const uint8_t *p, uint64_t *lost)
+                         const struct packet_header *h, const uint8_t *p, struct accept_found *found)
 {
     if (h->stream_id != process->stream_id)
         return "the stream class of another process";
-    const char *reason = check_position(s, h, lost);
-    if (!reason && packet_check(p, h, process->dict->field_counts, process->dict->aspect_count) != 0)
+    const char *reason = check_position(s, h, &found->lost);
+    if (!reason && packet_check(p, h, process->dict->field_counts, process->dict->aspect_count, &found->all) != 0)
         reason = "records that do not fit the dictionary";
     return reason;
 }
@@ -79,14 +79,14 @@ static const char *check_frame(const struct model_node *node, const void *frame,
 static enum accept accept_next(struct store *store, const void *frame, struct accepted *a)
 {
     struct model_stream *s = a->stream;
-    a->reason = accept_check(s->process, s, &a->header, frame, &a->lost);
+    a->reason = accept_check(s->process, s, &a->header, frame, &a->found);
     if (a->reason)
         return ACCEPT_REFUSED;
     if (store_append(store, s, frame, a->header.size_bytes) != 0) {
         s->behind = true;
         return ACCEPT_FAILED;
     }
-    accept_advance(s, &a->header, a->lost);
+    accept_advance(s, &a->header, a->found.lost);
     model_touch(s);
     return ACCEPT_STORED;
 }

@@ -20,12 +20,18 @@ enum accept {
     ACCEPT_FAILED,    /* the store fails */
 };
 
+/** What checking a packet found. */
+struct accept_found {
+    uint64_t lost;         /* records that it counts as lost */
+    struct packet_run all; /* its records, where they are of one aspect; else a run of 0 */
+};
+
 struct accepted {
     enum accept what;
     const char *reason;          /* of REFUSED; static storage */
     struct packet_header header; /* unless REFUSED */
     struct model_stream *stream; /* of STORED, DUPLICATE, AHEAD, FAILED */
-    uint64_t lost;               /* of STORED: records that it counts as lost */
+    struct accept_found found;   /* of STORED */
 };
 
 /**
@@ -36,10 +42,10 @@ void accept_packet(struct model_node *node, struct store *store, const void *fra
 
 /**
  * Whether packet `p`, its header `h` read, is whole, belongs to `process` and follows what stream `s` has (h->seq is
- * s->at.next_seq). NULL and *lost where it does; else the reason why not.
+ * s->at.next_seq). NULL and *found where it does; else the reason why not.
  */
 const char *accept_check(const struct model_process *process, const struct model_stream *s,
-                         const struct packet_header *h, const uint8_t *p, uint64_t *lost) BEZEL_MUST_CHECK;
+                         const struct packet_header *h, const uint8_t *p, struct accept_found *found) BEZEL_MUST_CHECK;
 
 /**
  * Moves a stream's position (not its bytes) and the totals over a packet that accept_check() passed and that is stored.

@@ -55,20 +55,28 @@ static void count_latency(struct histogram *h, const struct packet_run *run, int
     }
 }
 
-void account_count(struct model_process *process, const struct packet_header *h, const uint8_t *p, int64_t received)
+static void count_all(struct model_process *process, const struct packet_run *run, int64_t received)
 {
-    struct packet_run run;
+    count_run(process, run);
+    count_values(process, run);
+    if (received && process->latency)
+        count_latency(process->latency, run, received);
+}
+
+void account_count(struct model_process *process, const struct packet_header *h, const uint8_t *p,
+                   const struct packet_run *all, int64_t received)
+{
+    struct packet_run run = *all;
     size_t offset = PACKET_HEADER_BYTES;
     bool polled = process->role == ROLE_SUT && !process->overwrites; /* a snapshot's records are as old as they are */
     bool timed = received != 0 && process->node->local && polled;
     if (timed && !process->latency)
         process->latency = calloc(1, sizeof *process->latency); /* where memory is short there is no latency */
-    while (packet_next_run(p, h, process->dict->field_counts, process->dict->aspect_count, &offset, &run) > 0) {
-        count_run(process, &run);
-        count_values(process, &run);
-        if (timed && process->latency)
-            count_latency(process->latency, &run, received);
-    }
+    if (run.count)
+        count_all(process, &run, timed ? received : 0);
+    else
+        while (packet_next_run(p, h, process->dict->field_counts, process->dict->aspect_count, &offset, &run) > 0)
+            count_all(process, &run, timed ? received : 0);
     process->dirty = true;
 }
 

@@ -10,9 +10,10 @@
 
 /**
  * Counts the records of stored packet `p` into its process. `received` is when it came, on clock_now()'s scale; 0 where
- * nobody knows: it then has no part in the latency.
+ * nobody knows: it then has no part in the latency. `all`: what packet_check() said of it.
  */
-void account_count(struct model_process *process, const struct packet_header *h, const uint8_t *p, int64_t received);
+void account_count(struct model_process *process, const struct packet_header *h, const uint8_t *p,
+                   const struct packet_run *all, int64_t received);
 
 /** Adds stored packet `p` to the checksum of its stream. */
 void account_sum(struct model_stream *stream, const struct packet_header *h, const uint8_t *p);

@@ -139,9 +139,9 @@ static void account_batch(struct intake *in)
     for (size_t i = 0; i < in->batch; i++) {
         const struct accepted *a = &in->accepted[i];
         if (a->what == ACCEPT_STORED) {
-            account_count(a->stream->process, &a->header, in->frames[i].data, in->received[i]);
+            account_count(a->stream->process, &a->header, in->frames[i].data, &a->found.all, in->received[i]);
             account_sum(a->stream, &a->header, in->frames[i].data);
-            account_rows(in->facts, a->stream->process, &a->header, in->frames[i].data, a->lost);
+            account_rows(in->facts, a->stream->process, &a->header, in->frames[i].data, a->found.lost);
         }
         link_frame_free(&in->frames[i]);
     }

@@ -45,6 +45,7 @@ struct model_stream {
         at;            /* at.instance and at.ring name it; the rest is the position behind the last stored packet */
     uint64_t last_end; /* timestamp_end of the last stored packet */
     uint64_t bytes;    /* committed length of the file; what lies behind is torn */
+    uint64_t pushed;   /* of them, what the disk was told to write */
     uint64_t packets;
     uint64_t sum; /* base/sum.h of them, packet by packet */
     struct model_saved saved;

@@ -62,22 +62,22 @@ static const char *recover_packet(const struct recovery *r, const char *path, co
                                   const uint8_t *packet)
 {
     const char *reason;
-    uint64_t lost;
+    struct accept_found found;
     struct model_stream *s = stream_of(r, path, h, &reason);
     if (!s)
         return reason;
-    reason = accept_check(s->process, s, h, packet, &lost);
+    reason = accept_check(s->process, s, h, packet, &found);
     if (reason)
         return reason;
-    accept_advance(s, h, lost);
+    accept_advance(s, h, found.lost);
     s->bytes += h->size_bytes;
     store_found(r->store, s);
-    account_count(s->process, h, packet, 0);
+    account_count(s->process, h, packet, &found.all, 0);
     account_sum(s, h, packet);
     if (s->bytes == s->saved.bytes && s->sum != s->saved.sum)
         tell_damaged(r->facts, "%s: its first %" PRIu64 " bytes are not what was stored: their checksum differs", path,
                      s->bytes);
-    account_rows(r->facts, s->process, h, packet, lost);
+    account_rows(r->facts, s->process, h, packet, found.lost);
     return NULL;
 }
 

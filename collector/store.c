@@ -305,6 +305,7 @@ int store_append(struct store *s, struct model_stream *stream, const void *packe
         (void)reserve_take(s);
     s->failure = 0;
     stream->bytes += n;
+    store_push(stream);
     store_unsynced(s, stream, n);
     return 0;
 }

@@ -31,6 +31,12 @@ struct store {
  */
 int store_open_stream(struct store *s, struct model_stream *stream, const char *path) BEZEL_MUST_CHECK;
 
+/**
+ * Has the kernel begin to write what was appended to `stream`, STORE_PUSH_BYTES at a time. It does not wait: it keeps
+ * gigabytes of unwritten pages from gathering, behind which the next append, or a sync, would stand for long.
+ */
+void store_push(struct model_stream *stream);
+
 /** `n` bytes more of `stream` wait for stable storage, where any may. */
 void store_unsynced(struct store *s, struct model_stream *stream, size_t n);
 

@@ -5,10 +5,13 @@
 #include "collector/store_own.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { STORE_PUSH_ALIGN = 64 << 10 };
 
 void store_unsynced(struct store *s, struct model_stream *stream, size_t n)
 {
@@ -17,6 +20,19 @@ void store_unsynced(struct store *s, struct model_stream *stream, size_t n)
     s->unsynced_streams += !stream->unsynced;
     s->unsynced_bytes += n;
     stream->unsynced = true;
+}
+
+/* The page that is still being filled is left out. What fails here shows in the next sync, or is the kernel's to retry.
+ */
+void store_push(struct model_stream *stream)
+{
+    uint64_t end = stream->bytes & ~(uint64_t)(STORE_PUSH_ALIGN - 1);
+    if (stream->pushed > end) /* begun anew, or cut */
+        stream->pushed = end;
+    if (end - stream->pushed < STORE_PUSH_BYTES)
+        return;
+    (void)sync_file_range(stream->fd, (off_t)stream->pushed, (off_t)(end - stream->pushed), SYNC_FILE_RANGE_WRITE);
+    stream->pushed = end;
 }
 
 void store_found(struct store *s, struct model_stream *stream)

@@ -81,17 +81,17 @@ static bool take_packet(struct file *f, const struct packet_header *h, const uin
         return false;
     struct model_stream *s = f->stream;
     struct model_process *p = s->process;
-    uint64_t lost;
-    const char *reason = dict_includes(p->dict, h->dictionary) ? accept_check(p, s, h, packet, &lost)
+    struct accept_found found;
+    const char *reason = dict_includes(p->dict, h->dictionary) ? accept_check(p, s, h, packet, &found)
                                                                : "a dictionary that run.db does not have";
     if (reason) {
         if (!f->walk->v->totals.served || dict_includes(p->dict, h->dictionary))
             tell(f, VERIFY_DAMAGED, "wrong-packet", NULL, "%s", reason);
         return false;
     }
-    accept_advance(s, h, lost);
+    accept_advance(s, h, found.lost);
     s->bytes += h->size_bytes;
-    account_count(p, h, packet, 0);
+    account_count(p, h, packet, &found.all, 0);
     account_sum(s, h, packet);
     check_saved(f);
     return true;

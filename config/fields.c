@@ -171,7 +171,7 @@ static const struct schema_field limits_fields[] = {
     {.key = "packet",
      .kind = SCHEMA_SIZE,
      .offset = IN(experiment, store.limits.packet),
-     .min = 128 * UNITS_KIB,
+     .min = 256 * UNITS_KIB,
      .max = UNITS_MIB},
     {.key = "rate", .kind = SCHEMA_SIZE, .offset = IN(experiment, store.limits.rate), .max = 1024 * UNITS_GIB},
     {0},

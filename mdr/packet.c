@@ -159,9 +159,11 @@ static uint32_t count_alike(const uint8_t *p, uint32_t aspect, size_t size, size
     return n;
 }
 
-int packet_check(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts, uint32_t aspects)
+int packet_check(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts, uint32_t aspects,
+                 struct packet_run *all)
 {
     struct packet_record r;
+    struct packet_run run = {0};
     size_t offset = PACKET_HEADER_BYTES, start = offset;
     uint64_t last = h->timestamp_begin;
     uint32_t records = 0;
@@ -172,8 +174,16 @@ int packet_check(const uint8_t *packet, const struct packet_header *h, const uin
         last = r.timestamp;
         size_t size = offset - start;
         uint32_t alike = count_alike(packet + offset, r.aspect, size, (h->size_bytes - offset) / size, &last);
+        if (records == 0)
+            run = (struct packet_run){.aspect = r.aspect,
+                                      .count = 1 + alike,
+                                      .stride = (uint32_t)size,
+                                      .value_count = r.value_count,
+                                      .first = packet + start};
         records += 1 + alike;
         offset += alike * size;
     }
+    if (all)
+        *all = run.count == records ? run : (struct packet_run){0};
     return more < 0 || records != h->records || last > h->timestamp_end ? BEZEL_EMALFORMED : 0;
 }

@@ -30,7 +30,7 @@ enum {
     WINDOW_PROCESSES = 1024,
     WINDOW_BYTES_MIN = 1 << 20,
     WINDOW_SHARE = 8,
-    WINDOW_PACKET_BYTES = 1 << 16, /* the longest packet that a window is asked to hold */
+    WINDOW_PACKET_BYTES = 1 << 18, /* the longest packet that a window is asked to hold */
 };
 
 /** Where a stream stands, all its cut packets counted. Owned by the window; changed by window_commit() alone. */

@@ -163,8 +163,8 @@ static void one_connection_too_many_is_refused_and_a_known_node_may_come_again(v
 static void a_frame_beyond_the_limit_ends_its_connection(void **state)
 {
     struct fixture *t = *state;
-    static const uint8_t large[(128 << 10) + 1];
-    start(t, "--packet", "128 KiB");
+    static const uint8_t large[(256 << 10) + 1];
+    start(t, "--packet", "256 KiB");
     unsigned p = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
     cut_some(t->sensor, p, 3);
     assert_true(fake_connect(t->sensor, t->collector.endpoint));

@@ -102,7 +102,7 @@ static int take_file(const char *path, void *context)
         size_t offset = PACKET_HEADER_BYTES;
         if (!p)
             bed_fail(c->bed, "%s: packet %llu is of no process", path, (unsigned long long)h.seq);
-        if (packet_check(packet, &h, p->dict->field_counts, p->dict->aspect_count) != 0)
+        if (packet_check(packet, &h, p->dict->field_counts, p->dict->aspect_count, NULL) != 0)
             bed_fail(c->bed, "%s: packet %llu is malformed", path, (unsigned long long)h.seq);
         while (p->role == ROLE_SUT &&
                packet_next_record(packet, &h, p->dict->field_counts, p->dict->aspect_count, &offset, &r) > 0)

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (data += PREFIX, size -= PREFIX; packet_get_header(data, size, &h) == 0;
          data += h.size_bytes, size -= h.size_bytes) {
         fuzz_must(h.size_bytes <= size && packet_is_packet(data, size));
-        if (packet_check(data, &h, field_counts, ASPECTS) != 0)
+        if (packet_check(data, &h, field_counts, ASPECTS, NULL) != 0)
             continue;
         uint8_t *again = fuzz_memory(h.size_bytes);
         write_again(data, &h, field_counts, again);

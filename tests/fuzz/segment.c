@@ -193,7 +193,7 @@ static void check_packet(struct victim *v, const struct window_packet *p)
     if (h.kind == PACKET_DATA) {
         const struct dict *d = owner->at->dict;
         fuzz_must(d && dict_includes(d, h.dictionary) &&
-                  packet_check(p->data, &h, d->field_counts, d->aspect_count) == 0);
+                  packet_check(p->data, &h, d->field_counts, d->aspect_count, NULL) == 0);
     }
     s->next_seq = h.seq + 1;
     s->next_ordinal = h.first_ordinal + h.records + (h.discarded - s->discarded);

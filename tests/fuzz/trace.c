@@ -56,11 +56,12 @@ static uint64_t walk(const struct model_process *p, const uint8_t *data, size_t 
     struct model *m = model_new("");
     struct model_process *other = make_process(m);
     struct model_stream *s = model_stream(other, RING);
-    uint64_t at = 0, lost;
+    uint64_t at = 0;
+    struct accept_found found;
     while (packet_get_header(data + at, size - at, &h) == 0 && h.instance == p->instance && h.ring == RING &&
            memcmp(h.uuid, uuid, sizeof uuid) == 0 && h.seq == s->at.next_seq && dict_includes(p->dict, h.dictionary) &&
-           !accept_check(other, s, &h, data + at, &lost)) {
-        accept_advance(s, &h, lost);
+           !accept_check(other, s, &h, data + at, &found)) {
+        accept_advance(s, &h, found.lost);
         at += h.size_bytes;
     }
     model_free(m);

@@ -76,7 +76,7 @@ static void read_records(struct fixture *f, const uint8_t *packet, const struct 
         fail_msg("%s has records, and no dictionary: %u bytes of it, broken %d", p->at->name, p->at->dict_used,
                  p->at->dict_broken);
     assert_true(dict_includes(p->at->dict, h->dictionary));
-    assert_int_equal(packet_check(packet, h, p->at->dict->field_counts, p->at->dict->aspect_count), 0);
+    assert_int_equal(packet_check(packet, h, p->at->dict->field_counts, p->at->dict->aspect_count, NULL), 0);
     struct packet_record r;
     size_t at = PACKET_HEADER_BYTES;
     while (packet_next_record(packet, h, p->at->dict->field_counts, p->at->dict->aspect_count, &at, &r) > 0) {

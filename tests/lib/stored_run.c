@@ -85,9 +85,9 @@ static int take(struct stored_run *r, unsigned process, unsigned ring)
     accept_packet(r->node, r->store, packet, s->starts[seq + 1] - s->starts[seq], &a);
     if (a.what != ACCEPT_STORED)
         return a.what == ACCEPT_FAILED ? BEZEL_ENOSPC : BEZEL_EMALFORMED;
-    account_count(p, &a.header, packet, 0);
+    account_count(p, &a.header, packet, &a.found.all, 0);
     account_sum(a.stream, &a.header, packet);
-    account_rows(r->facts, p, &a.header, packet, a.lost);
+    account_rows(r->facts, p, &a.header, packet, a.found.lost);
     return 0;
 }
 

@@ -73,12 +73,13 @@ static void runs_count_as_their_records(void **unused)
         int64_t begin = (int64_t)(seed_next(&seed) % 1000000000);
         int64_t received = begin + (int64_t)(seed_next(&seed) % 2000000000) + 1;
         struct packet_header h = make_packet(&seed, begin, received);
-        assert_int_equal(packet_check(packet, &h, process.dict->field_counts, ASPECTS), 0);
-        account_count(&process, &h, packet, received);
+        struct packet_run all;
+        assert_int_equal(packet_check(packet, &h, process.dict->field_counts, ASPECTS, &all), 0);
+        account_count(&process, &h, packet, &all, received);
         assert_memory_equal(process.counts, expected.counts, sizeof expected.counts);
         assert_memory_equal(process.latency, expected.latency, sizeof *expected.latency);
         h.timestamp_end--;
-        assert_int_equal(packet_check(packet, &h, process.dict->field_counts, ASPECTS), BEZEL_EMALFORMED);
+        assert_int_equal(packet_check(packet, &h, process.dict->field_counts, ASPECTS, NULL), BEZEL_EMALFORMED);
     }
     free(expected.latency);
     free(process.latency);

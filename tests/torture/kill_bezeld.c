@@ -183,7 +183,7 @@ static void check_packet(struct scene *s, const struct packet_header *h, const u
     struct packet_record r;
     size_t at = PACKET_HEADER_BYTES;
     uint64_t ordinal = h->first_ordinal;
-    assert_int_equal(packet_check(packet, h, step_fields, 1), 0);
+    assert_int_equal(packet_check(packet, h, step_fields, 1, NULL), 0);
     while (packet_next_record(packet, h, step_fields, 1, &at, &r) > 0) {
         uint64_t t = packet_value(&r, 0);
         assert_true(t < THREADS);

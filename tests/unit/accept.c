@@ -116,7 +116,7 @@ static void packets_in_sequence_are_stored(void **state)
     know_process(t);
     for (unsigned i = 0; i < 5; i++) {
         assert_int_equal(give(t, i), ACCEPT_STORED);
-        assert_int_equal(t->a.lost, i == 2 ? 5 : 0);
+        assert_int_equal(t->a.found.lost, i == 2 ? 5 : 0);
     }
     assert_stored(t, 5);
     assert_int_equal(t->a.stream->at.next_seq, 5);

@@ -116,8 +116,8 @@ static void feed(struct fixture *t, unsigned process, int64_t received)
             const uint8_t *p = s->bytes + s->starts[s->acked];
             accept_packet(node, t->store, p, s->starts[s->acked + 1] - s->starts[s->acked], &a);
             assert_int_equal(a.what, ACCEPT_STORED);
-            account_count(a.stream->process, &a.header, p, received);
-            account_rows(t->facts, a.stream->process, &a.header, p, a.lost);
+            account_count(a.stream->process, &a.header, p, &a.found.all, received);
+            account_rows(t->facts, a.stream->process, &a.header, p, a.found.lost);
         }
     }
 }

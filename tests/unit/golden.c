@@ -55,7 +55,7 @@ static void packets_read_and_write_the_golden_bytes(void **state)
         assert_int_equal(h.kind, kinds[i]);
         assert_int_equal(h.seq, i);
         assert_true(dict_includes(d, h.dictionary));
-        assert_int_equal(packet_check((uint8_t *)bytes, &h, d->field_counts, d->aspect_count), 0);
+        assert_int_equal(packet_check((uint8_t *)bytes, &h, d->field_counts, d->aspect_count, NULL), 0);
         packet_put_header(again, &h);
         assert_memory_equal(again, bytes, PACKET_HEADER_BYTES);
         free(bytes);

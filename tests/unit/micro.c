@@ -70,7 +70,7 @@ static void check_packet(uint32_t n)
     struct packet_header h;
     assert_int_equal(packet_get_header(packet, n, &h), 0);
     assert_int_equal(h.size_bytes, n);
-    assert_int_equal(packet_check(packet, &h, field_counts, GOLDEN_ASPECTS), 0);
+    assert_int_equal(packet_check(packet, &h, field_counts, GOLDEN_ASPECTS, NULL), 0);
     assert_true(h.seq == stream.next_seq && h.first_ordinal == stream.next_ordinal && !stream.closed);
     assert_true((h.kind == PACKET_OPEN) == (h.seq == 0));
     assert_true(h.timestamp_begin >= stream.last && h.discarded >= stream.discarded);

@@ -38,7 +38,7 @@ static int check(void)
 {
     struct packet_header h;
     assert_int_equal(packet_get_header(packet, sizeof packet, &h), 0);
-    return packet_check(packet, &h, field_counts, 2);
+    return packet_check(packet, &h, field_counts, 2, NULL);
 }
 
 /* Makes sample `i` and then sets the bits that content and packet size give. */
@@ -166,11 +166,11 @@ static void records_fit_their_aspects_and_fill_their_packet(void **state)
     const uint8_t three_fields[] = {0, 0, 3}, five_fields[] = {0, 0, 5};
     size_t n = sample_packet(1, packet);
     assert_int_equal(packet_get_header(packet, n, &h), 0);
-    assert_int_equal(packet_check(packet, &h, field_counts, 2), 0);
-    assert_int_equal(packet_check(packet, &h, three_fields, 2), BEZEL_EMALFORMED);
-    assert_int_equal(packet_check(packet, &h, five_fields, 2), BEZEL_EMALFORMED);
-    assert_int_equal(packet_check(packet, &h, field_counts, 1), BEZEL_EMALFORMED);
-    assert_int_equal(packet_check(packet, &h, field_counts, 0), BEZEL_EMALFORMED);
+    assert_int_equal(packet_check(packet, &h, field_counts, 2, NULL), 0);
+    assert_int_equal(packet_check(packet, &h, three_fields, 2, NULL), BEZEL_EMALFORMED);
+    assert_int_equal(packet_check(packet, &h, five_fields, 2, NULL), BEZEL_EMALFORMED);
+    assert_int_equal(packet_check(packet, &h, field_counts, 1, NULL), BEZEL_EMALFORMED);
+    assert_int_equal(packet_check(packet, &h, field_counts, 0, NULL), BEZEL_EMALFORMED);
     bytes_put_u32(packet + TICK, 0);
     assert_int_equal(check(), BEZEL_EMALFORMED);
     bytes_put_u32(packet + TICK, UINT32_MAX);
