@@ -21,13 +21,14 @@
 
 #include "base/clock.h"
 #include "collector/model.h"
+#include "config/experiment.h"
 
 enum {
     STORE_OPEN_MAX = 256,                     /* descriptors */
     STORE_RESERVE = 1 << 20,                  /* bytes */
     STORE_ROOM = STORE_RESERVE + (256 << 10), /* more than a packet's */
     STORE_RETRY = 500000000,                  /* ns */
-    STORE_SYNC_BYTES = 4 << 20,
+    STORE_SYNC_BYTES = EXPERIMENT_SYNC_BYTES,
     STORE_PUSH_BYTES = 16 << 20,    /* of a stream, after which writing to disk begins, by any policy */
     STORE_METADATA_BURST = 8 << 20, /* bytes of metadata that may be written at once, */
     STORE_METADATA_RATE = 8 << 20,  /* and in a second */

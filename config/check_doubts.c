@@ -39,18 +39,6 @@ static void doubt_blind_metrics(struct reader *r, const struct tree *root, const
     }
 }
 
-/* A bound that the polling period alone may use up. */
-static void doubt_expiries(struct reader *r, const struct tree *expire, const struct experiment_sensing *s)
-{
-    const struct tree *t = expire ? expire->first : NULL;
-    if (s->mode == POLL_BUSY_WAIT || !s->expire)
-        return;
-    for (const struct experiment_expiry *e = s->expire; e->pattern && t; e++, t = t->next)
-        if (e->bound > 0 && e->bound <= s->period)
-            reader_doubt(r, t, "is not above the polling period, %s: most records are older when they are taken",
-                         units_exact_duration(s->period).s);
-}
-
 static void doubt_polling(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *poll = tree_get(tree_get(root, "sensing"), "poll");
@@ -63,7 +51,6 @@ static void doubt_polling(struct reader *r, const struct tree *root, const struc
         reader_doubt(r, tree_get(poll, "doorbell"), "has no effect: where limits are judged no node sleeps");
     if (e->sensing.forward == FORWARD_COLLECT && e->sensing.batch > 0)
         reader_doubt(r, batch, "is not used with 'forward: collect', which takes one record a poll");
-    doubt_expiries(r, tree_get(tree_get(root, "sensing"), "expire"), &e->sensing);
 }
 
 static void doubt_adapt(struct reader *r, const struct tree *root, const struct experiment *e)
@@ -95,4 +82,5 @@ void check_doubt(struct reader *r, const struct tree *root, const struct experim
     doubt_blind_metrics(r, root, e);
     doubt_polling(r, root, e);
     doubt_adapt(r, root, e);
+    check_doubt_fits(r, root, e);
 }

@@ -28,4 +28,7 @@ const struct experiment_limit *check_first_hold(const struct tree *root, const s
 /** Warns about a file without errors. */
 void check_doubt(struct reader *r, const struct tree *root, const struct experiment *e);
 
+/** The part of it that is about what is right each by itself and does not fit each other. */
+void check_doubt_fits(struct reader *r, const struct tree *root, const struct experiment *e);
+
 #endif

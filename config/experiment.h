@@ -23,6 +23,8 @@ enum {
     EXPERIMENT_METRICS_MAX = 64,
     EXPERIMENT_LIMITS_MAX = 64,
     EXPERIMENT_PATTERNS_MAX = 64,
+    EXPERIMENT_SETTLING = 10,        /* decisions that adaptation is given before a limit to be held is judged */
+    EXPERIMENT_SYNC_BYTES = 4 << 20, /* what a store that syncs now and then collects at most */
     EXPERIMENT_BATCH_MAX = 1000000,
     EXPERIMENT_FILE_MAX = 1 << 20,
     EXPERIMENT_CPUS_MAX = 1024,
