@@ -17,8 +17,14 @@ struct intake *intake_new(struct model *m, struct facts *f, struct store *s, str
                           struct intake_limits limits)
 {
     struct intake *in = calloc(1, sizeof *in);
-    if (in)
-        in->model = m, in->facts = f, in->store = s, in->link = link, in->limits = limits;
+    if (!in)
+        return NULL;
+    in->model = m, in->facts = f, in->store = s, in->link = link, in->limits = limits;
+    in->guests = guests_new(link_endpoint(link));
+    if (!in->guests) {
+        free(in);
+        return NULL;
+    }
     return in;
 }
 
@@ -31,6 +37,7 @@ void intake_free(struct intake *in)
         in->peers = p->next;
         free(p);
     }
+    guests_free(in->guests);
     free(in);
 }
 
@@ -42,6 +49,11 @@ bool intake_changed(const struct intake *in)
 uint64_t intake_over_rate(const struct intake *in)
 {
     return in->over_rate;
+}
+
+uint64_t intake_strangers(const struct intake *in)
+{
+    return in->strangers;
 }
 
 unsigned intake_peers(const struct intake *in)
@@ -192,11 +204,37 @@ static void touch_behind(struct intake *in)
                     model_touch(p->streams[ring]);
 }
 
+static int ascending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Ends connections that are nobody's: of strangers, and those that their node gave up without our hearing of it. */
+static void look_at_guests(struct intake *in, int64_t now)
+{
+    size_t n = 0;
+    uint64_t *known = calloc(in->peer_count + 1, sizeof *known);
+    in->guests_at = now + GUESTS_EVERY;
+    if (!known)
+        return;
+    for (const struct peer *p = in->peers; p; p = p->next)
+        known[n++] = p->connection;
+    qsort(known, n, sizeof *known, ascending);
+    unsigned ended = guests_look(in->guests, known, n, now);
+    free(known);
+    if (ended)
+        log_warn("BEZEL-STRANGERS", "%u connections on which no node says who it is were ended", ended);
+    in->strangers += ended;
+}
+
 int64_t intake_tick(struct intake *in, int64_t now, bool idle)
 {
     if (now < in->alive_at)
         return in->alive_at;
     beat(in, now, idle);
+    if (now >= in->guests_at)
+        look_at_guests(in, now);
     if (!store_failure(in->store, NULL) || store_retry(in->store, now))
         touch_behind(in);
     return in->alive_at = now + INTAKE_ALIVE;

@@ -60,6 +60,9 @@ bool intake_changed(const struct intake *in);
 /** How often a peer went beyond its rate. */
 uint64_t intake_over_rate(const struct intake *in);
 
+/** How many connections were ended on which nobody greeted, or that were given up. */
+uint64_t intake_strangers(const struct intake *in);
+
 /** The number of peers. */
 unsigned intake_peers(const struct intake *in);
 

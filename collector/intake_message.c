@@ -61,8 +61,9 @@ static bool is_stale(const struct intake *in, const struct message_hello *hello)
     return now && hello->attempt <= now->attempt;
 }
 
-static void on_hello(struct intake *in, const struct link_peer *id, const struct message_hello *hello)
+static void on_hello(struct intake *in, const struct link_frame *frame, const struct message_hello *hello)
 {
+    const struct link_peer *id = &frame->peer;
     struct peer *peer = intake_find(in, id);
     if (peer)
         intake_drop(in, peer);
@@ -91,6 +92,7 @@ static void on_hello(struct intake *in, const struct link_peer *id, const struct
     if (!peer)
         return;
     peer->attempt = hello->attempt;
+    peer->connection = link_connection(frame);
     peer->bucket = bucket;
     intake_welcome(in, peer);
 }
@@ -218,7 +220,7 @@ void intake_take_message(struct intake *in, const struct link_frame *frame, stru
     if (in->in.type == MESSAGE_HELLO && !link_may(frame, KEY_OBSERVE))
         intake_refuse(in, &frame->peer, "your key has not the role observe at this collector");
     else if (in->in.type == MESSAGE_HELLO)
-        on_hello(in, &frame->peer, &in->in.hello);
+        on_hello(in, frame, &in->in.hello);
     else if (!peer)
         return;
     else if (in->in.type == MESSAGE_PROCESS)

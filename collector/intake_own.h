@@ -8,6 +8,7 @@
 #include "collector/accept.h"
 #include "collector/bucket.h"
 #include "collector/intake.h"
+#include "mdr/guests.h"
 
 /*
  * A peer is one connection. It is unknown until its HELLO; what unknown ones send is dropped without an answer, so that
@@ -17,7 +18,8 @@
 struct peer {
     struct link_peer id;
     struct model_node *node;
-    uint64_t attempt; /* of its HELLO */
+    uint64_t attempt;    /* of its HELLO */
+    uint64_t connection; /* link_connection() of that */
     int64_t heard;
     struct bucket bucket; /* what it has sent, against its rate */
     bool over;            /* beyond it, which was told */
@@ -32,10 +34,11 @@ struct intake {
     struct link *link;
     struct peer *peers;
     struct intake_limits limits;
-    uint64_t over_rate;
+    uint64_t over_rate, strangers;
+    struct guests *guests; /* connections of no peer */
     unsigned peer_count;
     bool changed;
-    int64_t alive_at, saved_at;
+    int64_t alive_at, saved_at, guests_at;
     struct message in, out;
     uint8_t bytes[MESSAGE_MAX_BYTES];
     size_t batch; /* frames that wait to be accounted for */

@@ -166,6 +166,7 @@ static void fill_values(const struct server *v, struct message_reply *reply)
     message_reply_add(reply, "discarded", (int64_t)t->discarded);
     message_reply_add(reply, "refused", (int64_t)t->refused);
     message_reply_add(reply, "over_rate", (int64_t)intake_over_rate(v->intake));
+    message_reply_add(reply, "strangers", (int64_t)intake_strangers(v->intake));
     message_reply_add(reply, "peers", (int64_t)intake_peers(v->intake));
     message_reply_add(reply, "streams", (int64_t)t->streams);
     message_reply_add(reply, "processes", (int64_t)t->processes);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zmq.h>
 
@@ -321,6 +322,13 @@ int link_receive(struct link *link, struct link_frame *frame)
 void link_frame_free(struct link_frame *frame)
 {
     zmq_msg_close((zmq_msg_t *)frame->handle);
+}
+
+uint64_t link_connection(const struct link_frame *frame)
+{
+    struct stat st;
+    int fd = zmq_msg_get((const zmq_msg_t *)frame->handle, ZMQ_SRCFD);
+    return fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) ? (uint64_t)st.st_ino : 0;
 }
 
 int link_wait(struct link *const *links, size_t link_count, const int *fds, size_t fd_count, int64_t timeout_ns)

@@ -108,6 +108,12 @@ int link_receive(struct link *link, struct link_frame *frame) BEZEL_MUST_CHECK;
 void link_frame_free(struct link_frame *frame);
 
 /**
+ * A number of the connection that brought `frame`, unique among those of this process while it lives; 0 where it has
+ * ended, or is not known.
+ */
+uint64_t link_connection(const struct link_frame *frame);
+
+/**
  * Waits until one of `links` (NULLs are skipped) can be received from, one of the descriptors `fds` (-1s are skipped)
  * can be read, or `timeout_ns` have passed (0: do not wait; -1: for ever). Returns the number of ready ones, 0 at the
  * timeout or when a signal arrived. Time is rounded up to milliseconds. Links and descriptors together: LINK_WAIT_MAX

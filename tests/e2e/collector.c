@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "collector/summary.h"
 #include "mdr/builtin.h"
+#include "mdr/guests.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/seed.h"
@@ -390,6 +391,31 @@ static void a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does(voi
     assert_file(t, 0, 1, "desk/server-100-1");
 }
 
+static void strangers_who_stay_are_ended_and_counted_while_a_node_is_served(void **state)
+{
+    enum { STRANGERS = 200 };
+    struct fixture *t = *state;
+    struct link *strangers[STRANGERS]; /* who speak ZeroMQ's protocol, and say nothing in it */
+    fill(t->sensor);
+    assert_true(collector_start(&t->collector, "tcp://127.0.0.1:*"));
+    assert_true(fake_connect(t->sensor, t->collector.endpoint));
+    for (int i = 0; i < STRANGERS; i++)
+        assert_int_equal(link_connect(t->collector.endpoint, MESSAGE_MAX_BYTES, 1, NULL, &strangers[i]), 0);
+    int64_t deadline = clock_now() + patience, ended = 0;
+    while (ended < STRANGERS - GUESTS_MAX) {
+        fake_cut(t->sensor, 0, 1, 5);
+        assert_true(fake_settle(t->sensor, patience) && clock_now() < deadline);
+        assert_true(collector_command(&t->collector, VERB_STATUS));
+        ended = message_reply_get(&t->collector.message.reply, "strangers", -1);
+    }
+    for (int i = 0; i < STRANGERS; i++)
+        link_close(strangers[i], 0);
+    assert_int_equal(message_reply_get(&t->collector.message.reply, "peers", -1), 1);
+    assert_true(collector_said(&t->collector, "BEZEL-STRANGERS"));
+    assert_ends_well(t);
+    assert_file(t, 0, 1, "desk/server-100-1");
+}
+
 static void a_silent_peer_is_taken_for_gone_and_may_come_back(void **state)
 {
     struct fixture *t = *state;
@@ -556,6 +582,7 @@ int main(void)
         TEST(a_flood_of_notes_fills_no_store),
         TEST(a_sensor_of_another_run_is_refused_with_a_sentence),
         TEST(a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does),
+        TEST(strangers_who_stay_are_ended_and_counted_while_a_node_is_served),
         TEST(a_silent_peer_is_taken_for_gone_and_may_come_back),
         TEST(two_nodes_and_a_new_boot_have_traces_of_their_own),
         TEST(the_database_can_be_read_while_it_is_written),
