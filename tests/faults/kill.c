@@ -38,15 +38,21 @@ static void try_kill(struct bed *b, const struct bed_options *o, const void *of)
     bed_end(b, "0");
 }
 
+/* Makes the bed of round `i`, each with a run and draws of its own; what came out of the rounds before it is kept. */
+static void make_again(struct bed *b, const struct bed_options *o, unsigned i)
+{
+    struct bed_options once = *o;
+    struct bed_result before = i ? b->result : (struct bed_result){0};
+    once.seed = o->seed + i;
+    bed_make(b, &once);
+    b->result = before;
+}
+
 /* A run that loses its launcher has failed, and ends, with balanced books. */
 static void try_kill_launcher(struct bed *b, const struct bed_options *o, const void *of)
 {
     for (unsigned i = 0; i < o->rounds; i++) {
-        struct bed_options once = *o;
-        struct bed_result before = i ? b->result : (struct bed_result){0};
-        once.seed = o->seed + i;
-        bed_make(b, &once);
-        b->result = before;
+        make_again(b, o, i);
         bed_nap(b, 300);
         kill_both(b, of);
         bed_end_alone(b, "1");
@@ -57,11 +63,7 @@ static void try_kill_launcher(struct bed *b, const struct bed_options *o, const 
 static void try_kill_draining(struct bed *b, const struct bed_options *o, const void *of)
 {
     for (unsigned i = 0; i < o->rounds; i++) {
-        struct bed_options once = *o;
-        struct bed_result before = i ? b->result : (struct bed_result){0};
-        once.seed = o->seed + i;
-        bed_make(b, &once);
-        b->result = before;
+        make_again(b, o, i);
         bed_nap(b, 100);
         kill(b->run, SIGINT);
         bed_nap(b, 60);

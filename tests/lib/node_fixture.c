@@ -139,6 +139,21 @@ void fixture_until(struct fixture *f, bool (*done)(struct fixture *f))
     } while (!done(f));
 }
 
+bool fixture_nobody_lives(struct fixture *f)
+{
+    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
+        const struct external_process *p = external_process(f->external, i);
+        if (p && p->phase != EXTERNAL_CLOSED)
+            return false;
+    }
+    return true;
+}
+
+bool fixture_all_gone(struct fixture *f)
+{
+    return external_process_count(f->external) > 0 && fixture_nobody_lives(f);
+}
+
 static bool finished(struct fixture *f)
 {
     return external_finished(f->external) && window_waiting(external_window(f->external)) == 0;
@@ -151,6 +166,12 @@ void fixture_finish(struct fixture *f)
     fixture_turn(f);
     for (uint32_t i = 0; i < f->stream_count; i++)
         assert_true(f->streams[i].closed);
+}
+
+void fixture_end(struct fixture *f)
+{
+    fixture_finish(f);
+    fixture_close(f);
 }
 
 static const int caught[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGSYS};
@@ -176,6 +197,30 @@ int fixture_wait(pid_t pid)
     while (waitpid(pid, &status, 0) < 0)
         assert_int_equal(errno, EINTR);
     return status;
+}
+
+void fixture_observe(struct fixture *f, void (*body)(void *context))
+{
+    int status;
+    f->options.batch = f->options.take_all = true;
+    fixture_open(f);
+    pid_t pid = fixture_spawn(body, NULL);
+    int64_t deadline = clock_now() + 30 * CLOCK_S;
+    while (waitpid(pid, &status, WNOHANG) == 0) {
+        fixture_turn(f);
+        assert_true(clock_now() < deadline);
+    }
+    assert_int_equal(status, 0);
+    fixture_until(f, fixture_all_gone);
+}
+
+const struct dict_aspect *fixture_aspect(struct fixture *f, const char *name)
+{
+    const struct dict *d = external_process(f->external, 0)->at->dict;
+    for (uint32_t i = 0; i < d->aspect_count; i++)
+        if (strcmp(d->aspects[i].name, name) == 0)
+            return &d->aspects[i];
+    return NULL;
 }
 
 static volatile char *volatile bus_address;

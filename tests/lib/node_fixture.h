@@ -54,14 +54,32 @@ void fixture_turn(struct fixture *f);
 /** Turns until `done` says so; fails the test after ten seconds. */
 void fixture_until(struct fixture *f, bool (*done)(struct fixture *f));
 
+/** For fixture_until(): whether all processes that were found, if any, are closed. */
+bool fixture_nobody_lives(struct fixture *f);
+
+/** The same, and there was one. */
+bool fixture_all_gone(struct fixture *f);
+
 /** Finishes sensing and turns until every stream is closed and acknowledged. */
 void fixture_finish(struct fixture *f);
+
+/** fixture_finish() and fixture_close(). */
+void fixture_end(struct fixture *f);
 
 /** Runs `body` in a child that records into the folder; returns its pid. The child ends with _exit(0) after body. */
 pid_t fixture_spawn(void (*body)(void *context), void *context);
 
 /** Waits for a child: its wait status. */
 int fixture_wait(pid_t pid);
+
+/**
+ * Opens `f` and runs `body` as a process, reading all along what it records, up to its end, which must be a good one
+ * within 30 s.
+ */
+void fixture_observe(struct fixture *f, void (*body)(void *context));
+
+/** Aspect `name` in the dictionary of the first process, or NULL. */
+const struct dict_aspect *fixture_aspect(struct fixture *f, const char *name);
 
 /** Skips the test where SIGBUS does not tell the address that was touched: so do some emulators, see docs/CROSS.md. */
 void fixture_needs_bus_address(void);

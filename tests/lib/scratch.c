@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+char scratch_dir[SCRATCH_PATH];
 static char folders[SCRATCH_FOLDERS][SCRATCH_PATH];
 static pid_t owner; /* children that the test forks remove nothing */
 
@@ -55,4 +56,18 @@ void scratch_remove(const char *path)
     (void)!file_remove_tree(path);
     if (place)
         *place = '\0';
+}
+
+int scratch_begin(void **state)
+{
+    (void)state;
+    scratch_make(scratch_dir);
+    return 0;
+}
+
+int scratch_end(void **state)
+{
+    (void)state;
+    scratch_remove(scratch_dir);
+    return 0;
 }

@@ -16,4 +16,9 @@ void scratch_add(const char *path);
 /** Removes it now; its place is free for another. */
 void scratch_remove(const char *path);
 
+/** Set-up and tear-down of a test, or of a group, with a folder: its path is `scratch_dir`. */
+int scratch_begin(void **state);
+int scratch_end(void **state);
+extern char scratch_dir[SCRATCH_PATH];
+
 #endif

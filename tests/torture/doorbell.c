@@ -6,14 +6,12 @@
  * sleep, or it ends. Nothing but the knock could end it: whole minutes are given, and time for looks never comes.
  */
 #include "base/clock.h"
-#include "bezel/sensor.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/ways.h"
 
 #include <poll.h>
-#include <pthread.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -25,8 +23,6 @@
 
 enum { ROUNDS = 700, ROUNDS_LIGHT = 150, RACE_NS = 60000, DEADLINE_MS = 20000 };
 
-BEZEL_ASPECT(one, (int64, number, "1"));
-
 static uint64_t seed;
 
 /* Shared with the process that records: when to, and how; it answers with `done`. */
@@ -37,33 +33,9 @@ static struct orders {
     char dir[64];
 } * orders;
 
-static void on_signal(int number)
-{
-    (void)number;
-    bezel_record(one, 2);
-}
-
-static void *in_a_thread(void *unused)
-{
-    bezel_record(one, 3);
-    return unused;
-}
-
-static void record(char how)
-{
-    pthread_t thread;
-    if (how == 's')
-        raise(SIGUSR1);
-    else if (how == 't' && pthread_create(&thread, NULL, in_a_thread, NULL) == 0)
-        pthread_join(thread, NULL);
-    else if (how != 't')
-        bezel_record(one, 1);
-}
-
 static void obey(void *unused)
 {
     (void)unused;
-    signal(SIGUSR1, on_signal);
     for (uint32_t round = 1;; round++) {
         while (orders->round < round)
             clock_sleep_until(clock_now() + CLOCK_MS / 50);
@@ -73,7 +45,7 @@ static void obey(void *unused)
             ;
         if (orders->how == 'e')
             return;
-        record(orders->how);
+        ways_record(orders->how);
         orders->done = round;
     }
 }
@@ -130,7 +102,7 @@ static void a_record_ends_sleep_whenever_it_comes(void **unused)
 {
     (void)unused;
     uint32_t slept = 0, rounds = getenv("BEZEL_TEST_LIGHT") ? ROUNDS_LIGHT : ROUNDS;
-    order('.', 0);
+    order('o', 0);
     for (uint32_t round = 0; round < rounds; round++) {
         while (orders->done < orders->round)
             clock_sleep_until(clock_now() + CLOCK_MS / 50);

@@ -146,16 +146,6 @@ static bool all_before_is_read(struct fixture *f)
     return f->records >= scene->before;
 }
 
-static bool nobody_lives(struct fixture *f)
-{
-    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
-        const struct external_process *p = external_process(f->external, i);
-        if (p && p->phase != EXTERNAL_CLOSED)
-            return false;
-    }
-    return true;
-}
-
 /*
  * Attempts = read + lost by cause + unfinished. Of the last records, `begun` were begun or about to be, `completed`
  * were completed, `kept` are there.
@@ -235,8 +225,7 @@ static uint32_t one_life(struct plan plan, int *done)
     fixture_open(&f);
     pid_t pid = fixture_spawn(victim, NULL);
     if (!step_wait(pid)) {
-        fixture_finish(&f);
-        fixture_close(&f);
+        fixture_end(&f);
         printf("skipped: no process may be single-stepped here\n");
         skip();
     }
@@ -247,14 +236,13 @@ static uint32_t one_life(struct plan plan, int *done)
     *done = step_through(pid, &plan);
     step_kill(pid);
     external_housekeep(f.external, clock_now() + 2 * CLOCK_S); /* looks through the folder, if it rang or not */
-    fixture_until(&f, nobody_lives);
+    fixture_until(&f, fixture_nobody_lives);
     uint32_t kept = check_records(), completed = notes->returned + notes->handled, begun = plan.interrupt < 0 ? 1 : 2;
     assert_true(kept >= (completed < scene->room ? completed : scene->room));
     assert_true(kept <=
                 (plan.interrupt < 0 && scene->room == 0 ? 0 : begun)); /* a handler may have a ring of its own */
     check_books(&f, begun, completed, kept);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
     return kept;
 }
 

@@ -29,7 +29,6 @@
 #include <cmocka.h>
 
 static const uint8_t run[16] = "this run", uuid[16] = "this trace", other[16] = "another";
-static char dir[SCRATCH_PATH];
 static uint64_t seed;
 
 /* ---- Writes that end in the middle --------------------------------------------------------------------------------
@@ -93,7 +92,7 @@ static uint64_t list_all(struct spool *s, uint64_t *list, uint64_t max)
 static struct spool *open_spool(struct spool_found *found)
 {
     struct spool *s;
-    assert_int_equal(spool_open(dir, run, uuid, SPOOL_BYTES_MIN, &s, found), 0);
+    assert_int_equal(spool_open(scratch_dir, run, uuid, SPOOL_BYTES_MIN, &s, found), 0);
     return s;
 }
 
@@ -112,7 +111,7 @@ static void live(uint64_t writes)
     struct spool *s;
     uint64_t next = notes->append_done, first = notes->free_done;
     writes_left = writes;
-    if (spool_open(dir, run, uuid, SPOOL_BYTES_MIN, &s, &found) != 0)
+    if (spool_open(scratch_dir, run, uuid, SPOOL_BYTES_MIN, &s, &found) != 0)
         _exit(1);
     for (;;) {
         bool appends = seed_next(&seed) % 3 != 0;
@@ -156,7 +155,7 @@ static void end_life(struct spool *s, bool empty)
 {
     char path[128], kept[128];
     snprintf(path, sizeof path, "%s", spool_path(s));
-    snprintf(kept, sizeof kept, "%s/kept", dir);
+    snprintf(kept, sizeof kept, "%s/kept", scratch_dir);
     assert_int_equal(link(path, kept), 0);
     spool_close(s);
     if (empty)
@@ -315,52 +314,39 @@ static void a_spool_is_one_owners_and_one_traces(void **unused)
     (void)unused;
     struct spool_found found;
     struct spool *s = open_spool(&found), *second;
-    assert_int_equal(spool_open(dir, run, uuid, SPOOL_BYTES_MIN, &second, &found), BEZEL_EBUSY);
+    assert_int_equal(spool_open(scratch_dir, run, uuid, SPOOL_BYTES_MIN, &second, &found), BEZEL_EBUSY);
     append_numbers(s, 0, 3);
     char path[128], target[128];
     snprintf(path, sizeof path, "%s", spool_path(s));
     spool_close(s);
-    assert_int_equal(spool_open(dir, other, uuid, SPOOL_BYTES_MIN, &s, &found), 0);
+    assert_int_equal(spool_open(scratch_dir, other, uuid, SPOOL_BYTES_MIN, &s, &found), 0);
     assert_int_equal(found.of_others, 1);
     assert_int_equal(found.packets, 0);
     spool_close(s);
-    snprintf(target, sizeof target, "%s/target", dir);
+    snprintf(target, sizeof target, "%s/target", scratch_dir);
     assert_int_equal(symlink(target, path), 0);
-    assert_true(spool_open(dir, run, uuid, SPOOL_BYTES_MIN, &s, &found) < 0);
+    assert_true(spool_open(scratch_dir, run, uuid, SPOOL_BYTES_MIN, &s, &found) < 0);
     assert_int_equal(access(target, F_OK), -1);
     assert_int_equal(unlink(path), 0);
     int fd = open(target, O_CREAT | O_RDWR, 0600);
     assert_true(fd >= 0 && link(target, path) == 0);
     close(fd);
-    assert_int_equal(spool_open(dir, run, uuid, SPOOL_BYTES_MIN, &s, &found),
+    assert_int_equal(spool_open(scratch_dir, run, uuid, SPOOL_BYTES_MIN, &s, &found),
                      BEZEL_EPERM); /* it has another name too */
     unlink(path);
     unlink(target);
 }
 
-static int begin(void **unused)
-{
-    (void)unused;
-    scratch_make(dir);
-    return 0;
-}
-
-static int end(void **unused)
-{
-    (void)unused;
-    scratch_remove(dir);
-    return 0;
-}
-
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(whatever_write_it_is_killed_in_nothing_is_lost_or_doubled, begin, end),
-        cmocka_unit_test_setup_teardown(changed_bytes_cost_what_follows_and_bring_nothing_back, begin, end),
-        cmocka_unit_test_setup_teardown(a_full_one_takes_nothing_more_and_takes_it_again_when_some_is_freed, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(a_full_disk_loses_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(a_spool_is_one_owners_and_one_traces, begin, end),
+        TEST(whatever_write_it_is_killed_in_nothing_is_lost_or_doubled),
+        TEST(changed_bytes_cost_what_follows_and_bring_nothing_back),
+        cmocka_unit_test_setup_teardown(a_full_one_takes_nothing_more_and_takes_it_again_when_some_is_freed,
+                                        scratch_begin, scratch_end),
+        TEST(a_full_disk_loses_nothing),
+        TEST(a_spool_is_one_owners_and_one_traces),
     };
     seed = seed_start();
     return cmocka_run_group_tests(tests, NULL, NULL);

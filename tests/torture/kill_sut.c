@@ -75,16 +75,6 @@ static void take(struct fixture *f, const struct packet_header *h, const struct 
     page->seen[t] = n + 1;
 }
 
-static bool nobody_lives(struct fixture *f)
-{
-    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
-        const struct external_process *p = external_process(f->external, i);
-        if (p && p->phase != EXTERNAL_CLOSED)
-            return false;
-    }
-    return true;
-}
-
 static void check_books(struct fixture *f)
 {
     static struct message_books b;
@@ -126,12 +116,11 @@ static void one_life(uint64_t random)
     kill(pid, SIGKILL);
     assert_true(WIFSIGNALED(fixture_wait(pid)));
     external_housekeep(f.external, clock_now() + 2 * CLOCK_S); /* looks through the folder, if it rang or not */
-    fixture_until(&f, nobody_lives);
+    fixture_until(&f, fixture_nobody_lives);
     for (int t = 0; t < THREADS; t++)
         assert_true(page->seen[t] == page->done[t] || page->seen[t] == page->done[t] + 1);
     check_books(&f);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 static void a_killed_process_loses_at_most_what_each_thread_was_writing(void **unused)

@@ -7,7 +7,7 @@
  */
 #include "ecs/launcher.h"
 #include "base/clock.h"
-#include "base/file.h"
+#include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 
 #include <errno.h>
@@ -29,7 +29,6 @@
 enum { KINDS_MAX = 6, DEADLINE_S = 30 };
 
 static uint64_t seed;
-static char folder[] = "/tmp/bezel-bombs-XXXXXX";
 
 /* What is done to the owner of the lease, and to the launcher. */
 enum deed {
@@ -56,7 +55,7 @@ static const char *const names[DEEDS] = {"the lease is given up",
                                          "the owner is stopped, the launcher killed"};
 
 struct scene {
-    char lock[64], variable[80], *argv[KINDS_MAX + 2];
+    char lock[SCRATCH_PATH + 16], variable[SCRATCH_PATH + 32], *argv[KINDS_MAX + 2];
     char *environment[2];
     struct launch launch;
     int64_t grace;
@@ -69,7 +68,7 @@ static void draw(struct scene *s, enum deed deed)
     static char kinds[][8] = {"hop", "daemon", "parent", "stopped", "deaf"}, bomb[] = "bomb";
     static unsigned round;
     *s = (struct scene){.deed = deed, .grace = (int64_t)(seed_next(&seed) % 50) * CLOCK_MS};
-    snprintf(s->lock, sizeof s->lock, "%s/%u", folder, round++);
+    snprintf(s->lock, sizeof s->lock, "%s/%u", scratch_dir, round++);
     snprintf(s->variable, sizeof s->variable, "BOMB=%s", s->lock);
     size_t n = 0, count = seed_next(&seed) % (KINDS_MAX + 1);
     s->argv[n++] = bomb;
@@ -90,7 +89,7 @@ static void nap(void)
 
 static bool is_ready(const struct scene *s)
 {
-    char path[80];
+    char path[SCRATCH_PATH + 32];
     snprintf(path, sizeof path, "%s.ready", s->lock);
     return access(path, F_OK) == 0;
 }
@@ -239,18 +238,6 @@ static void what_was_launched_itself_ends_even_when_both_are_killed(void **state
     await_over(&s);
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return file_remove_tree(folder);
-}
-
 int main(void)
 {
     seed = seed_start();
@@ -258,5 +245,5 @@ int main(void)
         cmocka_unit_test(nobody_is_left_however_the_lease_ends),
         cmocka_unit_test(what_was_launched_itself_ends_even_when_both_are_killed),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

@@ -415,16 +415,6 @@ static bool reap(void)
     return pid == 0;
 }
 
-static bool all_closed(struct fixture *f)
-{
-    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
-        const struct external_process *p = external_process(f->external, i);
-        if (p && p->phase != EXTERNAL_CLOSED)
-            return false;
-    }
-    return true;
-}
-
 static void kill_due(void)
 {
     for (uint32_t i = 0; i < PROGRAMS; i++)
@@ -464,7 +454,7 @@ static void run_round(int64_t still_ns, int64_t patience_ns)
     }
     external_housekeep(f.external, clock_now() + 2 * CLOCK_S); /* looks through the folder, if it rang or not */
     external_snapshot(f.external, clock_now());
-    fixture_until(&f, all_closed);
+    fixture_until(&f, fixture_nobody_lives);
     fixture_finish(&f);
     check_books(&f);
     fixture_close(&f);

@@ -4,8 +4,8 @@
 #include "collector/accept.h"
 
 #include "base/file.h"
-#include "tests/lib/fake_sensor.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/store_fixture.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,74 +16,39 @@
 
 #include <cmocka.h>
 
-static const uint8_t run_id[16] = "a run's identity";
+static struct accepted taken;
 
-struct fixture {
-    char dir[32];
-    struct model *model;
-    struct model_node *node;
-    struct store *store;
-    struct fake_sensor *sensor; /* process 0, ring 0: open, data, loss, data, close */
-    struct accepted a;
-};
-
-static void know_process(struct fixture *t)
-{
-    const struct message_process *said = &t->sensor->processes[0]->said;
-    struct dict *dict;
-    struct model_process *p = model_find_process(t->node, said->instance);
-    if (!p)
-        p = model_add_process(t->node, said);
-    assert_int_equal(dict_parse(said->dictionary, said->dictionary_bytes, &dict), 0);
-    model_set_dictionary(p, dict);
-}
-
+/* Process 0, ring 0: open, data, loss, data, close. */
 static int setup(void **state)
 {
-    struct fixture *t = calloc(1, sizeof *t);
-    snprintf(t->dir, sizeof t->dir, "/tmp/bezel-accept-XXXXXX");
-    if (!mkdtemp(t->dir) || store_open(t->dir, STORE_SYNC_NEVER, &t->store) != 0)
-        return -1;
-    t->model = model_new("");
-    t->sensor = fake_new("desk", run_id, 42);
+    int err = store_fixture_begin(state);
+    struct store_fixture *t = *state;
+    taken = (struct accepted){0};
     fake_add_process(t->sensor, "app", 1, ROLE_SUT);
     fake_cut(t->sensor, 0, 0, 3);
     fake_lose(t->sensor, 0, 0, 5);
     fake_cut(t->sensor, 0, 0, 4);
     fake_close_stream(t->sensor, 0, 0);
-    t->node = model_add_node(t->model, &t->sensor->hello);
-    *state = t;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    struct fixture *t = *state;
-    store_close(t->store);
-    model_free(t->model);
-    fake_free(t->sensor);
-    int err = file_remove_tree(t->dir);
-    free(t);
     return err;
 }
 
-static const uint8_t *packet(const struct fixture *t, unsigned i, size_t *n)
+static const uint8_t *packet(const struct store_fixture *t, unsigned i, size_t *n)
 {
     const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
     *n = s->starts[i + 1] - s->starts[i];
     return s->bytes + s->starts[i];
 }
 
-static enum accept give(struct fixture *t, unsigned i)
+static enum accept give(struct store_fixture *t, unsigned i)
 {
     size_t n;
     const uint8_t *p = packet(t, i, &n);
-    accept_packet(t->node, t->store, p, n, &t->a);
-    return t->a.what;
+    accept_packet(t->node, t->store, p, n, &taken);
+    return taken.what;
 }
 
 /* Gives packet `i` with its header changed by `change`. */
-static enum accept give_changed(struct fixture *t, unsigned i, void (*change)(struct packet_header *h))
+static enum accept give_changed(struct store_fixture *t, unsigned i, void (*change)(struct packet_header *h))
 {
     size_t n;
     struct packet_header h;
@@ -93,12 +58,12 @@ static enum accept give_changed(struct fixture *t, unsigned i, void (*change)(st
     assert_int_equal(packet_get_header(p, n, &h), 0);
     change(&h);
     packet_put_header(copy, &h);
-    accept_packet(t->node, t->store, copy, n, &t->a);
+    accept_packet(t->node, t->store, copy, n, &taken);
     free(copy);
-    return t->a.what;
+    return taken.what;
 }
 
-static void assert_stored(const struct fixture *t, unsigned packets)
+static void assert_stored(const struct store_fixture *t, unsigned packets)
 {
     char path[128], *data;
     size_t n;
@@ -112,28 +77,28 @@ static void assert_stored(const struct fixture *t, unsigned packets)
 
 static void packets_in_sequence_are_stored(void **state)
 {
-    struct fixture *t = *state;
-    know_process(t);
+    struct store_fixture *t = *state;
+    store_fixture_know(t, 0);
     for (unsigned i = 0; i < 5; i++) {
         assert_int_equal(give(t, i), ACCEPT_STORED);
-        assert_int_equal(t->a.found.lost, i == 2 ? 5 : 0);
+        assert_int_equal(taken.found.lost, i == 2 ? 5 : 0);
     }
     assert_stored(t, 5);
-    assert_int_equal(t->a.stream->at.next_seq, 5);
-    assert_int_equal(t->a.stream->at.next_ordinal, 3 + 5 + 4);
-    assert_int_equal(t->a.stream->at.discarded, 5);
+    assert_int_equal(taken.stream->at.next_seq, 5);
+    assert_int_equal(taken.stream->at.next_ordinal, 3 + 5 + 4);
+    assert_int_equal(taken.stream->at.discarded, 5);
     assert_int_equal(t->model->totals.records, 7);
     assert_int_equal(t->model->totals.discarded, 5);
     assert_int_equal(t->model->totals.packets, 5);
     assert_int_equal(t->model->totals.streams, 1);
-    assert_ptr_equal(model_next_touched(t->node), t->a.stream);
+    assert_ptr_equal(model_next_touched(t->node), taken.stream);
     assert_null(model_next_touched(t->node));
 }
 
 static void a_duplicate_is_acknowledged_again_and_not_stored(void **state)
 {
-    struct fixture *t = *state;
-    know_process(t);
+    struct store_fixture *t = *state;
+    store_fixture_know(t, 0);
     for (unsigned i = 0; i < 3; i++)
         give(t, i);
     assert_non_null(model_next_touched(t->node));
@@ -146,8 +111,8 @@ static void a_duplicate_is_acknowledged_again_and_not_stored(void **state)
 
 static void a_packet_ahead_is_dropped_and_the_position_told(void **state)
 {
-    struct fixture *t = *state;
-    know_process(t);
+    struct store_fixture *t = *state;
+    store_fixture_know(t, 0);
     assert_int_equal(give(t, 1), ACCEPT_AHEAD);
     struct model_stream *s = model_next_touched(t->node);
     assert_int_equal(s->at.next_seq, 0);
@@ -161,17 +126,17 @@ static void a_packet_ahead_is_dropped_and_the_position_told(void **state)
 
 static void a_process_or_dictionary_that_is_not_known_is_needed(void **state)
 {
-    struct fixture *t = *state;
+    struct store_fixture *t = *state;
     assert_int_equal(give(t, 0), ACCEPT_NEED);
-    assert_int_equal(t->a.header.instance, t->sensor->processes[0]->said.instance);
-    know_process(t);
+    assert_int_equal(taken.header.instance, t->sensor->processes[0]->said.instance);
+    store_fixture_know(t, 0);
     assert_int_equal(give(t, 0), ACCEPT_STORED);
     fake_add_aspect(t->sensor, 0, "later");
     fake_cut(t->sensor, 0, 0, 50);
     for (unsigned i = 1; i < 5; i++)
         assert_int_equal(give(t, i), ACCEPT_STORED); /* an earlier version of the dictionary */
     assert_int_equal(give(t, 5), ACCEPT_NEED);
-    know_process(t);
+    store_fixture_know(t, 0);
     assert_int_equal(give(t, 5), ACCEPT_STORED);
     assert_stored(t, 6);
 }
@@ -217,18 +182,19 @@ static void change_kind_to_loss(struct packet_header *h)
     h->kind = PACKET_LOSS;
 }
 
-static void assert_refused(struct fixture *t, unsigned i, void (*change)(struct packet_header *h), const char *reason)
+static void assert_refused(struct store_fixture *t, unsigned i, void (*change)(struct packet_header *h),
+                           const char *reason)
 {
     uint64_t refused = t->model->totals.refused;
     assert_int_equal(give_changed(t, i, change), ACCEPT_REFUSED);
-    assert_string_equal(t->a.reason, reason);
+    assert_string_equal(taken.reason, reason);
     assert_int_equal(t->model->totals.refused, refused + 1);
 }
 
 static void a_packet_that_contradicts_its_stream_is_refused_with_the_reason(void **state)
 {
-    struct fixture *t = *state;
-    know_process(t);
+    struct store_fixture *t = *state;
+    store_fixture_know(t, 0);
     assert_refused(t, 0, change_kind_to_loss, "a stream that does not begin with an opening packet");
     assert_refused(t, 0, change_discarded, "a stream that does not begin with an opening packet");
     give(t, 0);
@@ -250,42 +216,42 @@ static void a_packet_that_contradicts_its_stream_is_refused_with_the_reason(void
 
 static void bytes_that_are_no_packet_are_refused(void **state)
 {
-    struct fixture *t = *state;
+    struct store_fixture *t = *state;
     uint8_t bytes[2048] = {0};
     size_t n;
-    know_process(t);
+    store_fixture_know(t, 0);
     give(t, 0);
     memcpy(bytes, packet(t, 1, &n), packet(t, 1, &n) ? n : 0);
     for (size_t k = 0; k < n; k++) {
-        accept_packet(t->node, t->store, bytes, k, &t->a);
-        assert_int_equal(t->a.what, ACCEPT_REFUSED);
+        accept_packet(t->node, t->store, bytes, k, &taken);
+        assert_int_equal(taken.what, ACCEPT_REFUSED);
     }
-    accept_packet(t->node, t->store, bytes, n + 4, &t->a);
-    assert_int_equal(t->a.what, ACCEPT_REFUSED);
-    assert_string_equal(t->a.reason, "bytes behind the packet");
+    accept_packet(t->node, t->store, bytes, n + 4, &taken);
+    assert_int_equal(taken.what, ACCEPT_REFUSED);
+    assert_string_equal(taken.reason, "bytes behind the packet");
     bytes_put_u32(bytes + 72, PACKET_VERSION + 1);
-    accept_packet(t->node, t->store, bytes, n, &t->a);
-    assert_string_equal(t->a.reason, "a packet of another version");
+    accept_packet(t->node, t->store, bytes, n, &taken);
+    assert_string_equal(taken.reason, "a packet of another version");
     assert_stored(t, 1);
 }
 
 /* Whatever is flipped: what is stored has the position, the bounds and the aspects that it must have. */
 static void a_damaged_packet_does_no_harm(void **state)
 {
-    struct fixture *t = *state;
+    struct store_fixture *t = *state;
     uint64_t seed = seed_start();
     uint8_t bytes[2048];
     size_t n;
-    know_process(t);
+    store_fixture_know(t, 0);
     give(t, 0);
     const uint8_t *good = packet(t, 1, &n);
     for (int i = 0; i < 20000; i++) {
         memcpy(bytes, good, n);
         bytes[seed_next(&seed) % n] ^= (uint8_t)(1 + seed_next(&seed) % 255);
-        accept_packet(t->node, t->store, bytes, n, &t->a);
-        if (t->a.what != ACCEPT_STORED)
+        accept_packet(t->node, t->store, bytes, n, &taken);
+        if (taken.what != ACCEPT_STORED)
             continue;
-        struct model_stream *s = t->a.stream;
+        struct model_stream *s = taken.stream;
         assert_int_equal(s->at.next_seq, 2);
         assert_int_equal(s->at.next_ordinal, 3);
         assert_int_equal(s->at.discarded, 0);
@@ -298,7 +264,7 @@ static void a_damaged_packet_does_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, store_fixture_end)
         TEST(packets_in_sequence_are_stored),
         TEST(a_duplicate_is_acknowledged_again_and_not_stored),
         TEST(a_packet_ahead_is_dropped_and_the_position_told),

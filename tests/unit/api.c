@@ -22,43 +22,9 @@
 
 void api_cc(void); /* in C++ */
 
-static bool all_gone(struct fixture *f)
-{
-    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
-        const struct external_process *p = external_process(f->external, i);
-        if (p && p->phase != EXTERNAL_CLOSED)
-            return false;
-    }
-    return external_process_count(f->external) > 0;
-}
-
-/* Runs `body` as a process and reads what it recorded. */
-static void observe(struct fixture *f, void (*body)(void *context))
-{
-    f->options.batch = f->options.take_all = true;
-    fixture_open(f);
-    assert_int_equal(fixture_wait(fixture_spawn(body, NULL)), 0);
-    fixture_until(f, all_gone);
-}
-
-static void finish(struct fixture *f)
-{
-    fixture_finish(f);
-    fixture_close(f);
-}
-
 static const struct dict *dictionary(struct fixture *f)
 {
     return external_process(f->external, 0)->at->dict;
-}
-
-static const struct dict_aspect *aspect_named(struct fixture *f, const char *name)
-{
-    const struct dict *d = dictionary(f);
-    for (uint32_t i = 0; i < d->aspect_count; i++)
-        if (strcmp(d->aspects[i].name, name) == 0)
-            return &d->aspects[i];
-    return NULL;
 }
 
 /* ---- Every shape ------------------------------------------------------------------------------------------------- */
@@ -106,7 +72,7 @@ static void check_descriptions(struct fixture *f)
     for (uint32_t count = 0; count < EVERY_COUNT; count++) {
         char name[8];
         snprintf(name, sizeof name, "of%u", count);
-        const struct dict_aspect *a = aspect_named(f, name);
+        const struct dict_aspect *a = fixture_aspect(f, name);
         assert_non_null(a);
         assert_int_equal(a->field_count, count);
         for (uint32_t k = 0; k < count; k++) {
@@ -123,10 +89,10 @@ static void every_shape_of_aspect_arrives_from_c(void **unused)
     (void)unused;
     uint64_t next = 0;
     struct fixture f = {.record = check_every, .context = &next};
-    observe(&f, record_every);
+    fixture_observe(&f, record_every);
     assert_int_equal(next, EVERY_COUNT);
     check_descriptions(&f);
-    finish(&f);
+    fixture_end(&f);
 }
 
 static void every_shape_of_aspect_arrives_from_cxx(void **unused)
@@ -134,12 +100,12 @@ static void every_shape_of_aspect_arrives_from_cxx(void **unused)
     (void)unused;
     uint64_t next = 0;
     struct fixture f = {.record = check_every, .context = &next};
-    observe(&f, record_every_in_cxx);
+    fixture_observe(&f, record_every_in_cxx);
     assert_int_equal(next, EVERY_COUNT);
     assert_int_equal(f.records, EVERY_COUNT + 3); /* the thread's object came and went */
-    assert_non_null(aspect_named(&f, "namespaced"));
+    assert_non_null(fixture_aspect(&f, "namespaced"));
     check_descriptions(&f);
-    finish(&f);
+    fixture_end(&f);
 }
 
 static void values_become_eight_bytes(void **unused)
@@ -208,11 +174,11 @@ static void an_aspect_declared_twice_is_one_unless_its_fields_differ(void **unus
     (void)unused;
     uint64_t seen = 0;
     struct fixture f = {.record = check_doubled, .context = &seen};
-    observe(&f, declare_twice);
+    fixture_observe(&f, declare_twice);
     assert_int_equal(seen, 1 << 1 | 1 << 2 | 1 << 4 | 1 << 5);
-    assert_string_equal(aspect_named(&f, "doubled")->fields[0].unit, "1");
-    assert_string_equal(aspect_named(&f, "bare")->fields[0].unit, "");
-    finish(&f);
+    assert_string_equal(fixture_aspect(&f, "doubled")->fields[0].unit, "1");
+    assert_string_equal(fixture_aspect(&f, "bare")->fields[0].unit, "");
+    fixture_end(&f);
 }
 
 static void declare_what_cannot_be(void *unused)
@@ -249,14 +215,14 @@ static void what_cannot_be_declared_is_not_recorded_and_hurts_nobody(void **unus
 {
     (void)unused;
     struct fixture f = {.options = {.batch = true}};
-    observe(&f, declare_what_cannot_be);
-    assert_non_null(aspect_named(&f, "good"));
-    assert_null(aspect_named(&f, "too_many"));
+    fixture_observe(&f, declare_what_cannot_be);
+    assert_non_null(fixture_aspect(&f, "good"));
+    assert_null(fixture_aspect(&f, "too_many"));
     assert_int_equal(dictionary(&f)->aspect_count, DICT_ASPECTS_MAX);
     /* one record of each that is declared here, but of those that nobody recorded: this program's own */
     assert_int_equal(f.records,
-                     1 + DICT_ASPECTS_MAX - (uint32_t)(aspect_named(&f, "good") - dictionary(&f)->aspects + 1));
-    finish(&f);
+                     1 + DICT_ASPECTS_MAX - (uint32_t)(fixture_aspect(&f, "good") - dictionary(&f)->aspects + 1));
+    fixture_end(&f);
 }
 
 /* ---- Strings ----------------------------------------------------------------------------------------------------- */
@@ -296,11 +262,11 @@ static void strings_have_one_id_each_until_there_is_no_room(void **unused)
 {
     (void)unused;
     struct fixture f = {.options = {.batch = true}};
-    observe(&f, intern_many);
+    fixture_observe(&f, intern_many);
     assert_int_equal(f.records, 2);
     assert_string_equal(dictionary(&f)->strings[1], "two");
     assert_int_equal(strlen(dictionary(&f)->strings[2]), DICT_TEXT_MAX);
-    finish(&f);
+    fixture_end(&f);
 }
 
 int main(void)

@@ -64,37 +64,10 @@ static struct message_books_row books_of(struct fixture *f, const char *aspect)
     return sum;
 }
 
-static bool all_gone(struct fixture *f)
-{
-    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
-        const struct external_process *p = external_process(f->external, i);
-        if (p && p->phase != EXTERNAL_CLOSED)
-            return false;
-    }
-    return external_process_count(f->external) > 0;
-}
-
-/* Runs `body` as a process to its good end, reading all along. */
 static void observe(struct fixture *f, void (*body)(void *context))
 {
-    int status;
     memset(page, 0, sizeof *page);
-    f->options.batch = f->options.take_all = true;
-    fixture_open(f);
-    pid_t pid = fixture_spawn(body, NULL);
-    int64_t deadline = clock_now() + 30 * CLOCK_S;
-    while (waitpid(pid, &status, WNOHANG) == 0) {
-        fixture_turn(f);
-        assert_true(clock_now() < deadline);
-    }
-    assert_int_equal(status, 0);
-    fixture_until(f, all_gone);
-}
-
-static void finish(struct fixture *f)
-{
-    fixture_finish(f);
-    fixture_close(f);
+    fixture_observe(f, body);
 }
 
 /* ---- Signals ----------------------------------------------------------------------------------------------------- */
@@ -144,7 +117,7 @@ static void a_handlers_record_within_a_record_goes_into_a_ring_of_its_own(void *
     assert_int_equal(f.records, 150);
     assert_int_equal(books_of(&f, "inner").attempts, 50);
     assert_int_equal(books_of(&f, "outer").attempts, 100);
-    finish(&f);
+    fixture_end(&f);
 }
 
 /* A storm of signals from the very first record on: claiming a ring, declaring and interning are interrupted too. */
@@ -176,7 +149,7 @@ static void handlers_may_record_whenever_they_interrupt(void **unused)
     assert_int_equal(i.attempts, page->inner);
     assert_int_equal(o.no_ring, 0);
     assert_int_equal(f.records, o.attempts + i.attempts - o.full - i.full - i.no_ring);
-    finish(&f);
+    fixture_end(&f);
 }
 
 /* ---- Threads ----------------------------------------------------------------------------------------------------- */
@@ -224,7 +197,7 @@ static void destructors_of_threads_record_and_give_their_rings_back(void **unuse
     assert_int_equal(books_of(&f, "outer").attempts, 1 + 2 * SEGMENT_RINGS);
     assert_int_equal(books_of(&f, "late").attempts, page->late);
     assert_int_equal(f.records, 1 + 2 * SEGMENT_RINGS + page->late);
-    finish(&f);
+    fixture_end(&f);
 }
 
 static void *allocate_nothing(void *unused)
@@ -257,7 +230,7 @@ static void a_threads_first_record_allocates_nothing_however_many_keys_there_are
     observe(&f, make_many_keys);
     assert_int_equal(f.records, 2);
     assert_int_equal(page->inner, 0);
-    finish(&f);
+    fixture_end(&f);
 }
 
 static void claim_ahead(void *unused)
@@ -275,7 +248,7 @@ static void a_ring_claimed_ahead_is_the_one_that_is_used(void **unused)
     observe(&f, claim_ahead);
     assert_int_equal(f.records, 1);
     assert_int_equal(f.stream_count, 1);
-    finish(&f);
+    fixture_end(&f);
 }
 
 /* ---- Forks ------------------------------------------------------------------------------------------------------- */
@@ -323,7 +296,7 @@ static void a_fork_may_be_interrupted_and_its_child_keeps_the_strings(void **unu
     for (uint32_t i = 0; i < external_process_count(f.external); i++)
         if (external_process(f.external, i))
             assert_string_equal(external_process(f.external, i)->at->dict->strings[0], "the parent's");
-    finish(&f);
+    fixture_end(&f);
 }
 
 /* ---- Libraries --------------------------------------------------------------------------------------------------- */
@@ -356,7 +329,7 @@ static void a_library_that_records_may_be_unloaded(void **unused)
     observe(&f, load_and_unload);
     assert_int_equal(books_of(&f, "plugged").attempts, 3);
     assert_int_equal(f.records, 1 + 3 + 2); /* the second "plugged" has other fields */
-    finish(&f);
+    fixture_end(&f);
 }
 
 /* ---- Descriptors ------------------------------------------------------------------------------------------------- */
@@ -417,7 +390,7 @@ static void a_process_that_closed_all_its_descriptors_is_read_on(void **unused)
     assert_int_equal(row.no_ring, memory_can_be_populated() ? 0 : 1); /* the thread that came later */
     assert_int_equal(f.records + row.no_ring, page->outer);
     assert_int_equal(row.attempts, page->outer);
-    finish(&f);
+    fixture_end(&f);
 }
 
 /* ---- No room ----------------------------------------------------------------------------------------------------- */

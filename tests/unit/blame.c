@@ -102,8 +102,7 @@ static int end(void **unused)
     (void)unused;
     kill(child, SIGKILL);
     fixture_wait(child);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
     munmap(page, sizeof *page);
     return 0;
 }

@@ -80,8 +80,7 @@ static bool all_stored(struct fixture *f)
 static void end(struct fixture *f)
 {
     fixture_until(f, all_stored); /* whatever expired is stored all the same */
-    fixture_finish(f);
-    fixture_close(f);
+    fixture_end(f);
 }
 
 static void of_rules_that_match_the_last_counts(void **unused)

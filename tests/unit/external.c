@@ -41,16 +41,6 @@ static double as_double(uint64_t bits)
     return v;
 }
 
-static bool all_gone(struct fixture *f)
-{
-    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
-        const struct external_process *p = external_process(f->external, i);
-        if (p && p->phase != EXTERNAL_CLOSED)
-            return false;
-    }
-    return external_process_count(f->external) > 0;
-}
-
 static uint64_t books(struct fixture *f, struct message_books_row *sum)
 {
     static struct message_books b;
@@ -121,12 +111,11 @@ static void every_value_arrives_as_it_was_recorded(void **unused)
     setenv("BEZEL_RING_RECORDS", "16384", 1);
     fixture_open(&f);
     fixture_wait(fixture_spawn(record_all_kinds, NULL));
-    fixture_until(&f, all_gone);
+    fixture_until(&f, fixture_all_gone);
     assert_int_equal(f.records, 4000);
     assert_int_equal(f.stream_count, 1);
     assert_balanced(&f);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
     unsetenv("BEZEL_RING_RECORDS");
 }
 
@@ -145,15 +134,14 @@ static void a_full_ring_discards_the_new_and_counts_every_one(void **unused)
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     fixture_open(&f);
     fixture_wait(fixture_spawn(record_ten_thousand, NULL)); /* nobody polls meanwhile */
-    fixture_until(&f, all_gone);
+    fixture_until(&f, fixture_all_gone);
     assert_int_equal(f.records, 4096);
     assert_int_equal(f.streams[0].discarded, 10000 - 4096);
     assert_balanced(&f);
     struct message_books_row sum;
     assert_int_equal(books(&f, &sum), 0);
     assert_int_equal(sum.full, 10000 - 4096);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 static void collect_and_forward_takes_one_record_a_poll(void **unused)
@@ -185,11 +173,10 @@ static void a_batch_limit_is_what_a_poll_takes_at_most(void **unused)
     assert_int_equal(external_poll(f.external, clock_now()), 1);
     external_batch(f.external, true, 0);
     fixture_turn(&f);
-    fixture_until(&f, all_gone);
+    fixture_until(&f, fixture_all_gone);
     assert_int_equal(f.records, 4096);
     assert_balanced(&f);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 struct gate {
@@ -245,15 +232,14 @@ static void off_counts_what_is_lost_and_loses_nothing_else(void **unused)
     wait_for_stage(gate, 3);
     gate->go = 10;
     fixture_wait(pid);
-    fixture_until(&f, all_gone);
+    fixture_until(&f, fixture_all_gone);
     assert_int_equal(f.records, 200);
     assert_int_equal(f.streams[0].discarded, 100);
     struct message_books_row sum;
     assert_int_equal(books(&f, &sum), 0);
     assert_int_equal(sum.off, 100);
     assert_balanced(&f);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 /* ---- Threads, forks, attachment ---------------------------------------------------------------------------------- */
@@ -284,12 +270,11 @@ static void threads_that_come_and_go_share_rings_and_keep_their_names(void **unu
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     fixture_open(&f);
     assert_int_equal(fixture_wait(fixture_spawn(run_many_threads, NULL)), 0);
-    fixture_until(&f, all_gone);
+    fixture_until(&f, fixture_all_gone);
     assert_int_equal(f.records, 2000);
     assert_true(f.stream_count <= 5);
     assert_balanced(&f);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 static void *hold_a_ring(void *context)
@@ -332,7 +317,7 @@ static void a_thread_without_a_ring_counts_its_losses(void **unused)
         external_poll(f.external, clock_now());
         external_housekeep(f.external, clock_now());
         assert_true(clock_now() < deadline);
-    } while (!all_gone(&f));
+    } while (!fixture_all_gone(&f));
     assert_int_equal(books(&f, &sum), 0);
     assert_int_equal(sum.attempts, SEGMENT_RINGS + 20 + 1);
     assert_int_equal(sum.no_ring, 21);
@@ -357,12 +342,11 @@ static void a_forked_child_has_a_segment_of_its_own(void **unused)
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     fixture_open(&f);
     fixture_wait(fixture_spawn(record_and_fork, NULL));
-    fixture_until(&f, all_gone);
+    fixture_until(&f, fixture_all_gone);
     assert_int_equal(f.stream_count, 2);
     assert_int_equal(f.records, 30);
     assert_balanced(&f);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 static void a_process_attached_later_is_heard_from_then_on(void **unused)
@@ -418,14 +402,13 @@ static void a_process_that_was_left_is_not_taken_up_by_the_next_life(void **stat
     fixture_reopen(&f);
     gate->go = 10;
     wait_for_stage(gate, 3);
-    fixture_until(&f, all_gone);
+    fixture_until(&f, fixture_all_gone);
     assert_int_equal(f.records, 100);
     assert_int_equal(external_process(f.external, 0)->state, PROCESS_DETACHED);
     assert_balanced(&f);
     gate->go = 10;
     fixture_wait(pid);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 static void what_a_crashed_bezeld_recorded_of_itself_is_drained(void **unused)
@@ -436,11 +419,10 @@ static void what_a_crashed_bezeld_recorded_of_itself_is_drained(void **unused)
     setenv("BEZEL_PROCESS", "bezeld", 1); /* this very program, under that name: a predecessor of ours */
     fixture_wait(fixture_spawn(record_all_kinds, NULL));
     unsetenv("BEZEL_PROCESS");
-    fixture_until(&f, all_gone);
+    fixture_until(&f, fixture_all_gone);
     assert_int_equal(external_process(f.external, 0)->role, ROLE_DAEMON);
     assert_balanced(&f);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 /* Declares, by hand, what cannot be: a name that is taken, a name that is none, and more than a dictionary holds. */
@@ -476,7 +458,7 @@ static void what_cannot_be_declared_is_lost_and_counted(void **unused)
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     fixture_open(&f);
     fixture_wait(fixture_spawn(record_what_cannot_be_declared, NULL));
-    fixture_until(&f, all_gone);
+    fixture_until(&f, fixture_all_gone);
     struct message_books_row sum;
     assert_int_equal(books(&f, &sum), 0);
     assert_int_equal(sum.attempts, 302);
@@ -484,8 +466,7 @@ static void what_cannot_be_declared_is_lost_and_counted(void **unused)
     assert_int_equal(sum.no_ring, 302 - f.records);
     const struct dict *d = external_process(f.external, 0)->at->dict;
     assert_string_equal(d->aspects[d->aspect_count - 1].name, "bezel_undeclared");
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 static void a_second_reader_is_refused(void **unused)
@@ -578,12 +559,11 @@ static void a_head_that_lies_breaks_its_ring_alone(void **unused)
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     fixture_open(&f);
     assert_int_equal(fixture_wait(fixture_spawn(lie_about_the_head, NULL)), 0);
-    fixture_until(&f, all_gone);
+    fixture_until(&f, fixture_all_gone);
     assert_int_equal(external_counts(f.external)->broken_rings, 1);
     assert_int_equal(external_note_count(f.external), 1);
     assert_string_equal(external_note(f.external, 0)->code, "BEZEL-RING-BROKEN");
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 static void a_truncated_segment_is_survived(void **unused)
@@ -599,13 +579,12 @@ static void a_truncated_segment_is_survived(void **unused)
     assert_int_equal(f.records, 1);
     gate->go = 2;
     assert_true(WIFSIGNALED(fixture_wait(pid)));
-    fixture_until(&f, all_gone);
+    fixture_until(&f, fixture_all_gone);
     assert_int_equal(external_counts(f.external)->broken_segments, 1);
     uint32_t notes = external_note_count(f.external);
     assert_true(notes > 0);
     assert_string_equal(external_note(f.external, notes - 1)->code, "BEZEL-SEGMENT-CUT");
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 static void without_shared_memory_the_program_runs_on(void **unused)

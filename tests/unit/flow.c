@@ -62,8 +62,7 @@ static void every_record_is_somewhere(void **unused)
     fixture_until(&f, nobody_is_left);
     assert_int_equal(f.records, RING);
     assert_flow(&f, MANY, MANY - RING, 0, 0);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 static void a_full_window_is_told(void **unused)
@@ -85,8 +84,7 @@ static void a_full_window_is_told(void **unused)
     assert_int_equal(flow.in_rings + flow.in_window, 6 * MANY);
     fixture_until(&f, nobody_is_left);
     assert_flow(&f, 6 * MANY, 0, 0, 0);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
     unsetenv("BEZEL_RING_RECORDS");
 }
 
@@ -103,8 +101,7 @@ static void a_ring_that_nobody_ever_had_is_no_ring(void **unused)
     at->ring_count++;
     assert_flow(&f, MANY, MANY - RING, 0, RING);
     fixture_until(&f, nobody_is_left);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 int main(void)

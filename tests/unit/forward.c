@@ -54,14 +54,6 @@ static void record_steps(void *unused)
         bezel_record(step, i);
 }
 
-static bool all_closed(struct fixture *f)
-{
-    for (uint32_t i = 0; i < external_process_count(f->external); i++)
-        if (external_process(f->external, i) && external_process(f->external, i)->phase != EXTERNAL_CLOSED)
-            return false;
-    return external_process_count(f->external) > 0;
-}
-
 /* A window with OPEN, a packet for each record, and CLOSE; nobody to send them to yet. */
 static void scene_open(struct scene *s)
 {
@@ -72,7 +64,7 @@ static void scene_open(struct scene *s)
     int64_t deadline = clock_now() + 10 * CLOCK_S;
     for (int i = 0; i < RECORDS + 1; i++)
         external_poll(s->fixture.external, clock_now());
-    while (!all_closed(&s->fixture)) {
+    while (!fixture_all_gone(&s->fixture)) {
         external_housekeep(s->fixture.external, clock_now());
         assert_true(clock_now() < deadline);
     }
@@ -261,6 +253,20 @@ static void meet(struct scene *s, uint64_t credit)
     until(s, connected);
 }
 
+static void scene_begin(struct scene *s, uint64_t credit)
+{
+    scene_open(s);
+    upper_open(s);
+    forward_begin(s);
+    meet(s, credit);
+}
+
+static void scene_end(struct scene *s)
+{
+    hand_over(s);
+    scene_close(s);
+}
+
 /* ---- Attempts ---------------------------------------------------------------------------------------------------- */
 
 enum { ATTEMPTS = 12 };
@@ -306,8 +312,7 @@ static void who_is_not_answered_tries_again_after_growing_pauses_that_follow_fro
     upper_open(&s);
     meet(&s, 0);
     until(&s, has_all);
-    hand_over(&s);
-    scene_close(&s);
+    scene_end(&s);
 }
 
 static void a_welcome_makes_pauses_short_again(void **unused)
@@ -328,8 +333,7 @@ static void a_welcome_makes_pauses_short_again(void **unused)
     s.upper.hellos = 0;
     meet(&s, 0);
     until(&s, has_all);
-    hand_over(&s);
-    scene_close(&s);
+    scene_end(&s);
 }
 
 static void an_answer_that_comes_after_the_attempt_was_given_up_is_not_listened_to(void **unused)
@@ -353,8 +357,7 @@ static void an_answer_that_comes_after_the_attempt_was_given_up_is_not_listened_
     welcome(&s, 0, 0, (struct message_position){0});
     until(&s, has_all);
     assert_null(forward_refused(s.forward));
-    hand_over(&s);
-    scene_close(&s);
+    scene_end(&s);
 }
 
 /* ---- Credit ------------------------------------------------------------------------------------------------------ */
@@ -370,10 +373,7 @@ static void no_more_is_sent_than_the_credit_and_always_a_packet(void **unused)
     static const uint64_t credits[] = {1, 1000, 5 * PACKET + 4, 20000, UINT64_MAX};
     for (size_t i = 0; i < sizeof credits / sizeof *credits; i++) {
         struct scene s;
-        scene_open(&s);
-        upper_open(&s);
-        forward_begin(&s);
-        meet(&s, credits[i]);
+        scene_begin(&s, credits[i]);
         for (uint64_t before = 0, turns = 0; s.upper.packets < RECORDS + 2; turns++) {
             expected = turns == 0 ? 1 : s.upper.packets + 1;
             until(&s, has_expected);
@@ -398,10 +398,7 @@ static void a_welcome_says_from_where_on_packets_are_sent(void **unused)
 {
     (void)unused;
     struct scene s;
-    scene_open(&s);
-    upper_open(&s);
-    forward_begin(&s);
-    meet(&s, 0);
+    scene_begin(&s, 0);
     until(&s, has_all);
     struct message_position at = s.upper.at;
     fall_silent(&s); /* with everything on the way */
@@ -411,18 +408,14 @@ static void a_welcome_says_from_where_on_packets_are_sent(void **unused)
     until(&s, has_all);
     assert_int_equal(s.upper.from, 77);
     assert_int_equal(s.upper.packets, RECORDS + 2 - 77);
-    hand_over(&s);
-    scene_close(&s);
+    scene_end(&s);
 }
 
 static void who_lacks_packets_gets_them_on_a_new_connection_but_not_as_often_as_it_asks(void **unused)
 {
     (void)unused;
     struct scene s;
-    scene_open(&s);
-    upper_open(&s);
-    forward_begin(&s);
-    meet(&s, 0);
+    scene_begin(&s, 0);
     until(&s, has_all);
     struct message_position at = s.upper.at;
     at.next_seq = 10;
@@ -441,8 +434,7 @@ static void who_lacks_packets_gets_them_on_a_new_connection_but_not_as_often_as_
     until(&s, greeted);
     welcome(&s, 0, 1, at);
     until(&s, has_all);
-    hand_over(&s);
-    scene_close(&s);
+    scene_end(&s);
 }
 
 /* What a collector may say that cannot be true; the packets behind sequence number 5 were not sent yet. */
@@ -472,10 +464,7 @@ static void lie(struct scene *s, bool in_welcome)
 static void lies_free_nothing(bool in_welcome)
 {
     struct scene s;
-    scene_open(&s);
-    upper_open(&s);
-    forward_begin(&s);
-    meet(&s, 1); /* a packet at a time */
+    scene_begin(&s, 1); /* a packet at a time */
     expected = 1;
     until(&s, has_expected);
     while (s.upper.at.next_seq < 5) {
@@ -493,8 +482,7 @@ static void lies_free_nothing(bool in_welcome)
     assert_true(forward_counts(s.forward)->disbelieved >= MESSAGE_ROWS_MAX / 2);
     assert_int_equal(external_note_count(s.fixture.external), 1); /* told, once */
     assert_string_equal(external_note(s.fixture.external, 0)->code, "BEZEL-AHEAD");
-    hand_over(&s); /* and nothing is skipped */
-    scene_close(&s);
+    scene_end(&s); /* and nothing is skipped */
 }
 
 static void who_acknowledges_what_it_never_got_frees_nothing(void **unused)
@@ -513,10 +501,7 @@ static void a_collector_that_lost_what_it_had_acknowledged_is_told_and_costs_not
 {
     (void)unused;
     struct scene s;
-    scene_open(&s);
-    upper_open(&s);
-    forward_begin(&s);
-    meet(&s, 0);
+    scene_begin(&s, 0);
     until(&s, has_all);
     struct message_position at = s.upper.at;
     at.next_seq = 50;
@@ -531,8 +516,7 @@ static void a_collector_that_lost_what_it_had_acknowledged_is_told_and_costs_not
     assert_int_equal(s.upper.from, 50); /* what there is */
     assert_int_equal(waiting(&s), before);
     assert_string_equal(external_note(s.fixture.external, 0)->code, "BEZEL-BEHIND");
-    hand_over(&s);
-    scene_close(&s);
+    scene_end(&s);
 }
 
 int main(void)

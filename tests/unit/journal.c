@@ -102,17 +102,39 @@ static void two_of_one_process_go_to_two_folders(void **state)
     fixture_close(&two);
 }
 
+static bool has_closed(struct fixture *f)
+{
+    return f->stream_count == 1 && f->streams[0].closed;
+}
+
+/* A fixture with one journal, whose records `seen` sums up. */
+static struct fixture f;
+static struct seen seen;
+static struct journal *j;
+static struct external_process *p;
+
+static int begin(void **state)
+{
+    (void)state;
+    seen = (struct seen){0};
+    f = (struct fixture){.options.batch = true, .record = look, .context = &seen};
+    fixture_open(&f);
+    j = open_journal(f.dir);
+    p = process_of(&f);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    journal_close(j);
+    fixture_end(&f);
+    return 0;
+}
+
 static void what_finds_no_room_is_counted(void **state)
 {
-    static struct fixture f;
-    struct seen seen = {0};
     (void)state;
-    f = (struct fixture){.options.batch = true};
-    fixture_open(&f);
-    f.record = look;
-    f.context = &seen;
-    struct journal *j = open_journal(f.dir);
-    struct external_process *p = process_of(&f);
     for (uint64_t i = 0; i < 10000; i++)
         journal_record(j, NUMBER, &i);
     fixture_turn(&f);
@@ -123,22 +145,11 @@ static void what_finds_no_room_is_counted(void **state)
     journal_record(j, NUMBER, (uint64_t[]){7}); /* there is room again */
     fixture_turn(&f);
     assert_int_equal(segment_tally(p->at, NUMBER).full, row.full);
-    journal_close(j);
-    fixture_finish(&f);
-    fixture_close(&f);
 }
 
 static void it_follows_the_enable_words(void **state)
 {
-    static struct fixture f;
-    struct seen seen = {0};
     (void)state;
-    f = (struct fixture){.options.batch = true};
-    fixture_open(&f);
-    f.record = look;
-    f.context = &seen;
-    struct journal *j = open_journal(f.dir);
-    struct external_process *p = process_of(&f);
     segment_set_mode(p->at, SEGMENT_COUNT);
     journal_record(j, NUMBER, (uint64_t[]){1});
     segment_set_mode(p->at, SEGMENT_DISABLED);
@@ -150,61 +161,42 @@ static void it_follows_the_enable_words(void **state)
     assert_int_equal(row.attempts, 2);
     assert_int_equal(row.off, 1);
     assert_int_equal(seen.numbers, 1);
-    journal_close(j);
-    fixture_finish(&f);
-    fixture_close(&f);
-}
-
-static bool has_closed(struct fixture *f)
-{
-    return f->stream_count == 1 && f->streams[0].closed;
 }
 
 static void closed_it_is_drained_as_of_a_process_that_ended(void **state)
 {
-    static struct fixture f;
-    struct seen seen = {0};
     (void)state;
-    f = (struct fixture){.options.batch = true};
-    fixture_open(&f);
-    f.record = look;
-    f.context = &seen;
-    struct journal *j = open_journal(f.dir);
-    struct external_process *p = process_of(&f);
     journal_record(j, NUMBER, (uint64_t[]){42});
     journal_close(j);
+    j = NULL;
     fixture_until(&f, has_closed);
     assert_int_equal(p->state, PROCESS_ENDED);
     assert_int_equal(seen.sum, 42);
-    fixture_finish(&f);
-    fixture_close(&f);
 }
 
 static void wrong_aspects_and_folders_are_refused(void **state)
 {
     static const struct dict_aspect wrong[] = {{.name = "no name", .field_count = 0}};
-    static struct fixture f;
-    struct journal *j = NULL;
+    struct journal *none = NULL;
     char missing[96];
     (void)state;
     f = (struct fixture){.options.batch = true};
     fixture_open(&f);
-    assert_int_equal(journal_open(f.dir, wrong, 1, &j), BEZEL_EINVAL);
+    assert_int_equal(journal_open(f.dir, wrong, 1, &none), BEZEL_EINVAL);
     snprintf(missing, sizeof missing, "%s/window/folder", f.dir); /* below a file */
-    assert_int_equal(journal_open(missing, aspects, 3, &j), BEZEL_ESYS);
-    assert_null(j);
+    assert_int_equal(journal_open(missing, aspects, 3, &none), BEZEL_ESYS);
+    assert_null(none);
     journal_close(NULL);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_of_one_process_go_to_two_folders),
-        cmocka_unit_test(what_finds_no_room_is_counted),
-        cmocka_unit_test(it_follows_the_enable_words),
-        cmocka_unit_test(closed_it_is_drained_as_of_a_process_that_ended),
+        cmocka_unit_test_setup_teardown(what_finds_no_room_is_counted, begin, end),
+        cmocka_unit_test_setup_teardown(it_follows_the_enable_words, begin, end),
+        cmocka_unit_test_setup_teardown(closed_it_is_drained_as_of_a_process_that_ended, begin, end),
         cmocka_unit_test(wrong_aspects_and_folders_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

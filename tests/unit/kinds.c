@@ -29,39 +29,6 @@ struct arrived {
     uint32_t spans;
 };
 
-static bool all_gone(struct fixture *f)
-{
-    for (uint32_t i = 0; i < external_process_count(f->external); i++) {
-        const struct external_process *p = external_process(f->external, i);
-        if (p && p->phase != EXTERNAL_CLOSED)
-            return false;
-    }
-    return external_process_count(f->external) > 0;
-}
-
-static void observe(struct fixture *f, void (*body)(void *context))
-{
-    f->options.batch = f->options.take_all = true;
-    fixture_open(f);
-    assert_int_equal(fixture_wait(fixture_spawn(body, NULL)), 0);
-    fixture_until(f, all_gone);
-}
-
-static void finish(struct fixture *f)
-{
-    fixture_finish(f);
-    fixture_close(f);
-}
-
-static const struct dict_aspect *aspect_named(struct fixture *f, const char *name)
-{
-    const struct dict *d = external_process(f->external, 0)->at->dict;
-    for (uint32_t i = 0; i < d->aspect_count; i++)
-        if (strcmp(d->aspects[i].name, name) == 0)
-            return &d->aspects[i];
-    return NULL;
-}
-
 /* ---- Every kind -------------------------------------------------------------------------------------------------- */
 
 static void use_monotonic_clock(void)
@@ -156,7 +123,7 @@ static void check_kinds(struct fixture *f)
                     {"received0", DICT_RECEIVED, 2, "peer", "1"},
                     {"received1", DICT_RECEIVED, 3, "peer", "1"}};
     for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
-        const struct dict_aspect *a = aspect_named(f, expected[i].name);
+        const struct dict_aspect *a = fixture_aspect(f, expected[i].name);
         assert_non_null(a);
         assert_int_equal(a->kind, expected[i].kind);
         assert_int_equal(a->field_count, expected[i].fields);
@@ -169,7 +136,7 @@ static void check_every(void (*body)(void *context), bool exact)
 {
     struct arrived a = {.names = every, .count = sizeof every / sizeof *every, .exact = exact};
     struct fixture f = {.record = check_record, .context = &a};
-    observe(&f, body);
+    fixture_observe(&f, body);
     assert_int_equal(a.next, a.count);
     check_kinds(&f);
     assert_int_equal(a.spans, 4);
@@ -178,7 +145,7 @@ static void check_every(void (*body)(void *context), bool exact)
     assert_int_equal(a.span_ns[2], 1234);
     if (exact)
         assert_true(a.span_ns[0] <= a.span_ns[1]); /* the inner one */
-    finish(&f);
+    fixture_end(&f);
 }
 
 static void every_kind_arrives_from_c(void **unused)
@@ -224,9 +191,9 @@ static void a_span_of_a_disabled_aspect_is_not_recorded(void **unused)
     static const char *const names[] = {"span2"};
     struct arrived a = {.names = names, .count = 1};
     struct fixture f = {.record = check_record, .context = &a};
-    observe(&f, span_while_disabled);
+    fixture_observe(&f, span_while_disabled);
     assert_int_equal(a.next, 1);
-    finish(&f);
+    fixture_end(&f);
 }
 
 static void *end_span(void *span)
@@ -251,9 +218,9 @@ static void a_span_may_end_in_another_thread(void **unused)
     static const char *const names[] = {"span0"};
     struct arrived a = {.names = names, .count = 1};
     struct fixture f = {.record = check_record, .context = &a};
-    observe(&f, end_in_another_thread);
+    fixture_observe(&f, end_in_another_thread);
     assert_int_equal(a.next, 1);
-    finish(&f);
+    fixture_end(&f);
 }
 
 /* A clock that the test moves. */
@@ -288,12 +255,12 @@ static void a_span_lasts_what_its_clock_says(void **unused)
     static const char *const names[] = {"span0", "span0", "span0"};
     struct arrived a = {.names = names, .count = 3};
     struct fixture f = {.record = check_record, .context = &a};
-    observe(&f, spans_of_a_users_clock);
+    fixture_observe(&f, spans_of_a_users_clock);
     assert_int_equal(a.spans, 3);
     assert_int_equal(a.span_ns[0], 123000);
     assert_int_equal(a.span_ns[1], 0);
     assert_int_equal(a.span_ns[2], -1); /* the clock ran backwards */
-    finish(&f);
+    fixture_end(&f);
 }
 
 static void time_that_is_not_known_is_minus_one(void **unused)
@@ -326,11 +293,11 @@ static void a_scope_records_its_span_however_it_is_left(void **unused)
     int64_t seen[16] = {0};
     static const int64_t expected[] = {2, 1, 3, 4, 5};
     struct fixture f = {.record = check_scope, .context = seen};
-    observe(&f, scopes);
+    fixture_observe(&f, scopes);
     assert_int_equal(seen[0], 5);
     for (int i = 0; i < 5; i++)
         assert_int_equal(seen[1 + i], expected[i]);
-    finish(&f);
+    fixture_end(&f);
 }
 
 /* ---- Aspects declared at run time -------------------------------------------------------------------------------- */
@@ -375,15 +342,15 @@ static void a_kind_is_part_of_an_aspect_and_has_its_fields(void **unused)
 {
     (void)unused;
     struct fixture f = {.record = check_by_hand};
-    observe(&f, declare_kinds);
+    fixture_observe(&f, declare_kinds);
     assert_int_equal(f.records, 2);
-    assert_int_equal(aspect_named(&f, "by_hand")->kind, DICT_COUNTER);
-    assert_int_equal(aspect_named(&f, "by_hand")->field_count, 2);
-    assert_null(aspect_named(&f, "no_span"));
-    assert_null(aspect_named(&f, "no_gauge"));
-    assert_null(aspect_named(&f, "no_kind"));
-    assert_non_null(aspect_named(&f, "bezel_undeclared"));
-    finish(&f);
+    assert_int_equal(fixture_aspect(&f, "by_hand")->kind, DICT_COUNTER);
+    assert_int_equal(fixture_aspect(&f, "by_hand")->field_count, 2);
+    assert_null(fixture_aspect(&f, "no_span"));
+    assert_null(fixture_aspect(&f, "no_gauge"));
+    assert_null(fixture_aspect(&f, "no_kind"));
+    assert_non_null(fixture_aspect(&f, "bezel_undeclared"));
+    fixture_end(&f);
 }
 
 int main(void)

@@ -3,6 +3,7 @@
 #include "ecs/launcher.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "tests/lib/scratch.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -19,14 +20,12 @@
 
 enum { DEADLINE_S = 20 };
 
-static char folder[] = "/tmp/bezel-launcher-XXXXXX";
-
 static const char *in_folder(const char *name)
 {
     static char paths[8][128];
     static unsigned turn;
     char *path = paths[turn++ % 8];
-    snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+    snprintf(path, sizeof paths[0], "%s/%s", scratch_dir, name);
     return path;
 }
 
@@ -222,18 +221,6 @@ static void its_own_death_is_seen(void **state)
     launcher_close(&l);
 }
 
-static int make_folder(void **state)
-{
-    (void)state;
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return file_remove_tree(folder);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -245,5 +232,5 @@ int main(void)
         cmocka_unit_test(leaves_an_interrupted_process_the_time_to_end_by_itself),
         cmocka_unit_test(its_own_death_is_seen),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }

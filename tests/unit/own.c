@@ -32,7 +32,6 @@
 
 #include <cmocka.h>
 
-static char dir[SCRATCH_PATH];
 static bool clock_stands; /* as if two processes came at the same moment */
 
 int64_t __wrap_clock_now(void);
@@ -99,11 +98,11 @@ static void end(struct child *c, int signal)
 static struct attached *attach(void)
 {
     struct attached *a = NULL;
-    DIR *d = opendir(dir);
+    DIR *d = opendir(scratch_dir);
     assert_non_null(d);
     for (struct dirent *e; (e = readdir(d)) != NULL && !a;)
         if (strstr(e->d_name, SEGMENT_SUFFIX))
-            assert_int_equal(segment_attach(dir, e->d_name, &a), 0);
+            assert_int_equal(segment_attach(scratch_dir, e->d_name, &a), 0);
     closedir(d);
     assert_non_null(a);
     return a;
@@ -122,7 +121,7 @@ static bool ends(const struct attached *a)
 
 static void must_make(struct own_segment *own)
 {
-    if (!own_make(own, dir))
+    if (!own_make(own, scratch_dir))
         _exit(1);
 }
 
@@ -297,7 +296,7 @@ static void two_processes_of_one_number_and_moment_have_two_segments(void **stat
     (void)state;
     struct own_segment one = {.fd = -1}, two = {.fd = -1};
     clock_stands = true;
-    bool made = own_make(&one, dir) && own_make(&two, dir);
+    bool made = own_make(&one, scratch_dir) && own_make(&two, scratch_dir);
     clock_stands = false;
     assert_true(made);
     assert_int_not_equal(one.segment->instance, two.segment->instance);
@@ -323,7 +322,7 @@ static void memory_is_there_once_it_is_reserved(void **state)
     (void)state;
     struct own_segment own = {.fd = -1};
     errno = EXDEV;
-    assert_true(own_make(&own, dir));
+    assert_true(own_make(&own, scratch_dir));
     assert_int_equal(errno, EXDEV);
     const struct segment *s = own.segment;
     uint64_t before = allocated(own.path);
@@ -365,7 +364,7 @@ static void memory_can_be_locked_or_the_limit_is_told(void **state)
     (void)state;
     struct own_segment own = {.fd = -1};
     struct rlimit limit;
-    assert_true(own_make(&own, dir));
+    assert_true(own_make(&own, scratch_dir));
     const struct segment *s = own.segment;
     assert_int_equal(own_reserve(&own, s->ring_offset, s->ring_stride), 0);
     long before = locked_kib();
@@ -388,8 +387,8 @@ static void a_file_of_the_program_in_our_descriptors_place_is_left_alone(void **
     struct own_segment own = {.fd = -1};
     char path[SCRATCH_PATH + 16];
     struct stat st;
-    assert_true(own_make(&own, dir));
-    snprintf(path, sizeof path, "%s/theirs", dir);
+    assert_true(own_make(&own, scratch_dir));
+    snprintf(path, sizeof path, "%s/theirs", scratch_dir);
     int theirs = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     assert_int_equal(dup2(theirs, own.fd), own.fd);
     (void)!own_reserve(&own, own.segment->ring_offset, own.segment->ring_stride);
@@ -417,7 +416,7 @@ static void signals_do_not_keep_memory_from_being_reserved(void **state)
     struct own_segment own = {.fd = -1};
     struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
     struct sigaction on = {.sa_handler = on_alarm}, was;
-    assert_true(own_make(&own, dir));
+    assert_true(own_make(&own, scratch_dir));
     const struct segment *s = own.segment;
     sigaction(SIGALRM, &on, &was);
     setitimer(ITIMER_REAL, &often, NULL);
@@ -435,7 +434,7 @@ static void signals_do_not_keep_memory_from_being_reserved(void **state)
 static void fill_a_small_file_system(struct own_segment *own, struct child *c)
 {
     char path[SCRATCH_PATH + 8];
-    snprintf(path, sizeof path, "%s/small", dir);
+    snprintf(path, sizeof path, "%s/small", scratch_dir);
     if (mkdir(path, 0700) != 0 || !enter(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("small", path, "tmpfs", 0, "size=1m") != 0) {
         say(c->say, 's');
@@ -514,7 +513,7 @@ static struct doorbell *hang_doorbell(void)
     static struct doorbell bell;
     char path[SCRATCH_PATH + 16];
     bell = (struct doorbell){.magic = DOORBELL_MAGIC};
-    snprintf(path, sizeof path, "%s/" DOORBELL_NAME, dir);
+    snprintf(path, sizeof path, "%s/" DOORBELL_NAME, scratch_dir);
     int fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     assert_int_equal(write(fd, &bell, sizeof bell), sizeof bell);
     void *at = mmap(NULL, sizeof bell, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -537,7 +536,7 @@ static void a_process_that_cannot_make_its_segment_says_why_in_the_doorbell(void
     setenv("BEZEL_PROCESS", "without.1", 1);
     for (int i = 0; i < 2 * DOORBELL_REFUSALS; i++) {
         errno = EXDEV; /* it is called inside the program's own code, and in its signal handlers */
-        assert_false(own_make(&own, dir));
+        assert_false(own_make(&own, scratch_dir));
         assert_int_equal(errno, EXDEV);
     }
     unsetenv("BEZEL_PROCESS");
@@ -579,7 +578,7 @@ static void notices_are_told_once_each_and_bounded(void **state)
     struct attached_notice n;
     setenv("BEZEL_RING_RECORDS", "3", 1);
     setenv("BEZEL_WHEN_FULL", "explode", 1);
-    assert_true(own_make(&own, dir));
+    assert_true(own_make(&own, scratch_dir));
     unsetenv("BEZEL_RING_RECORDS");
     unsetenv("BEZEL_WHEN_FULL");
     struct attached *a = attach();
@@ -630,7 +629,7 @@ static void a_long_sentence_and_scribbled_notices_stay_in_bounds(void **state)
     char text[1000];
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    assert_true(own_make(&own, dir));
+    assert_true(own_make(&own, scratch_dir));
     struct attached *a = attach();
     sensor_notice(own.segment, "BEZEL-LONG", "%s", text);
     assert_int_equal(segment_next_notice(a, &n), 1);
@@ -649,27 +648,10 @@ static void a_long_sentence_and_scribbled_notices_stay_in_bounds(void **state)
     own_forget(&own);
 }
 
-/* -------------------------------------------------------------------------------------------------------------------
- */
-
-static int each_setup(void **state)
-{
-    (void)state;
-    scratch_make(dir);
-    return 0;
-}
-
-static int each_teardown(void **state)
-{
-    (void)state;
-    scratch_remove(dir);
-    return 0;
-}
-
 int main(void)
 {
     guard_init();
-#define TEST(name) cmocka_unit_test_setup_teardown(name, each_setup, each_teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
     const struct CMUnitTest tests[] = {
         TEST(a_living_process_lives_and_a_killed_one_does_not),
         TEST(a_process_that_closes_its_descriptors_lives),

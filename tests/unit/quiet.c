@@ -7,9 +7,9 @@
 #include "base/clock.h"
 #include "bezel/sensor.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/ways.h"
 
 #include <fcntl.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -23,7 +23,6 @@
 
 #include <cmocka.h>
 
-BEZEL_ASPECT(one, (int64, number, "1"));
 BEZEL_ASPECT(other, (int64, number, "1"));
 BEZEL_ASPECT(wide, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"));
 
@@ -33,58 +32,23 @@ static struct orders {
     char dir[64];
 } * orders;
 
-static void on_signal(int number)
-{
-    (void)number;
-    bezel_record(one, 2);
-}
-
-static void *in_a_thread(void *unused)
-{
-    bezel_record(one, 3);
-    return unused;
-}
-
 static void carry_out(char what)
 {
-    pthread_t thread;
-    switch (what) {
-    case 'o':
-        bezel_record(one, 1);
-        break;
-    case 'p':
+    if (what == 'p')
         bezel_record(other, 1);
-        break;
-    case 'w':
+    else if (what == 'w')
         bezel_record(wide, 1, 2, 3);
-        break;
-    case 's':
-        raise(SIGUSR1);
-        break;
-    case 't':
-        if (pthread_create(&thread, NULL, in_a_thread, NULL) == 0)
-            pthread_join(thread, NULL);
-        break;
-    case 'f':
-        if (fork() == 0) {
-            bezel_record(one, 4);
-            _exit(0);
-        }
-        wait(NULL);
-        break;
-    default:
-        break;
-    }
+    else
+        ways_record(what);
 }
 
 static void obey(void *unused)
 {
     (void)unused;
-    signal(SIGUSR1, on_signal);
     while (orders->now == 0)
         clock_sleep_until(clock_now() + CLOCK_MS / 10);
     setenv("BEZEL_DIR", orders->dir, 1);
-    bezel_record(one, 0);
+    ways_record('o');
     bezel_record(other, 0);
     for (;;) {
         char what = orders->now;
@@ -125,6 +89,11 @@ static struct external_process *process(void)
 static uint64_t records(void)
 {
     return external_counts(f.external)->records;
+}
+
+static struct message_books_row tally(const char *aspect)
+{
+    return segment_tally(process()->at, fixture_aspect(&f, aspect)->id);
 }
 
 static uint32_t poll_now(void)
@@ -190,8 +159,7 @@ static int end(void **unused)
     (void)unused;
     tell('e');
     fixture_wait(pid);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
     return 0;
 }
 
@@ -274,7 +242,7 @@ static void rules_and_rest_go_together(void **unused)
     tell('p');
     assert_int_equal(poll_now(), 0);
     assert_false(rests()); /* what is only counted has books */
-    assert_int_equal(segment_tally(process()->at, 2).off, 1);
+    assert_int_equal(tally("other").off, 1);
     let_rest();
     rules.count = 0; /* steered while it rests */
     external_steer(f.external);
@@ -284,7 +252,7 @@ static void rules_and_rest_go_together(void **unused)
     tell('p');
     poll_now();
     assert_int_equal(records(), before + 2);
-    assert_int_equal(segment_tally(process()->at, 1).attempts, 2);
+    assert_int_equal(tally("one").attempts, 2);
 }
 
 static void the_next_life_hears_the_knock(void **unused)
@@ -343,8 +311,7 @@ static int end_killed(void **unused)
 {
     (void)unused;
     fixture_wait(pid);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
     return 0;
 }
 

@@ -127,8 +127,7 @@ static void samples_are_records_of_what_the_kernel_tells(void **unused)
     sample(&f, s, 10, false);
     assert_int_equal(seen[7].count, ended);
     samplers_close(s);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
     assert_int_equal(count_descriptors(), before);
     munmap(stop, 4096);
 }
@@ -184,8 +183,7 @@ static void a_sampler_that_fails_says_so_once_and_the_others_go_on(void **unused
     sample(&f, s, 20, false);
     assert_int_equal(external_note_count(f.external), told);
     samplers_close(s);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 int main(void)

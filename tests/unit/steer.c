@@ -265,8 +265,7 @@ static void processes_follow_the_rules_as_they_change(void **state)
     assert_aspect(&f, 1, before[1] + 60, off_before[1] + 50);
     assert_aspect(&f, 2, before[2] + 10, off_before[2]);
     end_writer(&w);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 enum { LATER = 100 };
@@ -320,8 +319,7 @@ static void aspects_that_come_later_follow_too(void **state)
         }
     }
     end_writer(&w);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 static void record_as_bezeld(void *pipes)
@@ -350,8 +348,7 @@ static void the_daemon_s_own_aspects_are_never_switched_off(void **state)
     for (int i = 0; i < ASPECTS; i++)
         assert_aspect(&f, i, 20, 0);
     end_writer(&w);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 static void record_with_wishes(void *pipes)
@@ -396,8 +393,7 @@ static void a_process_does_at_first_what_its_environment_says(void **state)
     assert_aspect(&f, 1, 20, 10);
     assert_aspect(&f, 2, 20, 0);
     end_writer(&w);
-    fixture_finish(&f);
-    fixture_close(&f);
+    fixture_end(&f);
 }
 
 int main(void)

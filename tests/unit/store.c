@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "collector/reader.h"
-#include "tests/lib/fake_sensor.h"
+#include "tests/lib/store_fixture.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,56 +21,19 @@
 
 #include <cmocka.h>
 
-static const uint8_t run_id[16] = "a run's identity";
-
-struct fixture {
-    char dir[32];
-    struct model *model;
-    struct model_node *node;
-    struct store *store;
-    struct fake_sensor *sensor;
-};
-
-static int setup(void **state)
+static struct model_process *add(struct store_fixture *t, const char *name, uint32_t pid)
 {
-    struct fixture *t = calloc(1, sizeof *t);
-    snprintf(t->dir, sizeof t->dir, "/tmp/bezel-store-XXXXXX");
-    t->sensor = fake_new("desk", run_id, 42);
-    t->model = model_new("");
-    t->node = model_add_node(t->model, &t->sensor->hello);
-    *state = t;
-    return mkdtemp(t->dir) && store_open(t->dir, STORE_SYNC_NEVER, &t->store) == 0 ? 0 : -1;
+    return store_fixture_know(t, fake_add_process(t->sensor, name, pid, ROLE_SUT));
 }
 
-static int teardown(void **state)
-{
-    struct fixture *t = *state;
-    store_close(t->store);
-    model_free(t->model);
-    fake_free(t->sensor);
-    int err = file_remove_tree(t->dir);
-    free(t);
-    return err;
-}
-
-static struct model_process *add(struct fixture *t, const char *name, uint32_t pid)
-{
-    struct dict *dict;
-    const struct message_process *said = &t->sensor->processes[fake_add_process(t->sensor, name, pid, ROLE_SUT)]->said;
-    struct model_process *p = model_add_process(t->node, said);
-    assert_int_equal(dict_parse(said->dictionary, said->dictionary_bytes, &dict), 0);
-    model_set_dictionary(p, dict);
-    return p;
-}
-
-static bool exists(const struct fixture *t, const char *name)
+static bool exists(const struct store_fixture *t, const char *name)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/trace/desk/%s", t->dir, name);
     return access(path, F_OK) == 0;
 }
 
-static long size_of(const struct fixture *t, const char *name)
+static long size_of(const struct store_fixture *t, const char *name)
 {
     char path[256];
     struct stat st;
@@ -80,7 +43,7 @@ static long size_of(const struct fixture *t, const char *name)
 
 static void metadata_is_there_with_the_first_packet_and_grows_with_the_dictionary(void **state)
 {
-    struct fixture *t = *state;
+    struct store_fixture *t = *state;
     struct model_stream *s = model_stream(add(t, "app", 1), 0);
     char path[256], *text;
     size_t n;
@@ -101,7 +64,7 @@ static void metadata_is_there_with_the_first_packet_and_grows_with_the_dictionar
 
 static void processes_of_one_name_and_pid_have_files_of_their_own(void **state)
 {
-    struct fixture *t = *state;
+    struct store_fixture *t = *state;
     struct model_process *a = add(t, "app", 1), *b = add(t, "app", 1), *c = add(t, "../a b", 3), *d = add(t, "..", 4);
     assert_string_equal(a->base, "app-1");
     assert_int_equal(strlen(b->base), strlen("app-1-0123456789abcdef"));
@@ -115,7 +78,7 @@ static void processes_of_one_name_and_pid_have_files_of_their_own(void **state)
 }
 
 /* A process whose part of the metadata is some 50 KiB long. */
-static void add_talkative(struct fixture *t, uint32_t pid)
+static void add_talkative(struct store_fixture *t, uint32_t pid)
 {
     char text[240];
     struct dict *dict;
@@ -130,7 +93,7 @@ static void add_talkative(struct fixture *t, uint32_t pid)
     model_set_dictionary(p, dict);
 }
 
-static bool explained(const struct fixture *t, uint32_t stream_id)
+static bool explained(const struct store_fixture *t, uint32_t stream_id)
 {
     char path[256], what[64], *text;
     size_t n;
@@ -146,7 +109,7 @@ static bool explained(const struct fixture *t, uint32_t stream_id)
 static void metadata_of_a_thousand_processes_is_written_at_a_bounded_rate(void **state)
 {
     enum { PROCESSES = 1000 };
-    struct fixture *t = *state;
+    struct store_fixture *t = *state;
     struct message_process said = t->sensor->processes[fake_add_process(t->sensor, "app", 1, ROLE_SUT)]->said;
     int64_t began = clock_now();
     uint64_t written = 0;
@@ -176,7 +139,7 @@ static void metadata_of_a_thousand_processes_is_written_at_a_bounded_rate(void *
 
 static void metadata_that_is_late_is_there_at_the_end(void **state)
 {
-    struct fixture *t = *state;
+    struct store_fixture *t = *state;
     struct model_process *p = add(t, "app", 1);
     assert_int_equal(store_append(t->store, model_stream(p, 0), "0123", 4), 0);
     for (uint32_t i = 0; i < 5; i++) /* long, so that it is written faster than its rate, however slow the machine */
@@ -203,7 +166,7 @@ static unsigned open_descriptors(void)
 
 static void more_streams_than_descriptors_are_stored(void **state)
 {
-    struct fixture *t = *state;
+    struct store_fixture *t = *state;
     struct rlimit before, few = {.rlim_cur = 32, .rlim_max = 32};
     getrlimit(RLIMIT_NOFILE, &before);
     few.rlim_max = before.rlim_max;
@@ -223,7 +186,7 @@ static void more_streams_than_descriptors_are_stored(void **state)
 
 static void a_failed_write_leaves_nothing_and_is_tried_again(void **state)
 {
-    struct fixture *t = *state;
+    struct store_fixture *t = *state;
     struct model_stream *s = model_stream(add(t, "app", 1), 0), *fresh = model_stream(s->process, 1);
     struct rlimit before, small = {.rlim_cur = 1000};
     const char *path;
@@ -254,7 +217,7 @@ static void a_failed_write_leaves_nothing_and_is_tried_again(void **state)
 
 static void a_first_packet_that_fails_leaves_no_file(void **state)
 {
-    struct fixture *t = *state;
+    struct store_fixture *t = *state;
     struct model_process *p = add(t, "app", 1);
     struct rlimit before, small = {.rlim_cur = 8192};
     static char bytes[10000];
@@ -272,7 +235,7 @@ static void a_first_packet_that_fails_leaves_no_file(void **state)
 
 static void a_reader_ends_at_a_torn_tail_and_goes_on_when_it_grows(void **state)
 {
-    struct fixture *t = *state;
+    struct store_fixture *t = *state;
     struct model_stream *s = model_stream(add(t, "app", 1), 0);
     struct reader *r;
     struct packet_header h;
@@ -304,7 +267,7 @@ static void a_reader_ends_at_a_torn_tail_and_goes_on_when_it_grows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, store_fixture_begin, store_fixture_end)
         TEST(metadata_is_there_with_the_first_packet_and_grows_with_the_dictionary),
         TEST(processes_of_one_name_and_pid_have_files_of_their_own),
         TEST(metadata_of_a_thousand_processes_is_written_at_a_bounded_rate),

@@ -19,29 +19,14 @@
 #include <cmocka.h>
 
 static const uint8_t run[16] = "this run", uuid[16] = "this trace", other[16] = "another";
-static char dir[SCRATCH_PATH];
 
 static struct window *open_window(void)
 {
     struct window *w;
     uint64_t left;
-    assert_int_equal(window_open(dir, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+    assert_int_equal(window_open(scratch_dir, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
     assert_int_equal(left, 0);
     return w;
-}
-
-static int begin(void **unused)
-{
-    (void)unused;
-    scratch_make(dir);
-    return 0;
-}
-
-static int end(void **unused)
-{
-    (void)unused;
-    scratch_remove(dir);
-    return 0;
 }
 
 static uint32_t add_stream(struct window *w, uint64_t instance, uint32_t ring)
@@ -226,7 +211,7 @@ static void a_window_has_one_owner(void **unused)
     (void)unused;
     struct window *w = open_window(), *second;
     uint64_t left;
-    assert_int_equal(window_open(dir, run, uuid, WINDOW_BYTES_MIN, &second, &left), BEZEL_EBUSY);
+    assert_int_equal(window_open(scratch_dir, run, uuid, WINDOW_BYTES_MIN, &second, &left), BEZEL_EBUSY);
     window_close(w, true);
 }
 
@@ -239,7 +224,7 @@ static void another_run_counts_what_it_drops(void **unused)
     for (int i = 0; i < 5; i++)
         assert_true(model_cut(w, a));
     window_close(w, false);
-    assert_int_equal(window_open(dir, other, uuid, 2 * WINDOW_BYTES_MIN, &w, &left), 0);
+    assert_int_equal(window_open(scratch_dir, other, uuid, 2 * WINDOW_BYTES_MIN, &w, &left), 0);
     assert_int_equal(left, 5);
     assert_int_equal(window_waiting(w), 0);
     assert_int_equal(window_find(w, 1, 0), BEZEL_ENOENT);
@@ -288,7 +273,7 @@ static void a_spoilt_window_is_replaced(void **unused)
     (void)unused;
     uint64_t seed = seed_start(), left;
     char path[SCRATCH_PATH + 8];
-    snprintf(path, sizeof path, "%s/window", dir);
+    snprintf(path, sizeof path, "%s/window", scratch_dir);
     for (int round = 0; round < 200; round++) {
         struct window *w = open_window();
         uint32_t a = add_stream(w, 1, 0);
@@ -309,7 +294,7 @@ static void a_spoilt_window_is_replaced(void **unused)
         fclose(f);
         if (round % 8 == 0)
             assert_int_equal(truncate(path, (off_t)(seed_next(&seed) % (uint64_t)st.st_size)), 0);
-        assert_int_equal(window_open(dir, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+        assert_int_equal(window_open(scratch_dir, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
         (void)count(w);
         window_close(w, true);
     }
@@ -458,21 +443,22 @@ static void whatever_is_done_the_window_holds_what_the_model_holds(void **unused
 
 int main(void)
 {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(streams_are_found_by_process_and_ring, begin, end),
-        cmocka_unit_test_setup_teardown(a_process_keeps_its_stream_id_and_no_other_gets_it, begin, end),
-        cmocka_unit_test_setup_teardown(streams_run_out_and_come_back, begin, end),
-        cmocka_unit_test_setup_teardown(a_full_window_takes_no_more_until_the_oldest_is_acknowledged, begin, end),
-        cmocka_unit_test_setup_teardown(a_packet_that_a_queue_reads_stays_and_so_do_those_behind_it, begin, end),
-        cmocka_unit_test_setup_teardown(an_acknowledgement_of_what_was_never_cut_is_not_believed, begin, end),
-        cmocka_unit_test_setup_teardown(what_was_reserved_and_not_committed_is_not_there, begin, end),
-        cmocka_unit_test_setup_teardown(a_stream_is_held_while_a_packet_of_it_waits_behind_another, begin, end),
-        cmocka_unit_test_setup_teardown(a_window_has_one_owner, begin, end),
-        cmocka_unit_test_setup_teardown(another_run_counts_what_it_drops, begin, end),
-        cmocka_unit_test_setup_teardown(what_was_left_stays_left_and_only_that, begin, end),
-        cmocka_unit_test_setup_teardown(a_birth_lasts_as_long_as_its_window, begin, end),
-        cmocka_unit_test_setup_teardown(a_spoilt_window_is_replaced, begin, end),
-        cmocka_unit_test_setup_teardown(whatever_is_done_the_window_holds_what_the_model_holds, begin, end),
+        TEST(streams_are_found_by_process_and_ring),
+        TEST(a_process_keeps_its_stream_id_and_no_other_gets_it),
+        TEST(streams_run_out_and_come_back),
+        TEST(a_full_window_takes_no_more_until_the_oldest_is_acknowledged),
+        TEST(a_packet_that_a_queue_reads_stays_and_so_do_those_behind_it),
+        TEST(an_acknowledgement_of_what_was_never_cut_is_not_believed),
+        TEST(what_was_reserved_and_not_committed_is_not_there),
+        TEST(a_stream_is_held_while_a_packet_of_it_waits_behind_another),
+        TEST(a_window_has_one_owner),
+        TEST(another_run_counts_what_it_drops),
+        TEST(what_was_left_stays_left_and_only_that),
+        TEST(a_birth_lasts_as_long_as_its_window),
+        TEST(a_spoilt_window_is_replaced),
+        TEST(whatever_is_done_the_window_holds_what_the_model_holds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
