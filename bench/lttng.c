@@ -32,7 +32,7 @@ bool lttng_here(void)
 
 static bool command(const char *line)
 {
-    int status = system(line);
+    int status = system(line); /* NOLINT: lines of this file */
     if (status != 0)
         bench_say("`%s` failed", line);
     return status == 0;
@@ -55,7 +55,7 @@ static long discarded(void)
 {
     char line[256];
     long sum = -1, n;
-    FILE *list = popen("lttng --no-sessiond list bench", "r");
+    FILE *list = popen("lttng --no-sessiond list bench", "r"); /* NOLINT: likewise */
     while (list && fgets(line, sizeof line, list))
         if (sscanf(line, " Discarded events: %ld", &n) == 1)
             sum = (sum < 0 ? 0 : sum) + n;

@@ -88,8 +88,8 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_EVENT] = "INSERT INTO events VALUES(?1, ?2, ?3)",
     [FACTS_NODE] = "INSERT INTO nodes(name, uuid, boot, realtime_offset, dir) VALUES(?1, ?2, ?3, ?4, ?5)",
     [FACTS_NODE_STATE] = "UPDATE nodes SET left = ?2 WHERE id = ?1",
-    [FACTS_PROCESS] = "INSERT INTO processes(node, instance, stream_id, pid, role, name, executable, started, base,"
-                      " dictionary, overwrites) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    [FACTS_PROCESS] = ("INSERT INTO processes(node, instance, stream_id, pid, role, name, executable, started, base,"
+                       " dictionary, overwrites) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)"),
     [FACTS_DICTIONARY] = "UPDATE processes SET dictionary = ?2 WHERE id = ?1",
     [FACTS_PROCESS_STATE] = "UPDATE processes SET state = ?2, unfinished = ?3, latency = ?4 WHERE id = ?1",
     [FACTS_BOOK] = "INSERT OR REPLACE INTO books VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",

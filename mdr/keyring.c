@@ -140,7 +140,7 @@ static int read_folder(const char *dir, struct keys *keys, const struct teller *
     int err = folder ? why ? BEZEL_EPERM : 0 : err_from_errno(errno);
     if (why)
         t->tell(t->context, "", why);
-    for (struct dirent *e; !err && (e = readdir(folder));)
+    for (struct dirent *e; folder && !err && (e = readdir(folder));)
         err = add_key(dir, e->d_name, keys, t);
     if (folder)
         closedir(folder);

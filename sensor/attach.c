@@ -27,7 +27,7 @@ static void copy_name(char *to, size_t size, const char *from, size_t from_size)
     for (size_t i = 0; i < from_size && from[i] && n + 1 < size; i++) {
         unsigned char c = (unsigned char)from[i];
         bool fits = isalnum(c) || c == '_' || c == '-' || (c == '.' && n > 0);
-        to[n++] = fits ? (char)c : '_';
+        to[n++] = (char)(fits ? c : '_');
     }
     if (n == 0)
         to[n++] = '_';
@@ -39,7 +39,7 @@ static void copy_text(char *to, size_t size, const char *from, size_t from_size)
 {
     size_t n = 0;
     for (; n < from_size && from[n] && n + 1 < size; n++)
-        to[n] = from[n] >= 0x20 && from[n] < 0x7f ? from[n] : '?';
+        to[n] = (char)(from[n] >= 0x20 && from[n] < 0x7f ? from[n] : '?');
     to[n] = '\0';
 }
 

@@ -52,7 +52,7 @@ static void tell_found(struct backlog *b, const struct spool_found *found, uint6
     if (b->damaged)
         notes_tell(b->x, NULL, now, "BEZEL-SPOOL-DAMAGED",
                    "%s does not hold what was written: %llu bytes of packets, or more, are lost; see to the disk",
-                   spool_path(b->spool), (unsigned long long)(found->damaged + lost));
+                   spool_path(b->spool), (unsigned long long)found->damaged + lost);
 }
 
 int backlog_open(struct backlog *b, struct external *x, int64_t now)

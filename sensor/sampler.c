@@ -216,7 +216,7 @@ void samplers_close(struct samplers *s)
         return;
     struct sampler_file *const files[] = {&s->cpu,         &s->memory,      &s->network,    &s->disk,
                                           &s->pressure[0], &s->pressure[1], &s->pressure[2]};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) /* NOLINT: pointers they are */
         sampler_file_close(files[i]);
     for (uint32_t i = 0; i < s->zone_count; i++)
         sampler_file_close(&s->zones[i].file);

@@ -110,7 +110,7 @@ static void take_name(char name[SAMPLER_NAME_MAX + 1], const char *from, size_t 
     if (n > SAMPLER_NAME_MAX)
         n = SAMPLER_NAME_MAX;
     for (size_t i = 0; i < n; i++)
-        name[i] = from[i] > ' ' && from[i] < 0x7f ? from[i] : '?';
+        name[i] = (char)(from[i] > ' ' && from[i] < 0x7f ? from[i] : '?');
     name[n] = '\0';
 }
 

@@ -262,7 +262,7 @@ void window_acknowledge(struct window *w, uint32_t i, uint64_t next_seq)
 
 void window_free_acknowledged(struct window *w)
 {
-    for (uint64_t at = window_oldest(w), next = at;; at = next) {
+    for (uint64_t next = window_oldest(w);;) {
         struct packet_header h;
         struct window_packet *p = window_next(w, &next);
         if (!p || atomic_load_explicit(&p->references, memory_order_acquire) != 0) /* F1 acquire: pairs F0 */

@@ -96,7 +96,7 @@ static int window_create(struct window *w, const uint8_t run[16], const uint8_t 
     if ((errno = posix_fallocate(w->fd, 0, (off_t)total)) != 0)
         return err_from_errno(errno);
     int err = window_map(w, total);
-    if (err)
+    if (!w->file)
         return err;
     memset(w->streams, 0, sizeof w->streams);
     w->created = true;
