@@ -98,23 +98,23 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_LOSS] = "INSERT INTO losses VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [FACTS_SELF] = "INSERT INTO self VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     [FACTS_LIMIT] =
-        "INSERT INTO limits VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO UPDATE SET"
-        " at = excluded.at, state = excluded.state, value = excluded.value, worst = excluded.worst,"
-        " settling = excluded.settling, held = excluded.held, violated = excluded.violated,"
-        " unknown = excluded.unknown, last_violated = excluded.last_violated WHERE excluded.at >= limits.at",
+        ("INSERT INTO limits VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO UPDATE SET"
+         " at = excluded.at, state = excluded.state, value = excluded.value, worst = excluded.worst,"
+         " settling = excluded.settling, held = excluded.held, violated = excluded.violated,"
+         " unknown = excluded.unknown, last_violated = excluded.last_violated WHERE excluded.at >= limits.at"),
     [FACTS_DECISION] = "INSERT INTO decisions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_METRIC] = "INSERT INTO metrics VALUES(?1, ?2, ?3, ?4, ?5)",
     [FACTS_CLOCK] = "INSERT OR REPLACE INTO clocks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [FACTS_POLLING] = "INSERT INTO polling VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_FLOW] = "INSERT INTO flow VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     [FACTS_EXPIRED] = "INSERT OR REPLACE INTO expired VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    [FACTS_NOTE] = "INSERT OR IGNORE INTO notes SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
-                   " WHERE (SELECT count(*) FROM notes WHERE node = ?1) < ?8",
-    [FACTS_SILENT] = "INSERT INTO notes SELECT (SELECT max(id) FROM nodes WHERE name = ?1), 0, ?3, ?2, ?4, ?5, ?6"
-                     " WHERE NOT EXISTS (SELECT 1 FROM processes WHERE name = ?2)"
-                     " AND NOT EXISTS (SELECT 1 FROM processes JOIN nodes ON nodes.id = processes.node"
-                     " WHERE nodes.name = ?1 AND pid = ?3)"
-                     " AND NOT EXISTS (SELECT 1 FROM notes WHERE name = ?2 AND code = ?5)",
+    [FACTS_NOTE] = ("INSERT OR IGNORE INTO notes SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
+                    " WHERE (SELECT count(*) FROM notes WHERE node = ?1) < ?8"),
+    [FACTS_SILENT] = ("INSERT INTO notes SELECT (SELECT max(id) FROM nodes WHERE name = ?1), 0, ?3, ?2, ?4, ?5, ?6"
+                      " WHERE NOT EXISTS (SELECT 1 FROM processes WHERE name = ?2)"
+                      " AND NOT EXISTS (SELECT 1 FROM processes JOIN nodes ON nodes.id = processes.node"
+                      " WHERE nodes.name = ?1 AND pid = ?3)"
+                      " AND NOT EXISTS (SELECT 1 FROM notes WHERE name = ?2 AND code = ?5)"),
 };
 
 int facts_error(sqlite3 *db, int rc)
