@@ -161,10 +161,11 @@ static void check_adapt(struct reader *r, const struct tree *root, struct experi
         choose_every(e);
     if (!policy)
         e->adapt.policy = check_first_hold(root, e, 0, &at) ? POLICY_SPP : POLICY_NONE;
-    if (e->adapt.policy != POLICY_DPP) /* which nothing but the file makes it: below, `policy` is there */
+    if (!experiment_policy_moves(e->adapt.policy)) /* which nothing but the file makes it: below, `policy` is there */
         return;
     if (e->sensing.mode == POLL_BUSY_WAIT)
-        reader_wrong(r, policy, "dpp adapts the polling period, and busy-wait has none: use spp, or 'mode: polling'");
+        reader_wrong(r, policy, "%s adapts the polling period, and busy-wait has none: use spp, or 'mode: polling'",
+                     experiment_policy_word((int)e->adapt.policy));
     else if (e->sensing.period < e->adapt.period_min || e->sensing.period > e->adapt.period_max)
         reader_wrong(r, period ? period : policy, "the period at the start, %s, is outside of adapt.period, %s .. %s",
                      units_exact_duration(e->sensing.period).s, units_exact_duration(e->adapt.period_min).s,

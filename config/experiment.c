@@ -9,6 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *experiment_policy_word(int policy)
+{
+#define WORD(NAME, name, word, moves) word,
+    static const char *const words[] = {EXPERIMENT_POLICIES(WORD)};
+#undef WORD
+    return policy >= 0 && policy < EXPERIMENT_POLICY_COUNT ? words[policy] : "?";
+}
+
+bool experiment_policy_moves(enum experiment_policy policy)
+{
+#define MOVES(NAME, name, word, moves) [POLICY_##NAME] = moves,
+    static const bool moves[EXPERIMENT_POLICY_COUNT] = {EXPERIMENT_POLICIES(MOVES)};
+#undef MOVES
+    return moves[policy];
+}
+
 int experiment_read(const char *text, size_t n, struct experiment **out, struct experiment_diagnostics *found)
 {
     struct reader r = {.found = found};

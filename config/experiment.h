@@ -9,6 +9,7 @@
 #define BEZEL_CONFIG_EXPERIMENT_H
 
 #include "base/err.h"
+#include "config/policies.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -148,7 +149,9 @@ struct experiment_limit {
     struct experiment_place at;
 };
 
-enum experiment_policy { POLICY_NONE, POLICY_SPP, POLICY_DPP };
+#define EXPERIMENT_POLICY(NAME, name, word, moves) POLICY_##NAME,
+enum experiment_policy { EXPERIMENT_POLICIES(EXPERIMENT_POLICY) EXPERIMENT_POLICY_COUNT };
+#undef EXPERIMENT_POLICY
 
 struct experiment_adapt {
     enum experiment_policy policy;  /* default: SPP where a limit says `hold`, else none */
@@ -232,6 +235,12 @@ void experiment_instance_name(const struct experiment_process *p, uint32_t i, ch
  * `?`, and sets such as `[a-z]` or `[!0-9]`. Pure.
  */
 bool experiment_pattern_ok(const char *pattern);
+
+/** The word of `policy` in files and reports; "?" where there is no such policy. Pure. */
+const char *experiment_policy_word(int policy);
+
+/** Whether `policy` moves the polling period. Pure. */
+bool experiment_policy_moves(enum experiment_policy policy);
 
 /** How many CPUs the set has, and whether `cpu` is one of them. Pure. */
 uint32_t experiment_cpu_count(const struct experiment_cpus *cpus);

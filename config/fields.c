@@ -25,13 +25,9 @@ const struct schema_word schema_yes_or_no[] = {{"no", false, false}, {"yes", tru
 const struct schema_word schema_scopes[] = {{"process", true, false}, {"node", false, false}, {NULL, 0, false}};
 const struct schema_word schema_syncs[] = {
     {"never", EXPERIMENT_SYNC_NEVER, false}, {"always", 0, false}, {NULL, 0, false}};
-const struct schema_word schema_policies[] = {{"none", POLICY_NONE, false},
-                                              {"spp", POLICY_SPP, false},
-                                              {"dpp", POLICY_DPP, false},
-                                              {"elastic", 0, true},
-                                              {"integral", 0, true},
-                                              {"aimd", 0, true},
-                                              {NULL, 0, false}};
+#define POLICY_WORD(NAME, name, word, moves) {word, POLICY_##NAME, false},
+const struct schema_word schema_policies[] = {EXPERIMENT_POLICIES(POLICY_WORD){NULL, 0, false}};
+#undef POLICY_WORD
 
 /* Keys that leave a choice to later versions: one word, nothing to store. */
 static const struct schema_word deciders[] = {{"node", 0, false}, {"manager", 0, true}, {NULL, 0, false}};

@@ -197,7 +197,7 @@ int experiment_print(const struct experiment *e, FILE *out)
     for (uint32_t i = 0; i < e->limit_count; i++)
         print_limit(&e->limits[i], out);
     fprintf(out, "adapt: {policy: %s, by: node, every: %s, period: %s .. %s}\n",
-            schema_word(schema_policies, (int)e->adapt.policy), units_exact_duration(e->adapt.every).s,
+            experiment_policy_word((int)e->adapt.policy), units_exact_duration(e->adapt.every).s,
             units_exact_duration(e->adapt.period_min).s, units_exact_duration(e->adapt.period_max).s);
     print_store(&e->store, out);
     return ferror(out) ? BEZEL_ESYS : 0;

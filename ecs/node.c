@@ -117,7 +117,7 @@ int node_open(const struct node_options *options, struct node **out)
         return BEZEL_ENOMEM;
     n->options = *options;
     polling_open(&n->polling, options->experiment, options->dir, options->run);
-    n->policy = policy_start(&options->experiment->adapt, (int64_t)n->polling.now.period_ns);
+    n->policy = (struct policy_setting){.on = true, .period = (int64_t)n->polling.now.period_ns};
     struct message_hello hello = make_hello(options);
     int err = agent_new(options->experiment, options->node, &n->agent);
     if (!err)
@@ -188,7 +188,7 @@ void node_drain(struct node *n)
     int64_t now = clock_now();
     external_housekeep(n->external, now); /* a process that has ended is not a silent one */
     node_sample(n, now);
-    node_tell_limits(n, agent_step(n->agent, now, n->sensor_cpu));
+    node_tell_limits(n, agent_step(n->agent, now, &n->measured));
     external_collect(n->external, true); /* what waits in the rings is drained, whatever the policy says */
     external_batch(n->external, true, 0);
     external_poll(n->external, now);

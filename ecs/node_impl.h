@@ -29,8 +29,8 @@ struct node {
     struct placement_state placement;
     struct polling polling;
     struct pace pace;
-    struct policy_state policy; /* as the agent last decided: what is carried out */
-    bool busy_wait;             /* of polling.now, at hand */
+    struct policy_setting policy; /* as the agent last decided: what is carried out */
+    bool busy_wait;               /* of polling.now, at hand */
     bool draining, stopped;
     int64_t stop_by; /* of one that is stopped: when, at the latest */
     bool asleep;     /* until somebody knocks: no polls, no sampling */
@@ -40,9 +40,12 @@ struct node {
     int64_t heard;   /* when a command came last, or it was opened */
     int64_t poll_due, agent_due, sample_due, metric_due, housekeep_due, control_due;
     int64_t sampled_at, cpu_before, limits_told;
+    uint64_t polls_before, polled_before; /* at sampled_at */
     int64_t wakeups;
+    uint64_t polls, polled; /* how many polls, and records that they took */
     double sensor_cpu;
-    struct message message; /* scratch */
+    struct policy_measure measured; /* between the two latest steps */
+    struct message message;         /* scratch */
     uint8_t bytes[MESSAGE_MAX_BYTES];
 };
 

@@ -11,6 +11,14 @@
 
 /* ---- Sampling and adapting --------------------------------------------------------------------------------------- */
 
+static void begin_measure(struct node *n, int64_t now, int64_t cpu)
+{
+    n->sampled_at = now;
+    n->cpu_before = cpu;
+    n->polls_before = n->polls;
+    n->polled_before = n->polled;
+}
+
 /* CPU of all our threads since the sample before. */
 static void measure(struct node *n, int64_t now)
 {
@@ -18,8 +26,12 @@ static void measure(struct node *n, int64_t now)
     if (elapsed <= 0)
         return;
     n->sensor_cpu = 100.0 * (double)(cpu - n->cpu_before) / (double)elapsed;
-    n->sampled_at = now;
-    n->cpu_before = cpu;
+    n->measured = (struct policy_measure){.cpu = n->sensor_cpu,
+                                          .polls = (double)(n->polls - n->polls_before),
+                                          .records = (double)(n->polled - n->polled_before),
+                                          .elapsed = elapsed,
+                                          .effective = n->pace.mean};
+    begin_measure(n, now, cpu);
 }
 
 static void carry_out(struct node *n, const struct agent_outcome *o, int64_t now)
@@ -39,7 +51,7 @@ void node_sample(struct node *n, int64_t now)
 {
     measure(n, now);
     node_count_attempts(n, now);
-    const struct agent_outcome *o = agent_step(n->agent, now, n->sensor_cpu);
+    const struct agent_outcome *o = agent_step(n->agent, now, &n->measured);
     carry_out(n, o, now);
     if (o->limit_changed || now - n->limits_told >= CLOCK_S) {
         n->limits_told = now;
@@ -79,8 +91,7 @@ static void wake(struct node *n, int64_t now)
     n->asleep = false;
     n->poll_due = n->housekeep_due = now;
     n->agent_due = now + agent_period(n->agent);
-    n->sampled_at = now;
-    n->cpu_before = clock_process_cpu();
+    begin_measure(n, now, clock_process_cpu());
     pace_restart(&n->pace);
 }
 

@@ -16,10 +16,12 @@ static bool comes_in_slices(const struct node *n)
 void node_poll(struct node *n, int64_t now)
 {
     uint32_t done = external_poll(n->external, now);
+    n->polled += done;
     if (comes_in_slices(n) && done >= n->slice) {
         n->poll_due = now; /* the others first */
         return;
     }
+    n->polls++;
     pace_poll(&n->pace, now);
     if (n->busy_wait)
         return; /* due again at once */

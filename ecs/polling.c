@@ -27,10 +27,10 @@ static bool refuse_period(const struct experiment_adapt *adapt, int64_t period, 
     if (period < CLOCK_US || period > 10 * CLOCK_S)
         snprintf(why, POLLING_WHY_SIZE, "a polling period of %s is out of range; allowed: 1 us .. 10 s",
                  units_exact_duration(period).s);
-    else if (adapt->policy == POLICY_DPP && (period < adapt->period_min || period > adapt->period_max))
-        snprintf(why, POLLING_WHY_SIZE, "policy dpp moves the period within adapt.period, %s .. %s: %s is outside",
-                 units_exact_duration(adapt->period_min).s, units_exact_duration(adapt->period_max).s,
-                 units_exact_duration(period).s);
+    else if (experiment_policy_moves(adapt->policy) && (period < adapt->period_min || period > adapt->period_max))
+        snprintf(why, POLLING_WHY_SIZE, "policy %s moves the period within adapt.period, %s .. %s: %s is outside",
+                 experiment_policy_word((int)adapt->policy), units_exact_duration(adapt->period_min).s,
+                 units_exact_duration(adapt->period_max).s, units_exact_duration(period).s);
     else
         return false;
     return true;
@@ -43,8 +43,9 @@ static bool is_refused(const struct experiment *e, const struct message_poll *or
         if (refuse_period(&e->adapt, period, why))
             return true;
     }
-    if (order->mode == POLL_MODE_BUSY_WAIT && e->adapt.policy == POLICY_DPP)
-        snprintf(why, POLLING_WHY_SIZE, "policy dpp adapts the polling period, and busy-wait has none");
+    if (order->mode == POLL_MODE_BUSY_WAIT && experiment_policy_moves(e->adapt.policy))
+        snprintf(why, POLLING_WHY_SIZE, "policy %s adapts the polling period, and busy-wait has none",
+                 experiment_policy_word((int)e->adapt.policy));
     else if (order->batch > EXPERIMENT_BATCH_MAX)
         snprintf(why, POLLING_WHY_SIZE, "a batch limit of %" PRIu32 " is out of range; allowed: 0 .. %d, 0 for all",
                  order->batch, EXPERIMENT_BATCH_MAX);

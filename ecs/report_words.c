@@ -11,8 +11,7 @@
 
 const char *report_policy_name(int policy)
 {
-    static const char *const names[] = {[POLICY_NONE] = "none", [POLICY_SPP] = "spp", [POLICY_DPP] = "dpp"};
-    return policy >= 0 && (size_t)policy < sizeof names / sizeof *names ? names[policy] : "?";
+    return experiment_policy_word(policy);
 }
 
 const char *report_action_name(int action)

@@ -19,6 +19,9 @@ enum self_aspect {
     ASPECT_EXPIRED
 };
 
+#define POLICY_LABEL(NAME, name, word, moves) "|" word
+#define POLICY_LABELS                         (&("" EXPERIMENT_POLICIES(POLICY_LABEL))[1]) /* without the first bar */
+
 /* Names, fields and order are mdr/builtin.h's: the collector finds them there. */
 static const struct dict_aspect aspects[] = {
     {.name = BUILTIN_SELF,
@@ -32,7 +35,7 @@ static const struct dict_aspect aspects[] = {
                 INT("last_violated", "ns")}},
     {.name = BUILTIN_DECISION,
      .field_count = DECISION_FIELDS,
-     .fields = {ENUM("policy", "none|spp|dpp"), ENUM("action", "keep|shorten|lengthen|off|resume"), INT("before", "ns"),
+     .fields = {ENUM("policy", POLICY_LABELS), ENUM("action", "keep|shorten|lengthen|off|resume"), INT("before", "ns"),
                 INT("after", "ns"), INT("cause", "1")}},
     {.name = BUILTIN_METRIC,
      .field_count = BMETRIC_FIELDS,
@@ -96,7 +99,7 @@ void self_record_limit(struct journal *j, int index, const struct agent_limit *l
                                              [BLIMIT_LAST_VIOLATED] = (uint64_t)limit->last_violated});
 }
 
-static int64_t period_in_force(const struct policy_state *s)
+static int64_t period_in_force(const struct policy_setting *s)
 {
     return s->on ? s->period : 0;
 }
@@ -104,7 +107,7 @@ static int64_t period_in_force(const struct policy_state *s)
 void self_record_decision(struct journal *j, const struct agent_outcome *o)
 {
     journal_record(j, ASPECT_DECISION,
-                   (uint64_t[DECISION_FIELDS]){[DECISION_POLICY] = (uint64_t)o->after.policy,
+                   (uint64_t[DECISION_FIELDS]){[DECISION_POLICY] = (uint64_t)o->policy,
                                                [DECISION_ACTION] = (uint64_t)o->action,
                                                [DECISION_BEFORE] = (uint64_t)period_in_force(&o->before),
                                                [DECISION_AFTER] = (uint64_t)period_in_force(&o->after),

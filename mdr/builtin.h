@@ -43,7 +43,7 @@ enum builtin_limit {
 /** A decision of the policy that changed something. */
 #define BUILTIN_DECISION "bezel_decision"
 enum builtin_decision {
-    DECISION_POLICY, /* enum none|spp|dpp */
+    DECISION_POLICY, /* enum none|spp|dpp|dpp-band|elastic|integral|aimd */
     DECISION_ACTION, /* enum keep|shorten|lengthen|off|resume */
     DECISION_BEFORE, /* int64, ns: polling period before; 0: off */
     DECISION_AFTER,  /* int64, ns: polling period after; 0: off */

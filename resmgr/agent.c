@@ -41,6 +41,7 @@ struct agent_process {
 struct agent {
     const struct experiment *experiment;
     struct policy_state policy;
+    struct policy_observation seen; /* scratch of a step */
     uint32_t aspects;
     const char *aspect_name[EXPERIMENT_METRICS_MAX];
     int aspect_metric[EXPERIMENT_METRICS_MAX]; /* its first metric */
@@ -92,7 +93,7 @@ int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
     if (!a)
         return BEZEL_ENOMEM;
     a->experiment = e;
-    a->policy = policy_start(&e->adapt, e->sensing.period);
+    policy_start(&a->policy, &e->adapt, e->sensing.period, 1);
     for (uint32_t i = 0; i < e->metric_count; i++)
         agent_index_metric(a, (int)i);
     for (uint32_t i = 0; i < e->limit_count; i++)
@@ -130,7 +131,13 @@ int64_t agent_period(const struct agent *agent)
 
 void agent_set_period(struct agent *agent, int64_t period)
 {
-    agent->policy.period = period;
+    policy_set_period(&agent->policy, POLICY_ALL, period);
+}
+
+struct policy_setting agent_setting(const struct agent *agent)
+{
+    const struct policy_member *node = &agent->policy.members[0];
+    return (struct policy_setting){.on = node->on, .period = node->period};
 }
 
 /* ---- Processes and what they bring ------------------------------------------------------------------------------- */
@@ -302,7 +309,7 @@ static bool agent_judge(struct agent *agent, uint32_t limit, int64_t now, double
     int metric = agent->experiment->limits[limit].metric;
     judge_begin(j, now);
     if (metric == LIMIT_ON_SENSOR_CPU) {
-        struct judge_value v = {.known = isfinite(sensor_cpu), .value = sensor_cpu};
+        struct judge_value v = {.known = policy_cpu_is_sane(sensor_cpu), .value = sensor_cpu};
         judge_value(j, &agent->node.runs[limit], NODE, v);
     } else if (!agent->experiment->metrics[metric].per_process) {
         agent_judge_reading(agent, limit, &agent->node, NODE, now);
@@ -320,30 +327,57 @@ static void agent_clear_growth(struct agent_process *p)
         p->sources[i].grew = false;
 }
 
-const struct agent_outcome *agent_step(struct agent *agent, int64_t now, double sensor_cpu)
+/* Limit `i` as the policy is to see it. */
+static struct policy_limit agent_observed(const struct agent *agent, uint32_t i)
+{
+    const struct experiment_limit *limit = &agent->experiment->limits[i];
+    const struct agent_limit *seen = &agent->limits[i];
+    bool on_cpu = limit->metric == LIMIT_ON_SENSOR_CPU;
+    return (struct policy_limit){
+        .state = seen->known ? seen->state : LIMIT_UNKNOWN,
+        .compare = limit->compare,
+        .on_cpu = on_cpu,
+        .bound = limit->bound,
+        .value = seen->value,
+        .window = on_cpu ? 0 : agent->experiment->metrics[limit->metric].window,
+    };
+}
+
+static void agent_decide(struct agent *agent, const struct policy_measure *measured)
 {
     struct agent_outcome *out = &agent->outcome;
-    struct policy_observation seen = {0};
+    struct policy_observation *seen = &agent->seen;
+    seen->limit_count = 0;
+    for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
+        if (agent->experiment->limits[i].kind == LIMIT_HOLD)
+            seen->limits[seen->limit_count++] = agent_observed(agent, i);
+    seen->member_count = 1;
+    seen->members[0] = *measured;
+    out->policy = agent->policy.policy;
+    out->before = agent_setting(agent);
+    policy_step(&agent->policy, seen, &out->actions);
+    out->action = out->actions.action[0];
+    out->after = agent_setting(agent);
+}
+
+const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured)
+{
+    struct agent_outcome *out = &agent->outcome;
     out->cause = -1;
     out->limit_changed = false;
     agent_read_all(agent, now);
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++) {
-        if (agent_judge(agent, i, now, sensor_cpu))
+        if (agent_judge(agent, i, now, measured->cpu))
             out->limit_changed = true;
-        if (agent->experiment->limits[i].kind != LIMIT_HOLD)
-            continue;
-        enum limit_state state = agent->limits[i].state;
-        ++*(state == LIMIT_UNKNOWN ? &seen.unknown : state == LIMIT_HELD ? &seen.held : &seen.broken);
-        if (state == LIMIT_VIOLATED && out->cause < 0)
+        if (agent->experiment->limits[i].kind == LIMIT_HOLD && agent->limits[i].state == LIMIT_VIOLATED &&
+            out->cause < 0)
             out->cause = (int)i;
     }
     agent_clear_growth(&agent->node);
     for (int slot = 0; slot < agent->slots; slot++)
         if (agent->processes[slot])
             agent_clear_growth(agent->processes[slot]);
-    out->before = agent->policy;
-    out->action = policy_step(&agent->policy, seen);
-    out->after = agent->policy;
+    agent_decide(agent, measured);
     return out;
 }
 

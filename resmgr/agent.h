@@ -29,8 +29,6 @@ struct agent;
 
 enum { AGENT_SETTLING = EXPERIMENT_SETTLING, AGENT_PROCESSES_MAX = 1024 };
 
-enum limit_state { LIMIT_UNKNOWN = 0, LIMIT_HELD = 1, LIMIT_VIOLATED = 2 };
-
 /** How a limit stands and stood: cumulative, so that the last one tells the whole. Times in ns. */
 struct agent_limit {
     enum limit_state state;
@@ -44,9 +42,11 @@ struct agent_limit {
 
 /** What a step found and decided. Arrays belong to the agent and last until its next step. */
 struct agent_outcome {
+    enum experiment_policy policy;
     enum policy_action action;
-    struct policy_state before, after;
-    int cause; /* index of the first `hold` limit in violation; -1: none */
+    struct policy_setting before, after;
+    struct policy_actions actions; /* of the one member, the node: the policy's verdict */
+    int cause;                     /* index of the first `hold` limit in violation; -1: none */
     uint32_t limit_count;
     const struct agent_limit *limits; /* in the order of the experiment's limits */
     bool limit_changed;               /* a limit changed its state at this step */
@@ -58,6 +58,9 @@ struct agent_outcome {
  */
 int agent_new(const struct experiment *e, uint32_t node, struct agent **agent) BEZEL_MUST_CHECK;
 void agent_free(struct agent *agent);
+
+/** How the node polls at the start, and after each step. */
+struct policy_setting agent_setting(const struct agent *agent);
 
 /** The sampling period, ns. */
 int64_t agent_period(const struct agent *agent);
@@ -97,8 +100,8 @@ void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now)
  */
 void agent_blind(struct agent *agent, int watch);
 
-/** One sampling instant. `sensor_cpu`: percent of one CPU since the step before; NaN: unknown. */
-const struct agent_outcome *agent_step(struct agent *agent, int64_t now, double sensor_cpu);
+/** One sampling instant; `measured` is what the node was measured to do since the step before. */
+const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured);
 
 /**
  * The value of metric `metric` for the process in `slot` (-1: the node's value, of a metric that is not per process) at

@@ -2,60 +2,151 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/policy.h"
 
-struct policy_state policy_start(const struct experiment_adapt *adapt, int64_t period)
+#include "resmgr/rule.h"
+#include "resmgr/sense.h"
+
+#include <assert.h>
+#include <math.h>
+
+#define POLICY_RULE(NAME, name, word, moves) [POLICY_##NAME] = policy_rule_##name,
+static policy_rule *const rules[] = {EXPERIMENT_POLICIES(POLICY_RULE)};
+#undef POLICY_RULE
+
+static_assert((int)POLICY_MEMBERS_MAX <= 64, "a set of members is a word of 64 bits");
+
+/* ---- What is observed -------------------------------------------------------------------------------------------- */
+
+bool policy_cpu_is_sane(double percent)
 {
-    return (struct policy_state){
+    return percent >= 0 && percent <= POLICY_CPU_MAX;
+}
+
+double policy_margin(const struct policy_limit *limit)
+{
+    double spare = limit->compare == COMPARE_AT_LEAST ? limit->value - limit->bound : limit->bound - limit->value;
+    double margin = limit->bound == 0 ? spare : spare / fabs(limit->bound);
+    return limit->state != LIMIT_UNKNOWN && isfinite(margin) ? margin : NAN;
+}
+
+enum limit_state policy_worst(const struct policy_observation *seen)
+{
+    enum limit_state worst = LIMIT_UNKNOWN;
+    for (uint32_t i = 0; i < seen->limit_count; i++)
+        worst = seen->limits[i].state > worst ? seen->limits[i].state : worst;
+    return worst;
+}
+
+static struct policy_measure sane_measure(struct policy_measure m)
+{
+    if (m.elapsed <= 0 || m.elapsed > POLICY_ELAPSED_MAX)
+        return (struct policy_measure){.cpu = NAN, .polls = NAN, .records = NAN, .unconfirmed = m.unconfirmed};
+    if (!policy_cpu_is_sane(m.cpu))
+        m.cpu = NAN;
+    if (!(m.polls >= 0 && isfinite(m.polls)))
+        m.polls = NAN;
+    if (!(m.records >= 0 && isfinite(m.records)))
+        m.records = NAN;
+    if (m.effective < 0)
+        m.effective = 0;
+    return m;
+}
+
+static struct policy_limit sane_limit(struct policy_limit l, uint32_t members)
+{
+    bool whole = l.member == POLICY_ALL;
+    double most = whole ? (double)POLICY_CPU_MAX * members : POLICY_CPU_MAX;
+    if (!isfinite(l.value) || !isfinite(l.bound) || (l.on_cpu && !(l.value >= 0 && l.value <= most)) ||
+        (!whole && (l.member < 0 || l.member >= (int)members)))
+        l.state = LIMIT_UNKNOWN;
+    if (l.window < 0 || l.window > POLICY_ELAPSED_MAX * 60)
+        l.window = 0;
+    return l;
+}
+
+/* Fills no more of *s than counts. */
+static void make_sane(const struct policy_observation *seen, const struct policy_state *state,
+                      struct policy_observation *s)
+{
+    s->dead_time = seen->dead_time > 0 && seen->dead_time <= POLICY_ELAPSED_MAX ? seen->dead_time : 0;
+    s->limit_count = seen->limit_count < POLICY_LIMITS_MAX ? seen->limit_count : POLICY_LIMITS_MAX;
+    s->member_count = state->count;
+    for (uint32_t i = 0; i < s->limit_count; i++)
+        s->limits[i] = sane_limit(seen->limits[i], state->count);
+    for (uint32_t i = 0; i < s->member_count; i++) {
+        struct policy_measure none = {.cpu = NAN, .polls = NAN, .records = NAN};
+        s->members[i] = i < seen->member_count ? sane_measure(seen->members[i]) : none;
+    }
+}
+
+/* ---- The state --------------------------------------------------------------------------------------------------- */
+
+void policy_start(struct policy_state *state, const struct experiment_adapt *adapt, int64_t period, uint32_t count)
+{
+    assert(count <= POLICY_MEMBERS_MAX);
+    *state = (struct policy_state){
         .policy = adapt->policy,
-        .on = true,
-        .period = period,
+        .every = adapt->every,
         .period_min = adapt->period_min,
         .period_max = adapt->period_max,
+        .count = count,
     };
+    for (uint32_t i = 0; i < count; i++)
+        state->members[i] = (struct policy_member){.on = true, .period = period, .desired = period, .weight = 1};
 }
 
-static enum policy_action policy_turn_off(struct policy_state *state)
+void policy_set_period(struct policy_state *state, int member, int64_t period)
 {
-    state->on = false;
-    return POLICY_OFF;
+    for (uint32_t i = 0; i < state->count; i++) {
+        struct policy_member *m = &state->members[i];
+        if (member != POLICY_ALL && member != (int)i)
+            continue;
+        sense_changed(&m->sense);
+        m->period = m->desired = period;
+        m->since = 0;
+    }
 }
 
-static enum policy_action policy_resume(struct policy_state *state)
+static int64_t within_bounds(const struct policy_state *s, int64_t period)
 {
-    state->on = true;
-    if (state->policy == POLICY_DPP)
-        state->period = state->period_max;
-    return POLICY_RESUME;
+    return period < s->period_min ? s->period_min : period > s->period_max ? s->period_max : period;
 }
 
-/* Doubles; a double that is beyond the upper bound means off, not the bound. */
-static enum policy_action policy_lengthen(struct policy_state *state)
+static enum policy_action policy_finish(const struct policy_state *s, struct policy_setting before,
+                                        struct policy_member *m, const struct policy_measure *seen)
 {
-    if (state->period > state->period_max / 2)
-        return policy_turn_off(state);
-    state->period *= 2;
-    return POLICY_LENGTHEN;
+    if (experiment_policy_moves(s->policy))
+        m->period = within_bounds(s, m->period);
+    else
+        m->period = before.period;
+    enum policy_action action = !before.on && m->on         ? POLICY_RESUME
+                                : before.on && !m->on       ? POLICY_OFF
+                                : m->period > before.period ? POLICY_LENGTHEN
+                                : m->period < before.period ? POLICY_SHORTEN
+                                                            : POLICY_KEEP;
+    if (action != POLICY_KEEP) {
+        sense_changed(&m->sense);
+        m->since = 0;
+    } else if (!seen->unconfirmed && m->since < INT64_MAX / 2) {
+        m->since += seen->elapsed;
+    }
+    return action;
 }
 
-/* Halves; the lower bound itself is reached even where it is no power of two away. */
-static enum policy_action policy_shorten(struct policy_state *state)
+void policy_step(struct policy_state *state, const struct policy_observation *seen, struct policy_actions *actions)
 {
-    if (state->period <= state->period_min)
-        return POLICY_KEEP;
-    int64_t half = state->period / 2;
-    state->period = half < state->period_min ? state->period_min : half;
-    return POLICY_SHORTEN;
-}
-
-enum policy_action policy_step(struct policy_state *state, struct policy_observation seen)
-{
-    bool broken = seen.broken > 0, observed = broken || seen.held > 0;
-    if (state->policy == POLICY_NONE || !observed)
-        return POLICY_KEEP;
-    if (!state->on)
-        return broken ? POLICY_KEEP : policy_resume(state);
-    if (state->policy == POLICY_SPP)
-        return broken ? policy_turn_off(state) : POLICY_KEEP;
-    return broken ? policy_lengthen(state) : policy_shorten(state);
+    struct policy_observation s;
+    struct policy_setting before[POLICY_MEMBERS_MAX];
+    make_sane(seen, state, &s);
+    *actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
+    for (uint32_t i = 0; i < state->count; i++) {
+        struct policy_member *m = &state->members[i];
+        before[i] = (struct policy_setting){m->on, m->period};
+        if (m->since >= s.dead_time)
+            sense_step(m, &s.members[i]);
+    }
+    rules[state->policy](state, &s, actions);
+    for (uint32_t i = 0; i < state->count; i++)
+        actions->action[i] = policy_finish(state, before[i], &state->members[i], &s.members[i]);
 }
 
 const char *policy_action_name(enum policy_action action)

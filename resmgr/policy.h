@@ -2,18 +2,22 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Adaptation policies: pure functions from a state and an observation to the next state (dissertation, 5.5.3.2). The
- * same code runs in each agent, in the simulator and in the tests.
+ * Adaptation policies: pure functions from a state and an observation to the next state and what changed. The same code
+ * runs in each agent, in a resource manager, in the simulator and in the tests; docs/ADAPTATION.md tells users which
+ * policy does what.
  *
- * SPP, static polling period: the period never changes; where a limit is broken at a sampling instant, collection is
- * turned off; it is on again at the first instant at which no observed limit is broken.
+ * A policy steers members: nodes, each with a polling period and a switch. An agent has one member, its node; a manager
+ * has as many as it decides for at once. What concerns one member alone names it; what concerns all says POLICY_ALL.
  *
- * DPP, dynamic polling period: the period doubles at a sampling instant where a limit is broken; where the double would
- * pass period_max, collection is off instead; it is on again, at period_max, at the first instant at which no observed
- * limit is broken; it halves at every instant at which none is broken, down to period_min, which is reached exactly. A
- * period that starts between the bounds stays between them.
+ * A policy is one file in resmgr/policies/ with one function (resmgr/rule.h), and one line in EXPERIMENT_POLICIES
+ * (config/policies.h). State and observation are bounded plain memory without pointers or clocks: a state may be
+ * copied, stored, sent and compared.
  *
- * Unknown observations neither hold nor break: where nothing at all is observed, both policies keep what they have.
+ * What may be relied on whatever is observed, and whatever a policy does wrong:
+ * - A member's period stays within the bounds of the file (of a policy that moves it; the others leave it alone).
+ * - What cannot be true is unknown: a CPU share that is negative, beyond POLICY_CPU_MAX or not finite, a value that is
+ *   not finite, time that stands still, runs backwards or jumps.
+ * - Unknown is neither held nor broken. Where nothing at all is known, nothing changes.
  */
 #ifndef BEZEL_RESMGR_POLICY_H
 #define BEZEL_RESMGR_POLICY_H
@@ -23,25 +27,144 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct policy_state {
-    enum experiment_policy policy;
-    bool on;
-    int64_t period; /* ns; where off, the period that was in force before */
-    int64_t period_min, period_max;
+enum {
+    POLICY_ALL = -1, /* in the place of a member: all of them together */
+    POLICY_MEMBERS_MAX = EXPERIMENT_NODES_MAX,
+    POLICY_LIMITS_MAX = EXPERIMENT_LIMITS_MAX, /* that say `hold`, over all members */
+    POLICY_CPU_MAX = 250, /* percent: a poller and an I/O thread, and what imprecise clocks add. More is a lie. */
 };
 
-/** How many limits held, were broken, were unknown at a sampling instant. */
-struct policy_observation {
-    uint32_t held, broken, unknown;
+#define POLICY_ELAPSED_MAX INT64_C(60000000000) /* ns: a longer step is a jump of the clock, not a step */
+
+/* ---- What is observed -------------------------------------------------------------------------------------------- */
+
+enum limit_state { LIMIT_UNKNOWN = 0, LIMIT_HELD = 1, LIMIT_VIOLATED = 2 };
+
+/** A `hold` limit at a sampling instant, as it was judged: with its persistence, beyond the value's uncertainty. */
+struct policy_limit {
+    enum limit_state state;
+    enum experiment_compare compare;
+    bool on_cpu; /* on the CPU share of the monitor itself: the budget. Else on a metric: a quality to keep. */
+    int member;  /* whose value it is */
+    double bound, value;
+    int64_t window;    /* ns that the value looks back: what a change does to it is seen whole only after that */
+    uint32_t priority; /* 0 first: of several broken limits the first one is answered */
 };
+
+/** What a member was measured to do since the step before. NaN, or where said so 0: unknown. */
+struct policy_measure {
+    double cpu;        /* percent of one CPU */
+    double polls;      /* how many there were; unknown: as many as the period says */
+    double records;    /* taken by them */
+    int64_t elapsed;   /* ns that this covers; 0: unknown */
+    int64_t effective; /* ns from poll to poll as it really was; 0: unknown */
+    bool unconfirmed;  /* the last change is not known to have been in force all that time */
+};
+
+struct policy_observation {
+    int64_t dead_time; /* ns from a decision to the begin of a measurement that shows it; 0: the next step shows it */
+    uint32_t limit_count, member_count;
+    struct policy_limit limits[POLICY_LIMITS_MAX];
+    struct policy_measure members[POLICY_MEMBERS_MAX]; /* as many as the state has; more are ignored, fewer unknown */
+};
+
+/**
+ * How far a limit is on the right side, relative to its bound (absolutely where that is 0): 0.1 is a tenth to spare,
+ * negative is broken, NaN unknown. Pure.
+ */
+double policy_margin(const struct policy_limit *limit);
+
+/* ---- What is remembered ------------------------------------------------------------------------------------------ */
+
+/** What polling was measured to cost (resmgr/sense.h). All zeros: nothing known. */
+struct policy_sense {
+    bool known;                 /* cost means something */
+    double cost;                /* ns of CPU a poll */
+    double base;                /* percent of one CPU that does not depend on how often is polled */
+    double spread;              /* mean deviation of a measurement from the estimate, in ln */
+    double use;                 /* percent of one CPU, smoothed since the last change; meaningful where windows > 0 */
+    bool stepped;               /* the cost changed at once since the last change of the period */
+    double surprise;            /* a cost so far off that it waits for a second one to agree; 0: none */
+    uint32_t windows;           /* measured since the last change */
+    double polls, cpu, elapsed; /* of the window that is open: CPU and time in ns */
+    double sum_rate, sum_use;   /* of the first windows since the last change */
+    double before_rate, before_use; /* of the windows before it; rate 0: none */
+    double last_rate;               /* polls a ns of the latest window */
+};
+
+/** What limits on qualities leave for the monitor, and whether it is to blame (resmgr/allowance.h). */
+struct policy_allowance {
+    enum policy_blame { BLAME_NONE = 0, BLAME_TRIED, BLAME_GIVEN_UP } blame;
+    bool off;         /* even the longest period seemed too much */
+    int64_t shortest; /* ns: the shortest period that qualities allow; 0: any */
+    int64_t failed;   /* ns: the longest period at which one was broken lately */
+    double step;      /* by which the next probe shortens what failed */
+    double margin;    /* of the limit in question before the last cut ... */
+    double first;     /* ... and before the first one of a series */
+    bool probed;      /* the last move was a probe: a break now is its failure */
+    int64_t waited;   /* ns since the last move */
+    int64_t patience; /* ns until what failed is tried again; doubles with each failure; 0: none failed yet */
+};
+
+/** Whether the budget can be met at all (resmgr/resort.h). */
+struct policy_resort {
+    bool over;                /* off: at the longest period the use was beyond the budget ... */
+    bool whole;               /* ... of all members together */
+    double needed;            /* that use, percent of one CPU */
+    int64_t waited, patience; /* as above */
+};
+
+struct policy_member {
+    bool on;
+    int64_t period;  /* ns; where off, the period that was in force before */
+    int64_t desired; /* ns: what the file or the operator set */
+    double weight;   /* its importance, above 0: the less important gives way first and more */
+    int64_t since;   /* ns since its last change was in force */
+    struct policy_sense sense;
+    struct policy_allowance allowance;
+    struct policy_resort resort;
+    double own[4]; /* for the policy alone */
+};
+
+struct policy_state {
+    enum experiment_policy policy;
+    int64_t every; /* ns: the sampling period as the file has it */
+    int64_t period_min, period_max;
+    uint32_t count;
+    struct policy_member members[POLICY_MEMBERS_MAX];
+};
+
+/** How a member polls. */
+struct policy_setting {
+    bool on;
+    int64_t period; /* ns; where off, the period that was in force before */
+};
+
+/* ---- What is decided --------------------------------------------------------------------------------------------- */
 
 enum policy_action { POLICY_KEEP = 0, POLICY_SHORTEN = 1, POLICY_LENGTHEN = 2, POLICY_OFF = 3, POLICY_RESUME = 4 };
 
-/** The state in which an experiment starts: on, at the file's period. Pure. */
-struct policy_state policy_start(const struct experiment_adapt *adapt, int64_t period);
+struct policy_actions {
+    enum policy_action action[POLICY_MEMBERS_MAX];
+    /** The budget cannot be met by polling less: at the longest period the monitor was measured to need more. */
+    bool infeasible;
+    int infeasible_member; /* of which member; POLICY_ALL: of the budget for all */
+    double needed, budget; /* percent of one CPU */
+    /** Members of which a quality is broken whether the monitor polls or not: bit i for member i. */
+    uint64_t blameless;
+};
+
+/** The state in which an experiment starts: `count` members on, at the file's period, of equal weight. Pure. */
+void policy_start(struct policy_state *state, const struct experiment_adapt *adapt, int64_t period, uint32_t count);
+
+/** An operator wants another period for `member`, or for POLICY_ALL: it is in force. Pure. */
+void policy_set_period(struct policy_state *state, int member, int64_t period);
 
 /** One sampling instant: moves *state on and says what changed. Pure. */
-enum policy_action policy_step(struct policy_state *state, struct policy_observation seen);
+void policy_step(struct policy_state *state, const struct policy_observation *seen, struct policy_actions *actions);
+
+/** Whether `percent` of a CPU can be true of a monitor. Pure. */
+bool policy_cpu_is_sane(double percent);
 
 /** "keep", "shorten", "lengthen", "off", "resume". */
 const char *policy_action_name(enum policy_action action);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "resmgr/agent.h"
+#include "tests/lib/limits_seen.h"
 #include "tests/lib/seed.h"
 
 #include <math.h>
@@ -46,7 +47,14 @@ static const struct row {
     {POLICY_DPP, OFF, SILENT, POLICY_KEEP, false, SAME},
 };
 
-static unsigned stand(const struct policy_state *s)
+/* What the two know of one member. */
+struct pair {
+    enum experiment_policy policy;
+    bool on;
+    int64_t period, period_min, period_max;
+};
+
+static unsigned stand(const struct pair *s)
 {
     if (!s->on)
         return OFF;
@@ -57,7 +65,7 @@ static unsigned stand(const struct policy_state *s)
     return ON | above | below;
 }
 
-static struct policy_state by_table(struct policy_state s, enum seen seen, enum policy_action *action)
+static struct pair by_table(struct pair s, enum seen seen, enum policy_action *action)
 {
     const struct row *found = NULL;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
@@ -75,7 +83,7 @@ static struct policy_state by_table(struct policy_state s, enum seen seen, enum 
 
 /* All the ways in which limits can make up what is seen. */
 static const struct {
-    struct policy_observation limits;
+    struct limits_seen limits;
     enum seen seen;
 } views[] = {
     {{1, 0, 0}, HOLDS},  {{3, 0, 2}, HOLDS},  {{0, 1, 0}, BREAKS}, {{2, 1, 0}, BREAKS},
@@ -85,6 +93,13 @@ enum { VIEWS = sizeof views / sizeof views[0], DEPTH = 6 };
 
 static long traces;
 
+static struct policy_state started(const struct experiment_adapt *adapt, int64_t period)
+{
+    struct policy_state s;
+    policy_start(&s, adapt, period, 1);
+    return s;
+}
+
 static void every_trace(struct policy_state s, int depth)
 {
     if (depth == 0) {
@@ -93,13 +108,17 @@ static void every_trace(struct policy_state s, int depth)
     }
     for (int i = 0; i < VIEWS; i++) {
         enum policy_action should;
-        struct policy_state model = by_table(s, views[i].seen, &should), real = s;
-        assert_int_equal(policy_step(&real, views[i].limits), should);
-        assert_int_equal(real.on, model.on);
-        assert_int_equal(real.period, model.period);
+        const struct policy_member *m = &s.members[0];
+        struct pair model =
+            by_table((struct pair){s.policy, m->on, m->period, s.period_min, s.period_max}, views[i].seen, &should);
+        struct policy_state real = s;
+        m = &real.members[0];
+        assert_int_equal(limits_step(&real, views[i].limits), should);
+        assert_int_equal(m->on, model.on);
+        assert_int_equal(m->period, model.period);
         assert_int_equal(real.policy, s.policy);
         assert_true(real.period_min == s.period_min && real.period_max == s.period_max);
-        assert_true(real.period >= s.period_min && real.period <= s.period_max);
+        assert_true(m->period >= s.period_min && m->period <= s.period_max);
         every_trace(real, depth - 1);
     }
 }
@@ -111,7 +130,7 @@ static void every_short_trace_is_as_the_table_says(void **state)
     for (enum experiment_policy p = POLICY_SPP; p <= POLICY_DPP; p++)
         for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
             struct experiment_adapt adapt = {.policy = p, .period_min = 60, .period_max = 1000};
-            every_trace(policy_start(&adapt, starts[i]), i == 0 ? DEPTH : DEPTH - 2);
+            every_trace(started(&adapt, starts[i]), i == 0 ? DEPTH : DEPTH - 2);
         }
     assert_true(traces > 2 * 117649);
 }
@@ -121,7 +140,7 @@ static void bounds_that_are_one_point_leave_on_and_off(void **state)
     (void)state;
     struct experiment_adapt adapt = {.policy = POLICY_DPP, .period_min = 100, .period_max = 100};
     traces = 0;
-    every_trace(policy_start(&adapt, 100), DEPTH);
+    every_trace(started(&adapt, 100), DEPTH);
     assert_int_equal(traces, 117649);
 }
 
@@ -135,10 +154,10 @@ struct plant {
     double load;      /* percent of CPU that others take */
 };
 
-static double plant_cpu(const struct plant *p, const struct policy_state *s, uint64_t *seed)
+static double plant_cpu(const struct plant *p, const struct policy_setting *s, uint64_t *seed)
 {
     double noise = 1 + p->noise * (2 * seed_unit(seed) - 1);
-    return s->on ? 100 * p->cost / (double)s->period * noise : 0;
+    return s->on ? fmin(100, 100 * p->cost / (double)s->period * noise) : 0;
 }
 
 static double plant_fps(const struct plant *p, double cpu)
@@ -149,17 +168,18 @@ static double plant_fps(const struct plant *p, double cpu)
 
 enum { CPU_MAX = 10, FPS_MIN = 29, STEPS = 400 };
 
-static struct policy_observation plant_seen(const struct plant *p, const struct policy_state *s, uint64_t *seed)
+static struct limits_seen plant_seen(const struct plant *p, const struct policy_state *s, uint64_t *seed)
 {
-    double cpu = plant_cpu(p, s, seed);
+    struct policy_setting now = {s->members[0].on, s->members[0].period};
+    double cpu = plant_cpu(p, &now, seed);
     uint32_t broken = (cpu > CPU_MAX) + (plant_fps(p, cpu) < FPS_MIN);
-    return (struct policy_observation){.held = 2 - broken, .broken = broken};
+    return (struct limits_seen){.held = 2 - broken, .broken = broken};
 }
 
 static struct policy_state start(enum experiment_policy policy, int64_t period)
 {
     struct experiment_adapt adapt = {.policy = policy, .period_min = CLOCK_US, .period_max = CLOCK_S};
-    return policy_start(&adapt, period);
+    return started(&adapt, period);
 }
 
 static int64_t any_period(uint64_t *seed)
@@ -185,12 +205,12 @@ static void a_limit_that_holds_when_off_is_never_broken_twice_in_a_row_under_spp
         struct policy_state s = start(POLICY_SPP, period);
         bool was_broken = false;
         for (int i = 0; i < STEPS; i++) {
-            struct policy_observation seen = plant_seen(&p, &s, &seed);
+            struct limits_seen seen = plant_seen(&p, &s, &seed);
             assert_false(was_broken && seen.broken);
             was_broken = seen.broken > 0;
-            policy_step(&s, seen);
-            assert_int_equal(s.on, !was_broken);
-            assert_int_equal(s.period, period);
+            limits_step(&s, seen);
+            assert_int_equal(s.members[0].on, !was_broken);
+            assert_int_equal(s.members[0].period, period);
         }
     }
 }
@@ -204,14 +224,14 @@ static void dpp_without_noise_settles_on_the_two_periods_beside_the_limit(void *
         p.noise = 0;
         struct policy_state s = start(POLICY_DPP, any_period(&seed));
         for (int i = 0; i < 25; i++) /* log2(1 s / 1 us) is 20 */
-            policy_step(&s, plant_seen(&p, &s, &seed));
-        bool at_bottom = s.period == CLOCK_US && plant_seen(&p, &s, &seed).broken == 0;
+            limits_step(&s, plant_seen(&p, &s, &seed));
+        bool at_bottom = s.members[0].period == CLOCK_US && plant_seen(&p, &s, &seed).broken == 0;
         int off = 0;
         for (int i = 0; i < STEPS; i++) {
-            struct policy_observation seen = plant_seen(&p, &s, &seed);
-            enum policy_action action = policy_step(&s, seen);
-            off += !s.on;
-            assert_true(s.period >= s.period_min && s.period <= s.period_max);
+            struct limits_seen seen = plant_seen(&p, &s, &seed);
+            enum policy_action action = limits_step(&s, seen);
+            off += !s.members[0].on;
+            assert_true(s.members[0].period >= s.period_min && s.members[0].period <= s.period_max);
             assert_int_equal(action, at_bottom ? POLICY_KEEP : seen.broken ? POLICY_LENGTHEN : POLICY_SHORTEN);
         }
         assert_int_equal(off, 0); /* at 1 s a poll of 1 ms at most always holds */
@@ -227,8 +247,8 @@ static void what_cannot_hold_is_off_within_twenty_doublings_and_stays_off(void *
         p.load = 100;
         struct policy_state s = start(POLICY_DPP, any_period(&seed));
         for (int i = 0; i < STEPS; i++) {
-            policy_step(&s, plant_seen(&p, &s, &seed));
-            assert_true(i < 20 || !s.on);
+            limits_step(&s, plant_seen(&p, &s, &seed));
+            assert_true(i < 20 || !s.members[0].on);
         }
     }
 }
@@ -244,19 +264,19 @@ static void under_noise_dpp_keeps_its_bounds_and_moves_by_factors_of_two(void **
             struct policy_state before = s;
             if (seed_next(&seed) % 50 == 0)
                 p.load = 100 * seed_unit(&seed);
-            struct policy_observation seen = plant_seen(&p, &s, &seed);
+            struct limits_seen seen = plant_seen(&p, &s, &seed);
             if (seed_next(&seed) % 10 == 0)
-                seen = (struct policy_observation){.unknown = 2};
-            policy_step(&s, seen);
-            assert_true(s.period >= s.period_min && s.period <= s.period_max);
-            if (before.on && s.on && s.period > before.period)
-                assert_int_equal(s.period, 2 * before.period);
-            if (before.on && s.on && s.period < before.period)
-                assert_true(s.period == before.period / 2 || s.period == s.period_min);
-            if (!before.on && s.on)
-                assert_int_equal(s.period, s.period_max);
-            if (!before.on && !s.on)
-                assert_int_equal(s.period, before.period);
+                seen = (struct limits_seen){.unknown = 2};
+            limits_step(&s, seen);
+            assert_true(s.members[0].period >= s.period_min && s.members[0].period <= s.period_max);
+            if (before.members[0].on && s.members[0].on && s.members[0].period > before.members[0].period)
+                assert_int_equal(s.members[0].period, 2 * before.members[0].period);
+            if (before.members[0].on && s.members[0].on && s.members[0].period < before.members[0].period)
+                assert_true(s.members[0].period == before.members[0].period / 2 || s.members[0].period == s.period_min);
+            if (!before.members[0].on && s.members[0].on)
+                assert_int_equal(s.members[0].period, s.period_max);
+            if (!before.members[0].on && !s.members[0].on)
+                assert_int_equal(s.members[0].period, before.members[0].period);
         }
     }
 }
@@ -292,7 +312,7 @@ static void loop_run(const struct plant *p, double cpu)
         loop.poll = loop.now + loop.out->after.period;
     }
     agent_count(loop.agent, loop.watch, loop.attempts, loop.now);
-    loop.out = agent_step(loop.agent, loop.now, cpu);
+    loop.out = agent_step(loop.agent, loop.now, &(struct policy_measure){.cpu = cpu, .polls = NAN, .elapsed = EVERY});
 }
 
 static void loop_start(const struct experiment *e)
@@ -303,7 +323,7 @@ static void loop_start(const struct experiment *e)
     loop.watch = agent_watch(loop.agent, loop.slot, "shown");
     assert_true(loop.watch >= 0);
     agent_count(loop.agent, loop.watch, 0, 0);
-    loop.out = agent_step(loop.agent, 0, NAN);
+    loop.out = agent_step(loop.agent, 0, &(struct policy_measure){.cpu = NAN});
     loop.next = 1;
 }
 

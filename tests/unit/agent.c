@@ -99,7 +99,7 @@ static void go(int64_t span, double cpu)
             else
                 agent_count(agent, w->watch, w->attempts, now - CLOCK_US); /* the counters are read before the step */
         }
-        out = agent_step(agent, now, cpu);
+        out = agent_step(agent, now, &(struct policy_measure){.cpu = cpu, .polls = NAN, .elapsed = EVERY});
     }
 }
 
@@ -374,7 +374,7 @@ static void a_long_polling_period_is_not_a_silent_source(void **state)
             while (n > 0)
                 agent_record(agent, w->watch, late[--n]);
         agent_count(agent, w->watch, w->attempts, now);
-        out = agent_step(agent, now, 0);
+        out = agent_step(agent, now, &(struct policy_measure){.polls = NAN, .elapsed = EVERY});
         assert_true(out->limits[0].state == (i < 10 ? LIMIT_UNKNOWN : LIMIT_HELD));
     }
 }

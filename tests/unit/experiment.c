@@ -195,7 +195,11 @@ static void the_policy_follows_from_the_limits(void **state)
                  {"limits: [{expect: sensor_cpu <= 10 %}, {hold: sensor_cpu <= 20 %}]", POLICY_SPP},
                  {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {every: 1 s}", POLICY_SPP},
                  {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: none}", POLICY_NONE},
-                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: dpp}", POLICY_DPP}};
+                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: dpp}", POLICY_DPP},
+                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: dpp-band}", POLICY_DPP_BAND},
+                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: elastic}", POLICY_ELASTIC},
+                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: integral}", POLICY_INTEGRAL},
+                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: aimd}", POLICY_AIMD}};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[256];

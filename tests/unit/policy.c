@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/policy.h"
 #include "base/clock.h"
+#include "tests/lib/limits_seen.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,29 +10,30 @@
 
 #include <cmocka.h>
 
-static const struct policy_observation held = {.held = 2}, broken = {.held = 1, .broken = 1}, unknown = {.unknown = 2},
-                                       nothing = {0}, partly = {.held = 1, .unknown = 1};
+static const struct limits_seen held = {.held = 2}, broken = {.held = 1, .broken = 1}, unknown = {.unknown = 2},
+                                nothing = {0}, partly = {.held = 1, .unknown = 1};
 
 static struct policy_state start(enum experiment_policy policy, int64_t period)
 {
     struct experiment_adapt adapt = {.policy = policy, .period_min = CLOCK_US, .period_max = CLOCK_S};
-    return policy_start(&adapt, period);
+    struct policy_state s;
+    policy_start(&s, &adapt, period, 1);
+    return s;
 }
 
-static void expect(struct policy_state *s, struct policy_observation seen, enum policy_action action, bool on,
-                   int64_t period)
+static void expect(struct policy_state *s, struct limits_seen seen, enum policy_action action, bool on, int64_t period)
 {
-    assert_int_equal(policy_step(s, seen), action);
-    assert_int_equal(s->on, on);
-    assert_int_equal(s->period, period);
+    assert_int_equal(limits_step(s, seen), action);
+    assert_int_equal(s->members[0].on, on);
+    assert_int_equal(s->members[0].period, period);
 }
 
 static void an_experiment_starts_on_at_the_period_of_its_file(void **state)
 {
     (void)state;
     struct policy_state s = start(POLICY_DPP, 5 * CLOCK_MS);
-    assert_true(s.on);
-    assert_int_equal(s.period, 5 * CLOCK_MS);
+    assert_true(s.members[0].on);
+    assert_int_equal(s.members[0].period, 5 * CLOCK_MS);
     assert_int_equal(s.period_min, CLOCK_US);
     assert_int_equal(s.period_max, CLOCK_S);
 }
@@ -93,7 +95,7 @@ static void what_is_unknown_keeps_everything_on_or_off(void **state)
         struct policy_state s = start(p, CLOCK_MS);
         expect(&s, unknown, POLICY_KEEP, true, CLOCK_MS);
         expect(&s, nothing, POLICY_KEEP, true, CLOCK_MS);
-        s.on = false;
+        s.members[0].on = false;
         expect(&s, unknown, POLICY_KEEP, false, CLOCK_MS);
         expect(&s, nothing, POLICY_KEEP, false, CLOCK_MS);
     }
@@ -103,9 +105,10 @@ static void a_bound_near_the_end_of_int64_does_not_overflow(void **state)
 {
     (void)state;
     struct experiment_adapt adapt = {.policy = POLICY_DPP, .period_min = 1, .period_max = INT64_MAX};
-    struct policy_state s = policy_start(&adapt, INT64_MAX / 2 + 1);
+    struct policy_state s;
+    policy_start(&s, &adapt, INT64_MAX / 2 + 1, 1);
     expect(&s, broken, POLICY_OFF, false, INT64_MAX / 2 + 1);
-    s = policy_start(&adapt, INT64_MAX / 2);
+    policy_start(&s, &adapt, INT64_MAX / 2, 1);
     expect(&s, broken, POLICY_LENGTHEN, true, INT64_MAX - 1);
 }
 

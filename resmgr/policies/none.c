@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Nothing is adapted. */
+#include "resmgr/rule.h"
+
+void policy_rule_none(struct policy_state *state, const struct policy_observation *seen, struct policy_actions *actions)
+{
+    (void)state;
+    (void)seen;
+    (void)actions;
+}

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Observations for policies that go by nothing but how limits stand. */
+#ifndef BEZEL_TESTS_LIB_LIMITS_SEEN_H
+#define BEZEL_TESTS_LIB_LIMITS_SEEN_H
+
+#include "resmgr/policy.h"
+
+#include <math.h>
+
+/** So many limits held, broken, unknown. */
+struct limits_seen {
+    uint32_t held, broken, unknown;
+};
+
+/** Of one member: at most 10 % of CPU, of which it uses 5 or 15. */
+static inline struct policy_observation limits_observed(struct limits_seen n)
+{
+    struct policy_observation o = {.limit_count = n.held + n.broken + n.unknown, .member_count = 1};
+    for (uint32_t i = 0; i < o.limit_count; i++)
+        o.limits[i] = (struct policy_limit){
+            .state = i < n.held              ? LIMIT_HELD
+                     : i < n.held + n.broken ? LIMIT_VIOLATED
+                                             : LIMIT_UNKNOWN,
+            .compare = COMPARE_AT_MOST,
+            .on_cpu = true,
+            .bound = 10,
+            .value = i < n.held              ? 5
+                     : i < n.held + n.broken ? 15
+                                             : (double)NAN,
+        };
+    o.members[0] = (struct policy_measure){.cpu = NAN, .polls = NAN, .records = NAN};
+    return o;
+}
+
+/** One step of a policy with one member. */
+static inline enum policy_action limits_step(struct policy_state *s, struct limits_seen n)
+{
+    struct policy_observation o = limits_observed(n);
+    struct policy_actions actions;
+    policy_step(s, &o, &actions);
+    return actions.action[0];
+}
+
+#endif
