@@ -247,19 +247,40 @@ uint64_t bed_stored_bytes(struct bed *b)
 
 void bed_await_progress(struct bed *b, uint64_t bytes)
 {
-    uint64_t enough = bed_stored_bytes(b) + bytes;
+    bed_await_stored(b, bed_stored_bytes(b) + bytes);
+}
+
+void bed_await_stored(struct bed *b, uint64_t enough)
+{
     for (int64_t end = clock_now() + DEADLINE; bed_stored_bytes(b) < enough; bed_sleep(2 * CLOCK_MS))
         if (clock_now() > end)
             bed_fail(b, "nothing more is stored, for %d s", (int)(DEADLINE / CLOCK_S));
 }
 
-static bool has_stored(struct bed *b)
+static uint64_t count_done(const struct bed *b)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < TRUTH_LINES; i++)
+        for (int a = 0; a < TRUTH_ASPECTS; a++)
+            sum += atomic_load(&b->truth->line[i].done[a]);
+    return sum;
+}
+
+void bed_await_records(struct bed *b, uint64_t records)
+{
+    uint64_t enough = count_done(b) + records;
+    for (int64_t end = clock_now() + DEADLINE; count_done(b) < enough; bed_sleep(2 * CLOCK_MS))
+        if (clock_now() > end)
+            bed_fail(b, "not so many records are produced, for %d s", (int)(DEADLINE / CLOCK_S));
+}
+
+static bool has_begun(struct bed *b)
 {
     if (waitpid(b->run, NULL, WNOHANG) == b->run) {
         b->run = 0;
         bed_fail(b, "the run ended before anything was stored");
     }
-    return bed_stored_bytes(b) > 1000;
+    return b->options.recorder ? count_done(b) > 1000 : bed_stored_bytes(b) > 1000;
 }
 
 /* ---- making a bed ------------------------------------------------------------------------------------------------ */
@@ -317,9 +338,15 @@ static void write_experiment(const struct bed *b, char path[PATH_MAX])
     fprintf(out,
             "experiment: fault\n"
             "processes:\n"
-            "  - {name: sut, command: [%s/faults_sut, %s/truth, \"%u\", \"2\", \"%u\"]}\n"
-            "sensing: {ring: {records: %u}, poll: {period: 1 ms}}\n",
-            FAULTS_BUILD, b->dir, o->processes, o->pause_us, o->ring_records);
+            "  - {name: sut, command: [%s/faults_sut, %s/truth, \"%u\", \"%u\", \"%u\"]}\n"
+            "sensing:\n"
+            "  ring: {records: %u, when-full: %s}\n"
+            "  poll: {period: 1 ms}\n"
+            "  window: %u MiB\n",
+            FAULTS_BUILD, b->dir, o->processes, o->threads, o->pause_us, o->ring_records,
+            o->recorder ? "overwrite" : "discard", o->window_mib);
+    if (o->spool_mib)
+        fprintf(out, "  spool: {size: %u MiB, dir: %s}\n", o->spool_mib, b->dir);
     if (o->over_network)
         fprintf(out, "store: {listen: \"tcp://%s:%u\"", b->address, b->port);
     if (o->keys)
@@ -400,6 +427,8 @@ void bed_make(struct bed *b, const struct bed_options *options)
     struct bed_options *o = &b->options;
     o->processes = o->processes ? o->processes : 2;
     o->pause_us = o->pause_us ? o->pause_us : 500;
+    o->threads = o->threads ? o->threads : 2;
+    o->window_mib = o->window_mib ? o->window_mib : 16;
     o->ring_records = o->ring_records ? o->ring_records : 65536;
     o->rounds = o->rounds ? o->rounds : 1;
     bool spaces = (o->over_network || o->store_mib) && namespaces_enter();
@@ -411,7 +440,7 @@ void bed_make(struct bed *b, const struct bed_options *options)
         bed_make_key(b, "keys", "local"); /* the one node */
     }
     start_run(b);
-    bed_await(b, has_stored, "something is stored");
+    bed_await(b, has_begun, "something is stored");
 }
 
 /* ---- the end ----------------------------------------------------------------------------------------------------- */

@@ -21,6 +21,21 @@
 
 enum bed_part { BED_COLLECTOR, BED_BEZELD, BED_LAUNCHER, BED_SUT, BED_PARTS };
 
+/** Causes of loss, and a set of them. */
+enum bed_cause {
+    BED_FULL,
+    BED_WINDOW,
+    BED_SPOOL,
+    BED_OFF,
+    BED_OVERWRITTEN,
+    BED_NO_RING,
+    BED_UNFINISHED,
+    BED_UNSTORED,
+    BED_CAUSES
+};
+#define BED_ONLY(cause) (1u << (cause))
+#define BED_ANY         (BED_ONLY(BED_CAUSES) - 1)
+
 /** How a bed is made; what is zero has its default. */
 struct bed_options {
     const char *name;
@@ -31,19 +46,26 @@ struct bed_options {
     unsigned store_mib;    /* the run's directory is a file system of that size */
     unsigned processes;    /* of the system under test; 2 */
     unsigned pause_us;     /* between two records of a thread; 500 */
+    unsigned threads;      /* of each of them; 2 */
     unsigned ring_records; /* 65536 */
+    unsigned window_mib;   /* 16 */
+    unsigned spool_mib;    /* none */
+    bool recorder;         /* full rings overwrite: what they hold is stored where a process ends */
+    unsigned loses;        /* set of causes: by each of them records are lost, ... */
+    unsigned spares;       /* ... and by these none is */
     bool keys;             /* the link has keys, and goes over an address that is not loopback's */
     bool may_lack;         /* what is known and could not be stored by the end is told as a rest, and no failure */
+    bool damaged;          /* what is stored may be wrong, which is told and no failure; it may lack, too */
     bool shifted_clock;    /* all programs of the run read a wall clock that is off by *wall */
 };
 
 /** What was found at the end. */
 struct bed_result {
-    unsigned tried; /* how often the fault came */
-    uint64_t produced, stored, full, off, overwritten,
-        no_ring; /* the books of the SUT: produced, stored, lost by cause */
-    uint64_t unfinished, unstored;
+    unsigned tried;                              /* how often the fault came */
+    uint64_t produced, stored, lost[BED_CAUSES]; /* the books of the SUT */
+    uint64_t silent[2];                          /* what threads of which nothing is stored did, and began */
     uint64_t doubled, wrong, unknown; /* stored twice; not what was recorded, or out of order; none of all these */
+    uint64_t refused;                 /* by the collector, as malformed */
     bool failed;
 };
 
@@ -95,8 +117,12 @@ void bed_signal(struct bed *b, enum bed_part part, int signal);
 /** Bytes of the SUT's packets in the store. */
 uint64_t bed_stored_bytes(struct bed *b);
 
-/** Waits until at least so many more are there than now. */
+/** Waits until at least so many more are there than now; until so many are there. */
 void bed_await_progress(struct bed *b, uint64_t bytes);
+void bed_await_stored(struct bed *b, uint64_t bytes);
+
+/** Waits until the SUT has produced at least so many more records than now. */
+void bed_await_records(struct bed *b, uint64_t records);
 
 /** Waits until `holds(b)`. */
 void bed_await(struct bed *b, bool (*holds)(struct bed *), const char *what);

@@ -150,17 +150,68 @@ static struct sums sum_lines(const struct check *c, uint32_t pid)
     return s;
 }
 
+static void add_losses(struct bed_result *r, const struct verdict_books *b)
+{
+    const uint64_t lost[BED_CAUSES] = {[BED_FULL] = b->full,
+                                       [BED_WINDOW] = b->window,
+                                       [BED_SPOOL] = b->spool,
+                                       [BED_OFF] = b->off,
+                                       [BED_OVERWRITTEN] = b->overwritten,
+                                       [BED_NO_RING] = b->no_ring,
+                                       [BED_UNFINISHED] = b->unfinished,
+                                       [BED_UNSTORED] = b->unstored};
+    for (int i = 0; i < BED_CAUSES; i++)
+        r->lost[i] += lost[i];
+}
+
+/*
+ * Each aspect by itself, where nothing is missing whose aspect nobody can know: what it produced, by its own account,
+ * is what the store has and what was lost.
+ */
+static void check_aspects(struct check *c, const struct summary_process *p, const struct verdict_books *books)
+{
+    for (size_t i = 0; i < p->book_count; i++) {
+        const struct summary_book *b = &p->books[i];
+        int a = strcmp(b->name, TRUTH_NAMES[1]) == 0;
+        uint64_t begun = 0, done = 0, stored = 0;
+        for (uint32_t l = 0; l < TRUTH_LINES; l++) {
+            if ((uint32_t)atomic_load(&c->bed->truth->line[l].pid) != p->pid)
+                continue;
+            begun += atomic_load(&c->bed->truth->line[l].begun[a]);
+            done += atomic_load(&c->bed->truth->line[l].done[a]);
+            stored += c->found[l][a].count;
+        }
+        uint64_t rest = b->attempts - b->stored - b->full - b->window - b->spool - b->off - b->no_ring;
+        bool told = rest <= books->unfinished + books->overwritten + books->unstored;
+        if (b->attempts >= done && b->attempts <= begun && b->stored == stored && told)
+            continue;
+        fprintf(stderr, "%s: pid %u: %s: produced %llu (did %llu, began %llu), stored %llu (in the store %llu)\n",
+                c->bed->options.name, p->pid, b->name, (unsigned long long)b->attempts, (unsigned long long)done,
+                (unsigned long long)begun, (unsigned long long)b->stored, (unsigned long long)stored);
+        c->bed->result.wrong++;
+    }
+}
+
+/*
+ * A second witness: the trace counts losses by the ordinals of the records that it has, the books by counters. One
+ * without a ring has no ordinal; of what was given up the trace knows nothing.
+ */
+static void check_trace(struct check *c, const struct summary_process *p, const struct verdict_books *b)
+{
+    uint64_t lost = b->full + b->window + b->spool + b->off + b->overwritten + b->unfinished;
+    if (b->unstored || p->discarded == lost)
+        return;
+    fprintf(stderr, "%s: pid %u: the books have %llu lost, the trace %llu\n", c->bed->options.name, p->pid,
+            (unsigned long long)lost, (unsigned long long)p->discarded);
+    c->bed->result.wrong++;
+}
+
 static void add_books(struct check *c, const struct summary_process *p, const struct verdict_books *books)
 {
     struct bed_result *r = &c->bed->result;
     struct sums s = sum_lines(c, p->pid);
     uint64_t accounted = books->stored + verdict_lost(books);
-    r->full += books->full + books->window + books->spool;
-    r->off += books->off;
-    r->overwritten += books->overwritten;
-    r->no_ring += books->no_ring;
-    r->unfinished += books->unfinished;
-    r->unstored += books->unstored;
+    add_losses(r, books);
     uint64_t produced = books->attempts;
     if (produced < s.done || produced > s.begun) {
         fprintf(stderr, "%s: pid %u: produced %llu, but it did %llu and began %llu\n", c->bed->options.name, p->pid,
@@ -173,8 +224,14 @@ static void add_books(struct check *c, const struct summary_process *p, const st
                 (unsigned long long)s.stored, (unsigned long long)books->unfinished, (long long)books->rest);
     if (books->stored != s.stored)
         r->wrong++;
+    if (books->unfinished > s.begun - s.done) /* a record for each thread, at most */
+        r->wrong++;
     r->produced += produced;
     r->unknown += produced > accounted ? produced - accounted : accounted - produced;
+    if (p->state == PROCESS_RUNNING) /* its last books are not there, which the verdict tells */
+        return;
+    check_aspects(c, p, books);
+    check_trace(c, p, books);
 }
 
 /* Of a process that the books do not know every record is unknown. */
@@ -193,6 +250,18 @@ static void add_missing(struct check *c, const struct summary *s)
     }
 }
 
+static void add_silent(struct check *c)
+{
+    for (uint32_t i = 0; i < TRUTH_LINES; i++)
+        for (int a = 0; a < TRUTH_ASPECTS; a++) {
+            const struct truth_line *l = &c->bed->truth->line[i];
+            if (c->found[i][0].count + c->found[i][1].count > 0)
+                continue;
+            c->bed->result.silent[0] += atomic_load(&l->done[a]);
+            c->bed->result.silent[1] += atomic_load(&l->begun[a]);
+        }
+}
+
 static void take_books(struct check *c, const char *run)
 {
     char path[PATH_MAX], *text;
@@ -209,12 +278,27 @@ static void take_books(struct check *c, const char *run)
         if (s->processes[i].role == ROLE_SUT)
             add_books(c, &s->processes[i], &v->books[i]);
     add_missing(c, s);
-    c->bed->result.failed |= v->balanced == c->bed->options.may_lack;
+    add_silent(c);
+    c->bed->result.failed |= v->balanced == c->bed->options.may_lack && !c->bed->options.damaged;
+    c->bed->result.refused += s->refused;
     experiment_diagnostics_free(&found);
     verdict_free(v);
     experiment_free(e);
     summary_free(s);
     free(text);
+}
+
+/* Whether records were lost by the causes that the fault is about, and by no others. */
+static void check_causes(struct bed *b)
+{
+    for (int i = 0; i < BED_CAUSES; i++) {
+        bool must = b->options.loses >> i & 1, must_not = b->options.spares >> i & 1;
+        if ((!must || b->result.lost[i]) && (!must_not || !b->result.lost[i]))
+            continue;
+        fprintf(stderr, "%s: %llu records are lost by cause %d\n", b->options.name,
+                (unsigned long long)b->result.lost[i], i);
+        b->result.failed = true;
+    }
 }
 
 void bed_check(struct bed *b)
@@ -239,5 +323,7 @@ void bed_check(struct bed *b)
     free(c);
     free(run);
     struct bed_result *r = &b->result;
-    r->failed |= r->doubled || r->wrong || (r->unknown && !b->options.may_lack) || r->stored == 0;
+    check_causes(b);
+    bool lacks = r->unknown && !b->options.may_lack;
+    r->failed |= r->doubled || ((r->wrong || lacks) && !b->options.damaged) || r->stored == 0;
 }

@@ -123,6 +123,27 @@ static void try_corrupt(struct bed *b, const struct bed_options *o, const void *
     bed_end(b, "0");
 }
 
+/*
+ * Where there are no keys a value that was changed on the way looks like any other, so what is wrong is only counted.
+ * But what is no packet any more is refused, nothing is stored twice, all that is stored can be read, and the run comes
+ * to an end, if only because it gives up.
+ */
+static void try_corrupt_bare(struct bed *b, const struct bed_options *o, const void *of)
+{
+    struct bed_options damaged = *o;
+    damaged.damaged = true;
+    make(b, &damaged, false);
+    struct proxy_counts before = count(b);
+    bed_network(b, *(const struct proxy_mode *)of);
+    for (unsigned i = 0; i < o->rounds; i++)
+        bed_await_records(b, 10000);
+    bed_network(b, (struct proxy_mode){0});
+    b->result.tried += (unsigned)(count(b).corrupted - before.corrupted);
+    bed_end(b, "014");
+    if (b->result.refused == 0)
+        bed_fail(b, "nothing was refused, though %u bits were turned", b->result.tried);
+}
+
 #define MODE(...) (&(const struct proxy_mode){__VA_ARGS__})
 
 const struct fault faults_link[] = {
@@ -131,6 +152,7 @@ const struct fault faults_link[] = {
     {"link delayed by 50 to 250 ms", try_mode, MODE(.delay = 50 * CLOCK_MS, .jitter = 200 * CLOCK_MS), 1, 20},
     {"link slowed to 64 kB/s", try_mode, MODE(.bytes_per_s = 64000), 1, 20},
     {"link with keys corrupted, one bit in 20 kB", try_corrupt, MODE(.corrupt_every = 20000), 1, 50},
+    {"link without keys corrupted, one bit in 2 kB", try_corrupt_bare, MODE(.corrupt_every = 2000), 1, 50},
     {"link half-open upward", try_half_open, MODE(.hold = {true, false}), 1, 20},
     {"link half-open downward", try_half_open, MODE(.hold = {false, true}), 1, 20},
     {"link half-open both ways", try_half_open, MODE(.hold = {true, true}), 1, 20},

@@ -70,7 +70,7 @@ static void fill_disk(struct bed *b, char path[PATH_MAX])
 {
     static const char zeros[4096];
     snprintf(path, PATH_MAX, "%s/runs/ballast", b->dir);
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     ssize_t n = fd < 0 ? -1 : 0;
     while (n >= 0)
         n = write(fd, zeros, sizeof zeros);
@@ -84,35 +84,50 @@ static bool is_full(struct bed *b)
     return bed_said(b, "No space left on device");
 }
 
+struct disk {
+    bool relieved; /* there is room again, before the run gives up */
+    bool kill;     /* the collector is killed, and its next life finds the disk full */
+};
+
 /*
  * The run stops at once, and what it has recorded is stored when there is room again; where there is none, the report
  * says how much is missing.
  */
 static void try_disk(struct bed *b, const struct bed_options *o, const void *of)
 {
+    const struct disk *d = of;
     for (unsigned i = 0; i < o->rounds; i++) {
         char ballast[PATH_MAX];
         struct bed_options small = *o;
         struct bed_result before = i ? b->result : (struct bed_result){0};
         small.seed = o->seed + i;
         small.store_mib = 16;
-        small.may_lack = false;
+        small.may_lack = d->kill && !d->relieved;
+        small.loses = d->kill || d->relieved ? 0 : BED_ONLY(BED_UNSTORED);
         bed_make(b, &small);
         b->result = before;
         bed_nap(b, 300);
         fill_disk(b, ballast);
         b->result.tried++;
         bed_await(b, is_full, "the run says that there is no room");
-        if (of)
+        if (d->kill && !d->relieved)
+            fill_disk(b, ballast); /* what the store had kept for its books too */
+        if (d->kill && !bed_kill(b, BED_COLLECTOR))
+            bed_fail(b, "no collector to kill");
+        if (d->relieved)
             unlink(ballast);
         bed_end_alone(b, "1");
     }
 }
 
+#define DISK(...) (&(const struct disk){__VA_ARGS__})
+
 const struct fault faults_machine[] = {
     {"wall clock stepped by up to ten years", try_clock, NULL, 6, 200},
-    {"disk full, then not", try_disk, "relieved", 1, 20},
-    {"disk full, and stays so", try_disk, NULL, 1, 20},
+    {"disk full, then not", try_disk, DISK(true, false), 1, 20},
+    {"disk full, the collector killed, then not", try_disk, DISK(true, true), 1, 20},
+    {"disk full, and stays so", try_disk, DISK(false, false), 1, 20},
+    {"disk full, the collector killed, and it stays so", try_disk, DISK(false, true), 1, 20},
     {0},
 };
 

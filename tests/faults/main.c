@@ -29,7 +29,7 @@ static const char help[] =
     "  --long       many rounds of each fault, not few\n"
     "  --rounds N   so many of each\n"
     "  --jobs N     faults at the same time; default 4\n"
-    "  --group NAME only those of a group: kill, stop, link, machine, hostile;\n"
+    "  --group NAME only those of a group: kill, stop, link, loss, machine, hostile;\n"
     "               `asked`, tried only so, are those that disturb the machine: they set its clock\n"
     "  --list       only the names\n"
     "\n"
@@ -133,11 +133,11 @@ static void end_job(struct plan *p, struct job *j)
 
 static void print_row(const char *name, const struct bed_result *r)
 {
-    printf("| %s | %u | %llu | %llu | %llu | %llu | %llu | %llu | %llu | %llu |\n", name, r->tried,
-           (unsigned long long)r->produced, (unsigned long long)r->stored, (unsigned long long)r->full,
-           (unsigned long long)(r->off + r->overwritten), (unsigned long long)r->no_ring,
-           (unsigned long long)r->unfinished, (unsigned long long)r->doubled,
-           (unsigned long long)(r->unknown + r->wrong));
+    printf("| %s | %u | %llu | %llu |", name, r->tried, (unsigned long long)r->produced, (unsigned long long)r->stored);
+    for (int i = 0; i < BED_CAUSES; i++)
+        printf(" %llu |", (unsigned long long)r->lost[i]);
+    printf(" %llu | %llu | %llu |\n", (unsigned long long)r->doubled, (unsigned long long)r->wrong,
+           (unsigned long long)r->unknown);
 }
 
 static void add(struct bed_result *sum, const struct bed_result *r)
@@ -145,29 +145,40 @@ static void add(struct bed_result *sum, const struct bed_result *r)
     sum->tried += r->tried;
     sum->produced += r->produced;
     sum->stored += r->stored;
-    sum->full += r->full;
-    sum->off += r->off;
-    sum->overwritten += r->overwritten;
-    sum->no_ring += r->no_ring;
-    sum->unfinished += r->unfinished;
+    for (int i = 0; i < BED_CAUSES; i++)
+        sum->lost[i] += r->lost[i];
     sum->doubled += r->doubled;
     sum->unknown += r->unknown;
     sum->wrong += r->wrong;
+}
+
+/* The last line, for who reads no table. */
+static void print_sum(const struct bed_result *r, size_t faults)
+{
+    uint64_t lost = 0;
+    for (int i = 0; i < BED_CAUSES; i++)
+        lost += r->lost[i];
+    printf("%zu faults, tried %u times: %llu records produced, %llu stored, %llu lost, %llu doubled, %llu wrong, %llu "
+           "unknown\n",
+           faults, r->tried, (unsigned long long)r->produced, (unsigned long long)r->stored, (unsigned long long)lost,
+           (unsigned long long)r->doubled, (unsigned long long)r->wrong, (unsigned long long)r->unknown);
 }
 
 static int print_table(const struct plan *p)
 {
     struct bed_result sum = {0};
     int failed = 0;
-    puts("| fault | tried | produced | stored | lost: ring full | lost: off | lost: no ring | lost: unfinished | "
-         "doubled | "
-         "unknown |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
+    puts("| fault | tried | produced | stored | lost: ring full | window full | spool full | off | overwritten | no "
+         "ring | "
+         "unfinished | unstored | doubled | wrong | unknown |\n"
+         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
     for (size_t i = 0; i < p->count; i++) {
         print_row(p->jobs[i].fault->name, &p->jobs[i].result);
         add(&sum, &p->jobs[i].result);
         failed += p->jobs[i].failed;
     }
     print_row("**all**", &sum);
+    print_sum(&sum, p->count);
     return failed;
 }
 
@@ -188,8 +199,9 @@ static void choose(struct plan *p, const char *group, char **patterns)
     static const struct {
         const char *name;
         const struct fault *list;
-    } groups[] = {{"kill", faults_kill},       {"stop", faults_stop},       {"link", faults_link},
-                  {"machine", faults_machine}, {"hostile", faults_hostile}, {"asked", faults_asked}};
+    } groups[] = {{"kill", faults_kill},  {"stop", faults_stop},       {"link", faults_link},
+                  {"loss", faults_loss},  {"machine", faults_machine}, {"hostile", faults_hostile},
+                  {"asked", faults_asked}};
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
         for (const struct fault *f = groups[g].list; f->name && p->count < FAULTS_MAX; f++)
             if (strcmp(group                            ? group

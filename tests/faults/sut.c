@@ -26,6 +26,8 @@
 BEZEL_ASPECT(beat, (int64, line, "1"), (int64, number, "1"), (int64, proof, "1"));
 BEZEL_ASPECT(echo, (int64, line, "1"), (int64, number, "1"), (int64, proof, "1"), (float64, half, "1"));
 
+enum { SUT_THREADS = 256 };
+
 static volatile sig_atomic_t stopped;
 static struct truth *truth;
 static struct timespec rest;
@@ -70,9 +72,9 @@ static void *record(void *unused)
 
 static int record_all(int threads)
 {
-    pthread_t more[16];
+    pthread_t more[SUT_THREADS];
     int n = 0;
-    for (; n < threads - 1 && n < 16; n++)
+    for (; n < threads - 1 && n < SUT_THREADS; n++)
         if (pthread_create(&more[n], NULL, record, NULL) != 0)
             return 1;
     record(NULL);
