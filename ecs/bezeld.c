@@ -193,7 +193,7 @@ static void open_lease(int lease)
 }
 
 /* What came over the descriptors: how often SIGTERM was seen, and whether the lease ended. */
-static bool told_to_go(int signals, int *lease, int *terms)
+static bool told_to_go(int signals, int *lease, int *terms, bool *deserted)
 {
     struct signalfd_siginfo info;
     while (read(signals, &info, sizeof info) == sizeof info)
@@ -204,7 +204,7 @@ static bool told_to_go(int signals, int *lease, int *terms)
         close(*lease);
         *lease = -1;
         log_warn("BEZEL-LEASE", "`bezel run` is gone: handing on what there is, then ending");
-        return true;
+        return *deserted = true;
     }
     return *terms > 0;
 }
@@ -214,12 +214,15 @@ struct host {
     struct desk *desk; /* NULL: it serves the one session that it was started for */
     int signals, lease, ready;
     bool ending, failed;
+    bool deserted; /* the lease ended */
 };
 
 /* Nobody is needed any longer: hands on what there is. */
 static void end(struct host *h)
 {
     h->ending = true;
+    for (uint32_t i = 0; i < h->all.count && !h->desk; i++) /* the lease of one that stands is nobody's `bezel run` */
+        h->all.list[i]->deserted |= h->deserted;
     sessions_end(&h->all);
     if (h->desk)
         desk_shut(h->desk);
@@ -265,7 +268,7 @@ static int serve(struct host *h)
         int64_t now = clock_now();
         if (now >= look) {
             look = now + 10 * CLOCK_MS;
-            if (told_to_go(h->signals, &h->lease, &terms))
+            if (told_to_go(h->signals, &h->lease, &terms, &h->deserted))
                 end(h);
         }
         remove_ended(h);

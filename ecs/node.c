@@ -132,7 +132,7 @@ int node_open(const struct node_options *options, struct node **out)
     if (!err)
         open_journals(n);
     if (err) {
-        node_shut(n);
+        node_shut(n, false);
         node_close(n);
         return err;
     }
@@ -150,12 +150,12 @@ int node_open(const struct node_options *options, struct node **out)
     return 0;
 }
 
-void node_shut(struct node *n)
+void node_shut(struct node *n, bool for_good)
 {
     n->clean = n->forward && forward_done(n->forward);
     link_close(n->control, 200);
     if (n->forward)
-        forward_close(n->forward);
+        forward_close(n->forward, for_good || n->stopped);
     n->control = NULL;
     n->forward = NULL;
 }

@@ -103,7 +103,7 @@ void session_free(struct session *s)
     if (!s)
         return;
     if (s->node && s->phase < SESSION_CLOSES)
-        node_shut(s->node);
+        node_shut(s->node, s->deserted);
     if (s->node && node_quiet(s->node)) /* else ZeroMQ still reads there: the memory stays */
         node_close(s->node);
     link_keys_close(&s->keys);
@@ -130,7 +130,7 @@ void session_cut(struct session *s)
     if (s->phase >= SESSION_CLOSES)
         return;
     s->complete = s->phase == SESSION_ENDS && node_drained(s->node);
-    node_shut(s->node);
+    node_shut(s->node, s->deserted);
     s->phase = SESSION_CLOSES;
 }
 
@@ -140,6 +140,7 @@ static void watch_lease(struct session *s, int64_t now)
         return;
     log_warn("BEZEL-LEASE", "`bezel run` has not been heard of for %s: handing on what there is, then ending",
              units_duration(s->lease).s);
+    s->deserted = true;
     session_end(s);
 }
 

@@ -52,6 +52,7 @@ struct session {
     int64_t turned;         /* when its last turn was */
     bool failed;            /* the collector refused it */
     bool complete;          /* it ended by itself, and the collector has all */
+    bool deserted;          /* its `bezel run` is gone: nobody will take up what it leaves */
     struct {
         bool is, began; /* somebody waits to hear that it serves; that it is new */
         uint32_t id;    /* of the command */

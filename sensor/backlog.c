@@ -62,22 +62,27 @@ int backlog_open(struct backlog *b, struct external *x, int64_t now)
     *b = (struct backlog){.x = x, .window = external_window(x)};
     if (o->spool_bytes == 0)
         return 0;
+    (void)spool_clear(o->spool_dir);
     int err = spool_open(o->spool_dir, o->run, o->uuid, o->spool_bytes, &b->spool, &found);
     if (err)
         return err;
     b->buffer = malloc(WINDOW_PACKET_BYTES);
-    if (!b->buffer) {
-        backlog_close(b);
-        return BEZEL_ENOMEM;
+    err = b->buffer ? spool_settle(b->spool, o->dir) : BEZEL_ENOMEM;
+    if (err) {
+        backlog_close(b, false);
+        return err;
     }
     tell_found(b, &found, take_all_back(b), now);
     backlog_rewind(b);
     return 0;
 }
 
-void backlog_close(struct backlog *b)
+void backlog_close(struct backlog *b, bool discard)
 {
-    spool_close(b->spool);
+    if (discard)
+        spool_discard(b->spool);
+    else
+        spool_close(b->spool);
     free(b->buffer);
     b->spool = NULL;
     b->buffer = NULL;

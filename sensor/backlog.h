@@ -38,7 +38,9 @@ struct backlog_packet {
  * was lost of it is told. Returns 0, or spool_open()'s errors, BEZEL_ENOMEM.
  */
 int backlog_open(struct backlog *b, struct external *x, int64_t now) BEZEL_MUST_CHECK;
-void backlog_close(struct backlog *b);
+
+/** Closes it. What is in the spool stays for a next life, or (`discard`) goes. */
+void backlog_close(struct backlog *b, bool discard);
 
 /** Begins a connection: nothing was sent on it. */
 void backlog_rewind(struct backlog *b);

@@ -89,17 +89,6 @@ static int lock_folder(struct external *x)
     return 0;
 }
 
-/*
- * A bezeld that handed on all it had removed its window. One that is started again for the same run numbers streams and
- * processes from the start, so its trace must be another one.
- */
-static void name_trace(struct external *x)
-{
-    uint32_t birth = window_birth(x->window, x->options.birth);
-    for (uint32_t i = 0; i < sizeof birth; i++)
-        x->options.uuid[sizeof x->options.uuid - 1 - i] ^= (uint8_t)(birth >> 8 * i);
-}
-
 static void name_self(struct external *x)
 {
     ssize_t n = readlink("/proc/self/exe", x->self_executable, sizeof x->self_executable - 1);
@@ -127,7 +116,7 @@ int external_open(const struct external_options *options, struct external **out)
     if (!err)
         err = window_open(options->dir, options->run, options->uuid, options->window_bytes, &x->window, &left);
     if (!err)
-        name_trace(x);
+        window_trace(x->window, options->birth, x->options.uuid);
     if (!err)
         err = hang_doorbell(x);
     if (!err && options->doorbell)

@@ -135,7 +135,7 @@ int forward_open(struct external *x, const char *endpoint, const struct link_key
     if (!err)
         err = attempt(f, 0);
     if (err) {
-        backlog_close(&f->backlog);
+        backlog_close(&f->backlog, false);
         free(f);
         return err;
     }
@@ -144,10 +144,10 @@ int forward_open(struct external *x, const char *endpoint, const struct link_key
     return 0;
 }
 
-void forward_close(struct forward *f)
+void forward_close(struct forward *f, bool discard)
 {
     link_close(f->link, 0);
-    backlog_close(&f->backlog);
+    backlog_close(&f->backlog, discard);
     free(f);
 }
 

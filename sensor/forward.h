@@ -52,8 +52,11 @@ int forward_open(struct external *x, const char *endpoint, const struct link_key
 uint64_t forward_waiting(const struct forward *f);
 uint64_t forward_spooled(const struct forward *f);
 
-/** Closes; packets that ZeroMQ still holds are let go of before it returns. */
-void forward_close(struct forward *f);
+/**
+ * Closes; packets that ZeroMQ still holds are let go of before it returns. With `discard` nobody will come back for
+ * what is in the spool: it is removed.
+ */
+void forward_close(struct forward *f, bool discard);
 
 /**
  * Takes what arrived, sends what can be sent, frees what is acknowledged. With `bye`, once nothing waits any more and

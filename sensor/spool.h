@@ -55,6 +55,18 @@ int spool_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], u
 /** Closes it; an empty one is removed. NULL is allowed. */
 void spool_close(struct spool *s);
 
+/** Closes it and removes it with all that is in it: nobody will come back for that. NULL is allowed. */
+void spool_discard(struct spool *s);
+
+/** Notes that it belongs to the window in `folder`. Returns 0, or the error of the write. */
+int spool_settle(struct spool *s, const char *folder) BEZEL_MUST_CHECK;
+
+/**
+ * Removes the spools in `dir` that nobody can use any more: this user's, of no living daemon, untouched for an hour,
+ * whose window is gone or was of an earlier boot. Returns their number.
+ */
+unsigned spool_clear(const char *dir);
+
 /** The file. */
 const char *spool_path(const struct spool *s);
 

@@ -176,3 +176,11 @@ void spool_close(struct spool *s)
     close(s->fd);
     free(s);
 }
+
+void spool_discard(struct spool *s)
+{
+    if (!s)
+        return;
+    s->freed = s->written;
+    spool_close(s);
+}

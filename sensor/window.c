@@ -142,14 +142,6 @@ bool window_left(const struct window *w, uint64_t instance)
     return entry >= 0 && w->file->processes[entry].left;
 }
 
-uint32_t window_birth(struct window *w, uint32_t now)
-{
-    if (w->created)
-        w->file->birth = now;
-    w->created = false;
-    return w->file->birth;
-}
-
 uint64_t window_records(const struct window *w)
 {
     return w->records;

@@ -132,11 +132,14 @@ void window_leave(struct window *w, uint64_t instance);
 bool window_left(const struct window *w, uint64_t instance);
 
 /**
- * The number that tells the window from an earlier one of the same run and trace, which was removed: `now` for one that
- * this life made, asked for the first time; else what it was. Its streams have a trace of their own, for where those of
- * the earlier one stood is forgotten with it.
+ * Works into `uuid` what tells the window from an earlier one of the same run and uuid, which was removed: `birth`,
+ * where this life made it and asks for the first time; else what it was then. So its streams have a trace of their own,
+ * for where those of the earlier one stood is forgotten with it.
  */
-uint32_t window_birth(struct window *w, uint32_t now);
+void window_trace(struct window *w, uint32_t birth, uint8_t uuid[16]);
+
+/** Whether the window in folder `dir` is one of run `run` and of trace `trace`, as window_trace() made it. */
+bool window_is_of(const char *dir, const uint8_t run[16], const uint8_t trace[16]);
 
 /** Records in packets that are not freed yet. */
 uint64_t window_records(const struct window *w);

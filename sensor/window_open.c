@@ -149,3 +149,38 @@ void window_close(struct window *w, bool remove)
     close(w->fd);
     free(w);
 }
+
+static void work_in(uint8_t uuid[16], uint32_t birth)
+{
+    for (uint32_t i = 0; i < sizeof birth; i++)
+        uuid[15 - i] ^= (uint8_t)(birth >> 8 * i);
+}
+
+void window_trace(struct window *w, uint32_t birth, uint8_t uuid[16])
+{
+    if (w->created)
+        w->file->birth = birth;
+    w->created = false;
+    work_in(uuid, w->file->birth);
+}
+
+bool window_is_of(const char *dir, const uint8_t run[16], const uint8_t trace[16])
+{
+    uint8_t head[offsetof(struct window_file, freed)], uuid[16];
+    uint64_t magic;
+    uint32_t birth;
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/window", dir);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    bool whole = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head;
+    if (fd >= 0)
+        close(fd);
+    if (!whole)
+        return false;
+    memcpy(&magic, head + offsetof(struct window_file, magic), sizeof magic);
+    memcpy(uuid, head + offsetof(struct window_file, uuid), sizeof uuid);
+    memcpy(&birth, head + offsetof(struct window_file, birth), sizeof birth);
+    work_in(uuid, birth);
+    return magic == WINDOW_MAGIC && memcmp(head + offsetof(struct window_file, run), run, 16) == 0 &&
+           memcmp(uuid, trace, 16) == 0;
+}

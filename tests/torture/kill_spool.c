@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -337,6 +338,91 @@ static void a_spool_is_one_owners_and_one_traces(void **unused)
     unlink(target);
 }
 
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+/* Makes the file look as if it had been written to `hours` ago. */
+static void age(const char *path, int hours)
+{
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL) - hours * 3600 - 60}};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* A spool of trace `trace` in which three packets wait, with its home in `folder`; its bezeld was killed. */
+static void leave(const uint8_t trace[16], const char *folder, char *path)
+{
+    struct spool_found found;
+    struct spool *s;
+    assert_int_equal(spool_open(scratch_dir, run, trace, SPOOL_BYTES_MIN, &s, &found), 0);
+    assert_int_equal(spool_settle(s, folder), 0);
+    append_numbers(s, 0, 3);
+    snprintf(path, 128, "%s", spool_path(s));
+    spool_close(s);
+    assert_true(is_there(path));
+}
+
+static void a_spool_goes_when_nobody_can_come_back_for_it(void **unused)
+{
+    (void)unused;
+    char folder[128], path[128], alien[160];
+    uint64_t left;
+    uint8_t trace[16];
+    struct window *w;
+    struct spool *s;
+    struct spool_found found;
+    snprintf(folder, sizeof folder, "%s/home", scratch_dir);
+    snprintf(alien, sizeof alien, "%s/bezel-something.spool", scratch_dir);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(window_open(folder, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+    memcpy(trace, uuid, sizeof trace);
+    window_trace(w, 5, trace);
+    close(open(alien, O_CREAT | O_WRONLY, 0600));
+    age(alien, 100);
+
+    leave(trace, folder, path); /* its window is there */
+    age(path, 100);
+    assert_int_equal(spool_clear(scratch_dir), 0);
+    window_close(w, false);
+    assert_int_equal(spool_clear(scratch_dir), 0);
+
+    assert_int_equal(window_open(folder, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+    window_close(w, true); /* now it is not */
+    age(path, 0);
+    utimensat(AT_FDCWD, path, NULL, 0);
+    assert_int_equal(spool_clear(scratch_dir), 0); /* and was just now */
+    age(path, 1);
+    assert_int_equal(spool_open(scratch_dir, run, trace, SPOOL_BYTES_MIN, &s, &found), 0);
+    age(path, 1);
+    assert_int_equal(spool_clear(scratch_dir), 0); /* somebody has it */
+    spool_close(s);
+    age(path, 1);
+    assert_int_equal(spool_clear(scratch_dir), 1);
+    assert_false(is_there(path));
+
+    leave(other, folder, path); /* another trace's window stands in its place */
+    assert_int_equal(window_open(folder, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+    age(path, 1);
+    assert_int_equal(spool_clear(scratch_dir), 1);
+    window_close(w, true);
+    assert_true(is_there(alien)); /* what is no spool is nobody's to remove */
+    assert_int_equal(unlink(alien), 0);
+}
+
+static void a_spool_that_is_given_up_goes_with_all_in_it(void **unused)
+{
+    (void)unused;
+    struct spool_found found;
+    struct spool *s = open_spool(&found);
+    char path[128];
+    append_numbers(s, 0, 3);
+    snprintf(path, sizeof path, "%s", spool_path(s));
+    spool_discard(s);
+    assert_false(is_there(path));
+    spool_discard(NULL);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
@@ -347,6 +433,8 @@ int main(void)
                                         scratch_begin, scratch_end),
         TEST(a_full_disk_loses_nothing),
         TEST(a_spool_is_one_owners_and_one_traces),
+        TEST(a_spool_goes_when_nobody_can_come_back_for_it),
+        TEST(a_spool_that_is_given_up_goes_with_all_in_it),
     };
     seed = seed_start();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -179,7 +179,7 @@ static void drain(void)
     }
     char path[128];
     snprintf(path, sizeof path, "%s", spool_path(b.spool));
-    backlog_close(&b);
+    backlog_close(&b, false);
     assert_int_equal(access(path, F_OK), -1); /* an empty one goes */
     external_close(x, false);
 }

@@ -86,7 +86,7 @@ static void forward_begin(struct scene *s)
 
 static void scene_close(struct scene *s)
 {
-    forward_close(s->forward);
+    forward_close(s->forward, false);
     link_close(s->upper.link, 0);
     external_finish(s->fixture.external, clock_now());
     fixture_close(&s->fixture);
@@ -300,11 +300,11 @@ static void who_is_not_answered_tries_again_after_growing_pauses_that_follow_fro
         assert_in_range(pause, longest / 2 - CLOCK_MS, longest + 2 * CLOCK_MS);
         longest = 2 * longest < FORWARD_PAUSE_LAST_NS ? 2 * longest : FORWARD_PAUSE_LAST_NS;
     }
-    forward_close(s.forward);
+    forward_close(s.forward, false);
     forward_begin(&s);
     watch_attempts(&s, again);
     assert_memory_equal(first, again, sizeof first);
-    forward_close(s.forward);
+    forward_close(s.forward, false);
     s.hello.pid++;
     forward_begin(&s);
     watch_attempts(&s, other);

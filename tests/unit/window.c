@@ -253,19 +253,23 @@ static void what_was_left_stays_left_and_only_that(void **unused)
     window_close(w, false);
 }
 
-static void a_birth_lasts_as_long_as_its_window(void **unused)
+static void a_window_has_a_trace_of_its_own_for_as_long_as_it_is_there(void **unused)
 {
+    uint8_t traces[4][16];
     (void)unused;
-    struct window *w = open_window();
-    assert_int_equal(window_birth(w, 7), 7);
-    assert_int_equal(window_birth(w, 8), 7);
-    window_close(w, false);
-    w = open_window();
-    assert_int_equal(window_birth(w, 9), 7);
-    window_close(w, true);
-    w = open_window();
-    assert_int_equal(window_birth(w, 9), 9);
-    window_close(w, false);
+    for (uint32_t i = 0; i < 4; i++) {
+        memcpy(traces[i], uuid, sizeof uuid);
+        struct window *w = open_window();
+        window_trace(w, 7 + i, traces[i]);
+        assert_true(window_is_of(scratch_dir, run, traces[i]));
+        assert_false(window_is_of(scratch_dir, other, traces[i]));
+        window_close(w, i == 1); /* the third is another one */
+        assert_int_equal(window_is_of(scratch_dir, run, traces[i]), i != 1);
+    }
+    assert_memory_equal(traces[0], traces[1], 16);
+    assert_memory_equal(traces[2], traces[3], 16);
+    assert_memory_not_equal(traces[0], traces[2], 16);
+    assert_false(window_is_of(scratch_dir, run, traces[0]));
 }
 
 static void a_spoilt_window_is_replaced(void **unused)
@@ -456,7 +460,7 @@ int main(void)
         TEST(a_window_has_one_owner),
         TEST(another_run_counts_what_it_drops),
         TEST(what_was_left_stays_left_and_only_that),
-        TEST(a_birth_lasts_as_long_as_its_window),
+        TEST(a_window_has_a_trace_of_its_own_for_as_long_as_it_is_there),
         TEST(a_spoilt_window_is_replaced),
         TEST(whatever_is_done_the_window_holds_what_the_model_holds),
     };
