@@ -118,6 +118,26 @@ static void a_record_ends_sleep_whenever_it_comes(void **unused)
     assert_true(slept > 0);
 }
 
+/* What is in the window is to be sent, and acknowledged, by somebody who is awake. */
+static void nobody_sleeps_while_packets_wait(void **unused)
+{
+    (void)unused;
+    order('o', 0);
+    while (orders->done < orders->round)
+        clock_sleep_until(clock_now() + CLOCK_MS / 50);
+    external_poll(f.external, now += CLOCK_MS); /* finds it */
+    for (int i = 0; i < 30 && external_next(f.external, 0) >= 0; i++) {
+        external_poll(f.external, now += CLOCK_MS);
+        external_housekeep(f.external, now += 100 * CLOCK_MS);
+    }
+    assert_int_equal(external_next(f.external, 0), -1);
+    assert_true(window_waiting(external_window(f.external)) > 0);
+    assert_false(external_sleep(f.external));
+    acknowledge_all();
+    assert_true(external_sleep(f.external));
+    external_wake(f.external);
+}
+
 static int begin(void **unused)
 {
     (void)unused;
@@ -147,7 +167,8 @@ static int end(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_record_ends_sleep_whenever_it_comes)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nobody_sleeps_while_packets_wait),
+                                       cmocka_unit_test(a_record_ends_sleep_whenever_it_comes)};
     seed = seed_start();
     orders = mmap(NULL, sizeof *orders, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (orders == MAP_FAILED)

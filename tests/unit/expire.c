@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "bezel/sensor.h"
 #include "config/experiment.h"
+#include "sensor/journal.h"
 #include "tests/lib/node_fixture.h"
 
 #include <setjmp.h>
@@ -119,6 +120,42 @@ static void what_is_older_than_its_bound_is_counted_and_not_shown(void **unused)
     end(&f);
 }
 
+static void what_is_as_old_as_its_bound_is_young_enough(void **unused)
+{
+    (void)unused;
+    struct fixture f = open_fixture(rules, true);
+    poll_at_age(&f, 0);
+    struct external_process *p = external_process(f.external, 0);
+    uint64_t before = expiry_of(&f)->expired[1], seen = shown[WATCH_BOUNDED];
+    expire_take(f.external, p, 1, 5000, 5000 + 100 * CLOCK_MS);
+    assert_int_equal(expiry_of(&f)->expired[1], before);
+    assert_int_equal(shown[WATCH_BOUNDED], seen + 1);
+    expire_take(f.external, p, 1, 5000, 5000 + 100 * CLOCK_MS + 1);
+    assert_int_equal(expiry_of(&f)->expired[1], before + 1);
+    assert_int_equal(shown[WATCH_BOUNDED], seen + 1);
+    end(&f);
+}
+
+static void what_bezel_records_of_itself_does_not_expire(void **unused)
+{
+    (void)unused;
+    static const struct experiment_expiry all[] = {{(char *)"*", 100 * CLOCK_MS}, {NULL, 0}};
+    static const struct dict_aspect own = {.name = "own", .field_count = 1, .fields = {{DICT_INT64, "n", "1", ""}}};
+    struct fixture f = open_fixture(all, true);
+    struct journal *j;
+    setenv("BEZEL_PROCESS", "bezeld", 1); /* which this is, with the sensor that reads it */
+    assert_int_equal(journal_open(f.dir, &own, 1, &j), 0);
+    unsetenv("BEZEL_PROCESS");
+    fixture_turn(&f);
+    journal_record(j, 1, (uint64_t[]){1});
+    external_poll(f.external, clock_now() + CLOCK_S);
+    assert_int_equal(external_process(f.external, 0)->role, ROLE_DAEMON);
+    assert_null(expiry_of(&f));
+    assert_int_equal(external_counts(f.external)->expired, 0);
+    journal_close(j);
+    fixture_end(&f);
+}
+
 static void what_is_young_enough_is_shown(void **unused)
 {
     (void)unused;
@@ -181,6 +218,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(of_rules_that_match_the_last_counts),
         cmocka_unit_test(what_is_older_than_its_bound_is_counted_and_not_shown),
+        cmocka_unit_test(what_is_as_old_as_its_bound_is_young_enough),
+        cmocka_unit_test(what_bezel_records_of_itself_does_not_expire),
         cmocka_unit_test(what_is_young_enough_is_shown),
         cmocka_unit_test(it_is_counted_where_nobody_looks),
         cmocka_unit_test(it_is_counted_of_a_process_that_has_ended),

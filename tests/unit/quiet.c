@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "bezel/sensor.h"
+#include "sensor/external_impl.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/ways.h"
 
@@ -181,6 +182,37 @@ static void a_quiet_process_knocks_whatever_it_records(void **unused)
     }
 }
 
+/* Long enough that a record that was begun before it was asked is published, and found by a poll. */
+static void who_was_asked_to_knock_is_polled_for_a_while(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < 50 && !process()->knocks; i++) {
+        poll_now();
+        housekeep(50 * CLOCK_MS);
+    }
+    assert_true(process()->knocks);
+    housekeep(90 * CLOCK_MS);
+    assert_false(rests());
+    tell('o');
+    memset((void *)bell()->knocks, 0, sizeof bell()->knocks);
+    assert_int_equal(poll_now(), 1);
+    let_rest();
+}
+
+static void every_place_has_its_look_within_a_second(void **unused)
+{
+    (void)unused;
+    uint32_t looks[EXTERNAL_PROCESSES] = {0};
+    for (int64_t from_now = 0; from_now < CLOCK_S; from_now += 7 * CLOCK_MS) {
+        struct places share = quiet_share(f.external, now += 7 * CLOCK_MS);
+        for
+            PLACES_EACH(i, &share)
+        looks[i]++;
+    }
+    for (uint32_t i = 0; i < EXTERNAL_PROCESSES; i++)
+        assert_in_range(looks[i], 1, 4); /* a share is rounded up */
+}
+
 static void a_quiet_process_that_forks_is_two(void **unused)
 {
     (void)unused;
@@ -319,6 +351,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_quiet_process_knocks_whatever_it_records, begin, end),
+        cmocka_unit_test_setup_teardown(who_was_asked_to_knock_is_polled_for_a_while, begin, end),
+        cmocka_unit_test_setup_teardown(every_place_has_its_look_within_a_second, begin, end),
         cmocka_unit_test_setup_teardown(a_quiet_process_that_forks_is_two, begin, end),
         cmocka_unit_test_setup_teardown(a_wiped_knock_is_late_but_not_lost, begin, end),
         cmocka_unit_test_setup_teardown(who_knocks_without_need_is_looked_at, begin, end),
