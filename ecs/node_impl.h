@@ -63,8 +63,8 @@ void node_tell_flow(struct node *n);
 void node_tell_expired(struct node *n);
 void node_tell_limits(struct node *n, const struct agent_outcome *o);
 
-/** A poll that is due (node_polling.c), and when the next one is. */
-void node_poll(struct node *n, int64_t now);
+/** A poll that is due (node_polling.c), and when the next one is. Whether it took anything. */
+bool node_poll(struct node *n, int64_t now);
 
 /** Polls as the file, or what was kept, says, and records it. */
 void node_poll_start(struct node *n);

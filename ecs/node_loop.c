@@ -102,8 +102,9 @@ void node_turn(struct node *n)
     n->wakeups++;
     if (n->asleep && (!external_sleeps(n->external) || n->draining))
         wake(n, now);
+    bool news = n->draining || n->asleep || now >= forward_due(n->forward);
     if (n->policy.on && !n->draining && now >= n->poll_due && !n->asleep)
-        node_poll(n, now);
+        news = node_poll(n, now) || news;
     if (!n->draining && now >= n->agent_due && !n->asleep)
         node_sample(n, now);
     if (!n->draining)
@@ -112,7 +113,8 @@ void node_turn(struct node *n)
         external_housekeep(n->external, now);
         n->housekeep_due = now + (n->asleep ? NODE_ASLEEP : NODE_HOUSEKEEP);
     }
-    forward_step(n->forward, now, external_finished(n->external));
+    if (news) /* most polls of a node with little to tell find nothing */
+        forward_step(n->forward, now, external_finished(n->external));
     if (now >= n->control_due || n->draining) {
         node_answer_commands(n);
         n->control_due = now + NODE_CONTROL;
@@ -150,6 +152,7 @@ bool node_draining(const struct node *n)
 void node_attend(struct node *n)
 {
     n->control_due = 0;
+    forward_attend(n->forward);
     node_turn(n);
 }
 

@@ -13,22 +13,23 @@ static bool comes_in_slices(const struct node *n)
     return n->slice != 0 && p->forward == POLL_FORWARD_BATCH && p->batch == 0;
 }
 
-void node_poll(struct node *n, int64_t now)
+bool node_poll(struct node *n, int64_t now)
 {
     uint32_t done = external_poll(n->external, now);
     n->polled += done;
     if (comes_in_slices(n) && done >= n->slice) {
         n->poll_due = now; /* the others first */
-        return;
+        return true;
     }
     n->polls++;
     pace_poll(&n->pace, now);
     if (n->busy_wait)
-        return; /* due again at once */
+        return done > 0; /* due again at once */
     int64_t period = n->policy.period;
     n->poll_due += period;
     if (n->poll_due <= now) /* polls that were missed are not made up for; the next is where it would have been */
         n->poll_due += ((now - n->poll_due) / period + 1) * period;
+    return done > 0;
 }
 
 /* ---- What an operator changes ------------------------------------------------------------------------------------ */

@@ -92,14 +92,34 @@ static void send_all(struct forward *f, int64_t now, bool bye)
     }
 }
 
+/* Whether what arrived is to be taken now: an eighth of what may wait for an acknowledgement waits already. */
+static bool must_look(const struct forward *f, int64_t now, bool bye)
+{
+    uint64_t waits = backlog_unacknowledged(&f->backlog);
+    return f->state != UP || bye || now >= f->look_at || waits > f->credit / 8 ||
+           waits > window_capacity(f->window) / 8;
+}
+
+int64_t forward_due(const struct forward *f)
+{
+    return must_look(f, INT64_MIN, false) ? INT64_MIN : f->look_at;
+}
+
+void forward_attend(struct forward *f)
+{
+    f->look_at = 0;
+}
+
 void forward_step(struct forward *f, int64_t now, bool bye)
 {
     if (f->state == REFUSED || f->state == DONE)
         return;
     if (f->state == GREETING && f->until == 0)
         f->until = now + FORWARD_SILENCE_NS;
-    if (f->link)
+    if (f->link && must_look(f, now, bye)) {
+        f->look_at = now + FORWARD_LOOK_NS;
         forward_receive(f, now);
+    }
     backlog_free(&f->backlog, now);
     if (f->state == UP)
         send_all(f, now, bye);

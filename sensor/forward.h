@@ -18,6 +18,7 @@
 enum {
     FORWARD_ALIVE_NS = 250000000,    /* a sign of life when nothing else was sent */
     FORWARD_SILENCE_NS = 2000000000, /* a receiver that is silent this long is gone; so is one that does not welcome */
+    FORWARD_LOOK_NS = 5000000,       /* acknowledgements may wait so long, where there is room enough without them */
     FORWARD_BOOKS_NS = 1000000000,
     FORWARD_QUEUE = 1 << 20, /* frames that ZeroMQ may hold: above any credit, so that the credit is the bound */
 };
@@ -59,10 +60,18 @@ uint64_t forward_spooled(const struct forward *f);
 void forward_close(struct forward *f, bool discard);
 
 /**
- * Takes what arrived, sends what can be sent, frees what is acknowledged. With `bye`, once nothing waits any more and
+ * Takes what arrived, sends what can be sent, frees what is acknowledged. On a connection that is up it looks for what
+ * arrived every FORWARD_LOOK_NS, or as soon as much waits for an acknowledgement: to ask ZeroMQ in each millisecond
+ * costs as much as to poll the rings. With `bye`, once nothing waits any more and
  * the final books are sent, says so and waits for the answer.
  */
 void forward_step(struct forward *f, int64_t now, bool bye);
+
+/** When the next step is due where nothing was cut since the last one, nor has anything else to be said. */
+int64_t forward_due(const struct forward *f);
+
+/** Something may have arrived: the next step looks. */
+void forward_attend(struct forward *f);
 
 /**
  * Gives up what waits: no packet is sent any more, but the final books of all processes that have ended or were left,

@@ -38,6 +38,7 @@ struct forward {
     bool given_up; /* what waits is not sent any more, final books are */
     int64_t until; /* of WAITING and GREETING; 0: from the next step on */
     int64_t heard, said, books_at;
+    int64_t look_at;               /* of UP: when to look for what arrived */
     int64_t again_at;              /* before this nobody is asked again for where it stands */
     struct backoff attempts, asks; /* pauses between attempts; between new connections of one that is there */
     uint32_t noted;                /* notes that were told on this connection */

@@ -13,7 +13,7 @@
  */
 #include "sensor/external_impl.h"
 
-enum { POLL_TURN = 2048 /* records of a turn: about as many as the longest packet holds */ };
+enum { POLL_TURN = 8192 /* records of a turn: about as many as the longest packet holds */ };
 
 struct poll {
     struct external *x;

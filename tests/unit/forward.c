@@ -47,6 +47,13 @@ struct scene {
 static struct message message;
 static uint8_t bytes[MESSAGE_MAX_BYTES];
 
+/* A step that does not put off to look for what arrived. */
+static void step(struct forward *f, int64_t now, bool bye)
+{
+    forward_attend(f);
+    forward_step(f, now, bye);
+}
+
 static void record_steps(void *unused)
 {
     (void)unused;
@@ -174,7 +181,7 @@ static void until(struct scene *s, bool (*done)(struct scene *s))
 {
     int64_t deadline = clock_now() + 20 * CLOCK_S;
     while (!done(s)) {
-        forward_step(s->forward, s->now, false);
+        step(s->forward, s->now, false);
         upper_take(s);
         if (clock_now() > deadline)
             fail_msg("it did not come to pass");
@@ -187,7 +194,7 @@ static void until(struct scene *s, bool (*done)(struct scene *s))
 static void settle(struct scene *s)
 {
     for (int i = 0; i < 20; i++) {
-        forward_step(s->forward, s->now, false);
+        step(s->forward, s->now, false);
         clock_sleep_until(clock_now() + CLOCK_MS);
         upper_take(s);
     }
@@ -225,7 +232,7 @@ static void fall_silent(struct scene *s)
     upper_take(s);
     s->upper.hellos = 0;
     for (; forward_counts(s->forward)->attempts == before; s->now += CLOCK_MS)
-        forward_step(s->forward, s->now, false);
+        step(s->forward, s->now, false);
     until(s, greeted);
 }
 
@@ -234,7 +241,7 @@ static void hand_over(struct scene *s)
 {
     int64_t deadline = clock_now() + 20 * CLOCK_S;
     for (uint64_t acknowledged = 0; !is_empty(s);) {
-        forward_step(s->forward, s->now, false);
+        step(s->forward, s->now, false);
         upper_take(s);
         if (s->upper.at.next_seq > acknowledged)
             acknowledge(s, s->upper.at);
@@ -276,7 +283,7 @@ static void watch_attempts(struct scene *s, int64_t at[ATTEMPTS])
 {
     int64_t begin = s->now;
     for (uint64_t seen = 1; seen < ATTEMPTS; s->now += CLOCK_MS) {
-        forward_step(s->forward, s->now, false);
+        step(s->forward, s->now, false);
         if (forward_counts(s->forward)->attempts == seen)
             continue;
         assert_int_equal(forward_counts(s->forward)->attempts, seen + 1);
@@ -328,7 +335,7 @@ static void a_welcome_makes_pauses_short_again(void **unused)
     uint64_t attempts = forward_counts(s.forward)->attempts;
     int64_t silent = s.now;
     for (; forward_counts(s.forward)->attempts == attempts; s.now += CLOCK_MS)
-        forward_step(s.forward, s.now, false);
+        step(s.forward, s.now, false);
     assert_true(s.now - silent <= FORWARD_SILENCE_NS + FORWARD_PAUSE_FIRST_NS + 3 * CLOCK_MS);
     s.upper.hellos = 0;
     meet(&s, 0);
@@ -346,7 +353,7 @@ static void an_answer_that_comes_after_the_attempt_was_given_up_is_not_listened_
     until(&s, greeted);
     struct link_peer late = s.upper.peer;
     for (uint64_t n = forward_counts(s.forward)->attempts; forward_counts(s.forward)->attempts == n; s.now += CLOCK_MS)
-        forward_step(s.forward, s.now, false);
+        step(s.forward, s.now, false);
     until(&s, greeted_twice);
     struct link_peer second = s.upper.peer;
     s.upper.peer = late;
