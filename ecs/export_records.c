@@ -13,7 +13,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /*
  * Dictionaries come from the database, as they are when the export begins. A packet that needs a later version of one
@@ -298,21 +297,17 @@ static int put_all(struct records *x, const struct model *m)
     return err;
 }
 
-/* Fills `m` from the run's database; one that is missing is not made. */
 static int load(const char *run, struct model *m)
 {
-    char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/run.db", run) >= (int)sizeof path || access(path, F_OK) != 0)
-        return BEZEL_ENOENT;
     struct facts *f;
-    int err = facts_open(run, &f);
+    int err = facts_open_read(run, &f);
     if (err)
         return err;
     err = facts_load(f, m);
     if (!err)
         err = facts_load_streams(f, m);
-    int end = facts_close(f);
-    return err ? err : end;
+    (void)!facts_close(f);
+    return err;
 }
 
 int export_records(const char *run, enum export_format format, FILE *out)
