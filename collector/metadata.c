@@ -241,6 +241,7 @@ static int finish(FILE *out, char **text)
     if (fclose(out) == 0 && !bad)
         return 0;
     free(*text);
+    *text = NULL;
     return BEZEL_ENOMEM;
 }
 
@@ -253,6 +254,15 @@ int metadata_write_process(const struct model_process *p, char **text, size_t *l
     return finish(out, text);
 }
 
+int metadata_keep(struct model_node *node)
+{
+    int err = 0;
+    for (struct model_process *p = node->processes; p && !err; p = p->next)
+        if (!p->metadata)
+            err = metadata_write_process(p, &p->metadata, &p->metadata_bytes);
+    return err;
+}
+
 int metadata_write(const struct model_node *node, char **text, size_t *length)
 {
     FILE *out = open_memstream(text, length);
@@ -261,7 +271,10 @@ int metadata_write(const struct model_node *node, char **text, size_t *length)
     put_trace(out, node);
     put_clock(out, node);
     for (const struct model_process *p = node->processes; p; p = p->next)
-        put_process(out, p);
+        if (p->metadata)
+            fwrite(p->metadata, 1, p->metadata_bytes, out);
+        else
+            put_process(out, p);
     return finish(out, text);
 }
 

@@ -19,6 +19,12 @@ int metadata_write(const struct model_node *node, char **text, size_t *length) B
 int metadata_write_process(const struct model_process *p, char **text, size_t *length) BEZEL_MUST_CHECK;
 
 /**
+ * Keeps each process's part with the process until its dictionary grows, so that metadata_write() copies it: for
+ * whoever writes it again and again. Returns 0 or BEZEL_ENOMEM, with some parts kept.
+ */
+int metadata_keep(struct model_node *node) BEZEL_MUST_CHECK;
+
+/**
  * For a trace of `node` whose records are merged into one stream, of class METADATA_MERGED: everything but its event
  * classes; and event class `id` for aspect `a` of whatever processes declare it alike. A record there stands in the
  * context of its process, and strings stand in place of their ids.

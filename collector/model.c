@@ -30,6 +30,7 @@ static void process_free(struct model_process *p)
     for (uint32_t i = 0; i <= DICT_ASPECTS_MAX; i++)
         values_free(p->values[i]);
     free(p->latency);
+    free(p->metadata);
     free(p);
 }
 
@@ -118,9 +119,15 @@ struct model_process *model_find_process(const struct model_node *node, uint64_t
     return p;
 }
 
-static bool base_is_taken(const struct model_node *node, const char *base)
+static struct model_process **pid_bucket(struct model_node *node, uint32_t pid)
 {
-    for (const struct model_process *p = node->processes; p; p = p->next)
+    return &node->pids[pid % MODEL_BUCKETS];
+}
+
+/* Only a process of the same pid can have the same base: see below. */
+static bool base_is_taken(struct model_node *node, uint32_t pid, const char *base)
+{
+    for (const struct model_process *p = *pid_bucket(node, pid); p; p = p->next_pid)
         if (strcmp(p->base, base) == 0)
             return true;
     return false;
@@ -140,7 +147,7 @@ static void process_name_files(struct model_process *p)
         if ((unsigned char)*c <= ' ' || (unsigned char)*c >= 127 || *c == '/')
             *c = '_';
     snprintf(p->base, sizeof p->base, "%s-%u", name, p->pid);
-    if (base_is_taken(p->node, p->base))
+    if (base_is_taken(p->node, p->pid, p->base))
         snprintf(p->base, sizeof p->base, "%s-%u-%016" PRIx64, name, p->pid, p->instance);
 }
 
@@ -162,6 +169,8 @@ struct model_process *model_add_process(struct model_node *node, const struct me
     struct model_process **bucket = &node->buckets[bucket_of(p->instance)];
     p->next_bucket = *bucket;
     *bucket = p;
+    p->next_pid = *pid_bucket(node, p->pid);
+    *pid_bucket(node, p->pid) = p;
     *node->last_process = p;
     node->last_process = &p->next;
     node->model->totals.processes++;
@@ -181,6 +190,10 @@ void model_drop_process(struct model_process *process)
     while (*at != process)
         at = &(*at)->next_bucket;
     *at = process->next_bucket;
+    at = pid_bucket(node, process->pid);
+    while (*at != process)
+        at = &(*at)->next_pid;
+    *at = process->next_pid;
     node->model->totals.processes--;
     process_free(process);
 }
@@ -205,6 +218,8 @@ void model_set_dictionary(struct model_process *process, struct dict *dict)
     dict_free(process->dict);
     process->dict = dict;
     process->metadata_stale = true;
+    free(process->metadata);
+    process->metadata = NULL;
     if (process->role != ROLE_DAEMON)
         return;
     process->builtins = (struct model_builtins){

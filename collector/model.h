@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 enum {
-    MODEL_BUCKETS = 256,                       /* of a node's table of process instances; a power of two */
+    MODEL_BUCKETS = 1024,                      /* of a node's tables of processes; a power of two */
     MODEL_BASE_MAX = 63 + 1 + 10 + 1 + 16 + 1, /* "<process>-<pid>-<instance>" and its NUL */
     MODEL_UUID_TEXT = 37,
 };
@@ -85,10 +85,13 @@ struct model_process {
     struct values *values[DICT_ASPECTS_MAX + 1];     /* likewise; NULL: of an event, or none is stored */
     struct histogram *latency;                       /* NULL until a value is there */
     struct model_stream *streams[PACKET_RINGS_MAX];
-    bool dirty;                        /* counts, state or latency differ from the database */
-    bool metadata_stale;               /* metadata on disk lacks what it declared since */
+    bool dirty;          /* counts, state or latency differ from the database */
+    bool metadata_stale; /* metadata on disk lacks what it declared since */
+    char *metadata;      /* its part of the metadata, by its dictionary; NULL: not written yet */
+    size_t metadata_bytes;
     struct model_process *next;        /* of the node, in the order of their rows */
-    struct model_process *next_bucket; /* same hash */
+    struct model_process *next_bucket; /* same hash of the instance */
+    struct model_process *next_pid;    /* same bucket of the pid */
 };
 
 /** A node in one boot: one CTF trace. */
@@ -106,7 +109,8 @@ struct model_node {
     bool has_dir;                    /* its directory was made */
     bool names_unsynced;             /* its directory has entries that stable storage may lack */
     struct model_process *processes, **last_process;
-    struct model_process *buckets[MODEL_BUCKETS];
+    struct model_process *buckets[MODEL_BUCKETS]; /* by instance */
+    struct model_process *pids[MODEL_BUCKETS];    /* by pid */
     struct model_stream *touched;
     struct model_node *next;
 };

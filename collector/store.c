@@ -231,7 +231,7 @@ int store_metadata(struct store *s, struct model_node *node)
         s->names_unsynced = true;
     else if (errno != EEXIST)
         return errno;
-    if (metadata_write(node, &text, &n) != 0)
+    if (metadata_keep(node) != 0 || metadata_write(node, &text, &n) != 0)
         return ENOMEM;
     snprintf(path, sizeof path, "%s/metadata", dir);
     int sys = metadata_replace(s, path, text, n);

@@ -120,11 +120,57 @@ static void a_clock_before_the_epoch_has_a_positive_rest(void **state)
     model_free(m);
 }
 
+static void kept_parts_give_the_same_text_and_follow_the_dictionary(void **state)
+{
+    char *fresh, *kept;
+    size_t n;
+    (void)state;
+    struct model *m = make_model(0);
+    assert_int_equal(metadata_write(m->nodes, &fresh, &n), 0);
+    assert_int_equal(metadata_keep(m->nodes), 0);
+    assert_int_equal(metadata_write(m->nodes, &kept, &n), 0);
+    assert_string_equal(kept, fresh);
+    free(kept);
+    static uint8_t bytes[MESSAGE_DICT_MAX];
+    struct dict_aspect late = {.id = 1, .name = "late"};
+    struct dict *dict;
+    int grown = dict_append_aspect(bytes, 0, sizeof bytes, &late);
+    assert_true(grown > 0);
+    assert_int_equal(dict_parse(bytes, (size_t)grown, &dict), 0);
+    model_set_dictionary(m->nodes->processes, dict);
+    assert_int_equal(metadata_write(m->nodes, &kept, &n), 0);
+    assert_non_null(strstr(kept, "\"late\""));
+    free(kept);
+    free(fresh);
+    model_free(m);
+}
+
+static void processes_of_one_pid_have_files_of_their_own(void **state)
+{
+    (void)state;
+    struct model *m = make_model(0);
+    static struct message_process said = {.pid = 4711, .name = "again"};
+    struct model_process *p[3];
+    for (uint64_t i = 0; i < 3; i++) {
+        said.instance = 90 + i;
+        p[i] = model_add_process(m->nodes, &said);
+    }
+    assert_string_equal(p[0]->base, "again-4711");
+    assert_string_equal(p[1]->base, "again-4711-000000000000005b");
+    model_drop_process(p[2]);
+    model_drop_process(p[0]);
+    assert_string_equal(model_add_process(m->nodes, &said)->base, "again-4711"); /* the name is free again */
+    assert_ptr_equal(model_find_process(m->nodes, 91), p[1]);
+    model_free(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_what_the_golden_file_holds),
         cmocka_unit_test(a_clock_before_the_epoch_has_a_positive_rest),
+        cmocka_unit_test(kept_parts_give_the_same_text_and_follow_the_dictionary),
+        cmocka_unit_test(processes_of_one_pid_have_files_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
