@@ -6,118 +6,14 @@
  * loss packet takes the gap's place. The ring's tail moves only when its packet stands in the window; after a crash
  * between the two, records that the window already has are recognised by their ordinals and skipped.
  */
+#include "sensor/cut_own.h"
 #include "sensor/expire.h"
-#include "sensor/external_impl.h"
 #include "sensor/run.h"
-
-#include <stdlib.h>
-#include <string.h>
 
 enum {
     CUT_FUTURE_NS = 1000000000, /* a record cannot be from further ahead than this */
     CUT_RECORD_BYTES_MAX = PACKET_RECORD_BYTES + 8 * RING_VALUES_MAX,
 };
-
-/* A packet being filled. */
-struct cut {
-    struct external *x;
-    struct external_process *p;
-    struct attached_ring *ring;
-    struct ring_reader *reader; /* the ring's, or its copy's */
-    struct window_stream *stream;
-    int64_t now;
-    bool stuck; /* the window has no room for it */
-    uint8_t *packet, *at, *end;
-    uint64_t last_ticks; /* of the record that was put last */
-    struct packet_header h;
-};
-
-static void cut_header(struct cut *c, enum packet_kind kind, uint64_t begin, uint64_t end)
-{
-    const struct window_stream *s = c->stream;
-    c->h = (struct packet_header){.stream_id = s->stream_id,
-                                  .timestamp_begin = begin,
-                                  .timestamp_end = end,
-                                  .size_bytes = PACKET_HEADER_BYTES,
-                                  .discarded = s->discarded,
-                                  .seq = s->next_seq,
-                                  .kind = kind,
-                                  .instance = s->instance,
-                                  .ring = s->ring,
-                                  .thread = c->ring->generation_thread,
-                                  .generation = c->ring->generation,
-                                  .dictionary = c->p->at->dict ? c->p->at->dict->hash : 0,
-                                  .first_ordinal = s->next_ordinal};
-    memcpy(c->h.uuid, c->x->options.uuid, sizeof c->h.uuid);
-}
-
-static void cut_commit(struct cut *c, uint8_t *packet)
-{
-    packet_put_header(packet, &c->h);
-    window_commit(c->x->window, (uint32_t)c->ring->stream, &c->h);
-    c->x->counts.packets++;
-    c->x->counts.bytes += c->h.size_bytes;
-}
-
-static uint8_t *reserve(struct cut *c, uint32_t bytes)
-{
-    uint8_t *packet = window_reserve(c->x->window, bytes);
-    c->stuck = !packet;
-    return packet;
-}
-
-/* A packet without records, `lost` ordinals long. False: the window is full. */
-static bool cut_empty(struct cut *c, enum packet_kind kind, uint64_t begin, uint64_t end, uint64_t lost)
-{
-    uint8_t *packet = reserve(c, PACKET_HEADER_BYTES);
-    if (!packet)
-        return false;
-    cut_header(c, kind, begin, end > begin ? end : begin);
-    c->h.discarded += lost;
-    cut_commit(c, packet);
-    return true;
-}
-
-/* ---- Streams ----------------------------------------------------------------------------------------------------- */
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Finds or opens the stream of ring `i`; `first` is the time of what comes first. False: no room. */
-static bool cut_stream(struct cut *c, uint32_t i, uint64_t first)
-{
-    struct window *w = c->x->window;
-    if (c->ring->stream < 0) {
-        int n = window_find(w, c->p->at->instance, i);
-        if (n < 0)
-            n = window_add_stream(w, c->p->at->instance, i, c->p->stream_id, c->ring->reader.ring->base_ordinal);
-        if (n < 0) {
-            notes_tell(c->x, c->p, c->now, "BEZEL-STREAMS", "its rings wait for room: more than %d are read at once",
-                       WINDOW_STREAMS);
-            return false;
-        }
-        c->ring->stream = n;
-    }
-    c->stream = window_stream(w, (uint32_t)c->ring->stream);
-    if (c->stream->next_seq > 0)
-        return true;
-    uint64_t begin = c->p->at->started > c->x->run_started ? c->p->at->started : c->x->run_started;
-    begin = earlier(earlier(begin, first), (uint64_t)c->now);
-    return cut_empty(c, PACKET_OPEN, begin, begin, 0);
-}
-
-static void cut_broken(struct cut *c, const char *what)
-{
-    c->ring->broken = true;
-    c->x->counts.broken_rings++;
-    notes_tell(c->x, c->p, c->now, "BEZEL-RING-BROKEN",
-               "it wrote %s into its ring %ld, which is not read any further: the rest is lost", what,
-               (long)(c->ring - c->p->at->rings));
-}
-
-/* ---- Records ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t time_of(const struct cut *c, uint64_t ticks)
 {
@@ -227,7 +123,7 @@ static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting, u
     uint64_t room = room_for(waiting, limit);
     if (told && !window_shares(c->x->window, (uint32_t)c->ring->stream, (uint32_t)room))
         c->stuck = true;
-    uint8_t *packet = told && !c->stuck ? reserve(c, (uint32_t)room) : NULL;
+    uint8_t *packet = told && !c->stuck ? cut_reserve(c, (uint32_t)room) : NULL;
     if (!packet) {
         *reader = before;
         return CUT_FULL;
@@ -373,74 +269,4 @@ uint32_t cut_process(struct external *x, struct external_process *p, int64_t now
     for (uint32_t i = 0; i < p->at->ring_count; i++)
         done += cut_ring(x, p, i, now, UINT32_MAX);
     return done;
-}
-
-/* ---- Snapshots --------------------------------------------------------------------------------------------------- */
-
-/* Room for a copy of a ring; kept, since who takes one snapshot takes more. */
-static bool make_copy(struct attached_ring *ring)
-{
-    uint32_t slots = ring->reader.bytes / RING_SLOT_BYTES;
-    if (ring->copy.ring)
-        return true;
-    struct bezel_ring *copy = calloc(1, sizeof *copy + ring->reader.bytes);
-    if (copy)
-        ring->copy = ring_reader(copy, slots);
-    return copy != NULL;
-}
-
-void cut_snapshot(struct external *x, struct external_process *p, int64_t now)
-{
-    segment_search_rings(p->at);
-    for (uint32_t i = 0; i < p->at->ring_count; i++) {
-        struct attached_ring *ring = &p->at->rings[i];
-        if (!ring->reader.ring || ring->broken)
-            continue;
-        if (!make_copy(ring)) {
-            notes_tell(x, p, now, "BEZEL-SNAPSHOT", "no memory for a snapshot of a ring of %u slots",
-                       ring->reader.bytes / RING_SLOT_BYTES);
-            continue;
-        }
-        struct cut c = {.x = x, .p = p, .ring = ring, .now = now};
-        if (ring_waiting(&ring->copy) == 0 && !ring_copy(&ring->reader, &ring->copy))
-            cut_broken(&c, "a head that cannot be");
-    }
-}
-
-/* ---- Closing ----------------------------------------------------------------------------------------------------- */
-
-bool cut_close(struct external *x, struct external_process *p, int64_t now)
-{
-    for (uint32_t i = 0; i < p->at->ring_count; i++) {
-        struct cut c = {.x = x, .p = p, .ring = &p->at->rings[i], .now = now};
-        struct bezel_ring *ring = c.ring->reader.ring;
-        if (!ring)
-            continue;
-        uint64_t attempts = bezel_ring_attempts(ring);
-        if (c.ring->stream < 0 && attempts == ring->base_ordinal && window_find(x->window, p->at->instance, i) < 0)
-            continue; /* never used in this session */
-        if (!cut_stream(&c, i, (uint64_t)now))
-            return false;
-        if (c.stream->closed)
-            continue;
-        uint64_t lost = attempts - c.stream->next_ordinal;
-        if (lost > UINT64_C(1) << 62) /* fewer attempts than records: the counter lies */
-            lost = 0;
-        if (!cut_empty(&c, PACKET_CLOSE, c.stream->last_ns, (uint64_t)now, lost))
-            return false;
-    }
-    return true;
-}
-
-uint64_t cut_records(struct external *x, const struct external_process *p)
-{
-    uint64_t records = 0;
-    for (uint32_t i = 0; i < p->at->ring_count; i++) {
-        int n = p->at->rings[i].reader.ring ? window_find(x->window, p->at->instance, i) : -1;
-        if (n < 0)
-            continue;
-        const struct window_stream *s = window_stream(x->window, (uint32_t)n);
-        records += s->next_ordinal - p->at->rings[i].reader.ring->base_ordinal - s->discarded;
-    }
-    return records;
 }
