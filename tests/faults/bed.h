@@ -55,6 +55,7 @@ struct bed_options {
     unsigned spares;       /* ... and by these none is */
     bool keys;             /* the link has keys, and goes over an address that is not loopback's */
     bool may_lack;         /* what is known and could not be stored by the end is told as a rest, and no failure */
+    bool evil;             /* beside them a process `evil` damages its own segment; nothing of it is checked */
     bool damaged;          /* what is stored may be wrong, which is told and no failure; it may lack, too */
     bool shifted_clock;    /* all programs of the run read a wall clock that is off by *wall */
 };
@@ -66,6 +67,7 @@ struct bed_result {
     uint64_t silent[2];                          /* what threads of which nothing is stored did, and began */
     uint64_t doubled, wrong, unknown; /* stored twice; not what was recorded, or out of order; none of all these */
     uint64_t refused;                 /* by the collector, as malformed */
+    uint64_t noted;                   /* what the report has to say of the process that does harm */
     bool failed;
 };
 

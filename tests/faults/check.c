@@ -21,6 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EVIL "evil"
+
 /* The numbers of one line and aspect that were found. */
 struct found {
     uint8_t *seen; /* by number */
@@ -104,7 +106,7 @@ static int take_file(const char *path, void *context)
             bed_fail(c->bed, "%s: packet %llu is of no process", path, (unsigned long long)h.seq);
         if (packet_check(packet, &h, p->dict->field_counts, p->dict->aspect_count, NULL) != 0)
             bed_fail(c->bed, "%s: packet %llu is malformed", path, (unsigned long long)h.seq);
-        while (p->role == ROLE_SUT &&
+        while (p->role == ROLE_SUT && strcmp(p->name, EVIL) != 0 &&
                packet_next_record(packet, &h, p->dict->field_counts, p->dict->aspect_count, &offset, &r) > 0)
             take_record(c, p, &r);
     }
@@ -262,6 +264,16 @@ static void add_silent(struct check *c)
         }
 }
 
+/* Whether whoever did no harm has balanced books. */
+static bool all_known(const struct summary *s, const struct verdict *v)
+{
+    bool known = true;
+    for (size_t i = 0; i < s->process_count; i++)
+        known = known && (strcmp(s->processes[i].name, EVIL) == 0 ||
+                          (v->books[i].rest == 0 && !verdict_is_open(s, &s->processes[i])));
+    return known;
+}
+
 static void take_books(struct check *c, const char *run)
 {
     char path[PATH_MAX], *text;
@@ -275,12 +287,15 @@ static void take_books(struct check *c, const char *run)
         experiment_read(text, n, &e, &found) != 0 || verdict_new(s, e, clock_now() + clock_realtime_offset(), &v) != 0)
         bed_fail(c->bed, "%s cannot be read", run);
     for (size_t i = 0; i < s->process_count; i++)
-        if (s->processes[i].role == ROLE_SUT)
+        if (s->processes[i].role == ROLE_SUT && strcmp(s->processes[i].name, EVIL) != 0)
             add_books(c, &s->processes[i], &v->books[i]);
     add_missing(c, s);
     add_silent(c);
-    c->bed->result.failed |= v->balanced == c->bed->options.may_lack && !c->bed->options.damaged;
+    bool balanced = c->bed->options.evil ? all_known(s, v) : v->balanced;
+    c->bed->result.failed |= balanced == c->bed->options.may_lack && !c->bed->options.damaged;
     c->bed->result.refused += s->refused;
+    for (size_t i = 0; i < s->note_count; i++)
+        c->bed->result.noted += strcmp(s->notes[i].name, EVIL) == 0;
     experiment_diagnostics_free(&found);
     verdict_free(v);
     experiment_free(e);

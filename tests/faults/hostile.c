@@ -258,6 +258,25 @@ static void try_impostor(struct bed *b, const struct bed_options *o, const void 
     bed_end(b, "0");
 }
 
+/* A process of the SUT writes anything into its own segment; bezeld leaves it, and serves the others. */
+static void try_scribble(struct bed *b, const struct bed_options *o, const void *of)
+{
+    struct bed_options harmed = *o;
+    (void)of;
+    harmed.evil = true;
+    bed_make(b, &harmed);
+    for (unsigned i = 0; i < o->rounds; i++) {
+        bed_await_records(b, 4000);
+        bed_await_progress(b, 2000);
+        b->result.tried++;
+        bed_kill(b, BED_BEZELD); /* the next one finds the segment as it is */
+        bed_await_progress(b, 2000);
+    }
+    bed_end(b, "01");
+    if (b->result.noted == 0)
+        bed_fail(b, "nobody noticed");
+}
+
 #define STAYING(n) (&(const unsigned){n})
 
 const struct fault faults_hostile[] = {
@@ -265,6 +284,7 @@ const struct fault faults_hostile[] = {
     {"flood of connections that stay", try_flood, STAYING(CROWD), 1, 20},
     {"port scans", try_scan, NULL, 1, 20},
     {"malformed packets at full speed", try_malformed, NULL, 1, 20},
+    {"a process that damages its own segment, and bezeld killed", try_scribble, NULL, 2, 20},
     {"a collector that acknowledges what it never got", try_liar, NULL, 2, 50},
     {"the same, where there are keys that it has not", try_impostor, NULL, 1, 20},
     {0},

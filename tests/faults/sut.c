@@ -4,7 +4,8 @@
 /*
  * The system under test of the fault tests: faults_sut TRUTH CHILDREN THREADS PAUSE_US keeps CHILDREN processes of
  * THREADS recording threads each, and starts another where one is killed; `faults_sut TRUTH record THREADS PAUSE_US` is
- * such a process. What they record stands in the file TRUTH. SIGTERM ends all in order.
+ * such a process. `faults_sut TRUTH harm 0 0` is one that damages its own segment. What they record stands in the file
+ * TRUTH. SIGTERM ends all in order.
  */
 #include "tests/faults/truth.h"
 
@@ -83,6 +84,49 @@ static int record_all(int threads)
     return 0;
 }
 
+/* ---- who means harm ---------------------------------------------------------------------------------------------- */
+
+static uint64_t draw(void)
+{
+    static uint64_t x = 88172645463325252;
+    x ^= x << 13;
+    x ^= x >> 7;
+    return x ^= x << 17;
+}
+
+/* Writes anything anywhere into what the library shares with bezeld, but for what all processes share. */
+static void scribble(void)
+{
+    char line[4096], path[4096];
+    unsigned long long from, to;
+    const char *dir = getenv("BEZEL_DIR");
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && dir && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%llx-%llx rw-s %*s %*s %*s %4095s", &from, &to, path) != 3 || !strstr(path, dir) ||
+            strstr(path, "/reader"))
+            continue;
+        for (int i = 0; i < 64; i++) {
+            uint64_t word = draw() % 3 ? draw() >> draw() % 64 : 0, words = (to - from) / 8;
+            uint64_t at = draw() % (i % 2 && words > 4096 ? 4096 : words); /* half of them into what comes first */
+            memcpy((char *)(uintptr_t)from + 8 * at, &word, sizeof word);  /* NOLINT: it is mapped there */
+        }
+    }
+    if (maps)
+        fclose(maps);
+}
+
+/* Records, and scribbles over its own segment more and more often; what becomes of its records is nobody's business. */
+static int do_harm(void)
+{
+    for (int64_t i = 0; !stopped; i++) {
+        bezel_record(beat, -1, i, i);
+        if (i > 200 && i % 50 == 0)
+            scribble();
+        nanosleep(&rest, NULL);
+    }
+    _exit(0); /* the library has nothing left to tidy up */
+}
+
 /* ---- who keeps them ---------------------------------------------------------------------------------------------- */
 
 static void start(int i, char **argv)
@@ -143,6 +187,9 @@ int main(int argc, char **argv)
     if (argc != 5 || !(truth = open_truth(argv[1])))
         return 2;
     signal(SIGTERM, stop);
+    rest.tv_nsec = 500000;
+    if (strcmp(argv[2], "harm") == 0)
+        return do_harm();
     long pause_us = strtol(argv[4], NULL, 10);
     rest = (struct timespec){.tv_sec = pause_us / 1000000, .tv_nsec = pause_us % 1000000 * 1000};
     if (strcmp(argv[2], "record") == 0)
