@@ -284,7 +284,6 @@ static void orphan_all(struct state *s)
         }
         end_close(&f->ends[PROXY_UP], true);
         queue_drop(&f->queues[PROXY_DOWN]);
-        s->counts.orphans += !f->orphan;
         f->orphan = true;
     }
 }
@@ -293,6 +292,9 @@ static void count_all(struct state *s)
 {
     s->counts.open = (uint32_t)s->count;
     s->counts.held[PROXY_UP] = s->counts.held[PROXY_DOWN] = 0;
+    s->counts.orphans = 0;
+    for (size_t i = 0; i < s->count; i++)
+        s->counts.orphans += s->flows[i]->orphan;
     for (size_t i = 0; i < s->count; i++)
         for (int way = PROXY_UP; way <= PROXY_DOWN; way++)
             s->counts.held[way] += s->flows[i]->queues[way].bytes;

@@ -25,7 +25,7 @@ struct proxy_mode {
 
 /** What it has done so far. */
 struct proxy_counts {
-    uint32_t accepted, open, orphans; /* connections: ever, now, and those whose near end was cut alone */
+    uint32_t accepted, open, orphans; /* connections: ever, now, and of these those whose near end was cut alone */
     uint64_t bytes[2];                /* delivered, by enum proxy_way */
     uint64_t held[2];                 /* taken and not yet delivered */
     uint64_t corrupted;               /* bits turned */
