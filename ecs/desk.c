@@ -23,6 +23,8 @@ enum {
     DESK_ENDED = 64, /* sessions that ended by themselves, remembered so that nobody begins them anew */
 };
 
+#define DESK_ASKED (10 * CLOCK_S) /* a `bezel run` that waits for a session asks every half second */
+
 #define SESSION_PREFIX "session-"
 
 struct desk {
@@ -253,6 +255,7 @@ static void answer_begin(struct desk *d, struct sessions *all, const struct link
     }
     s->waiting.is = true;
     s->waiting.id = reply->id;
+    s->waiting.asked = clock_now();
     s->waiting.peer = *peer;
 }
 
@@ -274,6 +277,21 @@ static enum message_verb answer(struct desk *d, struct sessions *all, const stru
     message_reply_add(&reply, "sessions_max", SESSIONS_MAX);
     send_reply(d, peer, &reply);
     return verb;
+}
+
+/*
+ * A session whose `bezel run` gave up before it was told of it: nobody knows its endpoint, and nobody asks again. It
+ * has not met its collector, so there is nothing to hand on, and what it cut its window keeps for who may ask after
+ * all.
+ */
+static void leave_unasked(struct session *s)
+{
+    if (!s->waiting.is || !s->waiting.began || clock_now() - s->waiting.asked < DESK_ASKED)
+        return;
+    log_warn("BEZEL-SESSION", "%s: nobody asks for the session any more, which has not begun to serve: it ends",
+             s->label);
+    s->waiting.is = false;
+    session_cut(s);
 }
 
 /* Tells who waits for a session how it stands with it; one that the collector refused is given up. */
@@ -312,7 +330,9 @@ bool desk_turn(struct desk *d, struct sessions *all)
         else
             stop |= answer(d, all, &peer) == VERB_STOP;
     }
-    for (uint32_t i = 0; i < all->count; i++)
+    for (uint32_t i = 0; i < all->count; i++) {
         tell_waiting(d, all->list[i]);
+        leave_unasked(all->list[i]);
+    }
     return stop;
 }

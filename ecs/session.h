@@ -56,6 +56,7 @@ struct session {
     struct {
         bool is, began; /* somebody waits to hear that it serves; that it is new */
         uint32_t id;    /* of the command */
+        int64_t asked;  /* when last */
         struct link_peer peer;
     } waiting; /* the desk's */
 };

@@ -195,6 +195,19 @@ static void a_session_is_one_however_often_it_is_asked_for_and_its_folder_is_its
     assert_int_equal(sessions(15), 2);
 }
 
+static void a_session_that_nobody_asks_for_any_more_ends_before_the_patience_does(void **state)
+{
+    int64_t deadline = clock_now() + 25 * CLOCK_S; /* of 30 s that it bears not to hear of one that serves */
+    (void)state;
+    for (uint32_t id = 1000; sessions(id) != 0; id++) { /* those of the test before; their collector never came */
+        assert_true(clock_now() < deadline);
+        poll(NULL, 0, 100);
+    }
+    ask(16, 1, "local", "a", file); /* they can be begun anew */
+    ask(17, 2, "local", "b", file);
+    assert_int_equal(sessions(18), 2);
+}
+
 static void another_one_in_the_same_folder_is_refused_and_one_that_others_may_enter(void **state)
 {
     char stand[96];
@@ -222,6 +235,7 @@ int main(void)
         cmocka_unit_test(what_is_no_command_is_not_answered),
         cmocka_unit_test(a_session_is_one_however_often_it_is_asked_for_and_its_folder_is_its_own),
         cmocka_unit_test(another_one_in_the_same_folder_is_refused_and_one_that_others_may_enter),
+        cmocka_unit_test(a_session_that_nobody_asks_for_any_more_ends_before_the_patience_does),
         cmocka_unit_test(told_to_stop_it_ends_though_a_collector_never_came),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
