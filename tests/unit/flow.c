@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "bezel/sensor.h"
+#include "sensor/journal.h"
 #include "tests/lib/node_fixture.h"
 
 #include <setjmp.h>
@@ -88,6 +89,23 @@ static void a_full_window_is_told(void **unused)
     unsetenv("BEZEL_RING_RECORDS");
 }
 
+static void what_bezel_records_of_itself_is_in_the_window_and_nothing_else(void **unused)
+{
+    (void)unused;
+    static const struct dict_aspect own = {.name = "own", .field_count = 1, .fields = {{DICT_INT64, "n", "1", ""}}};
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    struct journal *j;
+    fixture_open(&f);
+    setenv("BEZEL_PROCESS", "bezeld", 1);
+    assert_int_equal(journal_open(f.dir, &own, 1, &j), 0);
+    unsetenv("BEZEL_PROCESS");
+    journal_record(j, 1, (uint64_t[]){1});
+    external_poll(f.external, clock_now());
+    assert_flow(&f, 0, 0, 0, 1);
+    journal_close(j);
+    fixture_end(&f);
+}
+
 /* As where shared memory was full when a thread wanted a ring, and had room again for the next one. */
 static void a_ring_that_nobody_ever_had_is_no_ring(void **unused)
 {
@@ -109,6 +127,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_record_is_somewhere),
         cmocka_unit_test(a_full_window_is_told),
+        cmocka_unit_test(what_bezel_records_of_itself_is_in_the_window_and_nothing_else),
         cmocka_unit_test(a_ring_that_nobody_ever_had_is_no_ring),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

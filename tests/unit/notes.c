@@ -248,6 +248,9 @@ static void a_flood_is_bounded_and_says_so(void **state)
     (void)state;
     struct fixture f = {0};
     fixture_open(&f);
+    for (int i = 0; i < NOTES_MAX; i++)
+        notes_tell(f.external, NULL, 7, "BEZEL-TEST", "number %d", i);
+    assert_int_equal(external_note_count(f.external), NOTES_MAX); /* one too many is enough to say so */
     for (int i = 0; i < 3 * NOTES_MAX; i++)
         for (int twice = 0; twice < 2; twice++)
             notes_tell(f.external, NULL, 7, "BEZEL-TEST", "number %d", i);

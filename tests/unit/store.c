@@ -197,6 +197,21 @@ static void more_streams_than_descriptors_are_stored(void **state)
     assert_int_equal(size_of(t, "app-1-127"), 3 * 16);
 }
 
+static void many_bytes_are_synced_ahead_of_time(void **state)
+{
+    struct store_fixture *t = *state;
+    static char bytes[1 << 20];
+    store_close(t->store);
+    assert_int_equal(store_open(t->dir, 3600 * CLOCK_S, &t->store), 0);
+    struct model_stream *s = model_stream(add(t, "app", 1), 0);
+    assert_int_equal(store_append(t->store, s, bytes, sizeof bytes), 0);
+    for (uint64_t n = sizeof bytes; n < STORE_SYNC_BYTES; n += sizeof bytes) {
+        assert_false(store_sync_due(t->store, clock_now()));
+        assert_int_equal(store_append(t->store, s, bytes, sizeof bytes), 0);
+    }
+    assert_true(store_sync_due(t->store, clock_now()));
+}
+
 static void a_failed_write_leaves_nothing_and_is_tried_again(void **state)
 {
     struct store_fixture *t = *state;
@@ -286,6 +301,7 @@ int main(void)
         TEST(metadata_of_a_thousand_processes_is_written_at_a_bounded_rate),
         TEST(metadata_that_is_late_is_there_at_the_end),
         TEST(more_streams_than_descriptors_are_stored),
+        TEST(many_bytes_are_synced_ahead_of_time),
         TEST(a_failed_write_leaves_nothing_and_is_tried_again),
         TEST(a_first_packet_that_fails_leaves_no_file),
         TEST(a_reader_ends_at_a_torn_tail_and_goes_on_when_it_grows),
