@@ -172,6 +172,9 @@ static void what_is_lost_while_the_spool_is_full_too_is_the_spools(void **unused
     assert_int_equal(sum.spool, 5000);
     assert_int_equal(sum.window, window + 3000);
     assert_int_equal(sum.attempts, f.records + sum.full + sum.window + sum.spool);
+    struct external_flow flow = external_flow(f.external);
+    assert_int_equal(flow.spool, 5000);
+    assert_int_equal(flow.in_rings + flow.in_window, 0);
 }
 
 static void a_new_life_goes_on_with_what_was_put_down_to_causes(void **unused)
