@@ -122,8 +122,11 @@ static void begin_cuts(const struct policy_state *s, struct policy_member *m, do
         a->patience = a->patience * 2 > PATIENCE_MAX ? PATIENCE_MAX : a->patience * 2;
     if (a->patience == 0)
         a->patience = PATIENCE;
+    bool back = a->probed && a->good > m->period; /* where it was before the probe, it held */
     a->first = margin;
     cut(s, m, margin);
+    if (back)
+        a->shortest = a->good;
 }
 
 static bool is_better(double margin, double before)
@@ -175,12 +178,14 @@ static void recover(const struct policy_state *s, struct policy_allowance *a, in
     if (a->off) {
         a->off = false;
         a->probed = true;
+        a->good = 0;
     } else if (!probe) {
         int64_t next = (int64_t)((double)a->shortest / RECOVERY);
         a->shortest = next < halt ? halt : next;
     } else {
         if (a->probed)
             a->patience = a->patience / 2 < PATIENCE_MIN ? PATIENCE_MIN : a->patience / 2;
+        a->good = a->shortest;
         a->failed = (int64_t)((double)a->failed / a->step);
         a->shortest = (int64_t)((double)a->shortest / a->step);
         a->step = fmin(a->step * a->step, PROBE_MAX);

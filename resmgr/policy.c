@@ -111,6 +111,14 @@ static int64_t within_bounds(const struct policy_state *s, int64_t period)
     return period < s->period_min ? s->period_min : period > s->period_max ? s->period_max : period;
 }
 
+static bool is_anything_known(const struct policy_observation *seen)
+{
+    bool known = policy_worst(seen) != LIMIT_UNKNOWN;
+    for (uint32_t i = 0; i < seen->member_count && !known; i++)
+        known = !isnan(seen->members[i].cpu);
+    return known;
+}
+
 static enum policy_action policy_finish(const struct policy_state *s, struct policy_setting before,
                                         struct policy_member *m, const struct policy_measure *seen)
 {
@@ -144,7 +152,8 @@ void policy_step(struct policy_state *state, const struct policy_observation *se
         if (m->since >= s.dead_time)
             sense_step(m, &s.members[i]);
     }
-    rules[state->policy](state, &s, actions);
+    if (is_anything_known(&s))
+        rules[state->policy](state, &s, actions);
     for (uint32_t i = 0; i < state->count; i++)
         actions->action[i] = policy_finish(state, before[i], &state->members[i], &s.members[i]);
 }

@@ -98,6 +98,7 @@ struct policy_allowance {
     bool off;         /* even the longest period seemed too much */
     int64_t shortest; /* ns: the shortest period that qualities allow; 0: any */
     int64_t failed;   /* ns: the longest period at which one was broken lately */
+    int64_t good;     /* ns: the period before the last probe */
     double step;      /* by which the next probe shortens what failed */
     double margin;    /* of the limit in question before the last cut ... */
     double first;     /* ... and before the first one of a series */

@@ -62,7 +62,7 @@ static void switch_member(const struct policy_state *s, struct policy_member *m)
 
 static void say(struct policy_actions *actions, int member, double needed, double budget)
 {
-    if (actions->infeasible && needed - budget <= actions->needed - actions->budget)
+    if (!isfinite(budget) || (actions->infeasible && needed - budget <= actions->needed - actions->budget))
         return;
     actions->infeasible = true;
     actions->infeasible_member = member;

@@ -35,49 +35,66 @@ static void sense_divide(struct policy_sense *s)
     s->base = base;
 }
 
-static void sense_learn_cost(struct policy_sense *s, double cost)
+/* What a measurement is, beside what was expected. */
+enum fit { ORDINARY, SURPRISING, STEPPED };
+
+static enum fit sense_learn_cost(struct policy_sense *s, double cost)
 {
     if (!s->known || s->cost <= 0 || cost <= 0) {
         s->cost = s->known ? blend(s->cost, cost, SMOOTHING) : cost;
         s->known = true;
-        return;
+        return ORDINARY;
     }
-    double off = log(cost / s->cost);
+    double off = log(cost / s->cost), before = s->surprise > 0 ? log(s->surprise / s->cost) : 0;
     bool surprising = fabs(off) > fmax(SURPRISE, SURPRISES * s->spread);
-    double other = s->surprise > 0 ? log(s->surprise / s->cost) : 0;
-    if (!surprising) {
-        s->cost = blend(s->cost, cost, SMOOTHING);
-        s->spread = blend(s->spread, fabs(off), SPREADING);
-        s->surprise = 0;
-    } else if (other * off > 0) {
+    if (surprising && before * off > 0) {
         s->cost = sqrt(cost * s->surprise);
         s->surprise = 0;
         s->stepped = true;
-    } else {
-        s->surprise = cost;
-        s->spread = blend(s->spread, fabs(off), SPREADING);
+        return STEPPED;
     }
+    if (before != 0) /* the one before was no step: chance is as wide as that */
+        s->spread = blend(s->spread, fmin(fabs(before), 1), SPREADING);
+    s->surprise = surprising ? cost : 0;
+    if (surprising)
+        return SURPRISING;
+    s->cost = blend(s->cost, cost, SMOOTHING);
+    s->spread = blend(s->spread, fabs(off), SPREADING);
+    return ORDINARY;
+}
+
+/* A window with polls in it. */
+static enum fit sense_polled(struct policy_sense *s, double use)
+{
+    double rate = s->polls / s->elapsed;
+    s->last_rate = rate;
+    s->base = fmin(s->base, use);
+    enum fit fit = sense_learn_cost(s, (use - s->base) / 100 / rate);
+    if (s->windows < FIRST_WINDOWS) {
+        s->sum_rate += rate;
+        s->sum_use += use;
+    }
+    return fit;
 }
 
 static void sense_close(struct policy_sense *s, bool on)
 {
-    double rate = s->polls / s->elapsed, use = 100 * s->cpu / s->elapsed;
-    s->use = s->windows == 0 ? use : blend(s->use, use, SMOOTHING);
+    double use = 100 * s->cpu / s->elapsed;
+    enum fit fit = ORDINARY;
+    if (s->polls > 0)
+        fit = sense_polled(s, use);
+    else if (on) /* a part of a period says no more than this */
+        s->base = fmin(s->base, use);
+    else
+        s->base = blend(s->base, use, s->windows == 0 ? 1 : SMOOTHING);
+    if (s->windows == 0 || fit == STEPPED)
+        s->use = use;
+    else if (fit == ORDINARY)
+        s->use = blend(s->use, use, SMOOTHING);
     if (s->windows < UINT32_MAX)
         s->windows++;
-    if (s->polls <= 0) { /* all of it is base; but a part of a period says nothing of the base while polling */
-        s->base = on ? fmin(s->base, use) : blend(s->base, use, s->windows == 1 ? 1 : SMOOTHING);
-    } else {
-        s->last_rate = rate;
-        s->base = fmin(s->base, use);
-        sense_learn_cost(s, (use - s->base) / 100 / rate);
-        if (s->windows <= FIRST_WINDOWS) {
-            s->sum_rate += rate;
-            s->sum_use += use;
-        }
-        if (s->windows == FIRST_WINDOWS)
-            sense_divide(s);
-    }
+    if (s->windows == FIRST_WINDOWS && s->polls > 0)
+        sense_divide(s);
     s->polls = s->cpu = s->elapsed = 0;
 }
 

@@ -27,7 +27,10 @@ static double poll(struct plant *p, struct plant_node *n)
     double polls = floor(n->phase);
     n->phase -= polls;
     double noise = 1 + p->noise * (2 * seed_unit(&p->seed) - 1);
-    n->use = fmin(100, n->base + 100 * polls * n->cost * noise / (double)p->every);
+    n->owed += polls * n->cost * noise;
+    double done = fmin(n->owed, (double)p->every);
+    n->owed = n->on ? n->owed - done : 0;
+    n->use = fmin(100, n->base + 100 * done / (double)p->every);
     return polls;
 }
 

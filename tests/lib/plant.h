@@ -29,6 +29,7 @@ struct plant_node {
         int64_t period;
     } decided[PLANT_DELAY_MAX]; /* the setting after each of the latest steps */
     double phase;               /* of the next poll, in polls */
+    double owed;                /* ns of CPU of polls that began and are not done */
     double shown[PLANT_WINDOW_MAX];
 };
 

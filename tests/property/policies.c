@@ -1,0 +1,610 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* What holds for every policy, in a virtual plant and under observations that lie: tests/property/policies. */
+#include "base/clock.h"
+#include "tests/lib/plant.h"
+#include "tests/lib/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { EVERY = 100000000, TEN_SECONDS = 100, BUDGET = 10, ROUNDS = 24, ROUNDS_LIGHT = 6 };
+
+static uint64_t seed;
+static struct policy_state state;
+static struct policy_observation seen;
+static struct policy_actions actions;
+
+static const enum experiment_policy at_rest[] = {POLICY_DPP_BAND, POLICY_ELASTIC, POLICY_INTEGRAL, POLICY_AIMD};
+enum { AT_REST = sizeof at_rest / sizeof at_rest[0] };
+
+static int rounds(void)
+{
+    return getenv("BEZEL_TEST_LIGHT") ? ROUNDS_LIGHT : ROUNDS;
+}
+
+static double between(double least, double most)
+{
+    return least * exp(seed_unit(&seed) * log(most / least));
+}
+
+static void start(enum experiment_policy policy, int64_t period, uint32_t count)
+{
+    struct experiment_adapt adapt = {.policy = policy, .every = EVERY, .period_min = CLOCK_US, .period_max = CLOCK_S};
+    policy_start(&state, &adapt, period, count);
+}
+
+static void step(struct plant *p)
+{
+    plant_step(p, &state, &seen);
+    policy_step(&state, &seen, &actions);
+}
+
+/* What `steps` steps of a plant came to, of its first node. */
+struct course {
+    double use;   /* mean, percent */
+    int changes;  /* of the setting */
+    int violated; /* steps with a limit in violation */
+    int on, infeasible, blameless;
+    int last_over; /* step, from 1, beyond 1.1 times the budget; 0: none */
+};
+
+static struct course run(struct plant *p, int steps)
+{
+    struct course c = {0};
+    for (int i = 0; i < steps; i++) {
+        step(p);
+        bool violated = false;
+        for (uint32_t j = 0; j < seen.limit_count; j++)
+            violated = violated || seen.limits[j].state == LIMIT_VIOLATED;
+        c.violated += violated;
+        c.last_over = p->nodes[0].use > 1.1 * BUDGET ? i + 1 : c.last_over;
+        c.use += p->nodes[0].use / steps;
+        c.changes += actions.action[0] != POLICY_KEEP;
+        c.on += state.members[0].on;
+        c.infeasible += actions.infeasible;
+        c.blameless += actions.blameless & 1;
+    }
+    return c;
+}
+
+/* A plant whose budget can be met: polling at the longest period costs far less. */
+static struct plant any_plant(void)
+{
+    struct plant p = {.seed = seed_next(&seed),
+                      .every = EVERY,
+                      .count = 1,
+                      .delay = (uint32_t)(seed_next(&seed) % 4),
+                      .confirms = seed_next(&seed) % 2,
+                      .blind_polls = seed_next(&seed) % 4 == 0,
+                      .noise = 0.1 * seed_unit(&seed),
+                      .budget = BUDGET};
+    p.nodes[0].cost = between(10e3, 1e6);
+    p.nodes[0].base = 2 * seed_unit(&seed);
+    return p;
+}
+
+static int64_t any_period(void)
+{
+    return (int64_t)between(1e3, 1e9);
+}
+
+/* ---- Bounds, lies, sameness -------------------------------------------------------------------------------------- */
+
+static double any_number(double usual)
+{
+    const double lies[] = {NAN, INFINITY, -INFINITY, -1, 400, 1e308, -1e308, 0, 5e-324};
+    uint64_t pick = seed_next(&seed) % 24;
+    return pick < sizeof lies / sizeof lies[0] ? lies[pick] : usual * seed_unit(&seed);
+}
+
+static int64_t any_time(void)
+{
+    const int64_t lies[] = {0, -1, INT64_MIN, INT64_MAX, -EVERY, 3600 * CLOCK_S};
+    uint64_t pick = seed_next(&seed) % 16;
+    return pick < sizeof lies / sizeof lies[0] ? lies[pick] : EVERY;
+}
+
+static void see_anything(struct policy_observation *o)
+{
+    o->dead_time = any_time();
+    o->limit_count = (uint32_t)(seed_next(&seed) % 8);
+    o->member_count = (uint32_t)(seed_next(&seed) % 70);
+    for (uint32_t i = 0; i < o->limit_count; i++)
+        o->limits[i] = (struct policy_limit){.state = (enum limit_state)(seed_next(&seed) % 3),
+                                             .compare = (enum experiment_compare)(seed_next(&seed) % 2),
+                                             .on_cpu = seed_next(&seed) % 2,
+                                             .member = (int)(seed_next(&seed) % 70) - 3,
+                                             .bound = any_number(20),
+                                             .value = any_number(20),
+                                             .window = any_time(),
+                                             .priority = (uint32_t)seed_next(&seed)};
+    for (uint32_t i = 0; i < POLICY_MEMBERS_MAX; i++)
+        o->members[i] = (struct policy_measure){.cpu = any_number(100),
+                                                .polls = any_number(100),
+                                                .records = any_number(1000),
+                                                .elapsed = any_time(),
+                                                .effective = any_time(),
+                                                .unconfirmed = seed_next(&seed) % 2};
+}
+
+static void whatever_is_observed_periods_stay_in_bounds_and_the_same_makes_the_same(void **unused)
+{
+    (void)unused;
+    static struct policy_state twin;
+    static struct policy_actions twins;
+    for (int round = 0; round < rounds() * EXPERIMENT_POLICY_COUNT; round++) {
+        enum experiment_policy policy = (enum experiment_policy)(round % EXPERIMENT_POLICY_COUNT);
+        uint32_t count = 1 + (uint32_t)(seed_next(&seed) % POLICY_MEMBERS_MAX);
+        int64_t least = (int64_t)between(1e3, 1e6), most = (int64_t)between(1e6, 1e10);
+        struct experiment_adapt adapt = {.policy = policy, .every = EVERY, .period_min = least, .period_max = most};
+        int64_t period = (int64_t)between((double)least, (double)most);
+        policy_start(&state, &adapt, period, count);
+        policy_start(&twin, &adapt, period, count);
+        for (int i = 0; i < 200; i++) {
+            see_anything(&seen);
+            policy_step(&state, &seen, &actions);
+            policy_step(&twin, &seen, &twins);
+            for (uint32_t k = 0; k < count; k++) {
+                const struct policy_member *m = &state.members[k];
+                assert_true(m->period >= least && m->period <= most);
+                if (!experiment_policy_moves(policy))
+                    assert_int_equal(m->period, period);
+                assert_true(m->period == twin.members[k].period && m->on == twin.members[k].on);
+                assert_int_equal(actions.action[k], twins.action[k]);
+            }
+            assert_int_equal(actions.infeasible, twins.infeasible);
+            assert_true(actions.blameless == twins.blameless);
+            if (actions.infeasible)
+                assert_true(isfinite(actions.needed) && isfinite(actions.budget));
+        }
+    }
+}
+
+/* Makes all that is known of the CPU a lie. */
+static void lie(struct policy_observation *o, int kind)
+{
+    const double lies[] = {NAN, -5, 400, INFINITY};
+    for (uint32_t i = 0; i < o->member_count; i++)
+        o->members[i].cpu = lies[kind % 4];
+    for (uint32_t i = 0; i < o->limit_count; i++)
+        if (o->limits[i].on_cpu) {
+            o->limits[i].value = lies[kind % 4];
+            o->limits[i].state = kind % 2 ? LIMIT_HELD : LIMIT_VIOLATED;
+        }
+}
+
+static void what_cannot_be_true_moves_nothing(void **unused)
+{
+    (void)unused;
+    for (int policy = 0; policy < EXPERIMENT_POLICY_COUNT; policy++)
+        for (int kind = 0; kind < 8; kind++) {
+            struct plant p = any_plant();
+            start((enum experiment_policy)policy, CLOCK_MS, 1);
+            if (kind >= 4) /* after a time in which all was well */
+                run(&p, 300);
+            for (int i = 0; i < 300; i++) {
+                plant_step(&p, &state, &seen);
+                lie(&seen, kind);
+                policy_step(&state, &seen, &actions);
+                assert_int_equal(actions.action[0], POLICY_KEEP);
+            }
+        }
+}
+
+static void time_that_stands_still_or_runs_back_moves_nothing_that_goes_by_measurements(void **unused)
+{
+    (void)unused;
+    for (int k = 0; k < AT_REST; k++)
+        for (int kind = 0; kind < 3; kind++) {
+            struct plant p = any_plant();
+            p.nodes[0].cost *= 3;
+            start(at_rest[k], CLOCK_MS, 1);
+            for (int i = 0; i < 300; i++) {
+                plant_step(&p, &state, &seen);
+                seen.members[0].elapsed = kind == 0 ? 0 : kind == 1 ? -EVERY : 3600 * CLOCK_S;
+                policy_step(&state, &seen, &actions);
+                assert_int_equal(actions.action[0], POLICY_KEEP);
+            }
+        }
+}
+
+static void a_lie_now_and_then_does_not_make_it_swing(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds() * AT_REST; round++) {
+        struct plant p = any_plant();
+        start(at_rest[round % AT_REST], any_period(), 1);
+        run(&p, 600);
+        int changes = 0;
+        for (int i = 0; i < 10 * TEN_SECONDS; i++) {
+            plant_step(&p, &state, &seen);
+            if (seed_next(&seed) % 5 == 0)
+                lie(&seen, (int)(seed_next(&seed) % 4));
+            if (seed_next(&seed) % 10 == 0)
+                seen.members[0].elapsed = any_time();
+            if (i % 50 == 7) /* a lie that could be true */
+                seen.members[0].cpu = 200;
+            policy_step(&state, &seen, &actions);
+            changes += actions.action[0] != POLICY_KEEP;
+        }
+        assert_true(changes <= 10);
+    }
+}
+
+static void where_nothing_is_known_nothing_changes(void **unused)
+{
+    (void)unused;
+    for (int policy = 0; policy < EXPERIMENT_POLICY_COUNT; policy++)
+        for (int round = 0; round < 4; round++) {
+            struct plant p = any_plant();
+            p.window = round % 2 ? 10 : 0;
+            p.need = 60;
+            p.nodes[0].load = 60;
+            start((enum experiment_policy)policy, any_period(), 1);
+            run(&p, round * 100);
+            for (int i = 0; i < 3000; i++) {
+                plant_step(&p, &state, &seen);
+                for (uint32_t j = 0; j < seen.limit_count; j++)
+                    seen.limits[j].state = LIMIT_UNKNOWN;
+                seen.members[0].cpu = NAN;
+                policy_step(&state, &seen, &actions);
+                assert_int_equal(actions.action[0], POLICY_KEEP);
+            }
+        }
+}
+
+/* ---- A budget ---------------------------------------------------------------------------------------------------- */
+
+static void under_a_constant_load_all_but_the_literal_ones_come_to_rest_within_the_budget(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds() * AT_REST; round++) {
+        struct plant p = any_plant();
+        start(at_rest[round % AT_REST], any_period(), 1);
+        run(&p, 1500);
+        struct course c = run(&p, 20 * TEN_SECONDS);
+        assert_true(c.changes <= 20);
+        assert_true(c.use <= BUDGET);
+        assert_true(c.use >= 0.35 * BUDGET);
+        assert_int_equal(c.on, 20 * TEN_SECONDS);
+        assert_int_equal(c.infeasible, 0);
+    }
+}
+
+static void the_literal_dpp_never_comes_to_rest(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds(); round++) {
+        struct plant p = any_plant();
+        start(POLICY_DPP, any_period(), 1);
+        run(&p, 100);
+        assert_true(run(&p, TEN_SECONDS).changes >= TEN_SECONDS - 1);
+    }
+}
+
+static void elastic_follows_a_cost_three_times_as_high_within_ten_sampling_periods(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < 4 * rounds(); round++) {
+        struct plant p = any_plant();
+        p.delay = (uint32_t)(round % 3);
+        p.nodes[0].cost = between(10e3, 100e3); /* many polls a step, so that a step tells */
+        start(POLICY_ELASTIC, any_period(), 1);
+        run(&p, 600);
+        p.nodes[0].cost *= 3;
+        struct course c = run(&p, 60);
+        assert_in_range(c.last_over, 1, 10 + p.delay);
+        assert_true(c.use > 0.5 * BUDGET);
+    }
+}
+
+static void what_costs_more_is_polled_less(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds() * AT_REST; round++) {
+        struct plant cheap = any_plant();
+        struct plant dear = cheap;
+        int64_t period = any_period();
+        dear.nodes[0].cost *= 1 + 3 * seed_unit(&seed);
+        start(at_rest[round % AT_REST], period, 1);
+        run(&cheap, 1500);
+        int64_t short_one = state.members[0].period;
+        start(at_rest[round % AT_REST], period, 1);
+        run(&dear, 1500);
+        /* Within what the bands leave: of aimd 0.8 to 1 of the budget, of dpp-band 0.4 to 1. */
+        double slack = state.policy == POLICY_DPP_BAND ? 2.5 : 1.4;
+        assert_true((double)state.members[0].period * slack >= (double)short_one);
+    }
+}
+
+static void when_a_cost_falls_the_period_returns(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds() * AT_REST; round++) {
+        struct plant p = any_plant();
+        start(at_rest[round % AT_REST], CLOCK_MS, 1);
+        run(&p, 600);
+        int64_t before = state.members[0].period;
+        p.nodes[0].cost *= 20;
+        run(&p, 600);
+        assert_true(state.members[0].period > 5 * before);
+        p.nodes[0].cost /= 20;
+        run(&p, 3000);
+        assert_true(state.members[0].on);
+        assert_true((double)state.members[0].period < 2.5 * (double)before);
+    }
+}
+
+static void what_is_infeasible_is_said_with_the_numbers_and_nothing_else_is(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds() * AT_REST; round++) {
+        struct plant p = any_plant();
+        p.noise = 0.05;
+        p.delay = 0;
+        bool infeasible = round / AT_REST % 2;
+        double floor = (infeasible ? between(1.3, 5) : 0.3 + 0.4 * seed_unit(&seed)) * BUDGET;
+        p.nodes[0].cost = (floor - p.nodes[0].base) / 100 * 1e9; /* at the longest period, 1 s */
+        start(at_rest[round % AT_REST], any_period(), 1);
+        struct course c = run(&p, 1200);
+        assert_int_equal(c.infeasible > 0, infeasible);
+        if (!infeasible)
+            continue;
+        c = run(&p, 40 * TEN_SECONDS);
+        assert_true(c.changes <= 40);
+        assert_true(c.infeasible > 20 * TEN_SECONDS);
+        assert_true(c.use < BUDGET);
+        while (!actions.infeasible)
+            step(&p);
+        assert_true(actions.needed > actions.budget && actions.needed < 2 * floor);
+        assert_int_equal(actions.infeasible_member, 0);
+        assert_true(actions.budget == BUDGET);
+        p.nodes[0].cost = 30e3; /* and when that is over, it is on again */
+        run(&p, 3200);
+        c = run(&p, TEN_SECONDS);
+        assert_int_equal(c.on, TEN_SECONDS);
+        assert_int_equal(c.infeasible, 0);
+    }
+}
+
+/* ---- A quality --------------------------------------------------------------------------------------------------- */
+
+static struct plant any_video(void)
+{
+    struct plant p = any_plant();
+    p.window = 5 + (uint32_t)(seed_next(&seed) % 10);
+    p.budget = seed_next(&seed) % 2 ? 30 : 0;
+    p.nodes[0].cost = between(20e3, 200e3);
+    p.need = 60;
+    p.nodes[0].load = 20;
+    return p;
+}
+
+/* A period at which the monitor uses 30 % of a CPU. */
+static int64_t heavy_period(const struct plant *p)
+{
+    return (int64_t)(p->nodes[0].cost / 0.3);
+}
+
+static void a_quality_that_the_monitor_breaks_is_held(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds() * AT_REST; round++) {
+        struct plant p = any_video();
+        p.nodes[0].load = 26 + 8 * seed_unit(&seed); /* it may use 8 .. 16 % */
+        start(at_rest[round % AT_REST], heavy_period(&p), 1);
+        run(&p, 1500);
+        struct course c = run(&p, 40 * TEN_SECONDS);
+        assert_true(c.violated <= 40 * TEN_SECONDS / 50);
+        assert_true(c.changes <= 40);
+        assert_int_equal(c.on, 40 * TEN_SECONDS);
+        assert_int_equal(c.blameless, 0);
+    }
+}
+
+static void a_quality_that_no_polling_could_save_is_not_answered_for_long(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds() * AT_REST; round++) {
+        struct plant p = any_video();
+        start(at_rest[round % AT_REST], heavy_period(&p), 1);
+        run(&p, 600);
+        int64_t before = state.members[0].period;
+        /* Another bottleneck than the CPU: frames are late whatever is polled. */
+        int on = 0, blameless = 0, changes = 0;
+        for (int i = 0; i < 40 * TEN_SECONDS; i++) {
+            plant_step(&p, &state, &seen);
+            struct policy_limit *l = &seen.limits[seen.limit_count - 1];
+            l->value = 20 + 0.2 * seed_unit(&seed);
+            l->state = LIMIT_VIOLATED;
+            policy_step(&state, &seen, &actions);
+            on += state.members[0].on;
+            blameless += actions.blameless & 1;
+            changes += actions.action[0] != POLICY_KEEP;
+        }
+        assert_int_equal(on, 40 * TEN_SECONDS);
+        assert_true(blameless > 30 * TEN_SECONDS);
+        assert_true(changes <= 60);
+        run(&p, 4000);
+        assert_true(state.members[0].on);
+        assert_true((double)state.members[0].period < 2.5 * (double)before);
+        assert_int_equal(actions.blameless, 0);
+    }
+}
+
+static void after_a_burst_of_load_the_period_returns(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds() * AT_REST; round++) {
+        struct plant p = any_video();
+        p.nodes[0].load = 5;
+        start(at_rest[round % AT_REST], heavy_period(&p), 1);
+        run(&p, 600);
+        int64_t before = state.members[0].period;
+        p.nodes[0].load = 32;
+        run(&p, 200);
+        assert_true(state.members[0].period > before);
+        p.nodes[0].load = 5;
+        run(&p, 6000);
+        assert_true(state.members[0].on);
+        assert_true((double)state.members[0].period < 2.5 * (double)before);
+    }
+}
+
+/* ---- Several members --------------------------------------------------------------------------------------------- */
+
+static void members_that_share_no_limit_are_decided_for_as_each_alone(void **unused)
+{
+    (void)unused;
+    enum { MEMBERS = 5, STEPS = 600 };
+    static struct policy_setting alone[MEMBERS][STEPS];
+    for (int round = 0; round < rounds() * AT_REST; round++) {
+        struct plant p[MEMBERS];
+        uint64_t again[MEMBERS];
+        for (int k = 0; k < MEMBERS; k++) {
+            p[k] = any_video();
+            p[k].delay = 1;
+            again[k] = p[k].seed;
+            start(at_rest[round % AT_REST], CLOCK_MS, 1);
+            for (int i = 0; i < STEPS; i++) {
+                step(&p[k]);
+                alone[k][i] = (struct policy_setting){state.members[0].on, state.members[0].period};
+            }
+        }
+        static struct policy_state one;
+        static struct policy_observation whole;
+        start(at_rest[round % AT_REST], CLOCK_MS, MEMBERS);
+        for (int k = 0; k < MEMBERS; k++) {
+            p[k].seed = again[k];
+            p[k].step = 0;
+            p[k].nodes[0].phase = p[k].nodes[0].owed = 0;
+        }
+        for (int i = 0; i < STEPS; i++) {
+            whole = (struct policy_observation){.member_count = MEMBERS, .dead_time = EVERY};
+            for (int k = 0; k < MEMBERS; k++) {
+                one.members[0] = state.members[k];
+                plant_step(&p[k], &one, &seen);
+                whole.members[k] = seen.members[0];
+                for (uint32_t j = 0; j < seen.limit_count; j++) {
+                    whole.limits[whole.limit_count] = seen.limits[j];
+                    whole.limits[whole.limit_count++].member = k;
+                }
+            }
+            policy_step(&state, &whole, &actions);
+            for (int k = 0; k < MEMBERS; k++) {
+                assert_int_equal(state.members[k].on, alone[k][i].on);
+                assert_int_equal(state.members[k].period, alone[k][i].period);
+            }
+        }
+    }
+}
+
+static void a_budget_for_all_is_kept_and_the_important_keep_more(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds(); round++) {
+        struct plant p = any_plant();
+        p.budget = 0;
+        p.count = 2 + (uint32_t)(seed_next(&seed) % 15);
+        p.whole = 3.0 * p.count;
+        start(POLICY_ELASTIC, CLOCK_MS, p.count);
+        for (uint32_t i = 0; i < p.count; i++) {
+            p.nodes[i].cost = between(10e3, 100e3);
+            p.nodes[i].base = 0.2 * seed_unit(&seed);
+        }
+        state.members[0].weight = 4;
+        run(&p, 1000);
+        double sum = 0, first = 0;
+        int changes = 0;
+        for (int i = 0; i < 10 * TEN_SECONDS; i++) {
+            step(&p);
+            for (uint32_t k = 0; k < p.count; k++) {
+                sum += p.nodes[k].use / (10 * TEN_SECONDS);
+                changes += actions.action[k] != POLICY_KEEP;
+            }
+            first += p.nodes[0].use / (10 * TEN_SECONDS);
+        }
+        assert_true(first >= sum / p.count);
+        assert_true(changes <= 10 * (int)p.count);
+    }
+}
+
+static void where_not_all_fit_in_the_least_important_is_off(void **unused)
+{
+    (void)unused;
+    struct plant p = any_plant();
+    p.delay = 0;
+    p.noise = 0.02;
+    p.budget = 0;
+    p.count = 4;
+    p.whole = 10;
+    start(POLICY_ELASTIC, CLOCK_S, p.count);
+    for (uint32_t i = 0; i < p.count; i++) {
+        p.nodes[i].cost = 40e6; /* 4 % at the longest period: two fit in */
+        p.nodes[i].base = 0;
+        state.members[i].weight = 1 + i;
+    }
+    run(&p, 100);
+    assert_true(actions.infeasible && actions.infeasible_member == POLICY_ALL);
+    assert_false(state.members[0].on || state.members[1].on);
+    assert_true(state.members[2].on && state.members[3].on);
+    assert_true(actions.needed > 10 && actions.budget == 10);
+}
+
+static void the_literal_policies_move_all_members_as_one(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds(); round++) {
+        struct plant p = any_plant();
+        p.count = 6;
+        for (uint32_t i = 0; i < p.count; i++)
+            p.nodes[i].cost = between(10e3, 1e6);
+        start(round % 2 ? POLICY_SPP : POLICY_DPP, any_period(), p.count);
+        for (int i = 0; i < 200; i++) {
+            step(&p);
+            for (uint32_t k = 1; k < p.count; k++) {
+                assert_int_equal(actions.action[k], actions.action[0]);
+                assert_int_equal(state.members[k].period, state.members[0].period);
+            }
+        }
+    }
+}
+
+static int begin(void **unused)
+{
+    (void)unused;
+    seed = seed_start();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whatever_is_observed_periods_stay_in_bounds_and_the_same_makes_the_same),
+        cmocka_unit_test(what_cannot_be_true_moves_nothing),
+        cmocka_unit_test(time_that_stands_still_or_runs_back_moves_nothing_that_goes_by_measurements),
+        cmocka_unit_test(a_lie_now_and_then_does_not_make_it_swing),
+        cmocka_unit_test(where_nothing_is_known_nothing_changes),
+        cmocka_unit_test(under_a_constant_load_all_but_the_literal_ones_come_to_rest_within_the_budget),
+        cmocka_unit_test(the_literal_dpp_never_comes_to_rest),
+        cmocka_unit_test(elastic_follows_a_cost_three_times_as_high_within_ten_sampling_periods),
+        cmocka_unit_test(what_costs_more_is_polled_less),
+        cmocka_unit_test(when_a_cost_falls_the_period_returns),
+        cmocka_unit_test(what_is_infeasible_is_said_with_the_numbers_and_nothing_else_is),
+        cmocka_unit_test(a_quality_that_the_monitor_breaks_is_held),
+        cmocka_unit_test(a_quality_that_no_polling_could_save_is_not_answered_for_long),
+        cmocka_unit_test(after_a_burst_of_load_the_period_returns),
+        cmocka_unit_test(members_that_share_no_limit_are_decided_for_as_each_alone),
+        cmocka_unit_test(a_budget_for_all_is_kept_and_the_important_keep_more),
+        cmocka_unit_test(where_not_all_fit_in_the_least_important_is_off),
+        cmocka_unit_test(the_literal_policies_move_all_members_as_one),
+    };
+    return cmocka_run_group_tests(tests, begin, NULL);
+}
