@@ -8,12 +8,12 @@
 #include <math.h>
 
 #define PATIENCE_MIN (10 * CLOCK_S)
-#define PATIENCE     (20 * CLOCK_S)
-#define PATIENCE_MAX (160 * CLOCK_S)
-#define GAIN         0.2  /* of the shortfall: less is chance, not a help */
-#define NEXT_TO_FAIL 1.25 /* times the period that failed: where a recovery halts */
-#define RECOVERY     1.5  /* a step of it */
-#define PROBE        1.25 /* the first step beyond, and the step after a failure */
+#define PATIENCE     (30 * CLOCK_S)
+#define PATIENCE_MAX (320 * CLOCK_S) /* a failed probe breaks a limit for about its window: below 1 % of the time */
+#define GAIN         0.2             /* of the shortfall: less is chance, not a help */
+#define NEXT_TO_FAIL 1.25            /* times the period that failed: where a recovery halts */
+#define RECOVERY     1.5             /* a step of it */
+#define PROBE        1.25            /* the first step beyond, and the step after a failure */
 #define PROBE_MAX    16.0
 #define NEXT_TO_NONE 2.0 /* percent of one CPU: a monitor that uses less breaks no quality */
 

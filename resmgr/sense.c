@@ -13,7 +13,7 @@
 #define CONTRAST      0.5  /* rates must differ by this share for their uses to tell base from cost */
 #define DOUBTS        2.0  /* mean deviations of one window that the smoothed estimate may be off by */
 
-enum { FIRST_WINDOWS = 3 }; /* after a change: enough to compare with those before it */
+enum { FIRST_WINDOWS = 5 }; /* after a change: enough to compare with those before it */
 
 static double blend(double old, double new, double share)
 {
@@ -58,7 +58,7 @@ static enum fit sense_learn_cost(struct policy_sense *s, double cost)
     s->surprise = surprising ? cost : 0;
     if (surprising)
         return SURPRISING;
-    s->cost = blend(s->cost, cost, SMOOTHING);
+    s->cost = blend(s->cost, cost, fmax(SMOOTHING, 1.0 / (2 + s->windows))); /* more while the period is new */
     s->spread = blend(s->spread, fabs(off), SPREADING);
     return ORDINARY;
 }

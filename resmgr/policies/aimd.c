@@ -3,9 +3,9 @@
 
 /*
  * AIMD: the rate of polls grows by a fixed amount while the use is below ADD_BELOW of the budget, and drops by a factor
- * when it is beyond the budget: to the target, by no more than half at once. After any change nothing moves until what
- * is observed shows it. The fixed amount is ADD_SHARE of the rate at which the last drop arrived; before the first drop
- * nothing tells what is much, and the rate doubles while less than DOUBLE_BELOW of the budget is used.
+ * where it is beyond DROP_ABOVE of it: to the target, by no more than half at once. After any change nothing moves
+ * until what is observed shows it. The fixed amount is ADD_SHARE of the rate at which the last drop arrived; before the
+ * first drop nothing tells what is much, and the rate doubles while less than DOUBLE_BELOW of the budget is used.
  */
 #include "resmgr/allowance.h"
 #include "resmgr/resort.h"
@@ -14,6 +14,7 @@
 
 #include <math.h>
 
+#define DROP_ABOVE   0.95
 #define ADD_BELOW    0.8
 #define DOUBLE_BELOW 0.4
 #define ADD_SHARE    0.125
@@ -23,7 +24,7 @@ enum { OWN_ADD }; /* polls a ns; 0: there was no drop yet */
 static double next_rate(struct policy_member *m, double budget)
 {
     double rate = 1 / (double)m->period, use = m->sense.use;
-    if (use > budget) {
+    if (use > DROP_ABOVE * budget) {
         rate *= fmax(0.5, ALLOWANCE_TARGET * budget / use);
         m->own[OWN_ADD] = ADD_SHARE * rate;
     } else if (m->own[OWN_ADD] <= 0 && use < DOUBLE_BELOW * budget) {

@@ -5,8 +5,9 @@
  * DPP repaired: steps by a factor of two as in the dissertation, but
  *
  * - after a change nothing moves until what is observed shows it (the cool-down covers the dead time);
- * - the period halves only where the use is below BAND of the budget, so that twice of it still fits in: without that
- * it must double again. Without a budget it does not become shorter than at the start;
+ * - the period doubles where the use is beyond the target, and halves only where it is below BAND of the budget, so
+ * that twice of it still fits in: without that it must double again. Without a budget it does not become shorter than
+ * at the start;
  * - what it goes by is the smoothed use, not one sample of it;
  * - qualities are answered as allowance.h says, for doubling again and again where polling does not matter ends in off.
  */
@@ -30,7 +31,7 @@ static int64_t next_period(const struct policy_state *s, const struct policy_obs
         return m->period < m->allowance.shortest ? shortest : m->period;
     if (m->since < allowance_settling(s, seen, i) || m->sense.windows == 0)
         return m->period;
-    if (m->sense.use > budget)
+    if (m->sense.use > ALLOWANCE_TARGET * budget)
         return m->period > s->period_max / 2 ? s->period_max : m->period * 2;
     bool roomy = !isfinite(budget) || m->sense.use < BAND * budget;
     return !roomy ? m->period : m->period / 2 > shortest ? m->period / 2 : shortest;

@@ -18,9 +18,8 @@
 
 #include <math.h>
 
-#define WORTH_IT     0.0953 /* ln 1.1: a smaller change is none */
-#define LENGTHEN_MAX 0.2    /* ln: chance excuses no more than this where it is to become longer ... */
-#define SHORTEN_MAX  1.0    /* ... and this where shorter */
+#define WORTH_IT    0.0953 /* ln 1.1: a smaller change is none; and 1.1 times the target is just within the budget */
+#define SHORTEN_MAX 1.0    /* ln: chance may excuse this much where the period is to become shorter */
 
 enum {
     SHORTEN_STEP = 4, /* by no more than this factor at once */
@@ -85,8 +84,7 @@ static void apply(const struct policy_state *s, const struct policy_observation 
 {
     double use = sense_use(&m->sense, m->period); /* NaN: unknown, and nothing is compared */
     double over = log(use / aim.use), under = log(sense_use(&m->sense, aim.period) / use);
-    if (m->period < m->allowance.shortest ||
-        (aim.period > m->period && over > sense_doubt(&m->sense, WORTH_IT, LENGTHEN_MAX)))
+    if (m->period < m->allowance.shortest || (aim.period > m->period && over > WORTH_IT))
         m->period = aim.period;
     else if (aim.period < m->period && under > sense_doubt(&m->sense, WORTH_IT, SHORTEN_MAX) &&
              m->since >= allowance_settling(s, seen, i))

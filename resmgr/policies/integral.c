@@ -15,7 +15,8 @@
 #include <math.h>
 
 #define GAIN         0.5
-#define BAND         0.1 /* ln: within it nothing moves */
+#define BAND_ABOVE   0.05 /* ln: within these nothing moves; the limit itself is 0.105 above the target */
+#define BAND_BELOW   0.1
 #define LENGTHEN_MAX 0.7 /* ln, a step */
 #define SHORTEN_MAX  0.4
 #define NO_USE       1e-3 /* percent: less is taken for this */
@@ -31,7 +32,7 @@ static int64_t next_period(const struct policy_state *s, uint32_t i, double budg
     if (m->sense.windows == 0)
         return m->period;
     double off = log(fmax(m->sense.use, NO_USE) / (ALLOWANCE_TARGET * budget));
-    if (fabs(off) <= BAND)
+    if (off >= -BAND_BELOW && off <= BAND_ABOVE)
         return m->period;
     double period = (double)m->period * exp(fmin(fmax(GAIN * off, -SHORTEN_MAX), LENGTHEN_MAX));
     return period < (double)shortest ? shortest : period > (double)s->period_max ? s->period_max : (int64_t)period;
