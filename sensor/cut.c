@@ -85,13 +85,14 @@ static void end_packet(struct cut *c)
 }
 
 /* Bytes that a packet of at most `limit` records needs, which take up `waiting` bytes of slots. */
-static uint64_t room_for(uint32_t waiting, uint32_t limit)
+static uint64_t room_for(const struct window *w, uint32_t waiting, uint32_t limit)
 {
     uint64_t room = waiting; /* a record is shorter than its slots */
+    uint32_t most = window_packet_bytes(w);
     if (room / CUT_RECORD_BYTES_MAX > limit)
         room = (uint64_t)limit * CUT_RECORD_BYTES_MAX;
     room += PACKET_HEADER_BYTES;
-    return room < WINDOW_PACKET_BYTES ? room : WINDOW_PACKET_BYTES;
+    return room < most ? room : most;
 }
 
 enum cut_next { CUT_TOOK, CUT_EMPTY, CUT_AGAIN, CUT_FULL };
@@ -120,7 +121,7 @@ static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting, u
     }
     uint64_t time = fit_time(c, r.ticks, c->stream->last_ns);
     bool told = lost == 0 || cut_empty(c, PACKET_LOSS, c->stream->last_ns, time, (uint64_t)lost);
-    uint64_t room = room_for(waiting, limit);
+    uint64_t room = room_for(c->x->window, waiting, limit);
     if (told && !window_shares(c->x->window, (uint32_t)c->ring->stream, (uint32_t)room))
         c->stuck = true;
     uint8_t *packet = told && !c->stuck ? cut_reserve(c, (uint32_t)room) : NULL;

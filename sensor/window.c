@@ -238,6 +238,12 @@ uint64_t window_capacity(const struct window *w)
     return w->file->capacity;
 }
 
+uint32_t window_packet_bytes(const struct window *w)
+{
+    uint64_t share = w->file->capacity / WINDOW_PACKETS;
+    return share < WINDOW_PACKET_BYTES ? (uint32_t)share : WINDOW_PACKET_BYTES;
+}
+
 void window_sent(struct window *w, uint32_t i, uint64_t next_seq)
 {
     struct window_stream *s = &w->streams[i];

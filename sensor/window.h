@@ -158,6 +158,12 @@ uint64_t window_first(const struct window *w, uint32_t i);
 /** Bytes that it can hold. */
 uint64_t window_capacity(const struct window *w);
 
+/**
+ * Bytes that a packet should not exceed: WINDOW_PACKET_BYTES, or a sixteenth of the window where that is less. So some
+ * streams find room beside each other, and a packet fits wherever a quarter of the window is free.
+ */
+uint32_t window_packet_bytes(const struct window *w);
+
 /** Bytes that wait for an acknowledgement. */
 uint64_t window_waiting(const struct window *w);
 

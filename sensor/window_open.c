@@ -98,7 +98,8 @@ static int window_create(struct window *w, const uint8_t run[16], const uint8_t 
     int err = window_map(w, total);
     if (!w->file)
         return err;
-    memset(w->streams, 0, sizeof w->streams);
+    memset(w->streams, 0, sizeof w->streams); /* of what could not be adopted */
+    w->records = 0;
     w->created = true;
     w->file->version = WINDOW_VERSION;
     w->file->next_stream_id = 1;

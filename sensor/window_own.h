@@ -13,6 +13,7 @@
 
 enum {
     WINDOW_ALIGN = 16,
+    WINDOW_PACKETS = 16,                       /* of the longest that it has room for */
     WINDOW_STREAM_PLACES = 4 * WINDOW_STREAMS, /* of the index: streams, and a key for each process */
     WINDOW_PROCESS_PLACES = 4 * WINDOW_PROCESSES,
 };

@@ -227,6 +227,7 @@ static void another_run_counts_what_it_drops(void **unused)
     assert_int_equal(window_open(scratch_dir, other, uuid, 2 * WINDOW_BYTES_MIN, &w, &left), 0);
     assert_int_equal(left, 5);
     assert_int_equal(window_waiting(w), 0);
+    assert_int_equal(window_records(w), 0);
     assert_int_equal(window_find(w, 1, 0), BEZEL_ENOENT);
     a = add_stream(w, 1, 0);
     assert_int_equal(window_stream(w, a)->next_seq, 0);
