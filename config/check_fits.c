@@ -43,7 +43,7 @@ static void doubt_connections(struct reader *r, const struct tree *root, const s
 /* The longest time between two polls: a policy may have lengthened it. */
 static int64_t longest_period(const struct experiment *e)
 {
-    return e->adapt.policy == POLICY_DPP ? e->adapt.period_max : e->sensing.period;
+    return experiment_policy_moves(e->adapt.policy) ? e->adapt.period_max : e->sensing.period;
 }
 
 /* A limit wants so many records a second that polls do not come by them all, or one thread's ring cannot hold them. */

@@ -19,7 +19,7 @@ static const char help[] =
     "tells what is in force, and how long a poll really takes to come round. RUN is a run directory or its name below\n"
     "the folder of runs; without RUN, the newest one.\n"
     "\n"
-    "  --period TIME     the polling period: 1 us .. 10 s; with policy dpp, within adapt.period\n"
+    "  --period TIME     the polling period: 1 us .. 10 s; with a policy that moves it, within adapt.period\n"
     "  --mode MODE       polling or busy-wait\n"
     "  --forward POLICY  batch (a poll takes all that waits) or collect (one record)\n"
     "  --batch N         with batch, how many records a poll takes at most; 0: all\n"

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-enum { EVERY = 100000000, TEN_SECONDS = 100, BUDGET = 10, ROUNDS = 24, ROUNDS_LIGHT = 6 };
+enum { EVERY = 100000000, TEN_SECONDS = 100, BUDGET = 10, ROUNDS = 12, ROUNDS_LIGHT = 4 };
 
 static uint64_t seed;
 static struct policy_state state;
