@@ -112,6 +112,20 @@ static void a_bound_near_the_end_of_int64_does_not_overflow(void **state)
     expect(&s, broken, POLICY_LENGTHEN, true, INT64_MAX - 1);
 }
 
+static void a_period_beyond_the_bounds_is_cut_off_at_them(void **state)
+{
+    (void)state;
+    for (int p = POLICY_NONE; p < EXPERIMENT_POLICY_COUNT; p++) {
+        struct policy_state s = start((enum experiment_policy)p, CLOCK_MS);
+        policy_set_period(&s, POLICY_ALL, 5 * CLOCK_S);
+        limits_step(&s, partly);
+        if (experiment_policy_moves((enum experiment_policy)p))
+            assert_true(s.members[0].period <= CLOCK_S);
+        else
+            assert_int_equal(s.members[0].period, 5 * CLOCK_S);
+    }
+}
+
 static void actions_have_names(void **state)
 {
     (void)state;
@@ -133,6 +147,7 @@ int main(void)
         cmocka_unit_test(dpp_halves_down_to_the_lower_bound_itself),
         cmocka_unit_test(what_is_unknown_keeps_everything_on_or_off),
         cmocka_unit_test(a_bound_near_the_end_of_int64_does_not_overflow),
+        cmocka_unit_test(a_period_beyond_the_bounds_is_cut_off_at_them),
         cmocka_unit_test(actions_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
