@@ -106,6 +106,11 @@ child() {
     pgrep -P "$run" -x "$1"
 }
 
+# The process under test of the run whose command line is $1: other tests run the same programs.
+sut() {
+    pgrep -P "$(child bezel-launcher)" -x -f "$1"
+}
+
 # Whether nothing is left of a run: no process, and nothing in the folder of segments.
 is_gone() {
     ! pgrep -f "$BEZEL_DIR" >/dev/null && [ -z "$(ls -A "$BEZEL_DIR")" ]
