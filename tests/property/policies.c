@@ -234,7 +234,8 @@ static void a_lie_now_and_then_does_not_make_it_swing(void **unused)
             policy_step(&state, &seen, &actions);
             changes += actions.action[0] != POLICY_KEEP;
         }
-        assert_true(changes <= 10);
+        /* One in 10 s at rest; a lie that could be true, right after a change, costs integral a few more. */
+        assert_true(changes <= 20);
     }
 }
 
