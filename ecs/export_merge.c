@@ -20,8 +20,7 @@
  */
 
 enum {
-    BUFFERS_BYTES = 64 << 20, /* of all streams, where they all live at once, but of each */
-    BUFFER_LEAST = 4 << 10,   /* no fewer */
+    BUFFER_LEAST = 4 << 10, /* of each stream, however many there are */
     BUFFER_MOST = 256 << 10,
 };
 
@@ -228,9 +227,9 @@ static int add_sources(struct merge *m, const struct model_node *model, const st
     return 0;
 }
 
-int export_merge(const struct model_node *model, const struct export_node *node, const char *to)
+int export_merge(const struct model_node *model, const struct export_node *node, const char *to, size_t memory)
 {
-    struct merge m = {.buffer_bytes = BUFFERS_BYTES / node->count};
+    struct merge m = {.buffer_bytes = memory / node->count};
     struct merge_out *out;
     if (m.buffer_bytes < BUFFER_LEAST)
         m.buffer_bytes = BUFFER_LEAST;

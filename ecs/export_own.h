@@ -36,10 +36,11 @@ void export_forget(struct export_nodes *nodes);
 
 /**
  * Writes the records of all streams of `node` into directory `to`, in the order of time, as one CTF stream and its
- * metadata. `model` knows every process and dictionary of them. Needs one descriptor for reading at a time, and memory
- * for some KiB of each stream that has begun and not ended at a point in time. What is damaged ends its stream and is
- * told of.
+ * metadata. `node` has at least one. `model` knows every process and dictionary of them. Needs one descriptor for
+ * reading at a time, and for each stream that has begun and not ended at a point in time a buffer: its share of
+ * `memory` bytes, but at least 4 KiB. What is damaged ends its stream and is told of.
  */
-int export_merge(const struct model_node *model, const struct export_node *node, const char *to) BEZEL_MUST_CHECK;
+int export_merge(const struct model_node *model, const struct export_node *node, const char *to,
+                 size_t memory) BEZEL_MUST_CHECK;
 
 #endif

@@ -204,7 +204,7 @@ void merge_out_record(struct merge_out *out, const struct model_process *p, cons
 void merge_out_lose(struct merge_out *out, uint64_t time, uint64_t lost)
 {
     reach(out, time, 0);
-    out->discarded += lost;
+    out->discarded = lost > UINT64_MAX - out->discarded ? UINT64_MAX : out->discarded + lost; /* never falls */
 }
 
 /* ---- beginning and end ------------------------------------------------------------------------------------------- */
