@@ -38,16 +38,38 @@ static bool is_whole(struct spool *s, uint64_t position, struct spool_entry *e)
 }
 
 /*
+ * The first position from `at` on, before `end`, where an entry may stand, by its magic; `end` where none may. Many
+ * places are read at once; behind the end of the file nothing stands.
+ */
+static uint64_t next_likely(const struct spool *s, uint64_t at, uint64_t end)
+{
+    struct spool_entry places[128];
+    while (at < end) {
+        uint64_t n = end - at < sizeof places ? end - at : sizeof places;
+        if (n > to_end(s, at))
+            n = to_end(s, at);
+        ssize_t got = pread(s->fd, places, n, (off_t)place(s, at));
+        for (ssize_t i = 0; i < got / SPOOL_ALIGN; i++)
+            if (places[i].magic == ENTRY_MAGIC)
+                return at + (uint64_t)i * SPOOL_ALIGN;
+        at += n;
+    }
+    return end;
+}
+
+/*
  * The bytes that are lost where reading back ends at `from`, and that is not the end: as the mark says, or a whole
  * entry that follows within the length of any.
  */
 static uint64_t damage_at(struct spool *s, uint64_t from, uint64_t marked)
 {
     struct spool_entry e;
-    uint64_t most = from + 2 * entry_span(WINDOW_PACKET_BYTES), round = s->freed + s->capacity;
+    uint64_t end = from + 2 * entry_span(WINDOW_PACKET_BYTES), round = s->freed + s->capacity;
     if (from < marked)
         return marked - from;
-    for (uint64_t at = from + SPOOL_ALIGN; at < most && at < round; at += SPOOL_ALIGN)
+    if (end > round)
+        end = round;
+    for (uint64_t at = from; (at = next_likely(s, at + SPOOL_ALIGN, end)) < end;)
         if (is_whole(s, at, &e))
             return at - from;
     return 0;
