@@ -146,6 +146,7 @@ void segment_detach(struct attached *a, bool remove)
         free(a->rings[i].copy.ring);
     dict_free(a->dict);
     free(a->dict_bytes);
+    free(a->knobs);
     free(a);
 }
 

@@ -42,6 +42,8 @@ struct attached_ring {
     bool broken;                /* its bytes made no sense: not read any further */
 };
 
+struct knobs;
+
 struct attached {
     struct segment *segment;
     size_t mapped;
@@ -67,6 +69,7 @@ struct attached {
     uint8_t *dict_bytes; /* what it was read from: a copy, for the receiver */
     uint32_t dict_used;  /* how many */
     bool dict_broken;    /* it grew by what makes no sense: not looked at any further */
+    struct knobs *knobs; /* NULL while there are none */
     /* rings 0 .. ring_count - 1; of some the reader's ring may be NULL */
     uint32_t ring_count, ring_changes;
     uint32_t live_count; /* rings that may be written, or hold something: their numbers */

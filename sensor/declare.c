@@ -218,6 +218,8 @@ bool sensor_declare_all(void)
         else
             enable_from(a, 0, &sensor_enable_never);
     }
+    if (open)
+        sensor_knobs_declare();
     return open;
 }
 
@@ -231,12 +233,11 @@ void sensor_declare(struct bezel_aspect *aspect)
     sensor_unlock(&mask);
 }
 
-/* Keeps the library that `aspect` is a part of, for it is borrowed for ever: unloading it is then without effect. */
-static void pin_library(const struct bezel_aspect *aspect)
+void sensor_pin(const void *object)
 {
     Dl_info info;
     void *map = NULL;
-    if (!dladdr1(aspect, &info, &map, RTLD_DL_LINKMAP) || !map)
+    if (!dladdr1(object, &info, &map, RTLD_DL_LINKMAP) || !map)
         return;
     const char *name = ((const struct link_map *)map)->l_name;
     if (*name) /* else the program itself */
@@ -246,7 +247,7 @@ static void pin_library(const struct bezel_aspect *aspect)
 void bezel_aspect_register(struct bezel_aspect *aspect)
 {
     sigset_t mask;
-    pin_library(aspect); /* ahead of the lock: the loader, which may call us, has one too */
+    sensor_pin(aspect); /* ahead of the lock: the loader, which may call us, has one too */
     sensor_lock(&mask);
     if (!sensor_process.aspects_end)
         sensor_process.aspects_end = &sensor_process.aspects;

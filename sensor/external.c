@@ -5,6 +5,7 @@
 #include "sensor/external_impl.h"
 #include "sensor/flow.h"
 #include "sensor/guard.h"
+#include "sensor/knobs.h"
 
 #include <stdlib.h>
 
@@ -53,6 +54,7 @@ static void begin_closing(struct external *x, uint32_t i, enum message_process_s
     struct external_process *p = x->processes[i];
     window_leave(x->window, p->at->instance);
     segment_set_mode(p->at, SEGMENT_DISABLED);
+    segment_reset_knobs(p->at);
     p->phase = EXTERNAL_CLOSING;
     p->knocks = false;
     places_remove(&x->polled, i);
@@ -157,7 +159,8 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
             p->at->rings[r].broken = true;
     }
     if (p->phase != EXTERNAL_CLOSED && !p->truncated)
-        external_refresh(x, p); /* where nothing waits, too: aspects that are only counted have books */
+        external_refresh(x, p);      /* where nothing waits, too: aspects that are only counted have books */
+    (void)external_knob_count(x, p); /* takes in new ones, and tells of those that make no sense */
     segment_refresh_rings(p->at);
     if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON && !x->collecting)
         cut_process(x, p, now);

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "sensor/external_impl.h"
 #include "sensor/guard.h"
+#include "sensor/knobs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -160,6 +161,8 @@ void external_close(struct external *x, bool clean)
         unlink_in(x, DOORBELL_NAME);
     for (uint32_t i = 0; i < x->process_count; i++) {
         struct external_process *p = x->processes[i];
+        if (p && p->phase == EXTERNAL_LIVE) /* left in disorder, and yet by us: nobody is to steer it from now on */
+            segment_reset_knobs(p->at);
         if (p)
             external_release(p, clean && is_spent(p));
     }

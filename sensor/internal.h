@@ -3,9 +3,9 @@
 
 /**
  * The inside of libbezel. process.c owns the segment of this process: makes it, declares aspects, survives fork;
- * strings.c interns; rings.c hands out rings; ticks.c reads the clock; emit.c is the write path out of line.
- * Everything here may meet a host program that closes our descriptors, forks, or has no room: it returns, it never
- * aborts.
+ * knob.c its knobs; strings.c interns; rings.c hands out rings; ticks.c reads the clock; emit.c is the write path out
+ * of line. Everything here may meet a host program that closes our descriptors, forks, or has no room: it returns, it
+ * never aborts.
  *
  * One lock guards what this process declares and interns. Signals are blocked while it is held, so that no handler
  * meets it in its own thread, nor jumps out of it. The write path and the claim of a ring need no lock.
@@ -57,6 +57,8 @@ struct sensor_process {
     uint32_t aspect_count, dict_used;
     uint32_t undeclared; /* id of the aspect that stands for those that cannot be declared; 0: not needed yet */
     struct bezel_aspect *aspects, **aspects_end;
+    struct bezel_knob *knobs, **knobs_end;
+    uint32_t knob_count; /* places of the segment that are taken */
     pthread_key_t thread_end;
     bool hooked;                          /* fork and thread-end hooks are in place */
     _Atomic uint32_t released;            /* rings released so far */
@@ -90,6 +92,13 @@ void sensor_declare(struct bezel_aspect *aspect);
 
 /** As sensor_declare(), under the lock; false where there is no segment. */
 bool sensor_declare_all(void);
+
+/** Keeps the library that `object` is a part of in memory, also when it is unloaded. Not under the lock. */
+void sensor_pin(const void *object);
+
+/** Declares the knobs that are not yet / lets all stand at their initial values, as after a fork. Under the lock. */
+void sensor_knobs_declare(void);
+void sensor_knobs_forget(void);
 
 /** Makes the first `used` bytes of the dictionary known: all are complete. Under the lock. */
 void sensor_publish_dict(uint32_t used);

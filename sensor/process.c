@@ -93,6 +93,7 @@ static void fork_child(void)
         a->id = a->early = 0;
         a->enable = &bezel_enable_unset;
     }
+    sensor_knobs_forget();
     detach_child(sensor_forget_rings());
     sensor_process.failed = false;
     memset((void *)sensor_process.reserved, 0, sizeof sensor_process.reserved);

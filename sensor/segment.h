@@ -7,8 +7,8 @@
  * means a complete head. It outlives its process, until the external sensor has drained it.
  *
  * Who writes what: the process writes the head, the dictionary, the ring states, heads and counters; the external
- * sensor writes `session`, `mode`, `enable`, the bases and the tails. Each side treats what the other writes as
- * hostile: it checks before use and never crashes on it.
+ * sensor writes `session`, `mode`, `enable`, `knob_shift`, the bases and the tails. Each side treats what the other
+ * writes as hostile: it checks before use and never crashes on it.
  *
  * Two locks on the file (fcntl) say who lives: byte SEGMENT_LOCK_PROCESS is held by the process, byte
  * SEGMENT_LOCK_READER by the one external sensor that may read.
@@ -24,7 +24,7 @@
 #include <stdint.h>
 
 enum {
-    SEGMENT_VERSION = 3,
+    SEGMENT_VERSION = 4,
     SEGMENT_RINGS = 128,
     SEGMENT_DICT_BYTES = 65536,
     SEGMENT_LOCK_PROCESS = 0,
@@ -35,6 +35,8 @@ enum {
     SEGMENT_NOTICES_A_CODE = 4, /* of one code, so that there is room for others */
     SEGMENT_CODE_BYTES = 28,
     SEGMENT_NOTICE_BYTES = 160,
+    SEGMENT_KNOBS = 16,
+    SEGMENT_UNIT_BYTES = 20,
 };
 
 #define SEGMENT_MAGIC      UINT64_C(0x42455a454c534731) /* "BEZELSG1" */
@@ -90,6 +92,13 @@ struct segment_notice {
     _Atomic uint32_t ready; /* 0: free, or being written; 1: code and text stand for ever */
     char code[SEGMENT_CODE_BYTES];
     char text[SEGMENT_NOTICE_BYTES];
+};
+
+/** A knob, as the process declares it: min <= initial <= max. Written once, ahead of `knob_count`. */
+struct segment_knob {
+    int32_t min, max, initial;
+    char name[SEGMENT_NAME_BYTES];
+    char unit[SEGMENT_UNIT_BYTES];
 };
 
 /** Counters of an aspect, summed over rings. */
@@ -163,6 +172,15 @@ struct segment {
     alignas(RING_LINE) _Atomic uint32_t notice_count;
     _Atomic uint32_t notices_untold;
     struct segment_notice notices[SEGMENT_NOTICES];
+
+    alignas(RING_LINE) _Atomic uint32_t knob_count; /* places of `knobs` that stand */
+    struct segment_knob knobs[SEGMENT_KNOBS];
+
+    /*
+     * The external sensor's: how far each knob is turned, its value minus its initial one modulo 2^32. So zeros are
+     * initial values: in a fresh segment, and in what takes a segment's place under a read in the middle of a fork.
+     */
+    alignas(RING_LINE) _Atomic uint32_t knob_shift[SEGMENT_KNOBS];
 
     alignas(RING_LINE) uint8_t dict[SEGMENT_DICT_BYTES];
 };

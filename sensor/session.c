@@ -3,6 +3,7 @@
 
 /* What the external sensor keeps of a segment's rings and counters: which there are, and where a session began. */
 #include "sensor/attach.h"
+#include "sensor/knobs.h"
 
 #include <string.h>
 
@@ -108,6 +109,7 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
         r->ring->base_ordinal = bezel_ring_attempts(r->ring);
         ring_release(r);
     }
+    segment_reset_knobs(a);
     atomic_signal_fence(memory_order_seq_cst); /* a kill before the session stands begins it anew */
     memcpy(s->session, run, sizeof s->session);
     memcpy(a->session, run, sizeof a->session);

@@ -7,6 +7,7 @@
  */
 #include "base/clock.h"
 #include "sensor/external.h"
+#include "sensor/knobs.h"
 #include "sensor/writer.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -129,14 +130,14 @@ static void stroke(struct victim *v, const uint8_t *p)
     uint64_t where = little_endian(p + 1, 3);
     const uint8_t *value = p + 4;
     struct bezel_ring *r = v->truncated ? NULL : ring_of(v->s, where >> 16 & (RINGS - 1));
-    if (*p % 13 == 0 || *p % 13 == 1) {
+    if (*p % 14 == 0 || *p % 14 == 1) {
         if (v->x)
             look(v, clock_now());
         return;
     }
     if (v->truncated) /* by then it would be ourselves who are hit */
         return;
-    switch (*p % 13) {
+    switch (*p % 14) {
     case 2: /* the head */
         put(v->s, offsetof(struct segment, session), where, value, 8);
         break;
@@ -174,6 +175,11 @@ static void stroke(struct victim *v, const uint8_t *p)
         v->s->notices[where % SEGMENT_NOTICES].ready = *value & 1;
         v->s->notice_count = value[1];
         v->s->notices_untold = *value & 2;
+        break;
+    case 13: /* knobs: what they are, how many, and how far they are turned */
+        put(v->s->knobs, sizeof v->s->knobs, where, value, 8);
+        v->s->knob_count = value[7] % (SEGMENT_KNOBS + 2);
+        v->s->knob_shift[where % SEGMENT_KNOBS] = (uint32_t)little_endian(value, 4);
         break;
     }
 }
@@ -216,6 +222,22 @@ static void check_dictionaries(struct victim *v)
     }
 }
 
+/* What is believed of its knobs makes sense, and so do their values. */
+static void check_knobs(struct victim *v)
+{
+    for (uint32_t i = 0; i < external_process_count(v->x); i++) {
+        const struct external_process *p = external_process(v->x, i);
+        const struct knobs *all = p ? p->at->knobs : NULL;
+        for (uint32_t n = 0; all && n < all->count; n++) {
+            const struct knob *k = &all->knob[n];
+            fuzz_must(dict_name_ok(k->name) && external_knob_find(p, k->name) == (int)n);
+            fuzz_must(memchr(k->unit, '\0', sizeof k->unit) && k->min <= k->initial && k->initial <= k->max);
+            int32_t value = segment_knob(p->at, n);
+            fuzz_must(value >= k->min && value <= k->max);
+        }
+    }
+}
+
 static void take_packets(struct victim *v)
 {
     struct window *w = external_window(v->x);
@@ -227,6 +249,7 @@ static void take_packets(struct victim *v)
     window_free_acknowledged(w);
     fuzz_must(window_waiting(w) == 0);
     check_dictionaries(v);
+    check_knobs(v);
 }
 
 /* What is told of it is printable, and of a process that can be named; and it is not much. */
@@ -269,7 +292,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t n = 0, strokes = size / STROKE < STROKES_MAX ? size / STROKE : STROKES_MAX;
     begin();
     make(&v);
-    while (n < strokes && data[n * STROKE] % 13 != 0) /* what is spoilt before it is found ... */
+    while (n < strokes && data[n * STROKE] % 14 != 0) /* what is spoilt before it is found ... */
         stroke(&v, data + n++ * STROKE);
     fuzz_must(external_open(&options, &v.x) == 0);
     take_packets(&v);

@@ -6,7 +6,7 @@
  *
  * Held: who sees the flag finds what it publishes; nothing is written over while it is looked at.
  *
- * Checked: plain : N0 N1 N2 N3 B0 B1 G0 G1 W0 W1 W2 W3 F0 F1 T0 T1
+ * Checked: plain : N0 N1 N2 N3 B0 B1 G0 G1 W0 W1 W2 W3 F0 F1 T0 T1 V0 V1 V2 V3
  */
 #define THREADS 2
 #define DEPTH   2
@@ -31,6 +31,10 @@
 #define F1 14
 #define T0 15
 #define T1 16
+#define V0 17
+#define V1 18
+#define V2 19
+#define V3 20
 
 #include "memory.pml"
 
@@ -73,6 +77,8 @@ init {
         :: pair(W0, W1, false)
         :: pair(W2, W3, false)
         :: pair(T0, T1, false)
+        :: pair(V0, V1, false)
+        :: pair(V2, V3, false)
         :: pair(F0, F1, true)
         fi
     }

@@ -24,6 +24,8 @@ BEZEL_ASPECT(twelve, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (int64, 
              (int64, f, "1"), (int64, g, "1"), (int64, h, "1"), (int64, i, "1"), (int64, j, "1"), (int64, k, "1"),
              (int64, l, "1"));
 
+BEZEL_KNOB(quality, "%", 10, 100, 75);
+
 static void a_record_does_nothing_but_evaluate_its_arguments(void **unused)
 {
     (void)unused;
@@ -41,6 +43,12 @@ static void the_calls_stand_in_for_the_library(void **unused)
     assert_int_equal(bezel_intern("text").id, 0);
 }
 
+static void a_knob_is_its_initial_value(void **unused)
+{
+    (void)unused;
+    assert_int_equal(bezel_knob(quality), 75);
+}
+
 static void the_same_in_cxx(void **unused)
 {
     (void)unused;
@@ -52,6 +60,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_does_nothing_but_evaluate_its_arguments),
         cmocka_unit_test(the_calls_stand_in_for_the_library),
+        cmocka_unit_test(a_knob_is_its_initial_value),
         cmocka_unit_test(the_same_in_cxx),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@ namespace off
 {
 BEZEL_ASPECT(none);
 BEZEL_ASPECT(all, (int64, a, "1"), (float64, b, "ms"), (enum, c, "1", "idle|busy"), (string, d, "1"));
+BEZEL_KNOB(delay, "ms", 0, 9, 2);
 } /* namespace off */
 
 int api_off_cc(void)
@@ -16,5 +17,6 @@ int api_off_cc(void)
     off::bezel_record_none(0);
     using off::bezel_record_all;
     bezel_record(all, ++calls, 0.5, 1, bezel_intern("text"));
-    return bezel_thread_init(0) == 0 ? calls + 1 : -1;
+    using off::bezel_knob_read_delay;
+    return bezel_thread_init(0) == 0 && bezel_knob(delay) == 2 ? calls + 1 : -1;
 }

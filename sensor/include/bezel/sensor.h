@@ -358,5 +358,6 @@ static inline void bezel_write_slow(struct bezel_aspect *aspect, enum bezel_time
 #endif
 
 #include <bezel/kinds.h>
+#include <bezel/knob.h>
 
 #endif

@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include <bezel/sensor.hpp>
+
+extern "C" int32_t knob_cc(void);
+
+namespace inner
+{
+BEZEL_KNOB(namespaced, "1", INT32_MIN, INT32_MAX, -7);
+}
+
+int32_t knob_cc(void)
+{
+    using inner::bezel_knob_read_namespaced;
+    return bezel_knob(namespaced);
+}
