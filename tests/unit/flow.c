@@ -122,9 +122,38 @@ static void a_ring_that_nobody_ever_had_is_no_ring(void **unused)
     fixture_end(&f);
 }
 
+static bool it_is_closed(struct fixture *f)
+{
+    const struct external_process *p = external_process(f->external, 0);
+    return p && p->phase == EXTERNAL_CLOSED;
+}
+
+/* As where a writer was killed after it had counted its attempt: it lies in a ring until nothing can come any more. */
+static void a_record_that_was_never_finished_is_in_no_ring_once_its_process_is_closed(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    fixture_wait(fixture_spawn(record_many, NULL));
+    external_poll(f.external, clock_now());
+    struct attached *at = external_process(f.external, 0)->at;
+    uint32_t tick_id = 1;
+    while (segment_tally(at, tick_id).attempts == 0)
+        tick_id++;
+    bezel_attempt(at->rings[0].reader.ring, tick_id);
+    assert_flow(&f, MANY + 1, MANY - RING, 1, RING);
+    fixture_until(&f, it_is_closed);
+    assert_int_equal(external_process(f.external, 0)->unfinished, 1);
+    assert_flow(&f, MANY + 1, MANY - RING, 0, 0);
+    fixture_until(&f, nobody_is_left);
+    assert_flow(&f, MANY + 1, MANY - RING, 0, 0);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_that_was_never_finished_is_in_no_ring_once_its_process_is_closed),
         cmocka_unit_test(every_record_is_somewhere),
         cmocka_unit_test(a_full_window_is_told),
         cmocka_unit_test(what_bezel_records_of_itself_is_in_the_window_and_nothing_else),
