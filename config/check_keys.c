@@ -33,11 +33,6 @@ void experiment_check_keys(struct reader *r, const struct tree *root, struct exp
         without_keys(r, root, e);
         return;
     }
-    const struct tree *nodes = tree_get(root, "nodes");
-    for (const struct tree *t = nodes ? nodes->first : NULL; t; t = t->next)
-        if (tree_get(t, "address"))
-            reader_wrong_key(r, tree_get(t, "address"),
-                             "a bezeld that stands has no keys in this version: leave it out, or 'store.keys'");
     e->store.keys_at = keys->at;
     if (!e->store.key)
         e->store.key = reader_copy(r, "collector");

@@ -26,7 +26,7 @@
 static const char help[] =
     "Usage: bezeld --experiment FILE --node NAME --dir DIR --run UUID --collector ENDPOINT --control ENDPOINT\n"
     "              [--key FILE] [--collector-key FILE] [--keys DIR] [--ready FD] [--lease FD]\n"
-    "       bezeld --stand DIR [--patience D] [--ready FD] [--lease FD]\n"
+    "       bezeld --stand DIR [--keys DIR] [--patience D] [--ready FD] [--lease FD]\n"
     "\n"
     "The daemon of a node: external sensor, forwarder and agent. `bezel run` starts one for each node of its "
     "experiment,\n"
@@ -40,7 +40,8 @@ static const char help[] =
     "  --control ENDPOINT     where commands come from: ipc:///PATH in a folder of mode 0700, or, with --keys, tcp://\n"
     "  --key FILE             this node's secret key, of `bezel keygen`\n"
     "  --collector-key FILE   the collector's public key: packets go to its holder alone, encrypted (with --key)\n"
-    "  --keys DIR             folder of public keys: who has role control may command over tcp:// (with --key)\n"
+    "  --keys DIR             folder of public keys: who has role control may command over tcp:// (with --key);\n"
+    "                         with --stand: of the keys that experiments name, NODE.key and COLLECTOR.pub\n"
     "  --ready FD             says `ready` there once it serves\n"
     "  --lease FD             ends when this pipe does\n"
     "  --stand DIR            stands at ipc://DIR/control; DIR, made where it is missing, is this user's alone\n"
@@ -113,7 +114,7 @@ static bool read_patience(const char *text, int64_t *patience)
 /* What is wrong with the options of a bezeld that stands, NULL where nothing is. */
 static const char *check_standing(struct arguments *a)
 {
-    if (a->experiment || a->node || a->dir || a->run || a->collector || a->control || a->key)
+    if (a->experiment || a->node || a->dir || a->run || a->collector || a->control || a->key || a->collector_key)
         return "with --stand, experiments say what is served: leave the other options out";
     if (a->patience_text && !read_patience(a->patience_text, &a->patience))
         return "--patience takes a duration from 1 s to 1 h";
@@ -311,7 +312,7 @@ static int serve_one(const struct arguments *a, struct host *h)
 /* Sessions as they are asked for. */
 static int stand(const struct arguments *a, struct host *h)
 {
-    if (desk_open(a->stand, a->patience, &h->desk) != 0)
+    if (desk_open(a->stand, a->keys, a->patience, &h->desk) != 0)
         return EXIT_FAILED;
     sessions_init(&h->all);
     h->all.desk = desk_link(h->desk);

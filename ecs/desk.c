@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "mdr/keyring.h"
 #include "mdr/message.h"
 
 #include <dirent.h>
@@ -29,7 +30,7 @@ enum {
 
 struct desk {
     struct link *link;
-    char dir[PATH_MAX];
+    char dir[PATH_MAX], keys[PATH_MAX]; /* keys: "" where there are none */
     int lock;
     bool shut;
     int64_t patience;
@@ -97,7 +98,29 @@ static int take_folder(struct desk *d, const char *dir)
     return err;
 }
 
-int desk_open(const char *dir, int64_t patience, struct desk **out)
+static void tell_wrong_key(void *folder, const char *file, const char *why)
+{
+    if (file[0])
+        log_warn("BEZEL-STAND-KEYS", "%s/%s.pub: %s", (const char *)folder, file, why);
+    else
+        log_error("BEZEL-STAND-KEYS", "%s: %s", (const char *)folder, why);
+}
+
+/* What is in the folder is looked at again for each session; that there is none is told now. */
+static int take_keys(struct desk *d, const char *keys)
+{
+    if (!keys)
+        return 0;
+    if (!realpath(keys, d->keys)) {
+        int err = err_from_errno(errno);
+        log_error("BEZEL-STAND-KEYS", "%s: %s", keys, strerror(errno));
+        return err;
+    }
+    int n = keyring_examine(d->keys, tell_wrong_key, d->keys);
+    return n < 0 ? n : 0;
+}
+
+int desk_open(const char *dir, const char *keys, int64_t patience, struct desk **out)
 {
     char endpoint[PATH_MAX + 32];
     struct desk *d = calloc(1, sizeof *d);
@@ -106,6 +129,8 @@ int desk_open(const char *dir, int64_t patience, struct desk **out)
     d->lock = -1;
     d->patience = patience;
     int err = take_folder(d, dir);
+    if (!err)
+        err = take_keys(d, keys);
     if (!err) {
         remove_sockets(d->dir);
         snprintf(endpoint, sizeof endpoint, "ipc://%s/control", d->dir);
@@ -193,6 +218,7 @@ static struct session *open_session(struct desk *d, struct sessions *all, const 
                                 .dir = b->folder,
                                 .collector = b->collector,
                                 .control = endpoint,
+                                .named_keys = d->keys[0] ? d->keys : NULL,
                                 .text = b->experiment,
                                 .text_bytes = strlen(b->experiment),
                                 .file = "experiment",
@@ -243,6 +269,20 @@ static void send_reply(struct desk *d, const struct link_peer *peer, const struc
         log_warn("BEZEL-REPLY", "a reply could not be sent");
 }
 
+/* What keeps the session from its collector, said in answer to each BEGIN until it serves. */
+static void tell_trouble(struct desk *d, const struct session *s, const struct link_peer *peer,
+                         struct message_reply *reply)
+{
+    char text[SESSION_WHY_MAX + LINK_ENDPOINT_MAX];
+    const char *trouble = s->phase == SESSION_SERVES ? node_trouble(s->node) : NULL;
+    if (!trouble)
+        return;
+    snprintf(text, sizeof text, "%s %s", s->collector, trouble);
+    message_text(reply->text, MESSAGE_TEXT_MAX, text);
+    message_reply_add(reply, "waits", 1);
+    send_reply(d, peer, reply);
+}
+
 /* BEGIN is answered once the session serves, or cannot. */
 static void answer_begin(struct desk *d, struct sessions *all, const struct link_peer *peer,
                          struct message_reply *reply)
@@ -257,6 +297,7 @@ static void answer_begin(struct desk *d, struct sessions *all, const struct link
     s->waiting.id = reply->id;
     s->waiting.asked = clock_now();
     s->waiting.peer = *peer;
+    tell_trouble(d, s, peer, reply);
 }
 
 /* Answers the command in d->message. Returns its verb. */

@@ -13,11 +13,12 @@
 struct desk;
 
 /**
- * Opens the desk in folder `dir`, made 0700 where it is missing, with its link at ipc://DIR/control. Sessions that have
- * not been heard of for `patience` ns end. Returns 0 with *d for desk_close(); an error after saying why on stderr:
- * BEZEL_EBUSY where another bezeld stands there, BEZEL_EPERM where others may enter the folder, ...
+ * Opens the desk in folder `dir`, made 0700 where it is missing, with its link at ipc://DIR/control. `keys` is the
+ * folder of the keys that experiments name, NULL: those that name any are refused. Sessions that have not been heard of
+ * for `patience` ns end. Returns 0 with *d for desk_close(); an error after saying why on stderr: BEZEL_EBUSY where
+ * another bezeld stands there, BEZEL_EPERM where others may enter the folder, or write that of keys, ...
  */
-int desk_open(const char *dir, int64_t patience, struct desk **d) BEZEL_MUST_CHECK;
+int desk_open(const char *dir, const char *keys, int64_t patience, struct desk **d) BEZEL_MUST_CHECK;
 void desk_close(struct desk *d);
 
 /** The link, to wait on. */

@@ -30,10 +30,34 @@ static void tell_wrong_file(void *context, const char *file, const char *why)
     report(f, file[0] != '\0', "store.keys", file[0] ? name : f->e->store.keys, why);
 }
 
+static void check_roles(struct finder *f, const struct key_public *key, unsigned roles, const char *file,
+                        const char *path)
+{
+    char text[KEY_ROLES_TEXT + 64], needed[KEY_ROLES_TEXT];
+    if ((key->roles & roles) == roles)
+        return;
+    snprintf(text, sizeof text, "lacks the role %s, which a node needs at a collector", key_roles_text(roles, needed));
+    report(f, false, path, file, text);
+}
+
+/* What the collector has to know of the key of a bezeld that stands, which has the secret one in a folder of its own.
+ */
+static void check_admission(struct finder *f, const char *name, const char *path)
+{
+    char file[PATH_MAX];
+    struct key_public public;
+    const char *why;
+    snprintf(file, sizeof file, "%s/%s.pub", f->e->store.keys, name);
+    if (key_read_public(file, &public, &why) != 0)
+        report(f, false, path, file, why);
+    else
+        check_roles(f, &public, KEY_OBSERVE, file, path);
+}
+
 /* Both files of key `name`, which has to have `roles`. */
 static void check_pair(struct finder *f, const char *name, unsigned roles, const char *path)
 {
-    char file[PATH_MAX], text[KEY_ROLES_TEXT + 64], needed[KEY_ROLES_TEXT];
+    char file[PATH_MAX];
     struct key_secret secret;
     struct key_public public;
     uint8_t derived[KEY_BYTES];
@@ -52,10 +76,7 @@ static void check_pair(struct finder *f, const char *name, unsigned roles, const
     key_forget(&secret);
     if (!pair)
         report(f, false, path, file, "is not the public part of the .key beside it: they are of two pairs");
-    if ((public.roles & roles) == roles)
-        return;
-    snprintf(text, sizeof text, "lacks the role %s, which a node needs at a collector", key_roles_text(roles, needed));
-    report(f, false, path, file, text);
+    check_roles(f, &public, roles, file, path);
 }
 
 int load_check_keys(const struct experiment *e, struct experiment_diagnostics *found)
@@ -71,7 +92,10 @@ int load_check_keys(const struct experiment *e, struct experiment_diagnostics *f
         check_pair(&f, e->store.key, 0, "store.key");
         for (uint32_t i = 0; i < e->node_count; i++) {
             snprintf(path, sizeof path, "nodes.%s.key", e->nodes[i].name);
-            check_pair(&f, e->nodes[i].key, KEY_OBSERVE, path);
+            if (e->nodes[i].address)
+                check_admission(&f, e->nodes[i].key, path);
+            else
+                check_pair(&f, e->nodes[i].key, KEY_OBSERVE, path);
         }
     }
     return f.err;

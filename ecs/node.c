@@ -116,6 +116,7 @@ int node_open(const struct node_options *options, struct node **out)
     if (!n)
         return BEZEL_ENOMEM;
     n->options = *options;
+    n->cpu_begun = clock_process_cpu();
     polling_open(&n->polling, options->experiment, options->dir, options->run);
     n->policy = (struct policy_setting){.on = true, .period = (int64_t)n->polling.now.period_ns};
     struct message_hello hello = make_hello(options);
@@ -218,6 +219,11 @@ bool node_connected(const struct node *n)
 const char *node_refused(const struct node *n)
 {
     return forward_refused(n->forward);
+}
+
+const char *node_trouble(const struct node *n)
+{
+    return forward_trouble(n->forward);
 }
 
 void node_stop(struct node *n)

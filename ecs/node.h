@@ -80,6 +80,9 @@ bool node_connected(const struct node *n);
 /** Why the collector refused this node, or NULL. */
 const char *node_refused(const struct node *n);
 
+/** Why it does not come to the collector, in words that go on where the endpoint ends, or NULL. It may come yet. */
+const char *node_trouble(const struct node *n);
+
 /**
  * Ends it. What was drained and is not stored yet is given up: the collector is told by the final books of all
  * processes what that is, for which node_stopped() waits, but not long.

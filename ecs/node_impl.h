@@ -40,6 +40,7 @@ struct node {
     int64_t heard;   /* when a command came last, or it was opened */
     int64_t poll_due, agent_due, sample_due, metric_due, housekeep_due, control_due;
     int64_t sampled_at, cpu_before, limits_told;
+    int64_t cpu_begun; /* CPU of the whole bezeld when this was opened: what it used before is not this run's */
     uint64_t polls_before, polled_before; /* at sampled_at */
     int64_t wakeups;
     uint64_t polls, polled; /* how many polls, and records that they took */

@@ -19,7 +19,7 @@ static void begin_measure(struct node *n, int64_t now, int64_t cpu)
     n->polled_before = n->polled;
 }
 
-/* CPU of all our threads since the sample before. */
+/* CPU of all our threads since the sample before: other sessions on this thread are part of what monitoring costs. */
 static void measure(struct node *n, int64_t now)
 {
     int64_t cpu = clock_process_cpu(), elapsed = now - n->sampled_at;

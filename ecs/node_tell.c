@@ -31,7 +31,7 @@ void node_tell_sample(struct node *n)
     pace_take(&n->pace, clock_now());
     if (oldest && packet_get_header(oldest->data, oldest->bytes, &h) == 0)
         age = clock_now() - (int64_t)h.timestamp_end;
-    self_record_sample(n->self, &(struct self_sample){.cpu_ns = clock_process_cpu(),
+    self_record_sample(n->self, &(struct self_sample){.cpu_ns = clock_process_cpu() - n->cpu_begun,
                                                       .wakeups = n->wakeups,
                                                       .records = (int64_t)c->records,
                                                       .bytes = (int64_t)c->bytes,

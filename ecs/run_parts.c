@@ -82,15 +82,23 @@ static void tell_undrained(struct run *r)
     }
 }
 
+/* Of a session its bezeld may have said what it waits for. */
+static void tell_unready(struct run *r, const struct daemon *daemon)
+{
+    char why[OPERATOR_TEXT_MAX / 2] = "";
+    if (daemon_is_session(daemon))
+        daemon_last_words(daemon, why, sizeof why);
+    operator_error(&r->operator, "BEZEL-RUN-LATE", "%s did not get ready within %s%s%s; its log: %s", daemon->name,
+                   units_duration(STATE_START_LIMIT).s, why[0] ? ": " : "", why, daemon_log(daemon));
+}
+
 static void tell_late(struct run *r, enum state_phase phase)
 {
     for (uint32_t d = 0; d < r->fleet.count; d++) {
         bool starting = phase == PHASE_STARTING && r->up[d] && !r->fleet.daemons[d].link;
         bool closing = (phase == PHASE_CLOSING_NODES && d > 0) || (phase == PHASE_CLOSING_COLLECTOR && d == 0);
         if (starting)
-            operator_error(&r->operator, "BEZEL-RUN-LATE", "%s did not get ready within %s; its log: %s",
-                           r->fleet.daemons[d].name, units_duration(STATE_START_LIMIT).s,
-                           daemon_log(&r->fleet.daemons[d]));
+            tell_unready(r, &r->fleet.daemons[d]);
         else if (closing && r->up[d])
             operator_error(&r->operator, "BEZEL-RUN-LATE", "%s did not stop and is killed; its log: %s",
                            r->fleet.daemons[d].name, daemon_log(&r->fleet.daemons[d]));

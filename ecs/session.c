@@ -56,18 +56,48 @@ static int copy_texts(struct session *s, const struct session_wish *w)
     return s->dir && s->collector && s->control ? 0 : BEZEL_ENOMEM;
 }
 
+/* The keys that the experiment names: this bezeld, which stands, has a folder of its own where they are. */
+static int open_named_keys(struct session *s, const struct session_wish *w, uint32_t node)
+{
+    char own[PATH_MAX + EXPERIMENT_NAME_MAX + 8], collector[sizeof own], why[SESSION_WHY_MAX];
+    const char *name = s->experiment->nodes[node].key, *server = s->experiment->store.key;
+    if (!w->named_keys) {
+        log_error("BEZEL-SESSION-KEYS",
+                  "the experiment has keys, and this bezeld none: start it with --keys DIR, a folder with %s.key and "
+                  "%s.pub",
+                  name, server);
+        return BEZEL_EPERM;
+    }
+    snprintf(own, sizeof own, "%s/%s.key", w->named_keys, name);
+    snprintf(collector, sizeof collector, "%s/%s.pub", w->named_keys, server);
+    int err = link_keys_open(own, NULL, collector, &s->keys);
+    if (!err)
+        return 0;
+    snprintf(why, sizeof why, "%s", log_last_error());
+    log_error("BEZEL-SESSION-KEYS", "%s: it takes %s.key and %s.pub there", why, name, server);
+    return err;
+}
+
+static int open_keys(struct session *s, const struct session_wish *w, uint32_t node)
+{
+    if (w->key)
+        return link_keys_open(w->key, w->keys, w->collector_key, &s->keys);
+    return w->lease && s->experiment->store.keys ? open_named_keys(s, w, node) : 0;
+}
+
 static int open_node(struct session *s, const struct session_wish *w)
 {
+    bool named = w->lease && s->experiment->store.keys;
     struct node_options options = {.experiment = s->experiment,
                                    .dir = s->dir,
                                    .collector = s->collector,
                                    .control = s->control,
-                                   .data_keys = w->collector_key ? &s->keys : NULL,
+                                   .data_keys = w->collector_key || named ? &s->keys : NULL,
                                    .control_keys = w->keys && !endpoint_path(w->control) ? &s->keys : NULL};
     memcpy(options.run, s->run, sizeof options.run);
     int err = find_node(s, &options.node);
-    if (!err && w->key)
-        err = link_keys_open(w->key, w->keys, w->collector_key, &s->keys);
+    if (!err)
+        err = open_keys(s, w, options.node);
     return err ? err : node_open(&options, &s->node);
 }
 

@@ -33,6 +33,7 @@ struct session_wish {
     const char *key;           /* file of this node's secret key; NULL: no keys at all */
     const char *collector_key; /* file of the collector's public key; NULL: the link to it has no keys */
     const char *keys;          /* folder of those who may command over tcp; NULL: nobody */
+    const char *named_keys;    /* folder of the keys that the experiment names, of a bezeld that stands; NULL: none */
     const char *text;          /* the experiment's file */
     size_t text_bytes;
     const char *file; /* its name, for messages */

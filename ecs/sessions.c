@@ -71,7 +71,10 @@ static void share_thread(struct sessions *all)
             node_share(all->list[i]->node, serving > 1 ? SLICE : 0);
 }
 
-/* All have a turn when a link may have brought something, since it is not known to whom; else who is due. */
+/*
+ * All have a turn when a link may have brought something, since it is not known to whom; else who is due. Always in the
+ * same order, and by the time as it then is: whoever becomes due waits for one turn of each other one at most.
+ */
 bool sessions_turn(struct sessions *all)
 {
     int64_t now = clock_now();
@@ -82,11 +85,12 @@ bool sessions_turn(struct sessions *all)
         share_thread(all);
     }
     for (uint32_t i = 0; i < all->count; i++) {
-        struct session *s = all->list[(all->first + i) % all->count];
-        if (attend || session_due(s) <= now)
-            session_turn(s, attend);
+        struct session *s = all->list[i];
+        if (!attend && session_due(s) > now)
+            continue;
+        session_turn(s, attend);
+        now = i + 1 < all->count ? clock_now() : now;
     }
-    all->first = all->count ? (all->first + 1) % all->count : 0;
     return attend;
 }
 

@@ -17,8 +17,7 @@ struct sessions {
     struct session *list[SESSIONS_MAX]; /* owned */
     struct link *desk;                  /* one more link to wait on; borrowed; NULL: none */
     /* The module's. */
-    uint32_t first; /* who has the next turn first */
-    bool woken;     /* a link, or a descriptor, brought something */
+    bool woken; /* a link, or a descriptor, brought something */
     int64_t attended, min_sleep;
 };
 

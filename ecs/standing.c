@@ -72,6 +72,7 @@ static int take_endpoint(struct standing *s, const char *endpoint, struct link *
         return 0;
     }
     make_alias(s, endpoint);
+    s->why[0] = '\0';
     s->phase = STANDING_SERVED;
     s->served_once = true;
     s->heard = clock_now();
@@ -82,6 +83,8 @@ static int take_answer(struct standing *s, const struct message_reply *r, struct
 {
     if (message_reply_get(r, "refused", 0))
         end(s, "%s", r->text);
+    else if (message_reply_get(r, "waits", 0))
+        snprintf(s->why, sizeof s->why, "%s", r->text);
     else if (s->phase == STANDING_ASKED)
         return take_endpoint(s, r->text, link);
     else if (message_reply_get(r, "began", 0))

@@ -32,7 +32,7 @@ struct standing {
     bool served_once;
     int64_t asked, heard;
     uint32_t stop;              /* number of the STOP that was sent; 0: none */
-    char why[STANDING_WHY_MAX]; /* it is over: "" where it was told to stop */
+    char why[STANDING_WHY_MAX]; /* it is over, or does not come to serve; "": unknown, or it was told to stop */
 };
 
 /** Asks for the session. What goes wrong shows as its being over. */

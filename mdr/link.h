@@ -132,6 +132,12 @@ void link_keys_close(struct link_keys *keys);
 /** Whether the sender of `frame` has `role`; that it has not is said on stderr. */
 bool link_may(const struct link_frame *frame, enum key_role role);
 
+/**
+ * Why no frame has come over a connected link with keys or without them, as far as handshakes tell: a sentence that
+ * goes on where the endpoint's name ends, of static storage. NULL: they tell nothing, or it was bound.
+ */
+const char *link_trouble(const struct link *link);
+
 /** Whether this ZeroMQ can have keys: where not, those functions that need it fail, with errno ENOTSUP. */
 bool link_has_keys(void);
 

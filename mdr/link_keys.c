@@ -134,20 +134,16 @@ void link_monitor_close(struct link *link)
     link->monitor = NULL;
 }
 
-static void tell(struct link *link, int event)
+const char *link_trouble(const struct link *link)
 {
-    const char *keys = link->keyed ? "whether it has keys, and whether its public key is the one that was given here"
-                                   : "whether it has keys, which are then needed here too";
-    if (event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
-        log_error("BEZEL-LINK-KEYS",
-                  "%s does not admit our key: put its public part (NAME.pub) into that side's folder "
-                  "of keys",
-                  link->endpoint);
-    else
-        log_error("BEZEL-LINK-KEYS",
-                  "%s accepts the connection and ends it before a word: look whether it is Bezel that "
-                  "listens there, %s",
-                  link->endpoint, keys);
+    if (link->told & ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+        return "does not admit our key: put its public part (NAME.pub) into that side's folder of keys";
+    if (link->told == 0)
+        return NULL;
+    return link->keyed ? "accepts the connection and ends it before a word: look whether it is Bezel that listens "
+                         "there, whether it has keys, and whether its public key is the one that was given here"
+                       : "accepts the connection and ends it before a word: look whether it is Bezel that listens "
+                         "there, whether it has keys, which are then needed here too";
 }
 
 /* An event is two frames: its number (16 bits) with a value, and an address. */
@@ -164,6 +160,6 @@ void link_monitor_look(struct link *link)
         if (zmq_getsockopt(link->monitor, ZMQ_RCVMORE, &more, &size) != 0 || !more || (link->told & event))
             continue;
         link->told |= event;
-        tell(link, event);
+        log_error("BEZEL-LINK-KEYS", "%s %s", link->endpoint, link_trouble(link));
     }
 }

@@ -212,6 +212,11 @@ const char *forward_refused(const struct forward *f)
     return f->state == REFUSED ? f->refused : NULL;
 }
 
+const char *forward_trouble(const struct forward *f)
+{
+    return forward_connected(f) || !f->link ? NULL : link_trouble(f->link);
+}
+
 const struct forward_counts *forward_counts(const struct forward *f)
 {
     return &f->counts;

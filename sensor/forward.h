@@ -91,6 +91,9 @@ bool forward_done(const struct forward *f);
 /** Why the receiver refused us, or NULL. A refusal is final. */
 const char *forward_refused(const struct forward *f);
 
+/** Why no connection comes about, as link_trouble() has it, or NULL. It may come about yet. */
+const char *forward_trouble(const struct forward *f);
+
 const struct forward_counts *forward_counts(const struct forward *f);
 
 /** The link, to wait on; NULL between two attempts. */

@@ -159,7 +159,10 @@ static void a_stranger_is_not_admitted_and_both_sides_say_so(void **state)
     (void)state;
     struct link *server = bound(&server_keys), *link = connected(server, &stranger);
     say(link, "let me in");
+    assert_null(link_trouble(link));
     wait_for_word(link, server, "does not admit our key");
+    assert_non_null(strstr(link_trouble(link), "does not admit our key: put its public part"));
+    assert_null(link_trouble(server));
     assert_true(was_said("BEZEL-KEY-UNKNOWN: a peer at 127.0.0.1"));
     link_close(link, 0);
     link_close(server, 0);
@@ -171,6 +174,7 @@ static void a_wrong_key_of_the_server_is_found_out(void **state)
     struct link *server = bound(&server_keys), *link = connected(server, &mistaken);
     say(link, "is it you?");
     wait_for_word(link, server, "ends it before a word");
+    assert_non_null(strstr(link_trouble(link), "whether its public key is the one that was given here"));
     link_close(link, 0);
     link_close(server, 0);
 }

@@ -1,0 +1,250 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * Sessions on one thread: how long one keeps another waiting, and what each is told of their CPU. Nobody collects:
+ * what is cut stays in the windows. What a session records of its cost is seen on its way to the journal (--wrap).
+ */
+#include "ecs/sessions.h"
+
+#include "bezel/sensor.h"
+#include "ecs/node_impl.h"
+#include "ecs/self.h"
+#include "tests/lib/scratch.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { SLICE = 32768, RING = 65536, FLOODS = 3, FEW = 50 };
+
+BEZEL_ASPECT(tick, (int64, number, "1"));
+
+static struct {
+    struct journal *j;
+    int64_t cpu_ns;
+} told[SESSIONS_MAX];
+
+void __real_self_record_sample(struct journal *j, const struct self_sample *s);
+void __wrap_self_record_sample(struct journal *j, const struct self_sample *s);
+void __wrap_self_record_sample(struct journal *j, const struct self_sample *s)
+{
+    unsigned i = 0;
+    while (told[i].j && told[i].j != j)
+        i++;
+    told[i].j = j;
+    told[i].cpu_ns = s->cpu_ns;
+    __real_self_record_sample(j, s);
+}
+
+static int64_t told_cpu(const struct session *s)
+{
+    for (unsigned i = 0; i < SESSIONS_MAX; i++)
+        if (told[i].j == s->node->self)
+            return told[i].cpu_ns;
+    return -1;
+}
+
+/* ---- Sessions, and processes that have recorded -------------------------------------------------------------------
+ */
+
+static struct sessions all;
+
+static struct session *open_session(const char *name, const char *sensing)
+{
+    char dir[96], control[128], collector[128], text[512], why[SESSION_WHY_MAX];
+    struct session *s;
+    snprintf(dir, sizeof dir, "%s/%s", scratch_dir, name);
+    snprintf(control, sizeof control, "ipc://%s/c-%s", scratch_dir, name);
+    snprintf(collector, sizeof collector, "ipc://%s/nobody", scratch_dir);
+    snprintf(text, sizeof text, "experiment: %s\ncommand: [unused]\nsensing: {window: 64 MiB, %s}\n", name, sensing);
+    struct session_wish wish = {.run = {(uint8_t)(all.count + 1)},
+                                .node = "local",
+                                .dir = dir,
+                                .collector = collector,
+                                .control = control,
+                                .text = text,
+                                .text_bytes = strlen(text),
+                                .file = name,
+                                .lease = 3600 * CLOCK_S};
+    if (session_open(&wish, &s, why) != 0)
+        fail_msg("%s: %s", name, why);
+    assert_int_equal(sessions_add(&all, s), 0);
+    return s;
+}
+
+static pid_t recorders[FLOODS + 1];
+static unsigned recorder_count;
+
+/* A process that has recorded `count` ticks, and stays. */
+static void record(const struct session *s, int count)
+{
+    int done[2];
+    char byte;
+    assert_int_equal(pipe(done), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        setenv("BEZEL_DIR", s->dir, 1);
+        setenv("BEZEL_RING_RECORDS", "65536", 1);
+        for (int i = 0; i < count; i++)
+            bezel_record(tick, i);
+        close(done[1]);
+        close(done[0]);
+        for (;;)
+            pause();
+    }
+    recorders[recorder_count++] = pid;
+    close(done[1]);
+    assert_int_equal(read(done[0], &byte, 1), 0);
+    close(done[0]);
+}
+
+static uint64_t records(const struct session *s)
+{
+    return external_counts(s->node->external)->records;
+}
+
+static int begin(void **state)
+{
+    memset(told, 0, sizeof told);
+    sessions_init(&all);
+    return scratch_begin(state);
+}
+
+static int end(void **state)
+{
+    while (recorder_count > 0) {
+        kill(recorders[--recorder_count], SIGKILL);
+        waitpid(recorders[recorder_count], NULL, 0);
+    }
+    sessions_free(&all);
+    return scratch_end(state);
+}
+
+/* ---- The tests ----------------------------------------------------------------------------------------------------
+ */
+
+/*
+ * However the flooded one forwards, the quiet one, which is due each microsecond, has its poll behind each slice of it.
+ * A turn that takes little may be shorter than that.
+ */
+static void keeps_nobody_waiting(const char *sensing)
+{
+    struct session *flooded = open_session("flooded", sensing), *quiet = open_session("quiet", "poll: {period: 1 us}");
+    int64_t deadline = clock_now() + 30 * CLOCK_S;
+    for (int i = 0; i < FLOODS; i++)
+        record(flooded, RING);
+    record(quiet, FEW);
+    while (records(flooded) < FLOODS * RING && clock_now() < deadline) {
+        uint64_t taken = records(flooded), polls = quiet->node->polls;
+        sessions_turn(&all);
+        taken = records(flooded) - taken;
+        assert_true(taken <= SLICE);
+        assert_true(taken < SLICE / 2 || quiet->node->polls > polls);
+    }
+    assert_true(records(flooded) >= FLOODS * RING && records(quiet) >= FEW);
+}
+
+static void a_flood_of_one_lets_the_other_poll_after_each_slice(void **state)
+{
+    (void)state;
+    keeps_nobody_waiting("poll: {period: 1 us}");
+}
+
+static void so_does_one_with_a_batch_of_its_own_that_is_longer(void **state)
+{
+    (void)state;
+    keeps_nobody_waiting("poll: {period: 1 us, batch: 100000}");
+}
+
+static void so_does_one_that_waits_busily(void **state)
+{
+    (void)state;
+    keeps_nobody_waiting("poll: {mode: busy-wait}");
+}
+
+static void one_alone_takes_all_at_once(void **state)
+{
+    (void)state;
+    struct session *s = open_session("alone", "poll: {period: 1 us}");
+    for (int i = 0; i < FLOODS; i++)
+        record(s, RING);
+    sessions_turn(&all);
+    assert_true(records(s) >= FLOODS * RING);
+}
+
+/* ---- CPU ----------------------------------------------------------------------------------------------------------
+ */
+
+static void *burn(void *ns)
+{
+    for (int64_t until = clock_process_cpu() + *(int64_t *)ns; clock_process_cpu() < until;)
+        ;
+    return NULL;
+}
+
+/* As ZeroMQ's threads do: not the one that the sessions have. */
+static void burn_elsewhere(int64_t ns)
+{
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, burn, &ns), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* Turns until what `s` is told of its cost is not what it was. */
+static void await_sample(const struct session *s)
+{
+    int64_t before = told_cpu(s), deadline = clock_now() + 30 * CLOCK_S;
+    while (told_cpu(s) == before && clock_now() < deadline)
+        sessions_turn(&all);
+    assert_true(told_cpu(s) > before);
+}
+
+static void each_is_told_the_cpu_of_all_threads_undivided(void **state)
+{
+    (void)state;
+    int64_t opened = clock_now();
+    struct session *a = open_session("a", "poll: {period: 1 ms}"), *b = open_session("b", "poll: {period: 1 ms}");
+    burn_elsewhere(50 * CLOCK_MS);
+    while (a->node->sensor_cpu == 0 || b->node->sensor_cpu == 0)
+        sessions_turn(&all);
+    double least = 100.0 * (double)(50 * CLOCK_MS) / (double)(clock_now() - opened);
+    assert_true(a->node->sensor_cpu >= least && b->node->sensor_cpu >= least);
+}
+
+static void what_was_used_before_a_session_began_is_not_its(void **state)
+{
+    (void)state;
+    struct session *a = open_session("a", "poll: {period: 1 ms}");
+    burn_elsewhere(50 * CLOCK_MS);
+    int64_t before = clock_process_cpu();
+    struct session *b = open_session("b", "poll: {period: 1 ms}");
+    await_sample(b);
+    assert_true(told_cpu(b) <= clock_process_cpu() - before);
+    await_sample(a);
+    assert_true(told_cpu(a) >= 50 * CLOCK_MS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_flood_of_one_lets_the_other_poll_after_each_slice, begin, end),
+        cmocka_unit_test_setup_teardown(so_does_one_with_a_batch_of_its_own_that_is_longer, begin, end),
+        cmocka_unit_test_setup_teardown(so_does_one_that_waits_busily, begin, end),
+        cmocka_unit_test_setup_teardown(one_alone_takes_all_at_once, begin, end),
+        cmocka_unit_test_setup_teardown(each_is_told_the_cpu_of_all_threads_undivided, begin, end),
+        cmocka_unit_test_setup_teardown(what_was_used_before_a_session_began_is_not_its, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
