@@ -375,6 +375,50 @@ static void records_are_written_with_their_names_and_labels(void **state)
     writer_close(&w);
 }
 
+/* From now on processes declare one aspect of the id and some of the names that the others have, in another order. */
+static void change_dictionary(struct writer *w)
+{
+    struct dict_aspect a = {.id = 1, .name = "said", .field_count = 4};
+    a.fields[0] = (struct dict_field){DICT_INT64, "late", "", ""};
+    a.fields[1] = (struct dict_field){DICT_INT64, "frame", "", ""};
+    a.fields[2] = (struct dict_field){DICT_STRING, "codec", "", ""};
+    a.fields[3] = (struct dict_field){DICT_ENUM, "kind", "", "one|two"};
+    w->dictionary_bytes = dict_append_aspect(w->dictionary, 0, sizeof w->dictionary, &a);
+    assert_true(w->dictionary_bytes > 0);
+    w->dictionary_bytes =
+        dict_append_string(w->dictionary, (size_t)w->dictionary_bytes, sizeof w->dictionary, 1, "h264");
+    assert_true(w->dictionary_bytes > 0);
+}
+
+static void each_process_has_its_fields_in_the_columns_of_their_names(void **state)
+{
+    (void)state;
+    struct writer w;
+    writer_open(&w, "columns");
+    struct model_node *node = add_node(&w, "studio", 1);
+    struct model_process *first = add_process(&w, node, 1);
+    change_dictionary(&w);
+    struct model_process *second = add_process(&w, node, 2);
+    append(&w, first, 0, 1, 0);
+    append(&w, first, 0, 1, 1);
+    append(&w, second, 3, 1, 0);
+    append(&w, second, 3, 1, 2);
+    append(&w, second, 3, 1, 3);
+    append(&w, first, 4, 1, 0);
+    append(&w, first, 4, 1, 1);
+    char *csv = records_of(w.run, EXPORT_CSV, 0);
+    assert_string_equal(csv, "node,process,pid,ring,thread,time_ns,aspect,frame,field.pid,kind,codec,late\n"
+                             "studio,client,101,0,7,1000001000,shown,0,0.5,key,,\n"
+                             "studio,client,101,4,7,1000007000,shown,0,0.5,key,,\n"
+                             "studio,client,102,3,7,1000002000,said,4602678819172646912,,one,,0\n"
+                             "studio,client,102,3,7,1000003000,said,4602678819172646912,,two,h264,1\n"
+                             "studio,client,102,3,7,1000004000,said,4602678819172646912,,one,,2\n"
+                             "studio,client,102,3,7,1000005000,said,4602678819172646912,,two,h264,3\n"
+                             "studio,client,102,3,7,1000006000,said,-2251799813685248,,one,,4\n");
+    free(csv);
+    writer_close(&w);
+}
+
 static void records_of_a_run_without_a_database_are_refused_and_none_is_made(void **state)
 {
     (void)state;
@@ -468,6 +512,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(every_export_of_a_run_that_is_being_written_can_be_read),
         cmocka_unit_test(records_are_written_with_their_names_and_labels),
         cmocka_unit_test(what_cannot_be_exported_is_told_and_never_waited_for),
+        cmocka_unit_test(each_process_has_its_fields_in_the_columns_of_their_names),
         cmocka_unit_test(records_of_a_run_without_a_database_are_refused_and_none_is_made),
     };
     return cmocka_run_group_tests(tests, make_runs, remove_runs);

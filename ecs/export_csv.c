@@ -1,0 +1,235 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "ecs/export_csv.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * What the lines of a packet have in common is made once, and stands where each of them is made; and where the fields
+ * of an aspect go is looked up once for each process.
+ */
+
+static const char *const fixed[] = {"node", "process", "pid", "ring", "thread", "time_ns", "aspect"};
+
+enum {
+    FIXED = sizeof fixed / sizeof *fixed,
+    NUMBER_MAX = 20,
+    NUMBERS_MAX = 3 * NUMBER_MAX + 5,     /* of pid, ring and thread, with commas */
+    NAME_MOST = 2 * MESSAGE_NAME_MAX + 2, /* each of its characters a quote */
+    VALUE_MAX = 2 * DICT_LABELS_MAX + 2,
+    LINE_MOST = 3 * NAME_MOST + NUMBERS_MAX + NUMBER_MAX + DICT_FIELDS_MAX * VALUE_MAX + 4, /* but commas of columns */
+};
+
+_Static_assert((int)DICT_LABELS_MAX >= (int)DICT_TEXT_MAX && (int)MESSAGE_NAME_MAX >= (int)DICT_NAME_MAX,
+               "every text has room");
+
+/* A field goes to a column. */
+struct csv_cell {
+    size_t column;
+    uint32_t field;
+};
+
+/* The cells of an aspect's records, in the order of columns; names of fields differ in an aspect. */
+struct csv_row {
+    bool known;
+    struct csv_cell cells[DICT_FIELDS_MAX];
+};
+
+struct csv {
+    FILE *out;
+    size_t count, capacity;
+    const char **names;                    /* of columns; they belong to the dictionaries */
+    const struct model_process *process;   /* whose records come */
+    struct csv_row rows[DICT_ASPECTS_MAX]; /* of it, by aspect id - 1 */
+    char *line;                            /* the packet's opens it */
+    size_t prefix;                         /* of it, in bytes */
+};
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+static bool needs_quotes(char c)
+{
+    return c <= ',' && (c == ',' || c == '"' || c == '\r' || c == '\n');
+}
+
+/* Writes the text as it stands in a line to `p`, which holds 2 * n + 2. These return what follows. */
+static char *put_text(char *p, const char *text, size_t n)
+{
+    size_t plain = 0;
+    while (plain < n && !needs_quotes(text[plain]))
+        plain++;
+    if (plain == n)
+        return (char *)memcpy(p, text, n) + n;
+    *p++ = '"';
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] == '"')
+            *p++ = '"';
+        *p++ = text[i];
+    }
+    *p++ = '"';
+    return p;
+}
+
+static char *put_number(char *p, bool negative, uint64_t magnitude)
+{
+    char digits[NUMBER_MAX], *first = digits + sizeof digits;
+    do
+        *--first = (char)('0' + magnitude % 10);
+    while ((magnitude /= 10) > 0);
+    if (negative)
+        *--first = '-';
+    size_t n = (size_t)(digits + sizeof digits - first);
+    return (char *)memcpy(p, first, n) + n;
+}
+
+static char *put_commas(char *p, size_t n)
+{
+    return (char *)memset(p, ',', n) + n;
+}
+
+/* ---- columns ----------------------------------------------------------------------------------------------------- */
+
+static bool is_fixed(const char *name)
+{
+    for (size_t i = 0; i < FIXED; i++)
+        if (strcmp(name, fixed[i]) == 0)
+            return true;
+    return false;
+}
+
+static void put_head(const struct csv *csv)
+{
+    for (size_t i = 0; i < FIXED; i++)
+        fprintf(csv->out, "%s%s", i ? "," : "", fixed[i]);
+    for (size_t c = 0; c < csv->count; c++)
+        fprintf(csv->out, ",%s%s", is_fixed(csv->names[c]) ? "field." : "", csv->names[c]);
+    fputc('\n', csv->out);
+}
+
+/* The number of the column of `name`; csv->count where it has none. */
+static size_t find_column(const struct csv *csv, const char *name)
+{
+    size_t c = 0;
+    while (c < csv->count && strcmp(csv->names[c], name) != 0)
+        c++;
+    return c;
+}
+
+static int add_column(struct csv *csv, const char *name)
+{
+    if (find_column(csv, name) < csv->count)
+        return 0;
+    if (csv->count == csv->capacity) {
+        size_t larger = csv->capacity ? 2 * csv->capacity : 32;
+        const char **names = realloc(csv->names, larger * sizeof *names);
+        if (!names)
+            return BEZEL_ENOMEM;
+        csv->names = names;
+        csv->capacity = larger;
+    }
+    csv->names[csv->count++] = name;
+    return 0;
+}
+
+static int add_columns(struct csv *csv, const struct model *m, enum message_role role)
+{
+    int err = 0;
+    for (const struct model_node *node = m->nodes; node; node = node->next)
+        for (const struct model_process *p = node->processes; p; p = p->next)
+            for (uint32_t a = 0; p->role == role && a < p->dict->aspect_count; a++)
+                for (uint32_t f = 0; !err && f < p->dict->aspects[a].field_count; f++)
+                    err = add_column(csv, p->dict->aspects[a].fields[f].name);
+    return err;
+}
+
+static const struct csv_row *row_of(struct csv *csv, const struct dict_aspect *a)
+{
+    struct csv_row *row = &csv->rows[a->id - 1];
+    if (row->known)
+        return row;
+    row->known = true;
+    for (uint32_t f = 0; f < a->field_count; f++) {
+        struct csv_cell cell = {find_column(csv, a->fields[f].name), f};
+        uint32_t i = f;
+        for (; i > 0 && row->cells[i - 1].column > cell.column; i--)
+            row->cells[i] = row->cells[i - 1];
+        row->cells[i] = cell;
+    }
+    return row;
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
+
+static char *put_value(char *p, const struct export_value *v)
+{
+    if (v->as == EXPORT_TEXT)
+        return put_text(p, v->text, v->length);
+    if (v->as == EXPORT_INT)
+        return put_number(p, v->integer < 0, v->integer < 0 ? -(uint64_t)v->integer : (uint64_t)v->integer);
+    if (v->as == EXPORT_FLOAT)
+        return p + snprintf(p, VALUE_MAX, "%.17g", isnan(v->real) ? (double)NAN : v->real); /* never "-nan" */
+    return p;
+}
+
+void csv_packet(struct csv *csv, const struct model_process *p, const struct packet_header *h)
+{
+    if (csv->process != p)
+        memset(csv->rows, 0, sizeof csv->rows);
+    csv->process = p;
+    char *to = put_text(csv->line, p->node->name, strlen(p->node->name));
+    *to++ = ',';
+    to = put_text(to, p->name, strlen(p->name));
+    to += snprintf(to, NUMBERS_MAX, ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",", p->pid, h->ring, h->thread);
+    csv->prefix = (size_t)(to - csv->line);
+}
+
+void csv_record(struct csv *csv, const struct export_record *record)
+{
+    const struct csv_row *row = row_of(csv, record->aspect);
+    size_t column = 0;
+    char *p = put_number(csv->line + csv->prefix, false, record->r->timestamp);
+    *p++ = ',';
+    p = put_text(p, record->aspect->name, strlen(record->aspect->name));
+    for (uint32_t i = 0; i < record->aspect->field_count; i++) {
+        struct export_value v = export_value(record, row->cells[i].field);
+        p = put_commas(p, row->cells[i].column + 1 - column);
+        p = put_value(p, &v);
+        column = row->cells[i].column + 1;
+    }
+    p = put_commas(p, csv->count - column);
+    *p++ = '\n';
+    fwrite_unlocked(csv->line, 1, (size_t)(p - csv->line), csv->out);
+}
+
+/* ---- beginning and end ------------------------------------------------------------------------------------------- */
+
+int csv_open(FILE *out, const struct model *m, struct csv **csv)
+{
+    struct csv *it = calloc(1, sizeof *it);
+    if (!it)
+        return BEZEL_ENOMEM;
+    it->out = out;
+    int err = add_columns(it, m, ROLE_SUT);
+    if (!err)
+        err = add_columns(it, m, ROLE_DAEMON);
+    it->line = malloc(LINE_MOST + it->count);
+    if (err || !it->line) {
+        csv_close(it);
+        return BEZEL_ENOMEM;
+    }
+    put_head(it);
+    *csv = it;
+    return 0;
+}
+
+void csv_close(struct csv *csv)
+{
+    if (!csv)
+        return;
+    free(csv->names);
+    free(csv->line);
+    free(csv);
+}
