@@ -406,11 +406,11 @@ static void start_run(struct bed *b)
 
 void bed_make_key(struct bed *b, const char *folder, const char *name)
 {
-    char command[PATH_MAX];
-    snprintf(command, sizeof command, FAULTS_BUILD "/bezel keygen --dir %s/%s %s >%s/keygen", b->dir, folder, name,
-             b->dir);
-    if (system(command) != 0)
-        bed_fail(b, "no keys: %s", command);
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s/%s", b->dir, folder);
+    if (bed_program(b, "keygen", (const char *const[]){FAULTS_BUILD "/bezel", "keygen", "--dir", path, name, NULL}) !=
+        0)
+        bed_fail(b, "no keys of %s in %s", name, path);
 }
 
 static void make_network(struct bed *b, bool spaces)

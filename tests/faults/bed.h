@@ -132,6 +132,13 @@ void bed_await(struct bed *b, bool (*holds)(struct bed *), const char *what);
 /** Whether the standard error of the run holds `text`. */
 bool bed_said(struct bed *b, const char *text);
 
+/**
+ * Runs a program to its end, with BEZEL_DIR of the bed; what it says goes to file `said` of the bed. `argv` ends with
+ * NULL; a name without a slash is looked for in PATH. Returns its exit code, 127 where there is no such program, or 128
+ * and the signal (program.c).
+ */
+int bed_program(struct bed *b, const char *said, const char *const argv[]);
+
 /** Makes a pair of keys in a folder of the bed. */
 void bed_make_key(struct bed *b, const char *folder, const char *name);
 

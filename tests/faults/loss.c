@@ -139,12 +139,12 @@ static void try_overwritten(struct bed *b, const struct bed_options *o, const vo
 
 static void say_aspects(struct bed *b, const char *mode)
 {
-    char command[PATH_MAX];
-    snprintf(command, sizeof command, "BEZEL_DIR=%s %s/bezel aspects --runs %s/runs %s echo >%s/aspects 2>&1", b->node,
-             FAULTS_BUILD, b->dir, mode, b->dir);
-    for (int64_t end = clock_now() + 10 * CLOCK_S; system(command) != 0; bed_sleep(20 * CLOCK_MS))
+    char runs[PATH_MAX];
+    snprintf(runs, sizeof runs, "%s/runs", b->dir);
+    const char *const argv[] = {FAULTS_BUILD "/bezel", "aspects", "--runs", runs, mode, "echo", NULL};
+    for (int64_t end = clock_now() + 10 * CLOCK_S; bed_program(b, "aspects", argv) != 0; bed_sleep(20 * CLOCK_MS))
         if (clock_now() > end) /* a bezeld that was just killed does not answer */
-            bed_fail(b, "not done: %s", command);
+            bed_fail(b, "not done: bezel aspects %s echo", mode);
 }
 
 /* An aspect that is only counted, forth and back. */
