@@ -96,6 +96,21 @@ static int add_expired(struct facts *f, const struct model_process *p, const str
     return facts_run(f, s);
 }
 
+static int add_knob(struct facts *f, const struct model_process *p, const struct packet_record *r)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_KNOB, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, p->node->row);
+    sqlite3_bind_int64(s, 2, (int64_t)r->timestamp);
+    facts_bind_text(s, 3, string_of(p->dict, packet_value(r, BKNOB_PROCESS)));
+    facts_bind_text(s, 4, string_of(p->dict, packet_value(r, BKNOB_NAME)));
+    facts_bind_text(s, 5, string_of(p->dict, packet_value(r, BKNOB_UNIT)));
+    bind_values(s, 6, &p->dict->aspects[r->aspect - 1], r, BKNOB_INSTANCE);
+    return facts_run(f, s);
+}
+
 int facts_add_builtin(struct facts *f, const struct model_process *process, const struct packet_record *r)
 {
     const struct model_builtins *b = &process->builtins;
@@ -115,5 +130,7 @@ int facts_add_builtin(struct facts *f, const struct model_process *process, cons
         return add_own(f, FACTS_FLOW, process, r);
     if (r->aspect == b->expired)
         return add_expired(f, process, r);
+    if (r->aspect == b->knob)
+        return add_knob(f, process, r);
     return 0;
 }

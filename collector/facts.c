@@ -15,8 +15,8 @@
 /*
  * Two kinds of tables. nodes, processes (with dictionaries), books' attempts and losses by cause, latency, facts,
  * events and notes are known here alone and are committed before anything relies on them. losses, self, limits,
- * decisions, metrics, polling, flow, expired, streams, kinds and books' stored counts are derived from the packets of
- * the trace, and can be written anew from them at any time.
+ * decisions, metrics, polling, flow, expired, knobs, streams, kinds and books' stored counts are derived from the
+ * packets of the trace, and can be written anew from them at any time.
  *
  * A transaction stays open for some 200 ms and is then committed by the caller. Commits do not reach for stable storage
  * (synchronous = OFF) unless facts_lasting() says so: a kill loses nothing that was committed, the power may, as it may
@@ -75,6 +75,9 @@ static const char *const schema[] = {
     "CREATE TABLE expired(process INTEGER NOT NULL REFERENCES processes, name TEXT NOT NULL, aspect TEXT NOT NULL,"
     " instance INTEGER NOT NULL, bound_ns INTEGER NOT NULL, taken INTEGER NOT NULL, expired INTEGER NOT NULL,"
     " PRIMARY KEY(process, instance, aspect)) WITHOUT ROWID;"
+    "CREATE TABLE knobs(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, process TEXT NOT NULL, name TEXT "
+    "NOT NULL, unit TEXT NOT NULL, instance INTEGER NOT NULL, cause INTEGER NOT NULL, before INTEGER NOT NULL,"
+    " after INTEGER NOT NULL);"
     "CREATE TABLE notes(node INTEGER REFERENCES nodes, instance INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT "
     "NULL, at INTEGER NOT NULL, code TEXT NOT NULL, text TEXT NOT NULL, UNIQUE(node, instance, pid, name, code, "
     "text));",
@@ -108,6 +111,7 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_POLLING] = "INSERT INTO polling VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_FLOW] = "INSERT INTO flow VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     [FACTS_EXPIRED] = "INSERT OR REPLACE INTO expired VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [FACTS_KNOB] = "INSERT INTO knobs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [FACTS_NOTE] = ("INSERT OR IGNORE INTO notes SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
                     " WHERE (SELECT count(*) FROM notes WHERE node = ?1) < ?8"),
     [FACTS_SILENT] = ("INSERT INTO notes SELECT (SELECT max(id) FROM nodes WHERE name = ?1), 0, ?3, ?2, ?4, ?5, ?6"

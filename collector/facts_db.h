@@ -14,7 +14,7 @@
 
 enum {
     FACTS_APPLICATION = 0x425A4C46, /* "BZLF" */
-    FACTS_VERSION = 4,              /* of the schema */
+    FACTS_VERSION = 5,              /* of the schema */
     FACTS_BUSY_MS = 5000,
     FACTS_SERVE_BUSY_MS = 100, /* of the collector, whose packets wait meanwhile */
 };
@@ -42,6 +42,7 @@ enum facts_statement {
     FACTS_POLLING,
     FACTS_FLOW,
     FACTS_EXPIRED,
+    FACTS_KNOB,
     FACTS_NOTE,
     FACTS_SILENT,
     FACTS_STATEMENTS

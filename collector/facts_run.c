@@ -274,7 +274,8 @@ int facts_clear_derived(struct facts *f)
             f->db, sqlite3_exec(f->db,
                                 "DELETE FROM losses; DELETE FROM self; DELETE FROM limits;"
                                 "DELETE FROM decisions; DELETE FROM metrics; DELETE FROM clocks; DELETE FROM streams;"
-                                "DELETE FROM polling; DELETE FROM flow; DELETE FROM expired",
+                                "DELETE FROM polling; DELETE FROM flow; DELETE FROM expired;"
+                                "DELETE FROM knobs",
                                 NULL, NULL, NULL));
     f->lacks = err != 0;
     return err;

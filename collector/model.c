@@ -231,11 +231,13 @@ void model_set_dictionary(struct model_process *process, struct dict *dict)
         .polling = builtin_find(dict, BUILTIN_POLLING, "20220"),
         .flow = builtin_find(dict, BUILTIN_FLOW, "0000000000"),
         .expired = builtin_find(dict, BUILTIN_EXPIRED, "330000"),
+        .knob = builtin_find(dict, BUILTIN_KNOB, "3330200"),
     };
 }
 
 _Static_assert(SELF_FIELDS == 9 && BLIMIT_FIELDS == 9 && DECISION_FIELDS == 5 && BMETRIC_FIELDS == 3 &&
-                   BCLOCK_FIELDS == 6 && BPOLLING_FIELDS == 5 && BFLOW_FIELDS == 10 && BEXPIRED_FIELDS == 6,
+                   BCLOCK_FIELDS == 6 && BPOLLING_FIELDS == 5 && BFLOW_FIELDS == 10 && BEXPIRED_FIELDS == 6 &&
+                   BKNOB_FIELDS == 7,
                "as many types");
 
 struct model_stream *model_stream(struct model_process *process, uint32_t ring)

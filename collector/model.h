@@ -62,6 +62,7 @@ struct model_stream {
 struct model_builtins {
     uint32_t self, limit, decision, metric, clock;
     uint32_t polling, flow, expired;
+    uint32_t knob;
 };
 
 struct model_process {

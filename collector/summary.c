@@ -187,6 +187,7 @@ void summary_free(struct summary *s)
     free(s->decisions);
     free(s->polling);
     free(s->expired);
+    free(s->knobs);
     free(s->metrics);
     free(s->events);
     free(s->notes);

@@ -92,6 +92,15 @@ struct summary_polling { /* how a node polls from `at` on */
     int64_t batch;     /* records that a poll takes at most; 0: all that wait */
 };
 
+struct summary_knob { /* a knob that was turned */
+    uint32_t node;
+    int64_t at;
+    uint64_t instance;
+    const char *process, *name, *unit;
+    int cause; /* 0: an operator, 1: the manager, 2: an agent, 3: found so by a new life of the daemon, 4: the end */
+    int64_t before, after;
+};
+
 struct summary_expired { /* records of an aspect with a latency bound, over all daemons of the node */
     uint32_t node;
     uint64_t instance;
@@ -148,12 +157,14 @@ struct summary_fact {
 struct summary {
     size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count, fact_count;
     size_t polling_count, expired_count;
+    size_t knob_count;
     struct summary_node *nodes;
     struct summary_process *processes;
     struct summary_limit *limits;
     struct summary_decision *decisions;
     struct summary_polling *polling;
     struct summary_expired *expired;
+    struct summary_knob *knobs; /* in the order of `at` */
     struct summary_metric *metrics;
     struct summary_event *events;
     struct summary_note *notes; /* in the order of `at` */

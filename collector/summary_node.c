@@ -113,6 +113,22 @@ static void take_polling(struct summary_loading *l, sqlite3_stmt *s)
     p->batch = sqlite3_column_int64(s, 6);
 }
 
+static void take_knob(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_knob *k = summary_grow(l, &l->summary.knobs, &l->summary.knob_count, sizeof *k);
+    if (!k)
+        return;
+    k->node = summary_node_index(l, s, 0);
+    k->at = sqlite3_column_int64(s, 1);
+    k->process = summary_text(l, s, 2);
+    k->name = summary_text(l, s, 3);
+    k->unit = summary_text(l, s, 4);
+    k->instance = summary_u64(s, 5);
+    k->cause = sqlite3_column_int(s, 6);
+    k->before = sqlite3_column_int64(s, 7);
+    k->after = sqlite3_column_int64(s, 8);
+}
+
 static void take_expired(struct summary_loading *l, sqlite3_stmt *s)
 {
     struct summary_expired *e = summary_grow(l, &l->summary.expired, &l->summary.expired_count, sizeof *e);
@@ -205,6 +221,9 @@ void summary_load_nodes(struct summary_loading *l)
     summary_each(l, "SELECT node, at, cause, period_ns, mode, forward, batch FROM polling ORDER BY at, rowid",
                  take_polling);
     summary_each(l, expired_query, take_expired);
+    summary_each(l,
+                 "SELECT node, at, process, name, unit, instance, cause, before, after FROM knobs ORDER BY at, rowid",
+                 take_knob);
     summary_each(l, metric_query, take_metric);
     summary_each(l, "SELECT node, instance, pid, name, at, code, text FROM notes ORDER BY at, rowid", take_note);
 }

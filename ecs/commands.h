@@ -27,6 +27,7 @@ int cmd_export(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
 int cmd_aspects(int argc, char **argv);
 int cmd_poll(int argc, char **argv);
+int cmd_knob(int argc, char **argv);
 int cmd_keygen(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 

@@ -19,6 +19,7 @@ static const struct {
     {"snapshot", "save what the rings of a run's flight recorders hold now", cmd_snapshot},
     {"aspects", "say which aspects of a run are recorded from now on", cmd_aspects},
     {"poll", "say how a run's nodes poll from now on, or see how they do", cmd_poll},
+    {"knob", "tell or turn the knobs of a run's processes", cmd_knob},
     {"keygen", "make keys, for links beyond this machine", cmd_keygen},
     {"doctor", "tell what on this machine stands in the way, and its remedy", cmd_doctor},
 };

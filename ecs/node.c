@@ -145,6 +145,7 @@ int node_open(const struct node_options *options, struct node **out)
     n->cpu_before = clock_process_cpu();
     agent_set_period(n->agent, n->policy.period);
     node_poll_start(n);
+    node_knobs_start(n);
     node_tell_sample(n); /* what the daemon costs counts from here, however short the run */
     node_tell_flow(n);
     *out = n;
@@ -197,6 +198,7 @@ void node_drain(struct node *n)
     node_tell_clock(n);
     node_tell_flow(n);
     node_tell_expired(n);
+    node_knobs_end(n);
     n->draining = true;
     external_finish(n->external, now);
 }

@@ -82,6 +82,7 @@ static void answer(struct node *n, const struct link_peer *peer, struct message_
     fill_reply(n, &n->message.reply);
     steering_answer(&n->steering, n->external, &command, clock_now(), &n->message.reply);
     node_poll_answer(n, &command, clock_now(), &n->message.reply);
+    node_knob_answer(n, &command, &n->message.reply);
     reply(n, peer);
 }
 

@@ -73,6 +73,14 @@ void node_poll_start(struct node *n);
 /** Carries out POLL; the reply to any command gets what is then in force, or "refused" and a sentence. */
 void node_poll_answer(struct node *n, const struct message_command *command, int64_t now, struct message_reply *reply);
 
+/**
+ * Knobs (node_knobs.c): what was left turned is recorded at the start, all are turned back at the end. KNOB is carried
+ * out as docs/WIRE.md says.
+ */
+void node_knobs_start(struct node *n);
+void node_knobs_end(struct node *n);
+void node_knob_answer(struct node *n, const struct message_command *command, struct message_reply *reply);
+
 /** One sampling instant: measures, lets the agent decide, carries it out, tells what is due (node_loop.c). */
 void node_sample(struct node *n, int64_t now);
 

@@ -71,6 +71,10 @@ void report_json_polling(const struct report *r, struct json *j);
 void report_json_expired(const struct report *r, struct json *j);
 void report_json_pace(struct json *j, const struct summary_node *n);
 
+/** Which knobs were turned; nothing where none was. JSON: member `knobs`. */
+void report_knobs(const struct report *r, FILE *out);
+void report_json_knobs(const struct report *r, struct json *j);
+
 /**
  * What is not known of a run that is over. Text: nothing where all is. JSON: members `end` and `streams` of a process.
  */

@@ -315,6 +315,7 @@ void report_json(const struct report *r, FILE *out)
     put_limits(r, &j);
     put_decisions(r, &j);
     report_json_polling(r, &j);
+    report_json_knobs(r, &j);
     put_books(r, &j);
     report_json_expired(r, &j);
     put_metrics(r, &j);

@@ -16,7 +16,8 @@ enum self_aspect {
     ASPECT_CLOCK,
     ASPECT_POLLING,
     ASPECT_FLOW,
-    ASPECT_EXPIRED
+    ASPECT_EXPIRED,
+    ASPECT_KNOB
 };
 
 #define POLICY_LABEL(NAME, name, word, moves) "|" word
@@ -57,6 +58,10 @@ static const struct dict_aspect aspects[] = {
      .field_count = BEXPIRED_FIELDS,
      .fields = {TEXT("process"), TEXT("aspect"), INT("instance", "1"), INT("bound", "ns"), INT("taken", "1"),
                 INT("expired", "1")}},
+    {.name = BUILTIN_KNOB,
+     .field_count = BKNOB_FIELDS,
+     .fields = {TEXT("process"), TEXT("knob"), TEXT("unit"), INT("instance", "1"),
+                ENUM("cause", "operator|manager|agent|kept|end"), INT("before", "1"), INT("after", "1")}},
 };
 
 int self_open(const char *dir, struct journal **j)
@@ -148,6 +153,18 @@ void self_record_expired(struct journal *j, const struct self_expired *e)
                                                [BEXPIRED_BOUND] = (uint64_t)e->bound_ns,
                                                [BEXPIRED_TAKEN] = (uint64_t)e->taken,
                                                [BEXPIRED_EXPIRED] = (uint64_t)e->expired});
+}
+
+void self_record_knob(struct journal *j, const struct self_knob *k)
+{
+    journal_record(j, ASPECT_KNOB,
+                   (uint64_t[BKNOB_FIELDS]){[BKNOB_PROCESS] = journal_string(j, k->process),
+                                            [BKNOB_NAME] = journal_string(j, k->name),
+                                            [BKNOB_UNIT] = journal_string(j, k->unit),
+                                            [BKNOB_INSTANCE] = (uint64_t)k->instance,
+                                            [BKNOB_CAUSE] = (uint64_t)k->cause,
+                                            [BKNOB_BEFORE] = (uint64_t)(int64_t)k->before,
+                                            [BKNOB_AFTER] = (uint64_t)(int64_t)k->after});
 }
 
 void self_record_clock(struct journal *j, const struct self_clock *c)

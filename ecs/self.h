@@ -27,6 +27,17 @@ struct self_expired {
     int64_t instance, bound_ns, taken, expired;
 };
 
+/** Who turned a knob; as BKNOB_CAUSE. */
+enum self_knob_cause { SELF_KNOB_OPERATOR, SELF_KNOB_MANAGER, SELF_KNOB_AGENT, SELF_KNOB_KEPT, SELF_KNOB_END };
+
+/** A knob that was turned; fields as in enum builtin_knob. */
+struct self_knob {
+    const char *process, *name, *unit;
+    int64_t instance;
+    enum self_knob_cause cause;
+    int32_t before, after;
+};
+
 /** Why a node polls as it does from now on. */
 enum self_polling { SELF_POLLING_START, SELF_POLLING_OPERATOR, SELF_POLLING_KEPT };
 
@@ -45,6 +56,7 @@ void self_record_decision(struct journal *j, const struct agent_outcome *outcome
 void self_record_polling(struct journal *j, enum self_polling cause, int64_t period_ns, const struct message_poll *now);
 void self_record_flow(struct journal *j, const struct external_flow *flow, uint64_t backpressure);
 void self_record_expired(struct journal *j, const struct self_expired *expired);
+void self_record_knob(struct journal *j, const struct self_knob *knob);
 void self_record_clock(struct journal *j, const struct self_clock *clock);
 void self_record_metric(struct journal *j, const char *metric, const char *process, double value);
 

@@ -94,6 +94,20 @@ enum builtin_expired {
     BEXPIRED_FIELDS
 };
 
+/** A knob of a process that was turned, or found turned by a daemon before this one. */
+#define BUILTIN_KNOB "bezel_knob"
+enum builtin_knob {
+    BKNOB_PROCESS,  /* string */
+    BKNOB_NAME,     /* string */
+    BKNOB_UNIT,     /* string */
+    BKNOB_INSTANCE, /* int64: of the process */
+    BKNOB_CAUSE,    /* enum operator|manager|agent|kept|end: who; or how a former life of the daemon left it; or the
+                       end of observation, which brings it back to its initial value */
+    BKNOB_BEFORE,   /* int64 */
+    BKNOB_AFTER,    /* int64 */
+    BKNOB_FIELDS
+};
+
 /** The value of a metric; every second. */
 #define BUILTIN_METRIC "bezel_metric"
 enum builtin_metric {

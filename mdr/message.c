@@ -193,6 +193,20 @@ static bool_t filter_poll(XDR *x, struct message_poll *m)
                                (m->given & POLL_GIVES_BATCH || m->batch == 0));
 }
 
+static bool_t filter_knob(XDR *x, struct message_knob *m)
+{
+    uint32_t value = (uint32_t)m->value;
+    if (!filter_enum(x, &m->order, KNOB_RESET) || !filter_u32(x, &m->from) ||
+        !filter_text(x, m->process, MESSAGE_NAME_MAX) || !filter_text(x, m->name, MESSAGE_NAME_MAX) ||
+        !filter_u32(x, &value))
+        return FALSE;
+    m->value = (int32_t)value;
+    bool asks = m->order == KNOB_ASK;
+    return filter_check(x, (asks || (m->from == 0 && m->name[0] != '\0')) &&
+                               (!asks || (m->process[0] == '\0' && m->name[0] == '\0')) &&
+                               (m->order == KNOB_SET || value == 0));
+}
+
 static bool_t filter_begin(XDR *x, struct message_begin *m)
 {
     return filter_uuid(x, m->run) && filter_text(x, m->node, MESSAGE_NAME_MAX) &&
@@ -202,10 +216,12 @@ static bool_t filter_begin(XDR *x, struct message_begin *m)
 
 static bool_t filter_command(XDR *x, struct message_command *m, struct message_begin *begin)
 {
-    if (!filter_u32(x, &m->id) || !filter_enum(x, &m->verb, VERB_BEGIN))
+    if (!filter_u32(x, &m->id) || !filter_enum(x, &m->verb, VERB_KNOB))
         return FALSE;
     if (m->verb == VERB_POLL)
         return filter_poll(x, &m->poll);
+    if (m->verb == VERB_KNOB)
+        return filter_knob(x, &m->knob);
     if (m->verb == VERB_BEGIN)
         return filter_begin(x, begin);
     return m->verb != VERB_ASPECTS ||

@@ -51,7 +51,8 @@ enum message_verb {
     VERB_SNAPSHOT = 3,
     VERB_ASPECTS = 4,
     VERB_POLL = 5,
-    VERB_BEGIN = 6
+    VERB_BEGIN = 6,
+    VERB_KNOB = 7
 };
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
 enum message_poll_mode { POLL_MODE_POLLING = 0, POLL_MODE_BUSY_WAIT = 1 };
@@ -155,6 +156,17 @@ struct message_poll {
     uint32_t batch; /* records that a poll takes at most; 0: all that wait */
 };
 
+enum message_knob_order { KNOB_ASK = 0, KNOB_SET = 1, KNOB_RESET = 2 };
+
+/** A knob to tell of, or to turn. What an order does not use is 0 or empty. */
+struct message_knob {
+    enum message_knob_order order;
+    uint32_t from;                      /* of KNOB_ASK: the first one whose number is not below it is told */
+    char process[MESSAGE_NAME_MAX + 1]; /* of the others: whose, or empty: of all that have it */
+    char name[MESSAGE_NAME_MAX + 1];
+    int32_t value; /* of KNOB_SET */
+};
+
 struct message_command {
     uint32_t id;
     enum message_verb verb;
@@ -162,6 +174,7 @@ struct message_command {
     enum message_aspect_mode mode;
     char patterns[MESSAGE_PATTERNS_MAX + 1]; /* separated by one blank */
     struct message_poll poll;                /* of VERB_POLL only */
+    struct message_knob knob;                /* of VERB_KNOB only */
 };
 
 /** A session that a standing daemon is to begin, of VERB_BEGIN: beside its command, for it is large. */

@@ -58,6 +58,20 @@ void capture_free(struct capture *c)
     free(c);
 }
 
+bool capture_resize(struct capture *c, int width, int height)
+{
+    AVFrame *pictures[PICTURES];
+    bool ok = true;
+    for (int i = 0; i < PICTURES; i++)
+        ok = (pictures[i] = picture_new(width, height, c->pictures[0]->format)) != NULL && ok;
+    for (int i = 0; i < PICTURES; i++) {
+        AVFrame *old = c->pictures[i];
+        c->pictures[i] = ok ? pictures[i] : old;
+        av_frame_free(ok ? &old : &pictures[i]);
+    }
+    return ok;
+}
+
 AVFrame *capture_next(struct capture *c, uint32_t number)
 {
     AVFrame *f = c->pictures[number % PICTURES];

@@ -5,6 +5,7 @@
 #ifndef VIDEOCONF_CAPTURE_H
 #define VIDEOCONF_CAPTURE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct AVFrame;
@@ -16,6 +17,9 @@ struct capture;
  */
 struct capture *capture_new(const char *input, int width, int height, int format);
 void capture_free(struct capture *c);
+
+/** Pictures have this size from now on. False, and nothing is changed, where there is no memory. */
+bool capture_resize(struct capture *c, int width, int height);
 
 /**
  * The next picture, `number` of them before it; valid for two more calls. NULL where the file gives none, with the

@@ -33,7 +33,7 @@ static enum AVPixelFormat format_for(const AVCodec *codec)
     return AV_PIX_FMT_NONE;
 }
 
-static int encoder_open(struct encoder *e, const AVCodec *codec, int width, int height, int fps)
+static int encoder_open(struct encoder *e, const AVCodec *codec, int width, int height, int fps, int quality)
 {
     e->packet = av_packet_alloc();
     e->context = avcodec_alloc_context3(codec);
@@ -45,7 +45,7 @@ static int encoder_open(struct encoder *e, const AVCodec *codec, int width, int 
     c->pix_fmt = format_for(codec);
     c->time_base = (AVRational){1, fps};
     c->framerate = (AVRational){fps, 1};
-    c->bit_rate = (int64_t)width * height * fps / 4;
+    c->bit_rate = (int64_t)width * height * fps / 4 * quality / 100;
     c->gop_size = fps;   /* an I frame, its headers with it, every second: who joins late waits no longer */
     c->max_b_frames = 0; /* nothing is held back */
     c->thread_count = 1;
@@ -53,7 +53,7 @@ static int encoder_open(struct encoder *e, const AVCodec *codec, int width, int 
     return avcodec_open2(c, codec, NULL);
 }
 
-struct encoder *encoder_new(const char *name, int width, int height, int fps)
+struct encoder *encoder_new(const char *name, int width, int height, int fps, int quality)
 {
     const AVCodec *codec = avcodec_find_encoder_by_name(name);
     if (!codec || codec->type != AVMEDIA_TYPE_VIDEO || format_for(codec) == AV_PIX_FMT_NONE ||
@@ -62,7 +62,7 @@ struct encoder *encoder_new(const char *name, int width, int height, int fps)
         return NULL;
     }
     struct encoder *e = calloc(1, sizeof *e);
-    int r = e ? encoder_open(e, codec, width, height, fps) : AVERROR(ENOMEM);
+    int r = e ? encoder_open(e, codec, width, height, fps, quality) : AVERROR(ENOMEM);
     if (r >= 0)
         return e;
     char why[AV_ERROR_MAX_STRING_SIZE];

@@ -18,10 +18,10 @@ struct decoder;
 void codec_log(bool verbose);
 
 /**
- * The encoder named `name`, an I frame every second and no delay; NULL where that is impossible, with the reason on
- * stderr.
+ * The encoder named `name`, an I frame every second and no delay; `quality` is the percentage of the usual bit rate, 1
+ * to 100. NULL where that is impossible, with the reason on stderr.
  */
-struct encoder *encoder_new(const char *name, int width, int height, int fps);
+struct encoder *encoder_new(const char *name, int width, int height, int fps, int quality);
 void encoder_free(struct encoder *e);
 
 /** The enum AVPixelFormat that encoder_encode() takes: three planes, 4:2:0. */

@@ -26,11 +26,17 @@ BEZEL_ASPECT(encode_end, (int64, frame, "1"), (enum, type, "", "I|P"), (int64, b
 BEZEL_ASPECT(frame_multicast, (int64, frame, "1"), (int64, datagrams, "1"));
 BEZEL_ASPECT(server_cycle, (int64, frame, "1"), (float64, busy, "ms"));
 
+/* What may be turned while the video goes on; read once a frame. */
+BEZEL_KNOB(quality, "%", 10, 100, 100);     /* of the usual bit rate */
+BEZEL_KNOB(frame_scale, "%", 25, 100, 100); /* of the video's width and height */
+
 struct server {
     struct options options;
     struct encoder *encoder;
     struct capture *capture;
     struct display *display;
+    int32_t quality, scale; /* as the knobs were when they were last looked at */
+    int width, height;      /* of the pictures, and of the stream */
     int socket;
     uint64_t missed; /* instants of capture that passed by while a frame was being worked on */
     uint64_t unsent; /* datagrams that the system refused */
@@ -42,10 +48,53 @@ static double ms(int64_t ns)
     return (double)ns / (double)NS_PER_MS;
 }
 
+/* An even number of pixels, as the codecs want. */
+static int scaled(int pixels, int32_t percent)
+{
+    int n = pixels * percent / 100 & ~1;
+    return n < SIZE_MIN ? SIZE_MIN : n;
+}
+
+static void tell_stream(const struct server *s)
+{
+    const struct options *o = &s->options;
+    bezel_record(stream_opened, bezel_intern(o->input ? o->input : "pattern"), bezel_intern(o->codec), s->width,
+                 s->height);
+}
+
+/*
+ * Follows the knobs. No codec changes its size in the middle, and few their bit rate: a new one goes on, with an I
+ * frame. Where it cannot be had, the old one does.
+ */
+static void server_follow(struct server *s)
+{
+    const struct options *o = &s->options;
+    int32_t quality = bezel_knob(quality), scale = bezel_knob(frame_scale);
+    if (quality == s->quality && scale == s->scale)
+        return;
+    int width = scaled(o->width, scale), height = scaled(o->height, scale);
+    struct encoder *e = encoder_new(o->codec, width, height, o->fps, quality);
+    bool same = width == s->width && height == s->height;
+    if (e && (same || capture_resize(s->capture, width, height))) {
+        encoder_free(s->encoder);
+        s->encoder = e;
+        s->width = width;
+        s->height = height;
+        tell_stream(s);
+    } else {
+        encoder_free(e);
+    }
+    s->quality = quality;
+    s->scale = scale;
+}
+
 static bool server_open(struct server *s)
 {
     const struct options *o = &s->options;
-    s->encoder = encoder_new(o->codec, o->width, o->height, o->fps);
+    s->quality = s->scale = 100;
+    s->width = o->width;
+    s->height = o->height;
+    s->encoder = encoder_new(o->codec, o->width, o->height, o->fps, s->quality);
     if (!s->encoder)
         return false;
     s->capture = capture_new(o->input, o->width, o->height, encoder_format(s->encoder));
@@ -107,6 +156,7 @@ static bool server_run(struct server *s)
         sleep_until(due);
         if (stopping() || (o->seconds > 0 && now_ns() - start >= o->seconds * NS_PER_S))
             break;
+        server_follow(s);
         if (!server_cycle(s, &f, due))
             return false;
         f.number++;
@@ -137,8 +187,7 @@ int main(int argc, char **argv)
     bool ok = server_open(&s);
     if (ok) {
         bezel_thread_init(0);
-        bezel_record(stream_opened, bezel_intern(o->input ? o->input : "pattern"), bezel_intern(o->codec), o->width,
-                     o->height);
+        tell_stream(&s);
         if (o->verbose)
             fprintf(stderr, "%s: %s, %s, %dx%d at %d frames/s to %s port %d\n", o->program,
                     o->input ? o->input : "test pattern", o->codec, o->width, o->height, o->fps, o->group, o->port);

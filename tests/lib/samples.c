@@ -215,6 +215,14 @@ void sample_poll(struct message *m)
                                                    .batch = 64}};
 }
 
+void sample_knob(struct message *m)
+{
+    memset(m, 0, sizeof *m);
+    m->type = MESSAGE_COMMAND;
+    m->command = (struct message_command){
+        .id = 13, .verb = VERB_KNOB, .knob = {.order = KNOB_SET, .process = "server", .name = "quality", .value = -40}};
+}
+
 void sample_message(enum message_type type, struct message *m)
 {
     memset(m, 0, sizeof *m);

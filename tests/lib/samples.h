@@ -39,9 +39,10 @@ size_t sample_packet(int i, uint8_t *out);
 /** A message of `type` with every field set, each to a value of its own. */
 void sample_message(enum message_type type, struct message *m);
 
-/** The COMMANDs that say more than their verb: ASPECTS, POLL and BEGIN. */
+/** The COMMANDs that say more than their verb: ASPECTS, POLL, KNOB and BEGIN. */
 void sample_aspects(struct message *m);
 void sample_poll(struct message *m);
+void sample_knob(struct message *m);
 void sample_begin(struct message *m);
 
 #endif

@@ -48,6 +48,20 @@ static void random_poll(uint64_t *seed, struct message_poll *p)
     p->batch = p->given & POLL_GIVES_BATCH ? (uint32_t)seed_next(seed) : 0;
 }
 
+static void random_knob(uint64_t *seed, struct message_knob *k)
+{
+    *k = (struct message_knob){.order = (enum message_knob_order)(seed_next(seed) % 3)};
+    if (k->order == KNOB_ASK) {
+        k->from = (uint32_t)seed_next(seed);
+        return;
+    }
+    text_random(seed, k->process, MESSAGE_NAME_MAX);
+    text_random(seed, k->name, MESSAGE_NAME_MAX);
+    if (k->name[0] == '\0')
+        k->name[0] = 'x';
+    k->value = k->order == KNOB_SET ? (int32_t)seed_next(seed) : 0;
+}
+
 /* Fills `m` with a message of `type`: random bytes wherever any bytes may stand. */
 static void random_message(uint64_t *seed, enum message_type type)
 {
@@ -98,8 +112,9 @@ static void random_message(uint64_t *seed, enum message_type type)
         break;
     case MESSAGE_COMMAND:
         m.command.id = (uint32_t)seed_next(seed);
-        m.command.verb = (enum message_verb)(seed_next(seed) % 7);
+        m.command.verb = (enum message_verb)(seed_next(seed) % 8);
         random_poll(seed, &m.command.poll);
+        random_knob(seed, &m.command.knob);
         m.command.mode = (enum message_aspect_mode)(seed_next(seed) % 3);
         text_random(seed, m.command.patterns, MESSAGE_PATTERNS_MAX);
         random_bytes(seed, m.begin.run, 16);
@@ -196,6 +211,13 @@ static void assert_same_command(const struct message_command *p, const struct me
         SAME((int)p->poll.mode, (int)poll->mode);
         SAME((int)p->poll.forward, (int)poll->forward);
         SAME(p->poll.batch, poll->batch);
+    } else if (q->order.verb == MDR_KNOB) {
+        const mdr_knob *knob = &q->order.mdr_order_u.knob;
+        SAME((int)p->knob.order, (int)knob->order);
+        SAME(p->knob.from, knob->from);
+        assert_string_equal(p->knob.process, knob->process);
+        assert_string_equal(p->knob.name, knob->name);
+        SAME(p->knob.value, knob->value);
     } else if (q->order.verb == MDR_BEGIN) {
         const mdr_begin *r = &q->order.mdr_order_u.begin;
         assert_memory_equal(begin->run, r->run, 16);
@@ -295,7 +317,8 @@ static void messages_have_the_bytes_and_fields_of_the_reference(void **state)
 }
 
 /* Spoilt bytes: what this decoder takes, the reference takes too, as the same message, and would have written so. */
-static void (*const samples_of_commands[])(struct message *m) = {sample_aspects, sample_poll, sample_begin};
+static void (*const samples_of_commands[])(struct message *m) = {sample_aspects, sample_poll, sample_knob,
+                                                                 sample_begin};
 
 static void what_is_accepted_is_the_reference_s_own_form(void **state)
 {

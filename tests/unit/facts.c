@@ -35,6 +35,7 @@ enum {
     POLLING,
     FLOW,
     EXPIRED,
+    KNOB,
     FPS = 1,
     SERVER
 }; /* ids of the daemon's aspects and strings */
@@ -209,6 +210,17 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "bound", "", ""},
           {0, "taken", "", ""},
           {0, "expired", "", ""}}},
+        {KNOB,
+         DICT_EVENT,
+         BUILTIN_KNOB,
+         BKNOB_FIELDS,
+         {{DICT_STRING, "process", "", ""},
+          {DICT_STRING, "knob", "", ""},
+          {DICT_STRING, "unit", "", ""},
+          {0, "instance", "", ""},
+          {DICT_ENUM, "cause", "", "operator|manager|agent|kept|end"},
+          {0, "before", "", ""},
+          {0, "after", "", ""}}},
     };
     unsigned index = fake_add_process(f, "bezeld", 50, ROLE_DAEMON);
     struct fake_process *p = f->processes[index];
@@ -408,6 +420,14 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
     assert_int_equal(s->polling[1].mode, POLL_MODE_BUSY_WAIT);
     assert_int_equal(s->polling[1].forward, POLL_FORWARD_COLLECT);
     assert_int_equal(s->polling[1].batch, 64);
+    assert_int_equal(s->knob_count, 1);
+    assert_string_equal(s->knobs[0].process, "server");
+    assert_string_equal(s->knobs[0].name, "fps");
+    assert_string_equal(s->knobs[0].unit, "");
+    assert_int_equal(s->knobs[0].instance, 77);
+    assert_int_equal(s->knobs[0].cause, 3);
+    assert_int_equal(s->knobs[0].before, -5);
+    assert_int_equal(s->knobs[0].after, 40);
     assert_int_equal(s->expired_count, 2);
     assert_int_equal(s->expired[0].instance, 77);
     assert_string_equal(s->expired[0].process, "server");
@@ -460,6 +480,7 @@ static void record_the_daemon(struct fake_sensor *f, unsigned d)
     fake_cut_one(f, d, 0, CLOCK, (uint64_t[]){1, 3, 2, 1200, 1, 17});
     fake_cut_one(f, d, 0, POLLING, (uint64_t[]){0, 1000000, 0, 0, 0});
     fake_cut_one(f, d, 0, POLLING, (uint64_t[]){1, 250000, 1, 1, 64});
+    fake_cut_one(f, d, 0, KNOB, (uint64_t[]){SERVER, FPS, 0, 77, 3, (uint64_t)-5, 40});
     fake_cut_one(f, d, 0, FLOW, (uint64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
     fake_cut_one(f, d, 0, FLOW, (uint64_t[]){100, 1, 2, 3, 0, 20, 10, 4, 5, 6});
     fake_cut_one(f, d, 0, FLOW, (uint64_t[]){400, 1, 2, 3, 0, 30, 10, 5, 5, 6});

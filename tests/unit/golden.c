@@ -155,6 +155,8 @@ static void messages_read_and_write_the_golden_bytes(void **state)
     assert_golden_message("message-command-aspects");
     sample_poll(&m);
     assert_golden_message("message-command-poll");
+    sample_knob(&m);
+    assert_golden_message("message-command-knob");
     sample_begin(&m);
     assert_golden_message("message-command-begin");
 }
@@ -212,6 +214,8 @@ static int write_all(void)
     err |= write_golden("message-command-aspects", encoded());
     sample_poll(&m);
     err |= write_golden("message-command-poll", encoded());
+    sample_knob(&m);
+    err |= write_golden("message-command-knob", encoded());
     sample_begin(&m);
     err |= write_golden("message-command-begin", encoded());
     return err ? 1 : 0;

@@ -94,7 +94,7 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     memcpy(m.refuse.reason, "\xFF", 2);
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_BEGIN + 1)};
+    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_KNOB + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command = (struct message_command){.verb = VERB_ASPECTS, .mode = (enum message_aspect_mode)(ASPECT_OFF + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
@@ -106,6 +106,12 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     m.command.poll = (struct message_poll){.given = POLL_GIVES_MODE, .mode = (enum message_poll_mode)2};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command.poll = (struct message_poll){.given = POLL_GIVES_MODE, .period_ns = 1}; /* said, and not given */
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command = (struct message_command){.verb = VERB_KNOB, .knob = {.order = KNOB_SET}}; /* which */
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command.knob = (struct message_knob){.order = KNOB_RESET, .name = "quality", .value = 1};
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command.knob = (struct message_knob){.order = KNOB_ASK, .name = "quality"};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command = (struct message_command){.verb = VERB_BEGIN};
     memset(m.begin.experiment, 'x', sizeof m.begin.experiment); /* no NUL */
@@ -170,7 +176,7 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, n - 4, MESSAGE_DICT_MAX + 1);
     m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_ASPECTS};
     n = encoded();
-    assert_spoilt(n, 16, VERB_BEGIN + 1);
+    assert_spoilt(n, 16, VERB_KNOB + 1);
     assert_spoilt(n, 16, VERB_POLL); /* too little behind it */
     assert_spoilt(n, 16, VERB_STOP); /* what only ASPECTS has is too much for another */
     assert_spoilt(n, 20, ASPECT_OFF + 1);
@@ -190,6 +196,18 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     n = encoded();
     for (size_t at = 24; at < n; at += 4) /* what is not given, but said */
         assert_spoilt(n, at, 1);
+    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_KNOB};
+    n = encoded();
+    assert_int_equal(n, 40);
+    assert_spoilt(n, 20, KNOB_SET); /* and no name */
+    assert_spoilt(n, 20, KNOB_RESET + 1);
+    assert_spoilt(n, 36, 1); /* a value, of a question */
+    m.command.knob = (struct message_knob){.order = KNOB_SET, .name = "quality", .value = -1};
+    n = encoded();
+    assert_int_equal(n, 48);
+    assert_spoilt(n, 20, KNOB_ASK);
+    assert_spoilt(n, 20, KNOB_RESET);
+    assert_spoilt(n, 24, 1);
     m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_BEGIN};
     n = encoded();
     assert_int_equal(n, 20 + 16 + 4 * 4);

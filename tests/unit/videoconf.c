@@ -373,7 +373,7 @@ static double psnr(const AVFrame *x, const AVFrame *y)
 static void round_trip(const char *codec)
 {
     static uint8_t padded[FRAME_BYTES_MAX + FRAME_PADDING];
-    struct encoder *e = encoder_new(codec, WIDTH, HEIGHT, 30);
+    struct encoder *e = encoder_new(codec, WIDTH, HEIGHT, 30, 100);
     struct decoder *d = decoder_new(codec);
     assert_non_null(e);
     assert_non_null(d);
@@ -430,8 +430,8 @@ static void bytes_that_are_no_frame_are_dropped_by_the_decoder(void **state)
 static void unknown_codecs_are_refused(void **state)
 {
     (void)state;
-    assert_null(encoder_new("no-such-codec", WIDTH, HEIGHT, 30));
-    assert_null(encoder_new("pcm_s16le", WIDTH, HEIGHT, 30));
+    assert_null(encoder_new("no-such-codec", WIDTH, HEIGHT, 30, 100));
+    assert_null(encoder_new("pcm_s16le", WIDTH, HEIGHT, 30, 100));
     assert_null(decoder_new("no-such-codec"));
     assert_null(decoder_new("pcm_s16le"));
 }
@@ -439,7 +439,7 @@ static void unknown_codecs_are_refused(void **state)
 /* Writes `frames` pictures of the pattern as an MPEG-4 stream to a new file named in `path`. */
 static void video_write(char *path, uint32_t frames)
 {
-    struct encoder *e = encoder_new("mpeg4", WIDTH, HEIGHT, 30);
+    struct encoder *e = encoder_new("mpeg4", WIDTH, HEIGHT, 30, 100);
     struct capture *c = capture_new(NULL, WIDTH, HEIGHT, encoder_format(e));
     FILE *out = fdopen(mkstemps(path, 4), "wb");
     struct frame f = {0};

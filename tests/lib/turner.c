@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * A system under test with knobs: turner [EXTRA]. Once a millisecond it reads `quality`, and says on standard output
+ * what it is where that changed. With EXTRA it has a knob of that name, 0 .. 9, initially 5, too. SIGTERM ends it.
+ */
+#include <bezel/sensor.h>
+
+#include <stdio.h>
+#include <time.h>
+
+BEZEL_KNOB(quality, "% of best", 10, 100, 75);
+BEZEL_ASPECT(turned, (int64, quality, "%"));
+
+int main(int argc, char **argv)
+{
+    static struct bezel_knob extra = {&bezel_knob_unset, 0, "1", 0, 9, 5, 0, 0};
+    int32_t before = 0;
+    if (argc > 1) {
+        extra.name = argv[1];
+        bezel_knob_register(&extra);
+    }
+    for (;;) {
+        int32_t now = bezel_knob(quality);
+        if (now != before) {
+            bezel_record(turned, now);
+            printf("quality %d\n", now);
+            fflush(stdout);
+        }
+        before = now;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
