@@ -89,7 +89,7 @@ static void turn_at_random(struct attached *a, uint64_t *seed, int rounds, int f
 
 static void no_read_is_out_of_range(void **unused)
 {
-    static char names[LATE][8];
+    static char names[LATE][16];
     uint64_t seed = seed_start();
     char dir[64];
     int32_t last[READERS];

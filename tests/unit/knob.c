@@ -92,7 +92,7 @@ static void read_on(void *unused)
 static void declare_too_many(void *unused)
 {
     static struct bezel_knob more[BEZEL_KNOBS_MAX];
-    static char names[BEZEL_KNOBS_MAX][8];
+    static char names[BEZEL_KNOBS_MAX][16];
     (void)unused;
     for (int i = 0; i < BEZEL_KNOBS_MAX; i++) {
         snprintf(names[i], sizeof names[i], "more%d", i);
