@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "base/file.h"
+#include "mdr/keyring.h"
 #include "mdr/link.h"
 #include "mdr/message.h"
 #include "tests/lib/scratch.h"
@@ -31,9 +32,11 @@ static const char file[] = "experiment: asked\ncommand: [unused]\nsensing: {wind
 
 static struct scene {
     char dir[SCRATCH_PATH]; /* stand/ and folders of nodes */
+    char collector[128];    /* endpoint of that of the sessions that are asked for */
     pid_t bezeld;
     struct link *desk;
     struct message message;
+    struct message_reply told; /* what came while another reply was waited for */
     uint8_t bytes[MESSAGE_MAX_BYTES];
 } s;
 
@@ -79,6 +82,7 @@ static int setup(void **state)
     char stand[96], endpoint[128];
     (void)state;
     scratch_make(s.dir);
+    snprintf(s.collector, sizeof s.collector, "ipc://%s/nobody", s.dir);
     snprintf(stand, sizeof stand, "%s/stand", s.dir);
     snprintf(endpoint, sizeof endpoint, "ipc://%s/control", stand);
     s.bezeld = start_bezeld(stand);
@@ -115,9 +119,16 @@ static const struct message_reply *reply(uint32_t id)
         assert_int_equal(s.message.type, MESSAGE_REPLY);
         if (s.message.reply.id == id)
             return &s.message.reply;
+        s.told = s.message.reply;
     }
     fail_msg("no reply");
     return NULL;
+}
+
+/* Whether command `id` was the last that was answered while another answer was waited for. */
+static bool was_told(uint32_t id)
+{
+    return s.told.id == id;
 }
 
 static const struct message_reply *command(uint32_t id, enum message_verb verb)
@@ -137,7 +148,7 @@ static void ask(uint32_t id, uint8_t run, const char *node, const char *folder, 
     s.message.begin.run[0] = run;
     snprintf(s.message.begin.node, sizeof s.message.begin.node, "%s", node);
     snprintf(s.message.begin.folder, sizeof s.message.begin.folder, "%s/%s", s.dir, folder);
-    snprintf(s.message.begin.collector, sizeof s.message.begin.collector, "ipc://%s/nobody", s.dir);
+    snprintf(s.message.begin.collector, sizeof s.message.begin.collector, "%s", s.collector);
     snprintf(s.message.begin.experiment, sizeof s.message.begin.experiment, "%s", experiment);
     say();
 }
@@ -208,6 +219,39 @@ static void a_session_that_nobody_asks_for_any_more_ends_before_the_patience_doe
     assert_int_equal(sessions(18), 2);
 }
 
+/* Its collector has keys, and it has none: as long as that is so it is told, and the session waits. */
+static void what_keeps_a_session_from_its_collector_is_told(void **state)
+{
+    struct link_keys keys = {.known = NULL};
+    struct key_public public = {.roles = KEY_OBSERVE};
+    struct link *keyed;
+    char folder[96], path[128];
+    int64_t deadline = clock_now() + 30 * CLOCK_S;
+    (void)state;
+    if (!link_has_keys())
+        skip();
+    snprintf(folder, sizeof folder, "%s/keys", s.dir);
+    assert_int_equal(mkdir(folder, 0700), 0);
+    assert_int_equal(link_key_new(&keys.own), 0);
+    assert_int_equal(link_key_public(&keys.own, public.bytes), 0);
+    assert_int_equal(key_write_pair(folder, "collector", &keys.own, &public, false, path, sizeof path), 0);
+    assert_int_equal(keyring_open(folder, &keys.known), 0);
+    assert_int_equal(link_bind("tcp://127.0.0.1:*", MESSAGE_MAX_BYTES, &keys, &keyed), 0);
+    snprintf(s.collector, sizeof s.collector, "%s", link_endpoint(keyed));
+    do {
+        assert_true(clock_now() < deadline);
+        poll(NULL, 0, 50);
+        ask(40, 3, "local", "c", file);
+    } while (command(41, VERB_STATUS) && !was_told(40));
+    assert_int_equal(message_reply_get(&s.told, "waits", 0), 1);
+    assert_int_equal(message_reply_get(&s.told, "refused", 0), 0);
+    assert_non_null(strstr(s.told.text, "whether it has keys, which are then needed here too"));
+    assert_memory_equal(s.told.text, s.collector, strlen(s.collector));
+    assert_int_equal(sessions(42), 3);
+    link_close(keyed, 0);
+    keyring_free(keys.known);
+}
+
 static void another_one_in_the_same_folder_is_refused_and_one_that_others_may_enter(void **state)
 {
     char stand[96];
@@ -236,6 +280,7 @@ int main(void)
         cmocka_unit_test(a_session_is_one_however_often_it_is_asked_for_and_its_folder_is_its_own),
         cmocka_unit_test(another_one_in_the_same_folder_is_refused_and_one_that_others_may_enter),
         cmocka_unit_test(a_session_that_nobody_asks_for_any_more_ends_before_the_patience_does),
+        cmocka_unit_test(what_keeps_a_session_from_its_collector_is_told),
         cmocka_unit_test(told_to_stop_it_ends_though_a_collector_never_came),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
