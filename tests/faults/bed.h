@@ -69,6 +69,7 @@ struct bed_result {
     uint64_t refused;                 /* by the collector, as malformed */
     uint64_t noted;                   /* what the report has to say of the process that does harm */
     bool failed;
+    bool absent; /* the kernel does not have what the fault is made with: it was not tried */
 };
 
 struct bed {

@@ -29,12 +29,13 @@ static const char help[] =
     "  --long       many rounds of each fault, not few\n"
     "  --rounds N   so many of each\n"
     "  --jobs N     faults at the same time; default 4\n"
-    "  --group NAME only those of a group: kill, stop, link, loss, machine, hostile;\n"
+    "  --group NAME only those of a group: kill, stop, link, loss, machine, hostile, netem;\n"
     "               `asked`, tried only so, are those that disturb the machine: they set its clock\n"
     "  --list       only the names\n"
     "\n"
     "BEZEL_SEED repeats a run with the seed that it printed; BEZEL_TEST_LIGHT=1 tries each fault once;\n"
-    "BEZEL_FAULTS_KEEP=1 keeps the files of what failed. Exit code 0: all books balance.\n";
+    "BEZEL_FAULTS_KEEP=1 keeps the files of what failed. Exit code 0: all books balance; 77: nothing that\n"
+    "was to be tried is available here.\n";
 
 enum { FAULTS_MAX = 128, JOBS_MAX = 16, PATIENCE_S = 240 /* for a round of a fault */ };
 
@@ -117,7 +118,7 @@ static void end_job(struct plan *p, struct job *j)
     bool told = read(j->pipe, &j->result, sizeof j->result) == (ssize_t)sizeof j->result;
     close(j->pipe);
     j->done = true;
-    j->failed = !told || j->result.failed || j->result.tried == 0 || status != 0;
+    j->failed = !told || j->result.failed || (j->result.tried == 0 && !j->result.absent) || status != 0;
     if (j->failed) {
         fprintf(stderr, "FAILED %s: %s\n", j->fault->name,
                 !told              ? "it did not come to its end"
@@ -133,6 +134,13 @@ static void end_job(struct plan *p, struct job *j)
 
 static void print_row(const char *name, const struct bed_result *r)
 {
+    if (r->absent) {
+        printf("| %s | not available here |", name);
+        for (int i = 0; i < BED_CAUSES + 5; i++)
+            printf(" |");
+        putchar('\n');
+        return;
+    }
     printf("| %s | %u | %llu | %llu |", name, r->tried, (unsigned long long)r->produced, (unsigned long long)r->stored);
     for (int i = 0; i < BED_CAUSES; i++)
         printf(" %llu |", (unsigned long long)r->lost[i]);
@@ -142,6 +150,8 @@ static void print_row(const char *name, const struct bed_result *r)
 
 static void add(struct bed_result *sum, const struct bed_result *r)
 {
+    if (r->absent)
+        return;
     sum->tried += r->tried;
     sum->produced += r->produced;
     sum->stored += r->stored;
@@ -153,21 +163,26 @@ static void add(struct bed_result *sum, const struct bed_result *r)
 }
 
 /* The last line, for who reads no table. */
-static void print_sum(const struct bed_result *r, size_t faults)
+static void print_sum(const struct bed_result *r, size_t faults, size_t absent)
 {
     uint64_t lost = 0;
     for (int i = 0; i < BED_CAUSES; i++)
         lost += r->lost[i];
     printf("%zu faults, tried %u times: %llu records produced, %llu stored, %llu lost, %llu doubled, %llu wrong, %llu "
-           "unknown\n",
-           faults, r->tried, (unsigned long long)r->produced, (unsigned long long)r->stored, (unsigned long long)lost,
-           (unsigned long long)r->doubled, (unsigned long long)r->wrong, (unsigned long long)r->unknown);
+           "unknown",
+           faults - absent, r->tried, (unsigned long long)r->produced, (unsigned long long)r->stored,
+           (unsigned long long)lost, (unsigned long long)r->doubled, (unsigned long long)r->wrong,
+           (unsigned long long)r->unknown);
+    if (absent)
+        printf("; %zu not available here", absent);
+    putchar('\n');
 }
 
+/* Returns the exit code. */
 static int print_table(const struct plan *p)
 {
     struct bed_result sum = {0};
-    int failed = 0;
+    size_t failed = 0, absent = 0;
     puts("| fault | tried | produced | stored | lost: ring full | window full | spool full | off | overwritten | no "
          "ring | "
          "unfinished | unstored | doubled | wrong | unknown |\n"
@@ -176,10 +191,11 @@ static int print_table(const struct plan *p)
         print_row(p->jobs[i].fault->name, &p->jobs[i].result);
         add(&sum, &p->jobs[i].result);
         failed += p->jobs[i].failed;
+        absent += p->jobs[i].result.absent;
     }
     print_row("**all**", &sum);
-    print_sum(&sum, p->count);
-    return failed;
+    print_sum(&sum, p->count, absent);
+    return failed > 0 ? 1 : absent == p->count ? 77 : 0;
 }
 
 /* ---- what to try ------------------------------------------------------------------------------------------------- */
@@ -199,9 +215,9 @@ static void choose(struct plan *p, const char *group, char **patterns)
     static const struct {
         const char *name;
         const struct fault *list;
-    } groups[] = {{"kill", faults_kill},  {"stop", faults_stop},       {"link", faults_link},
-                  {"loss", faults_loss},  {"machine", faults_machine}, {"hostile", faults_hostile},
-                  {"asked", faults_asked}};
+    } groups[] = {{"kill", faults_kill},   {"stop", faults_stop},       {"link", faults_link},
+                  {"loss", faults_loss},   {"machine", faults_machine}, {"hostile", faults_hostile},
+                  {"netem", faults_netem}, {"asked", faults_asked}};
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
         for (const struct fault *f = groups[g].list; f->name && p->count < FAULTS_MAX; f++)
             if (strcmp(group                            ? group
@@ -260,5 +276,5 @@ int main(int argc, char **argv)
     p.light = getenv("BEZEL_TEST_LIGHT") && *getenv("BEZEL_TEST_LIGHT");
     p.seed = seed_start();
     run(&p);
-    return print_table(&p) > 0;
+    return print_table(&p);
 }
