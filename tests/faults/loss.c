@@ -92,9 +92,18 @@ static void try_window_full(struct bed *b, const struct bed_options *o, const vo
         bed_fail(b, "%llu records are lost so, of at least %llu", (unsigned long long)lost, (unsigned long long)beyond);
 }
 
+/* Until so many threads have begun, those of who was killed included: the first may have made much before the last. */
+static void await_threads(struct bed *b, uint32_t threads)
+{
+    for (int64_t end = clock_now() + 60 * CLOCK_S; atomic_load(&b->truth->lines) < threads; bed_sleep(2 * CLOCK_MS))
+        if (clock_now() > end)
+            bed_fail(b, "there are not %u threads", threads);
+}
+
 /* More threads than a process has rings. Whoever has one loses nothing, who has none everything. */
 static void try_no_ring(struct bed *b, const struct bed_options *o, const void *of)
 {
+    const struct loss *l = of;
     struct bed_options many = *o;
     many.processes = 1;
     many.threads = 140;
@@ -103,12 +112,16 @@ static void try_no_ring(struct bed *b, const struct bed_options *o, const void *
     many.loses = BED_ONLY(BED_NO_RING);
     many.spares = BED_ANY & ~BED_ONLY(BED_NO_RING) & ~BED_ONLY(BED_UNFINISHED);
     bed_make(b, &many);
+    uint32_t threads = many.threads;
     for (unsigned i = 0; i < o->rounds; i++) {
+        await_threads(b, threads);
         bed_await_records(b, 10ull * many.threads);
-        kill_victim(b, of);
+        kill_victim(b, l);
+        threads += l->none ? 0 : many.threads;
         b->result.tried++;
         bed_await_progress(b, 2000);
     }
+    await_threads(b, threads);
     bed_await_records(b, 10ull * many.threads);
     bed_end(b, "0");
     if (b->result.lost[BED_NO_RING] < b->result.silent[0] || b->result.lost[BED_NO_RING] > b->result.silent[1])
