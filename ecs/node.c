@@ -154,10 +154,11 @@ int node_open(const struct node_options *options, struct node **out)
 
 void node_shut(struct node *n, bool for_good)
 {
-    n->clean = n->forward && forward_done(n->forward);
+    bool over = for_good || n->stopped;
+    n->clean = over || (n->forward && forward_done(n->forward));
     link_close(n->control, 200);
     if (n->forward)
-        forward_close(n->forward, for_good || n->stopped);
+        forward_close(n->forward, over);
     n->control = NULL;
     n->forward = NULL;
 }

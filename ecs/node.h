@@ -39,7 +39,7 @@ int node_open(const struct node_options *options, struct node **n) BEZEL_MUST_CH
  * Ends it, in three steps, for other links of the process may keep ZeroMQ's threads at work: node_shut() closes the
  * links; once node_quiet() says that no queue reads packets any longer, node_close() gives the memory back. After the
  * first, no other function may be called but these. `for_good`: nobody will take up what it leaves, as where it was
- * told to STOP; then its spool goes.
+ * told to STOP; then its spool goes, its window and its segments.
  */
 void node_shut(struct node *n, bool for_good);
 bool node_quiet(const struct node *n);

@@ -34,7 +34,7 @@ struct node {
     bool draining, stopped;
     int64_t stop_by; /* of one that is stopped: when, at the latest */
     bool asleep;     /* until somebody knocks: no polls, no sampling */
-    bool clean;      /* of one that is shut: the collector has all */
+    bool clean;      /* of one that is shut: the collector has all, or nobody comes back for the rest */
     uint32_t slice;  /* records that a turn may take; 0: as many as there are */
     int64_t turned;  /* when its last turn was */
     int64_t heard;   /* when a command came last, or it was opened */
