@@ -153,8 +153,11 @@ struct experiment_limit {
 enum experiment_policy { EXPERIMENT_POLICIES(EXPERIMENT_POLICY) EXPERIMENT_POLICY_COUNT };
 #undef EXPERIMENT_POLICY
 
+enum experiment_decider { ADAPT_BY_NODE, ADAPT_BY_MANAGER };
+
 struct experiment_adapt {
     enum experiment_policy policy;  /* default: SPP where a limit says `hold`, else none */
+    enum experiment_decider by;     /* who decides: the agent of each node, or one manager for all of them */
     int64_t every;                  /* controller sampling period, ns, 1 ms .. 10 s; default 100 ms */
     int64_t period_min, period_max; /* bounds of the polling period, ns; default 1 us .. 1 s (table 5-6) */
     struct experiment_place at;

@@ -354,7 +354,10 @@ static void agent_decide(struct agent *agent, const struct policy_measure *measu
     seen->member_count = 1;
     seen->members[0] = *measured;
     out->policy = agent->policy.policy;
-    out->before = agent_setting(agent);
+    out->before = out->after = agent_setting(agent);
+    out->action = POLICY_KEEP;
+    if (agent->experiment->adapt.by == ADAPT_BY_MANAGER)
+        return;
     policy_step(&agent->policy, seen, &out->actions);
     out->action = out->actions.action[0];
     out->after = agent_setting(agent);
@@ -378,6 +381,26 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
         if (agent->processes[slot])
             agent_clear_growth(agent->processes[slot]);
     agent_decide(agent, measured);
+    return out;
+}
+
+const struct policy_observation *agent_seen(const struct agent *agent)
+{
+    return &agent->seen;
+}
+
+const struct agent_outcome *agent_obey(struct agent *agent, struct policy_setting setting,
+                                       const struct policy_actions *verdict, int cause)
+{
+    struct agent_outcome *out = &agent->outcome;
+    out->policy = agent->policy.policy;
+    out->before = agent_setting(agent);
+    agent->policy.members[0].on = setting.on;
+    agent->policy.members[0].period = setting.period;
+    out->after = setting;
+    out->action = policy_action_between(out->before, out->after);
+    out->actions = *verdict;
+    out->cause = cause;
     return out;
 }
 

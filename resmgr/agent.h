@@ -104,6 +104,19 @@ void agent_blind(struct agent *agent, int watch);
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured);
 
 /**
+ * What the policy sees of this node, its one member, as of the last step: for a manager. Belongs to the agent. Where
+ * the experiment has a manager (adapt.by) a step judges, and decides nothing.
+ */
+const struct policy_observation *agent_seen(const struct agent *agent);
+
+/**
+ * What a manager decided for this node is in force: how it polls, the policy's verdict, and the limit that caused it
+ * (-1: none). The outcome is that of the last step with it, and lasts as long.
+ */
+const struct agent_outcome *agent_obey(struct agent *agent, struct policy_setting setting,
+                                       const struct policy_actions *verdict, int cause);
+
+/**
  * The value of metric `metric` for the process in `slot` (-1: the node's value, of a metric that is not per process) at
  * the last step. False where unknown.
  */

@@ -119,6 +119,15 @@ static bool is_anything_known(const struct policy_observation *seen)
     return known;
 }
 
+enum policy_action policy_action_between(struct policy_setting before, struct policy_setting after)
+{
+    return !before.on && after.on         ? POLICY_RESUME
+           : before.on && !after.on       ? POLICY_OFF
+           : after.period > before.period ? POLICY_LENGTHEN
+           : after.period < before.period ? POLICY_SHORTEN
+                                          : POLICY_KEEP;
+}
+
 static enum policy_action policy_finish(const struct policy_state *s, struct policy_setting before,
                                         struct policy_member *m, const struct policy_measure *seen)
 {
@@ -126,11 +135,7 @@ static enum policy_action policy_finish(const struct policy_state *s, struct pol
         m->period = within_bounds(s, m->period);
     else
         m->period = before.period;
-    enum policy_action action = !before.on && m->on         ? POLICY_RESUME
-                                : before.on && !m->on       ? POLICY_OFF
-                                : m->period > before.period ? POLICY_LENGTHEN
-                                : m->period < before.period ? POLICY_SHORTEN
-                                                            : POLICY_KEEP;
+    enum policy_action action = policy_action_between(before, (struct policy_setting){m->on, m->period});
     if (action != POLICY_KEEP) {
         sense_changed(&m->sense);
         m->since = 0;

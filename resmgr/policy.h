@@ -167,6 +167,9 @@ void policy_step(struct policy_state *state, const struct policy_observation *se
 /** Whether `percent` of a CPU can be true of a monitor. Pure. */
 bool policy_cpu_is_sane(double percent);
 
+/** What brings a member from one setting to another. Pure. */
+enum policy_action policy_action_between(struct policy_setting before, struct policy_setting after);
+
 /** "keep", "shorten", "lengthen", "off", "resume". */
 const char *policy_action_name(enum policy_action action);
 
