@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** The inside of an agent: agent.c feeds it, agent_step.c evaluates, judges and decides. */
+#ifndef BEZEL_RESMGR_AGENT_OWN_H
+#define BEZEL_RESMGR_AGENT_OWN_H
+
+#include "resmgr/agent.h"
+
+#include "metric/rate.h"
+#include "resmgr/judge.h"
+
+#include <assert.h>
+
+/*
+ * Aspects that metrics name are numbered in the order of the file; a watch is a slot and such a number. The node is
+ * kept like a process: its sources are the sums over the processes, its readings the metrics that are not per process.
+ */
+enum { WATCH_ASPECT_BITS = 6, WATCH_ASPECTS = 1 << WATCH_ASPECT_BITS, NODE = -1, NO_METRIC = -1 };
+static_assert((int)EXPERIMENT_METRICS_MAX <= WATCH_ASPECTS, "a watch holds the number of any aspect");
+
+/* The attempt counter of an aspect. Of a process: as it was read. Of the node: the growth of those of its processes. */
+struct agent_source {
+    uint32_t watchers; /* of a process: 0 or 1 */
+    bool read, grew;   /* since the last step */
+    uint64_t attempts;
+    int64_t grown_at;
+};
+
+struct agent_reading {
+    struct rate *rate; /* NULL where the aspect is not watched */
+    bool known;
+    double value, resolution;
+};
+
+struct agent_process {
+    char *name;
+    struct agent_source sources[EXPERIMENT_METRICS_MAX]; /* by aspect */
+    struct agent_reading readings[EXPERIMENT_METRICS_MAX];
+    struct judge_run runs[EXPERIMENT_LIMITS_MAX];
+};
+
+struct agent {
+    const struct experiment *experiment;
+    struct policy_state policy;
+    struct policy_observation seen; /* scratch of a step */
+    uint32_t aspects;
+    const char *aspect_name[EXPERIMENT_METRICS_MAX];
+    int aspect_metric[EXPERIMENT_METRICS_MAX]; /* its first metric */
+    int next_metric[EXPERIMENT_METRICS_MAX];   /* the next metric of the same aspect, or NO_METRIC */
+    int metric_aspect[EXPERIMENT_METRICS_MAX];
+    struct judge judges[EXPERIMENT_LIMITS_MAX];
+    struct agent_limit limits[EXPERIMENT_LIMITS_MAX];
+    struct agent_outcome outcome;
+    struct agent_process node;
+    int slots; /* one above the highest in use */
+    struct agent_process *processes[AGENT_PROCESSES_MAX];
+};
+
+/* NULL where there is none in `slot`. */
+static inline struct agent_process *agent_process(const struct agent *agent, int slot)
+{
+    return slot >= 0 && slot < agent->slots ? agent->processes[slot] : NULL;
+}
+
+#endif

@@ -1,0 +1,144 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "resmgr/agent_own.h"
+
+static void agent_read(const struct agent *agent, struct agent_process *p, int64_t now)
+{
+    for (uint32_t m = 0; m < agent->experiment->metric_count; m++) {
+        struct agent_reading *r = &p->readings[m];
+        r->known = r->rate && rate_value(r->rate, now, &r->value, &r->resolution);
+    }
+}
+
+static void agent_read_all(struct agent *agent, int64_t now)
+{
+    for (uint32_t m = 0; m < agent->experiment->metric_count; m++) {
+        if (agent->node.readings[m].rate)
+            rate_count(agent->node.readings[m].rate, agent->node.sources[agent->metric_aspect[m]].attempts, now);
+    }
+    agent_read(agent, &agent->node, now);
+    for (int slot = 0; slot < agent->slots; slot++)
+        if (agent->processes[slot])
+            agent_read(agent, agent->processes[slot], now);
+}
+
+static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agent_process *p, int slot, int64_t now)
+{
+    int metric = agent->experiment->limits[limit].metric;
+    const struct agent_reading *r = &p->readings[metric];
+    const struct agent_source *s = &p->sources[agent->metric_aspect[metric]];
+    struct judge_value v = {.known = r->known, .value = r->value, .resolution = r->resolution};
+    v.silent = s->grew ? 0 : now - s->grown_at;
+    judge_value(&agent->judges[limit], &p->runs[limit], slot, v);
+}
+
+/* Whether the limit's state changed. */
+static bool agent_judge(struct agent *agent, uint32_t limit, int64_t now, double sensor_cpu)
+{
+    struct judge *j = &agent->judges[limit];
+    int metric = agent->experiment->limits[limit].metric;
+    judge_begin(j, now);
+    if (metric == LIMIT_ON_SENSOR_CPU) {
+        struct judge_value v = {.known = policy_cpu_is_sane(sensor_cpu), .value = sensor_cpu};
+        judge_value(j, &agent->node.runs[limit], NODE, v);
+    } else if (!agent->experiment->metrics[metric].per_process) {
+        agent_judge_reading(agent, limit, &agent->node, NODE, now);
+    } else {
+        for (int slot = 0; slot < agent->slots; slot++)
+            if (agent->processes[slot])
+                agent_judge_reading(agent, limit, agent->processes[slot], slot, now);
+    }
+    return judge_end(j);
+}
+
+static void agent_clear_growth(struct agent_process *p)
+{
+    for (int i = 0; i < EXPERIMENT_METRICS_MAX; i++)
+        p->sources[i].grew = false;
+}
+
+/* Limit `i` as the policy is to see it. */
+static struct policy_limit agent_observed(const struct agent *agent, uint32_t i)
+{
+    const struct experiment_limit *limit = &agent->experiment->limits[i];
+    const struct agent_limit *seen = &agent->limits[i];
+    bool on_cpu = limit->metric == LIMIT_ON_SENSOR_CPU;
+    return (struct policy_limit){
+        .state = seen->known ? seen->state : LIMIT_UNKNOWN,
+        .compare = limit->compare,
+        .on_cpu = on_cpu,
+        .bound = limit->bound,
+        .value = seen->value,
+        .window = on_cpu ? 0 : agent->experiment->metrics[limit->metric].window,
+    };
+}
+
+static void agent_decide(struct agent *agent, const struct policy_measure *measured)
+{
+    struct agent_outcome *out = &agent->outcome;
+    struct policy_observation *seen = &agent->seen;
+    seen->limit_count = 0;
+    for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
+        if (agent->experiment->limits[i].kind == LIMIT_HOLD)
+            seen->limits[seen->limit_count++] = agent_observed(agent, i);
+    seen->member_count = 1;
+    seen->members[0] = *measured;
+    out->policy = agent->policy.policy;
+    out->before = out->after = agent_setting(agent);
+    out->action = POLICY_KEEP;
+    if (agent->experiment->adapt.by == ADAPT_BY_MANAGER)
+        return;
+    policy_step(&agent->policy, seen, &out->actions);
+    out->action = out->actions.action[0];
+    out->after = agent_setting(agent);
+}
+
+const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured)
+{
+    struct agent_outcome *out = &agent->outcome;
+    out->cause = -1;
+    out->limit_changed = false;
+    agent_read_all(agent, now);
+    for (uint32_t i = 0; i < agent->experiment->limit_count; i++) {
+        if (agent_judge(agent, i, now, measured->cpu))
+            out->limit_changed = true;
+        if (agent->experiment->limits[i].kind == LIMIT_HOLD && agent->limits[i].state == LIMIT_VIOLATED &&
+            out->cause < 0)
+            out->cause = (int)i;
+    }
+    agent_clear_growth(&agent->node);
+    for (int slot = 0; slot < agent->slots; slot++)
+        if (agent->processes[slot])
+            agent_clear_growth(agent->processes[slot]);
+    agent_decide(agent, measured);
+    return out;
+}
+
+const struct policy_observation *agent_seen(const struct agent *agent)
+{
+    return &agent->seen;
+}
+
+const struct agent_outcome *agent_obey(struct agent *agent, struct policy_setting setting,
+                                       const struct policy_actions *verdict, int cause)
+{
+    struct agent_outcome *out = &agent->outcome;
+    out->policy = agent->policy.policy;
+    out->before = agent_setting(agent);
+    agent->policy.members[0].on = setting.on;
+    agent->policy.members[0].period = setting.period;
+    out->after = setting;
+    out->action = policy_action_between(out->before, out->after);
+    out->actions = *verdict;
+    out->cause = cause;
+    return out;
+}
+
+bool agent_metric(const struct agent *agent, uint32_t metric, int slot, double *value)
+{
+    const struct agent_process *p = slot == NODE ? &agent->node : agent_process(agent, slot);
+    if (!p || metric >= agent->experiment->metric_count || !p->readings[metric].known)
+        return false;
+    *value = p->readings[metric].value;
+    return true;
+}
