@@ -57,14 +57,14 @@ static void record_both(void *unused)
     }
 }
 
-static struct fixture open_fixture(const struct experiment_expiry *expire, bool observed)
+/* In place: an open fixture holds its own address. */
+static void open_fixture(struct fixture *f, const struct experiment_expiry *expire, bool observed)
 {
-    struct fixture f = {.options = {.batch = true, .take_all = true, .expire = expire}};
+    *f = (struct fixture){.options = {.batch = true, .take_all = true, .expire = expire}};
     if (observed)
-        f.options.observer = (struct external_observer){NULL, begin, NULL, watch, show};
+        f->options.observer = (struct external_observer){NULL, begin, NULL, watch, show};
     memset(shown, 0, sizeof shown);
-    fixture_open(&f);
-    return f;
+    fixture_open(f);
 }
 
 static const struct expiry *expiry_of(struct fixture *f)
@@ -106,7 +106,8 @@ static void poll_at_age(struct fixture *f, int64_t age)
 static void what_is_older_than_its_bound_is_counted_and_not_shown(void **unused)
 {
     (void)unused;
-    struct fixture f = open_fixture(rules, true);
+    struct fixture f;
+    open_fixture(&f, rules, true);
     poll_at_age(&f, CLOCK_S);
     const struct expiry *e = expiry_of(&f);
     assert_int_equal(e->bound[1], 100 * CLOCK_MS);
@@ -123,7 +124,8 @@ static void what_is_older_than_its_bound_is_counted_and_not_shown(void **unused)
 static void what_is_as_old_as_its_bound_is_young_enough(void **unused)
 {
     (void)unused;
-    struct fixture f = open_fixture(rules, true);
+    struct fixture f;
+    open_fixture(&f, rules, true);
     poll_at_age(&f, 0);
     struct external_process *p = external_process(f.external, 0);
     uint64_t before = expiry_of(&f)->expired[1], seen = shown[WATCH_BOUNDED];
@@ -141,7 +143,8 @@ static void what_bezel_records_of_itself_does_not_expire(void **unused)
     (void)unused;
     static const struct experiment_expiry all[] = {{(char *)"*", 100 * CLOCK_MS}, {NULL, 0}};
     static const struct dict_aspect own = {.name = "own", .field_count = 1, .fields = {{DICT_INT64, "n", "1", ""}}};
-    struct fixture f = open_fixture(all, true);
+    struct fixture f;
+    open_fixture(&f, all, true);
     struct journal *j;
     setenv("BEZEL_PROCESS", "bezeld", 1); /* which this is, with the sensor that reads it */
     assert_int_equal(journal_open(f.dir, &own, 1, &j), 0);
@@ -159,7 +162,8 @@ static void what_bezel_records_of_itself_does_not_expire(void **unused)
 static void what_is_young_enough_is_shown(void **unused)
 {
     (void)unused;
-    struct fixture f = open_fixture(patient, true);
+    struct fixture f;
+    open_fixture(&f, patient, true);
     poll_at_age(&f, 0);
     assert_int_equal(expiry_of(&f)->taken[1], BOUNDED);
     assert_int_equal(expiry_of(&f)->expired[1], 0);
@@ -171,7 +175,8 @@ static void what_is_young_enough_is_shown(void **unused)
 static void it_is_counted_where_nobody_looks(void **unused)
 {
     (void)unused;
-    struct fixture f = open_fixture(rules, false);
+    struct fixture f;
+    open_fixture(&f, rules, false);
     poll_at_age(&f, CLOCK_S);
     assert_int_equal(expiry_of(&f)->expired[1], BOUNDED);
     end(&f);
@@ -180,7 +185,8 @@ static void it_is_counted_where_nobody_looks(void **unused)
 static void it_is_counted_of_a_process_that_has_ended(void **unused)
 {
     (void)unused;
-    struct fixture f = open_fixture(rules, true);
+    struct fixture f;
+    open_fixture(&f, rules, true);
     fixture_wait(fixture_spawn(record_both, NULL));
     external_housekeep(f.external, clock_now() + CLOCK_S); /* finds, and drains it, without a poll */
     for (int i = 0; i < 3 && (!expiry_of(&f) || expiry_of(&f)->taken[1] == 0); i++)
@@ -194,7 +200,8 @@ static void it_is_counted_of_a_process_that_has_ended(void **unused)
 static void without_rules_there_is_nothing(void **unused)
 {
     (void)unused;
-    struct fixture f = open_fixture(NULL, true);
+    struct fixture f;
+    open_fixture(&f, NULL, true);
     poll_at_age(&f, CLOCK_S);
     assert_null(expiry_of(&f));
     assert_int_equal(shown[WATCH_BOUNDED], BOUNDED);
@@ -204,7 +211,8 @@ static void without_rules_there_is_nothing(void **unused)
 static void a_process_is_not_forgotten_before_somebody_was_told(void **unused)
 {
     (void)unused;
-    struct fixture f = open_fixture(rules, true);
+    struct fixture f;
+    open_fixture(&f, rules, true);
     poll_at_age(&f, CLOCK_S);
     struct external_process *p = external_process(f.external, 0);
     assert_false(expire_is_told(p));

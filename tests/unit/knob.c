@@ -32,7 +32,8 @@ BEZEL_ASPECT(alive);
 /* What child and test tell each other. */
 static struct shared {
     _Atomic int32_t quality, whole, namespaced, by_hand, in_child, twin, other;
-    _Atomic bool fork_now, end;
+    _Atomic bool end;
+    _Atomic int fork_now; /* a bool cannot be exchanged on RISC-V without libatomic */
 } * shared;
 
 static struct fixture f;
@@ -84,7 +85,7 @@ static void read_on(void *unused)
     bezel_record(alive);
     while (!shared->end) {
         show();
-        if (atomic_exchange(&shared->fork_now, false))
+        if (atomic_exchange(&shared->fork_now, 0))
             fork_a_child();
     }
 }
@@ -263,7 +264,7 @@ static void a_child_begins_anew(void **unused)
     find_knobs(4);
     turn("quality", 20, 75);
     wait_for(&shared->quality, 20);
-    shared->fork_now = true;
+    shared->fork_now = 1;
     wait_for(&shared->in_child, 75);
     wait_for(&shared->quality, 20);
     finish(pid);
