@@ -239,6 +239,55 @@ static bool_t filter_reply(XDR *x, struct message_reply *m)
     return TRUE;
 }
 
+/* The bits are what counts: a NaN stays the one that it is. */
+static bool_t filter_double(XDR *x, double *v)
+{
+    uint64_t bits = 0;
+    if (x->x_op == XDR_ENCODE)
+        memcpy(&bits, v, sizeof bits);
+    if (!filter_u64(x, &bits))
+        return FALSE;
+    if (x->x_op == XDR_DECODE)
+        memcpy(v, &bits, sizeof bits);
+    return TRUE;
+}
+
+static bool_t filter_lease(XDR *x, struct message_lease *m)
+{
+    return filter_u64(x, &m->epoch) && filter_u64(x, &m->holder);
+}
+
+static bool_t filter_observation(XDR *x, struct message_observation *m)
+{
+    if (!filter_u64(x, &m->life) || !filter_u64(x, &m->at) || !filter_u64(x, &m->step) || !filter_lease(x, &m->lease) ||
+        !filter_u64(x, &m->sequence) || !filter_bool(x, &m->on) || !filter_u64(x, &m->period_ns) ||
+        !filter_u64(x, &m->desired_ns) || !filter_u32(x, &m->orders) || !filter_bool(x, &m->settled) ||
+        !filter_double(x, &m->cpu) || !filter_double(x, &m->polls) || !filter_double(x, &m->records) ||
+        !filter_i64(x, &m->elapsed) || !filter_i64(x, &m->effective) ||
+        !filter_count(x, &m->limit_count, MESSAGE_LIMITS_MAX))
+        return FALSE;
+    for (struct message_observed *o = m->limits; o < m->limits + m->limit_count; o++)
+        if (!filter_u32(x, &o->limit) || !filter_enum(x, &o->state, MESSAGE_LIMIT_VIOLATED) ||
+            !filter_double(x, &o->value))
+            return FALSE;
+    return TRUE;
+}
+
+static bool_t filter_setting(XDR *x, struct message_setting *m)
+{
+    static const uint8_t none[2 * sizeof(double)];
+    uint32_t cause = (uint32_t)m->cause;
+    if (!filter_lease(x, &m->lease) || !filter_u64(x, &m->sequence) || !filter_u64(x, &m->life) ||
+        !filter_u64(x, &m->answers) || !filter_u64(x, &m->expiry) || !filter_u64(x, &m->lasts) ||
+        !filter_bool(x, &m->on) || !filter_u64(x, &m->period_ns) || !filter_u32(x, &cause) ||
+        !filter_enum(x, &m->infeasible, MESSAGE_INFEASIBLE_WHOLE) || !filter_double(x, &m->needed) ||
+        !filter_double(x, &m->budget) || !filter_bool(x, &m->blameless))
+        return FALSE;
+    m->cause = (int32_t)cause;
+    double proof[] = {m->needed, m->budget};
+    return filter_check(x, m->infeasible != MESSAGE_FEASIBLE || memcmp(proof, none, sizeof none) == 0);
+}
+
 static bool_t filter_body(XDR *x, struct message *m)
 {
     switch (m->type) {
@@ -266,6 +315,12 @@ static bool_t filter_body(XDR *x, struct message *m)
         return filter_command(x, &m->command, &m->begin);
     case MESSAGE_REPLY:
         return filter_reply(x, &m->reply);
+    case MESSAGE_WATCH:
+        return TRUE;
+    case MESSAGE_OBSERVATION:
+        return filter_observation(x, &m->observation);
+    case MESSAGE_SETTING:
+        return filter_setting(x, &m->setting);
     }
     return filter_check(x, false);
 }
@@ -277,7 +332,7 @@ static bool_t filter_message(XDR *x, struct message *m, uint32_t *version)
     if (!filter_u32(x, &magic) || !filter_check(x, magic == MESSAGE_MAGIC) || !filter_u32(x, version) ||
         !filter_check(x, *version == MESSAGE_VERSION))
         return FALSE;
-    return filter_enum(x, &m->type, MESSAGE_REPLY) && filter_body(x, m);
+    return filter_enum(x, &m->type, MESSAGE_SETTING) && filter_body(x, m);
 }
 
 int message_encode(const struct message *m, uint8_t *out, size_t capacity)
@@ -304,37 +359,4 @@ int message_decode(const void *in, size_t n, struct message *m)
     if (version != MESSAGE_VERSION)
         return BEZEL_EVERSION;
     return done && xdr_getpos(&x) == n ? 0 : BEZEL_EMALFORMED;
-}
-
-void message_text(char *to, size_t max, const char *from)
-{
-    size_t n = 0;
-    while (n < max && *from != '\0') {
-        size_t fit = dict_text_fit(from, max - n);
-        memcpy(to + n, from, fit);
-        n += fit;
-        from += fit;
-        if (n == max || *from == '\0' || dict_text_fit(from, 4) > 0)
-            break; /* full, at the end, or the next character has no room */
-        to[n++] = '?';
-        from++;
-    }
-    to[n] = '\0';
-}
-
-void message_reply_add(struct message_reply *reply, const char *name, int64_t value)
-{
-    if (reply->value_count >= MESSAGE_VALUES_MAX)
-        return;
-    struct message_value *v = &reply->values[reply->value_count++];
-    message_text(v->name, MESSAGE_NAME_MAX, name);
-    v->value = value;
-}
-
-int64_t message_reply_get(const struct message_reply *reply, const char *name, int64_t otherwise)
-{
-    for (uint32_t i = 0; i < reply->value_count; i++)
-        if (strcmp(reply->values[i].name, name) == 0)
-            return reply->values[i].value;
-    return otherwise;
 }

@@ -24,6 +24,7 @@ enum {
     MESSAGE_VALUES_MAX = 64,
     MESSAGE_PATTERNS_MAX = 1023,
     MESSAGE_EXPERIMENT_MAX = 61440,
+    MESSAGE_LIMITS_MAX = 64,
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
 };
 
@@ -40,6 +41,9 @@ enum message_type {
     MESSAGE_NOTE = 10,
     MESSAGE_COMMAND = 20,
     MESSAGE_REPLY = 21,
+    MESSAGE_WATCH = 22,
+    MESSAGE_OBSERVATION = 23,
+    MESSAGE_SETTING = 24,
 };
 
 enum message_role { ROLE_SUT = 0, ROLE_DAEMON = 1 };
@@ -199,6 +203,54 @@ struct message_reply {
     struct message_value values[MESSAGE_VALUES_MAX];
 };
 
+/** Who decides for a node: the greatest epoch. */
+struct message_lease {
+    uint64_t epoch;  /* 0: nobody */
+    uint64_t holder; /* drawn at random: told from others of the same epoch */
+};
+
+enum message_limit_state { MESSAGE_LIMIT_UNKNOWN = 0, MESSAGE_LIMIT_HELD = 1, MESSAGE_LIMIT_VIOLATED = 2 };
+
+struct message_observed {
+    uint32_t limit; /* index in the experiment's list */
+    enum message_limit_state state;
+    double value;
+};
+
+/** How a node stands, for its resource manager. Times in ns; percent of one CPU; NaN is unknown. */
+struct message_observation {
+    uint64_t life;              /* of the daemon: above those of its former lives */
+    uint64_t at;                /* when it was sent, on the node's clock: what a setting answers */
+    uint64_t step;              /* sampling instants so far; what was measured and observed is of the last one */
+    struct message_lease lease; /* whom it obeys */
+    uint64_t sequence;          /* of the setting of that lease that it obeyed last; 0: none */
+    bool on;                    /* how it polls now */
+    uint64_t period_ns;
+    uint64_t desired_ns; /* what the experiment or an operator set */
+    uint32_t orders;     /* how often an operator did */
+    bool settled;        /* it polled so through all of what was measured */
+    double cpu, polls, records;
+    int64_t elapsed, effective; /* 0: unknown */
+    uint32_t limit_count;
+    struct message_observed limits[MESSAGE_LIMITS_MAX];
+};
+
+enum message_infeasible { MESSAGE_FEASIBLE = 0, MESSAGE_INFEASIBLE = 1, MESSAGE_INFEASIBLE_WHOLE = 2 };
+
+/** How a node is to poll, as its resource manager decided. */
+struct message_setting {
+    struct message_lease lease; /* the sender's */
+    uint64_t sequence;          /* rises with each setting of this lease to this node, from 1 */
+    uint64_t life, answers;     /* of the observation that it answers; its `at` */
+    uint64_t expiry, lasts;     /* ns after `answers`: not obeyed any later; the sender is lost where nothing comes */
+    bool on;
+    uint64_t period_ns;
+    int32_t cause; /* index of a limit in violation; -1: none */
+    enum message_infeasible infeasible;
+    double needed, budget; /* percent of one CPU; 0 where it is feasible */
+    bool blameless;        /* a quality is broken whether the node polls or not */
+};
+
 struct message {
     enum message_type type;
     union {
@@ -216,6 +268,8 @@ struct message {
             struct message_begin begin;
         };
         struct message_reply reply;
+        struct message_observation observation;
+        struct message_setting setting;
     };
 };
 

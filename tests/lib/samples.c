@@ -11,8 +11,9 @@
 enum { TICK = 1, FRAME_SHOWN = 2 };
 
 const enum message_type sample_types[] = {
-    MESSAGE_HELLO, MESSAGE_WELCOME, MESSAGE_REFUSE, MESSAGE_PROCESS, MESSAGE_NEED,    MESSAGE_ACK,
-    MESSAGE_BOOKS, MESSAGE_ALIVE,   MESSAGE_BYE,    MESSAGE_NOTE,    MESSAGE_COMMAND, MESSAGE_REPLY,
+    MESSAGE_HELLO,   MESSAGE_WELCOME, MESSAGE_REFUSE, MESSAGE_PROCESS,     MESSAGE_NEED,
+    MESSAGE_ACK,     MESSAGE_BOOKS,   MESSAGE_ALIVE,  MESSAGE_BYE,         MESSAGE_NOTE,
+    MESSAGE_COMMAND, MESSAGE_REPLY,   MESSAGE_WATCH,  MESSAGE_OBSERVATION, MESSAGE_SETTING,
 };
 const size_t sample_type_count = sizeof sample_types / sizeof *sample_types;
 
@@ -50,6 +51,12 @@ const char *sample_message_name(enum message_type type)
         return "message-command";
     case MESSAGE_REPLY:
         return "message-reply";
+    case MESSAGE_WATCH:
+        return "message-watch";
+    case MESSAGE_OBSERVATION:
+        return "message-observation";
+    case MESSAGE_SETTING:
+        return "message-setting";
     }
     abort();
 }
@@ -223,6 +230,45 @@ void sample_knob(struct message *m)
         .id = 13, .verb = VERB_KNOB, .knob = {.order = KNOB_SET, .process = "server", .name = "quality", .value = -40}};
 }
 
+static void sample_observation(struct message_observation *o)
+{
+    *o = (struct message_observation){.life = 3600000000000,
+                                      .at = 3605000000001,
+                                      .step = 49,
+                                      .lease = {.epoch = 2, .holder = UINT64_C(0x0123456789abcdef)},
+                                      .sequence = 17,
+                                      .on = true,
+                                      .period_ns = 2500000,
+                                      .desired_ns = 1000000,
+                                      .orders = 1,
+                                      .settled = true,
+                                      .cpu = 9.5,
+                                      .polls = 40,
+                                      .records = 240,
+                                      .elapsed = 100000007,
+                                      .effective = 2500113,
+                                      .limit_count = 2};
+    o->limits[0] = (struct message_observed){.limit = 0, .state = MESSAGE_LIMIT_VIOLATED, .value = 24.25};
+    o->limits[1] = (struct message_observed){.limit = 2, .state = MESSAGE_LIMIT_HELD, .value = 9.5};
+}
+
+static void sample_setting(struct message_setting *s)
+{
+    *s = (struct message_setting){.lease = {.epoch = 2, .holder = UINT64_C(0x0123456789abcdef)},
+                                  .sequence = 18,
+                                  .life = 3600000000000,
+                                  .answers = 3605000000001,
+                                  .expiry = 500000000,
+                                  .lasts = 2000000000,
+                                  .on = true,
+                                  .period_ns = 10000000,
+                                  .cause = -1,
+                                  .infeasible = MESSAGE_INFEASIBLE,
+                                  .needed = 11.5,
+                                  .budget = 10,
+                                  .blameless = true};
+}
+
 void sample_message(enum message_type type, struct message *m)
 {
     memset(m, 0, sizeof *m);
@@ -256,6 +302,14 @@ void sample_message(enum message_type type, struct message *m)
         m->books.row_count = 1;
         m->books.rows[0] = (struct message_books_row){
             .aspect = 1, .attempts = 100, .full = 4, .off = 5, .no_ring = 6, .window = 7, .spool = 8};
+        break;
+    case MESSAGE_WATCH:
+        break;
+    case MESSAGE_OBSERVATION:
+        sample_observation(&m->observation);
+        break;
+    case MESSAGE_SETTING:
+        sample_setting(&m->setting);
         break;
     case MESSAGE_ALIVE:
         m->alive.at = 123456789012;

@@ -62,6 +62,16 @@ static void random_knob(uint64_t *seed, struct message_knob *k)
     k->value = k->order == KNOB_SET ? (int32_t)seed_next(seed) : 0;
 }
 
+static void random_observation(uint64_t *seed, struct message_observation *o)
+{
+    random_bytes(seed, o, sizeof *o);
+    o->on = seed_next(seed) & 1;
+    o->settled = seed_next(seed) & 1;
+    o->limit_count = random_count(seed, MESSAGE_LIMITS_MAX);
+    for (uint32_t i = 0; i < o->limit_count; i++)
+        o->limits[i].state = (enum message_limit_state)(seed_next(seed) % 3);
+}
+
 /* Fills `m` with a message of `type`: random bytes wherever any bytes may stand. */
 static void random_message(uint64_t *seed, enum message_type type)
 {
@@ -122,6 +132,19 @@ static void random_message(uint64_t *seed, enum message_type type)
         text_random(seed, m.begin.folder, MESSAGE_TEXT_MAX);
         text_random(seed, m.begin.collector, MESSAGE_TEXT_MAX);
         text_random(seed, m.begin.experiment, seed_next(seed) % 16 ? 4000 : MESSAGE_EXPERIMENT_MAX);
+        break;
+    case MESSAGE_WATCH:
+        break;
+    case MESSAGE_OBSERVATION:
+        random_observation(seed, &m.observation);
+        break;
+    case MESSAGE_SETTING:
+        random_bytes(seed, &m.setting, sizeof m.setting);
+        m.setting.on = seed_next(seed) & 1;
+        m.setting.blameless = seed_next(seed) & 1;
+        m.setting.infeasible = (enum message_infeasible)(seed_next(seed) % 3);
+        if (m.setting.infeasible == MESSAGE_FEASIBLE)
+            m.setting.needed = m.setting.budget = 0;
         break;
     case MESSAGE_REPLY:
         m.reply.id = (uint32_t)seed_next(seed);
@@ -249,6 +272,55 @@ static void assert_same_note(const struct message_note *p, const mdr_note *q)
     assert_string_equal(p->text, q->text);
 }
 
+static void assert_same_number(double a, double b)
+{
+    assert_memory_equal(&a, &b, sizeof a); /* NaNs too */
+}
+
+static void assert_same_observation(const struct message_observation *p, const mdr_observation *q)
+{
+    SAME(p->life, q->life);
+    SAME(p->at, q->at);
+    SAME(p->step, q->step);
+    SAME(p->lease.epoch, q->lease.epoch);
+    SAME(p->lease.holder, q->lease.holder);
+    SAME(p->sequence, q->sequence);
+    SAME(p->on, q->on);
+    SAME(p->period_ns, q->period);
+    SAME(p->desired_ns, q->desired);
+    SAME(p->orders, q->orders);
+    SAME(p->settled, q->settled);
+    assert_same_number(p->cpu, q->cpu);
+    assert_same_number(p->polls, q->polls);
+    assert_same_number(p->records, q->records);
+    SAME(p->elapsed, q->elapsed);
+    SAME(p->effective, q->effective);
+    SAME(p->limit_count, q->limits.limits_len);
+    for (uint32_t i = 0; i < p->limit_count; i++) {
+        SAME(p->limits[i].limit, q->limits.limits_val[i].limit);
+        SAME((int)p->limits[i].state, (int)q->limits.limits_val[i].state);
+        assert_same_number(p->limits[i].value, q->limits.limits_val[i].value);
+    }
+}
+
+static void assert_same_setting(const struct message_setting *p, const mdr_setting *q)
+{
+    SAME(p->lease.epoch, q->lease.epoch);
+    SAME(p->lease.holder, q->lease.holder);
+    SAME(p->sequence, q->sequence);
+    SAME(p->life, q->life);
+    SAME(p->answers, q->answers);
+    SAME(p->expiry, q->expiry);
+    SAME(p->lasts, q->lasts);
+    SAME(p->on, q->on);
+    SAME(p->period_ns, q->period);
+    SAME(p->cause, q->cause);
+    SAME((int)p->infeasible, (int)q->infeasible);
+    assert_same_number(p->needed, q->needed);
+    assert_same_number(p->budget, q->budget);
+    SAME(p->blameless, q->blameless);
+}
+
 static void assert_same(const struct message *p, const mdr_message *q)
 {
     SAME(q->magic, (u_int)MDR_MESSAGE_MAGIC);
@@ -294,6 +366,14 @@ static void assert_same(const struct message *p, const mdr_message *q)
         break;
     case MDR_REPLY:
         assert_same_reply(&p->reply, &q->body.mdr_body_u.reply);
+        break;
+    case MDR_WATCH:
+        break;
+    case MDR_OBSERVATION:
+        assert_same_observation(&p->observation, &q->body.mdr_body_u.observation);
+        break;
+    case MDR_SETTING:
+        assert_same_setting(&p->setting, &q->body.mdr_body_u.setting);
         break;
     }
 }
