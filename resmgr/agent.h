@@ -103,6 +103,9 @@ void agent_blind(struct agent *agent, int watch);
 /** One sampling instant; `measured` is what the node was measured to do since the step before. */
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured);
 
+/** Limit `i` of `e`, to be held, as a policy is to see it where it stands so, of member 0. Pure: a manager's too. */
+struct policy_limit agent_policy_limit(const struct experiment *e, uint32_t i, enum limit_state state, double value);
+
 /**
  * What the policy sees of this node, its one member, as of the last step: for a manager. Belongs to the agent. Where
  * the experiment has a manager (adapt.by) a step judges, and decides nothing.

@@ -57,20 +57,25 @@ static void agent_clear_growth(struct agent_process *p)
         p->sources[i].grew = false;
 }
 
-/* Limit `i` as the policy is to see it. */
-static struct policy_limit agent_observed(const struct agent *agent, uint32_t i)
+struct policy_limit agent_policy_limit(const struct experiment *e, uint32_t i, enum limit_state state, double value)
 {
-    const struct experiment_limit *limit = &agent->experiment->limits[i];
-    const struct agent_limit *seen = &agent->limits[i];
+    const struct experiment_limit *limit = &e->limits[i];
     bool on_cpu = limit->metric == LIMIT_ON_SENSOR_CPU;
     return (struct policy_limit){
-        .state = seen->known ? seen->state : LIMIT_UNKNOWN,
+        .state = state,
         .compare = limit->compare,
         .on_cpu = on_cpu,
         .bound = limit->bound,
-        .value = seen->value,
-        .window = on_cpu ? 0 : agent->experiment->metrics[limit->metric].window,
+        .value = value,
+        .window = on_cpu ? 0 : e->metrics[limit->metric].window,
     };
+}
+
+/* Limit `i` as the policy is to see it. */
+static struct policy_limit agent_observed(const struct agent *agent, uint32_t i)
+{
+    const struct agent_limit *seen = &agent->limits[i];
+    return agent_policy_limit(agent->experiment, i, seen->known ? seen->state : LIMIT_UNKNOWN, seen->value);
 }
 
 static void agent_decide(struct agent *agent, const struct policy_measure *measured)
