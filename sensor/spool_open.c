@@ -75,20 +75,26 @@ static uint64_t damage_at(struct spool *s, uint64_t from, uint64_t marked)
     return 0;
 }
 
-/* Reads back what a crashed daemon left: the entries from the mark on, to the first that is not whole. */
+/*
+ * Reads back what a crashed daemon left: the entries from the mark on, to the first that is not whole. What only fills
+ * up the end of the file ends nothing: it is written again, before the packet that it was for.
+ */
 static void read_back(struct spool *s, uint64_t marked, struct spool_found *found)
 {
-    for (s->written = s->freed; s->written < s->freed + s->capacity;) {
+    s->written = s->freed;
+    for (uint64_t at = s->freed; at < s->freed + s->capacity;) {
         struct spool_entry e;
-        if (!is_whole(s, s->written, &e)) {
-            bool begun = spool_get_head(s, s->written, &e) == 0 && e.life >= s->life;
-            found->damaged = damage_at(s, s->written, marked);
+        if (!is_whole(s, at, &e)) {
+            bool begun = spool_get_head(s, at, &e) == 0 && e.life >= s->life;
+            found->damaged = damage_at(s, at, marked);
             found->torn = begun && !found->damaged;
             return;
         }
         s->life = e.life;
         found->packets += e.bytes != 0;
-        s->written += span_at(s, s->written, &e);
+        at += span_at(s, at, &e);
+        if (e.bytes)
+            s->written = at;
     }
 }
 

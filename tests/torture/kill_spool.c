@@ -188,6 +188,7 @@ static void whatever_write_it_is_killed_in_nothing_is_lost_or_doubled(void **unu
             assert_true(first + count == notes->append_done || first + count == notes->append_begun);
         } else {
             assert_true(notes->free_begun == notes->append_done || notes->append_done == 0);
+            assert_int_equal(spool_written(s), spool_oldest(s)); /* nobody waits for what nobody gives back */
         }
         notes->append_begun = notes->append_done = first + count;
         notes->free_begun = notes->free_done = first;
@@ -197,6 +198,52 @@ static void whatever_write_it_is_killed_in_nothing_is_lost_or_doubled(void **unu
            (unsigned long long)notes->append_done);
     assert_true(torn > 0);
     munmap(notes, sizeof *notes);
+}
+
+/*
+ * Where the last packet that was freed stood near the end of the file, the next one's write is two: what fills up the
+ * end, and the packet. In between, the spool holds nothing.
+ */
+static void one_that_holds_only_what_fills_up_its_end_is_empty(void **unused)
+{
+    (void)unused;
+    static uint8_t packet[WINDOW_PACKET_BYTES];
+    struct spool_found found;
+    struct spool *s;
+    for (int writes = 1; writes <= 3; writes++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            if (spool_open(scratch_dir, run, uuid, SPOOL_BYTES_MIN, &s, &found) != 0)
+                _exit(1);
+            while (spool_append(s, packet, 5000) == 0)
+                ;
+            if (spool_free(s, spool_written(s)) != 0)
+                _exit(2);
+            writes_left = (uint64_t)writes;
+            memset(packet, 1, sizeof packet); /* a part of it and of what stood there before make no whole */
+            (void)!spool_append(s, packet, 5000);
+            _exit(writes == 3 ? 0 : 3);
+        }
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+        s = open_spool(&found);
+        assert_int_equal(found.damaged, 0);
+        uint64_t at = spool_oldest(s);
+        int n = spool_read(s, &at, packet, sizeof packet);
+        assert_true(n == 5000 || (n == 0 && writes < 3));
+        assert_int_equal(found.packets, n > 0);
+        if (n == 0)
+            assert_int_equal(spool_written(s), spool_oldest(s));
+        assert_int_equal(spool_append(s, packet, 5000), 0); /* it goes on from there */
+        assert_int_equal(spool_read(s, &at, packet, sizeof packet), 5000);
+        assert_int_equal(spool_free(s, at), 0);
+        char path[128];
+        snprintf(path, sizeof path, "%s", spool_path(s));
+        spool_close(s);
+        assert_int_equal(access(path, F_OK), -1);
+    }
 }
 
 /* ---- Damage -------------------------------------------------------------------------------------------------------
@@ -428,6 +475,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
     const struct CMUnitTest tests[] = {
         TEST(whatever_write_it_is_killed_in_nothing_is_lost_or_doubled),
+        TEST(one_that_holds_only_what_fills_up_its_end_is_empty),
         TEST(changed_bytes_cost_what_follows_and_bring_nothing_back),
         cmocka_unit_test_setup_teardown(a_full_one_takes_nothing_more_and_takes_it_again_when_some_is_freed,
                                         scratch_begin, scratch_end),
