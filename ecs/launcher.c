@@ -185,9 +185,12 @@ static void obey(struct serving *s)
     } else if (verb == LAUNCHER_START) {
         for (uint32_t i = 0; i < s->n && !s->ending; i++)
             start_one(s, i);
+    } else if (verb == LAUNCHER_KILL) {
+        s->termed = true; /* or as good as */
+        end(s, 0, 0);
     } else {
         int64_t now = verb == LAUNCHER_INTERRUPT ? s->grace : 0;
-        end(s, now, verb == LAUNCHER_KILL ? 0 : now + s->grace);
+        end(s, now, now + s->grace);
     }
 }
 
@@ -211,18 +214,24 @@ static void terminate(struct serving *s)
         tell(s, &(struct launcher_event){.type = LAUNCHER_LEFT, .status = (int)n});
 }
 
-/* One turn of ending. Returns the milliseconds to wait for the next; -1: only for what is sent. */
+/*
+ * One turn of ending. Returns the milliseconds to wait for the next; -1: only for what is sent. Where the machine was
+ * too busy to let us at it in time, the grace still begins with SIGTERM.
+ */
 static int end_some(struct serving *s)
 {
     int64_t now = clock_now();
     size_t dead;
-    if (now >= s->kill_at) {
-        tree_kill(getpid(), NULL, 0, &dead);
-        return now - s->kill_at < LAUNCHER_FINISH ? REAP_EVERY_MS : REAP_SELDOM_MS;
-    }
     if (now >= s->term_at && !s->termed) {
         s->termed = true;
         terminate(s);
+        now = clock_now();
+        if (s->kill_at < now + s->grace)
+            s->kill_at = now + s->grace;
+    }
+    if (s->termed && now >= s->kill_at) {
+        tree_kill(getpid(), NULL, 0, &dead);
+        return now - s->kill_at < LAUNCHER_FINISH ? REAP_EVERY_MS : REAP_SELDOM_MS;
     }
     int64_t next = s->termed ? s->kill_at : s->term_at;
     return (int)((next - now) / CLOCK_MS) + 1;

@@ -6,10 +6,12 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,34 +79,88 @@ static const struct process *find(const struct processes *all, pid_t pid)
     return all->count ? bsearch(&key, all->list, all->count, sizeof *all->list, by_pid) : NULL;
 }
 
+static bool is_spare(const struct family *f, pid_t pid)
+{
+    for (size_t i = 0; i < f->spare_count; i++)
+        if (f->spare[i] == pid)
+            return true;
+    return false;
+}
+
 static bool belongs(const struct processes *all, const struct family *f, const struct process *p)
 {
     const struct process *parent = p->parent == f->root ? NULL : find(all, p->parent);
     if (p->parent != f->root && !(parent && parent->inside))
         return false;
-    for (size_t i = 0; i < f->spare_count; i++)
-        if (f->spare[i] == p->pid)
-            return false;
-    return true;
+    return !is_spare(f, p->pid);
 }
 
 /* ---- Stopping ---------------------------------------------------------------------------------------------------- */
 
 /*
- * A signal to a process group cannot be outrun by a fork, as one to a process can. A session that is not ours was begun
- * by a descendant, and so has descendants only; in ours, there may be others in the group.
+ * A signal to a process group cannot be outrun by a fork, as one to a process can, and a zombie still tells its group.
+ * A session that is not ours was begun by a descendant, and so has descendants only; in ours, there may be others in
+ * the group.
  */
 static void stop(const struct process *p)
 {
-    if (p->session != getsid(0))
+    if (p->session != getsid(0) && p->group > 1) /* -1 would be everybody */
         kill(-p->group, SIGSTOP);
-    kill(p->pid, SIGSTOP);
+    if (!p->zombie)
+        kill(p->pid, SIGSTOP);
 }
 
+/* One that ended unseen counts too: it may have left a child. */
 static bool is_news(const struct process *p, const struct processes *before)
 {
     const struct process *known = find(before, p->pid);
-    return p->inside && !p->zombie && !(known && known->inside);
+    return p->inside && !(known && known->inside);
+}
+
+enum { PIDS_MAX = 1 << 22 /* the kernel's */, CHILD_ROUNDS = 64, CHILDREN_BYTES = 4096 /* that it gives at once */ };
+
+/* Stops child `pid` unless it has been looked at. Returns whether it has not. */
+static bool stop_child(const struct family *f, pid_t pid, uint8_t *seen)
+{
+    struct process p;
+    if (pid <= 0 || pid >= PIDS_MAX || seen[pid / 8] >> pid % 8 & 1 || is_spare(f, pid))
+        return false;
+    seen[pid / 8] |= (uint8_t)(1 << pid % 8);
+    kill(pid, SIGSTOP); /* at once: it may be about to fork and end */
+    if (read_stat(pid, &p))
+        stop(&p);
+    return true;
+}
+
+/*
+ * Stops the root's own children, until none is new. Whoever forks and ends has left its child to the root, a subreaper:
+ * here it is found in the time of a few system calls, however many processes there are in /proc. Where the kernel does
+ * not tell children (CONFIG_PROC_CHILDREN), read_family() is all there is.
+ */
+static void stop_children(const struct family *f)
+{
+    char path[64], text[CHILDREN_BYTES];
+    uint8_t *seen = calloc(PIDS_MAX / 8, 1); /* none of them is waited for meanwhile: no number is another's */
+    snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)f->root, (int)f->root);
+    int fd = seen ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    bool news = fd >= 0;
+    for (int round = 0; news && round < CHILD_ROUNDS; round++) {
+        pid_t pid = 0;
+        ssize_t n;
+        news = false;
+        for (lseek(fd, 0, SEEK_SET); (n = read(fd, text, sizeof text)) > 0;)
+            for (ssize_t i = 0; i < n; i++) {
+                if (isdigit((unsigned char)text[i])) {
+                    pid = 10 * pid + (text[i] - '0');
+                    continue;
+                }
+                news = stop_child(f, pid, seen) || news;
+                pid = 0;
+            }
+    }
+    if (fd >= 0)
+        close(fd);
+    free(seen);
 }
 
 /*
@@ -171,10 +227,12 @@ size_t tree_kill(pid_t root, const pid_t *spare, size_t spare_count, size_t *dea
 {
     struct family f = {.root = root, .spare = spare, .spare_count = spare_count};
     struct processes now = {0}, before = {0};
+    stop_children(&f);
     for (int round = 0; round < STOP_ROUNDS && read_family(&now, &f, &before) > 0; round++) {
         struct processes swap = before;
         before = now;
         now = swap;
+        stop_children(&f);
     }
     read_family(&now, &f, NULL);
     size_t alive = send_all(&now, SIGKILL);

@@ -189,15 +189,15 @@ bool sampler_read_pressure(const char *text, struct sampler_pressure *p)
 bool sampler_read_process(const char *text, int64_t values[PROCESS_FIELDS], uint64_t *start_time)
 {
     /* Columns behind the name, which may itself hold anything, and the state. */
-    enum { MINOR = 6, MAJOR = 8, USER = 10, SYSTEM = 11, THREADS = 16, START = 18, RESIDENT = 20, COLUMNS };
+    enum { MINOR = 6, MAJOR = 8, USER = 10, SYSTEM = 11, THREADS = 16, START = 18, MAPPED, RESIDENT, COLUMNS };
     int64_t columns[COLUMNS];
     const char *at = strrchr(text, ')');
     unknown(values, PROCESS_FIELDS);
     if (!at || at[1] != ' ' || at[2] == '\0' || at[2] == 'Z' || at[2] == 'X')
         return false;
     at += 3;
-    if (take_numbers(&at, columns, COLUMNS) < COLUMNS)
-        return false;
+    if (take_numbers(&at, columns, COLUMNS) < COLUMNS || columns[MAPPED] == 0)
+        return false; /* who is ending has no memory before he is a zombie: zeros, which were never measured */
     values[PROCESS_USER] = columns[USER];
     values[PROCESS_SYSTEM] = columns[SYSTEM];
     values[PROCESS_MINOR_FAULTS] = columns[MINOR];

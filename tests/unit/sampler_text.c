@@ -103,6 +103,15 @@ static void a_process_may_be_named_like_its_own_line(void **unused)
     assert_int_equal(v[PROCESS_THREADS], 5);
     assert_int_equal(v[PROCESS_RESIDENT], 99);
     assert_int_equal(start, 777);
+}
+
+static void a_process_that_is_ending_is_not_sampled(void **unused)
+{
+    (void)unused;
+    int64_t v[PROCESS_FIELDS];
+    uint64_t start;
+    assert_false(
+        sampler_read_process("42 (a) R 1 42 42 0 -1 4194564 107 3 2 1 9 8 0 0 20 0 1 0 777 0 0 0 1 1\n", v, &start));
     assert_false(
         sampler_read_process("42 (a) Z 1 42 42 0 -1 4194560 107 3 2 1 9 8 0 0 20 0 1 0 777 0 0 0 1 1\n", v, &start));
 }
@@ -148,6 +157,7 @@ int main(void)
         cmocka_unit_test(interfaces_come_one_by_one_whatever_their_names),
         cmocka_unit_test(disks_that_did_nothing_are_left_out),
         cmocka_unit_test(a_process_may_be_named_like_its_own_line),
+        cmocka_unit_test(a_process_that_is_ending_is_not_sampled),
         cmocka_unit_test(what_makes_no_sense_is_no_sample),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
