@@ -10,103 +10,6 @@
 
 #include <string.h>
 
-static const char sensor_cpu[] = "sensor_cpu";
-
-/* ---- metrics and limits ---- */
-
-static void check_metrics(struct reader *r, const struct tree *root, struct experiment *e)
-{
-    static const char *const others[] = {"count", "quantile", "interval", "last"};
-    const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
-    for (; t; t = t->next) {
-        bool has_kind = tree_get(t, "rate") != NULL;
-        if (strcmp(t->key, sensor_cpu) == 0)
-            reader_wrong_key(r, t, "is built in: limits may use it as it is");
-        for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-            has_kind = has_kind || tree_get(t, others[i]);
-        if (!has_kind && !t->refused && (t->kind == TREE_MAP || t->absent))
-            reader_missing(r, t, "rate", "is missing; expected: the aspect whose records per second count");
-    }
-}
-
-static bool find_metric(struct reader *r, const struct tree *t, const struct experiment *e, const char *name,
-                        struct experiment_limit *l)
-{
-    struct findings_near near = {.wanted = name};
-    if (strcmp(name, sensor_cpu) == 0) {
-        l->metric = LIMIT_ON_SENSOR_CPU;
-        return true;
-    }
-    for (uint32_t i = 0; i < e->metric_count; i++) {
-        if (!e->metrics[i].name)
-            continue;
-        if (strcmp(e->metrics[i].name, name) == 0) {
-            l->metric = (int)i;
-            return true;
-        }
-        findings_near_consider(&near, e->metrics[i].name);
-    }
-    findings_near_consider(&near, sensor_cpu);
-    if (near.best)
-        reader_wrong(r, t, "there is no metric %s; did you mean '%s'?", findings_quote(name).s, near.best);
-    else
-        reader_wrong(r, t, "there is no metric %s; define it in 'metrics', or use sensor_cpu", findings_quote(name).s);
-    return false;
-}
-
-static const char *skip_blanks(const char *p)
-{
-    return p + strspn(p, " \t");
-}
-
-/* "METRIC >= NUMBER [unit]" */
-static void read_limit(struct reader *r, const struct tree *t, const struct experiment *e, struct experiment_limit *l)
-{
-    const char *text = reader_text(r, t, "a limit such as fps >= 29"), *why = NULL;
-    char name[EXPERIMENT_NAME_MAX + 1];
-    if (!text)
-        return;
-    text = skip_blanks(text);
-    size_t n = strspn(text, schema_name_characters);
-    const char *op = skip_blanks(text + n);
-    if (n == 0 || n > EXPERIMENT_NAME_MAX || (strncmp(op, ">=", 2) != 0 && strncmp(op, "<=", 2) != 0)) {
-        reader_wrong(r, t, "%s is no limit; expected: METRIC >= NUMBER or METRIC <= NUMBER", findings_quote(text).s);
-        return;
-    }
-    memcpy(name, text, n);
-    name[n] = '\0';
-    l->compare = op[0] == '>' ? COMPARE_AT_LEAST : COMPARE_AT_MOST;
-    if (!find_metric(r, t, e, name, l))
-        return;
-    bool is_cpu = l->metric == LIMIT_ON_SENSOR_CPU;
-    if ((is_cpu ? units_read_percent : units_read_rate)(op + 2, &l->bound, &why) != 0)
-        reader_wrong(r, t, "the bound in %s is wrong: %s", findings_quote(text).s, why);
-    else if (is_cpu && l->compare == COMPARE_AT_LEAST)
-        reader_wrong(r, t, "sensor_cpu is a cost; expected: sensor_cpu <= NUMBER %%");
-    l->text = reader_copy(r, text);
-    if (l->text)
-        for (n = strlen(l->text); n > 0 && strchr(" \t", l->text[n - 1]); n--)
-            l->text[n - 1] = '\0';
-}
-
-static void check_limits(struct reader *r, const struct tree *root, struct experiment *e)
-{
-    const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
-    for (uint32_t i = 0; t; t = t->next, i++) {
-        struct experiment_limit *l = &e->limits[i];
-        const struct tree *hold = tree_get(t, "hold"), *expect = tree_get(t, "expect");
-        if (t->kind != TREE_MAP || t->refused)
-            continue;
-        l->kind = hold ? LIMIT_HOLD : LIMIT_EXPECT;
-        if (hold && expect)
-            reader_wrong_key(r, expect, "stands beside 'hold': a limit is either adapted to or only judged");
-        else if (hold || expect)
-            read_limit(r, hold ? hold : expect, e, l);
-        else
-            reader_missing(r, t, "hold", "is missing; expected: 'hold: METRIC >= NUMBER', or 'expect' to judge only");
-    }
-}
-
 /* ---- sensing and adaptation ---- */
 
 static void check_ring(struct reader *r, const struct tree *root, const struct experiment *e)
@@ -125,7 +28,7 @@ const struct experiment_limit *check_first_hold(const struct tree *root, const s
         const struct experiment_limit *l = &e->limits[i];
         if (l->kind != LIMIT_HOLD || !l->text)
             continue;
-        if (window == 0 || (l->metric != LIMIT_ON_SENSOR_CPU && e->metrics[l->metric].window > window)) {
+        if (window == 0 || experiment_limit_window(e, l) > window) {
             *tree = t;
             return l;
         }
@@ -143,9 +46,9 @@ static void choose_every(struct experiment *e)
 {
     for (uint32_t i = 0; i < e->limit_count; i++) {
         const struct experiment_limit *l = &e->limits[i];
-        if (l->kind != LIMIT_HOLD || !l->text || l->metric == LIMIT_ON_SENSOR_CPU)
+        if (l->kind != LIMIT_HOLD || !l->text)
             continue;
-        int64_t half = e->metrics[l->metric].window / 2;
+        int64_t half = experiment_limit_window(e, l) / 2;
         if (half > e->adapt.every)
             e->adapt.every = half < CHECK_EVERY_MAX ? half : CHECK_EVERY_MAX;
     }
@@ -160,9 +63,13 @@ static void check_adapt(struct reader *r, const struct tree *root, struct experi
     if (!tree_get(adapt, "every"))
         choose_every(e);
     if (!policy)
-        e->adapt.policy = check_first_hold(root, e, 0, &at) ? POLICY_SPP : POLICY_NONE;
-    if (!experiment_policy_moves(e->adapt.policy)) /* which nothing but the file makes it: below, `policy` is there */
+        check_choose_policy(e, check_first_hold(root, e, 0, &at) != NULL);
+    check_policy(r, policy, e);
+    check_hysteresis(r, root, e);
+    if (!experiment_policy_moves(e->adapt.policy))
         return;
+    if (!policy)
+        policy = check_entries(tree_get(root, "limits"), e->limit_count); /* a limit asks for it */
     if (e->sensing.mode == POLL_BUSY_WAIT)
         reader_wrong(r, policy, "%s adapts the polling period, and busy-wait has none: use spp, or 'mode: polling'",
                      experiment_policy_word((int)e->adapt.policy));

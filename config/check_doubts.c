@@ -32,10 +32,15 @@ static void doubt_blind_metrics(struct reader *r, const struct tree *root, const
 {
     const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
     for (uint32_t i = 0; t; t = t->next, i++) {
-        const char *match = find_match(e->sensing.off, e->metrics[i].aspect);
-        if (match)
-            reader_doubt(r, tree_get(t, "rate"), "is unknown: %s in sensing.aspects.off switches this aspect off",
+        const struct experiment_metric *m = &e->metrics[i];
+        const char *match = m->aspect ? find_match(e->sensing.off, m->aspect) : NULL;
+        if (!match && m->field && (match = find_match(e->sensing.count, m->aspect)))
+            reader_doubt(r, tree_get(t, "of"),
+                         "is unknown: %s in sensing.aspects.count leaves no records of this aspect",
                          findings_quote(match).s);
+        else if (match)
+            reader_doubt(r, tree_get(t, m->field ? "of" : "rate"),
+                         "is unknown: %s in sensing.aspects.off switches this aspect off", findings_quote(match).s);
     }
 }
 

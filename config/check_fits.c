@@ -73,7 +73,7 @@ static void doubt_rates(struct reader *r, const struct tree *root, const struct 
     if (e->sensing.mode == POLL_BUSY_WAIT || e->sensing.when_full == WHEN_FULL_OVERWRITE)
         return;
     for (uint32_t i = 0; t; t = t->next, i++)
-        if (e->limits[i].metric >= 0 && e->limits[i].compare == COMPARE_AT_LEAST)
+        if (e->limits[i].unit == UNIT_PER_SECOND && e->limits[i].compare == COMPARE_AT_LEAST)
             doubt_rate(r, root, e, t, &e->limits[i]);
 }
 
@@ -114,8 +114,7 @@ static void doubt_expiries(struct reader *r, const struct tree *root, const stru
 /* From when on a limit is judged, after the start; ecs/verdict.h. */
 static int64_t judged_from(const struct experiment *e, const struct experiment_limit *l)
 {
-    int64_t window = l->metric >= 0 ? e->metrics[l->metric].window : 0;
-    return l->kind == LIMIT_HOLD ? window + EXPERIMENT_SETTLING * e->adapt.every : 0;
+    return l->kind == LIMIT_HOLD ? experiment_limit_window(e, l) + EXPERIMENT_SETTLING * e->adapt.every : 0;
 }
 
 static void doubt_duration(struct reader *r, const struct tree *root, const struct experiment *e)
@@ -139,13 +138,10 @@ static void doubt_limits(struct reader *r, const struct tree *root, const struct
         const struct experiment_limit *a = &e->limits[i];
         if (a->tolerance >= 1)
             reader_doubt(r, tree_get(t, "tolerance"), "is all the time: it cannot fail the run");
-        for (uint32_t j = 0; j < i; j++) {
-            const struct experiment_limit *b = &e->limits[j];
-            const struct experiment_limit *least = a->compare == COMPARE_AT_LEAST ? a : b, *most = least == a ? b : a;
-            if (a->metric == b->metric && least->compare != most->compare && least->bound > most->bound)
-                reader_doubt(r, t, "cannot hold together with limit %s (line %u)", findings_quote(b->text).s,
-                             b->at.line);
-        }
+        int other = experiment_limit_contradicts(e, i);
+        if (other >= 0 && other < (int)i)
+            reader_doubt(r, t, "cannot hold together with limit %s (line %u)", findings_quote(e->limits[other].text).s,
+                         e->limits[other].at.line);
     }
 }
 

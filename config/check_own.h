@@ -19,6 +19,13 @@ void check_nodes(struct reader *r, const struct tree *root, struct experiment *e
 /** Where the file has `command` at the top, that is its one process. Nodes are checked before. */
 void check_processes(struct reader *r, const struct tree *root, struct experiment *e);
 
+/** Metrics, then limits, which may add a metric that is built in; then policy and hysteresis. */
+void check_metrics(struct reader *r, const struct tree *root, struct experiment *e);
+void check_limits(struct reader *r, const struct tree *root, struct experiment *e);
+void check_choose_policy(struct experiment *e, bool holds);
+void check_policy(struct reader *r, const struct tree *policy, const struct experiment *e);
+void check_hysteresis(struct reader *r, const struct tree *root, struct experiment *e);
+
 /**
  * The first limit to be held, on a metric with a window above `window` where that is not 0; *tree is where it stands.
  */

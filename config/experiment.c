@@ -5,6 +5,7 @@
 #include "config/check.h"
 #include "config/command.h"
 #include "config/expiry.h"
+#include "config/importance.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -77,10 +78,12 @@ void experiment_free(struct experiment *e)
     for (uint32_t i = 0; i < e->metric_count; i++) {
         free(e->metrics[i].name);
         free(e->metrics[i].aspect);
+        free(e->metrics[i].field);
     }
     for (uint32_t i = 0; i < e->limit_count; i++)
         free(e->limits[i].text);
     expiry_free(e->sensing.expire);
+    importance_free(e->sensing.importance);
     free(e->sensing.spool_dir);
     command_free(e->sensing.count);
     command_free(e->sensing.off);

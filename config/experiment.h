@@ -23,6 +23,8 @@ enum {
     EXPERIMENT_INSTANCES_MAX = 256,
     EXPERIMENT_METRICS_MAX = 64,
     EXPERIMENT_LIMITS_MAX = 64,
+    EXPERIMENT_PRIORITY_MAX = 1000,
+    EXPERIMENT_IMPORTANCE_MAX = 1000,
     EXPERIMENT_PATTERNS_MAX = 64,
     EXPERIMENT_SETTLING = 10,        /* decisions that adaptation is given before a limit to be held is judged */
     EXPERIMENT_SYNC_BYTES = 4 << 20, /* what a store that syncs now and then collects at most */
@@ -104,6 +106,12 @@ struct experiment_expiry {
     int64_t bound; /* ns, 0 .. 1 h; 0: none */
 };
 
+/** How important the aspects are that a pattern matches; of several that match, the last one counts; of none, 1. */
+struct experiment_importance {
+    char *pattern;
+    uint32_t weight; /* 1 .. EXPERIMENT_IMPORTANCE_MAX */
+};
+
 struct experiment_sensing {
     uint32_t ring_records;               /* power of two, 64 .. 1048576; default 4096 */
     enum experiment_when_full when_full; /* overwrite: flight recorder, read by snapshots */
@@ -115,19 +123,38 @@ struct experiment_sensing {
     uint64_t window_bytes; /* 1 MiB .. 1 GiB; default 16 MiB */
     uint64_t spool_bytes;  /* 1 MiB .. 1024 GiB; default 0: none */
     char *spool_dir;       /* absolute; NULL: EXPERIMENT_SPOOL_DIR */
-    struct experiment_expiry *expire; /* in the order of the file, ends with pattern NULL; NULL: none */
+    struct experiment_expiry *expire;         /* in the order of the file, ends with pattern NULL; NULL: none */
+    struct experiment_importance *importance; /* likewise */
     char **count, **off; /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */
     struct experiment_real_time real_time;
     int64_t sampler[EXPERIMENT_SAMPLERS]; /* period of each, ns, 1 ms .. 1 h; 0: not sampled */
 };
 
-enum experiment_metric_kind { METRIC_RATE };
+/**
+ * What a metric is made of: the rate of an aspect, in records a second; a numeric field of its records; or what the
+ * node's monitoring does with all records of the SUT: these are built in, and named as their kind.
+ */
+enum experiment_metric_kind {
+    METRIC_RATE,
+    METRIC_MEAN,
+    METRIC_MIN,
+    METRIC_MAX,
+    METRIC_LAST,
+    METRIC_QUANTILE,
+    METRIC_LATENCY,     /* monitoring_latency, ns: mean age of records when they are taken from their rings */
+    METRIC_LATENCY_MAX, /* monitoring_latency_max, ns: of the oldest one */
+    METRIC_EN_ROUTE,    /* en_route_ratio, percent: records under way, of those produced in the window */
+    METRIC_LOST,        /* lost_ratio, percent: records lost in the window, of those produced in it */
+};
 
-/** `rate`: records of an aspect per second, over a sliding window. */
+/** A figure over a sliding window. */
 struct experiment_metric {
     char *name;
     enum experiment_metric_kind kind;
-    char *aspect;
+    char *aspect;     /* NULL: built in */
+    char *field;      /* of METRIC_MEAN to METRIC_QUANTILE; else NULL */
+    double share;     /* of METRIC_QUANTILE: 0 .. 1; default 0.99 */
+    bool in_time;     /* its field is one of time, and its value in ns, whatever the field's unit: limits say so */
     int64_t window;   /* ns, 10 ms .. 1 h; default 1 s */
     bool per_process; /* one value for each process (the default), else one for each node */
     struct experiment_place at;
@@ -138,14 +165,18 @@ enum { LIMIT_ON_SENSOR_CPU = -1 }; /* in experiment_limit.metric: percent of one
 enum experiment_limit_kind { LIMIT_HOLD, LIMIT_EXPECT };
 enum experiment_compare { COMPARE_AT_LEAST, COMPARE_AT_MOST }; /* >=, <= */
 
+enum experiment_unit { UNIT_NUMBER, UNIT_PER_SECOND, UNIT_PERCENT, UNIT_DURATION };
+
 struct experiment_limit {
     enum experiment_limit_kind kind;
     int metric; /* index, or LIMIT_ON_SENSOR_CPU */
     enum experiment_compare compare;
     double bound;
-    int64_t persistence; /* `for`: ns that it must be broken before it counts as violated; default 0 */
-    double tolerance;    /* share of the judged time, 0 .. 1, that may be in violation; default 0.01 */
-    char *text;          /* as it stands in the file: "fps >= 29" */
+    enum experiment_unit unit; /* in which the bound is written; a duration is in ns */
+    uint32_t priority;         /* 0 (default) first: of several broken limits the first one is answered */
+    int64_t persistence;       /* `for`: ns that it must be broken before it counts as violated; default 0 */
+    double tolerance;          /* share of the judged time, 0 .. 1, that may be in violation; default 0.01 */
+    char *text;                /* as it stands in the file: "fps >= 29" */
     struct experiment_place at;
 };
 
@@ -160,6 +191,7 @@ struct experiment_adapt {
     enum experiment_decider by;     /* who decides: the agent of each node, or one manager for all of them */
     int64_t every;                  /* controller sampling period, ns, 1 ms .. 10 s; default 100 ms */
     int64_t period_min, period_max; /* bounds of the polling period, ns; default 1 us .. 1 s (table 5-6) */
+    int64_t hysteresis; /* age, ns, from which on an observation is unknown to the policy; 0 (default): none */
     struct experiment_place at;
 };
 
@@ -244,6 +276,21 @@ const char *experiment_policy_word(int policy);
 
 /** Whether `policy` moves the polling period. Pure. */
 bool experiment_policy_moves(enum experiment_policy policy);
+
+/** Whether `kind` is built in: of the node's monitoring, where shorter polling periods help. Pure. */
+bool experiment_metric_is_built_in(enum experiment_metric_kind kind);
+
+/** The name of a built-in metric; the key of the others. Static storage. Pure. */
+const char *experiment_metric_word(enum experiment_metric_kind kind);
+
+/** ns that the value of limit `l` looks back. Pure. */
+int64_t experiment_limit_window(const struct experiment *e, const struct experiment_limit *l);
+
+/** The first limit that cannot hold together with limit `i`, for no value meets both bounds; -1: none. Pure. */
+int experiment_limit_contradicts(const struct experiment *e, uint32_t i);
+
+/** The importance of aspect `name`: of the last rule that matches it, else 1. Pure. `rules` may be NULL. */
+uint32_t experiment_importance(const struct experiment_importance *rules, const char *name);
 
 /** How many CPUs the set has, and whether `cpu` is one of them. Pure. */
 uint32_t experiment_cpu_count(const struct experiment_cpus *cpus);

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "config/command.h"
 #include "config/expiry.h"
+#include "config/importance.h"
 #include "config/real_time.h"
 #include "config/samplers.h"
 
@@ -32,7 +33,8 @@ const struct schema_word schema_policies[] = {EXPERIMENT_POLICIES(POLICY_WORD){N
 /* Keys that leave a choice to later versions: one word, nothing to store. */
 static const struct schema_word deciders[] = {{"node", 0, false}, {"manager", 0, true}, {NULL, 0, false}};
 
-static const char note_rates[] = "this version computes rates only; give 'rate: ASPECT'";
+static const char note_pairs[] = "this version does not match records of two aspects; record the interval as a field";
+static const char note_count[] = "this version does not count records over the whole run; give 'rate: ASPECT'";
 
 static const struct schema_field node_fields[] = {
     {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment_node, dir), .read = fields_read_dir},
@@ -117,17 +119,22 @@ static const struct schema_field sensing_fields[] = {
 
 static const struct schema_field metric_fields[] = {
     {.key = "rate", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, aspect), .read = fields_read_aspect},
+    {.key = "mean", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, field), .read = fields_read_field},
+    {.key = "min", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, field), .read = fields_read_field},
+    {.key = "max", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, field), .read = fields_read_field},
+    {.key = "last", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, field), .read = fields_read_field},
+    {.key = "quantile", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, field), .read = fields_read_field},
+    {.key = "of", .kind = SCHEMA_OWN, .offset = IN(experiment_metric, aspect), .read = fields_read_aspect},
+    {.key = "share", .kind = SCHEMA_SHARE, .offset = IN(experiment_metric, share)},
     {.key = "window",
      .kind = SCHEMA_DURATION,
      .offset = IN(experiment_metric, window),
      .min = 10 * CLOCK_MS,
      .max = 3600 * CLOCK_S},
     {.key = "per", .kind = SCHEMA_FLAG, .offset = IN(experiment_metric, per_process), .words = schema_scopes},
-    {.key = "count", .kind = SCHEMA_LATER, .note = note_rates},
-    {.key = "quantile", .kind = SCHEMA_LATER, .note = note_rates},
-    {.key = "interval", .kind = SCHEMA_LATER, .note = note_rates},
-    {.key = "last", .kind = SCHEMA_LATER, .note = note_rates},
-    {.key = "match", .kind = SCHEMA_LATER, .note = note_rates},
+    {.key = "count", .kind = SCHEMA_LATER, .note = note_count},
+    {.key = "interval", .kind = SCHEMA_LATER, .note = note_pairs},
+    {.key = "match", .kind = SCHEMA_LATER, .note = note_pairs},
     {0},
 };
 
@@ -136,6 +143,7 @@ static const struct schema_field limit_fields[] = {
     {.key = "expect", .kind = SCHEMA_CHECKED},
     {.key = "for", .kind = SCHEMA_DURATION, .offset = IN(experiment_limit, persistence), .max = 3600 * CLOCK_S},
     {.key = "tolerance", .kind = SCHEMA_SHARE, .offset = IN(experiment_limit, tolerance)},
+    {.key = "priority", .kind = SCHEMA_COUNT, .offset = IN(experiment_limit, priority), .max = EXPERIMENT_PRIORITY_MAX},
     {0},
 };
 
@@ -152,6 +160,7 @@ static const struct schema_field adapt_fields[] = {
      .offset = IN(experiment, adapt.period_min),
      .min = CLOCK_US,
      .max = 10 * CLOCK_S},
+    {.key = "hysteresis", .kind = SCHEMA_DURATION, .offset = IN(experiment, adapt.hysteresis), .max = 3600 * CLOCK_S},
     {0},
 };
 
@@ -184,7 +193,8 @@ static const struct schema_field store_fields[] = {
 
 const struct experiment_process schema_default_process = {.instances = 1, .output = OUTPUT_FILE};
 static const struct experiment_node default_node;
-static const struct experiment_metric default_metric = {.kind = METRIC_RATE, .window = CLOCK_S, .per_process = true};
+static const struct experiment_metric default_metric = {
+    .kind = METRIC_RATE, .share = 0.99, .window = CLOCK_S, .per_process = true};
 static const struct experiment_limit default_limit = {.tolerance = 0.01};
 
 #define TABLE(type, list, entry_fields, entry_defaults, most, by_name)                                                 \

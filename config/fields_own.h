@@ -14,9 +14,10 @@
 void fields_read_dir(struct reader *r, const struct tree *t, void *to);
 void fields_read_spool_dir(struct reader *r, const struct tree *t, void *to);
 
-/** char *: a glob of executables; the name of an aspect. */
+/** char *: a glob of executables; the name of an aspect; that of a field. */
 void fields_read_attach(struct reader *r, const struct tree *t, void *to);
 void fields_read_aspect(struct reader *r, const struct tree *t, void *to);
+void fields_read_field(struct reader *r, const struct tree *t, void *to);
 
 /** char **, ending with NULL: NAME=value of variables; patterns of aspects. */
 void fields_read_environment(struct reader *r, const struct tree *t, void *to);

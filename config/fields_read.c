@@ -99,18 +99,28 @@ void fields_read_environment(struct reader *r, const struct tree *t, void *to)
     *(char ***)to = entries;
 }
 
-void fields_read_aspect(struct reader *r, const struct tree *t, void *to)
+static void read_declared(struct reader *r, const struct tree *t, const char *expected, const char *what, char **to)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:";
-    const char *text = reader_text(r, t, "the name of an aspect");
+    const char *text = reader_text(r, t, expected);
     if (!text)
         return;
     size_t n = strlen(text);
     if (n == 0 || n > EXPERIMENT_NAME_MAX || strspn(text, allowed) != n || isdigit((unsigned char)text[0]))
-        reader_wrong(r, t, "%s names no aspect: 1 to %d letters, digits, '_', '.' or ':', not opening with a digit",
-                     findings_quote(text).s, EXPERIMENT_NAME_MAX);
-    else
-        *(char **)to = reader_copy(r, text);
+        reader_wrong(r, t, "%s names no %s: 1 to %d letters, digits, '_', '.' or ':', not opening with a digit",
+                     findings_quote(text).s, what, EXPERIMENT_NAME_MAX);
+    else if (!*to) /* of two keys that name it the checks tell */
+        *to = reader_copy(r, text);
+}
+
+void fields_read_aspect(struct reader *r, const struct tree *t, void *to)
+{
+    read_declared(r, t, "the name of an aspect", "aspect", to);
+}
+
+void fields_read_field(struct reader *r, const struct tree *t, void *to)
+{
+    read_declared(r, t, "the name of a field", "field", to);
 }
 
 static char *read_pattern(struct reader *r, const struct tree *t)

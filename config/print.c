@@ -123,7 +123,8 @@ static void print_sensing(const struct experiment_sensing *s, FILE *out)
     print_vector(s->count, out);
     fputs("], off: [", out);
     print_vector(s->off, out);
-    fputs("]}\n", out);
+    fputs("]", out);
+    fputs("}\n", out);
     print_expiries(s->expire, out);
     real_time_print(&s->real_time, out);
     samplers_print(s, out);
@@ -131,9 +132,20 @@ static void print_sensing(const struct experiment_sensing *s, FILE *out)
 
 static void print_metric(const struct experiment_metric *m, FILE *out)
 {
-    fprintf(out, "  %s: {rate: ", m->name);
-    print_text(m->aspect, out);
-    fprintf(out, ", window: %s, per: %s}\n", units_exact_duration(m->window).s,
+    fprintf(out, "  %s: {", m->name);
+    if (!experiment_metric_is_built_in(m->kind)) {
+        fprintf(out, "%s: ", experiment_metric_word(m->kind));
+        print_text(m->field ? m->field : m->aspect, out);
+        fputs(", ", out);
+    }
+    if (m->field) {
+        fputs("of: ", out);
+        print_text(m->aspect, out);
+        fputs(", ", out);
+    }
+    if (m->kind == METRIC_QUANTILE)
+        fprintf(out, "share: %s %%, ", units_exact_number(m->share * 100).s);
+    fprintf(out, "window: %s, per: %s}\n", units_exact_duration(m->window).s,
             schema_word(schema_scopes, m->per_process));
 }
 
@@ -141,8 +153,11 @@ static void print_limit(const struct experiment_limit *l, FILE *out)
 {
     fprintf(out, "  - {%s: ", l->kind == LIMIT_HOLD ? "hold" : "expect");
     print_text(l->text, out);
-    fprintf(out, ", for: %s, tolerance: %s %%}\n", units_exact_duration(l->persistence).s,
+    fprintf(out, ", for: %s, tolerance: %s %%", units_exact_duration(l->persistence).s,
             units_exact_number(l->tolerance * 100).s);
+    if (l->kind == LIMIT_HOLD)
+        fprintf(out, ", priority: %u", l->priority);
+    fputs("}\n", out);
 }
 
 static void print_node(const struct experiment_node *n, FILE *out)
@@ -196,9 +211,10 @@ int experiment_print(const struct experiment *e, FILE *out)
     fputs(e->limit_count > 0 ? "limits:\n" : "limits: []\n", out);
     for (uint32_t i = 0; i < e->limit_count; i++)
         print_limit(&e->limits[i], out);
-    fprintf(out, "adapt: {policy: %s, by: node, every: %s, period: %s .. %s}\n",
+    fprintf(out, "adapt: {policy: %s, by: node, every: %s, period: %s .. %s, hysteresis: %s}\n",
             experiment_policy_word((int)e->adapt.policy), units_exact_duration(e->adapt.every).s,
-            units_exact_duration(e->adapt.period_min).s, units_exact_duration(e->adapt.period_max).s);
+            units_exact_duration(e->adapt.period_min).s, units_exact_duration(e->adapt.period_max).s,
+            units_exact_duration(e->adapt.hysteresis).s);
     print_store(&e->store, out);
     return ferror(out) ? BEZEL_ESYS : 0;
 }

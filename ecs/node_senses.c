@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/log.h"
 #include "ecs/node_impl.h"
 
 static int observe_begin(void *context, const char *name)
@@ -12,19 +13,32 @@ static void observe_end(void *context, int slot)
     agent_process_remove(((struct node *)context)->agent, slot);
 }
 
-static int observe_watch(void *context, int slot, const char *aspect)
+static int observe_watch(void *context, int slot, const struct dict_aspect *aspect)
 {
-    return agent_watch(((struct node *)context)->agent, slot, aspect);
+    struct node *n = context;
+    const char *metric = agent_lacking(n->agent, aspect), *process = agent_process_name(n->agent, slot);
+    if (metric && process)
+        log_warn("BEZEL-METRIC",
+                 "aspect %s of %s has no such field as metric %s reads, no number or none of time: of "
+                 "this process the metric is unknown",
+                 aspect->name, process, metric);
+    return agent_watch(n->agent, slot, aspect);
 }
 
-static void observe_record(void *context, int watch, int64_t timestamp)
+static void observe_record(void *context, int watch, int64_t timestamp, const uint64_t *values)
 {
-    agent_record(((struct node *)context)->agent, watch, timestamp);
+    struct node *n = context;
+    agent_record(n->agent, watch, timestamp, n->turned, values);
+}
+
+static void observe_taken(void *context, uint32_t records, int64_t first, int64_t last, int64_t now)
+{
+    agent_taken(((struct node *)context)->agent, records, first, last, now);
 }
 
 struct external_observer node_senses(struct node *n)
 {
-    return (struct external_observer){n, observe_begin, observe_end, observe_watch, observe_record};
+    return (struct external_observer){n, observe_begin, observe_end, observe_watch, observe_record, observe_taken};
 }
 
 static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)
@@ -35,8 +49,17 @@ static void count_aspect(struct node *n, const struct external_process *p, uint3
         agent_count(n->agent, p->watch[id], segment_tally(p->at, id).attempts, now);
 }
 
+static void tell_flow(struct node *n, int64_t now)
+{
+    struct external_flow f = external_flow(n->external);
+    agent_flow(n->agent, f.produced, f.full + f.no_ring + f.overwritten + f.window + f.spool, f.in_rings + f.in_window,
+               now);
+}
+
 void node_count_attempts(struct node *n, int64_t now)
 {
+    if (agent_wants_flow(n->agent))
+        tell_flow(n, now);
     for (uint32_t i = 0; i < external_process_count(n->external); i++) {
         const struct external_process *p = external_process(n->external, i);
         if (!p || p->slot < 0)

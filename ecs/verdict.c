@@ -58,8 +58,7 @@ static void judge_run(struct verdict *v, const struct summary *s, int64_t now)
 /* What a violation needs to fade after its cause is gone: the metric's window, and the agent's settling. */
 static int64_t fading_time(const struct experiment *e, const struct experiment_limit *l)
 {
-    int64_t window = l->metric == LIMIT_ON_SENSOR_CPU ? 0 : e->metrics[l->metric].window;
-    return window + AGENT_SETTLING * e->adapt.every;
+    return experiment_limit_window(e, l) + AGENT_SETTLING * e->adapt.every;
 }
 
 /* Whether collection had been off on `node` for `fading` or longer at time `at`, and was still off. */

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/agent_own.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +19,8 @@ static int agent_find_aspect(const struct agent *agent, const char *name)
 static void agent_index_metric(struct agent *agent, int metric)
 {
     const char *name = agent->experiment->metrics[metric].aspect;
+    if (!name)
+        return;
     int aspect = agent_find_aspect(agent, name);
     if (aspect < 0) {
         aspect = (int)agent->aspects++;
@@ -31,8 +34,21 @@ static void agent_index_metric(struct agent *agent, int metric)
 
 static int64_t agent_settling(const struct experiment *e, const struct experiment_limit *limit)
 {
-    int64_t window = limit->metric == LIMIT_ON_SENSOR_CPU ? 0 : e->metrics[limit->metric].window;
-    return window + AGENT_SETTLING * e->adapt.every;
+    return experiment_limit_window(e, limit) + AGENT_SETTLING * e->adapt.every;
+}
+
+/* What is built in is the node's, and there from the start. */
+static int agent_start_built_in(struct agent *agent)
+{
+    for (uint32_t i = 0; i < agent->experiment->metric_count; i++) {
+        const struct experiment_metric *m = &agent->experiment->metrics[i];
+        if (!experiment_metric_is_built_in(m->kind))
+            continue;
+        if (reading_start(&agent->node.readings[i], m) != 0)
+            return BEZEL_ENOMEM;
+        agent->wants_flow = agent->wants_flow || m->kind == METRIC_EN_ROUTE || m->kind == METRIC_LOST;
+    }
+    return 0;
 }
 
 int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
@@ -50,6 +66,10 @@ int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
         judge_start(&a->judges[i], &e->limits[i], agent_settling(e, &e->limits[i]), &a->limits[i]);
     a->outcome.limits = a->limits;
     a->outcome.limit_count = e->limit_count;
+    if (agent_start_built_in(a) != 0) {
+        agent_free(a);
+        return BEZEL_ENOMEM;
+    }
     *agent = a;
     return 0;
 }
@@ -57,7 +77,7 @@ int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
 static void agent_process_release(struct agent_process *p)
 {
     for (int i = 0; i < EXPERIMENT_METRICS_MAX; i++)
-        rate_free(p->readings[i].rate);
+        reading_end(&p->readings[i]);
     free(p->name);
 }
 
@@ -122,16 +142,58 @@ const char *agent_process_name(const struct agent *agent, int slot)
     return p ? p->name : NULL;
 }
 
-int agent_watch(struct agent *agent, int slot, const char *name)
+/* ns in a unit of time; 0: it is none. */
+static double agent_unit(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double ns;
+    } units[] = {{"ns", 1}, {"us", 1e3}, {"\u00b5s", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++)
+        if (strcmp(units[i].name, unit) == 0)
+            return units[i].ns;
+    return 0;
+}
+
+static struct agent_field agent_find_field(const struct dict_aspect *aspect, const struct experiment_metric *metric)
+{
+    struct agent_field found = {.at = NO_FIELD};
+    for (uint32_t i = 0; i < aspect->field_count; i++) {
+        const struct dict_field *f = &aspect->fields[i];
+        double scale = metric->in_time ? agent_unit(f->unit) : 1;
+        if (strcmp(f->name, metric->field) != 0 || (f->type != DICT_INT64 && f->type != DICT_FLOAT64) || scale == 0)
+            continue;
+        found = (struct agent_field){.at = (int8_t)i,
+                                     .scale = scale,
+                                     .is_float = f->type == DICT_FLOAT64,
+                                     .is_duration = aspect->kind == DICT_SPAN && i == 0};
+    }
+    return found;
+}
+
+const char *agent_lacking(const struct agent *agent, const struct dict_aspect *aspect)
+{
+    int at = agent_find_aspect(agent, aspect->name);
+    for (int m = at < 0 ? NO_METRIC : agent->aspect_metric[at]; m != NO_METRIC; m = agent->next_metric[m]) {
+        const struct experiment_metric *metric = &agent->experiment->metrics[m];
+        if (metric->field && agent_find_field(aspect, metric).at == NO_FIELD)
+            return metric->name;
+    }
+    return NULL;
+}
+
+int agent_watch(struct agent *agent, int slot, const struct dict_aspect *declared)
 {
     struct agent_process *p = agent_process(agent, slot);
-    int aspect = agent_find_aspect(agent, name);
+    int aspect = agent_find_aspect(agent, declared->name);
     if (!p || aspect < 0)
         return BEZEL_ENOENT;
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
-        struct rate **rate = &agent_owner(agent, p, m)->readings[m].rate;
-        if (!*rate && rate_new(agent->experiment->metrics[m].window, rate) != 0)
+        const struct experiment_metric *metric = &agent->experiment->metrics[m];
+        if (reading_start(&agent_owner(agent, p, m)->readings[m], metric) != 0)
             return BEZEL_ENOMEM;
+        if (metric->field)
+            p->fields[m] = agent_find_field(declared, metric);
     }
     if (p->sources[aspect].watchers == 0) {
         p->sources[aspect].watchers = 1;
@@ -145,8 +207,7 @@ static void agent_node_forget(struct agent *agent, int aspect)
 {
     agent->node.sources[aspect] = (struct agent_source){0};
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
-        if (agent->node.readings[m].rate)
-            rate_reset(agent->node.readings[m].rate);
+        reading_reset(&agent->node.readings[m]);
         for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
             if (agent->experiment->limits[i].metric == m)
                 judge_forget(&agent->judges[i], &agent->node.runs[i]);
@@ -168,13 +229,49 @@ void agent_process_remove(struct agent *agent, int slot)
     agent->processes[slot] = NULL;
 }
 
-void agent_record(struct agent *agent, int watch, int64_t timestamp)
+/* The value of a field; NaN for a duration that nobody knows. */
+static double agent_field_value(const struct agent_field *f, const uint64_t *values)
+{
+    double real;
+    if (f->is_float) {
+        memcpy(&real, &values[f->at], sizeof real);
+        return f->scale * real;
+    }
+    int64_t whole = (int64_t)values[f->at];
+    return f->is_duration && whole < 0 ? (double)NAN : f->scale * (double)whole;
+}
+
+void agent_record(struct agent *agent, int watch, int64_t timestamp, int64_t now, const uint64_t *values)
 {
     struct agent_process *p = agent_process(agent, watch >> WATCH_ASPECT_BITS);
     if (!p)
         return;
-    for (int m = agent->aspect_metric[watch % WATCH_ASPECTS]; m != NO_METRIC; m = agent->next_metric[m])
-        rate_record(agent_owner(agent, p, m)->readings[m].rate, timestamp);
+    for (int m = agent->aspect_metric[watch % WATCH_ASPECTS]; m != NO_METRIC; m = agent->next_metric[m]) {
+        struct reading *r = &agent_owner(agent, p, m)->readings[m];
+        if (!agent->experiment->metrics[m].field)
+            reading_record(r, timestamp, now, 0);
+        else if (p->fields[m].at != NO_FIELD)
+            reading_record(r, timestamp, now, agent_field_value(&p->fields[m], values));
+    }
+}
+
+void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now)
+{
+    for (uint32_t m = 0; m < agent->experiment->metric_count; m++)
+        if (agent->experiment->metrics[m].kind == METRIC_LATENCY ||
+            agent->experiment->metrics[m].kind == METRIC_LATENCY_MAX)
+            reading_taken(&agent->node.readings[m], records, first, last, now);
+}
+
+bool agent_wants_flow(const struct agent *agent)
+{
+    return agent->wants_flow;
+}
+
+void agent_flow(struct agent *agent, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now)
+{
+    for (uint32_t m = 0; m < agent->experiment->metric_count; m++)
+        reading_flow(&agent->node.readings[m], produced, lost, en_route, now);
 }
 
 /* A counter's first reading is its baseline: what was counted before it is not growth. */
@@ -199,8 +296,7 @@ void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now)
     int aspect = watch % WATCH_ASPECTS;
     agent_source_read(&p->sources[aspect], attempts, now, &agent->node.sources[aspect]);
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m])
-        if (p->readings[m].rate)
-            rate_count(p->readings[m].rate, attempts, now);
+        reading_count(&p->readings[m], attempts, now);
 }
 
 void agent_blind(struct agent *agent, int watch)
@@ -211,6 +307,5 @@ void agent_blind(struct agent *agent, int watch)
     int aspect = watch % WATCH_ASPECTS;
     p->sources[aspect].read = false;
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m])
-        if (agent_owner(agent, p, m)->readings[m].rate)
-            rate_reset(agent_owner(agent, p, m)->readings[m].rate);
+        reading_reset(&agent_owner(agent, p, m)->readings[m]);
 }

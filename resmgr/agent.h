@@ -23,6 +23,7 @@
 #ifndef BEZEL_RESMGR_AGENT_H
 #define BEZEL_RESMGR_AGENT_H
 
+#include "mdr/dict.h"
 #include "resmgr/policy.h"
 
 struct agent;
@@ -78,14 +79,32 @@ void agent_process_remove(struct agent *agent, int slot);
 const char *agent_process_name(const struct agent *agent, int slot);
 
 /**
- * The number by which to feed records of aspect `name` of the process in `slot`, or BEZEL_ENOENT where no metric reads
- * that aspect: the external sensor hands on only those that are watched. BEZEL_ENOMEM. The same name gives the same
- * number.
+ * The number by which to feed records of aspect `aspect`, as the process in `slot` declares it, or BEZEL_ENOENT where
+ * no metric reads that aspect: the external sensor hands on only those that are watched. BEZEL_ENOMEM. The same name
+ * gives the same number. Nothing of `aspect` is kept.
  */
-int agent_watch(struct agent *agent, int slot, const char *name) BEZEL_MUST_CHECK;
+int agent_watch(struct agent *agent, int slot, const struct dict_aspect *aspect) BEZEL_MUST_CHECK;
 
-/** A record of watched aspect `watch` at `timestamp`, in any order. No allocation, nearly constant time. */
-void agent_record(struct agent *agent, int watch, int64_t timestamp);
+/** The first metric that reads a field which `aspect` has not, or not as a number of the unit that it takes; else NULL.
+ */
+const char *agent_lacking(const struct agent *agent, const struct dict_aspect *aspect);
+
+/**
+ * A record of watched aspect `watch` at `timestamp`, in any order, which came at `now`; `values` are all those of the
+ * record. No allocation, nearly constant time.
+ */
+void agent_record(struct agent *agent, int watch, int64_t timestamp, int64_t now, const uint64_t *values);
+
+/** A poll at `now` took `records` records of the SUT, the first of time `first`, the last of `last`. */
+void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now);
+
+/**
+ * Whether a metric reads what became of records; then call agent_flow() before every step: how many the SUT's processes
+ * produced, how many of them are lost, but not for collection's being off, and how many are under way. Cumulative but
+ * for the last.
+ */
+bool agent_wants_flow(const struct agent *agent);
+void agent_flow(struct agent *agent, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now);
 
 /**
  * The attempt counter of watched aspect `watch` stood at `attempts`. Call it for every watch before every step,

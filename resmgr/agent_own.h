@@ -7,8 +7,8 @@
 
 #include "resmgr/agent.h"
 
-#include "metric/rate.h"
 #include "resmgr/judge.h"
+#include "resmgr/reading.h"
 
 #include <assert.h>
 
@@ -16,7 +16,7 @@
  * Aspects that metrics name are numbered in the order of the file; a watch is a slot and such a number. The node is
  * kept like a process: its sources are the sums over the processes, its readings the metrics that are not per process.
  */
-enum { WATCH_ASPECT_BITS = 6, WATCH_ASPECTS = 1 << WATCH_ASPECT_BITS, NODE = -1, NO_METRIC = -1 };
+enum { WATCH_ASPECT_BITS = 6, WATCH_ASPECTS = 1 << WATCH_ASPECT_BITS, NODE = -1, NO_METRIC = -1, NO_FIELD = -1 };
 static_assert((int)EXPERIMENT_METRICS_MAX <= WATCH_ASPECTS, "a watch holds the number of any aspect");
 
 /* The attempt counter of an aspect. Of a process: as it was read. Of the node: the growth of those of its processes. */
@@ -27,16 +27,18 @@ struct agent_source {
     int64_t grown_at;
 };
 
-struct agent_reading {
-    struct rate *rate; /* NULL where the aspect is not watched */
-    bool known;
-    double value, resolution;
+/* Where a metric finds its field in the records of a process. */
+struct agent_field {
+    int8_t at;    /* in the record's values; NO_FIELD: the process has none such */
+    double scale; /* of the metric's unit, times this */
+    bool is_float, is_duration;
 };
 
 struct agent_process {
     char *name;
     struct agent_source sources[EXPERIMENT_METRICS_MAX]; /* by aspect */
-    struct agent_reading readings[EXPERIMENT_METRICS_MAX];
+    struct reading readings[EXPERIMENT_METRICS_MAX];
+    struct agent_field fields[EXPERIMENT_METRICS_MAX];
     struct judge_run runs[EXPERIMENT_LIMITS_MAX];
 };
 
@@ -53,6 +55,7 @@ struct agent {
     struct agent_limit limits[EXPERIMENT_LIMITS_MAX];
     struct agent_outcome outcome;
     struct agent_process node;
+    bool wants_flow;
     int slots; /* one above the highest in use */
     struct agent_process *processes[AGENT_PROCESSES_MAX];
 };

@@ -4,18 +4,15 @@
 
 static void agent_read(const struct agent *agent, struct agent_process *p, int64_t now)
 {
-    for (uint32_t m = 0; m < agent->experiment->metric_count; m++) {
-        struct agent_reading *r = &p->readings[m];
-        r->known = r->rate && rate_value(r->rate, now, &r->value, &r->resolution);
-    }
+    for (uint32_t m = 0; m < agent->experiment->metric_count; m++)
+        reading_take(&p->readings[m], now);
 }
 
 static void agent_read_all(struct agent *agent, int64_t now)
 {
-    for (uint32_t m = 0; m < agent->experiment->metric_count; m++) {
-        if (agent->node.readings[m].rate)
-            rate_count(agent->node.readings[m].rate, agent->node.sources[agent->metric_aspect[m]].attempts, now);
-    }
+    for (uint32_t i = 0; i < agent->aspects; i++)
+        for (int m = agent->aspect_metric[i]; m != NO_METRIC; m = agent->next_metric[m])
+            reading_count(&agent->node.readings[m], agent->node.sources[i].attempts, now);
     agent_read(agent, &agent->node, now);
     for (int slot = 0; slot < agent->slots; slot++)
         if (agent->processes[slot])
@@ -25,10 +22,12 @@ static void agent_read_all(struct agent *agent, int64_t now)
 static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agent_process *p, int slot, int64_t now)
 {
     int metric = agent->experiment->limits[limit].metric;
-    const struct agent_reading *r = &p->readings[metric];
-    const struct agent_source *s = &p->sources[agent->metric_aspect[metric]];
+    const struct reading *r = &p->readings[metric];
     struct judge_value v = {.known = r->known, .value = r->value, .resolution = r->resolution};
-    v.silent = s->grew ? 0 : now - s->grown_at;
+    if (agent->experiment->metrics[metric].aspect) {
+        const struct agent_source *s = &p->sources[agent->metric_aspect[metric]];
+        v.silent = s->grew ? 0 : now - s->grown_at;
+    }
     judge_value(&agent->judges[limit], &p->runs[limit], slot, v);
 }
 
@@ -65,27 +64,41 @@ struct policy_limit agent_policy_limit(const struct experiment *e, uint32_t i, e
         .state = state,
         .compare = limit->compare,
         .on_cpu = on_cpu,
+        .on_flow = !on_cpu && experiment_metric_is_built_in(e->metrics[limit->metric].kind),
         .bound = limit->bound,
         .value = value,
-        .window = on_cpu ? 0 : e->metrics[limit->metric].window,
+        .window = experiment_limit_window(e, limit),
+        .priority = limit->priority,
     };
 }
 
-/* Limit `i` as the policy is to see it. */
-static struct policy_limit agent_observed(const struct agent *agent, uint32_t i)
+/* How old the observation is that limit `i` was judged by. */
+static int64_t agent_age(const struct agent *agent, uint32_t i, int64_t now)
 {
-    const struct agent_limit *seen = &agent->limits[i];
-    return agent_policy_limit(agent->experiment, i, seen->known ? seen->state : LIMIT_UNKNOWN, seen->value);
+    const struct experiment_limit *limit = &agent->experiment->limits[i];
+    const struct agent_process *p = agent_process(agent, agent->limits[i].slot);
+    if (limit->metric == LIMIT_ON_SENSOR_CPU)
+        return 0;
+    return now - (p ? p : &agent->node)->readings[limit->metric].at;
 }
 
-static void agent_decide(struct agent *agent, const struct policy_measure *measured)
+/* Limit `i` as the policy is to see it. */
+static struct policy_limit agent_observed(const struct agent *agent, uint32_t i, int64_t now)
+{
+    const struct agent_limit *seen = &agent->limits[i];
+    int64_t hysteresis = agent->experiment->adapt.hysteresis;
+    bool fresh = seen->known && (hysteresis == 0 || agent_age(agent, i, now) <= hysteresis);
+    return agent_policy_limit(agent->experiment, i, fresh ? seen->state : LIMIT_UNKNOWN, seen->value);
+}
+
+static void agent_decide(struct agent *agent, int64_t now, const struct policy_measure *measured)
 {
     struct agent_outcome *out = &agent->outcome;
     struct policy_observation *seen = &agent->seen;
     seen->limit_count = 0;
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
         if (agent->experiment->limits[i].kind == LIMIT_HOLD)
-            seen->limits[seen->limit_count++] = agent_observed(agent, i);
+            seen->limits[seen->limit_count++] = agent_observed(agent, i, now);
     seen->member_count = 1;
     seen->members[0] = *measured;
     out->policy = agent->policy.policy;
@@ -115,7 +128,7 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
     for (int slot = 0; slot < agent->slots; slot++)
         if (agent->processes[slot])
             agent_clear_growth(agent->processes[slot]);
-    agent_decide(agent, measured);
+    agent_decide(agent, now, measured);
     return out;
 }
 

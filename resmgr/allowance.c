@@ -3,6 +3,7 @@
 #include "resmgr/allowance.h"
 
 #include "base/clock.h"
+#include "resmgr/demand.h"
 #include "resmgr/sense.h"
 
 #include <math.h>
@@ -66,7 +67,8 @@ int64_t allowance_settling(const struct policy_state *state, const struct policy
 
 int64_t allowance_desired(const struct policy_state *state, uint32_t i, double budget)
 {
-    int64_t desired = isfinite(budget) ? state->period_min : state->members[i].desired;
+    const struct policy_member *m = &state->members[i];
+    int64_t desired = isfinite(budget) ? state->period_min : demand_bound(m, m->desired);
     return desired < state->period_min ? state->period_min : desired > state->period_max ? state->period_max : desired;
 }
 
@@ -76,7 +78,7 @@ static const struct policy_limit *find_quality(const struct policy_observation *
     const struct policy_limit *found = NULL;
     for (uint32_t j = 0; j < seen->limit_count; j++) {
         const struct policy_limit *l = &seen->limits[j];
-        if (l->on_cpu || l->state == LIMIT_UNKNOWN || !concerns(l, i))
+        if (l->on_cpu || l->on_flow || l->state == LIMIT_UNKNOWN || !concerns(l, i))
             continue;
         bool before =
             !found || l->state > found->state ||
@@ -197,14 +199,33 @@ static void recover(const struct policy_state *s, struct policy_allowance *a, in
 
 /* ---- The step ---------------------------------------------------------------------------------------------------- */
 
+/* Off for a quality that has become unknown, as one that is made of records does: nothing but time brings it back. */
+static void wait_blindly(struct policy_allowance *a, int64_t elapsed)
+{
+    if (!a->off)
+        return;
+    a->waited += elapsed;
+    if (a->waited < a->patience)
+        return;
+    a->off = false;
+    a->probed = true;
+    a->good = 0;
+    a->waited = 0;
+    a->blame = BLAME_NONE;
+}
+
 void allowance_step(struct policy_state *state, const struct policy_observation *seen, uint32_t i)
 {
     struct policy_member *m = &state->members[i];
     struct policy_allowance *a = &m->allowance;
     const struct policy_measure *measure = &seen->members[i];
     const struct policy_limit *quality = find_quality(seen, i);
-    if (!quality || measure->elapsed == 0 || measure->unconfirmed)
+    if (measure->elapsed == 0 || measure->unconfirmed)
         return;
+    if (!quality) {
+        wait_blindly(a, measure->elapsed);
+        return;
+    }
     bool broken = quality->state == LIMIT_VIOLATED;
     double margin = policy_margin(quality);
     int64_t settling = seen->dead_time + quality->window + SAMPLES * state->every;

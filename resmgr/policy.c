@@ -32,7 +32,8 @@ enum limit_state policy_worst(const struct policy_observation *seen)
 {
     enum limit_state worst = LIMIT_UNKNOWN;
     for (uint32_t i = 0; i < seen->limit_count; i++)
-        worst = seen->limits[i].state > worst ? seen->limits[i].state : worst;
+        if (!seen->limits[i].on_flow)
+            worst = seen->limits[i].state > worst ? seen->limits[i].state : worst;
     return worst;
 }
 
@@ -116,6 +117,8 @@ static bool is_anything_known(const struct policy_observation *seen)
     bool known = policy_worst(seen) != LIMIT_UNKNOWN;
     for (uint32_t i = 0; i < seen->member_count && !known; i++)
         known = !isnan(seen->members[i].cpu);
+    for (uint32_t i = 0; i < seen->limit_count && !known; i++)
+        known = seen->limits[i].state != LIMIT_UNKNOWN;
     return known;
 }
 

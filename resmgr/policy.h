@@ -44,8 +44,9 @@ enum limit_state { LIMIT_UNKNOWN = 0, LIMIT_HELD = 1, LIMIT_VIOLATED = 2 };
 struct policy_limit {
     enum limit_state state;
     enum experiment_compare compare;
-    bool on_cpu; /* on the CPU share of the monitor itself: the budget. Else on a metric: a quality to keep. */
-    int member;  /* whose value it is */
+    bool on_cpu;  /* on the CPU share of the monitor itself: the budget. Else on a metric: a quality to keep ... */
+    bool on_flow; /* ... or on how the monitor's own records flow: polling more often is what helps it */
+    int member;   /* whose value it is */
     double bound, value;
     int64_t window;    /* ns that the value looks back: what a change does to it is seen whole only after that */
     uint32_t priority; /* 0 first: of several broken limits the first one is answered */
@@ -107,6 +108,13 @@ struct policy_allowance {
     int64_t patience; /* ns until what failed is tried again; doubles with each failure; 0: none failed yet */
 };
 
+/** What limits on the flow of records ask for (resmgr/demand.h). */
+struct policy_demand {
+    int64_t longest;          /* ns: the longest period that they allow; 0: any */
+    int64_t waited, patience; /* as above */
+    bool probed;              /* the last move lengthened it */
+};
+
 /** Whether the budget can be met at all (resmgr/resort.h). */
 struct policy_resort {
     bool over;                /* off: at the longest period the use was beyond the budget ... */
@@ -123,6 +131,7 @@ struct policy_member {
     int64_t since;   /* ns since its last change was in force */
     struct policy_sense sense;
     struct policy_allowance allowance;
+    struct policy_demand demand;
     struct policy_resort resort;
     double own[4]; /* for the policy alone */
 };
@@ -153,6 +162,8 @@ struct policy_actions {
     double needed, budget; /* percent of one CPU */
     /** Members of which a quality is broken whether the monitor polls or not: bit i for member i. */
     uint64_t blameless;
+    /** Members whose records come late, or are lost, though they are polled as often as bounds and budget let them. */
+    uint64_t starved;
 };
 
 /** The state in which an experiment starts: `count` members on, at the file's period, of equal weight. Pure. */

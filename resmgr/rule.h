@@ -18,7 +18,7 @@ typedef void policy_rule(struct policy_state *state, const struct policy_observa
 EXPERIMENT_POLICIES(POLICY_RULE)
 #undef POLICY_RULE
 
-/** The worst that is known of the limits: violated before held before unknown. */
+/** The worst that is known of the limits that polling less may help: violated before held before unknown. */
 enum limit_state policy_worst(const struct policy_observation *seen);
 
 #endif

@@ -70,7 +70,7 @@ static void put_record(struct cut *c, const struct ring_record *r, uint64_t time
     c->h.timestamp_end = time;
     c->h.records++;
     if (c->p->watch[r->aspect] >= 0)
-        expire_take(c->x, c->p, r->aspect, (int64_t)time, c->now);
+        expire_take(c->x, c->p, r->aspect, (int64_t)time, c->now, r->values);
 }
 
 static void end_packet(struct cut *c)
@@ -82,6 +82,9 @@ static void end_packet(struct cut *c)
     ring_release(c->reader);
     c->x->counts.records += c->h.records;
     c->packet = NULL;
+    const struct external_observer *o = &c->x->options.observer;
+    if (o->taken && c->p->role == ROLE_SUT && c->p->at->when_full != SEGMENT_OVERWRITE)
+        o->taken(o->context, c->h.records, (int64_t)c->h.timestamp_begin, (int64_t)c->h.timestamp_end, c->now);
 }
 
 /* Bytes that a packet of at most `limit` records needs, which take up `waiting` bytes of slots. */

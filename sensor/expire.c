@@ -36,7 +36,8 @@ void expire_unwatch(struct external_process *p)
         p->watch[i] = p->expiry && p->expiry->bound[i] ? EXTERNAL_ATTENDED : -1;
 }
 
-void expire_take(struct external *x, struct external_process *p, uint32_t aspect, int64_t time, int64_t now)
+void expire_take(struct external *x, struct external_process *p, uint32_t aspect, int64_t time, int64_t now,
+                 const uint64_t *values)
 {
     const struct external_observer *o = &x->options.observer;
     struct expiry *e = p->expiry;
@@ -49,7 +50,7 @@ void expire_take(struct external *x, struct external_process *p, uint32_t aspect
         }
     }
     if (p->watch[aspect] != EXTERNAL_ATTENDED)
-        o->record(o->context, p->watch[aspect], time);
+        o->record(o->context, p->watch[aspect], time, values);
 }
 
 bool expire_is_told(const struct external_process *p)

@@ -31,7 +31,8 @@ int expire_watch(const struct external *x, struct external_process *p, uint32_t 
 void expire_unwatch(struct external_process *p);
 
 /** A record of an aspect that is attended to was taken by the poll that began at `now`. */
-void expire_take(struct external *x, struct external_process *p, uint32_t aspect, int64_t time, int64_t now);
+void expire_take(struct external *x, struct external_process *p, uint32_t aspect, int64_t time, int64_t now,
+                 const uint64_t *values);
 
 /** Whether all that was counted of `p` was told. */
 bool expire_is_told(const struct external_process *p);

@@ -8,6 +8,7 @@
  * first drop nothing tells what is much, and the rate doubles while less than DOUBLE_BELOW of the budget is used.
  */
 #include "resmgr/allowance.h"
+#include "resmgr/demand.h"
 #include "resmgr/resort.h"
 #include "resmgr/rule.h"
 #include "resmgr/sense.h"
@@ -58,6 +59,7 @@ void policy_rule_aimd(struct policy_state *state, const struct policy_observatio
     for (uint32_t i = 0; i < state->count; i++) {
         struct policy_member *m = &state->members[i];
         double budget = allowance_budget(state, seen, i);
+        demand_step(state, seen, i, actions);
         allowance_step(state, seen, i);
         resort_step(state, seen, i, budget, actions);
         if (m->on)

@@ -12,6 +12,7 @@
  * - qualities are answered as allowance.h says, for doubling again and again where polling does not matter ends in off.
  */
 #include "resmgr/allowance.h"
+#include "resmgr/demand.h"
 #include "resmgr/resort.h"
 #include "resmgr/rule.h"
 #include "resmgr/sense.h"
@@ -42,6 +43,7 @@ void policy_rule_dpp_band(struct policy_state *state, const struct policy_observ
 {
     for (uint32_t i = 0; i < state->count; i++) {
         double budget = allowance_budget(state, seen, i);
+        demand_step(state, seen, i, actions);
         allowance_step(state, seen, i);
         resort_step(state, seen, i, budget, actions);
         if (state->members[i].on)

@@ -12,6 +12,7 @@
  * shows, and goes by steps. Where nothing is known of the cost, only qualities move the period, and only upwards.
  */
 #include "resmgr/allowance.h"
+#include "resmgr/demand.h"
 #include "resmgr/resort.h"
 #include "resmgr/rule.h"
 #include "resmgr/sense.h"
@@ -89,6 +90,8 @@ static void apply(const struct policy_state *s, const struct policy_observation 
     else if (aim.period < m->period && under > sense_doubt(&m->sense, WORTH_IT, SHORTEN_MAX) &&
              m->since >= allowance_settling(s, seen, i))
         m->period = aim.period > m->period / SHORTEN_STEP ? aim.period : m->period / SHORTEN_STEP;
+    else if (aim.period < m->period && m->period > demand_bound(m, m->period))
+        m->period = aim.period; /* worth it, whatever it costs: the demand itself waits until the last change shows */
 }
 
 void policy_rule_elastic(struct policy_state *state, const struct policy_observation *seen,
@@ -98,6 +101,7 @@ void policy_rule_elastic(struct policy_state *state, const struct policy_observa
     double whole = allowance_whole(seen);
     for (uint32_t i = 0; i < state->count; i++) {
         double own = allowance_own(seen, i);
+        demand_step(state, seen, i, actions);
         allowance_step(state, seen, i);
         resort_step(state, seen, i, own, actions);
         aims[i] = aim_alone(state, seen, i, own);

@@ -8,6 +8,7 @@
  * clamped: nothing winds up. The filter is the smoothed use since the last change.
  */
 #include "resmgr/allowance.h"
+#include "resmgr/demand.h"
 #include "resmgr/resort.h"
 #include "resmgr/rule.h"
 #include "resmgr/sense.h"
@@ -44,6 +45,7 @@ void policy_rule_integral(struct policy_state *state, const struct policy_observ
     for (uint32_t i = 0; i < state->count; i++) {
         struct policy_member *m = &state->members[i];
         double budget = allowance_budget(state, seen, i);
+        demand_step(state, seen, i, actions);
         allowance_step(state, seen, i);
         resort_step(state, seen, i, budget, actions);
         if (m->on)

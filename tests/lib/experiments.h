@@ -47,13 +47,24 @@ static inline bool experiments_same_process(const struct experiment_process *a, 
 static inline bool experiments_same_metric(const struct experiment_metric *a, const struct experiment_metric *b)
 {
     return experiments_same_text(a->name, b->name) && a->kind == b->kind &&
-           experiments_same_text(a->aspect, b->aspect) && a->window == b->window && a->per_process == b->per_process;
+           experiments_same_text(a->aspect, b->aspect) && experiments_same_text(a->field, b->field) &&
+           a->share == b->share && a->window == b->window && a->per_process == b->per_process;
 }
 
 static inline bool experiments_same_limit(const struct experiment_limit *a, const struct experiment_limit *b)
 {
     return a->kind == b->kind && a->metric == b->metric && a->compare == b->compare && a->bound == b->bound &&
-           a->persistence == b->persistence && a->tolerance == b->tolerance && experiments_same_text(a->text, b->text);
+           a->persistence == b->persistence && a->tolerance == b->tolerance &&
+           experiments_same_text(a->text, b->text) && a->unit == b->unit && a->priority == b->priority;
+}
+
+static inline bool experiments_same_importance(const struct experiment_importance *a,
+                                               const struct experiment_importance *b)
+{
+    for (; a && b && a->pattern && b->pattern; a++, b++)
+        if (strcmp(a->pattern, b->pattern) != 0 || a->weight != b->weight)
+            return false;
+    return (!a || !a->pattern) && (!b || !b->pattern);
 }
 
 static inline bool experiments_same_expiries(const struct experiment_expiry *a, const struct experiment_expiry *b)
@@ -89,6 +100,8 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
                 a->store.sync == b->store.sync;
     same =
         same && a->sensing.batch == b->sensing.batch && experiments_same_expiries(a->sensing.expire, b->sensing.expire);
+    same = same && a->adapt.hysteresis == b->adapt.hysteresis &&
+           experiments_same_importance(a->sensing.importance, b->sensing.importance);
     same = same && experiments_same_real_time(&a->sensing.real_time, &b->sensing.real_time);
     for (uint32_t i = 0; same && i < a->node_count; i++)
         same = experiments_same_text(a->nodes[i].name, b->nodes[i].name) &&

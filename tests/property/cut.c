@@ -112,17 +112,18 @@ static void record_on_demand(void *context)
     }
 }
 
-static int watch_some(void *context, int slot, const char *aspect)
+static int watch_some(void *context, int slot, const struct dict_aspect *aspect)
 {
     const uint64_t *seed = context;
-    return (*seed >> (aspect[1] % 8 + slot)) % 2 ? 0 : -1;
+    return (*seed >> (aspect->name[1] % 8 + slot)) % 2 ? 0 : -1;
 }
 
-static void see(void *context, int watch, int64_t timestamp)
+static void see(void *context, int watch, int64_t timestamp, const uint64_t *values)
 {
     (void)context;
     (void)watch;
     (void)timestamp;
+    (void)values;
 }
 
 static int begin(void *context, const char *name)

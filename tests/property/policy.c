@@ -319,7 +319,7 @@ static void loop_run(const struct plant *p, double cpu)
     }
     if (loop.poll <= loop.now) {
         for (int i = 0; i < loop.count; i++)
-            agent_record(loop.agent, loop.watch, loop.waiting[i]);
+            agent_record(loop.agent, loop.watch, loop.waiting[i], loop.now, NULL);
         loop.count = 0;
         loop.poll = loop.now + loop.out->after.period;
     }
@@ -332,7 +332,7 @@ static void loop_start(const struct experiment *e)
     memset(&loop, 0, sizeof loop);
     assert_int_equal(agent_new(e, 0, &loop.agent), 0);
     loop.slot = agent_process_add(loop.agent, "client");
-    loop.watch = agent_watch(loop.agent, loop.slot, "shown");
+    loop.watch = agent_watch(loop.agent, loop.slot, &(struct dict_aspect){.name = "shown"});
     assert_true(loop.watch >= 0);
     agent_count(loop.agent, loop.watch, 0, 0);
     loop.out = agent_step(loop.agent, 0, &(struct policy_measure){.cpu = NAN});

@@ -58,6 +58,11 @@ static void begin(enum experiment_policy policy, uint32_t limit_count)
     now = 1000 * CLOCK_S;
 }
 
+static int watch(int slot, const char *name)
+{
+    return agent_watch(agent, slot, &(struct dict_aspect){.name = name});
+}
+
 static struct worker *enter(int i, int64_t rate)
 {
     struct worker *w = &workers[i];
@@ -65,7 +70,7 @@ static struct worker *enter(int i, int64_t rate)
     snprintf(name, sizeof name, "client.%d", i + 1);
     w->slot = agent_process_add(agent, name);
     assert_true(w->slot >= 0);
-    w->watch = agent_watch(agent, w->slot, "shown");
+    w->watch = watch(w->slot, "shown");
     assert_true(w->watch >= 0);
     w->interval = CLOCK_S / rate;
     w->next = now + 1;
@@ -92,7 +97,7 @@ static void go(int64_t span, double cpu)
                     continue;
                 w->attempts++;
                 if (!out || out->after.on)
-                    agent_record(agent, w->watch, w->next);
+                    agent_record(agent, w->watch, w->next, now, NULL);
             }
             if (w->blind)
                 agent_blind(agent, w->watch);
@@ -126,11 +131,11 @@ static void names_of_aspects_become_watches_only_where_a_metric_reads_them(void 
     (void)state;
     begin(POLICY_NONE, 0);
     int slot = agent_process_add(agent, "server");
-    int first = agent_watch(agent, slot, "shown"), second = agent_watch(agent, slot, "sent");
+    int first = watch(slot, "shown"), second = watch(slot, "sent");
     assert_true(first >= 0 && second >= 0 && first != second);
-    assert_int_equal(agent_watch(agent, slot, "shown"), first);
-    assert_int_equal(agent_watch(agent, slot, "other"), BEZEL_ENOENT);
-    assert_int_equal(agent_watch(agent, slot + 1, "shown"), BEZEL_ENOENT);
+    assert_int_equal(watch(slot, "shown"), first);
+    assert_int_equal(watch(slot, "other"), BEZEL_ENOENT);
+    assert_int_equal(watch(slot + 1, "shown"), BEZEL_ENOENT);
     assert_string_equal(agent_process_name(agent, slot), "server");
     assert_int_equal(agent_period(agent), EVERY);
 }
@@ -157,7 +162,7 @@ static void what_belongs_to_a_removed_process_is_ignored(void **state)
     double v;
     assert_true(agent_metric(agent, FPS, slot, &v));
     leave(w);
-    agent_record(agent, watch, now);
+    agent_record(agent, watch, now, now, NULL);
     agent_count(agent, watch, 99, now);
     agent_process_remove(agent, slot);
     assert_false(agent_metric(agent, FPS, slot, &v));
@@ -372,7 +377,7 @@ static void a_long_polling_period_is_not_a_silent_source(void **state)
         }
         if (i % 97 == 0)
             while (n > 0)
-                agent_record(agent, w->watch, late[--n]);
+                agent_record(agent, w->watch, late[--n], now, NULL);
         agent_count(agent, w->watch, w->attempts, now);
         out = agent_step(agent, now, &(struct policy_measure){.polls = NAN, .elapsed = EVERY});
         assert_true(out->limits[0].state == (i < 10 ? LIMIT_UNKNOWN : LIMIT_HELD));
@@ -541,6 +546,196 @@ static void an_aspect_that_is_switched_off_is_unknown_and_never_violates(void **
     assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
 }
 
+/* ---- Metrics of fields, and of the monitor itself ---------------------------------------------------------------- */
+
+static char delay[] = "delay", busy[] = "busy", lost[] = "lost_ratio", latency[] = "monitoring_latency",
+            oldest[] = "monitoring_latency_max", en_route[] = "en_route_ratio";
+
+static const struct dict_aspect shows = {.name = "shown",
+                                         .field_count = 3,
+                                         .fields = {{.type = DICT_INT64, .name = "frame", .unit = "1"},
+                                                    {.type = DICT_FLOAT64, .name = "delay", .unit = "ms"},
+                                                    {.type = DICT_STRING, .name = "busy", .unit = "1"}}};
+
+static uint64_t bits(double value)
+{
+    uint64_t b;
+    memcpy(&b, &value, sizeof b);
+    return b;
+}
+
+/* An agent of one metric and one limit on it. */
+static void begin_with(struct experiment_metric metric, struct experiment_limit limit, enum experiment_policy policy)
+{
+    static struct experiment_metric one[1];
+    begin(policy, 1);
+    agent_free(agent);
+    one[0] = metric;
+    limits[0] = limit;
+    experiment.metrics = one;
+    experiment.metric_count = 1;
+    assert_int_equal(agent_new(&experiment, 0, &agent), 0);
+}
+
+static void step_once(double cpu)
+{
+    now += EVERY;
+    out = agent_step(agent, now, &(struct policy_measure){.cpu = cpu, .polls = NAN, .elapsed = EVERY});
+}
+
+static void a_field_is_read_in_its_own_unit_or_in_ns(void **state)
+{
+    (void)state;
+    for (int in_time = 0; in_time <= 1; in_time++) {
+        struct experiment_metric m = {.name = delay,
+                                      .kind = METRIC_MEAN,
+                                      .aspect = shown,
+                                      .field = delay,
+                                      .in_time = in_time,
+                                      .window = CLOCK_S,
+                                      .per_process = true};
+        begin_with(m, hold(0, COMPARE_AT_MOST, in_time ? 20e6 : 20), POLICY_NONE);
+        int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &shows);
+        assert_true(number >= 0);
+        assert_null(agent_lacking(agent, &shows));
+        double value = 0;
+        step_once(1);
+        assert_false(agent_metric(agent, 0, slot, &value)); /* no record has come */
+        assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+        agent_record(agent, number, now, now, (uint64_t[]){7, bits(10), 0});
+        agent_record(agent, number, now, now, (uint64_t[]){8, bits(40), 0});
+        agent_record(agent, number, now, now, (uint64_t[]){8, bits(NAN), 0});
+        step_once(1);
+        assert_true(agent_metric(agent, 0, slot, &value));
+        assert_float_equal(value, in_time ? 25e6 : 25, 1e-6);
+        assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+        for (int i = 0; i < 12; i++)
+            step_once(1);
+        assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN); /* nothing in the window any more */
+        assert_int_equal(accounted(&out->limits[0]), INT64_C(13) * EVERY);
+        if (!in_time)
+            agent_free(agent);
+    }
+}
+
+static void a_metric_of_a_field_that_is_no_number_is_unknown_and_that_is_told(void **state)
+{
+    (void)state;
+    struct experiment_metric m = {
+        .name = busy, .kind = METRIC_MAX, .aspect = shown, .field = busy, .window = CLOCK_S, .per_process = true};
+    begin_with(m, hold(0, COMPARE_AT_MOST, 20), POLICY_NONE);
+    assert_string_equal(agent_lacking(agent, &shows), "busy");
+    int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &shows);
+    agent_record(agent, number, now, now, (uint64_t[]){7, bits(10), 3});
+    step_once(1);
+    assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+    agent_free(agent);
+    m.field = delay;
+    m.in_time = true;
+    begin_with(m, hold(0, COMPARE_AT_MOST, 20), POLICY_NONE);
+    struct dict_aspect other = shows;
+    other.fields[1].unit = "B"; /* bytes are no time */
+    assert_string_equal(agent_lacking(agent, &other), "busy");
+}
+
+static void a_span_of_unknown_duration_and_values_that_are_none_make_no_metric(void **state)
+{
+    (void)state;
+    static char duration[] = "duration";
+    struct dict_aspect span = {.name = "shown",
+                               .kind = DICT_SPAN,
+                               .field_count = 1,
+                               .fields = {{.type = DICT_INT64, .name = "duration", .unit = "ns"}}};
+    struct experiment_metric m = {
+        .name = delay, .kind = METRIC_LAST, .aspect = shown, .field = duration, .window = CLOCK_S, .per_process = true};
+    begin_with(m, hold(0, COMPARE_AT_MOST, 20), POLICY_NONE);
+    int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &span);
+    agent_record(agent, number, now, now, (uint64_t[]){(uint64_t)-1});
+    step_once(1);
+    assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+    agent_record(agent, number, now, now, (uint64_t[]){5});
+    step_once(1);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+}
+
+static void the_monitors_own_metrics_are_the_nodes(void **state)
+{
+    (void)state;
+    static struct experiment_metric own[] = {{.name = latency, .kind = METRIC_LATENCY, .window = CLOCK_S},
+                                             {.name = oldest, .kind = METRIC_LATENCY_MAX, .window = CLOCK_S},
+                                             {.name = en_route, .kind = METRIC_EN_ROUTE, .window = CLOCK_S},
+                                             {.name = lost, .kind = METRIC_LOST, .window = CLOCK_S}};
+    begin(POLICY_NONE, 1);
+    agent_free(agent);
+    experiment.metrics = own;
+    experiment.metric_count = 4;
+    limits[0] = hold(3, COMPARE_AT_MOST, 10);
+    assert_int_equal(agent_new(&experiment, 0, &agent), 0);
+    assert_true(agent_wants_flow(agent));
+    double value[4];
+    agent_flow(agent, 0, 0, 0, now);
+    step_once(1);
+    for (uint32_t m = 0; m < 4; m++)
+        assert_false(agent_metric(agent, m, -1, &value[m]));
+    for (int i = 1; i <= 15; i++) {
+        agent_flow(agent, (uint64_t)(100 * i), (uint64_t)(20 * i), 250, now);
+        agent_taken(agent, 10, now - 30 * CLOCK_MS, now - 10 * CLOCK_MS, now);
+        agent_taken(agent, 1, now + 10 * CLOCK_MS, now + 10 * CLOCK_MS, now); /* from the future: no negative age */
+        step_once(1);
+    }
+    for (uint32_t m = 0; m < 4; m++)
+        assert_true(agent_metric(agent, m, -1, &value[m]));
+    assert_float_equal(value[0], 10 * 20e6 / 11, 1);
+    assert_float_equal(value[1], 30e6, 1);
+    assert_float_equal(value[2], 25, 0.1);
+    assert_float_equal(value[3], 20, 0.1);
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+    assert_int_equal(out->limits[0].slot, -1);
+}
+
+/* An operator's view differs from the policy's: what is too old to steer by still counts for the verdict. */
+static void an_observation_beyond_the_hysteresis_is_unknown_to_the_policy_alone(void **state)
+{
+    (void)state;
+    struct experiment_metric m = {.name = delay,
+                                  .kind = METRIC_MEAN,
+                                  .aspect = shown,
+                                  .field = delay,
+                                  .window = 10 * CLOCK_S,
+                                  .per_process = true};
+    for (int with = 0; with <= 1; with++) {
+        begin_with(m, hold(0, COMPARE_AT_MOST, 20), POLICY_SPP);
+        experiment.adapt.hysteresis = with ? 250 * CLOCK_MS : 0;
+        int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &shows);
+        agent_record(agent, number, now - 200 * CLOCK_MS, now, (uint64_t[]){7, bits(40), 0});
+        step_once(1);
+        assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+        assert_true(out->after.on == (with == 1)); /* 300 ms old: the literal policy does not turn off for it */
+        if (!with)
+            agent_free(agent);
+    }
+}
+
+static void a_sensor_that_lies_about_its_cpu_is_not_believed(void **state)
+{
+    (void)state;
+    static const double lies[] = {NAN, -1, 400, INFINITY, -INFINITY};
+    for (int policy = POLICY_SPP; policy < EXPERIMENT_POLICY_COUNT; policy++) {
+        begin((enum experiment_policy)policy, 1);
+        limits[0] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
+        struct policy_setting before = agent_setting(agent);
+        for (int i = 0; i < 50; i++) {
+            step_once(lies[i % 5]);
+            assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+            assert_int_equal(out->action, POLICY_KEEP);
+        }
+        assert_true(agent_setting(agent).on == before.on && agent_setting(agent).period == before.period);
+        assert_int_equal(out->limits[0].unknown, INT64_C(49) * EVERY);
+        if (policy + 1 < EXPERIMENT_POLICY_COUNT)
+            agent_free(agent);
+    }
+}
+
 int main(void)
 {
 #define AGENT_TEST(name) cmocka_unit_test_teardown(name, end)
@@ -565,6 +760,12 @@ int main(void)
         AGENT_TEST(a_process_that_only_paused_keeps_its_violation),
         AGENT_TEST(a_pause_counts_even_if_the_process_catches_up_at_once_and_ends_later),
         AGENT_TEST(a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation),
+        AGENT_TEST(a_field_is_read_in_its_own_unit_or_in_ns),
+        AGENT_TEST(a_metric_of_a_field_that_is_no_number_is_unknown_and_that_is_told),
+        AGENT_TEST(a_span_of_unknown_duration_and_values_that_are_none_make_no_metric),
+        AGENT_TEST(the_monitors_own_metrics_are_the_nodes),
+        AGENT_TEST(an_observation_beyond_the_hysteresis_is_unknown_to_the_policy_alone),
+        AGENT_TEST(a_sensor_that_lies_about_its_cpu_is_not_believed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

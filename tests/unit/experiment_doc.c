@@ -72,6 +72,13 @@ static void require_range(const char *path, const char *row, const struct schema
     require(path, row, part);
 }
 
+static void require_share(const char *path, const char *row, double share)
+{
+    char part[ROW_LENGTH];
+    snprintf(part, sizeof part, "| percentage | `%s %%` | `0 %%` .. `100 %%`", units_exact_number(share * 100).s);
+    require(path, row, part);
+}
+
 static void require_words(const char *path, const char *row, const struct schema_field *f, int value)
 {
     char list[ROW_LENGTH] = "", part[ROW_LENGTH + 8];
@@ -109,7 +116,7 @@ static void check_row(const char *path, const struct schema_field *f, const void
         require_quantity(path, row, "count", number(*(const uint32_t *)value), number((uint64_t)f->min),
                          number((uint64_t)f->max));
     else if (f->kind == SCHEMA_SHARE)
-        require(path, row, "| percentage | `1 %` | `0 %` .. `100 %`");
+        require_share(path, row, *(const double *)value);
     else if (f->kind == SCHEMA_WORD)
         require_words(path, row, f, *(const int *)value);
     else if (f->kind == SCHEMA_FLAG)

@@ -34,17 +34,18 @@ static int begin(void *context, const char *name)
     return 0;
 }
 
-static int watch(void *context, int slot, const char *aspect)
+static int watch(void *context, int slot, const struct dict_aspect *aspect)
 {
     (void)context;
     (void)slot;
-    return strcmp(aspect, "bounded") == 0 ? WATCH_BOUNDED : WATCH_UNBOUNDED;
+    return strcmp(aspect->name, "bounded") == 0 ? WATCH_BOUNDED : WATCH_UNBOUNDED;
 }
 
-static void show(void *context, int number, int64_t timestamp)
+static void show(void *context, int number, int64_t timestamp, const uint64_t *values)
 {
     (void)context;
     (void)timestamp;
+    assert_true(values[0] < BOUNDED);
     shown[number]++;
 }
 
@@ -62,7 +63,7 @@ static void open_fixture(struct fixture *f, const struct experiment_expiry *expi
 {
     *f = (struct fixture){.options = {.batch = true, .take_all = true, .expire = expire}};
     if (observed)
-        f->options.observer = (struct external_observer){NULL, begin, NULL, watch, show};
+        f->options.observer = (struct external_observer){NULL, begin, NULL, watch, show, NULL};
     memset(shown, 0, sizeof shown);
     fixture_open(f);
 }
@@ -129,10 +130,10 @@ static void what_is_as_old_as_its_bound_is_young_enough(void **unused)
     poll_at_age(&f, 0);
     struct external_process *p = external_process(f.external, 0);
     uint64_t before = expiry_of(&f)->expired[1], seen = shown[WATCH_BOUNDED];
-    expire_take(f.external, p, 1, 5000, 5000 + 100 * CLOCK_MS);
+    expire_take(f.external, p, 1, 5000, 5000 + 100 * CLOCK_MS, (const uint64_t[]){0});
     assert_int_equal(expiry_of(&f)->expired[1], before);
     assert_int_equal(shown[WATCH_BOUNDED], seen + 1);
-    expire_take(f.external, p, 1, 5000, 5000 + 100 * CLOCK_MS + 1);
+    expire_take(f.external, p, 1, 5000, 5000 + 100 * CLOCK_MS + 1, (const uint64_t[]){0});
     assert_int_equal(expiry_of(&f)->expired[1], before + 1);
     assert_int_equal(shown[WATCH_BOUNDED], seen + 1);
     end(&f);

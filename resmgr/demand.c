@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "resmgr/demand.h"
+
+#include "base/clock.h"
+#include "resmgr/allowance.h"
+
+#include <math.h>
+
+#define PATIENCE     (30 * CLOCK_S)
+#define PATIENCE_MAX (320 * CLOCK_S)
+#define SPARE        0.5  /* of the bound, before more is asked of the limit */
+#define STEP         1.25 /* by which the bound on the period grows */
+
+/* The limit that is worst off; NULL where none is known. */
+static const struct policy_limit *find_worst(const struct policy_observation *seen, uint32_t i)
+{
+    const struct policy_limit *worst = NULL;
+    for (uint32_t j = 0; j < seen->limit_count; j++) {
+        const struct policy_limit *l = &seen->limits[j];
+        if (!l->on_flow || l->state == LIMIT_UNKNOWN || (l->member != POLICY_ALL && l->member != (int)i))
+            continue;
+        if (!worst || l->state > worst->state || (l->state == worst->state && policy_margin(l) < policy_margin(worst)))
+            worst = l;
+    }
+    return worst;
+}
+
+static void shorten(const struct policy_state *s, struct policy_member *m)
+{
+    struct policy_demand *d = &m->demand;
+    if (d->probed)
+        d->patience = d->patience * 2 > PATIENCE_MAX ? PATIENCE_MAX : d->patience * 2;
+    else if (d->patience == 0)
+        d->patience = PATIENCE;
+    d->longest = m->period / 2 > s->period_min ? m->period / 2 : s->period_min;
+    d->probed = false;
+    d->waited = 0;
+}
+
+static void lengthen(const struct policy_state *s, struct policy_member *m)
+{
+    struct policy_demand *d = &m->demand;
+    d->longest = (int64_t)((double)d->longest * STEP);
+    d->probed = true;
+    d->waited = 0;
+    if (d->longest >= s->period_max)
+        d->longest = 0;
+}
+
+void demand_step(struct policy_state *state, const struct policy_observation *seen, uint32_t i,
+                 struct policy_actions *actions)
+{
+    struct policy_member *m = &state->members[i];
+    struct policy_demand *d = &m->demand;
+    const struct policy_limit *l = find_worst(seen, i);
+    if (!l || !m->on)
+        return;
+    if (d->waited < PATIENCE_MAX && !seen->members[i].unconfirmed)
+        d->waited += seen->members[i].elapsed;
+    bool broken = l->state == LIMIT_VIOLATED, shows = d->waited >= allowance_settling(state, seen, i);
+    bool stuck = m->period <= state->period_min || (d->longest > 0 && m->period > d->longest);
+    if (broken && shows && stuck)
+        actions->starved |= UINT64_C(1) << i;
+    else if (broken && shows)
+        shorten(state, m);
+    else if (!broken && d->longest > 0 && policy_margin(l) > SPARE && d->waited >= d->patience)
+        lengthen(state, m);
+}
+
+int64_t demand_bound(const struct policy_member *m, int64_t period)
+{
+    return m->demand.longest > 0 && m->demand.longest < period ? m->demand.longest : period;
+}

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "resmgr/reading.h"
+
+#include <stdlib.h>
+
+static enum figure_kind figure_of(enum experiment_metric_kind kind)
+{
+    switch (kind) {
+    case METRIC_MIN:
+        return FIGURE_MIN;
+    case METRIC_MAX:
+    case METRIC_LATENCY_MAX:
+        return FIGURE_MAX;
+    case METRIC_LAST:
+        return FIGURE_LAST;
+    case METRIC_QUANTILE:
+        return FIGURE_QUANTILE;
+    default:
+        return FIGURE_MEAN;
+    }
+}
+
+int reading_start(struct reading *r, const struct experiment_metric *metric)
+{
+    int err = 0;
+    if (r->metric)
+        return 0;
+    if (metric->kind == METRIC_RATE)
+        err = rate_new(metric->window, &r->rate);
+    else if (metric->kind != METRIC_EN_ROUTE && metric->kind != METRIC_LOST)
+        err = figure_new(figure_of(metric->kind), metric->share, metric->window, &r->figure);
+    else if ((r->share = calloc(1, sizeof *r->share)))
+        share_start(r->share, metric->window);
+    else
+        err = BEZEL_ENOMEM;
+    if (!err)
+        r->metric = metric;
+    return err;
+}
+
+void reading_end(struct reading *r)
+{
+    rate_free(r->rate);
+    figure_free(r->figure);
+    free(r->share);
+    *r = (struct reading){0};
+}
+
+void reading_reset(struct reading *r)
+{
+    if (r->rate)
+        rate_reset(r->rate);
+    if (r->figure)
+        figure_reset(r->figure);
+}
+
+void reading_record(struct reading *r, int64_t timestamp, int64_t now, double value)
+{
+    if (r->rate)
+        rate_record(r->rate, timestamp);
+    else if (r->figure)
+        figure_add(r->figure, timestamp, now, value);
+}
+
+void reading_count(struct reading *r, uint64_t attempts, int64_t now)
+{
+    if (r->rate)
+        rate_count(r->rate, attempts, now);
+}
+
+/*
+ * The ages between the first and the last are taken to be spread evenly. A time from the future, which has been made to
+ * fit by no more than it must, is an age of 0.
+ */
+void reading_taken(struct reading *r, uint32_t records, int64_t first, int64_t last, int64_t now)
+{
+    double most = first < now ? (double)(now - first) : 0, least = last < now ? (double)(now - last) : 0;
+    if (r->figure)
+        figure_add_many(r->figure, now, records, (most + least) / 2, least, most);
+}
+
+void reading_flow(struct reading *r, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now)
+{
+    if (!r->share)
+        return;
+    share_read(r->share, now, produced, lost);
+    r->level = en_route;
+}
+
+void reading_take(struct reading *r, int64_t now)
+{
+    r->known = false;
+    r->resolution = 0;
+    r->at = now;
+    if (r->rate)
+        r->known = rate_value(r->rate, now, &r->value, &r->resolution);
+    else if (r->figure)
+        r->known = figure_value(r->figure, now, &r->value, &r->at);
+    else if (r->share)
+        r->known = r->metric->kind == METRIC_LOST ? share_value(r->share, &r->value)
+                                                  : share_level(r->share, r->level, &r->value);
+}

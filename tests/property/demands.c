@@ -1,0 +1,177 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Limits on the flow of the monitor's own records: what holds for every policy that comes to rest. */
+#include "base/clock.h"
+#include "resmgr/policy.h"
+#include "tests/lib/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { EVERY = 100000000, CASES = 40, STEPS = 1200 };
+
+static uint64_t seed;
+static struct policy_state state;
+static struct policy_observation seen;
+static struct policy_actions actions;
+static const enum experiment_policy policies[] = {POLICY_DPP_BAND, POLICY_ELASTIC, POLICY_INTEGRAL, POLICY_AIMD};
+enum { POLICIES = sizeof policies / sizeof policies[0] };
+
+/* A node: records are half a period old when they are taken, and something more; a poll costs CPU. */
+struct world {
+    double more;   /* ns */
+    double cost;   /* ns of CPU a poll */
+    double budget; /* percent; 0: there is no such limit */
+    double bound;  /* ns of latency */
+    double noise;
+};
+
+static double between(double least, double most)
+{
+    return least * exp(seed_unit(&seed) * log(most / least));
+}
+
+static double latency_at(const struct world *w, int64_t period)
+{
+    return (double)period / 2 + w->more;
+}
+
+static void begin(enum experiment_policy policy, int64_t period)
+{
+    struct experiment_adapt adapt = {
+        .policy = policy, .every = EVERY, .period_min = 10 * CLOCK_US, .period_max = CLOCK_S};
+    policy_start(&state, &adapt, period, 1);
+}
+
+static void step(const struct world *w)
+{
+    const struct policy_member *m = &state.members[0];
+    double polls = (double)EVERY / (double)m->period, cpu = 0.2 + 100 * polls * w->cost / EVERY;
+    double value = latency_at(w, m->period) * (1 + w->noise * (seed_unit(&seed) - 0.5));
+    seen = (struct policy_observation){.member_count = 1};
+    seen.limits[seen.limit_count++] = (struct policy_limit){.state = !m->on             ? LIMIT_UNKNOWN
+                                                                     : value > w->bound ? LIMIT_VIOLATED
+                                                                                        : LIMIT_HELD,
+                                                            .compare = COMPARE_AT_MOST,
+                                                            .on_flow = true,
+                                                            .bound = w->bound,
+                                                            .value = value,
+                                                            .window = 2 * EVERY};
+    if (w->budget > 0)
+        seen.limits[seen.limit_count++] = (struct policy_limit){.state = cpu > w->budget ? LIMIT_VIOLATED : LIMIT_HELD,
+                                                                .compare = COMPARE_AT_MOST,
+                                                                .on_cpu = true,
+                                                                .bound = w->budget,
+                                                                .value = cpu};
+    seen.members[0] = (struct policy_measure){.cpu = cpu, .polls = polls, .elapsed = EVERY};
+    policy_step(&state, &seen, &actions);
+    assert_in_range(m->period, state.period_min, state.period_max);
+}
+
+/* Whether the latency holds in the last tenth, how often the period changed there, and whether it starved there. */
+struct end {
+    int changes, broken, starved, steps;
+};
+
+static struct end run(const struct world *w)
+{
+    struct end end = {0};
+    for (int i = 0; i < STEPS; i++) {
+        step(w);
+        if (i < STEPS - STEPS / 10)
+            continue;
+        end.steps++;
+        end.changes += actions.action[0] != POLICY_KEEP;
+        end.broken += latency_at(w, state.members[0].period) > w->bound;
+        end.starved += actions.starved != 0;
+    }
+    return end;
+}
+
+static void a_latency_that_can_be_kept_is_kept_and_the_period_comes_to_rest(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        struct world w = {.cost = 20000, .bound = between(1e6, 400e6), .noise = 0.05};
+        w.more = w.bound * between(0.001, 0.5);
+        begin(policies[i % POLICIES], (int64_t)between(100e3, 900e6));
+        struct end end = run(&w);
+        assert_int_equal(end.broken, 0);
+        assert_int_equal(end.starved, 0);
+        assert_true(end.changes <= 1);
+    }
+}
+
+static void with_a_budget_too_it_is_kept_where_both_fit(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        struct world w = {.cost = 20000, .budget = between(1, 20), .noise = 0.05};
+        double shortest = 100 * w.cost / w.budget; /* at about the whole budget */
+        w.bound = shortest * between(5, 20);
+        w.more = w.bound * 0.1;
+        begin(policies[i % POLICIES], (int64_t)between(1e6, 900e6));
+        struct end end = run(&w);
+        assert_int_equal(end.broken, 0);
+        assert_int_equal(end.starved, 0);
+    }
+}
+
+static void where_the_budget_is_in_the_way_it_wins_and_that_is_said(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        struct world w = {.cost = 20000, .budget = between(1, 20), .noise = 0.05};
+        w.bound = 100 * w.cost / w.budget / between(5, 20);
+        w.more = w.bound * 0.1;
+        begin(policies[i % POLICIES], (int64_t)between(1e6, 900e6));
+        struct end end = run(&w);
+        double use = 0.2 + 100 * w.cost / (double)state.members[0].period;
+        assert_true(use <= 1.001 * w.budget);
+        assert_int_equal(end.broken, end.steps);
+        assert_true(end.starved > end.steps / 2);
+        assert_true(end.changes <= 2);
+    }
+}
+
+static void what_no_period_helps_is_said_at_the_shortest(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        struct world w = {.cost = 1000, .bound = 1e6, .more = 5e6, .noise = 0.05};
+        begin(policies[i % POLICIES], (int64_t)between(100e3, 100e6));
+        struct end end = run(&w);
+        assert_int_equal(state.members[0].period, state.period_min);
+        assert_int_equal(end.starved, end.steps);
+        assert_int_equal(end.changes, 0);
+    }
+}
+
+static void the_literal_policies_do_not_answer_it_by_polling_less(void **unused)
+{
+    (void)unused;
+    struct world w = {.cost = 1000, .bound = 1e6, .more = 5e6};
+    begin(POLICY_SPP, 10 * CLOCK_MS);
+    for (int i = 0; i < 20; i++)
+        step(&w);
+    assert_true(state.members[0].on);
+    assert_int_equal(state.members[0].period, 10 * CLOCK_MS);
+}
+
+int main(void)
+{
+    seed = seed_start();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_latency_that_can_be_kept_is_kept_and_the_period_comes_to_rest),
+        cmocka_unit_test(with_a_budget_too_it_is_kept_where_both_fit),
+        cmocka_unit_test(where_the_budget_is_in_the_way_it_wins_and_that_is_said),
+        cmocka_unit_test(what_no_period_helps_is_said_at_the_shortest),
+        cmocka_unit_test(the_literal_policies_do_not_answer_it_by_polling_less),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "metric/figure.h"
+#include "base/clock.h"
+#include "metric/share.h"
+#include "tests/lib/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct figure *fresh(enum figure_kind kind, double share)
+{
+    struct figure *f;
+    assert_int_equal(figure_new(kind, share, CLOCK_S, &f), 0);
+    return f;
+}
+
+static double value_of(struct figure *f, int64_t now)
+{
+    double value = NAN;
+    (void)figure_value(f, now, &value, NULL);
+    return value;
+}
+
+static void each_kind_says_what_it_is_called(void **state)
+{
+    (void)state;
+    static const struct {
+        enum figure_kind kind;
+        double share, value;
+    } cases[] = {{FIGURE_MEAN, 0, 3.4},   {FIGURE_MIN, 0, -1},       {FIGURE_MAX, 0, 9},
+                 {FIGURE_LAST, 0, 2},     {FIGURE_QUANTILE, 0.5, 3}, {FIGURE_QUANTILE, 0, -1},
+                 {FIGURE_QUANTILE, 1, 9}, {FIGURE_QUANTILE, 0.8, 4}, {FIGURE_QUANTILE, 0.81, 9}};
+    static const double values[] = {4, 9, -1, 3, 2};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct figure *f = fresh(cases[i].kind, cases[i].share);
+        for (int k = 0; k < 5; k++)
+            figure_add(f, (10 + k) * CLOCK_MS, 20 * CLOCK_MS, values[k]);
+        assert_float_equal(value_of(f, 20 * CLOCK_MS), cases[i].value, 1e-12);
+        figure_free(f);
+    }
+}
+
+static void what_is_older_than_the_window_is_gone_and_an_empty_window_is_unknown(void **state)
+{
+    (void)state;
+    for (int kind = FIGURE_MEAN; kind <= FIGURE_QUANTILE; kind++) {
+        struct figure *f = fresh((enum figure_kind)kind, 0.5);
+        assert_true(isnan(value_of(f, 0)));
+        figure_add(f, 10 * CLOCK_S, 10 * CLOCK_S, 7);
+        int64_t newest = 0;
+        double value;
+        assert_true(figure_value(f, 10 * CLOCK_S + CLOCK_S / 2, &value, &newest));
+        assert_true(value == 7 && newest == 10 * CLOCK_S);
+        assert_true(isnan(value_of(f, 11 * CLOCK_S)));
+        figure_add(f, 11 * CLOCK_S, 11 * CLOCK_S, 1);
+        figure_add(f, 9 * CLOCK_S, 11 * CLOCK_S, 100); /* too old when it comes */
+        assert_true(value_of(f, 11 * CLOCK_S) == 1);
+        figure_reset(f);
+        assert_true(isnan(value_of(f, 11 * CLOCK_S)));
+        figure_free(f);
+    }
+}
+
+static void numbers_that_are_none_and_times_from_the_future_do_no_harm(void **state)
+{
+    (void)state;
+    for (int kind = FIGURE_MEAN; kind <= FIGURE_QUANTILE; kind++) {
+        struct figure *f = fresh((enum figure_kind)kind, 0.5);
+        figure_add(f, 5, 5, NAN);
+        figure_add(f, 5, 5, INFINITY);
+        figure_add(f, 5, 5, -INFINITY);
+        assert_true(isnan(value_of(f, 5)));
+        figure_add(f, INT64_MAX, 6, 3); /* counts as of now */
+        figure_add(f, 7, 7, 3);
+        assert_true(value_of(f, 7) == 3);
+        assert_true(isnan(value_of(f, 7 + CLOCK_S)));
+        figure_free(f);
+    }
+}
+
+static void the_window_moves_with_time_in_any_order_of_arrival(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    struct figure *least = fresh(FIGURE_MIN, 0), *most = fresh(FIGURE_MAX, 0), *mean = fresh(FIGURE_MEAN, 0);
+    enum { VALUES = 4000 };
+    static int64_t times[VALUES];
+    static double values[VALUES];
+    int64_t now = 100 * CLOCK_S;
+    for (int i = 0; i < VALUES; i++) {
+        now += (int64_t)(seed_next(&seed) % (2 * CLOCK_MS));
+        times[i] = now - (int64_t)(seed_next(&seed) % (100 * CLOCK_MS));
+        values[i] = seed_unit(&seed) * 100 - 50;
+        figure_add(least, times[i], now, values[i]);
+        figure_add(most, times[i], now, values[i]);
+        figure_add(mean, times[i], now, values[i]);
+        if (i % 100 != 99)
+            continue;
+        int64_t end = now / (CLOCK_S / FIGURE_GRAINS), start = (end - FIGURE_GRAINS + 1) * (CLOCK_S / FIGURE_GRAINS);
+        double low = INFINITY, high = -INFINITY, sum = 0, n = 0;
+        for (int k = 0; k <= i; k++) {
+            if (times[k] < start)
+                continue;
+            low = fmin(low, values[k]);
+            high = fmax(high, values[k]);
+            sum += values[k];
+            n++;
+        }
+        assert_true(value_of(least, now) == low && value_of(most, now) == high);
+        assert_float_equal(value_of(mean, now), sum / n, 1e-9);
+    }
+    figure_free(least);
+    figure_free(most);
+    figure_free(mean);
+}
+
+static void a_quantile_of_many_values_is_about_right_and_one_of_equal_values_exact(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    struct figure *p90 = fresh(FIGURE_QUANTILE, 0.9), *same = fresh(FIGURE_QUANTILE, 0.9);
+    int64_t now = 0;
+    for (int i = 0; i < 200000; i++) {
+        now += 10 * CLOCK_US;
+        figure_add(p90, now, now, seed_unit(&seed));
+        figure_add(same, now, now, 5);
+        if (i > 1000 && i % 20000 == 0) {
+            assert_float_equal(value_of(p90, now), 0.9, 0.08); /* of 256 samples at least, beyond 4 deviations */
+            assert_true(value_of(same, now) == 5);
+        }
+    }
+    for (int i = 0; i < 20; i++, now += 100 * CLOCK_MS) /* few again: each counts after a while */
+        figure_add(p90, now, now, i < 10 ? 0 : 2);
+    assert_true(value_of(p90, now) == 2);
+    figure_free(p90);
+    figure_free(same);
+}
+
+static void many_at_once_weigh_as_many(void **state)
+{
+    (void)state;
+    struct figure *mean = fresh(FIGURE_MEAN, 0), *most = fresh(FIGURE_MAX, 0);
+    figure_add_many(mean, 5, 99, 1, 0, 2);
+    figure_add_many(mean, 6, 1, 101, 101, 101);
+    figure_add_many(mean, 6, 0, 1e9, 1e9, 1e9);
+    figure_add_many(most, 5, 99, 1, 0, 2);
+    assert_float_equal(value_of(mean, 6), 2, 1e-12);
+    assert_true(value_of(most, 6) == 2);
+    figure_free(mean);
+    figure_free(most);
+}
+
+static void shares_are_those_of_the_window(void **state)
+{
+    (void)state;
+    struct share s;
+    double percent = -1;
+    share_start(&s, CLOCK_S);
+    assert_false(share_value(&s, &percent) || share_level(&s, 1, &percent));
+    for (int64_t i = 0; i <= 30; i++) /* 10 a step, and from the 20th on half of them lost */
+        share_read(&s, i * 100 * CLOCK_MS, (uint64_t)(10 * i), i > 20 ? (uint64_t)(5 * (i - 20)) : 0);
+    assert_true(share_value(&s, &percent));
+    assert_float_equal(percent, 50, 1e-9);
+    assert_true(share_level(&s, 25, &percent));
+    assert_float_equal(percent, 25, 1e-9);
+    assert_true(share_level(&s, 1000, &percent) && percent == 100);
+    share_read(&s, 5 * CLOCK_S, 310, 55); /* 10 in two seconds, 5 of them lost; the window begins at 3 s */
+    assert_true(share_value(&s, &percent));
+    assert_float_equal(percent, 50, 1e-9);
+    share_read(&s, 7 * CLOCK_S, 310, 55);
+    assert_false(share_value(&s, &percent)); /* of nothing there is no share */
+    assert_true(share_level(&s, 0, &percent) && percent == 0);
+    share_read(&s, 8 * CLOCK_S, 5, 0); /* another daemon's counters */
+    assert_false(share_value(&s, &percent));
+}
+
+static void shares_keep_to_their_window_however_often_they_are_read(void **state)
+{
+    (void)state;
+    struct share s;
+    share_start(&s, CLOCK_S);
+    for (int64_t now = 0; now < 5 * CLOCK_S; now += CLOCK_MS) { /* a record a millisecond, lost in the 4th second */
+        uint64_t lost = now < 3 * CLOCK_S ? 0 : now < 4 * CLOCK_S ? (uint64_t)((now - 3 * CLOCK_S) / CLOCK_MS) : 1000;
+        double percent = 0;
+        share_read(&s, now, (uint64_t)(now / CLOCK_MS), lost);
+        bool known = share_value(&s, &percent);
+        assert_true(known == (now >= CLOCK_S));
+        double expected = now < 3 * CLOCK_S   ? 0
+                          : now < 4 * CLOCK_S ? (double)(now - 3 * CLOCK_S) / 1e7
+                                              : (double)(5 * CLOCK_S - now) / 1e7;
+        assert_float_equal(percent, expected, 2);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_kind_says_what_it_is_called),
+        cmocka_unit_test(what_is_older_than_the_window_is_gone_and_an_empty_window_is_unknown),
+        cmocka_unit_test(numbers_that_are_none_and_times_from_the_future_do_no_harm),
+        cmocka_unit_test(the_window_moves_with_time_in_any_order_of_arrival),
+        cmocka_unit_test(a_quantile_of_many_values_is_about_right_and_one_of_equal_values_exact),
+        cmocka_unit_test(many_at_once_weigh_as_many),
+        cmocka_unit_test(shares_are_those_of_the_window),
+        cmocka_unit_test(shares_keep_to_their_window_however_often_they_are_read),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
