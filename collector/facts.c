@@ -59,7 +59,8 @@ static const char *const schema[] = {
     " violated INTEGER NOT NULL, unknown INTEGER NOT NULL, last_violated INTEGER NOT NULL, PRIMARY KEY(node, number))"
     " WITHOUT ROWID;"
     "CREATE TABLE decisions(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, policy INTEGER NOT NULL,"
-    " action INTEGER NOT NULL, before_ns INTEGER NOT NULL, after_ns INTEGER NOT NULL, cause INTEGER NOT NULL);"
+    " action INTEGER NOT NULL, before_ns INTEGER NOT NULL, after_ns INTEGER NOT NULL, cause INTEGER NOT NULL,"
+    " by INTEGER NOT NULL, epoch INTEGER NOT NULL, sequence INTEGER NOT NULL);"
     "CREATE TABLE metrics(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, metric TEXT NOT NULL,"
     " process TEXT NOT NULL, value REAL);"
     "CREATE TABLE clocks(process INTEGER PRIMARY KEY REFERENCES processes, at INTEGER NOT NULL, kernel INTEGER NOT "
@@ -105,7 +106,7 @@ static const char *const sql[FACTS_STATEMENTS] = {
          " at = excluded.at, state = excluded.state, value = excluded.value, worst = excluded.worst,"
          " settling = excluded.settling, held = excluded.held, violated = excluded.violated,"
          " unknown = excluded.unknown, last_violated = excluded.last_violated WHERE excluded.at >= limits.at"),
-    [FACTS_DECISION] = "INSERT INTO decisions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [FACTS_DECISION] = "INSERT INTO decisions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [FACTS_METRIC] = "INSERT INTO metrics VALUES(?1, ?2, ?3, ?4, ?5)",
     [FACTS_CLOCK] = "INSERT OR REPLACE INTO clocks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [FACTS_POLLING] = "INSERT INTO polling VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",

@@ -81,6 +81,8 @@ struct summary_decision {
     int64_t at;
     int policy, action, cause;
     int64_t before, after; /* polling period, ns; 0: off */
+    int by;                /* 0: the node's agent, 1: the resource manager */
+    int64_t epoch, sequence;
 };
 
 struct summary_polling { /* how a node polls from `at` on */

@@ -172,6 +172,9 @@ static void take_decision(struct summary_loading *l, sqlite3_stmt *s)
     d->before = sqlite3_column_int64(s, 4);
     d->after = sqlite3_column_int64(s, 5);
     d->cause = sqlite3_column_int(s, 6);
+    d->by = sqlite3_column_int(s, 7);
+    d->epoch = sqlite3_column_int64(s, 8);
+    d->sequence = sqlite3_column_int64(s, 9);
 }
 
 static void take_metric(struct summary_loading *l, sqlite3_stmt *s)
@@ -214,7 +217,9 @@ void summary_load_nodes(struct summary_loading *l)
                  "SELECT node, number, state, value, worst, settling, held, violated, unknown, last_violated"
                  " FROM limits ORDER BY node, number",
                  take_limit);
-    summary_each(l, "SELECT node, at, policy, action, before_ns, after_ns, cause FROM decisions ORDER BY at, rowid",
+    summary_each(l,
+                 "SELECT node, at, policy, action, before_ns, after_ns, cause, by, epoch, sequence FROM decisions"
+                 " ORDER BY at, rowid",
                  take_decision);
     summary_each(l, period_query, take_period);
     summary_each(l, flow_query, take_flow);

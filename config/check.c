@@ -54,6 +54,17 @@ static void choose_every(struct experiment *e)
     }
 }
 
+/* What a manager sees at once (POLICY_LIMITS_MAX). */
+static void check_decider(struct reader *r, const struct tree *by, const struct experiment *e)
+{
+    uint32_t holds = 0;
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        holds += e->limits[i].kind == LIMIT_HOLD;
+    if (e->adapt.by == ADAPT_BY_MANAGER && holds * e->node_count > EXPERIMENT_MANAGED_MAX)
+        reader_wrong(r, by, "one manager sees at most %d limits to be held, and %u on each of %u nodes are more",
+                     EXPERIMENT_MANAGED_MAX, holds, e->node_count);
+}
+
 static void check_adapt(struct reader *r, const struct tree *root, struct experiment *e)
 {
     const struct tree *adapt = tree_get(root, "adapt"), *policy = tree_get(adapt, "policy"), *at;
@@ -62,6 +73,7 @@ static void check_adapt(struct reader *r, const struct tree *root, struct experi
         e->adapt.at = adapt->key_at;
     if (!tree_get(adapt, "every"))
         choose_every(e);
+    check_decider(r, tree_get(adapt, "by"), e);
     if (!policy)
         check_choose_policy(e, check_first_hold(root, e, 0, &at) != NULL);
     check_policy(r, policy, e);

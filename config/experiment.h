@@ -26,6 +26,7 @@ enum {
     EXPERIMENT_PRIORITY_MAX = 1000,
     EXPERIMENT_IMPORTANCE_MAX = 1000,
     EXPERIMENT_PATTERNS_MAX = 64,
+    EXPERIMENT_MANAGED_MAX = 512,    /* limits to be held, of all nodes together, where a manager decides */
     EXPERIMENT_SETTLING = 10,        /* decisions that adaptation is given before a limit to be held is judged */
     EXPERIMENT_SYNC_BYTES = 4 << 20, /* what a store that syncs now and then collects at most */
     EXPERIMENT_BATCH_MAX = 1000000,

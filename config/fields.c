@@ -30,8 +30,8 @@ const struct schema_word schema_syncs[] = {
 const struct schema_word schema_policies[] = {EXPERIMENT_POLICIES(POLICY_WORD){NULL, 0, false}};
 #undef POLICY_WORD
 
-/* Keys that leave a choice to later versions: one word, nothing to store. */
-static const struct schema_word deciders[] = {{"node", 0, false}, {"manager", 0, true}, {NULL, 0, false}};
+const struct schema_word schema_deciders[] = {
+    {"node", ADAPT_BY_NODE, false}, {"manager", ADAPT_BY_MANAGER, false}, {NULL, 0, false}};
 
 static const char note_pairs[] = "this version does not match records of two aspects; record the interval as a field";
 static const char note_count[] = "this version does not count records over the whole run; give 'rate: ASPECT'";
@@ -149,7 +149,7 @@ static const struct schema_field limit_fields[] = {
 
 static const struct schema_field adapt_fields[] = {
     {.key = "policy", .kind = SCHEMA_WORD, .offset = IN(experiment, adapt.policy), .words = schema_policies},
-    {.key = "by", .kind = SCHEMA_FIXED, .words = deciders},
+    {.key = "by", .kind = SCHEMA_WORD, .offset = IN(experiment, adapt.by), .words = schema_deciders},
     {.key = "every",
      .kind = SCHEMA_DURATION,
      .offset = IN(experiment, adapt.every),

@@ -211,10 +211,10 @@ int experiment_print(const struct experiment *e, FILE *out)
     fputs(e->limit_count > 0 ? "limits:\n" : "limits: []\n", out);
     for (uint32_t i = 0; i < e->limit_count; i++)
         print_limit(&e->limits[i], out);
-    fprintf(out, "adapt: {policy: %s, by: node, every: %s, period: %s .. %s, hysteresis: %s}\n",
-            experiment_policy_word((int)e->adapt.policy), units_exact_duration(e->adapt.every).s,
-            units_exact_duration(e->adapt.period_min).s, units_exact_duration(e->adapt.period_max).s,
-            units_exact_duration(e->adapt.hysteresis).s);
+    fprintf(out, "adapt: {policy: %s, by: %s, every: %s, period: %s .. %s, hysteresis: %s}\n",
+            experiment_policy_word((int)e->adapt.policy), schema_word(schema_deciders, (int)e->adapt.by),
+            units_exact_duration(e->adapt.every).s, units_exact_duration(e->adapt.period_min).s,
+            units_exact_duration(e->adapt.period_max).s, units_exact_duration(e->adapt.hysteresis).s);
     print_store(&e->store, out);
     return ferror(out) ? BEZEL_ESYS : 0;
 }

@@ -291,9 +291,6 @@ static void read_value(struct reader *r, const struct tree *t, const struct sche
         if ((word = read_word(r, t, f->words)))
             *(bool *)to = word->value != 0;
         break;
-    case SCHEMA_FIXED:
-        (void)read_word(r, t, f->words);
-        break;
     case SCHEMA_NAME:
     case SCHEMA_TEXT:
         read_text(r, t, f, to);

@@ -24,7 +24,6 @@ enum schema_kind {
     SCHEMA_SHARE,          /* double, 0 .. 1, in the file 0 % .. 100 % */
     SCHEMA_WORD,           /* an enum: one of `words` */
     SCHEMA_FLAG,           /* bool: one of two `words` */
-    SCHEMA_FIXED,          /* one of `words`, of which this version has one: nothing to store */
     SCHEMA_NAME,           /* char *, reader_check_name() */
     SCHEMA_TEXT,           /* char *, not empty */
     SCHEMA_MAP,            /* `fields`, stored in the same object */
@@ -71,7 +70,7 @@ extern const struct schema_field schema_experiment[];
 extern const struct experiment schema_defaults;
 extern const struct experiment_process schema_default_process;
 extern const struct schema_word schema_yes_or_no[], schema_outputs[], schema_when_fulls[], schema_modes[],
-    schema_forwards[], schema_scopes[], schema_policies[], schema_syncs[];
+    schema_forwards[], schema_scopes[], schema_policies[], schema_syncs[], schema_deciders[];
 
 /** What names are made of. */
 extern const char schema_name_characters[];

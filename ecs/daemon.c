@@ -139,6 +139,8 @@ int daemon_serves(struct daemon *d, char *line, size_t size)
         return BEZEL_EUNREACH;
     line[n] = '\0';
     line[strcspn(line, "\n")] = '\0';
+    if (!d->control[0])
+        return 1;
     int err = link_connect(d->control, MESSAGE_MAX_BYTES, CONTROL_QUEUE, NULL, &d->link);
     return err ? err : 1;
 }

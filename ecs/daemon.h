@@ -25,7 +25,7 @@ struct daemon {
     const char *program;             /* path; borrowed */
     char *args[DAEMON_ARGS_MAX + 1]; /* borrowed, args[0] included; daemon_start() appends --ready and --lease */
     char log[PATH_MAX];              /* its stdout and stderr are appended there */
-    char control[LINK_ENDPOINT_MAX]; /* where it binds its control link */
+    char control[LINK_ENDPOINT_MAX]; /* where it binds its control link; "": it has none */
     int keep;                        /* a descriptor that it is to inherit; -1: none */
     struct standing standing;        /* with an address: what it is, in place of program, args, log and keep */
     /* The module's. */
@@ -47,7 +47,7 @@ int daemon_start(struct daemon *d) BEZEL_MUST_CHECK;
 /**
  * Looks whether the daemon serves, which it says once: 1 with its line, without the line's end; 0 where it has not said
  * so yet (or said it before); BEZEL_EUNREACH where it closed the pipe without a word: it is about to end. On 1 the
- * control link is connected.
+ * control link is connected, where it has one.
  */
 int daemon_serves(struct daemon *d, char *line, size_t size) BEZEL_MUST_CHECK;
 

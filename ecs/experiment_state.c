@@ -63,6 +63,9 @@ void state_close_nodes(struct experiment_state *s, int64_t now, struct state_act
 void state_drain(struct experiment_state *s, int64_t now, struct state_actions *a)
 {
     enter(s, PHASE_DRAINING, now);
+    if (s->managed && s->manager.phase != DAEMON_GONE)
+        a->what |= ACTION_STOP_MANAGER;
+    s->manager.phase = DAEMON_GONE;
     if (is_gone(&s->daemons[STATE_COLLECTOR])) {
         a->what |= ACTION_TELL_UNDRAINED;
         state_close_nodes(s, now, a);
@@ -111,25 +114,34 @@ static void on_serves(struct experiment_state *s, uint32_t daemon, int64_t now, 
         enter(s, PHASE_RUNNING, now);
         if (s->launched > 0)
             a->what |= ACTION_START_PROCESSES;
+        if (s->managed)
+            a->what |= ACTION_START_MANAGER;
+        s->manager.phase = DAEMON_STARTS;
     }
 }
 
-/* Plans the restart of a daemon that died; at its fifth death in a row gives it up, and the experiment with it. */
-static void restart(struct experiment_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+bool state_plan_restart(struct state_daemon *d, int64_t now)
 {
-    struct state_daemon *d = &s->daemons[daemon];
     int64_t *oldest = &d->restarts[d->restart_count % STATE_RESTARTS];
     uint32_t recent = 0;
     for (uint32_t i = 0; i < STATE_RESTARTS && i < d->restart_count; i++)
         recent += now - d->restarts[i] < STATE_RESTART_SPAN;
-    if (recent < STATE_RESTARTS) {
-        d->phase = DAEMON_DOWN;
-        d->restart_at = recent == 0 ? now : now + (RESTART_PAUSE << (recent - 1));
-        *oldest = now;
-        d->restart_count++;
-        return;
+    if (recent == STATE_RESTARTS) {
+        d->phase = DAEMON_GONE;
+        return false;
     }
-    d->phase = DAEMON_GONE;
+    d->phase = DAEMON_DOWN;
+    d->restart_at = recent == 0 ? now : now + (RESTART_PAUSE << (recent - 1));
+    *oldest = now;
+    d->restart_count++;
+    return true;
+}
+
+/* At its fifth death in a row a daemon is given up, and the experiment with it. */
+static void restart(struct experiment_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+{
+    if (state_plan_restart(&s->daemons[daemon], now))
+        return;
     s->failed = true;
     if (s->phase == PHASE_RUNNING)
         state_stop(s, ENDED_BY_FAILURE, now, a);
@@ -153,6 +165,13 @@ static void on_daemon_ended(struct experiment_state *s, uint32_t daemon, bool un
         close_collector(s, now, a);
     else if (s->phase == PHASE_CLOSING_COLLECTOR && daemon == STATE_COLLECTOR)
         enter(s, PHASE_DONE, now);
+}
+
+/* The nodes keep how they poll while there is none, so one that is given up fails nothing. */
+static void on_manager_ended(struct experiment_state *s, int64_t now)
+{
+    if (s->manager.phase == DAEMON_STARTS)
+        (void)state_plan_restart(&s->manager, now);
 }
 
 static void on_process_ended(struct experiment_state *s, bool failed, int64_t now, struct state_actions *a)
@@ -208,6 +227,7 @@ struct state_actions experiment_state_begin(struct experiment_state *s, const st
     s->duration = e->duration;
     s->grace = e->grace;
     s->daemon_count = 1 + e->node_count;
+    s->managed = e->adapt.by == ADAPT_BY_MANAGER;
     for (uint32_t i = 0; i < e->process_count; i++) {
         if (e->processes[i].attach)
             s->attaches = true;
@@ -260,6 +280,9 @@ struct state_actions experiment_state_step(struct experiment_state *s, const str
     case EVENT_STORE_FAILED:
         s->store_failed = s->failed = true;
         state_stop(s, ENDED_BY_FAILURE, now, &a);
+        break;
+    case EVENT_MANAGER_ENDED:
+        on_manager_ended(s, now);
         break;
     case EVENT_INTERRUPT:
         on_interrupt(s, event->terminal, now, &a);

@@ -10,6 +10,9 @@
  * STARTING: collector, then the daemons of all nodes; the SUT starts when all serve. STOPPING: the launcher ends the
  * SUT. DRAINING: every record on its way reaches the store, however long it takes as long as there is progress. A
  * daemon that dies is restarted in every phase up to DRAINING, but not without end.
+ *
+ * A resource manager is started with the SUT, restarted like the others, and ended before DRAINING; where it is given
+ * up, the experiment goes on without.
  */
 #ifndef BEZEL_ECS_EXPERIMENT_STATE_H
 #define BEZEL_ECS_EXPERIMENT_STATE_H
@@ -54,6 +57,7 @@ enum state_event_type {
     EVENT_PROGRESS,      /* while draining: something more is stored */
     EVENT_DRAINED,       /* `daemon`, a node's, holds nothing any more */
     EVENT_STORE_FAILED,  /* the collector cannot write */
+    EVENT_MANAGER_ENDED, /* the resource manager is gone */
     EVENT_INTERRUPT,     /* the operator wants an end; the second time: at once */
 };
 
@@ -83,6 +87,8 @@ enum state_action {
     ACTION_TELL_UNMATCHED = 1 << 12, /* nothing to attach to has appeared */
     ACTION_TELL_UNDRAINED = 1 << 13, /* draining is given up: tell what is not stored */
     ACTION_TELL_LATE = 1 << 14,      /* something did not start, end or stop in time */
+    ACTION_START_MANAGER = 1 << 15,  /* or restart */
+    ACTION_STOP_MANAGER = 1 << 16,
 };
 
 struct state_actions {
@@ -114,6 +120,8 @@ struct experiment_state {
     int64_t started, ended; /* of RUNNING; 0: not yet */
     int64_t absent_since;   /* of attached processes; 0: present, or never seen */
     struct state_daemon daemons[STATE_DAEMONS_MAX];
+    bool managed;                /* the experiment has a resource manager: ... */
+    struct state_daemon manager; /* DOWN, STARTS (and may serve), or GONE */
 };
 
 /** The state before experiment `e`, and its first actions. `interactive`: the SUT has the terminal (`bezel run --`). */

@@ -15,6 +15,9 @@ void state_stop(struct experiment_state *s, enum state_ended_by by, int64_t now,
 void state_drain(struct experiment_state *s, int64_t now, struct state_actions *a);
 void state_close_nodes(struct experiment_state *s, int64_t now, struct state_actions *a);
 
+/** Plans the restart of a daemon that died; false: it died too often lately, and is given up. */
+bool state_plan_restart(struct state_daemon *d, int64_t now);
+
 /** What it is time for at `now`. */
 void state_tick(struct experiment_state *s, int64_t now, struct state_actions *a);
 

@@ -104,6 +104,15 @@ static void tick_restarts(struct experiment_state *s, int64_t now, struct state_
     }
 }
 
+static void tick_manager(struct experiment_state *s, int64_t now, struct state_actions *a)
+{
+    if (!s->managed || s->manager.phase != DAEMON_DOWN || s->manager.restart_at == 0 || now < s->manager.restart_at)
+        return;
+    s->manager.phase = DAEMON_STARTS;
+    s->manager.restart_at = 0;
+    a->what |= ACTION_START_MANAGER;
+}
+
 void state_tick(struct experiment_state *s, int64_t now, struct state_actions *a)
 {
     if (s->phase == PHASE_STARTING)
@@ -113,6 +122,7 @@ void state_tick(struct experiment_state *s, int64_t now, struct state_actions *a
     else if (patience(s) != INT64_MAX && now - s->since >= patience(s))
         give_up_waiting(s, now, a);
     tick_restarts(s, now, a);
+    tick_manager(s, now, a);
 }
 
 int64_t experiment_state_deadline(const struct experiment_state *s)
@@ -125,6 +135,8 @@ int64_t experiment_state_deadline(const struct experiment_state *s)
         if (d->phase == DAEMON_DOWN && d->restart_at != 0)
             at = earlier(at, d->restart_at);
     }
+    if (s->manager.phase == DAEMON_DOWN && s->manager.restart_at != 0)
+        at = earlier(at, s->manager.restart_at);
     if (s->phase == PHASE_RUNNING) {
         if (awaits_attached(s))
             at = earlier(at, s->started + STATE_ATTACH_LIMIT);

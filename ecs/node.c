@@ -145,6 +145,7 @@ int node_open(const struct node_options *options, struct node **out)
     n->cpu_before = clock_process_cpu();
     agent_set_period(n->agent, n->policy.period);
     node_poll_start(n);
+    node_manager_start(n);
     node_knobs_start(n);
     node_tell_sample(n); /* what the daemon costs counts from here, however short the run */
     node_tell_flow(n);
@@ -177,6 +178,8 @@ void node_close(struct node *n)
         steering_close(&n->steering);
     if (n->clean)
         polling_close(&n->polling);
+    if (n->clean)
+        node_manager_end(n);
     journal_close(n->self);
     agent_free(n->agent);
     free(n);

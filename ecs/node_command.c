@@ -61,6 +61,7 @@ static void fill_reply(struct node *n, struct message_reply *reply)
     message_reply_add(reply, "expired", (int64_t)c->expired);
     message_reply_add(reply, "broken", (int64_t)(c->broken_rings + c->broken_segments));
     node_place_reply(n, reply);
+    node_manager_reply(n, reply);
 }
 
 static void reply(struct node *n, const struct link_peer *peer)
@@ -103,6 +104,8 @@ void node_answer_commands(struct node *n)
         link_frame_free(&frame);
         if (!may)
             refuse(n, &peer);
+        else if (!err && (n->message.type == MESSAGE_WATCH || n->message.type == MESSAGE_SETTING))
+            node_manager_hear(n, &peer, clock_now());
         else if (err || n->message.type != MESSAGE_COMMAND)
             log_warn("BEZEL-COMMAND", "what came over the control link is no command");
         else

@@ -12,10 +12,24 @@
 #include "ecs/polling.h"
 #include "ecs/steering.h"
 #include "resmgr/agent.h"
+#include "resmgr/lease.h"
 #include "sensor/external.h"
 #include "sensor/forward.h"
 #include "sensor/journal.h"
 #include "sensor/sampler.h"
+
+struct self_decider;
+
+/** Of a node that a resource manager decides for (node_manager.c). */
+struct node_managed {
+    struct lease lease;
+    struct link_peer peer;    /* who is told how the node stands; meaningful while beat_due is */
+    int64_t beat_due;         /* INT64_MAX: nobody is told */
+    uint64_t steps;           /* sampling instants */
+    bool changed, settled;    /* how the node polls: since the last instant; not so between the two before */
+    uint32_t orders;          /* of operators, for another period */
+    uint64_t untold, ignored; /* messages that could not be sent; that came where they have no place */
+};
 
 struct node {
     struct node_options options;
@@ -30,7 +44,8 @@ struct node {
     struct polling polling;
     struct pace pace;
     struct policy_setting policy; /* as the agent last decided: what is carried out */
-    bool busy_wait;               /* of polling.now, at hand */
+    struct node_managed managed;
+    bool busy_wait; /* of polling.now, at hand */
     bool draining, stopped;
     int64_t stop_by; /* of one that is stopped: when, at the latest */
     bool asleep;     /* until somebody knocks: no polls, no sampling */
@@ -80,6 +95,23 @@ void node_poll_answer(struct node *n, const struct message_command *command, int
 void node_knobs_start(struct node *n);
 void node_knobs_end(struct node *n);
 void node_knob_answer(struct node *n, const struct message_command *command, struct message_reply *reply);
+
+/**
+ * The resource manager (node_manager.c), where the experiment has one: at the start, at the end for good, at a sampling
+ * instant after the agent's step, between them, when a message of its came (n->message), when an operator said how to
+ * poll; and what STATUS tells of it.
+ */
+bool node_is_managed(const struct node *n);
+void node_manager_start(struct node *n);
+void node_manager_end(const struct node *n);
+void node_manager_sample(struct node *n, const struct agent_outcome *o, int64_t now);
+void node_manager_beat(struct node *n, int64_t now);
+void node_manager_hear(struct node *n, const struct link_peer *peer, int64_t now);
+void node_manager_overtake(struct node *n, int64_t now);
+void node_manager_reply(const struct node *n, struct message_reply *reply);
+
+/** Polls as was decided, and records by whom (node_loop.c). */
+void node_carry_out(struct node *n, const struct agent_outcome *o, const struct self_decider *by, int64_t now);
 
 /** One sampling instant: measures, lets the agent decide, carries it out, tells what is due (node_loop.c). */
 void node_sample(struct node *n, int64_t now);

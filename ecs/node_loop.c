@@ -34,12 +34,13 @@ static void measure(struct node *n, int64_t now)
     begin_measure(n, now, cpu);
 }
 
-static void carry_out(struct node *n, const struct agent_outcome *o, int64_t now)
+void node_carry_out(struct node *n, const struct agent_outcome *o, const struct self_decider *by, int64_t now)
 {
     n->policy = o->after;
     if (o->action == POLICY_KEEP)
         return;
-    self_record_decision(n->self, o);
+    n->managed.changed = true;
+    self_record_decision(n->self, o, by);
     external_collect(n->external, n->policy.on);
     if (o->action == POLICY_OFF || o->action == POLICY_RESUME)
         pace_restart(&n->pace);
@@ -52,7 +53,8 @@ void node_sample(struct node *n, int64_t now)
     measure(n, now);
     node_count_attempts(n, now);
     const struct agent_outcome *o = agent_step(n->agent, now, &n->measured);
-    carry_out(n, o, now);
+    node_carry_out(n, o, &(struct self_decider){.who = SELF_BY_AGENT}, now);
+    node_manager_sample(n, o, now);
     if (o->limit_changed || now - n->limits_told >= CLOCK_S) {
         n->limits_told = now;
         node_tell_limits(n, o);
@@ -113,6 +115,7 @@ void node_turn(struct node *n)
         external_housekeep(n->external, now);
         n->housekeep_due = now + (n->asleep ? NODE_ASLEEP : NODE_HOUSEKEEP);
     }
+    node_manager_beat(n, now);
     if (news) /* most polls of a node with little to tell find nothing */
         forward_step(n->forward, now, external_finished(n->external));
     if (now >= n->control_due || n->draining) {
@@ -141,6 +144,7 @@ int64_t node_due(const struct node *n)
     if (n->asleep)
         return external_sleeps(n->external) ? n->housekeep_due : INT64_MIN;
     int64_t due = earliest(earliest(n->agent_due, n->housekeep_due), samplers_due(n->samplers));
+    due = earliest(due, n->managed.beat_due);
     return n->policy.on ? earliest(due, n->poll_due) : due;
 }
 

@@ -68,6 +68,7 @@ static void change(struct node *n, const struct message_poll *order, int64_t now
     if (order->given & POLL_GIVES_PERIOD) {
         n->policy.period = (int64_t)order->period_ns;
         agent_set_period(n->agent, n->policy.period);
+        node_manager_overtake(n, now);
     }
     carry_out(n, SELF_POLLING_OPERATOR);
     if (n->busy_wait)

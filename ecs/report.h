@@ -87,6 +87,7 @@ const char *report_experiment_name(const struct report *r);
 /** Texts of the numbers that the database holds; "?" where a number is none of theirs. Static storage. */
 const char *report_policy_name(int policy);
 const char *report_action_name(int action);
+const char *report_decider_name(int by);
 const char *report_node_name(const struct report *r, uint32_t node);
 
 /** `at` of the clock of `node` as nanoseconds since the run's start. */

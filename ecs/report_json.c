@@ -122,6 +122,9 @@ static void put_decisions(const struct report *r, struct json *j)
         json_int(j, "before_ns", d->before);
         json_int(j, "after_ns", d->after);
         json_text(j, "limit", d->cause < 0 ? NULL : report_limit_text(r, d->cause));
+        json_text(j, "by", report_decider_name(d->by));
+        json_int(j, "epoch", d->epoch);
+        json_int(j, "sequence", d->sequence);
         json_object_end(j);
     }
     json_array_end(j);

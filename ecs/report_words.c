@@ -19,6 +19,11 @@ const char *report_action_name(int action)
     return action >= POLICY_KEEP && action <= POLICY_RESUME ? policy_action_name((enum policy_action)action) : "?";
 }
 
+const char *report_decider_name(int by)
+{
+    return by == 0 ? "agent" : by == 1 ? "manager" : "?";
+}
+
 const char *report_experiment_name(const struct report *r)
 {
     const char *name = summary_fact(r->summary, "name"); /* as it was run: an option may have changed the file's */

@@ -171,6 +171,7 @@ static void loop(struct run *r)
         take_signals(r);
         run_take_launcher(r);
         run_take_daemons(r);
+        run_take_manager(r);
         now = clock_now();
         ask_status(r, now);
         run_feed(r, &(struct state_event){.type = EVENT_TICK});
@@ -276,6 +277,8 @@ static int prepare(struct run *r, const char *text, size_t n)
         err = rundir_publish(&r->dir);
     if (!err)
         err = fleet_make(r->e, &r->dir, &r->fleet);
+    if (!err)
+        err = run_manager_make(r);
     if (err)
         return err;
     err = sut_make(r->e, r->dir.path, r->fleet.node_dirs, r->options->interactive, &r->sut);
@@ -334,6 +337,7 @@ int run_experiment(const struct experiment *e, const char *text, size_t n, const
         code = conclude(r);
     }
     close_launcher(r);
+    run_manager_close(r);
     fleet_free(&r->fleet);
     sut_free(&r->sut);
     rundir_close(&r->dir);

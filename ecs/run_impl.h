@@ -12,6 +12,14 @@
 #include "ecs/rundir.h"
 #include "ecs/sut.h"
 
+/** The resource manager, where the experiment has one (run_manager.c). */
+struct run_manager {
+    struct daemon daemon;
+    char program[PATH_MAX], epoch_text[24];
+    uint64_t epoch; /* of the one that was started last */
+    bool up;        /* started, and its end not yet taken */
+};
+
 struct run {
     const struct experiment *e;
     const struct run_options *options;
@@ -19,6 +27,7 @@ struct run {
     struct operator operator;
     struct rundir dir;
     struct fleet fleet;
+    struct run_manager manager;
     struct sut sut;
     struct launcher launcher;
     bool launcher_lost;
@@ -39,5 +48,15 @@ void run_finish_tree(struct run *r);
 /** Takes in what the launcher, or the daemons, have to tell. */
 void run_take_launcher(struct run *r);
 void run_take_daemons(struct run *r);
+
+/**
+ * The resource manager: finds out how it is started, 0 or an error after saying why; starts it, with an epoch above
+ * those before; ends it; takes in that it ended; ends it at once and waits for that.
+ */
+int run_manager_make(struct run *r) BEZEL_MUST_CHECK;
+void run_manager_start(struct run *r);
+void run_manager_stop(struct run *r, int signal);
+void run_take_manager(struct run *r);
+void run_manager_close(struct run *r);
 
 #endif

@@ -128,6 +128,10 @@ void run_act(struct run *r, struct state_actions actions)
         start_daemon(r, d);
     if (what & ACTION_RESTART)
         start_daemon(r, actions.daemon);
+    if (what & ACTION_START_MANAGER)
+        run_manager_start(r);
+    if (what & (ACTION_STOP_MANAGER | ACTION_KILL))
+        run_manager_stop(r, what & ACTION_KILL ? SIGKILL : SIGTERM);
     if (what & ACTION_START_PROCESSES)
         tell_launcher(r, LAUNCHER_START);
     if (what & (ACTION_STOP_PROCESSES | ACTION_INTERRUPT_PROCESSES))
@@ -204,8 +208,10 @@ static void tell_left(struct run *r, int count)
 
 void run_finish_tree(struct run *r)
 {
-    pid_t spare[STATE_DAEMONS_MAX];
+    pid_t spare[STATE_DAEMONS_MAX + 1];
     size_t n = 0;
+    if (r->manager.daemon.pid > 0)
+        spare[n++] = r->manager.daemon.pid;
     for (uint32_t d = 0; d < r->fleet.count; d++)
         if (r->fleet.daemons[d].pid > 0)
             spare[n++] = r->fleet.daemons[d].pid;

@@ -37,7 +37,8 @@ static const struct dict_aspect aspects[] = {
     {.name = BUILTIN_DECISION,
      .field_count = DECISION_FIELDS,
      .fields = {ENUM("policy", POLICY_LABELS), ENUM("action", "keep|shorten|lengthen|off|resume"), INT("before", "ns"),
-                INT("after", "ns"), INT("cause", "1")}},
+                INT("after", "ns"), INT("cause", "1"), ENUM("by", "agent|manager"), INT("epoch", "1"),
+                INT("sequence", "1")}},
     {.name = BUILTIN_METRIC,
      .field_count = BMETRIC_FIELDS,
      .fields = {TEXT("metric"), TEXT("process"), FLOAT("value", "1/s")}},
@@ -109,14 +110,17 @@ static int64_t period_in_force(const struct policy_setting *s)
     return s->on ? s->period : 0;
 }
 
-void self_record_decision(struct journal *j, const struct agent_outcome *o)
+void self_record_decision(struct journal *j, const struct agent_outcome *o, const struct self_decider *by)
 {
     journal_record(j, ASPECT_DECISION,
                    (uint64_t[DECISION_FIELDS]){[DECISION_POLICY] = (uint64_t)o->policy,
                                                [DECISION_ACTION] = (uint64_t)o->action,
                                                [DECISION_BEFORE] = (uint64_t)period_in_force(&o->before),
                                                [DECISION_AFTER] = (uint64_t)period_in_force(&o->after),
-                                               [DECISION_CAUSE] = (uint64_t)o->cause});
+                                               [DECISION_CAUSE] = (uint64_t)o->cause,
+                                               [DECISION_BY] = (uint64_t)by->who,
+                                               [DECISION_EPOCH] = (uint64_t)by->epoch,
+                                               [DECISION_SEQUENCE] = (uint64_t)by->sequence});
 }
 
 void self_record_polling(struct journal *j, enum self_polling cause, int64_t period_ns, const struct message_poll *now)

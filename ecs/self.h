@@ -38,6 +38,12 @@ struct self_knob {
     int32_t before, after;
 };
 
+/** Who decided how a node polls. */
+struct self_decider {
+    enum self_by { SELF_BY_AGENT, SELF_BY_MANAGER } who;
+    int64_t epoch, sequence; /* of the manager's lease, and of its setting; 0: the node has none */
+};
+
 /** Why a node polls as it does from now on. */
 enum self_polling { SELF_POLLING_START, SELF_POLLING_OPERATOR, SELF_POLLING_KEPT };
 
@@ -52,7 +58,7 @@ int self_open(const char *dir, struct journal **j) BEZEL_MUST_CHECK;
 
 void self_record_sample(struct journal *j, const struct self_sample *s);
 void self_record_limit(struct journal *j, int index, const struct agent_limit *limit);
-void self_record_decision(struct journal *j, const struct agent_outcome *outcome);
+void self_record_decision(struct journal *j, const struct agent_outcome *outcome, const struct self_decider *by);
 void self_record_polling(struct journal *j, enum self_polling cause, int64_t period_ns, const struct message_poll *now);
 void self_record_flow(struct journal *j, const struct external_flow *flow, uint64_t backpressure);
 void self_record_expired(struct journal *j, const struct self_expired *expired);

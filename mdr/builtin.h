@@ -43,11 +43,14 @@ enum builtin_limit {
 /** A decision of the policy that changed something. */
 #define BUILTIN_DECISION "bezel_decision"
 enum builtin_decision {
-    DECISION_POLICY, /* enum none|spp|dpp|dpp-band|elastic|integral|aimd */
-    DECISION_ACTION, /* enum keep|shorten|lengthen|off|resume */
-    DECISION_BEFORE, /* int64, ns: polling period before; 0: off */
-    DECISION_AFTER,  /* int64, ns: polling period after; 0: off */
-    DECISION_CAUSE,  /* int64: index of the limit in violation; -1: none */
+    DECISION_POLICY,   /* enum none|spp|dpp|dpp-band|elastic|integral|aimd */
+    DECISION_ACTION,   /* enum keep|shorten|lengthen|off|resume */
+    DECISION_BEFORE,   /* int64, ns: polling period before; 0: off */
+    DECISION_AFTER,    /* int64, ns: polling period after; 0: off */
+    DECISION_CAUSE,    /* int64: index of the limit in violation; -1: none */
+    DECISION_BY,       /* enum agent|manager */
+    DECISION_EPOCH,    /* int64: of the manager that the node obeyed last; 0: none */
+    DECISION_SEQUENCE, /* int64: of its setting */
     DECISION_FIELDS
 };
 

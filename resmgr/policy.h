@@ -30,7 +30,7 @@
 enum {
     POLICY_ALL = -1, /* in the place of a member: all of them together */
     POLICY_MEMBERS_MAX = EXPERIMENT_NODES_MAX,
-    POLICY_LIMITS_MAX = EXPERIMENT_LIMITS_MAX, /* that say `hold`, over all members */
+    POLICY_LIMITS_MAX = EXPERIMENT_MANAGED_MAX, /* that say `hold`, over all members */
     POLICY_CPU_MAX = 250, /* percent: a poller and an I/O thread, and what imprecise clocks add. More is a lie. */
 };
 

@@ -161,7 +161,10 @@ static unsigned add_daemon(struct fake_sensor *f)
           {DICT_ENUM, "action", "", "keep|shorten|lengthen|off|resume"},
           {0, "before", "", ""},
           {0, "after", "", ""},
-          {0, "cause", "", ""}}},
+          {0, "cause", "", ""},
+          {DICT_ENUM, "by", "", "agent|manager"},
+          {0, "epoch", "", ""},
+          {0, "sequence", "", ""}}},
         {METRIC,
          DICT_EVENT,
          BUILTIN_METRIC,
@@ -452,6 +455,9 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
     assert_int_equal(s->decisions[0].before, 1000000);
     assert_int_equal(s->decisions[0].after, 0);
     assert_int_equal(s->decisions[0].cause, -1);
+    assert_int_equal(s->decisions[0].by, 1);
+    assert_int_equal(s->decisions[0].epoch, 7);
+    assert_int_equal(s->decisions[0].sequence, 42);
     assert_int_equal(s->metric_count, 1);
     assert_string_equal(s->metrics[0].metric, "fps");
     assert_string_equal(s->metrics[0].process, "server");
@@ -469,7 +475,7 @@ static void record_the_daemon(struct fake_sensor *f, unsigned d)
     fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 1, bits(30), bits(NAN), 1, 2, 3, 4, 5});
     fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){1, 0, bits(NAN), bits(NAN), 0, 0, 0, 9, 0});
     fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 2, bits(28.5), bits(20.25), 11, 12, 13, 14, 15});
-    fake_cut_one(f, d, 0, DECISION, (uint64_t[]){2, 3, 1000000, 0, (uint64_t)-1});
+    fake_cut_one(f, d, 0, DECISION, (uint64_t[]){2, 3, 1000000, 0, (uint64_t)-1, 1, 7, 42});
     fake_lose(f, d, 0, 9);
     fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(27)});
     fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(31)});

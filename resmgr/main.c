@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/log.h"
+#include "base/units.h"
+#include "resmgr/server.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { EXIT_DONE = 0, EXIT_USAGE = 2 };
+
+static const char usage[] =
+    "usage: bezel-resmgr --experiment FILE --sockets DIR --epoch N [--ready FD] [--lease FD]\n"
+    "\n"
+    "The resource manager of a run whose experiment says `adapt: {by: manager}`: it sees how all nodes stand, decides\n"
+    "for all of them at once, and tells them how to poll. `bezel run` starts it.\n"
+    "\n"
+    "  --experiment FILE   the experiment\n"
+    "  --sockets DIR       folder of the control sockets of the run's nodes: RUN/control\n"
+    "  --epoch N           its number, above those of the managers of this run before it: nodes obey the greatest\n"
+    "  --ready FD          says `ready` there once it serves\n"
+    "  --lease FD          ends when this pipe does\n"
+    "  --help, --version   print this, or the version, and end\n"
+    "\n"
+    "SIGTERM ends it; nodes keep how they poll. Exit codes: 0 ended as told, 1 failed, 2 wrong usage or file.\n";
+
+enum option_id { OPT_EXPERIMENT = 256, OPT_SOCKETS, OPT_EPOCH, OPT_READY, OPT_LEASE, OPT_HELP, OPT_VERSION };
+
+static const struct option long_options[] = {
+    {"experiment", required_argument, NULL, OPT_EXPERIMENT},
+    {"sockets", required_argument, NULL, OPT_SOCKETS},
+    {"epoch", required_argument, NULL, OPT_EPOCH},
+    {"ready", required_argument, NULL, OPT_READY},
+    {"lease", required_argument, NULL, OPT_LEASE},
+    {"help", no_argument, NULL, OPT_HELP},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+static int misuse(const char *what, const char *why)
+{
+    fprintf(stderr, "bezel-resmgr: %s: %s\nTry 'bezel-resmgr --help'.\n", what, why);
+    return EXIT_USAGE;
+}
+
+/* Returns a descriptor's number, or -1. */
+static int read_descriptor(const char *text)
+{
+    char *end;
+    long n = strtol(text, &end, 10);
+    return end != text && !*end && n >= 0 && n <= 1 << 20 ? (int)n : -1;
+}
+
+static int read_fd(const char *text, int *fd)
+{
+    *fd = read_descriptor(text);
+    return *fd < 0 ? misuse(text, "not the number of a descriptor") : -1;
+}
+
+/* Takes one option. Returns the exit code where the program ends here, -1 where it goes on. */
+static int take_option(int c, struct server_options *o)
+{
+    const char *why;
+    switch (c) {
+    case OPT_EXPERIMENT:
+        o->experiment = optarg;
+        return -1;
+    case OPT_SOCKETS:
+        o->sockets = optarg;
+        return -1;
+    case OPT_EPOCH:
+        return units_read_count(optarg, &o->epoch, &why) == 0 && o->epoch > 0
+                   ? -1
+                   : misuse(optarg, "--epoch takes a number from 1");
+    case OPT_READY:
+        return read_fd(optarg, &o->ready);
+    case OPT_LEASE:
+        return read_fd(optarg, &o->lease);
+    case OPT_HELP:
+        return fputs(usage, stdout) < 0 ? EXIT_FAILURE : EXIT_DONE;
+    case OPT_VERSION:
+        return puts("bezel-resmgr " BEZEL_VERSION) < 0 ? EXIT_FAILURE : EXIT_DONE;
+    default:
+        fputs("Try 'bezel-resmgr --help'.\n", stderr);
+        return EXIT_USAGE;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct server_options options = {.ready = -1, .lease = -1};
+    log_init("bezel-resmgr");
+    for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+        int code = take_option(c, &options);
+        if (code >= 0)
+            return code;
+    }
+    if (optind < argc)
+        return misuse(argv[optind], "no such argument");
+    if (!options.experiment || !options.sockets || !options.epoch)
+        return misuse("usage", "--experiment, --sockets and --epoch are needed");
+    return server_run(&options);
+}

@@ -1,0 +1,251 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "resmgr/server.h"
+
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "mdr/link.h"
+#include "mdr/message.h"
+#include "resmgr/manager.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+/*
+ * One turn: take what nodes say, decide where that is due, tell what is to be told; then wait for links or time. A link
+ * to each node, on which the manager is one of those that command it. What waits in a link's queue while its node is
+ * away is stale when it arrives, and the node knows it: the queue is short all the same.
+ */
+
+enum {
+    EXIT_ENDED = 0,
+    EXIT_FAILED = 1,
+    EXIT_WRONG = 2,
+    QUEUE = 8,       /* messages to a node that is away */
+    A_TURN = 64,     /* messages of a node that are taken at once */
+    DESCRIPTORS = 2, /* signals and lease */
+};
+
+#define LOOK_EVERY (50 * CLOCK_MS) /* at the links that one wait has no room for */
+
+struct server {
+    struct experiment *experiment;
+    struct manager *manager;
+    struct link *links[EXPERIMENT_NODES_MAX];
+    int signals, lease;
+    bool stopping, told_refused;
+    uint64_t malformed, unsent;
+    struct message message; /* scratch */
+    uint8_t bytes[MESSAGE_MAX_BYTES];
+};
+
+/* ---- Opening ----------------------------------------------------------------------------------------------------- */
+
+static int read_experiment(const char *path, struct experiment **e)
+{
+    char *text;
+    size_t n;
+    struct experiment_diagnostics found = {0};
+    if (file_read(path, EXPERIMENT_FILE_MAX, &text, &n) != 0) {
+        log_error("BEZEL-RESMGR-FILE", "cannot read %s: %s", path, strerror(errno));
+        return BEZEL_EMALFORMED;
+    }
+    int err = experiment_read(text, n, e, &found);
+    if (err)
+        experiment_print_diagnostics(&found, path, stderr);
+    experiment_diagnostics_free(&found);
+    free(text);
+    return err;
+}
+
+static int open_links(struct server *s, const char *sockets)
+{
+    for (uint32_t i = 0; i < s->experiment->node_count; i++) {
+        char endpoint[LINK_ENDPOINT_MAX];
+        int n = snprintf(endpoint, sizeof endpoint, "ipc://%s/.node%u", sockets, i);
+        int err = n < (int)sizeof endpoint ? link_connect(endpoint, MESSAGE_MAX_BYTES, QUEUE, NULL, &s->links[i])
+                                           : BEZEL_EINVAL;
+        if (err) {
+            log_error("BEZEL-RESMGR-LINK", "cannot connect to %s: %s", endpoint, err_text(err));
+            return err;
+        }
+    }
+    return 0;
+}
+
+/* Before any thread starts. SIGINT is the terminal's, and not for us. */
+static int open_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+static int open_server(struct server *s, const struct server_options *o)
+{
+    struct message_lease lease = {.epoch = o->epoch};
+    s->signals = open_signals();
+    s->lease = o->lease;
+    if (s->lease >= 0)
+        fcntl(s->lease, F_SETFL, fcntl(s->lease, F_GETFL) | O_NONBLOCK);
+    if (s->signals < 0 || getrandom(&lease.holder, sizeof lease.holder, 0) != sizeof lease.holder) {
+        log_error("BEZEL-RESMGR", "cannot start: %s", strerror(errno));
+        return BEZEL_ESYS;
+    }
+    int err = read_experiment(o->experiment, &s->experiment);
+    if (!err)
+        err = manager_new(s->experiment, lease, clock_now(), &s->manager);
+    return err ? err : open_links(s, o->sockets);
+}
+
+static void say_ready(int fd)
+{
+    static const char line[] = "ready\n";
+    if (fd < 0)
+        return;
+    if (file_write_all(fd, line, sizeof line - 1) != 0)
+        log_warn("BEZEL-READY", "nobody hears that this daemon is ready: %s", strerror(errno));
+    close(fd);
+}
+
+/* ---- Turns ------------------------------------------------------------------------------------------------------- */
+
+static void told_refused(struct server *s, uint32_t node)
+{
+    if (!s->told_refused)
+        log_error("BEZEL-RESMGR-REFUSED", "node %s does not listen: %s", s->experiment->nodes[node].name,
+                  s->message.refuse.reason);
+    s->told_refused = true;
+}
+
+static void hear(struct server *s, uint32_t node)
+{
+    struct link_frame frame;
+    for (int i = 0; i < A_TURN && link_receive(s->links[node], &frame) == 0; i++) {
+        int err = message_decode(frame.data, frame.size, &s->message);
+        link_frame_free(&frame);
+        if (!err && s->message.type == MESSAGE_OBSERVATION)
+            manager_hear(s->manager, node, &s->message.observation, clock_now());
+        else if (!err && s->message.type == MESSAGE_REFUSE)
+            told_refused(s, node);
+        else
+            s->malformed++;
+    }
+}
+
+/* A queue that is full is that of a node that is away: it gets what is true when it is back. */
+static void say(struct server *s, uint32_t node)
+{
+    int size = message_encode(&s->message, s->bytes, sizeof s->bytes);
+    if (size < 0 || link_send(s->links[node], NULL, s->bytes, (size_t)size) != 0)
+        s->unsent++;
+}
+
+static void speak(struct server *s, uint32_t node)
+{
+    int64_t now = clock_now();
+    if (manager_asks(s->manager, node, now)) {
+        s->message.type = MESSAGE_WATCH;
+        say(s, node);
+    }
+    if (manager_tells(s->manager, node, now, &s->message.setting)) {
+        s->message.type = MESSAGE_SETTING;
+        say(s, node);
+    }
+}
+
+static void turn(struct server *s)
+{
+    uint32_t count = s->experiment->node_count;
+    for (uint32_t i = 0; i < count; i++)
+        hear(s, i);
+    manager_step(s->manager, clock_now());
+    for (uint32_t i = 0; i < count; i++)
+        speak(s, i);
+}
+
+/* Reads signals and lease: whether to end. A second SIGTERM ends at once. */
+static bool told_to_end(struct server *s)
+{
+    struct signalfd_siginfo info;
+    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
+        if (s->stopping)
+            _exit(EXIT_FAILED);
+        s->stopping = true;
+    }
+    char byte;
+    if (s->lease >= 0 && read(s->lease, &byte, 1) == 0) {
+        log_warn("BEZEL-LEASE", "`bezel run` is gone: ending");
+        s->stopping = true;
+    }
+    return s->stopping;
+}
+
+static void wait_for_something(struct server *s)
+{
+    int64_t now = clock_now(), due = manager_due(s->manager, now);
+    size_t count = s->experiment->node_count;
+    int fds[DESCRIPTORS] = {s->signals, s->lease};
+    if (count + DESCRIPTORS > LINK_WAIT_MAX) {
+        count = LINK_WAIT_MAX - DESCRIPTORS;
+        due = due < now + LOOK_EVERY ? due : now + LOOK_EVERY;
+    }
+    link_wait(s->links, count, fds, DESCRIPTORS, due > now ? due - now : 0);
+}
+
+/* Returns the exit code. */
+static int serve(struct server *s)
+{
+    while (!told_to_end(s)) {
+        turn(s);
+        const struct message_lease *other = manager_superseded(s->manager);
+        if (other) {
+            log_error("BEZEL-RESMGR-SUPERSEDED",
+                      "nodes obey another resource manager, of epoch %" PRIu64 ": this one ends", other->epoch);
+            return EXIT_FAILED;
+        }
+        wait_for_something(s);
+    }
+    return EXIT_ENDED;
+}
+
+static void tell_counts(const struct server *s)
+{
+    const struct manager_counts *c = manager_counts(s->manager);
+    log_info("BEZEL-RESMGR-COUNTS",
+             "%" PRIu64 " observations heard (%" PRIu64 " of no use), %" PRIu64 " decisions, %" PRIu64
+             " changes, %" PRIu64 " settings told (%" PRIu64 " not sent), %" PRIu64 " messages made no sense",
+             c->observations, c->late, c->steps, c->changes, c->settings, s->unsent, s->malformed);
+}
+
+int server_run(const struct server_options *options)
+{
+    struct server *s = calloc(1, sizeof *s);
+    if (!s)
+        return EXIT_FAILED;
+    int err = open_server(s, options), code = err == BEZEL_EMALFORMED ? EXIT_WRONG : EXIT_FAILED;
+    if (!err) {
+        say_ready(options->ready);
+        code = serve(s);
+        tell_counts(s);
+    }
+    for (uint32_t i = 0; i < EXPERIMENT_NODES_MAX; i++)
+        link_close(s->links[i], 0);
+    manager_free(s->manager);
+    experiment_free(s->experiment);
+    free(s);
+    return code;
+}

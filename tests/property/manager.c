@@ -1,0 +1,467 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * Managers and nodes over a network that loses, delays, doubles, reorders and spoils what they say to one another, on a
+ * virtual clock, while managers are stopped, continued, killed and followed by others, nodes are restarted, and
+ * operators have their say. Whatever happens, a node obeys nothing that is too old, nobody who was followed by another,
+ * nothing twice, and never polls outside of the bounds; and when the network is well again, all nodes do what the
+ * newest manager decides, within what they may use.
+ */
+#include "resmgr/manager.h"
+#include "resmgr/lease.h"
+#include "tests/lib/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { NODES = 4, MANAGERS = 6, QUEUE = 4096, BUDGET = 10 };
+
+#define TICK  (10 * CLOCK_MS)
+#define START (500 * CLOCK_S)
+
+struct frame { /* under way */
+    int64_t arrives;
+    int64_t observed; /* of a setting: when, in truth, what it answers was sent */
+    bool up;          /* to manager `manager` from node `node`; else the other way */
+    bool setting;     /* of one that goes down: else WATCH */
+    uint32_t manager, node;
+    struct message_observation observation;
+    struct message_setting said;
+};
+
+struct node {
+    struct lease lease;
+    int64_t ahead; /* of its clock */
+    struct policy_setting in_force;
+    int64_t desired, due, beat_due;
+    uint32_t orders, listener; /* the manager that it tells; MANAGERS: none */
+    uint64_t steps;
+    bool changed;
+    double cost; /* percent of a CPU at a period of 1 ms */
+    double cpu;
+    struct message_lease obeyed; /* what the test saw obeyed last */
+    uint64_t obeyed_sequence, obeyed_life;
+    int64_t ordered; /* when an operator had its say last, true time */
+};
+
+struct office {
+    struct manager *manager; /* NULL: not running */
+    bool stopped;
+    int64_t heard_of[NODES]; /* true time at which the last observation that it heard was sent */
+};
+
+static struct experiment_node names[NODES];
+static struct experiment_limit limits[] = {
+    {.kind = LIMIT_HOLD, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = BUDGET}};
+static struct experiment e = {
+    .node_count = NODES,
+    .nodes = names,
+    .limit_count = 1,
+    .limits = limits,
+    .sensing = {.period = CLOCK_MS},
+    .adapt = {.by = ADAPT_BY_MANAGER, .every = 100 * CLOCK_MS, .period_min = 100 * CLOCK_US, .period_max = CLOCK_S}};
+static struct node nodes[NODES];
+static struct office offices[MANAGERS];
+static uint32_t newest; /* manager */
+static struct frame queue[QUEUE];
+static uint32_t queued;
+static int64_t now;
+static uint64_t seed, obeyed, refused[LEASE_ANSWERS];
+static double loss, doubling, spoiling;
+static int64_t delay;
+
+static bool chance(double p)
+{
+    return seed_unit(&seed) < p;
+}
+
+static int64_t clock_of(const struct node *n)
+{
+    return now + n->ahead;
+}
+
+/* ---- The network ------------------------------------------------------------------------------------------------- */
+
+static void send(struct frame f)
+{
+    for (int copies = chance(doubling) ? 2 : 1; copies > 0; copies--) {
+        if (chance(loss) || queued == QUEUE)
+            continue;
+        f.arrives = now + (int64_t)(seed_unit(&seed) * (double)delay);
+        if (f.setting && chance(spoiling)) /* a manager that misbehaves */
+            f.said.period_ns = seed_next(&seed) >> (seed_next(&seed) % 64);
+        queue[queued++] = f;
+    }
+}
+
+static void tell(uint32_t node, uint32_t manager)
+{
+    struct node *n = &nodes[node];
+    struct frame f = {.up = true, .manager = manager, .node = node, .observed = now};
+    bool broken = n->cpu > BUDGET;
+    f.observation = (struct message_observation){.life = n->lease.life,
+                                                 .at = (uint64_t)clock_of(n),
+                                                 .step = n->steps,
+                                                 .lease = n->lease.holder,
+                                                 .sequence = n->lease.sequence,
+                                                 .on = n->in_force.on,
+                                                 .period_ns = (uint64_t)n->in_force.period,
+                                                 .desired_ns = (uint64_t)n->desired,
+                                                 .orders = n->orders,
+                                                 .settled = !n->changed,
+                                                 .cpu = n->cpu,
+                                                 .polls = NAN,
+                                                 .records = NAN,
+                                                 .elapsed = n->steps ? e.adapt.every : 0,
+                                                 .limit_count = 1};
+    f.observation.limits[0] = (struct message_observed){
+        .limit = 0, .state = broken ? MESSAGE_LIMIT_VIOLATED : MESSAGE_LIMIT_HELD, .value = n->cpu};
+    send(f);
+}
+
+/* ---- Nodes ------------------------------------------------------------------------------------------------------- */
+
+static void check_period(const struct node *n)
+{
+    assert_in_range(n->in_force.period, e.adapt.period_min, e.adapt.period_max);
+}
+
+static void start_node(struct node *n, struct message_lease kept)
+{
+    lease_start(&n->lease, &e, (uint64_t)clock_of(n), kept);
+    n->in_force = (struct policy_setting){true, n->desired};
+    n->due = now + (int64_t)(seed_unit(&seed) * (double)e.adapt.every);
+    n->beat_due = INT64_MAX;
+    n->listener = MANAGERS;
+    n->steps = 0;
+    n->changed = true;
+    n->cpu = NAN;
+}
+
+/* What a node must never do, by what the test knows and the node does not. */
+static void check_obeyed(struct node *n, const struct frame *f)
+{
+    const struct message_setting *s = &f->said;
+    assert_true(now - f->observed <= MANAGER_EXPIRY);
+    assert_true(f->observed >= n->ordered);
+    assert_int_equal(s->life, n->lease.life);
+    assert_true(s->lease.epoch >= n->obeyed.epoch);
+    if (s->lease.epoch == n->obeyed.epoch)
+        assert_int_equal(s->lease.holder, n->obeyed.holder);
+    if (s->lease.epoch == n->obeyed.epoch && s->life == n->obeyed_life)
+        assert_true(s->sequence > n->obeyed_sequence);
+    n->obeyed = s->lease;
+    n->obeyed_sequence = s->sequence;
+    n->obeyed_life = s->life;
+}
+
+static void node_hears(const struct frame *f)
+{
+    struct node *n = &nodes[f->node];
+    struct lease_order order;
+    if (!f->setting) {
+        tell(f->node, f->manager);
+        return;
+    }
+    enum lease_answer answer = lease_hear(&n->lease, &f->said, n->desired, clock_of(n), &order);
+    refused[answer]++;
+    if (answer != LEASE_OBEYED)
+        return;
+    check_obeyed(n, f);
+    obeyed++;
+    n->changed |= n->in_force.on != order.setting.on || n->in_force.period != order.setting.period;
+    n->in_force = order.setting;
+    n->listener = f->manager;
+    n->beat_due = now + MANAGER_BEAT;
+    check_period(n);
+}
+
+static double use_of(const struct node *n)
+{
+    double noise = 0.95 + 0.1 * seed_unit(&seed);
+    return 0.2 + (n->in_force.on ? n->cost * (double)CLOCK_MS / (double)n->in_force.period * noise : 0);
+}
+
+static void node_turns(uint32_t i)
+{
+    struct node *n = &nodes[i];
+    struct policy_setting safe;
+    if (now >= n->due) {
+        enum limit_state worst = n->cpu > BUDGET ? LIMIT_VIOLATED : LIMIT_HELD;
+        n->due += e.adapt.every;
+        n->cpu = use_of(n);
+        n->steps++;
+        lease_judge(&n->lease, worst, n->in_force, clock_of(n));
+        (void)lease_lost(&n->lease, clock_of(n));
+        if (n->listener < MANAGERS)
+            tell(i, n->listener);
+        n->changed = false;
+        if (lease_retreats(&n->lease, worst, &safe)) {
+            assert_true(!safe.on || safe.period > n->in_force.period);
+            n->in_force = safe;
+            n->changed = true;
+        }
+        check_period(n);
+    } else if (now >= n->beat_due && n->listener < MANAGERS) {
+        n->beat_due = now + MANAGER_BEAT;
+        tell(i, n->listener);
+    }
+}
+
+/* ---- Managers ---------------------------------------------------------------------------------------------------- */
+
+static void start_manager(void)
+{
+    struct message_lease lease = {.epoch = ++newest + 1, .holder = seed_next(&seed)};
+    assert_int_equal(manager_new(&e, lease, now, &offices[newest].manager), 0);
+}
+
+static void manager_hears(const struct frame *f)
+{
+    struct office *o = &offices[f->manager];
+    o->heard_of[f->node] = f->observed;
+    manager_hear(o->manager, f->node, &f->observation, now);
+}
+
+static void manager_turns(uint32_t i)
+{
+    struct office *o = &offices[i];
+    struct frame f = {.manager = i};
+    if (!o->manager || o->stopped)
+        return;
+    manager_step(o->manager, now);
+    for (f.node = 0; f.node < NODES; f.node++) {
+        f.setting = false;
+        if (manager_asks(o->manager, f.node, now))
+            send(f);
+        if (!manager_tells(o->manager, f.node, now, &f.said))
+            continue;
+        f.setting = true;
+        f.observed = (int64_t)f.said.answers - nodes[f.node].ahead;
+        send(f);
+    }
+    if (manager_superseded(o->manager) && chance(0.1)) { /* it ends, though not at once */
+        manager_free(o->manager);
+        o->manager = NULL;
+    }
+}
+
+/* ---- The world --------------------------------------------------------------------------------------------------- */
+
+static void deliver(void)
+{
+    for (uint32_t i = 0; i < queued;) {
+        struct frame f = queue[i];
+        bool waits = f.up && offices[f.manager].stopped; /* for one that is stopped, not gone */
+        if (f.arrives > now || waits) {
+            i++;
+            continue;
+        }
+        queue[i] = queue[--queued];
+        if (!f.up)
+            node_hears(&f);
+        else if (offices[f.manager].manager)
+            manager_hears(&f);
+    }
+}
+
+static void turn(void)
+{
+    now += TICK;
+    deliver();
+    for (uint32_t i = 0; i < NODES; i++)
+        node_turns(i);
+    for (uint32_t i = 0; i <= newest; i++)
+        manager_turns(i);
+}
+
+static void operator_says(struct node *n)
+{
+    n->desired = CLOCK_MS * (1 + (int64_t)(seed_next(&seed) % 8));
+    n->in_force.period = n->desired;
+    n->orders++;
+    n->changed = true;
+    n->ordered = now;
+    lease_overtake(&n->lease, clock_of(n));
+}
+
+static void something_happens(void)
+{
+    uint32_t which = (uint32_t)(seed_next(&seed) % (newest + 1)), node = (uint32_t)(seed_next(&seed) % NODES);
+    switch (seed_next(&seed) % 6) {
+    case 0: /* kill -9, and a new one; or two at once */
+        if (chance(0.7)) {
+            manager_free(offices[newest].manager);
+            offices[newest].manager = NULL;
+        }
+        if (newest + 1 < MANAGERS)
+            start_manager();
+        break;
+    case 1:
+        offices[which].stopped = !offices[which].stopped;
+        break;
+    case 2: /* a bezeld is killed and comes back with what file and operator said */
+        start_node(&nodes[node], nodes[node].lease.holder);
+        nodes[node].orders = 0;
+        break;
+    case 3:
+        operator_says(&nodes[node]);
+        break;
+    case 4:
+        nodes[node].cost = 0.5 + 4 * seed_unit(&seed);
+        break;
+    default:
+        loss = chance(0.5) ? 0.6 * seed_unit(&seed) : 0;
+        delay = chance(0.5) ? 3 * CLOCK_S : 20 * CLOCK_MS;
+        doubling = 0.3 * seed_unit(&seed);
+        break;
+    }
+}
+
+static void begin(enum experiment_policy policy)
+{
+    e.adapt.policy = policy;
+    queued = 0;
+    now = START;
+    loss = doubling = spoiling = 0;
+    delay = 5 * CLOCK_MS;
+    memset(nodes, 0, sizeof nodes);
+    memset(offices, 0, sizeof offices);
+    newest = UINT32_MAX;
+    start_manager();
+    for (uint32_t i = 0; i < NODES; i++) {
+        nodes[i].ahead = (int64_t)(seed_next(&seed) % 1000) * CLOCK_S - 400 * CLOCK_S; /* boots differ */
+        nodes[i].cost = 0.5 + 4 * seed_unit(&seed);
+        nodes[i].desired = CLOCK_MS;
+        start_node(&nodes[i], (struct message_lease){0});
+    }
+}
+
+static void end(void)
+{
+    for (uint32_t i = 0; i < MANAGERS; i++)
+        manager_free(offices[i].manager);
+}
+
+/* All is well again, and one manager is there. */
+static void heal(void)
+{
+    loss = doubling = spoiling = 0;
+    delay = 5 * CLOCK_MS;
+    for (uint32_t i = 0; i < newest; i++) {
+        manager_free(offices[i].manager);
+        offices[i].manager = NULL;
+    }
+    offices[newest].stopped = false;
+    if (!offices[newest].manager) {
+        if (newest + 1 == MANAGERS) {
+            struct message_lease lease = {.epoch = MANAGERS + 1, .holder = 1};
+            assert_int_equal(manager_new(&e, lease, now, &offices[newest].manager), 0);
+        } else {
+            start_manager();
+        }
+    }
+}
+
+static void run(int64_t span)
+{
+    for (int64_t until = now + span; now < until;)
+        turn();
+}
+
+static void check_converged(void)
+{
+    for (uint32_t i = 0; i < NODES; i++) {
+        const struct node *n = &nodes[i];
+        assert_true(n->lease.held);
+        assert_true(n->lease.holder.epoch > newest);
+        assert_int_equal(n->listener, newest);
+        assert_true(n->in_force.on);
+        if (e.adapt.policy == POLICY_ELASTIC)
+            assert_in_range((int64_t)n->cpu, 0, BUDGET);
+    }
+}
+
+static const enum experiment_policy policies[] = {POLICY_ELASTIC,  POLICY_AIMD, POLICY_DPP_BAND,
+                                                  POLICY_INTEGRAL, POLICY_DPP,  POLICY_SPP};
+
+static int rounds(void)
+{
+    return getenv("BEZEL_TEST_LIGHT") && strcmp(getenv("BEZEL_TEST_LIGHT"), "0") != 0 ? 6 : 24;
+}
+
+static void nothing_that_must_not_be_obeyed_is(void **state)
+{
+    (void)state;
+    obeyed = 0;
+    memset(refused, 0, sizeof refused);
+    for (int i = 0; i < rounds(); i++) {
+        begin(policies[(size_t)i % (sizeof policies / sizeof *policies)]);
+        spoiling = 0.1;
+        for (int k = 0; k < 40; k++) {
+            if (k > 3)
+                something_happens();
+            run((int64_t)(seed_unit(&seed) * 2 * (double)CLOCK_S));
+        }
+        end();
+    }
+    assert_true(obeyed > 100); /* what was refused was not all */
+    for (int i = LEASE_EXPIRED; i < LEASE_ANSWERS; i++)
+        assert_true(refused[i] > 10);
+}
+
+static void all_nodes_come_to_what_the_newest_manager_decides(void **state)
+{
+    (void)state;
+    for (int i = 0; i < rounds() / 3; i++) {
+        begin(policies[(size_t)i % 4]);
+        for (int k = 0; k < 10; k++) {
+            something_happens();
+            run((int64_t)(seed_unit(&seed) * 2 * (double)CLOCK_S));
+        }
+        for (uint32_t k = 0; k < NODES; k++)
+            nodes[k].cost = 0.5 + 4 * seed_unit(&seed);
+        heal();
+        run(60 * CLOCK_S);
+        check_converged();
+        end();
+    }
+}
+
+static void where_everything_is_a_second_late_nothing_is_obeyed(void **state)
+{
+    (void)state;
+    begin(POLICY_ELASTIC);
+    obeyed = 0;
+    for (int64_t until = now + 30 * CLOCK_S; now < until;) {
+        now += TICK;
+        for (uint32_t i = 0; i < queued; i++)
+            if (!queue[i].observation.effective) { /* seen for the first time */
+                queue[i].observation.effective = 1;
+                queue[i].arrives += CLOCK_S / 2; /* each way */
+            }
+        deliver();
+        for (uint32_t i = 0; i < NODES; i++)
+            node_turns(i);
+        manager_turns(0);
+    }
+    assert_int_equal(obeyed, 0);
+    assert_true(manager_counts(offices[0].manager)->settings > 0);
+    end();
+}
+
+int main(void)
+{
+    seed = seed_start();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_that_must_not_be_obeyed_is),
+        cmocka_unit_test(all_nodes_come_to_what_the_newest_manager_decides),
+        cmocka_unit_test(where_everything_is_a_second_late_nothing_is_obeyed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

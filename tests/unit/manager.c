@@ -1,0 +1,360 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* The resource manager: what it decides from what it hears, and whom it tells when. */
+#include "resmgr/manager.h"
+
+#include "resmgr/policy.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { NODES = 3 };
+
+#define START (1000 * CLOCK_S)
+#define EVERY (100 * CLOCK_MS)
+
+static struct experiment_node names[NODES];
+static struct experiment_limit limits[] = {
+    {.kind = LIMIT_EXPECT, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = 1},
+    {.kind = LIMIT_HOLD, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = 10}};
+static struct experiment e = {.node_count = NODES,
+                              .nodes = names,
+                              .limit_count = 2,
+                              .limits = limits,
+                              .sensing = {.period = CLOCK_MS},
+                              .adapt = {.by = ADAPT_BY_MANAGER,
+                                        .policy = POLICY_DPP,
+                                        .every = EVERY,
+                                        .period_min = 100 * CLOCK_US,
+                                        .period_max = CLOCK_S}};
+static struct message_lease own = {.epoch = 2, .holder = 77};
+static struct message_observation how[NODES]; /* each stands */
+static struct message_setting told;
+static struct manager *m;
+static int64_t now;
+
+static int start(void **state)
+{
+    (void)state;
+    e.adapt.policy = POLICY_DPP;
+    now = START;
+    for (uint32_t i = 0; i < NODES; i++)
+        how[i] = (struct message_observation){.life = 5,
+                                              .on = true,
+                                              .period_ns = 4 * CLOCK_MS,
+                                              .desired_ns = CLOCK_MS,
+                                              .settled = true,
+                                              .cpu = 5,
+                                              .polls = 25,
+                                              .records = 100,
+                                              .elapsed = EVERY,
+                                              .limit_count = 1,
+                                              .limits = {{.limit = 1, .state = MESSAGE_LIMIT_HELD, .value = 5}}};
+    return manager_new(&e, own, now, &m);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    manager_free(m);
+    return 0;
+}
+
+/* An instant of `node`. */
+static void hear(uint32_t node)
+{
+    how[node].at = (uint64_t)now;
+    how[node].step++;
+    manager_hear(m, node, &how[node], now);
+}
+
+/* The node does what it is told, if it is. Whether it was. */
+static bool tell(uint32_t node)
+{
+    if (!manager_tells(m, node, now, &told))
+        return false;
+    how[node].on = told.on;
+    how[node].period_ns = told.period_ns;
+    how[node].lease = told.lease;
+    how[node].sequence = told.sequence;
+    return true;
+}
+
+/* An instant of all nodes and the decision that follows. */
+static void round_of_all(void)
+{
+    now += EVERY;
+    for (uint32_t i = 0; i < NODES; i++)
+        hear(i);
+    assert_true(manager_step(m, now));
+    for (uint32_t i = 0; i < NODES; i++)
+        tell(i);
+}
+
+static void it_asks_those_that_it_does_not_hear(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < NODES; i++) {
+        assert_true(manager_asks(m, i, now));
+        assert_false(manager_asks(m, i, now));
+        assert_false(manager_tells(m, i, now, &told));
+    }
+    hear(0);
+    now += MANAGER_ASK;
+    assert_true(manager_asks(m, 1, now));
+    assert_true(manager_asks(m, 0, now));
+    hear(0);
+    now += MANAGER_ASK - 1;
+    assert_false(manager_asks(m, 0, now));
+}
+
+static void it_goes_on_from_what_nodes_do(void **state)
+{
+    (void)state;
+    how[1].on = false;
+    how[1].period_ns = CLOCK_S;
+    for (uint32_t i = 0; i < NODES; i++) {
+        hear(i);
+        assert_true(manager_tells(m, i, now, &told)); /* to take the lease */
+        assert_int_equal(told.on, i != 1);
+        assert_int_equal(told.period_ns, i == 1 ? CLOCK_S : 4 * CLOCK_MS);
+        assert_int_equal(told.answers, now);
+        assert_int_equal(told.life, 5);
+        assert_int_equal(told.lease.epoch, 2);
+        assert_int_equal(told.sequence, 1);
+        assert_false(manager_tells(m, i, now, &told));
+    }
+}
+
+static void one_violation_is_answered_by_all_at_once(void **state)
+{
+    (void)state;
+    round_of_all();
+    how[2].limits[0].state = MESSAGE_LIMIT_VIOLATED;
+    for (uint32_t i = 0; i < NODES; i++)
+        how[i].period_ns = 4 * CLOCK_MS;
+    manager_free(m);
+    assert_int_equal(manager_new(&e, own, now, &m), 0);
+    round_of_all();
+    for (uint32_t i = 0; i < NODES; i++)
+        assert_int_equal(how[i].period_ns, 8 * CLOCK_MS);
+    assert_int_equal(told.cause, 1);
+    now += EVERY;
+    for (uint32_t i = 0; i < NODES; i++)
+        hear(i);
+    assert_true(manager_step(m, now));
+    assert_true(manager_tells(m, 0, now, &told));
+    assert_int_equal(told.cause, 1); /* which is another node's */
+}
+
+static void it_decides_when_all_were_heard_or_when_it_is_late(void **state)
+{
+    (void)state;
+    round_of_all();
+    now += EVERY;
+    hear(0);
+    hear(1);
+    assert_false(manager_step(m, now));
+    hear(2);
+    assert_true(manager_step(m, now));
+    assert_false(manager_step(m, now));
+    now += EVERY + EVERY / 2 - 1;
+    hear(0);
+    assert_false(manager_step(m, now));
+    assert_int_equal(manager_due(m, now) <= now + 1, true);
+    now++;
+    assert_true(manager_step(m, now));
+    assert_int_equal(manager_counts(m)->steps, 3);
+}
+
+static void a_node_that_is_gone_is_unknown_and_holds_up_nothing(void **state)
+{
+    (void)state;
+    how[2].limits[0].state = MESSAGE_LIMIT_VIOLATED;
+    round_of_all();
+    for (int i = 0; i < 40; i++) { /* node 2 is not heard any more */
+        now += EVERY;
+        hear(0);
+        hear(1);
+        (void)manager_step(m, now);
+        tell(0);
+        tell(1);
+    }
+    uint64_t steps = manager_counts(m)->steps;
+    assert_int_equal(how[0].period_ns, 100 * CLOCK_US); /* the violation is not known to last */
+    assert_false(manager_tells(m, 2, now, &told));
+    now += EVERY;
+    hear(0);
+    hear(1);
+    assert_true(manager_step(m, now)); /* without waiting */
+    assert_int_equal(manager_counts(m)->steps, steps + 1);
+}
+
+static void a_node_that_came_back_is_told_what_it_did_before(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 10; i++)
+        round_of_all();
+    assert_int_equal(how[1].period_ns, 100 * CLOCK_US);
+    how[1].life++; /* its daemon was restarted */
+    how[1].period_ns = CLOCK_MS;
+    how[1].lease.epoch = 0;
+    how[1].step = 0;
+    now++;
+    hear(1);
+    assert_true(manager_tells(m, 1, now, &told));
+    assert_int_equal(told.period_ns, 100 * CLOCK_US);
+    assert_int_equal(told.life, 6);
+}
+
+static void what_is_late_or_of_a_former_life_is_not_heard(void **state)
+{
+    (void)state;
+    round_of_all();
+    struct message_observation before = how[0];
+    round_of_all();
+    before.limits[0].state = MESSAGE_LIMIT_VIOLATED;
+    manager_hear(m, 0, &before, now);
+    before = how[0];
+    before.life--;
+    before.at += EVERY;
+    manager_hear(m, 0, &before, now);
+    before = how[0];
+    before.at += EVERY;
+    before.period_ns = 0;
+    manager_hear(m, 0, &before, now);
+    before.period_ns = UINT64_MAX;
+    manager_hear(m, 0, &before, now);
+    assert_int_equal(manager_counts(m)->late, 4);
+    assert_int_equal(manager_counts(m)->observations, 2 * NODES + 4);
+}
+
+static void a_setting_is_repeated_until_it_is_done(void **state)
+{
+    (void)state;
+    round_of_all();
+    uint64_t period = how[0].period_ns;
+    how[0].period_ns = 2 * period; /* it did not hear */
+    int times = 0;
+    for (int i = 0; i < 10; i++) {
+        now += 20 * CLOCK_MS;
+        hear(0);
+        times += manager_tells(m, 0, now, &told);
+        assert_int_equal(told.period_ns, period);
+    }
+    assert_in_range(times, 2, 4); /* every 50 ms */
+    how[0].period_ns = period;
+    hear(0);
+    now += MANAGER_RENEW - 1;
+    hear(0);
+    times = manager_tells(m, 0, now, &told);
+    now += MANAGER_RENEW;
+    hear(0);
+    assert_true(manager_tells(m, 0, now, &told)); /* the lease */
+}
+
+static void what_answers_an_old_observation_is_not_said(void **state)
+{
+    (void)state;
+    hear(0);
+    now += MANAGER_EXPIRY / 2;
+    assert_false(manager_tells(m, 0, now, &told));
+    hear(0);
+    assert_true(manager_tells(m, 0, now, &told));
+}
+
+static void an_operator_s_period_is_where_it_goes_on_from(void **state)
+{
+    (void)state;
+    round_of_all();
+    how[0].orders++;
+    how[0].desired_ns = how[0].period_ns = 64 * CLOCK_MS;
+    round_of_all();
+    assert_int_equal(how[0].period_ns, 32 * CLOCK_MS);
+}
+
+static void one_that_is_followed_by_another_says_no_more(void **state)
+{
+    (void)state;
+    round_of_all();
+    assert_null(manager_superseded(m));
+    how[0].lease = (struct message_lease){.epoch = 1, .holder = 1}; /* one before */
+    hear(0);
+    assert_null(manager_superseded(m));
+    how[0].lease = (struct message_lease){.epoch = 2, .holder = 78}; /* another of the same epoch, which came first */
+    now++;
+    hear(0);
+    assert_non_null(manager_superseded(m));
+    how[0].lease = (struct message_lease){.epoch = 3, .holder = 1};
+    now++;
+    hear(0);
+    assert_int_equal(manager_superseded(m)->epoch, 3);
+    now += CLOCK_S;
+    hear(0);
+    assert_false(manager_tells(m, 0, now, &told));
+    assert_false(manager_asks(m, 1, now));
+}
+
+static void limits_that_make_no_sense_are_not_seen(void **state)
+{
+    (void)state;
+    how[0].limit_count = 3;
+    how[0].limits[0] = (struct message_observed){.limit = 0, .state = MESSAGE_LIMIT_VIOLATED}; /* not to be held */
+    how[0].limits[1] = (struct message_observed){.limit = 9, .state = MESSAGE_LIMIT_VIOLATED}; /* there is none */
+    how[0].limits[2] = (struct message_observed){.limit = 1, .state = MESSAGE_LIMIT_VIOLATED, .value = (double)NAN};
+    round_of_all();
+    assert_int_equal(how[0].period_ns, 2 * CLOCK_MS);
+}
+
+static void what_cannot_be_met_is_told_with_its_proof(void **state)
+{
+    (void)state;
+    manager_free(m);
+    e.adapt.policy = POLICY_ELASTIC;
+    assert_int_equal(manager_new(&e, own, now, &m), 0);
+    how[0].cpu = 30; /* whatever it does */
+    how[0].limits[0] = (struct message_observed){.limit = 1, .state = MESSAGE_LIMIT_VIOLATED, .value = 30};
+    for (int i = 0; i < 100 && how[0].on; i++) {
+        how[0].polls = (double)EVERY / (double)how[0].period_ns;
+        round_of_all();
+    }
+    assert_false(how[0].on);
+    now += EVERY;
+    for (uint32_t i = 0; i < NODES; i++)
+        hear(i);
+    assert_true(manager_step(m, now));
+    now += MANAGER_RENEW;
+    hear(0);
+    hear(1);
+    assert_true(manager_tells(m, 0, now, &told));
+    assert_int_equal(told.infeasible, MESSAGE_INFEASIBLE);
+    assert_true(told.needed > told.budget && told.budget == 10);
+    assert_true(manager_tells(m, 1, now, &told));
+    assert_int_equal(told.infeasible, MESSAGE_FEASIBLE);
+    assert_true(told.needed == 0 && told.budget == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(it_asks_those_that_it_does_not_hear, start, end),
+        cmocka_unit_test_setup_teardown(it_goes_on_from_what_nodes_do, start, end),
+        cmocka_unit_test_setup_teardown(one_violation_is_answered_by_all_at_once, start, end),
+        cmocka_unit_test_setup_teardown(it_decides_when_all_were_heard_or_when_it_is_late, start, end),
+        cmocka_unit_test_setup_teardown(a_node_that_is_gone_is_unknown_and_holds_up_nothing, start, end),
+        cmocka_unit_test_setup_teardown(a_node_that_came_back_is_told_what_it_did_before, start, end),
+        cmocka_unit_test_setup_teardown(what_is_late_or_of_a_former_life_is_not_heard, start, end),
+        cmocka_unit_test_setup_teardown(a_setting_is_repeated_until_it_is_done, start, end),
+        cmocka_unit_test_setup_teardown(what_answers_an_old_observation_is_not_said, start, end),
+        cmocka_unit_test_setup_teardown(an_operator_s_period_is_where_it_goes_on_from, start, end),
+        cmocka_unit_test_setup_teardown(one_that_is_followed_by_another_says_no_more, start, end),
+        cmocka_unit_test_setup_teardown(limits_that_make_no_sense_are_not_seen, start, end),
+        cmocka_unit_test_setup_teardown(what_cannot_be_met_is_told_with_its_proof, start, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
