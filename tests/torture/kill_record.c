@@ -29,9 +29,10 @@ enum {
     NUMBERS = 4 * SLOTS,
     STEPS_MAX = 1000000,
     SCENE_STEPS_FULL = 300000, /* in all lives of a scene, about: no instruction is left out; */
-    SCENE_STEPS = 100000,      /* usually, and in the light version, */
-    SCENE_STEPS_LIGHT = 6000,  /* some are */
+    SCENE_STEPS = 40000,       /* usually, and in the light version, */
+    SCENE_STEPS_LIGHT = 4000,  /* some are */
     LIVES_MIN = 10,
+    LIVES_MIN_LIGHT = 4,
 };
 
 BEZEL_ASPECT(none);
@@ -253,8 +254,9 @@ static int next_step(uint64_t *seed, int step, int all)
                    : getenv("BEZEL_TEST_LIGHT") ? SCENE_STEPS_LIGHT
                                                 : SCENE_STEPS;
     int64_t stride = 1 + (int64_t)all * all / (2 * most);
-    if (stride > all / LIVES_MIN)
-        stride = 1 + all / LIVES_MIN;
+    int lives = most == SCENE_STEPS_LIGHT ? LIVES_MIN_LIGHT : LIVES_MIN;
+    if (stride > all / lives)
+        stride = 1 + all / lives;
     return step + 1 + (int)(seed_next(seed) % (uint64_t)(2 * stride - 1));
 }
 
