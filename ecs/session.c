@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CLOSE_TURN CLOCK_MS
 
@@ -128,6 +129,22 @@ int session_open(const struct session_wish *w, struct session **out, char *why)
     return 0;
 }
 
+/*
+ * A folder of the run's own goes with its run, unless we made it anew for one that was gone before we heard of it: what
+ * is empty by now is nobody's. While the run lives its lock stands there, and while somebody of the node's his segment.
+ */
+static void leave_folder(const struct session *s)
+{
+    char own[16], parent[PATH_MAX];
+    snprintf(own, sizeof own, "/run-%02x%02x%02x%02x", s->run[0], s->run[1], s->run[2], s->run[3]);
+    const char *slash = s->dir ? strrchr(s->dir, '/') : NULL;
+    if (!s->lease || !slash || snprintf(parent, sizeof parent, "%.*s", (int)(slash - s->dir), s->dir) >= PATH_MAX)
+        return;
+    const char *name = strrchr(parent, '/');
+    if (name && strcmp(name, own) == 0 && rmdir(s->dir) == 0)
+        rmdir(parent);
+}
+
 void session_free(struct session *s)
 {
     if (!s)
@@ -136,6 +153,7 @@ void session_free(struct session *s)
         node_shut(s->node, s->deserted);
     if (s->node && node_quiet(s->node)) /* else ZeroMQ still reads there: the memory stays */
         node_close(s->node);
+    leave_folder(s);
     link_keys_close(&s->keys);
     experiment_free(s->experiment);
     free(s->dir);

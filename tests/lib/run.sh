@@ -29,6 +29,9 @@ fail() {
     for file in "$err" "$dir"/runs/latest/log/* "$out"; do
         [ ! -s "$file" ] || { echo "--- $file"; head -c 4000 "$file"; } >&2
     done
+    echo "--- of the test's, in shared memory and running" >&2
+    find "$BEZEL_DIR" | head -n 30 >&2
+    pgrep -af "$BEZEL_DIR" >&2 || true
     exit 1
 }
 

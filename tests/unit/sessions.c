@@ -11,6 +11,8 @@
 #include "ecs/self.h"
 #include "tests/lib/scratch.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -20,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,11 +62,10 @@ static int64_t told_cpu(const struct session *s)
 
 static struct sessions all;
 
-static struct session *open_session(const char *name, const char *sensing)
+static struct session *open_session_in(const char *dir, const char *name, const char *sensing)
 {
-    char dir[96], control[128], collector[128], text[512], why[SESSION_WHY_MAX];
+    char control[128], collector[128], text[512], why[SESSION_WHY_MAX];
     struct session *s;
-    snprintf(dir, sizeof dir, "%s/%s", scratch_dir, name);
     snprintf(control, sizeof control, "ipc://%s/c-%s", scratch_dir, name);
     snprintf(collector, sizeof collector, "ipc://%s/nobody", scratch_dir);
     snprintf(text, sizeof text, "experiment: %s\ncommand: [unused]\nsensing: {window: 64 MiB, %s}\n", name, sensing);
@@ -80,6 +82,13 @@ static struct session *open_session(const char *name, const char *sensing)
         fail_msg("%s: %s", name, why);
     assert_int_equal(sessions_add(&all, s), 0);
     return s;
+}
+
+static struct session *open_session(const char *name, const char *sensing)
+{
+    char dir[96];
+    snprintf(dir, sizeof dir, "%s/%s", scratch_dir, name);
+    return open_session_in(dir, name, sensing);
 }
 
 static pid_t recorders[FLOODS + 1];
@@ -237,6 +246,45 @@ static void what_was_used_before_a_session_began_is_not_its(void **state)
     assert_true(told_cpu(a) >= 50 * CLOCK_MS);
 }
 
+/* A session there, and its end for want of a run. Nobody collects, so its own segment is taken away by hand. */
+static void live_deserted(const char *dir)
+{
+    struct session *s = open_session_in(dir, "late", "poll: {period: 1 ms}");
+    DIR *files = opendir(dir);
+    assert_non_null(files);
+    for (struct dirent *e; (e = readdir(files)) != NULL;)
+        if (strstr(e->d_name, ".seg"))
+            assert_int_equal(unlinkat(dirfd(files), e->d_name, 0), 0);
+    closedir(files);
+    s->deserted = true;
+    sessions_remove(&all, 0);
+}
+
+/* Heard of too late, and deserted: it made the run's folder anew, which nobody else knows of. */
+static void one_whose_run_is_gone_leaves_no_folder(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *parent; /* of the first session's run, or not */
+        bool goes;
+    } cases[] = {{"run-01000000", true}, {"run-01000001", false}, {"mine", false}};
+    char parent[96], dir[128];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(parent, sizeof parent, "%s/%s", scratch_dir, cases[i].parent);
+        snprintf(dir, sizeof dir, "%s/local", parent);
+        live_deserted(dir);
+        assert_int_equal(access(dir, F_OK), cases[i].goes ? -1 : 0);
+        assert_int_equal(access(parent, F_OK), cases[i].goes ? -1 : 0);
+    }
+    snprintf(parent, sizeof parent, "%s/run-01000000", scratch_dir);
+    snprintf(dir, sizeof dir, "%s/.lock", parent);
+    assert_int_equal(mkdir(parent, 0700), 0);
+    close(open(dir, O_CREAT | O_RDWR, 0600)); /* a run lives here */
+    snprintf(dir, sizeof dir, "%s/local", parent);
+    live_deserted(dir);
+    assert_int_equal(access(parent, F_OK), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +294,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_alone_takes_all_at_once, begin, end),
         cmocka_unit_test_setup_teardown(each_is_told_the_cpu_of_all_threads_undivided, begin, end),
         cmocka_unit_test_setup_teardown(what_was_used_before_a_session_began_is_not_its, begin, end),
+        cmocka_unit_test_setup_teardown(one_whose_run_is_gone_leaves_no_folder, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
