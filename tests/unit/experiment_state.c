@@ -364,6 +364,56 @@ static void processes_that_cannot_be_ended_do_not_hold_up_the_end(void **state)
     assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
 }
 
+static void begin_managed(struct scene *c)
+{
+    begin(c, 2, 1, false, 0);
+    c->e.adapt.by = ADAPT_BY_MANAGER;
+    experiment_state_begin(&c->s, &c->e, false, c->now);
+    GIVE(c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
+    GIVE(c, .type = EVENT_SERVES, .daemon = 1);
+    assert_int_equal(GIVE(c, .type = EVENT_SERVES, .daemon = 2), ACTION_START_PROCESSES | ACTION_START_MANAGER);
+}
+
+static void a_manager_is_started_with_the_processes_and_ended_before_draining(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin_managed(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_STOP_PROCESSES);
+    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_STOP_MANAGER | ACTION_DRAIN);
+    assert_int_equal(GIVE(&c, .type = EVENT_MANAGER_ENDED), 0);
+    assert_int_equal(c.s.phase, PHASE_DRAINING);
+}
+
+static void a_manager_that_dies_is_restarted_until_it_is_given_up_and_the_run_goes_on(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin_managed(&c);
+    for (int i = 0; i < STATE_RESTARTS; i++) {
+        assert_int_equal(GIVE(&c, .type = EVENT_MANAGER_ENDED), 0);
+        assert_int_equal(c.s.manager.phase, DAEMON_DOWN);
+        assert_int_equal(tick_within(&c, 2 * CLOCK_S), ACTION_START_MANAGER);
+        assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
+    }
+    assert_int_equal(GIVE(&c, .type = EVENT_MANAGER_ENDED), 0);
+    assert_int_equal(c.s.manager.phase, DAEMON_GONE);
+    assert_int_equal(c.s.phase, PHASE_RUNNING);
+    assert_false(c.s.failed);
+    assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_STOP_PROCESSES);
+    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN); /* there is none to stop */
+}
+
+static void there_is_no_manager_where_nodes_decide(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, 0);
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_STOP_PROCESSES);
+    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -385,6 +435,9 @@ int main(void)
         cmocka_unit_test(silence_of_what_is_attached_to_is_told_once_and_nothing_seen_is_unreachable),
         cmocka_unit_test(a_lost_launcher_fails_the_experiment_but_not_the_draining),
         cmocka_unit_test(processes_that_cannot_be_ended_do_not_hold_up_the_end),
+        cmocka_unit_test(a_manager_is_started_with_the_processes_and_ended_before_draining),
+        cmocka_unit_test(a_manager_that_dies_is_restarted_until_it_is_given_up_and_the_run_goes_on),
+        cmocka_unit_test(there_is_no_manager_where_nodes_decide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
