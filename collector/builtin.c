@@ -7,18 +7,23 @@
 
 #include <string.h>
 
+static void bind_real(sqlite3_stmt *s, int at, const struct packet_record *r, uint32_t value)
+{
+    uint64_t bits = packet_value(r, value);
+    double real;
+    memcpy(&real, &bits, sizeof real);
+    sqlite3_bind_double(s, at, real); /* a NaN becomes NULL */
+}
+
 /* The columns of a record's row are its values from `from` on, in their order, bound at parameter `at` and after. */
 static void bind_values(sqlite3_stmt *s, int at, const struct dict_aspect *a, const struct packet_record *r,
                         uint32_t from)
 {
     for (uint32_t i = from; i < r->value_count; i++, at++) {
-        uint64_t bits = packet_value(r, i);
-        double real;
-        memcpy(&real, &bits, sizeof real);
         if (a->fields[i].type == DICT_FLOAT64)
-            sqlite3_bind_double(s, at, real); /* a NaN becomes NULL */
+            bind_real(s, at, r, i);
         else
-            sqlite3_bind_int64(s, at, (int64_t)bits);
+            sqlite3_bind_int64(s, at, (int64_t)packet_value(r, i));
     }
 }
 
@@ -111,6 +116,23 @@ static int add_knob(struct facts *f, const struct model_process *p, const struct
     return facts_run(f, s);
 }
 
+static int add_snapshot(struct facts *f, const struct model_process *p, const struct packet_record *r)
+{
+    int err;
+    sqlite3_stmt *s = facts_prepare(f, FACTS_SNAPSHOT, &err);
+    if (!s)
+        return err;
+    sqlite3_bind_int64(s, 1, p->row);
+    sqlite3_bind_int64(s, 2, (int64_t)packet_value(r, BSNAPSHOT_NUMBER));
+    sqlite3_bind_int64(s, 3, (int64_t)packet_value(r, BSNAPSHOT_MOMENT));
+    sqlite3_bind_int64(s, 4, (int64_t)r->timestamp);
+    facts_bind_text(s, 5, string_of(p->dict, packet_value(r, BSNAPSHOT_NODE)));
+    sqlite3_bind_int64(s, 6, (int64_t)packet_value(r, BSNAPSHOT_LIMIT));
+    bind_real(s, 7, r, BSNAPSHOT_VALUE);
+    bind_values(s, 8, &p->dict->aspects[r->aspect - 1], r, BSNAPSHOT_DURATION);
+    return facts_run(f, s);
+}
+
 int facts_add_builtin(struct facts *f, const struct model_process *process, const struct packet_record *r)
 {
     const struct model_builtins *b = &process->builtins;
@@ -132,5 +154,9 @@ int facts_add_builtin(struct facts *f, const struct model_process *process, cons
         return add_expired(f, process, r);
     if (r->aspect == b->knob)
         return add_knob(f, process, r);
+    if (r->aspect == b->snapshot)
+        return add_snapshot(f, process, r);
+    if (r->aspect == b->observation)
+        return add_of_node(f, FACTS_OBSERVATION, process, r);
     return 0;
 }

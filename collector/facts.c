@@ -79,6 +79,12 @@ static const char *const schema[] = {
     "CREATE TABLE knobs(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, process TEXT NOT NULL, name TEXT "
     "NOT NULL, unit TEXT NOT NULL, instance INTEGER NOT NULL, cause INTEGER NOT NULL, before INTEGER NOT NULL,"
     " after INTEGER NOT NULL);"
+    "CREATE TABLE snapshots(process INTEGER NOT NULL REFERENCES processes, number INTEGER NOT NULL, moment INTEGER NOT "
+    "NULL, at INTEGER NOT NULL, node TEXT NOT NULL, cause INTEGER NOT NULL, value REAL, duration_ns INTEGER NOT NULL,"
+    " records INTEGER NOT NULL, processes INTEGER NOT NULL, first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL,"
+    " over INTEGER NOT NULL, PRIMARY KEY(process, number, moment)) WITHOUT ROWID;"
+    "CREATE TABLE observations(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, number INTEGER NOT NULL,"
+    " state INTEGER NOT NULL, value REAL);"
     "CREATE TABLE notes(node INTEGER REFERENCES nodes, instance INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT "
     "NULL, at INTEGER NOT NULL, code TEXT NOT NULL, text TEXT NOT NULL, UNIQUE(node, instance, pid, name, code, "
     "text));",
@@ -113,6 +119,9 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_FLOW] = "INSERT INTO flow VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     [FACTS_EXPIRED] = "INSERT OR REPLACE INTO expired VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_KNOB] = "INSERT INTO knobs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [FACTS_SNAPSHOT] =
+        "INSERT OR REPLACE INTO snapshots VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    [FACTS_OBSERVATION] = "INSERT INTO observations VALUES(?1, ?2, ?3, ?4, ?5)",
     [FACTS_NOTE] = ("INSERT OR IGNORE INTO notes SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
                     " WHERE (SELECT count(*) FROM notes WHERE node = ?1) < ?8"),
     [FACTS_SILENT] = ("INSERT INTO notes SELECT (SELECT max(id) FROM nodes WHERE name = ?1), 0, ?3, ?2, ?4, ?5, ?6"

@@ -42,6 +42,9 @@ int facts_event_at(struct facts *f, int64_t at, bool error, const char *text) BE
 /** The fact that says that draining was given up: what a node still held then is lost. */
 #define FACTS_UNDRAINED "undrained"
 
+/** The fact that says how often limits broke that would have started a snapshot, while one was under way. */
+#define FACTS_SNAPSHOTS_REFUSED "snapshots.refused"
+
 /** The code of a process that has no segment. */
 #define FACTS_NO_SEGMENT "BEZEL-NO-SEGMENT"
 

@@ -63,6 +63,7 @@ struct model_builtins {
     uint32_t self, limit, decision, metric, clock;
     uint32_t polling, flow, expired;
     uint32_t knob;
+    uint32_t snapshot, observation;
 };
 
 struct model_process {

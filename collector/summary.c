@@ -144,6 +144,7 @@ static void load_tables(struct summary_loading *l)
                  take_node);
     summary_load_processes(l);
     summary_load_nodes(l);
+    summary_load_story(l);
 }
 
 int summary_load(const char *run, struct summary **s)
@@ -188,6 +189,11 @@ void summary_free(struct summary *s)
     free(s->polling);
     free(s->expired);
     free(s->knobs);
+    for (size_t i = 0; i < s->series_count; i++)
+        free(s->series[i].columns);
+    free(s->series);
+    free(s->violations);
+    free(s->snapshots);
     free(s->metrics);
     free(s->events);
     free(s->notes);

@@ -103,6 +103,42 @@ struct summary_knob { /* a knob that was turned */
     int64_t before, after;
 };
 
+/** Observations of a limit on a node that fall into the same part of the time from the first one to the last. */
+struct summary_column {
+    int64_t at;            /* of the first of them */
+    uint32_t count, known; /* how many, and how many with a value */
+    double min, max, last; /* of these */
+};
+
+enum { SUMMARY_COLUMNS = 800 };
+
+struct summary_series { /* a limit as it was observed on a node */
+    uint32_t node, limit;
+    int64_t begin, end;             /* times of the first and the last observation */
+    struct summary_column *columns; /* SUMMARY_COLUMNS of them */
+    size_t open;                    /* the loader's */
+};
+
+struct summary_violation { /* in the order of `begin`, as far as a node's own clock goes */
+    uint32_t node, limit;
+    int64_t begin, end; /* from the first observation that found it to the first that did not, or the last one */
+    bool open;          /* there is none that did not */
+    double min, max;    /* of the values */
+};
+
+struct summary_snapshot { /* what a snapshot saved on a node, over all its daemons */
+    uint32_t node;
+    uint32_t number; /* of the run's, that limits asked for, from 1; 0: an operator's */
+    int64_t limit;   /* index; -1: an operator's */
+    const char *cause_node;
+    double value;             /* of the limit's metric when it broke; NaN: unknown */
+    int64_t moment, duration; /* ns: when that was, on this node's clock; how long it was to go on */
+    uint64_t records, processes;
+    int64_t first_ns, last_ns; /* of the records; 0: there are none */
+    bool over;                 /* it came to its end */
+    int64_t told_at;
+};
+
 struct summary_expired { /* records of an aspect with a latency bound, over all daemons of the node */
     uint32_t node;
     uint64_t instance;
@@ -160,6 +196,7 @@ struct summary {
     size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count, fact_count;
     size_t polling_count, expired_count;
     size_t knob_count;
+    size_t series_count, violation_count, snapshot_count;
     struct summary_node *nodes;
     struct summary_process *processes;
     struct summary_limit *limits;
@@ -167,6 +204,9 @@ struct summary {
     struct summary_polling *polling;
     struct summary_expired *expired;
     struct summary_knob *knobs; /* in the order of `at` */
+    struct summary_series *series;
+    struct summary_violation *violations;
+    struct summary_snapshot *snapshots; /* in the order of `number`, then of the operators' */
     struct summary_metric *metrics;
     struct summary_event *events;
     struct summary_note *notes; /* in the order of `at` */

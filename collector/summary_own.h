@@ -57,4 +57,7 @@ void summary_load_processes(struct summary_loading *l);
 /** Loads what nodes cost, what they decided and found, and what was noted of them; behind the processes. */
 void summary_load_nodes(struct summary_loading *l);
 
+/** Loads what makes the run's story; behind the processes. */
+void summary_load_story(struct summary_loading *l);
+
 #endif

@@ -81,11 +81,25 @@ static void doubt_adapt(struct reader *r, const struct tree *root, const struct 
             findings_quote(e->metrics[hold->metric].name).s);
 }
 
+/* What is attached to may have chosen to overwrite; what is started does as the file says. */
+static void doubt_snapshots(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
+    bool may = e->sensing.when_full == WHEN_FULL_OVERWRITE;
+    for (uint32_t i = 0; i < e->process_count; i++)
+        may = may || e->processes[i].attach;
+    for (uint32_t i = 0; t && !may; t = t->next, i++)
+        if (e->limits[i].snapshot > 0)
+            reader_doubt(r, tree_get(t, "on-violation"),
+                         "saves nothing: no process is a flight recorder (sensing.ring.when-full: overwrite)");
+}
+
 void check_doubt(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     doubt_unused_metrics(r, root, e);
     doubt_blind_metrics(r, root, e);
     doubt_polling(r, root, e);
     doubt_adapt(r, root, e);
+    doubt_snapshots(r, root, e);
     check_doubt_fits(r, root, e);
 }

@@ -163,6 +163,8 @@ struct experiment_metric {
 
 enum { LIMIT_ON_SENSOR_CPU = -1 }; /* in experiment_limit.metric: percent of one CPU that bezeld uses */
 
+#define EXPERIMENT_SNAPSHOT_MAX INT64_C(600000000000) /* ns */
+
 enum experiment_limit_kind { LIMIT_HOLD, LIMIT_EXPECT };
 enum experiment_compare { COMPARE_AT_LEAST, COMPARE_AT_MOST }; /* >=, <= */
 
@@ -178,6 +180,7 @@ struct experiment_limit {
     int64_t persistence;       /* `for`: ns that it must be broken before it counts as violated; default 0 */
     double tolerance;          /* share of the judged time, 0 .. 1, that may be in violation; default 0.01 */
     char *text;                /* as it stands in the file: "fps >= 29" */
+    int64_t snapshot; /* `on-violation`: ns, 10 ms .. 10 min, that flight recorders are saved then; 0: they are not */
     struct experiment_place at;
 };
 

@@ -138,12 +138,24 @@ static const struct schema_field metric_fields[] = {
     {0},
 };
 
+static const struct schema_field violation_fields[] = {
+    {.key = "snapshot",
+     .kind = SCHEMA_DURATION,
+     .offset = IN(experiment_limit, snapshot),
+     .min = 10 * CLOCK_MS,
+     .max = EXPERIMENT_SNAPSHOT_MAX,
+     .required = true,
+     .note = "how long flight recorders are saved"},
+    {0},
+};
+
 static const struct schema_field limit_fields[] = {
     {.key = "hold", .kind = SCHEMA_CHECKED},
     {.key = "expect", .kind = SCHEMA_CHECKED},
     {.key = "for", .kind = SCHEMA_DURATION, .offset = IN(experiment_limit, persistence), .max = 3600 * CLOCK_S},
     {.key = "tolerance", .kind = SCHEMA_SHARE, .offset = IN(experiment_limit, tolerance)},
     {.key = "priority", .kind = SCHEMA_COUNT, .offset = IN(experiment_limit, priority), .max = EXPERIMENT_PRIORITY_MAX},
+    {.key = "on-violation", .kind = SCHEMA_MAP, .fields = violation_fields},
     {0},
 };
 

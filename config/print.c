@@ -157,6 +157,8 @@ static void print_limit(const struct experiment_limit *l, FILE *out)
             units_exact_number(l->tolerance * 100).s);
     if (l->kind == LIMIT_HOLD)
         fprintf(out, ", priority: %u", l->priority);
+    if (l->snapshot > 0)
+        fprintf(out, ", on-violation: {snapshot: %s}", units_exact_duration(l->snapshot).s);
     fputs("}\n", out);
 }
 

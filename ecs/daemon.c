@@ -145,19 +145,25 @@ int daemon_serves(struct daemon *d, char *line, size_t size)
     return err ? err : 1;
 }
 
-int daemon_ask(struct daemon *d, enum message_verb verb)
+int daemon_order(struct daemon *d, const struct message_command *command)
 {
     if (!d->link)
         return BEZEL_EUNREACH;
     uint8_t bytes[2048];
     static struct message m; /* one thread; too large for a stack */
     m.type = MESSAGE_COMMAND;
-    m.command = (struct message_command){.id = ++d->commands, .verb = verb};
+    m.command = *command;
+    m.command.id = ++d->commands;
     int n = message_encode(&m, bytes, sizeof bytes);
     int err = n < 0 ? n : link_send(d->link, NULL, bytes, (size_t)n);
-    if (!err && verb == VERB_STOP && daemon_is_session(d))
+    if (!err && command->verb == VERB_STOP && daemon_is_session(d))
         standing_stopped(&d->standing, d->commands);
     return err;
+}
+
+int daemon_ask(struct daemon *d, enum message_verb verb)
+{
+    return daemon_order(d, &(struct message_command){.verb = verb});
 }
 
 int daemon_answer(struct daemon *d, struct message *m)

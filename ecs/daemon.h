@@ -51,7 +51,9 @@ int daemon_start(struct daemon *d) BEZEL_MUST_CHECK;
  */
 int daemon_serves(struct daemon *d, char *line, size_t size) BEZEL_MUST_CHECK;
 
-/** Sends a command. Returns 0, BEZEL_EUNREACH while it does not serve, or link_send()'s error. */
+/** Sends `command`, whose id is chosen here, or one that is no more than `verb`. Returns 0, BEZEL_EUNREACH while it
+ * does not serve, or link_send()'s error. */
+int daemon_order(struct daemon *d, const struct message_command *command) BEZEL_MUST_CHECK;
 int daemon_ask(struct daemon *d, enum message_verb verb) BEZEL_MUST_CHECK;
 
 /** Takes the next reply into *m: 0, or BEZEL_EAGAIN where there is none. What is no reply is dropped. */

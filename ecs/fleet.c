@@ -274,6 +274,11 @@ int fleet_listen(struct fleet *f, uint32_t d)
         s->seen = count_of(r, "processes_seen");
         s->period = message_reply_get(r, "period_ns", -1);
         s->store_errno = (int)message_reply_get(r, "store_errno", 0);
+        s->broken = count_of(r, "violations");
+        s->broken_limit = message_reply_get(r, "violated_limit", -1);
+        s->broken_at = message_reply_get(r, "violated_at", 0);
+        s->broken_age = (int64_t)count_of(r, "violated_age");
+        s->broken_value = message_reply_get(r, "violated_value", 0);
         memcpy(s->text, r->text, sizeof s->text);
     }
     return n;
@@ -285,4 +290,9 @@ void fleet_ask(struct fleet *f, uint32_t d, enum message_verb verb)
         f->status[d].told_drain = true;
     if (daemon_ask(&f->daemons[d], verb) != 0 && verb == VERB_STOP)
         daemon_signal(&f->daemons[d], SIGTERM);
+}
+
+int fleet_order(struct fleet *f, uint32_t d, const struct message_command *command)
+{
+    return daemon_order(&f->daemons[d], command);
 }

@@ -22,6 +22,9 @@ struct fleet_status {
     uint64_t living, seen;  /* node: processes of the SUT */
     int64_t period;         /* node: polling period, ns; 0: off; -1: unknown */
     int store_errno;        /* collector */
+    /* Node: limits with `on-violation` that broke; how often, how many of these were taken in, and the latest one. */
+    uint64_t broken, broken_taken;
+    int64_t broken_limit, broken_at, broken_age, broken_value; /* CLOCK_REALTIME; ns, 0 or more; bits of a double */
     char text[MESSAGE_TEXT_MAX + 1];
 };
 
@@ -72,5 +75,8 @@ int fleet_listen(struct fleet *f, uint32_t d);
 
 /** Sends `verb` to `d`; one that cannot hear it gets SIGTERM where the verb is STOP. */
 void fleet_ask(struct fleet *f, uint32_t d, enum message_verb verb);
+
+/** Sends `command` to `d`. Returns 0, BEZEL_EUNREACH while it does not serve, or link_send()'s error. */
+int fleet_order(struct fleet *f, uint32_t d, const struct message_command *command) BEZEL_MUST_CHECK;
 
 #endif

@@ -137,6 +137,7 @@ int node_open(const struct node_options *options, struct node **out)
         node_close(n);
         return err;
     }
+    n->realtime_offset = hello.realtime_offset;
     node_place(n);
     int64_t now = clock_now();
     n->poll_due = n->agent_due = n->sampled_at = n->housekeep_due = n->heard = now;
@@ -198,6 +199,7 @@ void node_drain(struct node *n)
     external_collect(n->external, true); /* what waits in the rings is drained, whatever the policy says */
     external_batch(n->external, true, 0);
     external_poll(n->external, now);
+    node_save_end(n, now);
     node_tell_sample(n);
     node_tell_clock(n);
     node_tell_flow(n);

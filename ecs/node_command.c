@@ -27,7 +27,7 @@ static int64_t count_living(struct node *n)
     return living;
 }
 
-static void fill_reply(struct node *n, struct message_reply *reply)
+void node_fill_reply(struct node *n, struct message_reply *reply)
 {
     const struct external_counts *c = external_counts(n->external);
     struct external_flow flow = external_flow(n->external);
@@ -74,14 +74,20 @@ static void reply(struct node *n, const struct link_peer *peer)
 static void answer(struct node *n, const struct link_peer *peer, struct message_command command)
 {
     n->heard = clock_now();
+    if (command.verb == VERB_STATUS) {
+        n->asker = *peer;
+        n->has_asker = true;
+    }
     if (command.verb == VERB_DRAIN)
         node_drain(n);
     if (command.verb == VERB_STOP)
         node_stop(n);
     n->message.type = MESSAGE_REPLY;
     n->message.reply = (struct message_reply){.id = command.id};
-    fill_reply(n, &n->message.reply);
+    node_fill_reply(n, &n->message.reply);
     steering_answer(&n->steering, n->external, &command, clock_now(), &n->message.reply);
+    node_save_tell(n, &command, clock_now(), &n->message.reply);
+    node_save_answer(n, &command, clock_now(), &n->message.reply);
     node_poll_answer(n, &command, clock_now(), &n->message.reply);
     node_knob_answer(n, &command, &n->message.reply);
     reply(n, peer);

@@ -10,6 +10,7 @@
 #include "ecs/pace.h"
 #include "ecs/placement.h"
 #include "ecs/polling.h"
+#include "ecs/saving.h"
 #include "ecs/steering.h"
 #include "resmgr/agent.h"
 #include "resmgr/lease.h"
@@ -31,6 +32,24 @@ struct node_managed {
     uint64_t untold, ignored; /* messages that could not be sent; that came where they have no place */
 };
 
+/** Limits with `on-violation` that broke, in this life of the daemon: how often, and the latest of them. */
+struct node_broken {
+    bool is[EXPERIMENT_LIMITS_MAX]; /* in violation now */
+    uint64_t count;
+    uint32_t limit;
+    int64_t at; /* ns, monotonic */
+    double value;
+    int64_t tell_due;
+};
+
+/** A limit as it was last recorded. */
+struct node_observed {
+    enum limit_state state;
+    bool known;
+    double value;
+    int64_t at; /* 0: never */
+};
+
 struct node {
     struct node_options options;
     struct external *external;
@@ -43,6 +62,12 @@ struct node {
     struct placement_state placement;
     struct polling polling;
     struct pace pace;
+    struct saving saving; /* the snapshot of the run that is under way */
+    struct node_broken broken;
+    struct node_observed observed[EXPERIMENT_LIMITS_MAX];
+    struct link_peer asker; /* who asked for STATUS last */
+    bool has_asker;
+    int64_t realtime_offset;      /* as it was told to the collector */
     struct policy_setting policy; /* as the agent last decided: what is carried out */
     struct node_managed managed;
     bool busy_wait; /* of polling.now, at hand */
@@ -78,6 +103,7 @@ void node_tell_clock(struct node *n);
 void node_tell_flow(struct node *n);
 void node_tell_expired(struct node *n);
 void node_tell_limits(struct node *n, const struct agent_outcome *o);
+void node_tell_observations(struct node *n, const struct agent_outcome *o, int64_t now);
 
 /** A poll that is due (node_polling.c), and when the next one is. Whether it took anything. */
 bool node_poll(struct node *n, int64_t now);
@@ -112,6 +138,21 @@ void node_manager_reply(const struct node *n, struct message_reply *reply);
 
 /** Polls as was decided, and records by whom (node_loop.c). */
 void node_carry_out(struct node *n, const struct agent_outcome *o, const struct self_decider *by, int64_t now);
+
+/**
+ * Snapshots that limits ask for (node_save.c). At each step: has news of limits that broke sent. A turn: whether
+ * anything was due. The end, ahead of time. SAVE is carried out; every reply tells of limits that broke. What an
+ * operator's SNAPSHOT saved is recorded.
+ */
+void node_save_watch(struct node *n, const struct agent_outcome *o, int64_t now);
+bool node_save_turn(struct node *n, int64_t now);
+void node_save_end(struct node *n, int64_t now);
+void node_save_answer(struct node *n, const struct message_command *command, int64_t now, struct message_reply *reply);
+void node_save_tell(struct node *n, const struct message_command *command, int64_t now,
+                    const struct message_reply *reply);
+
+/** Fills a reply with how the node stands; `reply` has its id alone (node_command.c). */
+void node_fill_reply(struct node *n, struct message_reply *reply);
 
 /** One sampling instant: measures, lets the agent decide, carries it out, tells what is due (node_loop.c). */
 void node_sample(struct node *n, int64_t now);

@@ -53,8 +53,10 @@ void node_sample(struct node *n, int64_t now)
     measure(n, now);
     node_count_attempts(n, now);
     const struct agent_outcome *o = agent_step(n->agent, now, &n->measured);
+    node_tell_observations(n, o, now);
     node_carry_out(n, o, &(struct self_decider){.who = SELF_BY_AGENT}, now);
     node_manager_sample(n, o, now);
+    node_save_watch(n, o, now);
     if (o->limit_changed || now - n->limits_told >= CLOCK_S) {
         n->limits_told = now;
         node_tell_limits(n, o);
@@ -110,6 +112,8 @@ void node_turn(struct node *n)
     if (!n->draining && now >= n->agent_due && !n->asleep)
         node_sample(n, now);
     if (!n->draining)
+        news = node_save_turn(n, now) || news;
+    if (!n->draining)
         samplers_turn(n->samplers, now);
     if (now >= n->housekeep_due || n->draining) {
         external_housekeep(n->external, now);
@@ -145,6 +149,7 @@ int64_t node_due(const struct node *n)
         return external_sleeps(n->external) ? n->housekeep_due : INT64_MIN;
     int64_t due = earliest(earliest(n->agent_due, n->housekeep_due), samplers_due(n->samplers));
     due = earliest(due, n->managed.beat_due);
+    due = earliest(due, saving_due(&n->saving));
     return n->policy.on ? earliest(due, n->poll_due) : due;
 }
 

@@ -64,6 +64,8 @@ static int print_loaded(const char *run, const struct summary *s, const struct e
     r.color = table_wants_color(out);
     if (form & REPORT_JSON)
         report_json(&r, out);
+    else if (form & REPORT_SVG)
+        report_svg(&r, out);
     else
         report_text(&r, out);
     int code = verdict_exit_code(v);

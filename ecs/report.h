@@ -12,12 +12,13 @@
 struct json;
 
 /** Forms of a report; a bool that says "as JSON" may stand in their place. */
-enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2 };
+enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2, REPORT_SVG = 4 };
 
 /**
  * Loads run directory `run`, judges it and prints the report to `out`: as JSON with REPORT_JSON; with REPORT_ALL the
- * text leaves nothing out (JSON never does). Returns the exit code of the verdict (see verdict_exit_code()), or a
- * negative BEZEL_E* after saying on stderr why there is no report. Not async-signal-safe; reads files.
+ * text leaves nothing out (JSON never does); with REPORT_SVG it is a plot. Returns the exit code of the verdict (see
+ * verdict_exit_code()), or a negative BEZEL_E* after saying on stderr why there is no report. Not async-signal-safe;
+ * reads files.
  */
 int report_print(const char *run, int form, FILE *out) BEZEL_MUST_CHECK;
 
@@ -37,6 +38,9 @@ void report_sentence(const struct report *r, FILE *out);
 /** The whole report. Errors show in ferror(out). Pure but for `out`. */
 void report_text(const struct report *r, FILE *out);
 void report_json(const struct report *r, FILE *out);
+
+/** The limits against time, and how nodes polled: an SVG image that needs nothing else. Likewise. */
+void report_svg(const struct report *r, FILE *out);
 
 /** "client.1", with its node before it where the run has several: "desk1/client.1". `name` takes `size` bytes. */
 void report_process_name(const struct report *r, const struct summary_process *p, char *name, size_t size);
@@ -70,6 +74,14 @@ void report_expired(const struct report *r, FILE *out);
 void report_json_polling(const struct report *r, struct json *j);
 void report_json_expired(const struct report *r, struct json *j);
 void report_json_pace(struct json *j, const struct summary_node *n);
+
+/** What happened, in order; nothing where nothing did. JSON: member `violations`. */
+void report_story(const struct report *r, FILE *out);
+void report_json_violations(const struct report *r, struct json *j);
+
+/** What snapshots saved; nothing where none was taken. JSON: members `snapshots` and `snapshots_refused`. */
+void report_snapshots(const struct report *r, FILE *out);
+void report_json_snapshots(const struct report *r, struct json *j);
 
 /** Which knobs were turned; nothing where none was. JSON: member `knobs`. */
 void report_knobs(const struct report *r, FILE *out);

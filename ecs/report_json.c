@@ -316,9 +316,11 @@ void report_json(const struct report *r, FILE *out)
     put_run(r, &j);
     put_verdict(r, &j);
     put_limits(r, &j);
+    report_json_violations(r, &j);
     put_decisions(r, &j);
     report_json_polling(r, &j);
     report_json_knobs(r, &j);
+    report_json_snapshots(r, &j);
     put_books(r, &j);
     report_json_expired(r, &j);
     put_metrics(r, &j);

@@ -267,9 +267,11 @@ void report_text(const struct report *r, FILE *out)
 {
     print_sentence(r, out);
     print_limits(r, out);
+    report_story(r, out);
     print_decisions(r, out);
     report_polling(r, out);
     report_knobs(r, out);
+    report_snapshots(r, out);
     report_books(r, out);
     report_expired(r, out);
     print_rates(r, out);

@@ -11,6 +11,7 @@
 #include "ecs/run.h"
 #include "ecs/rundir.h"
 #include "ecs/sut.h"
+#include "ecs/trigger.h"
 
 /** The resource manager, where the experiment has one (run_manager.c). */
 struct run_manager {
@@ -34,6 +35,8 @@ struct run {
     bool up[STATE_DAEMONS_MAX]; /* started, and its end not yet taken */
     bool undrained;             /* draining was given up */
     uint64_t drain_mark;        /* changes whenever draining gets on */
+    struct trigger trigger;     /* of snapshots that limits ask for */
+    struct message_save save;   /* the latest of them */
     int signals;
     int64_t next_status;
 };
@@ -44,6 +47,13 @@ void run_act(struct run *r, struct state_actions actions);
 
 /** Ends what is left of the SUT when its launcher is gone: everything below this process but the daemons. */
 void run_finish_tree(struct run *r);
+
+/**
+ * Snapshots that limits ask for (run_snapshot.c): takes in that one broke on the node of daemon `d`; tells that daemon,
+ * which has just begun to serve, of the snapshot under way.
+ */
+void run_take_broken(struct run *r, uint32_t d);
+void run_snapshot_again(struct run *r, uint32_t d);
 
 /** Takes in what the launcher, or the daemons, have to tell. */
 void run_take_launcher(struct run *r);

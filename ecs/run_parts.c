@@ -364,8 +364,10 @@ void run_take_daemons(struct run *r)
         if (fleet_serves(&r->fleet, d) == 1) {
             run_feed(r, &(struct state_event){.type = EVENT_SERVES, .daemon = d});
             fleet_ask(&r->fleet, d, VERB_STATUS);
+            run_snapshot_again(r, d);
         }
         take_answers(r, d);
+        run_take_broken(r, d);
         take_end(r, d);
     }
     take_counts(r);

@@ -17,7 +17,9 @@ enum self_aspect {
     ASPECT_POLLING,
     ASPECT_FLOW,
     ASPECT_EXPIRED,
-    ASPECT_KNOB
+    ASPECT_KNOB,
+    ASPECT_SNAPSHOT,
+    ASPECT_OBSERVATION
 };
 
 #define POLICY_LABEL(NAME, name, word, moves) "|" word
@@ -63,6 +65,14 @@ static const struct dict_aspect aspects[] = {
      .field_count = BKNOB_FIELDS,
      .fields = {TEXT("process"), TEXT("knob"), TEXT("unit"), INT("instance", "1"),
                 ENUM("cause", "operator|manager|agent|kept|end"), INT("before", "1"), INT("after", "1")}},
+    {.name = BUILTIN_SNAPSHOT,
+     .field_count = BSNAPSHOT_FIELDS,
+     .fields = {TEXT("node"), INT("number", "1"), INT("limit", "1"), FLOAT("value", "1"), INT("moment", "ns"),
+                INT("duration", "ns"), INT("records", "1"), INT("processes", "1"), INT("first", "ns"),
+                INT("last", "ns"), ENUM("state", "goes_on|over")}},
+    {.name = BUILTIN_OBSERVATION,
+     .field_count = BOBSERVATION_FIELDS,
+     .fields = {INT("limit", "1"), ENUM("state", "unknown|held|violated"), FLOAT("value", "1")}},
 };
 
 int self_open(const char *dir, struct journal **j)
@@ -169,6 +179,31 @@ void self_record_knob(struct journal *j, const struct self_knob *k)
                                             [BKNOB_CAUSE] = (uint64_t)k->cause,
                                             [BKNOB_BEFORE] = (uint64_t)(int64_t)k->before,
                                             [BKNOB_AFTER] = (uint64_t)(int64_t)k->after});
+}
+
+void self_record_snapshot(struct journal *j, const struct self_snapshot *s)
+{
+    journal_record(j, ASPECT_SNAPSHOT,
+                   (uint64_t[BSNAPSHOT_FIELDS]){[BSNAPSHOT_NODE] = s->node[0] ? journal_string(j, s->node) : 0,
+                                                [BSNAPSHOT_NUMBER] = (uint64_t)s->number,
+                                                [BSNAPSHOT_LIMIT] = (uint64_t)s->limit,
+                                                [BSNAPSHOT_VALUE] = bits_of(s->value),
+                                                [BSNAPSHOT_MOMENT] = (uint64_t)s->moment,
+                                                [BSNAPSHOT_DURATION] = (uint64_t)s->duration,
+                                                [BSNAPSHOT_RECORDS] = (uint64_t)s->records,
+                                                [BSNAPSHOT_PROCESSES] = (uint64_t)s->processes,
+                                                [BSNAPSHOT_FIRST] = (uint64_t)s->first,
+                                                [BSNAPSHOT_LAST] = (uint64_t)s->last,
+                                                [BSNAPSHOT_STATE] = s->over});
+}
+
+void self_record_observation(struct journal *j, int index, const struct agent_limit *limit)
+{
+    journal_record(
+        j, ASPECT_OBSERVATION,
+        (uint64_t[BOBSERVATION_FIELDS]){[BOBSERVATION_LIMIT] = (uint64_t)index,
+                                        [BOBSERVATION_STATE] = (uint64_t)limit->state,
+                                        [BOBSERVATION_VALUE] = bits_of(limit->known ? limit->value : (double)NAN)});
 }
 
 void self_record_clock(struct journal *j, const struct self_clock *c)

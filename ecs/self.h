@@ -44,6 +44,14 @@ struct self_decider {
     int64_t epoch, sequence; /* of the manager's lease, and of its setting; 0: the node has none */
 };
 
+/** A snapshot of flight recorders; fields as in enum builtin_snapshot. */
+struct self_snapshot {
+    const char *node;
+    int64_t number, limit, moment, duration, records, processes, first, last;
+    double value;
+    bool over;
+};
+
 /** Why a node polls as it does from now on. */
 enum self_polling { SELF_POLLING_START, SELF_POLLING_OPERATOR, SELF_POLLING_KEPT };
 
@@ -63,6 +71,8 @@ void self_record_polling(struct journal *j, enum self_polling cause, int64_t per
 void self_record_flow(struct journal *j, const struct external_flow *flow, uint64_t backpressure);
 void self_record_expired(struct journal *j, const struct self_expired *expired);
 void self_record_knob(struct journal *j, const struct self_knob *knob);
+void self_record_snapshot(struct journal *j, const struct self_snapshot *snapshot);
+void self_record_observation(struct journal *j, int index, const struct agent_limit *limit);
 void self_record_clock(struct journal *j, const struct self_clock *clock);
 void self_record_metric(struct journal *j, const char *metric, const char *process, double value);
 

@@ -111,6 +111,34 @@ enum builtin_knob {
     BKNOB_FIELDS
 };
 
+/** A snapshot of flight recorders on this node: at its begin, every second and at its end. The last one tells all. */
+#define BUILTIN_SNAPSHOT "bezel_snapshot"
+enum builtin_snapshot {
+    BSNAPSHOT_NODE,      /* string: where the limit broke; of an operator's: none */
+    BSNAPSHOT_NUMBER,    /* int64: of the run's snapshots that limits asked for, from 1; of an operator's 0 */
+    BSNAPSHOT_LIMIT,     /* int64: index of the limit; of an operator's -1 */
+    BSNAPSHOT_VALUE,     /* float64: of its metric then; NaN: unknown */
+    BSNAPSHOT_MOMENT,    /* int64, ns: when that was, on this node's clock */
+    BSNAPSHOT_DURATION,  /* int64, ns: as the file has it */
+    BSNAPSHOT_RECORDS,   /* int64: that were saved so far, by this life of the daemon */
+    BSNAPSHOT_PROCESSES, /* int64: whose rings overwrite */
+    BSNAPSHOT_FIRST,     /* int64, ns: time of the oldest record of these; 0: there is none */
+    BSNAPSHOT_LAST,      /* int64, ns: of the newest */
+    BSNAPSHOT_STATE,     /* enum goes_on|over */
+    BSNAPSHOT_FIELDS
+};
+
+/**
+ * A limit at a sampling instant, as the policy saw it; where it is as it was at the instant before, every second.
+ */
+#define BUILTIN_OBSERVATION "bezel_observation"
+enum builtin_observation {
+    BOBSERVATION_LIMIT, /* int64: in the experiment's list */
+    BOBSERVATION_STATE, /* enum unknown|held|violated */
+    BOBSERVATION_VALUE, /* float64: of the process furthest from holding; NaN where unknown */
+    BOBSERVATION_FIELDS
+};
+
 /** The value of a metric; every second. */
 #define BUILTIN_METRIC "bezel_metric"
 enum builtin_metric {

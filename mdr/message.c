@@ -207,6 +207,17 @@ static bool_t filter_knob(XDR *x, struct message_knob *m)
                                (m->order == KNOB_SET || value == 0));
 }
 
+static bool_t filter_save(XDR *x, struct message_save *m)
+{
+    uint64_t bits;
+    memcpy(&bits, &m->value, sizeof bits);
+    if (!filter_u32(x, &m->number) || !filter_u32(x, &m->limit) || !filter_text(x, m->node, MESSAGE_NAME_MAX) ||
+        !filter_u64(x, &m->at) || !filter_u64(x, &m->left) || !filter_u64(x, &bits))
+        return FALSE;
+    memcpy(&m->value, &bits, sizeof m->value);
+    return filter_check(x, m->number != 0 && m->node[0] != '\0');
+}
+
 static bool_t filter_begin(XDR *x, struct message_begin *m)
 {
     return filter_uuid(x, m->run) && filter_text(x, m->node, MESSAGE_NAME_MAX) &&
@@ -216,12 +227,14 @@ static bool_t filter_begin(XDR *x, struct message_begin *m)
 
 static bool_t filter_command(XDR *x, struct message_command *m, struct message_begin *begin)
 {
-    if (!filter_u32(x, &m->id) || !filter_enum(x, &m->verb, VERB_KNOB))
+    if (!filter_u32(x, &m->id) || !filter_enum(x, &m->verb, VERB_SAVE))
         return FALSE;
     if (m->verb == VERB_POLL)
         return filter_poll(x, &m->poll);
     if (m->verb == VERB_KNOB)
         return filter_knob(x, &m->knob);
+    if (m->verb == VERB_SAVE)
+        return filter_save(x, &m->save);
     if (m->verb == VERB_BEGIN)
         return filter_begin(x, begin);
     return m->verb != VERB_ASPECTS ||

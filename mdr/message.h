@@ -56,7 +56,8 @@ enum message_verb {
     VERB_ASPECTS = 4,
     VERB_POLL = 5,
     VERB_BEGIN = 6,
-    VERB_KNOB = 7
+    VERB_KNOB = 7,
+    VERB_SAVE = 8
 };
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
 enum message_poll_mode { POLL_MODE_POLLING = 0, POLL_MODE_BUSY_WAIT = 1 };
@@ -171,6 +172,16 @@ struct message_knob {
     int32_t value; /* of KNOB_SET */
 };
 
+/** A snapshot of the run that a limit asked for. */
+struct message_save {
+    uint32_t number;                 /* of the run's snapshots, from 1 */
+    uint32_t limit;                  /* in the experiment's list */
+    char node[MESSAGE_NAME_MAX + 1]; /* where it broke; not empty */
+    uint64_t at;                     /* when, ns of CLOCK_REALTIME */
+    uint64_t left;                   /* ns from the arrival on */
+    double value;                    /* of the limit's metric then; NaN: unknown */
+};
+
 struct message_command {
     uint32_t id;
     enum message_verb verb;
@@ -179,6 +190,7 @@ struct message_command {
     char patterns[MESSAGE_PATTERNS_MAX + 1]; /* separated by one blank */
     struct message_poll poll;                /* of VERB_POLL only */
     struct message_knob knob;                /* of VERB_KNOB only */
+    struct message_save save;                /* of VERB_SAVE only */
 };
 
 /** A session that a standing daemon is to begin, of VERB_BEGIN: beside its command, for it is large. */

@@ -73,6 +73,14 @@ static void put_record(struct cut *c, const struct ring_record *r, uint64_t time
         expire_take(c->x, c->p, r->aspect, (int64_t)time, c->now, r->values);
 }
 
+static void add_saved(struct external_saved *s, const struct packet_header *h)
+{
+    int64_t first = (int64_t)h->timestamp_begin, last = (int64_t)h->timestamp_end;
+    s->first_ns = s->records == 0 || first < s->first_ns ? first : s->first_ns;
+    s->last_ns = last > s->last_ns ? last : s->last_ns;
+    s->records += h->records;
+}
+
 static void end_packet(struct cut *c)
 {
     c->h.size_bytes = (uint64_t)(c->at - c->packet);
@@ -81,6 +89,10 @@ static void end_packet(struct cut *c)
         timebase_seal(c->p->user_clock, c->last_ticks);
     ring_release(c->reader);
     c->x->counts.records += c->h.records;
+    if (c->reader == &c->ring->copy) {
+        add_saved(&c->x->saved, &c->h);
+        add_saved(&c->x->saved_lately, &c->h);
+    }
     c->packet = NULL;
     const struct external_observer *o = &c->x->options.observer;
     if (o->taken && c->p->role == ROLE_SUT && c->p->at->when_full != SEGMENT_OVERWRITE)

@@ -221,18 +221,52 @@ void external_batch(struct external *x, bool batch, uint32_t limit)
     x->options.batch_limit = limit;
 }
 
+static bool is_recorder(const struct external_process *p)
+{
+    return p && p->phase == EXTERNAL_LIVE && p->at->when_full == SEGMENT_OVERWRITE;
+}
+
 uint32_t external_snapshot(struct external *x, int64_t now)
 {
     uint32_t done = 0;
+    x->saved_lately = (struct external_saved){0};
     for (uint32_t i = 0; i < x->process_count; i++) {
         struct external_process *p = x->processes[i];
-        if (!p || p->phase != EXTERNAL_LIVE || p->at->when_full != SEGMENT_OVERWRITE)
+        if (!is_recorder(p))
             continue;
         quiet_stir(x, i, now);
         cut_snapshot(x, p, now);
         done += cut_process(x, p, now);
     }
     return done;
+}
+
+bool external_snapshot_rest(struct external *x, int64_t now)
+{
+    bool left = false;
+    for (uint32_t i = 0; i < x->process_count; i++) {
+        struct external_process *p = x->processes[i];
+        if (!is_recorder(p))
+            continue;
+        cut_process(x, p, now);
+        left = left || cut_waits(p);
+    }
+    return left;
+}
+
+struct external_saved external_saved(const struct external *x)
+{
+    return x->saved;
+}
+
+struct external_saved external_saved_lately(const struct external *x)
+{
+    return x->saved_lately;
+}
+
+void external_saved_begin(struct external *x)
+{
+    x->saved = (struct external_saved){0};
 }
 
 void external_housekeep(struct external *x, int64_t now)

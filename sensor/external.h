@@ -106,6 +106,12 @@ struct external_counts {
     uint64_t unread;        /* processes for which there was no room to the end: what they recorded is lost */
 };
 
+/** Records of flight recorders that were saved, and the times of the first and the last of them; all 0: none. */
+struct external_saved {
+    uint64_t records;
+    int64_t first_ns, last_ns;
+};
+
 /** What became of the records of the SUT's processes in this run; what is in rings and window is so now. */
 struct external_flow {
     uint64_t produced, full, off, no_ring, overwritten, window, spool;
@@ -153,6 +159,14 @@ void external_collect(struct external *x, bool on);
  * does not take at later polls. Returns the number of records cut. Allocates at the first snapshot of a ring.
  */
 uint32_t external_snapshot(struct external *x, int64_t now);
+
+/** What of a snapshot found no room so far, polling or not. Returns whether some of it still finds none. */
+bool external_snapshot_rest(struct external *x, int64_t now);
+
+/** What the latest snapshot saved so far; and all of them, with those of ended processes, since ..._begin(). */
+struct external_saved external_saved_lately(const struct external *x);
+struct external_saved external_saved(const struct external *x);
+void external_saved_begin(struct external *x);
 
 /** Whether what a full window loses from now on is put down to the spool: it has no room either. */
 void external_spool_full(struct external *x, bool full);

@@ -54,6 +54,7 @@ struct external {
     uint64_t run_started; /* ns: attached processes are heard from here on */
     struct external_counts counts;
     struct external_flow gone; /* of processes that are forgotten */
+    struct external_saved saved, saved_lately;
     struct notes notes;
     uint32_t refusals_seen; /* of the doorbell, a bit for each */
     char self_executable[MESSAGE_TEXT_MAX + 1];

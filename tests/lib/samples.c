@@ -269,6 +269,17 @@ static void sample_setting(struct message_setting *s)
                                   .blameless = true};
 }
 
+void sample_save(struct message *m)
+{
+    memset(m, 0, sizeof *m);
+    m->type = MESSAGE_COMMAND;
+    m->command = (struct message_command){
+        .id = 14,
+        .verb = VERB_SAVE,
+        .save = {
+            .number = 3, .limit = 1, .node = "desk1", .at = 1790000000123456789, .left = 10000000000, .value = 24.5}};
+}
+
 void sample_message(enum message_type type, struct message *m)
 {
     memset(m, 0, sizeof *m);

@@ -43,6 +43,7 @@ void sample_message(enum message_type type, struct message *m);
 void sample_aspects(struct message *m);
 void sample_poll(struct message *m);
 void sample_knob(struct message *m);
+void sample_save(struct message *m);
 void sample_begin(struct message *m);
 
 #endif

@@ -72,6 +72,15 @@ static void random_observation(uint64_t *seed, struct message_observation *o)
         o->limits[i].state = (enum message_limit_state)(seed_next(seed) % 3);
 }
 
+static void random_save(uint64_t *seed, struct message_save *s)
+{
+    random_bytes(seed, s, sizeof *s);
+    s->number += s->number == 0;
+    text_random(seed, s->node, MESSAGE_NAME_MAX);
+    if (s->node[0] == '\0')
+        snprintf(s->node, sizeof s->node, "x");
+}
+
 /* Fills `m` with a message of `type`: random bytes wherever any bytes may stand. */
 static void random_message(uint64_t *seed, enum message_type type)
 {
@@ -122,9 +131,10 @@ static void random_message(uint64_t *seed, enum message_type type)
         break;
     case MESSAGE_COMMAND:
         m.command.id = (uint32_t)seed_next(seed);
-        m.command.verb = (enum message_verb)(seed_next(seed) % 8);
+        m.command.verb = (enum message_verb)(seed_next(seed) % 9);
         random_poll(seed, &m.command.poll);
         random_knob(seed, &m.command.knob);
+        random_save(seed, &m.command.save);
         m.command.mode = (enum message_aspect_mode)(seed_next(seed) % 3);
         text_random(seed, m.command.patterns, MESSAGE_PATTERNS_MAX);
         random_bytes(seed, m.begin.run, 16);
@@ -241,6 +251,14 @@ static void assert_same_command(const struct message_command *p, const struct me
         assert_string_equal(p->knob.process, knob->process);
         assert_string_equal(p->knob.name, knob->name);
         SAME(p->knob.value, knob->value);
+    } else if (q->order.verb == MDR_SAVE) {
+        const mdr_save *save = &q->order.mdr_order_u.save;
+        SAME(p->save.number, save->number);
+        SAME(p->save.limit, save->limit);
+        assert_string_equal(p->save.node, save->node);
+        SAME(p->save.at, save->at);
+        SAME(p->save.left, save->left);
+        assert_memory_equal(&p->save.value, &save->value, sizeof save->value);
     } else if (q->order.verb == MDR_BEGIN) {
         const mdr_begin *r = &q->order.mdr_order_u.begin;
         assert_memory_equal(begin->run, r->run, 16);
@@ -397,7 +415,7 @@ static void messages_have_the_bytes_and_fields_of_the_reference(void **state)
 }
 
 /* Spoilt bytes: what this decoder takes, the reference takes too, as the same message, and would have written so. */
-static void (*const samples_of_commands[])(struct message *m) = {sample_aspects, sample_poll, sample_knob,
+static void (*const samples_of_commands[])(struct message *m) = {sample_aspects, sample_poll, sample_knob, sample_save,
                                                                  sample_begin};
 
 static void what_is_accepted_is_the_reference_s_own_form(void **state)
@@ -407,7 +425,7 @@ static void what_is_accepted_is_the_reference_s_own_form(void **state)
     for (int round = 0; round < MUTATIONS; round++) {
         sample_message(sample_types[(size_t)round % sample_type_count], &m);
         if (m.type == MESSAGE_COMMAND && seed_next(seed) % 2)
-            samples_of_commands[seed_next(seed) % 3](&m);
+            samples_of_commands[seed_next(seed) % 4](&m);
         int n = message_encode(&m, ours, sizeof ours);
         assert_true(n > 0);
         for (uint64_t flips = 1 + seed_next(seed) % 3; flips > 0; flips--)

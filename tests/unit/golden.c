@@ -157,6 +157,8 @@ static void messages_read_and_write_the_golden_bytes(void **state)
     assert_golden_message("message-command-poll");
     sample_knob(&m);
     assert_golden_message("message-command-knob");
+    sample_save(&m);
+    assert_golden_message("message-command-save");
     sample_begin(&m);
     assert_golden_message("message-command-begin");
 }
@@ -216,6 +218,8 @@ static int write_all(void)
     err |= write_golden("message-command-poll", encoded());
     sample_knob(&m);
     err |= write_golden("message-command-knob", encoded());
+    sample_save(&m);
+    err |= write_golden("message-command-save", encoded());
     sample_begin(&m);
     err |= write_golden("message-command-begin", encoded());
     return err ? 1 : 0;

@@ -94,7 +94,7 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     memcpy(m.refuse.reason, "\xFF", 2);
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_KNOB + 1)};
+    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_SAVE + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command = (struct message_command){.verb = VERB_ASPECTS, .mode = (enum message_aspect_mode)(ASPECT_OFF + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
@@ -112,6 +112,10 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     m.command.knob = (struct message_knob){.order = KNOB_RESET, .name = "quality", .value = 1};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command.knob = (struct message_knob){.order = KNOB_ASK, .name = "quality"};
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command = (struct message_command){.verb = VERB_SAVE, .save = {.number = 1}}; /* where */
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command.save = (struct message_save){.node = "desk1"}; /* which */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command = (struct message_command){.verb = VERB_BEGIN};
     memset(m.begin.experiment, 'x', sizeof m.begin.experiment); /* no NUL */
@@ -176,7 +180,7 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, n - 4, MESSAGE_DICT_MAX + 1);
     m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_ASPECTS};
     n = encoded();
-    assert_spoilt(n, 16, VERB_KNOB + 1);
+    assert_spoilt(n, 16, VERB_SAVE + 1);
     assert_spoilt(n, 16, VERB_POLL); /* too little behind it */
     assert_spoilt(n, 16, VERB_STOP); /* what only ASPECTS has is too much for another */
     assert_spoilt(n, 20, ASPECT_OFF + 1);
@@ -208,6 +212,13 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, 20, KNOB_ASK);
     assert_spoilt(n, 20, KNOB_RESET);
     assert_spoilt(n, 24, 1);
+    m = (struct message){.type = MESSAGE_COMMAND,
+                         .command = {.verb = VERB_SAVE, .save = {.number = 1, .node = "desk"}}};
+    n = encoded();
+    assert_int_equal(n, 60);
+    assert_spoilt(n, 20, 0);         /* no number */
+    assert_spoilt(n, 28, 0);         /* no node: what follows is too much */
+    assert_spoilt(n, 16, VERB_STOP); /* likewise */
     m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_BEGIN};
     n = encoded();
     assert_int_equal(n, 20 + 16 + 4 * 4);
