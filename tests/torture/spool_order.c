@@ -187,7 +187,7 @@ static void drain(void)
 static void every_packet_goes_up_in_order_whatever_is_killed(void **unused)
 {
     (void)unused;
-    int lives = getenv("BEZEL_TEST_LIGHT") ? 60 : 300;
+    int lives = getenv("BEZEL_TEST_LIGHT") ? 30 : 300;
     store = mmap(NULL, sizeof *store, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     scratch_make(dir);
     for (uint32_t i = 0; i < STREAMS; i++)
