@@ -146,12 +146,17 @@ static void unlink_in(const struct external *x, const char *name)
     unlink(path);
 }
 
-/* Whether the segment of `p` has served; one of a living process is nobody's again, and goes when its process ends. */
-static bool is_spent(const struct external_process *p)
+/*
+ * Whether the segment of `p` has served; one of a living process is nobody's again, and goes when its process ends. Our
+ * own goes with us where there was a finish, even one that was cut short: nobody comes back to it.
+ */
+static bool is_spent(const struct external *x, const struct external_process *p)
 {
     if (p->state == PROCESS_DETACHED)
         memset(p->at->segment->session, 0, sizeof p->at->segment->session);
     bool own = p->role == ROLE_DAEMON && p->at->pid == (uint32_t)getpid();
+    if (own && x->finishing)
+        return true;
     return p->phase == EXTERNAL_CLOSED && (p->state == PROCESS_ENDED || own || !segment_alive(p->at));
 }
 
@@ -164,7 +169,7 @@ void external_close(struct external *x, bool clean)
         if (p && p->phase == EXTERNAL_LIVE) /* left in disorder, and yet by us: nobody is to steer it from now on */
             segment_reset_knobs(p->at);
         if (p)
-            external_release(p, clean && is_spent(p));
+            external_release(p, clean && is_spent(x, p));
     }
     lives_close(&x->lives);
     notes_free(&x->notes);
