@@ -64,6 +64,8 @@ static void doubt_adapt(struct reader *r, const struct tree *root, const struct 
     const struct tree *every = tree_get(adapt, "every");
     const struct experiment_limit *hold = check_first_hold(root, e, 0, &at);
     if (e->adapt.policy == POLICY_NONE) {
+        if (e->adapt.by == ADAPT_BY_MANAGER)
+            reader_doubt(r, tree_get(adapt, "by"), "with policy none there is nothing to decide, and no manager");
         if (hold)
             reader_doubt(r, policy, "with policy none nothing is adapted: 'hold' limits (line %u) are only judged",
                          hold->at.line);

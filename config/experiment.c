@@ -18,6 +18,11 @@ const char *experiment_policy_word(int policy)
     return policy >= 0 && policy < EXPERIMENT_POLICY_COUNT ? words[policy] : "?";
 }
 
+bool experiment_is_managed(const struct experiment *e)
+{
+    return e->adapt.by == ADAPT_BY_MANAGER && e->adapt.policy != POLICY_NONE;
+}
+
 bool experiment_policy_moves(enum experiment_policy policy)
 {
 #define MOVES(NAME, name, word, moves) [POLICY_##NAME] = moves,

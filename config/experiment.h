@@ -278,6 +278,9 @@ bool experiment_pattern_ok(const char *pattern);
 /** The word of `policy` in files and reports; "?" where there is no such policy. Pure. */
 const char *experiment_policy_word(int policy);
 
+/** Whether one manager decides for all nodes: with policy none nobody decides anything. Pure. */
+bool experiment_is_managed(const struct experiment *e);
+
 /** Whether `policy` moves the polling period. Pure. */
 bool experiment_policy_moves(enum experiment_policy policy);
 

@@ -6,7 +6,7 @@
 
 #define NODE_HOUSEKEEP  (100 * CLOCK_MS)
 #define NODE_ASLEEP     CLOCK_S         /* ... of a node that sleeps: half of what a silent peer is given */
-#define NODE_CONTROL    (10 * CLOCK_MS) /* commands are looked at this often, however short the period */
+#define NODE_CONTROL    (10 * CLOCK_MS) /* commands are looked at this often, however short the period; or oftener */
 #define NODE_DRAIN_TURN CLOCK_MS        /* between two turns while draining */
 
 /* ---- Sampling and adapting --------------------------------------------------------------------------------------- */
@@ -99,6 +99,11 @@ static void wake(struct node *n, int64_t now)
     pace_restart(&n->pace);
 }
 
+static int64_t earliest(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 void node_turn(struct node *n)
 {
     int64_t now = clock_now();
@@ -124,7 +129,7 @@ void node_turn(struct node *n)
         forward_step(n->forward, now, external_finished(n->external));
     if (now >= n->control_due || n->draining) {
         node_answer_commands(n);
-        n->control_due = now + NODE_CONTROL;
+        n->control_due = now + earliest(NODE_CONTROL, node_is_managed(n) ? agent_period(n->agent) : NODE_CONTROL);
     }
     if (may_sleep(n) && external_sleep(n->external)) {
         n->housekeep_due = n->asleep ? n->housekeep_due : now + NODE_ASLEEP;
@@ -132,11 +137,6 @@ void node_turn(struct node *n)
     } else if (n->asleep) {
         wake(n, now);
     }
-}
-
-static int64_t earliest(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 int64_t node_due(const struct node *n)

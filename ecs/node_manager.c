@@ -26,7 +26,7 @@ enum { KEPT_MAX = 96 }; /* of that file: the run, then epoch and holder in digit
 
 bool node_is_managed(const struct node *n)
 {
-    return n->options.experiment->adapt.by == ADAPT_BY_MANAGER;
+    return experiment_is_managed(n->options.experiment);
 }
 
 static void kept_path(const struct node *n, char path[PATH_MAX])
@@ -150,7 +150,7 @@ static enum limit_state worst_of(const struct agent *agent)
 
 static struct units_text period_text(struct policy_setting s)
 {
-    return s.on ? units_exact_duration(s.period) : (struct units_text){"off"};
+    return s.on ? units_duration(s.period) : (struct units_text){"off"};
 }
 
 static void tell_lost(struct node *n, int64_t now)

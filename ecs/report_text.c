@@ -92,7 +92,7 @@ static void decision_row(const struct report *r, struct table *t, const struct s
         table_cell(t, "(%s)", report_limit_text(r, d->cause));
     else
         table_cell(t, "%s", "(no limit broken)");
-    if (r->experiment->adapt.by == ADAPT_BY_MANAGER)
+    if (experiment_is_managed(r->experiment))
         table_cell(t, "by the %s", report_decider_name(d->by));
 }
 
@@ -106,7 +106,7 @@ static void print_decisions(const struct report *r, FILE *out)
              count ? units_count(count).s : "none");
     report_title(r, head, out);
     bool cut = count > DECISIONS_SHOWN && !r->all;
-    struct table *t = table_new(r->experiment->adapt.by == ADAPT_BY_MANAGER ? "rlllll" : "rllll");
+    struct table *t = table_new(experiment_is_managed(r->experiment) ? "rlllll" : "rllll");
     for (size_t i = 0; i < count; i++) {
         if (cut && i == DECISIONS_SHOWN / 2) {
             size_t left_out = count - DECISIONS_SHOWN;
@@ -115,7 +115,7 @@ static void print_decisions(const struct report *r, FILE *out)
             table_cell(t, "%s", "");
             table_cell(t, "%zu more", left_out);
             table_cell(t, "%s", "(--all shows them)");
-            if (r->experiment->adapt.by == ADAPT_BY_MANAGER)
+            if (experiment_is_managed(r->experiment))
                 table_cell(t, "%s", "");
             i += left_out;
         }

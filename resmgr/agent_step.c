@@ -104,7 +104,7 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
     out->policy = agent->policy.policy;
     out->before = out->after = agent_setting(agent);
     out->action = POLICY_KEEP;
-    if (agent->experiment->adapt.by == ADAPT_BY_MANAGER)
+    if (experiment_is_managed(agent->experiment))
         return;
     policy_step(&agent->policy, seen, &out->actions);
     out->action = out->actions.action[0];

@@ -110,7 +110,7 @@ void manager_hear(struct manager *m, uint32_t node, const struct message_observa
     bool first = !n->heard, back = n->heard && o->life > n->last.life;
     if (first)
         adopt(&m->policy, node, o);
-    else if (o->orders != n->last.orders && !back)
+    else if (o->orders != (back ? 0 : n->last.orders))
         policy_set_period(&m->policy, (int)node, (int64_t)o->desired_ns);
     n->news |= first || back;
     if (back || o->step > n->last.step)

@@ -206,20 +206,12 @@ static void wait_for_something(struct server *s)
     link_wait(s->links, count, fds, DESCRIPTORS, due > now ? due - now : 0);
 }
 
-/* Returns the exit code. */
-static int serve(struct server *s)
+static void serve(struct server *s)
 {
-    while (!told_to_end(s)) {
+    while (!told_to_end(s) && !manager_superseded(s->manager)) {
         turn(s);
-        const struct message_lease *other = manager_superseded(s->manager);
-        if (other) {
-            log_error("BEZEL-RESMGR-SUPERSEDED",
-                      "nodes obey another resource manager, of epoch %" PRIu64 ": this one ends", other->epoch);
-            return EXIT_FAILED;
-        }
         wait_for_something(s);
     }
-    return EXIT_ENDED;
 }
 
 static void tell_counts(const struct server *s)
@@ -231,6 +223,18 @@ static void tell_counts(const struct server *s)
              c->observations, c->late, c->steps, c->changes, c->settings, s->unsent, s->malformed);
 }
 
+/* Tells how it went. Returns the exit code. */
+static int conclude(const struct server *s)
+{
+    const struct message_lease *other = manager_superseded(s->manager);
+    tell_counts(s);
+    if (!other)
+        return EXIT_ENDED;
+    log_error("BEZEL-RESMGR-SUPERSEDED", "nodes obey another resource manager, of epoch %" PRIu64 ": this one ends",
+              other->epoch);
+    return EXIT_FAILED;
+}
+
 int server_run(const struct server_options *options)
 {
     struct server *s = calloc(1, sizeof *s);
@@ -239,8 +243,8 @@ int server_run(const struct server_options *options)
     int err = open_server(s, options), code = err == BEZEL_EMALFORMED ? EXIT_WRONG : EXIT_FAILED;
     if (!err) {
         say_ready(options->ready);
-        code = serve(s);
-        tell_counts(s);
+        serve(s);
+        code = conclude(s);
     }
     for (uint32_t i = 0; i < EXPERIMENT_NODES_MAX; i++)
         link_close(s->links[i], 0);

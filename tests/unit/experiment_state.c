@@ -368,6 +368,7 @@ static void begin_managed(struct scene *c)
 {
     begin(c, 2, 1, false, 0);
     c->e.adapt.by = ADAPT_BY_MANAGER;
+    c->e.adapt.policy = POLICY_DPP;
     experiment_state_begin(&c->s, &c->e, false, c->now);
     GIVE(c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
     GIVE(c, .type = EVENT_SERVES, .daemon = 1);

@@ -210,6 +210,13 @@ static void a_node_that_came_back_is_told_what_it_did_before(void **state)
     assert_true(manager_tells(m, 1, now, &told));
     assert_int_equal(told.period_ns, 100 * CLOCK_US);
     assert_int_equal(told.life, 6);
+    how[1].life++;
+    how[1].orders = 1; /* and once more, and an operator was faster than we */
+    how[1].period_ns = how[1].desired_ns = 32 * CLOCK_MS;
+    now++;
+    hear(1);
+    assert_true(manager_tells(m, 1, now, &told));
+    assert_int_equal(told.period_ns, 32 * CLOCK_MS);
 }
 
 static void what_is_late_or_of_a_former_life_is_not_heard(void **state)
