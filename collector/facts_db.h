@@ -14,7 +14,7 @@
 
 enum {
     FACTS_APPLICATION = 0x425A4C46, /* "BZLF" */
-    FACTS_VERSION = 6,              /* of the schema */
+    FACTS_VERSION = 8,              /* of the schema */
     FACTS_BUSY_MS = 5000,
     FACTS_SERVE_BUSY_MS = 100, /* of the collector, whose packets wait meanwhile */
 };
@@ -45,6 +45,7 @@ enum facts_statement {
     FACTS_KNOB,
     FACTS_SNAPSHOT,
     FACTS_OBSERVATION,
+    FACTS_FINDING,
     FACTS_NOTE,
     FACTS_SILENT,
     FACTS_STATEMENTS

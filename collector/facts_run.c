@@ -275,7 +275,8 @@ int facts_clear_derived(struct facts *f)
                                 "DELETE FROM losses; DELETE FROM self; DELETE FROM limits;"
                                 "DELETE FROM decisions; DELETE FROM metrics; DELETE FROM clocks; DELETE FROM streams;"
                                 "DELETE FROM polling; DELETE FROM flow; DELETE FROM expired;"
-                                "DELETE FROM knobs; DELETE FROM snapshots; DELETE FROM observations",
+                                "DELETE FROM knobs; DELETE FROM snapshots; DELETE FROM observations; "
+                                "DELETE FROM findings",
                                 NULL, NULL, NULL));
     f->lacks = err != 0;
     return err;

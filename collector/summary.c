@@ -194,6 +194,7 @@ void summary_free(struct summary *s)
     free(s->series);
     free(s->violations);
     free(s->snapshots);
+    free(s->findings);
     free(s->metrics);
     free(s->events);
     free(s->notes);

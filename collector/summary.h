@@ -139,6 +139,16 @@ struct summary_snapshot { /* what a snapshot saved on a node, over all its daemo
     int64_t told_at;
 };
 
+struct summary_finding { /* what a policy found, from `at` on; the fields of enum builtin_finding */
+    uint32_t node;
+    int64_t at;
+    int what;
+    bool holds;
+    int64_t limit;
+    double needed, budget; /* NaN: none */
+    int64_t floor;
+};
+
 struct summary_expired { /* records of an aspect with a latency bound, over all daemons of the node */
     uint32_t node;
     uint64_t instance;
@@ -197,6 +207,7 @@ struct summary {
     size_t polling_count, expired_count;
     size_t knob_count;
     size_t series_count, violation_count, snapshot_count;
+    size_t finding_count;
     struct summary_node *nodes;
     struct summary_process *processes;
     struct summary_limit *limits;
@@ -207,6 +218,7 @@ struct summary {
     struct summary_series *series;
     struct summary_violation *violations;
     struct summary_snapshot *snapshots; /* in the order of `number`, then of the operators' */
+    struct summary_finding *findings;   /* in the order of `at` */
     struct summary_metric *metrics;
     struct summary_event *events;
     struct summary_note *notes; /* in the order of `at` */

@@ -113,6 +113,21 @@ static void take_polling(struct summary_loading *l, sqlite3_stmt *s)
     p->batch = sqlite3_column_int64(s, 6);
 }
 
+static void take_finding(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_finding *f = summary_grow(l, &l->summary.findings, &l->summary.finding_count, sizeof *f);
+    if (!f)
+        return;
+    *f = (struct summary_finding){.node = summary_node_index(l, s, 0),
+                                  .at = sqlite3_column_int64(s, 1),
+                                  .what = sqlite3_column_int(s, 2),
+                                  .holds = sqlite3_column_int(s, 3) != 0,
+                                  .limit = sqlite3_column_int64(s, 4),
+                                  .needed = summary_real(s, 5),
+                                  .budget = summary_real(s, 6),
+                                  .floor = sqlite3_column_int64(s, 7)};
+}
+
 static void take_knob(struct summary_loading *l, sqlite3_stmt *s)
 {
     struct summary_knob *k = summary_grow(l, &l->summary.knobs, &l->summary.knob_count, sizeof *k);
@@ -229,6 +244,8 @@ void summary_load_nodes(struct summary_loading *l)
     summary_each(l,
                  "SELECT node, at, process, name, unit, instance, cause, before, after FROM knobs ORDER BY at, rowid",
                  take_knob);
+    summary_each(l, "SELECT node, at, what, holds, number, needed, budget, floor FROM findings ORDER BY at, rowid",
+                 take_finding);
     summary_each(l, metric_query, take_metric);
     summary_each(l, "SELECT node, instance, pid, name, at, code, text FROM notes ORDER BY at, rowid", take_note);
 }

@@ -88,6 +88,7 @@ static const struct schema_field poll_fields[] = {
 static const struct schema_field aspect_fields[] = {
     {.key = "count", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.count), .read = fields_read_patterns},
     {.key = "off", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.off), .read = fields_read_patterns},
+    {.key = "importance", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.importance), .read = importance_read},
     {0},
 };
 

@@ -103,6 +103,17 @@ static void print_expiries(const struct experiment_expiry *e, FILE *out)
     fputs("}\n", out);
 }
 
+static void print_importance(const struct experiment_importance *rules, FILE *out)
+{
+    fputs(", importance: {", out);
+    for (const struct experiment_importance *each = rules; each && each->pattern; each++) {
+        fputs(each > rules ? ", " : "", out);
+        print_text(each->pattern, out);
+        fprintf(out, ": %u", each->weight);
+    }
+    fputs("}", out);
+}
+
 static void print_sensing(const struct experiment_sensing *s, FILE *out)
 {
     fprintf(out, "sensing:\n  ring: {records: %u, when-full: %s}\n", s->ring_records,
@@ -124,6 +135,7 @@ static void print_sensing(const struct experiment_sensing *s, FILE *out)
     fputs("], off: [", out);
     print_vector(s->off, out);
     fputs("]", out);
+    print_importance(s->importance, out);
     fputs("}\n", out);
     print_expiries(s->expire, out);
     real_time_print(&s->real_time, out);

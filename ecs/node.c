@@ -126,6 +126,8 @@ int node_open(const struct node_options *options, struct node **out)
     if (err)
         log_error("BEZEL-CONTROL", "cannot bind %s: %s", options->control, err_text(err));
     steering_open(&n->steering, options->experiment, options->dir, options->run);
+    n->steering.rules.sheds = node_sheds;
+    n->steering.rules.context = n;
     if (!err)
         err = open_external(n, &hello);
     if (!err && (err = forward_open(n->external, options->collector, options->data_keys, &hello, &n->forward)) != 0)

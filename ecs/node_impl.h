@@ -50,6 +50,13 @@ struct node_observed {
     int64_t at; /* 0: never */
 };
 
+/** What was told last of what the policy finds. */
+struct node_found {
+    bool infeasible, blameless, starved;
+    uint32_t floor;
+    bool violated[EXPERIMENT_LIMITS_MAX];
+};
+
 struct node {
     struct node_options options;
     struct external *external;
@@ -85,6 +92,7 @@ struct node {
     int64_t wakeups;
     uint64_t polls, polled; /* how many polls, and records that they took */
     double sensor_cpu;
+    struct node_found found;        /* node_findings.c */
     struct policy_measure measured; /* between the two latest steps */
     struct message message;         /* scratch */
     uint8_t bytes[MESSAGE_MAX_BYTES];
@@ -104,6 +112,10 @@ void node_tell_flow(struct node *n);
 void node_tell_expired(struct node *n);
 void node_tell_limits(struct node *n, const struct agent_outcome *o);
 void node_tell_observations(struct node *n, const struct agent_outcome *o, int64_t now);
+
+/** Tells what is new of what the policy found, and carries out what it sheds (node_findings.c). */
+void node_take_findings(struct node *n, const struct agent_outcome *o);
+bool node_sheds(const void *node, const char *aspect);
 
 /** A poll that is due (node_polling.c), and when the next one is. Whether it took anything. */
 bool node_poll(struct node *n, int64_t now);

@@ -37,6 +37,7 @@ static void measure(struct node *n, int64_t now)
 void node_carry_out(struct node *n, const struct agent_outcome *o, const struct self_decider *by, int64_t now)
 {
     n->policy = o->after;
+    node_take_findings(n, o);
     if (o->action == POLICY_KEEP)
         return;
     n->managed.changed = true;

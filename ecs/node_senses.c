@@ -22,6 +22,7 @@ static int observe_watch(void *context, int slot, const struct dict_aspect *aspe
                  "aspect %s of %s has no such field as metric %s reads, no number or none of time: of "
                  "this process the metric is unknown",
                  aspect->name, process, metric);
+    agent_heard_of(n->agent, aspect->name);
     return agent_watch(n->agent, slot, aspect);
 }
 

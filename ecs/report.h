@@ -61,6 +61,15 @@ void report_books(const struct report *r, FILE *out);
 void report_kinds(const struct report *r, FILE *out);
 void report_json_kind(struct json *j, const struct summary_book *b);
 
+/** Why limit `l` is infeasible, words that go on behind a comma. */
+void report_why(const struct report *r, const struct verdict_limit *l, FILE *out);
+
+/** What the policies found; nothing where there is nothing. JSON: member `findings`; of a limit why it is infeasible.
+ */
+void report_findings(const struct report *r, FILE *out);
+void report_json_findings(const struct report *r, struct json *j);
+void report_json_why(const struct report *r, const struct verdict_limit *l, struct json *j);
+
 /** What the processes said, as text and as member `notes`. */
 void report_notes(const struct report *r, FILE *out);
 void report_json_notes(const struct report *r, struct json *j);

@@ -68,6 +68,7 @@ static void put_limit_on_node(const struct report *r, struct json *j, size_t row
     json_object(j, NULL);
     json_text(j, "node", report_node_name(r, l->node));
     json_text(j, "is", verdict_name(v->is));
+    report_json_why(r, v, j);
     json_text(j, "state", l->state >= 0 && l->state <= 2 ? states[l->state] : NULL);
     json_double(j, "value", l->value);
     json_double(j, "worst", l->worst);
@@ -80,6 +81,10 @@ static void put_limit_on_node(const struct report *r, struct json *j, size_t row
         json_int(j, "last_violated_ns", report_run_time(r, l->node, l->last_violated));
     else
         json_text(j, "last_violated_ns", NULL);
+    if (v->since)
+        json_int(j, "violated_since_ns", report_run_time(r, l->node, v->since));
+    else
+        json_text(j, "violated_since_ns", NULL);
     json_object_end(j);
 }
 
@@ -97,7 +102,9 @@ static void put_limits(const struct report *r, struct json *j)
         json_double(j, "bound", l->bound);
         json_int(j, "persistence_ns", l->persistence);
         json_double(j, "tolerance", l->tolerance);
+        json_uint(j, "priority", l->priority);
         json_text(j, "is", verdict_name(r->verdict->limits[i].is));
+        report_json_why(r, &r->verdict->limits[i], j);
         json_double(j, "share_violated", r->verdict->limits[i].share);
         json_array(j, "nodes");
         for (size_t row = 0; row < r->summary->limit_count; row++)
@@ -319,6 +326,7 @@ void report_json(const struct report *r, FILE *out)
     report_json_violations(r, &j);
     put_decisions(r, &j);
     report_json_polling(r, &j);
+    report_json_findings(r, &j);
     report_json_knobs(r, &j);
     report_json_snapshots(r, &j);
     put_books(r, &j);

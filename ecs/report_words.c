@@ -122,8 +122,9 @@ static void say_broken_limit(const struct report *r, size_t i, FILE *out)
     bool infeasible = l->is == VERDICT_INFEASIBLE;
     fprintf(out, infeasible ? "%s cannot hold" : "%s was violated", text);
     say_where(r, i, out);
-    fprintf(out, infeasible ? ": violated %s of the time, and still with collection off" : " %s of the time",
-            figure_share(l->share).s);
+    fprintf(out, infeasible ? ": violated %s of the time, " : " %s of the time", figure_share(l->share).s);
+    if (infeasible)
+        report_why(r, l, out);
 }
 
 static void say_limits(const struct report *r, FILE *out)

@@ -19,7 +19,8 @@ enum self_aspect {
     ASPECT_EXPIRED,
     ASPECT_KNOB,
     ASPECT_SNAPSHOT,
-    ASPECT_OBSERVATION
+    ASPECT_OBSERVATION,
+    ASPECT_FINDING
 };
 
 #define POLICY_LABEL(NAME, name, word, moves) "|" word
@@ -73,6 +74,10 @@ static const struct dict_aspect aspects[] = {
     {.name = BUILTIN_OBSERVATION,
      .field_count = BOBSERVATION_FIELDS,
      .fields = {INT("limit", "1"), ENUM("state", "unknown|held|violated"), FLOAT("value", "1")}},
+    {.name = BUILTIN_FINDING,
+     .field_count = FINDING_FIELDS,
+     .fields = {ENUM("what", "infeasible|blameless|starved|shed|violated"), INT("holds", "1"), INT("limit", "1"),
+                FLOAT("needed", "%"), FLOAT("budget", "%"), INT("floor", "1")}},
 };
 
 int self_open(const char *dir, struct journal **j)
@@ -204,6 +209,17 @@ void self_record_observation(struct journal *j, int index, const struct agent_li
         (uint64_t[BOBSERVATION_FIELDS]){[BOBSERVATION_LIMIT] = (uint64_t)index,
                                         [BOBSERVATION_STATE] = (uint64_t)limit->state,
                                         [BOBSERVATION_VALUE] = bits_of(limit->known ? limit->value : (double)NAN)});
+}
+
+void self_record_finding(struct journal *j, const struct self_finding *f)
+{
+    journal_record(j, ASPECT_FINDING,
+                   (uint64_t[FINDING_FIELDS]){[FINDING_WHAT] = (uint64_t)f->what,
+                                              [FINDING_HOLDS] = f->holds,
+                                              [FINDING_LIMIT] = (uint64_t)(int64_t)f->limit,
+                                              [FINDING_NEEDED] = bits_of(f->needed),
+                                              [FINDING_BUDGET] = bits_of(f->budget),
+                                              [FINDING_FLOOR] = f->floor});
 }
 
 void self_record_clock(struct journal *j, const struct self_clock *c)

@@ -52,6 +52,23 @@ struct self_snapshot {
     bool over;
 };
 
+/** What was found; fields as in enum builtin_finding. */
+enum self_finding_what {
+    SELF_FINDING_INFEASIBLE,
+    SELF_FINDING_BLAMELESS,
+    SELF_FINDING_STARVED,
+    SELF_FINDING_SHED,
+    SELF_FINDING_VIOLATED
+};
+
+struct self_finding {
+    enum self_finding_what what;
+    bool holds;
+    int limit; /* -1: none */
+    double needed, budget;
+    uint32_t floor;
+};
+
 /** Why a node polls as it does from now on. */
 enum self_polling { SELF_POLLING_START, SELF_POLLING_OPERATOR, SELF_POLLING_KEPT };
 
@@ -70,6 +87,7 @@ void self_record_decision(struct journal *j, const struct agent_outcome *outcome
 void self_record_polling(struct journal *j, enum self_polling cause, int64_t period_ns, const struct message_poll *now);
 void self_record_flow(struct journal *j, const struct external_flow *flow, uint64_t backpressure);
 void self_record_expired(struct journal *j, const struct self_expired *expired);
+void self_record_finding(struct journal *j, const struct self_finding *finding);
 void self_record_knob(struct journal *j, const struct self_knob *knob);
 void self_record_snapshot(struct journal *j, const struct self_snapshot *snapshot);
 void self_record_observation(struct journal *j, int index, const struct agent_limit *limit);

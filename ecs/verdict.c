@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "collector/facts.h"
 #include "ecs/commands.h"
+#include "ecs/self.h"
 #include "resmgr/agent.h"
 
 #include <math.h>
@@ -55,6 +56,12 @@ static void judge_run(struct verdict *v, const struct summary *s, int64_t now)
 
 /* ---- limits ---- */
 
+static struct verdict_limit no_verdict(uint32_t node)
+{
+    return (struct verdict_limit){
+        .is = VERDICT_UNKNOWN, .share = NAN, .needed = NAN, .budget = NAN, .contradicts = -1, .node = node};
+}
+
 /* What a violation needs to fade after its cause is gone: the metric's window, and the agent's settling. */
 static int64_t fading_time(const struct experiment *e, const struct experiment_limit *l)
 {
@@ -77,21 +84,66 @@ static bool was_off_at(const struct summary *s, uint32_t node, int64_t at, int64
     return off && at - since > fading;
 }
 
+/* The finding `what` of `node` that was in force at `at`; NULL where it did not hold then. */
+static const struct summary_finding *found_at(const struct summary *s, uint32_t node, enum self_finding_what what,
+                                              int64_t at)
+{
+    const struct summary_finding *found = NULL;
+    for (size_t i = 0; i < s->finding_count && s->findings[i].at <= at; i++)
+        if (s->findings[i].node == node && s->findings[i].what == (int)what)
+            found = s->findings[i].holds ? &s->findings[i] : NULL;
+    return found;
+}
+
+static int64_t first_violation(const struct summary *s, const struct summary_limit *row)
+{
+    for (size_t i = 0; i < s->finding_count; i++)
+        if (s->findings[i].node == row->node && s->findings[i].what == SELF_FINDING_VIOLATED &&
+            s->findings[i].limit == (int64_t)row->index)
+            return s->findings[i].at;
+    return 0;
+}
+
+/* Why a violated limit to be held could not be. */
+static void find_why(const struct summary *s, const struct experiment *e, const struct summary_limit *row,
+                     struct verdict_limit *r)
+{
+    const struct experiment_limit *l = &e->limits[row->index];
+    bool on_cpu = l->metric == LIMIT_ON_SENSOR_CPU,
+         on_flow = !on_cpu && experiment_metric_is_built_in(e->metrics[l->metric].kind);
+    const struct summary_finding *budget = found_at(s, row->node, SELF_FINDING_INFEASIBLE, row->last_violated);
+    r->contradicts = experiment_limit_contradicts(e, row->index);
+    if (r->contradicts >= 0)
+        r->why = WHY_CONTRADICTION;
+    else if (on_cpu && budget)
+        r->why = WHY_BUDGET;
+    else if (!on_cpu && !on_flow && found_at(s, row->node, SELF_FINDING_BLAMELESS, row->last_violated))
+        r->why = WHY_BLAMELESS;
+    else if (on_flow && found_at(s, row->node, SELF_FINDING_STARVED, row->last_violated))
+        r->why = WHY_STARVED;
+    else if (was_off_at(s, row->node, row->last_violated, fading_time(e, l)))
+        r->why = WHY_OFF;
+    if (r->why == WHY_BUDGET) {
+        r->needed = budget->needed;
+        r->budget = budget->budget;
+    }
+}
+
 static struct verdict_limit judge_row(const struct summary *s, const struct experiment *e,
                                       const struct summary_limit *row)
 {
     const struct experiment_limit *l = &e->limits[row->index];
-    struct verdict_limit r = {.is = VERDICT_UNKNOWN, .share = NAN, .node = row->node};
+    struct verdict_limit r = no_verdict(row->node);
     int64_t judged = row->held + row->violated;
     if (judged <= 0)
         return r;
+    r.since = first_violation(s, row);
     r.share = (double)row->violated / (double)judged;
-    if (r.share <= l->tolerance)
-        r.is = VERDICT_HELD;
-    else if (l->kind == LIMIT_HOLD && was_off_at(s, row->node, row->last_violated, fading_time(e, l)))
+    r.is = r.share <= l->tolerance ? VERDICT_HELD : VERDICT_VIOLATED;
+    if (r.is == VERDICT_VIOLATED && l->kind == LIMIT_HOLD)
+        find_why(s, e, row, &r);
+    if (r.why != WHY_NONE)
         r.is = VERDICT_INFEASIBLE;
-    else
-        r.is = VERDICT_VIOLATED;
     return r;
 }
 
@@ -104,6 +156,12 @@ static void join_row(struct verdict_limit *whole, const struct verdict_limit *ro
         whole->share = row->share;
         whole->node = row->node;
     }
+    if (row->why != WHY_NONE && whole->why == WHY_NONE) {
+        whole->why = row->why;
+        whole->needed = row->needed;
+        whole->budget = row->budget;
+        whole->contradicts = row->contradicts;
+    }
     if (whole->is == VERDICT_UNKNOWN || row->is > whole->is)
         whole->is = row->is;
 }
@@ -111,9 +169,9 @@ static void join_row(struct verdict_limit *whole, const struct verdict_limit *ro
 static void judge_limits(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
     for (size_t i = 0; i < v->limit_count; i++)
-        v->limits[i] = (struct verdict_limit){.is = VERDICT_UNKNOWN, .share = NAN};
+        v->limits[i] = no_verdict(0);
     for (size_t i = 0; i < s->limit_count; i++) {
-        v->rows[i] = (struct verdict_limit){.is = VERDICT_UNKNOWN, .share = NAN, .node = s->limits[i].node};
+        v->rows[i] = no_verdict(s->limits[i].node);
         if (s->limits[i].index >= v->limit_count)
             continue;
         v->rows[i] = judge_row(s, e, &s->limits[i]);
@@ -289,6 +347,12 @@ const char *verdict_name(enum verdict_is is)
 {
     static const char *const names[] = {"held", "unknown", "violated", "infeasible"};
     return names[is];
+}
+
+const char *verdict_why_name(enum verdict_why why)
+{
+    static const char *const names[] = {NULL, "off", "budget", "blameless", "starved", "contradiction"};
+    return names[why];
 }
 
 const char *verdict_run_name(enum verdict_run run)

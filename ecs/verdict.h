@@ -7,8 +7,7 @@
  *
  * A limit is judged on each node, then as a whole: violated where one node violated it; held where at least one node
  * could judge it and none violated it; unknown where none could judge it. A violated `hold` limit is infeasible where
- * it was still in violation after adaptation had turned collection off and the limit's window and settling time had
- * passed: the application breaks it without the monitor's help.
+ * something proves that adaptation could not have held it: enum verdict_why.
  */
 #ifndef BEZEL_ECS_VERDICT_H
 #define BEZEL_ECS_VERDICT_H
@@ -24,9 +23,20 @@ enum verdict_run { RUN_ENDED, RUN_RUNNING, RUN_CUT };
 
 #define VERDICT_FRESH (3 * CLOCK_S)
 
+/**
+ * What proves that a limit cannot hold: it was last in violation when collection had been off for long; when the policy
+ * had measured that monitoring needs more than its budget; had found that polling less does not help; had found that
+ * polling more often is not possible; or another limit excludes it.
+ */
+enum verdict_why { WHY_NONE = 0, WHY_OFF, WHY_BUDGET, WHY_BLAMELESS, WHY_STARVED, WHY_CONTRADICTION };
+
 /** A limit on one node, or over all of them. */
 struct verdict_limit {
     enum verdict_is is;
+    enum verdict_why why;  /* of VERDICT_INFEASIBLE; over all nodes: of the first such node */
+    double needed, budget; /* of WHY_BUDGET: percent of one CPU; else NaN */
+    int contradicts;       /* of WHY_CONTRADICTION: the limit that excludes it */
+    int64_t since; /* when it was first in violation since it is judged, on the node's clock; 0: never, or unknown */
     double share;  /* of the judged time that was in violation; over all nodes: the worst one's; NaN: not judged */
     uint32_t node; /* over all nodes: where the share was worst */
 };
@@ -95,6 +105,9 @@ int verdict_exit_code(const struct verdict *v);
 
 /** "held", "unknown", "violated", "infeasible". */
 const char *verdict_name(enum verdict_is is);
+
+/** "off", "budget", "blameless", "starved", "contradiction"; NULL for WHY_NONE. */
+const char *verdict_why_name(enum verdict_why why);
 
 /** "ended", "running", "cut". */
 const char *verdict_run_name(enum verdict_run run);

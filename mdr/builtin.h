@@ -139,6 +139,21 @@ enum builtin_observation {
     BOBSERVATION_FIELDS
 };
 
+/** What the policy finds beyond the period, or does beyond it; each time that it changes. */
+#define BUILTIN_FINDING "bezel_finding"
+enum builtin_finding {
+    FINDING_WHAT,   /* enum infeasible|blameless|starved|shed|violated: the budget is less than what monitoring needs;
+                       a quality is broken whether it is polled or not; records come late or are lost though they are
+                       polled as often as may be; aspects are not recorded, for the budget's sake; a limit is in
+                       violation for the first time since it is judged */
+    FINDING_HOLDS,  /* int64: 1: it is so from now on; 0: no longer */
+    FINDING_LIMIT,  /* int64: of `violated`: index of the limit; else -1 */
+    FINDING_NEEDED, /* float64, percent of one CPU: what monitoring was measured to need; NaN: it is not about that */
+    FINDING_BUDGET, /* float64, percent of one CPU: what it may use */
+    FINDING_FLOOR,  /* int64: of `shed`: aspects less important than this are only counted; 0: none; else 0 */
+    FINDING_FIELDS
+};
+
 /** The value of a metric; every second. */
 #define BUILTIN_METRIC "bezel_metric"
 enum builtin_metric {

@@ -229,6 +229,38 @@ void agent_process_remove(struct agent *agent, int slot)
     agent->processes[slot] = NULL;
 }
 
+static bool agent_needs_records(const struct agent *agent, const char *name)
+{
+    const struct experiment *e = agent->experiment;
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        const struct experiment_metric *m = e->limits[i].metric < 0 ? NULL : &e->metrics[e->limits[i].metric];
+        if (m && m->field && strcmp(m->aspect, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+void agent_heard_of(struct agent *agent, const char *name)
+{
+    uint32_t weight = experiment_importance(agent->experiment->sensing.importance, name), at = 0;
+    bool manager = agent->experiment->adapt.by == ADAPT_BY_MANAGER;
+    while (at < agent->weight_count && agent->weights[at] < weight)
+        at++;
+    if (manager || (at < agent->weight_count && agent->weights[at] == weight))
+        return;
+    memmove(&agent->weights[at + 1], &agent->weights[at], (agent->weight_count - at) * sizeof *agent->weights);
+    agent->weights[at] = weight;
+    agent->weight_count++;
+    policy_set_levels(&agent->policy, 0, agent->weight_count - 1);
+}
+
+bool agent_sheds(const struct agent *agent, const char *name)
+{
+    uint32_t floor = agent_floor(agent);
+    return floor > 0 && experiment_importance(agent->experiment->sensing.importance, name) < floor &&
+           !agent_needs_records(agent, name);
+}
+
 /* The value of a field; NaN for a duration that nobody knows. */
 static double agent_field_value(const struct agent_field *f, const uint64_t *values)
 {

@@ -47,6 +47,7 @@ struct agent_outcome {
     enum policy_action action;
     struct policy_setting before, after;
     struct policy_actions actions; /* of the one member, the node: the policy's verdict */
+    uint32_t floor;                /* aspects less important than this are shed; 0: none */
     int cause;                     /* index of the first `hold` limit in violation; -1: none */
     uint32_t limit_count;
     const struct agent_limit *limits; /* in the order of the experiment's limits */
@@ -88,6 +89,15 @@ int agent_watch(struct agent *agent, int slot, const struct dict_aspect *aspect)
 /** The first metric that reads a field which `aspect` has not, or not as a number of the unit that it takes; else NULL.
  */
 const char *agent_lacking(const struct agent *agent, const struct dict_aspect *aspect);
+
+/**
+ * The process in some slot has aspect `name`: where it is not as important as others, it may be shed. Those that a
+ * metric with a limit reads a field of never are.
+ */
+void agent_heard_of(struct agent *agent, const char *name);
+
+/** Whether aspect `name` is only to be counted at present. */
+bool agent_sheds(const struct agent *agent, const char *name);
 
 /**
  * A record of watched aspect `watch` at `timestamp`, in any order, which came at `now`; `values` are all those of the

@@ -56,6 +56,8 @@ struct agent {
     struct agent_outcome outcome;
     struct agent_process node;
     bool wants_flow;
+    uint32_t weights[EXPERIMENT_PATTERNS_MAX + 1]; /* of aspects that may be shed, rising */
+    uint32_t weight_count;
     int slots; /* one above the highest in use */
     struct agent_process *processes[AGENT_PROCESSES_MAX];
 };
@@ -64,6 +66,13 @@ struct agent {
 static inline struct agent_process *agent_process(const struct agent *agent, int slot)
 {
     return slot >= 0 && slot < agent->slots ? agent->processes[slot] : NULL;
+}
+
+/* Aspects less important than this are shed; 0: none. */
+static inline uint32_t agent_floor(const struct agent *agent)
+{
+    uint32_t count = agent->policy.members[0].shed.count;
+    return count > 0 && count < agent->weight_count ? agent->weights[count] : 0;
 }
 
 #endif

@@ -99,6 +99,7 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
         if (agent->experiment->limits[i].kind == LIMIT_HOLD)
             seen->limits[seen->limit_count++] = agent_observed(agent, i, now);
+    seen->dead_time = 0; /* bezeld carries a decision out within the step, before it begins to measure again */
     seen->member_count = 1;
     seen->members[0] = *measured;
     out->policy = agent->policy.policy;
@@ -108,6 +109,7 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
         return;
     policy_step(&agent->policy, seen, &out->actions);
     out->action = out->actions.action[0];
+    out->floor = agent_floor(agent);
     out->after = agent_setting(agent);
 }
 

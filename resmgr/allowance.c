@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "resmgr/demand.h"
 #include "resmgr/sense.h"
+#include "resmgr/shed.h"
 
 #include <math.h>
 
@@ -162,7 +163,7 @@ static void judge_cut(const struct policy_state *s, struct policy_member *m, dou
         cut(s, m, margin);
     } else if (m->on && longest && is_better(margin, a->first) &&
                sense_use(&m->sense, s->period_max) - m->sense.base >= NEXT_TO_NONE) {
-        a->off = true;
+        a->off = !shed_more(m);
         a->waited = 0;
     } else {
         give_up(a, margin);

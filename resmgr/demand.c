@@ -58,14 +58,19 @@ void demand_step(struct policy_state *state, const struct policy_observation *se
         return;
     if (d->waited < PATIENCE_MAX && !seen->members[i].unconfirmed)
         d->waited += seen->members[i].elapsed;
-    bool broken = l->state == LIMIT_VIOLATED, shows = d->waited >= allowance_settling(state, seen, i);
+    bool broken = l->state == LIMIT_VIOLATED;
+    int64_t settling = allowance_settling(state, seen, i);
+    bool shows = d->waited >= settling;
     bool stuck = m->period <= state->period_min || (d->longest > 0 && m->period > d->longest);
+    d->held = broken ? 0 : d->held < settling ? d->held + seen->members[i].elapsed : d->held;
     if (broken && shows && stuck)
-        actions->starved |= UINT64_C(1) << i;
+        d->starved = true;
     else if (broken && shows)
         shorten(state, m);
     else if (!broken && d->longest > 0 && policy_margin(l) > SPARE && d->waited >= d->patience)
         lengthen(state, m);
+    d->starved = d->starved && d->held < settling;
+    actions->starved |= (uint64_t)d->starved << i;
 }
 
 int64_t demand_bound(const struct policy_member *m, int64_t period)

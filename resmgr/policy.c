@@ -107,6 +107,17 @@ void policy_set_period(struct policy_state *state, int member, int64_t period)
     }
 }
 
+void policy_set_levels(struct policy_state *state, uint32_t member, uint32_t levels)
+{
+    struct policy_shed *s = &state->members[member].shed;
+    struct policy_resort *r = &state->members[member].resort;
+    if (levels > s->levels && r->over) /* off, and now there is something that may give way instead */
+        r->waited = r->patience;
+    s->levels = levels;
+    if (s->count > levels)
+        s->count = levels;
+}
+
 static int64_t within_bounds(const struct policy_state *s, int64_t period)
 {
     return period < s->period_min ? s->period_min : period > s->period_max ? s->period_max : period;

@@ -113,6 +113,8 @@ struct policy_demand {
     int64_t longest;          /* ns: the longest period that they allow; 0: any */
     int64_t waited, patience; /* as above */
     bool probed;              /* the last move lengthened it */
+    bool starved;             /* they cannot be met */
+    int64_t held;             /* ns since when they are */
 };
 
 /** Whether the budget can be met at all (resmgr/resort.h). */
@@ -121,6 +123,14 @@ struct policy_resort {
     bool whole;               /* ... of all members together */
     double needed;            /* that use, percent of one CPU */
     int64_t waited, patience; /* as above */
+};
+
+/** How many importances of aspects give way (resmgr/shed.h). */
+struct policy_shed {
+    uint32_t levels;          /* that may; 0: all aspects are alike */
+    uint32_t count;           /* that do, the least first */
+    int64_t waited, patience; /* as above */
+    bool probed;              /* the last move brought one back */
 };
 
 struct policy_member {
@@ -133,6 +143,7 @@ struct policy_member {
     struct policy_allowance allowance;
     struct policy_demand demand;
     struct policy_resort resort;
+    struct policy_shed shed;
     double own[4]; /* for the policy alone */
 };
 
@@ -171,6 +182,9 @@ void policy_start(struct policy_state *state, const struct experiment_adapt *ada
 
 /** An operator wants another period for `member`, or for POLICY_ALL: it is in force. Pure. */
 void policy_set_period(struct policy_state *state, int member, int64_t period);
+
+/** How many importances of aspects of `member` may give way, from now on. Pure. */
+void policy_set_levels(struct policy_state *state, uint32_t member, uint32_t levels);
 
 /** One sampling instant: moves *state on and says what changed. Pure. */
 void policy_step(struct policy_state *state, const struct policy_observation *seen, struct policy_actions *actions);

@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "resmgr/allowance.h"
 #include "resmgr/sense.h"
+#include "resmgr/shed.h"
 
 #include <math.h>
 
@@ -78,12 +79,17 @@ void resort_step(struct policy_state *state, const struct policy_observation *se
     double least = m->sense.known ? 100 * m->sense.cost / (double)state->period_max : 0;
     if (r->waited < PATIENCE_MAX && !seen->members[i].unconfirmed)
         r->waited += seen->members[i].elapsed;
-    if (!r->over && m->on && is_at_the_end(state, m) && m->sense.use > budget)
-        turn_off(r, m->sense.use, false);
+    bool too_much = !r->over && m->on && is_at_the_end(state, m) && m->sense.use > budget;
+    double use = m->sense.use;
+    if (too_much && shed_more(m))
+        r->waited = 0;
+    else if (too_much)
+        turn_off(r, use, false);
     else if (r->over && !r->whole && may_resume(r, use_now(m), least, budget))
         turn_on(r);
     else if (!r->over && m->period < state->period_max && r->waited >= r->patience)
         r->patience = 0; /* it fits in again, and has for long */
+    shed_step(state, m, &seen->members[i]);
     switch_member(state, m);
     if (r->over && !r->whole)
         say(actions, (int)i, r->needed, budget);
@@ -96,7 +102,7 @@ void resort_whole(struct policy_state *state, const struct policy_observation *s
 {
     (void)seen;
     double sum = 0;
-    struct policy_member *least = NULL, *returning = NULL;
+    struct policy_member *least = NULL, *shedding = NULL, *returning = NULL;
     bool end = true;
     for (uint32_t i = 0; i < state->count; i++) {
         struct policy_member *m = &state->members[i];
@@ -104,10 +110,14 @@ void resort_whole(struct policy_state *state, const struct policy_observation *s
         end = end && (!m->on || is_at_the_end(state, m));
         if (m->on && (!least || m->weight <= least->weight))
             least = m;
+        if (m->on && m->shed.count < m->shed.levels && (!shedding || m->weight <= shedding->weight))
+            shedding = m;
         if (m->resort.over && m->resort.whole && (!returning || m->weight > returning->weight))
             returning = m;
     }
-    if (end && least && sum > budget) {
+    if (end && shedding && sum > budget) {
+        (void)shed_more(shedding);
+    } else if (end && least && sum > budget) {
         turn_off(&least->resort, sum, true);
         switch_member(state, least);
     } else if (returning &&

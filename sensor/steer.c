@@ -39,6 +39,12 @@ enum segment_enable steer_mode(const struct steer *s, const char *name)
     return SEGMENT_RECORD;
 }
 
+enum segment_enable steer_wanted(const struct steer *s, const char *name)
+{
+    enum segment_enable mode = steer_mode(s, name);
+    return mode == SEGMENT_RECORD && s->sheds && s->sheds(s->context, name) ? SEGMENT_COUNT : mode;
+}
+
 enum segment_enable steer_combine(enum segment_enable allowed, enum segment_enable wanted)
 {
     return allowed == SEGMENT_RECORD || wanted == SEGMENT_DISABLED ? wanted : allowed;
@@ -52,7 +58,7 @@ void steer_process(const struct external *x, struct external_process *p)
     atomic_store_explicit(&s->mode, allowed, memory_order_relaxed); /* relaxed: late by a record is in time */
     for (uint32_t id = 1; id < RING_ASPECTS; id++) {
         bool ruled = d && id <= d->aspect_count;
-        enum segment_enable wanted = ruled ? steer_mode(x->options.rules, d->aspects[id - 1].name) : SEGMENT_RECORD;
+        enum segment_enable wanted = ruled ? steer_wanted(x->options.rules, d->aspects[id - 1].name) : SEGMENT_RECORD;
         uint32_t word = steer_combine(allowed, wanted);
         if (p->knocks && word != SEGMENT_DISABLED)
             word |= BEZEL_KNOCK;

@@ -12,6 +12,7 @@
 #include "mdr/message.h"
 #include "sensor/segment.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { STEER_RULES = 256 };
@@ -25,6 +26,9 @@ struct steer_rule {
 struct steer {
     uint32_t count;
     struct steer_rule rules[STEER_RULES];
+    /** Whether aspect `name`, which the rules want recorded, is only to be counted for now; NULL: none is. */
+    bool (*sheds)(const void *context, const char *name);
+    const void *context;
 };
 
 /**
@@ -35,6 +39,9 @@ int steer_add(struct steer *s, const char *pattern, enum segment_enable mode) BE
 
 /** What the rules say of aspect `name`; SEGMENT_RECORD where none matches. */
 enum segment_enable steer_mode(const struct steer *s, const char *name);
+
+/** The same, with what is shed. */
+enum segment_enable steer_wanted(const struct steer *s, const char *name);
 
 /** What an aspect does that the rules want in mode `wanted`, in a process whose aspects may do `allowed`. */
 enum segment_enable steer_combine(enum segment_enable allowed, enum segment_enable wanted);

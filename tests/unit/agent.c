@@ -564,7 +564,6 @@ static uint64_t bits(double value)
     return b;
 }
 
-/* An agent of one metric and one limit on it. */
 static void begin_with(struct experiment_metric metric, struct experiment_limit limit, enum experiment_policy policy)
 {
     static struct experiment_metric one[1];
@@ -601,10 +600,8 @@ static void a_field_is_read_in_its_own_unit_or_in_ns(void **state)
         double value = 0;
         step_once(1);
         assert_false(agent_metric(agent, 0, slot, &value)); /* no record has come */
-        assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
-        agent_record(agent, number, now, now, (uint64_t[]){7, bits(10), 0});
-        agent_record(agent, number, now, now, (uint64_t[]){8, bits(40), 0});
-        agent_record(agent, number, now, now, (uint64_t[]){8, bits(NAN), 0});
+        for (int i = 0; i < 3; i++)
+            agent_record(agent, number, now, now, (uint64_t[]){7, bits((const double[]){10, 40, NAN}[i]), 0});
         step_once(1);
         assert_true(agent_metric(agent, 0, slot, &value));
         assert_float_equal(value, in_time ? 25e6 : 25, 1e-6);
@@ -736,6 +733,38 @@ static void a_sensor_that_lies_about_its_cpu_is_not_believed(void **state)
     }
 }
 
+static void aspects_give_way_by_importance_but_not_those_that_limits_read_fields_of(void **state)
+{
+    (void)state;
+    struct experiment_metric m = {
+        .name = delay, .kind = METRIC_MEAN, .aspect = shown, .field = delay, .window = CLOCK_S, .per_process = true};
+    static char all_of[] = "*", frames[] = "frame_*", debugs[] = "debug_*";
+    static struct experiment_importance rules[] = {{all_of, 5}, {frames, 10}, {debugs, 1}, {NULL, 0}};
+    begin_with(m, hold(0, COMPARE_AT_MOST, 20), POLICY_ELASTIC);
+    static struct experiment_limit both[2];
+    both[0] = limits[0];
+    both[1] = hold(LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 10);
+    agent_free(agent);
+    experiment.limits = both;
+    experiment.limit_count = 2;
+    experiment.sensing.importance = rules;
+    experiment.adapt.period_max = 10 * CLOCK_MS;
+    assert_int_equal(agent_new(&experiment, 0, &agent), 0);
+    static const char *const names[] = {"frame_sent", "debug_x", "other", "debug_y", "shown"};
+    for (size_t i = 0; i < 5; i++)
+        agent_heard_of(agent, names[i]);
+    for (step_once(60); out->after.on && now < 1020 * CLOCK_S;
+         step_once(60)) { /* it costs too much, whatever is done */
+        assert_false(agent_sheds(agent, "frame_sent") || agent_sheds(agent, "shown"));
+        assert_true(agent_sheds(agent, "debug_x") == (out->floor > 1));
+        assert_true(agent_sheds(agent, "other") == (out->floor > 5));
+        assert_true(out->floor == 0 || out->floor == 5 || out->floor == 10);
+    }
+    assert_false(out->after.on);
+    assert_int_equal(out->floor, 10);
+    assert_true(out->actions.infeasible && out->actions.needed > 50 && out->actions.budget == 10);
+}
+
 int main(void)
 {
 #define AGENT_TEST(name) cmocka_unit_test_teardown(name, end)
@@ -766,6 +795,7 @@ int main(void)
         AGENT_TEST(the_monitors_own_metrics_are_the_nodes),
         AGENT_TEST(an_observation_beyond_the_hysteresis_is_unknown_to_the_policy_alone),
         AGENT_TEST(a_sensor_that_lies_about_its_cpu_is_not_believed),
+        AGENT_TEST(aspects_give_way_by_importance_but_not_those_that_limits_read_fields_of),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -396,10 +396,32 @@ static void a_process_does_at_first_what_its_environment_says(void **state)
     fixture_end(&f);
 }
 
+static bool sheds_debug(const void *context, const char *name)
+{
+    (*(int *)(uintptr_t)context)++;
+    return strncmp(name, "debug", 5) == 0;
+}
+
+static void what_is_shed_is_counted_where_the_rules_would_have_it_recorded(void **state)
+{
+    (void)state;
+    int asked = 0;
+    static struct steer s;
+    s = (struct steer){.sheds = sheds_debug, .context = &asked};
+    assert_int_equal(steer_add(&s, "debug_off", SEGMENT_DISABLED), 0);
+    assert_int_equal(steer_wanted(&s, "debug_x"), SEGMENT_COUNT);
+    assert_int_equal(steer_wanted(&s, "frame"), SEGMENT_RECORD);
+    assert_int_equal(asked, 2);
+    assert_int_equal(steer_wanted(&s, "debug_off"), SEGMENT_DISABLED);
+    assert_int_equal(asked, 2);
+    assert_int_equal(steer_mode(&s, "debug_x"), SEGMENT_RECORD);
+}
+
 int main(void)
 {
     uint64_t seed = seed_start();
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_shed_is_counted_where_the_rules_would_have_it_recorded),
         cmocka_unit_test(without_a_rule_everything_is_recorded),
         cmocka_unit_test(what_was_said_last_counts),
         cmocka_unit_test(rules_are_bounded_and_what_is_none_changes_nothing),

@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "ecs/verdict.h"
+#include "ecs/self.h"
 
 #include "collector/facts.h"
 #include "ecs/commands.h"
 #include "tests/lib/sample_run.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 
@@ -67,6 +69,69 @@ static void a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt(void **
             fail_msg("%s: %s, exit code %d", c->why, verdict_name(v->whole), verdict_exit_code(v));
         verdict_free(v);
     }
+}
+
+/* A violated limit, and what was found when it was last in violation, or had been. */
+static void what_proves_a_limit_infeasible_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        int metric;
+        enum experiment_metric_kind kind;
+        int found, ended; /* of enum self_finding_what; whether it held no longer */
+        enum verdict_is is;
+        enum verdict_why why;
+    } cases[] = {
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_INFEASIBLE, 0, VERDICT_INFEASIBLE, WHY_BUDGET},
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_INFEASIBLE, 1, VERDICT_VIOLATED, WHY_NONE},
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_BLAMELESS, 0, VERDICT_VIOLATED, WHY_NONE},
+        {0, METRIC_RATE, SELF_FINDING_BLAMELESS, 0, VERDICT_INFEASIBLE, WHY_BLAMELESS},
+        {0, METRIC_RATE, SELF_FINDING_INFEASIBLE, 0, VERDICT_VIOLATED, WHY_NONE},
+        {0, METRIC_LOST, SELF_FINDING_STARVED, 0, VERDICT_INFEASIBLE, WHY_STARVED},
+        {0, METRIC_LOST, SELF_FINDING_BLAMELESS, 0, VERDICT_VIOLATED, WHY_NONE},
+        {0, METRIC_RATE, SELF_FINDING_SHED, 0, VERDICT_VIOLATED, WHY_NONE},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct sample s;
+        sample_held(&s);
+        s.experiment.limit_count = 1;
+        s.limits[0].metric = cases[i].metric;
+        s.metrics[0].kind = cases[i].kind;
+        s.rows[0] = sample_row(0, 0, 5, 5);
+        s.rows[0].last_violated = sample_time(8);
+        s.summary.limit_count = 1;
+        struct summary_finding findings[] = {
+            {.at = sample_time(2), .what = SELF_FINDING_VIOLATED, .holds = true, .limit = 0},
+            {.at = sample_time(6), .what = cases[i].found, .holds = true, .limit = -1, .needed = 12, .budget = 10},
+            {.at = sample_time(7), .what = cases[i].found, .holds = false, .limit = -1}};
+        s.summary.findings = findings;
+        s.summary.finding_count = cases[i].ended ? 3 : 2;
+        struct verdict *v = judge(&s, SAMPLE_NOW);
+        if (v->limits[0].is != cases[i].is || v->limits[0].why != cases[i].why)
+            fail_msg("case %zu: %s, %d", i, verdict_name(v->limits[0].is), (int)v->limits[0].why);
+        assert_int_equal(v->rows[0].since, sample_time(2));
+        assert_true(v->limits[0].why == WHY_BUDGET ? v->limits[0].needed == 12 && v->limits[0].budget == 10
+                                                   : isnan(v->limits[0].needed));
+        verdict_free(v);
+    }
+}
+
+static void limits_that_exclude_each_other_are_infeasible_where_they_are_violated(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.limits[1] = s.limits[0];
+    s.limits[0].bound = 30;
+    s.limits[1].compare = COMPARE_AT_MOST;
+    s.limits[1].bound = 20;
+    s.rows[0] = sample_row(0, 0, 5, 5);
+    struct verdict *v = judge(&s, SAMPLE_NOW);
+    assert_int_equal(v->limits[0].is, VERDICT_INFEASIBLE);
+    assert_int_equal(v->limits[0].why, WHY_CONTRADICTION);
+    assert_int_equal(v->limits[0].contradicts, 1);
+    assert_int_equal(v->limits[1].is, VERDICT_HELD); /* it did hold */
+    verdict_free(v);
 }
 
 static void the_exit_code_is_that_of_the_run_where_it_failed_by_itself(void **state)
@@ -359,6 +424,8 @@ static void a_rate_counts_intervals_not_records(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_proves_a_limit_infeasible_is_told),
+        cmocka_unit_test(limits_that_exclude_each_other_are_infeasible_where_they_are_violated),
         cmocka_unit_test(a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt),
         cmocka_unit_test(the_exit_code_is_that_of_the_run_where_it_failed_by_itself),
         cmocka_unit_test(decisions_of_another_node_do_not_count),

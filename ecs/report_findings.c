@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/clock.h"
+#include "ecs/json.h"
+#include "ecs/report.h"
+#include "ecs/self.h"
+#include "ecs/table.h"
+
+#include <inttypes.h>
+
+enum { FINDINGS_SHOWN = 20 }; /* unless all is asked for */
+
+/* ---- Why a limit cannot hold ------------------------------------------------------------------------------------- */
+
+void report_why(const struct report *r, const struct verdict_limit *l, FILE *out)
+{
+    switch (l->why) {
+    case WHY_BUDGET:
+        fprintf(out, "for monitoring needs %.3g %% at the longest polling period", l->needed);
+        break;
+    case WHY_BLAMELESS:
+        fputs("and polling less did not help: the monitor is not to blame", out);
+        break;
+    case WHY_STARVED:
+        fputs("and polling more often was not possible within budget and bounds", out);
+        break;
+    case WHY_CONTRADICTION:
+        fprintf(out, "for it excludes %s", report_limit_text(r, l->contradicts));
+        break;
+    case WHY_OFF:
+    case WHY_NONE:
+        fputs("and still with collection off", out);
+        break;
+    }
+}
+
+void report_json_why(const struct report *r, const struct verdict_limit *l, struct json *j)
+{
+    json_text(j, "why", verdict_why_name(l->why));
+    json_double(j, "needed", l->needed);
+    json_double(j, "budget", l->budget);
+    json_text(j, "contradicts", l->why == WHY_CONTRADICTION ? report_limit_text(r, l->contradicts) : NULL);
+}
+
+/* ---- What was found ---------------------------------------------------------------------------------------------- */
+
+static const char *finding_word(int what)
+{
+    static const char *const words[] = {"infeasible", "blameless", "starved", "shed", "violated"};
+    return what >= 0 && what < (int)(sizeof words / sizeof *words) ? words[what] : "?";
+}
+
+static void finding_row(const struct report *r, struct table *t, const struct summary_finding *f)
+{
+    table_cell(t, "%.3f s", (double)report_run_time(r, f->node, f->at) / (double)CLOCK_S);
+    table_cell(t, "%s", report_node_name(r, f->node));
+    table_cell(t, "%s", finding_word(f->what));
+    if (!f->holds)
+        table_cell(t, "%s", "no longer");
+    else if (f->what == SELF_FINDING_INFEASIBLE)
+        table_cell(t, "needs %.3g %% of a CPU, may use %.3g %%", f->needed, f->budget);
+    else if (f->what == SELF_FINDING_SHED)
+        table_cell(t, "aspects of an importance below %" PRId64, f->floor);
+    else if (f->what == SELF_FINDING_VIOLATED)
+        table_cell(t, "%s, for the first time", report_limit_text(r, f->limit));
+    else
+        table_cell(t, "%s",
+                   f->what == SELF_FINDING_BLAMELESS ? "polling less does not help"
+                                                     : "polling more often is not possible");
+}
+
+void report_findings(const struct report *r, FILE *out)
+{
+    static const char *const heads[] = {"time", "node", "finding", ""};
+    const struct summary *s = r->summary;
+    if (s->finding_count == 0)
+        return;
+    bool cut = s->finding_count > FINDINGS_SHOWN && !r->all;
+    report_title(r, "Findings", out);
+    struct table *t = table_with_heads("rlll", heads);
+    for (size_t i = 0; i < s->finding_count; i++)
+        if (!cut || i < FINDINGS_SHOWN / 2 || i >= s->finding_count - FINDINGS_SHOWN / 2)
+            finding_row(r, t, &s->findings[i]);
+    table_print(t, 2, out);
+    if (cut)
+        fprintf(out, "  (%zu more between them: --all shows them)\n", s->finding_count - FINDINGS_SHOWN);
+}
+
+void report_json_findings(const struct report *r, struct json *j)
+{
+    json_array(j, "findings");
+    for (size_t i = 0; i < r->summary->finding_count; i++) {
+        const struct summary_finding *f = &r->summary->findings[i];
+        json_object(j, NULL);
+        json_int(j, "time_ns", report_run_time(r, f->node, f->at));
+        json_text(j, "node", report_node_name(r, f->node));
+        json_text(j, "finding", finding_word(f->what));
+        json_bool(j, "holds", f->holds);
+        json_text(j, "limit", f->limit < 0 ? NULL : report_limit_text(r, f->limit));
+        json_double(j, "needed", f->needed);
+        json_double(j, "budget", f->budget);
+        json_int(j, "importance_below", f->floor);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
