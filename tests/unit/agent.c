@@ -690,7 +690,6 @@ static void the_monitors_own_metrics_are_the_nodes(void **state)
     assert_int_equal(out->limits[0].slot, -1);
 }
 
-/* An operator's view differs from the policy's: what is too old to steer by still counts for the verdict. */
 static void an_observation_beyond_the_hysteresis_is_unknown_to_the_policy_alone(void **state)
 {
     (void)state;
