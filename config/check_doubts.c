@@ -58,6 +58,19 @@ static void doubt_polling(struct reader *r, const struct tree *root, const struc
         reader_doubt(r, batch, "is not used with 'forward: collect', which takes one record a poll");
 }
 
+/* Importance is for the agents of policies that come to rest, and for a budget. */
+static void doubt_importance(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = tree_get(tree_get(tree_get(root, "sensing"), "aspects"), "importance");
+    if (!t || !e->sensing.importance || !e->sensing.importance[0].pattern)
+        return;
+    if (e->adapt.by == ADAPT_BY_MANAGER)
+        reader_doubt(r, t, "has no effect with 'by: manager': nodes that decide for themselves use it");
+    else if (!experiment_policy_moves(e->adapt.policy) || e->adapt.policy == POLICY_DPP)
+        reader_doubt(r, t, "has no effect with policy %s; use elastic, dpp-band, integral or aimd",
+                     experiment_policy_word((int)e->adapt.policy));
+}
+
 static void doubt_adapt(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *adapt = tree_get(root, "adapt"), *policy = tree_get(adapt, "policy"), *at;
@@ -102,6 +115,7 @@ void check_doubt(struct reader *r, const struct tree *root, const struct experim
     doubt_blind_metrics(r, root, e);
     doubt_polling(r, root, e);
     doubt_adapt(r, root, e);
+    doubt_importance(r, root, e);
     doubt_snapshots(r, root, e);
     check_doubt_fits(r, root, e);
 }

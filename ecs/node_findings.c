@@ -29,11 +29,14 @@ static void tell_shed(struct node *n, const struct agent_outcome *o)
                                                         .floor = o->floor});
 }
 
-/* Since it is judged: what happens while adaptation settles is no violation. */
+/*
+ * Since it is judged: what happens while adaptation settles is no violation. One that was the end of a process is taken
+ * back (resmgr/judge.h).
+ */
 static void tell_violations(struct node *n, const struct agent_outcome *o)
 {
     for (uint32_t i = 0; i < o->limit_count; i++)
-        tell(n, &n->found.violated[i], n->found.violated[i] || o->limits[i].violated > 0,
+        tell(n, &n->found.violated[i], o->limits[i].violated > 0,
              (struct self_finding){.what = SELF_FINDING_VIOLATED, .limit = (int)i, .needed = NAN, .budget = NAN});
 }
 

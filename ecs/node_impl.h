@@ -92,6 +92,7 @@ struct node {
     int64_t wakeups;
     uint64_t polls, polled; /* how many polls, and records that they took */
     double sensor_cpu;
+    int64_t flow_due;               /* when the agent is told next what became of records */
     struct node_found found;        /* node_findings.c */
     struct policy_measure measured; /* between the two latest steps */
     struct message message;         /* scratch */

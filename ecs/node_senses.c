@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/clock.h"
 #include "base/log.h"
 #include "ecs/node_impl.h"
 
@@ -50,8 +51,13 @@ static void count_aspect(struct node *n, const struct external_process *p, uint3
         agent_count(n->agent, p->watch[id], segment_tally(p->at, id).attempts, now);
 }
 
+#define FLOW_EVERY (10 * CLOCK_MS) /* each ring's counters of all aspects are read for it */
+
 static void tell_flow(struct node *n, int64_t now)
 {
+    if (now < n->flow_due)
+        return;
+    n->flow_due = now + FLOW_EVERY;
     struct external_flow f = external_flow(n->external);
     agent_flow(n->agent, f.produced, f.full + f.no_ring + f.overwritten + f.window + f.spool, f.in_rings + f.in_window,
                now);

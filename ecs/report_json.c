@@ -90,6 +90,8 @@ static void put_limit_on_node(const struct report *r, struct json *j, size_t row
 
 static void put_limits(const struct report *r, struct json *j)
 {
+    static const char *const units[] = {
+        [UNIT_NUMBER] = NULL, [UNIT_PER_SECOND] = "1/s", [UNIT_PERCENT] = "%", [UNIT_DURATION] = "ns"};
     json_array(j, "limits");
     for (size_t i = 0; i < r->verdict->limit_count; i++) {
         const struct experiment_limit *l = &r->experiment->limits[i];
@@ -100,6 +102,7 @@ static void put_limits(const struct report *r, struct json *j)
                   l->metric == LIMIT_ON_SENSOR_CPU ? "sensor_cpu" : r->experiment->metrics[l->metric].name);
         json_text(j, "compare", l->compare == COMPARE_AT_LEAST ? ">=" : "<=");
         json_double(j, "bound", l->bound);
+        json_text(j, "unit", units[l->unit]);
         json_int(j, "persistence_ns", l->persistence);
         json_double(j, "tolerance", l->tolerance);
         json_uint(j, "priority", l->priority);

@@ -95,13 +95,16 @@ static const struct summary_finding *found_at(const struct summary *s, uint32_t 
     return found;
 }
 
+/* A violation that was taken back is none. */
 static int64_t first_violation(const struct summary *s, const struct summary_limit *row)
 {
-    for (size_t i = 0; i < s->finding_count; i++)
-        if (s->findings[i].node == row->node && s->findings[i].what == SELF_FINDING_VIOLATED &&
-            s->findings[i].limit == (int64_t)row->index)
-            return s->findings[i].at;
-    return 0;
+    int64_t since = 0;
+    for (size_t i = 0; i < s->finding_count; i++) {
+        const struct summary_finding *f = &s->findings[i];
+        if (f->node == row->node && f->what == SELF_FINDING_VIOLATED && f->limit == (int64_t)row->index)
+            since = !f->holds ? 0 : since ? since : f->at;
+    }
+    return since;
 }
 
 /* Why a violated limit to be held could not be. */

@@ -104,7 +104,7 @@ static void check_row(const char *path, const struct schema_field *f, const void
         complain(path, "there is not one row for this key");
         return;
     }
-    if (f->kind == SCHEMA_DURATION)
+    if (f->kind == SCHEMA_DURATION && !f->required)
         require_quantity(path, row, "duration", units_exact_duration(*(const int64_t *)value),
                          units_exact_duration(f->min), units_exact_duration(f->max));
     else if (f->kind == SCHEMA_DURATION_RANGE)
