@@ -3,7 +3,7 @@
 
 /*
  * What happened, in order: limits broke and held again, somebody decided, something was turned or saved. Decisions of a
- * node between which nothing else happened there are one line.
+ * node between which nothing else happened there are one line, and so are violations of a limit that broke before.
  */
 #include "base/clock.h"
 #include "ecs/json.h"
@@ -17,13 +17,21 @@
 
 enum { LINES_SHOWN = 40 }; /* unless all is asked for */
 
-enum moment_kind { MOMENT_POLLING, MOMENT_KNOB, MOMENT_BREAKS, MOMENT_SNAPSHOT, MOMENT_DECISION, MOMENT_HOLDS };
+enum moment_kind {
+    MOMENT_POLLING,
+    MOMENT_KNOB,
+    MOMENT_BREAKS,
+    MOMENT_SNAPSHOT,
+    MOMENT_DECISION,
+    MOMENT_HOLDS,
+    MOMENT_AGAIN
+};
 
 struct moment {
     int64_t at; /* of the run */
     enum moment_kind kind;
     uint32_t node;
-    size_t index, last; /* of what it is; of decisions: the first and the last */
+    size_t index, last; /* of what it is; of decisions, and violations again: the first and the last */
     size_t count;
     int64_t shortest, longest; /* of decisions: periods; 0: none but off */
 };
@@ -98,10 +106,25 @@ static void widen(struct moment *m, int64_t period)
     m->longest = period > m->longest ? period : m->longest;
 }
 
+/* Whether `m` goes on with `line`, the latest of its node; what breaks again begins a line of its own. */
+static bool joins(const struct report *r, const struct moment *line, struct moment *m)
+{
+    const struct summary_violation *v = r->summary->violations;
+    if (!line || m->kind == MOMENT_DECISION)
+        return line && line->kind == m->kind;
+    if ((m->kind != MOMENT_BREAKS && m->kind != MOMENT_HOLDS) || line->kind < MOMENT_HOLDS ||
+        v[line->index].limit != v[m->index].limit)
+        return false;
+    if (line->kind == MOMENT_AGAIN)
+        return true;
+    m->kind = m->kind == MOMENT_BREAKS ? MOMENT_AGAIN : m->kind;
+    return false;
+}
+
 static void join(struct moment *line, const struct moment *m)
 {
     line->last = m->index;
-    line->count++;
+    line->count += m->kind != MOMENT_HOLDS;
 }
 
 /* One line of decisions of a node between which nothing else happened there. False: no memory, nothing is joined. */
@@ -110,7 +133,7 @@ static bool join_decisions(const struct report *r, struct story *s)
     size_t kept = 0, *latest = calloc(r->summary->node_count + 1, sizeof *latest); /* line of each node, from 1 */
     for (size_t i = 0; latest && i < s->count; i++) {
         struct moment m = s->moments[i], *line = latest[m.node] ? &s->moments[latest[m.node] - 1] : NULL;
-        if (m.kind == MOMENT_DECISION && line && line->kind == MOMENT_DECISION) {
+        if (joins(r, line, &m)) {
             join(line, &m);
         } else {
             s->moments[kept++] = m;
@@ -162,16 +185,41 @@ static struct units_text period_text(int64_t ns)
 static void decisions_cell(const struct report *r, struct table *t, const struct moment *m)
 {
     const struct summary_decision *first = &r->summary->decisions[m->index], *last = &r->summary->decisions[m->last];
+    const char *who = first->by == 1 ? "manager, " : "";
     if (m->count == 1 && first->cause >= 0)
-        table_cell(t, "%s: %s, %s -> %s, for %s", report_policy_name(first->policy), report_action_name(first->action),
-                   period_text(first->before).s, period_text(first->after).s, report_limit_text(r, first->cause));
+        table_cell(t, "%s%s: %s, %s -> %s, for %s", who, report_policy_name(first->policy),
+                   report_action_name(first->action), period_text(first->before).s, period_text(first->after).s,
+                   report_limit_text(r, first->cause));
     else if (m->count == 1)
-        table_cell(t, "%s: %s, %s -> %s", report_policy_name(first->policy), report_action_name(first->action),
+        table_cell(t, "%s%s: %s, %s -> %s", who, report_policy_name(first->policy), report_action_name(first->action),
                    period_text(first->before).s, period_text(first->after).s);
     else
-        table_cell(t, "%s: %s decisions in %s, %s -> %s, between %s and %s", report_policy_name(first->policy),
+        table_cell(t, "%s%s: %s decisions in %s, %s -> %s, between %s and %s", who, report_policy_name(first->policy),
                    units_count(m->count).s, units_duration(last->at - first->at).s, period_text(first->before).s,
                    period_text(last->after).s, units_exact_duration(m->shortest).s, units_exact_duration(m->longest).s);
+}
+
+/* What broke again, and again. */
+static void again_cell(const struct report *r, struct table *t, const struct moment *m)
+{
+    const struct summary_violation *all = r->summary->violations, *first = &all[m->index], *last = &all[m->last];
+    struct summary_violation whole = *first;
+    int64_t sum = 0;
+    for (const struct summary_violation *v = first; v <= last; v++) {
+        if (v->node != first->node || v->limit != first->limit)
+            continue;
+        sum += v->end - v->begin;
+        whole.min = fmin(whole.min, v->min);
+        whole.max = fmax(whole.max, v->max);
+    }
+    const char *text = report_limit_text(r, first->limit), *to_end = last->open ? ", to the end" : "";
+    if (m->count == 1)
+        table_cell(t, "%s: violated again, for %s%s, worst %s", text, units_duration(sum).s, to_end,
+                   figure_number(worst(r, &whole)).s);
+    else
+        table_cell(t, "%s: violated %s times again in %s, for %s of it%s, worst %s", text, units_count(m->count).s,
+                   units_duration(last->end - first->begin).s, units_duration(sum).s, to_end,
+                   figure_number(worst(r, &whole)).s);
 }
 
 static void violation_cell(const struct report *r, struct table *t, const struct moment *m)
@@ -212,6 +260,8 @@ static void row(const struct report *r, struct table *t, const struct moment *m)
         table_cell(t, "operator: snapshot");
     else if (m->kind == MOMENT_DECISION)
         decisions_cell(r, t, m);
+    else if (m->kind == MOMENT_AGAIN)
+        again_cell(r, t, m);
     else if (m->kind == MOMENT_BREAKS || m->kind == MOMENT_HOLDS)
         violation_cell(r, t, m);
     else

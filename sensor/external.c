@@ -162,7 +162,7 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
         external_refresh(x, p);      /* where nothing waits, too: aspects that are only counted have books */
     (void)external_knob_count(x, p); /* takes in new ones, and tells of those that make no sense */
     segment_refresh_rings(p->at);
-    if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON && !x->collecting)
+    if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON) /* its own records do not wait for a long period */
         cut_process(x, p, now);
     if (p->phase == EXTERNAL_LIVE && doubtful && !segment_alive(p->at))
         begin_closing(x, i, PROCESS_ENDED, now);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/report.h"
 #include "base/file.h"
+#include "collector/facts.h"
 #include "tests/lib/sample_run.h"
 
 #include <libgen.h>
@@ -90,6 +91,69 @@ static void flight_recorders_show_what_they_overwrote(void **state)
     sample_recorder(&s, 1);
     check_golden(&s, report_text, false, "recorder.txt");
     check_golden(&s, report_json, false, "recorder.json");
+}
+
+/* A limit breaks on two nodes, again and again on one; a snapshot is taken on both, and one by hand; a node is off. */
+static void what_happened_is_told_in_order_and_plotted(void **state)
+{
+    (void)state;
+    static struct summary_column columns[3][SUMMARY_COLUMNS];
+    struct sample s;
+    sample_troubled(&s);
+    for (int i = 0; i < SUMMARY_COLUMNS; i++) {
+        int64_t at = sample_time(10.0 * i / SUMMARY_COLUMNS);
+        bool broken = (i >= 160 && i < 240) || (i >= 400 && i % 80 < 40);
+        columns[0][i] = (struct summary_column){at, 1, i >= 40, 30, 30, broken ? 24 : 29.5};
+        columns[1][i] = (struct summary_column){at, i % 4 == 0 ? 2 : 0, i % 4 == 0 ? 2 : 0, 28, 31, 30};
+        columns[2][i] = (struct summary_column){at, 1, 1, 4, i == 300 ? 400 : 4, i == 300 ? 400 : 4};
+    }
+    struct summary_series series[] = {{0, 0, sample_time(0), sample_time(10), columns[0], 0},
+                                      {1, 0, sample_time(0), sample_time(10), columns[1], 0},
+                                      {0, 1, sample_time(0), sample_time(10), columns[2], 0}};
+    struct summary_violation violations[] = {{0, 0, sample_time(2), sample_time(3), false, 24, 28},
+                                             {1, 0, sample_time(2.2), sample_time(2.3), false, 28, 28},
+                                             {0, 1, sample_time(3.75), sample_time(3.85), false, 400, 400},
+                                             {1, 0, sample_time(5), sample_time(5.5), false, 23, 24},
+                                             {1, 0, sample_time(6), sample_time(6.5), false, 22, 24},
+                                             {1, 0, sample_time(7), sample_time(10), true, 25, 26}};
+    struct summary_snapshot snapshots[] = {
+        {0, 1, 0, "studio", 24, sample_time(2) - 5000, 2 * CLOCK_S, 1256, 2, sample_time(1.5), sample_time(3.9), true,
+         0},
+        {1, 1, 0, "studio", 24, sample_time(2), 2 * CLOCK_S, 0, 1, 0, 0, false, 0},
+        {1, 0, -1, "", NAN, sample_time(8), 0, 64, 1, sample_time(7.5), sample_time(7.9), true, 0}};
+    s.summary.series = series;
+    s.summary.series_count = 3;
+    s.summary.violations = violations;
+    s.summary.violation_count = 6;
+    s.summary.snapshots = snapshots;
+    s.summary.snapshot_count = 3;
+    s.facts[s.summary.fact_count - 1] = (struct summary_fact){FACTS_SNAPSHOTS_REFUSED, "7"};
+    check_golden(&s, report_text, false, "story.txt");
+    check_golden(&s, report_json, false, "story.json");
+    check_golden(&s, report_svg, false, "story.svg");
+}
+
+/* Names come from files and foreign programs; a run may be empty, or have no length. */
+static void a_plot_is_whole_whatever_the_run_is(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.limits[0].text = (char *)"a<b & \"c\" >= 29\x01";
+    s.nodes[0].name = "<script>alert(1)</script>";
+    char *text = written(&s, report_svg, false);
+    assert_null(strstr(text, "<script>"));
+    assert_non_null(strstr(text, "a&lt;b &amp;"));
+    assert_null(strchr(text, '\x01'));
+    assert_non_null(strstr(text, "</svg>\n"));
+    assert_null(strstr(text, "nan"));
+    assert_null(strstr(text, "inf"));
+    free(text);
+    s.summary = (struct summary){0};
+    text = written(&s, report_svg, false);
+    assert_non_null(strstr(text, "</svg>\n"));
+    assert_null(strstr(text, "nan"));
+    free(text);
 }
 
 static void a_run_that_was_cut_off_says_so(void **state)
@@ -251,6 +315,8 @@ int main(void)
         cmocka_unit_test(a_troubled_run_reads_as_recorded),
         cmocka_unit_test(values_of_spans_counters_and_gauges_read_as_recorded),
         cmocka_unit_test(flight_recorders_show_what_they_overwrote),
+        cmocka_unit_test(what_happened_is_told_in_order_and_plotted),
+        cmocka_unit_test(a_plot_is_whole_whatever_the_run_is),
         cmocka_unit_test(a_run_that_was_cut_off_says_so),
         cmocka_unit_test(what_is_unknown_is_told_with_the_ordinal_after_which),
         cmocka_unit_test(what_a_run_lost_that_was_cut_off_is_not_known),
