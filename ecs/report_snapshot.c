@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+enum { SNAPSHOTS_SHOWN = 20 }; /* unless all is asked for */
+
 /* ---- A snapshot of the run: the rows of its nodes ---------------------------------------------------------------- */
 
 /* The row behind the last one of the snapshot that row `from` opens. */
@@ -87,27 +89,50 @@ static void snapshot_row(const struct report *r, struct table *t, const struct s
     table_cell(t, "%s", n->over ? "" : r->verdict->run == RUN_RUNNING ? "(goes on)" : "(cut short)");
 }
 
+/* Of the snapshots those that the text shows, in order: `shown` is called with the rows of each, and what is left out.
+ */
+static void each_shown(const struct report *r,
+                       void (*shown)(const struct report *r, size_t from, size_t to, void *to_what), void *to_what)
+{
+    const struct summary *s = r->summary;
+    size_t count = 0, i = 0;
+    for (size_t from = 0; from < s->snapshot_count; from = rows_end(s, from))
+        count++;
+    for (size_t from = 0; from < s->snapshot_count; from = rows_end(s, from), i++)
+        if (r->all || count <= SNAPSHOTS_SHOWN || i < SNAPSHOTS_SHOWN / 2 || i >= count - SNAPSHOTS_SHOWN / 2)
+            shown(r, from, rows_end(s, from), to_what);
+        else if (i == SNAPSHOTS_SHOWN / 2)
+            shown(r, 0, 0, to_what);
+}
+
+static void snapshot_rows(const struct report *r, size_t from, size_t to, void *table)
+{
+    for (size_t i = from; i < to; i++)
+        snapshot_row(r, table, &r->summary->snapshots[i], i == from);
+    if (from < to)
+        return;
+    for (int i = 0; i < 9; i++)
+        table_cell(table, "%s", i == 1 ? "..." : i == 2 ? "(--all shows them)" : "");
+}
+
+static void snapshot_command(const struct report *r, size_t from, size_t to, void *out)
+{
+    char command[1024];
+    command_of(r, from, to, command, sizeof command);
+    if (from < to && command[0] && r->summary->snapshots[from].number)
+        fprintf(out, "  %" PRIu32 ":  %s\n", r->summary->snapshots[from].number, command);
+}
+
 void report_snapshots(const struct report *r, FILE *out)
 {
     static const char *const heads[] = {"", "time", "because", "node", "processes", "records", "before", "after", ""};
-    const struct summary *s = r->summary;
-    char command[1024];
-    if (s->snapshot_count == 0)
+    if (r->summary->snapshot_count == 0)
         return;
     report_title(r, "Snapshots", out);
     struct table *t = table_with_heads("rrllrrrrl", heads);
-    for (size_t from = 0, to; from < s->snapshot_count; from = to) {
-        to = rows_end(s, from);
-        for (size_t i = from; i < to; i++)
-            snapshot_row(r, t, &s->snapshots[i], i == from);
-    }
+    each_shown(r, snapshot_rows, t);
     table_print(t, 2, out);
-    for (size_t from = 0, to; from < s->snapshot_count; from = to) {
-        to = rows_end(s, from);
-        command_of(r, from, to, command, sizeof command);
-        if (command[0] && s->snapshots[from].number)
-            fprintf(out, "  %" PRIu32 ":  %s\n", s->snapshots[from].number, command);
-    }
+    each_shown(r, snapshot_command, out);
     if (refused(r))
         fprintf(out, "  Limits broke %s more time%s while a snapshot was under way, and started none.\n",
                 units_count(refused(r)).s, refused(r) == 1 ? "" : "s");

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { SNAPSHOTS_TOLD = 20 }; /* one by one, as they come; all are in the report */
+
 static void order(struct run *r, uint32_t d)
 {
     struct message_command command = {.verb = VERB_SAVE, .save = r->save};
@@ -39,8 +41,11 @@ void run_take_broken(struct run *r, uint32_t d)
     snprintf(r->save.node, sizeof r->save.node, "%s", r->e->nodes[d - 1].name);
     for (uint32_t i = 1; i < r->fleet.count; i++)
         order(r, i);
+    if (r->trigger.number > SNAPSHOTS_TOLD)
+        return;
     operator_event(&r->operator, "BEZEL-RUN-SNAPSHOT",
-                   "snapshot %u: %s broke on node %s; what flight recorders hold is saved, and what comes for %s",
+                   "snapshot %u: %s broke on node %s; what flight recorders hold is saved, and what comes for %s%s",
                    r->trigger.number, r->e->limits[s->broken_limit].text, r->save.node,
-                   units_exact_duration(r->e->limits[s->broken_limit].snapshot).s);
+                   units_exact_duration(r->e->limits[s->broken_limit].snapshot).s,
+                   r->trigger.number == SNAPSHOTS_TOLD ? "; of further ones the report tells" : "");
 }
