@@ -167,6 +167,9 @@ void node_save_tell(struct node *n, const struct message_command *command, int64
 /** Fills a reply with how the node stands; `reply` has its id alone (node_command.c). */
 void node_fill_reply(struct node *n, struct message_reply *reply);
 
+/** Samplers follow the polling period, where a policy moves it (node_loop.c). */
+void node_stretch(struct node *n, int64_t now);
+
 /** One sampling instant: measures, lets the agent decide, carries it out, tells what is due (node_loop.c). */
 void node_sample(struct node *n, int64_t now);
 

@@ -34,6 +34,16 @@ static void measure(struct node *n, int64_t now)
     begin_measure(n, now, cpu);
 }
 
+/* From the period that the file or the operator set; off is as long as it gets. */
+void node_stretch(struct node *n, int64_t now)
+{
+    bool moves = experiment_policy_moves(n->options.experiment->adapt.policy);
+    double factor = !moves         ? 1
+                    : n->policy.on ? (double)n->policy.period / (double)n->polling.now.period_ns
+                                   : SAMPLERS_STRETCH_MAX;
+    samplers_stretch(n->samplers, factor, now);
+}
+
 void node_carry_out(struct node *n, const struct agent_outcome *o, const struct self_decider *by, int64_t now)
 {
     n->policy = o->after;
@@ -43,6 +53,7 @@ void node_carry_out(struct node *n, const struct agent_outcome *o, const struct 
     n->managed.changed = true;
     self_record_decision(n->self, o, by);
     external_collect(n->external, n->policy.on);
+    node_stretch(n, now);
     if (o->action == POLICY_OFF || o->action == POLICY_RESUME)
         pace_restart(&n->pace);
     if (!n->busy_wait && (n->poll_due > now + n->policy.period || o->action == POLICY_RESUME))

@@ -76,6 +76,7 @@ static void change(struct node *n, const struct message_poll *order, int64_t now
     else if (n->poll_due > now + n->policy.period)
         n->poll_due = now + n->policy.period;
     pace_restart(&n->pace);
+    node_stretch(n, now);
 }
 
 void node_poll_answer(struct node *n, const struct message_command *command, int64_t now, struct message_reply *reply)

@@ -152,15 +152,31 @@ int64_t samplers_due(const struct samplers *s)
     return due;
 }
 
+static int64_t period_of(const struct samplers *s, int i)
+{
+    return (int64_t)((double)s->period[i] * s->stretch);
+}
+
+void samplers_stretch(struct samplers *s, double factor, int64_t now)
+{
+    double stretch = factor > SAMPLERS_STRETCH_MAX ? SAMPLERS_STRETCH_MAX : factor > 1 ? factor : 1;
+    if (!s || s->stretch == stretch)
+        return;
+    s->stretch = stretch;
+    for (int i = 0; i < EXPERIMENT_SAMPLERS; i++)
+        if (s->due[i] > now + period_of(s, i))
+            s->due[i] = now + period_of(s, i);
+}
+
 void samplers_turn(struct samplers *s, int64_t now)
 {
     for (int i = 0; s && i < EXPERIMENT_SAMPLERS; i++) {
         if (!s->period[i] || now < s->due[i])
             continue;
         takes[i](s, now);
-        s->due[i] += s->period[i];
+        s->due[i] += period_of(s, i);
         if (s->due[i] <= now)
-            s->due[i] = now + s->period[i];
+            s->due[i] = now + period_of(s, i);
     }
 }
 
@@ -195,6 +211,7 @@ int samplers_open(const struct experiment_sensing *sensing, const char *dir, str
     }
     int64_t now = clock_now();
     s->external = x;
+    s->stretch = 1;
     s->tick_ns = CLOCK_S / sysconf(_SC_CLK_TCK);
     s->page_bytes = sysconf(_SC_PAGESIZE);
     name_files(s);

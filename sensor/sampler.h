@@ -26,6 +26,13 @@ int samplers_open(const struct experiment_sensing *sensing, const char *dir, str
                   struct samplers **s) BEZEL_MUST_CHECK;
 void samplers_close(struct samplers *s);
 
+/**
+ * All periods become `factor` times as long as in the file, 1 .. SAMPLERS_STRETCH_MAX, from `now` on; what is outside
+ * counts as the nearer end. What is due before by the new periods stays due. NULL is allowed.
+ */
+enum { SAMPLERS_STRETCH_MAX = 16 };
+void samplers_stretch(struct samplers *s, double factor, int64_t now);
+
 /** When the next sample is due, ns of CLOCK_MONOTONIC; INT64_MAX: never. NULL is allowed. */
 int64_t samplers_due(const struct samplers *s);
 

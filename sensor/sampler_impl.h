@@ -75,6 +75,7 @@ struct samplers {
     struct external *external;
     struct journal *journal;
     int64_t period[EXPERIMENT_SAMPLERS], due[EXPERIMENT_SAMPLERS]; /* ns; 0: not sampled */
+    double stretch;                                                /* of the periods, from 1 */
     int64_t tick_ns, page_bytes;
     struct sampler_file cpu, memory, network, disk, pressure[3];
     uint32_t zone_count, frequency_count, counter_count;

@@ -132,6 +132,32 @@ static void samples_are_records_of_what_the_kernel_tells(void **unused)
     munmap(stop, 4096);
 }
 
+static void periods_can_be_stretched_and_come_back(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take};
+    struct experiment_sensing sensing = {.sampler = {[EXPERIMENT_SAMPLER_CPU] = CLOCK_S}};
+    fixture_open(&f);
+    struct samplers *s = open_samplers(&f, &sensing);
+    int64_t now = samplers_due(s);
+    samplers_turn(s, now);
+    assert_int_equal(samplers_due(s), now + CLOCK_S);
+    samplers_stretch(s, 4, now); /* what is due stays due */
+    assert_int_equal(samplers_due(s), now + CLOCK_S);
+    now += CLOCK_S;
+    samplers_turn(s, now);
+    assert_int_equal(samplers_due(s), now + 4 * CLOCK_S);
+    samplers_stretch(s, 1000, now);
+    now += 4 * CLOCK_S;
+    samplers_turn(s, now);
+    assert_int_equal(samplers_due(s), now + SAMPLERS_STRETCH_MAX * CLOCK_S);
+    samplers_stretch(s, 0.001, now + 1); /* at once */
+    assert_int_equal(samplers_due(s), now + 1 + CLOCK_S);
+    samplers_stretch(NULL, 2, now);
+    samplers_close(s);
+    fixture_end(&f);
+}
+
 static void what_is_not_wanted_is_not_sampled(void **unused)
 {
     (void)unused;
@@ -190,6 +216,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_records_of_what_the_kernel_tells),
+        cmocka_unit_test(periods_can_be_stretched_and_come_back),
         cmocka_unit_test(what_is_not_wanted_is_not_sampled),
         cmocka_unit_test(a_sampler_that_fails_says_so_once_and_the_others_go_on),
     };
