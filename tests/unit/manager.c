@@ -217,6 +217,7 @@ static void a_node_that_came_back_is_told_what_it_did_before(void **state)
     hear(1);
     assert_true(manager_tells(m, 1, now, &told));
     assert_int_equal(told.period_ns, 32 * CLOCK_MS);
+    round_of_all(); /* its instants count from 1 again, and hold up nothing */
 }
 
 static void what_is_late_or_of_a_former_life_is_not_heard(void **state)
@@ -346,6 +347,57 @@ static void what_cannot_be_met_is_told_with_its_proof(void **state)
     assert_true(told.needed == 0 && told.budget == 0);
 }
 
+/* All nodes poll every millisecond, which takes twice the budget of elastic; `told` is what node 0 is told then. */
+static void start_over_budget(void)
+{
+    manager_free(m);
+    e.adapt.policy = POLICY_ELASTIC;
+    assert_int_equal(manager_new(&e, own, now, &m), 0);
+    for (uint32_t i = 0; i < NODES; i++) {
+        how[i].period_ns = CLOCK_MS;
+        how[i].cpu = 20;
+        how[i].polls = (double)NAN; /* so that it is worked out from the period */
+    }
+    for (int i = 0; i < 10 && how[0].period_ns == CLOCK_MS; i++)
+        round_of_all();
+    assert_in_range(how[0].period_ns, 2 * CLOCK_MS, 3 * CLOCK_MS);
+}
+
+static void what_was_measured_under_another_setting_teaches_nothing(void **state)
+{
+    (void)state;
+    start_over_budget();
+    uint64_t period = how[0].period_ns;
+    for (int i = 0; i < 20; i++) { /* they do not hear, and go on as before */
+        now += EVERY;
+        for (uint32_t k = 0; k < NODES; k++) {
+            how[k].period_ns = CLOCK_MS;
+            hear(k);
+        }
+        assert_true(manager_step(m, now));
+        assert_true(manager_tells(m, 0, now, &told));
+        assert_int_equal(told.period_ns, period);
+    }
+}
+
+static void what_was_measured_while_the_setting_changed_teaches_nothing(void **state)
+{
+    (void)state;
+    start_over_budget();
+    uint64_t period = how[0].period_ns;
+    for (uint32_t k = 0; k < NODES; k++)
+        how[k].settled = false;
+    for (int i = 0; i < 20; i++) {
+        round_of_all();
+        assert_int_equal(how[0].period_ns, period);
+    }
+    for (uint32_t k = 0; k < NODES; k++)
+        how[k].settled = true; /* it does cost as much */
+    for (int i = 0; i < 10; i++)
+        round_of_all();
+    assert_true(how[0].period_ns > period);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +414,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_that_is_followed_by_another_says_no_more, start, end),
         cmocka_unit_test_setup_teardown(limits_that_make_no_sense_are_not_seen, start, end),
         cmocka_unit_test_setup_teardown(what_cannot_be_met_is_told_with_its_proof, start, end),
+        cmocka_unit_test_setup_teardown(what_was_measured_under_another_setting_teaches_nothing, start, end),
+        cmocka_unit_test_setup_teardown(what_was_measured_while_the_setting_changed_teaches_nothing, start, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
