@@ -82,7 +82,7 @@ static void record(struct node *n, bool over)
                                                           .number = c->number,
                                                           .limit = c->limit,
                                                           .value = c->value,
-                                                          .moment = (int64_t)c->at - n->realtime_offset,
+                                                          .moment = (int64_t)(c->at - (uint64_t)n->realtime_offset),
                                                           .duration = n->options.experiment->limits[c->limit].snapshot,
                                                           .records = (int64_t)s.records,
                                                           .processes = count_recorders(n),

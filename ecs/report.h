@@ -5,11 +5,13 @@
 #ifndef BEZEL_ECS_REPORT_H
 #define BEZEL_ECS_REPORT_H
 
+#include "base/units.h"
 #include "ecs/verdict.h"
 
 #include <stdio.h>
 
 struct json;
+struct table;
 
 /** Forms of a report; a bool that says "as JSON" may stand in their place. */
 enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2, REPORT_SVG = 4 };
@@ -67,6 +69,9 @@ void report_why(const struct report *r, const struct verdict_limit *l, FILE *out
 /** What the policies found; nothing where there is nothing. JSON: member `findings`; of a limit why it is infeasible.
  */
 void report_findings(const struct report *r, FILE *out);
+
+/** Text: a cell that tells of a finding, with its name where `with_word`. */
+void report_finding(const struct report *r, struct table *t, const struct summary_finding *f, bool with_word);
 void report_json_findings(const struct report *r, struct json *j);
 void report_json_why(const struct report *r, const struct verdict_limit *l, struct json *j);
 
@@ -116,5 +121,8 @@ int64_t report_run_time(const struct report *r, uint32_t node, int64_t at);
 
 /** The limit's text in the experiment file; "?" where it has no limit `index`. */
 const char *report_limit_text(const struct report *r, int64_t index);
+
+/** A value of its metric, in the unit of the limit; a duration as one. */
+struct units_text report_limit_value(const struct report *r, int64_t index, double value);
 
 #endif

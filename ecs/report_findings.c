@@ -50,23 +50,31 @@ static const char *finding_word(int what)
     return what >= 0 && what < (int)(sizeof words / sizeof *words) ? words[what] : "?";
 }
 
+void report_finding(const struct report *r, struct table *t, const struct summary_finding *f, bool with_word)
+{
+    char before[32] = "";
+    if (with_word)
+        snprintf(before, sizeof before, "%s: ", finding_word(f->what));
+    if (!f->holds)
+        table_cell(t, "%sno longer", before);
+    else if (f->what == SELF_FINDING_INFEASIBLE)
+        table_cell(t, "%sneeds %.3g %% of a CPU, may use %.3g %%", before, f->needed, f->budget);
+    else if (f->what == SELF_FINDING_SHED)
+        table_cell(t, "%saspects of an importance below %" PRId64, before, f->floor);
+    else if (f->what == SELF_FINDING_VIOLATED)
+        table_cell(t, "%s%s, for the first time", before, report_limit_text(r, f->limit));
+    else
+        table_cell(t, "%s%s", before,
+                   f->what == SELF_FINDING_BLAMELESS ? "polling less does not help"
+                                                     : "polling more often is not possible");
+}
+
 static void finding_row(const struct report *r, struct table *t, const struct summary_finding *f)
 {
     table_cell(t, "%.3f s", (double)report_run_time(r, f->node, f->at) / (double)CLOCK_S);
     table_cell(t, "%s", report_node_name(r, f->node));
     table_cell(t, "%s", finding_word(f->what));
-    if (!f->holds)
-        table_cell(t, "%s", "no longer");
-    else if (f->what == SELF_FINDING_INFEASIBLE)
-        table_cell(t, "needs %.3g %% of a CPU, may use %.3g %%", f->needed, f->budget);
-    else if (f->what == SELF_FINDING_SHED)
-        table_cell(t, "aspects of an importance below %" PRId64, f->floor);
-    else if (f->what == SELF_FINDING_VIOLATED)
-        table_cell(t, "%s, for the first time", report_limit_text(r, f->limit));
-    else
-        table_cell(t, "%s",
-                   f->what == SELF_FINDING_BLAMELESS ? "polling less does not help"
-                                                     : "polling more often is not possible");
+    report_finding(r, t, f, false);
 }
 
 void report_findings(const struct report *r, FILE *out)

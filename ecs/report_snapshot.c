@@ -65,7 +65,8 @@ static void cause_cell(const struct report *r, struct table *t, const struct sum
     else if (isnan(n->value))
         table_cell(t, "%s broke on %s", report_limit_text(r, n->limit), n->cause_node);
     else
-        table_cell(t, "%s broke on %s (%s)", report_limit_text(r, n->limit), n->cause_node, figure_number(n->value).s);
+        table_cell(t, "%s broke on %s (%s)", report_limit_text(r, n->limit), n->cause_node,
+                   report_limit_value(r, n->limit, n->value).s);
 }
 
 static void snapshot_row(const struct report *r, struct table *t, const struct summary_snapshot *n, bool opens)

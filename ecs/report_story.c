@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "ecs/json.h"
 #include "ecs/report.h"
+#include "ecs/self.h"
 #include "ecs/table.h"
 
 #include <inttypes.h>
@@ -20,6 +21,7 @@ enum { LINES_SHOWN = 40 }; /* unless all is asked for */
 enum moment_kind {
     MOMENT_POLLING,
     MOMENT_KNOB,
+    MOMENT_FINDING,
     MOMENT_BREAKS,
     MOMENT_SNAPSHOT,
     MOMENT_DECISION,
@@ -83,6 +85,9 @@ static void collect(const struct report *r, struct story *s)
             add(r, s, MOMENT_POLLING, d->polling[i].node, i, d->polling[i].at);
     for (size_t i = 0; i < d->knob_count; i++)
         add(r, s, MOMENT_KNOB, d->knobs[i].node, i, d->knobs[i].at);
+    for (size_t i = 0; i < d->finding_count; i++)
+        if (d->findings[i].what != SELF_FINDING_VIOLATED) /* that is told anyway */
+            add(r, s, MOMENT_FINDING, d->findings[i].node, i, d->findings[i].at);
     for (size_t i = 0; i < d->decision_count; i++)
         add(r, s, MOMENT_DECISION, d->decisions[i].node, i, d->decisions[i].at);
     for (size_t i = 0; i < d->violation_count; i++) {
@@ -157,7 +162,8 @@ static bool join_decisions(const struct report *r, struct story *s)
 static bool tell(const struct report *r, struct story *s)
 {
     const struct summary *d = r->summary;
-    size_t most = d->polling_count + d->knob_count + d->decision_count + 2 * d->violation_count + d->snapshot_count;
+    size_t most = d->polling_count + d->knob_count + d->finding_count + d->decision_count + 2 * d->violation_count +
+                  d->snapshot_count;
     *s = (struct story){.moments = most ? calloc(most, sizeof *s->moments) : NULL};
     if (!s->moments)
         return false;
@@ -215,11 +221,11 @@ static void again_cell(const struct report *r, struct table *t, const struct mom
     const char *text = report_limit_text(r, first->limit), *to_end = last->open ? ", to the end" : "";
     if (m->count == 1)
         table_cell(t, "%s: violated again, for %s%s, worst %s", text, units_duration(sum).s, to_end,
-                   figure_number(worst(r, &whole)).s);
+                   report_limit_value(r, whole.limit, worst(r, &whole)).s);
     else
         table_cell(t, "%s: violated %s times again in %s, for %s of it%s, worst %s", text, units_count(m->count).s,
                    units_duration(last->end - first->begin).s, units_duration(sum).s, to_end,
-                   figure_number(worst(r, &whole)).s);
+                   report_limit_value(r, whole.limit, worst(r, &whole)).s);
 }
 
 static void violation_cell(const struct report *r, struct table *t, const struct moment *m)
@@ -229,9 +235,9 @@ static void violation_cell(const struct report *r, struct table *t, const struct
     if (m->kind == MOMENT_HOLDS)
         table_cell(t, "%s: no longer violated, after %s", text, units_duration(v->end - v->begin).s);
     else if (v->open)
-        table_cell(t, "%s: violated to the end, worst %s", text, figure_number(worst(r, v)).s);
+        table_cell(t, "%s: violated to the end, worst %s", text, report_limit_value(r, v->limit, worst(r, v)).s);
     else
-        table_cell(t, "%s: violated, worst %s", text, figure_number(worst(r, v)).s);
+        table_cell(t, "%s: violated, worst %s", text, report_limit_value(r, v->limit, worst(r, v)).s);
 }
 
 static void turned_cell(const struct report *r, struct table *t, const struct moment *m)
@@ -260,6 +266,8 @@ static void row(const struct report *r, struct table *t, const struct moment *m)
         table_cell(t, "operator: snapshot");
     else if (m->kind == MOMENT_DECISION)
         decisions_cell(r, t, m);
+    else if (m->kind == MOMENT_FINDING)
+        report_finding(r, t, &r->summary->findings[m->index], true);
     else if (m->kind == MOMENT_AGAIN)
         again_cell(r, t, m);
     else if (m->kind == MOMENT_BREAKS || m->kind == MOMENT_HOLDS)

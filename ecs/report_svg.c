@@ -106,11 +106,11 @@ static void put_tick(const struct plot *p, const struct axis *a, double value, c
     fputs("</text>\n", p->out);
 }
 
-static void put_ticks(const struct plot *p, const struct axis *a)
+static void put_ticks(const struct plot *p, const struct axis *a, int64_t limit)
 {
     double step = tick_step(a->high - a->low, 5);
     for (double v = ceil(a->low / step) * step; v <= a->high + step / 1000; v += step)
-        put_tick(p, a, v, figure_number(fabs(v) < step / 1000 ? 0 : v).s);
+        put_tick(p, a, v, report_limit_value(p->r, limit, fabs(v) < step / 1000 ? 0 : v).s);
 }
 
 static void put_decades(const struct plot *p, const struct axis *a)
@@ -144,7 +144,7 @@ static int by_value(const void *a, const void *b)
 static struct axis axis_of(const struct report *r, uint32_t limit, int top)
 {
     const struct experiment_limit *l = &r->experiment->limits[limit];
-    struct axis a = {.top = top, .high = l->bound * 1.25};
+    struct axis a = {.top = top, .low = fmin(0, l->bound * 1.25), .high = fmax(0, l->bound * 1.25)};
     size_t n = 0, most = r->summary->series_count * SUMMARY_COLUMNS;
     double *values = calloc(most + 1, sizeof *values);
     for (size_t i = 0; values && i < r->summary->series_count; i++)
@@ -154,7 +154,7 @@ static struct axis axis_of(const struct report *r, uint32_t limit, int top)
     if (n > 0) {
         qsort(values, n, sizeof *values, by_value);
         double high = values[n * 98 / 100] * 1.1;
-        a.low = values[0] < 0 ? values[0] : 0;
+        a.low = fmin(a.low, values[n / 50] * 1.1);
         a.high = high > a.high ? high : a.high;
     }
     free(values);
@@ -212,7 +212,7 @@ static void put_limit(const struct plot *p, uint32_t limit, int top)
     snprintf(title, sizeof title, "%s: %s", l->text, verdict_name(r->verdict->limits[limit].is));
     put_violations(p, &a, limit);
     put_frame(p, &a, title);
-    put_ticks(p, &a);
+    put_ticks(p, &a, limit);
     fprintf(p->out, "<path class=\"bound\" d=\"M%d %.1fh%d\"/>\n", PLOT_LEFT, y_of(&a, l->bound), PLOT_WIDTH);
     for (size_t i = 0; i < r->summary->series_count; i++)
         if (r->summary->series[i].limit == limit)

@@ -18,13 +18,6 @@ static void print_sentence(const struct report *r, FILE *out)
     fputs(r->color ? "\033[0m\n" : "\n", out);
 }
 
-/* In the unit of the limit; a duration as one. */
-static struct units_text value_of(const struct report *r, uint32_t limit, double value)
-{
-    bool in_time = limit < r->experiment->limit_count && r->experiment->limits[limit].unit == UNIT_DURATION;
-    return in_time && value >= 0 && value < 9e18 ? units_duration((int64_t)value) : figure_number(value);
-}
-
 /* "of the limit on one node": a row of the table of limits. `text` is empty behind the row of the whole limit. */
 static void limit_row(const struct report *r, struct table *t, const char *text, size_t row)
 {
@@ -33,8 +26,8 @@ static void limit_row(const struct report *r, struct table *t, const char *text,
     table_cell(t, "%s", verdict_name(v->is));
     table_cell(t, "%s", text);
     table_cell(t, "%s", report_node_name(r, l->node));
-    table_cell(t, "%s", value_of(r, l->index, l->value).s);
-    table_cell(t, "%s", value_of(r, l->index, l->worst).s);
+    table_cell(t, "%s", report_limit_value(r, l->index, l->value).s);
+    table_cell(t, "%s", report_limit_value(r, l->index, l->worst).s);
     table_cell(t, "%s", figure_share(v->share).s);
     table_cell(t, "%s", units_duration(l->held).s);
     table_cell(t, "%s", units_duration(l->violated).s);

@@ -46,6 +46,13 @@ const char *report_limit_text(const struct report *r, int64_t index)
     return index >= 0 && index < r->experiment->limit_count ? r->experiment->limits[index].text : "?";
 }
 
+struct units_text report_limit_value(const struct report *r, int64_t index, double value)
+{
+    bool in_time =
+        index >= 0 && index < r->experiment->limit_count && r->experiment->limits[index].unit == UNIT_DURATION;
+    return in_time && value >= 0 && value < 9e18 ? units_duration((int64_t)value) : figure_number(value);
+}
+
 void report_process_name(const struct report *r, const struct summary_process *p, char *name, size_t size)
 {
     if (r->summary->node_count > 1)
