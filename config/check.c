@@ -83,8 +83,8 @@ static void check_adapt(struct reader *r, const struct tree *root, struct experi
     if (!policy)
         policy = check_entries(tree_get(root, "limits"), e->limit_count); /* a limit asks for it */
     if (e->sensing.mode == POLL_BUSY_WAIT)
-        reader_wrong(r, policy, "%s adapts the polling period, and busy-wait has none: use spp, or 'mode: polling'",
-                     experiment_policy_word((int)e->adapt.policy));
+        reader_wrong(r, policy, "%s adapts the polling period, and busy-wait has none: use %s'mode: polling'",
+                     experiment_policy_word((int)e->adapt.policy), check_needs_records(e) ? "" : "spp, or ");
     else if (e->sensing.period < e->adapt.period_min || e->sensing.period > e->adapt.period_max)
         reader_wrong(r, period ? period : policy, "the period at the start, %s, is outside of adapt.period, %s .. %s",
                      units_exact_duration(e->sensing.period).s, units_exact_duration(e->adapt.period_min).s,

@@ -34,6 +34,10 @@ static void doubt_blind_metrics(struct reader *r, const struct tree *root, const
     for (uint32_t i = 0; t; t = t->next, i++) {
         const struct experiment_metric *m = &e->metrics[i];
         const char *match = m->aspect ? find_match(e->sensing.off, m->aspect) : NULL;
+        if (e->sensing.when_full == WHEN_FULL_OVERWRITE && m->kind != METRIC_RATE) {
+            reader_doubt(r, t, "is unknown: the rings of flight recorders ('when-full: overwrite') are not polled");
+            continue;
+        }
         if (!match && m->field && (match = find_match(e->sensing.count, m->aspect)))
             reader_doubt(r, tree_get(t, "of"),
                          "is unknown: %s in sensing.aspects.count leaves no records of this aspect",

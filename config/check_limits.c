@@ -282,6 +282,11 @@ static const struct experiment_limit *first_that_needs_records(const struct expe
     return NULL;
 }
 
+bool check_needs_records(const struct experiment *e)
+{
+    return first_that_needs_records(e) != NULL;
+}
+
 void check_choose_policy(struct experiment *e, bool holds)
 {
     bool records = first_that_needs_records(e) != NULL;

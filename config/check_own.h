@@ -22,6 +22,7 @@ void check_processes(struct reader *r, const struct tree *root, struct experimen
 /** Metrics, then limits, which may add a metric that is built in; then policy and hysteresis. */
 void check_metrics(struct reader *r, const struct tree *root, struct experiment *e);
 void check_limits(struct reader *r, const struct tree *root, struct experiment *e);
+bool check_needs_records(const struct experiment *e);
 void check_choose_policy(struct experiment *e, bool holds);
 void check_policy(struct reader *r, const struct tree *policy, const struct experiment *e);
 void check_hysteresis(struct reader *r, const struct tree *root, struct experiment *e);

@@ -56,6 +56,8 @@ static void judge_run(struct verdict *v, const struct summary *s, int64_t now)
 
 /* ---- limits ---- */
 
+enum { TRIAL = 4 }; /* longest periods, about, that a policy takes to find out anew that a budget is not enough */
+
 static struct verdict_limit no_verdict(uint32_t node)
 {
     return (struct verdict_limit){
@@ -84,15 +86,23 @@ static bool was_off_at(const struct summary *s, uint32_t node, int64_t at, int64
     return off && at - since > fading;
 }
 
-/* The finding `what` of `node` that was in force at `at`; NULL where it did not hold then. */
+/*
+ * The latest finding `what` of `node` that was in force around `at`, by up to `slack`; NULL where there is none: it is
+ * found at the end of the violation that shows it, and put aside for a moment when the policy tries again.
+ */
 static const struct summary_finding *found_at(const struct summary *s, uint32_t node, enum self_finding_what what,
-                                              int64_t at)
+                                              int64_t at, int64_t slack)
 {
-    const struct summary_finding *found = NULL;
-    for (size_t i = 0; i < s->finding_count && s->findings[i].at <= at; i++)
-        if (s->findings[i].node == node && s->findings[i].what == (int)what)
-            found = s->findings[i].holds ? &s->findings[i] : NULL;
-    return found;
+    const struct summary_finding *found = NULL, *open = NULL;
+    for (size_t i = 0; i < s->finding_count && s->findings[i].at <= at + slack; i++) {
+        const struct summary_finding *f = &s->findings[i];
+        if (f->node != node || f->what != (int)what)
+            continue;
+        if (!f->holds && open && f->at >= at - slack)
+            found = open;
+        open = f->holds ? f : NULL;
+    }
+    return open ? open : found;
 }
 
 /* A violation that was taken back is none. */
@@ -114,15 +124,16 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
     const struct experiment_limit *l = &e->limits[row->index];
     bool on_cpu = l->metric == LIMIT_ON_SENSOR_CPU,
          on_flow = !on_cpu && experiment_metric_is_built_in(e->metrics[l->metric].kind);
-    const struct summary_finding *budget = found_at(s, row->node, SELF_FINDING_INFEASIBLE, row->last_violated);
+    int64_t slack = fading_time(e, l) + TRIAL * e->adapt.period_max, at = row->last_violated;
+    const struct summary_finding *budget = found_at(s, row->node, SELF_FINDING_INFEASIBLE, at, slack);
     r->contradicts = experiment_limit_contradicts(e, row->index);
     if (r->contradicts >= 0)
         r->why = WHY_CONTRADICTION;
     else if (on_cpu && budget)
         r->why = WHY_BUDGET;
-    else if (!on_cpu && !on_flow && found_at(s, row->node, SELF_FINDING_BLAMELESS, row->last_violated))
+    else if (!on_cpu && !on_flow && found_at(s, row->node, SELF_FINDING_BLAMELESS, at, slack))
         r->why = WHY_BLAMELESS;
-    else if (on_flow && found_at(s, row->node, SELF_FINDING_STARVED, row->last_violated))
+    else if (on_flow && found_at(s, row->node, SELF_FINDING_STARVED, at, slack))
         r->why = WHY_STARVED;
     else if (was_off_at(s, row->node, row->last_violated, fading_time(e, l)))
         r->why = WHY_OFF;

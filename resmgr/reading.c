@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/reading.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 static enum figure_kind figure_of(enum experiment_metric_kind kind)
@@ -100,4 +101,5 @@ void reading_take(struct reading *r, int64_t now)
     else if (r->share)
         r->known = r->metric->kind == METRIC_LOST ? share_value(r->share, &r->value)
                                                   : share_level(r->share, r->level, &r->value);
+    r->known = r->known && isfinite(r->value); /* a mean of what is near the largest number may have gone beyond it */
 }

@@ -78,12 +78,15 @@ static void what_proves_a_limit_infeasible_is_told(void **state)
     static const struct {
         int metric;
         enum experiment_metric_kind kind;
-        int found, ended; /* of enum self_finding_what; whether it held no longer */
+        int found, ended; /* of enum self_finding_what; whether it held no longer for long */
         enum verdict_is is;
         enum verdict_why why;
     } cases[] = {
         {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_INFEASIBLE, 0, VERDICT_INFEASIBLE, WHY_BUDGET},
         {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_INFEASIBLE, 1, VERDICT_VIOLATED, WHY_NONE},
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_INFEASIBLE, 2, VERDICT_INFEASIBLE, WHY_BUDGET}, /* just found */
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_INFEASIBLE, 3, VERDICT_INFEASIBLE,
+         WHY_BUDGET}, /* tried again */
         {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_BLAMELESS, 0, VERDICT_VIOLATED, WHY_NONE},
         {0, METRIC_RATE, SELF_FINDING_BLAMELESS, 0, VERDICT_INFEASIBLE, WHY_BLAMELESS},
         {0, METRIC_RATE, SELF_FINDING_INFEASIBLE, 0, VERDICT_VIOLATED, WHY_NONE},
@@ -98,14 +101,15 @@ static void what_proves_a_limit_infeasible_is_told(void **state)
         s.limits[0].metric = cases[i].metric;
         s.metrics[0].kind = cases[i].kind;
         s.rows[0] = sample_row(0, 0, 5, 5);
-        s.rows[0].last_violated = sample_time(8);
+        static const double last_at[] = {8, 9.5, 5.999, 7.5};
+        s.rows[0].last_violated = sample_time(last_at[cases[i].ended]);
         s.summary.limit_count = 1;
         struct summary_finding findings[] = {
             {.at = sample_time(2), .what = SELF_FINDING_VIOLATED, .holds = true, .limit = 0},
             {.at = sample_time(6), .what = cases[i].found, .holds = true, .limit = -1, .needed = 12, .budget = 10},
             {.at = sample_time(7), .what = cases[i].found, .holds = false, .limit = -1}};
         s.summary.findings = findings;
-        s.summary.finding_count = cases[i].ended ? 3 : 2;
+        s.summary.finding_count = cases[i].ended % 2 ? 3 : 2;
         struct verdict *v = judge(&s, SAMPLE_NOW);
         if (v->limits[0].is != cases[i].is || v->limits[0].why != cases[i].why)
             fail_msg("case %zu: %s, %d", i, verdict_name(v->limits[0].is), (int)v->limits[0].why);
