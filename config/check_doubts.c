@@ -68,9 +68,7 @@ static void doubt_importance(struct reader *r, const struct tree *root, const st
     const struct tree *t = tree_get(tree_get(tree_get(root, "sensing"), "aspects"), "importance");
     if (!t || !e->sensing.importance || !e->sensing.importance[0].pattern)
         return;
-    if (e->adapt.by == ADAPT_BY_MANAGER)
-        reader_doubt(r, t, "has no effect with 'by: manager': nodes that decide for themselves use it");
-    else if (!experiment_policy_moves(e->adapt.policy) || e->adapt.policy == POLICY_DPP)
+    if (!experiment_policy_moves(e->adapt.policy) || e->adapt.policy == POLICY_DPP)
         reader_doubt(r, t, "has no effect with policy %s; use elastic, dpp-band, integral or aimd",
                      experiment_policy_word((int)e->adapt.policy));
 }

@@ -104,6 +104,8 @@ static void fill(const struct node *n, int64_t now, struct message_observation *
                                       .period_ns = (uint64_t)n->policy.period,
                                       .desired_ns = n->polling.now.period_ns,
                                       .orders = n->managed.orders,
+                                      .levels = agent_shed(n->agent).levels,
+                                      .shed = agent_shed(n->agent).count,
                                       .settled = n->managed.settled,
                                       .cpu = m->cpu,
                                       .polls = m->polls,
@@ -170,7 +172,7 @@ static void retreat(struct node *n, const struct agent_outcome *o, struct policy
     struct self_decider by = {.who = SELF_BY_AGENT,
                               .epoch = (int64_t)n->managed.lease.holder.epoch,
                               .sequence = (int64_t)n->managed.lease.sequence};
-    node_carry_out(n, agent_obey(n->agent, safe, &no_verdict, o->cause), &by, now);
+    node_carry_out(n, agent_obey(n->agent, safe, agent_shed(n->agent).count, &no_verdict, o->cause), &by, now);
 }
 
 void node_manager_sample(struct node *n, const struct agent_outcome *o, int64_t now)
@@ -197,11 +199,15 @@ static void obey(struct node *n, const struct message_setting *s, const struct l
                                      .infeasible_member = s->infeasible == MESSAGE_INFEASIBLE ? 0 : POLICY_ALL,
                                      .needed = s->needed,
                                      .budget = s->budget,
-                                     .blameless = s->blameless};
+                                     .blameless = s->blameless,
+                                     .starved = s->starved};
     struct self_decider by = {
         .who = SELF_BY_MANAGER, .epoch = (int64_t)s->lease.epoch, .sequence = (int64_t)s->sequence};
     bool known = s->cause >= 0 && s->cause < (int32_t)n->options.experiment->limit_count;
-    node_carry_out(n, agent_obey(n->agent, order->setting, &verdict, known ? s->cause : -1), &by, now);
+    uint32_t before = agent_shed(n->agent).count;
+    const struct agent_outcome *o = agent_obey(n->agent, order->setting, s->shed, &verdict, known ? s->cause : -1);
+    n->managed.changed |= agent_shed(n->agent).count != before;
+    node_carry_out(n, o, &by, now);
 }
 
 static void hear_setting(struct node *n, const struct link_peer *peer, const struct message_setting *s, int64_t now)

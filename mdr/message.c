@@ -274,10 +274,10 @@ static bool_t filter_observation(XDR *x, struct message_observation *m)
 {
     if (!filter_u64(x, &m->life) || !filter_u64(x, &m->at) || !filter_u64(x, &m->step) || !filter_lease(x, &m->lease) ||
         !filter_u64(x, &m->sequence) || !filter_bool(x, &m->on) || !filter_u64(x, &m->period_ns) ||
-        !filter_u64(x, &m->desired_ns) || !filter_u32(x, &m->orders) || !filter_bool(x, &m->settled) ||
-        !filter_double(x, &m->cpu) || !filter_double(x, &m->polls) || !filter_double(x, &m->records) ||
-        !filter_i64(x, &m->elapsed) || !filter_i64(x, &m->effective) ||
-        !filter_count(x, &m->limit_count, MESSAGE_LIMITS_MAX))
+        !filter_u64(x, &m->desired_ns) || !filter_u32(x, &m->orders) || !filter_u32(x, &m->levels) ||
+        !filter_u32(x, &m->shed) || !filter_bool(x, &m->settled) || !filter_double(x, &m->cpu) ||
+        !filter_double(x, &m->polls) || !filter_double(x, &m->records) || !filter_i64(x, &m->elapsed) ||
+        !filter_i64(x, &m->effective) || !filter_count(x, &m->limit_count, MESSAGE_LIMITS_MAX))
         return FALSE;
     for (struct message_observed *o = m->limits; o < m->limits + m->limit_count; o++)
         if (!filter_u32(x, &o->limit) || !filter_enum(x, &o->state, MESSAGE_LIMIT_VIOLATED) ||
@@ -294,7 +294,8 @@ static bool_t filter_setting(XDR *x, struct message_setting *m)
         !filter_u64(x, &m->answers) || !filter_u64(x, &m->expiry) || !filter_u64(x, &m->lasts) ||
         !filter_bool(x, &m->on) || !filter_u64(x, &m->period_ns) || !filter_u32(x, &cause) ||
         !filter_enum(x, &m->infeasible, MESSAGE_INFEASIBLE_WHOLE) || !filter_double(x, &m->needed) ||
-        !filter_double(x, &m->budget) || !filter_bool(x, &m->blameless))
+        !filter_double(x, &m->budget) || !filter_bool(x, &m->blameless) || !filter_bool(x, &m->starved) ||
+        !filter_u32(x, &m->shed))
         return FALSE;
     m->cause = (int32_t)cause;
     double proof[] = {m->needed, m->budget};

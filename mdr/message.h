@@ -240,6 +240,8 @@ struct message_observation {
     uint64_t period_ns;
     uint64_t desired_ns; /* what the experiment or an operator set */
     uint32_t orders;     /* how often an operator did */
+    uint32_t levels;     /* importances of its aspects that may give way, for the budget's sake */
+    uint32_t shed;       /* how many do, the least important ones first */
     bool settled;        /* it polled so through all of what was measured */
     double cpu, polls, records;
     int64_t elapsed, effective; /* 0: unknown */
@@ -261,6 +263,8 @@ struct message_setting {
     enum message_infeasible infeasible;
     double needed, budget; /* percent of one CPU; 0 where it is feasible */
     bool blameless;        /* a quality is broken whether the node polls or not */
+    bool starved;          /* records come late or are lost though it polls as often as it may */
+    uint32_t shed;         /* importances of aspects that are to give way, the least important ones first */
 };
 
 struct message {

@@ -243,10 +243,9 @@ static bool agent_needs_records(const struct agent *agent, const char *name)
 void agent_heard_of(struct agent *agent, const char *name)
 {
     uint32_t weight = experiment_importance(agent->experiment->sensing.importance, name), at = 0;
-    bool manager = agent->experiment->adapt.by == ADAPT_BY_MANAGER;
     while (at < agent->weight_count && agent->weights[at] < weight)
         at++;
-    if (manager || (at < agent->weight_count && agent->weights[at] == weight))
+    if (at < agent->weight_count && agent->weights[at] == weight)
         return;
     memmove(&agent->weights[at + 1], &agent->weights[at], (agent->weight_count - at) * sizeof *agent->weights);
     agent->weights[at] = weight;

@@ -141,11 +141,15 @@ struct policy_limit agent_policy_limit(const struct experiment *e, uint32_t i, e
  */
 const struct policy_observation *agent_seen(const struct agent *agent);
 
+/** How many importances of the node's aspects may give way, and do. */
+struct policy_shed agent_shed(const struct agent *agent);
+
 /**
- * What a manager decided for this node is in force: how it polls, the policy's verdict, and the limit that caused it
- * (-1: none). The outcome is that of the last step with it, and lasts as long.
+ * What a manager decided for this node is in force: how it polls, how many importances of its aspects give way, as far
+ * as it has them, the policy's verdict, and the limit that caused it (-1: none). The outcome is that of the last step
+ * with it, and lasts as long.
  */
-const struct agent_outcome *agent_obey(struct agent *agent, struct policy_setting setting,
+const struct agent_outcome *agent_obey(struct agent *agent, struct policy_setting setting, uint32_t shed,
                                        const struct policy_actions *verdict, int cause);
 
 /**

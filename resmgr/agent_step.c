@@ -139,10 +139,18 @@ const struct policy_observation *agent_seen(const struct agent *agent)
     return &agent->seen;
 }
 
-const struct agent_outcome *agent_obey(struct agent *agent, struct policy_setting setting,
+struct policy_shed agent_shed(const struct agent *agent)
+{
+    return agent->policy.members[0].shed;
+}
+
+const struct agent_outcome *agent_obey(struct agent *agent, struct policy_setting setting, uint32_t shed,
                                        const struct policy_actions *verdict, int cause)
 {
     struct agent_outcome *out = &agent->outcome;
+    struct policy_shed *s = &agent->policy.members[0].shed;
+    s->count = shed < s->levels ? shed : s->levels;
+    out->floor = agent_floor(agent);
     out->policy = agent->policy.policy;
     out->before = agent_setting(agent);
     agent->policy.members[0].on = setting.on;

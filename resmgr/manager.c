@@ -29,7 +29,8 @@ struct manager_node {
     int cause;
     enum message_infeasible infeasible;
     double needed, budget;
-    bool blameless;
+    bool blameless, starved;
+    uint32_t shed;
 };
 
 struct manager {
@@ -112,6 +113,9 @@ void manager_hear(struct manager *m, uint32_t node, const struct message_observa
         adopt(&m->policy, node, o);
     else if (o->orders != (back ? 0 : n->last.orders))
         policy_set_period(&m->policy, (int)node, (int64_t)o->desired_ns);
+    policy_set_levels(&m->policy, node, o->levels);
+    if (first)
+        m->policy.members[node].shed.count = o->shed < o->levels ? o->shed : o->levels;
     n->news |= first || back;
     if (back || o->step > n->last.step)
         add_measure(&n->sum, o);
@@ -139,7 +143,7 @@ static bool does_as_told(const struct manager *m, uint32_t i)
 {
     const struct message_observation *o = &m->nodes[i].last;
     const struct policy_member *p = &m->policy.members[i];
-    return o->on == p->on && (int64_t)o->period_ns == p->period;
+    return o->on == p->on && (int64_t)o->period_ns == p->period && o->shed == p->shed.count;
 }
 
 static struct policy_measure take_measure(struct manager *m, uint32_t i)
@@ -190,8 +194,11 @@ static void take_verdict(struct manager *m, uint32_t i)
     bool whole = a->infeasible && a->infeasible_member == POLICY_ALL;
     bool own = a->infeasible && a->infeasible_member == (int)i;
     enum message_infeasible infeasible = whole ? MESSAGE_INFEASIBLE_WHOLE : own ? MESSAGE_INFEASIBLE : MESSAGE_FEASIBLE;
-    bool blameless = a->blameless >> i & 1;
-    n->news |= infeasible != n->infeasible || blameless != n->blameless;
+    bool blameless = a->blameless >> i & 1, starved = a->starved >> i & 1;
+    uint32_t shed = m->policy.members[i].shed.count;
+    n->news |= infeasible != n->infeasible || blameless != n->blameless || starved != n->starved || shed != n->shed;
+    n->starved = starved;
+    n->shed = shed;
     n->infeasible = infeasible;
     n->needed = infeasible ? a->needed : 0;
     n->budget = infeasible ? a->budget : 0;
@@ -277,7 +284,9 @@ bool manager_tells(struct manager *m, uint32_t node, int64_t now, struct message
                                   .infeasible = n->infeasible,
                                   .needed = n->needed,
                                   .budget = n->budget,
-                                  .blameless = n->blameless};
+                                  .blameless = n->blameless,
+                                  .starved = n->starved,
+                                  .shed = p->shed.count};
     n->news = false;
     n->told = now;
     m->counts.settings++;

@@ -241,6 +241,8 @@ static void sample_observation(struct message_observation *o)
                                       .period_ns = 2500000,
                                       .desired_ns = 1000000,
                                       .orders = 1,
+                                      .levels = 3,
+                                      .shed = 1,
                                       .settled = true,
                                       .cpu = 9.5,
                                       .polls = 40,
@@ -266,7 +268,9 @@ static void sample_setting(struct message_setting *s)
                                   .infeasible = MESSAGE_INFEASIBLE,
                                   .needed = 11.5,
                                   .budget = 10,
-                                  .blameless = true};
+                                  .blameless = true,
+                                  .starved = true,
+                                  .shed = 2};
 }
 
 void sample_save(struct message *m)

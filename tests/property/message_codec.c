@@ -152,6 +152,7 @@ static void random_message(uint64_t *seed, enum message_type type)
         random_bytes(seed, &m.setting, sizeof m.setting);
         m.setting.on = seed_next(seed) & 1;
         m.setting.blameless = seed_next(seed) & 1;
+        m.setting.starved = seed_next(seed) & 1;
         m.setting.infeasible = (enum message_infeasible)(seed_next(seed) % 3);
         if (m.setting.infeasible == MESSAGE_FEASIBLE)
             m.setting.needed = m.setting.budget = 0;
@@ -307,6 +308,8 @@ static void assert_same_observation(const struct message_observation *p, const m
     SAME(p->period_ns, q->period);
     SAME(p->desired_ns, q->desired);
     SAME(p->orders, q->orders);
+    SAME(p->levels, q->levels);
+    SAME(p->shed, q->shed);
     SAME(p->settled, q->settled);
     assert_same_number(p->cpu, q->cpu);
     assert_same_number(p->polls, q->polls);
@@ -337,6 +340,8 @@ static void assert_same_setting(const struct message_setting *p, const mdr_setti
     assert_same_number(p->needed, q->needed);
     assert_same_number(p->budget, q->budget);
     SAME(p->blameless, q->blameless);
+    SAME(p->starved, q->starved);
+    SAME(p->shed, q->shed);
 }
 
 static void assert_same(const struct message *p, const mdr_message *q)

@@ -82,6 +82,7 @@ static bool tell(uint32_t node)
     how[node].period_ns = told.period_ns;
     how[node].lease = told.lease;
     how[node].sequence = told.sequence;
+    how[node].shed = told.shed;
     return true;
 }
 
@@ -347,6 +348,26 @@ static void what_cannot_be_met_is_told_with_its_proof(void **state)
     assert_true(told.needed == 0 && told.budget == 0);
 }
 
+static void aspects_give_way_before_all_collection_does(void **state)
+{
+    (void)state;
+    manager_free(m);
+    e.adapt.policy = POLICY_ELASTIC;
+    assert_int_equal(manager_new(&e, own, now, &m), 0);
+    how[0].levels = 2;
+    how[0].limits[0] = (struct message_observed){.limit = 1, .state = MESSAGE_LIMIT_VIOLATED, .value = 30};
+    uint32_t most = 0;
+    for (int i = 0; i < 300 && how[0].on; i++) {
+        how[0].cpu = 30 - 5 * how[0].shed;
+        how[0].polls = (double)EVERY / (double)how[0].period_ns;
+        round_of_all();
+        most = how[0].shed > most ? how[0].shed : most;
+    }
+    assert_false(how[0].on);
+    assert_int_equal(most, 2);
+    assert_int_equal(how[1].shed, 0);
+}
+
 /* All nodes poll every millisecond, which takes twice the budget of elastic; `told` is what node 0 is told then. */
 static void start_over_budget(void)
 {
@@ -414,6 +435,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(one_that_is_followed_by_another_says_no_more, start, end),
         cmocka_unit_test_setup_teardown(limits_that_make_no_sense_are_not_seen, start, end),
         cmocka_unit_test_setup_teardown(what_cannot_be_met_is_told_with_its_proof, start, end),
+        cmocka_unit_test_setup_teardown(aspects_give_way_before_all_collection_does, start, end),
         cmocka_unit_test_setup_teardown(what_was_measured_under_another_setting_teaches_nothing, start, end),
         cmocka_unit_test_setup_teardown(what_was_measured_while_the_setting_changed_teaches_nothing, start, end),
     };
