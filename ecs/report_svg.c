@@ -108,25 +108,31 @@ static void put_tick(const struct plot *p, const struct axis *a, double value, c
 
 static void put_ticks(const struct plot *p, const struct axis *a, int64_t limit)
 {
-    double step = tick_step(a->high - a->low, 5);
-    for (double v = ceil(a->low / step) * step; v <= a->high + step / 1000; v += step)
-        put_tick(p, a, v, report_limit_value(p->r, limit, fabs(v) < step / 1000 ? 0 : v).s);
+    double step = tick_step(a->high - a->low, 5), first = ceil(a->low / step);
+    int count = (int)((a->high - first * step) / step + 0.001);
+    for (int i = 0; i <= count; i++)
+        put_tick(p, a, (first + i) * step, report_limit_value(p->r, limit, (first + i) * step).s);
 }
 
 static void put_decades(const struct plot *p, const struct axis *a)
 {
-    for (double v = a->low; v <= a->high * 1.001; v *= 10)
+    int decades = (int)(log10(a->high / a->low) + 0.5);
+    for (int i = 0; i <= decades; i++) {
+        double v = a->low * pow(10, i);
         put_tick(p, a, v, units_exact_duration((int64_t)(v + 0.5)).s);
+    }
 }
 
 static void put_times(const struct plot *p, int foot)
 {
     double range = (double)(p->end - p->begin) / (double)CLOCK_S, step = tick_step(range, PLOT_TICKS);
-    for (double v = 0; v <= range * 1.0001; v += step)
+    int count = (int)(range / step + 0.0001);
+    for (int i = 0; i <= count; i++) {
+        double x = x_of(p, p->begin + (int64_t)(i * step * CLOCK_S));
         fprintf(p->out,
-                "<path class=\"grid\" d=\"M%.1f %dV%d\"/><text class=\"x\" x=\"%.1f\" y=\"%d\">%.10g s</text>\n",
-                x_of(p, p->begin + (int64_t)(v * CLOCK_S)), PLOT_TOP, foot, x_of(p, p->begin + (int64_t)(v * CLOCK_S)),
-                foot + 16, v);
+                "<path class=\"grid\" d=\"M%.1f %dV%d\"/><text class=\"x\" x=\"%.1f\" y=\"%d\">%.10g s</text>\n", x,
+                PLOT_TOP, foot, x, foot + 16, i * step);
+    }
 }
 
 /* ---- Limits ------------------------------------------------------------------------------------------------------ */
