@@ -18,6 +18,7 @@ struct summary_loading {
     int64_t *node_rows, *process_rows; /* of the database, by index */
     struct histogram latency;          /* of the records of SUT processes */
     size_t last;                       /* index that was found last */
+    size_t last_series;                /* the same of a series */
     int err;                           /* of the first thing that failed; nothing is read from then on */
 };
 

@@ -8,11 +8,17 @@
 
 /* ---- Observations ------------------------------------------------------------------------------------------------ */
 
+/* At each instant a node tells of its limits in their order: it is most often the one behind the last. */
 static struct summary_series *find_series(struct summary_loading *l, uint32_t node, uint32_t limit)
 {
-    for (size_t i = 0; i < l->summary.series_count; i++)
-        if (l->summary.series[i].node == node && l->summary.series[i].limit == limit)
-            return &l->summary.series[i];
+    size_t count = l->summary.series_count;
+    for (size_t n = 1; n <= count; n++) {
+        size_t i = (l->last_series + n) % count;
+        if (l->summary.series[i].node != node || l->summary.series[i].limit != limit)
+            continue;
+        l->last_series = i;
+        return &l->summary.series[i];
+    }
     return NULL;
 }
 
