@@ -11,6 +11,9 @@
 #define PATIENCE_MAX (320 * CLOCK_S)
 #define SPARE        0.5  /* of the bound, before more is asked of the limit */
 #define STEP         1.25 /* by which the bound on the period grows */
+#define AIM          1.25 /* beyond the limit, so that noise does not break it again */
+#define CUT_MIN      2.0
+#define CUT_MAX      8.0
 
 /* The limit that is worst off; NULL where none is known. */
 static const struct policy_limit *find_worst(const struct policy_observation *seen, uint32_t i)
@@ -26,15 +29,28 @@ static const struct policy_limit *find_worst(const struct policy_observation *se
     return worst;
 }
 
-static void shorten(const struct policy_state *s, struct policy_member *m)
+/*
+ * In proportion to how far off the limit is, within bounds: what is late is late by about the period. What has held
+ * until now may have been broken by a hiccup, which says nothing about the period.
+ */
+static double cut(const struct policy_demand *d, const struct policy_limit *l)
+{
+    if (d->settled)
+        return CUT_MIN;
+    double off = l->bound > 0 ? AIM * l->value / l->bound : CUT_MAX;
+    return fmin(fmax(off, CUT_MIN), CUT_MAX);
+}
+
+static void shorten(const struct policy_state *s, struct policy_member *m, const struct policy_limit *l)
 {
     struct policy_demand *d = &m->demand;
     if (d->probed)
         d->patience = d->patience * 2 > PATIENCE_MAX ? PATIENCE_MAX : d->patience * 2;
     else if (d->patience == 0)
         d->patience = PATIENCE;
-    d->longest = m->period / 2 > s->period_min ? m->period / 2 : s->period_min;
-    d->probed = false;
+    int64_t longest = (int64_t)((double)m->period / cut(d, l));
+    d->longest = longest > s->period_min ? longest : s->period_min;
+    d->probed = d->settled = false;
     d->waited = 0;
 }
 
@@ -63,10 +79,11 @@ void demand_step(struct policy_state *state, const struct policy_observation *se
     bool shows = d->waited >= settling;
     bool stuck = m->period <= state->period_min || (d->longest > 0 && m->period > d->longest);
     d->held = broken ? 0 : d->held < settling ? d->held + seen->members[i].elapsed : d->held;
+    d->settled = d->settled || d->held >= settling;
     if (broken && shows && stuck)
         d->starved = true;
     else if (broken && shows)
-        shorten(state, m);
+        shorten(state, m, l);
     else if (!broken && d->longest > 0 && policy_margin(l) > SPARE && d->waited >= d->patience)
         lengthen(state, m);
     d->starved = d->starved && d->held < settling;

@@ -114,6 +114,7 @@ struct policy_demand {
     int64_t waited, patience; /* as above */
     bool probed;              /* the last move lengthened it */
     bool starved;             /* they cannot be met */
+    bool settled;             /* they were met for long enough since the last cut: a break now may be a hiccup */
     int64_t held;             /* ns since when they are */
 };
 

@@ -107,6 +107,22 @@ static void a_latency_that_can_be_kept_is_kept_and_the_period_comes_to_rest(void
     }
 }
 
+static void a_hiccup_costs_what_has_held_no_more_than_a_half(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        struct world w = {.cost = 20000, .bound = between(10e6, 100e6), .more = 1e5}, hiccup = w;
+        hiccup.more = w.bound * 50;
+        begin(policies[i % POLICIES], 900 * CLOCK_MS);
+        (void)run(&w);
+        int64_t before = state.members[0].period;
+        step(&hiccup);
+        for (int k = 0; k < 20; k++)
+            step(&w);
+        assert_in_range(state.members[0].period, before / 2 - 1, before);
+    }
+}
+
 static void with_a_budget_too_it_is_kept_where_both_fit(void **unused)
 {
     (void)unused;
@@ -168,6 +184,7 @@ int main(void)
     seed = seed_start();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_latency_that_can_be_kept_is_kept_and_the_period_comes_to_rest),
+        cmocka_unit_test(a_hiccup_costs_what_has_held_no_more_than_a_half),
         cmocka_unit_test(with_a_budget_too_it_is_kept_where_both_fit),
         cmocka_unit_test(where_the_budget_is_in_the_way_it_wins_and_that_is_said),
         cmocka_unit_test(what_no_period_helps_is_said_at_the_shortest),
