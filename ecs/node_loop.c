@@ -56,7 +56,9 @@ void node_carry_out(struct node *n, const struct agent_outcome *o, const struct 
     node_stretch(n, now);
     if (o->action == POLICY_OFF || o->action == POLICY_RESUME)
         pace_restart(&n->pace);
-    if (!n->busy_wait && (n->poll_due > now + n->policy.period || o->action == POLICY_RESUME))
+    /* Off and on again moves no poll: were it put off each time, one that flickers within its period would never poll.
+     */
+    if (!n->busy_wait && n->poll_due > now + n->policy.period)
         n->poll_due = now + n->policy.period;
 }
 

@@ -183,6 +183,26 @@ static void so_does_one_that_waits_busily(void **state)
     keeps_nobody_waiting("poll: {mode: busy-wait}");
 }
 
+/* The policy turns it off and on again and again, each time before its poll is due: the poll comes all the same. */
+static void one_that_flickers_within_its_period_polls_on(void **state)
+{
+    (void)state;
+    struct node *n = open_session("flickers", "poll: {period: 100 ms}")->node;
+    struct self_decider by = {.who = SELF_BY_AGENT};
+    int64_t now = clock_now(), due = now + n->policy.period / 2;
+    n->poll_due = due;
+    for (int i = 0; i < 10; i++, now += n->policy.period / 50) {
+        struct agent_outcome o = {.action = POLICY_OFF, .before = n->policy, .after = n->policy, .cause = -1};
+        o.after.on = false;
+        node_carry_out(n, &o, &by, now);
+        o.action = POLICY_RESUME;
+        o.before = o.after;
+        o.after.on = true;
+        node_carry_out(n, &o, &by, now + CLOCK_MS);
+        assert_int_equal(n->poll_due, due);
+    }
+}
+
 static void one_alone_takes_all_at_once(void **state)
 {
     (void)state;
@@ -293,6 +313,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_flood_of_one_lets_the_other_poll_after_each_slice, begin, end),
         cmocka_unit_test_setup_teardown(so_does_one_with_a_batch_of_its_own_that_is_longer, begin, end),
         cmocka_unit_test_setup_teardown(so_does_one_that_waits_busily, begin, end),
+        cmocka_unit_test_setup_teardown(one_that_flickers_within_its_period_polls_on, begin, end),
         cmocka_unit_test_setup_teardown(one_alone_takes_all_at_once, begin, end),
         cmocka_unit_test_setup_teardown(each_is_told_the_cpu_of_all_threads_undivided, begin, end),
         cmocka_unit_test_setup_teardown(what_was_used_before_a_session_began_is_not_its, begin, end),
