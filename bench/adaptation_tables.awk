@@ -46,6 +46,9 @@ file == 1 {
     for (name in column)
         value[k, count[k], name] = name == "en_route" || name == "lost" ? percent($column[name]) : $column[name]
     rows++
+    if ($column["repetition"] + 0 > repetitions + 0)
+        repetitions = $column["repetition"]
+    seconds = $column["seconds"]
 }
 
 function percent(x) { return x == "" ? "" : 100 * x }
@@ -151,6 +154,7 @@ function allocation(    factors, e, m, i, r, y) {
     print "computed here from its table, which has no repetitions and so no error."
     if (factors < 4)
         print "Centralized scheduling was not run: both are of the distributed half, without D."
+    print "\n![](figure-6-20.svg)"
     printf "\n| metric | whose"
     for (e = 1; e < 2 ^ factors; e++)
         printf " | %s", effect_name(e)
@@ -248,6 +252,7 @@ function figures(    all, few, b, p, by, policy, rings, n, i, r, list, sampling,
         for (b = 1; b <= 2; b++)
             curve("figure-6-24", policy[p] "-" by[b], over_periods(policy[p], by[b], 1, "batch", few), few)
     print ""
+    print "## Figure 6-25: frame rate, sensor CPU and their squared errors in time, first repetition\n\n![](figure-6-25.svg)\n"
 }
 
 # ---- Every policy ----------------------------------------------------------------------------------------------------
@@ -290,7 +295,7 @@ function policies(    i, n, k, part, name, m, line, lines, printing) {
 }
 
 END {
-    print "# The experiment on adaptation\n\n" rows + 0 " runs.\n"
+    print "# The experiment on adaptation\n\n" rows + 0 " runs of " seconds + 0 " s each, up to " repetitions + 0 " repetitions.\n"
     table()
     allocation()
     figures()
