@@ -158,14 +158,14 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
         for (uint32_t r = 0; r < SEGMENT_RINGS; r++)
             p->at->rings[r].broken = true;
     }
+    if (p->phase == EXTERNAL_LIVE && doubtful && !segment_alive(p->at))
+        begin_closing(x, i, PROCESS_ENDED, now); /* first: what is read from here on is all that it wrote */
     if (p->phase != EXTERNAL_CLOSED && !p->truncated)
         external_refresh(x, p);      /* where nothing waits, too: aspects that are only counted have books */
     (void)external_knob_count(x, p); /* takes in new ones, and tells of those that make no sense */
     segment_refresh_rings(p->at);
     if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON) /* its own records do not wait for a long period */
         cut_process(x, p, now);
-    if (p->phase == EXTERNAL_LIVE && doubtful && !segment_alive(p->at))
-        begin_closing(x, i, PROCESS_ENDED, now);
     if (p->phase != EXTERNAL_CLOSED)
         notes_take(x, p, now);
     if (p->phase == EXTERNAL_LIVE)

@@ -3,6 +3,7 @@
 /* <bezel/kinds.h> and <bezel/sensor.hpp>, used from C and from C++: what was said is what arrives, and of which kind.
  */
 #include "mdr/dict.h"
+#include "sensor/attach.h"
 #include "tests/lib/every_kind.h"
 #include "tests/lib/node_fixture.h"
 
@@ -353,6 +354,60 @@ static void a_kind_is_part_of_an_aspect_and_has_its_fields(void **unused)
     fixture_end(&f);
 }
 
+/* ---- What is declared last of all -------------------------------------------------------------------------------- */
+
+static int ready[2], go[2];
+static pid_t last_words; /* of whoever is about to say them; 0: nobody is */
+
+bool __real_segment_alive(const struct attached *a);
+bool __wrap_segment_alive(const struct attached *a);
+
+/* Between what was read of it and the question whether it lives, the process declares something, and ends. */
+bool __wrap_segment_alive(const struct attached *a)
+{
+    if (last_words) {
+        assert_int_equal(write(go[1], "", 1), 1);
+        assert_int_equal(fixture_wait(last_words), 0);
+        last_words = 0;
+    }
+    return __real_segment_alive(a);
+}
+
+static void declare_and_end(void *unused)
+{
+    static struct bezel_aspect first, last;
+    static const struct bezel_field fields[] = {{BEZEL_TYPE_int64, "count", "1", NULL},
+                                                {BEZEL_TYPE_int64, "more", "1", NULL}};
+    char c;
+    (void)unused;
+    declare(&first, "by_hand", BEZEL_KIND_counter, 2, fields);
+    if (write(ready[1], "", 1) != 1 || read(go[0], &c, 1) != 1)
+        _exit(1);
+    declare(&last, "no_gauge", BEZEL_KIND_gauge, 0, NULL);
+}
+
+static void what_a_process_declares_before_it_ends_is_known(void **unused)
+{
+    char c;
+    (void)unused;
+    struct fixture f = {.record = check_by_hand, .options = {.batch = true, .take_all = true}};
+    assert_int_equal(pipe(ready) | pipe(go), 0);
+    fixture_open(&f);
+    pid_t pid = fixture_spawn(declare_and_end, NULL);
+    assert_int_equal(read(ready[0], &c, 1), 1);
+    while (f.records == 0)
+        fixture_turn(&f);
+    last_words = pid;
+    fixture_until(&f, fixture_all_gone);
+    assert_int_equal(last_words, 0);
+    assert_non_null(fixture_aspect(&f, "bezel_undeclared"));
+    fixture_end(&f);
+    for (int i = 0; i < 2; i++) {
+        close(ready[i]);
+        close(go[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +420,7 @@ int main(void)
         cmocka_unit_test(time_that_is_not_known_is_minus_one),
         cmocka_unit_test(a_scope_records_its_span_however_it_is_left),
         cmocka_unit_test(a_kind_is_part_of_an_aspect_and_has_its_fields),
+        cmocka_unit_test(what_a_process_declares_before_it_ends_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
