@@ -205,8 +205,7 @@ static void take_signals(struct serving *s)
 /* SIGTERM for all of the tree. */
 static void terminate(struct serving *s)
 {
-    size_t n = tree_signal(getpid(), SIGTERM);
-    tree_signal(getpid(), SIGCONT); /* a stopped process would not see it */
+    size_t n = tree_terminate(getpid());
     for (uint32_t i = 0; i < s->n; i++)
         if (s->pids[i] != 0)
             return;

@@ -201,22 +201,31 @@ static size_t read_family(struct processes *all, const struct family *f, const s
     return news;
 }
 
-static size_t send_all(const struct processes *all, int signal)
+/* `then`: one more, if not 0. */
+static size_t send_all(const struct processes *all, int signal, int then)
 {
     size_t sent = 0;
-    for (size_t i = 0; i < all->count; i++)
-        if (all->list[i].inside && !all->list[i].zombie && kill(all->list[i].pid, signal) == 0)
-            sent++;
+    for (const struct process *p = all->list; p && p < all->list + all->count; p++) {
+        if (!p->inside || p->zombie || kill(p->pid, signal) != 0)
+            continue;
+        sent++;
+        if (then)
+            kill(p->pid, then);
+    }
     return sent;
 }
 
 /* ---- The public face --------------------------------------------------------------------------------------------- */
 
-size_t tree_signal(pid_t root, int signal)
+/*
+ * A stopped process would not see SIGTERM. What continues it comes in the same moment: one that has begun to end may be
+ * about to stop itself, to look for leaks or to be traced, and would wait for ever for the stop that SIGCONT took back.
+ */
+size_t tree_terminate(pid_t root)
 {
     struct processes all = {0};
     read_family(&all, &(struct family){.root = root}, NULL);
-    size_t sent = send_all(&all, signal);
+    size_t sent = send_all(&all, SIGTERM, SIGCONT);
     free(all.list);
     return sent;
 }
@@ -235,7 +244,7 @@ size_t tree_kill(pid_t root, const pid_t *spare, size_t spare_count, size_t *dea
         stop_children(&f);
     }
     read_family(&now, &f, NULL);
-    size_t alive = send_all(&now, SIGKILL);
+    size_t alive = send_all(&now, SIGKILL, 0);
     *dead = 0;
     for (size_t i = 0; i < now.count; i++)
         *dead += now.list[i].inside && now.list[i].zombie;

@@ -9,11 +9,10 @@
 #include <sys/types.h>
 
 /**
- * Sends `signal` to every descendant of `root` that is not a zombie, not to `root` itself. Returns how many there were:
- * 0 also where /proc cannot be read. What is forked meanwhile may be missed: repeat until waitpid() finds no child any
- * more.
+ * Sends SIGTERM, and SIGCONT at once, to every descendant of `root` that is not a zombie, not to `root` itself. Returns
+ * how many there were: 0 also where /proc cannot be read. What is forked meanwhile may be missed.
  */
-size_t tree_signal(pid_t root, int signal);
+size_t tree_terminate(pid_t root);
 
 /**
  * Kills every descendant of `root`, but for the `spare_count` processes of `spare` and what is below them: stops all of
