@@ -33,7 +33,12 @@ bool procstat_read(pid_t pid, struct procstat *p)
         return false;
     /* A first thread that has ended is a zombie too, while others go on. */
     bool ended = (state == 'Z' || state == 'X') && threads <= 1;
-    *p = (struct procstat){.parent = parent, .group = group, .session = session, .ended = ended, .start_time = start};
+    *p = (struct procstat){.parent = parent,
+                           .group = group,
+                           .session = session,
+                           .stopped = state == 'T',
+                           .ended = ended,
+                           .start_time = start};
     return true;
 }
 

@@ -11,6 +11,7 @@
 
 struct procstat {
     pid_t parent, group, session;
+    bool stopped;        /* by a signal; not by who traces it */
     bool ended;          /* a zombie, or on its way out: nothing of it runs any more */
     uint64_t start_time; /* in clock ticks since boot: tells a process from a later one of the same pid */
 };

@@ -19,7 +19,7 @@
 
 struct process {
     pid_t pid, parent, group, session;
-    bool zombie, inside;
+    bool zombie, stopped, inside;
 };
 
 struct processes {
@@ -48,8 +48,12 @@ static bool read_stat(pid_t pid, struct process *p)
     struct procstat stat;
     if (!procstat_read(pid, &stat))
         return false;
-    *p = (struct process){
-        .pid = pid, .parent = stat.parent, .group = stat.group, .session = stat.session, .zombie = stat.ended};
+    *p = (struct process){.pid = pid,
+                          .parent = stat.parent,
+                          .group = stat.group,
+                          .session = stat.session,
+                          .zombie = stat.ended,
+                          .stopped = stat.stopped};
     return true;
 }
 
@@ -201,16 +205,16 @@ static size_t read_family(struct processes *all, const struct family *f, const s
     return news;
 }
 
-/* `then`: one more, if not 0. */
-static size_t send_all(const struct processes *all, int signal, int then)
+/* To those that are stopped `continued` too, if not 0. */
+static size_t send_all(const struct processes *all, int signal, int continued)
 {
     size_t sent = 0;
     for (const struct process *p = all->list; p && p < all->list + all->count; p++) {
         if (!p->inside || p->zombie || kill(p->pid, signal) != 0)
             continue;
         sent++;
-        if (then)
-            kill(p->pid, then);
+        if (continued && p->stopped)
+            kill(p->pid, continued);
     }
     return sent;
 }
@@ -218,8 +222,8 @@ static size_t send_all(const struct processes *all, int signal, int then)
 /* ---- The public face --------------------------------------------------------------------------------------------- */
 
 /*
- * A stopped process would not see SIGTERM. What continues it comes in the same moment: one that has begun to end may be
- * about to stop itself, to look for leaks or to be traced, and would wait for ever for the stop that SIGCONT took back.
+ * A stopped process would not see SIGTERM. The others are not continued: one that has begun to end may be about to be
+ * stopped by whoever looks for leaks in it, who would wait for ever for the stop that SIGCONT took back.
  */
 size_t tree_terminate(pid_t root)
 {

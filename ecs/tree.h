@@ -9,8 +9,8 @@
 #include <sys/types.h>
 
 /**
- * Sends SIGTERM, and SIGCONT at once, to every descendant of `root` that is not a zombie, not to `root` itself. Returns
- * how many there were: 0 also where /proc cannot be read. What is forked meanwhile may be missed.
+ * Sends SIGTERM to every descendant of `root` that is not a zombie, not to `root` itself, and SIGCONT to those that are
+ * stopped. Returns how many there were: 0 also where /proc cannot be read. What is forked meanwhile may be missed.
  */
 size_t tree_terminate(pid_t root);
 
