@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -98,6 +99,31 @@ static void a_process_whose_first_thread_has_ended_has_not(void **unused)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+static void who_is_stopped_is_known(void **unused)
+{
+    struct procstat p;
+    int status;
+    (void)unused;
+    pid_t pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            pause();
+    }
+    assert_true(procstat_read(pid, &p));
+    assert_false(p.stopped);
+    assert_int_equal(kill(pid, SIGSTOP), 0);
+    assert_int_equal(waitpid(pid, &status, WUNTRACED), pid);
+    assert_true(procstat_read(pid, &p));
+    assert_true(p.stopped);
+    assert_int_equal(kill(pid, SIGCONT), 0);
+    assert_int_equal(waitpid(pid, &status, WCONTINUED), pid);
+    assert_true(procstat_read(pid, &p));
+    assert_false(p.stopped);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+}
+
 static void our_pid_namespace_is_known(void **unused)
 {
     (void)unused;
@@ -113,6 +139,7 @@ int main(void)
         cmocka_unit_test(the_start_time_is_field_22),
         cmocka_unit_test(a_zombie_has_ended_and_a_reaped_one_is_gone),
         cmocka_unit_test(a_process_whose_first_thread_has_ended_has_not),
+        cmocka_unit_test(who_is_stopped_is_known),
         cmocka_unit_test(our_pid_namespace_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
