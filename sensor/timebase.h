@@ -169,8 +169,8 @@ static inline uint64_t timebase_along(const struct timebase_line *line, uint64_t
 uint64_t timebase_tick_ns(const struct timebase *tb);
 
 /**
- * The largest error, in ns, that a time up to the newest pair has, apart from those at a jump; -1 while it is unknown,
- * before the third pair.
+ * The largest error, in ns, that a time from the first pair up to the newest has, apart from those at a jump; -1 while
+ * it is unknown, before the third pair. What lies before the first pair is extrapolated: timebase_error_at() bounds it.
  */
 static inline int64_t timebase_error_ns(const struct timebase *tb)
 {
