@@ -276,7 +276,8 @@ int facts_close(struct facts *f)
         return 0;
     int err = facts_commit(f);
     sqlite3_busy_timeout(f->db, 0);
-    (void)!facts_exec(f->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
+    if (!sqlite3_db_readonly(f->db, "main"))
+        (void)!facts_exec(f->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
     facts_release(f);
     return err;
 }

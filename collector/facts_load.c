@@ -166,6 +166,32 @@ int facts_load_streams(struct facts *f, struct model *m)
                      load_stream, m);
 }
 
+/*
+ * What a killed collector left in the log of its database is found by an index in shared memory, which the first to
+ * read makes anew: a file, for which a full disk has no room and a read-only one no place. Alone, without locks, the
+ * index is in memory. Nobody writes then: a collector that runs has made the index.
+ */
+#define ALONE "unix-none"
+
+/* Opens for reading through SQLite's file system `vfs`, NULL: the usual one. */
+static int open_read(const char *path, const char *vfs, sqlite3 **db)
+{
+    int err = facts_error(NULL, sqlite3_open_v2(path, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs));
+    if (!err) {
+        sqlite3_busy_timeout(*db, FACTS_BUSY_MS);
+        sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* else an empty log is deleted */
+        err = facts_error(
+            *db, sqlite3_exec(*db, vfs ? "PRAGMA locking_mode = EXCLUSIVE; BEGIN" : "BEGIN", NULL, NULL, NULL));
+    }
+    if (!err)
+        err = facts_check_version(*db);
+    if (err) {
+        sqlite3_close(*db);
+        *db = NULL;
+    }
+    return err;
+}
+
 int facts_open_database(const char *run, sqlite3 **db)
 {
     char path[PATH_MAX];
@@ -176,17 +202,10 @@ int facts_open_database(const char *run, sqlite3 **db)
         return err_from_errno(errno);
     if (facts_is_foreign(path))
         return BEZEL_EMALFORMED;
-    int err = facts_error(NULL, sqlite3_open_v2(path, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, NULL));
-    if (!err) {
-        sqlite3_busy_timeout(*db, FACTS_BUSY_MS);
-        err = facts_error(*db, sqlite3_exec(*db, "BEGIN", NULL, NULL, NULL));
-    }
-    if (!err)
-        err = facts_check_version(*db);
-    if (err) {
-        sqlite3_close(*db);
-        *db = NULL;
-    }
+    int err = open_read(path, NULL, db);
+    if (err && err != BEZEL_EBUSY && err != BEZEL_EVERSION && err != BEZEL_EMALFORMED &&
+        open_read(path, ALONE, db) == 0)
+        err = 0;
     return err;
 }
 

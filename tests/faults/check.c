@@ -326,7 +326,7 @@ void bed_check(struct bed *b)
     struct model *m = model_new("");
     snprintf(path, sizeof path, "%s/runs/latest", b->dir);
     run = realpath(path, NULL);
-    if (!c || !m || !run || facts_open(run, &facts) != 0 || facts_load(facts, m) != 0)
+    if (!c || !m || !run || facts_open_read(run, &facts) != 0 || facts_load(facts, m) != 0)
         bed_fail(b, "the run in %s cannot be read", path);
     c->bed = b;
     c->model = m;

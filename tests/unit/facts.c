@@ -15,11 +15,14 @@
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -279,6 +282,50 @@ static void facts_and_events_are_kept(void **state)
     assert_false(s->events[1].error);
     assert_true(llabs(s->events[1].at - (clock_now() + clock_realtime_offset())) < 60 * CLOCK_S);
     summary_free(s);
+}
+
+/* As a killed collector does. */
+static void write_and_leave(const char *run)
+{
+    struct facts *f;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(facts_open(run, &f) || facts_put(f, "name", "in the log") || facts_commit(f));
+    int status;
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static bool is_named(const char *run, const char *name)
+{
+    struct summary *s;
+    if (summary_load(run, &s) != 0)
+        return false;
+    bool is = strcmp(summary_fact(s, "name"), name) == 0;
+    summary_free(s);
+    return is;
+}
+
+static void what_a_killed_collector_left_is_read_without_room_for_an_index(void **state)
+{
+    struct fixture *t = *state;
+    char index[64], log[64];
+    int status;
+    stop(t);
+    write_and_leave(t->dir);
+    snprintf(index, sizeof index, "%s/run.db-shm", t->dir);
+    snprintf(log, sizeof log, "%s/run.db-wal", t->dir);
+    assert_int_equal(unlink(index), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        signal(SIGXFSZ, SIG_IGN);
+        setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
+        _exit(!is_named(t->dir, "in the log"));
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(access(log, F_OK), 0); /* nothing is written: what was there stays */
+    assert_true(is_named(t->dir, "in the log"));
 }
 
 static void a_process_that_was_launched_and_never_heard_of_is_noted(void **state)
@@ -690,6 +737,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+        TEST(what_a_killed_collector_left_is_read_without_room_for_an_index),
         TEST(facts_and_events_are_kept),
         TEST(a_process_that_was_launched_and_never_heard_of_is_noted),
         TEST(what_is_no_run_is_told_from_one),
