@@ -293,7 +293,10 @@ const char *experiment_metric_word(enum experiment_metric_kind kind);
 /** ns that the value of limit `l` looks back. Pure. */
 int64_t experiment_limit_window(const struct experiment *e, const struct experiment_limit *l);
 
-/** The first limit that cannot hold together with limit `i`, for no value meets both bounds; -1: none. Pure. */
+/**
+ * The first limit that cannot hold together with limit `i`, for no values meet both bounds: of one metric, or of two
+ * that are made of the same. -1: none. Pure.
+ */
 int experiment_limit_contradicts(const struct experiment *e, uint32_t i);
 
 /** The importance of aspect `name`: of the last rule that matches it, else 1. Pure. `rules` may be NULL. */

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "config/experiment.h"
 
+#include <string.h>
+
 bool experiment_metric_is_built_in(enum experiment_metric_kind kind)
 {
     return kind >= METRIC_LATENCY;
@@ -29,14 +31,31 @@ int64_t experiment_limit_window(const struct experiment *e, const struct experim
     return l->metric == LIMIT_ON_SENSOR_CPU ? 0 : e->metrics[l->metric].window;
 }
 
+/* Whether in the long run no value of `a` can be above one of `b`, whatever their windows are. */
+static bool is_never_above(const struct experiment_metric *a, const struct experiment_metric *b)
+{
+    if (a == b)
+        return true;
+    if (!a->aspect || !b->aspect || strcmp(a->aspect, b->aspect) != 0 || a->in_time != b->in_time)
+        return false;
+    if (!a->field || !b->field)
+        return !a->field && !b->field && (a->per_process || !b->per_process); /* rates: a node has those of all */
+    bool same = a->kind == b->kind && a->share <= b->share;
+    return strcmp(a->field, b->field) == 0 && (same || a->kind == METRIC_MIN || b->kind == METRIC_MAX);
+}
+
+static bool excludes(const struct experiment *e, const struct experiment_limit *least,
+                     const struct experiment_limit *most)
+{
+    bool on_cpu = least->metric == LIMIT_ON_SENSOR_CPU || most->metric == LIMIT_ON_SENSOR_CPU;
+    return least->compare == COMPARE_AT_LEAST && most->compare == COMPARE_AT_MOST && least->bound > most->bound &&
+           !on_cpu && is_never_above(&e->metrics[least->metric], &e->metrics[most->metric]);
+}
+
 int experiment_limit_contradicts(const struct experiment *e, uint32_t i)
 {
-    const struct experiment_limit *a = &e->limits[i];
-    for (uint32_t j = 0; j < e->limit_count; j++) {
-        const struct experiment_limit *b = &e->limits[j];
-        const struct experiment_limit *least = a->compare == COMPARE_AT_LEAST ? a : b, *most = least == a ? b : a;
-        if (a->metric == b->metric && a->compare != b->compare && least->bound > most->bound)
+    for (uint32_t j = 0; j < e->limit_count; j++)
+        if (excludes(e, &e->limits[i], &e->limits[j]) || excludes(e, &e->limits[j], &e->limits[i]))
             return (int)j;
-    }
     return -1;
 }

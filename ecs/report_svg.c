@@ -27,6 +27,7 @@ enum {
     PLOT_TEXT_MAX = 110, /* characters of the headline */
 };
 
+#define SHOWN_MAX 1e300 /* or less: sums and differences are numbers */
 /* Okabe and Ito's colours, which people see apart who see colours differently. */
 static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                      "#56b4e9", "#e69f00", "#000000", "#999999"};
@@ -156,15 +157,14 @@ static struct axis axis_of(const struct report *r, uint32_t limit, int top)
     for (size_t i = 0; values && i < r->summary->series_count; i++)
         for (int c = 0; r->summary->series[i].limit == limit && c < SUMMARY_COLUMNS; c++)
             if (r->summary->series[i].columns[c].known)
-                values[n++] = r->summary->series[i].columns[c].max;
+                values[n++] = fmin(fmax(r->summary->series[i].columns[c].max, -SHOWN_MAX), SHOWN_MAX);
     if (n > 0) {
         qsort(values, n, sizeof *values, by_value);
-        double high = values[n * 98 / 100] * 1.1;
         a.low = fmin(a.low, values[n / 50] * 1.1);
-        a.high = high > a.high ? high : a.high;
+        a.high = fmax(a.high, values[n * 98 / 100] * 1.1);
     }
     free(values);
-    if (!(a.high > a.low) || isinf(a.high))
+    if (!(a.high > a.low))
         a.high = a.low + 1;
     return a;
 }

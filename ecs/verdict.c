@@ -135,8 +135,8 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
         r->why = WHY_BLAMELESS;
     else if (on_flow && found_at(s, row->node, SELF_FINDING_STARVED, at, slack))
         r->why = WHY_STARVED;
-    else if (was_off_at(s, row->node, row->last_violated, fading_time(e, l)))
-        r->why = WHY_OFF;
+    else if (was_off_at(s, row->node, at, fading_time(e, l)))
+        r->why = on_flow ? WHY_STARVED : WHY_OFF; /* what polling more often would help is not proved by polling less */
     if (r->why == WHY_BUDGET) {
         r->needed = budget->needed;
         r->budget = budget->budget;

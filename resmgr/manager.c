@@ -86,12 +86,13 @@ static void adopt(struct policy_state *s, uint32_t i, const struct message_obser
     s->members[i].on = o->on;
 }
 
-/* Knowing nothing of what was measured is not knowing that it is nothing: NaN goes on as NaN. */
+/* Knowing nothing of what was measured is not knowing that it is nothing: NaN goes on as NaN, and so does what cannot
+ * be true, which might look true in a sum. */
 static void add_measure(struct manager_sum *sum, const struct message_observation *o)
 {
     if (o->elapsed <= 0)
         return;
-    sum->cpu += o->cpu * (double)o->elapsed;
+    sum->cpu += policy_cpu_is_sane(o->cpu) ? o->cpu * (double)o->elapsed : (double)NAN;
     sum->polls += o->polls;
     sum->records += o->records;
     sum->elapsed = o->elapsed > INT64_MAX - sum->elapsed ? INT64_MAX : sum->elapsed + o->elapsed;
@@ -111,7 +112,7 @@ void manager_hear(struct manager *m, uint32_t node, const struct message_observa
     bool first = !n->heard, back = n->heard && o->life > n->last.life;
     if (first)
         adopt(&m->policy, node, o);
-    else if (o->orders != (back ? 0 : n->last.orders))
+    else if (o->orders != (back ? 0 : n->last.orders) || o->desired_ns != n->last.desired_ns)
         policy_set_period(&m->policy, (int)node, (int64_t)o->desired_ns);
     policy_set_levels(&m->policy, node, o->levels);
     if (first)

@@ -133,6 +133,12 @@ static bool is_anything_known(const struct policy_observation *seen)
     return known;
 }
 
+/* A policy that misbehaves proves nothing. */
+static bool is_proof(double needed, double budget)
+{
+    return isfinite(needed) && isfinite(budget) && needed > budget;
+}
+
 enum policy_action policy_action_between(struct policy_setting before, struct policy_setting after)
 {
     return !before.on && after.on         ? POLICY_RESUME
@@ -173,6 +179,7 @@ void policy_step(struct policy_state *state, const struct policy_observation *se
     }
     if (is_anything_known(&s))
         rules[state->policy](state, &s, actions);
+    actions->infeasible = actions->infeasible && is_proof(actions->needed, actions->budget);
     for (uint32_t i = 0; i < state->count; i++)
         actions->action[i] = policy_finish(state, before[i], &state->members[i], &s.members[i]);
 }

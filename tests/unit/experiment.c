@@ -211,6 +211,49 @@ static void the_policy_follows_from_the_limits(void **state)
 }
 
 /* The words of a `command:` text, between bars. */
+/* Whether limits `a` and `b` on metrics of one aspect cannot hold together: as both of them say. */
+static bool exclude_each_other(const char *a, const char *b)
+{
+    char text[1024];
+    snprintf(text, sizeof text,
+             "experiment: x\ncommand: x\nmetrics:\n  each: {rate: work, window: 5 s}\n  all: {rate: work, per: node}\n"
+             "  rests: {rate: rest}\n  least: {min: size, of: work}\n  most: {max: size, of: work, per: node}\n"
+             "  mean: {mean: size, of: work}\n  half: {quantile: size, of: work, share: 50 %%}\n"
+             "  nine: {quantile: size, of: work, share: 90 %%}\n  late: {max: time, of: work}\n"
+             "  soon: {min: time, of: work}\n  rest: {max: size, of: rest}\nlimits: [{expect: %s}, {hold: %s}]\n",
+             a, b);
+    struct experiment *e = read_good(text);
+    int first = experiment_limit_contradicts(e, 0), second = experiment_limit_contradicts(e, 1);
+    assert_int_equal(first, first < 0 ? -1 : 1);
+    assert_int_equal(second, first < 0 ? -1 : 0);
+    done(e);
+    return first >= 0;
+}
+
+static void limits_that_no_records_meet_exclude_each_other(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *a, *b;
+        bool exclude;
+    } cases[] = {
+        {"each >= 30", "each <= 29", true},         {"each >= 30", "each <= 30", false},
+        {"each >= 30", "each >= 40", false},        {"each >= 30", "all <= 29", true},
+        {"all >= 30", "each <= 29", false}, /* there may be two processes */
+        {"each >= 30", "rests <= 29", false},       {"least >= 9", "most <= 8", true},
+        {"least >= 9", "half <= 8", true},          {"mean >= 9", "most <= 8", true},
+        {"most >= 9", "least <= 8", false},         {"mean >= 9", "half <= 8", false},
+        {"half >= 9", "nine <= 8", true},           {"nine >= 9", "half <= 8", false},
+        {"least >= 9", "rest <= 8", false},         {"least >= 9", "each <= 8", false},
+        {"soon >= 9", "late <= 8", true},           {"least >= 9", "late <= 8", false},
+        {"soon >= 9 s", "late <= 8 ms", true},      {"soon >= 9", "late <= 8 ns", false}, /* of what unit? */
+        {"each >= 30", "sensor_cpu <= 5 %", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (exclude_each_other(cases[i].a, cases[i].b) != cases[i].exclude)
+            fail_msg("%s, %s", cases[i].a, cases[i].b);
+}
+
 static void expect_words(const char *command, const char *words)
 {
     char text[256], joined[256] = "|";
@@ -401,6 +444,7 @@ int main(void)
         cmocka_unit_test(the_full_file_says_all_of_it),
         cmocka_unit_test(a_pattern_can_match_a_name),
         cmocka_unit_test(the_policy_follows_from_the_limits),
+        cmocka_unit_test(limits_that_no_records_meet_exclude_each_other),
         cmocka_unit_test(commands_are_split_at_blanks),
         cmocka_unit_test(what_only_a_shell_does_is_refused),
         cmocka_unit_test(a_program_lends_its_name),

@@ -287,6 +287,19 @@ static void an_operator_s_period_is_where_it_goes_on_from(void **state)
     assert_int_equal(how[0].period_ns, 32 * CLOCK_MS);
 }
 
+/* ... nor lost where the node's daemon is killed before it could tell. */
+static void what_an_operator_wanted_outlives_the_daemon_that_was_told(void **state)
+{
+    (void)state;
+    round_of_all();
+    how[0].life++;
+    how[0].desired_ns = how[0].period_ns = 64 * CLOCK_MS; /* kept in a file */
+    now++;
+    hear(0);
+    assert_true(manager_tells(m, 0, now, &told));
+    assert_int_equal(told.period_ns, 64 * CLOCK_MS);
+}
+
 static void one_that_is_followed_by_another_says_no_more(void **state)
 {
     (void)state;
@@ -419,6 +432,27 @@ static void what_was_measured_while_the_setting_changed_teaches_nothing(void **s
     assert_true(how[0].period_ns > period);
 }
 
+/* Two lies about the CPU that come to what could be true together. */
+static void what_cannot_be_true_is_unknown_whatever_else_is_measured_with_it(void **state)
+{
+    (void)state;
+    start_over_budget();
+    uint64_t period = how[0].period_ns;
+    for (int i = 0; i < 20; i++) {
+        now += EVERY / 2;
+        how[0].cpu = i % 2 ? -300 : (double)NAN;
+        hear(0);
+        now += EVERY / 2;
+        how[0].cpu = 400;
+        for (uint32_t k = 0; k < NODES; k++)
+            hear(k);
+        assert_true(manager_step(m, now));
+        for (uint32_t k = 0; k < NODES; k++)
+            tell(k);
+        assert_int_equal(how[0].period_ns, period);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -432,12 +466,14 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_setting_is_repeated_until_it_is_done, start, end),
         cmocka_unit_test_setup_teardown(what_answers_an_old_observation_is_not_said, start, end),
         cmocka_unit_test_setup_teardown(an_operator_s_period_is_where_it_goes_on_from, start, end),
+        cmocka_unit_test_setup_teardown(what_an_operator_wanted_outlives_the_daemon_that_was_told, start, end),
         cmocka_unit_test_setup_teardown(one_that_is_followed_by_another_says_no_more, start, end),
         cmocka_unit_test_setup_teardown(limits_that_make_no_sense_are_not_seen, start, end),
         cmocka_unit_test_setup_teardown(what_cannot_be_met_is_told_with_its_proof, start, end),
         cmocka_unit_test_setup_teardown(aspects_give_way_before_all_collection_does, start, end),
         cmocka_unit_test_setup_teardown(what_was_measured_under_another_setting_teaches_nothing, start, end),
         cmocka_unit_test_setup_teardown(what_was_measured_while_the_setting_changed_teaches_nothing, start, end),
+        cmocka_unit_test_setup_teardown(what_cannot_be_true_is_unknown_whatever_else_is_measured_with_it, start, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

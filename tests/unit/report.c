@@ -5,6 +5,7 @@
 #include "collector/facts.h"
 #include "tests/lib/sample_run.h"
 
+#include <float.h>
 #include <libgen.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -154,6 +155,33 @@ static void a_plot_is_whole_whatever_the_run_is(void **state)
     assert_non_null(strstr(text, "</svg>\n"));
     assert_null(strstr(text, "nan"));
     free(text);
+}
+
+/* A field of a program may hold any number. */
+static void values_that_no_axis_can_show_leave_the_plot_whole(void **state)
+{
+    (void)state;
+    static struct summary_column columns[SUMMARY_COLUMNS];
+    static const double far[] = {DBL_MAX, -DBL_MAX, 30, DBL_MIN};
+    for (size_t kind = 0; kind < 3; kind++) {
+        struct sample s;
+        sample_held(&s);
+        for (int i = 0; i < SUMMARY_COLUMNS; i++) {
+            double v = far[kind < 2 ? (size_t)i % 4 : 0];
+            columns[i] = (struct summary_column){sample_time(10.0 * i / SUMMARY_COLUMNS), 1, 1, v, v, v};
+            if (kind == 1)
+                columns[i].min = -DBL_MAX;
+        }
+        struct summary_series series = {0, 0, sample_time(0), sample_time(10), columns, 0};
+        s.limits[0].bound = kind == 2 ? 0 : 29;
+        s.summary.series = &series;
+        s.summary.series_count = 1;
+        char *text = written(&s, report_svg, false);
+        assert_non_null(strstr(text, "</svg>\n"));
+        assert_null(strstr(text, "nan"));
+        assert_null(strstr(text, "inf"));
+        free(text);
+    }
 }
 
 static void a_run_that_was_cut_off_says_so(void **state)
@@ -317,6 +345,7 @@ int main(void)
         cmocka_unit_test(flight_recorders_show_what_they_overwrote),
         cmocka_unit_test(what_happened_is_told_in_order_and_plotted),
         cmocka_unit_test(a_plot_is_whole_whatever_the_run_is),
+        cmocka_unit_test(values_that_no_axis_can_show_leave_the_plot_whole),
         cmocka_unit_test(a_run_that_was_cut_off_says_so),
         cmocka_unit_test(what_is_unknown_is_told_with_the_ordinal_after_which),
         cmocka_unit_test(what_a_run_lost_that_was_cut_off_is_not_known),

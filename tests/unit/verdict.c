@@ -120,6 +120,24 @@ static void what_proves_a_limit_infeasible_is_told(void **state)
     }
 }
 
+/* That polling less does not help it either proves nothing of what polling more would. */
+static void the_flow_of_records_is_starved_where_collection_was_turned_off(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.experiment.limit_count = 1;
+    s.metrics[0].kind = METRIC_LATENCY;
+    s.rows[0] = sample_row(0, 0, 5, 5);
+    s.rows[0].last_violated = sample_time(9.9);
+    s.summary.limit_count = 1;
+    sample_add_decision(&s, 4, POLICY_OFF, CLOCK_S, 0, 0);
+    struct verdict *v = judge(&s, SAMPLE_NOW);
+    assert_int_equal(v->limits[0].is, VERDICT_INFEASIBLE);
+    assert_int_equal(v->limits[0].why, WHY_STARVED);
+    verdict_free(v);
+}
+
 static void limits_that_exclude_each_other_are_infeasible_where_they_are_violated(void **state)
 {
     (void)state;
@@ -429,6 +447,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_proves_a_limit_infeasible_is_told),
+        cmocka_unit_test(the_flow_of_records_is_starved_where_collection_was_turned_off),
         cmocka_unit_test(limits_that_exclude_each_other_are_infeasible_where_they_are_violated),
         cmocka_unit_test(a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt),
         cmocka_unit_test(the_exit_code_is_that_of_the_run_where_it_failed_by_itself),
