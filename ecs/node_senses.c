@@ -27,10 +27,10 @@ static int observe_watch(void *context, int slot, const struct dict_aspect *aspe
     return agent_watch(n->agent, slot, aspect);
 }
 
-static void observe_record(void *context, int watch, int64_t timestamp, const uint64_t *values)
+static void observe_records(void *context, int watch, const struct packet_run *run)
 {
     struct node *n = context;
-    agent_record(n->agent, watch, timestamp, n->turned, values);
+    agent_records(n->agent, watch, run, n->turned);
 }
 
 static void observe_taken(void *context, uint32_t records, int64_t first, int64_t last, int64_t now)
@@ -40,7 +40,7 @@ static void observe_taken(void *context, uint32_t records, int64_t first, int64_
 
 struct external_observer node_senses(struct node *n)
 {
-    return (struct external_observer){n, observe_begin, observe_end, observe_watch, observe_record, observe_taken};
+    return (struct external_observer){n, observe_begin, observe_end, observe_watch, observe_records, observe_taken};
 }
 
 static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)

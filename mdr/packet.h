@@ -108,6 +108,27 @@ static inline uint64_t packet_run_time(const struct packet_run *run, uint32_t i)
     return bytes_get_u64(run->first + (size_t)i * run->stride + 4);
 }
 
+/**
+ * The first record of a run, from number `from` (up to count) on, that is not before `time`; count where none is. The
+ * times of the run do not fall, as a packet's never do.
+ */
+static inline uint32_t packet_run_seek(const struct packet_run *run, uint32_t from, int64_t time)
+{
+    uint32_t end = run->count;
+    if (from == end || (int64_t)packet_run_time(run, from) >= time) /* the usual cases: all of them, or none */
+        return from;
+    if ((int64_t)packet_run_time(run, end - 1) < time)
+        return end;
+    while (end - from > 1) { /* `from` is before it, `end` is not */
+        uint32_t middle = from + (end - from) / 2;
+        if ((int64_t)packet_run_time(run, middle) < time)
+            from = middle;
+        else
+            end = middle;
+    }
+    return end;
+}
+
 /** Record `i` of a run. */
 static inline struct packet_record packet_run_record(const struct packet_run *run, uint32_t i)
 {

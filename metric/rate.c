@@ -78,16 +78,10 @@ void rate_reset(struct rate *r)
     r->open.records = 0;
 }
 
-/* The mark whose records include one at `t`; NULL where t is before all that is kept. */
+/* The mark whose records include one at `t`, which is later than the oldest mark and not than the newest. */
 static struct rate_mark *rate_place(struct rate *r, int64_t t)
 {
-    if (r->marks == 0)
-        return NULL;
-    if (t > rate_newest(r)->end)
-        return &r->open;
     uint64_t before = rate_oldest(r), at = r->marks - 1;
-    if (t <= rate_at(r, before)->end)
-        return NULL;
     while (at - before > 1) {
         uint64_t middle = before + (at - before) / 2;
         if (t <= rate_at(r, middle)->end)
@@ -110,11 +104,31 @@ static void rate_add(struct rate_mark *m, uint64_t records, int64_t first, int64
     m->records += records;
 }
 
-void rate_record(struct rate *r, int64_t timestamp)
+/* Adds records `from` to `until` of a run, not including the latter, to a mark. */
+static void rate_add_part(struct rate_mark *m, const struct packet_run *run, uint32_t from, uint32_t until)
 {
-    struct rate_mark *m = rate_place(r, timestamp);
-    if (m)
-        rate_add(m, 1, timestamp, timestamp);
+    if (from < until)
+        rate_add(m, until - from, (int64_t)packet_run_time(run, from), (int64_t)packet_run_time(run, until - 1));
+}
+
+/* The first record of a run, from number `from` on, that is after `time`. */
+static uint32_t rate_seek(const struct packet_run *run, uint32_t from, int64_t time)
+{
+    return time < INT64_MAX ? packet_run_seek(run, from, time + 1) : run->count;
+}
+
+void rate_records(struct rate *r, const struct packet_run *run)
+{
+    if (r->marks == 0)
+        return;
+    uint32_t at = rate_seek(run, 0, rate_at(r, rate_oldest(r))->end);
+    while (at < run->count && (int64_t)packet_run_time(run, at) <= rate_newest(r)->end) {
+        struct rate_mark *m = rate_place(r, (int64_t)packet_run_time(run, at));
+        uint32_t until = rate_seek(run, at, m->end);
+        rate_add_part(m, run, at, until);
+        at = until;
+    }
+    rate_add_part(&r->open, run, at, run->count);
 }
 
 /* Whether a reading at `now` is to be a mark of its own. */

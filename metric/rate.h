@@ -28,6 +28,7 @@
 #define BEZEL_METRIC_RATE_H
 
 #include "base/err.h"
+#include "mdr/packet.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,10 +47,11 @@ void rate_free(struct rate *r);
 void rate_reset(struct rate *r);
 
 /**
- * A record at `timestamp`, in any order and at any time after it happened. Those before the first reading, and those
- * older than two windows, tell nothing about the present and are ignored. Constant time, no allocation.
+ * Records of a run, of which only the times count; runs come in any order and at any time after they happened. Records
+ * before the first reading, and those older than two windows, tell nothing about the present and are ignored. The time
+ * it takes hardly depends on how many there are; no allocation.
  */
-void rate_record(struct rate *r, int64_t timestamp);
+void rate_records(struct rate *r, const struct packet_run *run);
 
 /**
  * A reading: the counter stood at `attempts` at `now` (not before the reading before: an earlier one counts as at the

@@ -155,18 +155,18 @@ static double agent_unit(const char *unit)
     return 0;
 }
 
-static struct agent_field agent_find_field(const struct dict_aspect *aspect, const struct experiment_metric *metric)
+static struct figure_field agent_find_field(const struct dict_aspect *aspect, const struct experiment_metric *metric)
 {
-    struct agent_field found = {.at = NO_FIELD};
+    struct figure_field found = {.at = FIGURE_NO_FIELD};
     for (uint32_t i = 0; i < aspect->field_count; i++) {
         const struct dict_field *f = &aspect->fields[i];
         double scale = metric->in_time ? agent_unit(f->unit) : 1;
         if (strcmp(f->name, metric->field) != 0 || (f->type != DICT_INT64 && f->type != DICT_FLOAT64) || scale == 0)
             continue;
-        found = (struct agent_field){.at = (int8_t)i,
-                                     .scale = scale,
-                                     .is_float = f->type == DICT_FLOAT64,
-                                     .is_duration = aspect->kind == DICT_SPAN && i == 0};
+        found = (struct figure_field){.at = (int)i,
+                                      .scale = scale,
+                                      .is_float = f->type == DICT_FLOAT64,
+                                      .is_duration = aspect->kind == DICT_SPAN && i == 0};
     }
     return found;
 }
@@ -176,7 +176,7 @@ const char *agent_lacking(const struct agent *agent, const struct dict_aspect *a
     int at = agent_find_aspect(agent, aspect->name);
     for (int m = at < 0 ? NO_METRIC : agent->aspect_metric[at]; m != NO_METRIC; m = agent->next_metric[m]) {
         const struct experiment_metric *metric = &agent->experiment->metrics[m];
-        if (metric->field && agent_find_field(aspect, metric).at == NO_FIELD)
+        if (metric->field && agent_find_field(aspect, metric).at == FIGURE_NO_FIELD)
             return metric->name;
     }
     return NULL;
@@ -260,30 +260,13 @@ bool agent_sheds(const struct agent *agent, const char *name)
            !agent_needs_records(agent, name);
 }
 
-/* The value of a field; NaN for a duration that nobody knows. */
-static double agent_field_value(const struct agent_field *f, const uint64_t *values)
-{
-    double real;
-    if (f->is_float) {
-        memcpy(&real, &values[f->at], sizeof real);
-        return f->scale * real;
-    }
-    int64_t whole = (int64_t)values[f->at];
-    return f->is_duration && whole < 0 ? (double)NAN : f->scale * (double)whole;
-}
-
-void agent_record(struct agent *agent, int watch, int64_t timestamp, int64_t now, const uint64_t *values)
+void agent_records(struct agent *agent, int watch, const struct packet_run *run, int64_t now)
 {
     struct agent_process *p = agent_process(agent, watch >> WATCH_ASPECT_BITS);
     if (!p)
         return;
-    for (int m = agent->aspect_metric[watch % WATCH_ASPECTS]; m != NO_METRIC; m = agent->next_metric[m]) {
-        struct reading *r = &agent_owner(agent, p, m)->readings[m];
-        if (!agent->experiment->metrics[m].field)
-            reading_record(r, timestamp, now, 0);
-        else if (p->fields[m].at != NO_FIELD)
-            reading_record(r, timestamp, now, agent_field_value(&p->fields[m], values));
-    }
+    for (int m = agent->aspect_metric[watch % WATCH_ASPECTS]; m != NO_METRIC; m = agent->next_metric[m])
+        reading_records(&agent_owner(agent, p, m)->readings[m], run, &p->fields[m], now);
 }
 
 void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now)

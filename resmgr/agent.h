@@ -24,6 +24,7 @@
 #define BEZEL_RESMGR_AGENT_H
 
 #include "mdr/dict.h"
+#include "mdr/packet.h"
 #include "resmgr/policy.h"
 
 struct agent;
@@ -99,11 +100,8 @@ void agent_heard_of(struct agent *agent, const char *name);
 /** Whether aspect `name` is only to be counted at present. */
 bool agent_sheds(const struct agent *agent, const char *name);
 
-/**
- * A record of watched aspect `watch` at `timestamp`, in any order, which came at `now`; `values` are all those of the
- * record. No allocation, nearly constant time.
- */
-void agent_record(struct agent *agent, int watch, int64_t timestamp, int64_t now, const uint64_t *values);
+/** Records of watched aspect `watch`, which came at `now`; runs come in any order. No allocation. */
+void agent_records(struct agent *agent, int watch, const struct packet_run *run, int64_t now);
 
 /** A poll at `now` took `records` records of the SUT, the first of time `first`, the last of `last`. */
 void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now);

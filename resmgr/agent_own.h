@@ -16,7 +16,7 @@
  * Aspects that metrics name are numbered in the order of the file; a watch is a slot and such a number. The node is
  * kept like a process: its sources are the sums over the processes, its readings the metrics that are not per process.
  */
-enum { WATCH_ASPECT_BITS = 6, WATCH_ASPECTS = 1 << WATCH_ASPECT_BITS, NODE = -1, NO_METRIC = -1, NO_FIELD = -1 };
+enum { WATCH_ASPECT_BITS = 6, WATCH_ASPECTS = 1 << WATCH_ASPECT_BITS, NODE = -1, NO_METRIC = -1 };
 static_assert((int)EXPERIMENT_METRICS_MAX <= WATCH_ASPECTS, "a watch holds the number of any aspect");
 
 /* The attempt counter of an aspect. Of a process: as it was read. Of the node: the growth of those of its processes. */
@@ -27,18 +27,11 @@ struct agent_source {
     int64_t grown_at;
 };
 
-/* Where a metric finds its field in the records of a process. */
-struct agent_field {
-    int8_t at;    /* in the record's values; NO_FIELD: the process has none such */
-    double scale; /* of the metric's unit, times this */
-    bool is_float, is_duration;
-};
-
 struct agent_process {
     char *name;
     struct agent_source sources[EXPERIMENT_METRICS_MAX]; /* by aspect */
     struct reading readings[EXPERIMENT_METRICS_MAX];
-    struct agent_field fields[EXPERIMENT_METRICS_MAX];
+    struct figure_field fields[EXPERIMENT_METRICS_MAX]; /* where metrics find theirs in its records */
     struct judge_run runs[EXPERIMENT_LIMITS_MAX];
 };
 

@@ -56,12 +56,12 @@ void reading_reset(struct reading *r)
         figure_reset(r->figure);
 }
 
-void reading_record(struct reading *r, int64_t timestamp, int64_t now, double value)
+void reading_records(struct reading *r, const struct packet_run *run, const struct figure_field *field, int64_t now)
 {
     if (r->rate)
-        rate_record(r->rate, timestamp);
+        rate_records(r->rate, run);
     else if (r->figure)
-        figure_add(r->figure, timestamp, now, value);
+        figure_records(r->figure, run, field, now);
 }
 
 void reading_count(struct reading *r, uint64_t attempts, int64_t now)

@@ -32,8 +32,11 @@ void reading_end(struct reading *r);
 /** Forgets everything. */
 void reading_reset(struct reading *r);
 
-/** A record of the aspect that the metric reads; `value` is its field's, of one that reads a field. */
-void reading_record(struct reading *r, int64_t timestamp, int64_t now, double value);
+/**
+ * Records of the aspect that the metric reads, which came at `now`; `field` is where they have what it reads, of a
+ * metric that reads a field.
+ */
+void reading_records(struct reading *r, const struct packet_run *run, const struct figure_field *field, int64_t now);
 
 /** The counter of attempts of that aspect. */
 void reading_count(struct reading *r, uint64_t attempts, int64_t now);

@@ -60,8 +60,22 @@ static void begin_packet(struct cut *c, uint8_t *packet, uint32_t room, uint64_t
     c->end = packet + room;
 }
 
+/* The packet has `n` more records of `aspect`, from `first` on: for who watches it. */
+static void attend(struct cut *c, uint32_t aspect, uint32_t values, uint32_t n, const uint8_t *first)
+{
+    if (c->p->watch[aspect] < 0)
+        return;
+    const struct packet_run run = {.aspect = aspect,
+                                   .count = n,
+                                   .stride = PACKET_RECORD_BYTES + 8 * values,
+                                   .value_count = values,
+                                   .first = first};
+    expire_take(c->x, c->p, &run, c->now);
+}
+
 static void put_record(struct cut *c, const struct ring_record *r, uint64_t time)
 {
+    const uint8_t *first = c->at;
     uint8_t *p = packet_put_record(c->at, r->aspect, time);
     for (uint32_t i = 0; i < r->count; i++, p += 8)
         bytes_put_u64(p, r->values[i]);
@@ -69,8 +83,7 @@ static void put_record(struct cut *c, const struct ring_record *r, uint64_t time
     c->last_ticks = r->ticks;
     c->h.timestamp_end = time;
     c->h.records++;
-    if (c->p->watch[r->aspect] >= 0)
-        expire_take(c->x, c->p, r->aspect, (int64_t)time, c->now, r->values);
+    attend(c, r->aspect, r->count, 1, first);
 }
 
 static void add_saved(struct external_saved *s, const struct packet_header *h)
@@ -151,16 +164,12 @@ static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting, u
     return CUT_TOOK;
 }
 
-/*
- * Whether a record of this shape (the low bits of its slot's word: values and aspect) needs no more than to be copied:
- * the dictionary explains it, and nobody watches.
- */
-static bool is_plain(const struct cut *c, uint32_t shape)
+/* Whether the dictionary explains a record of this shape: the low bits of its slot's word, values and aspect. */
+static bool explains(const struct cut *c, uint32_t shape)
 {
     const struct dict *d = c->p->at->dict;
     uint32_t aspect = shape & 0xff;
-    return d && aspect != 0 && aspect <= d->aspect_count && d->field_counts[aspect] == shape >> BEZEL_COUNT_SHIFT &&
-           c->p->watch[aspect] < 0;
+    return d && aspect != 0 && aspect <= d->aspect_count && d->field_counts[aspect] == shape >> BEZEL_COUNT_SHIFT;
 }
 
 static uint32_t least(uint32_t a, uint32_t b)
@@ -179,7 +188,7 @@ static bool cut_run(struct cut *c, uint32_t head, uint32_t limit)
     uint64_t word = __atomic_load_n(&run.slot[0], __ATOMIC_RELAXED); /* relaxed: R1 ordered it */
     uint32_t shape = (uint32_t)word & RING_SHAPE_MASK, count = shape >> BEZEL_COUNT_SHIFT;
     run.word = ring_word(c->h.first_ordinal + c->h.records, c->ring->generation) | shape;
-    if (word != run.word || !is_plain(c, shape))
+    if (word != run.word || !explains(c, shape))
         return false;
     run.until = (uint64_t)c->now + CUT_FUTURE_NS;
     run.line = timebase_line(c->p->timebase, run.slot[1]);
@@ -190,9 +199,10 @@ static bool cut_run(struct cut *c, uint32_t head, uint32_t limit)
         return false;
     c->last_ticks = (run.slot - bezel_record_slots(count) * BEZEL_SLOT_WORDS)[1];
     r->tail += n * bezel_record_slots(count) * RING_SLOT_BYTES;
-    c->at = run.at;
     c->h.records += n;
     c->h.timestamp_end = run.last;
+    attend(c, shape & 0xff, count, n, c->at);
+    c->at = run.at;
     return true;
 }
 

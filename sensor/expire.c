@@ -36,21 +36,21 @@ void expire_unwatch(struct external_process *p)
         p->watch[i] = p->expiry && p->expiry->bound[i] ? EXTERNAL_ATTENDED : -1;
 }
 
-void expire_take(struct external *x, struct external_process *p, uint32_t aspect, int64_t time, int64_t now,
-                 const uint64_t *values)
+void expire_take(struct external *x, struct external_process *p, const struct packet_run *run, int64_t now)
 {
     const struct external_observer *o = &x->options.observer;
     struct expiry *e = p->expiry;
-    if (e && e->bound[aspect]) {
-        e->taken[aspect]++;
-        if (now - time > e->bound[aspect]) {
-            e->expired[aspect]++;
-            x->counts.expired++;
-            return;
-        }
+    struct packet_run young = *run;
+    if (e && e->bound[run->aspect]) {
+        uint32_t old = packet_run_seek(run, 0, now - e->bound[run->aspect]);
+        e->taken[run->aspect] += run->count;
+        e->expired[run->aspect] += old;
+        x->counts.expired += old;
+        young.first += (size_t)old * run->stride;
+        young.count -= old;
     }
-    if (p->watch[aspect] != EXTERNAL_ATTENDED)
-        o->record(o->context, p->watch[aspect], time, values);
+    if (young.count > 0 && p->watch[run->aspect] != EXTERNAL_ATTENDED)
+        o->records(o->context, p->watch[run->aspect], &young);
 }
 
 bool expire_is_told(const struct external_process *p)

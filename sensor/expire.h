@@ -30,9 +30,8 @@ int expire_watch(const struct external *x, struct external_process *p, uint32_t 
 /** The observer looks at `p` no longer: what has bounds goes on being counted. */
 void expire_unwatch(struct external_process *p);
 
-/** A record of an aspect that is attended to was taken by the poll that began at `now`. */
-void expire_take(struct external *x, struct external_process *p, uint32_t aspect, int64_t time, int64_t now,
-                 const uint64_t *values);
+/** Records of an aspect that is attended to were taken by the poll that began at `now`. */
+void expire_take(struct external *x, struct external_process *p, const struct packet_run *run, int64_t now);
 
 /** Whether all that was counted of `p` was told. */
 bool expire_is_told(const struct external_process *p);

@@ -67,7 +67,8 @@ struct external_observer {
     int (*process_begin)(void *context, const char *name); /* the observer's number for it, or negative */
     void (*process_end)(void *context, int slot);
     int (*watch)(void *context, int slot, const struct dict_aspect *aspect); /* its number for it, or negative */
-    void (*record)(void *context, int watch, int64_t timestamp, const uint64_t *values);
+    /** Records, which a poll took one after the other; the run lasts until it returns. */
+    void (*records)(void *context, int watch, const struct packet_run *run);
     /** A poll took so many records of a process of the SUT, in the order of time; watched or not, but
      * for those of snapshots. */
     void (*taken)(void *context, uint32_t records, int64_t first, int64_t last, int64_t now);

@@ -20,7 +20,9 @@
 
 #include <cmocka.h>
 
-enum { MOST_VALUES = 12, RECORDS = 6000 };
+enum { MOST_VALUES = 12, RECORDS = 6000, SHAPES = 6 };
+
+static const char *const names[SHAPES] = {"none", "one", "two", "three", "six", "twelve"};
 
 BEZEL_ASPECT(none);
 BEZEL_ASPECT(one, (int64, a, "1"));
@@ -46,7 +48,7 @@ static uint32_t shape_of(uint64_t seed, uint64_t n)
     uint64_t r = seed + n / 8;
     uint64_t run = seed_next(&r);
     r = seed ^ n;
-    return (uint32_t)(run % 2 ? (run >> 8) % 6 : (seed_next(&r) >> 8) % 6);
+    return (uint32_t)(run % 2 ? (run >> 8) % SHAPES : (seed_next(&r) >> 8) % SHAPES);
 }
 
 static int64_t value_of(uint64_t seed, uint64_t n, uint32_t i)
@@ -85,7 +87,6 @@ static void record_number(uint64_t seed, uint64_t n)
 static void check_record(struct fixture *f, const struct packet_header *h, const struct packet_record *r,
                          const char *aspect)
 {
-    static const char *const names[] = {"none", "one", "two", "three", "six", "twelve"};
     struct expectation *e = f->context;
     (void)h;
     uint64_t n = e->next++;
@@ -112,18 +113,48 @@ static void record_on_demand(void *context)
     }
 }
 
+/* An observer of some of the aspects: which of them, and how many records of each it was shown. */
+struct view {
+    uint64_t seed, choice, next[SHAPES], shown[SHAPES];
+    int64_t last[SHAPES];
+    bool watched[SHAPES];
+};
+
 static int watch_some(void *context, int slot, const struct dict_aspect *aspect)
 {
-    const uint64_t *seed = context;
-    return (*seed >> (aspect->name[1] % 8 + slot)) % 2 ? 0 : -1;
+    struct view *view = context;
+    (void)slot;
+    for (int i = 0; i < SHAPES; i++)
+        if (strcmp(names[i], aspect->name) == 0)
+            return (view->watched[i] = (view->choice >> i) % 2) ? i : -1;
+    return -1;
 }
 
-static void see(void *context, int watch, int64_t timestamp, const uint64_t *values)
+/* What it is shown are the records of this aspect, all of them, in order. */
+static void see(void *context, int watch, const struct packet_run *run)
 {
-    (void)context;
-    (void)watch;
-    (void)timestamp;
-    (void)values;
+    struct view *view = context;
+    assert_true(run->count > 0 && view->watched[watch]);
+    for (uint32_t i = 0; i < run->count; i++) {
+        const struct packet_record r = packet_run_record(run, i);
+        while (shape_of(view->seed, view->next[watch]) != (uint32_t)watch)
+            view->next[watch]++;
+        uint64_t n = view->next[watch]++;
+        for (uint32_t k = 0; k < r.value_count; k++)
+            assert_int_equal((int64_t)packet_value(&r, k), k == 0 ? (int64_t)n : value_of(view->seed, n, k));
+        assert_true((int64_t)r.timestamp >= view->last[watch]);
+        view->last[watch] = (int64_t)r.timestamp;
+    }
+    view->shown[watch] += run->count;
+}
+
+static void all_was_shown(const struct view *view, uint64_t records)
+{
+    uint64_t made[SHAPES] = {0};
+    for (uint64_t n = 0; n < records; n++)
+        made[shape_of(view->seed, n)]++;
+    for (int i = 0; i < SHAPES; i++)
+        assert_int_equal(view->shown[i], view->watched[i] ? made[i] : 0);
 }
 
 static int begin(void *context, const char *name)
@@ -136,6 +167,8 @@ static int begin(void *context, const char *name)
 static void what_was_recorded_is_cut(bool batch, uint32_t ring, uint64_t records, uint64_t seed)
 {
     struct expectation e = {.seed = seed};
+    uint64_t choice = ~seed;
+    struct view view = {.seed = seed, .choice = seed_next(&choice)};
     struct pace *pace = mmap(NULL, sizeof *pace, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(pace != MAP_FAILED);
     char size[16];
@@ -144,7 +177,7 @@ static void what_was_recorded_is_cut(bool batch, uint32_t ring, uint64_t records
     struct fixture f = {
         .options = {.batch = batch,
                     .take_all = true,
-                    .observer = {.context = &seed, .process_begin = begin, .watch = watch_some, .record = see}},
+                    .observer = {.context = &view, .process_begin = begin, .watch = watch_some, .records = see}},
         .record = check_record,
         .context = &e};
     fixture_open(&f);
@@ -164,6 +197,7 @@ static void what_was_recorded_is_cut(bool batch, uint32_t ring, uint64_t records
     fixture_finish(&f);
     assert_int_equal(f.records, all);
     assert_int_equal(f.streams[0].discarded, 0);
+    all_was_shown(&view, all);
     fixture_close(&f);
     munmap(pace, sizeof *pace);
     unsetenv("BEZEL_RING_RECORDS");

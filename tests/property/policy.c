@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "resmgr/agent.h"
 #include "tests/lib/limits_seen.h"
+#include "tests/lib/one_record.h"
 #include "tests/lib/seed.h"
 
 #include <math.h>
@@ -319,7 +320,7 @@ static void loop_run(const struct plant *p, double cpu)
     }
     if (loop.poll <= loop.now) {
         for (int i = 0; i < loop.count; i++)
-            agent_record(loop.agent, loop.watch, loop.waiting[i], loop.now, NULL);
+            agent_records(loop.agent, loop.watch, ONE_RECORD(loop.waiting[i], 0, NULL), loop.now);
         loop.count = 0;
         loop.poll = loop.now + loop.out->after.period;
     }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/agent.h"
 #include "base/clock.h"
+#include "tests/lib/one_record.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -97,7 +98,7 @@ static void go(int64_t span, double cpu)
                     continue;
                 w->attempts++;
                 if (!out || out->after.on)
-                    agent_record(agent, w->watch, w->next, now, NULL);
+                    agent_records(agent, w->watch, ONE_RECORD(w->next, 0, NULL), now);
             }
             if (w->blind)
                 agent_blind(agent, w->watch);
@@ -162,7 +163,7 @@ static void what_belongs_to_a_removed_process_is_ignored(void **state)
     double v;
     assert_true(agent_metric(agent, FPS, slot, &v));
     leave(w);
-    agent_record(agent, watch, now, now, NULL);
+    agent_records(agent, watch, ONE_RECORD(now, 0, NULL), now);
     agent_count(agent, watch, 99, now);
     agent_process_remove(agent, slot);
     assert_false(agent_metric(agent, FPS, slot, &v));
@@ -377,7 +378,7 @@ static void a_long_polling_period_is_not_a_silent_source(void **state)
         }
         if (i % 97 == 0)
             while (n > 0)
-                agent_record(agent, w->watch, late[--n], now, NULL);
+                agent_records(agent, w->watch, ONE_RECORD(late[--n], 0, NULL), now);
         agent_count(agent, w->watch, w->attempts, now);
         out = agent_step(agent, now, &(struct policy_measure){.polls = NAN, .elapsed = EVERY});
         assert_true(out->limits[0].state == (i < 10 ? LIMIT_UNKNOWN : LIMIT_HELD));
@@ -595,13 +596,12 @@ static void a_field_is_read_in_its_own_unit_or_in_ns(void **state)
                                       .per_process = true};
         begin_with(m, hold(0, COMPARE_AT_MOST, in_time ? 20e6 : 20), POLICY_NONE);
         int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &shows);
-        assert_true(number >= 0);
-        assert_null(agent_lacking(agent, &shows));
+        assert_true(number >= 0 && !agent_lacking(agent, &shows));
         double value = 0;
         step_once(1);
         assert_false(agent_metric(agent, 0, slot, &value)); /* no record has come */
         for (int i = 0; i < 3; i++)
-            agent_record(agent, number, now, now, (uint64_t[]){7, bits((const double[]){10, 40, NAN}[i]), 0});
+            agent_records(agent, number, ONE_RECORD(now, 2, ((uint64_t[]){7, bits(i < 2 ? 10 + 30 * i : NAN)})), now);
         step_once(1);
         assert_true(agent_metric(agent, 0, slot, &value));
         assert_float_equal(value, in_time ? 25e6 : 25, 1e-6);
@@ -623,7 +623,7 @@ static void a_metric_of_a_field_that_is_no_number_is_unknown_and_that_is_told(vo
     begin_with(m, hold(0, COMPARE_AT_MOST, 20), POLICY_NONE);
     assert_string_equal(agent_lacking(agent, &shows), "busy");
     int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &shows);
-    agent_record(agent, number, now, now, (uint64_t[]){7, bits(10), 3});
+    agent_records(agent, number, ONE_RECORD(now, 3, ((uint64_t[]){7, bits(10), 3})), now);
     step_once(1);
     assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
     agent_free(agent);
@@ -647,10 +647,10 @@ static void a_span_of_unknown_duration_and_values_that_are_none_make_no_metric(v
         .name = delay, .kind = METRIC_LAST, .aspect = shown, .field = duration, .window = CLOCK_S, .per_process = true};
     begin_with(m, hold(0, COMPARE_AT_MOST, 20), POLICY_NONE);
     int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &span);
-    agent_record(agent, number, now, now, (uint64_t[]){(uint64_t)-1});
+    agent_records(agent, number, ONE_RECORD(now, 1, ((uint64_t[]){(uint64_t)-1})), now);
     step_once(1);
     assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
-    agent_record(agent, number, now, now, (uint64_t[]){5});
+    agent_records(agent, number, ONE_RECORD(now, 1, ((uint64_t[]){5})), now);
     step_once(1);
     assert_int_equal(out->limits[0].state, LIMIT_HELD);
 }
@@ -703,7 +703,7 @@ static void an_observation_beyond_the_hysteresis_is_unknown_to_the_policy_alone(
         begin_with(m, hold(0, COMPARE_AT_MOST, 20), POLICY_SPP);
         experiment.adapt.hysteresis = with ? 250 * CLOCK_MS : 0;
         int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &shows);
-        agent_record(agent, number, now - 200 * CLOCK_MS, now, (uint64_t[]){7, bits(40), 0});
+        agent_records(agent, number, ONE_RECORD(now - 200 * CLOCK_MS, 3, ((uint64_t[]){7, bits(40), 0})), now);
         step_once(1);
         assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
         assert_true(out->after.on == (with == 1)); /* 300 ms old: the literal policy does not turn off for it */

@@ -7,6 +7,7 @@
 #include "config/experiment.h"
 #include "sensor/journal.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/one_record.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,12 +42,15 @@ static int watch(void *context, int slot, const struct dict_aspect *aspect)
     return strcmp(aspect->name, "bounded") == 0 ? WATCH_BOUNDED : WATCH_UNBOUNDED;
 }
 
-static void show(void *context, int number, int64_t timestamp, const uint64_t *values)
+static void show(void *context, int number, const struct packet_run *run)
 {
     (void)context;
-    (void)timestamp;
-    assert_true(values[0] < BOUNDED);
-    shown[number]++;
+    assert_true(run->count > 0);
+    for (uint32_t i = 0; i < run->count; i++) {
+        const struct packet_record r = packet_run_record(run, i);
+        assert_true(packet_value(&r, 0) < BOUNDED);
+    }
+    shown[number] += run->count;
 }
 
 static void record_both(void *unused)
@@ -122,18 +126,22 @@ static void what_is_older_than_its_bound_is_counted_and_not_shown(void **unused)
     end(&f);
 }
 
+static void take(struct fixture *f, int64_t time, int64_t now)
+{
+    expire_take(f->external, external_process(f->external, 0), ONE_RECORD(time, 1, (uint64_t[]){0}), now);
+}
+
 static void what_is_as_old_as_its_bound_is_young_enough(void **unused)
 {
     (void)unused;
     struct fixture f;
     open_fixture(&f, rules, true);
     poll_at_age(&f, 0);
-    struct external_process *p = external_process(f.external, 0);
     uint64_t before = expiry_of(&f)->expired[1], seen = shown[WATCH_BOUNDED];
-    expire_take(f.external, p, 1, 5000, 5000 + 100 * CLOCK_MS, (const uint64_t[]){0});
+    take(&f, 5000, 5000 + 100 * CLOCK_MS);
     assert_int_equal(expiry_of(&f)->expired[1], before);
     assert_int_equal(shown[WATCH_BOUNDED], seen + 1);
-    expire_take(f.external, p, 1, 5000, 5000 + 100 * CLOCK_MS + 1, (const uint64_t[]){0});
+    take(&f, 5000, 5000 + 100 * CLOCK_MS + 1);
     assert_int_equal(expiry_of(&f)->expired[1], before + 1);
     assert_int_equal(shown[WATCH_BOUNDED], seen + 1);
     end(&f);

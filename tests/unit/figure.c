@@ -3,6 +3,7 @@
 #include "metric/figure.h"
 #include "base/clock.h"
 #include "metric/share.h"
+#include "tests/lib/one_record.h"
 #include "tests/lib/seed.h"
 
 #include <math.h>
@@ -19,6 +20,14 @@ static struct figure *fresh(enum figure_kind kind, double share)
     struct figure *f;
     assert_int_equal(figure_new(kind, share, CLOCK_S, &f), 0);
     return f;
+}
+
+static void figure_add(struct figure *f, int64_t timestamp, int64_t now, double value)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    figure_records(f, ONE_RECORD(timestamp, 1, &bits), &(struct figure_field){.at = 0, .scale = 1, .is_float = true},
+                   now);
 }
 
 static double value_of(struct figure *f, int64_t now)

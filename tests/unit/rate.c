@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "metric/rate.h"
 #include "base/clock.h"
+#include "tests/lib/one_record.h"
 #include "tests/lib/seed.h"
 
 #include <math.h>
@@ -18,6 +19,11 @@ static struct rate *fresh(int64_t window)
     struct rate *r;
     assert_int_equal(rate_new(window, &r), 0);
     return r;
+}
+
+static void rate_record(struct rate *r, int64_t timestamp)
+{
+    rate_records(r, ONE_RECORD(timestamp, 0, NULL));
 }
 
 static void expect_unknown(const struct rate *r, int64_t now)

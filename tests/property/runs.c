@@ -1,0 +1,371 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * What records come to does not depend on how they are put together to runs, to the last bit: rates and figures of
+ * every kind are the same when they get whole runs, pieces of them, or each record alone; and figures are those of a
+ * plain reference that looks at one value at a time. Equal times, windows and grains that end within a run, times that
+ * jump back or come from the future, and values that are none are among them.
+ */
+#include "base/clock.h"
+#include "metric/figure.h"
+#include "metric/rate.h"
+#include "tests/lib/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { MOST = 700, FIELDS = 3, STRIDE = PACKET_RECORD_BYTES + 8 * FIELDS, WHOLE, FLOAT, DURATION };
+
+static uint64_t seed;
+
+static uint64_t below(uint64_t n)
+{
+    return seed_next(&seed) % n;
+}
+
+/* ---- The reference: one value at a time -------------------------------------------------------------------------- */
+
+enum { LANES = 4 };
+
+struct plain {
+    enum figure_kind kind;
+    double share;
+    int64_t window, newest;
+    bool any;
+    double last;
+    struct {
+        int64_t number;
+        uint64_t count;
+        double sum[LANES], least, most;
+    } grains[FIGURE_GRAINS];
+    uint32_t count, stride, left_out;
+    int64_t times[FIGURE_SAMPLES];
+    double samples[FIGURE_SAMPLES];
+};
+
+static void plain_start(struct plain *p, enum figure_kind kind, double share, int64_t window)
+{
+    *p = (struct plain){.kind = kind, .share = share, .window = window, .stride = 1};
+    for (int i = 0; i < FIGURE_GRAINS; i++)
+        p->grains[i].number = INT64_MIN;
+}
+
+static int64_t plain_grain(const struct plain *p, int64_t time)
+{
+    int64_t length = p->window / FIGURE_GRAINS > 0 ? p->window / FIGURE_GRAINS : 1;
+    return time / length - (time % length < 0);
+}
+
+static void plain_sample(struct plain *p, int64_t time, double value)
+{
+    uint32_t gone = 0;
+    while (gone < p->count && p->times[gone] <= time - p->window)
+        gone++;
+    p->count -= gone;
+    memmove(p->times, p->times + gone, p->count * sizeof *p->times);
+    memmove(p->samples, p->samples + gone, p->count * sizeof *p->samples);
+    if (p->count < FIGURE_SAMPLES / 4 && p->stride > 1)
+        p->stride /= 2;
+    if (++p->left_out < p->stride)
+        return;
+    p->left_out = 0;
+    if (p->count == FIGURE_SAMPLES) {
+        for (p->count = 0; p->count < FIGURE_SAMPLES / 2; p->count++) {
+            p->times[p->count] = p->times[2 * p->count];
+            p->samples[p->count] = p->samples[2 * p->count];
+        }
+        p->stride *= 2;
+    }
+    p->times[p->count] = time;
+    p->samples[p->count++] = value;
+}
+
+static void plain_add(struct plain *p, int64_t timestamp, int64_t now, double value)
+{
+    int64_t time = timestamp < now ? timestamp : now, number = plain_grain(p, time);
+    if (!isfinite(value) || time <= now - p->window)
+        return;
+    if (!p->any || time >= p->newest)
+        p->newest = time, p->last = value;
+    p->any = true;
+    plain_sample(p, time, value);
+    uint64_t at = ((uint64_t)number + ((uint64_t)1 << 63)) % FIGURE_GRAINS;
+    if (p->grains[at].number > number)
+        return;
+    if (p->grains[at].number < number) {
+        memset(&p->grains[at], 0, sizeof p->grains[at]);
+        p->grains[at].number = number;
+        p->grains[at].least = INFINITY;
+        p->grains[at].most = -INFINITY;
+    }
+    p->grains[at].sum[p->grains[at].count++ % LANES] += value;
+    p->grains[at].least = value < p->grains[at].least ? value : p->grains[at].least;
+    p->grains[at].most = value > p->grains[at].most ? value : p->grains[at].most;
+}
+
+static int rising(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static bool plain_quantile(const struct plain *p, int64_t now, double *value)
+{
+    double sorted[FIGURE_SAMPLES];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->times[i] > now - p->window && p->times[i] <= now)
+            sorted[n++] = p->samples[i];
+    if (n == 0)
+        return false;
+    qsort(sorted, n, sizeof *sorted, rising);
+    double rank = ceil(p->share * n);
+    *value = sorted[rank < 1 ? 0 : rank >= n ? n - 1 : (uint32_t)rank - 1];
+    return true;
+}
+
+static bool plain_value(const struct plain *p, int64_t now, double *value)
+{
+    double sum = 0, least = INFINITY, most = -INFINITY;
+    uint64_t count = 0;
+    int64_t end = plain_grain(p, now);
+    if (!p->any || p->newest <= now - p->window)
+        return false;
+    if (p->kind == FIGURE_QUANTILE)
+        return plain_quantile(p, now, value);
+    for (int i = 0; i < FIGURE_GRAINS; i++) {
+        if (p->grains[i].count == 0 || p->grains[i].number > end || p->grains[i].number <= end - FIGURE_GRAINS)
+            continue;
+        count += p->grains[i].count;
+        for (int k = 0; k < LANES; k++)
+            sum += p->grains[i].sum[k];
+        least = p->grains[i].least < least ? p->grains[i].least : least;
+        most = p->grains[i].most > most ? p->grains[i].most : most;
+    }
+    *value = p->kind == FIGURE_LAST   ? p->last
+             : p->kind == FIGURE_MEAN ? sum / (double)count
+             : p->kind == FIGURE_MIN  ? least
+                                      : most;
+    return p->kind == FIGURE_LAST || count > 0;
+}
+
+/* ---- Runs -------------------------------------------------------------------------------------------------------- */
+
+/* Any number, often one that is none, or an end of what there is. */
+static double any_number(void)
+{
+    static const double odd[] = {NAN, INFINITY, -INFINITY, -0.0, 0.0, 1e300, -1e300, 5e-324};
+    return below(9) == 0 ? odd[below(sizeof odd / sizeof *odd)] : (seed_unit(&seed) - 0.5) * 1e3;
+}
+
+static uint64_t any_bits(int type)
+{
+    uint64_t bits = seed_next(&seed);
+    double real = any_number();
+    if (type == FLOAT)
+        memcpy(&bits, &real, sizeof bits);
+    else if (below(8))
+        bits = below(type == DURATION ? 2000 : UINT64_MAX) - 1000;
+    return bits;
+}
+
+static double number_of(const struct packet_run *run, uint32_t i, const struct figure_field *f)
+{
+    const struct packet_record r = packet_run_record(run, i);
+    uint64_t bits = packet_value(&r, (uint32_t)f->at);
+    double real;
+    memcpy(&real, &bits, sizeof real);
+    if (!f->is_float)
+        real = f->is_duration && (int64_t)bits < 0 ? (double)NAN : (double)(int64_t)bits;
+    return f->scale * real;
+}
+
+/* A run of up to MOST records from about `time` on, `step` apart at most, as often as not at equal times. */
+static struct packet_run any_run(uint8_t *bytes, int64_t time, int64_t step, int type)
+{
+    struct packet_run run = {.aspect = 1, .stride = STRIDE, .value_count = FIELDS, .first = bytes};
+    run.count = 1 + (uint32_t)below(below(3) ? 20 : MOST);
+    bool same = below(8) == 0, none = below(8) == 0;
+    for (uint32_t i = 0; i < run.count; i++) {
+        uint8_t *at = packet_put_record(bytes + (size_t)i * STRIDE, 1, (uint64_t)time);
+        for (int k = 0; k < FIELDS; k++)
+            bytes_put_u64(at + 8 * (size_t)k, none ? UINT64_MAX : any_bits(type)); /* no number, as any type */
+        time += same || below(2) ? 0 : (int64_t)below((uint64_t)step);
+    }
+    return run;
+}
+
+static struct packet_run part_of(const struct packet_run *run, uint32_t from, uint32_t n)
+{
+    struct packet_run part = *run;
+    part.first += (size_t)from * run->stride;
+    part.count = n;
+    return part;
+}
+
+/* Where time goes between two runs: on, most of the time; back, as another ring's does; or a leap ahead. */
+static int64_t move(int64_t time, int64_t window)
+{
+    uint64_t way = below(20);
+    if (way == 0)
+        return time - (int64_t)below(2 * (uint64_t)window);
+    return time + (int64_t)below(way == 1 ? 4 * (uint64_t)window : (uint64_t)window / 50 + 1);
+}
+
+static bool same_bits(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+/* ---- Figures ----------------------------------------------------------------------------------------------------- */
+
+enum { WAYS = 3 }; /* whole runs, pieces, single records */
+
+static void feed(struct figure *const by[WAYS], struct plain *plain, const struct packet_run *run,
+                 const struct figure_field *field, int64_t now)
+{
+    figure_records(by[0], run, field, now);
+    for (uint32_t i = 0, n; i < run->count; i += n) {
+        n = 1 + (uint32_t)below(run->count - i);
+        figure_records(by[1], &(struct packet_run[]){part_of(run, i, n)}[0], field, now);
+    }
+    for (uint32_t i = 0; i < run->count; i++) {
+        figure_records(by[2], &(struct packet_run[]){part_of(run, i, 1)}[0], field, now);
+        plain_add(plain, (int64_t)packet_run_time(run, i), now, number_of(run, i, field));
+    }
+}
+
+static void compare(struct figure *const by[WAYS], const struct plain *plain, int64_t now)
+{
+    double expected = 0, value = 0;
+    int64_t newest = 0;
+    bool known = plain_value(plain, now, &expected);
+    for (int i = 0; i < WAYS; i++) {
+        assert_int_equal(figure_value(by[i], now, &value, &newest), known);
+        if (!known)
+            continue;
+        assert_int_equal(newest, plain->newest);
+        /* Of a quantile -0 and 0 are one value; a sum beyond all numbers may be none, which has a sign but no meaning.
+         */
+        if (!(plain->kind == FIGURE_QUANTILE && value == expected) && !(isnan(value) && isnan(expected)))
+            assert_true(same_bits(value, expected));
+    }
+}
+
+static void try_figure(enum figure_kind kind, int type, uint8_t *bytes)
+{
+    int64_t window = 1000 << below(21), time = 5 * window, now = time;
+    double share = seed_unit(&seed);
+    struct figure_field field = {.at = (int)below(FIELDS),
+                                 .scale = below(2) ? 1 : 1e3,
+                                 .is_float = type == FLOAT,
+                                 .is_duration = type == DURATION};
+    struct figure *by[WAYS];
+    struct plain plain;
+    for (int i = 0; i < WAYS; i++)
+        assert_int_equal(figure_new(kind, share, window, &by[i]), 0);
+    plain_start(&plain, kind, share, window);
+    for (int runs = 0; runs < 60; runs++) {
+        time = move(time, window);
+        const struct packet_run run = any_run(bytes, time, window / (int64_t)(1 + below(500)) + 1, type);
+        int64_t end = (int64_t)packet_run_time(&run, run.count - 1), ahead = below(5) ? end : time;
+        now = ahead > now ? ahead : now; /* a part of it may be from the future */
+        feed(by, &plain, &run, &field, now);
+        compare(by, &plain, now);
+    }
+    for (int i = 0; i < WAYS; i++)
+        figure_free(by[i]);
+}
+
+static void figures_do_not_depend_on_runs(void **unused)
+{
+    (void)unused;
+    static uint8_t bytes[MOST * STRIDE];
+    seed = seed_start();
+    for (int round = 0; round < (getenv("BEZEL_TEST_LIGHT") ? 3 : 20); round++)
+        for (int kind = FIGURE_MEAN; kind <= FIGURE_QUANTILE; kind++)
+            for (int type = WHOLE; type <= DURATION; type++)
+                try_figure((enum figure_kind)kind, type, bytes);
+}
+
+static void records_without_the_field_are_left_out(void **unused)
+{
+    (void)unused;
+    uint8_t bytes[MOST * STRIDE];
+    struct figure *f;
+    double value;
+    seed = seed_start();
+    assert_int_equal(figure_new(FIGURE_LAST, 0, CLOCK_S, &f), 0);
+    const struct packet_run run = any_run(bytes, 5, 5, WHOLE);
+    figure_records(f, &run, &(struct figure_field){.at = FIGURE_NO_FIELD, .scale = 1}, CLOCK_S);
+    figure_records(f, &run, &(struct figure_field){.at = FIELDS, .scale = 1}, CLOCK_S);
+    assert_false(figure_value(f, CLOCK_S, &value, NULL));
+    figure_free(f);
+}
+
+/* ---- Rates ------------------------------------------------------------------------------------------------------- */
+
+static void compare_rates(struct rate *const by[WAYS], int64_t now)
+{
+    double value[WAYS] = {0}, resolution[WAYS] = {0};
+    bool known[WAYS];
+    for (int i = 0; i < WAYS; i++)
+        known[i] = rate_value(by[i], now, &value[i], &resolution[i]);
+    for (int i = 1; i < WAYS; i++)
+        assert_true(known[i] == known[0] && same_bits(value[i], value[0]) && same_bits(resolution[i], resolution[0]));
+}
+
+static void try_rate(uint8_t *bytes)
+{
+    int64_t window = 1000 << below(21), time = 5 * window, now = time;
+    uint64_t attempts = 0;
+    struct rate *by[WAYS];
+    for (int i = 0; i < WAYS; i++)
+        assert_int_equal(rate_new(window, &by[i]), 0);
+    for (int runs = 0; runs < 300; runs++) {
+        time = move(time, window);
+        const struct packet_run run = any_run(bytes, time, window / (int64_t)(1 + below(500)) + 1, WHOLE);
+        attempts += below(10) ? run.count : below(2 * MOST);
+        rate_records(by[0], &run);
+        for (uint32_t i = 0, n; i < run.count; i += n) {
+            n = 1 + (uint32_t)below(run.count - i);
+            rate_records(by[1], &(struct packet_run[]){part_of(&run, i, n)}[0]);
+        }
+        for (uint32_t i = 0; i < run.count; i++)
+            rate_records(by[2], &(struct packet_run[]){part_of(&run, i, 1)}[0]);
+        int64_t end = (int64_t)packet_run_time(&run, run.count - 1);
+        for (uint64_t readings = below(4); readings > 0; readings--) { /* within the run, or after it */
+            now += end > now ? (int64_t)below((uint64_t)(end - now) + 1) : 0;
+            for (int i = 0; i < WAYS; i++)
+                rate_count(by[i], attempts, now);
+            compare_rates(by, now);
+        }
+    }
+    for (int i = 0; i < WAYS; i++)
+        rate_free(by[i]);
+}
+
+static void rates_do_not_depend_on_runs(void **unused)
+{
+    (void)unused;
+    static uint8_t bytes[MOST * STRIDE];
+    seed = seed_start();
+    for (int round = 0; round < (getenv("BEZEL_TEST_LIGHT") ? 10 : 60); round++)
+        try_rate(bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(figures_do_not_depend_on_runs),
+        cmocka_unit_test(records_without_the_field_are_left_out),
+        cmocka_unit_test(rates_do_not_depend_on_runs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
