@@ -78,7 +78,7 @@ static const char *const schema[] = {
     " PRIMARY KEY(process, instance, aspect)) WITHOUT ROWID;"
     "CREATE TABLE knobs(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, process TEXT NOT NULL, name TEXT "
     "NOT NULL, unit TEXT NOT NULL, instance INTEGER NOT NULL, cause INTEGER NOT NULL, before INTEGER NOT NULL,"
-    " after INTEGER NOT NULL);"
+    " after INTEGER NOT NULL, number INTEGER NOT NULL, value REAL, epoch INTEGER NOT NULL, sequence INTEGER NOT NULL);"
     "CREATE TABLE snapshots(process INTEGER NOT NULL REFERENCES processes, number INTEGER NOT NULL, moment INTEGER NOT "
     "NULL, at INTEGER NOT NULL, node TEXT NOT NULL, cause INTEGER NOT NULL, value REAL, duration_ns INTEGER NOT NULL,"
     " records INTEGER NOT NULL, processes INTEGER NOT NULL, first_ns INTEGER NOT NULL, last_ns INTEGER NOT NULL,"
@@ -121,7 +121,7 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_FLOW] = "INSERT INTO flow VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     [FACTS_EXPIRED] = "INSERT OR REPLACE INTO expired VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_FINDING] = "INSERT INTO findings VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
-    [FACTS_KNOB] = "INSERT INTO knobs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    [FACTS_KNOB] = "INSERT INTO knobs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     [FACTS_SNAPSHOT] =
         "INSERT OR REPLACE INTO snapshots VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     [FACTS_OBSERVATION] = "INSERT INTO observations VALUES(?1, ?2, ?3, ?4, ?5)",

@@ -231,7 +231,7 @@ void model_set_dictionary(struct model_process *process, struct dict *dict)
         .polling = builtin_find(dict, BUILTIN_POLLING, "20220"),
         .flow = builtin_find(dict, BUILTIN_FLOW, "0000000000"),
         .expired = builtin_find(dict, BUILTIN_EXPIRED, "330000"),
-        .knob = builtin_find(dict, BUILTIN_KNOB, "3330200"),
+        .knob = builtin_find(dict, BUILTIN_KNOB, "33302000100"),
         .snapshot = builtin_find(dict, BUILTIN_SNAPSHOT, "30010000002"),
         .observation = builtin_find(dict, BUILTIN_OBSERVATION, "021"),
         .finding = builtin_find(dict, BUILTIN_FINDING, "200110"),
@@ -240,7 +240,7 @@ void model_set_dictionary(struct model_process *process, struct dict *dict)
 
 _Static_assert(SELF_FIELDS == 9 && BLIMIT_FIELDS == 9 && DECISION_FIELDS == 8 && BMETRIC_FIELDS == 3 &&
                    BCLOCK_FIELDS == 6 && BPOLLING_FIELDS == 5 && BFLOW_FIELDS == 10 && BEXPIRED_FIELDS == 6 &&
-                   BKNOB_FIELDS == 7 && BSNAPSHOT_FIELDS == 11 && BOBSERVATION_FIELDS == 3 && FINDING_FIELDS == 6,
+                   BKNOB_FIELDS == 11 && BSNAPSHOT_FIELDS == 11 && BOBSERVATION_FIELDS == 3 && FINDING_FIELDS == 6,
                "as many types");
 
 struct model_stream *model_stream(struct model_process *process, uint32_t ring)

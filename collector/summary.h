@@ -101,6 +101,9 @@ struct summary_knob { /* a knob that was turned */
     const char *process, *name, *unit;
     int cause; /* 0: an operator, 1: the manager, 2: an agent, 3: found so by a new life of the daemon, 4: the end */
     int64_t before, after;
+    int64_t limit; /* that it was for; -1: none */
+    double value;  /* of its metric then; NaN: none */
+    int64_t epoch, sequence;
 };
 
 /** Observations of a limit on a node that fall into the same part of the time from the first one to the last. */

@@ -142,6 +142,10 @@ static void take_knob(struct summary_loading *l, sqlite3_stmt *s)
     k->cause = sqlite3_column_int(s, 6);
     k->before = sqlite3_column_int64(s, 7);
     k->after = sqlite3_column_int64(s, 8);
+    k->limit = sqlite3_column_int64(s, 9);
+    k->value = summary_real(s, 10);
+    k->epoch = sqlite3_column_int64(s, 11);
+    k->sequence = sqlite3_column_int64(s, 12);
 }
 
 static void take_expired(struct summary_loading *l, sqlite3_stmt *s)
@@ -241,9 +245,11 @@ void summary_load_nodes(struct summary_loading *l)
     summary_each(l, "SELECT node, at, cause, period_ns, mode, forward, batch FROM polling ORDER BY at, rowid",
                  take_polling);
     summary_each(l, expired_query, take_expired);
-    summary_each(l,
-                 "SELECT node, at, process, name, unit, instance, cause, before, after FROM knobs ORDER BY at, rowid",
-                 take_knob);
+    summary_each(
+        l,
+        "SELECT node, at, process, name, unit, instance, cause, before, after, number, value, epoch, sequence FROM "
+        "knobs ORDER BY at, rowid",
+        take_knob);
     summary_each(l, "SELECT node, at, what, holds, number, needed, budget, floor FROM findings ORDER BY at, rowid",
                  take_finding);
     summary_each(l, metric_query, take_metric);

@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "config/check.h"
 #include "config/findings.h"
+#include "config/knobs.h"
 #include "config/real_time.h"
 
 #include <string.h>
@@ -78,6 +79,7 @@ static void check_adapt(struct reader *r, const struct tree *root, struct experi
         check_choose_policy(e, check_first_hold(root, e, 0, &at) != NULL);
     check_policy(r, policy, e);
     check_hysteresis(r, root, e);
+    knobs_check(r, root, e);
     if (!experiment_policy_moves(e->adapt.policy))
         return;
     if (!policy)

@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "config/findings.h"
+#include "config/knobs.h"
 
 #include <fnmatch.h>
 
@@ -78,7 +79,7 @@ static void doubt_adapt(struct reader *r, const struct tree *root, const struct 
     const struct tree *adapt = tree_get(root, "adapt"), *policy = tree_get(adapt, "policy"), *at;
     const struct tree *every = tree_get(adapt, "every");
     const struct experiment_limit *hold = check_first_hold(root, e, 0, &at);
-    if (e->adapt.policy == POLICY_NONE) {
+    if (e->adapt.policy == POLICY_NONE && e->adapt.knob_count == 0) {
         if (e->adapt.by == ADAPT_BY_MANAGER)
             reader_doubt(r, tree_get(adapt, "by"), "with policy none there is nothing to decide, and no manager");
         if (hold)
@@ -119,5 +120,6 @@ void check_doubt(struct reader *r, const struct tree *root, const struct experim
     doubt_adapt(r, root, e);
     doubt_importance(r, root, e);
     doubt_snapshots(r, root, e);
+    knobs_doubt(r, root, e);
     check_doubt_fits(r, root, e);
 }

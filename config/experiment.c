@@ -20,7 +20,7 @@ const char *experiment_policy_word(int policy)
 
 bool experiment_is_managed(const struct experiment *e)
 {
-    return e->adapt.by == ADAPT_BY_MANAGER && e->adapt.policy != POLICY_NONE;
+    return e->adapt.by == ADAPT_BY_MANAGER && (e->adapt.policy != POLICY_NONE || e->adapt.knob_count > 0);
 }
 
 bool experiment_policy_moves(enum experiment_policy policy)
@@ -87,6 +87,9 @@ void experiment_free(struct experiment *e)
     }
     for (uint32_t i = 0; i < e->limit_count; i++)
         free(e->limits[i].text);
+    for (uint32_t i = 0; i < e->adapt.knob_count; i++)
+        free(e->adapt.knobs[i].name);
+    free(e->adapt.knobs);
     expiry_free(e->sensing.expire);
     importance_free(e->sensing.importance);
     free(e->sensing.spool_dir);

@@ -32,6 +32,7 @@ enum {
     EXPERIMENT_BATCH_MAX = 1000000,
     EXPERIMENT_FILE_MAX = 1 << 20,
     EXPERIMENT_CPUS_MAX = 1024,
+    EXPERIMENT_KNOBS_MAX = 16,
 };
 
 /** A place in the file, 1-based; line 0: a default that the file does not mention. */
@@ -190,12 +191,30 @@ enum experiment_policy { EXPERIMENT_POLICIES(EXPERIMENT_POLICY) EXPERIMENT_POLIC
 
 enum experiment_decider { ADAPT_BY_NODE, ADAPT_BY_MANAGER };
 
+enum experiment_helps { HELPS_LESS, HELPS_MORE };
+enum experiment_order { ORDER_POLLING_FIRST, ORDER_KNOB_FIRST };
+
+/** A knob of programs that is steered to hold limits (config/knobs.c). */
+struct experiment_knob {
+    char *name;
+    int process;                 /* index: of that process, all of its instances; -1 (default): of all that have it */
+    uint64_t serves;             /* limits to be held, bit i for limit i: those on the metrics that the file names */
+    enum experiment_helps helps; /* which way it helps them */
+    int32_t min, max;            /* within these, and its own range; default INT32_MIN .. INT32_MAX: its own range */
+    uint32_t step;               /* the least change that is worth one; 0 (default): a twentieth of the range */
+    enum experiment_order order; /* who gives way first */
+    int64_t settle; /* ns from a change until what it does is judged; 0 (default): experiment_knob_settle() */
+    struct experiment_place at;
+};
+
 struct experiment_adapt {
     enum experiment_policy policy;  /* default: SPP where a limit says `hold`, else none */
     enum experiment_decider by;     /* who decides: the agent of each node, or one manager for all of them */
     int64_t every;                  /* controller sampling period, ns, 1 ms .. 10 s; default 100 ms */
     int64_t period_min, period_max; /* bounds of the polling period, ns; default 1 us .. 1 s (table 5-6) */
     int64_t hysteresis; /* age, ns, from which on an observation is unknown to the policy; 0 (default): none */
+    uint32_t knob_count;
+    struct experiment_knob *knobs; /* of two that serve one limit the first one gives way first */
     struct experiment_place at;
 };
 
@@ -278,7 +297,13 @@ bool experiment_pattern_ok(const char *pattern);
 /** The word of `policy` in files and reports; "?" where there is no such policy. Pure. */
 const char *experiment_policy_word(int policy);
 
-/** Whether one manager decides for all nodes: with policy none nobody decides anything. Pure. */
+/** ns from a change of knob `k` until all that the limits look back at shows it; or what the file says. Pure. */
+int64_t experiment_knob_settle(const struct experiment *e, const struct experiment_knob *k);
+
+/** Whether process `name` of a node is one that `k` is about: instances are `NAME.1` and so on. Pure. */
+bool experiment_knob_is_of(const struct experiment *e, const struct experiment_knob *k, const char *name);
+
+/** Whether one manager decides for all nodes: with policy none, and no knob to steer, nobody decides anything. Pure. */
 bool experiment_is_managed(const struct experiment *e);
 
 /** Whether `policy` moves the polling period. Pure. */

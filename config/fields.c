@@ -9,6 +9,7 @@
 #include "config/command.h"
 #include "config/expiry.h"
 #include "config/importance.h"
+#include "config/knobs.h"
 #include "config/real_time.h"
 #include "config/samplers.h"
 
@@ -160,6 +161,8 @@ static const struct schema_field limit_fields[] = {
     {0},
 };
 
+static const struct schema_table knobs_table;
+
 static const struct schema_field adapt_fields[] = {
     {.key = "policy", .kind = SCHEMA_WORD, .offset = IN(experiment, adapt.policy), .words = schema_policies},
     {.key = "by", .kind = SCHEMA_WORD, .offset = IN(experiment, adapt.by), .words = schema_deciders},
@@ -174,6 +177,7 @@ static const struct schema_field adapt_fields[] = {
      .min = CLOCK_US,
      .max = 10 * CLOCK_S},
     {.key = "hysteresis", .kind = SCHEMA_DURATION, .offset = IN(experiment, adapt.hysteresis), .max = 3600 * CLOCK_S},
+    {.key = "knobs", .kind = SCHEMA_TABLE, .offset = IN(experiment, adapt.knobs), .table = &knobs_table},
     {0},
 };
 
@@ -224,6 +228,9 @@ static const struct schema_table metric_table =
     TABLE(experiment_metric, metric_count, metric_fields, default_metric, EXPERIMENT_METRICS_MAX, true);
 static const struct schema_table limit_table =
     TABLE(experiment_limit, limit_count, limit_fields, default_limit, EXPERIMENT_LIMITS_MAX, false);
+
+static const struct schema_table knobs_table =
+    TABLE(experiment_knob, adapt.knob_count, knob_fields, knob_default, EXPERIMENT_KNOBS_MAX, false);
 
 _Static_assert(IN(experiment_node, name) == 0 && IN(experiment_metric, name) == 0,
                "named objects open with their name");

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/units.h"
+#include "config/knobs.h"
 #include "config/real_time.h"
 #include "config/samplers.h"
 
@@ -225,10 +226,12 @@ int experiment_print(const struct experiment *e, FILE *out)
     fputs(e->limit_count > 0 ? "limits:\n" : "limits: []\n", out);
     for (uint32_t i = 0; i < e->limit_count; i++)
         print_limit(&e->limits[i], out);
-    fprintf(out, "adapt: {policy: %s, by: %s, every: %s, period: %s .. %s, hysteresis: %s}\n",
+    fprintf(out, "adapt: {policy: %s, by: %s, every: %s, period: %s .. %s, hysteresis: %s, knobs: [",
             experiment_policy_word((int)e->adapt.policy), schema_word(schema_deciders, (int)e->adapt.by),
             units_exact_duration(e->adapt.every).s, units_exact_duration(e->adapt.period_min).s,
             units_exact_duration(e->adapt.period_max).s, units_exact_duration(e->adapt.hysteresis).s);
+    knobs_print(e, out);
+    fputs("]}\n", out);
     print_store(&e->store, out);
     return ferror(out) ? BEZEL_ESYS : 0;
 }

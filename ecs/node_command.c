@@ -62,6 +62,7 @@ void node_fill_reply(struct node *n, struct message_reply *reply)
     message_reply_add(reply, "broken", (int64_t)(c->broken_rings + c->broken_segments));
     node_place_reply(n, reply);
     node_manager_reply(n, reply);
+    node_helm_reply(n, reply);
 }
 
 static void reply(struct node *n, const struct link_peer *peer)

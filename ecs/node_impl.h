@@ -50,6 +50,25 @@ struct node_observed {
     int64_t at; /* 0: never */
 };
 
+/** Why a knob is turned; as struct self_knob. */
+struct node_turn {
+    int cause; /* enum self_knob_cause */
+    int limit;
+    double value;
+    int64_t epoch, sequence;
+};
+
+/** A knob of adapt.knobs on this node (node_helm.c). */
+struct node_knob {
+    uint32_t orders; /* of operators, in this life of the daemon */
+    bool has_home;   /* one of them said where it is to be: */
+    int32_t home;
+    struct trim_seen seen;   /* at the last sampling instant */
+    struct helm_order order; /* in force; by: */
+    struct node_turn because;
+    bool spent, strayed; /* told so */
+};
+
 /** What was told last of what the policy finds. */
 struct node_found {
     bool infeasible, blameless, starved;
@@ -92,10 +111,11 @@ struct node {
     int64_t wakeups;
     uint64_t polls, polled; /* how many polls, and records that they took */
     double sensor_cpu;
-    int64_t flow_due;               /* when the agent is told next what became of records */
-    struct node_found found;        /* node_findings.c */
-    struct policy_measure measured; /* between the two latest steps */
-    struct message message;         /* scratch */
+    int64_t flow_due;                             /* when the agent is told next what became of records */
+    struct node_found found;                      /* node_findings.c */
+    struct node_knob knobs[EXPERIMENT_KNOBS_MAX]; /* in the order of the file */
+    struct policy_measure measured;               /* between the two latest steps */
+    struct message message;                       /* scratch */
     uint8_t bytes[MESSAGE_MAX_BYTES];
 };
 
@@ -134,6 +154,19 @@ void node_poll_answer(struct node *n, const struct message_command *command, int
 void node_knobs_start(struct node *n);
 void node_knobs_end(struct node *n);
 void node_knob_answer(struct node *n, const struct message_command *command, struct message_reply *reply);
+
+bool node_knob_turn(struct node *n, struct external_process *p, uint32_t i, int32_t value, const struct node_turn *why);
+
+/**
+ * Knobs that are steered (node_helm.c). At a sampling instant: the agent is told how they are found, before its step;
+ * what it decided is carried out, after it. An operator turned the knob of a process as `order` says, to `value`. What
+ * STATUS tells.
+ */
+void node_helm_find(struct node *n);
+void node_helm_sample(struct node *n);
+void node_helm_overtake(struct node *n, const struct external_process *p, const struct message_knob *order,
+                        int32_t value);
+void node_helm_reply(const struct node *n, struct message_reply *reply);
 
 /**
  * The resource manager (node_manager.c), where the experiment has one: at the start, at the end for good, at a sampling

@@ -6,33 +6,42 @@
 #include "sensor/knobs.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 /* ---- Turning ----------------------------------------------------------------------------------------------------- */
 
-static void record(struct node *n, const struct external_process *p, uint32_t i, enum self_knob_cause cause,
-                   int32_t before, int32_t after)
+static void record(struct node *n, const struct external_process *p, uint32_t i, int32_t before, int32_t after,
+                   const struct node_turn *why)
 {
     const struct knob *k = &p->at->knobs->knob[i];
     self_record_knob(n->self, &(struct self_knob){.process = p->name,
                                                   .name = k->name,
                                                   .unit = k->unit,
                                                   .instance = (int64_t)p->at->instance,
-                                                  .cause = cause,
+                                                  .cause = (enum self_knob_cause)why->cause,
                                                   .before = before,
-                                                  .after = after});
+                                                  .after = after,
+                                                  .limit = why->limit,
+                                                  .value = why->value,
+                                                  .epoch = why->epoch,
+                                                  .sequence = why->sequence});
 }
 
-static bool turn(struct node *n, struct external_process *p, uint32_t i, enum self_knob_cause cause, int32_t value)
+bool node_knob_turn(struct node *n, struct external_process *p, uint32_t i, int32_t value, const struct node_turn *why)
 {
     int32_t before;
     if (external_knob_set(p, i, value, &before) != 0)
         return false;
     if (before != value)
-        record(n, p, i, cause, before, value);
+        record(n, p, i, before, value, why);
     return true;
 }
+
+static const struct node_turn by_operator = {.cause = SELF_KNOB_OPERATOR, .limit = -1, .value = NAN},
+                              kept = {.cause = SELF_KNOB_KEPT, .limit = -1, .value = NAN},
+                              at_the_end = {.cause = SELF_KNOB_END, .limit = -1, .value = NAN};
 
 /* What a daemon before this one left turned; a process that another run had was turned back when it was taken in. */
 void node_knobs_start(struct node *n)
@@ -42,7 +51,7 @@ void node_knobs_start(struct node *n)
         for (uint32_t k = 0; p && k < external_knob_count(n->external, p); k++) {
             int32_t initial = p->at->knobs->knob[k].initial, value = segment_knob(p->at, k);
             if (value != initial)
-                record(n, p, k, SELF_KNOB_KEPT, initial, value);
+                record(n, p, k, initial, value, &kept);
         }
     }
 }
@@ -52,7 +61,7 @@ void node_knobs_end(struct node *n)
     for (uint32_t i = 0; i < external_process_count(n->external); i++) {
         struct external_process *p = external_process(n->external, i);
         for (uint32_t k = 0; p && k < external_knob_count(n->external, p); k++)
-            (void)turn(n, p, k, SELF_KNOB_END, p->at->knobs->knob[k].initial);
+            (void)node_knob_turn(n, p, k, p->at->knobs->knob[k].initial, &at_the_end);
     }
 }
 
@@ -118,7 +127,10 @@ static void carry_out(struct node *n, const struct message_knob *order, struct m
         if (at < 0)
             continue;
         int32_t value = order->order == KNOB_SET ? order->value : p->at->knobs->knob[at].initial;
-        set += turn(n, p, (uint32_t)at, SELF_KNOB_OPERATOR, value);
+        if (!node_knob_turn(n, p, (uint32_t)at, value, &by_operator))
+            continue;
+        set++;
+        node_helm_overtake(n, p, order, value);
     }
     message_reply_add(reply, "knob_set", set);
 }

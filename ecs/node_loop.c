@@ -66,8 +66,10 @@ void node_sample(struct node *n, int64_t now)
 {
     measure(n, now);
     node_count_attempts(n, now);
+    node_helm_find(n);
     const struct agent_outcome *o = agent_step(n->agent, now, &n->measured);
     node_tell_observations(n, o, now);
+    node_helm_sample(n);
     node_carry_out(n, o, &(struct self_decider){.who = SELF_BY_AGENT}, now);
     node_manager_sample(n, o, now);
     node_save_watch(n, o, now);

@@ -46,8 +46,20 @@ void report_json_why(const struct report *r, const struct verdict_limit *l, stru
 
 static const char *finding_word(int what)
 {
-    static const char *const words[] = {"infeasible", "blameless", "starved", "shed", "violated"};
+    static const char *const words[] = {"infeasible", "blameless", "starved", "shed", "violated", "spent"};
     return what >= 0 && what < (int)(sizeof words / sizeof *words) ? words[what] : "?";
+}
+
+static const char *knob_name(const struct report *r, int64_t i)
+{
+    const struct experiment_adapt *a = &r->experiment->adapt;
+    return i >= 0 && i < a->knob_count ? a->knobs[i].name : "?";
+}
+
+static void spent_cell(const struct report *r, struct table *t, const struct summary_finding *f, const char *before)
+{
+    table_cell(t, "%sknob %s is at %.0f, the end of its range, and %s is at %s", before, knob_name(r, f->floor),
+               f->budget, report_limit_text(r, f->limit), report_limit_value(r, (uint32_t)f->limit, f->needed).s);
 }
 
 void report_finding(const struct report *r, struct table *t, const struct summary_finding *f, bool with_word)
@@ -61,6 +73,8 @@ void report_finding(const struct report *r, struct table *t, const struct summar
         table_cell(t, "%sneeds %.3g %% of a CPU, may use %.3g %%", before, f->needed, f->budget);
     else if (f->what == SELF_FINDING_SHED)
         table_cell(t, "%saspects of an importance below %" PRId64, before, f->floor);
+    else if (f->what == SELF_FINDING_SPENT)
+        spent_cell(r, t, f, before);
     else if (f->what == SELF_FINDING_VIOLATED)
         table_cell(t, "%s%s, for the first time", before, report_limit_text(r, f->limit));
     else
@@ -107,7 +121,9 @@ void report_json_findings(const struct report *r, struct json *j)
         json_text(j, "limit", f->limit < 0 ? NULL : report_limit_text(r, f->limit));
         json_double(j, "needed", f->needed);
         json_double(j, "budget", f->budget);
-        json_int(j, "importance_below", f->floor);
+        bool spent = f->what == SELF_FINDING_SPENT;
+        json_int(j, "importance_below", spent ? 0 : f->floor);
+        json_text(j, "knob", spent ? knob_name(r, f->floor) : NULL);
         json_object_end(j);
     }
     json_array_end(j);

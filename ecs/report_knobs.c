@@ -27,17 +27,21 @@ static void knob_row(const struct report *r, struct table *t, const struct summa
     table_cell(t, "%" PRId64, k->before);
     table_cell(t, "%" PRId64, k->after);
     table_cell(t, "%s", k->unit);
+    if (k->limit < 0)
+        table_cell(t, "%s", "");
+    else
+        table_cell(t, "%s (%s)", report_limit_text(r, k->limit), report_limit_value(r, (uint32_t)k->limit, k->value).s);
 }
 
 void report_knobs(const struct report *r, FILE *out)
 {
-    static const char *const heads[] = {"time", "process", "knob", "by", "from", "to", "unit"};
+    static const char *const heads[] = {"time", "process", "knob", "by", "from", "to", "unit", "for"};
     const struct summary *s = r->summary;
     if (s->knob_count == 0)
         return;
     bool cut = s->knob_count > CHANGES_SHOWN && !r->all;
     report_title(r, "Knobs", out);
-    struct table *t = table_with_heads("rlllrrl", heads);
+    struct table *t = table_with_heads("rlllrrll", heads);
     for (size_t i = 0; i < s->knob_count; i++)
         if (!cut || i < CHANGES_SHOWN / 2 || i >= s->knob_count - CHANGES_SHOWN / 2)
             knob_row(r, t, &s->knobs[i]);
@@ -61,6 +65,10 @@ void report_json_knobs(const struct report *r, struct json *j)
         json_int(j, "before", k->before);
         json_int(j, "after", k->after);
         json_text(j, "unit", k->unit);
+        json_text(j, "limit", k->limit < 0 ? NULL : report_limit_text(r, k->limit));
+        json_double(j, "value", k->value);
+        json_int(j, "epoch", k->epoch);
+        json_int(j, "sequence", k->sequence);
         json_object_end(j);
     }
     json_array_end(j);

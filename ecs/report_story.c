@@ -250,8 +250,12 @@ static void turned_cell(const struct report *r, struct table *t, const struct mo
         return;
     }
     const struct summary_knob *k = &r->summary->knobs[m->index];
-    table_cell(t, "%s: knob %s of %s, %" PRId64 " -> %" PRId64, k->cause >= 0 && k->cause < 5 ? who[k->cause] : "?",
-               k->name, k->process, k->before, k->after);
+    const char *by = k->cause >= 0 && k->cause < 5 ? who[k->cause] : "?";
+    if (k->limit < 0)
+        table_cell(t, "%s: knob %s of %s, %" PRId64 " -> %" PRId64, by, k->name, k->process, k->before, k->after);
+    else
+        table_cell(t, "%s: knob %s of %s, %" PRId64 " -> %" PRId64 ", for %s (%s)", by, k->name, k->process, k->before,
+                   k->after, report_limit_text(r, k->limit), report_limit_value(r, (uint32_t)k->limit, k->value).s);
 }
 
 static void row(const struct report *r, struct table *t, const struct moment *m)

@@ -65,7 +65,8 @@ static const struct dict_aspect aspects[] = {
     {.name = BUILTIN_KNOB,
      .field_count = BKNOB_FIELDS,
      .fields = {TEXT("process"), TEXT("knob"), TEXT("unit"), INT("instance", "1"),
-                ENUM("cause", "operator|manager|agent|kept|end"), INT("before", "1"), INT("after", "1")}},
+                ENUM("cause", "operator|manager|agent|kept|end"), INT("before", "1"), INT("after", "1"),
+                INT("limit", "1"), FLOAT("value", "1"), INT("epoch", "1"), INT("sequence", "1")}},
     {.name = BUILTIN_SNAPSHOT,
      .field_count = BSNAPSHOT_FIELDS,
      .fields = {TEXT("node"), INT("number", "1"), INT("limit", "1"), FLOAT("value", "1"), INT("moment", "ns"),
@@ -76,7 +77,7 @@ static const struct dict_aspect aspects[] = {
      .fields = {INT("limit", "1"), ENUM("state", "unknown|held|violated"), FLOAT("value", "1")}},
     {.name = BUILTIN_FINDING,
      .field_count = FINDING_FIELDS,
-     .fields = {ENUM("what", "infeasible|blameless|starved|shed|violated"), INT("holds", "1"), INT("limit", "1"),
+     .fields = {ENUM("what", "infeasible|blameless|starved|shed|violated|spent"), INT("holds", "1"), INT("limit", "1"),
                 FLOAT("needed", "%"), FLOAT("budget", "%"), INT("floor", "1")}},
 };
 
@@ -183,7 +184,11 @@ void self_record_knob(struct journal *j, const struct self_knob *k)
                                             [BKNOB_INSTANCE] = (uint64_t)k->instance,
                                             [BKNOB_CAUSE] = (uint64_t)k->cause,
                                             [BKNOB_BEFORE] = (uint64_t)(int64_t)k->before,
-                                            [BKNOB_AFTER] = (uint64_t)(int64_t)k->after});
+                                            [BKNOB_AFTER] = (uint64_t)(int64_t)k->after,
+                                            [BKNOB_LIMIT] = (uint64_t)(int64_t)k->limit,
+                                            [BKNOB_VALUE] = bits_of(k->value),
+                                            [BKNOB_EPOCH] = (uint64_t)k->epoch,
+                                            [BKNOB_SEQUENCE] = (uint64_t)k->sequence});
 }
 
 void self_record_snapshot(struct journal *j, const struct self_snapshot *s)

@@ -36,6 +36,9 @@ struct self_knob {
     int64_t instance;
     enum self_knob_cause cause;
     int32_t before, after;
+    int limit;    /* -1: none */
+    double value; /* NaN: none */
+    int64_t epoch, sequence;
 };
 
 /** Who decided how a node polls. */
@@ -58,7 +61,8 @@ enum self_finding_what {
     SELF_FINDING_BLAMELESS,
     SELF_FINDING_STARVED,
     SELF_FINDING_SHED,
-    SELF_FINDING_VIOLATED
+    SELF_FINDING_VIOLATED,
+    SELF_FINDING_SPENT
 };
 
 struct self_finding {

@@ -108,6 +108,10 @@ enum builtin_knob {
                        end of observation, which brings it back to its initial value */
     BKNOB_BEFORE,   /* int64 */
     BKNOB_AFTER,    /* int64 */
+    BKNOB_LIMIT,    /* int64: of manager and agent, index of the limit that it was for; else, or where none, -1 */
+    BKNOB_VALUE,    /* float64: of that limit's metric when it was decided; NaN: none, or unknown */
+    BKNOB_EPOCH,    /* int64: of the manager's lease; 0: no manager decided it */
+    BKNOB_SEQUENCE, /* int64: of its setting; likewise */
     BKNOB_FIELDS
 };
 
@@ -142,15 +146,18 @@ enum builtin_observation {
 /** What the policy finds beyond the period, or does beyond it; each time that it changes. */
 #define BUILTIN_FINDING "bezel_finding"
 enum builtin_finding {
-    FINDING_WHAT,   /* enum infeasible|blameless|starved|shed|violated: the budget is less than what monitoring needs;
-                       a quality is broken whether it is polled or not; records come late or are lost though they are
-                       polled as often as may be; aspects are not recorded, for the budget's sake; a limit is in
-                       violation for the first time since it is judged */
+    FINDING_WHAT,   /* enum infeasible|blameless|starved|shed|violated|spent: the budget is less than what monitoring
+                       needs;   a quality is broken whether it is polled or not; records come late or are lost though they
+                       are   polled as often as may be; aspects are not recorded, for the budget's sake; a limit is in
+                       violation for the first time since it is judged; a knob is at the end of its range, and a limit
+                       that it serves is violated */
     FINDING_HOLDS,  /* int64: 1: it is so from now on; 0: no longer */
-    FINDING_LIMIT,  /* int64: of `violated`: index of the limit; else -1 */
-    FINDING_NEEDED, /* float64, percent of one CPU: what monitoring was measured to need; NaN: it is not about that */
-    FINDING_BUDGET, /* float64, percent of one CPU: what it may use */
-    FINDING_FLOOR,  /* int64: of `shed`: aspects less important than this are only counted; 0: none; else 0 */
+    FINDING_LIMIT,  /* int64: of `violated` and `spent`: index of the limit; else -1 */
+    FINDING_NEEDED, /* float64, percent of one CPU: what monitoring was measured to need; of `spent`: the value of the
+                       limit's metric; NaN: it is not about that */
+    FINDING_BUDGET, /* float64, percent of one CPU: what it may use; of `spent`: the value of the knob */
+    FINDING_FLOOR, /* int64: of `shed`: aspects less important than this are only counted; 0: none; of `spent`: index of
+                      the knob in adapt.knobs; else 0 */
     FINDING_FIELDS
 };
 

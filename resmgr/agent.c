@@ -60,6 +60,7 @@ int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
         return BEZEL_ENOMEM;
     a->experiment = e;
     policy_start(&a->policy, &e->adapt, e->sensing.period, 1);
+    helm_start(&a->helm, e);
     for (uint32_t i = 0; i < e->metric_count; i++)
         agent_index_metric(a, (int)i);
     for (uint32_t i = 0; i < e->limit_count; i++)

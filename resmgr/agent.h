@@ -25,6 +25,7 @@
 
 #include "mdr/dict.h"
 #include "mdr/packet.h"
+#include "resmgr/helm.h"
 #include "resmgr/policy.h"
 
 struct agent;
@@ -126,6 +127,13 @@ void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now)
  * step in the place of agent_count(): its values are unknown, and start anew with the next count.
  */
 void agent_blind(struct agent *agent, int watch);
+
+/**
+ * Knob `i` of the file (adapt.knobs) as it is found on this node, before each step; and what was decided of it at the
+ * last one: nothing where a manager decides.
+ */
+void agent_find_knob(struct agent *agent, uint32_t i, const struct trim_seen *seen);
+const struct helm_order *agent_knob_order(const struct agent *agent, uint32_t i);
 
 /** One sampling instant; `measured` is what the node was measured to do since the step before. */
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured);

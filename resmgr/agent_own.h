@@ -39,6 +39,7 @@ struct agent {
     const struct experiment *experiment;
     struct policy_state policy;
     struct policy_observation seen; /* scratch of a step */
+    struct helm helm;               /* steered where no manager does */
     uint32_t aspects;
     const char *aspect_name[EXPERIMENT_METRICS_MAX];
     int aspect_metric[EXPERIMENT_METRICS_MAX]; /* its first metric */

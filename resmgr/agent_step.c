@@ -91,14 +91,27 @@ static struct policy_limit agent_observed(const struct agent *agent, uint32_t i,
     return agent_policy_limit(agent->experiment, i, fresh ? seen->state : LIMIT_UNKNOWN, seen->value);
 }
 
+/* The same, but for what a knob answers. */
+static struct policy_limit agent_hear(struct agent *agent, uint32_t i, int64_t now)
+{
+    struct policy_limit limit = agent_observed(agent, i, now);
+    if (experiment_is_managed(agent->experiment))
+        return limit;
+    helm_hear(&agent->helm, i, &limit);
+    if (limit.state == LIMIT_VIOLATED && helm_hides(&agent->helm, i))
+        limit.state = LIMIT_UNKNOWN;
+    return limit;
+}
+
 static void agent_decide(struct agent *agent, int64_t now, const struct policy_measure *measured)
 {
     struct agent_outcome *out = &agent->outcome;
     struct policy_observation *seen = &agent->seen;
     seen->limit_count = 0;
+    helm_begin(&agent->helm, measured->elapsed);
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
         if (agent->experiment->limits[i].kind == LIMIT_HOLD)
-            seen->limits[seen->limit_count++] = agent_observed(agent, i, now);
+            seen->limits[seen->limit_count++] = agent_hear(agent, i, now);
     seen->dead_time = 0; /* bezeld carries a decision out within the step, before it begins to measure again */
     seen->member_count = 1;
     seen->members[0] = *measured;
@@ -108,6 +121,7 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
     if (experiment_is_managed(agent->experiment))
         return;
     policy_step(&agent->policy, seen, &out->actions);
+    helm_step(&agent->helm, &agent->policy, &out->actions);
     out->action = out->actions.action[0];
     out->floor = agent_floor(agent);
     out->after = agent_setting(agent);
@@ -132,6 +146,16 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
             agent_clear_growth(agent->processes[slot]);
     agent_decide(agent, now, measured);
     return out;
+}
+
+void agent_find_knob(struct agent *agent, uint32_t i, const struct trim_seen *seen)
+{
+    helm_find(&agent->helm, i, seen);
+}
+
+const struct helm_order *agent_knob_order(const struct agent *agent, uint32_t i)
+{
+    return helm_order(&agent->helm, i);
 }
 
 const struct policy_observation *agent_seen(const struct agent *agent)

@@ -56,6 +56,7 @@ struct external_process {
     int watch[RING_ASPECTS];      /* the observer's number for each aspect; negative: nobody looks */
     struct expiry *expiry;        /* of aspects with a latency bound; NULL: it has none */
     uint32_t watched;             /* aspects below this number have their watch */
+    uint32_t steered;             /* the reader's: its knobs that have what was decided for them, a bit each */
 };
 
 /** In the place of an observer's number: its records are attended to (sensor/expire.h), but not by the observer. */

@@ -90,7 +90,8 @@ static void require_words(const char *path, const char *row, const struct schema
     require(path, row, "| word |");
     snprintf(part, sizeof part, strcmp(path, "adapt.policy") == 0 ? "else `%s` |" : "| word | `%s` |",
              schema_word(f->words, value));
-    require(path, row, part);
+    if (!f->required)
+        require(path, row, part);
     for (const struct schema_word *w = f->words; w->word; w++)
         if (w->later && !strstr(strstr(document, "\n## Not in this version"), w->word))
             complain(path, "a word of later versions is not mentioned");

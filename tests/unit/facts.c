@@ -227,12 +227,16 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "instance", "", ""},
           {DICT_ENUM, "cause", "", "operator|manager|agent|kept|end"},
           {0, "before", "", ""},
-          {0, "after", "", ""}}},
+          {0, "after", "", ""},
+          {0, "limit", "", ""},
+          {DICT_FLOAT64, "value", "", ""},
+          {0, "epoch", "", ""},
+          {0, "sequence", "", ""}}},
         {FINDING,
          DICT_EVENT,
          BUILTIN_FINDING,
          FINDING_FIELDS,
-         {{DICT_ENUM, "what", "", "infeasible|blameless|starved|shed|violated"},
+         {{DICT_ENUM, "what", "", "infeasible|blameless|starved|shed|violated|spent"},
           {0, "holds", "", ""},
           {0, "limit", "", ""},
           {DICT_FLOAT64, "needed", "", ""},
@@ -489,6 +493,10 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
     assert_int_equal(s->knobs[0].cause, 3);
     assert_int_equal(s->knobs[0].before, -5);
     assert_int_equal(s->knobs[0].after, 40);
+    assert_int_equal(s->knobs[0].limit, 1);
+    assert_true(s->knobs[0].value == 24.5);
+    assert_int_equal(s->knobs[0].epoch, 2);
+    assert_int_equal(s->knobs[0].sequence, 9);
     assert_int_equal(s->finding_count, 2);
     assert_true(s->findings[0].what == 0 && s->findings[0].holds && s->findings[0].limit == -1);
     assert_true(s->findings[0].needed == 12.5 && s->findings[0].budget == 10);
@@ -551,7 +559,7 @@ static void record_the_daemon(struct fake_sensor *f, unsigned d)
     fake_cut_one(f, d, 0, POLLING, (uint64_t[]){1, 250000, 1, 1, 64});
     fake_cut_one(f, d, 0, FINDING, (uint64_t[]){0, 1, (uint64_t)-1, bits(12.5), bits(10), 0});
     fake_cut_one(f, d, 0, FINDING, (uint64_t[]){3, 0, (uint64_t)-1, bits(NAN), bits(NAN), 7});
-    fake_cut_one(f, d, 0, KNOB, (uint64_t[]){SERVER, FPS, 0, 77, 3, (uint64_t)-5, 40});
+    fake_cut_one(f, d, 0, KNOB, (uint64_t[]){SERVER, FPS, 0, 77, 3, (uint64_t)-5, 40, 1, bits(24.5), 2, 9});
     fake_cut_one(f, d, 0, FLOW, (uint64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
     fake_cut_one(f, d, 0, FLOW, (uint64_t[]){100, 1, 2, 3, 0, 20, 10, 4, 5, 6});
     fake_cut_one(f, d, 0, FLOW, (uint64_t[]){400, 1, 2, 3, 0, 30, 10, 5, 5, 6});

@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "config/knobs.h"
+
+#include "base/clock.h"
+#include "base/units.h"
+#include "config/check_own.h"
+#include "config/findings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char sensor_cpu[] = "sensor_cpu";
+
+/* ---- Keys -------------------------------------------------------------------------------------------------------- */
+
+const struct schema_word schema_helps[] = {{"less", HELPS_LESS, false}, {"more", HELPS_MORE, false}, {NULL, 0, false}};
+const struct schema_word schema_orders[] = {
+    {"polling-first", ORDER_POLLING_FIRST, false}, {"knob-first", ORDER_KNOB_FIRST, false}, {NULL, 0, false}};
+
+/* A whole number at the begin of `text`; what follows it. NULL where there is none. */
+static const char *take_number(const char *text, int32_t *value)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(text, &end, 10);
+    if (end == text || errno != 0 || n < INT32_MIN || n > INT32_MAX)
+        return NULL;
+    *value = (int32_t)n;
+    return end + strspn(end, " \t");
+}
+
+/* "20 .. 100" */
+static void read_range(struct reader *r, const struct tree *t, void *to)
+{
+    int32_t range[2];
+    const char *text = reader_text(r, t, "a range of whole numbers such as 20 .. 100"), *at = text;
+    if (!text)
+        return;
+    at = take_number(at, &range[0]);
+    if (at && strncmp(at, "..", 2) == 0)
+        at = take_number(at + 2, &range[1]);
+    else
+        at = NULL;
+    if (!at || *at != '\0')
+        reader_wrong(r, t, "%s is no range of a knob; expected: two whole numbers such as 20 .. 100",
+                     findings_quote(text).s);
+    else if (range[0] >= range[1])
+        reader_wrong(r, t, "%s leaves no room; the lower end comes first: LEAST .. MOST", findings_quote(text).s);
+    else
+        memcpy(to, range, sizeof range);
+}
+
+#define IN(member) offsetof(struct experiment_knob, member)
+
+_Static_assert(IN(max) == IN(min) + sizeof(int32_t), "a range is stored in two neighbours");
+
+const struct schema_field knob_fields[] = {
+    {.key = "knob", .kind = SCHEMA_NAME, .offset = IN(name), .required = true, .note = "the name of a knob"},
+    {.key = "process", .kind = SCHEMA_CHECKED},
+    {.key = "serves", .kind = SCHEMA_CHECKED, .required = true, .note = "the metrics whose limits it is to help hold"},
+    {.key = "helps",
+     .kind = SCHEMA_WORD,
+     .offset = IN(helps),
+     .words = schema_helps,
+     .required = true,
+     .note = "less or more: which way it helps to hold these limits"},
+    {.key = "range", .kind = SCHEMA_OWN, .offset = IN(min), .read = read_range},
+    {.key = "step", .kind = SCHEMA_COUNT, .offset = IN(step), .max = INT32_MAX},
+    {.key = "order", .kind = SCHEMA_WORD, .offset = IN(order), .words = schema_orders},
+    {.key = "settle", .kind = SCHEMA_DURATION, .offset = IN(settle), .max = 3600 * CLOCK_S},
+    {0},
+};
+
+const struct experiment_knob knob_default = {.process = -1, .min = INT32_MIN, .max = INT32_MAX};
+
+/* ---- Checks ------------------------------------------------------------------------------------------------------ */
+
+static const char *metric_name(const struct experiment *e, const struct experiment_limit *l)
+{
+    return l->metric == LIMIT_ON_SENSOR_CPU ? sensor_cpu : e->metrics[l->metric].name;
+}
+
+static bool is_on(const struct experiment *e, uint32_t i, const char *name)
+{
+    const struct experiment_limit *l = &e->limits[i];
+    return l->text && metric_name(e, l) && strcmp(metric_name(e, l), name) == 0;
+}
+
+static void no_such_limit(struct reader *r, const struct tree *t, const struct experiment *e, const char *name)
+{
+    struct findings_near near = {.wanted = name};
+    bool judged = false;
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        if (!e->limits[i].text)
+            continue;
+        judged = judged || is_on(e, i, name);
+        if (e->limits[i].kind == LIMIT_HOLD && metric_name(e, &e->limits[i]))
+            findings_near_consider(&near, metric_name(e, &e->limits[i]));
+    }
+    if (judged)
+        reader_wrong(r, t, "limits on %s say 'expect': they are only judged, and nothing is steered for them",
+                     findings_quote(name).s);
+    else if (near.best)
+        reader_wrong(r, t, "no limit says 'hold' on a metric %s; did you mean '%s'?", findings_quote(name).s,
+                     near.best);
+    else
+        reader_wrong(r, t, "no limit says 'hold' on a metric %s: there is nothing that the knob could help to hold",
+                     findings_quote(name).s);
+}
+
+/* The limits that are to be held on the metric that `t` names. */
+static void check_served(struct reader *r, const struct tree *t, const struct experiment *e, struct experiment_knob *k)
+{
+    const char *name = reader_text(r, t, "the name of a metric, or a list of names");
+    const struct experiment_limit *found = NULL;
+    if (!name)
+        return;
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        const struct experiment_limit *l = &e->limits[i];
+        if (l->kind != LIMIT_HOLD || !is_on(e, i, name))
+            continue;
+        if (found && found->compare != l->compare) {
+            reader_wrong(r, t, "%s and %s want opposite directions, and a knob helps in one",
+                         findings_quote(found->text).s, findings_quote(l->text).s);
+            return;
+        }
+        found = l;
+        k->serves |= UINT64_C(1) << i;
+    }
+    if (!found)
+        no_such_limit(r, t, e, name);
+}
+
+static void check_process(struct reader *r, const struct tree *t, const struct experiment *e, struct experiment_knob *k)
+{
+    const char *name = t ? reader_text(r, t, "the name of a process") : NULL;
+    struct findings_near near = {.wanted = name};
+    if (!name)
+        return;
+    for (uint32_t i = 0; i < e->process_count && k->process < 0; i++) {
+        if (!e->processes[i].name)
+            continue;
+        if (strcmp(e->processes[i].name, name) == 0)
+            k->process = (int)i;
+        findings_near_consider(&near, e->processes[i].name);
+    }
+    if (k->process >= 0)
+        return;
+    if (near.best)
+        reader_wrong(r, t, "there is no process %s; did you mean '%s'?", findings_quote(name).s, near.best);
+    else
+        reader_wrong(r, t, "there is no process %s in 'processes'", findings_quote(name).s);
+}
+
+/* One knob is steered by one entry: else each would undo what the other does. */
+static void check_twice(struct reader *r, const struct tree *t, const struct experiment *e, uint32_t i)
+{
+    const struct experiment_knob *k = &e->adapt.knobs[i];
+    for (uint32_t j = 0; j < i; j++) {
+        const struct experiment_knob *other = &e->adapt.knobs[j];
+        if (!k->name || !other->name || strcmp(k->name, other->name) != 0 ||
+            (k->process >= 0 && other->process >= 0 && k->process != other->process))
+            continue;
+        reader_wrong(r, t, "is steered by adapt.knobs[%u] (line %u) already: name all metrics there%s", j,
+                     other->at.line, k->process >= 0 && other->process >= 0 ? "" : ", or give both a process");
+        return;
+    }
+}
+
+static void check_step(struct reader *r, const struct tree *t, const struct experiment_knob *k)
+{
+    int64_t room = (int64_t)k->max - k->min;
+    if (t && k->step > room)
+        reader_wrong(r, t, "a step of %u does not fit into the range, %" PRId32 " .. %" PRId32, k->step, k->min,
+                     k->max);
+}
+
+void knobs_check(struct reader *r, const struct tree *root, struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(tree_get(root, "adapt"), "knobs"), e->adapt.knob_count);
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        struct experiment_knob *k = &e->adapt.knobs[i];
+        const struct tree *serves = tree_get(t, "serves"), *each = serves;
+        if (t->kind != TREE_MAP || t->refused)
+            continue;
+        check_process(r, tree_get(t, "process"), e, k);
+        if (serves && serves->kind == TREE_LIST && serves->children == 0)
+            reader_wrong(r, serves, "the list is empty; expected: the metrics whose limits it is to help hold");
+        bool is_list = serves && serves->kind == TREE_LIST;
+        for (each = is_list ? serves->first : serves; each; each = is_list ? each->next : NULL)
+            check_served(r, each, e, k);
+        if (tree_get(t, "knob"))
+            check_twice(r, tree_get(t, "knob"), e, i);
+        check_step(r, tree_get(t, "step"), k);
+    }
+}
+
+void knobs_doubt(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(tree_get(root, "adapt"), "knobs"), e->adapt.knob_count);
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        struct experiment_knob k = e->adapt.knobs[i];
+        int64_t given = k.settle;
+        k.settle = 0;
+        if (given > 0 && given < experiment_knob_settle(e, &k))
+            reader_doubt(
+                r, tree_get(t, "settle"),
+                "is less than the %s after which what the limits look back at shows a change: the knob may swing",
+                units_exact_duration(experiment_knob_settle(e, &k)).s);
+    }
+}
+
+/* ---- What others ask --------------------------------------------------------------------------------------------- */
+
+int64_t experiment_knob_settle(const struct experiment *e, const struct experiment_knob *k)
+{
+    int64_t longest = 0;
+    if (k->settle > 0)
+        return k->settle;
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        int64_t look = experiment_limit_window(e, &e->limits[i]) + e->limits[i].persistence;
+        if (k->serves >> i & 1 && look > longest)
+            longest = look;
+    }
+    return longest + (e->adapt.by == ADAPT_BY_MANAGER ? 3 : 2) * e->adapt.every;
+}
+
+bool experiment_knob_is_of(const struct experiment *e, const struct experiment_knob *k, const char *name)
+{
+    if (k->process < 0)
+        return true;
+    const struct experiment_process *p = &e->processes[k->process];
+    size_t n = strlen(p->name);
+    return strncmp(p->name, name, n) == 0 &&
+           (name[n] == '\0' || (p->instances > 1 && name[n] == '.' && name[n + 1] != '\0' &&
+                                strspn(name + n + 1, "0123456789") == strlen(name + n + 1)));
+}
+
+static void print_knob(const struct experiment *e, const struct experiment_knob *k, FILE *out)
+{
+    uint64_t told = 0;
+    fprintf(out, "{knob: %s, ", k->name);
+    if (k->process >= 0)
+        fprintf(out, "process: %s, ", e->processes[k->process].name);
+    fputs("serves: [", out);
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        if (!(k->serves >> i & 1) || told >> i & 1)
+            continue;
+        fprintf(out, "%s%s", told ? ", " : "", metric_name(e, &e->limits[i]));
+        for (uint32_t j = i; j < e->limit_count; j++)
+            told |= (uint64_t)(e->limits[j].metric == e->limits[i].metric) << j;
+    }
+    fprintf(out, "], helps: %s, ", schema_word(schema_helps, (int)k->helps));
+    if (k->min != INT32_MIN || k->max != INT32_MAX)
+        fprintf(out, "range: %" PRId32 " .. %" PRId32 ", ", k->min, k->max);
+    fprintf(out, "step: %u, order: %s, settle: %s}", k->step, schema_word(schema_orders, (int)k->order),
+            units_exact_duration(k->settle).s);
+}
+
+void knobs_print(const struct experiment *e, FILE *out)
+{
+    for (uint32_t i = 0; i < e->adapt.knob_count; i++) {
+        fputs(i > 0 ? ", " : "", out);
+        print_knob(e, &e->adapt.knobs[i], out);
+    }
+}

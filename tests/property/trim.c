@@ -1,0 +1,318 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* A knob that is steered, in virtual plants: what holds whatever is observed, and where it comes to rest. */
+#include "resmgr/trim.h"
+#include "base/clock.h"
+#include "tests/lib/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { CASES = 200, STEPS = 4000, DELAY = 6 };
+
+#define EVERY  (100 * CLOCK_MS)
+#define SETTLE ((DELAY + 2) * EVERY)
+
+static uint64_t seed;
+static struct trim trim;
+static struct experiment_knob file;
+static struct trim_seen seen;
+
+/*
+ * A program whose quality falls with its load, and rises with the effort up to what it can show; what is observed is
+ * DELAY steps old, with some noise.
+ */
+struct plant {
+    double load, gain, noise;
+    double history[DELAY];
+    uint64_t step;
+};
+
+static double uniform(double least, double most)
+{
+    return least + seed_unit(&seed) * (most - least);
+}
+
+static int32_t whole(int32_t least, int32_t most)
+{
+    return (int32_t)(least + (int64_t)(seed_next(&seed) % (uint64_t)((int64_t)most - least + 1)));
+}
+
+static int64_t effort_at(int32_t value)
+{
+    return file.helps == HELPS_MORE ? (int64_t)value - seen.home : (int64_t)seen.home - value;
+}
+
+static int64_t most_effort(void)
+{
+    return effort_at(file.helps == HELPS_MORE ? seen.max : seen.min);
+}
+
+/* A knob with room in the direction that helps. */
+static void begin(void)
+{
+    trim = (struct trim){0};
+    seen = (struct trim_seen){.present = true, .min = whole(-1000, 0), .max = whole(100, 1000)};
+    file = (struct experiment_knob){.process = -1, .min = INT32_MIN, .max = INT32_MAX, .helps = HELPS_LESS};
+    if (seed_next(&seed) % 2)
+        file.helps = HELPS_MORE;
+    seen.home = file.helps == HELPS_MORE ? whole(seen.min, 20) : whole(80, seen.max);
+    seen.value = seen.home;
+}
+
+static int64_t least_step(void)
+{
+    return ((int64_t)seen.max - seen.min) / TRIM_STEPS;
+}
+
+static double true_margin(const struct plant *p)
+{
+    return fmin(0.04, p->gain * (double)effort_at(trim.started ? trim.value : seen.home) - p->load);
+}
+
+/* One instant of a program in `p`; the program does as it is told. */
+static enum trim_move step(struct plant *p)
+{
+    double *place = &p->history[p->step++ % DELAY], margin = *place + p->noise * uniform(-1, 1);
+    *place = true_margin(p);
+    struct trim_limit limit = {.state = margin < 0 ? LIMIT_VIOLATED : LIMIT_HELD,
+                               .margin = margin,
+                               .helps = true,
+                               .returns = true,
+                               .elapsed = EVERY};
+    enum trim_move move = trim_step(&trim, &file, SETTLE, &seen, &limit);
+    seen.value = trim.value;
+    assert_in_range(trim.value - (int64_t)seen.min, 0, (int64_t)seen.max - seen.min);
+    return move;
+}
+
+/* A plant in which `needed` of the whole effort is just enough. */
+static struct plant make_plant(double needed)
+{
+    struct plant p = {.load = uniform(0.05, 0.8)};
+    p.gain = p.load / (needed * (double)most_effort());
+    return p;
+}
+
+static void whatever_is_observed_the_value_stays_in_both_bounds(void **unused)
+{
+    static const double margins[] = {0, -0.1, 0.1, -1e300, 1e300, -1e-300, -50, 3};
+    static const int32_t ends[] = {INT32_MIN, INT32_MIN + 1, -7, -1, 0, 1, 5, 100, INT32_MAX - 1, INT32_MAX};
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        begin();
+        file.step = seed_next(&seed) % 2 ? (uint32_t)whole(1, INT32_MAX) : 0;
+        for (int k = 0; k < 300; k++) {
+            if (seed_next(&seed) % 40 == 0) {
+                int32_t a = ends[seed_next(&seed) % 10], b = ends[seed_next(&seed) % 10];
+                bool of_file = seed_next(&seed) % 2;
+                *(of_file ? &file.min : &seen.min) = a < b ? a : b;
+                *(of_file ? &file.max : &seen.max) = a < b ? b : a;
+                seen.home = ends[seed_next(&seed) % 10];
+                seen.orders += seed_next(&seed) % 2;
+                seen.present = seed_next(&seed) % 4 != 0;
+            }
+            seen.value = seed_next(&seed) % 3 ? trim.value : ends[seed_next(&seed) % 10];
+            double margin = seed_next(&seed) % 10 ? margins[seed_next(&seed) % 8] : (double)NAN;
+            struct trim_limit limit = {.state = (enum limit_state)(seed_next(&seed) % 3),
+                                       .margin = seed_next(&seed) % 20 ? margin : (double)INFINITY,
+                                       .helps = seed_next(&seed) % 4 != 0,
+                                       .returns = seed_next(&seed) % 4 != 0,
+                                       .elapsed = (int64_t)(seed_next(&seed) % 5) * SETTLE - SETTLE};
+            int32_t before = trim.value;
+            bool may = trim_is_possible(&file, &seen);
+            enum trim_move move = trim_step(&trim, &file, SETTLE, &seen, &limit);
+            if (!may) {
+                assert_int_equal(move, TRIM_KEEP);
+                assert_int_equal(trim.value, before);
+                continue;
+            }
+            assert_true(trim.value >= file.min && trim.value <= file.max);
+            assert_true(trim.value >= seen.min && trim.value <= seen.max);
+            if (limit.state == LIMIT_UNKNOWN || isnan(margin))
+                assert_true(move == TRIM_KEEP || move == TRIM_BOUND);
+        }
+    }
+}
+
+/* Of what is enough, no more than a few steps too much; seldom changes; next to never broken. */
+static void under_a_constant_load_it_comes_to_rest_next_to_the_least_that_is_enough(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        begin();
+        double needed = uniform(0.02, 0.95);
+        struct plant p = make_plant(needed);
+        p.noise = 0.005 * uniform(0, 1) * p.load;
+        int broken = 0, moves = 0;
+        for (int k = 0; k < STEPS; k++) {
+            enum trim_move move = step(&p);
+            if (k < STEPS / 2)
+                continue;
+            moves += move != TRIM_KEEP;
+            broken += true_margin(&p) < 0;
+        }
+        double least = needed * (double)most_effort(), used = (double)effort_at(trim.value);
+        assert_true(used <= least + 3.5 * (double)least_step() + 1);
+        assert_true(moves <= 16);
+        assert_true(broken <= STEPS / 2 / 20);
+        assert_false(trim.spent);
+    }
+}
+
+static void what_is_broken_holds_after_a_few_settling_times(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        begin();
+        struct plant p = make_plant(uniform(0.02, 0.95));
+        int steps = 0;
+        for (; steps == 0 || true_margin(&p) < 0; steps++)
+            (void)step(&p);
+        assert_in_range(steps, 1, 6 * (DELAY + 2));
+    }
+}
+
+static void once_the_load_ends_it_returns_to_where_the_program_had_it(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        begin();
+        struct plant p = make_plant(uniform(0.2, 0.95));
+        for (int k = 0; k < 300; k++)
+            (void)step(&p);
+        assert_true(trim.value != seen.home);
+        p.load = -0.04;
+        for (int k = 0; k < 60 * (DELAY + 2); k++)
+            assert_true(step(&p) != TRIM_HELP || k < DELAY);
+        assert_int_equal(trim.value, seen.home);
+    }
+}
+
+/* Where one of two is worse off, it is turned at least as far. */
+static void the_worse_it_is_the_further_it_is_turned(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        begin();
+        struct plant p = make_plant(uniform(0.3, 0.95));
+        for (uint64_t k = 1 + seed_next(&seed) % 60; k > 0; k--)
+            (void)step(&p);
+        struct trim a = trim, b = trim;
+        struct trim_limit limit = {.state = LIMIT_VIOLATED,
+                                   .margin = -uniform(0.001, 1),
+                                   .helps = true,
+                                   .returns = true,
+                                   .elapsed = 2 * SETTLE};
+        (void)trim_step(&a, &file, SETTLE, &seen, &limit);
+        limit.margin -= uniform(0, 1);
+        (void)trim_step(&b, &file, SETTLE, &seen, &limit);
+        if (!a.futile && !b.futile)
+            assert_true(effort_at(b.value) >= effort_at(a.value));
+        if (!trim.returning)
+            assert_true(a.futile || effort_at(a.value) >= effort_at(trim.value));
+    }
+}
+
+static void where_all_of_it_is_not_enough_it_stays_there_and_that_is_said(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        begin();
+        struct plant p = make_plant(uniform(1.2, 2.5));
+        for (int k = 0; k < 400; k++)
+            (void)step(&p);
+        for (int k = 0; k < 400; k++) {
+            assert_int_equal(step(&p), TRIM_KEEP);
+            assert_int_equal(effort_at(trim.value), most_effort());
+            assert_true(trim.spent);
+        }
+    }
+}
+
+static void what_does_not_help_is_given_back_and_seldom_tried_again(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES / 4; i++) {
+        begin();
+        struct plant p = {.load = uniform(0.05, 0.8)};
+        int away = 0;
+        for (int k = 0; k < 10 * STEPS; k++) {
+            (void)step(&p);
+            away += k > 5 * STEPS && trim.value != seen.home;
+        }
+        assert_true(trim.spent);
+        assert_true(away < 5 * STEPS / 10);
+    }
+}
+
+static void what_is_unknown_moves_nothing_and_the_time_does_not_count(void **unused)
+{
+    (void)unused;
+    begin();
+    struct plant p = make_plant(0.5);
+    struct trim_limit unknown = {.state = LIMIT_UNKNOWN, .helps = true, .returns = true, .elapsed = 100 * SETTLE};
+    for (int k = 0; k < 300; k++)
+        (void)step(&p);
+    struct trim before = trim;
+    for (int k = 0; k < 300; k++)
+        assert_int_equal(trim_step(&trim, &file, SETTLE, &seen, &unknown), TRIM_KEEP);
+    assert_memory_equal(&before, &trim, sizeof trim);
+}
+
+static void who_is_to_give_way_first_is_waited_for(void **unused)
+{
+    (void)unused;
+    begin();
+    struct trim_limit limit = {
+        .state = LIMIT_VIOLATED, .margin = -0.1, .helps = false, .returns = true, .elapsed = EVERY};
+    for (int k = 0; k < 300; k++)
+        assert_int_equal(trim_step(&trim, &file, SETTLE, &seen, &limit), TRIM_KEEP);
+    limit.helps = true;
+    assert_int_equal(trim_step(&trim, &file, SETTLE, &seen, &limit), TRIM_HELP);
+    limit = (struct trim_limit){.state = LIMIT_HELD, .margin = 0.1, .helps = true, .returns = false, .elapsed = EVERY};
+    for (int k = 0; k < 3000; k++)
+        assert_int_equal(trim_step(&trim, &file, SETTLE, &seen, &limit), TRIM_KEEP);
+    limit.returns = true;
+    assert_int_equal(trim_step(&trim, &file, SETTLE, &seen, &limit), TRIM_RETURN);
+}
+
+static void what_an_operator_sets_is_where_it_begins_and_returns_to(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < CASES; i++) {
+        begin();
+        struct plant p = make_plant(0.5);
+        for (int k = 0; k < 100; k++)
+            (void)step(&p);
+        seen.orders++;
+        seen.home = seen.value = whole(seen.min, seen.max);
+        p.load = -0.04;
+        for (int k = 0; k < 100; k++)
+            (void)step(&p);
+        assert_int_equal(trim.value, seen.home);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whatever_is_observed_the_value_stays_in_both_bounds),
+        cmocka_unit_test(under_a_constant_load_it_comes_to_rest_next_to_the_least_that_is_enough),
+        cmocka_unit_test(what_is_broken_holds_after_a_few_settling_times),
+        cmocka_unit_test(once_the_load_ends_it_returns_to_where_the_program_had_it),
+        cmocka_unit_test(the_worse_it_is_the_further_it_is_turned),
+        cmocka_unit_test(where_all_of_it_is_not_enough_it_stays_there_and_that_is_said),
+        cmocka_unit_test(what_does_not_help_is_given_back_and_seldom_tried_again),
+        cmocka_unit_test(what_is_unknown_moves_nothing_and_the_time_does_not_count),
+        cmocka_unit_test(who_is_to_give_way_first_is_waited_for),
+        cmocka_unit_test(what_an_operator_sets_is_where_it_begins_and_returns_to),
+    };
+    seed = seed_start();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
