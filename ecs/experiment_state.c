@@ -153,6 +153,8 @@ static void on_daemon_ended(struct experiment_state *s, uint32_t daemon, bool un
                             struct state_actions *a)
 {
     struct state_daemon *d = &s->daemons[daemon];
+    if (daemon == STATE_COLLECTOR) /* its next life may have room */
+        s->failing = false;
     if (s->phase >= PHASE_RUNNING && s->phase <= PHASE_DRAINING && !d->drained) {
         restart(s, daemon, now, a);
         return;
@@ -278,7 +280,7 @@ struct state_actions experiment_state_step(struct experiment_state *s, const str
             state_drain(s, now, &a);
         break;
     case EVENT_STORE_FAILED:
-        s->store_failed = s->failed = true;
+        s->failing = s->store_failed = s->failed = true;
         state_stop(s, ENDED_BY_FAILURE, now, &a);
         break;
     case EVENT_MANAGER_ENDED:

@@ -31,7 +31,7 @@ enum {
 #define STATE_ATTACH_LIMIT  (5 * CLOCK_S)  /* after which silence of the processes to attach to is told */
 #define STATE_ABSENCE       CLOCK_S        /* no attached process for that long: they have ended */
 #define STATE_DRAIN_LIMIT   (10 * CLOCK_S) /* without progress */
-#define STATE_FAILING_LIMIT (2 * CLOCK_S)  /* the same where the store is known to fail */
+#define STATE_FAILING_LIMIT (2 * CLOCK_S)  /* the same where the collector says that its store fails */
 #define STATE_CLOSE_LIMIT   (5 * CLOCK_S)  /* for a daemon to stop; what it holds is stored by then */
 
 enum state_phase {
@@ -111,6 +111,7 @@ struct experiment_state {
     enum state_phase phase;
     enum state_ended_by ended_by;
     bool failed, unreachable, store_failed, interrupted, killed;
+    bool failing; /* the collector's present life says that it cannot write */
     bool interrupt_reached_sut;
     bool interactive; /* the SUT shares the terminal */
     uint32_t daemon_count, launched, launched_left;

@@ -9,7 +9,7 @@ static int64_t earlier(int64_t a, int64_t b)
 
 static int64_t drain_limit(const struct experiment_state *s)
 {
-    return s->store_failed ? STATE_FAILING_LIMIT : STATE_DRAIN_LIMIT;
+    return s->failing ? STATE_FAILING_LIMIT : STATE_DRAIN_LIMIT;
 }
 
 static bool awaits_attached(const struct experiment_state *s)

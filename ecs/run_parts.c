@@ -308,6 +308,7 @@ static void take_end(struct run *r, uint32_t d)
     r->up[d] = false;
     r->fleet.status[d].known = r->fleet.status[d].told_drain = false;
     r->fleet.status[d].heard = 0;
+    r->fleet.status[d].store_errno = 0;
     tell_daemon_end(r, d, pid, status, served);
     enum state_phase before = r->state.phase;
     run_feed(r,
@@ -328,9 +329,10 @@ static void take_answers(struct run *r, uint32_t d)
         return;
     if (s->text[0] && strcmp(before, s->text) != 0)
         operator_error(&r->operator, "BEZEL-RUN-TROUBLE", "%s: %s", r->fleet.daemons[d].name, s->text);
-    if (d == STATE_COLLECTOR && s->store_errno != 0 && !r->state.store_failed) {
-        operator_error(&r->operator, "BEZEL-RUN-STORE", "%s cannot be written: %s; the experiment is stopped",
-                       r->dir.path, strerror(s->store_errno));
+    if (d == STATE_COLLECTOR && s->store_errno != 0 && !r->state.failing) {
+        if (!r->state.store_failed)
+            operator_error(&r->operator, "BEZEL-RUN-STORE", "%s cannot be written: %s; the experiment is stopped",
+                           r->dir.path, strerror(s->store_errno));
         run_feed(r, &(struct state_event){.type = EVENT_STORE_FAILED});
     }
     if (d != STATE_COLLECTOR && s->told_drain && s->state == DAEMON_DRAINED && !r->state.daemons[d].drained)

@@ -462,6 +462,8 @@ void bed_end_alone(struct bed *b, const char *codes)
 {
     int code = await_end(b);
     bed_check(b);
+    if (b->result.failed)
+        show_logs(b);
     if (code > 9 || !strchr(codes, '0' + code))
         bed_fail(b, "exit code %d, not one of %s", code, codes);
     put_away(b);

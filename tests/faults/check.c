@@ -294,7 +294,8 @@ static void take_books(struct check *c, const char *run)
     add_missing(c, s);
     add_silent(c);
     bool balanced = c->bed->options.evil ? all_known(s, v) : v->balanced;
-    c->bed->result.failed |= balanced == c->bed->options.may_lack && !c->bed->options.damaged;
+    bool right = balanced ? c->bed->result.unknown == 0 : c->bed->options.may_lack;
+    c->bed->result.failed |= !right && !c->bed->options.damaged;
     c->bed->result.refused += s->refused;
     for (size_t i = 0; i < s->note_count; i++)
         c->bed->result.noted += strcmp(s->notes[i].name, EVIL) == 0;

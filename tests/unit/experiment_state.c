@@ -263,6 +263,23 @@ static void a_store_that_fails_stops_the_experiment_and_is_not_waited_for_long(v
     assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
 }
 
+static void a_collector_that_comes_back_has_time_to_show_that_it_can_write(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, 0);
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_STORE_FAILED), ACTION_STOP_PROCESSES);
+    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+    (void)GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
+    assert_int_equal(tick_within(&c, CLOCK_S), ACTION_RESTART);
+    (void)GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
+    assert_true(experiment_state_deadline(&c.s) > c.now + STATE_FAILING_LIMIT);
+    (void)GIVE(&c, .type = EVENT_PROGRESS);
+    (void)GIVE(&c, .type = EVENT_STORE_FAILED); /* it cannot */
+    assert_int_equal(tick_within(&c, STATE_FAILING_LIMIT), ACTION_TELL_UNDRAINED | ACTION_STOP_NODES);
+}
+
 static void the_first_interrupt_stops_and_the_second_kills(void **state)
 {
     (void)state;
@@ -429,6 +446,7 @@ int main(void)
         cmocka_unit_test(a_daemon_restarted_while_draining_is_drained_too),
         cmocka_unit_test(drains_as_long_as_there_is_progress_and_no_longer),
         cmocka_unit_test(a_store_that_fails_stops_the_experiment_and_is_not_waited_for_long),
+        cmocka_unit_test(a_collector_that_comes_back_has_time_to_show_that_it_can_write),
         cmocka_unit_test(the_first_interrupt_stops_and_the_second_kills),
         cmocka_unit_test(an_interrupt_from_a_shared_terminal_gives_the_process_time),
         cmocka_unit_test(an_interrupt_before_the_start_launches_nothing),
