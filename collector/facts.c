@@ -56,7 +56,8 @@ static const char *const schema[] = {
     " oldest_ns INTEGER NOT NULL, period_ns INTEGER NOT NULL, sensor_cpu REAL, worst_ns INTEGER NOT NULL);"
     "CREATE TABLE limits(node INTEGER NOT NULL REFERENCES nodes, number INTEGER NOT NULL, at INTEGER NOT NULL,"
     " state INTEGER NOT NULL, value REAL, worst REAL, settling INTEGER NOT NULL, held INTEGER NOT NULL,"
-    " violated INTEGER NOT NULL, unknown INTEGER NOT NULL, last_violated INTEGER NOT NULL, PRIMARY KEY(node, number))"
+    " violated INTEGER NOT NULL, unknown INTEGER NOT NULL, last_violated INTEGER NOT NULL,"
+    " epoch INTEGER NOT NULL, PRIMARY KEY(node, number, epoch))"
     " WITHOUT ROWID;"
     "CREATE TABLE decisions(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, policy INTEGER NOT NULL,"
     " action INTEGER NOT NULL, before_ns INTEGER NOT NULL, after_ns INTEGER NOT NULL, cause INTEGER NOT NULL,"
@@ -110,7 +111,7 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_LOSS] = "INSERT INTO losses VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
     [FACTS_SELF] = "INSERT INTO self VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     [FACTS_LIMIT] =
-        ("INSERT INTO limits VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO UPDATE SET"
+        ("INSERT INTO limits VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO UPDATE SET"
          " at = excluded.at, state = excluded.state, value = excluded.value, worst = excluded.worst,"
          " settling = excluded.settling, held = excluded.held, violated = excluded.violated,"
          " unknown = excluded.unknown, last_violated = excluded.last_violated WHERE excluded.at >= limits.at"),

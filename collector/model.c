@@ -224,7 +224,7 @@ void model_set_dictionary(struct model_process *process, struct dict *dict)
         return;
     process->builtins = (struct model_builtins){
         .self = builtin_find(dict, BUILTIN_SELF, "000000010"),
-        .limit = builtin_find(dict, BUILTIN_LIMIT, "021100000"),
+        .limit = builtin_find(dict, BUILTIN_LIMIT, "0211000000"),
         .decision = builtin_find(dict, BUILTIN_DECISION, "22000200"),
         .metric = builtin_find(dict, BUILTIN_METRIC, "331"),
         .clock = builtin_find(dict, BUILTIN_CLOCK, "000000"),
@@ -238,7 +238,7 @@ void model_set_dictionary(struct model_process *process, struct dict *dict)
     };
 }
 
-_Static_assert(SELF_FIELDS == 9 && BLIMIT_FIELDS == 9 && DECISION_FIELDS == 8 && BMETRIC_FIELDS == 3 &&
+_Static_assert(SELF_FIELDS == 9 && BLIMIT_FIELDS == 10 && DECISION_FIELDS == 8 && BMETRIC_FIELDS == 3 &&
                    BCLOCK_FIELDS == 6 && BPOLLING_FIELDS == 5 && BFLOW_FIELDS == 10 && BEXPIRED_FIELDS == 6 &&
                    BKNOB_FIELDS == 11 && BSNAPSHOT_FIELDS == 11 && BOBSERVATION_FIELDS == 3 && FINDING_FIELDS == 6,
                "as many types");

@@ -74,6 +74,7 @@ struct summary_limit { /* of one node; struct agent_limit's values, last seen */
     int state;
     double value, worst; /* NaN: none */
     int64_t settling, held, violated, unknown, last_violated;
+    int64_t epoch; /* above 0: of a limit on the whole, of the manager that judged it; `node` recorded it */
 };
 
 struct summary_decision {

@@ -162,6 +162,28 @@ static void take_expired(struct summary_loading *l, sqlite3_stmt *s)
     e->expired = sqlite3_column_int64(s, 6);
 }
 
+static int64_t time_judged(const struct summary_limit *l)
+{
+    return l->settling + l->held + l->violated + l->unknown;
+}
+
+/*
+ * What a manager judged on the whole is cumulative over its life, whichever nodes recorded it: the row that tells of
+ * the longest time tells all. True where the row is another one's copy, of which the better is kept.
+ */
+static bool is_told_already(struct summary_loading *l, const struct summary_limit *limit)
+{
+    for (size_t i = 0; i < l->summary.limit_count - 1 && limit->epoch > 0; i++) {
+        struct summary_limit *other = &l->summary.limits[i];
+        if (other->index != limit->index || other->epoch != limit->epoch)
+            continue;
+        if (time_judged(limit) > time_judged(other))
+            *other = *limit;
+        return true;
+    }
+    return false;
+}
+
 static void take_limit(struct summary_loading *l, sqlite3_stmt *s)
 {
     struct summary_limit *limit = summary_grow(l, &l->summary.limits, &l->summary.limit_count, sizeof *limit);
@@ -177,6 +199,9 @@ static void take_limit(struct summary_loading *l, sqlite3_stmt *s)
     limit->violated = sqlite3_column_int64(s, 7);
     limit->unknown = sqlite3_column_int64(s, 8);
     limit->last_violated = sqlite3_column_int64(s, 9);
+    limit->epoch = sqlite3_column_int64(s, 10);
+    if (is_told_already(l, limit))
+        l->summary.limit_count--;
 }
 
 static void take_decision(struct summary_loading *l, sqlite3_stmt *s)
@@ -233,8 +258,8 @@ void summary_load_nodes(struct summary_loading *l)
     summary_each(l, self_mean_query, take_self_mean);
     summary_each(l, clock_query, take_clock);
     summary_each(l,
-                 "SELECT node, number, state, value, worst, settling, held, violated, unknown, last_violated"
-                 " FROM limits ORDER BY node, number",
+                 "SELECT node, number, state, value, worst, settling, held, violated, unknown, last_violated, epoch"
+                 " FROM limits ORDER BY node, number, epoch",
                  take_limit);
     summary_each(l,
                  "SELECT node, at, policy, action, before_ns, after_ns, cause, by, epoch, sequence FROM decisions"

@@ -56,13 +56,14 @@ static void choose_every(struct experiment *e)
 }
 
 /* What a manager sees at once (POLICY_LIMITS_MAX). */
-static void check_decider(struct reader *r, const struct tree *by, const struct experiment *e)
+static void check_decider(struct reader *r, const struct tree *at, const struct experiment *e)
 {
-    uint32_t holds = 0;
+    uint32_t holds = 0, wholes = 0;
     for (uint32_t i = 0; i < e->limit_count; i++)
-        holds += e->limits[i].kind == LIMIT_HOLD;
-    if (e->adapt.by == ADAPT_BY_MANAGER && holds * e->node_count > EXPERIMENT_MANAGED_MAX)
-        reader_wrong(r, by, "one manager sees at most %d limits to be held, and %u on each of %u nodes are more",
+        if (e->limits[i].kind == LIMIT_HOLD)
+            *(e->limits[i].whole ? &wholes : &holds) += 1;
+    if (e->adapt.by == ADAPT_BY_MANAGER && holds * e->node_count + wholes > EXPERIMENT_MANAGED_MAX)
+        reader_wrong(r, at, "one manager sees at most %d limits to be held, and %u on each of %u nodes are more",
                      EXPERIMENT_MANAGED_MAX, holds, e->node_count);
 }
 
@@ -74,7 +75,8 @@ static void check_adapt(struct reader *r, const struct tree *root, struct experi
         e->adapt.at = adapt->key_at;
     if (!tree_get(adapt, "every"))
         choose_every(e);
-    check_decider(r, tree_get(adapt, "by"), e);
+    check_whole(r, root, e);
+    check_decider(r, tree_get(tree_get(adapt, "by") ? adapt : root, tree_get(adapt, "by") ? "by" : "limits"), e);
     if (!policy)
         check_choose_policy(e, check_first_hold(root, e, 0, &at) != NULL);
     check_policy(r, policy, e);

@@ -73,7 +73,7 @@ static void doubt_rates(struct reader *r, const struct tree *root, const struct 
     if (e->sensing.mode == POLL_BUSY_WAIT || e->sensing.when_full == WHEN_FULL_OVERWRITE)
         return;
     for (uint32_t i = 0; t; t = t->next, i++)
-        if (e->limits[i].unit == UNIT_PER_SECOND && e->limits[i].compare == COMPARE_AT_LEAST)
+        if (!e->limits[i].whole && e->limits[i].unit == UNIT_PER_SECOND && e->limits[i].compare == COMPARE_AT_LEAST)
             doubt_rate(r, root, e, t, &e->limits[i]);
 }
 

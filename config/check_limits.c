@@ -16,7 +16,7 @@ static const char sensor_cpu[] = "sensor_cpu";
 /* The kind of built-in metric `name`; METRIC_RATE where it is none. */
 static enum experiment_metric_kind built_in(const char *name)
 {
-    for (int kind = METRIC_LATENCY; kind <= METRIC_LOST; kind++)
+    for (int kind = METRIC_LATENCY; kind < METRIC_KINDS; kind++)
         if (strcmp(experiment_metric_word((enum experiment_metric_kind)kind), name) == 0)
             return (enum experiment_metric_kind)kind;
     return METRIC_RATE;
@@ -118,7 +118,7 @@ static bool find_metric(struct reader *r, const struct tree *t, struct experimen
     if (built_in(name) != METRIC_RATE && e->metric_count < EXPERIMENT_METRICS_MAX)
         return (l->metric = add_built_in(r, e, built_in(name))) >= 0;
     findings_near_consider(&near, sensor_cpu);
-    for (int kind = METRIC_LATENCY; kind <= METRIC_LOST; kind++)
+    for (int kind = METRIC_LATENCY; kind < METRIC_KINDS; kind++)
         findings_near_consider(&near, experiment_metric_word((enum experiment_metric_kind)kind));
     if (near.best)
         reader_wrong(r, t, "there is no metric %s; did you mean '%s'?", findings_quote(name).s, near.best);
@@ -136,6 +136,8 @@ static enum experiment_unit unit_of(const struct experiment *e, const struct exp
         return UNIT_PER_SECOND;
     case METRIC_LATENCY:
     case METRIC_LATENCY_MAX:
+    case METRIC_STORING:
+    case METRIC_STORING_MAX:
         return UNIT_DURATION;
     case METRIC_EN_ROUTE:
     case METRIC_LOST:

@@ -27,6 +27,9 @@ void check_choose_policy(struct experiment *e, bool holds);
 void check_policy(struct reader *r, const struct tree *policy, const struct experiment *e);
 void check_hysteresis(struct reader *r, const struct tree *root, struct experiment *e);
 
+/** Limits on the whole; where one is to be held and the file does not say who decides, the manager does. */
+void check_whole(struct reader *r, const struct tree *root, struct experiment *e);
+
 /**
  * The first limit to be held, on a metric with a window above `window` where that is not 0; *tree is where it stands.
  */

@@ -23,6 +23,19 @@ bool experiment_is_managed(const struct experiment *e)
     return e->adapt.by == ADAPT_BY_MANAGER && (e->adapt.policy != POLICY_NONE || e->adapt.knob_count > 0);
 }
 
+bool experiment_has_whole(const struct experiment *e)
+{
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        if (e->limits[i].whole)
+            return true;
+    return false;
+}
+
+bool experiment_has_manager(const struct experiment *e)
+{
+    return experiment_is_managed(e) || experiment_has_whole(e);
+}
+
 bool experiment_policy_moves(enum experiment_policy policy)
 {
 #define MOVES(NAME, name, word, moves) [POLICY_##NAME] = moves,

@@ -147,6 +147,9 @@ enum experiment_metric_kind {
     METRIC_LATENCY_MAX, /* monitoring_latency_max, ns: of the oldest one */
     METRIC_EN_ROUTE,    /* en_route_ratio, percent: records under way, of those produced in the window */
     METRIC_LOST,        /* lost_ratio, percent: records lost in the window, of those produced in it */
+    METRIC_STORING,     /* storing_latency, ns: mean age of records when the collector has acknowledged them */
+    METRIC_STORING_MAX, /* storing_latency_max, ns: of the oldest one */
+    METRIC_KINDS
 };
 
 /** A figure over a sliding window. */
@@ -177,6 +180,7 @@ struct experiment_limit {
     enum experiment_compare compare;
     double bound;
     enum experiment_unit unit; /* in which the bound is written; a duration is in ns */
+    bool whole;                /* on one value for all nodes together, which the manager judges; else on each node's */
     uint32_t priority;         /* 0 (default) first: of several broken limits the first one is answered */
     int64_t persistence;       /* `for`: ns that it must be broken before it counts as violated; default 0 */
     double tolerance;          /* share of the judged time, 0 .. 1, that may be in violation; default 0.01 */
@@ -305,6 +309,24 @@ bool experiment_knob_is_of(const struct experiment *e, const struct experiment_k
 
 /** Whether one manager decides for all nodes: with policy none, and no knob to steer, nobody decides anything. Pure. */
 bool experiment_is_managed(const struct experiment *e);
+
+/** Whether some limit is on the whole. Pure. */
+bool experiment_has_whole(const struct experiment *e);
+
+/** Whether the run has a manager: it decides for all nodes, or judges limits on the whole, or both. Pure. */
+bool experiment_has_manager(const struct experiment *e);
+
+/** How the values that nodes have of a metric become that of the whole. */
+enum experiment_join {
+    JOIN_NOT,   /* not at all: what nodes keep of it is not enough */
+    JOIN_SUM,   /* they are added */
+    JOIN_RATIO, /* each is a quotient: numerators and denominators are added */
+    JOIN_LEAST,
+    JOIN_MOST
+};
+
+/** How values of what limits on `metric` (an index, or LIMIT_ON_SENSOR_CPU) judge are joined. Pure. */
+enum experiment_join experiment_join_of(const struct experiment *e, int metric);
 
 /** Whether `policy` moves the polling period. Pure. */
 bool experiment_policy_moves(enum experiment_policy policy);

@@ -25,6 +25,7 @@ const struct schema_word schema_forwards[] = {
     {"batch", FORWARD_BATCH, false}, {"collect", FORWARD_COLLECT, false}, {NULL, 0, false}};
 const struct schema_word schema_yes_or_no[] = {{"no", false, false}, {"yes", true, false}, {NULL, 0, false}};
 const struct schema_word schema_scopes[] = {{"process", true, false}, {"node", false, false}, {NULL, 0, false}};
+const struct schema_word schema_judged[] = {{"metric", false, false}, {"whole", true, false}, {NULL, 0, false}};
 const struct schema_word schema_syncs[] = {
     {"never", EXPERIMENT_SYNC_NEVER, false}, {"always", 0, false}, {NULL, 0, false}};
 #define POLICY_WORD(NAME, name, word, moves) {word, POLICY_##NAME, false},
@@ -154,6 +155,7 @@ static const struct schema_field violation_fields[] = {
 static const struct schema_field limit_fields[] = {
     {.key = "hold", .kind = SCHEMA_CHECKED},
     {.key = "expect", .kind = SCHEMA_CHECKED},
+    {.key = "per", .kind = SCHEMA_FLAG, .offset = IN(experiment_limit, whole), .words = schema_judged},
     {.key = "for", .kind = SCHEMA_DURATION, .offset = IN(experiment_limit, persistence), .max = 3600 * CLOCK_S},
     {.key = "tolerance", .kind = SCHEMA_SHARE, .offset = IN(experiment_limit, tolerance)},
     {.key = "priority", .kind = SCHEMA_COUNT, .offset = IN(experiment_limit, priority), .max = EXPERIMENT_PRIORITY_MAX},

@@ -22,8 +22,23 @@ const char *experiment_metric_word(enum experiment_metric_kind kind)
         [METRIC_LATENCY_MAX] = "monitoring_latency_max",
         [METRIC_EN_ROUTE] = "en_route_ratio",
         [METRIC_LOST] = "lost_ratio",
+        [METRIC_STORING] = "storing_latency",
+        [METRIC_STORING_MAX] = "storing_latency_max",
     };
     return words[kind];
+}
+
+enum experiment_join experiment_join_of(const struct experiment *e, int metric)
+{
+    static const enum experiment_join joins[METRIC_KINDS] = {
+        [METRIC_RATE] = JOIN_SUM,      [METRIC_MEAN] = JOIN_RATIO,       [METRIC_MIN] = JOIN_LEAST,
+        [METRIC_MAX] = JOIN_MOST,      [METRIC_LAST] = JOIN_NOT, /* which one is the last, clocks of several nodes do
+                                                                    not tell */
+        [METRIC_QUANTILE] = JOIN_NOT,                            /* nodes keep samples */
+        [METRIC_LATENCY] = JOIN_RATIO, [METRIC_LATENCY_MAX] = JOIN_MOST, [METRIC_EN_ROUTE] = JOIN_RATIO,
+        [METRIC_LOST] = JOIN_RATIO,    [METRIC_STORING] = JOIN_RATIO,    [METRIC_STORING_MAX] = JOIN_MOST,
+    };
+    return metric == LIMIT_ON_SENSOR_CPU ? JOIN_SUM : joins[e->metrics[metric].kind];
 }
 
 int64_t experiment_limit_window(const struct experiment *e, const struct experiment_limit *l)
@@ -49,7 +64,8 @@ static bool excludes(const struct experiment *e, const struct experiment_limit *
 {
     bool on_cpu = least->metric == LIMIT_ON_SENSOR_CPU || most->metric == LIMIT_ON_SENSOR_CPU;
     return least->compare == COMPARE_AT_LEAST && most->compare == COMPARE_AT_MOST && least->bound > most->bound &&
-           !on_cpu && is_never_above(&e->metrics[least->metric], &e->metrics[most->metric]);
+           !on_cpu && least->whole == most->whole &&
+           is_never_above(&e->metrics[least->metric], &e->metrics[most->metric]);
 }
 
 int experiment_limit_contradicts(const struct experiment *e, uint32_t i)

@@ -166,6 +166,7 @@ static void print_limit(const struct experiment_limit *l, FILE *out)
 {
     fprintf(out, "  - {%s: ", l->kind == LIMIT_HOLD ? "hold" : "expect");
     print_text(l->text, out);
+    fprintf(out, ", per: %s", schema_word(schema_judged, l->whole));
     fprintf(out, ", for: %s, tolerance: %s %%", units_exact_duration(l->persistence).s,
             units_exact_number(l->tolerance * 100).s);
     if (l->kind == LIMIT_HOLD)

@@ -229,7 +229,7 @@ struct state_actions experiment_state_begin(struct experiment_state *s, const st
     s->duration = e->duration;
     s->grace = e->grace;
     s->daemon_count = 1 + e->node_count;
-    s->managed = experiment_is_managed(e);
+    s->managed = experiment_has_manager(e);
     for (uint32_t i = 0; i < e->process_count; i++) {
         if (e->processes[i].attach)
             s->attaches = true;

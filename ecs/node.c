@@ -198,6 +198,7 @@ void node_drain(struct node *n)
     external_housekeep(n->external, now); /* a process that has ended is not a silent one */
     node_sample(n, now);
     node_tell_limits(n, agent_step(n->agent, now, &n->measured));
+    node_whole_end(n, now);
     external_collect(n->external, true); /* what waits in the rings is drained, whatever the policy says */
     external_batch(n->external, true, 0);
     external_poll(n->external, now);

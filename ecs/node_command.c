@@ -111,7 +111,8 @@ void node_answer_commands(struct node *n)
         link_frame_free(&frame);
         if (!may)
             refuse(n, &peer);
-        else if (!err && (n->message.type == MESSAGE_WATCH || n->message.type == MESSAGE_SETTING))
+        else if (!err && (n->message.type == MESSAGE_WATCH || n->message.type == MESSAGE_SETTING ||
+                          n->message.type == MESSAGE_JUDGEMENT))
             node_manager_hear(n, &peer, clock_now());
         else if (err || n->message.type != MESSAGE_COMMAND)
             log_warn("BEZEL-COMMAND", "what came over the control link is no command");

@@ -33,11 +33,30 @@ static void tell_shed(struct node *n, const struct agent_outcome *o)
  * Since it is judged: what happens while adaptation settles is no violation. One that was the end of a process is taken
  * back (resmgr/judge.h).
  */
+void node_tell_violated(struct node *n, uint32_t limit, bool violated)
+{
+    tell(n, &n->found.violated[limit], violated,
+         (struct self_finding){.what = SELF_FINDING_VIOLATED, .limit = (int)limit, .needed = NAN, .budget = NAN});
+}
+
 static void tell_violations(struct node *n, const struct agent_outcome *o)
 {
     for (uint32_t i = 0; i < o->limit_count; i++)
-        tell(n, &n->found.violated[i], o->limits[i].violated > 0,
-             (struct self_finding){.what = SELF_FINDING_VIOLATED, .limit = (int)i, .needed = NAN, .budget = NAN});
+        if (!n->options.experiment->limits[i].whole)
+            node_tell_violated(n, i, o->limits[i].violated > 0);
+}
+
+/* The limit that is the budget of all nodes together: the strictest; -1: none. */
+static int whole_budget(const struct experiment *e)
+{
+    int found = -1;
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        const struct experiment_limit *l = &e->limits[i];
+        if (l->whole && l->kind == LIMIT_HOLD && l->metric == LIMIT_ON_SENSOR_CPU &&
+            (found < 0 || l->bound < e->limits[found].bound))
+            found = (int)i;
+    }
+    return found;
 }
 
 void node_take_findings(struct node *n, const struct agent_outcome *o)
@@ -47,6 +66,8 @@ void node_take_findings(struct node *n, const struct agent_outcome *o)
     if (a->infeasible) {
         numbers.needed = a->needed;
         numbers.budget = a->budget;
+        if (a->infeasible_member == POLICY_ALL)
+            numbers.limit = whole_budget(n->options.experiment);
     }
     numbers.what = SELF_FINDING_INFEASIBLE;
     tell(n, &n->found.infeasible, a->infeasible, numbers);

@@ -32,6 +32,17 @@ struct node_managed {
     uint64_t untold, ignored; /* messages that could not be sent; that came where they have no place */
 };
 
+/** Limits on the whole, as their manager judged them last, where this node records it (node_whole.c). */
+struct node_judged {
+    struct message_lease by; /* the newest that was heard; epoch 0: none */
+    uint64_t sequence, refused;
+    int64_t heard;
+    uint32_t count;
+    struct message_judged list[EXPERIMENT_LIMITS_MAX];
+    int64_t told[EXPERIMENT_LIMITS_MAX];         /* when it was recorded last; 0: never */
+    int64_t missing_since[EXPERIMENT_NODES_MAX]; /* 0: it is not; -1: that was told */
+};
+
 /** Limits with `on-violation` that broke, in this life of the daemon: how often, and the latest of them. */
 struct node_broken {
     bool is[EXPERIMENT_LIMITS_MAX]; /* in violation now */
@@ -96,6 +107,7 @@ struct node {
     int64_t realtime_offset;      /* as it was told to the collector */
     struct policy_setting policy; /* as the agent last decided: what is carried out */
     struct node_managed managed;
+    struct node_judged judged;
     bool busy_wait; /* of polling.now, at hand */
     bool draining, stopped;
     int64_t stop_by; /* of one that is stopped: when, at the latest */
@@ -133,9 +145,11 @@ void node_tell_flow(struct node *n);
 void node_tell_expired(struct node *n);
 void node_tell_limits(struct node *n, const struct agent_outcome *o);
 void node_tell_observations(struct node *n, const struct agent_outcome *o, int64_t now);
+void node_tell_observation(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now);
 
 /** Tells what is new of what the policy found, and carries out what it sheds (node_findings.c). */
 void node_take_findings(struct node *n, const struct agent_outcome *o);
+void node_tell_violated(struct node *n, uint32_t limit, bool violated);
 bool node_sheds(const void *node, const char *aspect);
 
 /** A poll that is due (node_polling.c), and when the next one is. Whether it took anything. */
@@ -182,15 +196,21 @@ void node_manager_hear(struct node *n, const struct link_peer *peer, int64_t now
 void node_manager_overtake(struct node *n, int64_t now);
 void node_manager_reply(const struct node *n, struct message_reply *reply);
 
+/** Limits on the whole (node_whole.c): this node's parts; when JUDGEMENT came (n->message); when it drains. */
+void node_whole_fill(const struct node *n, int64_t now, struct message_parts *parts);
+void node_whole_hear(struct node *n, int64_t now);
+void node_whole_end(struct node *n, int64_t now);
+
 /** Polls as was decided, and records by whom (node_loop.c). */
 void node_carry_out(struct node *n, const struct agent_outcome *o, const struct self_decider *by, int64_t now);
 
 /**
- * Snapshots that limits ask for (node_save.c). At each step: has news of limits that broke sent. A turn: whether
- * anything was due. The end, ahead of time. SAVE is carried out; every reply tells of limits that broke. What an
- * operator's SNAPSHOT saved is recorded.
+ * Snapshots that limits ask for (node_save.c). At each step: has news of limits that broke sent; the same of one on the
+ * whole. A turn: whether anything was due. The end, ahead of time. SAVE is carried out; every reply tells of limits
+ * that broke. What an operator's SNAPSHOT saved is recorded.
  */
 void node_save_watch(struct node *n, const struct agent_outcome *o, int64_t now);
+void node_save_judged(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now);
 bool node_save_turn(struct node *n, int64_t now);
 void node_save_end(struct node *n, int64_t now);
 void node_save_answer(struct node *n, const struct message_command *command, int64_t now, struct message_reply *reply);

@@ -65,7 +65,7 @@ static struct message_lease read_kept(const struct node *n)
 
 void node_manager_start(struct node *n)
 {
-    if (node_is_managed(n))
+    if (experiment_has_manager(n->options.experiment))
         lease_start(&n->managed.lease, n->options.experiment, (uint64_t)clock_now(), read_kept(n));
     n->managed.beat_due = INT64_MAX; /* nobody listens */
 }
@@ -86,7 +86,7 @@ static void fill_limits(const struct node *n, struct message_observation *o)
     const struct policy_observation *seen = agent_seen(n->agent);
     for (uint32_t i = 0; i < e->limit_count && o->limit_count < seen->limit_count; i++) {
         const struct policy_limit *l = &seen->limits[o->limit_count];
-        if (e->limits[i].kind == LIMIT_HOLD)
+        if (e->limits[i].kind == LIMIT_HOLD && !e->limits[i].whole)
             o->limits[o->limit_count++] =
                 (struct message_observed){.limit = i, .state = (enum message_limit_state)l->state, .value = l->value};
     }
@@ -115,15 +115,26 @@ static void fill(const struct node *n, int64_t now, struct message_observation *
     fill_limits(n, o);
 }
 
-/* Sends how the node stands; false where there is no such peer any more. */
-static bool tell(struct node *n, const struct link_peer *peer, int64_t now)
+/* False where there is no such peer any more. */
+static bool send(struct node *n, const struct link_peer *peer)
 {
-    n->message.type = MESSAGE_OBSERVATION;
-    fill(n, now, &n->message.observation);
     int size = message_encode(&n->message, n->bytes, sizeof n->bytes);
     int err = size < 0 ? size : link_send(n->control, peer, n->bytes, (size_t)size);
     n->managed.untold += err != 0;
     return err != BEZEL_EUNREACH;
+}
+
+/* How the node stands; ahead of it what it adds to limits on the whole, so that both are of one decision. */
+static bool tell(struct node *n, const struct link_peer *peer, int64_t now)
+{
+    n->message.type = MESSAGE_PARTS;
+    if (experiment_has_whole(n->options.experiment)) {
+        node_whole_fill(n, now, &n->message.parts);
+        (void)!send(n, peer);
+    }
+    n->message.type = MESSAGE_OBSERVATION;
+    fill(n, now, &n->message.observation);
+    return send(n, peer);
 }
 
 static void tell_holder(struct node *n, int64_t now)
@@ -179,9 +190,9 @@ void node_manager_sample(struct node *n, const struct agent_outcome *o, int64_t 
 {
     struct policy_setting safe;
     enum limit_state worst = worst_of(n->agent);
+    n->managed.steps++;
     if (!node_is_managed(n))
         return;
-    n->managed.steps++;
     n->managed.settled = !n->managed.changed;
     n->managed.changed = false;
     lease_judge(&n->managed.lease, worst, n->policy, now);
@@ -230,10 +241,14 @@ static void hear_setting(struct node *n, const struct link_peer *peer, const str
 void node_manager_hear(struct node *n, const struct link_peer *peer, int64_t now)
 {
     struct message_setting setting = n->message.setting;
-    if (!node_is_managed(n) || n->draining)
+    if (!experiment_has_manager(n->options.experiment) || n->draining)
         n->managed.ignored++;
     else if (n->message.type == MESSAGE_WATCH)
         (void)tell(n, peer, now);
+    else if (n->message.type == MESSAGE_JUDGEMENT)
+        node_whole_hear(n, now);
+    else if (!node_is_managed(n))
+        n->managed.ignored++;
     else
         hear_setting(n, peer, &setting, now);
 }

@@ -42,23 +42,33 @@ static void tell_broken(struct node *n, int64_t now)
         (void)!link_send(n->control, &n->asker, n->bytes, (size_t)size);
 }
 
+/* Whether it broke, and a snapshot is to be made of it. */
+static bool breaks(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
+{
+    bool violated = l->state == LIMIT_VIOLATED, before = n->broken.is[i];
+    n->broken.is[i] = violated;
+    if (!violated || before || n->options.experiment->limits[i].snapshot == 0)
+        return false;
+    n->broken.count++;
+    n->broken.limit = i;
+    n->broken.at = now;
+    n->broken.value = l->known ? l->value : (double)NAN;
+    return true;
+}
+
 void node_save_watch(struct node *n, const struct agent_outcome *o, int64_t now)
 {
     bool broke = false;
-    if (!o->limit_changed)
-        return;
-    for (uint32_t i = 0; i < o->limit_count; i++) {
-        bool violated = o->limits[i].state == LIMIT_VIOLATED, before = n->broken.is[i];
-        n->broken.is[i] = violated;
-        if (!violated || before || n->options.experiment->limits[i].snapshot == 0)
-            continue;
-        broke = true;
-        n->broken.count++;
-        n->broken.limit = i;
-        n->broken.at = now;
-        n->broken.value = o->limits[i].known ? o->limits[i].value : (double)NAN;
-    }
+    for (uint32_t i = 0; i < o->limit_count && o->limit_changed; i++)
+        if (!n->options.experiment->limits[i].whole)
+            broke |= breaks(n, i, &o->limits[i], now);
     if (broke)
+        tell_broken(n, now);
+}
+
+void node_save_judged(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
+{
+    if (breaks(n, i, l, now))
         tell_broken(n, now);
 }
 

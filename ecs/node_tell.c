@@ -85,21 +85,26 @@ void node_tell_expired(struct node *n)
 }
 
 /* What is as it was is said again once a second, so that silence means that nobody looked. */
+void node_tell_observation(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
+{
+    struct node_observed *was = &n->observed[i];
+    bool same = l->state == was->state && l->known == was->known && (!l->known || l->value == was->value);
+    if (same && was->at != 0 && now - was->at < CLOCK_S)
+        return;
+    *was = (struct node_observed){.state = l->state, .known = l->known, .value = l->value, .at = now};
+    self_record_observation(n->self, (int)i, l);
+}
+
 void node_tell_observations(struct node *n, const struct agent_outcome *o, int64_t now)
 {
-    for (uint32_t i = 0; i < o->limit_count; i++) {
-        const struct agent_limit *l = &o->limits[i];
-        struct node_observed *was = &n->observed[i];
-        bool same = l->state == was->state && l->known == was->known && (!l->known || l->value == was->value);
-        if (same && was->at != 0 && now - was->at < CLOCK_S)
-            continue;
-        *was = (struct node_observed){.state = l->state, .known = l->known, .value = l->value, .at = now};
-        self_record_observation(n->self, (int)i, l);
-    }
+    for (uint32_t i = 0; i < o->limit_count; i++)
+        if (!n->options.experiment->limits[i].whole)
+            node_tell_observation(n, i, &o->limits[i], now);
 }
 
 void node_tell_limits(struct node *n, const struct agent_outcome *o)
 {
     for (uint32_t i = 0; i < o->limit_count; i++)
-        self_record_limit(n->self, (int)i, &o->limits[i]);
+        if (!n->options.experiment->limits[i].whole)
+            self_record_limit(n->self, (int)i, &o->limits[i], 0);
 }

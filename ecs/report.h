@@ -116,6 +116,10 @@ const char *report_action_name(int action);
 const char *report_decider_name(int by);
 const char *report_node_name(const struct report *r, uint32_t node);
 
+/** Whether limit `index` is on the whole; "all" where it is, else the name of the node that it was judged on. */
+bool report_is_whole(const struct report *r, int64_t index);
+const char *report_where(const struct report *r, uint32_t node, int64_t index);
+
 /** `at` of the clock of `node` as nanoseconds since the run's start. */
 int64_t report_run_time(const struct report *r, uint32_t node, int64_t at);
 

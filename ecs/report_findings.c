@@ -86,7 +86,7 @@ void report_finding(const struct report *r, struct table *t, const struct summar
 static void finding_row(const struct report *r, struct table *t, const struct summary_finding *f)
 {
     table_cell(t, "%.3f s", (double)report_run_time(r, f->node, f->at) / (double)CLOCK_S);
-    table_cell(t, "%s", report_node_name(r, f->node));
+    table_cell(t, "%s", report_where(r, f->node, f->limit));
     table_cell(t, "%s", finding_word(f->what));
     report_finding(r, t, f, false);
 }
@@ -115,7 +115,7 @@ void report_json_findings(const struct report *r, struct json *j)
         const struct summary_finding *f = &r->summary->findings[i];
         json_object(j, NULL);
         json_int(j, "time_ns", report_run_time(r, f->node, f->at));
-        json_text(j, "node", report_node_name(r, f->node));
+        json_text(j, "node", report_is_whole(r, f->limit) ? NULL : report_node_name(r, f->node));
         json_text(j, "finding", finding_word(f->what));
         json_bool(j, "holds", f->holds);
         json_text(j, "limit", f->limit < 0 ? NULL : report_limit_text(r, f->limit));

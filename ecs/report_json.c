@@ -66,7 +66,8 @@ static void put_limit_on_node(const struct report *r, struct json *j, size_t row
     const struct summary_limit *l = &r->summary->limits[row];
     const struct verdict_limit *v = &r->verdict->rows[row];
     json_object(j, NULL);
-    json_text(j, "node", report_node_name(r, l->node));
+    json_text(j, "node", l->epoch ? NULL : report_node_name(r, l->node));
+    json_int(j, "epoch", l->epoch);
     json_text(j, "is", verdict_name(v->is));
     report_json_why(r, v, j);
     json_text(j, "state", l->state >= 0 && l->state <= 2 ? states[l->state] : NULL);
@@ -100,6 +101,7 @@ static void put_limits(const struct report *r, struct json *j)
         json_text(j, "kind", l->kind == LIMIT_HOLD ? "hold" : "expect");
         json_text(j, "metric",
                   l->metric == LIMIT_ON_SENSOR_CPU ? "sensor_cpu" : r->experiment->metrics[l->metric].name);
+        json_text(j, "per", l->whole ? "whole" : "metric");
         json_text(j, "compare", l->compare == COMPARE_AT_LEAST ? ">=" : "<=");
         json_double(j, "bound", l->bound);
         json_text(j, "unit", units[l->unit]);

@@ -258,12 +258,21 @@ static void turned_cell(const struct report *r, struct table *t, const struct mo
                    k->after, report_limit_text(r, k->limit), report_limit_value(r, (uint32_t)k->limit, k->value).s);
 }
 
+/* The limit that it is about; -1: none. */
+static int64_t limit_of(const struct report *r, const struct moment *m)
+{
+    if (m->kind == MOMENT_FINDING)
+        return r->summary->findings[m->index].limit;
+    bool is_violation = m->kind == MOMENT_BREAKS || m->kind == MOMENT_HOLDS || m->kind == MOMENT_AGAIN;
+    return is_violation ? (int64_t)r->summary->violations[m->index].limit : -1;
+}
+
 static void row(const struct report *r, struct table *t, const struct moment *m)
 {
     const struct summary_snapshot *n = m->kind == MOMENT_SNAPSHOT ? &r->summary->snapshots[m->index] : NULL;
     bool of_run = n && n->number != 0;
     table_cell(t, "%.3f s", (double)m->at / (double)CLOCK_S);
-    table_cell(t, "%s", of_run ? "all" : report_node_name(r, m->node));
+    table_cell(t, "%s", of_run ? "all" : report_where(r, m->node, limit_of(r, m)));
     if (of_run)
         table_cell(t, "snapshot %" PRIu32 ", for %s on %s", n->number, report_limit_text(r, n->limit), n->cause_node);
     else if (n)
@@ -324,7 +333,7 @@ void report_json_violations(const struct report *r, struct json *j)
         const struct summary_violation *v = &r->summary->violations[i];
         json_object(j, NULL);
         json_text(j, "limit", report_limit_text(r, v->limit));
-        json_text(j, "node", report_node_name(r, v->node));
+        json_text(j, "node", report_is_whole(r, v->limit) ? NULL : report_node_name(r, v->node));
         json_int(j, "begin_ns", report_run_time(r, v->node, v->begin));
         json_int(j, "end_ns", report_run_time(r, v->node, v->end));
         json_bool(j, "open", v->open);

@@ -4,6 +4,8 @@
 #include "ecs/report.h"
 #include "ecs/table.h"
 
+#include <inttypes.h>
+
 /* What the text leaves out of the middle unless all is asked for. */
 enum { DECISIONS_SHOWN = 20 };
 
@@ -25,7 +27,10 @@ static void limit_row(const struct report *r, struct table *t, const char *text,
     const struct verdict_limit *v = &r->verdict->rows[row];
     table_cell(t, "%s", verdict_name(v->is));
     table_cell(t, "%s", text);
-    table_cell(t, "%s", report_node_name(r, l->node));
+    if (l->epoch > 1)
+        table_cell(t, "all, manager %" PRId64, l->epoch);
+    else
+        table_cell(t, "%s", l->epoch ? "all" : report_node_name(r, l->node));
     table_cell(t, "%s", report_limit_value(r, l->index, l->value).s);
     table_cell(t, "%s", report_limit_value(r, l->index, l->worst).s);
     table_cell(t, "%s", figure_share(v->share).s);

@@ -35,6 +35,16 @@ const char *report_node_name(const struct report *r, uint32_t node)
     return node < r->summary->node_count ? r->summary->nodes[node].name : "?";
 }
 
+bool report_is_whole(const struct report *r, int64_t index)
+{
+    return index >= 0 && index < r->experiment->limit_count && r->experiment->limits[index].whole;
+}
+
+const char *report_where(const struct report *r, uint32_t node, int64_t index)
+{
+    return report_is_whole(r, index) ? "all" : report_node_name(r, node);
+}
+
 int64_t report_run_time(const struct report *r, uint32_t node, int64_t at)
 {
     int64_t offset = node < r->summary->node_count ? r->summary->nodes[node].realtime_offset : 0;
@@ -110,6 +120,10 @@ static void say_run(const struct report *r, FILE *out)
 static void say_where(const struct report *r, size_t i, FILE *out)
 {
     size_t nodes = 0;
+    if (r->experiment->limits[i].whole) {
+        fputs(" on the whole", out);
+        return;
+    }
     for (size_t row = 0; row < r->summary->limit_count; row++)
         nodes += r->summary->limits[row].index == i && r->verdict->rows[row].is >= VERDICT_VIOLATED;
     if (nodes > 1)

@@ -22,7 +22,7 @@ int run_manager_make(struct run *r)
     struct run_manager *m = &r->manager;
     struct daemon *d = &m->daemon;
     d->ready = d->lease = d->keep = -1;
-    if (!experiment_is_managed(r->e))
+    if (!experiment_has_manager(r->e))
         return 0;
     int err = daemon_find_program("bezel-resmgr", m->program, sizeof m->program);
     if (err) {

@@ -36,7 +36,7 @@ static const struct dict_aspect aspects[] = {
      .field_count = BLIMIT_FIELDS,
      .fields = {INT("limit", "1"), ENUM("state", "unknown|held|violated"), FLOAT("value", "1"), FLOAT("worst", "1"),
                 INT("settling", "ns"), INT("held", "ns"), INT("violated", "ns"), INT("unknown", "ns"),
-                INT("last_violated", "ns")}},
+                INT("last_violated", "ns"), INT("epoch", "1")}},
     {.name = BUILTIN_DECISION,
      .field_count = DECISION_FIELDS,
      .fields = {ENUM("policy", POLICY_LABELS), ENUM("action", "keep|shorten|lengthen|off|resume"), INT("before", "ns"),
@@ -107,7 +107,7 @@ void self_record_sample(struct journal *j, const struct self_sample *s)
                                            [SELF_WORST_NS] = (uint64_t)s->worst_ns});
 }
 
-void self_record_limit(struct journal *j, int index, const struct agent_limit *limit)
+void self_record_limit(struct journal *j, int index, const struct agent_limit *limit, int64_t epoch)
 {
     journal_record(j, ASPECT_LIMIT,
                    (uint64_t[BLIMIT_FIELDS]){[BLIMIT_INDEX] = (uint64_t)index,
@@ -118,7 +118,8 @@ void self_record_limit(struct journal *j, int index, const struct agent_limit *l
                                              [BLIMIT_HELD] = (uint64_t)limit->held,
                                              [BLIMIT_VIOLATED] = (uint64_t)limit->violated,
                                              [BLIMIT_UNKNOWN] = (uint64_t)limit->unknown,
-                                             [BLIMIT_LAST_VIOLATED] = (uint64_t)limit->last_violated});
+                                             [BLIMIT_LAST_VIOLATED] = (uint64_t)limit->last_violated,
+                                             [BLIMIT_EPOCH] = (uint64_t)epoch});
 }
 
 static int64_t period_in_force(const struct policy_setting *s)

@@ -86,7 +86,8 @@ struct self_clock {
 int self_open(const char *dir, struct journal **j) BEZEL_MUST_CHECK;
 
 void self_record_sample(struct journal *j, const struct self_sample *s);
-void self_record_limit(struct journal *j, int index, const struct agent_limit *limit);
+/** `epoch`: of the manager that judged it, a limit on the whole; 0: the node did. */
+void self_record_limit(struct journal *j, int index, const struct agent_limit *limit, int64_t epoch);
 void self_record_decision(struct journal *j, const struct agent_outcome *outcome, const struct self_decider *by);
 void self_record_polling(struct journal *j, enum self_polling cause, int64_t period_ns, const struct message_poll *now);
 void self_record_flow(struct journal *j, const struct external_flow *flow, uint64_t backpressure);

@@ -1,12 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/verdict.h"
+#include "ecs/verdict_own.h"
 
 #include "base/clock.h"
 #include "collector/facts.h"
 #include "ecs/commands.h"
-#include "ecs/self.h"
-#include "resmgr/agent.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -54,147 +52,7 @@ static void judge_run(struct verdict *v, const struct summary *s, int64_t now)
         v->duration = 0;
 }
 
-/* ---- limits ---- */
-
-enum { TRIAL = 4 }; /* longest periods, about, that a policy takes to find out anew that a budget is not enough */
-
-static struct verdict_limit no_verdict(uint32_t node)
-{
-    return (struct verdict_limit){
-        .is = VERDICT_UNKNOWN, .share = NAN, .needed = NAN, .budget = NAN, .contradicts = -1, .node = node};
-}
-
-/* What a violation needs to fade after its cause is gone: the metric's window, and the agent's settling. */
-static int64_t fading_time(const struct experiment *e, const struct experiment_limit *l)
-{
-    return experiment_limit_window(e, l) + AGENT_SETTLING * e->adapt.every;
-}
-
-/* Whether collection had been off on `node` for `fading` or longer at time `at`, and was still off. */
-static bool was_off_at(const struct summary *s, uint32_t node, int64_t at, int64_t fading)
-{
-    bool off = false;
-    int64_t since = 0;
-    for (size_t i = 0; i < s->decision_count && (s->decisions[i].node != node || s->decisions[i].at < at); i++) {
-        const struct summary_decision *d = &s->decisions[i];
-        if (d->node != node)
-            continue;
-        if (d->after == 0 && !off)
-            since = d->at;
-        off = d->after == 0;
-    }
-    return off && at - since > fading;
-}
-
-/*
- * The latest finding `what` of `node` that was in force around `at`, by up to `slack`; NULL where there is none: it is
- * found at the end of the violation that shows it, and put aside for a moment when the policy tries again.
- */
-static const struct summary_finding *found_at(const struct summary *s, uint32_t node, enum self_finding_what what,
-                                              int64_t at, int64_t slack)
-{
-    const struct summary_finding *found = NULL, *open = NULL;
-    for (size_t i = 0; i < s->finding_count && s->findings[i].at <= at + slack; i++) {
-        const struct summary_finding *f = &s->findings[i];
-        if (f->node != node || f->what != (int)what)
-            continue;
-        if (!f->holds && open && f->at >= at - slack)
-            found = open;
-        open = f->holds ? f : NULL;
-    }
-    return open ? open : found;
-}
-
-/* A violation that was taken back is none. */
-static int64_t first_violation(const struct summary *s, const struct summary_limit *row)
-{
-    int64_t since = 0;
-    for (size_t i = 0; i < s->finding_count; i++) {
-        const struct summary_finding *f = &s->findings[i];
-        if (f->node == row->node && f->what == SELF_FINDING_VIOLATED && f->limit == (int64_t)row->index)
-            since = !f->holds ? 0 : since ? since : f->at;
-    }
-    return since;
-}
-
-/* Why a violated limit to be held could not be. */
-static void find_why(const struct summary *s, const struct experiment *e, const struct summary_limit *row,
-                     struct verdict_limit *r)
-{
-    const struct experiment_limit *l = &e->limits[row->index];
-    bool on_cpu = l->metric == LIMIT_ON_SENSOR_CPU,
-         on_flow = !on_cpu && experiment_metric_is_built_in(e->metrics[l->metric].kind);
-    int64_t slack = fading_time(e, l) + TRIAL * e->adapt.period_max, at = row->last_violated;
-    const struct summary_finding *budget = found_at(s, row->node, SELF_FINDING_INFEASIBLE, at, slack);
-    r->contradicts = experiment_limit_contradicts(e, row->index);
-    if (r->contradicts >= 0)
-        r->why = WHY_CONTRADICTION;
-    else if (on_cpu && budget)
-        r->why = WHY_BUDGET;
-    else if (!on_cpu && !on_flow && found_at(s, row->node, SELF_FINDING_BLAMELESS, at, slack))
-        r->why = WHY_BLAMELESS;
-    else if (on_flow && found_at(s, row->node, SELF_FINDING_STARVED, at, slack))
-        r->why = WHY_STARVED;
-    else if (was_off_at(s, row->node, at, fading_time(e, l)))
-        r->why = on_flow ? WHY_STARVED : WHY_OFF; /* what polling more often would help is not proved by polling less */
-    if (r->why == WHY_BUDGET) {
-        r->needed = budget->needed;
-        r->budget = budget->budget;
-    }
-}
-
-static struct verdict_limit judge_row(const struct summary *s, const struct experiment *e,
-                                      const struct summary_limit *row)
-{
-    const struct experiment_limit *l = &e->limits[row->index];
-    struct verdict_limit r = no_verdict(row->node);
-    int64_t judged = row->held + row->violated;
-    if (judged <= 0)
-        return r;
-    r.since = first_violation(s, row);
-    r.share = (double)row->violated / (double)judged;
-    r.is = r.share <= l->tolerance ? VERDICT_HELD : VERDICT_VIOLATED;
-    if (r.is == VERDICT_VIOLATED && l->kind == LIMIT_HOLD)
-        find_why(s, e, row, &r);
-    if (r.why != WHY_NONE)
-        r.is = VERDICT_INFEASIBLE;
-    return r;
-}
-
-/* A node that could not judge a limit says nothing about it where another one could. */
-static void join_row(struct verdict_limit *whole, const struct verdict_limit *row)
-{
-    if (row->is == VERDICT_UNKNOWN)
-        return;
-    if (isnan(whole->share) || row->share > whole->share) {
-        whole->share = row->share;
-        whole->node = row->node;
-    }
-    if (row->why != WHY_NONE && whole->why == WHY_NONE) {
-        whole->why = row->why;
-        whole->needed = row->needed;
-        whole->budget = row->budget;
-        whole->contradicts = row->contradicts;
-    }
-    if (whole->is == VERDICT_UNKNOWN || row->is > whole->is)
-        whole->is = row->is;
-}
-
-static void judge_limits(struct verdict *v, const struct summary *s, const struct experiment *e)
-{
-    for (size_t i = 0; i < v->limit_count; i++)
-        v->limits[i] = no_verdict(0);
-    for (size_t i = 0; i < s->limit_count; i++) {
-        v->rows[i] = no_verdict(s->limits[i].node);
-        if (s->limits[i].index >= v->limit_count)
-            continue;
-        v->rows[i] = judge_row(s, e, &s->limits[i]);
-        join_row(&v->limits[s->limits[i].index], &v->rows[i]);
-    }
-    for (size_t i = 0; i < v->limit_count; i++)
-        if (v->limits[i].is > v->whole)
-            v->whole = v->limits[i].is;
-}
+/* ---- doubts ---- */
 
 /* A limit that held as far as is known, of a node that vanished or gave up, is not known to have held. */
 static void doubt_limits(struct verdict *v)
@@ -329,7 +187,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, int64_t now
         return BEZEL_ENOMEM;
     }
     judge_run(v, s, now);
-    judge_limits(v, s, e);
+    verdict_judge_limits(v, s, e);
     judge_books(v, s);
     judge_unknown(v, s);
     doubt_limits(v);

@@ -302,6 +302,8 @@ static bool_t filter_setting(XDR *x, struct message_setting *m)
     return filter_check(x, m->infeasible != MESSAGE_FEASIBLE || memcmp(proof, none, sizeof none) == 0);
 }
 
+#include "mdr/message_whole.h"
+
 static bool_t filter_body(XDR *x, struct message *m)
 {
     switch (m->type) {
@@ -335,6 +337,10 @@ static bool_t filter_body(XDR *x, struct message *m)
         return filter_observation(x, &m->observation);
     case MESSAGE_SETTING:
         return filter_setting(x, &m->setting);
+    case MESSAGE_PARTS:
+        return filter_parts(x, &m->parts);
+    case MESSAGE_JUDGEMENT:
+        return filter_judgement(x, &m->judgement);
     }
     return filter_check(x, false);
 }
@@ -346,7 +352,7 @@ static bool_t filter_message(XDR *x, struct message *m, uint32_t *version)
     if (!filter_u32(x, &magic) || !filter_check(x, magic == MESSAGE_MAGIC) || !filter_u32(x, version) ||
         !filter_check(x, *version == MESSAGE_VERSION))
         return FALSE;
-    return filter_enum(x, &m->type, MESSAGE_SETTING) && filter_body(x, m);
+    return filter_enum(x, &m->type, MESSAGE_JUDGEMENT) && filter_body(x, m);
 }
 
 int message_encode(const struct message *m, uint8_t *out, size_t capacity)

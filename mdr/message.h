@@ -44,6 +44,8 @@ enum message_type {
     MESSAGE_WATCH = 22,
     MESSAGE_OBSERVATION = 23,
     MESSAGE_SETTING = 24,
+    MESSAGE_PARTS = 25,
+    MESSAGE_JUDGEMENT = 26,
 };
 
 enum message_role { ROLE_SUT = 0, ROLE_DAEMON = 1 };
@@ -267,6 +269,48 @@ struct message_setting {
     uint32_t shed;         /* importances of aspects that are to give way, the least important ones first */
 };
 
+enum message_part_state { PART_UNKNOWN = 0, PART_NONE = 1, PART_KNOWN = 2 };
+
+/** What a node adds to the value of a limit on the whole (config/experiment.h: enum experiment_join). */
+struct message_part {
+    uint32_t limit;                /* index in the experiment's list */
+    enum message_part_state state; /* none: there is nothing here that it could be made of */
+    double value;                  /* of a quotient: the numerator */
+    double over;                   /* the denominator; of others 0 */
+    double unsure;                 /* half-width of what is not known of `value` */
+    int64_t
+        silent; /* ns since the last record of its aspect; 0: there is one since the instant before, or it is of none
+                 */
+};
+
+/** The node's parts as of its sampling instant `step`; likewise. */
+struct message_parts {
+    uint64_t life, at, step;
+    uint32_t count;
+    struct message_part list[MESSAGE_LIMITS_MAX];
+};
+
+/** A limit on the whole as its manager has judged it, cumulative over that one's life (resmgr/agent.h). Times in ns. */
+struct message_judged {
+    uint32_t limit;
+    enum message_limit_state state;
+    double value, worst; /* NaN: unknown, or none */
+    int64_t settling, held, violated, unknown;
+    int64_t ago; /* since the last instant in violation; -1: there was none */
+    /* What is taken back where the run ends now: that share of `violated`, and what is left of the others then. */
+    int64_t doubtful, trusted_ago;
+    double trusted_worst;
+};
+
+/** What one node is to record, of all. */
+struct message_judgement {
+    struct message_lease lease; /* the sender's */
+    uint64_t sequence;          /* rises with each, from 1 */
+    uint64_t missing;           /* bit i: of node i nothing is known that the whole could be made of */
+    uint32_t count;
+    struct message_judged list[MESSAGE_LIMITS_MAX];
+};
+
 struct message {
     enum message_type type;
     union {
@@ -286,6 +330,8 @@ struct message {
         struct message_reply reply;
         struct message_observation observation;
         struct message_setting setting;
+        struct message_parts parts;
+        struct message_judgement judgement;
     };
 };
 

@@ -121,3 +121,11 @@ bool figure_value(struct figure *s, int64_t now, double *value, int64_t *newest)
         *newest = s->newest;
     return true;
 }
+
+bool figure_mean(struct figure *s, int64_t now, double *mean, uint64_t *count)
+{
+    struct figure_grain all = sum_up(s, now);
+    *mean = all.mean;
+    *count = all.count;
+    return all.count > 0;
+}

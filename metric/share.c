@@ -37,6 +37,16 @@ static const struct share_mark *find_start(const struct share *s)
     return NULL;
 }
 
+bool share_growth(const struct share *s, uint64_t *whole, uint64_t *part)
+{
+    const struct share_mark *start = find_start(s);
+    if (!start)
+        return false;
+    *whole = s->newest.whole - start->whole;
+    *part = s->newest.part - start->part;
+    return true;
+}
+
 bool share_value(const struct share *s, double *percent)
 {
     const struct share_mark *start = find_start(s);

@@ -41,4 +41,7 @@ bool share_value(const struct share *s, double *percent);
 /** In percent: `level` of what `whole` grew by in the window, 100 where it is more; 0 where both are 0. */
 bool share_level(const struct share *s, uint64_t level, double *percent);
 
+/** What share_value() divides, at the last reading. False where no full window has passed. */
+bool share_growth(const struct share *s, uint64_t *whole, uint64_t *part);
+
 #endif

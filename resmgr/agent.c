@@ -32,7 +32,7 @@ static void agent_index_metric(struct agent *agent, int metric)
     agent->aspect_metric[aspect] = metric;
 }
 
-static int64_t agent_settling(const struct experiment *e, const struct experiment_limit *limit)
+int64_t agent_settling(const struct experiment *e, const struct experiment_limit *limit)
 {
     return experiment_limit_window(e, limit) + AGENT_SETTLING * e->adapt.every;
 }

@@ -24,6 +24,7 @@
 #define BEZEL_RESMGR_AGENT_H
 
 #include "mdr/dict.h"
+#include "mdr/message.h"
 #include "mdr/packet.h"
 #include "resmgr/helm.h"
 #include "resmgr/policy.h"
@@ -138,6 +139,9 @@ const struct helm_order *agent_knob_order(const struct agent *agent, uint32_t i)
 /** One sampling instant; `measured` is what the node was measured to do since the step before. */
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured);
 
+/** ns that adaptation has to settle before `limit`, to be held, is judged. Pure. */
+int64_t agent_settling(const struct experiment *e, const struct experiment_limit *limit);
+
 /** Limit `i` of `e`, to be held, as a policy is to see it where it stands so, of member 0. Pure: a manager's too. */
 struct policy_limit agent_policy_limit(const struct experiment *e, uint32_t i, enum limit_state state, double value);
 
@@ -146,6 +150,12 @@ struct policy_limit agent_policy_limit(const struct experiment *e, uint32_t i, e
  * the experiment has a manager (adapt.by) a step judges, and decides nothing.
  */
 const struct policy_observation *agent_seen(const struct agent *agent);
+
+/**
+ * What this node adds to the value of limit `i`, which is on the whole, as of the last step: for a manager, which
+ * judges those. Here they are neither judged nor seen by the policy.
+ */
+struct message_part agent_part(const struct agent *agent, uint32_t i);
 
 /** How many importances of the node's aspects may give way, and do. */
 struct policy_shed agent_shed(const struct agent *agent);

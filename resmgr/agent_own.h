@@ -47,6 +47,7 @@ struct agent {
     int metric_aspect[EXPERIMENT_METRICS_MAX];
     struct judge judges[EXPERIMENT_LIMITS_MAX];
     struct agent_limit limits[EXPERIMENT_LIMITS_MAX];
+    struct message_part parts[EXPERIMENT_LIMITS_MAX]; /* of limits on the whole */
     struct agent_outcome outcome;
     struct agent_process node;
     bool wants_flow;

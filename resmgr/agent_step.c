@@ -50,6 +50,40 @@ static bool agent_judge(struct agent *agent, uint32_t limit, int64_t now, double
     return judge_end(j);
 }
 
+/* What is old is as unknown to a manager as it is to the policy here. */
+static bool agent_is_stale(const struct agent *agent, const struct reading *r, int64_t now)
+{
+    int64_t hysteresis = agent->experiment->adapt.hysteresis;
+    return r->known && hysteresis > 0 && now - r->at > hysteresis;
+}
+
+/* Of an aspect that nobody here has ever recorded there is nothing to add, not even a 0 that is not known yet. */
+static void agent_add_part(struct agent *agent, uint32_t limit, int64_t now, double sensor_cpu)
+{
+    struct message_part *part = &agent->parts[limit];
+    int metric = agent->experiment->limits[limit].metric;
+    *part = (struct message_part){.limit = limit};
+    if (metric == LIMIT_ON_SENSOR_CPU) {
+        part->state = policy_cpu_is_sane(sensor_cpu) ? PART_KNOWN : PART_UNKNOWN;
+        part->value = part->state == PART_KNOWN ? sensor_cpu : 0;
+        return;
+    }
+    struct reading *r = &agent->node.readings[metric];
+    bool of_records = agent->experiment->metrics[metric].aspect;
+    const struct agent_source *s = of_records ? &agent->node.sources[agent->metric_aspect[metric]] : NULL;
+    if (s && s->attempts == 0)
+        part->state = PART_NONE;
+    else if (!agent_is_stale(agent, r, now))
+        reading_part(r, now, part);
+    if (s && part->state == PART_KNOWN && !s->grew)
+        part->silent = now - s->grown_at;
+}
+
+struct message_part agent_part(const struct agent *agent, uint32_t i)
+{
+    return agent->parts[i];
+}
+
 static void agent_clear_growth(struct agent_process *p)
 {
     for (int i = 0; i < EXPERIMENT_METRICS_MAX; i++)
@@ -110,7 +144,7 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
     seen->limit_count = 0;
     helm_begin(&agent->helm, measured->elapsed);
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
-        if (agent->experiment->limits[i].kind == LIMIT_HOLD)
+        if (agent->experiment->limits[i].kind == LIMIT_HOLD && !agent->experiment->limits[i].whole)
             seen->limits[seen->limit_count++] = agent_hear(agent, i, now);
     seen->dead_time = 0; /* bezeld carries a decision out within the step, before it begins to measure again */
     seen->member_count = 1;
@@ -134,6 +168,10 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
     out->limit_changed = false;
     agent_read_all(agent, now);
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++) {
+        if (agent->experiment->limits[i].whole) {
+            agent_add_part(agent, i, now, measured->cpu);
+            continue;
+        }
         if (agent_judge(agent, i, now, measured->cpu))
             out->limit_changed = true;
         if (agent->experiment->limits[i].kind == LIMIT_HOLD && agent->limits[i].state == LIMIT_VIOLATED &&

@@ -3,6 +3,7 @@
 #include "resmgr/manager.h"
 
 #include "resmgr/agent.h"
+#include "resmgr/whole.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,8 +42,17 @@ struct manager {
     struct policy_actions actions;
     int64_t stepped;
     struct manager_counts counts;
+    bool decides;    /* else it only judges */
+    int64_t every;   /* between two steps */
+    int whole_cause; /* the first limit on the whole that is in violation; -1: none */
+    struct whole whole;
     struct manager_node nodes[EXPERIMENT_NODES_MAX];
 };
+
+static int64_t stale_after(const struct manager *m)
+{
+    return MANAGER_EXPIRY + STALE_STEPS * m->experiment->adapt.every;
+}
 
 int manager_new(const struct experiment *e, struct message_lease lease, int64_t now, struct manager **out)
 {
@@ -52,6 +62,10 @@ int manager_new(const struct experiment *e, struct message_lease lease, int64_t 
     m->experiment = e;
     m->lease = lease;
     m->stepped = now;
+    m->decides = experiment_is_managed(e);
+    m->every = m->decides || e->adapt.every > MANAGER_LOOK ? e->adapt.every : MANAGER_LOOK;
+    m->whole_cause = -1;
+    whole_start(&m->whole, e, stale_after(m));
     policy_start(&m->policy, &e->adapt, e->sensing.period, e->node_count);
     for (uint32_t i = 0; i < e->node_count; i++)
         m->nodes[i].asked = now - MANAGER_ASK;
@@ -127,12 +141,14 @@ void manager_hear(struct manager *m, uint32_t node, const struct message_observa
     n->last = *o;
 }
 
-/* ---- What is decided --------------------------------------------------------------------------------------------- */
-
-static int64_t stale_after(const struct manager *m)
+void manager_hear_parts(struct manager *m, uint32_t node, const struct message_parts *parts, int64_t now)
 {
-    return MANAGER_EXPIRY + STALE_STEPS * m->experiment->adapt.every;
+    m->counts.observations++;
+    if (!whole_hear(&m->whole, node, parts, now))
+        m->counts.late++;
 }
+
+/* ---- What is decided --------------------------------------------------------------------------------------------- */
 
 static bool is_present(const struct manager *m, const struct manager_node *n, int64_t now)
 {
@@ -168,7 +184,7 @@ static void add_limits(struct manager *m, uint32_t i, bool present)
     m->nodes[i].cause = -1;
     for (uint32_t k = 0; k < o->limit_count && m->seen.limit_count < POLICY_LIMITS_MAX; k++) {
         const struct message_observed *l = &o->limits[k];
-        if (l->limit >= e->limit_count || e->limits[l->limit].kind != LIMIT_HOLD)
+        if (l->limit >= e->limit_count || e->limits[l->limit].kind != LIMIT_HOLD || e->limits[l->limit].whole)
             continue;
         enum limit_state state = present ? (enum limit_state)l->state : LIMIT_UNKNOWN;
         struct policy_limit *seen = &m->seen.limits[m->seen.limit_count++];
@@ -179,10 +195,28 @@ static void add_limits(struct manager *m, uint32_t i, bool present)
     }
 }
 
+/* Ahead of the others: there is room for these. */
+static void add_whole(struct manager *m, int64_t now)
+{
+    const struct experiment *e = m->experiment;
+    whole_step(&m->whole, now);
+    m->whole_cause = -1;
+    for (uint32_t i = 0; i < e->limit_count && m->seen.limit_count < POLICY_LIMITS_MAX; i++) {
+        const struct agent_limit *l = whole_limit(&m->whole, i);
+        if (!e->limits[i].whole || e->limits[i].kind != LIMIT_HOLD)
+            continue;
+        struct policy_limit *seen = &m->seen.limits[m->seen.limit_count++];
+        *seen = agent_policy_limit(e, i, l->state, l->value);
+        seen->member = POLICY_ALL;
+        if (l->state == LIMIT_VIOLATED && m->whole_cause < 0)
+            m->whole_cause = (int)i;
+    }
+}
+
 /* The limit that a decision for `node` goes back to: one of its own first. */
 static int cause_of(const struct manager *m, uint32_t node)
 {
-    int cause = m->nodes[node].cause;
+    int cause = m->nodes[node].cause >= 0 ? m->nodes[node].cause : m->whole_cause;
     for (uint32_t i = 0; i < m->experiment->node_count && cause < 0; i++)
         cause = m->nodes[i].cause;
     return cause;
@@ -220,27 +254,29 @@ static bool is_round_complete(const struct manager *m, int64_t now)
 
 static int64_t latest_step(const struct manager *m)
 {
-    return m->stepped + m->experiment->adapt.every + m->experiment->adapt.every / 2;
+    return m->stepped + m->every + m->every / 2;
 }
 
 bool manager_step(struct manager *m, int64_t now)
 {
     uint32_t count = m->experiment->node_count;
-    bool early = now - m->stepped >= m->experiment->adapt.every / 2 && is_round_complete(m, now);
+    bool early = now - m->stepped >= m->every / 2 && is_round_complete(m, now);
     if (!early && now < latest_step(m))
         return false;
     m->stepped = now;
     m->counts.steps++;
     m->seen.limit_count = 0;
     m->seen.member_count = count;
+    add_whole(m, now);
     for (uint32_t i = 0; i < count; i++) {
         struct manager_node *n = &m->nodes[i];
         m->seen.members[i] = take_measure(m, i);
         n->stepped = n->last.step;
         add_limits(m, i, is_present(m, n, now));
     }
-    policy_step(&m->policy, &m->seen, &m->actions);
-    for (uint32_t i = 0; i < count; i++) {
+    if (m->decides)
+        policy_step(&m->policy, &m->seen, &m->actions);
+    for (uint32_t i = 0; i < count && m->decides; i++) {
         bool changed = m->actions.action[i] != POLICY_KEEP;
         m->counts.changes += changed;
         m->nodes[i].news |= changed;
@@ -251,10 +287,19 @@ bool manager_step(struct manager *m, int64_t now)
 
 /* ---- What is told ------------------------------------------------------------------------------------------------ */
 
+/* A node tells of its own accord whom it obeys, and nobody else. */
+static int64_t ask_due(const struct manager *m, const struct manager_node *n)
+{
+    if (!m->decides)
+        return n->asked + m->every;
+    int64_t due = n->asked + MANAGER_ASK;
+    return n->heard && n->heard_at + MANAGER_ASK > due ? n->heard_at + MANAGER_ASK : due;
+}
+
 bool manager_asks(struct manager *m, uint32_t node, int64_t now)
 {
     struct manager_node *n = &m->nodes[node];
-    if ((n->heard && now - n->heard_at < MANAGER_ASK) || now - n->asked < MANAGER_ASK || m->newer.epoch)
+    if (now < ask_due(m, n) || m->newer.epoch)
         return false;
     n->asked = now;
     return true;
@@ -263,7 +308,7 @@ bool manager_asks(struct manager *m, uint32_t node, int64_t now)
 /* What answers an old observation would be expired when it comes; a new one will bring another occasion. */
 static bool may_tell(const struct manager *m, const struct manager_node *n, int64_t now)
 {
-    return n->heard && m->newer.epoch == 0 && now - n->heard_at < MANAGER_EXPIRY / 2;
+    return m->decides && n->heard && m->newer.epoch == 0 && now - n->heard_at < MANAGER_EXPIRY / 2;
 }
 
 bool manager_tells(struct manager *m, uint32_t node, int64_t now, struct message_setting *s)
@@ -294,15 +339,21 @@ bool manager_tells(struct manager *m, uint32_t node, int64_t now, struct message
     return true;
 }
 
+bool manager_judges(struct manager *m, int64_t now, uint32_t *node, struct message_judgement *j)
+{
+    if (m->newer.epoch || !whole_tells(&m->whole, now, node, j))
+        return false;
+    j->lease = m->lease;
+    return true;
+}
+
 int64_t manager_due(const struct manager *m, int64_t now)
 {
     int64_t due = latest_step(m);
     for (uint32_t i = 0; i < m->experiment->node_count; i++) {
         const struct manager_node *n = &m->nodes[i];
         bool tells = may_tell(m, n, now);
-        int64_t next = n->asked + MANAGER_ASK;
-        if (n->heard && n->heard_at + MANAGER_ASK > next)
-            next = n->heard_at + MANAGER_ASK;
+        int64_t next = ask_due(m, n);
         int64_t tell = n->told + (does_as_told(m, i) ? MANAGER_RENEW : MANAGER_RETRY);
         if (tells && tell < next)
             next = tell;

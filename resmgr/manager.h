@@ -10,6 +10,9 @@
  * half a period late without those that have not. A node that has not been heard of for some time is unknown to the
  * policy, neither held nor violated.
  *
+ * It judges limits on the whole (whole.h) of which no node alone can. Where that is all that there is for it (adapt.by
+ * is node), it asks nodes at each sampling instant how they stand, decides nothing, and tells no setting.
+ *
  * A node is told its setting when that changes, as long as it does not say that it polls so, and now and then, which
  * renews the lease. One that came back with another setting is so told the current one; one that a manager hears for
  * the first time is taken as it stands, so that a manager that is started again goes on from what nodes do.
@@ -27,6 +30,7 @@
 #define MANAGER_RETRY  (50 * CLOCK_MS)  /* ... and this often while it polls otherwise */
 #define MANAGER_BEAT   (100 * CLOCK_MS) /* a node tells how it stands at least this often */
 #define MANAGER_ASK    (200 * CLOCK_MS) /* one that is not heard is asked this often */
+#define MANAGER_LOOK   (10 * CLOCK_MS)  /* a manager that only judges asks at most this often */
 
 struct manager;
 
@@ -44,6 +48,12 @@ void manager_free(struct manager *m);
 
 /** Node `node` told how it stands. */
 void manager_hear(struct manager *m, uint32_t node, const struct message_observation *o, int64_t now);
+
+/** Node `node` told its parts of limits on the whole; just before it tells how it stands. */
+void manager_hear_parts(struct manager *m, uint32_t node, const struct message_parts *parts, int64_t now);
+
+/** Whether node *node is to be told *j, how limits on the whole stand: true once for each step. */
+bool manager_judges(struct manager *m, int64_t now, uint32_t *node, struct message_judgement *j);
 
 /** Decides, where that is due. Whether it was. */
 bool manager_step(struct manager *m, int64_t now);

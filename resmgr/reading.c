@@ -12,6 +12,7 @@ static enum figure_kind figure_of(enum experiment_metric_kind kind)
         return FIGURE_MIN;
     case METRIC_MAX:
     case METRIC_LATENCY_MAX:
+    case METRIC_STORING_MAX:
         return FIGURE_MAX;
     case METRIC_LAST:
         return FIGURE_LAST;
@@ -102,4 +103,43 @@ void reading_take(struct reading *r, int64_t now)
         r->known = r->metric->kind == METRIC_LOST ? share_value(r->share, &r->value)
                                                   : share_level(r->share, r->level, &r->value);
     r->known = r->known && isfinite(r->value); /* a mean of what is near the largest number may have gone beyond it */
+}
+
+static void part_of_share(const struct reading *r, struct message_part *part)
+{
+    uint64_t produced, lost;
+    if (!share_growth(r->share, &produced, &lost))
+        return;
+    part->state = PART_KNOWN;
+    part->value = 100 * (double)(r->metric->kind == METRIC_LOST ? lost : r->level);
+    part->over = (double)produced;
+}
+
+static void part_of_figure(struct reading *r, int64_t now, struct message_part *part)
+{
+    uint64_t count = 0;
+    double mean;
+    part->state = PART_NONE;
+    if (!r->known)
+        return;
+    part->state = PART_KNOWN;
+    part->value = r->value;
+    if (figure_of(r->metric->kind) != FIGURE_MEAN || !figure_mean(r->figure, now, &mean, &count))
+        return;
+    part->value = mean * (double)count;
+    part->over = (double)count;
+}
+
+void reading_part(struct reading *r, int64_t now, struct message_part *part)
+{
+    part->state = r->metric ? PART_UNKNOWN : PART_NONE;
+    if (r->share)
+        part_of_share(r, part);
+    else if (r->figure)
+        part_of_figure(r, now, part);
+    else if (r->known) {
+        part->state = PART_KNOWN;
+        part->value = r->value;
+        part->unsure = r->resolution;
+    }
 }

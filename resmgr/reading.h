@@ -9,6 +9,7 @@
 #define BEZEL_RESMGR_READING_H
 
 #include "config/experiment.h"
+#include "mdr/message.h"
 #include "metric/figure.h"
 #include "metric/rate.h"
 #include "metric/share.h"
@@ -49,5 +50,11 @@ void reading_flow(struct reading *r, uint64_t produced, uint64_t lost, uint64_t 
 
 /** Brings known, value, resolution and `at` up to date. */
 void reading_take(struct reading *r, int64_t now);
+
+/**
+ * What it adds to the value of the whole, by its metric's join; `limit` and `silent` are the caller's. After
+ * reading_take() at the same time.
+ */
+void reading_part(struct reading *r, int64_t now, struct message_part *part);
 
 #endif

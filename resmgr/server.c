@@ -139,6 +139,8 @@ static void hear(struct server *s, uint32_t node)
         link_frame_free(&frame);
         if (!err && s->message.type == MESSAGE_OBSERVATION)
             manager_hear(s->manager, node, &s->message.observation, clock_now());
+        else if (!err && s->message.type == MESSAGE_PARTS)
+            manager_hear_parts(s->manager, node, &s->message.parts, clock_now());
         else if (!err && s->message.type == MESSAGE_REFUSE)
             told_refused(s, node);
         else
@@ -175,6 +177,11 @@ static void turn(struct server *s)
     manager_step(s->manager, clock_now());
     for (uint32_t i = 0; i < count; i++)
         speak(s, i);
+    uint32_t scribe;
+    if (manager_judges(s->manager, clock_now(), &scribe, &s->message.judgement)) {
+        s->message.type = MESSAGE_JUDGEMENT;
+        say(s, scribe);
+    }
 }
 
 /* Reads signals and lease: whether to end. A second SIGTERM ends at once. */

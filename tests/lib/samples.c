@@ -11,9 +11,9 @@
 enum { TICK = 1, FRAME_SHOWN = 2 };
 
 const enum message_type sample_types[] = {
-    MESSAGE_HELLO,   MESSAGE_WELCOME, MESSAGE_REFUSE, MESSAGE_PROCESS,     MESSAGE_NEED,
-    MESSAGE_ACK,     MESSAGE_BOOKS,   MESSAGE_ALIVE,  MESSAGE_BYE,         MESSAGE_NOTE,
-    MESSAGE_COMMAND, MESSAGE_REPLY,   MESSAGE_WATCH,  MESSAGE_OBSERVATION, MESSAGE_SETTING,
+    MESSAGE_HELLO, MESSAGE_WELCOME,     MESSAGE_REFUSE,  MESSAGE_PROCESS, MESSAGE_NEED,      MESSAGE_ACK,
+    MESSAGE_BOOKS, MESSAGE_ALIVE,       MESSAGE_BYE,     MESSAGE_NOTE,    MESSAGE_COMMAND,   MESSAGE_REPLY,
+    MESSAGE_WATCH, MESSAGE_OBSERVATION, MESSAGE_SETTING, MESSAGE_PARTS,   MESSAGE_JUDGEMENT,
 };
 const size_t sample_type_count = sizeof sample_types / sizeof *sample_types;
 
@@ -57,6 +57,10 @@ const char *sample_message_name(enum message_type type)
         return "message-observation";
     case MESSAGE_SETTING:
         return "message-setting";
+    case MESSAGE_PARTS:
+        return "message-parts";
+    case MESSAGE_JUDGEMENT:
+        return "message-judgement";
     }
     abort();
 }
@@ -254,6 +258,35 @@ static void sample_observation(struct message_observation *o)
     o->limits[1] = (struct message_observed){.limit = 2, .state = MESSAGE_LIMIT_HELD, .value = 9.5};
 }
 
+static void sample_parts(struct message_parts *p)
+{
+    *p = (struct message_parts){.life = 3600000000000, .at = 3605000000001, .step = 49, .count = 3};
+    p->list[0] = (struct message_part){.limit = 1, .state = PART_KNOWN, .value = 1250, .over = 5000};
+    p->list[1] =
+        (struct message_part){.limit = 3, .state = PART_KNOWN, .value = 29.5, .unsure = 0.5, .silent = 33000000};
+    p->list[2] = (struct message_part){.limit = 4, .state = PART_NONE};
+}
+
+static void sample_judgement(struct message_judgement *j)
+{
+    *j = (struct message_judgement){.lease = {.epoch = 2, .holder = UINT64_C(0x0123456789abcdef)},
+                                    .sequence = 51,
+                                    .missing = UINT64_C(1) << 63 | 2,
+                                    .count = 1};
+    j->list[0] = (struct message_judged){.limit = 1,
+                                         .state = MESSAGE_LIMIT_VIOLATED,
+                                         .value = 25.5,
+                                         .worst = 31.25,
+                                         .settling = 1100000000,
+                                         .held = 3000000000,
+                                         .violated = 700000000,
+                                         .unknown = 200000000,
+                                         .ago = 0,
+                                         .doubtful = 100000000,
+                                         .trusted_ago = 100000000,
+                                         .trusted_worst = 30};
+}
+
 static void sample_setting(struct message_setting *s)
 {
     *s = (struct message_setting){.lease = {.epoch = 2, .holder = UINT64_C(0x0123456789abcdef)},
@@ -325,6 +358,12 @@ void sample_message(enum message_type type, struct message *m)
         break;
     case MESSAGE_SETTING:
         sample_setting(&m->setting);
+        break;
+    case MESSAGE_PARTS:
+        sample_parts(&m->parts);
+        break;
+    case MESSAGE_JUDGEMENT:
+        sample_judgement(&m->judgement);
         break;
     case MESSAGE_ALIVE:
         m->alive.at = 123456789012;

@@ -72,6 +72,25 @@ static void random_observation(uint64_t *seed, struct message_observation *o)
         o->limits[i].state = (enum message_limit_state)(seed_next(seed) % 3);
 }
 
+static void random_parts(uint64_t *seed, struct message_parts *p)
+{
+    random_bytes(seed, p, sizeof *p);
+    p->count = random_count(seed, MESSAGE_LIMITS_MAX);
+    for (uint32_t i = 0; i < p->count; i++) {
+        p->list[i].state = (enum message_part_state)(seed_next(seed) % 3);
+        if (p->list[i].state != PART_KNOWN)
+            p->list[i] = (struct message_part){.limit = p->list[i].limit, .state = p->list[i].state};
+    }
+}
+
+static void random_judgement(uint64_t *seed, struct message_judgement *j)
+{
+    random_bytes(seed, j, sizeof *j);
+    j->count = random_count(seed, MESSAGE_LIMITS_MAX);
+    for (uint32_t i = 0; i < j->count; i++)
+        j->list[i].state = (enum message_limit_state)(seed_next(seed) % 3);
+}
+
 static void random_save(uint64_t *seed, struct message_save *s)
 {
     random_bytes(seed, s, sizeof *s);
@@ -147,6 +166,12 @@ static void random_message(uint64_t *seed, enum message_type type)
         break;
     case MESSAGE_OBSERVATION:
         random_observation(seed, &m.observation);
+        break;
+    case MESSAGE_PARTS:
+        random_parts(seed, &m.parts);
+        break;
+    case MESSAGE_JUDGEMENT:
+        random_judgement(seed, &m.judgement);
         break;
     case MESSAGE_SETTING:
         random_bytes(seed, &m.setting, sizeof m.setting);
@@ -324,6 +349,50 @@ static void assert_same_observation(const struct message_observation *p, const m
     }
 }
 
+static void assert_same_parts(const struct message_parts *p, const mdr_parts *q)
+{
+    SAME(p->life, q->life);
+    SAME(p->at, q->at);
+    SAME(p->step, q->step);
+    SAME(p->count, q->list.list_len);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const mdr_part *part = &q->list.list_val[i];
+        SAME(p->list[i].limit, part->limit);
+        SAME((int)p->list[i].state, (int)part->state);
+        assert_same_number(p->list[i].value, part->value);
+        assert_same_number(p->list[i].over, part->over);
+        assert_same_number(p->list[i].unsure, part->unsure);
+        SAME(p->list[i].silent, part->silent);
+    }
+}
+
+static void assert_same_judged(const struct message_judged *p, const mdr_judged *q)
+{
+    SAME(p->limit, q->limit);
+    SAME((int)p->state, (int)q->state);
+    assert_same_number(p->value, q->value);
+    assert_same_number(p->worst, q->worst);
+    SAME(p->settling, q->settling);
+    SAME(p->held, q->held);
+    SAME(p->violated, q->violated);
+    SAME(p->unknown, q->unknown);
+    SAME(p->ago, q->ago);
+    SAME(p->doubtful, q->doubtful);
+    SAME(p->trusted_ago, q->trusted_ago);
+    assert_same_number(p->trusted_worst, q->trusted_worst);
+}
+
+static void assert_same_judgement(const struct message_judgement *p, const mdr_judgement *q)
+{
+    SAME(p->lease.epoch, q->lease.epoch);
+    SAME(p->lease.holder, q->lease.holder);
+    SAME(p->sequence, q->sequence);
+    SAME(p->missing, q->missing);
+    SAME(p->count, q->list.list_len);
+    for (uint32_t i = 0; i < p->count; i++)
+        assert_same_judged(&p->list[i], &q->list.list_val[i]);
+}
+
 static void assert_same_setting(const struct message_setting *p, const mdr_setting *q)
 {
     SAME(p->lease.epoch, q->lease.epoch);
@@ -397,6 +466,12 @@ static void assert_same(const struct message *p, const mdr_message *q)
         break;
     case MDR_SETTING:
         assert_same_setting(&p->setting, &q->body.mdr_body_u.setting);
+        break;
+    case MDR_PARTS:
+        assert_same_parts(&p->parts, &q->body.mdr_body_u.parts);
+        break;
+    case MDR_JUDGEMENT:
+        assert_same_judgement(&p->judgement, &q->body.mdr_body_u.judgement);
         break;
     }
 }

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "resmgr/whole.h"
+
+#include <math.h>
+
+void whole_start(struct whole *w, const struct experiment *e, int64_t stale)
+{
+    *w = (struct whole){.experiment = e, .stale = stale, .scribe = EXPERIMENT_NODES_MAX};
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        judge_start(&w->limits[i].judge, &e->limits[i], agent_settling(e, &e->limits[i]), &w->limits[i].seen);
+}
+
+bool whole_hear(struct whole *w, uint32_t node, const struct message_parts *parts, int64_t now)
+{
+    struct message_parts *last = &w->parts[node];
+    if (parts->life == 0 || parts->life < last->life || (parts->life == last->life && parts->at <= last->at))
+        return false;
+    *last = *parts;
+    w->heard_at[node] = now;
+    return true;
+}
+
+static uint64_t present_nodes(const struct whole *w, int64_t now)
+{
+    uint64_t present = 0;
+    for (uint32_t i = 0; i < w->experiment->node_count; i++)
+        present |= (uint64_t)(w->parts[i].life != 0 && now - w->heard_at[i] <= w->stale) << i;
+    return present;
+}
+
+/* ---- One value of many ------------------------------------------------------------------------------------------- */
+
+static const struct message_part *find_part(const struct whole *w, uint32_t node, uint32_t limit)
+{
+    const struct message_parts *p = &w->parts[node];
+    for (uint32_t i = 0; i < p->count; i++)
+        if (p->list[i].limit == limit)
+            return &p->list[i];
+    return NULL;
+}
+
+/* What cannot be true is unknown: a node that lies must not make the others'. */
+static bool is_sane(const struct message_part *p, enum experiment_join join)
+{
+    return p && p->state != PART_UNKNOWN && isfinite(p->value) && isfinite(p->over) && isfinite(p->unsure) &&
+           p->over >= 0 && p->unsure >= 0 && p->silent >= 0 && (join != JOIN_SUM || p->value >= 0);
+}
+
+static void add(struct whole_value *all, double *over, const struct message_part *p, enum experiment_join join)
+{
+    if (!all->known)
+        *all = (struct whole_value){
+            .known = true, .value = p->value, .silent = p->silent, .missing = all->missing, .ended = false};
+    else if (join == JOIN_SUM || join == JOIN_RATIO)
+        all->value += p->value;
+    else
+        all->value = join == JOIN_LEAST ? fmin(all->value, p->value) : fmax(all->value, p->value);
+    all->silent = p->silent < all->silent ? p->silent : all->silent;
+    all->unsure += p->unsure;
+    *over += p->over;
+}
+
+/* Of nothing a share is unknown, but for what is under way. */
+static void divide(const struct whole *w, uint32_t i, struct whole_value *all, double over)
+{
+    int metric = w->experiment->limits[i].metric;
+    enum experiment_metric_kind kind = w->experiment->metrics[metric].kind;
+    bool en_route = kind == METRIC_EN_ROUTE;
+    if (over > 0)
+        all->value /= over;
+    else if (en_route)
+        all->value = all->value > 0 ? 100 : 0;
+    else
+        all->known = false;
+    if ((en_route || kind == METRIC_LOST) && all->value > 100)
+        all->value = 100;
+}
+
+/* Whether the parts that are known decide, whatever the others are. */
+static bool decides(const struct whole *w, uint32_t i, enum experiment_join join, const struct whole_value *v)
+{
+    const struct experiment_limit *l = &w->experiment->limits[i];
+    double low = v->value - v->unsure, high = v->value + v->unsure;
+    if (join == JOIN_RATIO)
+        return false;
+    if (join == JOIN_LEAST) /* others can only lower it */
+        return l->compare == COMPARE_AT_LEAST ? high < l->bound : high <= l->bound;
+    return l->compare == COMPARE_AT_MOST ? low > l->bound : low >= l->bound;
+}
+
+struct whole_value whole_join(const struct whole *w, uint32_t i, uint64_t present)
+{
+    enum experiment_join join = experiment_join_of(w->experiment, w->experiment->limits[i].metric);
+    struct whole_value all = {.known = false};
+    double over = 0;
+    bool any_part = false;
+    for (uint32_t node = 0; node < w->experiment->node_count; node++) {
+        const struct message_part *p = present >> node & 1 ? find_part(w, node, i) : NULL;
+        if (!is_sane(p, join))
+            all.missing |= UINT64_C(1) << node;
+        else if (p->state == PART_KNOWN)
+            add(&all, &over, p, join);
+        any_part = any_part || (p && p->state != PART_NONE);
+    }
+    all.ended = all.missing == 0 && !any_part;
+    if (all.known && join == JOIN_RATIO)
+        divide(w, i, &all, over);
+    if (all.known && (!isfinite(all.value) || (all.missing != 0 && !decides(w, i, join, &all))))
+        all.known = false;
+    return all;
+}
+
+/* ---- Judging ----------------------------------------------------------------------------------------------------- */
+
+void whole_step(struct whole *w, int64_t now)
+{
+    uint64_t present = present_nodes(w, now);
+    w->missing = 0;
+    w->stepped = now;
+    for (uint32_t i = 0; i < w->experiment->limit_count; i++) {
+        struct whole_limit *l = &w->limits[i];
+        if (!w->experiment->limits[i].whole)
+            continue;
+        struct whole_value all = whole_join(w, i, present);
+        if (all.ended) /* what it looked like at the end of the last process was its end */
+            judge_forget(&l->judge, &l->run);
+        judge_begin(&l->judge, now);
+        judge_value(&l->judge, &l->run, -1,
+                    (struct judge_value){
+                        .known = all.known, .value = all.value, .resolution = all.unsure, .silent = all.silent});
+        (void)judge_end(&l->judge);
+        w->missing |= all.missing;
+        w->news = true;
+    }
+}
+
+const struct agent_limit *whole_limit(const struct whole *w, uint32_t i)
+{
+    return &w->limits[i].seen;
+}
+
+/* ---- Telling ----------------------------------------------------------------------------------------------------- */
+
+static int64_t since(const struct whole *w, int64_t at)
+{
+    return at == 0 ? -1 : w->stepped - at;
+}
+
+static struct message_judged tell(const struct whole *w, uint32_t i)
+{
+    const struct agent_limit *seen = &w->limits[i].seen;
+    const struct judge *j = &w->limits[i].judge;
+    return (struct message_judged){.limit = i,
+                                   .state = (enum message_limit_state)seen->state,
+                                   .value = seen->known ? seen->value : (double)NAN,
+                                   .worst = seen->worst,
+                                   .settling = seen->settling,
+                                   .held = seen->held,
+                                   .violated = seen->violated,
+                                   .unknown = seen->unknown,
+                                   .ago = since(w, seen->last_violated),
+                                   .doubtful = j->doubtful,
+                                   .trusted_ago = since(w, j->doubtful ? j->trusted_violated : seen->last_violated),
+                                   .trusted_worst = j->doubtful ? j->trusted_worst : seen->worst};
+}
+
+bool whole_tells(struct whole *w, int64_t now, uint32_t *node, struct message_judgement *j)
+{
+    uint64_t present = present_nodes(w, now);
+    if (!w->news || present == 0)
+        return false;
+    if (w->scribe == EXPERIMENT_NODES_MAX || !(present >> w->scribe & 1))
+        for (w->scribe = 0; !(present >> w->scribe & 1);)
+            w->scribe++;
+    w->news = false;
+    *node = w->scribe;
+    *j = (struct message_judgement){.sequence = ++w->sequence, .missing = w->missing};
+    for (uint32_t i = 0; i < w->experiment->limit_count; i++)
+        if (w->experiment->limits[i].whole)
+            j->list[j->count++] = tell(w, i);
+    return true;
+}
