@@ -42,20 +42,28 @@ void figure_reset(struct figure *s)
 
 /* ---- The figure -------------------------------------------------------------------------------------------------- */
 
-/* False where there is no value. */
-static bool sum_up(const struct figure *s, int64_t now, double *value)
+/* Of a mean the sum. */
+static double fold_all(const struct figure *s, int64_t now, uint64_t *count)
 {
-    uint64_t count = 0;
     double all = figure_neutral(s->kind);
     int64_t end = figure_grain_of(s, now);
+    *count = 0;
     for (int i = 0; i < FIGURE_GRAINS; i++) {
         const struct figure_grain *g = &s->grains[i];
         if (g->count == 0 || g->number > end || g->number <= end - FIGURE_GRAINS)
             continue;
-        count += g->count;
+        *count += g->count;
         for (int k = 0; k < FIGURE_LANES; k++)
             all = figure_fold(s->kind, all, g->lanes[k]);
     }
+    return all;
+}
+
+/* False where there is no value. */
+static bool sum_up(const struct figure *s, int64_t now, double *value)
+{
+    uint64_t count;
+    double all = fold_all(s, now, &count);
     *value = s->kind == FIGURE_MEAN ? all / (double)count : all;
     return count > 0;
 }
@@ -122,10 +130,10 @@ bool figure_value(struct figure *s, int64_t now, double *value, int64_t *newest)
     return true;
 }
 
-bool figure_mean(struct figure *s, int64_t now, double *mean, uint64_t *count)
+bool figure_sum(const struct figure *s, int64_t now, double *sum, uint64_t *count)
 {
-    struct figure_grain all = sum_up(s, now);
-    *mean = all.mean;
-    *count = all.count;
-    return all.count > 0;
+    if (!s->any || s->newest <= now - s->window)
+        return false;
+    *sum = fold_all(s, now, count);
+    return *count > 0;
 }

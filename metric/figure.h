@@ -59,7 +59,7 @@ void figure_add_many(struct figure *f, int64_t now, uint64_t n, double mean, dou
  */
 bool figure_value(struct figure *f, int64_t now, double *value, int64_t *newest);
 
-/** The mean at `now`, of a mean, and of how many values: false where the window holds none. */
-bool figure_mean(struct figure *s, int64_t now, double *mean, uint64_t *count);
+/** What the mean at `now`, of a mean, divides: false where the window holds no value. */
+bool figure_sum(const struct figure *f, int64_t now, double *sum, uint64_t *count);
 
 #endif

@@ -118,15 +118,15 @@ static void part_of_share(const struct reading *r, struct message_part *part)
 static void part_of_figure(struct reading *r, int64_t now, struct message_part *part)
 {
     uint64_t count = 0;
-    double mean;
+    double sum;
     part->state = PART_NONE;
     if (!r->known)
         return;
     part->state = PART_KNOWN;
     part->value = r->value;
-    if (figure_of(r->metric->kind) != FIGURE_MEAN || !figure_mean(r->figure, now, &mean, &count))
+    if (figure_of(r->metric->kind) != FIGURE_MEAN || !figure_sum(r->figure, now, &sum, &count))
         return;
-    part->value = mean * (double)count;
+    part->value = sum;
     part->over = (double)count;
 }
 

@@ -511,7 +511,9 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
     assert_int_equal(s->expired[0].taken, 60);
     assert_int_equal(s->expired[0].expired, 3);
     assert_int_equal(s->expired[1].expired, 5);
-    assert_int_equal(s->limit_count, 2);
+    assert_int_equal(s->limit_count, 4);
+    assert_true(s->limits[2].index == 2 && s->limits[2].epoch == 2 && s->limits[2].held == 20); /* of each manager */
+    assert_true(s->limits[3].index == 2 && s->limits[3].epoch == 3 && s->limits[3].violated == 2);
     assert_int_equal(s->limits[0].index, 0);
     assert_int_equal(s->limits[0].state, 2);
     assert_true(s->limits[0].value == 28.5 && s->limits[0].worst == 20.25);
@@ -544,9 +546,11 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
 static void record_the_daemon(struct fake_sensor *f, unsigned d)
 {
     fake_cut_one(f, d, 0, SELF, (uint64_t[]){1000, 10, 100, 1000, 0, 0, 1000000, bits(5.5), 4000000});
-    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 1, bits(30), bits(NAN), 1, 2, 3, 4, 5});
-    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){1, 0, bits(NAN), bits(NAN), 0, 0, 0, 9, 0});
-    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 2, bits(28.5), bits(20.25), 11, 12, 13, 14, 15});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 1, bits(30), bits(NAN), 1, 2, 3, 4, 5, 0});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){1, 0, bits(NAN), bits(NAN), 0, 0, 0, 9, 0, 0});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){0, 2, bits(28.5), bits(20.25), 11, 12, 13, 14, 15, 0});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){2, 1, bits(7), bits(9), 0, 20, 5, 1, 3, 2});
+    fake_cut_one(f, d, 0, LIMIT, (uint64_t[]){2, 2, bits(8), bits(8), 0, 1, 2, 0, 4, 3});
     fake_cut_one(f, d, 0, DECISION, (uint64_t[]){2, 3, 1000000, 0, (uint64_t)-1, 1, 7, 42});
     fake_lose(f, d, 0, 9);
     fake_cut_one(f, d, 0, METRIC, (uint64_t[]){FPS, SERVER, bits(27)});
