@@ -153,8 +153,8 @@ enum builtin_finding {
                        violation for the first time since it is judged; a knob is at the end of its range, and a limit
                        that it serves is violated */
     FINDING_HOLDS,  /* int64: 1: it is so from now on; 0: no longer */
-    FINDING_LIMIT,  /* int64: of `violated` and `spent`: index of the limit; of `infeasible`, where it is the budget of all
-                       nodes together, likewise; else -1 */
+    FINDING_LIMIT,  /* int64: of `violated` and `spent`: index of the limit; of `infeasible`, where it is the budget of
+                       all  nodes together, likewise; else -1 */
     FINDING_NEEDED, /* float64, percent of one CPU: what monitoring was measured to need; of `spent`: the value of the
                        limit's metric; NaN: it is not about that */
     FINDING_BUDGET, /* float64, percent of one CPU: what it may use; of `spent`: the value of the knob */
