@@ -72,6 +72,8 @@ static void what_answers_something_too_old_is_expired(void **state)
     struct message_setting s = setting(1, 3, START);
     s.expiry = UINT64_MAX; /* a second late is late whatever the sender says */
     assert_int_equal(hear(s, START + CLOCK_S), LEASE_EXPIRED);
+    s.expiry = INT64_MAX;
+    assert_int_equal(hear(s, START + CLOCK_S), LEASE_EXPIRED);
     assert_int_equal(hear(setting(1, 4, START + CLOCK_S), START), LEASE_EXPIRED); /* not observed yet */
     s.answers = UINT64_MAX;
     assert_int_equal(hear(s, START), LEASE_EXPIRED);
@@ -226,6 +228,101 @@ static void a_node_goes_back_to_nothing_that_polls_more(void **state)
     assert_false(lease_retreats(&l, LIMIT_VIOLATED, &safe));
 }
 
+/* The manager is lost at START + 4 s, while a limit is violated at a period of `now`: whether the node goes back. */
+static bool goes_back(int64_t period, bool on, struct policy_setting *safe)
+{
+    struct policy_setting now = {on, period};
+    lease_judge(&l, LIMIT_VIOLATED, now, START + 3 * CLOCK_S + 900 * CLOCK_MS);
+    assert_true(lease_lost(&l, START + 4 * CLOCK_S));
+    return lease_retreats(&l, LIMIT_VIOLATED, safe);
+}
+
+static void what_is_safe_must_have_shown_in_all_that_must_hold(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t persistence, shows;
+    } cases[] = {{0, 1200 * CLOCK_MS}, {CLOCK_S, 2200 * CLOCK_MS}}; /* window, persistence and two instants */
+    struct policy_setting safe;
+    for (size_t i = 0; i < 2; i++)
+        for (int early = 0; early < 2; early++) {
+            hold.persistence = cases[i].persistence;
+            start(state);
+            assert_int_equal(hear(setting(1, 1, START), START), LEASE_OBEYED);
+            lease_judge(&l, LIMIT_HELD, (struct policy_setting){true, 8 * CLOCK_MS}, START);
+            lease_judge(&l, LIMIT_HELD, (struct policy_setting){true, 8 * CLOCK_MS}, START + cases[i].shows - early);
+            assert_int_equal(goes_back(CLOCK_MS, true, &safe), !early);
+        }
+    hold.persistence = 0;
+}
+
+static void limits_that_are_only_judged_delay_nothing(void **state)
+{
+    static struct experiment_limit two[2];
+    static struct experiment_metric metrics[2];
+    struct policy_setting safe;
+    metrics[0] = metrics[1] = fps;
+    metrics[1].window = 100 * CLOCK_S;
+    two[0] = two[1] = hold;
+    two[1].kind = LIMIT_EXPECT;
+    two[1].metric = 1;
+    e.limits = two;
+    e.metrics = metrics;
+    e.limit_count = e.metric_count = 2;
+    start(state);
+    e.limits = &hold;
+    e.metrics = &fps;
+    e.limit_count = e.metric_count = 1;
+    assert_int_equal(hear(setting(1, 1, START), START), LEASE_OBEYED);
+    judge(LIMIT_HELD, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
+    assert_true(goes_back(CLOCK_MS, true, &safe));
+}
+
+static void what_was_safe_is_forgotten_where_an_operator_has_his_say(void **state)
+{
+    (void)state;
+    struct policy_setting safe;
+    assert_int_equal(hear(setting(1, 1, START), START), LEASE_OBEYED);
+    judge(LIMIT_HELD, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
+    lease_overtake(&l, START + 2 * CLOCK_S);
+    assert_false(goes_back(CLOCK_MS, true, &safe));
+}
+
+static void off_polls_less_than_any_period_and_nothing_less_than_off(void **state)
+{
+    struct policy_setting safe, off = {false, CLOCK_MS};
+    assert_int_equal(hear(setting(1, 1, START), START), LEASE_OBEYED);
+    for (int64_t now = START; now < START + 2 * CLOCK_S; now += e.adapt.every)
+        lease_judge(&l, LIMIT_HELD, off, now);
+    assert_true(goes_back(CLOCK_S, true, &safe));
+    assert_false(safe.on);
+    start(state);
+    assert_int_equal(hear(setting(1, 1, START), START), LEASE_OBEYED);
+    judge(LIMIT_HELD, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
+    assert_false(goes_back(CLOCK_MS, false, &safe));
+    start(state); /* off for a moment only: that it held shows what was before */
+    assert_int_equal(hear(setting(1, 1, START), START), LEASE_OBEYED);
+    judge(LIMIT_VIOLATED, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
+    lease_judge(&l, LIMIT_HELD, (struct policy_setting){false, 8 * CLOCK_MS}, START + 2 * CLOCK_S);
+    assert_false(goes_back(CLOCK_MS, true, &safe));
+}
+
+static void it_goes_back_once_for_each_loss(void **state)
+{
+    (void)state;
+    struct policy_setting safe;
+    judge(LIMIT_HELD, 8 * CLOCK_MS, START - 3 * CLOCK_S, START - CLOCK_S);
+    lease_judge(&l, LIMIT_VIOLATED, (struct policy_setting){true, CLOCK_MS}, START);
+    assert_false(lease_retreats(&l, LIMIT_VIOLATED, &safe)); /* nobody was lost yet */
+    for (uint64_t i = 0; i < 3; i++) {
+        int64_t at = START + (int64_t)i * 10 * CLOCK_S;
+        assert_int_equal(hear(setting(1, i + 1, at), at), LEASE_OBEYED);
+        assert_true(lease_lost(&l, at + 2 * CLOCK_S));
+        assert_true(lease_retreats(&l, LIMIT_VIOLATED, &safe));
+        assert_false(lease_retreats(&l, LIMIT_VIOLATED, &safe));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +339,11 @@ int main(void)
         cmocka_unit_test_setup(a_lease_that_is_not_renewed_is_lost_once, start),
         cmocka_unit_test_setup(a_node_whose_manager_is_lost_goes_back_to_what_was_safe, start),
         cmocka_unit_test_setup(a_node_goes_back_to_nothing_that_polls_more, start),
+        cmocka_unit_test_setup(what_is_safe_must_have_shown_in_all_that_must_hold, start),
+        cmocka_unit_test_setup(limits_that_are_only_judged_delay_nothing, start),
+        cmocka_unit_test_setup(what_was_safe_is_forgotten_where_an_operator_has_his_say, start),
+        cmocka_unit_test_setup(off_polls_less_than_any_period_and_nothing_less_than_off, start),
+        cmocka_unit_test_setup(it_goes_back_once_for_each_loss, start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* The judgement of one limit, value by value; what agents make of it is unit/agent's. */
+#include "resmgr/judge.h"
+#include "base/clock.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define SETTLING CLOCK_S
+
+static struct experiment_limit limit;
+static struct agent_limit seen;
+static struct judge j;
+static struct judge_run runs[3];
+static int64_t now;
+
+static int start(void **state)
+{
+    (void)state;
+    limit = (struct experiment_limit){.kind = LIMIT_EXPECT, .compare = COMPARE_AT_MOST, .bound = 10};
+    judge_start(&j, &limit, SETTLING, &seen);
+    for (int i = 0; i < 3; i++)
+        runs[i] = (struct judge_run){0};
+    now = 1000 * CLOCK_S;
+    return 0;
+}
+
+static struct judge_value value(double v, int64_t silent)
+{
+    return (struct judge_value){.known = !isnan(v), .value = v, .silent = silent};
+}
+
+/* An instant 100 ms later, with values of processes 0 and 1. */
+static void step(struct judge_value a, struct judge_value b)
+{
+    now += 100 * CLOCK_MS;
+    judge_begin(&j, now);
+    judge_value(&j, &runs[0], 0, a);
+    judge_value(&j, &runs[1], 1, b);
+    judge_end(&j);
+}
+
+static int64_t sum(void)
+{
+    assert_true(seen.settling >= 0 && seen.held >= 0 && seen.violated >= 0 && seen.unknown >= 0);
+    return seen.settling + seen.held + seen.violated + seen.unknown;
+}
+
+/* What is broken, but not for long enough, is no violation that could be taken back. */
+static void nothing_is_taken_back_that_was_not_counted(void **unused)
+{
+    (void)unused;
+    limit.persistence = 500 * CLOCK_MS;
+    step(value(5, 0), value(5, 0));
+    for (int i = 0; i < 3; i++)
+        step(value(20, 100 * CLOCK_MS), value(5, 0));
+    assert_int_equal(seen.violated, 0);
+    judge_forget(&j, &runs[0]);
+    assert_int_equal(seen.violated, 0);
+    assert_int_equal(seen.held, 300 * CLOCK_MS);
+    assert_int_equal(sum(), 300 * CLOCK_MS);
+}
+
+static void what_the_end_of_a_process_broke_is_taken_back_whole(void **unused)
+{
+    (void)unused;
+    step(value(5, 0), value(5, 0));
+    step(value(12, 0), value(5, 0)); /* true: it recorded */
+    step(value(90, 100 * CLOCK_MS), value(5, 0));
+    step(value(95, 200 * CLOCK_MS), value(5, 0));
+    assert_true(seen.worst == 95);
+    int64_t last = now;
+    judge_forget(&j, &runs[0]);
+    assert_true(seen.worst == 12);
+    assert_int_equal(seen.last_violated, last - 200 * CLOCK_MS);
+    assert_int_equal(seen.violated, 100 * CLOCK_MS);
+    assert_int_equal(seen.unknown, 200 * CLOCK_MS);
+    assert_int_equal(sum(), 300 * CLOCK_MS);
+}
+
+/* The memory of a process that ended is another's, or the node's own with other processes. */
+static void what_is_forgotten_begins_anew(void **unused)
+{
+    (void)unused;
+    limit.persistence = 300 * CLOCK_MS;
+    for (int i = 0; i < 3; i++)
+        step(value(20, 0), value(5, 0));
+    judge_forget(&j, &runs[0]);
+    for (int i = 0; i < 3; i++) {
+        step(value(20, 0), value(5, 0));
+        assert_int_equal(seen.state, LIMIT_HELD);
+    }
+    step(value(20, 0), value(5, 0));
+    assert_int_equal(seen.state, LIMIT_VIOLATED);
+}
+
+static void a_process_that_is_silent_for_longer_than_a_limit_settles_is_hung(void **unused)
+{
+    (void)unused;
+    step(value(5, 0), value(5, 0));
+    step(value(20, SETTLING), value(5, 0));
+    judge_forget(&j, &runs[0]);
+    assert_int_equal(seen.violated, 0);
+    step(value(20, SETTLING + 1), value(5, 0));
+    judge_forget(&j, &runs[0]);
+    assert_int_equal(seen.violated, 100 * CLOCK_MS);
+}
+
+static void the_process_that_is_worst_is_named_and_of_equals_the_first(void **unused)
+{
+    (void)unused;
+    step(value(20, 0), value(30, 0));
+    assert_int_equal(seen.slot, 1);
+    step(value(20, 0), value(20, 0));
+    assert_int_equal(seen.slot, 0);
+    step(value(-3, 0), value(NAN, 0));
+    assert_int_equal(seen.slot, 0);
+    step(value(NAN, 0), value(NAN, 0));
+    assert_int_equal(seen.slot, -1);
+    assert_int_equal(seen.state, LIMIT_UNKNOWN);
+}
+
+/* What holds for lack of persistence is not what was worst, as long as it is doubtful. */
+static void what_is_doubtful_is_not_worst_before_it_is_violated_either(void **unused)
+{
+    (void)unused;
+    limit.persistence = CLOCK_S;
+    step(value(5, 0), value(5, 0));
+    step(value(90, 100 * CLOCK_MS), value(5, 0));
+    judge_forget(&j, &runs[0]);
+    assert_true(seen.worst == 5);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(nothing_is_taken_back_that_was_not_counted, start),
+        cmocka_unit_test_setup(what_the_end_of_a_process_broke_is_taken_back_whole, start),
+        cmocka_unit_test_setup(what_is_forgotten_begins_anew, start),
+        cmocka_unit_test_setup(a_process_that_is_silent_for_longer_than_a_limit_settles_is_hung, start),
+        cmocka_unit_test_setup(the_process_that_is_worst_is_named_and_of_equals_the_first, start),
+        cmocka_unit_test_setup(what_is_doubtful_is_not_worst_before_it_is_violated_either, start),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

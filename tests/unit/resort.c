@@ -1,0 +1,304 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* The last resort, and what gives way before it: instant by instant. */
+#include "resmgr/resort.h"
+#include "base/clock.h"
+#include "resmgr/shed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { MEMBERS = 3, BUDGET = 10, WHOLE = 20 };
+
+static struct policy_state s;
+static struct policy_observation seen;
+static struct policy_actions actions;
+
+static int start(void **state)
+{
+    (void)state;
+    struct experiment_adapt adapt = {
+        .policy = POLICY_ELASTIC, .every = CLOCK_S, .period_min = CLOCK_MS, .period_max = CLOCK_S};
+    policy_start(&s, &adapt, CLOCK_S, MEMBERS);
+    seen = (struct policy_observation){.member_count = MEMBERS};
+    for (int i = 0; i < MEMBERS; i++) {
+        seen.members[i].elapsed = CLOCK_S;
+        s.members[i].sense = (struct policy_sense){.known = true, .cost = 1e6, .windows = 3, .use = 12, .base = 1};
+    }
+    return 0;
+}
+
+/* An instant of the first member alone. */
+static void step(void)
+{
+    actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
+    resort_step(&s, &seen, 0, BUDGET, &actions);
+}
+
+static void wait(int seconds)
+{
+    for (int i = 0; i < seconds; i++)
+        step();
+}
+
+static void step_whole(void)
+{
+    actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        resort_step(&s, &seen, i, INFINITY, &actions);
+    resort_whole(&s, &seen, WHOLE, &actions);
+}
+
+static void it_takes_three_windows_at_the_longest_period(void **state)
+{
+    (void)state;
+    s.members[0].sense.windows = 2;
+    step();
+    assert_true(s.members[0].on);
+    s.members[0].sense.windows = 3;
+    s.members[0].period = CLOCK_S - 1;
+    step();
+    assert_true(s.members[0].on);
+    s.members[0].period = CLOCK_S;
+    step();
+    assert_false(s.members[0].on);
+    assert_true(actions.infeasible && actions.infeasible_member == 0);
+    assert_true(actions.needed == 12 && actions.budget == BUDGET);
+}
+
+/* Seconds from one time that it is turned off to the next one on; what it costs to be on is `cost` ns a poll. */
+static int seconds_off(double cost, double base)
+{
+    struct policy_member *m = &s.members[0];
+    int seconds = 0;
+    m->period = CLOCK_S;
+    m->sense = (struct policy_sense){.known = true, .cost = cost, .windows = 3, .use = 12, .base = base};
+    step();
+    assert_false(m->on);
+    m->sense.use = base; /* as measured while off */
+    while (!m->on && seconds++ < 1000)
+        step();
+    return seconds;
+}
+
+static void it_is_tried_again_with_patience_that_doubles(void **state)
+{
+    (void)state;
+    static const int expected[] = {20, 40, 80, 160, 160, 160};
+    for (int i = 0; i < 6; i++) /* what it takes while on does not fit in: 9 % and 1 % of a base */
+        assert_int_equal(seconds_off(9e7, 1), expected[i]);
+}
+
+static void it_is_tried_again_sooner_where_it_can_be_expected_to_fit(void **state)
+{
+    (void)state;
+    assert_int_equal(seconds_off(1e6, 1), 5);
+}
+
+static void it_is_not_tried_again_while_what_stays_is_too_much_by_itself(void **state)
+{
+    (void)state;
+    assert_true(seconds_off(1e6, 9.5) > 1000);
+    s.members[0].sense.use = 1;
+    step();
+    assert_true(s.members[0].on);
+}
+
+static void it_comes_back_at_the_longest_period(void **state)
+{
+    (void)state;
+    step();
+    s.members[0].period = CLOCK_MS;
+    s.members[0].sense.use = 1;
+    wait(20);
+    assert_true(s.members[0].on);
+    assert_int_equal(s.members[0].period, CLOCK_S);
+}
+
+static void patience_is_forgotten_when_all_has_fit_in_for_long(void **state)
+{
+    (void)state;
+    assert_int_equal(seconds_off(9e7, 1), 20);
+    assert_int_equal(seconds_off(9e7, 1), 40);
+    s.members[0].sense.use = 1;
+    s.members[0].period = CLOCK_MS;
+    wait(39);
+    assert_int_equal(seconds_off(9e7, 1), 80); /* not long enough */
+    s.members[0].sense.use = 1;
+    s.members[0].period = CLOCK_MS;
+    wait(81);
+    assert_int_equal(seconds_off(9e7, 1), 20);
+}
+
+static void time_under_another_setting_does_not_count(void **state)
+{
+    (void)state;
+    step();
+    s.members[0].sense.use = 1;
+    seen.members[0].unconfirmed = true;
+    wait(200);
+    assert_false(s.members[0].on);
+    seen.members[0].unconfirmed = false;
+    wait(20);
+    assert_true(s.members[0].on);
+}
+
+static void the_worst_proof_is_told(void **state)
+{
+    (void)state;
+    s.members[0].sense.use = 15;
+    s.members[1].sense.use = 30;
+    actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
+    for (uint32_t i = 0; i < MEMBERS; i++)
+        resort_step(&s, &seen, i, BUDGET, &actions);
+    assert_int_equal(actions.infeasible_member, 1);
+    assert_true(actions.needed == 30);
+}
+
+/* ---- The budget of all together ---------------------------------------------------------------------------------- */
+
+static void of_all_together_the_least_important_goes_first_and_of_equals_the_last(void **state)
+{
+    (void)state;
+    s.members[1].weight = 0.5;
+    step_whole();
+    assert_true(s.members[0].on && !s.members[1].on && s.members[2].on);
+    assert_true(actions.infeasible && actions.infeasible_member == POLICY_ALL);
+    assert_true(actions.needed == 36 && actions.budget == WHOLE);
+    s.members[1].sense.use = 1;
+    step_whole(); /* 25 */
+    assert_true(s.members[0].on && !s.members[1].on && !s.members[2].on);
+}
+
+static void of_all_together_the_most_important_comes_back_first(void **state)
+{
+    (void)state;
+    s.members[1].weight = 0.5;
+    step_whole();
+    s.members[1].sense.use = 1;
+    step_whole();
+    s.members[2].sense.use = 1;
+    s.members[0].sense.use = 2;
+    for (int i = 0; i < 100 && !s.members[2].on; i++) {
+        assert_false(s.members[1].on);
+        step_whole();
+    }
+    assert_true(s.members[2].on);
+    assert_false(s.members[1].on);
+}
+
+static void of_all_together_nothing_goes_while_one_can_poll_less(void **state)
+{
+    (void)state;
+    s.members[0].period = CLOCK_MS;
+    step_whole();
+    for (int i = 0; i < MEMBERS; i++)
+        assert_true(s.members[i].on);
+    assert_false(actions.infeasible);
+}
+
+static void of_all_together_aspects_of_the_least_important_give_way_first(void **state)
+{
+    (void)state;
+    s.members[1].weight = 0.5;
+    policy_set_levels(&s, 0, 1);
+    policy_set_levels(&s, 1, 1);
+    step_whole();
+    assert_int_equal(s.members[0].shed.count, 0);
+    assert_int_equal(s.members[1].shed.count, 1);
+    for (int i = 0; i < MEMBERS; i++)
+        assert_true(s.members[i].on);
+}
+
+/* ---- What gives way ---------------------------------------------------------------------------------------------- */
+
+/* Seconds until an importance comes back. */
+static int seconds_shed(void)
+{
+    struct policy_member *m = &s.members[0];
+    int seconds = 0;
+    assert_true(shed_more(m));
+    m->period = CLOCK_MS;
+    for (uint32_t before = m->shed.count; m->shed.count == before && seconds++ < 1000;)
+        shed_step(&s, m, &seen.members[0]);
+    return seconds;
+}
+
+static void an_importance_that_came_back_for_nothing_waits_twice_as_long(void **state)
+{
+    (void)state;
+    static const int expected[] = {20, 40, 80, 160, 160};
+    policy_set_levels(&s, 0, 2);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(seconds_shed(), expected[i]);
+}
+
+static void one_that_goes_after_another_does_not_count_as_a_failure(void **state)
+{
+    (void)state;
+    policy_set_levels(&s, 0, 3);
+    assert_int_equal(seconds_shed(), 20);
+    assert_true(shed_more(&s.members[0])); /* the one that came back: 40 */
+    assert_int_equal(seconds_shed(), 40);  /* and one more */
+}
+
+static void patience_with_importances_is_forgotten_when_all_fits_in(void **state)
+{
+    (void)state;
+    policy_set_levels(&s, 0, 1);
+    assert_int_equal(seconds_shed(), 20);
+    assert_int_equal(seconds_shed(), 40);
+    for (int i = 0; i < 40; i++)
+        shed_step(&s, &s.members[0], &seen.members[0]);
+    assert_int_equal(seconds_shed(), 20);
+}
+
+static void nothing_comes_back_at_the_longest_period_while_off_or_unconfirmed(void **state)
+{
+    (void)state;
+    struct policy_member *m = &s.members[0];
+    policy_set_levels(&s, 0, 1);
+    assert_true(shed_more(m));
+    assert_int_equal(m->sense.windows, 0); /* what is measured from now on is another thing */
+    for (int i = 0; i < 100; i++)
+        shed_step(&s, m, &seen.members[0]);
+    assert_int_equal(m->shed.count, 1);
+    m->period = CLOCK_MS;
+    m->on = false;
+    assert_false(shed_more(m));
+    shed_step(&s, m, &seen.members[0]);
+    assert_int_equal(m->shed.count, 1);
+    m->on = true;
+    m->shed.waited = 0;
+    seen.members[0].unconfirmed = true;
+    for (int i = 0; i < 100; i++)
+        shed_step(&s, m, &seen.members[0]);
+    assert_int_equal(m->shed.count, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(it_takes_three_windows_at_the_longest_period, start),
+        cmocka_unit_test_setup(it_is_tried_again_with_patience_that_doubles, start),
+        cmocka_unit_test_setup(it_is_tried_again_sooner_where_it_can_be_expected_to_fit, start),
+        cmocka_unit_test_setup(it_is_not_tried_again_while_what_stays_is_too_much_by_itself, start),
+        cmocka_unit_test_setup(it_comes_back_at_the_longest_period, start),
+        cmocka_unit_test_setup(patience_is_forgotten_when_all_has_fit_in_for_long, start),
+        cmocka_unit_test_setup(time_under_another_setting_does_not_count, start),
+        cmocka_unit_test_setup(the_worst_proof_is_told, start),
+        cmocka_unit_test_setup(of_all_together_the_least_important_goes_first_and_of_equals_the_last, start),
+        cmocka_unit_test_setup(of_all_together_the_most_important_comes_back_first, start),
+        cmocka_unit_test_setup(of_all_together_nothing_goes_while_one_can_poll_less, start),
+        cmocka_unit_test_setup(of_all_together_aspects_of_the_least_important_give_way_first, start),
+        cmocka_unit_test_setup(an_importance_that_came_back_for_nothing_waits_twice_as_long, start),
+        cmocka_unit_test_setup(one_that_goes_after_another_does_not_count_as_a_failure, start),
+        cmocka_unit_test_setup(patience_with_importances_is_forgotten_when_all_fits_in, start),
+        cmocka_unit_test_setup(nothing_comes_back_at_the_longest_period_while_off_or_unconfirmed, start),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
