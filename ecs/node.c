@@ -9,6 +9,7 @@
 #include "sensor/notes.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -146,6 +147,7 @@ int node_open(const struct node_options *options, struct node **out)
     n->agent_due += agent_period(n->agent);
     n->metric_due = now + CLOCK_S;
     n->cpu_before = clock_process_cpu();
+    n->measured.cpu = NAN;
     agent_set_period(n->agent, n->policy.period);
     node_poll_start(n);
     node_manager_start(n);

@@ -170,8 +170,22 @@ static void of_all_together_the_least_important_goes_first_and_of_equals_the_las
     assert_true(actions.infeasible && actions.infeasible_member == POLICY_ALL);
     assert_true(actions.needed == 36 && actions.budget == WHOLE);
     s.members[1].sense.use = 1;
-    step_whole(); /* 25 */
+    s.members[1].sense.windows = 0; /* of one that is off nothing more is asked */
+    step_whole();                   /* 25 */
     assert_true(s.members[0].on && !s.members[1].on && !s.members[2].on);
+}
+
+/* Its own budget it has not broken. */
+static void one_that_went_for_all_is_no_proof_of_its_own(void **state)
+{
+    (void)state;
+    for (int i = 0; i < MEMBERS; i++)
+        s.members[i].sense.use = 9;
+    step_whole();
+    assert_false(s.members[2].on);
+    actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
+    resort_step(&s, &seen, 2, BUDGET, &actions);
+    assert_false(actions.infeasible);
 }
 
 static void of_all_together_the_most_important_comes_back_first(void **state)
@@ -261,7 +275,7 @@ static void nothing_comes_back_at_the_longest_period_while_off_or_unconfirmed(vo
 {
     (void)state;
     struct policy_member *m = &s.members[0];
-    policy_set_levels(&s, 0, 1);
+    policy_set_levels(&s, 0, 2);
     assert_true(shed_more(m));
     assert_int_equal(m->sense.windows, 0); /* what is measured from now on is another thing */
     for (int i = 0; i < 100; i++)
@@ -292,6 +306,7 @@ int main(void)
         cmocka_unit_test_setup(time_under_another_setting_does_not_count, start),
         cmocka_unit_test_setup(the_worst_proof_is_told, start),
         cmocka_unit_test_setup(of_all_together_the_least_important_goes_first_and_of_equals_the_last, start),
+        cmocka_unit_test_setup(one_that_went_for_all_is_no_proof_of_its_own, start),
         cmocka_unit_test_setup(of_all_together_the_most_important_comes_back_first, start),
         cmocka_unit_test_setup(of_all_together_nothing_goes_while_one_can_poll_less, start),
         cmocka_unit_test_setup(of_all_together_aspects_of_the_least_important_give_way_first, start),
