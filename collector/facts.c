@@ -349,12 +349,7 @@ int facts_put_int(struct facts *f, const char *key, int64_t value)
     return facts_put(f, key, text);
 }
 
-int facts_event(struct facts *f, bool error, const char *text)
-{
-    return facts_event_at(f, clock_now() + clock_realtime_offset(), error, text);
-}
-
-int facts_event_at(struct facts *f, int64_t at, bool error, const char *text)
+int facts_event(struct facts *f, int64_t at, bool error, const char *text)
 {
     int err;
     sqlite3_stmt *s = facts_prepare(f, FACTS_EVENT, &err);

@@ -33,11 +33,8 @@ int facts_lasting(struct facts *f) BEZEL_MUST_CHECK;
 int facts_put(struct facts *f, const char *key, const char *value) BEZEL_MUST_CHECK;
 int facts_put_int(struct facts *f, const char *key, int64_t value) BEZEL_MUST_CHECK;
 
-/** Adds a line to what the operator was told, at CLOCK_REALTIME now. */
-int facts_event(struct facts *f, bool error, const char *text) BEZEL_MUST_CHECK;
-
-/** The same of a moment that is past: `at` in ns of CLOCK_REALTIME. */
-int facts_event_at(struct facts *f, int64_t at, bool error, const char *text) BEZEL_MUST_CHECK;
+/** Adds a line to what the operator was told at `at`, ns of CLOCK_REALTIME. */
+int facts_event(struct facts *f, int64_t at, bool error, const char *text) BEZEL_MUST_CHECK;
 
 /** The fact that says that draining was given up: what a node still held then is lost. */
 #define FACTS_UNDRAINED "undrained"

@@ -16,7 +16,7 @@ enum { TAIL_LINES = 5, TAIL_BYTES = 2048 };
 
 void operator_init(struct operator* o, bool quiet, bool shared)
 {
-    *o = (struct operator){0};
+    *o = (struct operator){.realtime_offset = clock_realtime_offset()};
     progress_init(&o->progress, stderr, quiet, shared);
 }
 
@@ -35,7 +35,7 @@ static void keep(struct operator* o, bool error, const char *text)
         return;
     }
     struct operator_event *e = &o->events[o->count++];
-    e->at = clock_now() + clock_realtime_offset();
+    e->at = clock_now() + o->realtime_offset;
     e->error = error;
     snprintf(e->text, sizeof e->text, "%s", text);
 }
@@ -114,11 +114,11 @@ int operator_keep(const struct operator* o, struct facts *f)
 {
     int err = 0;
     for (size_t i = 0; i < o->count && !err; i++)
-        err = facts_event_at(f, o->events[i].at, o->events[i].error, o->events[i].text);
+        err = facts_event(f, o->events[i].at, o->events[i].error, o->events[i].text);
     if (!err && o->dropped > 0) {
         char text[64];
         snprintf(text, sizeof text, "%zu more events were shown, but not kept", o->dropped);
-        err = facts_event(f, true, text);
+        err = facts_event(f, clock_now() + o->realtime_offset, true, text);
     }
     return err;
 }

@@ -12,7 +12,7 @@ struct facts;
 enum { OPERATOR_TEXT_MAX = 512, OPERATOR_EVENTS_MAX = 256 };
 
 struct operator_event {
-    int64_t at; /* CLOCK_REALTIME, ns */
+    int64_t at; /* as the wall clock would have it that nobody stepped since the run began, ns */
     bool error;
     char text[OPERATOR_TEXT_MAX];
 };
@@ -20,7 +20,8 @@ struct operator_event {
 struct operator
 {
     struct progress progress;
-    size_t count, dropped; /* beyond OPERATOR_EVENTS_MAX events are shown but not kept; how many is */
+    int64_t realtime_offset; /* of the monotonic clock, when the run began: so a step tears nothing apart */
+    size_t count, dropped;   /* beyond OPERATOR_EVENTS_MAX events are shown but not kept; how many is */
     struct operator_event *events;
 };
 

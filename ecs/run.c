@@ -206,7 +206,7 @@ static int put_first_facts(const struct run *r)
     if (!err)
         err = facts_put(f, "name", r->e->name);
     if (!err)
-        err = facts_put_int(f, "started", clock_now() + clock_realtime_offset());
+        err = facts_put_int(f, "started", clock_now() + r->operator.realtime_offset);
     for (unsigned i = 0; !err && rundir_version(i, &key, value, sizeof value); i++)
         err = facts_put(f, key, value);
     int closed = facts_close(f);
@@ -241,7 +241,7 @@ static int put_last_facts(const struct run *r)
     static const char *const ended_by[] = {"failure", "duration", "processes", "interrupt", "failure"};
     const struct experiment_state *s = &r->state;
     struct facts *f;
-    int64_t offset = clock_realtime_offset();
+    int64_t offset = r->operator.realtime_offset;
     int err = open_facts(r, &f);
     if (err)
         return err;

@@ -6,6 +6,7 @@
  * its processes: done <= produced <= begun, produced = stored + lost + unfinished, stored as often as the store has it,
  * and each stored record once, in order, and as it was recorded.
  */
+#include "base/clock.h"
 #include "collector/facts_run.h"
 #include "collector/reader.h"
 #include "collector/summary.h"
@@ -276,6 +277,20 @@ static bool all_known(const struct summary *s, const struct verdict *v)
     return known;
 }
 
+/* What happened lies within the run, whatever the wall clock did meanwhile. */
+static void check_times(struct check *c, const struct summary *s, const struct verdict *v)
+{
+    int64_t slack = 60 * CLOCK_S; /* for draining */
+    for (size_t i = 0; i < s->node_count && v->run == RUN_ENDED; i++) {
+        int64_t at = s->nodes[i].last_at + s->nodes[i].realtime_offset - v->started;
+        if (s->nodes[i].last_at != 0 && (at < 0 || at > v->duration + slack))
+            bed_fail(c->bed, "times of node %s are %lld s beside the run", s->nodes[i].name, (long long)(at / CLOCK_S));
+    }
+    for (size_t i = 0; i < s->event_count && v->run == RUN_ENDED; i++)
+        if (llabs(s->events[i].at - v->started) > v->duration + slack)
+            bed_fail(c->bed, "an event is not within the run: %s", s->events[i].text);
+}
+
 static void take_books(struct check *c, const char *run)
 {
     char path[PATH_MAX], *text;
@@ -291,6 +306,7 @@ static void take_books(struct check *c, const char *run)
     for (size_t i = 0; i < s->process_count; i++)
         if (s->processes[i].role == ROLE_SUT && strcmp(s->processes[i].name, EVIL) != 0)
             add_books(c, &s->processes[i], &v->books[i]);
+    check_times(c, s, v);
     add_missing(c, s);
     add_silent(c);
     bool balanced = c->bed->options.evil ? all_known(s, v) : v->balanced;
