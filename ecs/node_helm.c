@@ -128,6 +128,62 @@ void node_helm_sample(struct node *n)
     }
 }
 
+/* ---- With a manager ---------------------------------------------------------------------------------------------- */
+
+void node_helm_fill(const struct node *n, struct message_observation *o)
+{
+    for (uint32_t i = 0; i < n->options.experiment->adapt.knob_count; i++) {
+        const struct trim_seen *seen = &n->knobs[i].seen;
+        if (seen->present)
+            o->knobs[o->knob_count++] = (struct message_steered){.knob = i,
+                                                                 .value = seen->value,
+                                                                 .min = seen->min,
+                                                                 .max = seen->max,
+                                                                 .home = seen->home,
+                                                                 .orders = seen->orders};
+    }
+}
+
+static const struct message_steer *find_steer(const struct message_setting *s, uint32_t knob)
+{
+    for (uint32_t i = 0; i < s->knob_count; i++)
+        if (s->knobs[i].knob == knob)
+            return &s->knobs[i];
+    return NULL;
+}
+
+/* What a manager says is cut to the bounds of the file, which is counted. */
+static int32_t cut(struct node *n, uint32_t i, int32_t value)
+{
+    const struct experiment_knob *k = file_of(n, i);
+    if (value >= k->min && value <= k->max)
+        return value;
+    n->managed.lease.cut++;
+    return value < k->min ? k->min : k->max;
+}
+
+void node_helm_obey(struct node *n, const struct message_setting *s)
+{
+    for (uint32_t i = 0; i < n->options.experiment->adapt.knob_count; i++) {
+        const struct message_steer *told = find_steer(s, i);
+        struct helm_order order = n->knobs[i].order;
+        order.spent = told && told->spent;
+        if (told) {
+            bool known = told->cause >= 0 && told->cause < (int32_t)n->options.experiment->limit_count;
+            order.limit = known ? told->cause : -1;
+            order.metric = told->metric;
+            order.given = told->given;
+            order.value = told->given ? cut(n, i, told->value) : told->value;
+        }
+        carry_out(n, i, &order,
+                  &(struct node_turn){.cause = SELF_KNOB_MANAGER,
+                                      .limit = order.limit,
+                                      .value = order.metric,
+                                      .epoch = (int64_t)s->lease.epoch,
+                                      .sequence = (int64_t)s->sequence});
+    }
+}
+
 /* ---- An operator's, and STATUS ----------------------------------------------------------------------------------- */
 
 void node_helm_overtake(struct node *n, const struct external_process *p, const struct message_knob *order,
@@ -142,6 +198,10 @@ void node_helm_overtake(struct node *n, const struct external_process *p, const 
         k->has_home = order->order == KNOB_SET;
         k->home = value;
         k->order.given = false;
+        k->seen.orders = k->orders; /* for who is told before the next instant */
+        k->seen.value = k->seen.home = value;
+        if (node_is_managed(n))
+            lease_overtake(&n->managed.lease, clock_now());
     }
 }
 

@@ -173,11 +173,13 @@ bool node_knob_turn(struct node *n, struct external_process *p, uint32_t i, int3
 
 /**
  * Knobs that are steered (node_helm.c). At a sampling instant: the agent is told how they are found, before its step;
- * what it decided is carried out, after it. An operator turned the knob of a process as `order` says, to `value`. What
- * STATUS tells.
+ * what it decided is carried out, after it. What a manager is told of them; what it decided is carried out. An operator
+ * turned the knob of a process as `order` says, to `value`. What STATUS tells.
  */
 void node_helm_find(struct node *n);
 void node_helm_sample(struct node *n);
+void node_helm_fill(const struct node *n, struct message_observation *o);
+void node_helm_obey(struct node *n, const struct message_setting *s);
 void node_helm_overtake(struct node *n, const struct external_process *p, const struct message_knob *order,
                         int32_t value);
 void node_helm_reply(const struct node *n, struct message_reply *reply);

@@ -113,6 +113,7 @@ static void fill(const struct node *n, int64_t now, struct message_observation *
                                       .elapsed = m->elapsed,
                                       .effective = m->effective};
     fill_limits(n, o);
+    node_helm_fill(n, o);
 }
 
 /* False where there is no such peer any more. */
@@ -219,6 +220,7 @@ static void obey(struct node *n, const struct message_setting *s, const struct l
     const struct agent_outcome *o = agent_obey(n->agent, order->setting, s->shed, &verdict, known ? s->cause : -1);
     n->managed.changed |= agent_shed(n->agent).count != before;
     node_carry_out(n, o, &by, now);
+    node_helm_obey(n, s);
 }
 
 static void hear_setting(struct node *n, const struct link_peer *peer, const struct message_setting *s, int64_t now)

@@ -270,6 +270,38 @@ static bool_t filter_lease(XDR *x, struct message_lease *m)
     return filter_u64(x, &m->epoch) && filter_u64(x, &m->holder);
 }
 
+static bool_t filter_i32(XDR *x, int32_t *v)
+{
+    uint32_t bits = (uint32_t)*v;
+    if (!filter_u32(x, &bits))
+        return FALSE;
+    if (x->x_op == XDR_DECODE)
+        *v = (int32_t)bits;
+    return TRUE;
+}
+
+static bool_t filter_steered(XDR *x, uint32_t *count, struct message_steered *knobs)
+{
+    if (!filter_count(x, count, MESSAGE_KNOBS_MAX))
+        return FALSE;
+    for (struct message_steered *k = knobs; k < knobs + *count; k++)
+        if (!filter_u32(x, &k->knob) || !filter_i32(x, &k->value) || !filter_i32(x, &k->min) ||
+            !filter_i32(x, &k->max) || !filter_i32(x, &k->home) || !filter_u32(x, &k->orders))
+            return FALSE;
+    return TRUE;
+}
+
+static bool_t filter_steers(XDR *x, uint32_t *count, struct message_steer *knobs)
+{
+    if (!filter_count(x, count, MESSAGE_KNOBS_MAX))
+        return FALSE;
+    for (struct message_steer *k = knobs; k < knobs + *count; k++)
+        if (!filter_u32(x, &k->knob) || !filter_bool(x, &k->given) || !filter_i32(x, &k->value) ||
+            !filter_i32(x, &k->cause) || !filter_double(x, &k->metric) || !filter_bool(x, &k->spent))
+            return FALSE;
+    return TRUE;
+}
+
 static bool_t filter_observation(XDR *x, struct message_observation *m)
 {
     if (!filter_u64(x, &m->life) || !filter_u64(x, &m->at) || !filter_u64(x, &m->step) || !filter_lease(x, &m->lease) ||
@@ -283,7 +315,7 @@ static bool_t filter_observation(XDR *x, struct message_observation *m)
         if (!filter_u32(x, &o->limit) || !filter_enum(x, &o->state, MESSAGE_LIMIT_VIOLATED) ||
             !filter_double(x, &o->value))
             return FALSE;
-    return TRUE;
+    return filter_steered(x, &m->knob_count, m->knobs);
 }
 
 static bool_t filter_setting(XDR *x, struct message_setting *m)
@@ -295,7 +327,7 @@ static bool_t filter_setting(XDR *x, struct message_setting *m)
         !filter_bool(x, &m->on) || !filter_u64(x, &m->period_ns) || !filter_u32(x, &cause) ||
         !filter_enum(x, &m->infeasible, MESSAGE_INFEASIBLE_WHOLE) || !filter_double(x, &m->needed) ||
         !filter_double(x, &m->budget) || !filter_bool(x, &m->blameless) || !filter_bool(x, &m->starved) ||
-        !filter_u32(x, &m->shed))
+        !filter_u32(x, &m->shed) || !filter_steers(x, &m->knob_count, m->knobs))
         return FALSE;
     m->cause = (int32_t)cause;
     double proof[] = {m->needed, m->budget};

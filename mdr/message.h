@@ -25,6 +25,7 @@ enum {
     MESSAGE_PATTERNS_MAX = 1023,
     MESSAGE_EXPERIMENT_MAX = 61440,
     MESSAGE_LIMITS_MAX = 64,
+    MESSAGE_KNOBS_MAX = 16,
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
 };
 
@@ -231,6 +232,25 @@ struct message_observed {
     double value;
 };
 
+/** A knob that the experiment steers, as the node's programs have it. */
+struct message_steered {
+    uint32_t knob;    /* index in the experiment's list */
+    int32_t value;    /* of several programs, that of one of them */
+    int32_t min, max; /* what suits all of them */
+    int32_t home;     /* the initial value, or what an operator set */
+    uint32_t orders;  /* how often an operator did */
+};
+
+/** What was decided of a knob. */
+struct message_steer {
+    uint32_t knob;
+    bool given; /* it is to have this value; else it is left alone */
+    int32_t value;
+    int32_t cause; /* index of the limit that it is for; -1: none */
+    double metric; /* the value of that limit's metric; NaN: unknown */
+    bool spent;    /* at the end of its range, and the limit is violated */
+};
+
 /** How a node stands, for its resource manager. Times in ns; percent of one CPU; NaN is unknown. */
 struct message_observation {
     uint64_t life;              /* of the daemon: above those of its former lives */
@@ -249,6 +269,8 @@ struct message_observation {
     int64_t elapsed, effective; /* 0: unknown */
     uint32_t limit_count;
     struct message_observed limits[MESSAGE_LIMITS_MAX];
+    uint32_t knob_count;
+    struct message_steered knobs[MESSAGE_KNOBS_MAX];
 };
 
 enum message_infeasible { MESSAGE_FEASIBLE = 0, MESSAGE_INFEASIBLE = 1, MESSAGE_INFEASIBLE_WHOLE = 2 };
@@ -267,6 +289,8 @@ struct message_setting {
     bool blameless;        /* a quality is broken whether the node polls or not */
     bool starved;          /* records come late or are lost though it polls as often as it may */
     uint32_t shed;         /* importances of aspects that are to give way, the least important ones first */
+    uint32_t knob_count;
+    struct message_steer knobs[MESSAGE_KNOBS_MAX];
 };
 
 enum message_part_state { PART_UNKNOWN = 0, PART_NONE = 1, PART_KNOWN = 2 };

@@ -38,6 +38,7 @@ struct manager;
 struct manager_counts {
     uint64_t observations, late; /* heard; of them older than what was known, of a former life of the node, or wrong */
     uint64_t steps, changes;     /* decisions; changes of a node's setting */
+    uint64_t turns;              /* of knobs */
     uint64_t settings;           /* told to nodes */
 };
 

@@ -226,8 +226,9 @@ static void tell_counts(const struct server *s)
     const struct manager_counts *c = manager_counts(s->manager);
     log_info("BEZEL-RESMGR-COUNTS",
              "%" PRIu64 " observations heard (%" PRIu64 " of no use), %" PRIu64 " decisions, %" PRIu64
-             " changes, %" PRIu64 " settings told (%" PRIu64 " not sent), %" PRIu64 " messages made no sense",
-             c->observations, c->late, c->steps, c->changes, c->settings, s->unsent, s->malformed);
+             " changes, %" PRIu64 " turns of knobs, %" PRIu64 " settings told (%" PRIu64 " not sent), %" PRIu64
+             " messages made no sense",
+             c->observations, c->late, c->steps, c->changes, c->turns, c->settings, s->unsent, s->malformed);
 }
 
 /* Tells how it went. Returns the exit code. */

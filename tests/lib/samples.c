@@ -256,6 +256,8 @@ static void sample_observation(struct message_observation *o)
                                       .limit_count = 2};
     o->limits[0] = (struct message_observed){.limit = 0, .state = MESSAGE_LIMIT_VIOLATED, .value = 24.25};
     o->limits[1] = (struct message_observed){.limit = 2, .state = MESSAGE_LIMIT_HELD, .value = 9.5};
+    o->knob_count = 1;
+    o->knobs[0] = (struct message_steered){.knob = 1, .value = 40, .min = -10, .max = 100, .home = 80, .orders = 1};
 }
 
 static void sample_parts(struct message_parts *p)
@@ -303,7 +305,10 @@ static void sample_setting(struct message_setting *s)
                                   .budget = 10,
                                   .blameless = true,
                                   .starved = true,
-                                  .shed = 2};
+                                  .shed = 2,
+                                  .knob_count = 2};
+    s->knobs[0] = (struct message_steer){.knob = 0, .given = true, .value = -5, .cause = 2, .metric = 24.25};
+    s->knobs[1] = (struct message_steer){.knob = 1, .value = 10, .cause = -1, .metric = 9.5, .spent = true};
 }
 
 void sample_save(struct message *m)

@@ -70,6 +70,16 @@ static void random_observation(uint64_t *seed, struct message_observation *o)
     o->limit_count = random_count(seed, MESSAGE_LIMITS_MAX);
     for (uint32_t i = 0; i < o->limit_count; i++)
         o->limits[i].state = (enum message_limit_state)(seed_next(seed) % 3);
+    o->knob_count = random_count(seed, MESSAGE_KNOBS_MAX);
+}
+
+static void random_steers(uint64_t *seed, struct message_setting *s)
+{
+    s->knob_count = random_count(seed, MESSAGE_KNOBS_MAX);
+    for (uint32_t i = 0; i < MESSAGE_KNOBS_MAX; i++) {
+        s->knobs[i].given = seed_next(seed) & 1;
+        s->knobs[i].spent = seed_next(seed) & 1;
+    }
 }
 
 static void random_parts(uint64_t *seed, struct message_parts *p)
@@ -178,6 +188,7 @@ static void random_message(uint64_t *seed, enum message_type type)
         m.setting.on = seed_next(seed) & 1;
         m.setting.blameless = seed_next(seed) & 1;
         m.setting.starved = seed_next(seed) & 1;
+        random_steers(seed, &m.setting);
         m.setting.infeasible = (enum message_infeasible)(seed_next(seed) % 3);
         if (m.setting.infeasible == MESSAGE_FEASIBLE)
             m.setting.needed = m.setting.budget = 0;
@@ -347,6 +358,15 @@ static void assert_same_observation(const struct message_observation *p, const m
         SAME((int)p->limits[i].state, (int)q->limits.limits_val[i].state);
         assert_same_number(p->limits[i].value, q->limits.limits_val[i].value);
     }
+    SAME(p->knob_count, q->knobs.knobs_len);
+    for (uint32_t i = 0; i < p->knob_count; i++) {
+        SAME(p->knobs[i].knob, q->knobs.knobs_val[i].knob);
+        SAME(p->knobs[i].value, q->knobs.knobs_val[i].value);
+        SAME(p->knobs[i].min, q->knobs.knobs_val[i].min);
+        SAME(p->knobs[i].max, q->knobs.knobs_val[i].max);
+        SAME(p->knobs[i].home, q->knobs.knobs_val[i].home);
+        SAME(p->knobs[i].orders, q->knobs.knobs_val[i].orders);
+    }
 }
 
 static void assert_same_parts(const struct message_parts *p, const mdr_parts *q)
@@ -411,6 +431,15 @@ static void assert_same_setting(const struct message_setting *p, const mdr_setti
     SAME(p->blameless, q->blameless);
     SAME(p->starved, q->starved);
     SAME(p->shed, q->shed);
+    SAME(p->knob_count, q->knobs.knobs_len);
+    for (uint32_t i = 0; i < p->knob_count; i++) {
+        SAME(p->knobs[i].knob, q->knobs.knobs_val[i].knob);
+        SAME(p->knobs[i].given, q->knobs.knobs_val[i].given);
+        SAME(p->knobs[i].value, q->knobs.knobs_val[i].value);
+        SAME(p->knobs[i].cause, q->knobs.knobs_val[i].cause);
+        assert_same_number(p->knobs[i].metric, q->knobs.knobs_val[i].metric);
+        SAME(p->knobs[i].spent, q->knobs.knobs_val[i].spent);
+    }
 }
 
 static void assert_same(const struct message *p, const mdr_message *q)
