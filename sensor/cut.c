@@ -8,12 +8,6 @@
  */
 #include "sensor/cut_own.h"
 #include "sensor/expire.h"
-#include "sensor/run.h"
-
-enum {
-    CUT_FUTURE_NS = 1000000000, /* a record cannot be from further ahead than this */
-    CUT_RECORD_BYTES_MAX = PACKET_RECORD_BYTES + 8 * RING_VALUES_MAX,
-};
 
 static uint64_t time_of(const struct cut *c, uint64_t ticks)
 {
@@ -60,19 +54,6 @@ static void begin_packet(struct cut *c, uint8_t *packet, uint32_t room, uint64_t
     c->end = packet + room;
 }
 
-/* The packet has `n` more records of `aspect`, from `first` on: for who watches it. */
-static void attend(struct cut *c, uint32_t aspect, uint32_t values, uint32_t n, const uint8_t *first)
-{
-    if (c->p->watch[aspect] < 0)
-        return;
-    const struct packet_run run = {.aspect = aspect,
-                                   .count = n,
-                                   .stride = PACKET_RECORD_BYTES + 8 * values,
-                                   .value_count = values,
-                                   .first = first};
-    expire_take(c->x, c->p, &run, c->now);
-}
-
 static void put_record(struct cut *c, const struct ring_record *r, uint64_t time)
 {
     const uint8_t *first = c->at;
@@ -83,7 +64,7 @@ static void put_record(struct cut *c, const struct ring_record *r, uint64_t time
     c->last_ticks = r->ticks;
     c->h.timestamp_end = time;
     c->h.records++;
-    attend(c, r->aspect, r->count, 1, first);
+    cut_attend(c, r->aspect, r->count, 1, first);
 }
 
 static void add_saved(struct external_saved *s, const struct packet_header *h)
@@ -164,48 +145,6 @@ static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting, u
     return CUT_TOOK;
 }
 
-/* Whether the dictionary explains a record of this shape: the low bits of its slot's word, values and aspect. */
-static bool explains(const struct cut *c, uint32_t shape)
-{
-    const struct dict *d = c->p->at->dict;
-    uint32_t aspect = shape & 0xff;
-    return d && aspect != 0 && aspect <= d->aspect_count && d->field_counts[aspect] == shape >> BEZEL_COUNT_SHIFT;
-}
-
-static uint32_t least(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-/*
- * The usual case of cut_one(), many times over: one comparison tells ordinal, generation and shape of a record that is
- * like the one before it. Returns whether there were any; at what it does not take cut_one() looks.
- */
-static bool cut_run(struct cut *c, uint32_t head, uint32_t limit)
-{
-    struct ring_reader *r = c->reader;
-    struct run run = {.slot = ring_slot(r, r->tail), .at = c->at, .last = c->h.timestamp_end};
-    uint64_t word = __atomic_load_n(&run.slot[0], __ATOMIC_RELAXED); /* relaxed: R1 ordered it */
-    uint32_t shape = (uint32_t)word & RING_SHAPE_MASK, count = shape >> BEZEL_COUNT_SHIFT;
-    run.word = ring_word(c->h.first_ordinal + c->h.records, c->ring->generation) | shape;
-    if (word != run.word || !explains(c, shape))
-        return false;
-    run.until = (uint64_t)c->now + CUT_FUTURE_NS;
-    run.line = timebase_line(c->p->timebase, run.slot[1]);
-    uint32_t slots = least(head - r->tail, ring_bytes_to_end(r, r->tail)) / RING_SLOT_BYTES;
-    uint32_t room = (uint32_t)(c->end - c->at) / (PACKET_RECORD_BYTES + 8 * count);
-    uint32_t n = run_take(&run, least(least(slots / bezel_record_slots(count), room), limit - c->h.records), count);
-    if (n == 0)
-        return false;
-    c->last_ticks = (run.slot - bezel_record_slots(count) * BEZEL_SLOT_WORDS)[1];
-    r->tail += n * bezel_record_slots(count) * RING_SLOT_BYTES;
-    c->h.records += n;
-    c->h.timestamp_end = run.last;
-    attend(c, shape & 0xff, count, n, c->at);
-    c->at = run.at;
-    return true;
-}
-
 /* Takes the next record, where it belongs to the packet. */
 static bool cut_one(struct cut *c, uint32_t head)
 {
@@ -225,7 +164,8 @@ static bool cut_one(struct cut *c, uint32_t head)
 static void cut_rest(struct cut *c, uint32_t waiting, uint32_t limit)
 {
     uint32_t head = c->reader->tail + waiting;
-    while (c->h.records < limit && c->reader->tail != head && (cut_run(c, head, limit) || cut_one(c, head)))
+    while (c->h.records < limit && c->reader->tail != head &&
+           (cut_run(c, head, limit) || cut_mixed(c, head, limit) || cut_one(c, head)))
         ;
 }
 

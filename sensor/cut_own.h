@@ -1,11 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What the files that cut packets share: cut.c records, cut_stream.c what streams say of themselves. */
+/** What the files that cut packets share: cut.c records, cut_run.c many at once, cut_stream.c what streams say of
+ * themselves. */
 #ifndef BEZEL_SENSOR_CUT_OWN_H
 #define BEZEL_SENSOR_CUT_OWN_H
 
 #include "sensor/external_impl.h"
+
+enum {
+    CUT_FUTURE_NS = 1000000000, /* a record cannot be from further ahead than this */
+    CUT_RECORD_BYTES_MAX = PACKET_RECORD_BYTES + 8 * RING_VALUES_MAX,
+};
 
 /* A packet being filled. */
 struct cut {
@@ -17,7 +23,8 @@ struct cut {
     int64_t now;
     bool stuck; /* the window has no room for it */
     uint8_t *packet, *at, *end;
-    uint64_t last_ticks; /* of the record that was put last */
+    uint64_t last_ticks;       /* of the record that was put last */
+    struct timebase_line line; /* that the ticks of the last run lay on */
     struct packet_header h;
 };
 
@@ -38,5 +45,15 @@ bool cut_stream(struct cut *c, uint32_t i, uint64_t first);
 
 /** The ring is not read any further: its process wrote `what` into it. */
 void cut_broken(struct cut *c, const char *what);
+
+/**
+ * Takes many records, where those at the reader's tail belong to the packet: that are alike, or any. False: none, and
+ * somebody else is to look. What lies before `head` may be taken; the packet is to have `limit` records at most.
+ */
+bool cut_run(struct cut *c, uint32_t head, uint32_t limit);
+bool cut_mixed(struct cut *c, uint32_t head, uint32_t limit);
+
+/** The packet has `n` more records of `aspect`, of so many values each, from `first` on: for who watches it. */
+void cut_attend(struct cut *c, uint32_t aspect, uint32_t values, uint32_t n, const uint8_t *first);
 
 #endif
