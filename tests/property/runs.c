@@ -191,11 +191,12 @@ static struct packet_run any_run(uint8_t *bytes, int64_t time, int64_t step, int
 {
     struct packet_run run = {.aspect = 1, .stride = STRIDE, .value_count = FIELDS, .first = bytes};
     run.count = 1 + (uint32_t)below(below(3) ? 20 : MOST);
-    bool same = below(8) == 0, none = below(8) == 0;
+    bool same = below(8) == 0;
+    uint32_t none = below(4) ? run.count : (uint32_t)below(run.count); /* from there on there are no numbers */
     for (uint32_t i = 0; i < run.count; i++) {
         uint8_t *at = packet_put_record(bytes + (size_t)i * STRIDE, 1, (uint64_t)time);
         for (int k = 0; k < FIELDS; k++)
-            bytes_put_u64(at + 8 * (size_t)k, none ? UINT64_MAX : any_bits(type)); /* no number, as any type */
+            bytes_put_u64(at + 8 * (size_t)k, i >= none ? UINT64_MAX : any_bits(type)); /* none, as any type */
         time += same || below(2) ? 0 : (int64_t)below((uint64_t)step);
     }
     return run;
@@ -213,8 +214,8 @@ static struct packet_run part_of(const struct packet_run *run, uint32_t from, ui
 static int64_t move(int64_t time, int64_t window)
 {
     uint64_t way = below(20);
-    if (way == 0)
-        return time - (int64_t)below(2 * (uint64_t)window);
+    if (way == 0 || way > 16)
+        return time - (int64_t)below((way == 0 ? 2 : 1) * (uint64_t)window);
     return time + (int64_t)below(way == 1 ? 4 * (uint64_t)window : (uint64_t)window / 50 + 1);
 }
 
