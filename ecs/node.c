@@ -151,6 +151,7 @@ int node_open(const struct node_options *options, struct node **out)
     agent_set_period(n->agent, n->policy.period);
     node_poll_start(n);
     node_manager_start(n);
+    quota_start(&n->quota, n->options.experiment);
     node_knobs_start(n);
     node_tell_sample(n); /* what the daemon costs counts from here, however short the run */
     node_tell_flow(n);

@@ -14,6 +14,7 @@
 #include "ecs/steering.h"
 #include "resmgr/agent.h"
 #include "resmgr/lease.h"
+#include "resmgr/quota.h"
 #include "sensor/external.h"
 #include "sensor/forward.h"
 #include "sensor/journal.h"
@@ -99,6 +100,7 @@ struct node {
     struct placement_state placement;
     struct polling polling;
     struct pace pace;
+    struct quota quota;
     struct saving saving; /* the snapshot of the run that is under way */
     struct node_broken broken;
     struct node_observed observed[EXPERIMENT_LIMITS_MAX];

@@ -18,6 +18,9 @@ static void begin_measure(struct node *n, int64_t now, int64_t cpu)
     n->cpu_before = cpu;
     n->polls_before = n->polls;
     n->polled_before = n->polled;
+    if (n->quota.put_off && n->poll_due > now)
+        n->poll_due = now;
+    quota_begin(&n->quota, now, cpu);
 }
 
 /*
@@ -35,7 +38,9 @@ static void measure(struct node *n, int64_t now)
                                           .polls = (double)(n->polls - n->polls_before),
                                           .records = (double)(n->polled - n->polled_before),
                                           .elapsed = elapsed,
-                                          .effective = n->pace.mean};
+                                          .effective = n->pace.mean,
+                                          .kept = n->quota.share > 0,
+                                          .put_off = n->quota.put_off};
     begin_measure(n, now, cpu);
 }
 
@@ -125,6 +130,17 @@ static int64_t earliest(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* A poll that is due waits where the budget of the sampling interval is used up. */
+static bool is_put_off(struct node *n, int64_t now)
+{
+    if (n->busy_wait || !quota_asks(&n->quota, now))
+        return false;
+    int64_t room = quota_look(&n->quota, now, clock_process_cpu());
+    if (room > now)
+        n->poll_due = room;
+    return room > now;
+}
+
 void node_turn(struct node *n)
 {
     int64_t now = clock_now();
@@ -133,7 +149,7 @@ void node_turn(struct node *n)
     if (n->asleep && (!external_sleeps(n->external) || n->draining))
         wake(n, now);
     bool news = n->draining || n->asleep || now >= forward_due(n->forward);
-    if (n->policy.on && !n->draining && now >= n->poll_due && !n->asleep)
+    if (n->policy.on && !n->draining && now >= n->poll_due && !n->asleep && !is_put_off(n, now))
         news = node_poll(n, now) || news;
     if (!n->draining && now >= n->agent_due && !n->asleep)
         node_sample(n, now);

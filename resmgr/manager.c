@@ -4,6 +4,7 @@
 
 #include "resmgr/agent.h"
 #include "resmgr/helm.h"
+#include "resmgr/quota.h"
 #include "resmgr/whole.h"
 
 #include <math.h>
@@ -48,6 +49,7 @@ struct manager {
     int64_t every;   /* between two steps */
     int whole_cause; /* the first limit on the whole that is in violation; -1: none */
     struct whole whole;
+    struct quota quota; /* as the nodes keep it */
     struct manager_node nodes[EXPERIMENT_NODES_MAX];
 };
 
@@ -70,6 +72,7 @@ int manager_new(const struct experiment *e, struct message_lease lease, int64_t 
     whole_start(&m->whole, e, stale_after(m));
     policy_start(&m->policy, &e->adapt, e->sensing.period, e->node_count);
     helm_start(&m->helm, e);
+    quota_start(&m->quota, e);
     for (uint32_t i = 0; i < e->node_count; i++)
         m->nodes[i].asked = now - MANAGER_ASK;
     *out = m;
@@ -177,6 +180,8 @@ static struct policy_measure take_measure(struct manager *m, uint32_t i)
                                    .records = sum.records,
                                    .elapsed = sum.elapsed,
                                    .effective = sum.effective,
+                                   .kept = m->quota.share > 0,
+                                   .put_off = quota_is_used_up(&m->quota, sum.cpu / (double)sum.elapsed),
                                    .unconfirmed = sum.unsettled || !does_as_told(m, i)};
 }
 

@@ -59,6 +59,8 @@ struct policy_measure {
     double records;    /* taken by them */
     int64_t elapsed;   /* ns that this covers; 0: unknown */
     int64_t effective; /* ns from poll to poll as it really was; 0: unknown */
+    bool kept;         /* the node keeps its budget within the sampling interval too (resmgr/quota.h) */
+    bool put_off;      /* polls were put off on purpose: that they came late says nothing */
     bool unconfirmed;  /* the last change is not known to have been in force all that time */
 };
 
@@ -79,17 +81,27 @@ double policy_margin(const struct policy_limit *limit);
 
 /** What polling was measured to cost (resmgr/sense.h). All zeros: nothing known. */
 struct policy_sense {
-    bool known;                 /* cost means something */
-    double cost;                /* ns of CPU a poll */
-    double base;                /* percent of one CPU that does not depend on how often is polled */
-    double spread;              /* mean deviation of a measurement from the estimate, in ln */
-    double use;                 /* percent of one CPU, smoothed since the last change; meaningful where windows > 0 */
-    bool stepped;               /* the cost changed at once since the last change of the period */
-    double surprise;            /* a cost so far off that it waits for a second one to agree; 0: none */
-    uint32_t windows;           /* measured since the last change */
-    double polls, cpu, elapsed; /* of the window that is open: CPU and time in ns */
-    double sum_rate, sum_use;   /* of the first windows since the last change */
+    bool known;         /* cost means something */
+    double cost;        /* ns of CPU a poll */
+    double late;        /* ns that a poll comes later than the period says */
+    double base;        /* percent of one CPU that does not depend on how often is polled */
+    double spread;      /* mean deviation of a measurement from the estimate, in ln */
+    double use;         /* percent of one CPU, smoothed since the last change; meaningful where windows > 0 */
+    bool stepped;       /* the cost changed at once since the last change of the period */
+    double surprise;    /* a cost so far off that it waits for others to agree: their mean, where there are any */
+    uint32_t surprises; /* how many did */
+    bool put_off;       /* polls were, in the window that is open */
+    uint32_t windows;   /* measured since the last change */
+    bool explained;     /* the latest window had far more records than those before */
+    uint32_t starved;   /* windows in a row in which most polls did not come */
+    double flow;        /* records a ns, smoothed */
+    double records;     /* of the window that is open */
+    double polls, cpu, elapsed;     /* of the window that is open: CPU and time in ns */
+    double rate;                    /* polls a ns, smoothed as the use is */
+    double sum_rate, sum_use;       /* of the first windows since the last change */
     double before_rate, before_use; /* of the windows before it; rate 0: none */
+    double loose;                   /* variance, in ln, of what is expected at a new period beside what is measured */
+    double rate_then;               /* polls a ns of the last window before it; 0: none */
     double last_rate;               /* polls a ns of the latest window */
 };
 

@@ -18,7 +18,7 @@
 
 #include "resmgr/policy.h"
 
-#define SENSE_WINDOW INT64_C(20000000) /* ns: over less, what is measured is which burst of records fell into it */
+#define SENSE_WINDOW INT64_C(90000000) /* ns: over less, what is measured is which burst of records fell into it */
 
 /** A sampling instant. */
 void sense_step(struct policy_member *member, const struct policy_measure *seen);

@@ -11,6 +11,7 @@
  * A change is worth it only beyond what chance could make of the estimate; shortening waits until the last change
  * shows, and goes by steps. Where nothing is known of the cost, only qualities move the period, and only upwards.
  */
+#include "base/clock.h"
 #include "resmgr/allowance.h"
 #include "resmgr/demand.h"
 #include "resmgr/resort.h"
@@ -19,8 +20,13 @@
 
 #include <math.h>
 
-#define WORTH_IT    0.0953 /* ln 1.1: a smaller change is none; and 1.1 times the target is just within the budget */
-#define SHORTEN_MAX 1.0    /* ln: chance may excuse this much where the period is to become shorter */
+#define WORTH_IT     0.0953 /* ln 1.1: a smaller change is none; and 1.1 times the target is just within the budget */
+#define LENGTHEN_MAX 0.25   /* ln: chance may excuse this much where the period is to become longer, ... */
+#define SHORTEN_MIN  0.262  /* ln 1.3: what a node uses wanders by a fifth within seconds */
+#define MODERATION   0.93   /* of the target, to which a period is shortened: it stays in the middle of the band */
+#define SHORTEN_MAX  1.0    /* ln: ... and this much where it is to become shorter */
+#define FAR_OVER     1.386  /* ln 4: beyond it nothing waits */
+#define PATIENCE     CLOCK_S
 
 enum {
     SHORTEN_STEP = 4, /* by no more than this factor at once */
@@ -80,16 +86,44 @@ static void compress(const struct policy_state *s, double target, struct aim aim
     }
 }
 
+/*
+ * Longer for a budget: at once; but where the node keeps its own within the sampling interval, what is over may pass.
+ * One that is starved of CPU does not use its budget, dear as its few polls look.
+ */
+static bool is_too_short(const struct policy_observation *seen, uint32_t i, const struct policy_member *m,
+                         struct aim aim, double over)
+{
+    double own = allowance_own(seen, i), use = m->sense.use;
+    bool kept = seen->members[i].kept && aim.use >= ALLOWANCE_TARGET * own && use <= own;
+    if (m->sense.windows == 0 || use <= aim.use ||
+        (kept && over < FAR_OVER && !m->sense.stepped && m->since < PATIENCE))
+        return false;
+    return over > fmin(fmax(WORTH_IT, m->sense.spread), LENGTHEN_MAX);
+}
+
+/* Shorter: once the last change shows. */
+static bool is_too_long(const struct policy_state *s, const struct policy_observation *seen, uint32_t i,
+                        const struct policy_member *m, struct aim aim)
+{
+    double there = sense_use(&m->sense, aim.period), under = log(there / sense_use(&m->sense, m->period));
+    double least = there > MODERATION * aim.use ? SHORTEN_MIN : WORTH_IT; /* the budget is what bounds it, or not */
+    return under > sense_doubt(&m->sense, least, SHORTEN_MAX) && m->since >= allowance_settling(s, seen, i);
+}
+
+static int64_t shortened(const struct policy_state *s, const struct policy_member *m, struct aim aim)
+{
+    int64_t to = sense_period(&m->sense, MODERATION * aim.use, aim.period, s->period_max);
+    return to > m->period / SHORTEN_STEP ? to : m->period / SHORTEN_STEP;
+}
+
 static void apply(const struct policy_state *s, const struct policy_observation *seen, uint32_t i,
                   struct policy_member *m, struct aim aim)
 {
-    double use = sense_use(&m->sense, m->period); /* NaN: unknown, and nothing is compared */
-    double over = log(use / aim.use), under = log(sense_use(&m->sense, aim.period) / use);
-    if (m->period < m->allowance.shortest || (aim.period > m->period && over > WORTH_IT))
+    double over = log(sense_use(&m->sense, m->period) / aim.use); /* NaN: unknown, and nothing is compared */
+    if (m->period < m->allowance.shortest || (aim.period > m->period && is_too_short(seen, i, m, aim, over)))
         m->period = aim.period;
-    else if (aim.period < m->period && under > sense_doubt(&m->sense, WORTH_IT, SHORTEN_MAX) &&
-             m->since >= allowance_settling(s, seen, i))
-        m->period = aim.period > m->period / SHORTEN_STEP ? aim.period : m->period / SHORTEN_STEP;
+    else if (aim.period < m->period && is_too_long(s, seen, i, m, aim))
+        m->period = shortened(s, m, aim);
     else if (aim.period < m->period && m->period > demand_bound(m, m->period))
         m->period = aim.period; /* worth it, whatever it costs: the demand itself waits until the last change shows */
 }

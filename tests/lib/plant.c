@@ -19,15 +19,32 @@ static void take_decision(struct plant *p, struct plant_node *n, const struct po
     n->period = then.period;
 }
 
+/* CPU that polls may use in a step, ns. */
+static double room_of(const struct plant *p, const struct plant_node *n)
+{
+    double every = (double)p->every, base = n->base / 100 * every;
+    return p->keeps && p->budget > 0 ? fmax(0, PLANT_KEPT * p->budget / 100 * every - base) : every;
+}
+
 /* Polls that happened, and what they cost. */
 static double poll(struct plant *p, struct plant_node *n)
 {
-    double gap = fmax((double)n->period, n->cost);
-    n->phase += n->on ? (double)p->every / gap : 0;
-    double polls = floor(n->phase);
-    n->phase -= polls;
     double noise = 1 + p->noise * (2 * seed_unit(&p->seed) - 1);
-    n->owed += polls * n->cost * noise;
+    double gap = fmax((double)n->period + n->late, n->cost), found = fmin(PLANT_RING, n->flow * gap / 1e9);
+    double each = (n->cost + PLANT_RECORD * found) * noise, room = room_of(p, n);
+    n->phase += n->on ? (double)p->every / gap : 0;
+    if (p->starved > 0 && seed_unit(&p->seed) < p->starved)
+        n->phase /= 10;
+    double polls = floor(n->phase), fit = floor(room / each);
+    n->put_off = p->keeps && polls > fit;
+    if (n->put_off) {
+        polls = fit;
+        n->phase = 0;
+    } else {
+        n->phase -= polls;
+    }
+    n->records = polls * found;
+    n->owed += polls * each;
     double done = fmin(n->owed, (double)p->every);
     n->owed = n->on ? n->owed - done : 0;
     n->use = fmin(100, n->base + 100 * done / (double)p->every);
@@ -62,8 +79,10 @@ static void observe(struct plant *p, uint32_t i, const struct policy_member *m, 
     bool late = p->confirms && (n->on != m->on || n->period != m->period);
     seen->members[i] = (struct policy_measure){.cpu = n->use,
                                                .polls = p->blind_polls ? (double)NAN : polls,
-                                               .records = (double)NAN,
+                                               .records = n->records,
                                                .elapsed = p->every,
+                                               .kept = p->keeps,
+                                               .put_off = n->put_off,
                                                .unconfirmed = late};
     if (p->budget > 0 && seen->limit_count < POLICY_LIMITS_MAX)
         limit(seen,

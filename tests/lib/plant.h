@@ -11,12 +11,19 @@
 
 #include "resmgr/policy.h"
 
+#define PLANT_KEPT   0.96 /* of its budget, that a node uses at most where it keeps it */
+#define PLANT_RECORD 60.0 /* ns of CPU for a record */
+
+enum { PLANT_RING = 4096 }; /* records that a poll finds at most */
+
 enum { PLANT_DELAY_MAX = 16, PLANT_WINDOW_MAX = 64, PLANT_FPS = 30, PLANT_FPS_LEAST = 29 };
 
 struct plant_node {
     double cost; /* ns of CPU a poll; a poller that polls all the time is at 100 % */
     double base; /* percent of CPU that the monitor uses besides */
     double load; /* percent of CPU that others take from the application */
+    double late; /* ns that each poll comes later than the period says */
+    double flow; /* records a second that are made for it */
 
     /* As it turned out at the last step. */
     double use, fps; /* percent of CPU; frames a second, now */
@@ -29,6 +36,8 @@ struct plant_node {
         int64_t period;
     } decided[PLANT_DELAY_MAX]; /* the setting after each of the latest steps */
     double phase;               /* of the next poll, in polls */
+    double records;             /* taken at the last step */
+    bool put_off;               /* polls were, at the last step */
     double owed;                /* ns of CPU of polls that began and are not done */
     double shown[PLANT_WINDOW_MAX];
 };
@@ -41,7 +50,9 @@ struct plant {
     uint32_t window;  /* steps that the frame rate is the mean over; 0: there is no limit on it */
     bool confirms;    /* the plant tells which measurements a change is in */
     bool blind_polls; /* how many polls there were is unknown */
+    bool keeps;       /* each node puts off polls that its budget has no room for (resmgr/quota.h) */
     double noise;     /* of a poll's cost: uniform, +- this share */
+    double starved;   /* share of the steps in which a node gets no CPU for nine of ten polls */
     double need;      /* percent of CPU that the application needs for all its frames */
     double budget;    /* percent of CPU of each node; 0: no such limit */
     double whole;     /* percent of CPU of all nodes together; 0: no such limit */

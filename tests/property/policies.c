@@ -376,6 +376,79 @@ static void what_is_infeasible_is_said_with_the_numbers_and_nothing_else_is(void
     }
 }
 
+/* ---- As it is on a real machine -----------------------------------------------------------------------------------
+ */
+
+/* Polls come late, now and then a node is starved, and it keeps its budget within a step. */
+static struct plant any_machine(void)
+{
+    struct plant p = any_plant();
+    p.delay = 0;
+    p.blind_polls = false;
+    p.keeps = true;
+    p.starved = 0.02;
+    p.nodes[0].cost = between(5e3, 50e3);
+    p.nodes[0].late = between(1e3, 20e3);
+    return p;
+}
+
+static void elastic_rests_where_polls_come_late_and_nodes_are_starved_now_and_then(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < 4 * rounds(); round++) {
+        struct plant p = any_machine();
+        start(POLICY_ELASTIC, any_period(), 1);
+        struct course c = run(&p, 600);
+        assert_int_equal(c.violated, 0);
+        c = run(&p, 20 * TEN_SECONDS);
+        assert_int_equal(c.violated, 0);
+        assert_true(c.changes <= 20);
+        assert_true(c.use >= 0.6 * BUDGET);
+    }
+}
+
+static void a_rise_of_the_record_rate_breaks_no_budget_that_is_kept(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < 4 * rounds(); round++) {
+        struct plant p = any_machine();
+        p.starved = 0;
+        start(POLICY_ELASTIC, CLOCK_US, 1);
+        run(&p, 300);
+        int64_t before = state.members[0].period;
+        p.nodes[0].flow = between(1e6, 1e8);
+        struct course c = run(&p, 100);
+        assert_int_equal(c.violated, 0);
+        assert_true(state.members[0].period > before);
+        c = run(&p, 3 * TEN_SECONDS);
+        assert_int_equal(c.violated, 0);
+        assert_true(c.use >= 0.6 * BUDGET);
+        /* Polling less helps only from where rings overflow: it goes there step by step. */
+        assert_true(c.changes <= 15);
+        p.nodes[0].flow = 0;
+        run(&p, 300);
+        assert_true((double)state.members[0].period < 2 * (double)before);
+    }
+}
+
+static void what_looks_dear_since_a_node_is_starved_is_not_polled_less(void **unused)
+{
+    (void)unused;
+    for (int round = 0; round < rounds(); round++) {
+        struct plant p = any_machine();
+        p.starved = 0;
+        p.nodes[0].base = 2;
+        start(POLICY_ELASTIC, CLOCK_MS, 1);
+        run(&p, 600);
+        int64_t before = state.members[0].period;
+        p.starved = 1;
+        for (int i = 0; i < 20; i++) {
+            step(&p);
+            assert_true(state.members[0].period <= before);
+        }
+    }
+}
+
 /* ---- A quality --------------------------------------------------------------------------------------------------- */
 
 static struct plant any_video(void)
@@ -601,6 +674,9 @@ int main(void)
         cmocka_unit_test(what_costs_more_is_polled_less),
         cmocka_unit_test(when_a_cost_falls_the_period_returns),
         cmocka_unit_test(what_is_infeasible_is_said_with_the_numbers_and_nothing_else_is),
+        cmocka_unit_test(elastic_rests_where_polls_come_late_and_nodes_are_starved_now_and_then),
+        cmocka_unit_test(a_rise_of_the_record_rate_breaks_no_budget_that_is_kept),
+        cmocka_unit_test(what_looks_dear_since_a_node_is_starved_is_not_polled_less),
         cmocka_unit_test(a_quality_that_the_monitor_breaks_is_held),
         cmocka_unit_test(a_quality_that_no_polling_could_save_is_not_answered_for_long),
         cmocka_unit_test(after_a_burst_of_load_the_period_returns),

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "resmgr/quota.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { EVERY = 100 * 1000000, BUDGET = 10, START = 12345 };
+
+static struct experiment_limit limits[2] = {
+    {.kind = LIMIT_HOLD, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = 90},
+    {.kind = LIMIT_HOLD, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = BUDGET}};
+
+static struct quota quota_of(enum experiment_policy policy, enum experiment_limit_kind kind, int64_t every)
+{
+    struct experiment e = {.adapt = {.policy = policy, .every = every}, .limit_count = 2, .limits = limits};
+    struct quota q;
+    limits[1].kind = kind;
+    quota_start(&q, &e);
+    quota_begin(&q, START, 0);
+    return q;
+}
+
+/* CPU time that a node uses in a sampling interval, polling each `period` at `cost` ns; how many polls in *polls. */
+static int64_t interval(struct quota *q, int64_t period, int64_t cost, int64_t *polls)
+{
+    int64_t cpu = 7777, due = START, end = START + q->every;
+    quota_begin(q, START, cpu);
+    *polls = 0;
+    while (due < end) {
+        int64_t room = quota_asks(q, due) ? quota_look(q, due, cpu) : due;
+        assert_true(room >= due);
+        if (room > due) {
+            due = room;
+            continue;
+        }
+        cpu += cost;
+        ++*polls;
+        due += period > cost ? period : cost;
+    }
+    return cpu - 7777;
+}
+
+static void a_budget_is_kept_however_short_the_period_and_dear_the_polls(void **state)
+{
+    (void)state;
+    for (int64_t every = CLOCK_MS * 10; every <= CLOCK_S; every *= 10)
+        for (int64_t period = 1000; period <= CLOCK_MS; period *= 10)
+            for (int64_t cost = 2000; cost <= 300000; cost *= 12) {
+                struct quota q = quota_of(POLICY_ELASTIC, LIMIT_HOLD, every);
+                int64_t polls, used = interval(&q, period, cost, &polls), most = every * BUDGET / 100;
+                double wanted = (double)cost / (double)(period > cost ? period : cost);
+                if (every >= 100 * CLOCK_MS) /* a poll, or what lies between two looks, is small beside the budget */
+                    assert_true(used <= most);
+                assert_true(used <= most + cost + CLOCK_MS);
+                if (wanted > 0.12)
+                    assert_true(q.put_off && used >= most * 8 / 10);
+                if (wanted < 0.09)
+                    assert_false(q.put_off);
+            }
+}
+
+static void what_is_not_used_up_puts_off_nothing(void **state)
+{
+    (void)state;
+    struct quota q = quota_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
+    int64_t polls;
+    interval(&q, CLOCK_MS, 50000, &polls); /* half of it */
+    assert_int_equal(polls, 100);
+    assert_false(q.put_off);
+    assert_false(quota_is_used_up(&q, 5));
+    assert_true(quota_is_used_up(&q, 9.9));
+}
+
+static void a_burst_is_let_through_and_the_rest_comes_evenly(void **state)
+{
+    (void)state;
+    struct quota q = quota_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
+    quota_begin(&q, START, 0);
+    assert_int_equal(quota_look(&q, START, 2 * CLOCK_MS), START); /* a fifth of the budget, at once */
+    int64_t half = quota_look(&q, START, 5 * CLOCK_MS), most = quota_look(&q, START, 9 * CLOCK_MS);
+    assert_in_range(half, START + EVERY / 5, START + EVERY / 2);
+    assert_in_range(most, START + EVERY * 8 / 10, START + EVERY);
+    assert_true(q.put_off);
+    quota_begin(&q, START + EVERY, 9 * CLOCK_MS);
+    assert_false(q.put_off);
+    assert_int_equal(quota_look(&q, START + EVERY, 9 * CLOCK_MS), START + EVERY);
+}
+
+static void the_clock_is_looked_at_now_and_then_only(void **state)
+{
+    (void)state;
+    struct quota q = quota_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
+    int looks = 0;
+    for (int64_t t = START; t < START + EVERY; t += 10000)
+        if (quota_asks(&q, t)) {
+            looks++;
+            assert_int_equal(quota_look(&q, t, 0), t);
+        }
+    assert_in_range(looks, 50, 400);
+}
+
+static void without_a_budget_or_with_another_policy_nothing_asks(void **state)
+{
+    (void)state;
+    struct quota q = {0};
+    assert_false(quota_asks(&q, START));
+    q = quota_of(POLICY_DPP_BAND, LIMIT_HOLD, EVERY);
+    assert_false(quota_asks(&q, START) || quota_is_used_up(&q, 100));
+    limits[0].kind = LIMIT_EXPECT;
+    q = quota_of(POLICY_ELASTIC, LIMIT_EXPECT, EVERY);
+    assert_false(quota_asks(&q, START));
+    limits[0].kind = LIMIT_HOLD;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_budget_is_kept_however_short_the_period_and_dear_the_polls),
+        cmocka_unit_test(what_is_not_used_up_puts_off_nothing),
+        cmocka_unit_test(a_burst_is_let_through_and_the_rest_comes_evenly),
+        cmocka_unit_test(the_clock_is_looked_at_now_and_then_only),
+        cmocka_unit_test(without_a_budget_or_with_another_policy_nothing_asks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
