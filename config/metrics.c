@@ -64,7 +64,7 @@ static bool excludes(const struct experiment *e, const struct experiment_limit *
 {
     bool on_cpu = least->metric == LIMIT_ON_SENSOR_CPU || most->metric == LIMIT_ON_SENSOR_CPU;
     return least->compare == COMPARE_AT_LEAST && most->compare == COMPARE_AT_MOST && least->bound > most->bound &&
-           !on_cpu && least->whole == most->whole &&
+           !on_cpu && (most->whole || !least->whole) &&
            is_never_above(&e->metrics[least->metric], &e->metrics[most->metric]);
 }
 

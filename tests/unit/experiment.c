@@ -237,17 +237,30 @@ static void limits_that_no_records_meet_exclude_each_other(void **state)
         const char *a, *b;
         bool exclude;
     } cases[] = {
-        {"each >= 30", "each <= 29", true},         {"each >= 30", "each <= 30", false},
-        {"each >= 30", "each >= 40", false},        {"each >= 30", "all <= 29", true},
+        {"each >= 30", "each <= 29", true},
+        {"each >= 30", "each <= 30", false},
+        {"each >= 30", "each >= 40", false},
+        {"each >= 30", "all <= 29", true},
         {"all >= 30", "each <= 29", false}, /* there may be two processes */
-        {"each >= 30", "rests <= 29", false},       {"least >= 9", "most <= 8", true},
-        {"least >= 9", "half <= 8", true},          {"mean >= 9", "most <= 8", true},
-        {"most >= 9", "least <= 8", false},         {"mean >= 9", "half <= 8", false},
-        {"half >= 9", "nine <= 8", true},           {"nine >= 9", "half <= 8", false},
-        {"least >= 9", "rest <= 8", false},         {"least >= 9", "each <= 8", false},
-        {"soon >= 9", "late <= 8", true},           {"least >= 9", "late <= 8", false},
-        {"soon >= 9 s", "late <= 8 ms", true},      {"soon >= 9", "late <= 8 ns", false}, /* of what unit? */
+        {"each >= 30", "rests <= 29", false},
+        {"least >= 9", "most <= 8", true},
+        {"least >= 9", "half <= 8", true},
+        {"mean >= 9", "most <= 8", true},
+        {"most >= 9", "least <= 8", false},
+        {"mean >= 9", "half <= 8", false},
+        {"half >= 9", "nine <= 8", true},
+        {"nine >= 9", "half <= 8", false},
+        {"least >= 9", "rest <= 8", false},
+        {"least >= 9", "each <= 8", false},
+        {"soon >= 9", "late <= 8", true},
+        {"least >= 9", "late <= 8", false},
+        {"soon >= 9 s", "late <= 8 ms", true},
+        {"soon >= 9", "late <= 8 ns", false}, /* of what unit? */
         {"each >= 30", "sensor_cpu <= 5 %", false},
+        {"each >= 30", "all <= 29, per: whole", true},
+        {"all >= 30, per: whole", "each <= 29", false}, /* there may be two nodes */
+        {"all >= 30, per: whole", "all <= 29", false},
+        {"least >= 9", "most <= 8, per: whole", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (exclude_each_other(cases[i].a, cases[i].b) != cases[i].exclude)
