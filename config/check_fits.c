@@ -97,11 +97,11 @@ static void doubt_expiries(struct reader *r, const struct tree *root, const stru
     const struct tree *expire = tree_get(tree_get(root, "sensing"), "expire"), *t = expire ? expire->first : NULL;
     if (s->mode == POLL_BUSY_WAIT || s->when_full == WHEN_FULL_OVERWRITE || !s->expire)
         return;
-    for (const struct experiment_expiry *x = s->expire; x->pattern && t; x++, t = t->next) {
-        if (x->bound > 0 && x->bound <= s->period)
+    for (const struct experiment_rule *x = s->expire; x->pattern && t; x++, t = t->next) {
+        if (x->value > 0 && x->value <= s->period)
             reader_doubt(r, t, "is not above the polling period, %s: most records are older when they are taken",
                          units_exact_duration(s->period).s);
-        else if (x->bound > 0 && x->bound <= longest_period(e))
+        else if (x->value > 0 && x->value <= longest_period(e))
             reader_doubt(r, t,
                          "is not above the period that policy dpp may come to, %s: most records are older then when "
                          "they are taken; a lower end of adapt.period avoids it",

@@ -4,8 +4,7 @@
 
 #include "config/check.h"
 #include "config/command.h"
-#include "config/expiry.h"
-#include "config/importance.h"
+#include "config/rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -103,8 +102,8 @@ void experiment_free(struct experiment *e)
     for (uint32_t i = 0; i < e->adapt.knob_count; i++)
         free(e->adapt.knobs[i].name);
     free(e->adapt.knobs);
-    expiry_free(e->sensing.expire);
-    importance_free(e->sensing.importance);
+    rules_free(e->sensing.expire);
+    rules_free(e->sensing.importance);
     free(e->sensing.spool_dir);
     command_free(e->sensing.count);
     command_free(e->sensing.off);

@@ -102,16 +102,10 @@ enum experiment_sampler {
     EXPERIMENT_SAMPLERS
 };
 
-/** The latency bound of the aspects that a pattern matches; of several that match, the last one counts. */
-struct experiment_expiry {
+/** What holds for the aspects that a pattern matches; of several that match, the last one counts. */
+struct experiment_rule {
     char *pattern;
-    int64_t bound; /* ns, 0 .. 1 h; 0: none */
-};
-
-/** How important the aspects are that a pattern matches; of several that match, the last one counts; of none, 1. */
-struct experiment_importance {
-    char *pattern;
-    uint32_t weight; /* 1 .. EXPERIMENT_IMPORTANCE_MAX */
+    int64_t value;
 };
 
 struct experiment_sensing {
@@ -125,8 +119,8 @@ struct experiment_sensing {
     uint64_t window_bytes; /* 1 MiB .. 1 GiB; default 16 MiB */
     uint64_t spool_bytes;  /* 1 MiB .. 1024 GiB; default 0: none */
     char *spool_dir;       /* absolute; NULL: EXPERIMENT_SPOOL_DIR */
-    struct experiment_expiry *expire;         /* in the order of the file, ends with pattern NULL; NULL: none */
-    struct experiment_importance *importance; /* likewise */
+    struct experiment_rule *expire;     /* latency bounds, ns, 0 .. 1 h, 0: none; ends with pattern NULL; NULL: none */
+    struct experiment_rule *importance; /* likewise: 1 .. EXPERIMENT_IMPORTANCE_MAX */
     char **count, **off; /* patterns of aspects, NULL-terminated, at most EXPERIMENT_PATTERNS_MAX; NULL: none */
     struct experiment_real_time real_time;
     int64_t sampler[EXPERIMENT_SAMPLERS]; /* period of each, ns, 1 ms .. 1 h; 0: not sampled */
@@ -347,7 +341,7 @@ int64_t experiment_limit_window(const struct experiment *e, const struct experim
 int experiment_limit_contradicts(const struct experiment *e, uint32_t i);
 
 /** The importance of aspect `name`: of the last rule that matches it, else 1. Pure. `rules` may be NULL. */
-uint32_t experiment_importance(const struct experiment_importance *rules, const char *name);
+uint32_t experiment_importance(const struct experiment_rule *rules, const char *name);
 
 /** How many CPUs the set has, and whether `cpu` is one of them. Pure. */
 uint32_t experiment_cpu_count(const struct experiment_cpus *cpus);

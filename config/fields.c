@@ -7,10 +7,9 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "config/command.h"
-#include "config/expiry.h"
-#include "config/importance.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
+#include "config/rules.h"
 #include "config/samplers.h"
 
 #define IN(type, member) offsetof(struct type, member)
@@ -90,7 +89,7 @@ static const struct schema_field poll_fields[] = {
 static const struct schema_field aspect_fields[] = {
     {.key = "count", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.count), .read = fields_read_patterns},
     {.key = "off", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.off), .read = fields_read_patterns},
-    {.key = "importance", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.importance), .read = importance_read},
+    {.key = "importance", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.importance), .read = rules_read_weights},
     {0},
 };
 
@@ -114,7 +113,7 @@ static const struct schema_field sensing_fields[] = {
      .max = UNITS_GIB},
     {.key = "spool", .kind = SCHEMA_MAP, .fields = spool_fields},
     {.key = "aspects", .kind = SCHEMA_MAP, .fields = aspect_fields},
-    {.key = "expire", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.expire), .read = expiry_read},
+    {.key = "expire", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.expire), .read = rules_read_bounds},
     {.key = "real-time", .kind = SCHEMA_MAP, .fields = real_time_fields},
     {.key = "samplers", .kind = SCHEMA_MAP, .fields = sampler_fields},
     {0},

@@ -5,6 +5,7 @@
 #include "config/real_time.h"
 #include "config/samplers.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Length of the UTF-8 character that opens `s`, its code point in *code. The reader lets only well-formed text in. */
@@ -93,26 +94,18 @@ static void print_process(const struct experiment *e, const struct experiment_pr
     fprintf(out, "    output: %s\n", schema_word(schema_outputs, (int)p->output));
 }
 
-static void print_expiries(const struct experiment_expiry *e, FILE *out)
+static void print_rules(const struct experiment_rule *rules, bool durations, FILE *out)
 {
-    fputs("  expire: {", out);
-    for (const struct experiment_expiry *each = e; each && each->pattern; each++) {
-        fputs(each > e ? ", " : "", out);
-        print_text(each->pattern, out);
-        fprintf(out, ": %s", units_exact_duration(each->bound).s);
-    }
-    fputs("}\n", out);
-}
-
-static void print_importance(const struct experiment_importance *rules, FILE *out)
-{
-    fputs(", importance: {", out);
-    for (const struct experiment_importance *each = rules; each && each->pattern; each++) {
+    fputc('{', out);
+    for (const struct experiment_rule *each = rules; each && each->pattern; each++) {
         fputs(each > rules ? ", " : "", out);
         print_text(each->pattern, out);
-        fprintf(out, ": %u", each->weight);
+        if (durations)
+            fprintf(out, ": %s", units_exact_duration(each->value).s);
+        else
+            fprintf(out, ": %" PRId64, each->value);
     }
-    fputs("}", out);
+    fputc('}', out);
 }
 
 static void print_sensing(const struct experiment_sensing *s, FILE *out)
@@ -136,9 +129,12 @@ static void print_sensing(const struct experiment_sensing *s, FILE *out)
     fputs("], off: [", out);
     print_vector(s->off, out);
     fputs("]", out);
-    print_importance(s->importance, out);
+    fputs(", importance: ", out);
+    print_rules(s->importance, false, out);
     fputs("}\n", out);
-    print_expiries(s->expire, out);
+    fputs("  expire: ", out);
+    print_rules(s->expire, true, out);
+    fputc('\n', out);
     real_time_print(&s->real_time, out);
     samplers_print(s, out);
 }

@@ -8,12 +8,12 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 
-int64_t expire_bound(const struct experiment_expiry *rules, const char *name)
+int64_t expire_bound(const struct experiment_rule *rules, const char *name)
 {
     int64_t bound = 0;
     for (; rules && rules->pattern; rules++)
         if (fnmatch(rules->pattern, name, 0) == 0)
-            bound = rules->bound;
+            bound = rules->value;
     return bound;
 }
 

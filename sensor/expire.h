@@ -19,7 +19,7 @@ struct expiry {
 };
 
 /** The bound of aspect `name`, ns: that of the last rule that matches it; 0: none. Pure. `rules` may be NULL. */
-int64_t expire_bound(const struct experiment_expiry *rules, const char *name);
+int64_t expire_bound(const struct experiment_rule *rules, const char *name);
 
 /**
  * Looks up the bound of aspect `id` of `p`, and sees that its records are attended to. Returns BEZEL_ENOMEM where there

@@ -91,9 +91,8 @@ struct external_options {
         const char *glob, *name; /* on the executable's path, or file name where it holds no '/'; name of the process */
     } patterns[EXTERNAL_PATTERNS];
     struct external_observer observer;
-    const struct experiment_expiry
-        *expire;               /* latency bounds of aspects, ends with pattern NULL; borrowed; may be NULL */
-    bool doorbell;             /* it may sleep until somebody knocks: external_sleep() */
+    const struct experiment_rule *expire; /* latency bounds of aspects, ends with pattern NULL; borrowed; may be NULL */
+    bool doorbell;                        /* it may sleep until somebody knocks: external_sleep() */
     const struct steer *rules; /* what is wanted of each aspect; borrowed; external_steer() where they change */
 };
 
@@ -121,7 +120,7 @@ struct external_flow {
 };
 
 struct expiry;
-struct experiment_expiry;
+struct experiment_rule;
 struct external;
 
 /**

@@ -58,19 +58,10 @@ static inline bool experiments_same_limit(const struct experiment_limit *a, cons
            experiments_same_text(a->text, b->text) && a->unit == b->unit && a->priority == b->priority;
 }
 
-static inline bool experiments_same_importance(const struct experiment_importance *a,
-                                               const struct experiment_importance *b)
+static inline bool experiments_same_rules(const struct experiment_rule *a, const struct experiment_rule *b)
 {
     for (; a && b && a->pattern && b->pattern; a++, b++)
-        if (strcmp(a->pattern, b->pattern) != 0 || a->weight != b->weight)
-            return false;
-    return (!a || !a->pattern) && (!b || !b->pattern);
-}
-
-static inline bool experiments_same_expiries(const struct experiment_expiry *a, const struct experiment_expiry *b)
-{
-    for (; a && b && a->pattern && b->pattern; a++, b++)
-        if (strcmp(a->pattern, b->pattern) != 0 || a->bound != b->bound)
+        if (strcmp(a->pattern, b->pattern) != 0 || a->value != b->value)
             return false;
     return (!a || !a->pattern) && (!b || !b->pattern);
 }
@@ -98,10 +89,9 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
                 a->adapt.every == b->adapt.every && a->adapt.period_min == b->adapt.period_min &&
                 a->adapt.period_max == b->adapt.period_max && experiments_same_text(a->store.listen, b->store.listen) &&
                 a->store.sync == b->store.sync;
-    same =
-        same && a->sensing.batch == b->sensing.batch && experiments_same_expiries(a->sensing.expire, b->sensing.expire);
+    same = same && a->sensing.batch == b->sensing.batch && experiments_same_rules(a->sensing.expire, b->sensing.expire);
     same = same && a->adapt.hysteresis == b->adapt.hysteresis &&
-           experiments_same_importance(a->sensing.importance, b->sensing.importance);
+           experiments_same_rules(a->sensing.importance, b->sensing.importance);
     same = same && experiments_same_real_time(&a->sensing.real_time, &b->sensing.real_time);
     for (uint32_t i = 0; same && i < a->node_count; i++)
         same = experiments_same_text(a->nodes[i].name, b->nodes[i].name) &&

@@ -738,7 +738,7 @@ static void aspects_give_way_by_importance_but_not_those_that_limits_read_fields
     struct experiment_metric m = {
         .name = delay, .kind = METRIC_MEAN, .aspect = shown, .field = delay, .window = CLOCK_S, .per_process = true};
     static char all_of[] = "*", frames[] = "frame_*", debugs[] = "debug_*";
-    static struct experiment_importance rules[] = {{all_of, 5}, {frames, 10}, {debugs, 1}, {NULL, 0}};
+    static struct experiment_rule rules[] = {{all_of, 5}, {frames, 10}, {debugs, 1}, {NULL, 0}};
     begin_with(m, hold(0, COMPARE_AT_MOST, 20), POLICY_ELASTIC);
     static struct experiment_limit both[2];
     both[0] = limits[0];

@@ -148,7 +148,7 @@ static void the_full_file_says_all_of_it(void **state)
     assert_null(e->sensing.count[2]);
     assert_string_equal(e->sensing.off[0], "debug_*");
     assert_string_equal(e->sensing.expire[0].pattern, "frame_shown");
-    assert_int_equal(e->sensing.expire[0].bound, 100 * CLOCK_MS);
+    assert_int_equal(e->sensing.expire[0].value, 100 * CLOCK_MS);
     assert_string_equal(e->sensing.expire[1].pattern, "nav_*");
     assert_null(e->sensing.expire[2].pattern);
     assert_int_equal(e->metric_count, 2);

@@ -23,8 +23,8 @@ BEZEL_ASPECT(unbounded, (int64, number, "1"));
 
 enum { BOUNDED = 30, WATCH_BOUNDED = 5, WATCH_UNBOUNDED };
 
-static const struct experiment_expiry rules[] = {{(char *)"b*", 100 * CLOCK_MS}, {NULL, 0}};
-static const struct experiment_expiry patient[] = {{(char *)"b*", 3600 * CLOCK_S}, {NULL, 0}};
+static const struct experiment_rule rules[] = {{(char *)"b*", 100 * CLOCK_MS}, {NULL, 0}};
+static const struct experiment_rule patient[] = {{(char *)"b*", 3600 * CLOCK_S}, {NULL, 0}};
 
 static uint64_t shown[WATCH_UNBOUNDED + 1];
 
@@ -63,7 +63,7 @@ static void record_both(void *unused)
 }
 
 /* In place: an open fixture holds its own address. */
-static void open_fixture(struct fixture *f, const struct experiment_expiry *expire, bool observed)
+static void open_fixture(struct fixture *f, const struct experiment_rule *expire, bool observed)
 {
     *f = (struct fixture){.options = {.batch = true, .take_all = true, .expire = expire}};
     if (observed)
@@ -92,7 +92,7 @@ static void end(struct fixture *f)
 static void of_rules_that_match_the_last_counts(void **unused)
 {
     (void)unused;
-    const struct experiment_expiry list[] = {
+    const struct experiment_rule list[] = {
         {(char *)"*", 4}, {(char *)"frame_*", 3}, {(char *)"frame_shown", 0}, {NULL, 7}};
     assert_int_equal(expire_bound(NULL, "tick"), 0);
     assert_int_equal(expire_bound(list + 3, "tick"), 0);
@@ -150,7 +150,7 @@ static void what_is_as_old_as_its_bound_is_young_enough(void **unused)
 static void what_bezel_records_of_itself_does_not_expire(void **unused)
 {
     (void)unused;
-    static const struct experiment_expiry all[] = {{(char *)"*", 100 * CLOCK_MS}, {NULL, 0}};
+    static const struct experiment_rule all[] = {{(char *)"*", 100 * CLOCK_MS}, {NULL, 0}};
     static const struct dict_aspect own = {.name = "own", .field_count = 1, .fields = {{DICT_INT64, "n", "1", ""}}};
     struct fixture f;
     open_fixture(&f, all, true);
