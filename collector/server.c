@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/serve.h"
 #include "collector/intake.h"
 #include "collector/recover.h"
 
@@ -102,14 +103,8 @@ static int bind_one(const char *endpoint, size_t max_frame, const struct link_ke
 
 static int open_signals(struct server *v)
 {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
-    v->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    v->signals = serve_signals();
     return v->signals < 0 ? say(BEZEL_ESYS, "BEZEL-START", "signalfd") : 0;
 }
 

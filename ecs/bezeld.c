@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/serve.h"
 #include "base/units.h"
 #include "base/uuid.h"
 #include "ecs/commands.h"
@@ -12,13 +13,10 @@
 #include "ecs/sessions.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
 #define PATIENCE (30 * CLOCK_S) /* how long a session bears not to hear from its `bezel run` */
@@ -162,46 +160,13 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
     return why ? misuse(why) + 1 : 0;
 }
 
-/* Blocks the signals that we read, before any thread starts; SIGINT is the terminal's and not for us. */
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
-/* Says that we serve, once: *fd is closed then. */
-static void say_ready(int *fd)
-{
-    static const char line[] = "ready\n";
-    if (*fd < 0)
-        return;
-    if (file_write_all(*fd, line, sizeof line - 1) != 0)
-        log_warn("BEZEL-READY", "nobody hears that this daemon is ready: %s", strerror(errno));
-    close(*fd);
-    *fd = -1;
-}
-
-/* A read of a lease that lives must not block. */
-static void open_lease(int lease)
-{
-    if (lease >= 0)
-        fcntl(lease, F_SETFL, fcntl(lease, F_GETFL) | O_NONBLOCK);
-}
-
 /* What came over the descriptors: how often SIGTERM was seen, and whether the lease ended. */
-static bool told_to_go(int signals, int *lease, int *terms, bool *deserted)
+static bool told_to_go(int signals, int *lease, unsigned *terms, bool *deserted)
 {
-    struct signalfd_siginfo info;
-    while (read(signals, &info, sizeof info) == sizeof info)
-        if (++*terms > 1)
-            _exit(EXIT_FAILED);
-    char byte;
-    if (*lease >= 0 && read(*lease, &byte, 1) == 0) {
+    *terms += serve_terms(signals);
+    if (*terms > 1)
+        _exit(EXIT_FAILED);
+    if (serve_is_deserted(*lease)) {
         close(*lease);
         *lease = -1;
         log_warn("BEZEL-LEASE", "`bezel run` is gone: handing on what there is, then ending");
@@ -259,13 +224,13 @@ static bool is_needed(const struct host *h)
 static int serve(struct host *h)
 {
     int64_t look = 0;
-    int terms = 0;
+    unsigned terms = 0;
     while (is_needed(h)) {
         bool attended = sessions_turn(&h->all);
         if (attended && h->desk && desk_turn(h->desk, &h->all))
             end(h);
         if (is_ready(h))
-            say_ready(&h->ready);
+            serve_ready(&h->ready);
         int64_t now = clock_now();
         if (now >= look) {
             look = now + 10 * CLOCK_MS;
@@ -329,8 +294,8 @@ int main(int argc, char **argv)
     int code = read_arguments(argc, argv, &a);
     if (code)
         return code - 1;
-    struct host h = {.signals = open_signals(), .lease = a.lease, .ready = a.ready};
-    open_lease(a.lease);
+    struct host h = {.signals = serve_signals(), .lease = a.lease, .ready = a.ready};
+    serve_lease(a.lease);
     setenv("BEZEL_PROCESS", "bezeld", 1); /* the name of the segments that hold what it records of itself */
     file_raise_limit();                   /* each process that is read takes a descriptor */
     return a.stand ? stand(&a, &h) : serve_one(&a, &h);

@@ -5,20 +5,17 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/serve.h"
 #include "mdr/link.h"
 #include "mdr/message.h"
 #include "resmgr/manager.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 /*
  * One turn: take what nodes say, decide where that is due, tell what is to be told; then wait for links or time. A link
@@ -42,7 +39,7 @@ struct server {
     struct manager *manager;
     struct link *links[EXPERIMENT_NODES_MAX];
     int signals, lease;
-    bool stopping, told_refused;
+    bool told_refused;
     uint64_t malformed, unsent;
     struct message message; /* scratch */
     uint8_t bytes[MESSAGE_MAX_BYTES];
@@ -82,25 +79,12 @@ static int open_links(struct server *s, const char *sockets)
     return 0;
 }
 
-/* Before any thread starts. SIGINT is the terminal's, and not for us. */
-static int open_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, NULL);
-    signal(SIGINT, SIG_IGN);
-    signal(SIGPIPE, SIG_IGN);
-    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-}
-
 static int open_server(struct server *s, const struct server_options *o)
 {
     struct message_lease lease = {.epoch = o->epoch};
-    s->signals = open_signals();
+    s->signals = serve_signals();
     s->lease = o->lease;
-    if (s->lease >= 0)
-        fcntl(s->lease, F_SETFL, fcntl(s->lease, F_GETFL) | O_NONBLOCK);
+    serve_lease(s->lease);
     if (s->signals < 0 || getrandom(&lease.holder, sizeof lease.holder, 0) != sizeof lease.holder) {
         log_error("BEZEL-RESMGR", "cannot start: %s", strerror(errno));
         return BEZEL_ESYS;
@@ -109,16 +93,6 @@ static int open_server(struct server *s, const struct server_options *o)
     if (!err)
         err = manager_new(s->experiment, lease, clock_now(), &s->manager);
     return err ? err : open_links(s, o->sockets);
-}
-
-static void say_ready(int fd)
-{
-    static const char line[] = "ready\n";
-    if (fd < 0)
-        return;
-    if (file_write_all(fd, line, sizeof line - 1) != 0)
-        log_warn("BEZEL-READY", "nobody hears that this daemon is ready: %s", strerror(errno));
-    close(fd);
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------------------------- */
@@ -184,21 +158,13 @@ static void turn(struct server *s)
     }
 }
 
-/* Reads signals and lease: whether to end. A second SIGTERM ends at once. */
-static bool told_to_end(struct server *s)
+/* The end is at once: nothing waits for a second SIGTERM. */
+static bool told_to_end(const struct server *s)
 {
-    struct signalfd_siginfo info;
-    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info) {
-        if (s->stopping)
-            _exit(EXIT_FAILED);
-        s->stopping = true;
-    }
-    char byte;
-    if (s->lease >= 0 && read(s->lease, &byte, 1) == 0) {
+    bool deserted = serve_is_deserted(s->lease);
+    if (deserted)
         log_warn("BEZEL-LEASE", "`bezel run` is gone: ending");
-        s->stopping = true;
-    }
-    return s->stopping;
+    return serve_terms(s->signals) > 0 || deserted;
 }
 
 static void wait_for_something(struct server *s)
@@ -248,9 +214,10 @@ int server_run(const struct server_options *options)
     struct server *s = calloc(1, sizeof *s);
     if (!s)
         return EXIT_FAILED;
-    int err = open_server(s, options), code = err == BEZEL_EMALFORMED ? EXIT_WRONG : EXIT_FAILED;
+    int ready = options->ready, err = open_server(s, options),
+        code = err == BEZEL_EMALFORMED ? EXIT_WRONG : EXIT_FAILED;
     if (!err) {
-        say_ready(options->ready);
+        serve_ready(&ready);
         serve(s);
         code = conclude(s);
     }
