@@ -53,6 +53,11 @@ void report_process_pid(const struct report *r, const struct summary_process *p,
 
 /** Text: the title of a section; whether a process is shown; whether what belongs to each process is. */
 void report_title(const struct report *r, const char *text, FILE *out);
+
+/** A section of `count` rows, nothing where that is 0; of many, unless all is asked for, the first and the last ones.
+ */
+void report_rows(const struct report *r, const char *title, const char *sides, const char *const heads[], size_t count,
+                 void (*row)(const struct report *r, struct table *t, size_t i), FILE *out);
 bool report_shows(const struct report *r, const struct summary_process *p);
 bool report_opens_processes(const struct report *r);
 

@@ -8,8 +8,6 @@
 
 #include <inttypes.h>
 
-enum { FINDINGS_SHOWN = 20 }; /* unless all is asked for */
-
 /* ---- Why a limit cannot hold ------------------------------------------------------------------------------------- */
 
 void report_why(const struct report *r, const struct verdict_limit *l, FILE *out)
@@ -83,8 +81,9 @@ void report_finding(const struct report *r, struct table *t, const struct summar
                                                      : "polling more often is not possible");
 }
 
-static void finding_row(const struct report *r, struct table *t, const struct summary_finding *f)
+static void finding_row(const struct report *r, struct table *t, size_t i)
 {
+    const struct summary_finding *f = &r->summary->findings[i];
     table_cell(t, "%.3f s", (double)report_run_time(r, f->node, f->at) / (double)CLOCK_S);
     table_cell(t, "%s", report_where(r, f->node, f->limit));
     table_cell(t, "%s", finding_word(f->what));
@@ -94,18 +93,7 @@ static void finding_row(const struct report *r, struct table *t, const struct su
 void report_findings(const struct report *r, FILE *out)
 {
     static const char *const heads[] = {"time", "node", "finding", ""};
-    const struct summary *s = r->summary;
-    if (s->finding_count == 0)
-        return;
-    bool cut = s->finding_count > FINDINGS_SHOWN && !r->all;
-    report_title(r, "Findings", out);
-    struct table *t = table_with_heads("rlll", heads);
-    for (size_t i = 0; i < s->finding_count; i++)
-        if (!cut || i < FINDINGS_SHOWN / 2 || i >= s->finding_count - FINDINGS_SHOWN / 2)
-            finding_row(r, t, &s->findings[i]);
-    table_print(t, 2, out);
-    if (cut)
-        fprintf(out, "  (%zu more between them: --all shows them)\n", s->finding_count - FINDINGS_SHOWN);
+    report_rows(r, "Findings", "rlll", heads, r->summary->finding_count, finding_row, out);
 }
 
 void report_json_findings(const struct report *r, struct json *j)

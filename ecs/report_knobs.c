@@ -7,16 +7,15 @@
 
 #include <inttypes.h>
 
-enum { CHANGES_SHOWN = 20 }; /* unless all is asked for */
-
 static const char *cause_word(int cause)
 {
     static const char *const words[] = {"operator", "manager", "agent", "kept", "end"};
     return cause >= 0 && cause < (int)(sizeof words / sizeof *words) ? words[cause] : "?";
 }
 
-static void knob_row(const struct report *r, struct table *t, const struct summary_knob *k)
+static void knob_row(const struct report *r, struct table *t, size_t i)
 {
+    const struct summary_knob *k = &r->summary->knobs[i];
     struct summary_process p = {.node = k->node, .name = k->process};
     char name[REPORT_PROCESS_SIZE];
     report_process_name(r, &p, name, sizeof name);
@@ -36,18 +35,7 @@ static void knob_row(const struct report *r, struct table *t, const struct summa
 void report_knobs(const struct report *r, FILE *out)
 {
     static const char *const heads[] = {"time", "process", "knob", "by", "from", "to", "unit", "for"};
-    const struct summary *s = r->summary;
-    if (s->knob_count == 0)
-        return;
-    bool cut = s->knob_count > CHANGES_SHOWN && !r->all;
-    report_title(r, "Knobs", out);
-    struct table *t = table_with_heads("rlllrrll", heads);
-    for (size_t i = 0; i < s->knob_count; i++)
-        if (!cut || i < CHANGES_SHOWN / 2 || i >= s->knob_count - CHANGES_SHOWN / 2)
-            knob_row(r, t, &s->knobs[i]);
-    table_print(t, 2, out);
-    if (cut)
-        fprintf(out, "  (%zu more between them: --all shows them)\n", s->knob_count - CHANGES_SHOWN);
+    report_rows(r, "Knobs", "rlllrrll", heads, r->summary->knob_count, knob_row, out);
 }
 
 void report_json_knobs(const struct report *r, struct json *j)

@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { ROWS_SHOWN = 20 }; /* unless all is asked for */
+
 /* ---- names ---- */
 
 const char *report_policy_name(int policy)
@@ -83,6 +85,22 @@ void report_process_pid(const struct report *r, const struct summary_process *p,
 void report_title(const struct report *r, const char *text, FILE *out)
 {
     fprintf(out, r->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
+}
+
+void report_rows(const struct report *r, const char *title, const char *sides, const char *const heads[], size_t count,
+                 void (*row)(const struct report *r, struct table *t, size_t i), FILE *out)
+{
+    bool cut = count > ROWS_SHOWN && !r->all;
+    if (count == 0)
+        return;
+    report_title(r, title, out);
+    struct table *t = table_with_heads(sides, heads);
+    for (size_t i = 0; i < count; i++)
+        if (!cut || i < ROWS_SHOWN / 2 || i >= count - ROWS_SHOWN / 2)
+            row(r, t, i);
+    table_print(t, 2, out);
+    if (cut)
+        fprintf(out, "  (%zu more between them: --all shows them)\n", count - ROWS_SHOWN);
 }
 
 bool report_shows(const struct report *r, const struct summary_process *p)
