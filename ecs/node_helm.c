@@ -86,17 +86,28 @@ static void give(struct node *n, uint32_t i, struct external_process *p, uint32_
         p->steered |= UINT32_C(1) << at;
 }
 
+/* Where it can be turned to, in the direction that helps. */
+static int32_t end_of(const struct node *n, uint32_t i)
+{
+    const struct experiment_knob *file = file_of(n, i);
+    const struct trim_seen *seen = &n->knobs[i].seen;
+    if (file->helps == HELPS_MORE)
+        return seen->max < file->max ? seen->max : file->max;
+    return seen->min > file->min ? seen->min : file->min;
+}
+
+/* Where the knob is: other nodes have no business with it. */
 static void tell_spent(struct node *n, uint32_t i)
 {
     struct node_knob *k = &n->knobs[i];
-    if (k->spent == k->order.spent)
+    if (k->spent == k->order.spent || !k->seen.present)
         return;
     k->spent = k->order.spent;
     self_record_finding(n->self, &(struct self_finding){.what = SELF_FINDING_SPENT,
                                                         .holds = k->spent,
                                                         .limit = k->order.limit,
                                                         .needed = k->order.metric,
-                                                        .budget = k->order.value,
+                                                        .budget = end_of(n, i),
                                                         .floor = i});
 }
 

@@ -157,7 +157,8 @@ enum builtin_finding {
                        all  nodes together, likewise; else -1 */
     FINDING_NEEDED, /* float64, percent of one CPU: what monitoring was measured to need; of `spent`: the value of the
                        limit's metric; NaN: it is not about that */
-    FINDING_BUDGET, /* float64, percent of one CPU: what it may use; of `spent`: the value of the knob */
+    FINDING_BUDGET, /* float64, percent of one CPU: what it may use; of `spent`: where the knob
+                       ends */
     FINDING_FLOOR, /* int64: of `shed`: aspects less important than this are only counted; 0: none; of `spent`: index of
                       the knob in adapt.knobs; else 0 */
     FINDING_FIELDS

@@ -129,11 +129,8 @@ static struct policy_limit agent_observed(const struct agent *agent, uint32_t i,
 static struct policy_limit agent_hear(struct agent *agent, uint32_t i, int64_t now)
 {
     struct policy_limit limit = agent_observed(agent, i, now);
-    if (experiment_is_managed(agent->experiment))
-        return limit;
-    helm_hear(&agent->helm, i, &limit);
-    if (limit.state == LIMIT_VIOLATED && helm_hides(&agent->helm, i))
-        limit.state = LIMIT_UNKNOWN;
+    if (!experiment_is_managed(agent->experiment))
+        helm_take(&agent->helm, i, &limit);
     return limit;
 }
 

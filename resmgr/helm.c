@@ -81,6 +81,13 @@ bool helm_hides(const struct helm *h, uint32_t i)
     return false;
 }
 
+void helm_take(struct helm *h, uint32_t i, struct policy_limit *limit)
+{
+    helm_hear(h, i, limit);
+    if (limit->state == LIMIT_VIOLATED && helm_hides(h, i))
+        limit->state = LIMIT_UNKNOWN;
+}
+
 /* ---- Whose turn it is -------------------------------------------------------------------------------------------- */
 
 /* Whether polling less, or more, is at its end on this member: `judged` where the policy has waited for what came of

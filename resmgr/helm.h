@@ -10,7 +10,8 @@
  * that comes first has room, and while a violation is what a knob's own return did, the policy is not told of it
  * (helm_hides()).
  *
- * At each sampling instant: helm_begin(), helm_hear() for each limit to be held, the policy's step, helm_step().
+ * At each sampling instant: helm_begin(), helm_find() for each knob, helm_take() for each limit to be held, the
+ * policy's step, helm_step().
  */
 #ifndef BEZEL_RESMGR_HELM_H
 #define BEZEL_RESMGR_HELM_H
@@ -54,6 +55,9 @@ void helm_hear(struct helm *h, uint32_t i, const struct policy_limit *limit);
 
 /** Whether the policy is not to be told that limit `i` is violated. */
 bool helm_hides(const struct helm *h, uint32_t i);
+
+/** Both: hears the limit, and makes it unknown where the policy is not to be told. */
+void helm_take(struct helm *h, uint32_t i, struct policy_limit *limit);
 
 /** The policy has made its step: decides for all knobs. `actions` may be of a policy that does nothing. */
 void helm_step(struct helm *h, const struct policy_state *policy, const struct policy_actions *actions);

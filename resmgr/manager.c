@@ -3,7 +3,7 @@
 #include "resmgr/manager.h"
 
 #include "resmgr/agent.h"
-#include "resmgr/helm.h"
+#include "resmgr/manager_knobs.h"
 #include "resmgr/quota.h"
 #include "resmgr/whole.h"
 
@@ -185,14 +185,6 @@ static struct policy_measure take_measure(struct manager *m, uint32_t i)
                                    .unconfirmed = sum.unsettled || !does_as_told(m, i)};
 }
 
-/* What a knob answers the policy need not. */
-static void hear_limit(struct manager *m, uint32_t i, struct policy_limit *seen)
-{
-    helm_hear(&m->helm, i, seen);
-    if (seen->state == LIMIT_VIOLATED && helm_hides(&m->helm, i))
-        seen->state = LIMIT_UNKNOWN;
-}
-
 static void add_limits(struct manager *m, uint32_t i, bool present)
 {
     const struct experiment *e = m->experiment;
@@ -206,7 +198,7 @@ static void add_limits(struct manager *m, uint32_t i, bool present)
         struct policy_limit *seen = &m->seen.limits[m->seen.limit_count++];
         *seen = agent_policy_limit(e, l->limit, state, l->value);
         seen->member = (int)i;
-        hear_limit(m, l->limit, seen);
+        helm_take(&m->helm, l->limit, seen);
         if (state == LIMIT_VIOLATED && m->nodes[i].cause < 0)
             m->nodes[i].cause = (int)l->limit;
     }
@@ -225,49 +217,18 @@ static void add_whole(struct manager *m, int64_t now)
         struct policy_limit *seen = &m->seen.limits[m->seen.limit_count++];
         *seen = agent_policy_limit(e, i, l->state, l->value);
         seen->member = POLICY_ALL;
-        hear_limit(m, i, seen);
+        helm_take(&m->helm, i, seen);
         if (l->state == LIMIT_VIOLATED && m->whole_cause < 0)
             m->whole_cause = (int)i;
     }
 }
 
-/* What programs of all nodes have in common: of one that is not heard now, as it stood last. */
-static void find_knobs(struct manager *m)
+static void find_knobs(struct manager *m, int64_t elapsed)
 {
-    struct trim_seen found[EXPERIMENT_KNOBS_MAX] = {{.present = false}};
-    for (uint32_t i = 0; i < m->experiment->node_count; i++) {
-        const struct message_observation *o = &m->nodes[i].last;
-        for (uint32_t k = 0; m->nodes[i].heard && k < o->knob_count; k++) {
-            const struct message_steered *s = &o->knobs[k];
-            struct trim_seen one = {.present = s->min <= s->max,
-                                    .value = s->value,
-                                    .min = s->min,
-                                    .max = s->max,
-                                    .home = s->home,
-                                    .orders = s->orders};
-            if (s->knob < m->experiment->adapt.knob_count)
-                helm_merge(&found[s->knob], &one);
-        }
-    }
-    for (uint32_t i = 0; i < m->experiment->adapt.knob_count; i++)
-        helm_find(&m->helm, i, &found[i]);
-}
-
-/* One value for all nodes: each is told where that is news. */
-static void steer_knobs(struct manager *m)
-{
-    bool news = false;
-    struct helm_order before[EXPERIMENT_KNOBS_MAX];
-    for (uint32_t i = 0; i < m->experiment->adapt.knob_count; i++)
-        before[i] = *helm_order(&m->helm, i);
-    helm_step(&m->helm, &m->policy, &m->actions);
-    for (uint32_t i = 0; i < m->experiment->adapt.knob_count; i++) {
-        const struct helm_order *now = helm_order(&m->helm, i);
-        m->counts.turns += now->moved != TRIM_KEEP;
-        news |= now->moved != TRIM_KEEP || now->spent != before[i].spent;
-    }
-    for (uint32_t i = 0; i < m->experiment->node_count && news; i++)
-        m->nodes[i].news = true;
+    manager_knobs_begin(&m->helm, elapsed);
+    for (uint32_t i = 0; i < m->experiment->node_count; i++)
+        if (m->nodes[i].heard) /* of one that is not heard now, as it stood last */
+            manager_knobs_hear(&m->helm, &m->nodes[i].last);
 }
 
 /* The limit that a decision for `node` goes back to: one of its own first. */
@@ -317,11 +278,11 @@ static int64_t latest_step(const struct manager *m)
 bool manager_step(struct manager *m, int64_t now)
 {
     uint32_t count = m->experiment->node_count;
+    bool turned = false; /* a knob: one value for all nodes */
     bool early = now - m->stepped >= m->every / 2 && is_round_complete(m, now);
     if (!early && now < latest_step(m))
         return false;
-    helm_begin(&m->helm, now - m->stepped);
-    find_knobs(m);
+    find_knobs(m, now - m->stepped);
     m->stepped = now;
     m->counts.steps++;
     m->seen.limit_count = 0;
@@ -335,12 +296,12 @@ bool manager_step(struct manager *m, int64_t now)
     }
     if (m->decides) {
         policy_step(&m->policy, &m->seen, &m->actions);
-        steer_knobs(m);
+        turned = manager_knobs_step(&m->helm, &m->policy, &m->actions, &m->counts.turns);
     }
     for (uint32_t i = 0; i < count && m->decides; i++) {
         bool changed = m->actions.action[i] != POLICY_KEEP;
         m->counts.changes += changed;
-        m->nodes[i].news |= changed;
+        m->nodes[i].news |= changed || turned;
         take_verdict(m, i);
     }
     return true;
@@ -372,20 +333,6 @@ static bool may_tell(const struct manager *m, const struct manager_node *n, int6
     return m->decides && n->heard && m->newer.epoch == 0 && now - n->heard_at < MANAGER_EXPIRY / 2;
 }
 
-static void tell_knobs(const struct manager *m, struct message_setting *s)
-{
-    for (uint32_t i = 0; i < m->experiment->adapt.knob_count; i++) {
-        const struct helm_order *o = helm_order(&m->helm, i);
-        if (o->given || o->spent)
-            s->knobs[s->knob_count++] = (struct message_steer){.knob = i,
-                                                               .given = o->given,
-                                                               .value = o->value,
-                                                               .cause = o->limit,
-                                                               .metric = o->metric,
-                                                               .spent = o->spent};
-    }
-}
-
 bool manager_tells(struct manager *m, uint32_t node, int64_t now, struct message_setting *s)
 {
     struct manager_node *n = &m->nodes[node];
@@ -408,7 +355,7 @@ bool manager_tells(struct manager *m, uint32_t node, int64_t now, struct message
                                   .blameless = n->blameless,
                                   .starved = n->starved,
                                   .shed = p->shed.count};
-    tell_knobs(m, s);
+    manager_knobs_tell(&m->helm, s);
     n->news = false;
     n->told = now;
     m->counts.settings++;

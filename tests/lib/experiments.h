@@ -58,6 +58,13 @@ static inline bool experiments_same_limit(const struct experiment_limit *a, cons
            experiments_same_text(a->text, b->text) && a->unit == b->unit && a->priority == b->priority;
 }
 
+static inline bool experiments_same_knob(const struct experiment_knob *a, const struct experiment_knob *b)
+{
+    return experiments_same_text(a->name, b->name) && a->process == b->process && a->serves == b->serves &&
+           a->helps == b->helps && a->min == b->min && a->max == b->max && a->step == b->step && a->order == b->order &&
+           a->settle == b->settle;
+}
+
 static inline bool experiments_same_rules(const struct experiment_rule *a, const struct experiment_rule *b)
 {
     for (; a && b && a->pattern && b->pattern; a++, b++)
@@ -90,7 +97,7 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
                 a->adapt.period_max == b->adapt.period_max && experiments_same_text(a->store.listen, b->store.listen) &&
                 a->store.sync == b->store.sync;
     same = same && a->sensing.batch == b->sensing.batch && experiments_same_rules(a->sensing.expire, b->sensing.expire);
-    same = same && a->adapt.hysteresis == b->adapt.hysteresis &&
+    same = same && a->adapt.hysteresis == b->adapt.hysteresis && a->adapt.knob_count == b->adapt.knob_count &&
            experiments_same_rules(a->sensing.importance, b->sensing.importance);
     same = same && experiments_same_real_time(&a->sensing.real_time, &b->sensing.real_time);
     for (uint32_t i = 0; same && i < a->node_count; i++)
@@ -103,6 +110,8 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
         same = experiments_same_metric(&a->metrics[i], &b->metrics[i]);
     for (uint32_t i = 0; same && i < a->limit_count; i++)
         same = experiments_same_limit(&a->limits[i], &b->limits[i]);
+    for (uint32_t i = 0; same && i < a->adapt.knob_count; i++)
+        same = experiments_same_knob(&a->adapt.knobs[i], &b->adapt.knobs[i]);
     return same;
 }
 

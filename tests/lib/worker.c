@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * A system under test whose frame rate depends on its knob: worker. A frame takes 5 ms; under load, which SIGUSR1 turns
- * on and off, 0.2 ms for each percent of `quality`, if that is more. It sleeps for it, so that its rate is the same on
- * any machine. It says on standard output what its quality is where that changed. SIGTERM ends it.
+ * A system under test whose frames take as long as its knob says: worker. One takes 1 ms; under load, which SIGUSR1
+ * turns on and off, 0.2 ms for each percent of `quality`. It only says so: what it says is the same on any machine,
+ * however busy that is. On standard output it says what its quality is where that changed. SIGTERM ends it.
  */
 #include <bezel/sensor.h>
 
@@ -13,7 +13,7 @@
 #include <time.h>
 
 BEZEL_KNOB(quality, "%", 10, 100, 100);
-BEZEL_ASPECT(frame, (int64, quality, "%"));
+BEZEL_ASPECT(frame, (int64, quality, "%"), (float64, busy, "ms"));
 
 static volatile sig_atomic_t loaded;
 
@@ -30,13 +30,12 @@ int main(void)
     sigaction(SIGUSR1, &action, NULL);
     for (;;) {
         int32_t now = bezel_knob(quality);
-        int64_t ns = loaded && now > 25 ? now * 200000L : 5000000;
-        bezel_record(frame, now);
+        bezel_record(frame, now, loaded ? now * 0.2 : 1);
         if (now != before) {
             printf("quality %d\n", now);
             fflush(stdout);
         }
         before = now;
-        nanosleep(&(struct timespec){.tv_nsec = ns}, NULL);
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
     }
 }

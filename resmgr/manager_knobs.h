@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Knobs between a resource manager's helm and its messages. Pure. */
+#ifndef BEZEL_RESMGR_MANAGER_KNOBS_H
+#define BEZEL_RESMGR_MANAGER_KNOBS_H
+
+#include "mdr/message.h"
+#include "resmgr/helm.h"
+
+/** An instant, `elapsed` ns after the one before: nothing is found; then what each node tells of its programs' knobs.
+ */
+void manager_knobs_begin(struct helm *h, int64_t elapsed);
+void manager_knobs_hear(struct helm *h, const struct message_observation *o);
+
+/** The helm's step. Whether there is something to tell; *turns grows by how many knobs were turned. */
+bool manager_knobs_step(struct helm *h, const struct policy_state *policy, const struct policy_actions *actions,
+                        uint64_t *turns);
+
+/** Adds to a setting what is decided of knobs. */
+void manager_knobs_tell(const struct helm *h, struct message_setting *s);
+
+#endif

@@ -1,0 +1,227 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Which limit a knob answers, and whose turn it is. */
+#include "resmgr/helm.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define EVERY (100 * CLOCK_MS)
+
+static struct experiment_metric metrics[] = {{.window = EVERY}, {.window = EVERY}};
+static struct experiment_limit limits[] = {
+    {.kind = LIMIT_HOLD, .metric = 0, .compare = COMPARE_AT_LEAST, .bound = 100},
+    {.kind = LIMIT_HOLD, .metric = 1, .compare = COMPARE_AT_MOST, .bound = 10, .priority = 1}};
+static struct experiment_knob files[2];
+static struct experiment e = {.metric_count = 2, .metrics = metrics, .limit_count = 2, .limits = limits};
+static struct helm helm;
+static struct policy_state policy;
+static struct policy_actions actions;
+
+static int start(void **state)
+{
+    (void)state;
+    struct experiment_knob any = {.process = -1, .min = INT32_MIN, .max = INT32_MAX, .serves = 1, .step = 10};
+    files[0] = files[1] = any;
+    e.adapt = (struct experiment_adapt){.policy = POLICY_ELASTIC,
+                                        .every = EVERY,
+                                        .period_min = CLOCK_MS,
+                                        .period_max = CLOCK_S,
+                                        .knob_count = 1,
+                                        .knobs = files};
+    policy_start(&policy, &e.adapt, CLOCK_MS, 2);
+    actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
+    helm_start(&helm, &e);
+    return 0;
+}
+
+static struct policy_limit at(uint32_t limit, double value)
+{
+    const struct experiment_limit *l = &limits[limit];
+    bool held = l->compare == COMPARE_AT_LEAST ? value >= l->bound : value <= l->bound;
+    return (struct policy_limit){.state = held ? LIMIT_HELD : LIMIT_VIOLATED,
+                                 .compare = l->compare,
+                                 .member = 1,
+                                 .bound = l->bound,
+                                 .value = value,
+                                 .window = EVERY,
+                                 .priority = l->priority};
+}
+
+/* An instant with both knobs there, 0 .. 100, at 100 at first, and the rate so. */
+static void instant(double fps)
+{
+    struct trim_seen seen = {.present = true, .value = 100, .min = 0, .max = 100, .home = 100};
+    struct policy_limit limit = at(0, fps);
+    helm_begin(&helm, EVERY);
+    for (uint32_t i = 0; i < e.adapt.knob_count; i++)
+        helm_find(&helm, i, &seen);
+    helm_hear(&helm, 0, &limit);
+    helm_step(&helm, &policy, &actions);
+}
+
+static void instants(int count, double fps)
+{
+    while (count-- > 0)
+        instant(fps);
+}
+
+static int32_t value(uint32_t i)
+{
+    const struct helm_order *o = helm_order(&helm, i);
+    return o->given ? o->value : 100;
+}
+
+static void polling_gives_way_first_and_what_came_of_it_is_waited_for(void **state)
+{
+    (void)state;
+    instants(50, 50);
+    assert_int_equal(value(0), 100);
+    actions.blameless = 1; /* of another node */
+    instants(50, 50);
+    assert_int_equal(value(0), 100);
+    actions.blameless = 2;
+    instant(50);
+    assert_int_equal(value(0), 50);
+    assert_int_equal(helm_order(&helm, 0)->moved, TRIM_HELP);
+    assert_int_equal(helm_order(&helm, 0)->limit, 0);
+    assert_true(helm_order(&helm, 0)->metric == 50);
+}
+
+static void polling_at_its_end_has_given_way_when_it_shows(void **state)
+{
+    (void)state;
+    policy.members[1].period = policy.period_max;
+    instants(2, 50);
+    assert_int_equal(value(0), 100);
+    instant(50);
+    assert_int_equal(value(0), 50);
+    start(NULL);
+    policy.members[1].on = false;
+    instants(2, 50);
+    instant(120); /* held meanwhile: begins anew */
+    instants(2, 50);
+    assert_int_equal(value(0), 100);
+    instant(50);
+    assert_int_equal(value(0), 50);
+}
+
+static void without_a_policy_nothing_gives_way_first(void **state)
+{
+    (void)state;
+    policy.policy = POLICY_NONE;
+    instant(50);
+    assert_int_equal(value(0), 50);
+}
+
+static void a_knob_that_comes_first_hides_the_violation_until_it_is_spent(void **state)
+{
+    (void)state;
+    files[0].order = ORDER_KNOB_FIRST;
+    assert_false(helm_hides(&helm, 0)); /* no program has it */
+    instant(50);
+    assert_int_equal(value(0), 50);
+    assert_true(helm_hides(&helm, 0));
+    assert_false(helm_hides(&helm, 1)); /* it does not serve that one */
+    for (int i = 0; i < 100 && !helm_order(&helm, 0)->spent; i++)
+        instant(50 + (100 - value(0)) / 4);
+    assert_int_equal(value(0), 0);
+    assert_true(helm_order(&helm, 0)->spent);
+    assert_false(helm_hides(&helm, 0));
+    assert_true(helm_order(&helm, 0)->metric == 75); /* the numbers that prove it */
+}
+
+static void what_its_own_return_breaks_is_hidden_and_taken_back(void **state)
+{
+    (void)state;
+    actions.blameless = 2;
+    instant(50);
+    actions.blameless = 0;
+    assert_false(helm_hides(&helm, 0));
+    for (int i = 0; i < 200 && helm_order(&helm, 0)->moved != TRIM_RETURN; i++)
+        instant(120);
+    int32_t returned = value(0);
+    assert_in_range(returned, 51, 99);
+    assert_true(helm_hides(&helm, 0));
+    instant(50);
+    assert_int_equal(helm_order(&helm, 0)->moved, TRIM_REVERT);
+    assert_int_equal(value(0), 50);
+    assert_true(helm_hides(&helm, 0));
+    instants(20, 50);
+    assert_int_equal(value(0), 50); /* it is polling's turn again */
+    assert_false(helm_hides(&helm, 0));
+}
+
+static void of_two_the_first_gives_way_first_and_comes_back_last(void **state)
+{
+    (void)state;
+    e.adapt.knob_count = 2;
+    policy.policy = POLICY_NONE;
+    int64_t steps = 0;
+    for (; steps < 500 && value(1) == 100; steps++)
+        instant(50 + (100 - value(0)) / 4);
+    assert_int_equal(value(0), 0);
+    assert_int_equal(value(1), 50);
+    bool second_first = true;
+    for (steps = 0; steps < 2000 && value(0) < 100; steps++) {
+        instant(120);
+        second_first = second_first && (value(0) == 0 || value(1) == 100);
+    }
+    assert_true(second_first);
+    assert_int_equal(value(0), 100);
+}
+
+static void it_answers_the_limit_of_the_least_number_that_is_violated(void **state)
+{
+    (void)state;
+    files[0].serves = 3;
+    policy.policy = POLICY_NONE;
+    struct trim_seen seen = {.present = true, .value = 100, .min = 0, .max = 100, .home = 100};
+    struct policy_limit first = at(0, 99), second = at(1, 1000), unknown = {.state = LIMIT_UNKNOWN};
+    helm_begin(&helm, EVERY);
+    helm_find(&helm, 0, &seen);
+    helm_hear(&helm, 1, &second);
+    helm_hear(&helm, 0, &first);
+    helm_hear(&helm, 0, &unknown);
+    helm_step(&helm, &policy, &actions);
+    assert_int_equal(helm_order(&helm, 0)->limit, 0);
+}
+
+static void programs_with_nothing_in_common_are_left_alone(void **state)
+{
+    (void)state;
+    struct trim_seen all = {.present = false}, none = {.present = false},
+                     a = {.present = true, .value = 5, .min = 0, .max = 10, .home = 5},
+                     b = {.present = true, .value = 7, .min = 4, .max = 20, .home = 7},
+                     c = {.present = true, .value = 90, .min = 50, .max = 100, .home = 90};
+    helm_merge(&all, &none);
+    assert_false(all.present);
+    helm_merge(&all, &a);
+    helm_merge(&all, &none);
+    helm_merge(&all, &b);
+    assert_true(all.present && all.min == 4 && all.max == 10 && all.value == 5 && all.home == 5);
+    assert_true(trim_is_possible(&files[0], &all));
+    helm_merge(&all, &c);
+    assert_false(trim_is_possible(&files[0], &all));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(polling_gives_way_first_and_what_came_of_it_is_waited_for, start),
+        cmocka_unit_test_setup(polling_at_its_end_has_given_way_when_it_shows, start),
+        cmocka_unit_test_setup(without_a_policy_nothing_gives_way_first, start),
+        cmocka_unit_test_setup(a_knob_that_comes_first_hides_the_violation_until_it_is_spent, start),
+        cmocka_unit_test_setup(what_its_own_return_breaks_is_hidden_and_taken_back, start),
+        cmocka_unit_test_setup(of_two_the_first_gives_way_first_and_comes_back_last, start),
+        cmocka_unit_test_setup(it_answers_the_limit_of_the_least_number_that_is_violated, start),
+        cmocka_unit_test_setup(programs_with_nothing_in_common_are_left_alone, start),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
