@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 The Bezel authors
 # SPDX-License-Identifier: MIT
 #
-# The figures of the short form, of the rows that bench/adaptation_run printed: one of each policy, same disturbance and seed; and
-# one of elastic where nothing disturbs.
+# The figures of the short form, of the rows that bench/adaptation_run printed: one of each policy, same disturbance and seed, from
+# a polling period of 1 us, and of some from another one too; and one of elastic where nothing disturbs.
 BEGIN { FS = ","; HELD = 0.99; LEAST = 0.001 }
 
 NR == 1 {
@@ -17,10 +17,11 @@ $1 == "elastic" && $5 == "steady" {
 }
 
 $1 != "off" && $1 != "none" && $1 != "plain" {
-    policies[++n] = $1
+    p = $1 ($column["period_us"] == 1 ? "" : "-from-" $column["period_us"] "us")
+    policies[++n] = p
     for (name in column)
-        value[$1, name] = $column[name]
-    exceed[$1] = value[$1, "exceed_fps"] + value[$1, "exceed_cpu"]
+        value[p, name] = $column[name]
+    exceed[p] = value[p, "exceed_fps"] + value[p, "exceed_cpu"]
 }
 
 function figure(name, policy, what, unit) {
@@ -31,7 +32,7 @@ function figure(name, policy, what, unit) {
 function find_best(    i, p, best, holds, better) {
     for (i = 1; i <= n; i++) {
         p = policies[i]
-        if (p !~ /^(spp|dpp|dpp-band)$/ || value[p, "held_share"] == "")
+        if (p !~ /^[sd]pp/ || value[p, "held_share"] == "")
             continue
         holds = value[p, "held_share"] >= HELD
         if (best == "")

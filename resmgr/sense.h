@@ -4,14 +4,15 @@
 /**
  * What polling costs, estimated from what a member was measured to use:
  *
- *     use = base + cost / period
+ *     use = base + cost / (period + late)
  *
  * Measurements are taken together into windows of at least SENSE_WINDOW, one period and one poll, so that it does not
  * matter how sampling and polling meet. The cost is smoothed; a window that is off by far more than usual counts for
  * nothing unless the next one agrees, and then for all: a lie or a hiccup is ignored, a step is followed at once. How
  * the use divides into base and cost shows only where the period changed: until then all of it is cost, which is right
  * at the period in force and careful for longer ones. While polling is off, the use is the base. What is unknown is
- * left out, with its time. Pure.
+ * left out, with its time. Polls come later than the period says, by what it takes to wake up on a busy CPU: that is
+ * part of the period. A node that gets no CPU for most of its polls tells nothing. Pure.
  */
 #ifndef BEZEL_RESMGR_SENSE_H
 #define BEZEL_RESMGR_SENSE_H

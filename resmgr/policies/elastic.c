@@ -25,13 +25,19 @@
 #define SHORTEN_MIN  0.262  /* ln 1.3: what a node uses wanders by a fifth within seconds */
 #define MODERATION   0.93   /* of the target, to which a period is shortened: it stays in the middle of the band */
 #define SHORTEN_MAX  1.0    /* ln: ... and this much where it is to become shorter */
-#define FAR_OVER     1.386  /* ln 4: beyond it nothing waits */
+#define FAR_OFF      0.693  /* ln 2: beyond it nothing waits */
 #define PATIENCE     CLOCK_S
+#define REVERSAL     (10 * CLOCK_S) /* a change that is taken back within it was for something that passes */
+#define REVERSED_MIN (2 * CLOCK_S)
+#define REVERSED_MAX (8 * CLOCK_S)
 
 enum {
     SHORTEN_STEP = 4, /* by no more than this factor at once */
     HALVINGS = 60,    /* of an interval: as exact as a double */
 };
+
+/* Of policy_member.own: ns that small changes wait since one was taken back; which way the last one went. */
+enum { OWN_PATIENCE, OWN_WAY };
 
 /* What a member is to come to. */
 struct aim {
@@ -87,18 +93,24 @@ static void compress(const struct policy_state *s, double target, struct aim aim
 }
 
 /*
- * Longer for a budget: at once; but where the node keeps its own within the sampling interval, what is over may pass.
- * One that is starved of CPU does not use its budget, dear as its few polls look.
+ * Where the node keeps its budget within the sampling interval, nothing is lost by waiting: most of what changes by
+ * less than a factor of two passes.
  */
+static bool may_wait(const struct policy_observation *seen, uint32_t i, const struct policy_member *m, struct aim aim,
+                     double off, double patience)
+{
+    double own = allowance_own(seen, i);
+    bool kept = seen->members[i].kept && aim.use >= ALLOWANCE_TARGET * own && m->sense.use <= own;
+    return kept && off < FAR_OFF && (double)m->since < fmax(patience, m->own[OWN_PATIENCE]);
+}
+
+/* Longer for a budget. A node that is starved of CPU does not use it, dear as its few polls look. */
 static bool is_too_short(const struct policy_observation *seen, uint32_t i, const struct policy_member *m,
                          struct aim aim, double over)
 {
-    double own = allowance_own(seen, i), use = m->sense.use;
-    bool kept = seen->members[i].kept && aim.use >= ALLOWANCE_TARGET * own && use <= own;
-    if (m->sense.windows == 0 || use <= aim.use ||
-        (kept && over < FAR_OVER && !m->sense.stepped && m->since < PATIENCE))
-        return false;
-    return over > fmin(fmax(WORTH_IT, m->sense.spread), LENGTHEN_MAX);
+    double patience = m->sense.stepped ? 0 : PATIENCE;
+    return m->sense.windows > 0 && m->sense.use > aim.use &&
+           over > fmin(fmax(WORTH_IT, m->sense.spread), LENGTHEN_MAX) && !may_wait(seen, i, m, aim, over, patience);
 }
 
 /* Shorter: once the last change shows. */
@@ -107,7 +119,19 @@ static bool is_too_long(const struct policy_state *s, const struct policy_observ
 {
     double there = sense_use(&m->sense, aim.period), under = log(there / sense_use(&m->sense, m->period));
     double least = there > MODERATION * aim.use ? SHORTEN_MIN : WORTH_IT; /* the budget is what bounds it, or not */
-    return under > sense_doubt(&m->sense, least, SHORTEN_MAX) && m->since >= allowance_settling(s, seen, i);
+    return under > sense_doubt(&m->sense, least, SHORTEN_MAX) && m->since >= allowance_settling(s, seen, i) &&
+           !may_wait(seen, i, m, aim, under, 0);
+}
+
+/* What is taken back soon makes small changes wait longer; a large one, or a long rest, takes half of that back. */
+static void remember(struct policy_member *m, double way, double size)
+{
+    double *patience = &m->own[OWN_PATIENCE];
+    if (size > FAR_OFF || m->since >= REVERSAL)
+        *patience /= 2;
+    else if (way * m->own[OWN_WAY] < 0)
+        *patience = fmin(fmax(2 * *patience, REVERSED_MIN), REVERSED_MAX);
+    m->own[OWN_WAY] = way;
 }
 
 static int64_t shortened(const struct policy_state *s, const struct policy_member *m, struct aim aim)
@@ -120,12 +144,18 @@ static void apply(const struct policy_state *s, const struct policy_observation 
                   struct policy_member *m, struct aim aim)
 {
     double over = log(sense_use(&m->sense, m->period) / aim.use); /* NaN: unknown, and nothing is compared */
-    if (m->period < m->allowance.shortest || (aim.period > m->period && is_too_short(seen, i, m, aim, over)))
+    int64_t before = m->period;
+    if (m->period < m->allowance.shortest) {
         m->period = aim.period;
-    else if (aim.period < m->period && is_too_long(s, seen, i, m, aim))
+    } else if (aim.period > m->period && is_too_short(seen, i, m, aim, over)) {
+        m->period = aim.period;
+        remember(m, 1, log((double)m->period / (double)before));
+    } else if (aim.period < m->period && is_too_long(s, seen, i, m, aim)) {
         m->period = shortened(s, m, aim);
-    else if (aim.period < m->period && m->period > demand_bound(m, m->period))
+        remember(m, -1, log((double)before / (double)m->period));
+    } else if (aim.period < m->period && m->period > demand_bound(m, m->period)) {
         m->period = aim.period; /* worth it, whatever it costs: the demand itself waits until the last change shows */
+    }
 }
 
 void policy_rule_elastic(struct policy_state *state, const struct policy_observation *seen,
