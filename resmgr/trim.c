@@ -133,7 +133,7 @@ static enum trim_move answer(struct trim *s, const struct experiment_knob *k, in
     int64_t effort = effort_of(s, k, s->value);
     s->calm = 0;
     if (s->returned && s->waited < patience(s, settle)) {
-        s->failed = effort;
+        s->failed = s->failed > effort ? s->failed : effort;
         s->stride = least_step(s, k);
         be_patient(s, settle);
         move_to(s, k, s->good);
@@ -164,6 +164,8 @@ static int64_t next_effort(const struct trim *s, const struct experiment_knob *k
     if (tried && effort - s->failed > step) {
         next = s->failed + step;
         tried = false;
+    } else if (tried) {
+        next = between(effort - step, 0, effort);
     }
     *pause = tried || room < (double)step ? patience(s, settle) : 2 * settle;
     return next;
