@@ -38,9 +38,20 @@ static void observe_taken(void *context, uint32_t records, int64_t first, int64_
     agent_taken(((struct node *)context)->agent, records, first, last, now);
 }
 
+static void observe_stored(void *context, uint32_t records, int64_t first, int64_t last, int64_t now)
+{
+    agent_stored(((struct node *)context)->agent, records, first, last, now);
+}
+
 struct external_observer node_senses(struct node *n)
 {
-    return (struct external_observer){n, observe_begin, observe_end, observe_watch, observe_records, observe_taken};
+    return (struct external_observer){n,
+                                      observe_begin,
+                                      observe_end,
+                                      observe_watch,
+                                      observe_records,
+                                      observe_taken,
+                                      agent_wants_stored(n->agent) ? observe_stored : NULL};
 }
 
 static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)
@@ -63,8 +74,28 @@ static void tell_flow(struct node *n, int64_t now)
                now);
 }
 
+/* The oldest packet of the SUT's that stands in the window and is not acknowledged; of the spool's nobody asks. */
+static void tell_waiting(struct node *n, int64_t now)
+{
+    struct window *w = external_window(n->external);
+    uint64_t at = window_oldest(w);
+    struct packet_header h;
+    for (struct window_packet *p; (p = window_next(w, &at)) != NULL;) {
+        if (packet_get_header(p->data, p->bytes, &h) != 0 || h.records == 0 ||
+            h.seq < window_stream(w, p->stream)->acked_seq)
+            continue;
+        const struct external_process *of = external_find(n->external, h.instance);
+        if (!of || of->role != ROLE_SUT || of->at->when_full == SEGMENT_OVERWRITE)
+            continue;
+        agent_waits(n->agent, (int64_t)h.timestamp_begin, now);
+        return;
+    }
+}
+
 void node_count_attempts(struct node *n, int64_t now)
 {
+    if (agent_wants_stored(n->agent))
+        tell_waiting(n, now);
     if (agent_wants_flow(n->agent))
         tell_flow(n, now);
     for (uint32_t i = 0; i < external_process_count(n->external); i++) {

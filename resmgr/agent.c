@@ -46,6 +46,7 @@ static int agent_start_built_in(struct agent *agent)
             continue;
         if (reading_start(&agent->node.readings[i], m) != 0)
             return BEZEL_ENOMEM;
+        agent->wants_stored = agent->wants_stored || m->kind == METRIC_STORING || m->kind == METRIC_STORING_MAX;
         agent->wants_flow = agent->wants_flow || m->kind == METRIC_EN_ROUTE || m->kind == METRIC_LOST;
     }
     return 0;
@@ -270,12 +271,32 @@ void agent_records(struct agent *agent, int watch, const struct packet_run *run,
         reading_records(&agent_owner(agent, p, m)->readings[m], run, &p->fields[m], now);
 }
 
-void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now)
+static void agent_aged(struct agent *agent, enum experiment_metric_kind mean, enum experiment_metric_kind most,
+                       uint32_t records, int64_t first, int64_t last, int64_t now)
 {
     for (uint32_t m = 0; m < agent->experiment->metric_count; m++)
-        if (agent->experiment->metrics[m].kind == METRIC_LATENCY ||
-            agent->experiment->metrics[m].kind == METRIC_LATENCY_MAX)
+        if (agent->experiment->metrics[m].kind == mean || agent->experiment->metrics[m].kind == most)
             reading_taken(&agent->node.readings[m], records, first, last, now);
+}
+
+void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now)
+{
+    agent_aged(agent, METRIC_LATENCY, METRIC_LATENCY_MAX, records, first, last, now);
+}
+
+void agent_stored(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now)
+{
+    agent_aged(agent, METRIC_STORING, METRIC_STORING_MAX, records, first, last, now);
+}
+
+bool agent_wants_stored(const struct agent *agent)
+{
+    return agent->wants_stored;
+}
+
+void agent_waits(struct agent *agent, int64_t first, int64_t now)
+{
+    agent_aged(agent, METRIC_STORING_MAX, METRIC_STORING_MAX, 1, first, first, now);
 }
 
 bool agent_wants_flow(const struct agent *agent)

@@ -108,6 +108,16 @@ void agent_records(struct agent *agent, int watch, const struct packet_run *run,
 /** A poll at `now` took `records` records of the SUT, the first of time `first`, the last of `last`. */
 void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now);
 
+/** The collector has acknowledged `records` records of the SUT; likewise. */
+void agent_stored(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now);
+
+/**
+ * Whether a metric reads how old records are when they are stored; then call agent_waits() before every step, where a
+ * record that is not acknowledged waits: the oldest is of time `first`.
+ */
+bool agent_wants_stored(const struct agent *agent);
+void agent_waits(struct agent *agent, int64_t first, int64_t now);
+
 /**
  * Whether a metric reads what became of records; then call agent_flow() before every step: how many the SUT's processes
  * produced, how many of them are lost, but not for collection's being off, and how many are under way. Cumulative but

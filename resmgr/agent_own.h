@@ -50,7 +50,7 @@ struct agent {
     struct message_part parts[EXPERIMENT_LIMITS_MAX]; /* of limits on the whole */
     struct agent_outcome outcome;
     struct agent_process node;
-    bool wants_flow;
+    bool wants_flow, wants_stored;
     uint32_t weights[EXPERIMENT_PATTERNS_MAX + 1]; /* of aspects that may be shed, rising */
     uint32_t weight_count;
     int slots; /* one above the highest in use */

@@ -207,6 +207,16 @@ uint64_t backlog_waiting(const struct backlog *b)
 
 /* ---- Giving back ------------------------------------------------------------------------------------------------- */
 
+/* What a snapshot saves was old before. */
+static void tell_stored(void *backlog, const struct packet_header *h)
+{
+    const struct backlog *b = backlog;
+    const struct external_observer *o = &external_options(b->x)->observer;
+    const struct external_process *p = o->stored && h->records > 0 ? external_find(b->x, h->instance) : NULL;
+    if (p && p->role == ROLE_SUT && p->at->when_full != SEGMENT_OVERWRITE)
+        o->stored(o->context, h->records, (int64_t)h->timestamp_begin, (int64_t)h->timestamp_end, b->now);
+}
+
 /* Whether the packet at *at, which moves behind it, may go: it is stored, of a process that is done with, or lost. */
 static bool may_go(struct backlog *b, uint64_t *at)
 {
@@ -214,12 +224,17 @@ static bool may_go(struct backlog *b, uint64_t *at)
     int err = peek(b, at, &h), i = err ? -1 : window_find(b->window, h.instance, h.ring);
     if (err)
         return err == BEZEL_EMALFORMED; /* which was told when it was to be sent */
-    return i < 0 || h.seq < window_stream(b->window, (uint32_t)i)->acked_seq;
+    if (i >= 0 && h.seq >= window_stream(b->window, (uint32_t)i)->acked_seq)
+        return false;
+    if (i >= 0 && !window_stream(b->window, (uint32_t)i)->torn)
+        tell_stored(b, &h);
+    return true;
 }
 
 void backlog_free(struct backlog *b, int64_t now)
 {
-    window_free_acknowledged(b->window);
+    b->now = now;
+    window_free_each(b->window, tell_stored, b);
     if (!b->spool || now < b->retry_at)
         return;
     uint64_t until = spool_oldest(b->spool);

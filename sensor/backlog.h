@@ -18,6 +18,7 @@ struct backlog {
     struct spool *spool;              /* NULL: none */
     uint64_t spool_sending, sending;  /* positions: packets before them were sent on this connection */
     uint64_t spool_next, window_next; /* behind the packet that backlog_next() found */
+    int64_t now;                      /* of the turn that gives back */
     int64_t retry_at;                 /* when a disk that gave an error is tried again */
     bool full;                        /* the last move found no room in the spool */
     bool damaged;                     /* a former life's packets were lost with the disk's bytes */

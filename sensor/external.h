@@ -73,6 +73,8 @@ struct external_observer {
     /** A poll took so many records of a process of the SUT, in the order of time; watched or not, but
      * for those of snapshots. */
     void (*taken)(void *context, uint32_t records, int64_t first, int64_t last, int64_t now);
+    /** The receiver has so many records of a process of the SUT, and has said so; likewise. */
+    void (*stored)(void *context, uint32_t records, int64_t first, int64_t last, int64_t now);
 };
 
 struct external_options {

@@ -260,6 +260,11 @@ void window_acknowledge(struct window *w, uint32_t i, uint64_t next_seq)
 
 void window_free_acknowledged(struct window *w)
 {
+    window_free_each(w, NULL, NULL);
+}
+
+void window_free_each(struct window *w, void (*gone)(void *context, const struct packet_header *h), void *context)
+{
     for (uint64_t next = window_oldest(w);;) {
         struct packet_header h;
         struct window_packet *p = window_next(w, &next);
@@ -268,6 +273,8 @@ void window_free_acknowledged(struct window *w)
         const struct window_stream *s = &w->streams[p->stream];
         if (packet_get_header(p->data, p->bytes, &h) != 0 || (h.seq >= s->acked_seq && h.seq >= s->spooled_seq))
             break;
+        if (gone && h.seq < s->acked_seq && h.seq >= s->spooled_seq && !s->torn)
+            gone(context, &h);
         w->records -= h.records;
         stream_save(&w->file->streams[p->stream], &h);
         w->streams[p->stream].held -= packet_span(p->bytes);

@@ -121,6 +121,9 @@ void window_sent(struct window *w, uint32_t i, uint64_t next_seq);
 void window_acknowledge(struct window *w, uint32_t i, uint64_t next_seq);
 void window_free_acknowledged(struct window *w);
 
+/** The same; tells of each packet that the receiver has, but for those that left for a spool, before it goes. */
+void window_free_each(struct window *w, void (*gone)(void *context, const struct packet_header *h), void *context);
+
 /**
  * Walks the packets: the one at position *at (start with window_oldest()), or NULL at the end; *at moves behind it.
  */

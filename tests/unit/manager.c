@@ -453,6 +453,118 @@ static void what_cannot_be_true_is_unknown_whatever_else_is_measured_with_it(voi
     }
 }
 
+/* Between two instants a node says again how it stands, so that settings have something to answer. */
+static void what_is_said_again_was_measured_once(void **state)
+{
+    (void)state;
+    e.adapt.policy = POLICY_ELASTIC;
+    manager_free(m);
+    assert_int_equal(manager_new(&e, own, now, &m), 0);
+    for (int i = 0; i < 10; i++)
+        round_of_all();
+    uint64_t period = how[0].period_ns, heard = manager_counts(m)->observations;
+    for (int i = 0; i < 30; i++) {
+        now += EVERY / 2;
+        how[0].at = (uint64_t)now;
+        manager_hear(m, 0, &how[0], now); /* 5 % of a CPU for another EVERY, were it measured twice: 10 % */
+        now += EVERY / 2;
+        for (uint32_t k = 0; k < NODES; k++)
+            hear(k);
+        assert_true(manager_step(m, now));
+        for (uint32_t k = 0; k < NODES; k++)
+            tell(k);
+        assert_int_equal(how[0].period_ns, period);
+        assert_int_equal(how[0].period_ns, how[1].period_ns);
+    }
+    assert_int_equal(manager_counts(m)->observations - heard, 30 * (NODES + 1));
+    assert_int_equal(manager_counts(m)->late, 0);
+}
+
+/* ---- Limits on the whole ----------------------------------------------------------------------------------------- */
+
+static void hear_part(uint32_t node, double value)
+{
+    struct message_parts parts = {.life = 5, .at = (uint64_t)now, .step = how[node].step + 1, .count = 1};
+    parts.list[0] = (struct message_part){.limit = 1, .state = PART_KNOWN, .value = value};
+    manager_hear_parts(m, node, &parts, now);
+}
+
+static void round_of_wholes(double value)
+{
+    now += EVERY;
+    for (uint32_t i = 0; i < NODES; i++) {
+        how[i].limit_count = 0;
+        hear_part(i, value);
+        hear(i);
+    }
+    assert_true(manager_step(m, now));
+}
+
+static int start_whole(void **state)
+{
+    limits[1].whole = true;
+    return start(state);
+}
+
+static int end_whole(void **state)
+{
+    limits[1].whole = false;
+    e.adapt.by = ADAPT_BY_MANAGER;
+    return end(state);
+}
+
+static void what_all_break_together_all_answer(void **state)
+{
+    struct message_judgement j;
+    uint32_t scribe;
+    (void)state;
+    round_of_wholes(3); /* 9 % of 10 */
+    for (uint32_t i = 0; i < NODES; i++)
+        tell(i);
+    assert_true(manager_judges(m, now, &scribe, &j));
+    assert_int_equal(j.lease.epoch, 2);
+    assert_int_equal(j.list[0].state, MESSAGE_LIMIT_HELD);
+    uint64_t before = how[0].period_ns;
+    round_of_wholes(4);
+    for (uint32_t i = 0; i < NODES; i++) {
+        assert_true(manager_tells(m, i, now, &told));
+        assert_int_equal(told.cause, 1);
+        assert_true(told.period_ns > before); /* DPP's answer */
+    }
+    assert_true(manager_judges(m, now, &scribe, &j));
+    assert_int_equal(j.list[0].state, MESSAGE_LIMIT_VIOLATED);
+    assert_true(j.list[0].value == 12);
+}
+
+static void one_that_only_judges_asks_and_tells_nobody_how_to_poll(void **state)
+{
+    struct message_judgement j;
+    uint32_t scribe;
+    (void)state;
+    e.adapt.by = ADAPT_BY_NODE;
+    manager_free(m);
+    assert_int_equal(manager_new(&e, own, now, &m), 0);
+    for (int k = 0; k < 5; k++) {
+        assert_true(manager_due(m, now) <= now + EVERY);
+        round_of_wholes(4);
+        for (uint32_t i = 0; i < NODES; i++) {
+            assert_true(manager_asks(m, i, now));
+            assert_false(manager_asks(m, i, now));
+            assert_false(manager_tells(m, i, now, &told));
+        }
+        assert_true(manager_judges(m, now, &scribe, &j));
+        assert_int_equal(j.list[0].state, MESSAGE_LIMIT_VIOLATED);
+    }
+    assert_int_equal(manager_counts(m)->changes, 0);
+    how[1].lease = (struct message_lease){.epoch = 3, .holder = 5};
+    now++;
+    hear(1);
+    assert_non_null(manager_superseded(m));
+    now += EVERY;
+    assert_false(manager_asks(m, 0, now));
+    assert_false(manager_judges(m, now, &scribe, &j));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -474,6 +586,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_measured_under_another_setting_teaches_nothing, start, end),
         cmocka_unit_test_setup_teardown(what_was_measured_while_the_setting_changed_teaches_nothing, start, end),
         cmocka_unit_test_setup_teardown(what_cannot_be_true_is_unknown_whatever_else_is_measured_with_it, start, end),
+        cmocka_unit_test_setup_teardown(what_is_said_again_was_measured_once, start, end),
+        cmocka_unit_test_setup_teardown(what_all_break_together_all_answer, start_whole, end_whole),
+        cmocka_unit_test_setup_teardown(one_that_only_judges_asks_and_tells_nobody_how_to_poll, start_whole, end_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,289 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * A limit on the whole over a network that loses, delays, doubles and reorders, while nodes are restarted and fall
+ * silent, on a virtual clock. Whatever happens, what the manager holds to be known is made of what nodes really had a
+ * short while ago; it finds no violation where there can be none, and misses none that one node alone proves; its times
+ * add up; and when the network is well again it has the exact sum.
+ */
+#include "resmgr/manager.h"
+#include "tests/lib/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { NODES = 5, QUEUE = 2048, BOUND = 100, HISTORY = 512 };
+
+#define TICK  (10 * CLOCK_MS)
+#define START (500 * CLOCK_S)
+#define EVERY (100 * CLOCK_MS)
+#define STALE (MANAGER_EXPIRY + 3 * EVERY) /* for so long the manager believes what it heard last */
+
+struct frame { /* under way, from a node */
+    int64_t arrives;
+    uint32_t node;
+    struct message_parts parts;
+    struct message_observation observation;
+};
+
+struct node {
+    int64_t ahead, due, silent_until;
+    uint64_t life, steps;
+    double value;
+    double history[HISTORY]; /* by tick */
+};
+
+static struct experiment_node names[NODES];
+static struct experiment_metric metric = {.kind = METRIC_RATE, .window = CLOCK_S};
+static struct experiment_limit limit = {
+    .kind = LIMIT_EXPECT, .whole = true, .compare = COMPARE_AT_MOST, .bound = BOUND};
+static struct experiment e = {.node_count = NODES,
+                              .nodes = names,
+                              .metric_count = 1,
+                              .metrics = &metric,
+                              .limit_count = 1,
+                              .limits = &limit,
+                              .sensing = {.period = CLOCK_MS},
+                              .adapt = {.every = EVERY, .period_min = CLOCK_MS, .period_max = CLOCK_S}};
+static struct node nodes[NODES];
+static struct frame queue[QUEUE];
+static uint32_t queued, ticks, judgements;
+static struct manager *manager;
+static struct message_judgement last;
+static int64_t now, first_step, last_step, delay;
+static double loss, doubling;
+static uint64_t seed;
+
+static bool chance(double p)
+{
+    return seed_unit(&seed) < p;
+}
+
+static void send(uint32_t i)
+{
+    struct node *n = &nodes[i];
+    uint64_t at = (uint64_t)(now + n->ahead);
+    struct frame f = {.node = i};
+    f.parts = (struct message_parts){.life = n->life, .at = at, .step = n->steps, .count = n->steps > 0};
+    f.parts.list[0] = (struct message_part){.state = PART_KNOWN, .value = n->value};
+    f.observation = (struct message_observation){.life = n->life,
+                                                 .at = at,
+                                                 .step = n->steps,
+                                                 .on = true,
+                                                 .period_ns = CLOCK_MS,
+                                                 .desired_ns = CLOCK_MS,
+                                                 .cpu = NAN,
+                                                 .polls = NAN,
+                                                 .records = NAN};
+    for (int copies = chance(doubling) ? 2 : 1; copies > 0; copies--) {
+        f.arrives = now + (int64_t)(seed_unit(&seed) * (double)delay);
+        if (!chance(loss) && queued < QUEUE)
+            queue[queued++] = f;
+    }
+}
+
+static void start_node(uint32_t i)
+{
+    nodes[i].life = (uint64_t)(now + nodes[i].ahead);
+    nodes[i].steps = 0;
+    nodes[i].due = now + (int64_t)(seed_unit(&seed) * (double)EVERY);
+}
+
+/* Parts and observation go one behind the other over one link: here each may be lost by itself. */
+static void deliver(void)
+{
+    for (uint32_t i = 0; i < queued;) {
+        struct frame f = queue[i];
+        if (f.arrives > now) {
+            i++;
+            continue;
+        }
+        queue[i] = queue[--queued];
+        if (!chance(loss))
+            manager_hear_parts(manager, f.node, &f.parts, now);
+        if (!chance(loss))
+            manager_hear(manager, f.node, &f.observation, now);
+    }
+}
+
+/* The least and the largest sum of what nodes had within `span`. */
+static void true_sums(int64_t span, double *least, double *most)
+{
+    uint32_t back = (uint32_t)(span / TICK) + 1;
+    *least = *most = 0;
+    for (uint32_t i = 0; i < NODES; i++) {
+        double low = INFINITY, high = -INFINITY;
+        for (uint32_t k = 0; k < back && k <= ticks; k++) {
+            low = fmin(low, nodes[i].history[(ticks - k) % HISTORY]);
+            high = fmax(high, nodes[i].history[(ticks - k) % HISTORY]);
+        }
+        *least += low;
+        *most += high;
+    }
+}
+
+static void check(const struct message_judgement *j)
+{
+    const struct message_judged *l = &j->list[0];
+    double least, most;
+    assert_int_equal(j->count, 1);
+    assert_int_equal(l->settling + l->held + l->violated + l->unknown, last_step - first_step);
+    assert_true(l->held >= last.list[0].held && l->violated >= last.list[0].violated);
+    assert_true(j->sequence > last.sequence);
+    true_sums(STALE + delay + 2 * EVERY, &least, &most);
+    if (!isnan(l->value) && j->missing == 0)
+        assert_true(l->value >= least - 1e-9 && l->value <= most + 1e-9);
+    if (l->state == MESSAGE_LIMIT_VIOLATED)
+        assert_true(most > BOUND);
+    if (l->state == MESSAGE_LIMIT_HELD)
+        assert_true(least <= BOUND && j->missing == 0);
+    last = *j;
+    judgements++;
+}
+
+static void turn(void)
+{
+    struct message_judgement j;
+    uint32_t scribe;
+    now += TICK;
+    ticks++;
+    deliver();
+    for (uint32_t i = 0; i < NODES; i++) {
+        nodes[i].history[ticks % HISTORY] = nodes[i].value;
+        if (now < nodes[i].due)
+            continue;
+        nodes[i].due += EVERY;
+        nodes[i].steps++;
+        if (now >= nodes[i].silent_until)
+            send(i);
+    }
+    if (manager_step(manager, now)) {
+        first_step = first_step ? first_step : now;
+        last_step = now;
+    }
+    if (manager_judges(manager, now, &scribe, &j))
+        check(&j);
+}
+
+static void run(int64_t span)
+{
+    for (int64_t until = now + span; now < until;)
+        turn();
+}
+
+static void begin(void)
+{
+    static const struct message_lease lease = {.epoch = 1, .holder = 7};
+    now = START;
+    queued = ticks = 0;
+    first_step = 0;
+    loss = doubling = 0;
+    delay = 5 * CLOCK_MS;
+    memset(nodes, 0, sizeof nodes);
+    memset(&last, 0, sizeof last);
+    for (uint32_t i = 0; i < NODES; i++) {
+        nodes[i].ahead = (int64_t)(seed_next(&seed) % 1000) * CLOCK_S - 400 * CLOCK_S;
+        nodes[i].value = (double)(seed_next(&seed) % 20);
+        start_node(i);
+    }
+    assert_int_equal(manager_new(&e, lease, now, &manager), 0);
+}
+
+static void something_happens(double most)
+{
+    uint32_t i = (uint32_t)(seed_next(&seed) % NODES);
+    switch (seed_next(&seed) % 4) {
+    case 0:
+        nodes[i].value = floor(seed_unit(&seed) * most);
+        break;
+    case 1:
+        start_node(i);
+        break;
+    case 2:
+        nodes[i].silent_until = now + (int64_t)(seed_unit(&seed) * 3 * (double)CLOCK_S);
+        break;
+    default:
+        loss = chance(0.5) ? 0.5 * seed_unit(&seed) : 0;
+        delay = chance(0.5) ? 300 * CLOCK_MS : 5 * CLOCK_MS;
+        doubling = 0.3 * seed_unit(&seed);
+        break;
+    }
+}
+
+static int rounds(void)
+{
+    return getenv("BEZEL_TEST_LIGHT") && strcmp(getenv("BEZEL_TEST_LIGHT"), "0") != 0 ? 3 : 15;
+}
+
+static void what_is_known_was_so_and_comes_to_the_exact_sum(void **state)
+{
+    (void)state;
+    judgements = 0;
+    for (int i = 0; i < rounds(); i++) {
+        begin();
+        for (int k = 0; k < 30; k++) {
+            something_happens(40);
+            run((int64_t)(seed_unit(&seed) * (double)CLOCK_S));
+        }
+        loss = doubling = 0;
+        delay = 5 * CLOCK_MS;
+        for (uint32_t k = 0; k < NODES; k++)
+            nodes[k].silent_until = 0;
+        run(2 * CLOCK_S);
+        double sum = 0;
+        for (uint32_t k = 0; k < NODES; k++)
+            sum += nodes[k].value;
+        assert_int_equal(last.missing, 0);
+        assert_true(last.list[0].value == sum);
+        assert_int_equal(last.list[0].state, sum > BOUND ? MESSAGE_LIMIT_VIOLATED : MESSAGE_LIMIT_HELD);
+        manager_free(manager);
+    }
+    assert_true(judgements > 100);
+}
+
+static void what_cannot_break_is_never_violated(void **state)
+{
+    (void)state;
+    for (int i = 0; i < rounds(); i++) {
+        begin();
+        for (int k = 0; k < 30; k++) {
+            something_happens((double)BOUND / NODES);
+            run((int64_t)(seed_unit(&seed) * (double)CLOCK_S));
+        }
+        assert_int_equal(last.list[0].violated, 0);
+        assert_true(last.list[0].held > 0);
+        manager_free(manager);
+    }
+}
+
+static void what_one_node_proves_is_found_though_others_are_missing(void **state)
+{
+    (void)state;
+    begin();
+    run(CLOCK_S);
+    for (uint32_t i = 1; i < NODES; i++)
+        nodes[i].silent_until = now + 60 * CLOCK_S;
+    run(2 * CLOCK_S);
+    assert_int_equal(last.list[0].state, MESSAGE_LIMIT_UNKNOWN);
+    assert_int_equal(last.missing, (1u << NODES) - 2);
+    nodes[0].value = BOUND + 1;
+    run(CLOCK_S);
+    assert_int_equal(last.list[0].state, MESSAGE_LIMIT_VIOLATED);
+    manager_free(manager);
+}
+
+int main(void)
+{
+    seed = seed_start();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_known_was_so_and_comes_to_the_exact_sum),
+        cmocka_unit_test(what_cannot_break_is_never_violated),
+        cmocka_unit_test(what_one_node_proves_is_found_though_others_are_missing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

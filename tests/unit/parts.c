@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* What a node adds to limits on the whole, and how old its records are when they are stored. */
+#include "resmgr/agent.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { RATE, LATENCY, STORED, STORED_MOST, LOST, METRICS, CPU = METRICS, LIMITS };
+
+#define START (100 * CLOCK_S)
+#define EVERY (100 * CLOCK_MS)
+
+static char rate[] = "ticks", tick[] = "tick", latency[] = "monitoring_latency", stored[] = "storing_latency",
+            most[] = "storing_latency_max", lost[] = "lost_ratio";
+static struct experiment_metric metrics[METRICS] = {
+    [RATE] = {.name = rate, .aspect = tick, .kind = METRIC_RATE, .window = CLOCK_S},
+    [LATENCY] = {.name = latency, .kind = METRIC_LATENCY, .window = CLOCK_S},
+    [STORED] = {.name = stored, .kind = METRIC_STORING, .window = CLOCK_S},
+    [STORED_MOST] = {.name = most, .kind = METRIC_STORING_MAX, .window = CLOCK_S},
+    [LOST] = {.name = lost, .kind = METRIC_LOST, .window = CLOCK_S}};
+static struct experiment_limit limits[LIMITS];
+static struct experiment_node node;
+static struct experiment e = {.node_count = 1,
+                              .nodes = &node,
+                              .metric_count = METRICS,
+                              .metrics = metrics,
+                              .limit_count = LIMITS,
+                              .limits = limits,
+                              .sensing = {.period = CLOCK_MS},
+                              .adapt = {.every = EVERY, .period_min = CLOCK_MS, .period_max = CLOCK_S}};
+static struct agent *agent;
+static int64_t now;
+
+static int start(void **state)
+{
+    (void)state;
+    for (int i = 0; i < LIMITS; i++)
+        limits[i] = (struct experiment_limit){.kind = LIMIT_EXPECT,
+                                              .whole = true,
+                                              .metric = i == CPU ? LIMIT_ON_SENSOR_CPU : i,
+                                              .compare = COMPARE_AT_MOST,
+                                              .bound = 10};
+    e.adapt.hysteresis = 0;
+    now = START;
+    return agent_new(&e, 0, &agent);
+}
+
+static int end(void **state)
+{
+    (void)state;
+    agent_free(agent);
+    return 0;
+}
+
+static const struct agent_outcome *step(double cpu)
+{
+    now += EVERY;
+    return agent_step(agent, now, &(struct policy_measure){.cpu = cpu, .elapsed = EVERY});
+}
+
+static void nobody_here_has_the_aspect(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 30; i++)
+        step(5);
+    assert_int_equal(agent_part(agent, RATE).state, PART_NONE);
+    assert_int_equal(agent_part(agent, RATE).limit, RATE);
+    assert_int_equal(agent_part(agent, LATENCY).state, PART_NONE);
+    assert_int_equal(agent_part(agent, LOST).state, PART_UNKNOWN); /* nobody counted */
+    assert_int_equal(agent_part(agent, CPU).state, PART_KNOWN);
+    assert_true(agent_part(agent, CPU).value == 5);
+    step(400);
+    assert_int_equal(agent_part(agent, CPU).state, PART_UNKNOWN);
+}
+
+static void a_limit_on_the_whole_is_not_judged_here(void **state)
+{
+    (void)state;
+    const struct agent_outcome *o = NULL;
+    for (int i = 0; i < 30; i++)
+        o = step(90);
+    assert_int_equal(o->limits[CPU].state, LIMIT_UNKNOWN);
+    assert_int_equal(o->limits[CPU].violated + o->limits[CPU].unknown, 0);
+    assert_false(o->limit_changed);
+    assert_int_equal(agent_seen(agent)->limit_count, 0);
+}
+
+static void a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_is_silent(void **state)
+{
+    static const struct dict_aspect aspect = {.id = 1, .name = "tick"};
+    (void)state;
+    int slot = agent_process_add(agent, "app"), watch = agent_watch(agent, slot, &aspect);
+    uint64_t attempts = 0;
+    assert_true(slot >= 0 && watch >= 0);
+    for (int i = 0; i < 15; i++) {
+        agent_count(agent, watch, attempts, now + EVERY);
+        step(5);
+        assert_int_equal(agent_part(agent, RATE).state, PART_NONE);
+    }
+    for (int i = 0; i < 25; i++) {
+        agent_count(agent, watch, attempts += 4, now + EVERY);
+        step(5);
+        enum message_part_state is = agent_part(agent, RATE).state;
+        assert_int_equal(is, i < 10 ? PART_UNKNOWN : PART_KNOWN);
+    }
+    struct message_part part = agent_part(agent, RATE);
+    assert_true(part.value == 40 && part.unsure == 1 && part.over == 0);
+    assert_int_equal(part.silent, 0);
+    for (int i = 1; i <= 3; i++) {
+        agent_count(agent, watch, attempts, now + EVERY);
+        step(5);
+        assert_int_equal(agent_part(agent, RATE).silent, i * EVERY);
+    }
+    agent_process_remove(agent, slot);
+    step(5);
+    assert_int_equal(agent_part(agent, RATE).state, PART_NONE);
+}
+
+static void quotients_are_told_by_numerator_and_denominator(void **state)
+{
+    (void)state;
+    agent_taken(agent, 4, now - 40, now - 20, now);
+    agent_taken(agent, 1, now - 5, now - 5, now);
+    for (int i = 0; i < 15; i++) {
+        agent_flow(agent, 1000 * (uint64_t)i, 30 * (uint64_t)i, 7, now + EVERY);
+        step(5);
+        if (i == 0)
+            assert_true(agent_part(agent, LATENCY).value == 4 * 30 + 5 && agent_part(agent, LATENCY).over == 5);
+    }
+    assert_true(agent_part(agent, LOST).over >= 10000);
+    assert_true(agent_part(agent, LOST).value == 3 * agent_part(agent, LOST).over);
+    assert_int_equal(agent_part(agent, LATENCY).state, PART_NONE); /* its window is empty again */
+}
+
+static void what_is_too_old_for_control_is_unknown(void **state)
+{
+    (void)state;
+    e.adapt.hysteresis = 3 * EVERY;
+    agent_taken(agent, 4, now - 40, now - 20, now);
+    for (int i = 1; i <= 6; i++) {
+        step(5);
+        assert_int_equal(agent_part(agent, LATENCY).state, i <= 3 ? PART_KNOWN : PART_UNKNOWN);
+    }
+}
+
+static void it_is_known_when_records_are_stored(void **state)
+{
+    double value;
+    (void)state;
+    assert_true(agent_wants_stored(agent));
+    step(5);
+    assert_false(agent_metric(agent, STORED, -1, &value)); /* nothing flows */
+    agent_taken(agent, 10, now - 50, now - 30, now);
+    step(5);
+    assert_false(agent_metric(agent, STORED, -1, &value)); /* taken is not stored */
+    agent_stored(agent, 10, now - 400, now - 200, now);
+    agent_stored(agent, 10, now - 100, now - 100, now);
+    step(5);
+    assert_true(agent_metric(agent, STORED, -1, &value));
+    assert_true(value == 200);
+    assert_true(agent_metric(agent, STORED_MOST, -1, &value));
+    assert_true(value == 400);
+    for (int i = 0; i < 12; i++)
+        step(5);
+    assert_false(agent_metric(agent, STORED, -1, &value));
+    assert_false(agent_metric(agent, STORED_MOST, -1, &value));
+}
+
+static void what_waits_for_long_is_old_though_nothing_is_stored(void **state)
+{
+    double value;
+    int64_t made = now;
+    (void)state;
+    for (int i = 0; i < 30; i++) {
+        agent_waits(agent, made, now + EVERY);
+        step(5);
+        assert_true(agent_metric(agent, STORED_MOST, -1, &value));
+        assert_true(value == (double)(now - made));
+        assert_false(agent_metric(agent, STORED, -1, &value));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(nobody_here_has_the_aspect, start, end),
+        cmocka_unit_test_setup_teardown(a_limit_on_the_whole_is_not_judged_here, start, end),
+        cmocka_unit_test_setup_teardown(a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_is_silent,
+                                        start, end),
+        cmocka_unit_test_setup_teardown(quotients_are_told_by_numerator_and_denominator, start, end),
+        cmocka_unit_test_setup_teardown(what_is_too_old_for_control_is_unknown, start, end),
+        cmocka_unit_test_setup_teardown(it_is_known_when_records_are_stored, start, end),
+        cmocka_unit_test_setup_teardown(what_waits_for_long_is_old_though_nothing_is_stored, start, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,277 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Limits on the whole: what many parts come to, what is known where some are missing, and who is told. */
+#include "resmgr/whole.h"
+
+#include "base/clock.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { NODES = 3, STALE = 500000000 };
+
+#define START (100 * CLOCK_S)
+#define EVERY (100 * CLOCK_MS)
+
+static struct experiment_metric metrics[METRIC_KINDS];
+static struct experiment_limit limits[] = {
+    {.kind = LIMIT_EXPECT, .whole = true, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = 20}};
+static struct experiment e = {.node_count = NODES,
+                              .metric_count = METRIC_KINDS,
+                              .metrics = metrics,
+                              .limit_count = 1,
+                              .limits = limits,
+                              .adapt = {.every = EVERY}};
+static struct whole *w;
+static int64_t now;
+static uint64_t instant;
+
+static int start(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < METRIC_KINDS; kind++)
+        metrics[kind] = (struct experiment_metric){.kind = (enum experiment_metric_kind)kind, .window = CLOCK_S};
+    limits[0].metric = LIMIT_ON_SENSOR_CPU;
+    limits[0].compare = COMPARE_AT_MOST;
+    limits[0].bound = 20;
+    now = START;
+    w = calloc(1, sizeof *w);
+    assert_non_null(w);
+    whole_start(w, &e, STALE);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    free(w);
+    return 0;
+}
+
+static bool hear(uint32_t node, struct message_part part)
+{
+    struct message_parts parts = {.life = 1, .at = (uint64_t)now, .step = ++instant, .count = 1, .list = {part}};
+    return whole_hear(w, node, &parts, now);
+}
+
+static struct message_part known(double value, double over)
+{
+    return (struct message_part){.state = PART_KNOWN, .value = value, .over = over};
+}
+
+static const struct message_part nothing = {.state = PART_NONE}, unknown = {.state = PART_UNKNOWN};
+
+/* The value of three parts of a metric; NaN: unknown. */
+static double joined(int metric, struct message_part a, struct message_part b, struct message_part c)
+{
+    limits[0].metric = metric;
+    now++;
+    assert_true(hear(0, a));
+    assert_true(hear(1, b));
+    assert_true(hear(2, c));
+    struct whole_value v = whole_join(w, 0, 7);
+    return v.known ? v.value : (double)NAN;
+}
+
+static void parts_are_joined_as_their_metric_is_made(void **state)
+{
+    (void)state;
+    assert_true(joined(LIMIT_ON_SENSOR_CPU, known(1, 0), known(2, 0), known(4, 0)) == 7);
+    assert_true(joined(METRIC_RATE, known(10, 0), nothing, known(20.5, 0)) == 30.5);
+    assert_true(joined(METRIC_MIN, known(10, 0), known(-3, 0), nothing) == -3);
+    assert_true(joined(METRIC_MAX, known(10, 0), known(-3, 0), nothing) == 10);
+    assert_true(joined(METRIC_MEAN, known(100, 10), known(60, 2), nothing) == 160.0 / 12); /* not the mean of means */
+    assert_true(joined(METRIC_LATENCY, known(-6, 2), known(6, 1), nothing) == 0);
+    assert_true(joined(METRIC_LOST, known(100, 1000), known(0, 1), known(0, 0)) == 100.0 / 1001);
+    assert_true(joined(METRIC_STORING_MAX, known(5, 0), known(9, 0), known(7, 0)) == 9);
+}
+
+static void shares_of_nothing_are_what_they_can_be(void **state)
+{
+    (void)state;
+    assert_true(isnan(joined(METRIC_LOST, known(0, 0), known(0, 0), known(0, 0))));
+    assert_true(joined(METRIC_EN_ROUTE, known(0, 0), known(0, 0), known(0, 0)) == 0);
+    assert_true(joined(METRIC_EN_ROUTE, known(700, 0), known(0, 0), nothing) == 100);
+    assert_true(joined(METRIC_EN_ROUTE, known(700, 1), known(0, 2), nothing) == 100); /* 233 */
+    assert_true(isnan(joined(METRIC_MEAN, nothing, nothing, nothing)));
+}
+
+static void what_is_missing_leaves_the_value_unknown(void **state)
+{
+    (void)state;
+    assert_true(isnan(joined(METRIC_RATE, known(1, 0), unknown, known(2, 0))));
+    assert_int_equal(whole_join(w, 0, 7).missing, 2);
+    assert_true(isnan(joined(METRIC_MEAN, known(1, 1), known(2, 1), unknown)));
+    assert_true(joined(METRIC_RATE, known(1, 0), known(1, 0), known(1, 0)) == 3);
+    assert_false(whole_join(w, 0, 6).known); /* node 0 is not heard */
+    assert_int_equal(whole_join(w, 0, 6).missing, 1);
+}
+
+static void what_is_known_decides_where_it_can(void **state)
+{
+    static const struct {
+        int metric;
+        enum experiment_compare compare;
+        double value;
+        bool known;
+    } cases[] = {
+        {METRIC_RATE, COMPARE_AT_MOST, 20, false},    {METRIC_RATE, COMPARE_AT_MOST, 21, true},
+        {METRIC_RATE, COMPARE_AT_LEAST, 19, false},   {METRIC_RATE, COMPARE_AT_LEAST, 20, true},
+        {METRIC_MAX, COMPARE_AT_MOST, 20, false},     {METRIC_MAX, COMPARE_AT_MOST, 20.5, true},
+        {METRIC_MIN, COMPARE_AT_MOST, 20, true},      {METRIC_MIN, COMPARE_AT_MOST, 20.5, false},
+        {METRIC_MIN, COMPARE_AT_LEAST, 20, false},    {METRIC_MIN, COMPARE_AT_LEAST, 19, true},
+        {METRIC_MEAN, COMPARE_AT_MOST, 1000, false},  {METRIC_LOST, COMPARE_AT_MOST, 90, false},
+        {METRIC_LATENCY, COMPARE_AT_MOST, 99, false}, {LIMIT_ON_SENSOR_CPU, COMPARE_AT_MOST, 21, true},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        limits[0].compare = cases[i].compare;
+        double value = joined(cases[i].metric, known(cases[i].value, 1), nothing, unknown);
+        assert_int_equal(isnan(value), !cases[i].known);
+    }
+    struct message_part vague = {.state = PART_KNOWN, .value = 22, .unsure = 3};
+    limits[0].compare = COMPARE_AT_MOST;
+    assert_true(isnan(joined(METRIC_RATE, vague, nothing, unknown)));
+}
+
+static void a_node_that_lies_is_missing(void **state)
+{
+    static const struct message_part lies[] = {{.state = PART_KNOWN, .value = NAN},
+                                               {.state = PART_KNOWN, .value = INFINITY},
+                                               {.state = PART_KNOWN, .value = -1},
+                                               {.state = PART_KNOWN, .value = 1, .over = -1},
+                                               {.state = PART_KNOWN, .value = 1, .unsure = NAN},
+                                               {.state = PART_KNOWN, .value = 1, .silent = -1}};
+    (void)state;
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        assert_true(isnan(joined(METRIC_RATE, known(1, 0), lies[i], known(1, 0))));
+        assert_int_equal(whole_join(w, 0, 7).missing, 2);
+    }
+}
+
+static void what_comes_late_or_twice_is_not_heard(void **state)
+{
+    (void)state;
+    assert_true(hear(0, known(1, 0)));
+    assert_false(hear(0, known(2, 0)));
+    now -= CLOCK_MS;
+    assert_false(hear(0, known(3, 0)));
+    struct message_parts former = {.life = 0, .at = (uint64_t)now + CLOCK_S};
+    assert_false(whole_hear(w, 0, &former, now));
+    assert_true(w->parts[0].list[0].value == 1);
+}
+
+static void step(double a, double b, double c)
+{
+    now += EVERY;
+    assert_true(hear(0, known(a, 0)) && hear(1, known(b, 0)) && hear(2, known(c, 0)));
+    whole_step(w, now);
+}
+
+static void no_node_breaks_it_and_all_together_do(void **state)
+{
+    (void)state;
+    const struct agent_limit *l = whole_limit(w, 0);
+    step(6, 6, 6);
+    assert_true(l->state == LIMIT_HELD && l->value == 18);
+    step(7, 7, 7);
+    assert_true(l->state == LIMIT_VIOLATED && l->value == 21);
+    step(6, 6, 6);
+    step(6, 6, 6);
+    assert_int_equal(l->violated, EVERY);
+    assert_int_equal(l->held, 2 * EVERY);
+    assert_true(l->worst == 21);
+}
+
+static void who_is_not_heard_for_long_is_missing_until_it_is_back(void **state)
+{
+    struct message_judgement j;
+    uint32_t node;
+    (void)state;
+    step(6, 6, 6);
+    for (int i = 0; i < 6; i++) {
+        now += EVERY;
+        assert_true(hear(0, known(6, 0)) && hear(1, known(6, 0)));
+        whole_step(w, now);
+        assert_int_equal(whole_limit(w, 0)->state, i < 5 ? LIMIT_HELD : LIMIT_UNKNOWN);
+        assert_true(whole_tells(w, now, &node, &j));
+        assert_int_equal(j.missing, i < 5 ? 0 : 4);
+    }
+    now += EVERY;
+    assert_true(hear(0, known(16, 0)) && hear(1, known(6, 0)));
+    whole_step(w, now);
+    assert_int_equal(whole_limit(w, 0)->state, LIMIT_VIOLATED); /* the third can only add to it */
+    step(6, 6, 6);
+    assert_int_equal(whole_limit(w, 0)->state, LIMIT_HELD);
+}
+
+static void one_node_is_told_until_it_is_gone(void **state)
+{
+    struct message_judgement j;
+    uint32_t node;
+    (void)state;
+    whole_step(w, now);
+    assert_false(whole_tells(w, now, &node, &j)); /* nobody is there */
+    assert_true(hear(1, known(1, 0)));
+    assert_true(whole_tells(w, now, &node, &j));
+    assert_int_equal(node, 1);
+    assert_false(whole_tells(w, now, &node, &j));
+    for (uint64_t i = 0; i < 7; i++) {
+        now += EVERY;
+        assert_true(hear(2, known(1, 0)));
+        assert_true(hear(0, known(1, 0)));
+        whole_step(w, now);
+        assert_true(whole_tells(w, now, &node, &j));
+        assert_int_equal(node, i < 5 ? 1 : 0);
+        assert_int_equal(j.sequence, 2 + i);
+        assert_int_equal(j.count, 1);
+    }
+}
+
+static void the_end_of_processes_is_no_violation(void **state)
+{
+    struct message_judgement j;
+    uint32_t node;
+    (void)state;
+    limits[0].metric = METRIC_RATE;
+    limits[0].compare = COMPARE_AT_LEAST;
+    step(10, 10, 10);
+    for (int i = 1; i <= 3; i++) {
+        struct message_part p = {.state = PART_KNOWN, .value = 1, .silent = i * EVERY};
+        now += EVERY;
+        assert_true(hear(0, p) && hear(1, p) && hear(2, p));
+        whole_step(w, now);
+    }
+    assert_int_equal(whole_limit(w, 0)->violated, 3 * EVERY);
+    assert_true(whole_tells(w, now, &node, &j));
+    assert_int_equal(j.list[0].doubtful, 3 * EVERY); /* were it the end of the run */
+    assert_int_equal(j.list[0].trusted_ago, -1);
+    assert_int_equal(j.list[0].ago, 0);
+    now += EVERY;
+    assert_true(hear(0, nothing) && hear(1, nothing) && hear(2, nothing));
+    whole_step(w, now);
+    assert_int_equal(whole_limit(w, 0)->violated, 0);
+    assert_int_equal(whole_limit(w, 0)->unknown, 4 * EVERY);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(parts_are_joined_as_their_metric_is_made, start, end),
+        cmocka_unit_test_setup_teardown(shares_of_nothing_are_what_they_can_be, start, end),
+        cmocka_unit_test_setup_teardown(what_is_missing_leaves_the_value_unknown, start, end),
+        cmocka_unit_test_setup_teardown(what_is_known_decides_where_it_can, start, end),
+        cmocka_unit_test_setup_teardown(a_node_that_lies_is_missing, start, end),
+        cmocka_unit_test_setup_teardown(what_comes_late_or_twice_is_not_heard, start, end),
+        cmocka_unit_test_setup_teardown(no_node_breaks_it_and_all_together_do, start, end),
+        cmocka_unit_test_setup_teardown(who_is_not_heard_for_long_is_missing_until_it_is_back, start, end),
+        cmocka_unit_test_setup_teardown(one_node_is_told_until_it_is_gone, start, end),
+        cmocka_unit_test_setup_teardown(the_end_of_processes_is_no_violation, start, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
