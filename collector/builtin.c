@@ -158,6 +158,8 @@ int facts_add_builtin(struct facts *f, const struct model_process *process, cons
         return add_snapshot(f, process, r);
     if (r->aspect == b->observation)
         return add_of_node(f, FACTS_OBSERVATION, process, r);
+    if (r->aspect == b->obeyed)
+        return add_own(f, FACTS_OBEYED, process, r);
     if (r->aspect == b->finding)
         return add_of_node(f, FACTS_FINDING, process, r);
     return 0;

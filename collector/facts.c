@@ -15,8 +15,8 @@
 /*
  * Two kinds of tables. nodes, processes (with dictionaries), books' attempts and losses by cause, latency, facts,
  * events and notes are known here alone and are committed before anything relies on them. losses, self, limits,
- * decisions, metrics, polling, flow, expired, knobs, findings, streams, kinds and books' stored counts are derived from
- * the packets of the trace, and can be written anew from them at any time.
+ * decisions, metrics, polling, flow, expired, obeyed, knobs, findings, streams, kinds and books' stored counts are
+ * derived from the packets of the trace, and can be written anew from them at any time.
  *
  * A transaction stays open for some 200 ms and is then committed by the caller. Commits do not reach for stable storage
  * (synchronous = OFF) unless facts_lasting() says so: a kill loses nothing that was committed, the power may, as it may
@@ -88,6 +88,9 @@ static const char *const schema[] = {
     " state INTEGER NOT NULL, value REAL);"
     "CREATE TABLE findings(node INTEGER NOT NULL REFERENCES nodes, at INTEGER NOT NULL, what INTEGER NOT NULL, holds "
     "INTEGER NOT NULL, number INTEGER NOT NULL, needed REAL, budget REAL, floor INTEGER NOT NULL);"
+    "CREATE TABLE obeyed(process INTEGER PRIMARY KEY REFERENCES processes, at INTEGER NOT NULL, epoch INTEGER NOT NULL,"
+    " obeyed INTEGER NOT NULL, expired INTEGER NOT NULL, outdated INTEGER NOT NULL, repeated INTEGER NOT NULL,"
+    " cut INTEGER NOT NULL, lost INTEGER NOT NULL, untold INTEGER NOT NULL);"
     "CREATE TABLE notes(node INTEGER REFERENCES nodes, instance INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT "
     "NULL, at INTEGER NOT NULL, code TEXT NOT NULL, text TEXT NOT NULL, UNIQUE(node, instance, pid, name, code, "
     "text));",
@@ -121,6 +124,7 @@ static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_POLLING] = "INSERT INTO polling VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_FLOW] = "INSERT INTO flow VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     [FACTS_EXPIRED] = "INSERT OR REPLACE INTO expired VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+    [FACTS_OBEYED] = "INSERT OR REPLACE INTO obeyed VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [FACTS_FINDING] = "INSERT INTO findings VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [FACTS_KNOB] = "INSERT INTO knobs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     [FACTS_SNAPSHOT] =

@@ -43,6 +43,7 @@ enum facts_statement {
     FACTS_FLOW,
     FACTS_EXPIRED,
     FACTS_KNOB,
+    FACTS_OBEYED,
     FACTS_SNAPSHOT,
     FACTS_OBSERVATION,
     FACTS_FINDING,

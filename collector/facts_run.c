@@ -274,7 +274,7 @@ int facts_clear_derived(struct facts *f)
             f->db, sqlite3_exec(f->db,
                                 "DELETE FROM losses; DELETE FROM self; DELETE FROM limits;"
                                 "DELETE FROM decisions; DELETE FROM metrics; DELETE FROM clocks; DELETE FROM streams;"
-                                "DELETE FROM polling; DELETE FROM flow; DELETE FROM expired;"
+                                "DELETE FROM obeyed; DELETE FROM polling; DELETE FROM flow; DELETE FROM expired;"
                                 "DELETE FROM knobs; DELETE FROM snapshots; DELETE FROM observations; "
                                 "DELETE FROM findings",
                                 NULL, NULL, NULL));

@@ -234,13 +234,15 @@ void model_set_dictionary(struct model_process *process, struct dict *dict)
         .knob = builtin_find(dict, BUILTIN_KNOB, "33302000100"),
         .snapshot = builtin_find(dict, BUILTIN_SNAPSHOT, "30010000002"),
         .observation = builtin_find(dict, BUILTIN_OBSERVATION, "021"),
+        .obeyed = builtin_find(dict, BUILTIN_OBEYED, "00000000"),
         .finding = builtin_find(dict, BUILTIN_FINDING, "200110"),
     };
 }
 
 _Static_assert(SELF_FIELDS == 9 && BLIMIT_FIELDS == 10 && DECISION_FIELDS == 8 && BMETRIC_FIELDS == 3 &&
                    BCLOCK_FIELDS == 6 && BPOLLING_FIELDS == 5 && BFLOW_FIELDS == 10 && BEXPIRED_FIELDS == 6 &&
-                   BKNOB_FIELDS == 11 && BSNAPSHOT_FIELDS == 11 && BOBSERVATION_FIELDS == 3 && FINDING_FIELDS == 6,
+                   BKNOB_FIELDS == 11 && BSNAPSHOT_FIELDS == 11 && BOBSERVATION_FIELDS == 3 && FINDING_FIELDS == 6 &&
+                   BOBEYED_FIELDS == 8,
                "as many types");
 
 struct model_stream *model_stream(struct model_process *process, uint32_t ring)

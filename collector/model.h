@@ -64,6 +64,7 @@ struct model_builtins {
     uint32_t polling, flow, expired;
     uint32_t knob;
     uint32_t snapshot, observation;
+    uint32_t obeyed;
     uint32_t finding;
 };
 

@@ -195,6 +195,7 @@ void summary_free(struct summary *s)
     free(s->violations);
     free(s->snapshots);
     free(s->findings);
+    free(s->obeyed);
     free(s->metrics);
     free(s->events);
     free(s->notes);

@@ -143,6 +143,11 @@ struct summary_snapshot { /* what a snapshot saved on a node, over all its daemo
     int64_t told_at;
 };
 
+struct summary_obeyed { /* what a node made of its managers' settings, over all its daemons; enum builtin_obeyed */
+    uint32_t node;
+    int64_t epoch, obeyed, expired, outdated, repeated, cut, lost, untold;
+};
+
 struct summary_finding { /* what a policy found, from `at` on; the fields of enum builtin_finding */
     uint32_t node;
     int64_t at;
@@ -212,6 +217,7 @@ struct summary {
     size_t knob_count;
     size_t series_count, violation_count, snapshot_count;
     size_t finding_count;
+    size_t obeyed_count;
     struct summary_node *nodes;
     struct summary_process *processes;
     struct summary_limit *limits;
@@ -222,6 +228,7 @@ struct summary {
     struct summary_series *series;
     struct summary_violation *violations;
     struct summary_snapshot *snapshots; /* in the order of `number`, then of the operators' */
+    struct summary_obeyed *obeyed;      /* in the order of nodes */
     struct summary_finding *findings;   /* in the order of `at` */
     struct summary_metric *metrics;
     struct summary_event *events;

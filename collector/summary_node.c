@@ -113,6 +113,22 @@ static void take_polling(struct summary_loading *l, sqlite3_stmt *s)
     p->batch = sqlite3_column_int64(s, 6);
 }
 
+static void take_obeyed(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_obeyed *o = summary_grow(l, &l->summary.obeyed, &l->summary.obeyed_count, sizeof *o);
+    if (!o)
+        return;
+    *o = (struct summary_obeyed){.node = summary_node_index(l, s, 0),
+                                 .epoch = sqlite3_column_int64(s, 1),
+                                 .obeyed = sqlite3_column_int64(s, 2),
+                                 .expired = sqlite3_column_int64(s, 3),
+                                 .outdated = sqlite3_column_int64(s, 4),
+                                 .repeated = sqlite3_column_int64(s, 5),
+                                 .cut = sqlite3_column_int64(s, 6),
+                                 .lost = sqlite3_column_int64(s, 7),
+                                 .untold = sqlite3_column_int64(s, 8)};
+}
+
 static void take_finding(struct summary_loading *l, sqlite3_stmt *s)
 {
     struct summary_finding *f = summary_grow(l, &l->summary.findings, &l->summary.finding_count, sizeof *f);
@@ -275,6 +291,11 @@ void summary_load_nodes(struct summary_loading *l)
         "SELECT node, at, process, name, unit, instance, cause, before, after, number, value, epoch, sequence FROM "
         "knobs ORDER BY at, rowid",
         take_knob);
+    summary_each(
+        l,
+        "SELECT node, max(epoch), sum(obeyed), sum(expired), sum(outdated), sum(repeated), sum(cut), sum(lost),"
+        " sum(untold) FROM obeyed JOIN processes ON processes.id = process GROUP BY node ORDER BY node",
+        take_obeyed);
     summary_each(l, "SELECT node, at, what, holds, number, needed, budget, floor FROM findings ORDER BY at, rowid",
                  take_finding);
     summary_each(l, metric_query, take_metric);

@@ -210,6 +210,7 @@ void node_drain(struct node *n)
     node_tell_clock(n);
     node_tell_flow(n);
     node_tell_expired(n);
+    node_manager_tell(n);
     node_knobs_end(n);
     n->draining = true;
     external_finish(n->external, now);

@@ -11,6 +11,7 @@
 #include "ecs/placement.h"
 #include "ecs/polling.h"
 #include "ecs/saving.h"
+#include "ecs/self.h"
 #include "ecs/steering.h"
 #include "resmgr/agent.h"
 #include "resmgr/lease.h"
@@ -20,8 +21,6 @@
 #include "sensor/journal.h"
 #include "sensor/sampler.h"
 
-struct self_decider;
-
 /** Of a node that a resource manager decides for (node_manager.c). */
 struct node_managed {
     struct lease lease;
@@ -30,6 +29,7 @@ struct node_managed {
     uint64_t steps;           /* sampling instants */
     bool changed, settled;    /* how the node polls: since the last instant; not so between the two before */
     uint32_t orders;          /* of operators, for another period */
+    struct self_obeyed told;  /* as it was recorded last */
     uint64_t untold, ignored; /* messages that could not be sent; that came where they have no place */
 };
 
@@ -189,7 +189,7 @@ void node_helm_reply(const struct node *n, struct message_reply *reply);
 /**
  * The resource manager (node_manager.c), where the experiment has one: at the start, at the end for good, at a sampling
  * instant after the agent's step, between them, when a message of its came (n->message), when an operator said how to
- * poll; and what STATUS tells of it.
+ * poll; and what STATUS, and the trace, tell of it.
  */
 bool node_is_managed(const struct node *n);
 void node_manager_start(struct node *n);
@@ -199,6 +199,7 @@ void node_manager_beat(struct node *n, int64_t now);
 void node_manager_hear(struct node *n, const struct link_peer *peer, int64_t now);
 void node_manager_overtake(struct node *n, int64_t now);
 void node_manager_reply(const struct node *n, struct message_reply *reply);
+void node_manager_tell(struct node *n);
 
 /** Limits on the whole (node_whole.c): this node's parts; when JUDGEMENT came (n->message); when it drains. */
 void node_whole_fill(const struct node *n, int64_t now, struct message_parts *parts);

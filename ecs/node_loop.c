@@ -97,6 +97,7 @@ void node_sample(struct node *n, int64_t now)
         node_tell_clock(n);
         node_tell_flow(n);
         node_tell_expired(n);
+        node_manager_tell(n);
     }
     n->agent_due += agent_period(n->agent);
     if (n->agent_due <= now)

@@ -279,3 +279,20 @@ void node_manager_reply(const struct node *n, struct message_reply *reply)
     message_reply_add(reply, "manager_lost", (int64_t)l->lost);
     message_reply_add(reply, "manager_untold", (int64_t)n->managed.untold);
 }
+
+void node_manager_tell(struct node *n)
+{
+    const struct lease *l = &n->managed.lease;
+    struct self_obeyed now = {.epoch = (int64_t)l->holder.epoch,
+                              .obeyed = (int64_t)l->answered[LEASE_OBEYED],
+                              .expired = (int64_t)l->answered[LEASE_EXPIRED],
+                              .outdated = (int64_t)l->answered[LEASE_OUTDATED],
+                              .repeated = (int64_t)l->answered[LEASE_REPEATED],
+                              .cut = (int64_t)l->cut,
+                              .lost = (int64_t)l->lost,
+                              .untold = (int64_t)n->managed.untold};
+    if (!node_is_managed(n) || memcmp(&now, &n->managed.told, sizeof now) == 0)
+        return;
+    n->managed.told = now;
+    self_record_obeyed(n->self, &now);
+}

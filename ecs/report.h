@@ -71,6 +71,10 @@ void report_json_kind(struct json *j, const struct summary_book *b);
 /** Why limit `l` is infeasible, words that go on behind a comma. */
 void report_why(const struct report *r, const struct verdict_limit *l, FILE *out);
 
+/** What nodes made of the manager's settings; nothing where there is none. JSON: member `settings`. */
+void report_obeyed(const struct report *r, FILE *out);
+void report_json_obeyed(const struct report *r, struct json *j);
+
 /** What the policies found; nothing where there is nothing. JSON: member `findings`; of a limit why it is infeasible.
  */
 void report_findings(const struct report *r, FILE *out);

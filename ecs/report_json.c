@@ -332,6 +332,7 @@ void report_json(const struct report *r, FILE *out)
     put_decisions(r, &j);
     report_json_polling(r, &j);
     report_json_findings(r, &j);
+    report_json_obeyed(r, &j);
     report_json_knobs(r, &j);
     report_json_snapshots(r, &j);
     put_books(r, &j);

@@ -276,6 +276,7 @@ void report_text(const struct report *r, FILE *out)
     print_decisions(r, out);
     report_polling(r, out);
     report_findings(r, out);
+    report_obeyed(r, out);
     report_knobs(r, out);
     report_snapshots(r, out);
     report_books(r, out);

@@ -20,7 +20,8 @@ enum self_aspect {
     ASPECT_KNOB,
     ASPECT_SNAPSHOT,
     ASPECT_OBSERVATION,
-    ASPECT_FINDING
+    ASPECT_FINDING,
+    ASPECT_OBEYED
 };
 
 #define POLICY_LABEL(NAME, name, word, moves) "|" word
@@ -79,6 +80,10 @@ static const struct dict_aspect aspects[] = {
      .field_count = FINDING_FIELDS,
      .fields = {ENUM("what", "infeasible|blameless|starved|shed|violated|spent"), INT("holds", "1"), INT("limit", "1"),
                 FLOAT("needed", "%"), FLOAT("budget", "%"), INT("floor", "1")}},
+    {.name = BUILTIN_OBEYED,
+     .field_count = BOBEYED_FIELDS,
+     .fields = {INT("epoch", "1"), INT("obeyed", "1"), INT("expired", "1"), INT("outdated", "1"), INT("repeated", "1"),
+                INT("cut", "1"), INT("lost", "1"), INT("untold", "1")}},
 };
 
 int self_open(const char *dir, struct journal **j)
@@ -226,6 +231,19 @@ void self_record_finding(struct journal *j, const struct self_finding *f)
                                               [FINDING_NEEDED] = bits_of(f->needed),
                                               [FINDING_BUDGET] = bits_of(f->budget),
                                               [FINDING_FLOOR] = f->floor});
+}
+
+void self_record_obeyed(struct journal *j, const struct self_obeyed *o)
+{
+    journal_record(j, ASPECT_OBEYED,
+                   (uint64_t[BOBEYED_FIELDS]){[BOBEYED_EPOCH] = (uint64_t)o->epoch,
+                                              [BOBEYED_OBEYED] = (uint64_t)o->obeyed,
+                                              [BOBEYED_EXPIRED] = (uint64_t)o->expired,
+                                              [BOBEYED_OUTDATED] = (uint64_t)o->outdated,
+                                              [BOBEYED_REPEATED] = (uint64_t)o->repeated,
+                                              [BOBEYED_CUT] = (uint64_t)o->cut,
+                                              [BOBEYED_LOST] = (uint64_t)o->lost,
+                                              [BOBEYED_UNTOLD] = (uint64_t)o->untold});
 }
 
 void self_record_clock(struct journal *j, const struct self_clock *c)

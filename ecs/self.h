@@ -73,6 +73,11 @@ struct self_finding {
     uint32_t floor;
 };
 
+/** What became of a manager's settings; fields as in enum builtin_obeyed. */
+struct self_obeyed {
+    int64_t epoch, obeyed, expired, outdated, repeated, cut, lost, untold;
+};
+
 /** Why a node polls as it does from now on. */
 enum self_polling { SELF_POLLING_START, SELF_POLLING_OPERATOR, SELF_POLLING_KEPT };
 
@@ -96,6 +101,7 @@ void self_record_finding(struct journal *j, const struct self_finding *finding);
 void self_record_knob(struct journal *j, const struct self_knob *knob);
 void self_record_snapshot(struct journal *j, const struct self_snapshot *snapshot);
 void self_record_observation(struct journal *j, int index, const struct agent_limit *limit);
+void self_record_obeyed(struct journal *j, const struct self_obeyed *obeyed);
 void self_record_clock(struct journal *j, const struct self_clock *clock);
 void self_record_metric(struct journal *j, const char *metric, const char *process, double value);
 

@@ -164,6 +164,23 @@ enum builtin_finding {
     FINDING_FIELDS
 };
 
+/**
+ * What a node made of what a resource manager told it, where it has one; every second that it changed and at the end.
+ * Cumulative, over one life of the daemon.
+ */
+#define BUILTIN_OBEYED "bezel_obeyed"
+enum builtin_obeyed {
+    BOBEYED_EPOCH,    /* int64: of the manager that it obeys, or obeyed last; 0: none */
+    BOBEYED_OBEYED,   /* int64: settings that it obeyed */
+    BOBEYED_EXPIRED,  /* int64: not obeyed, too late; or of another life, or overtaken by an operator */
+    BOBEYED_OUTDATED, /* int64: not obeyed, of a manager that was followed by another one */
+    BOBEYED_REPEATED, /* int64: not obeyed, for they had come before, or what follows them had */
+    BOBEYED_CUT,      /* int64: obeyed, cut to the file's bounds */
+    BOBEYED_LOST,     /* int64: how often the manager was lost */
+    BOBEYED_UNTOLD,   /* int64: observations that could not be sent */
+    BOBEYED_FIELDS
+};
+
 /** The value of a metric; every second. */
 #define BUILTIN_METRIC "bezel_metric"
 enum builtin_metric {

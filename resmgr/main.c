@@ -11,13 +11,20 @@
 enum { EXIT_DONE = 0, EXIT_USAGE = 2 };
 
 static const char usage[] =
-    "usage: bezel-resmgr --experiment FILE --sockets DIR --epoch N [--ready FD] [--lease FD]\n"
+    "usage: bezel-resmgr --experiment FILE --epoch N [--sockets DIR] [--node NODE=ENDPOINT]... [--key FILE --keys "
+    "DIR]\n"
+    "                    [--ready FD] [--lease FD]\n"
     "\n"
     "The resource manager of a run whose experiment says `adapt: {by: manager}`: it sees how all nodes stand, decides\n"
     "for all of them at once, and tells them how to poll. `bezel run` starts it.\n"
     "\n"
     "  --experiment FILE   the experiment\n"
     "  --sockets DIR       folder of the control sockets of the run's nodes: RUN/control\n"
+    "  --node NODE=ENDPOINT  where that node takes commands, in place of its socket there; may be given several "
+    "times.\n"
+    "                      tcp:// takes keys\n"
+    "  --key FILE          its own secret key, of `bezel keygen`: nodes must know it with the role control\n"
+    "  --keys DIR          folder of the nodes' public keys: NODE.pub, or as `nodes.NODE.key` says\n"
     "  --epoch N           its number, above those of the managers of this run before it: nodes obey the greatest\n"
     "  --ready FD          says `ready` there once it serves\n"
     "  --lease FD          ends when this pipe does\n"
@@ -25,11 +32,25 @@ static const char usage[] =
     "\n"
     "SIGTERM ends it; nodes keep how they poll. Exit codes: 0 ended as told, 1 failed, 2 wrong usage or file.\n";
 
-enum option_id { OPT_EXPERIMENT = 256, OPT_SOCKETS, OPT_EPOCH, OPT_READY, OPT_LEASE, OPT_HELP, OPT_VERSION };
+enum option_id {
+    OPT_EXPERIMENT = 256,
+    OPT_SOCKETS,
+    OPT_NODE,
+    OPT_KEY,
+    OPT_KEYS,
+    OPT_EPOCH,
+    OPT_READY,
+    OPT_LEASE,
+    OPT_HELP,
+    OPT_VERSION
+};
 
 static const struct option long_options[] = {
     {"experiment", required_argument, NULL, OPT_EXPERIMENT},
     {"sockets", required_argument, NULL, OPT_SOCKETS},
+    {"node", required_argument, NULL, OPT_NODE},
+    {"key", required_argument, NULL, OPT_KEY},
+    {"keys", required_argument, NULL, OPT_KEYS},
     {"epoch", required_argument, NULL, OPT_EPOCH},
     {"ready", required_argument, NULL, OPT_READY},
     {"lease", required_argument, NULL, OPT_LEASE},
@@ -69,6 +90,17 @@ static int take_option(int c, struct server_options *o)
     case OPT_SOCKETS:
         o->sockets = optarg;
         return -1;
+    case OPT_NODE:
+        if (o->node_count == EXPERIMENT_NODES_MAX)
+            return misuse(optarg, "more nodes than an experiment may have");
+        o->nodes[o->node_count++] = optarg;
+        return -1;
+    case OPT_KEY:
+        o->key = optarg;
+        return -1;
+    case OPT_KEYS:
+        o->keys = optarg;
+        return -1;
     case OPT_EPOCH:
         return units_read_count(optarg, &o->epoch, &why) == 0 && o->epoch > 0
                    ? -1
@@ -98,7 +130,9 @@ int main(int argc, char **argv)
     }
     if (optind < argc)
         return misuse(argv[optind], "no such argument");
-    if (!options.experiment || !options.sockets || !options.epoch)
-        return misuse("usage", "--experiment, --sockets and --epoch are needed");
+    if (!options.experiment || (!options.sockets && options.node_count == 0) || !options.epoch)
+        return misuse("usage", "--experiment, --epoch, and --sockets or --node are needed");
+    if (!options.key != !options.keys)
+        return misuse("usage", "--key and --keys go together");
     return server_run(&options);
 }

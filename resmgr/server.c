@@ -8,6 +8,7 @@
 #include "base/serve.h"
 #include "mdr/link.h"
 #include "mdr/message.h"
+#include "resmgr/links.h"
 #include "resmgr/manager.h"
 
 #include <errno.h>
@@ -27,7 +28,6 @@ enum {
     EXIT_ENDED = 0,
     EXIT_FAILED = 1,
     EXIT_WRONG = 2,
-    QUEUE = 8,       /* messages to a node that is away */
     A_TURN = 64,     /* messages of a node that are taken at once */
     DESCRIPTORS = 2, /* signals and lease */
 };
@@ -64,21 +64,6 @@ static int read_experiment(const char *path, struct experiment **e)
     return err;
 }
 
-static int open_links(struct server *s, const char *sockets)
-{
-    for (uint32_t i = 0; i < s->experiment->node_count; i++) {
-        char endpoint[LINK_ENDPOINT_MAX];
-        int n = snprintf(endpoint, sizeof endpoint, "ipc://%s/.node%u", sockets, i);
-        int err = n < (int)sizeof endpoint ? link_connect(endpoint, MESSAGE_MAX_BYTES, QUEUE, NULL, &s->links[i])
-                                           : BEZEL_EINVAL;
-        if (err) {
-            log_error("BEZEL-RESMGR-LINK", "cannot connect to %s: %s", endpoint, err_text(err));
-            return err;
-        }
-    }
-    return 0;
-}
-
 static int open_server(struct server *s, const struct server_options *o)
 {
     struct message_lease lease = {.epoch = o->epoch};
@@ -92,7 +77,7 @@ static int open_server(struct server *s, const struct server_options *o)
     int err = read_experiment(o->experiment, &s->experiment);
     if (!err)
         err = manager_new(s->experiment, lease, clock_now(), &s->manager);
-    return err ? err : open_links(s, o->sockets);
+    return err ? err : links_open(s->experiment, o, s->links);
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------------------------- */
@@ -215,7 +200,7 @@ int server_run(const struct server_options *options)
     if (!s)
         return EXIT_FAILED;
     int ready = options->ready, err = open_server(s, options),
-        code = err == BEZEL_EMALFORMED ? EXIT_WRONG : EXIT_FAILED;
+        code = err == BEZEL_EMALFORMED || err == BEZEL_EINVAL ? EXIT_WRONG : EXIT_FAILED;
     if (!err) {
         serve_ready(&ready);
         serve(s);

@@ -11,7 +11,10 @@
 
 struct server_options {
     const char *experiment; /* file */
-    const char *sockets;    /* folder of the nodes' control sockets: .node0, .node1 ... */
+    const char *sockets;    /* folder of the nodes' control sockets: .node0, .node1 ...; NULL: all are in `nodes` */
+    const char *nodes[EXPERIMENT_NODES_MAX]; /* NODE=ENDPOINT, of those that are reached elsewhere */
+    uint32_t node_count;
+    const char *key, *keys; /* files for tcp: its own secret key; the folder of the nodes' public ones; NULL: none */
     uint64_t epoch;         /* above those of all managers of this run before it */
     int ready, lease;       /* descriptors; -1: none */
 };

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "resmgr/links.h"
+
+#include "base/log.h"
+#include "mdr/message.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { QUEUE = 8 }; /* messages to a node that is away */
+
+/* The endpoint of `text`, NODE=ENDPOINT, where it is of node `name`; NULL where it is of another one. */
+static const char *endpoint_of(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    return strncmp(text, name, n) == 0 && text[n] == '=' ? text + n + 1 : NULL;
+}
+
+static bool is_of_some_node(const struct experiment *e, const char *text)
+{
+    for (uint32_t i = 0; i < e->node_count; i++)
+        if (endpoint_of(text, e->nodes[i].name))
+            return true;
+    return false;
+}
+
+static int check_names(const struct experiment *e, const struct server_options *o)
+{
+    for (uint32_t i = 0; i < o->node_count; i++) {
+        if (is_of_some_node(e, o->nodes[i]))
+            continue;
+        log_error("BEZEL-RESMGR-LINK", "--node %s: expected NODE=ENDPOINT with a node of the experiment", o->nodes[i]);
+        return BEZEL_EINVAL;
+    }
+    return 0;
+}
+
+static int find_endpoint(const struct experiment *e, const struct server_options *o, uint32_t node,
+                         char endpoint[LINK_ENDPOINT_MAX])
+{
+    const char *given = NULL, *name = e->nodes[node].name;
+    for (uint32_t i = 0; i < o->node_count && !given; i++)
+        given = endpoint_of(o->nodes[i], name);
+    if (!given && !o->sockets) {
+        log_error("BEZEL-RESMGR-LINK", "where is node %s? Give --node %s=ENDPOINT, or --sockets", name, name);
+        return BEZEL_EINVAL;
+    }
+    int n = given ? snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", given)
+                  : snprintf(endpoint, LINK_ENDPOINT_MAX, "ipc://%s/.node%u", o->sockets, node);
+    if (n < LINK_ENDPOINT_MAX && endpoint_check(endpoint) == 0)
+        return 0;
+    log_error("BEZEL-RESMGR-LINK", "node %s: %s is no endpoint", name, endpoint);
+    return BEZEL_EINVAL;
+}
+
+/* Of the node's public key. Who may turn a program's knobs must not be anybody who finds the port, nor a node
+ * anybody's. */
+static int open_keys(const struct experiment *e, const struct server_options *o, uint32_t node, const char *endpoint,
+                     struct link_keys *keys)
+{
+    char server[PATH_MAX];
+    if (!o->key || !o->keys) {
+        log_error("BEZEL-RESMGR-LINK",
+                  "node %s: commands do not go over %s without keys: give --key and --keys, made with `bezel keygen`",
+                  e->nodes[node].name, endpoint);
+        return BEZEL_EPERM;
+    }
+    const char *name = e->nodes[node].key ? e->nodes[node].key : e->nodes[node].name;
+    if (snprintf(server, sizeof server, "%s/%s.pub", o->keys, name) >= (int)sizeof server)
+        return BEZEL_EINVAL;
+    return link_keys_open(o->key, NULL, server, keys);
+}
+
+static int open_link(const struct experiment *e, const struct server_options *o, uint32_t node, struct link **link)
+{
+    char endpoint[LINK_ENDPOINT_MAX];
+    struct link_keys keys = {.known = NULL};
+    int err = find_endpoint(e, o, node, endpoint);
+    bool keyed = !err && !endpoint_path(endpoint);
+    if (keyed)
+        err = open_keys(e, o, node, endpoint, &keys);
+    if (err)
+        return err;
+    err = link_connect(endpoint, MESSAGE_MAX_BYTES, QUEUE, keyed ? &keys : NULL, link);
+    if (err)
+        log_error("BEZEL-RESMGR-LINK", "cannot connect to %s: %s", endpoint, err_text(err));
+    if (keyed)
+        link_keys_close(&keys);
+    return err;
+}
+
+int links_open(const struct experiment *e, const struct server_options *o, struct link *links[EXPERIMENT_NODES_MAX])
+{
+    int err = check_names(e, o);
+    for (uint32_t i = 0; i < e->node_count && !err; i++)
+        err = open_link(e, o, i, &links[i]);
+    return err;
+}
