@@ -92,6 +92,7 @@ struct policy_sense {
     uint32_t surprises; /* how many did */
     bool put_off;       /* polls were, in the window that is open */
     uint32_t windows;   /* measured since the last change */
+    bool kept;          /* the node keeps its budget within the sampling interval */
     bool explained;     /* the latest window had far more records than those before */
     uint32_t starved;   /* windows in a row in which most polls did not come */
     double flow;        /* records a ns, smoothed */

@@ -4,16 +4,17 @@
 
 #include <math.h>
 
-#define SMOOTHING  0.2  /* of cost and use: a mean over about nine windows */
-#define SPREADING  0.1  /* of the spread */
-#define SPREAD_MIN 0.05 /* ln: no window is surer than this */
-#define LOOSE_MAX  1.0  /* ln, squared */
-#define SURPRISE   0.15 /* ln: below it no deviation is a surprise ... */
-#define SURPRISES  3.0  /* ... nor below so many mean deviations: 2.4 of the usual kind */
-#define STARVED    0.5  /* of the polls that come however late: fewer, and the node is starved of CPU */
-#define MORE       2.0  /* times as many records as usual explain a cost that rose */
-#define LATE_LASTS 3e9  /* ns: over such a time lateness is smoothed */
-#define LATE_MAX   0.5  /* of the period: more is a hiccup, or a period that nobody can keep */
+#define SMOOTHING  0.2   /* of cost and use: a mean over about nine windows */
+#define SPREADING  0.1   /* of the spread */
+#define SPREAD_MIN 0.05  /* ln: no window is surer than this */
+#define LOOSE_MAX  1.0   /* ln, squared */
+#define SURPRISE   0.15  /* ln: below it no deviation is a surprise ... */
+#define SURPRISES  3.0   /* ... nor below so many mean deviations: 2.4 of the usual kind */
+#define STARVED    0.5   /* of the polls that come however late: fewer, and the node is starved of CPU */
+#define FAR_OFF    0.693 /* ln 2: so far below, with the budget kept whatever is thought, one window is enough */
+#define MORE       2.0   /* times as many records as usual explain a cost that rose */
+#define LATE_LASTS 3e9   /* ns: over such a time lateness is smoothed */
+#define LATE_MAX   0.5   /* of the period: more is a hiccup, or a period that nobody can keep */
 #define BASE_SHARE                                                                                                     \
     0.33 /* of the use, at most, that is taken for base: more is polls that are cheaper at another period */
 #define BASE_BLENDING 0.5 /* of a new division into base and cost with the one before */
@@ -55,7 +56,7 @@ enum fit { ORDINARY, SURPRISING, STEPPED };
 /* One more of them on the same side: whether they are enough to be a step. */
 static bool sense_agrees(struct policy_sense *s, double cost, double off)
 {
-    uint32_t enough = s->put_off && off > 0 && !s->explained ? STEP_PATIENT : STEP;
+    uint32_t enough = s->put_off && off > 0 && !s->explained ? STEP_PATIENT : s->kept && off < -FAR_OFF ? 1 : STEP;
     s->surprise = s->surprises > 0 ? exp(blend(log(s->surprise), log(cost), 1.0 / (1 + s->surprises))) : cost;
     s->surprises++;
     return s->surprises >= enough;
@@ -173,6 +174,7 @@ void sense_step(struct policy_member *member, const struct policy_measure *seen)
     double polls = isnan(seen->polls) ? elapsed / period : seen->polls;
     sense_late(member, seen, polls);
     s->put_off = s->put_off || seen->put_off;
+    s->kept = seen->kept;
     s->elapsed += elapsed;
     s->cpu += seen->cpu / 100 * elapsed;
     s->polls += member->on ? polls : 0;
