@@ -89,6 +89,7 @@ struct policy_sense {
     double use;         /* percent of one CPU, smoothed since the last change; meaningful where windows > 0 */
     bool stepped;       /* the cost changed at once since the last change of the period */
     double surprise;    /* a cost so far off that it waits for others to agree: their mean, where there are any */
+    double surprised;   /* ns that they cover */
     uint32_t surprises; /* how many did */
     bool put_off;       /* polls were, in the window that is open */
     uint32_t windows;   /* measured since the last change */

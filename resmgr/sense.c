@@ -5,6 +5,7 @@
 #include <math.h>
 
 #define SMOOTHING  0.2   /* of cost and use: a mean over about nine windows */
+#define FLOWING    0.05  /* of the flow of records: what rose explains a cost for about a second */
 #define SPREADING  0.1   /* of the spread */
 #define SPREAD_MIN 0.05  /* ln: no window is surer than this */
 #define LOOSE_MAX  1.0   /* ln, squared */
@@ -12,6 +13,7 @@
 #define SURPRISES  3.0   /* ... nor below so many mean deviations: 2.4 of the usual kind */
 #define STARVED    0.5   /* of the polls that come however late: fewer, and the node is starved of CPU */
 #define FAR_OFF    0.693 /* ln 2: so far below, with the budget kept whatever is thought, one window is enough */
+#define PASSES     3e9   /* ns: a cost that rose for no reason to be seen, where polls are put off, may pass within */
 #define MORE       2.0   /* times as many records as usual explain a cost that rose */
 #define LATE_LASTS 3e9   /* ns: over such a time lateness is smoothed */
 #define LATE_MAX   0.5   /* of the period: more is a hiccup, or a period that nobody can keep */
@@ -23,7 +25,6 @@
 
 enum {
     STEP = 2,            /* surprising windows that agree */
-    STEP_PATIENT = 10,   /* ... of a cost that rose for no reason to be seen, where polls are put off: it may pass */
     STEP_RECORDS = 10,   /* a poll, at least, that explain a cost: fewer are little beside the wake-up */
     LATE_POLLS = 4,      /* in a sampling interval: of fewer, how late they come is where it began */
     STARVED_WINDOWS = 3, /* that count for nothing */
@@ -56,10 +57,12 @@ enum fit { ORDINARY, SURPRISING, STEPPED };
 /* One more of them on the same side: whether they are enough to be a step. */
 static bool sense_agrees(struct policy_sense *s, double cost, double off)
 {
-    uint32_t enough = s->put_off && off > 0 && !s->explained ? STEP_PATIENT : s->kept && off < -FAR_OFF ? 1 : STEP;
+    bool passes = s->put_off && off > 0 && !s->explained;
+    uint32_t enough = s->kept && off < -FAR_OFF ? 1 : STEP;
     s->surprise = s->surprises > 0 ? exp(blend(log(s->surprise), log(cost), 1.0 / (1 + s->surprises))) : cost;
+    s->surprised = s->surprises > 0 ? s->surprised + s->elapsed : s->elapsed;
     s->surprises++;
-    return s->surprises >= enough;
+    return s->surprises >= enough && (!passes || s->surprised >= PASSES);
 }
 
 /*
@@ -121,7 +124,7 @@ static void sense_close(struct policy_sense *s, bool on)
     double use = 100 * s->cpu / s->elapsed, flow = s->records / s->elapsed;
     enum fit fit = ORDINARY;
     s->explained = flow > MORE * s->flow && s->records > STEP_RECORDS * s->polls;
-    s->flow = blend(s->flow, flow, SMOOTHING);
+    s->flow = blend(s->flow, flow, FLOWING);
     if (s->polls > 0)
         fit = sense_polled(s, use);
     else if (on) /* a part of a period says no more than this */

@@ -22,13 +22,13 @@
 
 #define WORTH_IT     0.0953 /* ln 1.1: a smaller change is none; and 1.1 times the target is just within the budget */
 #define LENGTHEN_MAX 0.25   /* ln: chance may excuse this much where the period is to become longer, ... */
-#define SHORTEN_MIN  0.262  /* ln 1.3: what a node uses wanders by a fifth within seconds */
+#define WANDERS      0.262  /* ln 1.3: what a node uses wanders by a fifth to a third within seconds */
 #define MODERATION   0.93   /* of the target, to which a period is shortened: it stays in the middle of the band */
 #define SHORTEN_MAX  1.0    /* ln: ... and this much where it is to become shorter */
 #define FAR_OFF      0.693  /* ln 2: beyond it nothing waits */
-#define PATIENCE     CLOCK_S
+#define PATIENCE     (2 * CLOCK_S)
 #define REVERSAL     (10 * CLOCK_S) /* a change that is taken back within it was for something that passes */
-#define REVERSED_MIN (2 * CLOCK_S)
+#define REVERSED_MIN (4 * CLOCK_S)
 #define REVERSED_MAX (8 * CLOCK_S)
 
 enum {
@@ -36,8 +36,11 @@ enum {
     HALVINGS = 60,    /* of an interval: as exact as a double */
 };
 
-/* Of policy_member.own: ns that small changes wait since one was taken back; which way the last one went. */
-enum { OWN_PATIENCE, OWN_WAY };
+/*
+ * Of policy_member.own: ns that small changes wait since one was taken back; which way the last one went; for how long,
+ * in ns, one is wanted, and which way.
+ */
+enum { OWN_PATIENCE, OWN_WAY, OWN_WANTED, OWN_WANTED_WAY };
 
 /* What a member is to come to. */
 struct aim {
@@ -92,35 +95,38 @@ static void compress(const struct policy_state *s, double target, struct aim aim
     }
 }
 
-/*
- * Where the node keeps its budget within the sampling interval, nothing is lost by waiting: most of what changes by
- * less than a factor of two passes.
- */
-static bool may_wait(const struct policy_observation *seen, uint32_t i, const struct policy_member *m, struct aim aim,
-                     double off, double patience)
+/* Whether the node keeps the budget that bounds it within the sampling interval. */
+static bool is_kept(const struct policy_observation *seen, uint32_t i, const struct policy_member *m, struct aim aim)
 {
     double own = allowance_own(seen, i);
-    bool kept = seen->members[i].kept && aim.use >= ALLOWANCE_TARGET * own && m->sense.use <= own;
-    return kept && off < FAR_OFF && (double)m->since < fmax(patience, m->own[OWN_PATIENCE]);
+    return seen->members[i].kept && aim.use >= ALLOWANCE_TARGET * own && m->sense.use <= own;
+}
+
+/* Nothing is lost by waiting then: most of what is off by less than a factor of two passes. */
+static bool is_patient(struct policy_member *m, double way, double off, int64_t elapsed)
+{
+    double *wanted = &m->own[OWN_WANTED];
+    *wanted = m->own[OWN_WANTED_WAY] == way ? *wanted + (double)elapsed : 0;
+    m->own[OWN_WANTED_WAY] = way;
+    return off < FAR_OFF && *wanted < fmax(PATIENCE, m->own[OWN_PATIENCE]);
 }
 
 /* Longer for a budget. A node that is starved of CPU does not use it, dear as its few polls look. */
 static bool is_too_short(const struct policy_observation *seen, uint32_t i, const struct policy_member *m,
                          struct aim aim, double over)
 {
-    double patience = m->sense.stepped ? 0 : PATIENCE;
+    bool kept = is_kept(seen, i, m, aim);
     return m->sense.windows > 0 && m->sense.use > aim.use &&
-           over > fmin(fmax(WORTH_IT, m->sense.spread), LENGTHEN_MAX) && !may_wait(seen, i, m, aim, over, patience);
+           over > (kept ? WANDERS : fmin(fmax(WORTH_IT, m->sense.spread), LENGTHEN_MAX));
 }
 
 /* Shorter: once the last change shows. */
 static bool is_too_long(const struct policy_state *s, const struct policy_observation *seen, uint32_t i,
-                        const struct policy_member *m, struct aim aim)
+                        const struct policy_member *m, struct aim aim, double under)
 {
-    double there = sense_use(&m->sense, aim.period), under = log(there / sense_use(&m->sense, m->period));
-    double least = there > MODERATION * aim.use ? SHORTEN_MIN : WORTH_IT; /* the budget is what bounds it, or not */
-    return under > sense_doubt(&m->sense, least, SHORTEN_MAX) && m->since >= allowance_settling(s, seen, i) &&
-           !may_wait(seen, i, m, aim, under, 0);
+    double there = sense_use(&m->sense, aim.period);
+    double least = there > MODERATION * aim.use ? WANDERS : WORTH_IT; /* the budget is what bounds it, or not */
+    return under > sense_doubt(&m->sense, least, SHORTEN_MAX) && m->since >= allowance_settling(s, seen, i);
 }
 
 /* What is taken back soon makes small changes wait longer; a large one, or a long rest, takes half of that back. */
@@ -132,6 +138,7 @@ static void remember(struct policy_member *m, double way, double size)
     else if (way * m->own[OWN_WAY] < 0)
         *patience = fmin(fmax(2 * *patience, REVERSED_MIN), REVERSED_MAX);
     m->own[OWN_WAY] = way;
+    m->own[OWN_WANTED_WAY] = 0;
 }
 
 static int64_t shortened(const struct policy_state *s, const struct policy_member *m, struct aim aim)
@@ -140,22 +147,32 @@ static int64_t shortened(const struct policy_state *s, const struct policy_membe
     return to > m->period / SHORTEN_STEP ? to : m->period / SHORTEN_STEP;
 }
 
+/* Which way a budget, or the lack of one, moves the period: 1 longer, -1 shorter, 0 not. */
+static double way_of(const struct policy_state *s, const struct policy_observation *seen, uint32_t i,
+                     struct policy_member *m, struct aim aim)
+{
+    double use = sense_use(&m->sense, m->period); /* NaN: unknown, and nothing is compared */
+    double over = log(use / aim.use), under = log(sense_use(&m->sense, aim.period) / use);
+    double way = aim.period > m->period && is_too_short(seen, i, m, aim, over)      ? 1
+                 : aim.period < m->period && is_too_long(s, seen, i, m, aim, under) ? -1
+                                                                                    : 0;
+    bool waits = is_patient(m, way, way > 0 ? over : under, seen->members[i].elapsed);
+    return waits && is_kept(seen, i, m, aim) && !(way > 0 && m->sense.stepped) ? 0 : way;
+}
+
 static void apply(const struct policy_state *s, const struct policy_observation *seen, uint32_t i,
                   struct policy_member *m, struct aim aim)
 {
-    double over = log(sense_use(&m->sense, m->period) / aim.use); /* NaN: unknown, and nothing is compared */
     int64_t before = m->period;
-    if (m->period < m->allowance.shortest) {
+    double way = way_of(s, seen, i, m, aim);
+    if (m->period < m->allowance.shortest)
         m->period = aim.period;
-    } else if (aim.period > m->period && is_too_short(seen, i, m, aim, over)) {
-        m->period = aim.period;
-        remember(m, 1, log((double)m->period / (double)before));
-    } else if (aim.period < m->period && is_too_long(s, seen, i, m, aim)) {
-        m->period = shortened(s, m, aim);
-        remember(m, -1, log((double)before / (double)m->period));
-    } else if (aim.period < m->period && m->period > demand_bound(m, m->period)) {
+    else if (way != 0)
+        m->period = way > 0 ? aim.period : shortened(s, m, aim);
+    else if (aim.period < m->period && m->period > demand_bound(m, m->period))
         m->period = aim.period; /* worth it, whatever it costs: the demand itself waits until the last change shows */
-    }
+    if (way != 0)
+        remember(m, way, fabs(log((double)m->period / (double)before)));
 }
 
 void policy_rule_elastic(struct policy_state *state, const struct policy_observation *seen,
