@@ -25,7 +25,8 @@
 #define WANDERS      0.262  /* ln 1.3: what a node uses wanders by a fifth to a third within seconds */
 #define MODERATION   0.93   /* of the target, to which a period is shortened: it stays in the middle of the band */
 #define SHORTEN_MAX  1.0    /* ln: ... and this much where it is to become shorter */
-#define FAR_OFF      0.693  /* ln 2: beyond it nothing waits */
+#define FAR_BELOW    0.405  /* ln 1.5: beyond it shortening does not wait ... */
+#define FAR_OVER     1.386  /* ln 4: ... nor lengthening: what uses that much is no hiccup */
 #define PATIENCE     (2 * CLOCK_S)
 #define REVERSAL     (10 * CLOCK_S) /* a change that is taken back within it was for something that passes */
 #define REVERSED_MIN (4 * CLOCK_S)
@@ -102,13 +103,13 @@ static bool is_kept(const struct policy_observation *seen, uint32_t i, const str
     return seen->members[i].kept && aim.use >= ALLOWANCE_TARGET * own && m->sense.use <= own;
 }
 
-/* Nothing is lost by waiting then: most of what is off by less than a factor of two passes. */
+/* Nothing is lost by waiting then: most of what is off by little passes. */
 static bool is_patient(struct policy_member *m, double way, double off, int64_t elapsed)
 {
     double *wanted = &m->own[OWN_WANTED];
     *wanted = m->own[OWN_WANTED_WAY] == way ? *wanted + (double)elapsed : 0;
     m->own[OWN_WANTED_WAY] = way;
-    return off < FAR_OFF && *wanted < fmax(PATIENCE, m->own[OWN_PATIENCE]);
+    return off < (way > 0 ? FAR_OVER : FAR_BELOW) && *wanted < fmax(PATIENCE, m->own[OWN_PATIENCE]);
 }
 
 /* Longer for a budget. A node that is starved of CPU does not use it, dear as its few polls look. */
@@ -133,7 +134,7 @@ static bool is_too_long(const struct policy_state *s, const struct policy_observ
 static void remember(struct policy_member *m, double way, double size)
 {
     double *patience = &m->own[OWN_PATIENCE];
-    if (size > FAR_OFF || m->since >= REVERSAL)
+    if (size > FAR_BELOW || m->since >= REVERSAL)
         *patience /= 2;
     else if (way * m->own[OWN_WAY] < 0)
         *patience = fmin(fmax(2 * *patience, REVERSED_MIN), REVERSED_MAX);
