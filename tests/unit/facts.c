@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "collector/accept.h"
 #include "collector/account.h"
+#include "collector/facts_db.h"
 #include "collector/recover.h"
 #include "collector/summary.h"
 #include "mdr/builtin.h"
@@ -331,6 +332,22 @@ static void what_a_killed_collector_left_is_read_without_room_for_an_index(void 
     assert_int_equal(status, 0);
     assert_int_equal(access(log, F_OK), 0); /* nothing is written: what was there stays */
     assert_true(is_named(t->dir, "in the log"));
+}
+
+static void tables_without_rowid_begin_with_their_key(void **state)
+{
+    struct fixture *t = *state;
+    sqlite3 *db;
+    sqlite3_stmt *s;
+    stop(t);
+    assert_int_equal(facts_open_database(t->dir, &db), 0);
+    const char *strays = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c"
+                         " WHERE m.sql LIKE '%WITHOUT ROWID%' AND c.pk > 0 AND c.pk != c.cid + 1";
+    assert_int_equal(sqlite3_prepare_v2(db, strays, -1, &s, NULL), SQLITE_OK);
+    if (sqlite3_step(s) == SQLITE_ROW)
+        fail_msg("%s.%s", (const char *)sqlite3_column_text(s, 0), (const char *)sqlite3_column_text(s, 1));
+    sqlite3_finalize(s);
+    sqlite3_close(db);
 }
 
 static void a_process_that_was_launched_and_never_heard_of_is_noted(void **state)
@@ -752,6 +769,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(what_a_killed_collector_left_is_read_without_room_for_an_index),
         TEST(facts_and_events_are_kept),
+        TEST(tables_without_rowid_begin_with_their_key),
         TEST(a_process_that_was_launched_and_never_heard_of_is_noted),
         TEST(what_is_no_run_is_told_from_one),
         TEST(a_flight_recorder_is_known_as_one_and_has_no_latency),
