@@ -205,16 +205,16 @@ static size_t read_family(struct processes *all, const struct family *f, const s
     return news;
 }
 
-/* To those that are stopped `continued` too, if not 0. */
-static size_t send_all(const struct processes *all, int signal, int continued)
+/* SIGTERM continues those that are stopped, who would not see it. */
+static size_t send_all(const struct processes *all, int signal)
 {
     size_t sent = 0;
     for (const struct process *p = all->list; p && p < all->list + all->count; p++) {
         if (!p->inside || p->zombie || kill(p->pid, signal) != 0)
             continue;
         sent++;
-        if (continued && p->stopped)
-            kill(p->pid, continued);
+        if (signal == SIGTERM && p->stopped)
+            kill(p->pid, SIGCONT);
     }
     return sent;
 }
@@ -222,14 +222,14 @@ static size_t send_all(const struct processes *all, int signal, int continued)
 /* ---- The public face --------------------------------------------------------------------------------------------- */
 
 /*
- * A stopped process would not see SIGTERM. The others are not continued: one that has begun to end may be about to be
- * stopped by whoever looks for leaks in it, who would wait for ever for the stop that SIGCONT took back.
+ * Who is not stopped is not continued: one that has begun to end may be about to be stopped by whoever looks for leaks
+ * in it, who would wait for ever for the stop that SIGCONT took back.
  */
 size_t tree_terminate(pid_t root)
 {
     struct processes all = {0};
     read_family(&all, &(struct family){.root = root}, NULL);
-    size_t sent = send_all(&all, SIGTERM, SIGCONT);
+    size_t sent = send_all(&all, SIGTERM);
     free(all.list);
     return sent;
 }
@@ -248,7 +248,7 @@ size_t tree_kill(pid_t root, const pid_t *spare, size_t spare_count, size_t *dea
         stop_children(&f);
     }
     read_family(&now, &f, NULL);
-    size_t alive = send_all(&now, SIGKILL, 0);
+    size_t alive = send_all(&now, SIGKILL);
     *dead = 0;
     for (size_t i = 0; i < now.count; i++)
         *dead += now.list[i].inside && now.list[i].zombie;

@@ -249,14 +249,20 @@ static void drains_as_long_as_there_is_progress_and_no_longer(void **state)
     assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_UNREACHABLE);
 }
 
+/* To DRAINING, into a store that fails. */
+static void drain_failing(struct scene *c)
+{
+    begin(c, 1, 1, false, 0);
+    run_up(c);
+    assert_int_equal(GIVE(c, .type = EVENT_STORE_FAILED), ACTION_STOP_PROCESSES);
+    assert_int_equal(GIVE(c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+}
+
 static void a_store_that_fails_stops_the_experiment_and_is_not_waited_for_long(void **state)
 {
     (void)state;
     struct scene c;
-    begin(&c, 1, 1, false, 0);
-    run_up(&c);
-    assert_int_equal(GIVE(&c, .type = EVENT_STORE_FAILED), ACTION_STOP_PROCESSES);
-    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+    drain_failing(&c);
     assert_int_equal(tick_within(&c, STATE_FAILING_LIMIT), ACTION_TELL_UNDRAINED | ACTION_STOP_NODES);
     close_down(&c);
     assert_int_equal(c.s.ended_by, ENDED_BY_FAILURE);
@@ -267,10 +273,7 @@ static void a_collector_that_comes_back_has_time_to_show_that_it_can_write(void 
 {
     (void)state;
     struct scene c;
-    begin(&c, 1, 1, false, 0);
-    run_up(&c);
-    assert_int_equal(GIVE(&c, .type = EVENT_STORE_FAILED), ACTION_STOP_PROCESSES);
-    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+    drain_failing(&c);
     (void)GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
     assert_int_equal(tick_within(&c, CLOCK_S), ACTION_RESTART);
     (void)GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
