@@ -183,11 +183,12 @@ static bool has_ended(const struct desk *d, const struct message_begin *b)
     return false;
 }
 
-/* Whether a session that is about to give up the folder still has it: who asks for it gets it when it asks again. */
+/* Whether a session is about to leave the folder, or its place where all are taken: it is had by asking again. */
 static bool is_being_left(const struct sessions *all, const char *folder)
 {
+    bool full = all->count == SESSIONS_MAX;
     for (uint32_t i = 0; i < all->count; i++)
-        if (all->list[i]->phase > SESSION_SERVES && strcmp(all->list[i]->dir, folder) == 0)
+        if (all->list[i]->phase > SESSION_SERVES && (full || strcmp(all->list[i]->dir, folder) == 0))
             return true;
     return false;
 }

@@ -317,25 +317,43 @@ static void what_processes_say_is_kept_once_however_often_it_comes(void **state)
     summary_free(s);
 }
 
-static void a_flood_of_notes_fills_no_store(void **state)
+/* How many notes the collector, which runs, has committed. */
+static size_t committed_notes(const struct fixture *t)
 {
-    struct fixture *t = *state;
-    struct fake_sensor *f = t->sensor;
     struct summary *s;
+    if (summary_load(t->collector.run, &s) != 0)
+        return 0;
+    size_t count = s->note_count;
+    summary_free(s);
+    return count;
+}
+
+static void say_flood(struct fake_sensor *f)
+{
     char text[32];
-    fill(f);
-    assert_true(collector_start(&t->collector, t->ipc));
-    assert_true(fake_connect(f, t->collector.endpoint));
     for (int i = 0; i < 1500; i++) {
         snprintf(text, sizeof text, "number %d", i);
         say_note(f, 1, "server", text);
     }
     assert_true(fake_settle(f, patience));
+}
+
+/* What is said while one is taken for gone, as on a machine that stands still for seconds, is heard by nobody. */
+static void a_flood_of_notes_fills_no_store(void **state)
+{
+    struct fixture *t = *state;
+    struct fake_sensor *f = t->sensor;
+    int64_t deadline = clock_now() + patience;
+    fill(f);
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(f, t->collector.endpoint));
+    do
+        say_flood(f);
+    while (committed_notes(t) < 1024 && clock_now() < deadline);
+    say_flood(f);
     assert_true(fake_say_bye(f, patience));
     assert_ends_well(t);
-    assert_int_equal(summary_load(t->collector.run, &s), 0);
-    assert_int_equal(s->note_count, 1024);
-    summary_free(s);
+    assert_int_equal(committed_notes(t), 1024);
 }
 
 static void a_sensor_of_another_run_is_refused_with_a_sentence(void **state)
