@@ -24,7 +24,7 @@ enum {
     DESK_ENDED = 64, /* sessions that ended by themselves, remembered so that nobody begins them anew */
 };
 
-#define DESK_ASKED (10 * CLOCK_S) /* a `bezel run` that waits for a session asks every half second */
+#define DESK_ASKED (5 * CLOCK_S) /* a `bezel run` that waits for a session asks every half second */
 
 #define SESSION_PREFIX "session-"
 
@@ -183,13 +183,20 @@ static bool has_ended(const struct desk *d, const struct message_begin *b)
     return false;
 }
 
-/* Whether a session is about to leave the folder, or its place where all are taken: it is had by asking again. */
-static bool is_being_left(const struct sessions *all, const char *folder)
+/*
+ * Whether a session is about to leave the folder, or its place where all are taken: it is had by asking again. One that
+ * another run has not taken up may be one that its run gave up: then it leaves soon.
+ */
+static bool is_being_left(const struct sessions *all, const struct message_begin *b)
 {
     bool full = all->count == SESSIONS_MAX;
-    for (uint32_t i = 0; i < all->count; i++)
-        if (all->list[i]->phase > SESSION_SERVES && (full || strcmp(all->list[i]->dir, folder) == 0))
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct session *s = all->list[i];
+        bool leaves = s->phase > SESSION_SERVES;
+        bool unclaimed = s->waiting.is && s->waiting.began && memcmp(s->run, b->run, sizeof s->run) != 0;
+        if ((full && (leaves || unclaimed)) || (leaves && strcmp(s->dir, b->folder) == 0))
             return true;
+    }
     return false;
 }
 
@@ -247,7 +254,7 @@ static struct session *begin(struct desk *d, struct sessions *all, const struct 
     if (has_ended(d, b))
         snprintf(why, sizeof why, "the session has ended, since `bezel run` was not heard of for %s",
                  units_duration(d->patience).s);
-    else if (!d->shut && (s || is_being_left(all, b->folder)))
+    else if (!d->shut && (s || is_being_left(all, b)))
         return NULL;
     else if (!d->shut && all->count == SESSIONS_MAX)
         snprintf(why, sizeof why,

@@ -129,19 +129,44 @@ int session_open(const struct session_wish *w, struct session **out, char *why)
     return 0;
 }
 
-/*
- * A folder of the run's own goes with its run, unless we made it anew for one that was gone before we heard of it: what
- * is empty by now is nobody's. While the run lives its lock stands there, and while somebody of the node's his segment.
- */
-static void leave_folder(const struct session *s)
+/* The folder of the run's own that the node's folder is in. Returns whether it is in one. */
+static bool folder_of_run(const struct session *s, char parent[static PATH_MAX])
 {
-    char own[16], parent[PATH_MAX];
+    char own[16];
     snprintf(own, sizeof own, "/run-%02x%02x%02x%02x", s->run[0], s->run[1], s->run[2], s->run[3]);
     const char *slash = s->dir ? strrchr(s->dir, '/') : NULL;
-    if (!s->lease || !slash || snprintf(parent, sizeof parent, "%.*s", (int)(slash - s->dir), s->dir) >= PATH_MAX)
-        return;
+    if (!s->lease || !slash || snprintf(parent, PATH_MAX, "%.*s", (int)(slash - s->dir), s->dir) >= PATH_MAX)
+        return false;
     const char *name = strrchr(parent, '/');
-    if (name && strcmp(name, own) == 0 && rmdir(s->dir) == 0)
+    return name && strcmp(name, own) == 0;
+}
+
+/*
+ * A folder of the run's own goes with its run, unless we made it anew for one that was gone before we heard of it: then
+ * its lock is not there, and nobody takes up what is in it.
+ */
+static bool is_for_nobody(const struct session *s)
+{
+    char parent[PATH_MAX], lock[PATH_MAX + 8];
+    if (s->deserted || !folder_of_run(s, parent))
+        return s->deserted;
+    snprintf(lock, sizeof lock, "%s/.lock", parent);
+    return access(lock, F_OK) != 0;
+}
+
+static void shut(struct session *s)
+{
+    bool for_nobody = is_for_nobody(s);
+    if (for_nobody)
+        node_drain(s->node); /* our own segment goes where there was a finish */
+    node_shut(s->node, for_nobody);
+}
+
+/* What is empty by now is nobody's. While somebody of the node's lives his segment stands there. */
+static void leave_folder(const struct session *s)
+{
+    char parent[PATH_MAX];
+    if (folder_of_run(s, parent) && rmdir(s->dir) == 0)
         rmdir(parent);
 }
 
@@ -150,7 +175,7 @@ void session_free(struct session *s)
     if (!s)
         return;
     if (s->node && s->phase < SESSION_CLOSES)
-        node_shut(s->node, s->deserted);
+        shut(s);
     if (s->node && node_quiet(s->node)) /* else ZeroMQ still reads there: the memory stays */
         node_close(s->node);
     leave_folder(s);
@@ -178,7 +203,7 @@ void session_cut(struct session *s)
     if (s->phase >= SESSION_CLOSES)
         return;
     s->complete = s->phase == SESSION_ENDS && node_drained(s->node);
-    node_shut(s->node, s->deserted);
+    shut(s);
     s->phase = SESSION_CLOSES;
 }
 
