@@ -14,13 +14,13 @@
 
 static void begin_measure(struct node *n, int64_t now, int64_t cpu)
 {
+    if (n->quota.put_off && n->poll_due > now)
+        n->poll_due = now;
+    quota_begin(&n->quota, now, cpu, n->polls - n->polls_before);
     n->sampled_at = now;
     n->cpu_before = cpu;
     n->polls_before = n->polls;
     n->polled_before = n->polled;
-    if (n->quota.put_off && n->poll_due > now)
-        n->poll_due = now;
-    quota_begin(&n->quota, now, cpu);
 }
 
 /*

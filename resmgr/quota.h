@@ -6,7 +6,8 @@
  * Abeni and Buttazzo (1998): a policy that goes by what was measured answers a load that rises at once only at the
  * instant that finds the budget broken. So polls are put off within the sampling interval, as soon as more was used
  * than its share of the budget: a part of it at once, the rest as the interval goes by, and a little is left for what
- * comes after a poll. Pure; one owner.
+ * comes after a poll. One that has to wait waits until there is room for more than its wake-up, and one as dear as
+ * those of the interval before for the next interval where this one has no room for it. Pure; one owner.
  */
 #ifndef BEZEL_RESMGR_QUOTA_H
 #define BEZEL_RESMGR_QUOTA_H
@@ -21,6 +22,7 @@ struct quota {
     double share;       /* of one CPU that may be used; 0: there is no budget */
     int64_t every;      /* the sampling interval */
     int64_t begun, cpu; /* when this interval began, and the CPU time used until then */
+    double poll;        /* ns of CPU that a poll of the interval before took; 0: unknown */
     int64_t look;       /* when the CPU time is to be looked at next */
     bool put_off;       /* in this interval, a poll was */
 };
@@ -28,8 +30,9 @@ struct quota {
 /** The budget of each node that `e` has, where its policy keeps it within the interval too: `elastic`. */
 void quota_start(struct quota *q, const struct experiment *e);
 
-/** A sampling interval begins, with CPU time `cpu`. */
-void quota_begin(struct quota *q, int64_t now, int64_t cpu);
+/** A sampling interval begins, with CPU time `cpu`; in the one before were `polls`, 0 where none was or that is
+ * unknown. */
+void quota_begin(struct quota *q, int64_t now, int64_t cpu, uint64_t polls);
 
 /** Whether a poll has to ask quota_look() first: reading a CPU clock costs about a tenth of a poll. */
 static inline bool quota_asks(const struct quota *q, int64_t now)

@@ -22,7 +22,7 @@ static struct quota quota_of(enum experiment_policy policy, enum experiment_limi
     struct quota q;
     limits[1].kind = kind;
     quota_start(&q, &e);
-    quota_begin(&q, START, 0);
+    quota_begin(&q, START, 0, 0);
     return q;
 }
 
@@ -30,7 +30,7 @@ static struct quota quota_of(enum experiment_policy policy, enum experiment_limi
 static int64_t interval(struct quota *q, int64_t period, int64_t cost, int64_t *polls)
 {
     int64_t cpu = 7777, due = START, end = START + q->every;
-    quota_begin(q, START, cpu);
+    quota_begin(q, START, cpu, 0);
     *polls = 0;
     while (due < end) {
         int64_t room = quota_asks(q, due) ? quota_look(q, due, cpu) : due;
@@ -81,15 +81,66 @@ static void a_burst_is_let_through_and_the_rest_comes_evenly(void **state)
 {
     (void)state;
     struct quota q = quota_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
-    quota_begin(&q, START, 0);
+    quota_begin(&q, START, 0, 0);
     assert_int_equal(quota_look(&q, START, 2 * CLOCK_MS), START); /* a fifth of the budget, at once */
     int64_t half = quota_look(&q, START, 5 * CLOCK_MS), most = quota_look(&q, START, 9 * CLOCK_MS);
     assert_in_range(half, START + EVERY / 5, START + EVERY / 2);
     assert_in_range(most, START + EVERY * 8 / 10, START + EVERY);
     assert_true(q.put_off);
-    quota_begin(&q, START + EVERY, 9 * CLOCK_MS);
+    quota_begin(&q, START + EVERY, 9 * CLOCK_MS, 0);
     assert_false(q.put_off);
     assert_int_equal(quota_look(&q, START + EVERY, 9 * CLOCK_MS), START + EVERY);
+}
+
+/* Else each of polls that are due all the time begins as soon as there is room for it, and most of it is its wake-up.
+ */
+static void what_is_put_off_waits_for_room_that_is_worth_it(void **state)
+{
+    (void)state;
+    for (int64_t every = 10 * CLOCK_MS; every <= CLOCK_S; every *= 10) {
+        struct quota q = quota_of(POLICY_ELASTIC, LIMIT_HOLD, every);
+        int64_t cpu = every / 100 * BUDGET / 2, now = quota_look(&q, START, cpu);
+        assert_true(q.put_off && quota_look(&q, now, cpu) == now);
+        int64_t next = quota_look(&q, now, cpu + 2000); /* a poll that found nothing */
+        assert_in_range(next - now, CLOCK_MS / 2, every / 8);
+    }
+    limits[1].bound = 0.01;
+    struct quota q = quota_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
+    assert_in_range(quota_look(&q, START, 6000) - START, EVERY / 8, EVERY);
+    limits[1].bound = BUDGET;
+}
+
+static void a_poll_as_dear_as_those_before_begins_only_where_it_fits_in(void **state)
+{
+    (void)state;
+    struct quota q = quota_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
+    quota_begin(&q, START + EVERY, 12 * CLOCK_MS, 3); /* 4 ms each, of 9.6 */
+    int64_t begun = START + EVERY, cpu = 12 * CLOCK_MS;
+    assert_int_equal(quota_look(&q, begun, cpu), begun);
+    int64_t second = quota_look(&q, begun, cpu + 4 * CLOCK_MS);
+    assert_in_range(second, begun + 1, begun + EVERY / 2);
+    assert_int_equal(quota_look(&q, second, cpu + 4 * CLOCK_MS), second);
+    assert_true(quota_look(&q, second, cpu + 8 * CLOCK_MS) > begun + EVERY);
+    assert_true(quota_look(&q, begun + EVERY, cpu + 8 * CLOCK_MS) > begun + EVERY); /* however late the next begins */
+    assert_true(q.put_off);
+    quota_begin(&q, begun + EVERY, cpu + 8 * CLOCK_MS, 0);
+    assert_int_equal(quota_look(&q, begun + EVERY, cpu + 8 * CLOCK_MS), begun + EVERY);
+    assert_true(quota_look(&q, begun + EVERY, cpu + 16 * CLOCK_MS) >
+                begun + 2 * EVERY); /* none was: they cost as before */
+}
+
+static void a_poll_dearer_than_the_budget_begins_once_an_interval(void **state)
+{
+    (void)state;
+    struct quota q = quota_of(POLICY_ELASTIC, LIMIT_HOLD, EVERY);
+    int64_t begun = START, cpu = 0;
+    for (int i = 0; i < 5; i++) {
+        cpu += 50 * CLOCK_MS;
+        begun += EVERY;
+        quota_begin(&q, begun, cpu, 1);
+        assert_int_equal(quota_look(&q, begun + 1000, cpu + 10000), begun + 1000);
+        assert_true(quota_look(&q, begun + 60 * CLOCK_MS, cpu + 50 * CLOCK_MS) > begun + EVERY);
+    }
 }
 
 static void the_clock_is_looked_at_now_and_then_only(void **state)
@@ -124,6 +175,9 @@ int main(void)
         cmocka_unit_test(a_budget_is_kept_however_short_the_period_and_dear_the_polls),
         cmocka_unit_test(what_is_not_used_up_puts_off_nothing),
         cmocka_unit_test(a_burst_is_let_through_and_the_rest_comes_evenly),
+        cmocka_unit_test(what_is_put_off_waits_for_room_that_is_worth_it),
+        cmocka_unit_test(a_poll_as_dear_as_those_before_begins_only_where_it_fits_in),
+        cmocka_unit_test(a_poll_dearer_than_the_budget_begins_once_an_interval),
         cmocka_unit_test(the_clock_is_looked_at_now_and_then_only),
         cmocka_unit_test(without_a_budget_or_with_another_policy_nothing_asks),
     };
