@@ -78,7 +78,7 @@ static void check_adapt(struct reader *r, const struct tree *root, struct experi
     check_whole(r, root, e);
     check_decider(r, tree_get(tree_get(adapt, "by") ? adapt : root, tree_get(adapt, "by") ? "by" : "limits"), e);
     if (!policy)
-        check_choose_policy(e, check_first_hold(root, e, 0, &at) != NULL);
+        check_choose_policy(adapt, e, check_first_hold(root, e, 0, &at) != NULL);
     check_policy(r, policy, e);
     check_hysteresis(r, root, e);
     knobs_check(r, root, e);

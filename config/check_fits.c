@@ -103,9 +103,9 @@ static void doubt_expiries(struct reader *r, const struct tree *root, const stru
                          units_exact_duration(s->period).s);
         else if (x->value > 0 && x->value <= longest_period(e))
             reader_doubt(r, t,
-                         "is not above the period that policy dpp may come to, %s: most records are older then when "
+                         "is not above the period that policy %s may come to, %s: most records are older then when "
                          "they are taken; a lower end of adapt.period avoids it",
-                         units_exact_duration(longest_period(e)).s);
+                         experiment_policy_word((int)e->adapt.policy), units_exact_duration(longest_period(e)).s);
     }
 }
 

@@ -289,10 +289,33 @@ bool check_needs_records(const struct experiment *e)
     return first_that_needs_records(e) != NULL;
 }
 
-void check_choose_policy(struct experiment *e, bool holds)
+/* Whether a limit to be held is on how records flow: polling more often is what helps it. */
+static bool wants_shorter(const struct experiment *e)
 {
-    bool records = first_that_needs_records(e) != NULL;
-    e->adapt.policy = !holds ? POLICY_NONE : records ? POLICY_ELASTIC : POLICY_SPP;
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        const struct experiment_limit *l = &e->limits[i];
+        if (l->kind == LIMIT_HOLD && l->text && l->metric >= 0 &&
+            experiment_metric_is_built_in(e->metrics[l->metric].kind))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * A busy-wait has no period to move; what needs records is refused there, whatever the policy. Who states a budget and
+ * no more does not ask for polls that cost all of it: they come no more often than the file says.
+ */
+void check_choose_policy(const struct tree *adapt, struct experiment *e, bool holds)
+{
+    struct experiment_adapt *a = &e->adapt;
+    bool still = e->sensing.mode == POLL_BUSY_WAIT && !check_needs_records(e);
+    a->policy = !holds ? POLICY_NONE : still ? POLICY_SPP : POLICY_ELASTIC;
+    if (a->policy != POLICY_ELASTIC || tree_get(adapt, "period"))
+        return;
+    if (!wants_shorter(e))
+        a->period_min = e->sensing.period;
+    if (a->period_max < e->sensing.period)
+        a->period_max = e->sensing.period;
 }
 
 void check_policy(struct reader *r, const struct tree *policy, const struct experiment *e)

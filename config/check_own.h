@@ -23,7 +23,7 @@ void check_processes(struct reader *r, const struct tree *root, struct experimen
 void check_metrics(struct reader *r, const struct tree *root, struct experiment *e);
 void check_limits(struct reader *r, const struct tree *root, struct experiment *e);
 bool check_needs_records(const struct experiment *e);
-void check_choose_policy(struct experiment *e, bool holds);
+void check_choose_policy(const struct tree *adapt, struct experiment *e, bool holds);
 void check_policy(struct reader *r, const struct tree *policy, const struct experiment *e);
 void check_hysteresis(struct reader *r, const struct tree *root, struct experiment *e);
 

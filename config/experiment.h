@@ -206,10 +206,14 @@ struct experiment_knob {
 };
 
 struct experiment_adapt {
-    enum experiment_policy policy;  /* default: SPP where a limit says `hold`, else none */
-    enum experiment_decider by;     /* who decides: the agent of each node, or one manager for all of them */
-    int64_t every;                  /* controller sampling period, ns, 1 ms .. 10 s; default 100 ms */
-    int64_t period_min, period_max; /* bounds of the polling period, ns; default 1 us .. 1 s (table 5-6) */
+    enum experiment_policy policy; /* default: ELASTIC where a limit says `hold`, SPP with busy-wait, else none */
+    enum experiment_decider by;    /* who decides: the agent of each node, or one manager for all of them */
+    int64_t every;                 /* controller sampling period, ns, 1 ms .. 10 s; default 100 ms */
+    /*
+     * Bounds of the polling period, ns; default 1 us .. 1 s (table 5-6). Where ELASTIC is the default, the lower one is
+     * the period at the start, unless a limit to be held is on how records flow.
+     */
+    int64_t period_min, period_max;
     int64_t hysteresis; /* age, ns, from which on an observation is unknown to the policy; 0 (default): none */
     uint32_t knob_count;
     struct experiment_knob *knobs; /* of two that serve one limit the first one gives way first */

@@ -192,8 +192,13 @@ static void the_policy_follows_from_the_limits(void **state)
         enum experiment_policy policy;
     } cases[] = {{"", POLICY_NONE},
                  {"limits: [{expect: sensor_cpu <= 10 %}]", POLICY_NONE},
-                 {"limits: [{expect: sensor_cpu <= 10 %}, {hold: sensor_cpu <= 20 %}]", POLICY_SPP},
-                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {every: 1 s}", POLICY_SPP},
+                 {"limits: [{expect: sensor_cpu <= 10 %}, {hold: sensor_cpu <= 20 %}]", POLICY_ELASTIC},
+                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {every: 1 s}", POLICY_ELASTIC},
+                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {by: manager}", POLICY_ELASTIC},
+                 {"limits: [{hold: monitoring_latency <= 20 ms}]", POLICY_ELASTIC},
+                 {"limits: [{hold: sensor_cpu <= 20 %}]\nsensing: {poll: {mode: busy-wait}}", POLICY_SPP},
+                 {"limits: [{expect: sensor_cpu <= 20 %}]\nsensing: {poll: {mode: busy-wait}}", POLICY_NONE},
+                 {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: spp}", POLICY_SPP},
                  {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: none}", POLICY_NONE},
                  {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: dpp}", POLICY_DPP},
                  {"limits: [{hold: sensor_cpu <= 20 %}]\nadapt: {policy: dpp-band}", POLICY_DPP_BAND},
@@ -206,6 +211,35 @@ static void the_policy_follows_from_the_limits(void **state)
         snprintf(text, sizeof text, "experiment: x\ncommand: x\n%s\n", cases[i].rest);
         struct experiment *e = read_good(text);
         assert_int_equal(e->adapt.policy, cases[i].policy);
+        done(e);
+    }
+}
+
+/* Who states a budget and no more does not want polls to come more often than the file says. */
+static void a_policy_that_is_not_named_does_not_poll_more_often_than_the_file_says(void **state)
+{
+    static const struct {
+        const char *rest;
+        int64_t min, max;
+    } cases[] = {
+        {"adapt: {every: 1 s}", CLOCK_MS, CLOCK_S},
+        {"sensing: {poll: {period: 20 ms}}", 20 * CLOCK_MS, CLOCK_S},
+        {"sensing: {poll: {period: 5 s}}", 5 * CLOCK_S, 5 * CLOCK_S},
+        {"sensing: {poll: {period: 20 ms}}\nadapt: {period: 2 ms .. 1 s}", 2 * CLOCK_MS, CLOCK_S},
+        {"sensing: {poll: {period: 20 ms}}\nadapt: {policy: elastic}", CLOCK_US, CLOCK_S},
+        {"sensing: {poll: {period: 20 ms}}\nadapt: {hysteresis: 1 s}", 20 * CLOCK_MS, CLOCK_S / 2},
+        {"  - {expect: lost_ratio <= 1 %}", CLOCK_MS, CLOCK_S},
+        {"  - {hold: monitoring_latency <= 20 ms}", CLOCK_US, CLOCK_S}, /* which shorter periods help */
+        {"sensing: {poll: {mode: busy-wait}}", CLOCK_US, CLOCK_S},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "experiment: x\ncommand: x\nlimits:\n  - {hold: sensor_cpu <= 20 %%}\n%s\n",
+                 cases[i].rest);
+        struct experiment *e = read_good(text);
+        assert_int_equal(e->adapt.period_min, cases[i].min);
+        assert_int_equal(e->adapt.period_max, cases[i].max);
         done(e);
     }
 }
@@ -457,6 +491,7 @@ int main(void)
         cmocka_unit_test(the_full_file_says_all_of_it),
         cmocka_unit_test(a_pattern_can_match_a_name),
         cmocka_unit_test(the_policy_follows_from_the_limits),
+        cmocka_unit_test(a_policy_that_is_not_named_does_not_poll_more_often_than_the_file_says),
         cmocka_unit_test(limits_that_no_records_meet_exclude_each_other),
         cmocka_unit_test(commands_are_split_at_blanks),
         cmocka_unit_test(what_only_a_shell_does_is_refused),
