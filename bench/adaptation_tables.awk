@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The Bezel authors
 # SPDX-License-Identifier: MIT
 #
-# awk -f bench/statistics.awk -f bench/adaptation_tables.awk -v output=FOLDER bench/dissertation.csv RUNS.CSV: the tables of the
-# experiment on adaptation, as Markdown on standard output, and what its plots are drawn of as FOLDER/NAME.data.
+# awk -f bench/statistics.awk -f bench/adaptation_policies.awk -f bench/adaptation_tables.awk -v output=FOLDER bench/dissertation.csv
+# RUNS.CSV: the tables of the experiment on adaptation, as Markdown on standard output, and what its plots are drawn of as
+# FOLDER/NAME.data.
 BEGIN {
     FS = ","
     metrics = split("fps sensor_cpu latency_ms en_route lost", metric, " ")
@@ -299,5 +300,6 @@ END {
     table()
     allocation()
     figures()
+    part_of_policies()
     policies()
 }
