@@ -55,6 +55,9 @@ void reading_reset(struct reading *r)
         rate_reset(r->rate);
     if (r->figure)
         figure_reset(r->figure);
+    if (r->share)
+        share_start(r->share, r->metric->window);
+    r->level = 0;
 }
 
 void reading_records(struct reading *r, const struct packet_run *run, const struct figure_field *field, int64_t now)

@@ -1,0 +1,326 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* One face for all kinds of metric; what the evaluators behind it make of records is unit/rate's and unit/figure's. */
+#include "resmgr/reading.h"
+
+#include "base/clock.h"
+#include "tests/lib/one_record.h"
+
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define START (100 * CLOCK_S)
+#define EVERY (100 * CLOCK_MS)
+
+static struct experiment_metric metric;
+static struct reading r;
+static int64_t now;
+
+static int start(void **state)
+{
+    (void)state;
+    now = START;
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    reading_end(&r);
+    return 0;
+}
+
+/* A reading of another metric. */
+static void begin(enum experiment_metric_kind kind)
+{
+    reading_end(&r);
+    metric = (struct experiment_metric){.kind = kind, .share = 0.5, .window = CLOCK_S};
+    assert_int_equal(reading_start(&r, &metric), 0);
+}
+
+static void take_unknown(void)
+{
+    reading_take(&r, now);
+    assert_false(r.known);
+    assert_true(r.resolution == 0);
+}
+
+static void expect(double value, double resolution)
+{
+    reading_take(&r, now);
+    assert_true(r.known);
+    assert_float_equal(r.value, value, 1e-9);
+    assert_float_equal(r.resolution, resolution, 1e-9);
+}
+
+static void record(double value, int64_t time)
+{
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    reading_records(&r, ONE_RECORD(time, 1, &bits), &(struct figure_field){.scale = 1, .is_float = true}, now);
+}
+
+static void records(void)
+{
+    static const double values[] = {4, 9, -1, 3, 2};
+    for (int i = 0; i < 5; i++)
+        record(values[i], now - 5 + i);
+}
+
+/* A second and a half of 10 records a second: of those `lost` in a hundred lost, and so many under way. */
+static void count(int lost, uint64_t en_route)
+{
+    for (uint64_t i = 1; i <= 15; i++) {
+        now += EVERY;
+        reading_count(&r, i, now);
+        reading_flow(&r, 100 * i, (uint64_t)lost * i, en_route, now);
+    }
+}
+
+static struct message_part part(void)
+{
+    struct message_part p = {0};
+    reading_take(&r, now);
+    reading_part(&r, now, &p);
+    return p;
+}
+
+static void expect_part(double value, double over, double unsure)
+{
+    struct message_part p = part();
+    assert_int_equal(p.state, PART_KNOWN);
+    assert_float_equal(p.value, value, 1e-9);
+    assert_float_equal(p.over, over, 1e-9);
+    assert_float_equal(p.unsure, unsure, 1e-9);
+}
+
+static bool is_latency(enum experiment_metric_kind kind)
+{
+    return kind == METRIC_LATENCY || kind == METRIC_LATENCY_MAX || kind == METRIC_STORING || kind == METRIC_STORING_MAX;
+}
+
+/* What makes each kind known. */
+static void bring(enum experiment_metric_kind kind)
+{
+    count(5, 200);
+    if (is_latency(kind))
+        reading_taken(&r, 10, now - 30 * CLOCK_MS, now - 10 * CLOCK_MS, now);
+    else
+        records();
+}
+
+static const struct {
+    enum experiment_metric_kind kind;
+    double value, resolution;
+} kinds[] = {{METRIC_RATE, 10, 1},      {METRIC_MEAN, 3.4, 0},         {METRIC_MIN, -1, 0},
+             {METRIC_MAX, 9, 0},        {METRIC_LAST, 2, 0},           {METRIC_QUANTILE, 3, 0},
+             {METRIC_LATENCY, 20e6, 0}, {METRIC_LATENCY_MAX, 30e6, 0}, {METRIC_EN_ROUTE, 20, 0},
+             {METRIC_LOST, 5, 0},       {METRIC_STORING, 20e6, 0},     {METRIC_STORING_MAX, 30e6, 0}};
+
+static void each_kind_is_unknown_until_it_has_a_value(void **state)
+{
+    (void)state;
+    assert_int_equal(sizeof kinds / sizeof *kinds, METRIC_KINDS);
+    for (size_t i = 0; i < METRIC_KINDS; i++) {
+        begin(kinds[i].kind);
+        take_unknown();
+        bring(kinds[i].kind);
+        expect(kinds[i].value, kinds[i].resolution);
+        assert_in_range(r.at, now - EVERY, now);
+    }
+}
+
+static void each_kind_is_unknown_again_after_a_reset_and_comes_back(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < METRIC_KINDS; i++) {
+        begin(kinds[i].kind);
+        bring(kinds[i].kind);
+        expect(kinds[i].value, kinds[i].resolution);
+        reading_reset(&r);
+        take_unknown();
+        assert_int_equal(r.level, 0);
+        now += EVERY;
+        reading_count(&r, 1000, now); /* not a window after what it counts from now on */
+        reading_flow(&r, 3000, 150, 0, now);
+        take_unknown();
+        bring(kinds[i].kind);
+        expect(kinds[i].value, kinds[i].resolution);
+    }
+}
+
+static void what_was_not_started_knows_nothing_and_takes_anything(void **state)
+{
+    (void)state;
+    r = (struct reading){0};
+    bring(METRIC_MEAN);
+    bring(METRIC_LATENCY);
+    reading_reset(&r);
+    take_unknown();
+    assert_int_equal(part().state, PART_NONE);
+}
+
+static void one_that_was_started_goes_on(void **state)
+{
+    struct experiment_metric other = {.kind = METRIC_MAX, .window = CLOCK_S};
+    (void)state;
+    begin(METRIC_MIN);
+    records();
+    assert_int_equal(reading_start(&r, &other), 0);
+    expect(-1, 0);
+}
+
+/* What a kind is not made of does not reach it: the node brings all to all. */
+static void each_kind_takes_what_it_is_made_of(void **state)
+{
+    (void)state;
+    begin(METRIC_MEAN);
+    count(5, 200);
+    take_unknown();
+    begin(METRIC_RATE);
+    reading_taken(&r, 10, now - EVERY, now, now);
+    reading_flow(&r, 10, 0, 0, now);
+    take_unknown();
+    begin(METRIC_LOST);
+    for (int i = 0; i < 15; i++)
+        reading_count(&r, 1, now += EVERY);
+    records();
+    reading_taken(&r, 10, now - EVERY, now, now);
+    take_unknown();
+}
+
+static void records_make_a_rate_exact(void **state)
+{
+    (void)state;
+    begin(METRIC_RATE);
+    for (uint64_t i = 1; i <= 30; i++) {
+        now += EVERY;
+        record(0, now - CLOCK_MS);
+        reading_count(&r, i, now);
+    }
+    expect(10, 0);
+    now += 2 * CLOCK_S; /* not read for long */
+    take_unknown();
+}
+
+static void the_time_of_a_value_is_that_of_its_latest_record(void **state)
+{
+    (void)state;
+    begin(METRIC_MEAN);
+    record(1, now - 300 * CLOCK_MS);
+    record(2, now - 400 * CLOCK_MS);
+    reading_take(&r, now);
+    assert_int_equal(r.at, now - 300 * CLOCK_MS);
+    now += CLOCK_S;
+    take_unknown();
+}
+
+static void a_record_from_the_future_is_of_no_age(void **state)
+{
+    (void)state;
+    begin(METRIC_LATENCY);
+    reading_taken(&r, 10, now - 20 * CLOCK_MS, now + CLOCK_S, now);
+    expect(10e6, 0);
+    begin(METRIC_LATENCY);
+    reading_taken(&r, 10, now + CLOCK_MS, now + CLOCK_S, now);
+    expect(0, 0);
+    begin(METRIC_LATENCY_MAX);
+    reading_taken(&r, 10, now + CLOCK_MS, now + CLOCK_S, now);
+    expect(0, 0);
+    reading_taken(&r, 10, now - 20 * CLOCK_MS, now + CLOCK_S, now);
+    expect(20e6, 0);
+}
+
+static void ages_weigh_as_many_records_as_they_are_of(void **state)
+{
+    (void)state;
+    begin(METRIC_STORING);
+    reading_taken(&r, 30, now - 10, now - 10, now);
+    reading_taken(&r, 10, now - 50, now - 50, now);
+    expect(20, 0);
+}
+
+static void a_mean_beyond_all_numbers_is_unknown(void **state)
+{
+    (void)state;
+    begin(METRIC_MEAN);
+    record(DBL_MAX, now - 2);
+    record(DBL_MAX, now - 1);
+    take_unknown();
+    assert_int_equal(part().state, PART_NONE);
+    begin(METRIC_MAX);
+    record(DBL_MAX, now - 1);
+    reading_take(&r, now);
+    assert_true(r.known && r.value == DBL_MAX);
+}
+
+static void a_share_of_nothing_is_unknown_and_nothing_is_under_way(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_metric_kind kind;
+        bool known;
+    } cases[] = {{METRIC_LOST, false}, {METRIC_EN_ROUTE, true}};
+    for (int i = 0; i < 2; i++) {
+        begin(cases[i].kind);
+        reading_flow(&r, 500, 5, 0, now);
+        reading_flow(&r, 500, 5, 0, now += CLOCK_S);
+        reading_take(&r, now);
+        assert_int_equal(r.known, cases[i].known);
+        expect_part(0, 0, 0); /* of the whole there may be others */
+    }
+}
+
+/* ---- What it adds to the whole ----------------------------------------------------------------------------------- */
+
+static void what_each_kind_adds(void **state)
+{
+    (void)state;
+    static const struct {
+        enum experiment_metric_kind kind;
+        enum message_part_state before; /* no record in the window: nothing to add; of counters it is to come */
+        double value, over, unsure;
+    } cases[] = {{METRIC_RATE, PART_UNKNOWN, 10, 0, 1},
+                 {METRIC_MEAN, PART_NONE, 17, 5, 0},
+                 {METRIC_MIN, PART_NONE, -1, 0, 0},
+                 {METRIC_MAX, PART_NONE, 9, 0, 0},
+                 {METRIC_LATENCY, PART_NONE, 200e6, 10, 0},
+                 {METRIC_LATENCY_MAX, PART_NONE, 30e6, 0, 0},
+                 {METRIC_EN_ROUTE, PART_UNKNOWN, 20000, 1000, 0},
+                 {METRIC_LOST, PART_UNKNOWN, 5000, 1000, 0},
+                 {METRIC_STORING, PART_NONE, 200e6, 10, 0},
+                 {METRIC_STORING_MAX, PART_NONE, 30e6, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        begin(cases[i].kind);
+        assert_int_equal(part().state, cases[i].before);
+        bring(cases[i].kind);
+        expect_part(cases[i].value, cases[i].over, cases[i].unsure);
+        reading_reset(&r);
+        assert_int_equal(part().state, cases[i].before);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(each_kind_is_unknown_until_it_has_a_value, start, end),
+        cmocka_unit_test_setup_teardown(each_kind_is_unknown_again_after_a_reset_and_comes_back, start, end),
+        cmocka_unit_test_setup_teardown(what_was_not_started_knows_nothing_and_takes_anything, start, end),
+        cmocka_unit_test_setup_teardown(one_that_was_started_goes_on, start, end),
+        cmocka_unit_test_setup_teardown(each_kind_takes_what_it_is_made_of, start, end),
+        cmocka_unit_test_setup_teardown(records_make_a_rate_exact, start, end),
+        cmocka_unit_test_setup_teardown(the_time_of_a_value_is_that_of_its_latest_record, start, end),
+        cmocka_unit_test_setup_teardown(a_record_from_the_future_is_of_no_age, start, end),
+        cmocka_unit_test_setup_teardown(ages_weigh_as_many_records_as_they_are_of, start, end),
+        cmocka_unit_test_setup_teardown(a_mean_beyond_all_numbers_is_unknown, start, end),
+        cmocka_unit_test_setup_teardown(a_share_of_nothing_is_unknown_and_nothing_is_under_way, start, end),
+        cmocka_unit_test_setup_teardown(what_each_kind_adds, start, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
