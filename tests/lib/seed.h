@@ -5,6 +5,7 @@
 #ifndef BEZEL_TESTS_LIB_SEED_H
 #define BEZEL_TESTS_LIB_SEED_H
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,6 +35,12 @@ static inline uint64_t seed_next(uint64_t *seed)
 static inline double seed_unit(uint64_t *seed)
 {
     return (double)(seed_next(seed) >> 11) * 0x1p-53;
+}
+
+/** Log-uniform in [least, most], both above 0. Who uses it needs libm. */
+static inline double seed_between(uint64_t *seed, double least, double most)
+{
+    return least * exp(seed_unit(seed) * log(most / least));
 }
 
 #endif

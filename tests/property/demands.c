@@ -6,7 +6,6 @@
 #include "resmgr/policy.h"
 #include "tests/lib/seed.h"
 
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -30,11 +29,6 @@ struct world {
     double bound;  /* ns of latency */
     double noise;
 };
-
-static double between(double least, double most)
-{
-    return least * exp(seed_unit(&seed) * log(most / least));
-}
 
 static double latency_at(const struct world *w, int64_t period)
 {
@@ -97,9 +91,9 @@ static void a_latency_that_can_be_kept_is_kept_and_the_period_comes_to_rest(void
 {
     (void)unused;
     for (int i = 0; i < CASES; i++) {
-        struct world w = {.cost = 20000, .bound = between(1e6, 400e6), .noise = 0.05};
-        w.more = w.bound * between(0.001, 0.5);
-        begin(policies[i % POLICIES], (int64_t)between(100e3, 900e6));
+        struct world w = {.cost = 20000, .bound = seed_between(&seed, 1e6, 400e6), .noise = 0.05};
+        w.more = w.bound * seed_between(&seed, 0.001, 0.5);
+        begin(policies[i % POLICIES], (int64_t)seed_between(&seed, 100e3, 900e6));
         struct end end = run(&w);
         assert_int_equal(end.broken, 0);
         assert_int_equal(end.starved, 0);
@@ -111,7 +105,7 @@ static void a_hiccup_costs_what_has_held_no_more_than_a_half(void **unused)
 {
     (void)unused;
     for (int i = 0; i < CASES; i++) {
-        struct world w = {.cost = 20000, .bound = between(10e6, 100e6), .more = 1e5}, hiccup = w;
+        struct world w = {.cost = 20000, .bound = seed_between(&seed, 10e6, 100e6), .more = 1e5}, hiccup = w;
         hiccup.more = w.bound * 50;
         begin(policies[i % POLICIES], 900 * CLOCK_MS);
         (void)run(&w);
@@ -127,11 +121,11 @@ static void with_a_budget_too_it_is_kept_where_both_fit(void **unused)
 {
     (void)unused;
     for (int i = 0; i < CASES; i++) {
-        struct world w = {.cost = 20000, .budget = between(1, 20), .noise = 0.05};
+        struct world w = {.cost = 20000, .budget = seed_between(&seed, 1, 20), .noise = 0.05};
         double shortest = 100 * w.cost / w.budget; /* at about the whole budget */
-        w.bound = shortest * between(5, 20);
+        w.bound = shortest * seed_between(&seed, 5, 20);
         w.more = w.bound * 0.1;
-        begin(policies[i % POLICIES], (int64_t)between(1e6, 900e6));
+        begin(policies[i % POLICIES], (int64_t)seed_between(&seed, 1e6, 900e6));
         struct end end = run(&w);
         assert_int_equal(end.broken, 0);
         assert_int_equal(end.starved, 0);
@@ -142,10 +136,10 @@ static void where_the_budget_is_in_the_way_it_wins_and_that_is_said(void **unuse
 {
     (void)unused;
     for (int i = 0; i < CASES; i++) {
-        struct world w = {.cost = 20000, .budget = between(1, 20), .noise = 0.05};
-        w.bound = 100 * w.cost / w.budget / between(5, 20);
+        struct world w = {.cost = 20000, .budget = seed_between(&seed, 1, 20), .noise = 0.05};
+        w.bound = 100 * w.cost / w.budget / seed_between(&seed, 5, 20);
         w.more = w.bound * 0.1;
-        begin(policies[i % POLICIES], (int64_t)between(1e6, 900e6));
+        begin(policies[i % POLICIES], (int64_t)seed_between(&seed, 1e6, 900e6));
         struct end end = run(&w);
         double use = 0.2 + 100 * w.cost / (double)state.members[0].period;
         assert_true(use <= 1.001 * w.budget);
@@ -160,7 +154,7 @@ static void what_no_period_helps_is_said_at_the_shortest(void **unused)
     (void)unused;
     for (int i = 0; i < CASES; i++) {
         struct world w = {.cost = 1000, .bound = 1e6, .more = 5e6, .noise = 0.05};
-        begin(policies[i % POLICIES], (int64_t)between(100e3, 100e6));
+        begin(policies[i % POLICIES], (int64_t)seed_between(&seed, 100e3, 100e6));
         struct end end = run(&w);
         assert_int_equal(state.members[0].period, state.period_min);
         assert_int_equal(end.starved, end.steps);

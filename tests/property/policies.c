@@ -29,11 +29,6 @@ static int rounds(void)
     return getenv("BEZEL_TEST_LIGHT") ? ROUNDS_LIGHT : ROUNDS;
 }
 
-static double between(double least, double most)
-{
-    return least * exp(seed_unit(&seed) * log(most / least));
-}
-
 static void start(enum experiment_policy policy, int64_t period, uint32_t count)
 {
     struct experiment_adapt adapt = {.policy = policy, .every = EVERY, .period_min = CLOCK_US, .period_max = CLOCK_S};
@@ -85,14 +80,14 @@ static struct plant any_plant(void)
                       .blind_polls = seed_next(&seed) % 4 == 0,
                       .noise = 0.1 * seed_unit(&seed),
                       .budget = BUDGET};
-    p.nodes[0].cost = between(10e3, 1e6);
+    p.nodes[0].cost = seed_between(&seed, 10e3, 1e6);
     p.nodes[0].base = 2 * seed_unit(&seed);
     return p;
 }
 
 static int64_t any_period(void)
 {
-    return (int64_t)between(1e3, 1e9);
+    return (int64_t)seed_between(&seed, 1e3, 1e9);
 }
 
 /* ---- Bounds, lies, sameness -------------------------------------------------------------------------------------- */
@@ -142,9 +137,9 @@ static void whatever_is_observed_periods_stay_in_bounds_and_the_same_makes_the_s
     for (int round = 0; round < rounds() * EXPERIMENT_POLICY_COUNT; round++) {
         enum experiment_policy policy = (enum experiment_policy)(round % EXPERIMENT_POLICY_COUNT);
         uint32_t count = 1 + (uint32_t)(seed_next(&seed) % POLICY_MEMBERS_MAX);
-        int64_t least = (int64_t)between(1e3, 1e6), most = (int64_t)between(1e6, 1e10);
+        int64_t least = (int64_t)seed_between(&seed, 1e3, 1e6), most = (int64_t)seed_between(&seed, 1e6, 1e10);
         struct experiment_adapt adapt = {.policy = policy, .every = EVERY, .period_min = least, .period_max = most};
-        int64_t period = (int64_t)between((double)least, (double)most);
+        int64_t period = (int64_t)seed_between(&seed, (double)least, (double)most);
         policy_start(&state, &adapt, period, count);
         policy_start(&twin, &adapt, period, count);
         for (int i = 0; i < 200; i++) {
@@ -296,8 +291,8 @@ static void elastic_follows_a_cost_three_times_as_high_within_ten_sampling_perio
     for (int round = 0; round < 4 * rounds(); round++) {
         struct plant p = any_plant();
         p.delay = (uint32_t)(round % 3);
-        p.nodes[0].cost = between(10e3, 100e3); /* many polls a step, and little noise: so that one step tells */
-        p.noise /= 2;
+        p.nodes[0].cost = seed_between(&seed, 10e3, 100e3); /* many polls a step ... */
+        p.noise /= 2;                                       /* ... and little noise: so that one step tells */
         start(POLICY_ELASTIC, any_period(), 1);
         run(&p, 600);
         p.nodes[0].cost *= 3;
@@ -352,7 +347,7 @@ static void what_is_infeasible_is_said_with_the_numbers_and_nothing_else_is(void
         p.noise = 0.05;
         p.delay = 0;
         bool infeasible = round / AT_REST % 2;
-        double floor = (infeasible ? between(1.3, 5) : 0.3 + 0.4 * seed_unit(&seed)) * BUDGET;
+        double floor = (infeasible ? seed_between(&seed, 1.3, 5) : 0.3 + 0.4 * seed_unit(&seed)) * BUDGET;
         p.nodes[0].cost = (floor - p.nodes[0].base) / 100 * 1e9; /* at the longest period, 1 s */
         start(at_rest[round % AT_REST], any_period(), 1);
         struct course c = run(&p, 1200);
@@ -387,8 +382,8 @@ static struct plant any_machine(void)
     p.blind_polls = false;
     p.keeps = true;
     p.starved = 0.02;
-    p.nodes[0].cost = between(5e3, 50e3);
-    p.nodes[0].late = between(1e3, 20e3);
+    p.nodes[0].cost = seed_between(&seed, 5e3, 50e3);
+    p.nodes[0].late = seed_between(&seed, 1e3, 20e3);
     return p;
 }
 
@@ -416,7 +411,7 @@ static void a_rise_of_the_record_rate_breaks_no_budget_that_is_kept(void **unuse
         start(POLICY_ELASTIC, CLOCK_US, 1);
         run(&p, 300);
         int64_t before = state.members[0].period;
-        p.nodes[0].flow = between(1e6, 1e8);
+        p.nodes[0].flow = seed_between(&seed, 1e6, 1e8);
         struct course c = run(&p, 100);
         assert_int_equal(c.violated, 0);
         assert_true(state.members[0].period > before);
@@ -456,7 +451,7 @@ static struct plant any_video(void)
     struct plant p = any_plant();
     p.window = 5 + (uint32_t)(seed_next(&seed) % 10);
     p.budget = seed_next(&seed) % 2 ? 30 : 0;
-    p.nodes[0].cost = between(20e3, 200e3);
+    p.nodes[0].cost = seed_between(&seed, 20e3, 200e3);
     p.need = 60;
     p.nodes[0].load = 20;
     return p;
@@ -592,7 +587,7 @@ static void a_budget_for_all_is_kept_and_the_important_keep_more(void **unused)
         p.whole = 3.0 * p.count;
         start(POLICY_ELASTIC, CLOCK_MS, p.count);
         for (uint32_t i = 0; i < p.count; i++) {
-            p.nodes[i].cost = between(10e3, 100e3);
+            p.nodes[i].cost = seed_between(&seed, 10e3, 100e3);
             p.nodes[i].base = 0.2 * seed_unit(&seed);
         }
         state.members[0].weight = 4;
@@ -641,7 +636,7 @@ static void the_literal_policies_move_all_members_as_one(void **unused)
         struct plant p = any_plant();
         p.count = 6;
         for (uint32_t i = 0; i < p.count; i++)
-            p.nodes[i].cost = between(10e3, 1e6);
+            p.nodes[i].cost = seed_between(&seed, 10e3, 1e6);
         start(round % 2 ? POLICY_SPP : POLICY_DPP, any_period(), p.count);
         for (int i = 0; i < 200; i++) {
             step(&p);

@@ -6,7 +6,6 @@
 #include "resmgr/policy.h"
 #include "tests/lib/seed.h"
 
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,11 +26,6 @@ struct world {
     uint32_t levels; /* importances, all of them */
     double percent[LEVELS_MAX];
 };
-
-static double between(double least, double most)
-{
-    return least * exp(seed_unit(&seed) * log(most / least));
-}
 
 static void begin(enum experiment_policy policy, uint32_t levels)
 {
@@ -87,7 +81,7 @@ static void as_few_give_way_as_make_it_fit_and_nothing_is_turned_off(void **unus
         struct world w = {.levels = 2 + (uint32_t)(seed_next(&seed) % (LEVELS_MAX - 1))};
         uint32_t needed = (uint32_t)(seed_next(&seed) % w.levels);
         for (uint32_t k = 0; k < w.levels; k++) /* the last ones fit well, those before are too much */
-            w.percent[k] = k < needed ? between(12, 40) : between(0.5, 4) / w.levels;
+            w.percent[k] = k < needed ? seed_between(&seed, 12, 40) : seed_between(&seed, 0.5, 4) / w.levels;
         begin(policies[i % POLICIES], w.levels);
         int moves = 0;
         for (int k = 0; k < SETTLE; k++) {
@@ -107,7 +101,7 @@ static void what_does_not_fit_without_all_but_the_most_important_is_off_and_infe
 {
     (void)unused;
     for (int i = 0; i < CASES / 2; i++) {
-        struct world w = {.levels = 3, .percent = {5, 5, between(15, 60)}};
+        struct world w = {.levels = 3, .percent = {5, 5, seed_between(&seed, 15, 60)}};
         begin(policies[i % POLICIES], w.levels);
         int step_off = 0, infeasible = 0;
         for (int k = 0; k < 300; k++) {
