@@ -1,0 +1,308 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Knobs that a manager steers: one value for all nodes. What is decided of a knob is unit/helm's and property/trim's.
+ */
+#include "resmgr/manager.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { NODES = 3 };
+
+#define EVERY (100 * CLOCK_MS)
+
+static struct experiment_metric frames = {.kind = METRIC_MEAN, .window = EVERY};
+static struct experiment_limit limits[] = {
+    {.kind = LIMIT_EXPECT, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = 1},
+    {.kind = LIMIT_HOLD, .compare = COMPARE_AT_LEAST, .bound = 29}};
+static struct experiment_knob knobs[2], *const scale = &knobs[0];
+static struct experiment e = {.node_count = NODES,
+                              .metric_count = 1,
+                              .metrics = &frames,
+                              .limit_count = 2,
+                              .limits = limits,
+                              .sensing = {.period = CLOCK_MS},
+                              .adapt = {.by = ADAPT_BY_MANAGER,
+                                        .every = EVERY,
+                                        .period_min = 100 * CLOCK_US,
+                                        .period_max = CLOCK_S,
+                                        .knob_count = 2, /* the second one serves nothing */
+                                        .knobs = knobs}};
+static struct message_observation how[NODES]; /* each stands */
+static struct message_setting told;
+static struct manager *m;
+static int64_t now;
+
+static void start_anew(enum experiment_policy policy)
+{
+    manager_free(m);
+    e.adapt.policy = policy;
+    assert_int_equal(manager_new(&e, (struct message_lease){.epoch = 2, .holder = 77}, now, &m), 0);
+}
+
+/* All nodes show 30 frames of 29, nobody decides how they poll; the less of the knob the better. */
+static int start(void **state)
+{
+    (void)state;
+    now = 1000 * CLOCK_S;
+    *scale = (struct experiment_knob){
+        .process = -1, .serves = 2, .helps = HELPS_LESS, .min = INT32_MIN, .max = INT32_MAX, .settle = 5 * EVERY};
+    knobs[1] = *scale;
+    knobs[1].serves = 0;
+    for (uint32_t i = 0; i < NODES; i++)
+        how[i] = (struct message_observation){.life = 5,
+                                              .on = true,
+                                              .period_ns = 4 * CLOCK_MS,
+                                              .desired_ns = CLOCK_MS,
+                                              .settled = true,
+                                              .elapsed = EVERY,
+                                              .limit_count = 1,
+                                              .limits = {{.limit = 1, .state = MESSAGE_LIMIT_HELD, .value = 30}}};
+    start_anew(POLICY_NONE);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    manager_free(m);
+    m = NULL;
+    return 0;
+}
+
+/* A program of the node has the knob, at `value`; it was at its largest at first. */
+static void has_knob(uint32_t node, int32_t value, int32_t min, int32_t max)
+{
+    how[node].knob_count = 1;
+    how[node].knobs[0] = (struct message_steered){.value = value, .min = min, .max = max, .home = max};
+}
+
+static void shows(uint32_t node, double fps)
+{
+    how[node].limits[0].value = fps;
+    how[node].limits[0].state = fps < 29 ? MESSAGE_LIMIT_VIOLATED : MESSAGE_LIMIT_HELD;
+}
+
+/* An instant of `node`. */
+static void hear(uint32_t node)
+{
+    how[node].at = (uint64_t)now;
+    how[node].step++;
+    manager_hear(m, node, &how[node], now);
+}
+
+/* The node does what it is told, if it is. Whether it was. */
+static bool tell(uint32_t node)
+{
+    if (!manager_tells(m, node, now, &told))
+        return false;
+    how[node].period_ns = told.period_ns;
+    how[node].sequence = told.sequence;
+    if (told.knob_count > 0 && told.knobs[0].given)
+        how[node].knobs[0].value = told.knobs[0].value;
+    return true;
+}
+
+/* An instant of all nodes and the decision that follows. */
+static void decide(void)
+{
+    now += EVERY;
+    for (uint32_t i = 0; i < NODES; i++)
+        hear(i);
+    assert_true(manager_step(m, now));
+}
+
+static void round_of_all(void)
+{
+    decide();
+    for (uint32_t i = 0; i < NODES; i++)
+        tell(i);
+}
+
+/* The same, where each is told something: of the knob, all the same. */
+static struct message_steer what_all_are_told(void)
+{
+    decide();
+    for (uint32_t i = 0; i < NODES; i++) {
+        struct message_steer before = told.knobs[0];
+        uint64_t sequence = how[i].sequence;
+        assert_true(tell(i));
+        assert_int_equal(told.lease.epoch, 2);
+        assert_int_equal(told.sequence, sequence + 1);
+        assert_int_equal(told.knob_count, 1);
+        assert_int_equal(told.knobs[0].knob, 0);
+        if (i > 0)
+            assert_true(told.knobs[0].given == before.given && told.knobs[0].value == before.value &&
+                        told.knobs[0].cause == before.cause && told.knobs[0].spent == before.spent);
+    }
+    return told.knobs[0];
+}
+
+static void rounds_that_turn_nothing(int count)
+{
+    uint64_t turns = manager_counts(m)->turns;
+    while (count-- > 0)
+        round_of_all();
+    assert_int_equal(manager_counts(m)->turns, turns);
+}
+
+static void one_value_is_decided_for_all_by_what_the_worst_node_lacks(void **state)
+{
+    (void)state;
+    has_knob(0, 100, 0, 100);
+    has_knob(1, 0, 0, 0);
+    how[1].knobs[0].knob = 1; /* another one, and one that there is not: node 1 is told all the same */
+    how[1].knobs[1] = (struct message_steered){.knob = UINT32_MAX};
+    how[1].knob_count = 2;
+    has_knob(2, 100, 0, 100);
+    rounds_that_turn_nothing(1);
+    assert_int_equal(told.knob_count, 0);
+    shows(0, 25);
+    shows(1, 20);
+    struct message_steer s = what_all_are_told();
+    assert_true(s.given && s.value == 50 && s.cause == 1 && s.metric == 20 && !s.spent);
+    assert_int_equal(manager_counts(m)->turns, 1);
+    rounds_that_turn_nothing(4); /* what comes of it is waited for */
+    assert_int_equal(told.knobs[0].value, 50);
+    shows(0, 27);
+    shows(1, 24);
+    assert_true(what_all_are_told().value < 50);
+    assert_int_equal(manager_counts(m)->turns, 2);
+    assert_int_equal(manager_counts(m)->changes, 0); /* of how they poll */
+}
+
+static void a_knob_that_is_not_enough_is_said_to_be_spent_when_that_shows(void **state)
+{
+    (void)state;
+    has_knob(0, 100, 0, 100);
+    for (int i = 0; i < 100 && how[0].knobs[0].value > 0; i++) {
+        shows(0, 20 + (100 - how[0].knobs[0].value) / 20.0);
+        round_of_all();
+    }
+    assert_int_equal(how[0].knobs[0].value, 0);
+    shows(0, 25);
+    rounds_that_turn_nothing(4);
+    assert_false(told.knobs[0].spent);
+    struct message_steer s = what_all_are_told();
+    assert_true(s.spent && s.given && s.value == 0 && s.cause == 1 && s.metric == 25);
+}
+
+static void a_knob_that_was_at_its_end_is_left_alone_and_said_to_be_spent(void **state)
+{
+    (void)state;
+    has_knob(0, 0, 0, 100);
+    how[0].knobs[0].home = 0;
+    shows(0, 20);
+    struct message_steer s = what_all_are_told();
+    assert_true(s.spent && !s.given && s.metric == 20);
+    assert_int_equal(manager_counts(m)->turns, 0);
+}
+
+static void a_new_manager_goes_on_from_the_value_that_is_found(void **state)
+{
+    (void)state;
+    has_knob(1, 50, 0, 100);
+    has_knob(2, 100, 0, 100); /* came back just now, and the manager before was not there to tell it */
+    struct message_steer s = what_all_are_told();
+    assert_true(s.given && s.value == 50 && s.cause == -1 && isnan(s.metric));
+    rounds_that_turn_nothing(8);
+    round_of_all(); /* twice the settling time: there is room */
+    assert_int_equal(manager_counts(m)->turns, 1);
+    assert_in_range(how[2].knobs[0].value, 51, 60);
+    assert_int_equal(how[1].knobs[0].value, how[2].knobs[0].value);
+}
+
+static void the_value_suits_all_that_have_the_knob(void **state)
+{
+    (void)state;
+    has_knob(0, 100, 40, 100);
+    has_knob(1, 80, 0, 80);
+    struct message_steer s = what_all_are_told();
+    assert_true(s.given && s.value == 80 && s.cause == -1 && isnan(s.metric)); /* at once, whatever the frames are */
+    assert_int_equal(manager_counts(m)->turns, 1);
+    for (int i = 0; i < 100; i++) {
+        shows(0, 20 + (100 - how[0].knobs[0].value) / 20.0);
+        round_of_all();
+        assert_in_range(how[0].knobs[0].value, 40, 80);
+    }
+    assert_int_equal(how[0].knobs[0].value, 40);
+    assert_int_equal(how[1].knobs[0].value, 40);
+}
+
+static void where_ranges_have_nothing_in_common_none_is_touched(void **state)
+{
+    (void)state;
+    has_knob(0, 40, 0, 40);
+    has_knob(1, 100, 60, 100);
+    shows(0, 20);
+    rounds_that_turn_nothing(20);
+    assert_int_equal(told.knob_count, 0);
+    how[1].knob_count = 0; /* that program ended */
+    assert_int_equal(what_all_are_told().value, 20);
+}
+
+static void a_node_that_is_not_heard_is_taken_as_it_stood(void **state)
+{
+    (void)state;
+    has_knob(0, 100, 0, 100);
+    has_knob(1, 100, 70, 100);
+    round_of_all();
+    shows(0, 20);
+    for (int i = 0; i < 100; i++) {
+        now += 2 * EVERY; /* so that node 1 is waited for in vain */
+        hear(0);
+        hear(2);
+        assert_true(manager_step(m, now));
+        tell(0);
+        assert_in_range(how[0].knobs[0].value, 70, 100);
+    }
+    assert_true(manager_counts(m)->turns > 0);
+}
+
+static void what_an_operator_set_is_where_the_search_begins_anew(void **state)
+{
+    (void)state;
+    has_knob(0, 100, 0, 100);
+    shows(0, 20);
+    assert_int_equal(what_all_are_told().value, 50);
+    how[0].knobs[0].value = how[0].knobs[0].home = 30;
+    how[0].knobs[0].orders++;
+    rounds_that_turn_nothing(4); /* what is seen now may be of what was before */
+    assert_int_equal(told.knob_count, 0);
+    assert_int_equal(what_all_are_told().value, 15);
+}
+
+static void while_a_knob_that_comes_first_has_room_polling_stays(void **state)
+{
+    (void)state;
+    scale->order = ORDER_KNOB_FIRST;
+    for (uint32_t i = 0; i < NODES; i++)
+        shows(i, 20);
+    start_anew(POLICY_DPP);
+    round_of_all();
+    assert_int_equal(how[0].period_ns, 8 * CLOCK_MS); /* nobody has it */
+    has_knob(1, 100, 0, 100);
+    round_of_all();
+    assert_int_equal(how[0].period_ns, 8 * CLOCK_MS);
+    assert_int_equal(manager_counts(m)->turns, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(one_value_is_decided_for_all_by_what_the_worst_node_lacks, start, end),
+        cmocka_unit_test_setup_teardown(a_knob_that_is_not_enough_is_said_to_be_spent_when_that_shows, start, end),
+        cmocka_unit_test_setup_teardown(a_knob_that_was_at_its_end_is_left_alone_and_said_to_be_spent, start, end),
+        cmocka_unit_test_setup_teardown(a_new_manager_goes_on_from_the_value_that_is_found, start, end),
+        cmocka_unit_test_setup_teardown(the_value_suits_all_that_have_the_knob, start, end),
+        cmocka_unit_test_setup_teardown(where_ranges_have_nothing_in_common_none_is_touched, start, end),
+        cmocka_unit_test_setup_teardown(a_node_that_is_not_heard_is_taken_as_it_stood, start, end),
+        cmocka_unit_test_setup_teardown(what_an_operator_set_is_where_the_search_begins_anew, start, end),
+        cmocka_unit_test_setup_teardown(while_a_knob_that_comes_first_has_room_polling_stays, start, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
