@@ -16,12 +16,8 @@ void manager_knobs_begin(struct helm *h, int64_t elapsed)
 void manager_knobs_hear(struct helm *h, const struct message_observation *o)
 {
     for (const struct message_steered *s = o->knobs; s < o->knobs + o->knob_count; s++) {
-        struct trim_seen one = {.present = s->min <= s->max,
-                                .value = s->value,
-                                .min = s->min,
-                                .max = s->max,
-                                .home = s->home,
-                                .orders = s->orders};
+        struct trim_seen one = {
+            .present = true, .value = s->value, .min = s->min, .max = s->max, .home = s->home, .orders = s->orders};
         if (s->knob < h->experiment->adapt.knob_count)
             helm_merge(&h->knobs[s->knob].seen, &one);
     }

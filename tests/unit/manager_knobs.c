@@ -245,6 +245,16 @@ static void where_ranges_have_nothing_in_common_none_is_touched(void **state)
     assert_int_equal(what_all_are_told().value, 20);
 }
 
+static void nor_where_it_is_programs_of_one_node_that_have_nothing_in_common(void **state)
+{
+    (void)state;
+    has_knob(0, 100, 0, 100);
+    has_knob(1, 40, 60, 40); /* of 0 .. 40, and of 60 .. 100 */
+    shows(0, 20);
+    rounds_that_turn_nothing(20);
+    assert_int_equal(told.knob_count, 0);
+}
+
 static void a_node_that_is_not_heard_is_taken_as_it_stood(void **state)
 {
     (void)state;
@@ -300,6 +310,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_new_manager_goes_on_from_the_value_that_is_found, start, end),
         cmocka_unit_test_setup_teardown(the_value_suits_all_that_have_the_knob, start, end),
         cmocka_unit_test_setup_teardown(where_ranges_have_nothing_in_common_none_is_touched, start, end),
+        cmocka_unit_test_setup_teardown(nor_where_it_is_programs_of_one_node_that_have_nothing_in_common, start, end),
         cmocka_unit_test_setup_teardown(a_node_that_is_not_heard_is_taken_as_it_stood, start, end),
         cmocka_unit_test_setup_teardown(what_an_operator_set_is_where_the_search_begins_anew, start, end),
         cmocka_unit_test_setup_teardown(while_a_knob_that_comes_first_has_room_polling_stays, start, end),
