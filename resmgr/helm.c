@@ -41,7 +41,6 @@ void helm_merge(struct trim_seen *into, const struct trim_seen *one)
     }
     into->min = one->min > into->min ? one->min : into->min;
     into->max = one->max < into->max ? one->max : into->max;
-    into->orders += one->orders;
 }
 
 /* As policies choose a quality: a broken one before one that holds, then by priority, then the worst. */

@@ -67,7 +67,7 @@ const struct helm_order *helm_order(const struct helm *h, uint32_t i);
 
 /**
  * What the programs of several nodes, or several programs, that have one knob have in common: *into, all zeros at
- * first, takes *one in. The value and home are those of the first one.
+ * first, takes *one in. Value, home and orders are those of the first one.
  */
 void helm_merge(struct trim_seen *into, const struct trim_seen *one);
 

@@ -42,6 +42,7 @@ struct manager {
     struct policy_state policy;
     struct policy_observation seen; /* scratch of a step */
     struct helm helm;
+    struct manager_ordered ordered[EXPERIMENT_KNOBS_MAX];
     struct policy_actions actions;
     int64_t stepped;
     struct manager_counts counts;
@@ -137,6 +138,8 @@ void manager_hear(struct manager *m, uint32_t node, const struct message_observa
     policy_set_levels(&m->policy, node, o->levels);
     if (first)
         m->policy.members[node].shed.count = o->shed < o->levels ? o->shed : o->levels;
+    if (!first)
+        manager_knobs_order(m->ordered, back ? NULL : &n->last, o);
     n->news |= first || back;
     if (back || o->step > n->last.step)
         add_measure(&n->sum, o);
@@ -296,7 +299,7 @@ bool manager_step(struct manager *m, int64_t now)
     }
     if (m->decides) {
         policy_step(&m->policy, &m->seen, &m->actions);
-        turned = manager_knobs_step(&m->helm, &m->policy, &m->actions, &m->counts.turns);
+        turned = manager_knobs_step(&m->helm, m->ordered, &m->policy, &m->actions, &m->counts.turns);
     }
     for (uint32_t i = 0; i < count && m->decides; i++) {
         bool changed = m->actions.action[i] != POLICY_KEEP;

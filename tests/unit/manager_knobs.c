@@ -286,6 +286,26 @@ static void what_an_operator_set_is_where_the_search_begins_anew(void **state)
     assert_int_equal(what_all_are_told().value, 15);
 }
 
+static void nor_does_it_matter_on_which_node_it_was(void **state)
+{
+    (void)state;
+    has_knob(0, 100, 0, 100);
+    has_knob(1, 100, 0, 100);
+    shows(0, 20);
+    assert_int_equal(what_all_are_told().value, 50);
+    how[1].knobs[0].value = how[1].knobs[0].home = 30;
+    how[1].knobs[0].orders = 1;
+    rounds_that_turn_nothing(4);
+    assert_int_equal(what_all_are_told().value, 15);
+    how[1].life++; /* its daemon was started again, and knows of no order */
+    how[1].at = how[1].step = 0;
+    how[1].knobs[0] = how[0].knobs[0];
+    shows(0, 30);
+    for (int i = 0; i < 200; i++)
+        round_of_all();
+    assert_int_equal(how[0].knobs[0].value, 30);
+}
+
 static void while_a_knob_that_comes_first_has_room_polling_stays(void **state)
 {
     (void)state;
@@ -313,6 +333,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(nor_where_it_is_programs_of_one_node_that_have_nothing_in_common, start, end),
         cmocka_unit_test_setup_teardown(a_node_that_is_not_heard_is_taken_as_it_stood, start, end),
         cmocka_unit_test_setup_teardown(what_an_operator_set_is_where_the_search_begins_anew, start, end),
+        cmocka_unit_test_setup_teardown(nor_does_it_matter_on_which_node_it_was, start, end),
         cmocka_unit_test_setup_teardown(while_a_knob_that_comes_first_has_room_polling_stays, start, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
