@@ -61,6 +61,20 @@ function lacks(policy, by, list,    i, n, d, missing) {
     return missing
 }
 
+# Fills policy and by with the rows of a table: the controls, then each policy by each scheduling; returns how many.
+function all_rows(policy, by,    i, n, p, count) {
+    n = split("off none", policy, " ")
+    by[1] = by[2] = "-"
+    count = split(part_policies, p, " ")
+    for (i = 1; i <= count; i++) {
+        policy[++n] = p[i]
+        by[n] = "node"
+        policy[++n] = p[i]
+        by[n] = "manager"
+    }
+    return n
+}
+
 # For note(), which tells what is left out of a table.
 function leave_out(policy, by, missing) { left = left (left ? "; " : "") row_name(policy, by) " (no run: " missing ")" }
 
@@ -149,7 +163,7 @@ function policy_row(policy, by,    n, i, name, format, x, each, of, s) {
         print " | – | – |"
 }
 
-function policies_table(    i, b, n, policy, bys) {
+function policies_table(    i, n, policy, by) {
     print "## Policies\n"
     print "From a polling period of 1 ms, sampling period 100 ms; `none` stays at 1 ms. Means over disturbances (" spaced(among) "),"
     print "with half of the interval of 90 % over repetitions, where there are several; a repetition that lacks a value under one of them"
@@ -160,13 +174,9 @@ function policies_table(    i, b, n, policy, bys) {
     print "\n| policy, scheduling | repetitions | held_share | exceed_fps | exceed_cpu | delivered_per_s | fps_min | lost, % | changes_per_10s" \
         " | steady_changes_per_10s | settling | settled, % |"
     print "|---|---|---|---|---|---|---|---|---|---|---|---|"
-    policy_row("off", "-")
-    policy_row("none", "-")
-    n = split(part_policies, policy, " ")
-    split("node manager", bys, " ")
+    n = all_rows(policy, by)
     for (i = 1; i <= n; i++)
-        for (b = 1; b <= 2; b++)
-            policy_row(policy[i], bys[b])
+        policy_row(policy[i], by[i])
     note()
 }
 
@@ -189,7 +199,7 @@ function disturbance_row(policy, by,    i, n, d, most, x, each, of) {
     print " |"
 }
 
-function disturbances_table(    i, b, n, d, policy, bys) {
+function disturbances_table(    i, n, d, policy, by) {
     print "### Under each disturbance\n"
     print "held_share, and records delivered a second; – where there is no run, or nothing is known.\n"
     n = split(among, d, " ")
@@ -200,13 +210,9 @@ function disturbances_table(    i, b, n, d, policy, bys) {
     for (i = 1; i <= n; i++)
         printf "|---|---"
     print "|"
-    disturbance_row("off", "-")
-    disturbance_row("none", "-")
-    n = split(part_policies, policy, " ")
-    split("node manager", bys, " ")
+    n = all_rows(policy, by)
     for (i = 1; i <= n; i++)
-        for (b = 1; b <= 2; b++)
-            disturbance_row(policy[i], bys[b])
+        disturbance_row(policy[i], by[i])
     print ""
 }
 

@@ -4,19 +4,12 @@
 #include "resmgr/manager.h"
 
 #include "resmgr/policy.h"
+#include "tests/lib/managed.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 
-#include <cmocka.h>
-
-enum { NODES = 3 };
-
 #define START (1000 * CLOCK_S)
-#define EVERY (100 * CLOCK_MS)
 
 static struct experiment_node names[NODES];
 static struct experiment_limit limits[] = {
@@ -33,10 +26,6 @@ static struct experiment e = {.node_count = NODES,
                                         .period_min = 100 * CLOCK_US,
                                         .period_max = CLOCK_S}};
 static struct message_lease own = {.epoch = 2, .holder = 77};
-static struct message_observation how[NODES]; /* each stands */
-static struct message_setting told;
-static struct manager *m;
-static int64_t now;
 
 static int start(void **state)
 {
@@ -63,38 +52,6 @@ static int end(void **state)
     (void)state;
     manager_free(m);
     return 0;
-}
-
-/* An instant of `node`. */
-static void hear(uint32_t node)
-{
-    how[node].at = (uint64_t)now;
-    how[node].step++;
-    manager_hear(m, node, &how[node], now);
-}
-
-/* The node does what it is told, if it is. Whether it was. */
-static bool tell(uint32_t node)
-{
-    if (!manager_tells(m, node, now, &told))
-        return false;
-    how[node].on = told.on;
-    how[node].period_ns = told.period_ns;
-    how[node].lease = told.lease;
-    how[node].sequence = told.sequence;
-    how[node].shed = told.shed;
-    return true;
-}
-
-/* An instant of all nodes and the decision that follows. */
-static void round_of_all(void)
-{
-    now += EVERY;
-    for (uint32_t i = 0; i < NODES; i++)
-        hear(i);
-    assert_true(manager_step(m, now));
-    for (uint32_t i = 0; i < NODES; i++)
-        tell(i);
 }
 
 static void it_asks_those_that_it_does_not_hear(void **state)

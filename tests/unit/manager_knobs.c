@@ -4,16 +4,9 @@
  */
 #include "resmgr/manager.h"
 
+#include "tests/lib/managed.h"
+
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-enum { NODES = 3 };
-
-#define EVERY (100 * CLOCK_MS)
 
 static struct experiment_metric frames = {.kind = METRIC_MEAN, .window = EVERY};
 static struct experiment_limit limits[] = {
@@ -32,10 +25,6 @@ static struct experiment e = {.node_count = NODES,
                                         .period_max = CLOCK_S,
                                         .knob_count = 2, /* the second one serves nothing */
                                         .knobs = knobs}};
-static struct message_observation how[NODES]; /* each stands */
-static struct message_setting told;
-static struct manager *m;
-static int64_t now;
 
 static void start_anew(enum experiment_policy policy)
 {
@@ -87,43 +76,7 @@ static void shows(uint32_t node, double fps)
     how[node].limits[0].state = fps < 29 ? MESSAGE_LIMIT_VIOLATED : MESSAGE_LIMIT_HELD;
 }
 
-/* An instant of `node`. */
-static void hear(uint32_t node)
-{
-    how[node].at = (uint64_t)now;
-    how[node].step++;
-    manager_hear(m, node, &how[node], now);
-}
-
-/* The node does what it is told, if it is. Whether it was. */
-static bool tell(uint32_t node)
-{
-    if (!manager_tells(m, node, now, &told))
-        return false;
-    how[node].period_ns = told.period_ns;
-    how[node].sequence = told.sequence;
-    if (told.knob_count > 0 && told.knobs[0].given)
-        how[node].knobs[0].value = told.knobs[0].value;
-    return true;
-}
-
-/* An instant of all nodes and the decision that follows. */
-static void decide(void)
-{
-    now += EVERY;
-    for (uint32_t i = 0; i < NODES; i++)
-        hear(i);
-    assert_true(manager_step(m, now));
-}
-
-static void round_of_all(void)
-{
-    decide();
-    for (uint32_t i = 0; i < NODES; i++)
-        tell(i);
-}
-
-/* The same, where each is told something: of the knob, all the same. */
+/* An instant at which each is told something: of the knob, all the same. */
 static struct message_steer what_all_are_told(void)
 {
     decide();
