@@ -103,7 +103,7 @@ static bool receive_one(struct intake *in)
         peer->heard = in->received[in->batch];
     bool heard = peer && intake_charge(in, peer, frame->size, peer->heard);
     if (!packet_is_packet(frame->data, frame->size))
-        intake_take_message(in, frame, peer);
+        intake_take_message(in, frame, peer, heard);
     else if (heard)
         on_packet(in, frame, peer, a);
     else if (peer)

@@ -30,8 +30,9 @@ struct intake_limits {
 
 /*
  * Beyond its rate a peer's packets are stored, but not acknowledged until time has made up for them: an honest sender
- * then waits with its credit used up. One that does not wait is not heard any more (its packets are refused) once it is
- * further beyond than its credit, lost on the way and sent again a few times, explains.
+ * then waits with its credit used up. One that does not wait is not heard any more (its packets are refused, and
+ * messages that would be kept) once it is further beyond than its credit, lost on the way and sent again a few times,
+ * explains.
  */
 enum { INTAKE_OVERDRAFT = 4 * INTAKE_CREDIT };
 

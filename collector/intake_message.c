@@ -203,7 +203,13 @@ static void on_note(struct intake *in, const struct peer *peer, const struct mes
     in->changed = true;
 }
 
-void intake_take_message(struct intake *in, const struct link_frame *frame, struct peer *peer)
+/* What it takes to part, and to come again, is heard of everybody. */
+static bool is_lasting(enum message_type type)
+{
+    return type != MESSAGE_ALIVE && type != MESSAGE_BYE;
+}
+
+void intake_take_message(struct intake *in, const struct link_frame *frame, struct peer *peer, bool heard)
 {
     int err = message_decode(frame->data, frame->size, &in->in);
     if (err == BEZEL_EVERSION && !peer) {
@@ -223,6 +229,8 @@ void intake_take_message(struct intake *in, const struct link_frame *frame, stru
         on_hello(in, frame, &in->in.hello);
     else if (!peer)
         return;
+    else if (!heard && is_lasting(in->in.type))
+        refuse_message(in, peer, "a message", "of a node that is too far beyond its rate");
     else if (in->in.type == MESSAGE_PROCESS)
         on_process(in, peer, &in->in.process);
     else if (in->in.type == MESSAGE_BOOKS)

@@ -69,8 +69,11 @@ void intake_refuse(struct intake *in, const struct link_peer *id, const char *re
 void intake_need(struct intake *in, const struct link_peer *id, uint64_t instance);
 void intake_welcome(struct intake *in, const struct peer *peer);
 
-/** Obeys a frame that is no packet; `peer` is NULL where its sender is unknown. */
-void intake_take_message(struct intake *in, const struct link_frame *frame, struct peer *peer);
+/**
+ * Obeys a frame that is no packet; `peer` is NULL where its sender is unknown. Of one who is not `heard`, being too far
+ * beyond its rate, nothing that costs memory or disk is taken.
+ */
+void intake_take_message(struct intake *in, const struct link_frame *frame, struct peer *peer, bool heard);
 
 /** Tells of a write of the database that failed: nothing is known by it, so the sender will say it again. */
 void intake_facts_failed(struct intake *in, int err, const char *what);

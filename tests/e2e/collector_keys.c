@@ -199,6 +199,41 @@ static void beyond_its_rate_a_node_waits_for_its_acknowledgements(void **state)
     assert_true(fake_say_bye(t->sensor, patience));
 }
 
+static bool awaits(struct fixture *t, const char *name, int64_t least)
+{
+    int64_t deadline = clock_now() + patience;
+    while (status(t, name) < least && clock_now() < deadline)
+        fake_round(t->sensor, 10 * CLOCK_MS);
+    return status(t, name) >= least;
+}
+
+/* Its overdraft is INTAKE_OVERDRAFT. What lasts is not taken from it then, and it is taken leave of all the same. */
+static void far_beyond_its_rate_a_node_is_not_heard(void **state)
+{
+    struct fixture *t = *state;
+    enum { FRAMES = 513 };
+    static const uint8_t noise[256 << 10];
+    start(t, "--rate", "64 B");
+    unsigned first = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
+    cut_some(t->sensor, first, 3);
+    assert_true(fake_connect(t->sensor, t->collector.endpoint));
+    assert_true(awaits(t, "records", (int64_t)fake_records(t->sensor)));
+    int64_t refused = status(t, "refused"), records = status(t, "records");
+    for (unsigned i = 1; i <= FRAMES; i++) {
+        assert_true(fake_send(t->sensor, noise, sizeof noise));
+        if (i % 32 == 0 || i == FRAMES)
+            assert_true(awaits(t, "refused", refused + i));
+    }
+    refused = status(t, "refused");
+    unsigned second = fake_add_process(t->sensor, "b", 101, ROLE_SUT);
+    assert_true(fake_say_process(t->sensor, second));
+    cut_some(t->sensor, first, 1);
+    assert_true(awaits(t, "refused", refused + 2));
+    assert_int_equal(status(t, "processes"), 1);
+    assert_int_equal(status(t, "records"), records);
+    assert_true(fake_say_bye(t->sensor, patience));
+}
+
 /* ---- those who knock --------------------------------------------------------------------------------------------- */
 
 struct burden {
@@ -406,6 +441,7 @@ int main(void)
         TEST(one_connection_too_many_is_refused_and_a_known_node_may_come_again),
         TEST(a_frame_beyond_the_limit_ends_its_connection),
         TEST(beyond_its_rate_a_node_waits_for_its_acknowledgements),
+        TEST(far_beyond_its_rate_a_node_is_not_heard),
         TEST(wrong_keys_are_told_and_nothing_is_served),
         TEST(commands_over_tcp_are_for_the_role_control),
         TEST(ten_thousand_strangers_leave_nothing_behind),
