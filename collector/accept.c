@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "collector/accept.h"
 
+#include "collector/retire.h"
+
 #include <string.h>
 
 /*
@@ -19,6 +21,8 @@ static const char *check_position(const struct model_stream *s, const struct pac
             return "a stream that does not begin with an opening packet";
         return NULL;
     }
+    if (s->closed)
+        return "a packet behind the closing one";
     if (h->kind == PACKET_OPEN)
         return "an opening packet within a stream";
     if (h->first_ordinal != s->at.next_ordinal)
@@ -91,11 +95,25 @@ static enum accept accept_next(struct store *store, const void *frame, struct ac
     return ACCEPT_STORED;
 }
 
+/* All of it is stored: it can only be a repetition. */
+static enum accept accept_retired(const struct model_process *p, struct accepted *a)
+{
+    a->stream = p->streams[a->header.ring];
+    if (a->stream && a->header.seq < a->stream->at.next_seq) {
+        model_touch(a->stream);
+        return ACCEPT_DUPLICATE;
+    }
+    a->reason = "a packet of a process that has ended";
+    return ACCEPT_REFUSED;
+}
+
 static enum accept accept_identified(struct model_node *node, struct store *store, const void *frame,
                                      struct accepted *a)
 {
     const struct packet_header *h = &a->header;
     struct model_process *p = model_find_process(node, h->instance);
+    if (p && retire_is(p))
+        return accept_retired(p, a);
     if (!p || !dict_includes(p->dict, h->dictionary))
         return ACCEPT_NEED;
     a->stream = model_stream(p, h->ring);

@@ -3,6 +3,7 @@
 #include "collector/account.h"
 
 #include "base/sum.h"
+#include "collector/retire.h"
 
 #include <stdlib.h>
 
@@ -117,7 +118,7 @@ int account_save(struct facts *f, struct model *m)
     for (struct model_node *node = m->nodes; node; node = node->next) {
         node->dirty = err != 0;
         for (struct model_process *p = node->processes; p; p = p->next)
-            p->dirty = err != 0;
+            p->dirty = err != 0 && !retire_is(p); /* who is retired is saved */
     }
     return err;
 }

@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "collector/account.h"
+#include "collector/retire.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -288,5 +289,6 @@ int intake_save(struct intake *in)
         else
             intake_drop(in, p);
     }
+    retire_ended(in->model);
     return 0;
 }

@@ -2,9 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "base/log.h"
 #include "collector/intake_own.h"
+#include "collector/retire.h"
 
 #include <errno.h>
 #include <string.h>
+
+static const char full[] =
+    "this run has had as many processes as its collector may know: raise its limit (`store: {limits: {processes: N}}`)";
 
 static const char *check_hello(const struct intake *in, const struct message_hello *hello)
 {
@@ -19,6 +23,8 @@ static const char *check_hello(const struct intake *in, const struct message_hel
         return "another node, or another boot of it, has this trace id: each needs its own";
     if (in->peer_count >= in->limits.connections && !(node && intake_find_node(in, node)))
         return "this collector serves no more connections: raise its limit (`store: {limits: {connections: N}}`)";
+    if (!node && in->model->totals.nodes >= in->limits.processes)
+        return full;
     return NULL;
 }
 
@@ -116,7 +122,10 @@ static bool stream_id_is_taken(const struct model_node *node, uint32_t stream_id
 static void add_process(struct intake *in, struct peer *peer, const struct message_process *said, struct dict *dict)
 {
     struct model_process *p = NULL;
-    if (stream_id_is_taken(peer->node, said->stream_id))
+    if (in->model->totals.processes >= in->limits.processes) {
+        intake_refuse(in, &peer->id, full);
+        intake_drop(in, peer);
+    } else if (stream_id_is_taken(peer->node, said->stream_id))
         refuse_message(in, peer, said->name, "the stream class of another process");
     else
         p = model_add_process(peer->node, said);
@@ -163,6 +172,8 @@ static void on_process(struct intake *in, struct peer *peer, const struct messag
     struct model_process *p = model_find_process(peer->node, said->instance);
     if (!p)
         add_process(in, peer, said, dict);
+    else if (retire_is(p))
+        dict_free(dict);
     else
         extend_process(in, peer, p, said, dict);
 }
@@ -172,6 +183,11 @@ static void on_books(struct intake *in, struct peer *peer, const struct message_
     struct model_process *p = model_find_process(peer->node, books->instance);
     if (!p) {
         intake_need(in, &peer->id, books->instance);
+        return;
+    }
+    if (retire_is(p)) { /* its sender has not heard the answer */
+        p->books_at = books->at;
+        p->books_answer = in->changed = true;
         return;
     }
     p->state = books->state;

@@ -18,7 +18,8 @@ enum { EXIT_USAGE = 2 };
 
 static const char usage[] =
     "usage: bezel-collector --run DIR --listen ENDPOINT --control ENDPOINT [--keys DIR --key FILE] [--ready FD]\n"
-    "                       [--lease FD] [--sync POLICY] [--connections N] [--packet SIZE] [--rate SIZE]\n"
+    "                       [--lease FD] [--sync POLICY] [--connections N] [--processes N] [--packet SIZE]\n"
+    "                       [--rate SIZE]\n"
     "\n"
     "Receives packets of measurement data, stores them in a run directory, acknowledges what is stored.\n"
     "`bezel run` starts it; by hand it repairs and goes on with a run whose collector was killed.\n"
@@ -34,6 +35,8 @@ static const char usage[] =
     "  --sync POLICY       never: acknowledge what is written (default); always: only what is in stable storage;\n"
     "                      a duration, 1 ms to 10 s: likewise, brought there so often, acknowledged so late\n"
     "  --connections N     senders at a time, the next one is refused (1 to 4096; default 256)\n"
+    "  --processes N       that the run may have had, the node of the next one is refused (1 to 1048576; default "
+    "65536)\n"
     "  --packet SIZE       of the longest frame, a longer one ends its connection (256 KiB to 1 MiB, the default)\n"
     "  --rate SIZE         a second of each sender; beyond it acknowledgements wait (default 0: unbounded)\n"
     "  --help, --version   print this, or the version, and end\n"
@@ -50,6 +53,7 @@ enum option_id {
     OPT_LEASE,
     OPT_SYNC,
     OPT_CONNECTIONS,
+    OPT_PROCESSES,
     OPT_PACKET,
     OPT_RATE,
     OPT_HELP,
@@ -66,6 +70,7 @@ static const struct option long_options[] = {
     {"lease", required_argument, NULL, OPT_LEASE},
     {"sync", required_argument, NULL, OPT_SYNC},
     {"connections", required_argument, NULL, OPT_CONNECTIONS},
+    {"processes", required_argument, NULL, OPT_PROCESSES},
     {"packet", required_argument, NULL, OPT_PACKET},
     {"rate", required_argument, NULL, OPT_RATE},
     {"help", no_argument, NULL, OPT_HELP},
@@ -105,6 +110,10 @@ static const char *read_limit(int option, const char *text, struct server_option
         if (units_read_count(text, &n, &why) != 0 || n < 1 || n > 4096)
             return "--connections takes 1 to 4096";
         o->limits.connections = (unsigned)n;
+    } else if (option == OPT_PROCESSES) {
+        if (units_read_count(text, &n, &why) != 0 || n < 1 || n > 1 << 20)
+            return "--processes takes 1 to 1048576";
+        o->limits.processes = (unsigned)n;
     } else if (option == OPT_PACKET) {
         if (units_read_size(text, &n, &why) != 0 || n < 256 * UNITS_KIB || n > UNITS_MIB)
             return "--packet takes a size from 256 KiB to 1 MiB";
@@ -157,6 +166,7 @@ static int read_options(int argc, char **argv, struct server_options *o)
                 return misuse(optarg, "--sync takes never, always, or a duration from 1 ms to 10 s");
             break;
         case OPT_CONNECTIONS:
+        case OPT_PROCESSES:
         case OPT_PACKET:
         case OPT_RATE:
             if ((why = read_limit(c, optarg, o)))
@@ -210,7 +220,7 @@ int main(int argc, char **argv)
     struct server_options options = {.ready = -1,
                                      .lease = -1,
                                      .sync = STORE_SYNC_NEVER,
-                                     .limits = {.connections = 256},
+                                     .limits = {.connections = 256, .processes = 65536},
                                      .packet_max = PACKET_MAX_BYTES};
     log_init("bezel-collector");
     keep_memory();

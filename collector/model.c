@@ -22,16 +22,37 @@ struct model *model_new(const char *run)
     return m;
 }
 
+void model_strip_process(struct model_process *process)
+{
+    dict_free(process->dict);
+    for (uint32_t i = 0; process->values && i <= DICT_ASPECTS_MAX; i++)
+        values_free(process->values[i]);
+    free(process->values);
+    free(process->counts);
+    free(process->latency);
+    process->dict = NULL, process->values = NULL, process->counts = NULL, process->latency = NULL;
+}
+
 static void process_free(struct model_process *p)
 {
+    model_strip_process(p);
     for (size_t i = 0; i < PACKET_RINGS_MAX; i++)
         free(p->streams[i]);
-    dict_free(p->dict);
-    for (uint32_t i = 0; i <= DICT_ASPECTS_MAX; i++)
-        values_free(p->values[i]);
-    free(p->latency);
     free(p->metadata);
     free(p);
+}
+
+static struct model_process *process_new(void)
+{
+    struct model_process *p = calloc(1, sizeof *p);
+    if (!p)
+        return NULL;
+    p->counts = calloc(DICT_ASPECTS_MAX + 1, sizeof *p->counts);
+    p->values = calloc(DICT_ASPECTS_MAX + 1, sizeof *p->values);
+    if (p->counts && p->values)
+        return p;
+    process_free(p);
+    return NULL;
 }
 
 static void node_free(struct model_node *node)
@@ -153,7 +174,7 @@ static void process_name_files(struct model_process *p)
 
 struct model_process *model_add_process(struct model_node *node, const struct message_process *said)
 {
-    struct model_process *p = calloc(1, sizeof *p);
+    struct model_process *p = process_new();
     if (!p)
         return NULL;
     p->node = node;

@@ -79,15 +79,15 @@ struct model_process {
     char program[MESSAGE_TEXT_MAX + 1];
     uint64_t started;
     char base[MODEL_BASE_MAX]; /* opens the names of its files */
-    struct dict *dict;
+    struct dict *dict;         /* this, `counts`, `values` and `latency` are NULL of one that is retired: retire.h */
     struct model_builtins builtins;
     enum message_process_state state;
     uint64_t unfinished;
-    uint64_t books_at;                               /* `at` of its last BOOKS */
-    bool books_answer;                               /* they are final: to be answered when they are saved */
-    struct model_count counts[DICT_ASPECTS_MAX + 1]; /* by aspect id */
-    struct values *values[DICT_ASPECTS_MAX + 1];     /* likewise; NULL: of an event, or none is stored */
-    struct histogram *latency;                       /* NULL until a value is there */
+    uint64_t books_at;          /* `at` of its last BOOKS */
+    bool books_answer;          /* they are final: to be answered when they are saved */
+    struct model_count *counts; /* DICT_ASPECTS_MAX + 1 of them, by aspect id */
+    struct values **values;     /* likewise; NULL: of an event, or none is stored */
+    struct histogram *latency;  /* NULL until a value is there */
     struct model_stream *streams[PACKET_RINGS_MAX];
     bool dirty;          /* counts, state or latency differ from the database */
     bool metadata_stale; /* metadata on disk lacks what it declared since */
@@ -148,6 +148,9 @@ struct model_process *model_add_process(struct model_node *node, const struct me
 /** Takes out what model_add_process() or model_add_node() added last, where it could not be made lasting. */
 void model_drop_process(struct model_process *process);
 void model_drop_node(struct model_node *node);
+
+/** Frees what retirement takes away. */
+void model_strip_process(struct model_process *process);
 
 /** Gives a process its (larger) dictionary, which it owns from now on; the one before is freed. */
 void model_set_dictionary(struct model_process *process, struct dict *dict);

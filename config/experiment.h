@@ -226,6 +226,7 @@ struct experiment_adapt {
 /** What one listening collector bears. */
 struct experiment_limits {
     uint32_t connections; /* 1 .. 4096; default 256 */
+    uint32_t processes;   /* 1 .. 1048576; default 65536 */
     uint64_t packet;      /* bytes of the longest frame, 256 KiB .. 1 MiB (default) */
     uint64_t rate;        /* bytes a second of a peer, up to 1024 GiB; 0 (default): unbounded */
 };

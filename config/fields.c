@@ -191,6 +191,11 @@ static const struct schema_field limits_fields[] = {
      .offset = IN(experiment, store.limits.connections),
      .min = 1,
      .max = 4096},
+    {.key = "processes",
+     .kind = SCHEMA_COUNT,
+     .offset = IN(experiment, store.limits.processes),
+     .min = 1,
+     .max = 1 << 20},
     {.key = "packet",
      .kind = SCHEMA_SIZE,
      .offset = IN(experiment, store.limits.packet),
@@ -262,5 +267,5 @@ const struct experiment schema_defaults = {
                 .window_bytes = 16 * UNITS_MIB,
                 .real_time = {.priority = 10, .timer_slack = CLOCK_US}},
     .adapt = {.every = 100 * CLOCK_MS, .period_min = CLOCK_US, .period_max = CLOCK_S},
-    .store = {.sync = EXPERIMENT_SYNC_NEVER, .limits = {.connections = 256, .packet = UNITS_MIB}},
+    .store = {.sync = EXPERIMENT_SYNC_NEVER, .limits = {.connections = 256, .processes = 65536, .packet = UNITS_MIB}},
 };

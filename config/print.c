@@ -199,8 +199,8 @@ static void print_store(const struct experiment_store *s, FILE *out)
         print_text(s->keys, out);
         fprintf(out, "\n  key: %s\n", s->key);
     }
-    fprintf(out, "  limits: {connections: %u, packet: %s, rate: %s}%s\n", s->limits.connections,
-            units_exact_size(s->limits.packet).s, units_exact_size(s->limits.rate).s,
+    fprintf(out, "  limits: {connections: %u, processes: %u, packet: %s, rate: %s}%s\n", s->limits.connections,
+            s->limits.processes, units_exact_size(s->limits.packet).s, units_exact_size(s->limits.rate).s,
             s->limits.rate ? "" : " # unbounded");
 }
 

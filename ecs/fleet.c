@@ -85,6 +85,7 @@ static void describe_collector(struct fleet *f, const struct experiment *e, cons
              : e->store.sync                        ? units_exact_duration(e->store.sync).s
                                                     : "always");
     snprintf(f->connections, sizeof f->connections, "%u", e->store.limits.connections);
+    snprintf(f->processes, sizeof f->processes, "%u", e->store.limits.processes);
     snprintf(f->packet, sizeof f->packet, "%s", units_exact_size(e->store.limits.packet).s);
     snprintf(f->rate, sizeof f->rate, "%s", units_exact_size(e->store.limits.rate).s);
     char *const args[] = {ARG("bezel-collector"),
@@ -98,6 +99,8 @@ static void describe_collector(struct fleet *f, const struct experiment *e, cons
                           f->sync,
                           ARG("--connections"),
                           f->connections,
+                          ARG("--processes"),
+                          f->processes,
                           ARG("--packet"),
                           f->packet,
                           ARG("--rate"),

@@ -39,9 +39,9 @@ struct fleet {
     uint32_t count;
     struct daemon *daemons;
     struct fleet_status *status;
-    char **node_dirs;                           /* of each node: its BEZEL_DIR, absolute */
-    struct fleet_keys *keys;                    /* where the experiment has keys; else NULL */
-    char connections[16], packet[40], rate[40]; /* limits of the collector, as its options */
+    char **node_dirs;                                          /* of each node: its BEZEL_DIR, absolute */
+    struct fleet_keys *keys;                                   /* where the experiment has keys; else NULL */
+    char connections[16], processes[16], packet[40], rate[40]; /* limits of the collector, as its options */
     struct message_begin **wishes; /* of each node: what its standing bezeld is asked for; NULL: it is started for us */
     char (*aliases)[RUNDIR_PRIVATE_MAX + 16]; /* of each node: where other commands find its session */
     char experiment[PATH_MAX], data[LINK_ENDPOINT_MAX], run[PATH_MAX], uuid[37];

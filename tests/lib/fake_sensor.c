@@ -29,17 +29,23 @@ struct fake_sensor *fake_new(const char *node, const uint8_t run[16], uint64_t s
     return f;
 }
 
-void fake_free(struct fake_sensor *f)
+void fake_forget_processes(struct fake_sensor *f)
 {
-    if (!f)
-        return;
-    link_close(f->link, 0);
     for (unsigned i = 0; i < f->process_count; i++) {
         for (unsigned r = 0; r < FAKE_RINGS; r++)
             free(f->processes[i]->rings[r].bytes);
         dict_free(f->processes[i]->dict);
         free(f->processes[i]);
     }
+    f->process_count = 0;
+}
+
+void fake_free(struct fake_sensor *f)
+{
+    if (!f)
+        return;
+    link_close(f->link, 0);
+    fake_forget_processes(f);
     free(f);
 }
 

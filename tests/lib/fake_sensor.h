@@ -62,6 +62,9 @@ struct fake_sensor {
 struct fake_sensor *fake_new(const char *node, const uint8_t run[16], uint64_t seed);
 void fake_free(struct fake_sensor *f);
 
+/** Makes room for other processes. Over this connection only: a new one would be told of positions of the old. */
+void fake_forget_processes(struct fake_sensor *f);
+
 /** Adds a process of aspects tick() and shown(int64, float64, enum, string), with some strings. Returns its index. */
 unsigned fake_add_process(struct fake_sensor *f, const char *name, uint32_t pid, enum message_role role);
 

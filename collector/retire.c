@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/retire.h"
+
+#include "collector/metadata.h"
+
+/* Nothing of it can still be on its way: a stream has said that it is at its end, and its position is settled. */
+static bool is_settled(const struct model_stream *s)
+{
+    return s->closed && !s->touched && !s->behind && !s->unsynced;
+}
+
+/* Whether its final books say that no record is missing but those that it had begun and never finished. */
+static bool is_balanced(const struct model_process *p)
+{
+    uint64_t attempts = 0, found = p->unfinished;
+    for (uint32_t i = 1; i <= p->dict->aspect_count; i++) {
+        const struct model_count *c = &p->counts[i];
+        attempts += c->attempts;
+        found += c->stored + c->full + c->off + c->no_ring + c->window + c->spool;
+    }
+    return p->overwrites || attempts <= found;
+}
+
+static bool is_ready(const struct model_process *p)
+{
+    if (retire_is(p) || p->state != PROCESS_ENDED || p->books_answer || p->dirty || !is_balanced(p))
+        return false;
+    for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
+        if (p->streams[ring] && !is_settled(p->streams[ring]))
+            return false;
+    return true;
+}
+
+void retire_ended(struct model *m)
+{
+    for (struct model_node *node = m->nodes; node; node = node->next)
+        for (struct model_process *p = node->processes; p; p = p->next)
+            if (is_ready(p) && (p->metadata || metadata_write_process(p, &p->metadata, &p->metadata_bytes) == 0))
+                model_strip_process(p);
+}

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* A real collector whose run has many processes, one after the other: what it keeps of them, answers, and bears. */
+#include "base/file.h"
+#include "collector/summary.h"
+#include "tests/lib/collector_process.h"
+#include "tests/lib/fake_sensor.h"
+#include "tests/lib/seed.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const uint8_t run_id[16] = "a run's identity";
+static const int64_t patience = 30 * CLOCK_S;
+static uint64_t seed;
+
+struct fixture {
+    struct collector_process collector;
+    char ipc[LINK_ENDPOINT_MAX];
+    struct fake_sensor *sensor;
+    uint32_t had; /* processes */
+};
+
+static int setup(void **state)
+{
+    struct fixture *t = calloc(1, sizeof *t);
+    if (!t || !collector_make(&t->collector) || !(t->sensor = fake_new("desk", run_id, seed_next(&seed))))
+        return -1;
+    snprintf(t->ipc, sizeof t->ipc, "ipc://%s/data", t->collector.dir);
+    *state = t;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *t = *state;
+    if (t->collector.pid)
+        collector_end(&t->collector, SIGKILL);
+    fake_free(t->sensor);
+    collector_remove(&t->collector);
+    free(t);
+    return 0;
+}
+
+static void begin(struct fixture *t)
+{
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(t->sensor, t->collector.endpoint));
+    int64_t deadline = clock_now() + patience;
+    while (!t->sensor->welcome && clock_now() < deadline)
+        fake_round(t->sensor, 10 * CLOCK_MS);
+    assert_true(t->sensor->welcome);
+}
+
+static int64_t status(struct fixture *t, const char *name)
+{
+    assert_true(collector_command(&t->collector, VERB_STATUS));
+    return message_reply_get(&t->collector.message.reply, name, -1);
+}
+
+/* A process comes, records, and closes its only stream. */
+static void live(struct fixture *t)
+{
+    char name[16];
+    snprintf(name, sizeof name, "app%u", t->had);
+    unsigned i = fake_add_process(t->sensor, name, 100 + t->had, ROLE_SUT);
+    t->sensor->processes[i]->said.stream_id = ++t->had;
+    assert_true(fake_say_process(t->sensor, i));
+    fake_cut(t->sensor, i, 0, 20);
+    fake_close_stream(t->sensor, i, 0);
+}
+
+static void end(struct fixture *t, unsigned i)
+{
+    uint64_t saved = t->sensor->saved;
+    assert_true(fake_say_books(t->sensor, i, PROCESS_ENDED, 0));
+    int64_t deadline = clock_now() + patience;
+    while (t->sensor->saved == saved && clock_now() < deadline)
+        fake_round(t->sensor, CLOCK_MS);
+    assert_int_equal(t->sensor->saved, saved + 1);
+}
+
+static bool awaits(struct fixture *t, const char *name, int64_t least)
+{
+    int64_t deadline = clock_now() + patience;
+    while (status(t, name) < least && clock_now() < deadline)
+        fake_round(t->sensor, 10 * CLOCK_MS);
+    return status(t, name) == least;
+}
+
+static bool send_packet(struct fixture *t, unsigned process, unsigned i)
+{
+    const struct fake_stream *s = &t->sensor->processes[process]->rings[0];
+    return fake_send(t->sensor, s->bytes + s->starts[i], s->starts[i + 1] - s->starts[i]);
+}
+
+static void assert_all_is_there(struct fixture *t)
+{
+    struct summary *s;
+    assert_int_equal(summary_load(t->collector.run, &s), 0);
+    assert_int_equal(s->process_count, t->sensor->process_count);
+    for (size_t i = 0; i < s->process_count; i++) {
+        assert_int_equal(s->processes[i].state, PROCESS_ENDED);
+        uint64_t stored = 0;
+        for (size_t b = 0; b < s->processes[i].book_count; b++) {
+            assert_int_equal(s->processes[i].books[b].attempts, s->processes[i].books[b].stored);
+            stored += s->processes[i].books[b].stored;
+        }
+        assert_int_equal(stored, t->sensor->processes[i]->records);
+    }
+    summary_free(s);
+}
+
+/* As of a sender that heard no answer: everything again, twice, and once more of a collector that was killed between.
+ */
+static void what_has_ended_and_comes_again_is_answered_and_changes_nothing(void **state)
+{
+    struct fixture *t = *state;
+    begin(t);
+    live(t);
+    live(t);
+    assert_true(fake_settle(t->sensor, patience));
+    end(t, 0);
+    for (int again = 0; again < 3; again++) {
+        if (again == 2) {
+            collector_end(&t->collector, SIGKILL);
+            begin(t);
+        }
+        assert_true(fake_say_process(t->sensor, 0));
+        for (unsigned i = 0; i < t->sensor->processes[0]->rings[0].packets; i++)
+            assert_true(send_packet(t, 0, i));
+        end(t, 0);
+    }
+    assert_int_equal(status(t, "refused"), 0);
+    assert_int_equal(status(t, "processes"), 2);
+    end(t, 1);
+    fake_cut(t->sensor, 0, 0, 1); /* behind the end: it cannot be */
+    assert_true(awaits(t, "refused", 1));
+    t->sensor->processes[0]->records -= 1;
+    assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
+    assert_all_is_there(t);
+}
+
+static long resident_kib(pid_t pid)
+{
+    char path[64], line[128];
+    long kib = -1;
+    snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f) && sscanf(line, "VmRSS: %ld", &kib) != 1)
+        ;
+    fclose(f);
+    return kib;
+}
+
+/* FAKE_PROCESSES at a time come, record and end. */
+static void pass(struct fixture *t, unsigned processes)
+{
+    for (unsigned n = 0; n < processes; n += FAKE_PROCESSES) {
+        fake_forget_processes(t->sensor);
+        for (unsigned i = 0; i < FAKE_PROCESSES; i++)
+            live(t);
+        assert_true(fake_settle(t->sensor, patience));
+        for (unsigned i = 0; i < FAKE_PROCESSES; i++)
+            assert_true(fake_say_books(t->sensor, i, PROCESS_ENDED, 0));
+        uint64_t saved = t->sensor->saved;
+        for (int64_t deadline = clock_now() + patience;
+             t->sensor->saved < saved + FAKE_PROCESSES && clock_now() < deadline;)
+            fake_round(t->sensor, 10 * CLOCK_MS);
+    }
+}
+
+/* One that lives takes some 50 KiB, and so did one that had ended. */
+static void those_who_have_ended_cost_little(void **state)
+{
+    enum { FIRST = 40, MORE = 400, KIB_EACH = 8 };
+    struct fixture *t = *state;
+    begin(t);
+    pass(t, FIRST);
+    long before = resident_kib(t->collector.pid);
+    pass(t, MORE);
+    assert_int_equal(status(t, "processes"), FIRST + MORE);
+    assert_int_equal(status(t, "refused"), 0);
+    long more = resident_kib(t->collector.pid) - before;
+    printf("%d processes that came and went: %ld KiB more memory\n", MORE, more);
+    assert_true(more < MORE * KIB_EACH);
+}
+
+static void one_process_too_many_is_refused_with_a_sentence(void **state)
+{
+    struct fixture *t = *state;
+    t->collector.more = (const char *const[]){"--processes", "2", NULL};
+    begin(t);
+    live(t);
+    live(t);
+    assert_true(fake_settle(t->sensor, patience));
+    live(t);
+    int64_t deadline = clock_now() + patience;
+    while (!t->sensor->refused[0] && clock_now() < deadline)
+        fake_round(t->sensor, 10 * CLOCK_MS);
+    assert_non_null(strstr(t->sensor->refused, "raise its limit"));
+    assert_int_equal(status(t, "processes"), 2);
+    assert_int_equal(status(t, "peers"), 0);
+}
+
+static void one_node_too_many_is_refused_with_a_sentence(void **state)
+{
+    struct fixture *t = *state;
+    t->collector.more = (const char *const[]){"--processes", "1", NULL};
+    begin(t);
+    struct fake_sensor *other = fake_new("studio", run_id, seed_next(&seed));
+    assert_true(fake_connect(other, t->collector.endpoint));
+    int64_t deadline = clock_now() + patience;
+    while (!other->refused[0] && clock_now() < deadline)
+        fake_round(other, 10 * CLOCK_MS);
+    assert_non_null(strstr(other->refused, "raise its limit"));
+    fake_free(other);
+    assert_int_equal(status(t, "nodes"), 1);
+}
+
+int main(void)
+{
+    seed = seed_start();
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(what_has_ended_and_comes_again_is_answered_and_changes_nothing),
+        TEST(those_who_have_ended_cost_little),
+        TEST(one_process_too_many_is_refused_with_a_sentence),
+        TEST(one_node_too_many_is_refused_with_a_sentence),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

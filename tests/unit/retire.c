@@ -1,0 +1,175 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* When a process retires, and what is known of it then. */
+#include "collector/retire.h"
+#include "collector/accept.h"
+#include "collector/metadata.h"
+#include "tests/lib/store_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { RECORDS = 3, LOST = 5 };
+
+static struct accepted taken;
+
+static enum accept give(struct store_fixture *t, unsigned ring, unsigned i)
+{
+    const struct fake_stream *s = &t->sensor->processes[0]->rings[ring];
+    accept_packet(t->node, t->store, s->bytes + s->starts[i], s->starts[i + 1] - s->starts[i], &taken);
+    return taken.what;
+}
+
+/* A process that is ready, but for what a test takes back: open, data, loss and close of ring 0 are stored. */
+static struct model_process *ready(struct store_fixture *t)
+{
+    fake_add_process(t->sensor, "app", 1, ROLE_SUT);
+    fake_cut(t->sensor, 0, 0, RECORDS);
+    fake_lose(t->sensor, 0, 0, LOST);
+    fake_close_stream(t->sensor, 0, 0);
+    struct model_process *p = store_fixture_know(t, 0);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(give(t, 0, i), ACCEPT_STORED);
+    while (model_next_touched(t->node))
+        ;
+    p->state = PROCESS_ENDED;
+    p->counts[1] = (struct model_count){.stored = RECORDS, .attempts = RECORDS + LOST, .full = LOST};
+    return p;
+}
+
+static void one_of_which_all_is_settled_retires(void **state)
+{
+    struct store_fixture *t = *state;
+    struct model_process *p = ready(t);
+    assert_false(retire_is(p));
+    retire_ended(t->model);
+    assert_true(retire_is(p));
+    retire_ended(t->model); /* again: nothing to do */
+    assert_ptr_equal(model_find_process(t->node, p->instance), p);
+}
+
+static void assert_stays(struct store_fixture *t, const struct model_process *p)
+{
+    retire_ended(t->model);
+    assert_false(retire_is(p));
+}
+
+static void whose_facts_are_not_settled_stays(void **state)
+{
+    struct store_fixture *t = *state;
+    struct model_process *p = ready(t);
+    p->state = PROCESS_RUNNING;
+    assert_stays(t, p);
+    p->state = PROCESS_DETACHED; /* it lives, and may be met again */
+    assert_stays(t, p);
+    p->state = PROCESS_ENDED;
+    p->books_answer = true;
+    assert_stays(t, p);
+    p->books_answer = false;
+    p->dirty = true;
+    assert_stays(t, p);
+    p->dirty = false;
+    retire_ended(t->model);
+    assert_true(retire_is(p));
+}
+
+static void whose_streams_are_not_settled_stays(void **state)
+{
+    struct store_fixture *t = *state;
+    struct model_process *p = ready(t);
+    struct model_stream *s = p->streams[0];
+    bool *const flags[] = {&s->touched, &s->behind, &s->unsynced};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        bool was = *flags[i];
+        *flags[i] = true;
+        assert_stays(t, p);
+        *flags[i] = was;
+    }
+    s->unsynced = s->closed = false;
+    assert_stays(t, p);
+    s->closed = true;
+    retire_ended(t->model);
+    assert_true(retire_is(p));
+}
+
+static void whose_records_are_missing_stays_but_for_the_unfinished_and_the_overwritten(void **state)
+{
+    struct store_fixture *t = *state;
+    struct model_process *p = ready(t);
+    p->counts[1].attempts++; /* as of a node that was given up: it may still come */
+    assert_stays(t, p);
+    p->overwrites = true; /* what was overwritten is in no count */
+    retire_ended(t->model);
+    assert_true(retire_is(p));
+}
+
+static void a_record_that_was_never_finished_keeps_nobody(void **state)
+{
+    struct store_fixture *t = *state;
+    struct model_process *p = ready(t);
+    p->counts[1].attempts++;
+    p->unfinished = 1;
+    retire_ended(t->model);
+    assert_true(retire_is(p));
+}
+
+static void what_comes_of_it_later_is_a_repetition_or_refused(void **state)
+{
+    struct store_fixture *t = *state;
+    struct model_process *p = ready(t);
+    fake_cut(t->sensor, 0, 0, 1);
+    fake_cut(t->sensor, 0, 1, 1);
+    retire_ended(t->model);
+    assert_true(retire_is(p));
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(give(t, 0, i), ACCEPT_DUPLICATE);
+        assert_ptr_equal(model_next_touched(t->node), p->streams[0]);
+    }
+    uint64_t refused = t->model->totals.refused;
+    assert_int_equal(give(t, 0, 4), ACCEPT_REFUSED);
+    assert_string_equal(taken.reason, "a packet of a process that has ended");
+    assert_int_equal(give(t, 1, 0), ACCEPT_REFUSED); /* a ring that it never had */
+    assert_int_equal(t->model->totals.refused, refused + 2);
+    assert_null(p->streams[1]);
+}
+
+/* Also where none was written before: a process that has stored nothing. */
+static void metadata_is_the_same_with_and_without_it(void **state)
+{
+    struct store_fixture *t = *state;
+    char *before, *after;
+    size_t n, m;
+    struct model_process *p = ready(t);
+    fake_add_process(t->sensor, "quiet", 2, ROLE_SUT);
+    struct model_process *quiet = store_fixture_know(t, 1);
+    quiet->state = PROCESS_ENDED;
+    assert_int_equal(metadata_write(t->node, &before, &n), 0);
+    retire_ended(t->model);
+    assert_true(retire_is(p) && retire_is(quiet));
+    assert_int_equal(metadata_write(t->node, &after, &m), 0);
+    assert_int_equal(n, m);
+    assert_memory_equal(before, after, n);
+    free(before);
+    free(after);
+    assert_int_equal(store_metadata(t->store, t->node), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, store_fixture_begin, store_fixture_end)
+        TEST(one_of_which_all_is_settled_retires),
+        TEST(whose_facts_are_not_settled_stays),
+        TEST(whose_streams_are_not_settled_stays),
+        TEST(whose_records_are_missing_stays_but_for_the_unfinished_and_the_overwritten),
+        TEST(a_record_that_was_never_finished_keeps_nobody),
+        TEST(what_comes_of_it_later_is_a_repetition_or_refused),
+        TEST(metadata_is_the_same_with_and_without_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
