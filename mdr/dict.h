@@ -55,11 +55,10 @@ struct dict {
     uint64_t hash; /* over all bytes */
     uint32_t aspect_count, string_count;
     uint8_t field_counts[DICT_ASPECTS_MAX + 1]; /* by aspect id, as packet_next_record() wants them */
-    struct dict_aspect aspects[DICT_ASPECTS_MAX];
-    const char *strings[DICT_STRINGS_MAX]; /* by string id minus 1 */
-    uint64_t *hashes;                      /* hash after each entry: every version that this dictionary includes */
+    struct dict_aspect *aspects;
+    const char **strings; /* by string id minus 1 */
+    uint64_t *hashes;     /* hash after each entry: every version that this dictionary includes */
     uint32_t entry_count;
-    char *texts;
 };
 
 /**

@@ -10,12 +10,13 @@
 #include <string.h>
 
 /*
- * The reading half. A dictionary is one allocation: struct dict, the hashes, the texts. Their sizes follow from the
- * number of bytes alone: no entry is shorter than ENTRY_MIN_BYTES, and a text with its NUL is never longer than its
- * encoding.
+ * The reading half. A dictionary is one allocation: struct dict, aspects, strings, hashes, texts. Their sizes follow
+ * from the number of bytes alone: no entry is shorter than ENTRY_MIN_BYTES, none of an aspect than ASPECT_MIN_BYTES,
+ * and a text with its NUL is never longer than its encoding. There is room for one aspect more, for one that is cut
+ * off.
  */
 
-enum { ENTRY_ASPECT = 1, ENTRY_STRING = 2, ENTRY_KIND = 2, ENTRY_MIN_BYTES = 12 };
+enum { ENTRY_ASPECT = 1, ENTRY_STRING = 2, ENTRY_KIND = 2, ENTRY_MIN_BYTES = 12, ASPECT_MIN_BYTES = 20 };
 
 /* What is left to read, and where the next text goes. */
 struct dict_reader {
@@ -131,18 +132,26 @@ static bool read_entries(struct dict_reader *r, struct dict *d)
     return true;
 }
 
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
 int dict_parse(const void *bytes, size_t n, struct dict **out)
 {
     if (n > DICT_MAX_BYTES)
         return BEZEL_EMALFORMED;
-    size_t hash_bytes = n / ENTRY_MIN_BYTES * sizeof(uint64_t);
-    struct dict *d = calloc(1, sizeof *d + hash_bytes + n);
+    size_t entries = n / ENTRY_MIN_BYTES, strings = least(entries, DICT_STRINGS_MAX);
+    size_t aspects = least(n / ASPECT_MIN_BYTES + 1, DICT_ASPECTS_MAX);
+    struct dict *d = calloc(1, sizeof *d + aspects * sizeof *d->aspects + strings * sizeof *d->strings +
+                                   entries * sizeof *d->hashes + n);
     if (!d)
         return BEZEL_ENOMEM;
     d->hash = HASH_FNV64_START;
-    d->hashes = (uint64_t *)(d + 1);
-    d->texts = (char *)(d + 1) + hash_bytes;
-    struct dict_reader r = {.at = bytes, .left = n, .text = d->texts};
+    d->aspects = (struct dict_aspect *)(d + 1);
+    d->strings = (const char **)(d->aspects + aspects);
+    d->hashes = (uint64_t *)(d->strings + strings);
+    struct dict_reader r = {.at = bytes, .left = n, .text = (char *)(d->hashes + entries)};
     if (!read_entries(&r, d)) {
         dict_free(d);
         return BEZEL_EMALFORMED;

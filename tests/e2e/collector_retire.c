@@ -182,7 +182,7 @@ static void pass(struct fixture *t, unsigned processes)
 /* One that lives takes some 50 KiB, and so did one that had ended. */
 static void those_who_have_ended_cost_little(void **state)
 {
-    enum { FIRST = 40, MORE = 400, KIB_EACH = 8 };
+    enum { FIRST = 40, MORE = 160, KIB_EACH = 8 };
     struct fixture *t = *state;
     begin(t);
     pass(t, FIRST);
