@@ -24,7 +24,8 @@ static bool recover(struct window *w)
     struct window_file *f = w->file;
     uint64_t freed = atomic_load_explicit(&f->freed, memory_order_acquire);     /* W3 acquire: pairs W2 */
     uint64_t written = atomic_load_explicit(&f->written, memory_order_acquire); /* W1 acquire: pairs W0 */
-    if (written < freed || written - freed > f->capacity || freed % WINDOW_ALIGN || written % WINDOW_ALIGN)
+    if (written < freed || written - freed > f->capacity || freed % WINDOW_ALIGN || written % WINDOW_ALIGN ||
+        written > INT64_MAX) /* no life is so long, and behind it positions begin anew */
         return false;
     for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
         w->streams[i] = stream_from(&f->streams[i]);
@@ -32,7 +33,7 @@ static bool recover(struct window *w)
         struct packet_header h;
         struct window_packet *p = packet_at(w, at);
         uint64_t room = to_end(w, at) < written - at ? to_end(w, at) : written - at;
-        if (p->bytes == 0) {
+        if (p->bytes == 0 && to_end(w, at) <= room) {
             at += to_end(w, at);
             continue;
         }

@@ -3,11 +3,12 @@
 /*
  * The window: packets come out as they went in, in order, until they are acknowledged; and so after every new opening.
  */
-#include "sensor/window.h"
+#include "sensor/window_own.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/window_model.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -234,7 +235,6 @@ static void another_run_counts_what_it_drops(void **unused)
     window_close(w, true);
 }
 
-/* Any file may stand where the window is to be: it is taken over whole, or replaced. */
 static void what_was_left_stays_left_and_only_that(void **unused)
 {
     (void)unused;
@@ -273,6 +273,54 @@ static void a_window_has_a_trace_of_its_own_for_as_long_as_it_is_there(void **un
     assert_false(window_is_of(scratch_dir, run, traces[0]));
 }
 
+static void set_positions(const char *path, uint64_t freed, uint64_t written)
+{
+    int fd = open(path, O_WRONLY);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, &freed, 8, offsetof(struct window_file, freed)), 8);
+    assert_int_equal(pwrite(fd, &written, 8, offsetof(struct window_file, written)), 8);
+    close(fd);
+}
+
+/* Found by fuzzing: a filler that led past the last position led back to the first, for ever. */
+static void positions_from_which_they_would_begin_anew_are_not_taken_over(void **unused)
+{
+    (void)unused;
+    static const uint64_t pairs[][2] = {{UINT64_MAX - 639, UINT64_MAX - 63},
+                                        {UINT64_MAX - WINDOW_BYTES_MIN + 1, UINT64_MAX - 15},
+                                        {UINT64_MAX - 63, UINT64_MAX - 63},
+                                        {(uint64_t)INT64_MAX + 1, (uint64_t)INT64_MAX + 1}};
+    char path[SCRATCH_PATH + 8];
+    uint64_t left;
+    snprintf(path, sizeof path, "%s/window", scratch_dir);
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        struct window *w = open_window();
+        add_stream(w, 1, 0);
+        window_close(w, false);
+        set_positions(path, pairs[i][0], pairs[i][1]);
+        assert_int_equal(window_open(scratch_dir, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+        assert_int_equal(atomic_load(&w->file->written), 0);
+        window_close(w, true);
+    }
+}
+
+/* Nothing stands where the filler leads to. */
+static void a_filler_that_leads_past_what_is_written_is_not_taken_over(void **unused)
+{
+    (void)unused;
+    char path[SCRATCH_PATH + 8];
+    uint64_t left;
+    snprintf(path, sizeof path, "%s/window", scratch_dir);
+    struct window *w = open_window();
+    add_stream(w, 1, 0);
+    window_close(w, false);
+    set_positions(path, WINDOW_BYTES_MIN / 2, WINDOW_BYTES_MIN / 2 + 64); /* all zeros: of no bytes */
+    assert_int_equal(window_open(scratch_dir, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+    assert_int_equal(atomic_load(&w->file->written), 0);
+    window_close(w, true);
+}
+
+/* Any file may stand where the window is to be: it is taken over whole, or replaced. */
 static void a_spoilt_window_is_replaced(void **unused)
 {
     (void)unused;
@@ -462,6 +510,8 @@ int main(void)
         TEST(another_run_counts_what_it_drops),
         TEST(what_was_left_stays_left_and_only_that),
         TEST(a_window_has_a_trace_of_its_own_for_as_long_as_it_is_there),
+        TEST(positions_from_which_they_would_begin_anew_are_not_taken_over),
+        TEST(a_filler_that_leads_past_what_is_written_is_not_taken_over),
         TEST(a_spoilt_window_is_replaced),
         TEST(whatever_is_done_the_window_holds_what_the_model_holds),
     };
