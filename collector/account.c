@@ -110,14 +110,14 @@ int account_save(struct facts *f, struct model *m)
         if (node->dirty)
             err = facts_save_node(f, node);
     for (struct model_node *node = m->nodes; node && !err; node = node->next)
-        for (struct model_process *p = node->processes; p && !err; p = p->next)
+        for (struct model_process *p = node->active; p && !err; p = p->next_active)
             if (p->dirty)
                 err = facts_save_process(f, p);
     if (!err)
         err = facts_commit(f);
     for (struct model_node *node = m->nodes; node; node = node->next) {
         node->dirty = err != 0;
-        for (struct model_process *p = node->processes; p; p = p->next)
+        for (struct model_process *p = node->active; p; p = p->next_active)
             p->dirty = err != 0 && !retire_is(p); /* who is retired is saved */
     }
     return err;

@@ -199,7 +199,7 @@ static void beat(struct intake *in, int64_t now, bool idle)
 static void touch_behind(struct intake *in)
 {
     for (struct model_node *node = in->model->nodes; node; node = node->next)
-        for (struct model_process *p = node->processes; p; p = p->next)
+        for (struct model_process *p = node->active; p; p = p->next_active)
             for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
                 if (p->streams[ring] && p->streams[ring]->behind)
                     model_touch(p->streams[ring]);
@@ -254,7 +254,7 @@ static void acknowledge_leaving(struct intake *in)
 /* Final books are saved: whoever sent them may forget them. What finds no room waits for the next save. */
 static void answer_books(struct intake *in, const struct peer *peer)
 {
-    for (struct model_process *p = peer->node->processes; p; p = p->next) {
+    for (struct model_process *p = peer->node->active; p; p = p->next_active) {
         if (!p->books_answer)
             continue;
         in->out.type = MESSAGE_BOOKS;

@@ -186,6 +186,7 @@ static void on_books(struct intake *in, struct peer *peer, const struct message_
         return;
     }
     if (retire_is(p)) { /* its sender has not heard the answer */
+        model_activate(p);
         p->books_at = books->at;
         p->books_answer = in->changed = true;
         return;

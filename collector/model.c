@@ -172,6 +172,15 @@ static void process_name_files(struct model_process *p)
         snprintf(p->base, sizeof p->base, "%s-%u-%016" PRIx64, name, p->pid, p->instance);
 }
 
+void model_activate(struct model_process *process)
+{
+    if (process->active)
+        return;
+    process->active = true;
+    process->next_active = process->node->active;
+    process->node->active = process;
+}
+
 struct model_process *model_add_process(struct model_node *node, const struct message_process *said)
 {
     struct model_process *p = process_new();
@@ -194,6 +203,7 @@ struct model_process *model_add_process(struct model_node *node, const struct me
     *pid_bucket(node, p->pid) = p;
     *node->last_process = p;
     node->last_process = &p->next;
+    model_activate(p);
     node->model->totals.processes++;
     return p;
 }
@@ -207,6 +217,10 @@ void model_drop_process(struct model_process *process)
     *at = process->next;
     if (!process->next)
         node->last_process = at;
+    at = &node->active;
+    while (*at != process)
+        at = &(*at)->next_active;
+    *at = process->next_active;
     at = &node->buckets[bucket_of(process->instance)];
     while (*at != process)
         at = &(*at)->next_bucket;

@@ -94,6 +94,8 @@ struct model_process {
     char *metadata;      /* its part of the metadata, by its dictionary; NULL: not written yet */
     size_t metadata_bytes;
     struct model_process *next;        /* of the node, in the order of their rows */
+    struct model_process *next_active; /* of those that anything is still to be done for */
+    bool active;                       /* is among them */
     struct model_process *next_bucket; /* same hash of the instance */
     struct model_process *next_pid;    /* same bucket of the pid */
 };
@@ -113,6 +115,7 @@ struct model_node {
     bool has_dir;                    /* its directory was made */
     bool names_unsynced;             /* its directory has entries that stable storage may lack */
     struct model_process *processes, **last_process;
+    struct model_process *active;                 /* those of them that are not retired; the order means nothing */
     struct model_process *buckets[MODEL_BUCKETS]; /* by instance */
     struct model_process *pids[MODEL_BUCKETS];    /* by pid */
     struct model_stream *touched;
@@ -148,6 +151,9 @@ struct model_process *model_add_process(struct model_node *node, const struct me
 /** Takes out what model_add_process() or model_add_node() added last, where it could not be made lasting. */
 void model_drop_process(struct model_process *process);
 void model_drop_node(struct model_node *node);
+
+/** Puts a process among the active ones of its node, where a new one is; it may be there already. */
+void model_activate(struct model_process *process);
 
 /** Frees what retirement takes away. */
 void model_strip_process(struct model_process *process);

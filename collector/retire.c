@@ -24,7 +24,11 @@ static bool is_balanced(const struct model_process *p)
 
 static bool is_ready(const struct model_process *p)
 {
-    if (retire_is(p) || p->state != PROCESS_ENDED || p->books_answer || p->dirty || !is_balanced(p))
+    if (p->state != PROCESS_ENDED || p->books_answer || p->dirty)
+        return false;
+    if (retire_is(p))
+        return true;
+    if (!is_balanced(p))
         return false;
     for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
         if (p->streams[ring] && !is_settled(p->streams[ring]))
@@ -32,10 +36,22 @@ static bool is_ready(const struct model_process *p)
     return true;
 }
 
+static void retire_of(struct model_node *node)
+{
+    for (struct model_process **at = &node->active; *at;) {
+        struct model_process *p = *at;
+        if (is_ready(p) && (p->metadata || metadata_write_process(p, &p->metadata, &p->metadata_bytes) == 0)) {
+            model_strip_process(p);
+            p->active = false;
+            *at = p->next_active;
+        } else {
+            at = &p->next_active;
+        }
+    }
+}
+
 void retire_ended(struct model *m)
 {
     for (struct model_node *node = m->nodes; node; node = node->next)
-        for (struct model_process *p = node->processes; p; p = p->next)
-            if (is_ready(p) && (p->metadata || metadata_write_process(p, &p->metadata, &p->metadata_bytes) == 0))
-                model_strip_process(p);
+        retire_of(node);
 }

@@ -16,7 +16,10 @@ static inline bool retire_is(const struct model_process *p)
     return !p->dict;
 }
 
-/** Retires whoever is ready for it. Where memory is short some stay as they are. Allocates; no I/O. */
+/**
+ * Retires whoever is ready for it: it is not active any more. Where memory is short some stay as they are. Allocates;
+ * no I/O. Who was retired and became active again, for an answer that it waits for, leaves again after it.
+ */
 void retire_ended(struct model *m);
 
 #endif

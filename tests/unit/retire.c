@@ -51,6 +51,25 @@ static void one_of_which_all_is_settled_retires(void **state)
     assert_true(retire_is(p));
     retire_ended(t->model); /* again: nothing to do */
     assert_ptr_equal(model_find_process(t->node, p->instance), p);
+    assert_ptr_equal(t->node->processes, p);
+    assert_null(t->node->active);
+}
+
+static void one_that_waits_for_an_answer_is_active_until_it_has_it(void **state)
+{
+    struct store_fixture *t = *state;
+    struct model_process *p = ready(t);
+    retire_ended(t->model);
+    for (int twice = 0; twice < 2; twice++) {
+        model_activate(p);
+        p->books_answer = true;
+        retire_ended(t->model);
+        assert_ptr_equal(t->node->active, p);
+        assert_null(p->next_active);
+    }
+    p->books_answer = false;
+    retire_ended(t->model);
+    assert_null(t->node->active);
 }
 
 static void assert_stays(struct store_fixture *t, const struct model_process *p)
@@ -164,6 +183,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, store_fixture_begin, store_fixture_end)
         TEST(one_of_which_all_is_settled_retires),
+        TEST(one_that_waits_for_an_answer_is_active_until_it_has_it),
         TEST(whose_facts_are_not_settled_stays),
         TEST(whose_streams_are_not_settled_stays),
         TEST(whose_records_are_missing_stays_but_for_the_unfinished_and_the_overwritten),
