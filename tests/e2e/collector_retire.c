@@ -179,6 +179,13 @@ static void pass(struct fixture *t, unsigned processes)
     }
 }
 
+/* A sanitizer keeps what is freed. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define MEMORY_SAYS_NOTHING true
+#else
+#define MEMORY_SAYS_NOTHING false
+#endif
+
 /* One that lives takes some 50 KiB, and so did one that had ended. */
 static void those_who_have_ended_cost_little(void **state)
 {
@@ -192,7 +199,7 @@ static void those_who_have_ended_cost_little(void **state)
     assert_int_equal(status(t, "refused"), 0);
     long more = resident_kib(t->collector.pid) - before;
     printf("%d processes that came and went: %ld KiB more memory\n", MORE, more);
-    assert_true(more < MORE * KIB_EACH);
+    assert_true(MEMORY_SAYS_NOTHING || more < MORE * KIB_EACH);
 }
 
 static void one_process_too_many_is_refused_with_a_sentence(void **state)
