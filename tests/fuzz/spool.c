@@ -3,7 +3,8 @@
 /*
  * A spool's file: whatever stands in it, reading it back ends, gives nothing that was not under a right checksum, and
  * leaves a spool that can be used. The first byte of an input says what is made right that no mutation would: bit 0 the
- * head, bit 1 the marks' sums, bit 2 the sums of entries. The file follows.
+ * head, bit 1 the marks' sums, bit 2 the sums of entries; bit 3: with the capacity that the head says. The file
+ * follows.
  */
 #include "sensor/spool.h"
 #include "base/sum.h"
@@ -38,10 +39,12 @@ static uint32_t get_u32(size_t at)
 static void put_sums(uint8_t what, size_t size)
 {
     if (what & 1) {
+        uint64_t capacity;
+        memcpy(&capacity, file + 16, 8);
         memset(file, 0, HEAD);
         put_u64(0, UINT64_C(0x42455a454c535031));
         put_u64(8, 1);
-        put_u64(16, SPOOL_BYTES_MIN);
+        put_u64(16, what & 8 ? capacity : SPOOL_BYTES_MIN);
         put_u64(HEAD, sum_add(SUM_START, file, HEAD));
     }
     for (size_t at = MARKS; what & 2 && at <= 2 * MARKS; at += MARKS)
