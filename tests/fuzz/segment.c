@@ -3,9 +3,11 @@
 /*
  * Segments: a good one, spoilt by its process before it is found and while it is read. Whatever it holds, what comes
  * into the window is well-formed packets that its dictionary explains, stream by stream in order. An input is a list of
- * strokes of STROKE bytes: what to change, where, the value.
+ * strokes of STROKE bytes: what to change, where, the value; a byte that is left over says what kind of process it is.
  */
 #include "base/clock.h"
+#include "base/file.h"
+#include "config/experiment.h"
 #include "sensor/external.h"
 #include "sensor/knobs.h"
 #include "sensor/writer.h"
@@ -18,14 +20,25 @@
 
 enum { STROKE = 12, STROKES_MAX = 64, SLOTS = RING_SLOTS_MIN, RINGS = 2, RECORDS = 20, STREAMS = 64 };
 
+/* What kind of process: bits of the byte that is left over. None: one that is gone when it is found. */
+enum {
+    LIVES = 1,
+    IS_LATE = 2, /* it comes when the external sensor listens, knows its doorbell, and is asked to knock */
+    EXPIRES = 4, /* what it records has a bound */
+    HAS_USER_CLOCK = 8,
+    HAS_COUNTER = 16,
+    OVERWRITES = 32,
+    ONE_A_POLL = 64,
+};
+
 static const uint64_t instance = 0x1234;
 static char dir[] = "/dev/shm/bezel-test-fuzz-XXXXXX", path[64];
 
-static struct external_options options = {
-    .dir = dir, .run = "run", .uuid = "uuid", .window_bytes = WINDOW_BYTES_MIN, .batch = true};
-
 struct victim {
-    struct segment *s; /* as its process has it */
+    unsigned kind;
+    int64_t now;
+    struct doorbell *bell; /* of one that is late */
+    struct segment *s;     /* as its process has it */
     size_t bytes;
     int fd;
     bool truncated;
@@ -40,6 +53,58 @@ static void begin(void)
     fuzz_must(mkdtemp(dir));
     snprintf(path, sizeof path, "%s/%016llx" SEGMENT_SUFFIX, dir, (unsigned long long)instance);
 }
+
+/* ---- Who looks on ------------------------------------------------------------------------------------------------ */
+
+static int begin_process(void *context, const char *name)
+{
+    (void)context;
+    return name[0] ? 0 : -1;
+}
+
+static void end_process(void *context, int slot)
+{
+    (void)context;
+    fuzz_must(slot == 0);
+}
+
+static int watch(void *context, int slot, const struct dict_aspect *aspect)
+{
+    (void)context;
+    return slot == 0 ? (int)aspect->id : -1;
+}
+
+static void see_records(void *context, int watched, const struct packet_run *run)
+{
+    (void)context;
+    fuzz_must(watched == (int)run->aspect && run->count > 0);
+    for (uint32_t i = 0; i < run->count; i++) {
+        struct packet_record r = packet_run_record(run, i);
+        fuzz_must(r.aspect == run->aspect && (i == 0 || packet_run_time(run, i - 1) <= packet_run_time(run, i)));
+        for (uint32_t k = 0; k < r.value_count; k++)
+            *(volatile uint64_t *)context = packet_value(&r, k);
+    }
+}
+
+static void see_taken(void *context, uint32_t records, int64_t first, int64_t last, int64_t now)
+{
+    (void)context, (void)now;
+    fuzz_must(records > 0 && first <= last);
+}
+
+static uint64_t seen;
+static const struct experiment_rule bounds[] = {{.pattern = (char[]){"p*"}, .value = CLOCK_S}, {0}};
+static const struct external_options usual = {.dir = dir,
+                                              .run = "run",
+                                              .uuid = "uuid",
+                                              .window_bytes = WINDOW_BYTES_MIN,
+                                              .observer = {.context = &seen,
+                                                           .process_begin = begin_process,
+                                                           .process_end = end_process,
+                                                           .watch = watch,
+                                                           .records = see_records,
+                                                           .taken = see_taken,
+                                                           .stored = see_taken}};
 
 /* ---- A good segment ---------------------------------------------------------------------------------------------- */
 
@@ -64,14 +129,34 @@ static void fill_dict(struct segment *s)
     s->dict_used = (uint32_t)n;
 }
 
-static void fill_ring(struct bezel_ring *r)
+static void fill_ring(struct bezel_ring *r, bool overwrites)
 {
     struct bezel_writer w = {0};
-    writer_hold(&w, r, SLOTS, 0, false);
+    writer_hold(&w, r, SLOTS, 0, overwrites);
     for (uint64_t i = 0; i < RECORDS; i++) {
         uint32_t id = 1 + i % 2, count = i % 2 ? 2 : 0;
         writer_put(&w, id, 1000 + i, (uint64_t[]){i, i % 2}, count);
     }
+}
+
+static void declare_knobs(struct segment *s)
+{
+    s->knobs[0] = (struct segment_knob){.min = -5, .max = 100, .initial = 7, .name = "gain", .unit = "dB"};
+    s->knobs[1] = (struct segment_knob){.min = INT32_MIN, .max = INT32_MAX, .name = "wide"};
+    s->knob_count = 2;
+}
+
+/* The clock of its records, with a first reading where it is one of its own. */
+static void tell_clock(struct victim *v)
+{
+    v->s->clock = v->kind & HAS_USER_CLOCK ? SEGMENT_CLOCK_USER
+                  : v->kind & HAS_COUNTER  ? SEGMENT_CLOCK_COUNTER
+                                           : SEGMENT_CLOCK_MONOTONIC;
+    v->s->clock_frequency = CLOCK_S;
+    v->s->pair.ticks = 1000;
+    v->s->pair.ns = (uint64_t)v->now;
+    v->s->pair.uncertainty = 100;
+    v->s->pair.wanted = v->s->pair.begun = v->s->pair.given = 1;
 }
 
 static void make(struct victim *v)
@@ -91,10 +176,16 @@ static void make(struct victim *v)
     v->s->total_bytes = v->bytes;
     v->s->pid = 1;
     v->s->instance = instance;
-    memcpy(v->s->session, options.run, sizeof v->s->session);
+    memcpy(v->s->session, usual.run, sizeof v->s->session);
+    v->s->when_full = v->kind & OVERWRITES ? SEGMENT_OVERWRITE : SEGMENT_DISCARD;
+    v->s->bell = v->bell ? v->bell->id : 0;
+    tell_clock(v);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
+    fuzz_must(!(v->kind & LIVES) || fcntl(v->fd, F_OFD_SETLK, &lock) == 0);
     fill_dict(v->s);
+    declare_knobs(v->s);
     for (uint32_t i = 0; i < RINGS; i++) {
-        fill_ring(ring_of(v->s, i));
+        fill_ring(ring_of(v->s, i), v->kind & OVERWRITES);
         v->s->ring_state[i] = SEGMENT_RING_OWNED;
     }
 }
@@ -118,11 +209,54 @@ static void put(void *at, size_t bytes, uint64_t where, const void *value, size_
 
 static void take_packets(struct victim *v);
 
-static void look(struct victim *v, int64_t now)
+static void look(struct victim *v)
 {
-    external_poll(v->x, now);
-    external_housekeep(v->x, now);
+    external_poll(v->x, v->now);
+    external_housekeep(v->x, v->now);
+    (void)external_flow(v->x);
     take_packets(v);
+}
+
+/* A knob goes where it is turned to, as far as it can be turned at all. */
+static void turn(struct victim *v, uint32_t i, int32_t value)
+{
+    int32_t before;
+    struct external_process *p = external_find(v->x, instance);
+    if (!p || external_knob_set(p, i, value, &before) != 0)
+        return;
+    fuzz_must(segment_knob(p->at, i) == value);
+}
+
+/* What an external sensor does besides looking on. */
+static void act(struct victim *v, const uint8_t *value)
+{
+    switch (*value % 6) {
+    case 0:
+    case 1:
+        break;
+    case 2:
+        external_snapshot(v->x, v->now);
+        external_snapshot_rest(v->x, v->now);
+        break;
+    case 3:
+        turn(v, value[1] % 4, (int32_t)little_endian(value + 2, 4));
+        break;
+    case 4:
+        external_collect(v->x, value[1] & 1);
+        break;
+    case 5:
+        if (external_sleep(v->x) && value[1] & 1)
+            external_wake(v->x);
+        break;
+    }
+    v->now += value[6] * 10 * CLOCK_MS;
+    look(v);
+}
+
+static void die(struct victim *v)
+{
+    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
+    fuzz_must(fcntl(v->fd, F_OFD_SETLK, &lock) == 0);
 }
 
 static void stroke(struct victim *v, const uint8_t *p)
@@ -132,7 +266,7 @@ static void stroke(struct victim *v, const uint8_t *p)
     struct bezel_ring *r = v->truncated ? NULL : ring_of(v->s, where >> 16 & (RINGS - 1));
     if (*p % 14 == 0 || *p % 14 == 1) {
         if (v->x)
-            look(v, clock_now());
+            act(v, value);
         return;
     }
     if (v->truncated) /* by then it would be ourselves who are hit */
@@ -163,9 +297,14 @@ static void stroke(struct victim *v, const uint8_t *p)
         put(r + 1, SLOTS * RING_SLOT_BYTES, where, value, 8);
         break;
     case 10: /* everything else that a process may write */
-        put(v->s, segment_ring_offset(), where, value, 8);
+        if (v->bell && *p >= 64)
+            put(v->bell, sizeof *v->bell, where, value, 8);
+        else
+            put(v->s, segment_ring_offset(), where, value, 8);
         break;
     case 11:
+        if (*value % 4 == 1)
+            die(v);
         v->truncated = *value % 4 == 0;
         if (v->truncated)
             fuzz_must(ftruncate(v->fd, (off_t)(where % v->bytes)) == 0);
@@ -193,7 +332,7 @@ static void check_packet(struct victim *v, const struct window_packet *p)
     struct window_stream *s = &v->streams[p->stream];
     fuzz_must(h.seq == s->next_seq && (h.kind == PACKET_OPEN) == (h.seq == 0) && !s->closed);
     fuzz_must(h.seq == 0 || h.first_ordinal == s->next_ordinal);
-    fuzz_must(h.timestamp_begin >= s->last_ns && h.discarded >= s->discarded);
+    fuzz_must(h.timestamp_begin >= s->last_ns && h.discarded >= s->discarded && h.timestamp_end <= INT64_MAX);
     const struct external_process *owner = external_find(v->x, h.instance);
     fuzz_must(owner && owner->stream_id == h.stream_id);
     if (h.kind == PACKET_DATA) {
@@ -270,38 +409,75 @@ static void finish(struct victim *v)
 {
     static struct message m;
     static uint8_t bytes[MESSAGE_MAX_BYTES];
-    int64_t now = clock_now();
-    external_finish(v->x, now);
-    for (int i = 0; i < 4 && !external_finished(v->x); i++)
-        look(v, now += CLOCK_S);
+    external_finish(v->x, v->now);
+    for (int i = 0; i < 4 && !external_finished(v->x); i++) {
+        v->now += CLOCK_S;
+        look(v);
+    }
     fuzz_must(external_finished(v->x));
     check_notes(v);
     for (uint32_t i = 0; i < external_process_count(v->x); i++) {
         const struct external_process *p = external_process(v->x, i);
         m.type = MESSAGE_BOOKS;
         if (p)
-            external_books(p, now, &m.books);
+            external_books(p, v->now, &m.books);
         fuzz_must(!p || message_encode(&m, bytes, sizeof bytes) > 0);
     }
     external_close(v->x, true);
 }
 
+static void start(struct victim *v)
+{
+    struct external_options options = usual;
+    options.batch = !(v->kind & ONE_A_POLL);
+    options.expire = v->kind & EXPIRES ? bounds : NULL;
+    options.doorbell = v->kind & IS_LATE;
+    fuzz_must(external_open(&options, &v->x) == 0);
+}
+
+/* The doorbell, as a process has it. */
+static void find_bell(struct victim *v)
+{
+    char name[sizeof dir + sizeof "/" DOORBELL_NAME];
+    snprintf(name, sizeof name, "%s/" DOORBELL_NAME, dir);
+    int fd = open(name, O_RDWR);
+    void *at = mmap(NULL, sizeof *v->bell, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    fuzz_must(fd >= 0 && at != MAP_FAILED);
+    close(fd);
+    v->bell = at;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    struct victim v = {.fd = -1};
+    struct victim v = {.fd = -1, .kind = size % STROKE ? data[size - 1] : 0, .now = clock_now()};
     size_t n = 0, strokes = size / STROKE < STROKES_MAX ? size / STROKE : STROKES_MAX;
     begin();
+    if (v.kind & IS_LATE) {
+        start(&v);
+        find_bell(&v);
+    }
+    struct external *x = v.x;
+    v.x = NULL; /* nobody looks yet */
     make(&v);
     while (n < strokes && data[n * STROKE] % 14 != 0) /* what is spoilt before it is found ... */
         stroke(&v, data + n++ * STROKE);
-    fuzz_must(external_open(&options, &v.x) == 0);
-    take_packets(&v);
+    v.x = x;
+    if (v.x)
+        v.bell->rung++;
+    else
+        start(&v);
+    look(&v);
     while (n < strokes) /* ... and after */
         stroke(&v, data + n++ * STROKE);
     finish(&v);
     munmap(v.s, v.bytes);
     close(v.fd);
+    if (v.bell)
+        munmap(v.bell, sizeof *v.bell);
     unlink(path);
-    fuzz_must(rmdir(dir) == 0); /* nothing is left */
+    if (v.kind & LIVES)
+        (void)!file_remove_tree(dir);
+    else
+        fuzz_must(rmdir(dir) == 0); /* nothing is left */
     return 0;
 }
