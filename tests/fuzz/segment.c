@@ -29,6 +29,7 @@ enum {
     HAS_COUNTER = 16,
     OVERWRITES = 32,
     ONE_A_POLL = 64,
+    WAS_READ = 128, /* by another run, and is taken over */
 };
 
 static const uint64_t instance = 0x1234;
@@ -177,6 +178,7 @@ static void make(struct victim *v)
     v->s->pid = 1;
     v->s->instance = instance;
     memcpy(v->s->session, usual.run, sizeof v->s->session);
+    v->s->session[0] ^= v->kind & WAS_READ;
     v->s->when_full = v->kind & OVERWRITES ? SEGMENT_OVERWRITE : SEGMENT_DISCARD;
     v->s->bell = v->bell ? v->bell->id : 0;
     tell_clock(v);
@@ -227,12 +229,22 @@ static void turn(struct victim *v, uint32_t i, int32_t value)
     fuzz_must(segment_knob(p->at, i) == value);
 }
 
+/* As if the books of a process that has ended were saved: it is forgotten. */
+static void save_books(struct victim *v)
+{
+    struct external_process *p = external_find(v->x, instance);
+    if (p)
+        p->books_saved = true;
+}
+
 /* What an external sensor does besides looking on. */
 static void act(struct victim *v, const uint8_t *value)
 {
     switch (*value % 6) {
     case 0:
+        break;
     case 1:
+        save_books(v);
         break;
     case 2:
         external_snapshot(v->x, v->now);
@@ -431,6 +443,7 @@ static void start(struct victim *v)
     struct external_options options = usual;
     options.batch = !(v->kind & ONE_A_POLL);
     options.expire = v->kind & EXPIRES ? bounds : NULL;
+    options.take_all = v->kind & WAS_READ;
     options.doorbell = v->kind & IS_LATE;
     fuzz_must(external_open(&options, &v->x) == 0);
 }
