@@ -7,8 +7,7 @@
 #include "collector/summary.h"
 #include "mdr/builtin.h"
 #include "mdr/guests.h"
-#include "tests/lib/collector_process.h"
-#include "tests/lib/fake_sensor.h"
+#include "tests/lib/collector_fixture.h"
 #include "tests/lib/seed.h"
 
 #include <fcntl.h>
@@ -28,41 +27,26 @@ static const uint8_t run_id[16] = "a run's identity";
 static const int64_t patience = 20 * CLOCK_S;
 static uint64_t seed;
 
-struct fixture {
-    struct collector_process collector;
-    char ipc[LINK_ENDPOINT_MAX];
-    struct fake_sensor *sensor;
-};
-
 static int setup(void **state)
 {
-    struct fixture *t = calloc(1, sizeof *t);
-    if (!t || !collector_make(&t->collector) || !(t->sensor = fake_new("desk", run_id, seed_next(&seed))))
-        return -1;
-    snprintf(t->ipc, sizeof t->ipc, "ipc://%s/data", t->collector.dir);
-    *state = t;
-    return 0;
+    *state = collector_fixture_new(run_id, seed_next(&seed));
+    return *state ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-    struct fixture *t = *state;
-    if (t->collector.pid)
-        collector_end(&t->collector, SIGKILL);
-    fake_free(t->sensor);
-    collector_remove(&t->collector);
-    free(t);
+    collector_fixture_free(*state);
     return 0;
 }
 
-static void assert_ends_well(struct fixture *t)
+static void assert_ends_well(struct collector_fixture *t)
 {
     int status = collector_end(&t->collector, SIGTERM);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-static void assert_file(const struct fixture *t, unsigned process, unsigned ring, const char *name)
+static void assert_file(const struct collector_fixture *t, unsigned process, unsigned ring, const char *name)
 {
     char path[256];
     snprintf(path, sizeof path, "%s/trace/%s", t->collector.run, name);
@@ -70,7 +54,7 @@ static void assert_file(const struct fixture *t, unsigned process, unsigned ring
 }
 
 /* The number that shell command `command` prints; it finds the run directory in $RUN, and $DIR to write to. */
-static long shell_number(const struct fixture *t, const char *command)
+static long shell_number(const struct collector_fixture *t, const char *command)
 {
     long number = -1;
     setenv("RUN", t->collector.run, 1);
@@ -83,7 +67,7 @@ static long shell_number(const struct fixture *t, const char *command)
 }
 
 /* Every record is printed; the warnings are those of the true losses. */
-static void assert_babeltrace_agrees(const struct fixture *t, uint64_t records, long losses)
+static void assert_babeltrace_agrees(const struct collector_fixture *t, uint64_t records, long losses)
 {
     assert_int_equal(shell_number(t, "babeltrace2 $RUN/trace 2>$DIR/warnings | wc -l"), (long)records);
     assert_int_equal(shell_number(t, "grep -c 'WARNING.*discarded' $DIR/warnings || true"), losses);
@@ -106,7 +90,7 @@ static void fill(struct fake_sensor *f)
     fake_close_stream(f, client, 0);
 }
 
-static void stores_acknowledges_and_tells(struct fixture *t, const char *listen)
+static void stores_acknowledges_and_tells(struct collector_fixture *t, const char *listen)
 {
     struct fake_sensor *f = t->sensor;
     fill(f);
@@ -140,7 +124,7 @@ static void stores_acknowledges_and_tells(struct fixture *t, const char *listen)
     assert_babeltrace_agrees(t, fake_records(f), 4);
 }
 
-static void assert_summary_agrees(const struct fixture *t)
+static void assert_summary_agrees(const struct collector_fixture *t)
 {
     struct summary *s;
     assert_int_equal(summary_load(t->collector.run, &s), 0);
@@ -162,14 +146,14 @@ static void assert_summary_agrees(const struct fixture *t)
     summary_free(s);
 }
 
-static void leaves_no_other_file(const struct fixture *t)
+static void leaves_no_other_file(const struct collector_fixture *t)
 {
     assert_int_equal(shell_number(t, "find $RUN -type f | wc -l"), 1 + 1 + 3); /* run.db, metadata, streams */
 }
 
 static void a_run_over_ipc_is_stored_and_readable(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     stores_acknowledges_and_tells(t, t->ipc);
     assert_summary_agrees(t);
     leaves_no_other_file(t);
@@ -177,14 +161,14 @@ static void a_run_over_ipc_is_stored_and_readable(void **state)
 
 static void a_run_over_tcp_is_stored_and_readable(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     stores_acknowledges_and_tells(t, "tcp://127.0.0.1:*");
     assert_summary_agrees(t);
 }
 
 static void a_run_that_syncs_is_stored_and_readable(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     t->collector.sync = "always";
     stores_acknowledges_and_tells(t, t->ipc);
     assert_summary_agrees(t);
@@ -192,7 +176,7 @@ static void a_run_that_syncs_is_stored_and_readable(void **state)
 
 static void what_is_sent_again_is_stored_once(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct fake_sensor *f = t->sensor;
     fill(f);
     assert_true(collector_start(&t->collector, t->ipc));
@@ -217,7 +201,7 @@ static void what_is_sent_again_is_stored_once(void **state)
 
 static void a_process_that_is_not_known_is_asked_for(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct fake_sensor *f = t->sensor;
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(f, t->collector.endpoint));
@@ -240,7 +224,7 @@ static void a_process_that_is_not_known_is_asked_for(void **state)
 
 static void garbage_is_refused_and_counted(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct fake_sensor *f = t->sensor;
     uint8_t bytes[4096];
     fill(f);
@@ -282,7 +266,7 @@ static void say_note(struct fake_sensor *f, uint64_t instance, const char *name,
 
 static void what_processes_say_is_kept_once_however_often_it_comes(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct fake_sensor *f = t->sensor;
     struct summary *s;
     fill(f);
@@ -318,7 +302,7 @@ static void what_processes_say_is_kept_once_however_often_it_comes(void **state)
 }
 
 /* How many notes the collector, which runs, has committed. */
-static size_t committed_notes(const struct fixture *t)
+static size_t committed_notes(const struct collector_fixture *t)
 {
     struct summary *s;
     if (summary_load(t->collector.run, &s) != 0)
@@ -341,7 +325,7 @@ static void say_flood(struct fake_sensor *f)
 /* What is said while one is taken for gone, as on a machine that stands still for seconds, is heard by nobody. */
 static void a_flood_of_notes_fills_no_store(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct fake_sensor *f = t->sensor;
     int64_t deadline = clock_now() + patience;
     fill(f);
@@ -358,7 +342,7 @@ static void a_flood_of_notes_fills_no_store(void **state)
 
 static void a_sensor_of_another_run_is_refused_with_a_sentence(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct fake_sensor *f = t->sensor, *other = fake_new("other", (const uint8_t *)"another identity", 1);
     fill(f);
     assert_true(collector_start(&t->collector, t->ipc));
@@ -372,7 +356,7 @@ static void a_sensor_of_another_run_is_refused_with_a_sentence(void **state)
     assert_ends_well(t);
 }
 
-static int64_t refused(struct fixture *t)
+static int64_t refused(struct collector_fixture *t)
 {
     assert_true(collector_command(&t->collector, VERB_STATUS));
     return message_reply_get(&t->collector.message.reply, "refused", -1);
@@ -380,7 +364,7 @@ static int64_t refused(struct fixture *t)
 
 static void a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct fake_sensor *f = t->sensor, *other = fake_new("desk", run_id, 1);
     struct link_frame frame;
     fill(f);
@@ -412,7 +396,7 @@ static void a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does(voi
 static void strangers_who_stay_are_ended_and_counted_while_a_node_is_served(void **state)
 {
     enum { STRANGERS = 200 };
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct link *strangers[STRANGERS]; /* who speak ZeroMQ's protocol, and say nothing in it */
     fill(t->sensor);
     assert_true(collector_start(&t->collector, "tcp://127.0.0.1:*"));
@@ -436,7 +420,7 @@ static void strangers_who_stay_are_ended_and_counted_while_a_node_is_served(void
 
 static void a_silent_peer_is_taken_for_gone_and_may_come_back(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct fake_sensor *f = t->sensor;
     fill(f);
     assert_true(collector_start(&t->collector, t->ipc));
@@ -455,7 +439,7 @@ static void a_silent_peer_is_taken_for_gone_and_may_come_back(void **state)
 
 static void two_nodes_and_a_new_boot_have_traces_of_their_own(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct fake_sensor *f[3] = {t->sensor, fake_new("studio", run_id, 2), fake_new("desk", run_id, 3)};
     f[2]->hello.uuid[15] ^= 1;
     f[2]->hello.boot[0] ^= 1;
@@ -480,7 +464,7 @@ static void two_nodes_and_a_new_boot_have_traces_of_their_own(void **state)
 
 static void the_database_can_be_read_while_it_is_written(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct fake_sensor *f = t->sensor;
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(f, t->collector.endpoint));
@@ -503,7 +487,7 @@ static void the_database_can_be_read_while_it_is_written(void **state)
 
 static void the_end_of_the_lease_ends_it(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     fill(t->sensor);
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
@@ -517,7 +501,7 @@ static void the_end_of_the_lease_ends_it(void **state)
 
 static void an_interrupt_from_the_terminal_does_not_end_it(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     assert_true(collector_start(&t->collector, t->ipc));
     kill(t->collector.pid, SIGINT);
     assert_true(collector_command(&t->collector, VERB_STATUS));
@@ -526,7 +510,7 @@ static void an_interrupt_from_the_terminal_does_not_end_it(void **state)
 
 static void a_run_directory_has_one_collector(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct collector_process second = {.lease = -1};
     assert_true(collector_start(&t->collector, t->ipc));
     memcpy(second.dir, t->collector.dir, sizeof second.dir);
@@ -539,7 +523,7 @@ static void a_run_directory_has_one_collector(void **state)
 
 static void an_endpoint_in_use_is_told(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct collector_process second = {.lease = -1};
     char run[96], control[96];
     assert_true(collector_start(&t->collector, "tcp://127.0.0.1:*"));
@@ -556,7 +540,7 @@ static void an_endpoint_in_use_is_told(void **state)
 
 static void misuse_ends_with_2_and_a_sentence(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     struct collector_process *c = &t->collector;
     char control[96];
     snprintf(control, sizeof control, "ipc://%s/open/control", c->dir);

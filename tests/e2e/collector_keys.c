@@ -3,8 +3,7 @@
 /* A real collector with keys: whom it serves, what it bears, and what those cost it who knock and are nobody. */
 #include "base/file.h"
 #include "mdr/keyring.h"
-#include "tests/lib/collector_process.h"
-#include "tests/lib/fake_sensor.h"
+#include "tests/lib/collector_fixture.h"
 #include "tests/lib/seed.h"
 
 #include <arpa/inet.h>
@@ -99,12 +98,6 @@ static void cut_some(struct fake_sensor *f, unsigned process, unsigned packets)
         fake_cut(f, process, 0, 1 + (uint32_t)(seed_next(&seed) % 50));
 }
 
-static int64_t status(struct fixture *t, const char *name)
-{
-    assert_true(collector_command(&t->collector, VERB_STATUS));
-    return message_reply_get(&t->collector.message.reply, name, -1);
-}
-
 static bool is_refused(struct fake_sensor *f, const char *why)
 {
     int64_t deadline = clock_now() + patience;
@@ -122,7 +115,7 @@ static void a_node_with_a_key_is_served_over_curve(void **state)
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
     assert_true(fake_settle(t->sensor, patience));
     assert_true(fake_say_bye(t->sensor, patience));
-    assert_int_equal(status(t, "records"), (int64_t)fake_records(t->sensor));
+    assert_int_equal(collector_status(&t->collector, "records"), (int64_t)fake_records(t->sensor));
     assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
 }
 
@@ -136,8 +129,8 @@ static void who_may_not_observe_is_refused_with_a_reason(void **state)
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
     assert_true(is_refused(t->sensor, "has not the role observe"));
     assert_true(collector_said(&t->collector, "key watcher has not the role observe"));
-    assert_int_equal(status(t, "records"), 0);
-    assert_int_equal(status(t, "peers"), 0);
+    assert_int_equal(collector_status(&t->collector, "records"), 0);
+    assert_int_equal(collector_status(&t->collector, "peers"), 0);
 }
 
 static void one_connection_too_many_is_refused_and_a_known_node_may_come_again(void **state)
@@ -169,16 +162,16 @@ static void a_frame_beyond_the_limit_ends_its_connection(void **state)
     cut_some(t->sensor, p, 3);
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
     assert_true(fake_settle(t->sensor, patience));
-    int64_t refused = status(t, "refused");
+    int64_t refused = collector_status(&t->collector, "refused");
     assert_true(fake_send(t->sensor, large, sizeof large));
     cut_some(t->sensor, p, 3);
     assert_true(fake_settle(t->sensor, patience)); /* over a new connection */
-    assert_int_equal(status(t, "refused"), refused);
+    assert_int_equal(collector_status(&t->collector, "refused"), refused);
     assert_true(fake_send(t->sensor, large, sizeof large - 1)); /* comes, and is no packet: refused */
     int64_t deadline = clock_now() + patience;
-    while (status(t, "refused") == refused && clock_now() < deadline)
+    while (collector_status(&t->collector, "refused") == refused && clock_now() < deadline)
         fake_round(t->sensor, 10 * CLOCK_MS);
-    assert_int_equal(status(t, "refused"), refused + 1);
+    assert_int_equal(collector_status(&t->collector, "refused"), refused + 1);
 }
 
 static void beyond_its_rate_a_node_waits_for_its_acknowledgements(void **state)
@@ -189,22 +182,14 @@ static void beyond_its_rate_a_node_waits_for_its_acknowledgements(void **state)
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
     cut_some(t->sensor, p, 40);
     int64_t deadline = clock_now() + patience;
-    while (status(t, "records") < (int64_t)fake_records(t->sensor) && clock_now() < deadline)
+    while (collector_status(&t->collector, "records") < (int64_t)fake_records(t->sensor) && clock_now() < deadline)
         fake_round(t->sensor, 10 * CLOCK_MS);
-    assert_int_equal(status(t, "records"), (int64_t)fake_records(t->sensor)); /* all is stored */
-    assert_false(fake_all_acked(t->sensor));                                  /* some ten kilobytes of debt: minutes */
-    assert_int_equal(status(t, "over_rate"), 1);
+    assert_int_equal(collector_status(&t->collector, "records"), (int64_t)fake_records(t->sensor)); /* all is stored */
+    assert_false(fake_all_acked(t->sensor)); /* some ten kilobytes of debt: minutes */
+    assert_int_equal(collector_status(&t->collector, "over_rate"), 1);
     assert_true(collector_said(&t->collector, "node desk sends more than the limit of 64 B a second"));
     assert_false(t->sensor->gone); /* it hears the collector live meanwhile */
     assert_true(fake_say_bye(t->sensor, patience));
-}
-
-static bool awaits(struct fixture *t, const char *name, int64_t least)
-{
-    int64_t deadline = clock_now() + patience;
-    while (status(t, name) < least && clock_now() < deadline)
-        fake_round(t->sensor, 10 * CLOCK_MS);
-    return status(t, name) >= least;
 }
 
 /* Its overdraft is INTAKE_OVERDRAFT. What lasts is not taken from it then, and it is taken leave of all the same. */
@@ -217,20 +202,20 @@ static void far_beyond_its_rate_a_node_is_not_heard(void **state)
     unsigned first = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
     cut_some(t->sensor, first, 3);
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
-    assert_true(awaits(t, "records", (int64_t)fake_records(t->sensor)));
-    int64_t refused = status(t, "refused"), records = status(t, "records");
+    assert_true(collector_awaits(&t->collector, t->sensor, "records", (int64_t)fake_records(t->sensor), patience));
+    int64_t refused = collector_status(&t->collector, "refused"), records = collector_status(&t->collector, "records");
     for (unsigned i = 1; i <= FRAMES; i++) {
         assert_true(fake_send(t->sensor, noise, sizeof noise));
         if (i % 32 == 0 || i == FRAMES)
-            assert_true(awaits(t, "refused", refused + i));
+            assert_true(collector_awaits(&t->collector, t->sensor, "refused", refused + i, patience));
     }
-    refused = status(t, "refused");
+    refused = collector_status(&t->collector, "refused");
     unsigned second = fake_add_process(t->sensor, "b", 101, ROLE_SUT);
     assert_true(fake_say_process(t->sensor, second));
     cut_some(t->sensor, first, 1);
-    assert_true(awaits(t, "refused", refused + 2));
-    assert_int_equal(status(t, "processes"), 1);
-    assert_int_equal(status(t, "records"), records);
+    assert_true(collector_awaits(&t->collector, t->sensor, "refused", refused + 2, patience));
+    assert_int_equal(collector_status(&t->collector, "processes"), 1);
+    assert_int_equal(collector_status(&t->collector, "records"), records);
     assert_true(fake_say_bye(t->sensor, patience));
 }
 
@@ -351,8 +336,8 @@ static void ten_thousand_strangers_leave_nothing_behind(void **state)
     printf("%u strangers: %ld descriptors before, %ld after; %ld KiB more memory\n", strangers + HELD,
            before.descriptors, after.descriptors, grown);
     assert_true(MEMORY_SAYS_NOTHING || grown <= GROWTH_MAX_MIB * 1024);
-    assert_int_equal(status(t, "peers"), 1);
-    assert_int_equal(status(t, "records"), (int64_t)fake_records(t->sensor));
+    assert_int_equal(collector_status(&t->collector, "peers"), 1);
+    assert_int_equal(collector_status(&t->collector, "records"), (int64_t)fake_records(t->sensor));
     assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
 }
 

@@ -3,8 +3,7 @@
 /* A real collector whose run has many processes, one after the other: what it keeps of them, answers, and bears. */
 #include "base/file.h"
 #include "collector/summary.h"
-#include "tests/lib/collector_process.h"
-#include "tests/lib/fake_sensor.h"
+#include "tests/lib/collector_fixture.h"
 #include "tests/lib/seed.h"
 
 #include <setjmp.h>
@@ -22,35 +21,21 @@ static const uint8_t run_id[16] = "a run's identity";
 static const int64_t patience = 30 * CLOCK_S;
 static uint64_t seed;
 
-struct fixture {
-    struct collector_process collector;
-    char ipc[LINK_ENDPOINT_MAX];
-    struct fake_sensor *sensor;
-    uint32_t had; /* processes */
-};
+static uint32_t had; /* processes, in all tests */
 
 static int setup(void **state)
 {
-    struct fixture *t = calloc(1, sizeof *t);
-    if (!t || !collector_make(&t->collector) || !(t->sensor = fake_new("desk", run_id, seed_next(&seed))))
-        return -1;
-    snprintf(t->ipc, sizeof t->ipc, "ipc://%s/data", t->collector.dir);
-    *state = t;
-    return 0;
+    *state = collector_fixture_new(run_id, seed_next(&seed));
+    return *state ? 0 : -1;
 }
 
 static int teardown(void **state)
 {
-    struct fixture *t = *state;
-    if (t->collector.pid)
-        collector_end(&t->collector, SIGKILL);
-    fake_free(t->sensor);
-    collector_remove(&t->collector);
-    free(t);
+    collector_fixture_free(*state);
     return 0;
 }
 
-static void begin(struct fixture *t)
+static void begin(struct collector_fixture *t)
 {
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
@@ -60,25 +45,19 @@ static void begin(struct fixture *t)
     assert_true(t->sensor->welcome);
 }
 
-static int64_t status(struct fixture *t, const char *name)
-{
-    assert_true(collector_command(&t->collector, VERB_STATUS));
-    return message_reply_get(&t->collector.message.reply, name, -1);
-}
-
 /* A process comes, records, and closes its only stream. */
-static void live(struct fixture *t)
+static void live(struct collector_fixture *t)
 {
     char name[16];
-    snprintf(name, sizeof name, "app%u", t->had);
-    unsigned i = fake_add_process(t->sensor, name, 100 + t->had, ROLE_SUT);
-    t->sensor->processes[i]->said.stream_id = ++t->had;
+    snprintf(name, sizeof name, "app%u", had);
+    unsigned i = fake_add_process(t->sensor, name, 100 + had, ROLE_SUT);
+    t->sensor->processes[i]->said.stream_id = ++had;
     assert_true(fake_say_process(t->sensor, i));
     fake_cut(t->sensor, i, 0, 20);
     fake_close_stream(t->sensor, i, 0);
 }
 
-static void end(struct fixture *t, unsigned i)
+static void end(struct collector_fixture *t, unsigned i)
 {
     uint64_t saved = t->sensor->saved;
     assert_true(fake_say_books(t->sensor, i, PROCESS_ENDED, 0));
@@ -88,21 +67,13 @@ static void end(struct fixture *t, unsigned i)
     assert_int_equal(t->sensor->saved, saved + 1);
 }
 
-static bool awaits(struct fixture *t, const char *name, int64_t least)
-{
-    int64_t deadline = clock_now() + patience;
-    while (status(t, name) < least && clock_now() < deadline)
-        fake_round(t->sensor, 10 * CLOCK_MS);
-    return status(t, name) == least;
-}
-
-static bool send_packet(struct fixture *t, unsigned process, unsigned i)
+static bool send_packet(struct collector_fixture *t, unsigned process, unsigned i)
 {
     const struct fake_stream *s = &t->sensor->processes[process]->rings[0];
     return fake_send(t->sensor, s->bytes + s->starts[i], s->starts[i + 1] - s->starts[i]);
 }
 
-static void assert_all_is_there(struct fixture *t)
+static void assert_all_is_there(struct collector_fixture *t)
 {
     struct summary *s;
     assert_int_equal(summary_load(t->collector.run, &s), 0);
@@ -123,7 +94,7 @@ static void assert_all_is_there(struct fixture *t)
  */
 static void what_has_ended_and_comes_again_is_answered_and_changes_nothing(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     begin(t);
     live(t);
     live(t);
@@ -139,11 +110,11 @@ static void what_has_ended_and_comes_again_is_answered_and_changes_nothing(void 
             assert_true(send_packet(t, 0, i));
         end(t, 0);
     }
-    assert_int_equal(status(t, "refused"), 0);
-    assert_int_equal(status(t, "processes"), 2);
+    assert_int_equal(collector_status(&t->collector, "refused"), 0);
+    assert_int_equal(collector_status(&t->collector, "processes"), 2);
     end(t, 1);
     fake_cut(t->sensor, 0, 0, 1); /* behind the end: it cannot be */
-    assert_true(awaits(t, "refused", 1));
+    assert_true(collector_awaits(&t->collector, t->sensor, "refused", 1, patience));
     t->sensor->processes[0]->records -= 1;
     assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
     assert_all_is_there(t);
@@ -163,7 +134,7 @@ static long resident_kib(pid_t pid)
 }
 
 /* FAKE_PROCESSES at a time come, record and end. */
-static void pass(struct fixture *t, unsigned processes)
+static void pass(struct collector_fixture *t, unsigned processes)
 {
     for (unsigned n = 0; n < processes; n += FAKE_PROCESSES) {
         fake_forget_processes(t->sensor);
@@ -190,13 +161,13 @@ static void pass(struct fixture *t, unsigned processes)
 static void those_who_have_ended_cost_little(void **state)
 {
     enum { FIRST = 40, MORE = 160, KIB_EACH = 8 };
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     begin(t);
     pass(t, FIRST);
     long before = resident_kib(t->collector.pid);
     pass(t, MORE);
-    assert_int_equal(status(t, "processes"), FIRST + MORE);
-    assert_int_equal(status(t, "refused"), 0);
+    assert_int_equal(collector_status(&t->collector, "processes"), FIRST + MORE);
+    assert_int_equal(collector_status(&t->collector, "refused"), 0);
     long more = resident_kib(t->collector.pid) - before;
     printf("%d processes that came and went: %ld KiB more memory\n", MORE, more);
     assert_true(MEMORY_SAYS_NOTHING || more < MORE * KIB_EACH);
@@ -204,7 +175,7 @@ static void those_who_have_ended_cost_little(void **state)
 
 static void one_process_too_many_is_refused_with_a_sentence(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     t->collector.more = (const char *const[]){"--processes", "2", NULL};
     begin(t);
     live(t);
@@ -215,13 +186,13 @@ static void one_process_too_many_is_refused_with_a_sentence(void **state)
     while (!t->sensor->refused[0] && clock_now() < deadline)
         fake_round(t->sensor, 10 * CLOCK_MS);
     assert_non_null(strstr(t->sensor->refused, "raise its limit"));
-    assert_int_equal(status(t, "processes"), 2);
-    assert_int_equal(status(t, "peers"), 0);
+    assert_int_equal(collector_status(&t->collector, "processes"), 2);
+    assert_int_equal(collector_status(&t->collector, "peers"), 0);
 }
 
 static void one_node_too_many_is_refused_with_a_sentence(void **state)
 {
-    struct fixture *t = *state;
+    struct collector_fixture *t = *state;
     t->collector.more = (const char *const[]){"--processes", "1", NULL};
     begin(t);
     struct fake_sensor *other = fake_new("studio", run_id, seed_next(&seed));
@@ -231,7 +202,7 @@ static void one_node_too_many_is_refused_with_a_sentence(void **state)
         fake_round(other, 10 * CLOCK_MS);
     assert_non_null(strstr(other->refused, "raise its limit"));
     fake_free(other);
-    assert_int_equal(status(t, "nodes"), 1);
+    assert_int_equal(collector_status(&t->collector, "nodes"), 1);
 }
 
 int main(void)

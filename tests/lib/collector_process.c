@@ -147,6 +147,11 @@ bool collector_command(struct collector_process *c, enum message_verb verb)
     return !err && c->message.type == MESSAGE_REPLY && c->message.reply.id == 7;
 }
 
+int64_t collector_status(struct collector_process *c, const char *name)
+{
+    return collector_command(c, VERB_STATUS) ? message_reply_get(&c->message.reply, name, -1) : -1;
+}
+
 bool collector_said(const struct collector_process *c, const char *text)
 {
     char path[96], *log;

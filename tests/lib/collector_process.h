@@ -34,6 +34,9 @@ bool collector_start(struct collector_process *c, const char *listen);
 /** Sends a command and fills c->message.reply. */
 bool collector_command(struct collector_process *c, enum message_verb verb);
 
+/** What its STATUS says of `name`; -1: nothing, or it does not answer. */
+int64_t collector_status(struct collector_process *c, const char *name);
+
 /** Ends it by `signal`; returns its wait status, or -1 after a deadline (it is killed then). */
 int collector_end(struct collector_process *c, int signal);
 

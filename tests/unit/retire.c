@@ -42,13 +42,24 @@ static struct model_process *ready(struct store_fixture *t)
     return p;
 }
 
+static void assert_retires(struct store_fixture *t, const struct model_process *p)
+{
+    assert_false(retire_is(p));
+    retire_ended(t->model);
+    assert_true(retire_is(p));
+}
+
+static void assert_stays(struct store_fixture *t, const struct model_process *p)
+{
+    retire_ended(t->model);
+    assert_false(retire_is(p));
+}
+
 static void one_of_which_all_is_settled_retires(void **state)
 {
     struct store_fixture *t = *state;
     struct model_process *p = ready(t);
-    assert_false(retire_is(p));
-    retire_ended(t->model);
-    assert_true(retire_is(p));
+    assert_retires(t, p);
     retire_ended(t->model); /* again: nothing to do */
     assert_ptr_equal(model_find_process(t->node, p->instance), p);
     assert_ptr_equal(t->node->processes, p);
@@ -72,12 +83,6 @@ static void one_that_waits_for_an_answer_is_active_until_it_has_it(void **state)
     assert_null(t->node->active);
 }
 
-static void assert_stays(struct store_fixture *t, const struct model_process *p)
-{
-    retire_ended(t->model);
-    assert_false(retire_is(p));
-}
-
 static void whose_facts_are_not_settled_stays(void **state)
 {
     struct store_fixture *t = *state;
@@ -93,8 +98,7 @@ static void whose_facts_are_not_settled_stays(void **state)
     p->dirty = true;
     assert_stays(t, p);
     p->dirty = false;
-    retire_ended(t->model);
-    assert_true(retire_is(p));
+    assert_retires(t, p);
 }
 
 static void whose_streams_are_not_settled_stays(void **state)
@@ -112,8 +116,7 @@ static void whose_streams_are_not_settled_stays(void **state)
     s->unsynced = s->closed = false;
     assert_stays(t, p);
     s->closed = true;
-    retire_ended(t->model);
-    assert_true(retire_is(p));
+    assert_retires(t, p);
 }
 
 static void whose_records_are_missing_stays_but_for_the_unfinished_and_the_overwritten(void **state)
@@ -123,8 +126,7 @@ static void whose_records_are_missing_stays_but_for_the_unfinished_and_the_overw
     p->counts[1].attempts++; /* as of a node that was given up: it may still come */
     assert_stays(t, p);
     p->overwrites = true; /* what was overwritten is in no count */
-    retire_ended(t->model);
-    assert_true(retire_is(p));
+    assert_retires(t, p);
 }
 
 static void a_record_that_was_never_finished_keeps_nobody(void **state)
@@ -133,8 +135,7 @@ static void a_record_that_was_never_finished_keeps_nobody(void **state)
     struct model_process *p = ready(t);
     p->counts[1].attempts++;
     p->unfinished = 1;
-    retire_ended(t->model);
-    assert_true(retire_is(p));
+    assert_retires(t, p);
 }
 
 static void what_comes_of_it_later_is_a_repetition_or_refused(void **state)
@@ -143,8 +144,7 @@ static void what_comes_of_it_later_is_a_repetition_or_refused(void **state)
     struct model_process *p = ready(t);
     fake_cut(t->sensor, 0, 0, 1);
     fake_cut(t->sensor, 0, 1, 1);
-    retire_ended(t->model);
-    assert_true(retire_is(p));
+    assert_retires(t, p);
     for (unsigned i = 0; i < 4; i++) {
         assert_int_equal(give(t, 0, i), ACCEPT_DUPLICATE);
         assert_ptr_equal(model_next_touched(t->node), p->streams[0]);
