@@ -277,14 +277,18 @@ static bool all_known(const struct summary *s, const struct verdict *v)
     return known;
 }
 
-/* What happened lies within the run, whatever the wall clock did meanwhile. */
+/*
+ * What happened lies within the run, whatever the wall clock did meanwhile. Where the disk is full at once, the last
+ * that is stored of a node is what its bezeld recorded before the processes began.
+ */
 static void check_times(struct check *c, const struct summary *s, const struct verdict *v)
 {
-    int64_t slack = 60 * CLOCK_S; /* for draining */
+    int64_t slack = 60 * CLOCK_S; /* for starting, and for draining */
     for (size_t i = 0; i < s->node_count && v->run == RUN_ENDED; i++) {
         int64_t at = s->nodes[i].last_at + s->nodes[i].realtime_offset - v->started;
-        if (s->nodes[i].last_at != 0 && (at < 0 || at > v->duration + slack))
-            bed_fail(c->bed, "times of node %s are %lld s beside the run", s->nodes[i].name, (long long)(at / CLOCK_S));
+        if (s->nodes[i].last_at != 0 && (at < -slack || at > v->duration + slack))
+            bed_fail(c->bed, "times of node %s are %lld ms beside the run", s->nodes[i].name,
+                     (long long)(at / CLOCK_MS));
     }
     for (size_t i = 0; i < s->event_count && v->run == RUN_ENDED; i++)
         if (llabs(s->events[i].at - v->started) > v->duration + slack)
