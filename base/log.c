@@ -3,6 +3,7 @@
 #include "base/log.h"
 
 #include "base/clock.h"
+#include "base/plain.h"
 
 #include <pthread.h>
 #include <stdarg.h>
@@ -59,6 +60,7 @@ static void log_line(const char *level, const char *id, const char *format, va_l
     char text[1024];
     unsigned withheld = 0;
     vsnprintf(text, sizeof text, format, args);
+    plain_text(text);
     pthread_mutex_lock(&log_lock);
     if (log_admit(id, &withheld)) {
         if (log_subject)
@@ -88,6 +90,7 @@ void log_error(const char *id, const char *format, ...)
     va_copy(again, args);
     log_line("error: ", id, format, args);
     vsnprintf(log_error_text, sizeof log_error_text, format, again);
+    plain_text(log_error_text);
     va_end(again);
     va_end(args);
 }

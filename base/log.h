@@ -3,8 +3,9 @@
 
 /**
  * Messages to the operator, on stderr: `program: ID: sentence`. The id (BEZEL-...) is stable, so that a message can be
- * looked up and filtered; the sentence names the place and the remedy. A message id that repeats is let through at most
- * LOG_BURST times a second; the next line let through says how many were withheld. Thread-safe; not async-signal-safe.
+ * looked up and filtered; the sentence names the place and the remedy; control characters in it are shown as `?`. A
+ * message id that repeats is let through at most LOG_BURST times a second; the next line let through says how many were
+ * withheld. Thread-safe; not async-signal-safe.
  */
 #ifndef BEZEL_BASE_LOG_H
 #define BEZEL_BASE_LOG_H

@@ -189,6 +189,14 @@ static int pragma_value(sqlite3 *db, const char *text, int64_t *value)
     return facts_error(db, rc);
 }
 
+void facts_distrust(sqlite3 *db)
+{
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, (int *)NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+}
+
 int facts_check_version(sqlite3 *db)
 {
     int64_t application = 0, version = 0;
@@ -255,6 +263,7 @@ int facts_open(const char *run, struct facts **f)
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
     int err = facts_error(it->db, sqlite3_open_v2(path, &it->db, flags, NULL));
     if (!err) {
+        facts_distrust(it->db);
         sqlite3_busy_timeout(it->db, FACTS_BUSY_MS);
         err = schema_make(it->db);
     }

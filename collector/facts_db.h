@@ -65,6 +65,9 @@ bool facts_is_foreign(const char *path);
 /** The code for SQLite's result `rc`; sets errno where the system told it. */
 int facts_error(sqlite3 *db, int rc);
 
+/** What is in a database that was just opened may be anybody's: it runs nothing that stands in its schema. */
+void facts_distrust(sqlite3 *db);
+
 /** Whether the database is one of ours, of this version: 0, BEZEL_EVERSION, ... */
 int facts_check_version(sqlite3 *db) BEZEL_MUST_CHECK;
 

@@ -39,7 +39,7 @@ static int load_node(sqlite3_stmt *s, struct model *m)
     node->row = sqlite3_column_int64(s, 0);
     column_text(s, 5, node->dir, sizeof node->dir);
     node->left = sqlite3_column_int(s, 6) != 0;
-    return model_name_ok(node->dir) ? 0 : BEZEL_EMALFORMED;
+    return model_name_ok(node->name) && model_name_ok(node->dir) ? 0 : BEZEL_EMALFORMED;
 }
 
 static struct model_node *node_of_row(const struct model *m, int64_t row)
@@ -48,6 +48,13 @@ static struct model_node *node_of_row(const struct model *m, int64_t row)
     while (node && node->row != row)
         node = node->next;
     return node;
+}
+
+/* Whether a process of the database can be one: it names files, and others choose by its role and state. */
+static bool process_ok(const struct model_process *p)
+{
+    return (p->role == ROLE_SUT || p->role == ROLE_DAEMON) && p->state >= PROCESS_RUNNING &&
+           p->state <= PROCESS_DETACHED && !strchr(p->base, '/');
 }
 
 static int load_process(sqlite3_stmt *s, struct model *m)
@@ -75,6 +82,8 @@ static int load_process(sqlite3_stmt *s, struct model *m)
     p->state = (enum message_process_state)sqlite3_column_int(s, 11);
     p->unfinished = (uint64_t)sqlite3_column_int64(s, 12);
     struct dict *dict;
+    if (!process_ok(p))
+        return BEZEL_EMALFORMED;
     int err = dict_parse(sqlite3_column_blob(s, 10), (size_t)sqlite3_column_bytes(s, 10), &dict);
     if (err)
         return err;
@@ -178,6 +187,7 @@ static int open_read(const char *path, const char *vfs, sqlite3 **db)
 {
     int err = facts_error(NULL, sqlite3_open_v2(path, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs));
     if (!err) {
+        facts_distrust(*db);
         sqlite3_busy_timeout(*db, FACTS_BUSY_MS);
         sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* else an empty log is deleted */
         err = facts_error(

@@ -24,8 +24,9 @@ int facts_get(struct facts *f, const char *key, char *value, size_t size)
     facts_bind_text(s, 1, key);
     int rc = sqlite3_step(s);
     int err = facts_error(f->db, rc);
-    if (rc == SQLITE_ROW)
-        snprintf(value, size, "%s", (const char *)sqlite3_column_text(s, 0));
+    const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    if (text)
+        snprintf(value, size, "%s", text);
     else if (!err)
         err = BEZEL_ENOENT;
     sqlite3_reset(s);
@@ -270,14 +271,20 @@ int facts_clear_derived(struct facts *f)
 {
     int err = facts_begin(f);
     if (!err)
-        err = facts_error(
-            f->db, sqlite3_exec(f->db,
-                                "DELETE FROM losses; DELETE FROM self; DELETE FROM limits;"
-                                "DELETE FROM decisions; DELETE FROM metrics; DELETE FROM clocks; DELETE FROM streams;"
-                                "DELETE FROM obeyed; DELETE FROM polling; DELETE FROM flow; DELETE FROM expired;"
-                                "DELETE FROM knobs; DELETE FROM snapshots; DELETE FROM observations; "
-                                "DELETE FROM findings",
-                                NULL, NULL, NULL));
+        err = facts_error(f->db,
+                          sqlite3_exec(f->db,
+                                       "DELETE FROM losses; DELETE FROM self; DELETE FROM limits;"
+                                       "DELETE FROM decisions; DELETE FROM metrics; DELETE FROM clocks;"
+                                       "DELETE FROM obeyed; DELETE FROM polling; DELETE FROM flow; DELETE FROM expired;"
+                                       "DELETE FROM knobs; DELETE FROM snapshots; DELETE FROM observations; "
+                                       "DELETE FROM findings",
+                                       NULL, NULL, NULL));
     f->lacks = err != 0;
     return err;
+}
+
+int facts_clear_streams(struct facts *f)
+{
+    int err = facts_begin(f);
+    return err ? err : facts_error(f->db, sqlite3_exec(f->db, "DELETE FROM streams", NULL, NULL, NULL));
 }

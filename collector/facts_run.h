@@ -56,8 +56,11 @@ int facts_add_builtin(struct facts *f, const struct model_process *process,
 enum { FACTS_NOTES_MAX = 1024 };
 int facts_add_note(struct facts *f, const struct model_node *node, const struct message_note *note) BEZEL_MUST_CHECK;
 
-/** Deletes all rows that are derived from packets and forgets that rows are lacking. */
+/** Deletes all rows that are made of packets one by one, and forgets that such rows are lacking. */
 int facts_clear_derived(struct facts *f) BEZEL_MUST_CHECK;
+
+/** Deletes where streams stand, which is saved with their processes. */
+int facts_clear_streams(struct facts *f) BEZEL_MUST_CHECK;
 
 /**
  * Fills an empty model with the nodes and processes of the database, with dictionaries, state, latency and what BOOKS

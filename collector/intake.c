@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "collector/account.h"
+#include "collector/recover.h"
 #include "collector/retire.h"
 
 #include <stdlib.h>
@@ -265,6 +266,17 @@ static void answer_books(struct intake *in, const struct peer *peer)
         }
         p->books_answer = false;
     }
+}
+
+int intake_finish(struct intake *in)
+{
+    int err = 0;
+    store_tidy(in->store, in->model, true);
+    for (const struct model_node *node = in->model->nodes; node; node = node->next)
+        (void)!intake_sync(in, node); /* what fails is not saved, and thus not said to be there */
+    if (facts_lacks(in->facts))
+        err = recover_rows(in->facts, in->store, in->model);
+    return err ? err : intake_save(in);
 }
 
 int intake_save(struct intake *in)

@@ -56,6 +56,12 @@ int64_t intake_tick(struct intake *in, int64_t now, bool idle);
 /** Saves what changed since (account_save()) and answers those who said BYE. Returns 0 or account_save()'s error. */
 int intake_save(struct intake *in) BEZEL_MUST_CHECK;
 
+/**
+ * The end: what no acknowledgement has brought to stable storage gets there, rows that are lacking are written anew,
+ * and all is saved. Returns as intake_save() does.
+ */
+int intake_finish(struct intake *in) BEZEL_MUST_CHECK;
+
 /** Whether there is anything to save. */
 bool intake_changed(const struct intake *in);
 

@@ -71,6 +71,7 @@ static void on_hello(struct intake *in, const struct link_frame *frame, const st
 {
     const struct link_peer *id = &frame->peer;
     struct peer *peer = intake_find(in, id);
+    struct bucket owed = peer ? peer->node->bucket : (struct bucket){0};
     if (peer)
         intake_drop(in, peer);
     if (is_stale(in, hello)) {
@@ -86,11 +87,10 @@ static void on_hello(struct intake *in, const struct link_frame *frame, const st
     struct model_node *node = node_for(in, hello);
     if (!node)
         return;
-    struct bucket bucket = {0}; /* who comes again comes with what he owes */
-    while ((peer = intake_find_node(in, node))) {
-        bucket = peer->bucket;
+    while ((peer = intake_find_node(in, node)))
         intake_drop(in, peer);
-    }
+    if (owed.taken > node->bucket.taken) /* who greets by another name comes with what he owes */
+        node->bucket = owed;
     in->changed = in->changed || node->left;
     node->dirty = node->dirty || node->left;
     node->left = false;
@@ -99,7 +99,6 @@ static void on_hello(struct intake *in, const struct link_frame *frame, const st
         return;
     peer->attempt = hello->attempt;
     peer->connection = link_connection(frame);
-    peer->bucket = bucket;
     intake_welcome(in, peer);
 }
 

@@ -6,7 +6,6 @@
 #define BEZEL_COLLECTOR_INTAKE_OWN_H
 
 #include "collector/accept.h"
-#include "collector/bucket.h"
 #include "collector/intake.h"
 #include "mdr/guests.h"
 
@@ -21,9 +20,8 @@ struct peer {
     uint64_t attempt;    /* of its HELLO */
     uint64_t connection; /* link_connection() of that */
     int64_t heard;
-    struct bucket bucket; /* what it has sent, against its rate */
-    bool over;            /* beyond it, which was told */
-    bool bye;             /* said BYE, which is answered when all before it is saved */
+    bool over; /* beyond its rate, which was told */
+    bool bye;  /* said BYE, which is answered when all before it is saved */
     struct peer *next;
 };
 
@@ -60,6 +58,9 @@ bool intake_charge(struct intake *in, struct peer *peer, size_t bytes, int64_t n
 
 /** Whether the peer is to wait for its acknowledgement: it is beyond its rate, and stays. */
 bool intake_holds_back(const struct intake *in, struct peer *peer, int64_t now);
+
+/** Brings all of a node to stable storage. Returns 0, or an error where some of it does not get there. */
+int intake_sync(struct intake *in, const struct model_node *node) BEZEL_MUST_CHECK;
 
 /** Sends in->out. Returns 0, or an error where it did not go: heartbeats and HELLO mend what that breaks. */
 int intake_send(struct intake *in, const struct link_peer *id);

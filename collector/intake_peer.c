@@ -47,8 +47,8 @@ struct peer *intake_add(struct intake *in, const struct link_peer *id, struct mo
 
 bool intake_charge(struct intake *in, struct peer *peer, size_t bytes, int64_t now)
 {
-    bucket_take(&peer->bucket, in->limits.rate, bytes, now);
-    uint64_t beyond = bucket_overdrawn(&peer->bucket, in->limits.rate, now);
+    bucket_take(&peer->node->bucket, in->limits.rate, bytes, now);
+    uint64_t beyond = bucket_overdrawn(&peer->node->bucket, in->limits.rate, now);
     if (beyond && !peer->over) {
         peer->over = true;
         in->over_rate++;
@@ -60,7 +60,7 @@ bool intake_charge(struct intake *in, struct peer *peer, size_t bytes, int64_t n
 
 bool intake_holds_back(const struct intake *in, struct peer *peer, int64_t now)
 {
-    if (peer->over && !bucket_overdrawn(&peer->bucket, in->limits.rate, now))
+    if (peer->over && !bucket_overdrawn(&peer->node->bucket, in->limits.rate, now))
         peer->over = false;
     return peer->over && !peer->bye;
 }
@@ -90,20 +90,19 @@ static void welcome_flush(struct intake *in, const struct link_peer *id, bool mo
     in->out.welcome.stream_count = 0;
 }
 
-/* A position is an acknowledgement, in WELCOME as well. */
-static bool sync_node(struct intake *in, const struct model_node *node)
+int intake_sync(struct intake *in, const struct model_node *node)
 {
     for (const struct model_process *p = node->processes; p; p = p->next)
         for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
             if (p->streams[ring] && store_sync(in->store, p->streams[ring]) != 0)
-                return false;
-    return true;
+                return BEZEL_ESYS;
+    return 0;
 }
 
 void intake_welcome(struct intake *in, const struct peer *peer)
 {
     struct message_welcome *w = &in->out.welcome;
-    if (!sync_node(in, peer->node))
+    if (intake_sync(in, peer->node) != 0) /* a position is an acknowledgement here as well */
         return; /* the store fails for good, which STATUS tells; its senders keep what they have */
     in->out.type = MESSAGE_WELCOME;
     w->credit_bytes = INTAKE_CREDIT;

@@ -93,6 +93,15 @@ static bool dir_is_taken(const struct model *m, const char *dir)
     return false;
 }
 
+/* Their directories are taken: whoever looks for one of his own need not try them all. */
+static unsigned count_called(const struct model *m, const char *name)
+{
+    unsigned count = 0;
+    for (const struct model_node *node = m->nodes; node; node = node->next)
+        count += strcmp(node->name, name) == 0;
+    return count;
+}
+
 struct model_node *model_add_node(struct model *m, const struct message_hello *hello)
 {
     struct model_node *node = calloc(1, sizeof *node);
@@ -106,7 +115,7 @@ struct model_node *model_add_node(struct model *m, const struct message_hello *h
     node->local = memcmp(node->boot, m->boot, sizeof node->boot) == 0;
     node->last_process = &node->processes;
     memcpy(node->dir, node->name, sizeof node->name);
-    for (unsigned i = 2; dir_is_taken(m, node->dir); i++)
+    for (unsigned i = 1 + count_called(m, node->name); dir_is_taken(m, node->dir); i++)
         snprintf(node->dir, sizeof node->dir, "%s.%u", node->name, i);
     *m->last_node = node;
     m->last_node = &node->next;

@@ -10,6 +10,7 @@
 #define BEZEL_COLLECTOR_MODEL_H
 
 #include "base/err.h"
+#include "collector/bucket.h"
 #include "collector/values.h"
 #include "mdr/dict.h"
 #include "mdr/message.h"
@@ -119,6 +120,7 @@ struct model_node {
     struct model_process *buckets[MODEL_BUCKETS]; /* by instance */
     struct model_process *pids[MODEL_BUCKETS];    /* by pid */
     struct model_stream *touched;
+    struct bucket bucket; /* what its peers have sent, against their rate */
     struct model_node *next;
 };
 

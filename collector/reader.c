@@ -26,25 +26,23 @@ struct reader {
     uint8_t bytes[PACKET_MAX_BYTES];
 };
 
+/* Where there is no file nothing is allocated: most rings that are asked for have none. */
 int reader_open(const char *path, struct reader **r)
 {
-    struct reader *it = malloc(sizeof *it);
-    if (!it)
-        return BEZEL_ENOMEM;
+    struct stat st = {0};
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return err_from_errno(errno);
+    int err = fstat(fd, &st) != 0 ? err_from_errno(errno) : S_ISREG(st.st_mode) ? 0 : BEZEL_EMALFORMED;
+    struct reader *it = err ? NULL : malloc(sizeof *it);
+    if (!it) {
+        close(fd);
+        return err ? err : BEZEL_ENOMEM;
+    }
+    it->fd = fd;
     it->offset = it->packets = 0;
     it->taken = it->used = 0;
     it->reason = "";
-    struct stat st = {0};
-    it->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    int err = it->fd < 0 || fstat(it->fd, &st) != 0 ? err_from_errno(errno) : 0;
-    if (!err && !S_ISREG(st.st_mode))
-        err = BEZEL_EMALFORMED;
-    if (err) {
-        if (it->fd >= 0)
-            close(it->fd);
-        free(it);
-        return err;
-    }
     *r = it;
     return 0;
 }

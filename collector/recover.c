@@ -189,9 +189,11 @@ static int recover_nodes(struct facts *f, struct store *s, struct model *m, bool
 {
     struct recovery r = {.facts = f, .store = s, .rows_only = rows_only};
     int err = facts_clear_derived(f);
+    if (!err && !rows_only)
+        err = facts_clear_streams(f);
     for (r.node = m->nodes; r.node && !err; r.node = r.node->next)
         err = recover_node(&r);
-    for (struct model_node *node = m->nodes; node; node = node->next)
+    for (struct model_node *node = m->nodes; node && !rows_only; node = node->next)
         for (struct model_process *p = node->processes; p; p = p->next)
             p->dirty = true; /* streams and books are saved with their process */
     return err;

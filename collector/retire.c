@@ -22,9 +22,10 @@ static bool is_balanced(const struct model_process *p)
     return p->overwrites || attempts <= found;
 }
 
+/* A daemon's records are rows of the database, too: who writes these anew needs its dictionary. */
 static bool is_ready(const struct model_process *p)
 {
-    if (p->state != PROCESS_ENDED || p->books_answer || p->dirty)
+    if (p->state != PROCESS_ENDED || p->role == ROLE_DAEMON || p->books_answer || p->dirty)
         return false;
     if (retire_is(p))
         return true;

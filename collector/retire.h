@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Retirement: a process that has ended, and of which all is stored, saved and answered, keeps its name, its part of the
- * metadata and the positions of its streams, and gives its dictionary and figures back. So a run may have had many more
- * processes than live at a time. What comes of it later is answered from the positions: it can only be a repetition.
+ * Retirement: a process of the SUT that has ended, and of which all is stored, saved and answered, keeps its name, its
+ * part of the metadata and the positions of its streams, and gives its dictionary and figures back. So a run may have
+ * had many more processes than live at a time. What comes of it later is answered from the positions: it can only be a
+ * repetition.
  */
 #ifndef BEZEL_COLLECTOR_RETIRE_H
 #define BEZEL_COLLECTOR_RETIRE_H

@@ -282,12 +282,7 @@ static int server_finish(struct server *v)
     store_hurry(v->store);
     while (intake_turn(v->intake) > 0 && clock_now() < deadline)
         ;
-    store_tidy(v->store, v->model, true);
-    int err = 0;
-    if (facts_lacks(v->facts))
-        err = recover_rows(v->facts, v->store, v->model);
-    if (!err)
-        err = intake_save(v->intake);
+    int err = intake_finish(v->intake);
     return err ? say(err, "BEZEL-FINISH", "run.db is not complete; start the collector on this run again") : 0;
 }
 

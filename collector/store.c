@@ -247,10 +247,19 @@ int store_metadata(struct store *s, struct model_node *node)
     return 0;
 }
 
+/* Whether a node has packets, and processes that declared more than its metadata has, used or not. */
+static bool declares_more(const struct model_node *node)
+{
+    const struct model_process *p = node->has_dir ? node->processes : NULL;
+    while (p && !p->metadata_stale)
+        p = p->next;
+    return p != NULL;
+}
+
 void store_tidy(struct store *s, const struct model *m, bool all)
 {
     for (struct model_node *node = m->nodes; node; node = node->next) {
-        if (!node->metadata_late || (!all && !metadata_affordable(s)))
+        if (all ? !node->metadata_late && !declares_more(node) : !node->metadata_late || !metadata_affordable(s))
             continue;
         int sys = store_metadata(s, node);
         if (sys && !s->failure)

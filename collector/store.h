@@ -78,8 +78,8 @@ void store_hurry(struct store *s);
 void store_found(struct store *s, struct model_stream *stream);
 
 /**
- * Writes the metadata that explains less than is stored, as far as its bytes allow it now, or `all` of it. What fails
- * makes the store fail, and is tried again.
+ * Writes the metadata that explains less than is stored, as far as its bytes allow it now; or `all`: that explains less
+ * than was declared, too. What fails makes the store fail, and is tried again.
  */
 void store_tidy(struct store *s, const struct model *m, bool all);
 

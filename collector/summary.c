@@ -23,7 +23,7 @@ const char *summary_text(struct summary_loading *l, sqlite3_stmt *s, int at)
         l->err = BEZEL_ENOMEM;
         return "";
     }
-    memcpy(t->bytes, value ? value : "", n + 1);
+    message_text(t->bytes, n, value ? value : "");
     t->next = l->texts;
     l->texts = t;
     return t->bytes;
@@ -92,6 +92,38 @@ void summary_each(struct summary_loading *l, const char *query,
     sqlite3_finalize(s);
 }
 
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
+
+struct sum {
+    bool any;
+    int64_t value;
+};
+
+static void sum_step(sqlite3_context *context, int count, sqlite3_value **values)
+{
+    struct sum *sum = sqlite3_aggregate_context(context, sizeof *sum);
+    if (!sum || count != 1 || sqlite3_value_type(*values) == SQLITE_NULL)
+        return;
+    sum->any = true;
+    sum->value = saturate_add(sum->value, sqlite3_value_int64(*values));
+}
+
+static void sum_final(sqlite3_context *context)
+{
+    const struct sum *sum = sqlite3_aggregate_context(context, 0);
+    if (sum && sum->any)
+        sqlite3_result_int64(context, sum->value);
+}
+
+/* SQLite's own sum() fails where it leaves the range of integers, and the whole query with it: this one stops. */
+static int open_database(struct summary_loading *l, const char *run)
+{
+    int err = facts_open_database(run, &l->db);
+    return err ? err
+               : facts_error(l->db, sqlite3_create_function(l->db, "sum", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+                                                            NULL, sum_step, sum_final));
+}
+
 struct summary_latency summary_latency_of(const struct histogram *h)
 {
     return (struct summary_latency){h->count, histogram_quantile(h, 0.5), histogram_quantile(h, 0.99), h->max};
@@ -113,7 +145,7 @@ static void take_event(struct summary_loading *l, sqlite3_stmt *s)
     struct summary_event *e = summary_grow(l, &l->summary.events, &l->summary.event_count, sizeof *e);
     if (!e)
         return;
-    e->at = sqlite3_column_int64(s, 0);
+    e->at = summary_ns(s, 0);
     e->error = sqlite3_column_int(s, 1) != 0;
     e->text = summary_text(l, s, 2);
 }
@@ -127,7 +159,9 @@ static void take_node(struct summary_loading *l, sqlite3_stmt *s)
         return;
     *row = sqlite3_column_int64(s, 0);
     n->name = summary_text(l, s, 1);
-    n->realtime_offset = sqlite3_column_int64(s, 2);
+    if (!model_name_ok(n->name))
+        l->err = BEZEL_EMALFORMED;
+    n->realtime_offset = summary_ns(s, 2);
     n->open = sqlite3_column_int(s, 3) == 0;
     n->sensor_cpu_mean = n->sensor_cpu_max = NAN;
     n->en_route_mean = n->en_route_max = NAN;
@@ -152,7 +186,7 @@ int summary_load(const char *run, struct summary **s)
     struct summary_loading *l = calloc(1, sizeof *l);
     if (!l)
         return BEZEL_ENOMEM;
-    l->err = facts_open_database(run, &l->db);
+    l->err = open_database(l, run);
     if (!l->err) {
         load_tables(l);
         l->summary.latency = summary_latency_of(&l->latency);

@@ -3,7 +3,8 @@
 
 /**
  * What a run's database says, loaded whole: the input of the report. Times are nanoseconds; `at` and `*_ns` times of a
- * node are its monotonic clock, started and ended of the run are CLOCK_REALTIME. Texts belong to the summary.
+ * node are its monotonic clock, started and ended of the run are CLOCK_REALTIME. What nodes say of times may be
+ * anything: it is cut (saturate_ns()). Texts belong to the summary.
  */
 #ifndef BEZEL_COLLECTOR_SUMMARY_H
 #define BEZEL_COLLECTOR_SUMMARY_H

@@ -32,12 +32,12 @@ static void take_self(struct summary_loading *l, sqlite3_stmt *s)
     if (!p)
         return;
     struct summary_node *n = &l->summary.nodes[p->node];
-    n->first_at = n->first_at ? n->first_at : sqlite3_column_int64(s, 1);
-    n->last_at = sqlite3_column_int64(s, 2);
-    n->cpu_ns += sqlite3_column_int64(s, 3);
-    n->wakeups += sqlite3_column_int64(s, 4);
-    n->records += sqlite3_column_int64(s, 5);
-    n->bytes += sqlite3_column_int64(s, 6);
+    n->first_at = n->first_at ? n->first_at : summary_ns(s, 1);
+    n->last_at = summary_ns(s, 2);
+    n->cpu_ns = saturate_add(n->cpu_ns, summary_ns(s, 3));
+    n->wakeups = saturate_add(n->wakeups, sqlite3_column_int64(s, 4));
+    n->records = saturate_add(n->records, sqlite3_column_int64(s, 5));
+    n->bytes = saturate_add(n->bytes, sqlite3_column_int64(s, 6));
     n->sensor_cpu_max = fmax(n->sensor_cpu_max, summary_real(s, 7));
 }
 
@@ -58,7 +58,7 @@ static void take_clock(struct summary_loading *l, sqlite3_stmt *s)
         .kernel = sqlite3_column_int64(s, 1),
         .counter = sqlite3_column_int64(s, 2),
         .program = sqlite3_column_int64(s, 3),
-        .error_ns = sqlite3_column_int64(s, 4),
+        .error_ns = summary_ns(s, 4),
         .jumps = sqlite3_column_int64(s, 5),
         .clamped = sqlite3_column_int64(s, 6),
     };
@@ -69,8 +69,8 @@ static void take_period(struct summary_loading *l, sqlite3_stmt *s)
     struct summary_node *n = summary_node_at(l, s, 0);
     if (!n)
         return;
-    n->period_mean = sqlite3_column_int64(s, 1);
-    n->period_worst = sqlite3_column_int64(s, 2);
+    n->period_mean = summary_ns(s, 1);
+    n->period_worst = summary_ns(s, 2);
 }
 
 static void take_flow(struct summary_loading *l, sqlite3_stmt *s)
@@ -105,9 +105,9 @@ static void take_polling(struct summary_loading *l, sqlite3_stmt *s)
     if (!p)
         return;
     p->node = summary_node_index(l, s, 0);
-    p->at = sqlite3_column_int64(s, 1);
+    p->at = summary_ns(s, 1);
     p->cause = sqlite3_column_int(s, 2);
-    p->period = sqlite3_column_int64(s, 3);
+    p->period = summary_ns(s, 3);
     p->mode = sqlite3_column_int(s, 4);
     p->forward = sqlite3_column_int(s, 5);
     p->batch = sqlite3_column_int64(s, 6);
@@ -135,7 +135,7 @@ static void take_finding(struct summary_loading *l, sqlite3_stmt *s)
     if (!f)
         return;
     *f = (struct summary_finding){.node = summary_node_index(l, s, 0),
-                                  .at = sqlite3_column_int64(s, 1),
+                                  .at = summary_ns(s, 1),
                                   .what = sqlite3_column_int(s, 2),
                                   .holds = sqlite3_column_int(s, 3) != 0,
                                   .limit = sqlite3_column_int64(s, 4),
@@ -150,7 +150,7 @@ static void take_knob(struct summary_loading *l, sqlite3_stmt *s)
     if (!k)
         return;
     k->node = summary_node_index(l, s, 0);
-    k->at = sqlite3_column_int64(s, 1);
+    k->at = summary_ns(s, 1);
     k->process = summary_text(l, s, 2);
     k->name = summary_text(l, s, 3);
     k->unit = summary_text(l, s, 4);
@@ -173,14 +173,14 @@ static void take_expired(struct summary_loading *l, sqlite3_stmt *s)
     e->instance = summary_u64(s, 1);
     e->process = summary_text(l, s, 2);
     e->aspect = summary_text(l, s, 3);
-    e->bound = sqlite3_column_int64(s, 4);
+    e->bound = summary_ns(s, 4);
     e->taken = sqlite3_column_int64(s, 5);
     e->expired = sqlite3_column_int64(s, 6);
 }
 
 static int64_t time_judged(const struct summary_limit *l)
 {
-    return l->settling + l->held + l->violated + l->unknown;
+    return saturate_add(l->settling + l->held, l->violated + l->unknown);
 }
 
 /*
@@ -210,11 +210,11 @@ static void take_limit(struct summary_loading *l, sqlite3_stmt *s)
     limit->state = sqlite3_column_int(s, 2);
     limit->value = summary_real(s, 3);
     limit->worst = summary_real(s, 4);
-    limit->settling = sqlite3_column_int64(s, 5);
-    limit->held = sqlite3_column_int64(s, 6);
-    limit->violated = sqlite3_column_int64(s, 7);
-    limit->unknown = sqlite3_column_int64(s, 8);
-    limit->last_violated = sqlite3_column_int64(s, 9);
+    limit->settling = summary_ns(s, 5);
+    limit->held = summary_ns(s, 6);
+    limit->violated = summary_ns(s, 7);
+    limit->unknown = summary_ns(s, 8);
+    limit->last_violated = summary_ns(s, 9);
     limit->epoch = sqlite3_column_int64(s, 10);
     if (is_told_already(l, limit))
         l->summary.limit_count--;
@@ -226,11 +226,11 @@ static void take_decision(struct summary_loading *l, sqlite3_stmt *s)
     if (!d)
         return;
     d->node = summary_node_index(l, s, 0);
-    d->at = sqlite3_column_int64(s, 1);
+    d->at = summary_ns(s, 1);
     d->policy = sqlite3_column_int(s, 2);
     d->action = sqlite3_column_int(s, 3);
-    d->before = sqlite3_column_int64(s, 4);
-    d->after = sqlite3_column_int64(s, 5);
+    d->before = summary_ns(s, 4);
+    d->after = summary_ns(s, 5);
     d->cause = sqlite3_column_int(s, 6);
     d->by = sqlite3_column_int(s, 7);
     d->epoch = sqlite3_column_int64(s, 8);
@@ -263,7 +263,7 @@ static void take_note(struct summary_loading *l, sqlite3_stmt *s)
     n->instance = summary_u64(s, 1);
     n->pid = (uint32_t)summary_u64(s, 2);
     n->name = summary_text(l, s, 3);
-    n->at = sqlite3_column_int64(s, 4);
+    n->at = summary_ns(s, 4);
     n->code = summary_text(l, s, 5);
     n->text = summary_text(l, s, 6);
 }

@@ -5,6 +5,7 @@
 #ifndef BEZEL_COLLECTOR_SUMMARY_OWN_H
 #define BEZEL_COLLECTOR_SUMMARY_OWN_H
 
+#include "base/saturate.h"
 #include "collector/facts_db.h"
 #include "collector/summary.h"
 #include "metric/histogram.h"
@@ -35,6 +36,12 @@ const char *summary_text(struct summary_loading *l, sqlite3_stmt *s, int at);
 static inline uint64_t summary_u64(sqlite3_stmt *s, int at)
 {
     return (uint64_t)sqlite3_column_int64(s, at);
+}
+
+/** A time or duration that may be anything, cut. */
+static inline int64_t summary_ns(sqlite3_stmt *s, int at)
+{
+    return saturate_ns(sqlite3_column_int64(s, at));
 }
 
 /** NaN for NULL. */

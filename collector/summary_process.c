@@ -29,7 +29,7 @@ static void take_process(struct summary_loading *l, sqlite3_stmt *s)
     p->role = (enum message_role)sqlite3_column_int(s, 4);
     p->name = summary_text(l, s, 5);
     p->executable = summary_text(l, s, 6);
-    p->started = sqlite3_column_int64(s, 7);
+    p->started = summary_ns(s, 7);
     p->state = (enum message_process_state)sqlite3_column_int(s, 8);
     p->unfinished = summary_u64(s, 9);
     take_histogram(l, s, 10, &h);
@@ -52,8 +52,8 @@ static void take_book(struct summary_loading *l, sqlite3_stmt *s)
     b->off = summary_u64(s, 5);
     b->no_ring = summary_u64(s, 6);
     b->stored = summary_u64(s, 7);
-    b->first_ns = sqlite3_column_int64(s, 8);
-    b->last_ns = sqlite3_column_int64(s, 9);
+    b->first_ns = summary_ns(s, 8);
+    b->last_ns = summary_ns(s, 9);
     b->window = summary_u64(s, 10);
     b->spool = summary_u64(s, 11);
 }

@@ -6,6 +6,10 @@
 
 #include <stdlib.h>
 
+/* No experiment has others, and each would cost the memory of a plot's line. */
+#define IS_LIMIT "number BETWEEN 0 AND 63"
+_Static_assert(MESSAGE_LIMITS_MAX == 64, "as many");
+
 /* ---- Observations ------------------------------------------------------------------------------------------------ */
 
 /* At each instant a node tells of its limits in their order: it is most often the one behind the last. */
@@ -29,8 +33,8 @@ static void take_series(struct summary_loading *l, sqlite3_stmt *s)
         return;
     series->node = summary_node_index(l, s, 0);
     series->limit = (uint32_t)summary_u64(s, 1);
-    series->begin = sqlite3_column_int64(s, 2);
-    series->end = sqlite3_column_int64(s, 3);
+    series->begin = summary_ns(s, 2);
+    series->end = summary_ns(s, 3);
     series->columns = calloc(SUMMARY_COLUMNS, sizeof *series->columns);
     if (!series->columns)
         l->err = BEZEL_ENOMEM;
@@ -82,7 +86,7 @@ static void follow_state(struct summary_loading *l, struct summary_series *s, in
 static void take_observation(struct summary_loading *l, sqlite3_stmt *s)
 {
     struct summary_series *series = find_series(l, summary_node_index(l, s, 0), (uint32_t)summary_u64(s, 2));
-    int64_t at = sqlite3_column_int64(s, 1);
+    int64_t at = summary_ns(s, 1);
     if (!series || at < series->begin || at > series->end)
         return;
     double value = summary_real(s, 4);
@@ -110,22 +114,24 @@ static void take_snapshot(struct summary_loading *l, sqlite3_stmt *s)
         return;
     n->node = summary_node_index(l, s, 0);
     n->number = (uint32_t)summary_u64(s, 1);
-    n->moment = sqlite3_column_int64(s, 2);
+    n->moment = summary_ns(s, 2);
     n->cause_node = summary_text(l, s, 3);
     n->limit = sqlite3_column_int64(s, 4);
     n->value = summary_real(s, 5);
-    n->duration = sqlite3_column_int64(s, 6);
+    n->duration = summary_ns(s, 6);
     n->records = summary_u64(s, 7);
     n->processes = summary_u64(s, 8);
-    n->first_ns = sqlite3_column_int64(s, 9);
-    n->last_ns = sqlite3_column_int64(s, 10);
+    n->first_ns = summary_ns(s, 9);
+    n->last_ns = summary_ns(s, 10);
     n->over = sqlite3_column_int(s, 11) != 0;
-    n->told_at = sqlite3_column_int64(s, 12);
+    n->told_at = summary_ns(s, 12);
 }
 
 void summary_load_story(struct summary_loading *l)
 {
-    summary_each(l, "SELECT node, number, min(at), max(at) FROM observations GROUP BY node, number", take_series);
-    summary_each(l, "SELECT node, at, number, state, value FROM observations ORDER BY rowid", take_observation);
+    summary_each(l, "SELECT node, number, min(at), max(at) FROM observations WHERE " IS_LIMIT " GROUP BY node, number",
+                 take_series);
+    summary_each(l, "SELECT node, at, number, state, value FROM observations WHERE " IS_LIMIT " ORDER BY rowid",
+                 take_observation);
     summary_each(l, snapshot_query, take_snapshot);
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "collector/values.h"
 
+#include "base/saturate.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +31,6 @@ void values_free(struct values *v)
     free(v);
 }
 
-static void add_to_total(struct values *v, int64_t value)
-{
-    if (__builtin_add_overflow(v->total, value, &v->total))
-        v->total = value < 0 ? INT64_MIN : INT64_MAX;
-}
-
 static void add_gauge(struct values *v, int64_t at, uint64_t bits)
 {
     double value;
@@ -56,7 +52,7 @@ void values_add(struct values *v, enum dict_kind kind, const struct packet_recor
     }
     if (kind == DICT_SPAN && (int64_t)first < 0)
         return; /* unknown */
-    add_to_total(v, (int64_t)first);
+    v->total = saturate_add(v->total, (int64_t)first);
     if (v->durations)
         histogram_add(v->durations, (int64_t)first);
 }

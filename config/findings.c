@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "config/findings.h"
 
+#include "base/plain.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +18,7 @@ enum { FINDINGS_MAX = 1000, FINDINGS_SENTENCE_MAX = 512 };
 static void make_printable(char *s)
 {
     size_t n = strlen(s), lead = n;
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)s[i] < 0x20 || s[i] == 0x7f)
-            s[i] = '?';
+    plain_text(s);
     while (lead > 0 && ((unsigned char)s[lead - 1] & 0xc0) == 0x80)
         lead--;
     unsigned char c = lead > 0 ? (unsigned char)s[lead - 1] : 0;

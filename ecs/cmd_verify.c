@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/log.h"
+#include "base/plain.h"
 #include "base/units.h"
 #include "collector/summary.h"
 #include "collector/verify.h"
@@ -44,8 +45,11 @@ static const char *const names[] = {"complete", "incomplete", "damaged"};
 /* A directory may hold names that do things to a terminal. */
 static void put_plain(const char *text)
 {
-    for (; *text; text++)
-        putchar((unsigned char)*text < ' ' || *text == 127 ? '?' : *text);
+    while (*text) {
+        size_t n = plain_control(text);
+        putchar(n ? '?' : *text);
+        text += n ? n : 1;
+    }
 }
 
 static void put_text(const struct verify_finding *f)

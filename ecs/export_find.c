@@ -92,6 +92,17 @@ static int add_node(struct export_nodes *nodes, const char *trace, const char *d
     return reader_list(path, add_stream, &search);
 }
 
+/* What is no folder is nobody's trace. */
+static int add_found(struct export_nodes *nodes, const char *trace, const char *dir, bool served)
+{
+    int err = add_node(nodes, trace, dir, served);
+    if (err != BEZEL_ESYS || errno != ENOTDIR)
+        return err;
+    log_warn("BEZEL-EXPORT-FOREIGN", "%s/%s is no folder: left out", trace, dir);
+    nodes->count--;
+    return 0;
+}
+
 int export_find(const char *run, struct export_nodes *nodes)
 {
     char trace[PATH_MAX];
@@ -105,7 +116,7 @@ int export_find(const char *run, struct export_nodes *nodes)
     bool served = verify_is_served(run);
     for (struct dirent *d; !err && (d = readdir(dir));)
         if (d->d_name[0] != '.')
-            err = add_node(nodes, trace, d->d_name, served);
+            err = add_found(nodes, trace, d->d_name, served);
     closedir(dir);
     return err;
 }

@@ -15,8 +15,9 @@ static struct export_value enum_label(const struct dict_field *f, uint64_t value
     const char *label = f->labels;
     for (; value > 0; value--) {
         label = strchr(label, '|');
-        if (!label++)
+        if (!label)
             return text("", 0);
+        label++;
     }
     return text(label, strcspn(label, "|"));
 }

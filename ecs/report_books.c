@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/saturate.h"
 #include "ecs/report.h"
 #include "ecs/table.h"
 
@@ -66,7 +67,7 @@ static void aspect_rows(const struct report *r, struct table *t, const struct su
 static void print_imbalance(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
-    int64_t rest = r->verdict->sut.rest + r->verdict->daemons.rest;
+    int64_t rest = saturate_add(r->verdict->sut.rest, r->verdict->daemons.rest);
     bool any = false;
     for (size_t i = 0; i < s->process_count; i++)
         any = any || r->verdict->books[i].rest != 0;

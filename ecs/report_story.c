@@ -6,6 +6,7 @@
  * node between which nothing else happened there are one line, and so are violations of a limit that broke before.
  */
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "ecs/json.h"
 #include "ecs/report.h"
 #include "ecs/self.h"
@@ -69,7 +70,7 @@ static int64_t behind_its_cause(const struct report *r, const struct summary_sna
     int64_t at = report_run_time(r, n->node, n->moment);
     for (size_t i = 0; n->number && i < r->summary->violation_count; i++) {
         const struct summary_violation *v = &r->summary->violations[i];
-        int64_t later = report_run_time(r, v->node, v->begin) - at;
+        int64_t later = saturate_add(report_run_time(r, v->node, v->begin), -at);
         if (v->limit == n->limit && later > 0 && later < 10 * CLOCK_MS &&
             strcmp(report_node_name(r, v->node), n->cause_node) == 0)
             return at + later;
@@ -214,7 +215,7 @@ static void again_cell(const struct report *r, struct table *t, const struct mom
     for (const struct summary_violation *v = first; v <= last; v++) {
         if (v->node != first->node || v->limit != first->limit)
             continue;
-        sum += v->end - v->begin;
+        sum = saturate_add(sum, v->end - v->begin);
         whole.min = fmin(whole.min, v->min);
         whole.max = fmax(whole.max, v->max);
     }

@@ -265,7 +265,7 @@ static struct axis period_axis(const struct report *r, int top)
     struct change *all = changes_of(r, (uint32_t)r->summary->node_count, &n);
     double low = 1e6, high = 1e6;
     for (size_t i = 0, seen = 0; i < n; i++) {
-        double period = (double)all[i].period;
+        double period = fmin((double)all[i].period, 1e17); /* the decades around it are durations too */
         if (period <= 0)
             continue;
         low = seen == 0 || period < low ? period : low;
@@ -286,7 +286,7 @@ static void put_periods(const struct plot *p, const struct axis *a, uint32_t nod
     double drawn_x = -1, drawn_y = -1;
     fprintf(p->out, "<path class=\"line\" stroke=\"%s\" d=\"", color_of(node));
     for (size_t i = 0; i < n; i++) {
-        double x = x_of(p, all[i].at), y = all[i].period ? y_of(a, (double)all[i].period) : a->top;
+        double x = x_of(p, all[i].at), y = all[i].period > 0 ? y_of(a, (double)all[i].period) : a->top;
         if (i == 0)
             fprintf(p->out, "M%.1f %.1f", x, y);
         else if (fabs(x - drawn_x) >= 0.05)
@@ -301,7 +301,7 @@ static void put_periods(const struct plot *p, const struct axis *a, uint32_t nod
     fputs("\"/>\n", p->out);
     drawn_x = drawn_y = -1;
     for (size_t i = 0; i < n; i++) {
-        double x = x_of(p, all[i].at), y = all[i].period ? y_of(a, (double)all[i].period) : a->top;
+        double x = x_of(p, all[i].at), y = all[i].period > 0 ? y_of(a, (double)all[i].period) : a->top;
         if (!all[i].decided || (fabs(x - drawn_x) < 1 && fabs(y - drawn_y) < 1))
             continue;
         fprintf(p->out, "<circle class=\"decision\" fill=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2\"/>\n", color_of(node), x,

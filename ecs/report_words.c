@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/plain.h"
 #include "ecs/report.h"
 #include "ecs/table.h"
 #include "resmgr/policy.h"
@@ -71,6 +72,7 @@ void report_process_name(const struct report *r, const struct summary_process *p
         snprintf(name, size, "%s/%s", report_node_name(r, p->node), p->name);
     else
         snprintf(name, size, "%s", p->name);
+    plain_text(name);
 }
 
 void report_process_pid(const struct report *r, const struct summary_process *p, char *name, size_t size)
@@ -121,7 +123,10 @@ bool report_opens_processes(const struct report *r)
 static void say_run(const struct report *r, FILE *out)
 {
     struct units_text took = units_duration(r->verdict->duration);
-    const char *name = report_experiment_name(r), *ended_by = summary_fact(r->summary, "ended_by");
+    const char *ended_by = summary_fact(r->summary, "ended_by");
+    char name[EXPERIMENT_NAME_MAX + 1];
+    snprintf(name, sizeof name, "%s", report_experiment_name(r));
+    plain_text(name);
     if (r->verdict->run == RUN_RUNNING)
         fprintf(out, "%s has been running for %s; so far: ", name, took.s);
     else if (r->verdict->run == RUN_CUT)

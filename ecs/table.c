@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/table.h"
 
+#include "base/plain.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -88,9 +90,7 @@ void table_cell(struct table *t, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    for (char *p = text; *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = '?';
+    plain_text(text);
     int width = text_width(text), *widest = &t->widths[t->cell_count % t->column_count];
     if (width > *widest)
         *widest = width;

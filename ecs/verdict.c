@@ -3,6 +3,7 @@
 #include "ecs/verdict_own.h"
 
 #include "base/clock.h"
+#include "base/saturate.h"
 #include "collector/facts.h"
 #include "ecs/commands.h"
 
@@ -40,10 +41,11 @@ static int64_t last_sign(const struct summary *s, int64_t started)
 
 static void judge_run(struct verdict *v, const struct summary *s, int64_t now)
 {
-    v->started = fact_number(s, "started");
-    v->ended = fact_number(s, "ended");
+    v->started = saturate_ns(fact_number(s, "started"));
+    v->ended = saturate_ns(fact_number(s, "ended"));
     const char *ended_by = summary_fact(s, "ended_by");
-    v->outcome = (int)fact_number(s, "outcome");
+    int64_t outcome = fact_number(s, "outcome");
+    v->outcome = outcome < EXIT_HELD || outcome > EXIT_UNREACHABLE ? EXIT_FAILED : (int)outcome;
     v->failed = v->outcome != EXIT_HELD || (ended_by && strcmp(ended_by, "failure") == 0);
     int64_t last = last_sign(s, v->started);
     v->run = v->ended != 0 ? RUN_ENDED : now - last <= VERDICT_FRESH ? RUN_RUNNING : RUN_CUT;
@@ -86,7 +88,7 @@ static void add_books(struct verdict_books *sum, const struct verdict_books *b)
     sum->spool += b->spool;
     sum->unfinished += b->unfinished;
     sum->unstored += b->unstored;
-    sum->rest += b->rest;
+    sum->rest = saturate_add(sum->rest, b->rest);
 }
 
 struct verdict_books verdict_aspect(const struct summary_book *book)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* The verdict on limits: on each node and on the whole, and why those that were to be held were not. */
+#include "base/saturate.h"
 #include "ecs/self.h"
 #include "ecs/verdict_own.h"
 #include "resmgr/agent.h"
@@ -113,7 +114,7 @@ static struct verdict_limit judge_row(const struct summary *s, const struct expe
 {
     const struct experiment_limit *l = &e->limits[row->index];
     struct verdict_limit r = no_verdict(row->node);
-    int64_t judged = row->held + row->violated;
+    int64_t judged = saturate_add(row->held, row->violated);
     if (judged <= 0)
         return r;
     r.since = first_violation(s, row);
@@ -153,7 +154,7 @@ static void judge_whole(struct verdict *v, const struct summary *s, const struct
         const struct summary_limit *row = &s->limits[i];
         if (row->index != limit || row->epoch == 0)
             continue;
-        int64_t held = sum.held + row->held, violated = sum.violated + row->violated;
+        int64_t held = saturate_add(sum.held, row->held), violated = saturate_add(sum.violated, row->violated);
         if (row->last_violated > 0 || sum.epoch == 0)
             sum = *row;
         sum.held = held;

@@ -214,6 +214,15 @@ static void far_beyond_its_rate_a_node_is_not_heard(void **state)
     assert_true(fake_say_process(t->sensor, second));
     cut_some(t->sensor, first, 1);
     assert_true(collector_awaits(&t->collector, t->sensor, "refused", refused + 2, patience));
+    for (int anew = 0; anew < 2; anew++) { /* greeting again, and by another name, takes no debt away */
+        t->sensor->hello.attempt++;
+        t->sensor->hello.uuid[0] ^= (uint8_t)anew;
+        t->sensor->out.type = MESSAGE_HELLO;
+        t->sensor->out.hello = t->sensor->hello;
+        refused = collector_status(&t->collector, "refused");
+        assert_true(fake_say(t->sensor) && fake_say_process(t->sensor, second));
+        assert_true(collector_awaits(&t->collector, t->sensor, "refused", refused + 1, patience));
+    }
     assert_int_equal(collector_status(&t->collector, "processes"), 1);
     assert_int_equal(collector_status(&t->collector, "records"), records);
     assert_true(fake_say_bye(t->sensor, patience));

@@ -481,6 +481,10 @@ static void what_cannot_be_exported_is_told_and_never_waited_for(void **state)
     assert_int_equal(mkfifo(path, 0600), 0);
     assert_says(w.run, target, "BEZEL-EXPORT-FOREIGN");
     assert_says(w.run, NULL, "BEZEL-EXPORT-FOREIGN");
+    assert_int_equal(unlink(path), 0);
+    snprintf(path, sizeof path, "%s/trace/stray", w.run);
+    assert_int_equal(file_replace(path, "", 0), 0);
+    assert_says(w.run, target, "trace/stray is no folder");
 }
 
 static int make_runs(void **state)

@@ -184,6 +184,23 @@ static void values_that_no_axis_can_show_leave_the_plot_whole(void **state)
     }
 }
 
+/* Neither may a daemon's be believed. */
+static void periods_that_no_daemon_has_leave_the_plot_whole(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_troubled(&s);
+    s.polling[0].period = INT64_C(1) << 61;
+    s.polling[1].period = -1;
+    s.decisions[0].after = -(INT64_C(1) << 61);
+    s.decisions[1].after = INT64_C(1) << 61;
+    char *text = written(&s, report_svg, false);
+    assert_non_null(strstr(text, "</svg>\n"));
+    assert_null(strstr(text, "nan"));
+    assert_null(strstr(text, ">-"));
+    free(text);
+}
+
 static void a_run_that_was_cut_off_says_so(void **state)
 {
     (void)state;
@@ -314,6 +331,25 @@ static void lines_fit_a_wide_terminal_and_hold_no_control_characters(void **stat
     free(text);
 }
 
+/* An escape sequence in a name, as one byte of Latin-1 too, moves no cursor. */
+static void names_do_nothing_to_a_terminal(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.facts[3] = (struct summary_fact){"name", "\033[2Jvideo\xc2\x9b"
+                                               "2J"};
+    s.processes[1].name = "cli\033]0;ent\xc2\x9b";
+    s.processes[1].state = PROCESS_RUNNING;
+    s.books[1][0].attempts += 5;
+    char *text = written(&s, report_text, true);
+    assert_null(strchr(text, '\033'));
+    assert_null(strstr(text, "\xc2\x9b"));
+    assert_non_null(strstr(text, "?[2Jvideo??2J"));
+    assert_non_null(strstr(text, "cli?]0;ent??"));
+    free(text);
+}
+
 static void jq_reads_the_json(void **state)
 {
     (void)state;
@@ -346,6 +382,7 @@ int main(void)
         cmocka_unit_test(what_happened_is_told_in_order_and_plotted),
         cmocka_unit_test(a_plot_is_whole_whatever_the_run_is),
         cmocka_unit_test(values_that_no_axis_can_show_leave_the_plot_whole),
+        cmocka_unit_test(periods_that_no_daemon_has_leave_the_plot_whole),
         cmocka_unit_test(a_run_that_was_cut_off_says_so),
         cmocka_unit_test(what_is_unknown_is_told_with_the_ordinal_after_which),
         cmocka_unit_test(what_a_run_lost_that_was_cut_off_is_not_known),
@@ -353,6 +390,7 @@ int main(void)
         cmocka_unit_test(the_sentence_names_what_did_not_hold),
         cmocka_unit_test(a_limit_that_several_nodes_violated_is_told_with_their_number),
         cmocka_unit_test(lines_fit_a_wide_terminal_and_hold_no_control_characters),
+        cmocka_unit_test(names_do_nothing_to_a_terminal),
         cmocka_unit_test(jq_reads_the_json),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,6 +167,20 @@ static void metadata_that_is_late_is_there_at_the_end(void **state)
     assert_true(explained(t, last->stream_id));
 }
 
+/* Its next packet, for which it would have been written, does not come any more. */
+static void what_was_declared_and_not_used_is_explained_at_the_end(void **state)
+{
+    struct store_fixture *t = *state;
+    struct model_process *p = add(t, "app", 1);
+    assert_int_equal(store_append(t->store, model_stream(p, 0), "0123", 4), 0);
+    assert_false(p->metadata_stale);
+    struct model_process *idle = add(t, "idle", 2);
+    store_tidy(t->store, t->model, false);
+    assert_false(explained(t, idle->stream_id));
+    store_tidy(t->store, t->model, true);
+    assert_true(explained(t, idle->stream_id));
+}
+
 static unsigned open_descriptors(void)
 {
     unsigned count = 0;
@@ -300,6 +314,7 @@ int main(void)
         TEST(processes_of_one_name_and_pid_have_files_of_their_own),
         TEST(metadata_of_a_thousand_processes_is_written_at_a_bounded_rate),
         TEST(metadata_that_is_late_is_there_at_the_end),
+        TEST(what_was_declared_and_not_used_is_explained_at_the_end),
         TEST(more_streams_than_descriptors_are_stored),
         TEST(many_bytes_are_synced_ahead_of_time),
         TEST(a_failed_write_leaves_nothing_and_is_tried_again),

@@ -160,6 +160,7 @@ static void the_exit_code_is_that_of_the_run_where_it_failed_by_itself(void **st
 {
     (void)state;
     static const int outcomes[] = {EXIT_HELD, EXIT_FAILED, EXIT_UNREACHABLE};
+    static const char *const none[] = {"256", "-1", "4294967296"}; /* a shell would see the last byte of it */
     for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++) {
         struct sample held, troubled;
         char number[2] = {(char)('0' + outcomes[i])};
@@ -173,6 +174,14 @@ static void the_exit_code_is_that_of_the_run_where_it_failed_by_itself(void **st
         troubled.facts[0] = (struct summary_fact){"outcome", number};
         v = judge(&troubled, SAMPLE_NOW);
         assert_int_equal(verdict_exit_code(v), outcomes[i] ? outcomes[i] : EXIT_VIOLATED);
+        verdict_free(v);
+    }
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        struct sample held;
+        sample_held(&held);
+        held.facts[0] = (struct summary_fact){"outcome", none[i]};
+        struct verdict *v = judge(&held, SAMPLE_NOW);
+        assert_int_equal(verdict_exit_code(v), EXIT_FAILED);
         verdict_free(v);
     }
 }

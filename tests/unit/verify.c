@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -295,6 +296,34 @@ static void a_database_that_is_none_is_damage(void **state)
 }
 
 /* What follows a damaged packet is kept by a restart, and the damage is not forgotten though all agrees again. */
+/* Names that lead elsewhere, and numbers that stand for nothing, of one who knows how a database is made. */
+static void a_database_that_says_what_cannot_be_is_damage(void **state)
+{
+    struct fixture *t = *state;
+    static const char *const lies[] = {"processes SET base = '../../app-' || id",
+                                       "processes SET role = 2",
+                                       "processes SET role = -1",
+                                       "processes SET state = 3",
+                                       "nodes SET dir = '../desk'",
+                                       "nodes SET name = 'de\nsk'",
+                                       "streams SET ring = 128 + ring",
+                                       "books SET aspect = 256 + aspect"};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        sqlite3 *db;
+        char *right, statement[128];
+        size_t n;
+        assert_int_equal(file_read(path_of(t, "run.db"), 1 << 24, &right, &n), 0);
+        snprintf(statement, sizeof statement, "UPDATE %s", lies[i]);
+        assert_int_equal(sqlite3_open(path_of(t, "run.db"), &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, statement, NULL, NULL, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+        assert_finds(t, VERIFY_DAMAGED, " database run.db ");
+        assert_int_equal(file_replace(path_of(t, "run.db"), right, n), 0);
+        free(right);
+        assert_finds(t, VERIFY_COMPLETE, NULL);
+    }
+}
+
 static void a_restart_on_damage_keeps_what_it_cuts_and_says_so(void **state)
 {
     struct fixture *t = *state;
@@ -344,6 +373,7 @@ int main(void)
         TEST(metadata_that_explains_less_is_damage),
         TEST(what_is_no_file_is_not_waited_for),
         TEST(a_database_that_is_none_is_damage),
+        TEST(a_database_that_says_what_cannot_be_is_damage),
         TEST(a_restart_on_damage_keeps_what_it_cuts_and_says_so),
         TEST(a_restart_does_not_take_changed_bytes_for_good),
     };

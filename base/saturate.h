@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Arithmetic with numbers that others say: it stops at the ends of the range instead of leaving it. Pure. */
+#ifndef BEZEL_BASE_SATURATE_H
+#define BEZEL_BASE_SATURATE_H
+
+#include <stdint.h>
+
+static inline int64_t saturate_add(int64_t a, int64_t b)
+{
+    int64_t sum;
+    return __builtin_add_overflow(a, b, &sum) ? a < 0 ? INT64_MIN : INT64_MAX : sum;
+}
+
+/**
+ * A time or duration, ns, as somebody says it, cut to what clocks can reach in 73 years: no sum or difference of three
+ * of them overflows.
+ */
+static inline int64_t saturate_ns(int64_t ns)
+{
+    const int64_t most = INT64_C(1) << 61;
+    return ns > most ? most : ns < -most ? -most : ns;
+}
+
+#endif

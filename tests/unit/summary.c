@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* What a run's database says, where nodes, or who made it, said what cannot be. */
+#include "collector/summary.h"
+
+#include "collector/facts.h"
+#include "tests/lib/scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <sqlite3.h>
+
+#define NODE    "INSERT INTO nodes VALUES(1, 'desk', zeroblob(16), zeroblob(16), 0, 'desk', 1);"
+#define PROCESS "INSERT INTO processes(id, node, instance, stream_id, pid, role, name, executable, started, base,"
+#define DAEMONS                                                                                                        \
+    PROCESS " dictionary, overwrites) VALUES(1, 1, 1, 1, 1, 1, 'bezeld', '', 0, 'a', '', 0);" PROCESS                  \
+            " dictionary, overwrites) VALUES(2, 1, 2, 2, 2, 1, 'bezeld', '', 0, 'b', '', 0);"
+
+static struct summary *load(const char *statements)
+{
+    struct facts *f;
+    struct summary *s;
+    char path[SCRATCH_PATH + 8];
+    sqlite3 *db;
+    snprintf(path, sizeof path, "%s/run.db", scratch_dir);
+    assert_int_equal(facts_open(scratch_dir, &f), 0);
+    assert_int_equal(facts_close(f), 0);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, statements, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return summary_load(scratch_dir, &s) ? NULL : s;
+}
+
+/* SQLite's own would refuse the whole run. */
+static void sums_stop_at_the_end_of_their_range(void **state)
+{
+    (void)state;
+    struct summary *s = load(NODE DAEMONS "INSERT INTO clocks VALUES(1, 0, 0, 0, 0, 0, 9223372036854775807, 3);"
+                                          "INSERT INTO clocks VALUES(2, 0, 0, 0, 0, 0, 9223372036854775807, 4);"
+                                          "INSERT INTO self VALUES(1, 5, 0, 9223372036854775807, 0, 0, 0, 0, 0, 0, 0);"
+                                          "INSERT INTO self VALUES(2, 5, 0, 9223372036854775807, 0, 0, 0, 0, 0, 0, 0)");
+    assert_non_null(s);
+    assert_true(s->nodes[0].clock.jumps == INT64_MAX && s->nodes[0].clock.clamped == 7);
+    assert_true(s->nodes[0].wakeups == INT64_MAX);
+    summary_free(s);
+}
+
+static void times_are_cut_to_what_clocks_can_reach(void **state)
+{
+    (void)state;
+    struct summary *s = load(NODE "INSERT INTO decisions VALUES(1, 9223372036854775807, 0, 0, -9223372036854775808, 7,"
+                                  " 0, 0, 0, 0)");
+    assert_non_null(s);
+    assert_true(s->decisions[0].at == INT64_C(1) << 61 && s->decisions[0].before == -(INT64_C(1) << 61));
+    assert_int_equal(s->decisions[0].after, 7);
+    summary_free(s);
+}
+
+/* Each would take the memory of a plot's line. */
+static void observations_of_limits_that_no_experiment_has_are_left_out(void **state)
+{
+    (void)state;
+    struct summary *s = load(NODE "INSERT INTO observations VALUES(1, 5, 63, 2, 1.5), (1, 6, 64, 2, 1.5),"
+                                  " (1, 7, -1, 2, 1.5), (1, 8, 4294967296, 2, 1.5)");
+    assert_non_null(s);
+    assert_int_equal(s->series_count, 1);
+    assert_int_equal(s->series[0].limit, 63);
+    assert_int_equal(s->violation_count, 1);
+    summary_free(s);
+}
+
+static void texts_are_utf_8_whatever_stands_there(void **state)
+{
+    (void)state;
+    struct summary *s = load("INSERT INTO facts VALUES('name', CAST(x'41ff42c3' AS TEXT))");
+    assert_non_null(s);
+    assert_string_equal(summary_fact(s, "name"), "A?B?");
+    summary_free(s);
+}
+
+static void a_node_whose_name_is_none_is_refused(void **state)
+{
+    (void)state;
+    assert_null(load("INSERT INTO nodes VALUES(1, char(27), zeroblob(16), zeroblob(16), 0, 'desk', 1)"));
+}
+
+/* Whose rows have no end. */
+static void a_view_in_place_of_a_table_is_refused(void **state)
+{
+    (void)state;
+    assert_null(load("ALTER TABLE nodes RENAME TO old; CREATE VIEW nodes AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL"
+                     " SELECT id + 1 FROM n) SELECT id, 'desk' AS name, zeroblob(16) AS uuid, zeroblob(16) AS boot,"
+                     " 0 AS realtime_offset, 'desk' AS dir, 1 AS left FROM n"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
+        TEST(sums_stop_at_the_end_of_their_range),
+        TEST(times_are_cut_to_what_clocks_can_reach),
+        TEST(observations_of_limits_that_no_experiment_has_are_left_out),
+        TEST(texts_are_utf_8_whatever_stands_there),
+        TEST(a_node_whose_name_is_none_is_refused),
+        TEST(a_view_in_place_of_a_table_is_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
