@@ -395,12 +395,21 @@ static int rounds(void)
     return getenv("BEZEL_TEST_LIGHT") && strcmp(getenv("BEZEL_TEST_LIGHT"), "0") != 0 ? 6 : 24;
 }
 
+/* Enough was obeyed, and enough refused for each of the reasons, for the checks to have had something to check. */
+static bool all_was_tried(void)
+{
+    bool enough = obeyed > 100;
+    for (int i = LEASE_EXPIRED; i < LEASE_ANSWERS; i++)
+        enough &= refused[i] > 10;
+    return enough;
+}
+
 static void nothing_that_must_not_be_obeyed_is(void **state)
 {
     (void)state;
     obeyed = 0;
     memset(refused, 0, sizeof refused);
-    for (int i = 0; i < rounds(); i++) {
+    for (int i = 0; i < rounds() || (i < 10 * rounds() && !all_was_tried()); i++) { /* few rounds may be unlucky */
         begin(policies[(size_t)i % (sizeof policies / sizeof *policies)]);
         spoiling = 0.1;
         for (int k = 0; k < 40; k++) {
@@ -410,9 +419,7 @@ static void nothing_that_must_not_be_obeyed_is(void **state)
         }
         end();
     }
-    assert_true(obeyed > 100); /* what was refused was not all */
-    for (int i = LEASE_EXPIRED; i < LEASE_ANSWERS; i++)
-        assert_true(refused[i] > 10);
+    assert_true(all_was_tried());
 }
 
 static void all_nodes_come_to_what_the_newest_manager_decides(void **state)
