@@ -29,7 +29,17 @@ function close_case(   i) {
         print "FAILED " preset ":" name
         for (i = n > 120 ? n - 120 : 1; i <= n; i++)
             print "    " line[i]
+        gist()
     }
+}
+function gist(   i, k, seed) { # once more where it is looked for, at the end: what failed first, and with which seed
+    for (i = 1; i <= n; i++)
+        if (line[i] ~ /^BEZEL_SEED=/ && !k)
+            seed = line[i]
+        else if (line[i] ~ /^\[ +(ERROR|LINE) +\]/ && k++ < 4)
+            print "    " line[i]
+    if (seed)
+        print "    to repeat: " seed
 }
 /<testcase / {
     match($0, / name="[^"]*"/); name = text(substr($0, RSTART + 7, RLENGTH - 8))

@@ -23,6 +23,8 @@ enum { NODES = 5, QUEUE = 2048, BOUND = 100, HISTORY = 512 };
 #define START (500 * CLOCK_S)
 #define EVERY (100 * CLOCK_MS)
 #define STALE (MANAGER_EXPIRY + 3 * EVERY) /* for so long the manager believes what it heard last */
+#define FAST  (5 * CLOCK_MS)               /* what a frame takes at most ... */
+#define SLOW  (300 * CLOCK_MS)             /* ... and at times */
 
 struct frame { /* under way, from a node */
     int64_t arrives;
@@ -55,7 +57,7 @@ static struct frame queue[QUEUE];
 static uint32_t queued, ticks, judgements;
 static struct manager *manager;
 static struct message_judgement last;
-static int64_t now, first_step, last_step, delay;
+static int64_t now, first_step, last_step, delay, slow_until; /* until then it may believe what came slowly */
 static double loss, doubling;
 static uint64_t seed;
 
@@ -135,7 +137,7 @@ static void check(const struct message_judgement *j)
     assert_int_equal(l->settling + l->held + l->violated + l->unknown, last_step - first_step);
     assert_true(l->held >= last.list[0].held && l->violated >= last.list[0].violated);
     assert_true(j->sequence > last.sequence);
-    true_sums(STALE + delay + 2 * EVERY, &least, &most);
+    true_sums(STALE + (now < slow_until ? SLOW : FAST) + 2 * EVERY, &least, &most);
     if (!isnan(l->value) && j->missing == 0)
         assert_true(l->value >= least - 1e-9 && l->value <= most + 1e-9);
     if (l->state == MESSAGE_LIMIT_VIOLATED)
@@ -152,6 +154,8 @@ static void turn(void)
     uint32_t scribe;
     now += TICK;
     ticks++;
+    if (delay == SLOW)
+        slow_until = now + SLOW + STALE;
     deliver();
     for (uint32_t i = 0; i < NODES; i++) {
         nodes[i].history[ticks % HISTORY] = nodes[i].value;
@@ -183,7 +187,8 @@ static void begin(void)
     queued = ticks = 0;
     first_step = 0;
     loss = doubling = 0;
-    delay = 5 * CLOCK_MS;
+    delay = FAST;
+    slow_until = 0;
     memset(nodes, 0, sizeof nodes);
     memset(&last, 0, sizeof last);
     for (uint32_t i = 0; i < NODES; i++) {
@@ -209,7 +214,7 @@ static void something_happens(double most)
         break;
     default:
         loss = chance(0.5) ? 0.5 * seed_unit(&seed) : 0;
-        delay = chance(0.5) ? 300 * CLOCK_MS : 5 * CLOCK_MS;
+        delay = chance(0.5) ? SLOW : FAST;
         doubling = 0.3 * seed_unit(&seed);
         break;
     }
@@ -231,7 +236,7 @@ static void what_is_known_was_so_and_comes_to_the_exact_sum(void **state)
             run((int64_t)(seed_unit(&seed) * (double)CLOCK_S));
         }
         loss = doubling = 0;
-        delay = 5 * CLOCK_MS;
+        delay = FAST;
         for (uint32_t k = 0; k < NODES; k++)
             nodes[k].silent_until = 0;
         run(2 * CLOCK_S);
@@ -248,6 +253,7 @@ static void what_is_known_was_so_and_comes_to_the_exact_sum(void **state)
 
 static void what_cannot_break_is_never_violated(void **state)
 {
+    uint64_t held = 0;
     (void)state;
     for (int i = 0; i < rounds(); i++) {
         begin();
@@ -256,9 +262,10 @@ static void what_cannot_break_is_never_violated(void **state)
             run((int64_t)(seed_unit(&seed) * (double)CLOCK_S));
         }
         assert_int_equal(last.list[0].violated, 0);
-        assert_true(last.list[0].held > 0);
+        held += (uint64_t)last.list[0].held;
         manager_free(manager);
     }
+    assert_true(held > 0); /* or this shows nothing; in one round that may happen */
 }
 
 static void what_one_node_proves_is_found_though_others_are_missing(void **state)

@@ -141,7 +141,7 @@ static void a_quantile_of_many_values_is_about_right_and_one_of_equal_values_exa
         figure_add(p90, now, now, seed_unit(&seed));
         figure_add(same, now, now, 5);
         if (i > 1000 && i % 20000 == 0) {
-            assert_float_equal(value_of(p90, now), 0.9, 0.08); /* of 256 samples at least, beyond 4 deviations */
+            assert_float_equal(value_of(p90, now), 0.9, 0.12); /* of 256 samples at least: beyond 6 deviations */
             assert_true(value_of(same, now) == 5);
         }
     }
