@@ -6,6 +6,7 @@
  */
 #include "tests/lib/collector_process.h"
 #include "tests/lib/fake_sensor.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
 
 #include <setjmp.h>
@@ -18,7 +19,6 @@
 
 #include <cmocka.h>
 
-static const int64_t patience = 20 * CLOCK_S;
 static uint64_t seed;
 
 static struct scene {
@@ -72,7 +72,7 @@ static void store_some(void)
     for (int i = 0; i < 20; i++) {
         for (uint64_t n = 1 + seed_next(&seed) % 4; n > 0; n--)
             fake_cut(s.sensor, 0, 0, 1 + (uint32_t)(seed_next(&seed) % 50));
-        assert_true(fake_settle(s.sensor, patience));
+        assert_true(fake_settle(s.sensor, PATIENCE));
     }
 }
 

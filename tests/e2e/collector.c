@@ -8,6 +8,7 @@
 #include "mdr/builtin.h"
 #include "mdr/guests.h"
 #include "tests/lib/collector_fixture.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
 
 #include <fcntl.h>
@@ -24,7 +25,6 @@
 #include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
-static const int64_t patience = 20 * CLOCK_S;
 static uint64_t seed;
 
 static int setup(void **state)
@@ -96,11 +96,11 @@ static void stores_acknowledges_and_tells(struct collector_fixture *t, const cha
     fill(f);
     assert_true(collector_start(&t->collector, listen));
     assert_true(fake_connect(f, t->collector.endpoint));
-    assert_true(fake_settle(f, patience));
+    assert_true(fake_settle(f, PATIENCE));
     assert_int_equal(f->needs, 0);
     assert_true(fake_say_books(f, 0, PROCESS_ENDED, 0));
     assert_true(fake_say_books(f, 1, PROCESS_RUNNING, 4 + 9 + 14 + 19));
-    assert_true(fake_say_bye(f, patience));
+    assert_true(fake_say_bye(f, PATIENCE));
     assert_int_equal(f->saved, 1); /* those of the living are not final, and not answered */
     assert_true(f->saved_instance == f->processes[0]->said.instance);
     assert_true(collector_command(&t->collector, VERB_STATUS));
@@ -186,13 +186,13 @@ static void what_is_sent_again_is_stored_once(void **state)
             fake_round(f, CLOCK_MS);
         assert_true(fake_connect(f, f->endpoint)); /* in the middle of whatever is under way */
     }
-    assert_true(fake_settle(f, patience));
+    assert_true(fake_settle(f, PATIENCE));
     for (unsigned r = 0; r < FAKE_RINGS; r++) /* all of it again, acknowledged or not */
         for (uint64_t i = 0; i < f->processes[0]->rings[r].packets; i++) {
             const struct fake_stream *s = &f->processes[0]->rings[r];
             assert_true(fake_send(f, s->bytes + s->starts[i], s->starts[i + 1] - s->starts[i]));
         }
-    assert_true(fake_say_bye(f, patience));
+    assert_true(fake_say_bye(f, PATIENCE));
     assert_ends_well(t);
     assert_file(t, 0, 0, "desk/server-100-0");
     assert_file(t, 0, 3, "desk/server-100-3");
@@ -209,13 +209,13 @@ static void a_process_that_is_not_known_is_asked_for(void **state)
         fake_round(f, 10 * CLOCK_MS);
     unsigned late = fake_add_process(f, "late", 7, ROLE_SUT); /* after WELCOME: nobody tells of it */
     fake_cut(f, late, 0, 10);
-    assert_true(fake_settle(f, patience));
+    assert_true(fake_settle(f, PATIENCE));
     assert_int_not_equal(f->needs, 0);
     uint64_t needs = f->needs;
     fake_add_string(f, late, "new");
     fake_add_aspect(f, late, "later");
     fake_cut(f, late, 0, 200); /* refers to a dictionary that the collector lacks */
-    assert_true(fake_settle(f, patience));
+    assert_true(fake_settle(f, PATIENCE));
     assert_true(f->needs > needs);
     assert_ends_well(t);
     assert_file(t, 0, 0, "desk/late-7-0");
@@ -230,7 +230,7 @@ static void garbage_is_refused_and_counted(void **state)
     fill(f);
     assert_true(collector_start(&t->collector, "tcp://127.0.0.1:*"));
     assert_true(fake_connect(f, t->collector.endpoint));
-    assert_true(fake_settle(f, patience));
+    assert_true(fake_settle(f, PATIENCE));
     const struct fake_stream *s = &f->processes[0]->rings[0];
     for (int i = 0; i < 300; i++) {
         size_t n = seed_next(&seed) % sizeof bytes;
@@ -245,7 +245,7 @@ static void garbage_is_refused_and_counted(void **state)
         assert_true(fake_send(f, bytes, n));
         fake_round(f, 0);
     }
-    assert_true(fake_say_bye(f, patience));
+    assert_true(fake_say_bye(f, PATIENCE));
     assert_true(collector_command(&t->collector, VERB_STATUS));
     assert_int_equal(message_reply_get(&t->collector.message.reply, "refused", -1), 300);
     assert_int_equal(message_reply_get(&t->collector.message.reply, "records", -1), fake_records(f));
@@ -278,7 +278,7 @@ static void what_processes_say_is_kept_once_however_often_it_comes(void **state)
             say_note(f, 2, "server", "no room"); /* another instance */
             say_note(f, 0, "", "of the node");
         }
-        assert_true(fake_settle(f, patience));
+        assert_true(fake_settle(f, PATIENCE));
         if (life == 0) { /* what was not committed comes again */
             collector_end(&t->collector, SIGKILL);
             assert_true(collector_start(&t->collector, t->ipc));
@@ -286,8 +286,8 @@ static void what_processes_say_is_kept_once_however_often_it_comes(void **state)
         fake_disconnect(f);
     }
     assert_true(fake_connect(f, t->collector.endpoint));
-    assert_true(fake_settle(f, patience));
-    assert_true(fake_say_bye(f, patience));
+    assert_true(fake_settle(f, PATIENCE));
+    assert_true(fake_say_bye(f, PATIENCE));
     assert_ends_well(t);
     assert_int_equal(summary_load(t->collector.run, &s), 0);
     assert_int_equal(s->note_count, 3);
@@ -319,7 +319,7 @@ static void say_flood(struct fake_sensor *f)
         snprintf(text, sizeof text, "number %d", i);
         say_note(f, 1, "server", text);
     }
-    assert_true(fake_settle(f, patience));
+    assert_true(fake_settle(f, PATIENCE));
 }
 
 /* What is said while one is taken for gone, as on a machine that stands still for seconds, is heard by nobody. */
@@ -327,7 +327,7 @@ static void a_flood_of_notes_fills_no_store(void **state)
 {
     struct collector_fixture *t = *state;
     struct fake_sensor *f = t->sensor;
-    int64_t deadline = clock_now() + patience;
+    int64_t deadline = clock_now() + PATIENCE;
     fill(f);
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(f, t->collector.endpoint));
@@ -335,7 +335,7 @@ static void a_flood_of_notes_fills_no_store(void **state)
         say_flood(f);
     while (committed_notes(t) < 1024 && clock_now() < deadline);
     say_flood(f);
-    assert_true(fake_say_bye(f, patience));
+    assert_true(fake_say_bye(f, PATIENCE));
     assert_ends_well(t);
     assert_int_equal(committed_notes(t), 1024);
 }
@@ -347,9 +347,9 @@ static void a_sensor_of_another_run_is_refused_with_a_sentence(void **state)
     fill(f);
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(f, t->collector.endpoint));
-    assert_true(fake_settle(f, patience));
+    assert_true(fake_settle(f, PATIENCE));
     assert_true(fake_connect(other, t->collector.endpoint));
-    for (int64_t deadline = clock_now() + patience; !*other->refused && clock_now() < deadline;)
+    for (int64_t deadline = clock_now() + PATIENCE; !*other->refused && clock_now() < deadline;)
         fake_round(other, 10 * CLOCK_MS);
     assert_non_null(strstr(other->refused, "another run"));
     fake_free(other);
@@ -370,22 +370,22 @@ static void a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does(voi
     fill(f);
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(f, t->collector.endpoint));
-    assert_true(fake_settle(f, patience));
+    assert_true(fake_settle(f, PATIENCE));
     uint64_t attempt = f->hello.attempt;
     for (int late = 0; late < 3; late++) { /* as the same attempt, as the one before it, as a former life's */
         other->hello.attempt = late == 2 ? 0 : attempt - 1 - (uint64_t)late;
         int64_t before = refused(t);
         assert_true(fake_connect(other, t->collector.endpoint));
-        for (int64_t deadline = clock_now() + patience; refused(t) == before;)
+        for (int64_t deadline = clock_now() + PATIENCE; refused(t) == before;)
             assert_true(clock_now() < deadline);
         fake_cut(f, 0, 1, 5);
-        assert_true(fake_settle(f, patience));
+        assert_true(fake_settle(f, PATIENCE));
         assert_int_equal(f->hello.attempt, attempt); /* it had no reason to connect anew */
         assert_int_equal(link_receive(other->link, &frame), BEZEL_EAGAIN);
     }
     other->hello.attempt = attempt;
     assert_true(fake_connect(other, t->collector.endpoint));
-    assert_int_equal(link_wait(&other->link, 1, NULL, 0, patience), 1);
+    assert_int_equal(link_wait(&other->link, 1, NULL, 0, PATIENCE), 1);
     assert_int_equal(link_receive(other->link, &frame), 0);
     link_frame_free(&frame);
     fake_free(other);
@@ -403,10 +403,10 @@ static void strangers_who_stay_are_ended_and_counted_while_a_node_is_served(void
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
     for (int i = 0; i < STRANGERS; i++)
         assert_int_equal(link_connect(t->collector.endpoint, MESSAGE_MAX_BYTES, 1, NULL, &strangers[i]), 0);
-    int64_t deadline = clock_now() + patience, ended = 0;
+    int64_t deadline = clock_now() + PATIENCE, ended = 0;
     while (ended < STRANGERS - GUESTS_MAX) {
         fake_cut(t->sensor, 0, 1, 5);
-        assert_true(fake_settle(t->sensor, patience) && clock_now() < deadline);
+        assert_true(fake_settle(t->sensor, PATIENCE) && clock_now() < deadline);
         assert_true(collector_command(&t->collector, VERB_STATUS));
         ended = message_reply_get(&t->collector.message.reply, "strangers", -1);
     }
@@ -425,14 +425,14 @@ static void a_silent_peer_is_taken_for_gone_and_may_come_back(void **state)
     fill(f);
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(f, t->collector.endpoint));
-    assert_true(fake_settle(f, patience));
-    for (int64_t deadline = clock_now() + patience; !collector_said(&t->collector, "BEZEL-PEER-SILENT");) {
+    assert_true(fake_settle(f, PATIENCE));
+    for (int64_t deadline = clock_now() + PATIENCE; !collector_said(&t->collector, "BEZEL-PEER-SILENT");) {
         assert_true(clock_now() < deadline);
         clock_sleep_until(clock_now() + 50 * CLOCK_MS);
     }
     fake_cut(f, 0, 1, 5);
     f->heard = 0; /* as a sensor that was stopped and goes on */
-    assert_true(fake_settle(f, patience));
+    assert_true(fake_settle(f, PATIENCE));
     assert_ends_well(t);
     assert_file(t, 0, 1, "desk/server-100-1");
 }
@@ -449,7 +449,7 @@ static void two_nodes_and_a_new_boot_have_traces_of_their_own(void **state)
         assert_true(fake_connect(f[i], t->collector.endpoint));
     }
     for (int i = 0; i < 3; i++)
-        assert_true(fake_settle(f[i], patience));
+        assert_true(fake_settle(f[i], PATIENCE));
     assert_ends_well(t);
     assert_file(t, 0, 0, "desk/server-100-0");
     t->sensor = f[1];
@@ -475,7 +475,7 @@ static void the_database_can_be_read_while_it_is_written(void **state)
         fake_cut(f, p, 0, 10);
         if (i % 10 == 0)
             fake_lose(f, p, 0, 1);
-        assert_true(fake_settle(f, patience));
+        assert_true(fake_settle(f, PATIENCE));
         assert_int_equal(summary_load(t->collector.run, &s), 0);
         for (size_t b = 0; s->process_count && b < s->processes[0].book_count; b++)
             seen += s->processes[0].books[b].stored;
@@ -491,10 +491,10 @@ static void the_end_of_the_lease_ends_it(void **state)
     fill(t->sensor);
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
-    assert_true(fake_settle(t->sensor, patience));
+    assert_true(fake_settle(t->sensor, PATIENCE));
     close(t->collector.lease);
     t->collector.lease = -1;
-    assert_true(fake_say_bye(t->sensor, patience));
+    assert_true(fake_say_bye(t->sensor, PATIENCE));
     assert_int_equal(collector_wait(&t->collector), 0);
     assert_file(t, 0, 0, "desk/server-100-0");
 }

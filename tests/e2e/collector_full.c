@@ -5,6 +5,7 @@
 #include "collector/summary.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/fake_sensor.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
 
 #include <errno.h>
@@ -23,13 +24,12 @@
 #include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
-static const int64_t patience = 20 * CLOCK_S;
 static uint64_t seed;
 
 /* Until the collector says that it is, or is no more, failing. */
 static void wait_for_state(struct collector_process *c, struct fake_sensor *f, bool failed)
 {
-    for (int64_t deadline = clock_now() + patience;;) {
+    for (int64_t deadline = clock_now() + PATIENCE;;) {
         assert_true(collector_command(c, VERB_STATUS));
         if ((c->message.reply.state == DAEMON_FAILED) == failed)
             return;
@@ -87,10 +87,10 @@ static void a_full_disk_stops_it_until_there_is_room(void **state)
     assert_false(fake_all_acked(f));
     assert_nothing_false_is_acknowledged(&c, f, false);
     assert_int_equal(unlink(ballast), 0);
-    assert_true(fake_settle(f, patience));
+    assert_true(fake_settle(f, PATIENCE));
     wait_for_state(&c, f, false);
     assert_nothing_false_is_acknowledged(&c, f, true);
-    assert_true(fake_say_bye(f, patience));
+    assert_true(fake_say_bye(f, PATIENCE));
     assert_int_equal(collector_end(&c, SIGTERM), 0);
     struct summary *s;
     assert_int_equal(summary_load(c.run, &s), 0);
@@ -161,7 +161,7 @@ static void a_limit_on_the_size_of_files_stops_it_too(void **state)
     assert_int_equal(collector_end(&c, SIGTERM), 0);
     c.file_limit = 0;
     assert_true(collector_start(&c, listen));
-    assert_true(fake_settle(f, patience));
+    assert_true(fake_settle(f, PATIENCE));
     assert_int_equal(collector_end(&c, SIGTERM), 0);
     assert_nothing_false_is_acknowledged(&c, f, true);
     fake_free(f);

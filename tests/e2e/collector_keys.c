@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "mdr/keyring.h"
 #include "tests/lib/collector_fixture.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
 
 #include <arpa/inet.h>
@@ -25,7 +26,6 @@
 #include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
-static const int64_t patience = 30 * CLOCK_S;
 static uint64_t seed;
 
 struct fixture {
@@ -100,7 +100,7 @@ static void cut_some(struct fake_sensor *f, unsigned process, unsigned packets)
 
 static bool is_refused(struct fake_sensor *f, const char *why)
 {
-    int64_t deadline = clock_now() + patience;
+    int64_t deadline = clock_now() + PATIENCE;
     while (!f->refused[0] && clock_now() < deadline)
         fake_round(f, 10 * CLOCK_MS);
     return strstr(f->refused, why) != NULL;
@@ -113,8 +113,8 @@ static void a_node_with_a_key_is_served_over_curve(void **state)
     unsigned p = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
     cut_some(t->sensor, p, 20);
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
-    assert_true(fake_settle(t->sensor, patience));
-    assert_true(fake_say_bye(t->sensor, patience));
+    assert_true(fake_settle(t->sensor, PATIENCE));
+    assert_true(fake_say_bye(t->sensor, PATIENCE));
     assert_int_equal(collector_status(&t->collector, "records"), (int64_t)fake_records(t->sensor));
     assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
 }
@@ -140,9 +140,9 @@ static void one_connection_too_many_is_refused_and_a_known_node_may_come_again(v
     unsigned p = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
     cut_some(t->sensor, p, 3);
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
-    assert_true(fake_settle(t->sensor, patience));
+    assert_true(fake_settle(t->sensor, PATIENCE));
     assert_true(fake_connect(t->other, t->collector.endpoint));
-    int64_t deadline = clock_now() + patience;
+    int64_t deadline = clock_now() + PATIENCE;
     while (!t->other->refused[0] && clock_now() < deadline) {
         fake_round(t->other, 10 * CLOCK_MS);
         fake_round(t->sensor, 0);
@@ -150,7 +150,7 @@ static void one_connection_too_many_is_refused_and_a_known_node_may_come_again(v
     assert_non_null(strstr(t->other->refused, "serves no more connections"));
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
     cut_some(t->sensor, p, 3);
-    assert_true(fake_settle(t->sensor, patience));
+    assert_true(fake_settle(t->sensor, PATIENCE));
 }
 
 static void a_frame_beyond_the_limit_ends_its_connection(void **state)
@@ -161,14 +161,14 @@ static void a_frame_beyond_the_limit_ends_its_connection(void **state)
     unsigned p = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
     cut_some(t->sensor, p, 3);
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
-    assert_true(fake_settle(t->sensor, patience));
+    assert_true(fake_settle(t->sensor, PATIENCE));
     int64_t refused = collector_status(&t->collector, "refused");
     assert_true(fake_send(t->sensor, large, sizeof large));
     cut_some(t->sensor, p, 3);
-    assert_true(fake_settle(t->sensor, patience)); /* over a new connection */
+    assert_true(fake_settle(t->sensor, PATIENCE)); /* over a new connection */
     assert_int_equal(collector_status(&t->collector, "refused"), refused);
     assert_true(fake_send(t->sensor, large, sizeof large - 1)); /* comes, and is no packet: refused */
-    int64_t deadline = clock_now() + patience;
+    int64_t deadline = clock_now() + PATIENCE;
     while (collector_status(&t->collector, "refused") == refused && clock_now() < deadline)
         fake_round(t->sensor, 10 * CLOCK_MS);
     assert_int_equal(collector_status(&t->collector, "refused"), refused + 1);
@@ -181,7 +181,7 @@ static void beyond_its_rate_a_node_waits_for_its_acknowledgements(void **state)
     unsigned p = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
     cut_some(t->sensor, p, 40);
-    int64_t deadline = clock_now() + patience;
+    int64_t deadline = clock_now() + PATIENCE;
     while (collector_status(&t->collector, "records") < (int64_t)fake_records(t->sensor) && clock_now() < deadline)
         fake_round(t->sensor, 10 * CLOCK_MS);
     assert_int_equal(collector_status(&t->collector, "records"), (int64_t)fake_records(t->sensor)); /* all is stored */
@@ -189,7 +189,7 @@ static void beyond_its_rate_a_node_waits_for_its_acknowledgements(void **state)
     assert_int_equal(collector_status(&t->collector, "over_rate"), 1);
     assert_true(collector_said(&t->collector, "node desk sends more than the limit of 64 B a second"));
     assert_false(t->sensor->gone); /* it hears the collector live meanwhile */
-    assert_true(fake_say_bye(t->sensor, patience));
+    assert_true(fake_say_bye(t->sensor, PATIENCE));
 }
 
 /* Its overdraft is INTAKE_OVERDRAFT. What lasts is not taken from it then, and it is taken leave of all the same. */
@@ -202,18 +202,18 @@ static void far_beyond_its_rate_a_node_is_not_heard(void **state)
     unsigned first = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
     cut_some(t->sensor, first, 3);
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
-    assert_true(collector_awaits(&t->collector, t->sensor, "records", (int64_t)fake_records(t->sensor), patience));
+    assert_true(collector_awaits(&t->collector, t->sensor, "records", (int64_t)fake_records(t->sensor), PATIENCE));
     int64_t refused = collector_status(&t->collector, "refused"), records = collector_status(&t->collector, "records");
     for (unsigned i = 1; i <= FRAMES; i++) {
         assert_true(fake_send(t->sensor, noise, sizeof noise));
         if (i % 32 == 0 || i == FRAMES)
-            assert_true(collector_awaits(&t->collector, t->sensor, "refused", refused + i, patience));
+            assert_true(collector_awaits(&t->collector, t->sensor, "refused", refused + i, PATIENCE));
     }
     refused = collector_status(&t->collector, "refused");
     unsigned second = fake_add_process(t->sensor, "b", 101, ROLE_SUT);
     assert_true(fake_say_process(t->sensor, second));
     cut_some(t->sensor, first, 1);
-    assert_true(collector_awaits(&t->collector, t->sensor, "refused", refused + 2, patience));
+    assert_true(collector_awaits(&t->collector, t->sensor, "refused", refused + 2, PATIENCE));
     for (int anew = 0; anew < 2; anew++) { /* greeting again, and by another name, takes no debt away */
         t->sensor->hello.attempt++;
         t->sensor->hello.uuid[0] ^= (uint8_t)anew;
@@ -221,11 +221,11 @@ static void far_beyond_its_rate_a_node_is_not_heard(void **state)
         t->sensor->out.hello = t->sensor->hello;
         refused = collector_status(&t->collector, "refused");
         assert_true(fake_say(t->sensor) && fake_say_process(t->sensor, second));
-        assert_true(collector_awaits(&t->collector, t->sensor, "refused", refused + 1, patience));
+        assert_true(collector_awaits(&t->collector, t->sensor, "refused", refused + 1, PATIENCE));
     }
     assert_int_equal(collector_status(&t->collector, "processes"), 1);
     assert_int_equal(collector_status(&t->collector, "records"), records);
-    assert_true(fake_say_bye(t->sensor, patience));
+    assert_true(fake_say_bye(t->sensor, PATIENCE));
 }
 
 /* ---- those who knock --------------------------------------------------------------------------------------------- */
@@ -311,7 +311,7 @@ enum { ROUND = 250, HELD = 600, GROWTH_MAX_MIB = 8 };
 static void assert_served(struct fixture *t, unsigned process)
 {
     cut_some(t->sensor, process, 1);
-    assert_true(fake_settle(t->sensor, patience));
+    assert_true(fake_settle(t->sensor, PATIENCE));
 }
 
 static void ten_thousand_strangers_leave_nothing_behind(void **state)
@@ -333,7 +333,7 @@ static void ten_thousand_strangers_leave_nothing_behind(void **state)
     for (unsigned i = 0; i < HELD; i++) /* and those who stay, and say nothing, or nothing more */
         misbehave(held[i] = knock(t), i % 2 ? KNOCK_ONLY : KNOCK_GREETING);
     assert_served(t, p);
-    int64_t deadline = clock_now() + patience;
+    int64_t deadline = clock_now() + PATIENCE;
     do {
         assert_served(t, p);
         after = burden_of(t->collector.pid);
@@ -387,7 +387,7 @@ static enum message_type ask(struct fixture *t, const struct link_keys *keys, co
     int n = message_encode(m, bytes, sizeof bytes);
     assert_int_equal(link_connect(endpoint, MESSAGE_MAX_BYTES, 4, keys, &link), 0);
     assert_int_equal(link_send(link, NULL, bytes, (size_t)n), 0);
-    for (int64_t deadline = clock_now() + patience; err == BEZEL_EAGAIN && clock_now() < deadline;) {
+    for (int64_t deadline = clock_now() + PATIENCE; err == BEZEL_EAGAIN && clock_now() < deadline;) {
         link_wait(&link, 1, NULL, 0, 100 * CLOCK_MS);
         err = link_receive(link, &frame);
     }

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "collector/summary.h"
 #include "tests/lib/collector_fixture.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
 
 #include <setjmp.h>
@@ -18,7 +19,6 @@
 #include <cmocka.h>
 
 static const uint8_t run_id[16] = "a run's identity";
-static const int64_t patience = 30 * CLOCK_S;
 static uint64_t seed;
 
 static uint32_t had; /* processes, in all tests */
@@ -39,7 +39,7 @@ static void begin(struct collector_fixture *t)
 {
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
-    int64_t deadline = clock_now() + patience;
+    int64_t deadline = clock_now() + PATIENCE;
     while (!t->sensor->welcome && clock_now() < deadline)
         fake_round(t->sensor, 10 * CLOCK_MS);
     assert_true(t->sensor->welcome);
@@ -61,7 +61,7 @@ static void end(struct collector_fixture *t, unsigned i)
 {
     uint64_t saved = t->sensor->saved;
     assert_true(fake_say_books(t->sensor, i, PROCESS_ENDED, 0));
-    int64_t deadline = clock_now() + patience;
+    int64_t deadline = clock_now() + PATIENCE;
     while (t->sensor->saved == saved && clock_now() < deadline)
         fake_round(t->sensor, CLOCK_MS);
     assert_int_equal(t->sensor->saved, saved + 1);
@@ -98,7 +98,7 @@ static void what_has_ended_and_comes_again_is_answered_and_changes_nothing(void 
     begin(t);
     live(t);
     live(t);
-    assert_true(fake_settle(t->sensor, patience));
+    assert_true(fake_settle(t->sensor, PATIENCE));
     end(t, 0);
     for (int again = 0; again < 3; again++) {
         if (again == 2) {
@@ -114,7 +114,7 @@ static void what_has_ended_and_comes_again_is_answered_and_changes_nothing(void 
     assert_int_equal(collector_status(&t->collector, "processes"), 2);
     end(t, 1);
     fake_cut(t->sensor, 0, 0, 1); /* behind the end: it cannot be */
-    assert_true(collector_awaits(&t->collector, t->sensor, "refused", 1, patience));
+    assert_true(collector_awaits(&t->collector, t->sensor, "refused", 1, PATIENCE));
     t->sensor->processes[0]->records -= 1;
     assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
     assert_all_is_there(t);
@@ -140,11 +140,11 @@ static void pass(struct collector_fixture *t, unsigned processes)
         fake_forget_processes(t->sensor);
         for (unsigned i = 0; i < FAKE_PROCESSES; i++)
             live(t);
-        assert_true(fake_settle(t->sensor, patience));
+        assert_true(fake_settle(t->sensor, PATIENCE));
         for (unsigned i = 0; i < FAKE_PROCESSES; i++)
             assert_true(fake_say_books(t->sensor, i, PROCESS_ENDED, 0));
         uint64_t saved = t->sensor->saved;
-        for (int64_t deadline = clock_now() + patience;
+        for (int64_t deadline = clock_now() + PATIENCE;
              t->sensor->saved < saved + FAKE_PROCESSES && clock_now() < deadline;)
             fake_round(t->sensor, 10 * CLOCK_MS);
     }
@@ -180,9 +180,9 @@ static void one_process_too_many_is_refused_with_a_sentence(void **state)
     begin(t);
     live(t);
     live(t);
-    assert_true(fake_settle(t->sensor, patience));
+    assert_true(fake_settle(t->sensor, PATIENCE));
     live(t);
-    int64_t deadline = clock_now() + patience;
+    int64_t deadline = clock_now() + PATIENCE;
     while (!t->sensor->refused[0] && clock_now() < deadline)
         fake_round(t->sensor, 10 * CLOCK_MS);
     assert_non_null(strstr(t->sensor->refused, "raise its limit"));
@@ -197,7 +197,7 @@ static void one_node_too_many_is_refused_with_a_sentence(void **state)
     begin(t);
     struct fake_sensor *other = fake_new("studio", run_id, seed_next(&seed));
     assert_true(fake_connect(other, t->collector.endpoint));
-    int64_t deadline = clock_now() + patience;
+    int64_t deadline = clock_now() + PATIENCE;
     while (!other->refused[0] && clock_now() < deadline)
         fake_round(other, 10 * CLOCK_MS);
     assert_non_null(strstr(other->refused, "raise its limit"));

@@ -9,6 +9,7 @@
 #include "mdr/keyring.h"
 #include "mdr/link.h"
 #include "mdr/message.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 
 #include <errno.h>
@@ -108,7 +109,7 @@ static void say(void)
 /* The reply to command `id`. */
 static const struct message_reply *reply(uint32_t id)
 {
-    int64_t deadline = clock_now() + 30 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     while (clock_now() < deadline) {
         struct link_frame frame;
         link_wait(&s.desk, 1, NULL, 0, CLOCK_S);
@@ -226,7 +227,7 @@ static void what_keeps_a_session_from_its_collector_is_told(void **state)
     struct key_public public = {.roles = KEY_OBSERVE};
     struct link *keyed;
     char folder[96], path[128];
-    int64_t deadline = clock_now() + 30 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     (void)state;
     if (!link_has_keys())
         skip();

@@ -11,6 +11,7 @@
 #include "bezel/sensor.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/count_calls.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@
 
 #include <cmocka.h>
 
-enum { POLLS = 1000, WARM = 500, CALLS_MAX = 512, DEADLINE_S = 40 };
+enum { POLLS = 1000, WARM = 500, CALLS_MAX = 512 };
 
 static const char experiment[] = "experiment: steady\ncommand: [unused]\nsensing: {poll: {period: 1 ms}}\n";
 static const char run_id[] = "b0e1d2c3-0000-4000-8000-0000000057ea";
@@ -100,7 +101,7 @@ static void start_bezeld(struct scene *s)
     if (s->bezeld == 0)
         become_bezeld(s, ready[1]);
     close(ready[1]);
-    assert_int_equal(poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, DEADLINE_S * 1000), 1);
+    assert_int_equal(poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, PATIENCE / CLOCK_MS), 1);
     assert_int_equal(read(ready[0], line, sizeof line), strlen("ready\n"));
     close(ready[0]);
 }
@@ -108,7 +109,7 @@ static void start_bezeld(struct scene *s)
 static void await_bursts(const struct scene *s, uint64_t more)
 {
     uint64_t until = s->page->bursts + more;
-    int64_t deadline = clock_now() + DEADLINE_S * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     while (s->page->bursts < until) {
         assert_true(clock_now() < deadline);
         clock_sleep_until(clock_now() + 10 * CLOCK_MS);
@@ -266,7 +267,7 @@ static void a_poll_waits_and_sends_and_calls_for_nothing_else(void **state)
         skip();
     int64_t begun = clock_now();
     while (t.calls[SYS_clock_nanosleep] < POLLS) {
-        assert_true(clock_now() - begun < DEADLINE_S * CLOCK_S);
+        assert_true(clock_now() - begun < PATIENCE);
         assert_true(count_call(s->bezeld, &t));
     }
     int64_t elapsed = clock_now() - begun;

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "collector/recover.h"
 #include "tests/fuzz/fuzz.h"
+#include "tests/lib/patience.h"
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -117,7 +118,7 @@ void collector_begin(struct collector *c, unsigned how)
 
 void collector_turn(struct collector *c, int frames)
 {
-    int64_t deadline = clock_now() + 20 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     while (frames > 0) {
         int taken = intake_turn(c->intake);
         frames -= taken;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "tests/lib/collector_process.h"
+#include "tests/lib/patience.h"
 
 #include "base/file.h"
 
@@ -95,7 +96,7 @@ bool collector_start(struct collector_process *c, const char *listen)
 int collector_wait(struct collector_process *c)
 {
     int status = -1;
-    int64_t deadline = clock_now() + 30 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     pid_t ended = 0;
     while ((ended = waitpid(c->pid, &status, WNOHANG)) == 0 && clock_now() < deadline)
         clock_sleep_until(clock_now() + 5 * CLOCK_MS);

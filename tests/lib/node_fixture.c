@@ -3,6 +3,7 @@
 #include "tests/lib/node_fixture.h"
 
 #include "base/clock.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 
 #include <dirent.h>
@@ -132,7 +133,7 @@ void fixture_turn(struct fixture *f)
 
 void fixture_until(struct fixture *f, bool (*done)(struct fixture *f))
 {
-    int64_t deadline = clock_now() + 10 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     do {
         fixture_turn(f);
         assert_true(clock_now() < deadline);
@@ -205,7 +206,7 @@ void fixture_observe(struct fixture *f, void (*body)(void *context))
     f->options.batch = f->options.take_all = true;
     fixture_open(f);
     pid_t pid = fixture_spawn(body, NULL);
-    int64_t deadline = clock_now() + 30 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     while (waitpid(pid, &status, WNOHANG) == 0) {
         fixture_turn(f);
         assert_true(clock_now() < deadline);

@@ -7,6 +7,7 @@
  */
 #include "base/clock.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/ways.h"
 
@@ -155,7 +156,7 @@ static int end(void **unused)
     order('e', 0);
     fixture_wait(pid);
     external_finish(f.external, now);
-    int64_t deadline = clock_now() + 10 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     while (!external_finished(f.external) || window_waiting(external_window(f.external)) != 0) {
         external_housekeep(f.external, now += 100 * CLOCK_MS);
         acknowledge_all();

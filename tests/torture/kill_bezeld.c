@@ -10,6 +10,7 @@
 #include "collector/reader.h"
 #include "collector/summary.h"
 #include "tests/lib/collector_process.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 
@@ -157,7 +158,7 @@ static int ask(struct scene *s, enum message_verb verb)
 
 static void drain(struct scene *s)
 {
-    int64_t deadline = clock_now() + 60 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     int state = ask(s, VERB_DRAIN);
     while (state != DAEMON_DRAINED) {
         assert_true(state >= 0 && clock_now() < deadline);

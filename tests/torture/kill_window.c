@@ -6,6 +6,7 @@
  */
 #include "base/clock.h"
 #include "sensor/window.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/step.h"
@@ -177,7 +178,7 @@ static void killed_at_random_it_has_all_that_was_committed(void **unused)
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             victim(r);
         }
-        int64_t deadline = clock_now() + 20 * CLOCK_S;
+        int64_t deadline = clock_now() + PATIENCE;
         while (!notes->ready && r % 16 != 0) { /* now and then before it is ready */
             assert_true(clock_now() < deadline && waitpid(pid, NULL, WNOHANG) == 0);
             clock_sleep_until(clock_now() + CLOCK_MS / 10);

@@ -7,6 +7,7 @@
  */
 #include "ecs/launcher.h"
 #include "base/clock.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 
@@ -26,7 +27,7 @@
 
 #include <cmocka.h>
 
-enum { KINDS_MAX = 6, DEADLINE_S = 30 };
+enum { KINDS_MAX = 6 };
 
 static uint64_t seed;
 
@@ -163,7 +164,7 @@ static bool is_over(const struct scene *s)
 
 static void await_over(const struct scene *s)
 {
-    int64_t deadline = clock_now() + DEADLINE_S * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     while (!is_over(s)) {
         if (clock_now() > deadline)
             fail_msg("somebody is left, who holds %s", s->lock);

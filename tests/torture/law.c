@@ -12,6 +12,7 @@
 #include "tests/lib/law.h"
 #include "base/clock.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
 
 #include <errno.h>
@@ -449,7 +450,7 @@ static void run_round(int64_t still_ns, int64_t patience_ns)
         if (clock_now() > deadline) {
             assert_int_equal(page->stop, 0);
             page->stop = 1;
-            deadline = clock_now() + 20 * CLOCK_S;
+            deadline = clock_now() + PATIENCE;
         }
     }
     external_housekeep(f.external, clock_now() + 2 * CLOCK_S); /* looks through the folder, if it rang or not */

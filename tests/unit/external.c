@@ -8,6 +8,7 @@
 #include "bezel/sensor.h"
 #include "sensor/segment.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/patience.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -197,7 +198,7 @@ static void record_through_gate(void *context)
 
 static void wait_for_stage(struct gate *gate, int stage)
 {
-    int64_t deadline = clock_now() + 10 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     while (gate->go != stage) {
         assert_true(clock_now() < deadline);
         clock_sleep_until(clock_now() + CLOCK_MS);
@@ -311,7 +312,7 @@ static void a_thread_without_a_ring_counts_its_losses(void **unused)
     fixture_open(&f);
     assert_int_equal(fixture_wait(fixture_spawn(run_too_many_threads, NULL)), 0);
     unsetenv("BEZEL_RING_RECORDS");
-    int64_t deadline = clock_now() + 10 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     struct message_books_row sum;
     do {
         external_poll(f.external, clock_now());

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "bezel/sensor.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/patience.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -68,7 +69,7 @@ static void scene_open(struct scene *s)
     s->fixture.options = (struct external_options){.batch = false, .take_all = true};
     fixture_open(&s->fixture);
     fixture_wait(fixture_spawn(record_steps, NULL));
-    int64_t deadline = clock_now() + 10 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     for (int i = 0; i < RECORDS + 1; i++)
         external_poll(s->fixture.external, clock_now());
     while (!fixture_all_gone(&s->fixture)) {
@@ -179,7 +180,7 @@ static void acknowledge(struct scene *s, struct message_position at)
 /* Has both do their part, at the same moment of the forwarder's time, until `done`. */
 static void until(struct scene *s, bool (*done)(struct scene *s))
 {
-    int64_t deadline = clock_now() + 20 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     while (!done(s)) {
         step(s->forward, s->now, false);
         upper_take(s);
@@ -239,7 +240,7 @@ static void fall_silent(struct scene *s)
 /* The rest is sent, and acknowledged as it comes. */
 static void hand_over(struct scene *s)
 {
-    int64_t deadline = clock_now() + 20 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     for (uint64_t acknowledged = 0; !is_empty(s);) {
         step(s->forward, s->now, false);
         upper_take(s);

@@ -3,6 +3,7 @@
 #include "ecs/launcher.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 
 #include <errno.h>
@@ -18,8 +19,6 @@
 
 #include <cmocka.h>
 
-enum { DEADLINE_S = 20 };
-
 static const char *in_folder(const char *name)
 {
     static char paths[8][128];
@@ -34,7 +33,7 @@ static struct launcher_event next(struct launcher *l)
 {
     struct launcher_event event;
     struct pollfd fd = {.fd = l->fd, .events = POLLIN};
-    assert_int_equal(poll(&fd, 1, DEADLINE_S * 1000), 1);
+    assert_int_equal(poll(&fd, 1, PATIENCE / CLOCK_MS), 1);
     assert_int_equal(launcher_receive(l, &event), 0);
     return event;
 }
@@ -47,7 +46,7 @@ static bool is_gone(pid_t pid)
 /* Waits until file `name` holds a line, and returns its number. */
 static long number_in(const char *name)
 {
-    int64_t deadline = clock_now() + DEADLINE_S * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     for (; clock_now() < deadline; clock_sleep_until(clock_now() + 5 * CLOCK_MS)) {
         char *text;
         size_t n;
@@ -214,7 +213,7 @@ static void its_own_death_is_seen(void **state)
     assert_int_equal(launcher_receive(&l, &event), BEZEL_EAGAIN);
     kill(l.pid, SIGKILL);
     struct pollfd fd = {.fd = l.fd, .events = POLLIN};
-    assert_int_equal(poll(&fd, 1, DEADLINE_S * 1000), 1);
+    assert_int_equal(poll(&fd, 1, PATIENCE / CLOCK_MS), 1);
     assert_int_equal(launcher_receive(&l, &event), BEZEL_EUNREACH);
     assert_int_equal(launcher_tell(&l, LAUNCHER_STOP), BEZEL_EUNREACH);
     launcher_close(&l);

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "tests/lib/patience.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +48,7 @@ static struct link *connected(const char *endpoint)
 /* The next frame of `link`, waited for. */
 static void receive(struct link *link, struct link_frame *frame)
 {
-    int64_t deadline = clock_now() + 20 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     int err;
     while ((err = link_receive(link, frame)) == BEZEL_EAGAIN && clock_now() < deadline)
         link_wait(&link, 1, NULL, 0, 100 * CLOCK_MS);
@@ -244,7 +245,7 @@ static void a_client_finds_the_server_again(void **state)
     server = bound(ipc);
     struct link_frame frame;
     int err = BEZEL_EAGAIN;
-    for (int64_t deadline = clock_now() + 20 * CLOCK_S; err == BEZEL_EAGAIN && clock_now() < deadline;) {
+    for (int64_t deadline = clock_now() + PATIENCE; err == BEZEL_EAGAIN && clock_now() < deadline;) {
         int sent = link_send(client, NULL, "again", 5); /* what was on its way when the server went is lost: repeat */
         assert_true(sent == 0 || sent == BEZEL_EAGAIN);
         link_wait(&server, 1, NULL, 0, 50 * CLOCK_MS);
@@ -265,7 +266,7 @@ static void a_peer_that_went_is_unreachable(void **state)
     receive(server, &frame);
     link_close(client, 0);
     int err = 0;
-    for (int64_t deadline = clock_now() + 20 * CLOCK_S; err != BEZEL_EUNREACH && clock_now() < deadline;) {
+    for (int64_t deadline = clock_now() + PATIENCE; err != BEZEL_EUNREACH && clock_now() < deadline;) {
         link_wait(&server, 1, NULL, 0, 10 * CLOCK_MS);
         err = link_send(server, &frame.peer, "are you there?", 14);
     }
@@ -327,7 +328,7 @@ static void count_release(void *data, void *hint)
 static void await_released(const int *released, int n)
 {
     int seen = 0;
-    for (int64_t deadline = clock_now() + 20 * CLOCK_S; seen < n && clock_now() < deadline;) {
+    for (int64_t deadline = clock_now() + PATIENCE; seen < n && clock_now() < deadline;) {
         clock_sleep_until(clock_now() + CLOCK_MS);
         pthread_mutex_lock(&released_lock);
         seen = *released;
@@ -420,7 +421,7 @@ static void foreign_messages_are_dropped(void **state)
     assert_int_equal(zmq_send(many, "alone", 5, 0), 5);
     assert_received(server, "alone");
     assert_int_equal(zmq_send(named, "x", 1, 0), 1);
-    int64_t deadline = clock_now() + 20 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     while (link_wait(&server, 1, NULL, 0, 100 * CLOCK_MS) == 0)
         assert_true(clock_now() < deadline);
     struct link_frame frame;

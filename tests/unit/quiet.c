@@ -8,6 +8,7 @@
 #include "bezel/sensor.h"
 #include "sensor/external_impl.h"
 #include "tests/lib/node_fixture.h"
+#include "tests/lib/patience.h"
 #include "tests/lib/ways.h"
 
 #include <fcntl.h>
@@ -64,7 +65,7 @@ static void obey(void *unused)
 
 static void tell(char what)
 {
-    int64_t deadline = clock_now() + 10 * CLOCK_S;
+    int64_t deadline = clock_now() + PATIENCE;
     while (orders->now != 0) {
         assert_true(clock_now() < deadline);
         clock_sleep_until(clock_now() + CLOCK_MS / 10);
