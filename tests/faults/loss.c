@@ -57,7 +57,7 @@ static void try_ring_full(struct bed *b, const struct bed_options *o, const void
 /*
  * The link is down for longer than window, spool and rings last. What more was produced than they hold is lost, by that
  * cause: at least so much, and nothing by another one. Only what is lost while there is no bezeld is nobody's fault but
- * its own.
+ * its own; and when the link is back the spool has room a moment before the window has.
  */
 static void try_window_full(struct bed *b, const struct bed_options *o, const void *of)
 {
@@ -73,6 +73,8 @@ static void try_window_full(struct bed *b, const struct bed_options *o, const vo
     small.spares = BED_ANY & ~BED_ONLY(cause) & ~BED_ONLY(BED_UNFINISHED);
     uint64_t waiting = (1u + l->spool) * WINDOW_BYTES / RECORD_BYTES_MIN, beyond = 0;
     bool absent = !l->none && l->victim == BED_BEZELD;
+    if (l->spool)
+        small.spares &= ~BED_ONLY(BED_WINDOW);
     if (absent)
         small.spares &= ~(BED_ONLY(BED_FULL) | BED_ONLY(BED_WINDOW)); /* until the next one finds the spool full */
     bed_make(b, &small);
@@ -90,6 +92,8 @@ static void try_window_full(struct bed *b, const struct bed_options *o, const vo
     uint64_t lost = b->result.lost[BED_FULL] + b->result.lost[BED_WINDOW] + b->result.lost[BED_SPOOL];
     if (lost < beyond)
         bed_fail(b, "%llu records are lost so, of at least %llu", (unsigned long long)lost, (unsigned long long)beyond);
+    if (l->spool && !absent && b->result.lost[BED_WINDOW] > b->result.lost[BED_SPOOL] / 100)
+        bed_fail(b, "%llu records are put down to the window", (unsigned long long)b->result.lost[BED_WINDOW]);
 }
 
 /* Until so many threads have begun, those of who was killed included: the first may have made much before the last. */
