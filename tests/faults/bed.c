@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "tests/lib/namespaces.h"
+#include "tests/lib/patience.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -22,8 +23,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define DEADLINE (60 * CLOCK_S) /* for anything that must happen: a machine may be busy */
 
 enum { RESTARTS = 5 };              /* that `bezel run` grants a daemon ... */
 #define RESTART_SPAN (13 * CLOCK_S) /* ... in this time, as it sees it on a busy machine */
@@ -106,9 +105,9 @@ _Noreturn void bed_fail(struct bed *b, const char *format, ...)
 
 void bed_await(struct bed *b, bool (*holds)(struct bed *), const char *what)
 {
-    for (int64_t end = clock_now() + DEADLINE; !holds(b); bed_sleep(2 * CLOCK_MS))
+    for (int64_t end = clock_now() + PATIENCE; !holds(b); bed_sleep(2 * CLOCK_MS))
         if (clock_now() > end)
-            bed_fail(b, "after %d s still not: %s", (int)(DEADLINE / CLOCK_S), what);
+            bed_fail(b, "after %d s still not: %s", (int)(PATIENCE / CLOCK_S), what);
 }
 
 bool bed_said(struct bed *b, const char *text)
@@ -252,9 +251,9 @@ void bed_await_progress(struct bed *b, uint64_t bytes)
 
 void bed_await_stored(struct bed *b, uint64_t enough)
 {
-    for (int64_t end = clock_now() + DEADLINE; bed_stored_bytes(b) < enough; bed_sleep(2 * CLOCK_MS))
+    for (int64_t end = clock_now() + PATIENCE; bed_stored_bytes(b) < enough; bed_sleep(2 * CLOCK_MS))
         if (clock_now() > end)
-            bed_fail(b, "nothing more is stored, for %d s", (int)(DEADLINE / CLOCK_S));
+            bed_fail(b, "nothing more is stored, for %d s", (int)(PATIENCE / CLOCK_S));
 }
 
 static uint64_t count_done(const struct bed *b)
@@ -269,9 +268,9 @@ static uint64_t count_done(const struct bed *b)
 void bed_await_records(struct bed *b, uint64_t records)
 {
     uint64_t enough = count_done(b) + records;
-    for (int64_t end = clock_now() + DEADLINE; count_done(b) < enough; bed_sleep(2 * CLOCK_MS))
+    for (int64_t end = clock_now() + PATIENCE; count_done(b) < enough; bed_sleep(2 * CLOCK_MS))
         if (clock_now() > end)
-            bed_fail(b, "not so many records are produced, for %d s", (int)(DEADLINE / CLOCK_S));
+            bed_fail(b, "not so many records are produced, for %d s", (int)(PATIENCE / CLOCK_S));
 }
 
 static bool has_begun(struct bed *b)
@@ -451,7 +450,7 @@ void bed_make(struct bed *b, const struct bed_options *options)
 static int await_end(struct bed *b)
 {
     int status;
-    for (int64_t end = clock_now() + DEADLINE; waitpid(b->run, &status, WNOHANG) != b->run; bed_sleep(2 * CLOCK_MS))
+    for (int64_t end = clock_now() + PATIENCE; waitpid(b->run, &status, WNOHANG) != b->run; bed_sleep(2 * CLOCK_MS))
         if (clock_now() > end)
             bed_fail(b, "the run does not end");
     b->run = 0;

@@ -6,6 +6,7 @@
  * are killed meanwhile. To wait for a loss is to wait until more was produced than all buffers hold.
  */
 #include "tests/faults/faults.h"
+#include "tests/lib/patience.h"
 
 #include <limits.h>
 #include <signal.h>
@@ -99,7 +100,7 @@ static void try_window_full(struct bed *b, const struct bed_options *o, const vo
 /* Until so many threads have begun, those of who was killed included: the first may have made much before the last. */
 static void await_threads(struct bed *b, uint32_t threads)
 {
-    for (int64_t end = clock_now() + 60 * CLOCK_S; atomic_load(&b->truth->lines) < threads; bed_sleep(2 * CLOCK_MS))
+    for (int64_t end = clock_now() + PATIENCE; atomic_load(&b->truth->lines) < threads; bed_sleep(2 * CLOCK_MS))
         if (clock_now() > end)
             bed_fail(b, "there are not %u threads", threads);
 }
