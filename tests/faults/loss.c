@@ -160,7 +160,7 @@ static void say_aspects(struct bed *b, const char *mode)
     char runs[PATH_MAX];
     snprintf(runs, sizeof runs, "%s/runs", b->dir);
     const char *const argv[] = {FAULTS_BUILD "/bezel", "aspects", "--runs", runs, mode, "echo", NULL};
-    for (int64_t end = clock_now() + 10 * CLOCK_S; bed_program(b, "aspects", argv) != 0; bed_sleep(20 * CLOCK_MS))
+    for (int64_t end = clock_now() + PATIENCE; bed_program(b, "aspects", argv) != 0; bed_sleep(20 * CLOCK_MS))
         if (clock_now() > end) /* a bezeld that was just killed does not answer */
             bed_fail(b, "not done: bezel aspects %s echo", mode);
 }
