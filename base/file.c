@@ -184,6 +184,13 @@ int file_remove_tree(const char *path)
     return 0;
 }
 
+void file_hold_standard(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+            return; /* no /dev: the lowest free number stays free */
+}
+
 void file_raise_limit(void)
 {
     struct rlimit limit;

@@ -44,6 +44,13 @@ void file_share(int fd, const char *dir);
 /** Removes `path` and everything below it; a missing path is success. Follows no symbolic link. */
 int file_remove_tree(const char *path) BEZEL_MUST_CHECK;
 
+/**
+ * Opens /dev/null for each of the descriptors 0 to 2 that is closed, so that no file or socket of the program gets the
+ * number of standard input, output or error. Reading and writing them fails (EBADF), as if they were closed. Call first
+ * in main().
+ */
+void file_hold_standard(void);
+
 /** Raises how many files this process may open to what it is allowed to raise it to. */
 void file_raise_limit(void);
 

@@ -222,6 +222,7 @@ int main(int argc, char **argv)
                                      .sync = STORE_SYNC_NEVER,
                                      .limits = {.connections = 256, .processes = 65536},
                                      .packet_max = PACKET_MAX_BYTES};
+    file_hold_standard();
     log_init("bezel-collector");
     keep_memory();
     file_raise_limit(); /* streams, and a connection for each node */

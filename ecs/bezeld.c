@@ -290,6 +290,7 @@ static int stand(const struct arguments *a, struct host *h)
 int main(int argc, char **argv)
 {
     struct arguments a;
+    file_hold_standard();
     log_init("bezeld");
     int code = read_arguments(argc, argv, &a);
     if (code)

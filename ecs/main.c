@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/file.h"
 #include "base/log.h"
 #include "ecs/commands.h"
 
@@ -62,6 +63,7 @@ static void usage(FILE *out)
 
 int main(int argc, char **argv)
 {
+    file_hold_standard();
     log_init("bezel");
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (strcmp(name, "help") == 0 && argc == 2)) {

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "resmgr/server.h"
@@ -122,6 +123,7 @@ static int take_option(int c, struct server_options *o)
 int main(int argc, char **argv)
 {
     struct server_options options = {.ready = -1, .lease = -1};
+    file_hold_standard();
     log_init("bezel-resmgr");
     for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
         int code = take_option(c, &options);
