@@ -15,8 +15,9 @@ static const char *not_joined(const struct experiment *e, const struct experimen
     if (experiment_join_of(e, l->metric) != JOIN_NOT)
         return NULL;
     return m->kind == METRIC_QUANTILE
-               ? "is a quantile, of which nodes keep samples alone: leave 'per' out (what no more than a share of the "
-                 "records exceeds on each node is exceeded by no more than that on the whole), or use 'max' or 'mean'"
+               ? "is a quantile, and quantiles are not combined across nodes: leave 'per' out (a bound that holds on "
+                 "every "
+                 "node holds over all of them), or use 'max' or 'mean'"
                : "is of the latest record, and clocks of several nodes do not tell which one that is: leave 'per' out, "
                  "or use 'min', 'max' or 'mean'";
 }

@@ -34,7 +34,7 @@ enum experiment_join experiment_join_of(const struct experiment *e, int metric)
         [METRIC_RATE] = JOIN_SUM,      [METRIC_MEAN] = JOIN_RATIO,       [METRIC_MIN] = JOIN_LEAST,
         [METRIC_MAX] = JOIN_MOST,      [METRIC_LAST] = JOIN_NOT, /* which one is the last, clocks of several nodes do
                                                                     not tell */
-        [METRIC_QUANTILE] = JOIN_NOT,                            /* nodes keep samples */
+        [METRIC_QUANTILE] = JOIN_NOT,                            /* nodes do not exchange histograms */
         [METRIC_LATENCY] = JOIN_RATIO, [METRIC_LATENCY_MAX] = JOIN_MOST, [METRIC_EN_ROUTE] = JOIN_RATIO,
         [METRIC_LOST] = JOIN_RATIO,    [METRIC_STORING] = JOIN_RATIO,    [METRIC_STORING_MAX] = JOIN_MOST,
     };

@@ -7,7 +7,7 @@
 int figure_new(enum figure_kind kind, double share, int64_t window, struct figure **out)
 {
     struct figure *s = calloc(1, sizeof *s);
-    if (s && kind == FIGURE_QUANTILE && !(s->samples = calloc(1, sizeof *s->samples))) {
+    if (s && kind == FIGURE_QUANTILE && quantile_new(&s->quantile) != 0) {
         free(s);
         s = NULL;
     }
@@ -25,18 +25,18 @@ int figure_new(enum figure_kind kind, double share, int64_t window, struct figur
 void figure_free(struct figure *s)
 {
     if (s)
-        free(s->samples);
+        quantile_free(s->quantile);
     free(s);
 }
 
 void figure_reset(struct figure *s)
 {
     s->any = false;
-    for (int i = 0; i < FIGURE_GRAINS; i++)
+    s->end = INT64_MIN + FIGURE_GRAINS;
+    for (int i = 0; i < FIGURE_GRAINS; i++) {
+        if (s->quantile)
+            quantile_drop(s->quantile, (unsigned)i);
         s->grains[i] = (struct figure_grain){.number = INT64_MIN};
-    if (s->samples) {
-        s->samples->count = s->samples->left_out = 0;
-        s->samples->stride = 1;
     }
 }
 
@@ -68,51 +68,10 @@ static bool sum_up(const struct figure *s, int64_t now, double *value)
     return count > 0;
 }
 
-static void swap(double *a, double *b)
+static bool find_quantile(struct figure *s, int64_t now, double *value)
 {
-    double t = *a;
-    *a = *b;
-    *b = t;
-}
-
-/* The value of rank `rank`, from 0, of `n`; they are put in another order. */
-static double select_rank(double *values, uint32_t n, uint32_t rank)
-{
-    uint32_t low = 0, high = n - 1;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2, store = low;
-        double pivot = values[middle];
-        swap(&values[middle], &values[high]);
-        for (uint32_t i = low; i < high; i++)
-            if (values[i] < pivot ||
-                (values[i] == pivot && i % 2)) /* of equals half: all alike must not be the worst */
-                swap(&values[i], &values[store++]);
-        swap(&values[store], &values[high]);
-        if (rank == store)
-            return values[rank];
-        if (rank < store)
-            high = store - 1;
-        else
-            low = store + 1;
-    }
-    return values[low];
-}
-
-static bool find_quantile(const struct figure *s, int64_t now, double *value)
-{
-    struct figure_samples *q = s->samples;
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < q->count; i++) {
-        const struct figure_sample *sample = &q->at[(q->first + i) % FIGURE_SAMPLES];
-        if (sample->time > now - s->window && sample->time <= now)
-            q->scratch[n++] = sample->value;
-    }
-    if (n == 0)
-        return false;
-    double least = ceil(s->share * n);
-    uint32_t rank = least < 1 ? 0 : least >= n ? n - 1 : (uint32_t)least - 1;
-    *value = select_rank(q->scratch, n, rank);
-    return true;
+    figure_advance(s, now);
+    return quantile_value(s->quantile, s->share, value);
 }
 
 bool figure_value(struct figure *s, int64_t now, double *value, int64_t *newest)

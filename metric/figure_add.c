@@ -15,7 +15,7 @@ static struct figure_grain *grain_at(struct figure *s, int64_t time)
 {
     int64_t number = figure_grain_of(s, time);
     struct figure_grain *g = &s->grains[((number % FIGURE_GRAINS) + FIGURE_GRAINS) % FIGURE_GRAINS];
-    if (g->number > number)
+    if (g->number > number || number <= s->end - FIGURE_GRAINS)
         return NULL;
     if (g->number < number) {
         *g = (struct figure_grain){.number = number};
@@ -43,11 +43,38 @@ static inline __attribute__((always_inline)) void fold_all(enum figure_kind kind
     g->count += n;
 }
 
-static void add_to_grain(enum figure_kind kind, struct figure_grain *g, const double *values, uint32_t n)
+/* False: there is none. */
+static bool drop_oldest(struct figure *s)
 {
-    if (kind == FIGURE_MEAN)
+    int oldest = -1;
+    for (int i = 0; i < FIGURE_GRAINS; i++)
+        if (s->grains[i].count > 0 && (oldest < 0 || s->grains[i].number < s->grains[oldest].number))
+            oldest = i;
+    if (oldest >= 0)
+        figure_drop(s, oldest);
+    return oldest >= 0;
+}
+
+/* Where there is no memory for all the oldest go: the window is then shorter, and right. */
+static void add_to_histogram(struct figure *s, struct figure_grain *g, const double *values, uint32_t n)
+{
+    for (uint32_t done = 0; done < n && g->count < UINT32_MAX;) {
+        uint32_t room = UINT32_MAX - (uint32_t)g->count, next = n - done < room ? n - done : room;
+        uint32_t added = quantile_add(s->quantile, (unsigned)(g - s->grains), values + done, next);
+        done += added;
+        g->count += added;
+        if (added < next && !drop_oldest(s))
+            return;
+    }
+}
+
+static void add_to_grain(struct figure *s, struct figure_grain *g, const double *values, uint32_t n)
+{
+    if (s->kind == FIGURE_QUANTILE)
+        add_to_histogram(s, g, values, n);
+    else if (s->kind == FIGURE_MEAN)
         fold_all(FIGURE_MEAN, g, values, n);
-    else if (kind == FIGURE_MIN)
+    else if (s->kind == FIGURE_MIN)
         fold_all(FIGURE_MIN, g, values, n);
     else
         fold_all(FIGURE_MAX, g, values, n);
@@ -113,7 +140,7 @@ static void add_to_grains(struct figure *s, const struct packet_run *run, uint32
             n = end - from < BLOCK ? end - from : BLOCK;
             uint32_t found = read_values(run, from, n, field, values);
             if (found > 0 && (g || (g = grain_at(s, time_at(run, from, now)))))
-                add_to_grain(s->kind, g, values, found);
+                add_to_grain(s, g, values, found);
         }
     }
 }
@@ -132,83 +159,6 @@ static void add_last(struct figure *s, const struct packet_run *run, uint32_t fr
     s->any = true;
 }
 
-/* ---- Samples of a quantile --------------------------------------------------------------------------------------- */
-
-/* Half of the samples are enough, and every second one is as even over the window as all. */
-static void halve(struct figure_samples *q)
-{
-    for (uint32_t i = 0; i < q->count / 2; i++)
-        q->at[(q->first + i) % FIGURE_SAMPLES] = q->at[(q->first + 2 * i) % FIGURE_SAMPLES];
-    q->count /= 2;
-    q->stride *= 2;
-}
-
-/* How many of the oldest samples are out of the window at `time`. */
-static uint32_t count_expired(const struct figure *s, int64_t time)
-{
-    const struct figure_samples *q = s->samples;
-    uint32_t n = 0;
-    while (n < q->count && q->at[(q->first + n) % FIGURE_SAMPLES].time <= time - s->window)
-        n++;
-    return n;
-}
-
-static void drop_oldest(struct figure_samples *q, uint32_t n)
-{
-    q->first = (q->first + n) % FIGURE_SAMPLES;
-    q->count -= n;
-}
-
-static void add_sample(struct figure *s, int64_t time, double value)
-{
-    struct figure_samples *q = s->samples;
-    drop_oldest(q, count_expired(s, time));
-    if (q->count < FIGURE_SAMPLES / 4 && q->stride > 1)
-        q->stride /= 2;
-    if (++q->left_out < q->stride)
-        return;
-    q->left_out = 0;
-    if (q->count == FIGURE_SAMPLES)
-        halve(q);
-    q->at[(q->first + q->count++) % FIGURE_SAMPLES] = (struct figure_sample){time, value};
-}
-
-/*
- * Leaves out at once what add_sample() would leave out one by one, of the `n` records from `from` on: where the samples
- * stay as many as the stride is for, of the times only the last one's matters. Returns how many records are dealt with.
- */
-static uint32_t leave_out(struct figure *s, const struct packet_run *run, uint32_t from, uint32_t n,
-                          const struct figure_field *field, int64_t now)
-{
-    struct figure_samples *q = s->samples;
-    double values[BLOCK];
-    uint32_t most = q->stride - 1 > q->left_out ? q->stride - 1 - q->left_out : 0;
-    uint32_t last = n = n < most ? n : most;
-    while (last > 0 && !isfinite(value_at(run, from + last - 1, field)))
-        last--;
-    if (last == 0)
-        return n;
-    uint32_t expired = count_expired(s, time_at(run, from + last - 1, now));
-    if (q->count - expired < FIGURE_SAMPLES / 4)
-        return 0;
-    drop_oldest(q, expired);
-    q->left_out += field->is_float || field->is_duration ? read_values(run, from, last, field, values) : last;
-    return n;
-}
-
-static void add_samples(struct figure *s, const struct packet_run *run, uint32_t from, const struct figure_field *field,
-                        int64_t now)
-{
-    while (from < run->count) {
-        uint32_t n = run->count - from < BLOCK ? run->count - from : BLOCK;
-        uint32_t gone = leave_out(s, run, from, n, field, now);
-        double value = gone == 0 ? value_at(run, from, field) : (double)NAN;
-        if (isfinite(value))
-            add_sample(s, time_at(run, from, now), value);
-        from += gone == 0 ? 1 : gone;
-    }
-}
-
 /* ---- What comes -------------------------------------------------------------------------------------------------- */
 
 void figure_records(struct figure *s, const struct packet_run *run, const struct figure_field *field, int64_t now)
@@ -218,14 +168,14 @@ void figure_records(struct figure *s, const struct packet_run *run, const struct
     uint32_t from = packet_run_seek(run, 0, now - s->window + 1);
     add_last(s, run, from, field, now);
     if (s->kind == FIGURE_QUANTILE)
-        add_samples(s, run, from, field, now);
-    else if (s->kind != FIGURE_LAST)
+        figure_advance(s, now);
+    if (s->kind != FIGURE_LAST)
         add_to_grains(s, run, from, field, now);
 }
 
 void figure_add_many(struct figure *s, int64_t now, uint64_t n, double mean, double min, double max)
 {
-    assert(!s->samples);
+    assert(s->kind != FIGURE_QUANTILE);
     if (n == 0 || !isfinite(mean) || !isfinite(min) || !isfinite(max))
         return;
     s->newest = now;
@@ -235,6 +185,6 @@ void figure_add_many(struct figure *s, int64_t now, uint64_t n, double mean, dou
     if (!g)
         return;
     double value = s->kind == FIGURE_MIN ? min : s->kind == FIGURE_MAX ? max : mean * (double)n;
-    add_to_grain(s->kind, g, &value, 1);
+    add_to_grain(s, g, &value, 1);
     g->count += n - 1;
 }

@@ -22,19 +22,6 @@ struct figure_grain {
     double lanes[FIGURE_LANES]; /* sums, least or largest values */
 };
 
-struct figure_sample {
-    int64_t time;
-    double value;
-};
-
-/* The samples of a quantile: a ring, oldest first, in the order in which they came. */
-struct figure_samples {
-    uint32_t first, count;
-    uint32_t stride, left_out; /* every stride-th value is kept; how many were not since the last one */
-    struct figure_sample at[FIGURE_SAMPLES];
-    double scratch[FIGURE_SAMPLES];
-};
-
 struct figure {
     enum figure_kind kind;
     double share;
@@ -42,7 +29,8 @@ struct figure {
     int64_t newest;
     bool any;
     double last;
-    struct figure_samples *samples; /* of a quantile; else NULL */
+    struct quantile *quantile; /* of that kind; else NULL */
+    int64_t end;               /* of that kind: the latest grain that time has come to; else as at the start */
     struct figure_grain grains[FIGURE_GRAINS];
 };
 
@@ -51,6 +39,27 @@ static inline int64_t figure_grain_of(const struct figure *s, int64_t time)
 {
     int64_t number = time / s->length;
     return time % s->length < 0 ? number - 1 : number;
+}
+
+static inline void figure_drop(struct figure *s, int grain)
+{
+    quantile_drop(s->quantile, (unsigned)grain);
+    s->grains[grain].count = 0;
+}
+
+/* Of a quantile: takes out the grains that are not in the window at `now`. */
+static inline void figure_advance(struct figure *s, int64_t now)
+{
+    int64_t end = figure_grain_of(s, now);
+    if (end <= s->end)
+        return;
+    bool turns = end / FIGURE_GRAINS != s->end / FIGURE_GRAINS;
+    s->end = end;
+    for (int i = 0; i < FIGURE_GRAINS; i++)
+        if (s->grains[i].count > 0 && s->grains[i].number <= end - FIGURE_GRAINS)
+            figure_drop(s, i);
+    if (turns)
+        quantile_turn(s->quantile);
 }
 
 /* What a lane holds before the first value. */

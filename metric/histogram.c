@@ -6,7 +6,7 @@
  * Values below 64 have a bucket each. From there on every power of two is cut into 32 buckets of equal width, so that a
  * bucket is at most 1/32 of its smallest value wide. The octaves 6 .. 62 cover all of int64.
  */
-enum { EXACT = 64, STEPS_LOG2 = 5, STEPS = 1 << STEPS_LOG2, FIRST_OCTAVE = 6 };
+enum { EXACT = 64, STEPS_LOG2 = 5, STEPS = HISTOGRAM_STEPS, FIRST_OCTAVE = 6 };
 
 static unsigned histogram_bucket(int64_t value)
 {
@@ -55,8 +55,7 @@ void histogram_merge(struct histogram *into, const struct histogram *from)
         into->max = from->max;
 }
 
-/* How many of `count` values, in ascending order, are a share `q`: at least one, whatever q is. */
-static uint64_t histogram_rank(uint64_t count, double q)
+uint64_t histogram_rank(uint64_t count, double q)
 {
     if (!(q > 0))
         return 1;
@@ -64,7 +63,7 @@ static uint64_t histogram_rank(uint64_t count, double q)
         return count;
     double share = q * (double)count;
     uint64_t rank = (uint64_t)share;
-    rank += (double)rank < share;
+    rank += (double)rank < share * (1 - 1e-12); /* 7 % of 100 are 7, though 0.07 * 100 is a little more */
     return rank < 1 ? 1 : rank > count ? count : rank;
 }
 

@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-enum { HISTOGRAM_BUCKETS = 64 + 57 * 32 };
+enum { HISTOGRAM_STEPS = 32, HISTOGRAM_BUCKETS = 64 + 57 * HISTOGRAM_STEPS };
 
 /** All zeros is an empty histogram. */
 struct histogram {
@@ -29,6 +29,12 @@ int64_t histogram_bucket_start(int64_t value);
 
 /** Adds all of `from` to `into`. */
 void histogram_merge(struct histogram *into, const struct histogram *from);
+
+/**
+ * Which of `count` values in ascending order, from 1, is the smallest that a share `q` (0 .. 1) of them does not
+ * exceed: q * count rounded up, at least 1 and at most `count`.
+ */
+uint64_t histogram_rank(uint64_t count, double q);
 
 /**
  * The smallest value that a share `q` (0 .. 1) of all values does not exceed, rounded up to its bucket's end and never

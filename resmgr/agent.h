@@ -4,7 +4,8 @@
 /**
  * The agent: on each node it evaluates the limits at its sampling period, judges them, and lets the policy decide. It
  * reads no clock and no counter itself: bezeld feeds it and carries out what it decides. One owner; no function blocks;
- * only agent_new(), agent_process_add() and agent_watch() allocate.
+ * only agent_new(), agent_process_add() and agent_watch() allocate, and agent_records() for a quantile
+ * (metric/figure.h).
  *
  * A limit on a metric `per: process` has one value for each process; it is broken where one of them breaks it, unknown
  * where none is known. A limit with a persistence is in violation from the moment at which one process has been known
@@ -102,7 +103,7 @@ void agent_heard_of(struct agent *agent, const char *name);
 /** Whether aspect `name` is only to be counted at present. */
 bool agent_sheds(const struct agent *agent, const char *name);
 
-/** Records of watched aspect `watch`, which came at `now`; runs come in any order. No allocation. */
+/** Records of watched aspect `watch`, which came at `now`; runs come in any order. Only a quantile allocates. */
 void agent_records(struct agent *agent, int watch, const struct packet_run *run, int64_t now);
 
 /** A poll at `now` took `records` records of the SUT, the first of time `first`, the last of `last`. */

@@ -3,7 +3,7 @@
 
 /**
  * The value of one metric of one process, or of the node: puts the evaluator that the metric's kind needs behind one
- * face. One owner; only reading_start() allocates.
+ * face. One owner; only reading_start() allocates, and of a quantile reading_records().
  */
 #ifndef BEZEL_RESMGR_READING_H
 #define BEZEL_RESMGR_READING_H

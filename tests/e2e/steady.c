@@ -36,7 +36,9 @@
 
 enum { POLLS = 1000, WARM = 500, CALLS_MAX = 512 };
 
-static const char experiment[] = "experiment: steady\ncommand: [unused]\nsensing: {poll: {period: 1 ms}}\n";
+static const char experiment[] = "experiment: steady\ncommand: [unused]\nsensing: {poll: {period: 1 ms}}\n"
+                                 "metrics: {most: {quantile: number, of: step, window: 100 ms}}\n"
+                                 "limits: [{expect: most >= 0}]\n";
 static const char run_id[] = "b0e1d2c3-0000-4000-8000-0000000057ea";
 
 BEZEL_ASPECT(step, (int64, number, "1"), (int64, twice, "1"));

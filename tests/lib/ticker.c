@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * A system under test for the tests: ticker COUNT PAUSE_US [stubborn]. Records `tick` COUNT times (0: without end),
- * PAUSE_US apart, until SIGTERM; then says how often it did. Stubborn, it does not heed SIGTERM.
+ * A system under test for the tests: ticker COUNT PAUSE_US [stubborn | alternating]. Records `tick` COUNT times (0:
+ * without end), PAUSE_US apart, until SIGTERM; then says how often it did. Stubborn, it does not heed SIGTERM.
+ * Alternating, its numbers are 1 and 1000 in turn, two at a time.
  */
 #include <bezel/sensor.h>
 
@@ -11,6 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 BEZEL_ASPECT(tick, (int64, number, "1"));
@@ -28,11 +30,13 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     int64_t count = strtoll(argv[1], NULL, 10), pause_us = strtoll(argv[2], NULL, 10), n = 0;
-    signal(SIGTERM, argc > 3 ? SIG_IGN : stop);
+    bool alternating = argc > 3 && strcmp(argv[3], "alternating") == 0;
+    signal(SIGTERM, argc > 3 && !alternating ? SIG_IGN : stop);
     struct timespec pause = {.tv_sec = pause_us / 1000000, .tv_nsec = pause_us % 1000000 * 1000};
     for (; !stopped && (count == 0 || n < count); n++) {
-        bezel_record(tick, n);
-        nanosleep(&pause, NULL);
+        bezel_record(tick, alternating ? (n % 2 ? 1000 : 1) : n);
+        if (!alternating || n % 2)
+            nanosleep(&pause, NULL);
     }
     printf("ticked %lld\n", (long long)n);
     return fflush(stdout) == EOF;

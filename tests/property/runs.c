@@ -3,8 +3,9 @@
 /*
  * What records come to does not depend on how they are put together to runs, to the last bit: rates and figures of
  * every kind are the same when they get whole runs, pieces of them, or each record alone; and figures are those of a
- * plain reference that looks at one value at a time. Equal times, windows and grains that end within a run, times that
- * jump back or come from the future, and values that are none are among them.
+ * plain reference that looks at one value at a time: a quantile within its error, the others to the last bit. Equal
+ * times, windows and grains that end within a run, times that jump back or come from the future, and values that are
+ * none are among them.
  */
 #include "base/clock.h"
 #include "metric/figure.h"
@@ -20,7 +21,7 @@
 
 #include <cmocka.h>
 
-enum { MOST = 700, FIELDS = 3, STRIDE = PACKET_RECORD_BYTES + 8 * FIELDS, WHOLE, FLOAT, DURATION };
+enum { RUNS = 60, MOST = 700, FIELDS = 3, STRIDE = PACKET_RECORD_BYTES + 8 * FIELDS, WHOLE, FLOAT, DURATION };
 
 static uint64_t seed;
 
@@ -44,14 +45,14 @@ struct plain {
         uint64_t count;
         double sum[LANES], least, most;
     } grains[FIGURE_GRAINS];
-    uint32_t count, stride, left_out;
-    int64_t times[FIGURE_SAMPLES];
-    double samples[FIGURE_SAMPLES];
+    uint32_t count; /* of all values that came */
+    int64_t numbers[RUNS * MOST];
+    double values[RUNS * MOST];
 };
 
 static void plain_start(struct plain *p, enum figure_kind kind, double share, int64_t window)
 {
-    *p = (struct plain){.kind = kind, .share = share, .window = window, .stride = 1};
+    *p = (struct plain){.kind = kind, .share = share, .window = window};
     for (int i = 0; i < FIGURE_GRAINS; i++)
         p->grains[i].number = INT64_MIN;
 }
@@ -62,30 +63,6 @@ static int64_t plain_grain(const struct plain *p, int64_t time)
     return time / length - (time % length < 0);
 }
 
-static void plain_sample(struct plain *p, int64_t time, double value)
-{
-    uint32_t gone = 0;
-    while (gone < p->count && p->times[gone] <= time - p->window)
-        gone++;
-    p->count -= gone;
-    memmove(p->times, p->times + gone, p->count * sizeof *p->times);
-    memmove(p->samples, p->samples + gone, p->count * sizeof *p->samples);
-    if (p->count < FIGURE_SAMPLES / 4 && p->stride > 1)
-        p->stride /= 2;
-    if (++p->left_out < p->stride)
-        return;
-    p->left_out = 0;
-    if (p->count == FIGURE_SAMPLES) {
-        for (p->count = 0; p->count < FIGURE_SAMPLES / 2; p->count++) {
-            p->times[p->count] = p->times[2 * p->count];
-            p->samples[p->count] = p->samples[2 * p->count];
-        }
-        p->stride *= 2;
-    }
-    p->times[p->count] = time;
-    p->samples[p->count++] = value;
-}
-
 static void plain_add(struct plain *p, int64_t timestamp, int64_t now, double value)
 {
     int64_t time = timestamp < now ? timestamp : now, number = plain_grain(p, time);
@@ -94,7 +71,8 @@ static void plain_add(struct plain *p, int64_t timestamp, int64_t now, double va
     if (!p->any || time >= p->newest)
         p->newest = time, p->last = value;
     p->any = true;
-    plain_sample(p, time, value);
+    p->numbers[p->count] = number;
+    p->values[p->count++] = value;
     uint64_t at = ((uint64_t)number + ((uint64_t)1 << 63)) % FIGURE_GRAINS;
     if (p->grains[at].number > number)
         return;
@@ -109,25 +87,20 @@ static void plain_add(struct plain *p, int64_t timestamp, int64_t now, double va
     p->grains[at].most = value > p->grains[at].most ? value : p->grains[at].most;
 }
 
-static int rising(const void *a, const void *b)
+/* Whether `value` is what a quantile may say: not below the exact one, and above by a 32nd at most. */
+static bool plain_agrees(const struct plain *p, int64_t now, double value)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static bool plain_quantile(const struct plain *p, int64_t now, double *value)
-{
-    double sorted[FIGURE_SAMPLES];
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < p->count; i++)
-        if (p->times[i] > now - p->window && p->times[i] <= now)
-            sorted[n++] = p->samples[i];
-    if (n == 0)
-        return false;
-    qsort(sorted, n, sizeof *sorted, rising);
-    double rank = ceil(p->share * n);
-    *value = sorted[rank < 1 ? 0 : rank >= n ? n - 1 : (uint32_t)rank - 1];
-    return true;
+    uint64_t n = 0, reached = 0, far = 0;
+    int64_t end = plain_grain(p, now);
+    for (uint32_t i = 0; i < p->count; i++) {
+        if (p->numbers[i] <= end - FIGURE_GRAINS)
+            continue;
+        n++;
+        reached += p->values[i] <= value;
+        far += p->values[i] < value && value - p->values[i] > fabs(p->values[i]) / 32;
+    }
+    double rank = fmax(1, ceil(p->share * (double)n));
+    return far < rank && rank <= reached;
 }
 
 static bool plain_value(const struct plain *p, int64_t now, double *value)
@@ -137,8 +110,6 @@ static bool plain_value(const struct plain *p, int64_t now, double *value)
     int64_t end = plain_grain(p, now);
     if (!p->any || p->newest <= now - p->window)
         return false;
-    if (p->kind == FIGURE_QUANTILE)
-        return plain_quantile(p, now, value);
     for (int i = 0; i < FIGURE_GRAINS; i++) {
         if (p->grains[i].count == 0 || p->grains[i].number > end || p->grains[i].number <= end - FIGURE_GRAINS)
             continue;
@@ -152,7 +123,7 @@ static bool plain_value(const struct plain *p, int64_t now, double *value)
              : p->kind == FIGURE_MEAN ? sum / (double)count
              : p->kind == FIGURE_MIN  ? least
                                       : most;
-    return p->kind == FIGURE_LAST || count > 0;
+    return p->kind == FIGURE_LAST || count > 0; /* of a quantile *value is not meant: plain_agrees() says */
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
@@ -244,7 +215,7 @@ static void feed(struct figure *const by[WAYS], struct plain *plain, const struc
 
 static void compare(struct figure *const by[WAYS], const struct plain *plain, int64_t now)
 {
-    double expected = 0, value = 0;
+    double expected = 0, value = 0, first = 0;
     int64_t newest = 0;
     bool known = plain_value(plain, now, &expected);
     for (int i = 0; i < WAYS; i++) {
@@ -252,9 +223,10 @@ static void compare(struct figure *const by[WAYS], const struct plain *plain, in
         if (!known)
             continue;
         assert_int_equal(newest, plain->newest);
-        /* Of a quantile -0 and 0 are one value; a sum beyond all numbers may be none, which has a sign but no meaning.
-         */
-        if (!(plain->kind == FIGURE_QUANTILE && value == expected) && !(isnan(value) && isnan(expected)))
+        if (plain->kind == FIGURE_QUANTILE) {
+            first = i == 0 ? value : first;
+            assert_true(same_bits(value, first) && plain_agrees(plain, now, value));
+        } else if (!(isnan(value) && isnan(expected))) /* a sum beyond all numbers; its sign has no meaning */
             assert_true(same_bits(value, expected));
     }
 }
@@ -268,11 +240,11 @@ static void try_figure(enum figure_kind kind, int type, uint8_t *bytes)
                                  .is_float = type == FLOAT,
                                  .is_duration = type == DURATION};
     struct figure *by[WAYS];
-    struct plain plain;
+    static struct plain plain;
     for (int i = 0; i < WAYS; i++)
         assert_int_equal(figure_new(kind, share, window, &by[i]), 0);
     plain_start(&plain, kind, share, window);
-    for (int runs = 0; runs < 60; runs++) {
+    for (int runs = 0; runs < RUNS; runs++) {
         time = move(time, window);
         const struct packet_run run = any_run(bytes, time, window / (int64_t)(1 + below(500)) + 1, type);
         int64_t end = (int64_t)packet_run_time(&run, run.count - 1), ahead = below(5) ? end : time;

@@ -66,6 +66,16 @@ static void a_share_out_of_range_is_taken_as_its_nearest_bound(void **state)
     assert_int_equal(histogram_quantile(&h, 7), 9);
 }
 
+static void a_rank_is_the_share_rounded_up_as_people_count(void **state)
+{
+    (void)state;
+    for (uint64_t percent = 1; percent <= 100; percent++) {
+        assert_int_equal(histogram_rank(100, (double)percent / 100), percent);
+        assert_int_equal(histogram_rank(1000000, (double)percent / 100), percent * 10000);
+        assert_int_equal(histogram_rank(10, (double)percent / 100), (percent + 9) / 10);
+    }
+}
+
 static int ascending(const void *a, const void *b)
 {
     int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
@@ -146,6 +156,7 @@ int main(void)
         cmocka_unit_test(values_below_64_are_exact_and_negative_ones_count_as_0),
         cmocka_unit_test(the_largest_value_has_a_bucket_and_is_the_maximum),
         cmocka_unit_test(a_share_out_of_range_is_taken_as_its_nearest_bound),
+        cmocka_unit_test(a_rank_is_the_share_rounded_up_as_people_count),
         cmocka_unit_test(quantiles_are_never_below_the_true_ones_and_at_most_a_32nd_above),
         cmocka_unit_test(merging_equals_adding_to_one),
         cmocka_unit_test(a_bucket_starts_where_it_says),

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * bench-evaluate: what a record costs in an evaluator of a metric `max` and of one `quantile`, what it costs to read a
+ * quantile at a decision, and the memory that 64 of them take. One thread; both kinds take turns on the same records:
+ * 1,000,000 a second, in runs of 1,024 as a poll brings them, of durations spread evenly over a factor of 32 on a
+ * logarithmic scale; the window is a second, and full. The least of all rounds counts: other programs only add.
+ */
+#include "base/clock.h"
+#include "metric/figure.h"
+#include "tests/lib/seed.h"
+
+#include <malloc.h>
+
+enum { RECORDS = 64 * 1024, RUN = 1024, STRIDE = PACKET_RECORD_BYTES + 8, GAP = 1000, FILL = 32, ROUNDS = 200 };
+
+static uint8_t bytes[RECORDS * STRIDE];
+static const struct figure_field field = {.at = 0, .scale = 1};
+
+static void draw(uint64_t *seed)
+{
+    for (size_t i = 0; i < RECORDS; i++)
+        bytes_put_u64(bytes + i * STRIDE + PACKET_RECORD_BYTES, (uint64_t)seed_between(seed, 20e3, 640e3));
+}
+
+static void stamp(int64_t start)
+{
+    for (size_t i = 0; i < RECORDS; i++)
+        packet_put_record(bytes + i * STRIDE, 1, (uint64_t)(start + GAP * (int64_t)i));
+}
+
+/* Nanoseconds for each record. */
+static double feed(struct figure *f, int64_t start)
+{
+    struct packet_run run = {.aspect = 1, .count = RUN, .stride = STRIDE, .value_count = 1};
+    int64_t before = clock_now();
+    for (size_t i = 0; i < RECORDS; i += RUN) {
+        run.first = bytes + i * STRIDE;
+        figure_records(f, &run, &field, start + GAP * (int64_t)(i + RUN));
+    }
+    return (double)(clock_now() - before) / RECORDS;
+}
+
+/* Nanoseconds for each reading. */
+static double read_out(struct figure *f, int64_t now)
+{
+    enum { READINGS = 1000 };
+    double value, sum = 0;
+    int64_t before = clock_now();
+    for (int i = 0; i < READINGS; i++)
+        sum += figure_value(f, now, &value, NULL) ? value : 0;
+    double each = (double)(clock_now() - before) / READINGS;
+    return sum > 0 ? each : NAN;
+}
+
+static size_t allocated(void)
+{
+    struct mallinfo2 all = mallinfo2();
+    return all.uordblks + all.hblkhd; /* the latter: blocks that have a mapping of their own */
+}
+
+int main(void)
+{
+    uint64_t seed = 1;
+    struct figure *most, *quantile;
+    size_t before = allocated();
+    if (figure_new(FIGURE_QUANTILE, 0.99, CLOCK_S, &quantile) != 0)
+        return 1;
+    draw(&seed);
+    double max_ns = INFINITY, quantile_ns = INFINITY, read_ns = INFINITY;
+    int64_t start = CLOCK_S;
+    for (int i = 0; i < FILL; i++, start += (int64_t)RECORDS * GAP) {
+        stamp(start);
+        feed(quantile, start);
+    }
+    size_t memory = allocated() - before;
+    if (figure_new(FIGURE_MAX, 0, CLOCK_S, &most) != 0)
+        return 1;
+    for (int i = 0; i < ROUNDS; i++, start += (int64_t)RECORDS * GAP) {
+        stamp(start);
+        max_ns = fmin(max_ns, feed(most, start));
+        quantile_ns = fmin(quantile_ns, feed(quantile, start));
+        read_ns = fmin(read_ns, read_out(quantile, start + (int64_t)RECORDS * GAP));
+    }
+    printf("max_ns %.2f ns\nquantile_ns %.2f ns\nquantile_over_max %.2f ratio\nquantile_read_ns %.0f ns\n", max_ns,
+           quantile_ns, quantile_ns / max_ns, read_ns);
+    printf("quantile_64_memory_mib %.1f MiB\n", 64 * (double)memory / 1048576);
+    figure_free(quantile);
+    figure_free(most);
+    return 0;
+}
