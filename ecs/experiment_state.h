@@ -11,6 +11,10 @@
  * SUT. DRAINING: every record on its way reaches the store, however long it takes as long as there is progress. A
  * daemon that dies is restarted in every phase up to DRAINING, but not without end.
  *
+ * RUNNING ends with the duration, and where processes are started when all of these have ended, whoever else is
+ * attached to. Where none is started and there is no duration, it ends when no attached process has been there for
+ * STATE_ABSENCE.
+ *
  * A resource manager is started with the SUT, restarted like the others, and ended before DRAINING; where it is given
  * up, the experiment goes on without.
  */
@@ -29,7 +33,7 @@ enum {
 #define STATE_RESTART_SPAN  (10 * CLOCK_S)
 #define STATE_START_LIMIT   (10 * CLOCK_S) /* for each daemon to serve */
 #define STATE_ATTACH_LIMIT  (5 * CLOCK_S)  /* after which silence of the processes to attach to is told */
-#define STATE_ABSENCE       CLOCK_S        /* no attached process for that long: they have ended */
+#define STATE_ABSENCE       CLOCK_S        /* no attached process for that long, and no duration: they have ended */
 #define STATE_DRAIN_LIMIT   (10 * CLOCK_S) /* without progress */
 #define STATE_FAILING_LIMIT (2 * CLOCK_S)  /* the same where the collector says that its store fails */
 #define STATE_CLOSE_LIMIT   (5 * CLOCK_S)  /* for a daemon to stop; what it holds is stored by then */

@@ -17,9 +17,10 @@ static bool awaits_attached(const struct experiment_state *s)
     return s->attaches && !s->attached_seen && !s->unmatched_told;
 }
 
+/* With a duration whoever comes meanwhile is observed: a service that restarts may be away for longer. */
 static bool awaits_return(const struct experiment_state *s)
 {
-    return s->attaches && s->launched == 0 && s->absent_since != 0;
+    return s->attaches && s->launched == 0 && s->duration == 0 && s->absent_since != 0;
 }
 
 static void tick_starting(struct experiment_state *s, int64_t now, struct state_actions *a)

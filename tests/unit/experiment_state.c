@@ -344,6 +344,44 @@ static void attached_processes_that_ended_end_the_experiment_but_a_short_absence
     assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
 }
 
+static void with_a_duration_attached_processes_may_go_and_come_and_it_lasts_that_long(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 0, true, 10 * CLOCK_S);
+    run_up(&c);
+    int64_t started = c.now;
+    for (uint64_t life = 1; life <= 3; life++) {
+        GIVE(&c, .type = EVENT_ATTACHED, .living = 1, .seen = life);
+        c.now += CLOCK_S / 2;
+        GIVE(&c, .type = EVENT_ATTACHED, .living = 0, .seen = life);
+        c.now += 2 * STATE_ABSENCE;
+        assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
+        assert_true(experiment_state_deadline(&c.s) == started + 10 * CLOCK_S);
+    }
+    assert_int_equal(tick_within(&c, 10 * CLOCK_S), ACTION_DRAIN);
+    assert_int_equal(c.s.ended_by, ENDED_BY_DURATION);
+    assert_true(c.s.ended - c.s.started == 10 * CLOCK_S);
+    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+}
+
+static void what_is_attached_to_neither_ends_nor_prolongs_what_is_started(void **state)
+{
+    (void)state;
+    for (int64_t duration = 0; duration <= 10 * CLOCK_S; duration += 10 * CLOCK_S) {
+        struct scene c;
+        begin(&c, 1, 1, true, duration);
+        run_up(&c);
+        GIVE(&c, .type = EVENT_ATTACHED, .living = 2, .seen = 2);
+        GIVE(&c, .type = EVENT_ATTACHED, .living = 0, .seen = 2);
+        c.now += 2 * STATE_ABSENCE;
+        assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
+        GIVE(&c, .type = EVENT_ATTACHED, .living = 2, .seen = 3);
+        assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED), ACTION_STOP_PROCESSES);
+        assert_int_equal(c.s.ended_by, ENDED_BY_PROCESSES);
+    }
+}
+
 static void silence_of_what_is_attached_to_is_told_once_and_nothing_seen_is_unreachable(void **state)
 {
     (void)state;
@@ -454,6 +492,8 @@ int main(void)
         cmocka_unit_test(an_interrupt_from_a_shared_terminal_gives_the_process_time),
         cmocka_unit_test(an_interrupt_before_the_start_launches_nothing),
         cmocka_unit_test(attached_processes_that_ended_end_the_experiment_but_a_short_absence_does_not),
+        cmocka_unit_test(with_a_duration_attached_processes_may_go_and_come_and_it_lasts_that_long),
+        cmocka_unit_test(what_is_attached_to_neither_ends_nor_prolongs_what_is_started),
         cmocka_unit_test(silence_of_what_is_attached_to_is_told_once_and_nothing_seen_is_unreachable),
         cmocka_unit_test(a_lost_launcher_fails_the_experiment_but_not_the_draining),
         cmocka_unit_test(processes_that_cannot_be_ended_do_not_hold_up_the_end),
