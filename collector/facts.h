@@ -46,8 +46,8 @@ int facts_event(struct facts *f, int64_t at, bool error, const char *text) BEZEL
 #define FACTS_NO_SEGMENT "BEZEL-NO-SEGMENT"
 
 /**
- * Notes that process `name`, which was launched on node `node` as `pid`, recorded nothing, with sentence `text`; not
- * where it did record, or has said itself why not.
+ * Notes that process `name`, which was launched on node `node` as `pid` (0: which was to be attached to there),
+ * recorded nothing, with sentence `text`; not where it did record, or has said itself why not.
  */
 int facts_silent(struct facts *f, const char *node, const char *name, int64_t pid, const char *text) BEZEL_MUST_CHECK;
 

@@ -7,6 +7,7 @@
 #include "config/knobs.h"
 
 #include <fnmatch.h>
+#include <string.h>
 
 static void doubt_unused_metrics(struct reader *r, const struct tree *root, const struct experiment *e)
 {
@@ -35,7 +36,7 @@ static void doubt_blind_metrics(struct reader *r, const struct tree *root, const
     for (uint32_t i = 0; t; t = t->next, i++) {
         const struct experiment_metric *m = &e->metrics[i];
         const char *match = m->aspect ? find_match(e->sensing.off, m->aspect) : NULL;
-        if (e->sensing.when_full == WHEN_FULL_OVERWRITE && m->kind != METRIC_RATE) {
+        if (e->sensing.when_full == WHEN_FULL_OVERWRITE && !experiment_attaches(e) && m->kind != METRIC_RATE) {
             reader_doubt(r, t, "is unknown: the rings of flight recorders ('when-full: overwrite') are not polled");
             continue;
         }
@@ -103,13 +104,75 @@ static void doubt_adapt(struct reader *r, const struct tree *root, const struct 
 static void doubt_snapshots(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
-    bool may = e->sensing.when_full == WHEN_FULL_OVERWRITE;
-    for (uint32_t i = 0; i < e->process_count; i++)
-        may = may || e->processes[i].attach;
+    bool may = e->sensing.when_full == WHEN_FULL_OVERWRITE || experiment_attaches(e);
     for (uint32_t i = 0; t && !may; t = t->next, i++)
         if (e->limits[i].snapshot > 0)
             reader_doubt(r, tree_get(t, "on-violation"),
                          "saves nothing: no process is a flight recorder (sensing.ring.when-full: overwrite)");
+}
+
+/* ---- Processes that are attached to ------------------------------------------------------------------------------ */
+
+/* "'nav' (line 5)", "'nav' (line 5) and 2 more": those that are attached to; there is one. */
+static void name_attached(const struct experiment *e, char *text, size_t size)
+{
+    const struct experiment_process *first = NULL;
+    unsigned more = 0;
+    for (uint32_t i = 0; i < e->process_count; i++) {
+        if (!e->processes[i].attach)
+            continue;
+        more += first != NULL;
+        first = first ? first : &e->processes[i];
+    }
+    int n = snprintf(text, size, "'%s' (line %u)", first->name, first->at.line);
+    if (more > 0)
+        snprintf(text + n, size - (size_t)n, " and %u more", more);
+}
+
+/* Their rings are as their own environment had it when they started. */
+static void doubt_ring(struct reader *r, const struct tree *t, const struct experiment *e, const char *variable)
+{
+    char names[EXPERIMENT_NAME_MAX + 64];
+    if (!t)
+        return;
+    name_attached(e, names, sizeof names);
+    reader_doubt(r, t,
+                 "%s: processes that are attached to make their rings themselves, here %s; start them with %s=%s in "
+                 "their environment",
+                 experiment_starts(e) ? "applies to started processes only" : "has no effect", names, variable,
+                 t->text);
+}
+
+/* Two entries of a node with one pattern: all go to the first. */
+static void doubt_patterns(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "processes"), e->process_count);
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        const struct experiment_process *p = &e->processes[i], *q = e->processes;
+        while (q < p && !(p->attach && q->attach && p->node == q->node && strcmp(p->attach, q->attach) == 0))
+            q++;
+        if (q < p)
+            reader_doubt(r, tree_get(t, "attach"),
+                         "is the pattern of process '%s' (line %u) too, which gets all that match", q->name,
+                         q->at.line);
+    }
+}
+
+/* What the file says and only processes that are started, or were made after bezeld, can heed. */
+static void doubt_attached(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *sensing = tree_get(root, "sensing"), *ring = tree_get(sensing, "ring");
+    if (!experiment_attaches(e))
+        return;
+    doubt_ring(r, tree_get(ring, "records"), e, "BEZEL_RING_RECORDS");
+    doubt_ring(r, tree_get(ring, "when-full"), e, "BEZEL_WHEN_FULL");
+    doubt_patterns(r, root, e);
+    if (tree_get(root, "grace") && !experiment_starts(e))
+        reader_doubt(r, tree_get(root, "grace"), "has no effect: no process is started, and so none is ended");
+    if (e->sensing.doorbell && e->sensing.mode == POLL_POLLING && e->limit_count == 0)
+        reader_doubt(r, tree_get(tree_get(sensing, "poll"), "doorbell"),
+                     "has no effect while a process lives that was there before bezeld, as one that is attached to may "
+                     "be: it cannot wake its node, which goes on polling");
 }
 
 void check_doubt(struct reader *r, const struct tree *root, const struct experiment *e)
@@ -120,6 +183,7 @@ void check_doubt(struct reader *r, const struct tree *root, const struct experim
     doubt_adapt(r, root, e);
     doubt_importance(r, root, e);
     doubt_snapshots(r, root, e);
+    doubt_attached(r, root, e);
     knobs_doubt(r, root, e);
     check_doubt_fits(r, root, e);
 }

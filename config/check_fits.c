@@ -46,6 +46,18 @@ static int64_t longest_period(const struct experiment *e)
     return experiment_policy_moves(e->adapt.policy) ? e->adapt.period_max : e->sensing.period;
 }
 
+/* The slots of a ring: of a process that is started those of the file, of one that is attached to by default. */
+static uint32_t ring_slots(const struct experiment *e)
+{
+    return experiment_starts(e) ? e->sensing.ring_records : schema_defaults.sensing.ring_records;
+}
+
+/* Whether no ring is polled: all processes are flight recorders. */
+static bool polls_nothing(const struct experiment *e)
+{
+    return e->sensing.when_full == WHEN_FULL_OVERWRITE && !experiment_attaches(e);
+}
+
 /* A limit wants so many records a second that polls do not come by them all, or one thread's ring cannot hold them. */
 static void doubt_rate(struct reader *r, const struct tree *root, const struct experiment *e, const struct tree *t,
                        const struct experiment_limit *l)
@@ -60,17 +72,18 @@ static void doubt_rate(struct reader *r, const struct tree *root, const struct e
         reader_doubt(r, tree_get(poll, taker),
                      "takes fewer records than limit %s (line %u) asks for, with %s between polls: rings fill up",
                      findings_quote(l->text).s, l->at.line, units_exact_duration(longest).s);
-    else if (m->per_process && l->bound * period > e->sensing.ring_records)
-        reader_doubt(r, place(tree_get(sensing, "ring"), "records", t),
-                     "%u records are fewer than one thread makes between two polls (%s) where it keeps limit %s (line "
-                     "%u): some are lost",
-                     e->sensing.ring_records, units_exact_duration(longest).s, findings_quote(l->text).s, l->at.line);
+    else if (m->per_process && l->bound * period > ring_slots(e))
+        reader_doubt(r, experiment_starts(e) ? place(tree_get(sensing, "ring"), "records", t) : t,
+                     "%u records%s are fewer than one thread makes between two polls (%s) where it keeps limit %s "
+                     "(line %u): some are lost",
+                     ring_slots(e), experiment_starts(e) ? "" : ", what a ring holds without BEZEL_RING_RECORDS,",
+                     units_exact_duration(longest).s, findings_quote(l->text).s, l->at.line);
 }
 
 static void doubt_rates(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
-    if (e->sensing.mode == POLL_BUSY_WAIT || e->sensing.when_full == WHEN_FULL_OVERWRITE)
+    if (e->sensing.mode == POLL_BUSY_WAIT || polls_nothing(e))
         return;
     for (uint32_t i = 0; t; t = t->next, i++)
         if (!e->limits[i].whole && e->limits[i].unit == UNIT_PER_SECOND && e->limits[i].compare == COMPARE_AT_LEAST)
@@ -81,7 +94,7 @@ static void doubt_rates(struct reader *r, const struct tree *root, const struct 
 static void doubt_metric_windows(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
-    if (e->sensing.mode == POLL_BUSY_WAIT || e->sensing.when_full == WHEN_FULL_OVERWRITE)
+    if (e->sensing.mode == POLL_BUSY_WAIT || polls_nothing(e))
         return;
     for (uint32_t i = 0; t; t = t->next, i++)
         if (e->metrics[i].window < e->sensing.period)
@@ -95,7 +108,7 @@ static void doubt_expiries(struct reader *r, const struct tree *root, const stru
 {
     const struct experiment_sensing *s = &e->sensing;
     const struct tree *expire = tree_get(tree_get(root, "sensing"), "expire"), *t = expire ? expire->first : NULL;
-    if (s->mode == POLL_BUSY_WAIT || s->when_full == WHEN_FULL_OVERWRITE || !s->expire)
+    if (s->mode == POLL_BUSY_WAIT || polls_nothing(e) || !s->expire)
         return;
     for (const struct experiment_rule *x = s->expire; x->pattern && t; x++, t = t->next) {
         if (x->value > 0 && x->value <= s->period)

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: MIT
 #include "config/check_own.h"
 
-#include "base/units.h"
 #include "config/command.h"
 #include "config/findings.h"
 
@@ -98,20 +97,6 @@ static void check_process(struct reader *r, const struct tree *t)
                                  "is for a process that is started ('command'), not for one that is attached to");
 }
 
-/* Whether `name` is that of `p` or of one of its instances. */
-static bool is_instance_of(const char *name, const struct experiment_process *p)
-{
-    size_t n = strlen(p->name);
-    uint64_t number;
-    const char *why;
-    if (strncmp(name, p->name, n) != 0)
-        return false;
-    if (name[n] == '\0')
-        return true;
-    return p->instances > 1 && name[n] == '.' && units_read_count(name + n + 1, &number, &why) == 0 && number >= 1 &&
-           number <= p->instances;
-}
-
 static void check_process_names(struct reader *r, const struct tree *t, struct experiment *e)
 {
     for (uint32_t i = 0; t; t = t->next, i++) {
@@ -125,7 +110,7 @@ static void check_process_names(struct reader *r, const struct tree *t, struct e
                          last, EXPERIMENT_NAME_MAX);
         for (uint32_t j = 0; j < i; j++) {
             const struct experiment_process *q = &e->processes[j];
-            if (q->name && (is_instance_of(p->name, q) || is_instance_of(q->name, p))) {
+            if (q->name && (experiment_is_instance(q, p->name) || experiment_is_instance(p, q->name))) {
                 reader_wrong(r, tree_get(t, "name"), "is taken by the process of line %u", q->at.line);
                 break;
             }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/experiment.h"
 
+#include "base/units.h"
 #include "config/check.h"
 #include "config/command.h"
 #include "config/rules.h"
@@ -140,6 +141,35 @@ bool experiment_pattern_ok(const char *pattern)
             return false;
     }
     return p && n > 0 && n <= EXPERIMENT_NAME_MAX;
+}
+
+bool experiment_is_instance(const struct experiment_process *p, const char *name)
+{
+    size_t n = strlen(p->name);
+    uint64_t number;
+    const char *why;
+    if (strncmp(name, p->name, n) != 0)
+        return false;
+    if (name[n] == '\0')
+        return true;
+    return p->instances > 1 && name[n] == '.' && units_read_count(name + n + 1, &number, &why) == 0 && number >= 1 &&
+           number <= p->instances;
+}
+
+bool experiment_starts(const struct experiment *e)
+{
+    for (uint32_t i = 0; i < e->process_count; i++)
+        if (e->processes[i].argv)
+            return true;
+    return false;
+}
+
+bool experiment_attaches(const struct experiment *e)
+{
+    for (uint32_t i = 0; i < e->process_count; i++)
+        if (e->processes[i].attach)
+            return true;
+    return false;
 }
 
 void experiment_instance_name(const struct experiment_process *p, uint32_t i, char *name, size_t size)

@@ -291,6 +291,13 @@ void experiment_diagnostics_free(struct experiment_diagnostics *found);
 /** Name of instance `i` (from 0) of process `p`: "client", or "client.3" where there are several. */
 void experiment_instance_name(const struct experiment_process *p, uint32_t i, char *name, size_t size);
 
+/** Whether `name` is that of process `p` of the file, or of one of its instances. Pure. */
+bool experiment_is_instance(const struct experiment_process *p, const char *name);
+
+/** Whether some process is started; whether some is attached to. Pure. */
+bool experiment_starts(const struct experiment *e);
+bool experiment_attaches(const struct experiment *e);
+
 /**
  * Whether `pattern` may match the name of an aspect: 1 to EXPERIMENT_NAME_MAX of the characters of such names, `*`,
  * `?`, and sets such as `[a-z]` or `[!0-9]`. Pure.

@@ -230,13 +230,7 @@ int64_t experiment_knob_settle(const struct experiment *e, const struct experime
 
 bool experiment_knob_is_of(const struct experiment *e, const struct experiment_knob *k, const char *name)
 {
-    if (k->process < 0)
-        return true;
-    const struct experiment_process *p = &e->processes[k->process];
-    size_t n = strlen(p->name);
-    return strncmp(p->name, name, n) == 0 &&
-           (name[n] == '\0' || (p->instances > 1 && name[n] == '.' && name[n + 1] != '\0' &&
-                                strspn(name + n + 1, "0123456789") == strlen(name + n + 1)));
+    return k->process < 0 || experiment_is_instance(&e->processes[k->process], name);
 }
 
 static void print_knob(const struct experiment *e, const struct experiment_knob *k, FILE *out)

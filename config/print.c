@@ -108,10 +108,31 @@ static void print_rules(const struct experiment_rule *rules, bool durations, FIL
     fputc('}', out);
 }
 
-static void print_sensing(const struct experiment_sensing *s, FILE *out)
+/*
+ * Processes that are attached to know nothing of the file's rings, which draws a warning: what nobody may have given is
+ * then written as a comment.
+ */
+static void print_ring(const struct experiment *e, FILE *out)
 {
-    fprintf(out, "sensing:\n  ring: {records: %u, when-full: %s}\n", s->ring_records,
-            schema_word(schema_when_fulls, (int)s->when_full));
+    const struct experiment_sensing *s = &e->sensing, *ours = &schema_defaults.sensing;
+    const char *word = schema_word(schema_when_fulls, (int)s->when_full);
+    bool records = !experiment_attaches(e) || s->ring_records != ours->ring_records;
+    bool when_full = !experiment_attaches(e) || s->when_full != ours->when_full;
+    if (records && when_full)
+        fprintf(out, "  ring: {records: %u, when-full: %s}\n", s->ring_records, word);
+    else if (records)
+        fprintf(out, "  ring: {records: %u} # when-full: %s\n", s->ring_records, word);
+    else if (when_full)
+        fprintf(out, "  ring: {when-full: %s} # records: %u\n", word, s->ring_records);
+    else
+        fprintf(out, "  # ring: {records: %u, when-full: %s}\n", s->ring_records, word);
+}
+
+static void print_sensing(const struct experiment *e, FILE *out)
+{
+    const struct experiment_sensing *s = &e->sensing;
+    fputs("sensing:\n", out);
+    print_ring(e, out);
     fprintf(out, "  poll: {mode: %s", schema_word(schema_modes, (int)s->mode));
     /* Busy-wait has no period: one that nobody gave is not written, so that reading it back draws no warning. */
     if (s->mode == POLL_POLLING || s->period != schema_defaults.sensing.period)
@@ -209,14 +230,16 @@ int experiment_print(const struct experiment *e, FILE *out)
     fprintf(out, "experiment: %s\n", e->name);
     fprintf(out, "duration: %s%s\n", units_exact_duration(e->duration).s,
             e->duration == 0 ? " # until the processes end" : "");
-    fprintf(out, "grace: %s\nnodes:\n", units_exact_duration(e->grace).s);
+    if (experiment_starts(e) || e->grace != schema_defaults.grace)
+        fprintf(out, "grace: %s\n", units_exact_duration(e->grace).s);
+    fputs("nodes:\n", out);
     for (uint32_t i = 0; i < e->node_count; i++) {
         print_node(&e->nodes[i], out);
     }
     fputs("processes:\n", out);
     for (uint32_t i = 0; i < e->process_count; i++)
         print_process(e, &e->processes[i], out);
-    print_sensing(&e->sensing, out);
+    print_sensing(e, out);
     fputs(e->metric_count > 0 ? "metrics:\n" : "metrics: {}\n", out);
     for (uint32_t i = 0; i < e->metric_count; i++)
         print_metric(&e->metrics[i], out);

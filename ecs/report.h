@@ -64,6 +64,9 @@ bool report_opens_processes(const struct report *r);
 /** Text: the books of the processes, whether they balance, and what of them is not known. */
 void report_books(const struct report *r, FILE *out);
 
+/** JSON: member `remedies` of the books, what to do where rings were full; the text has it among its remarks. */
+void report_json_remedies(const struct report *r, struct json *j);
+
 /** Text: what spans, counters and gauges came to; nothing where there are none. JSON: members of an aspect's object. */
 void report_kinds(const struct report *r, FILE *out);
 void report_json_kind(struct json *j, const struct summary_book *b);

@@ -236,6 +236,7 @@ static void put_books(const struct report *r, struct json *j)
     put_sum(j, "sut", &r->verdict->sut);
     put_sum(j, "daemons", &r->verdict->daemons);
     json_uint(j, "refused", r->summary->refused);
+    report_json_remedies(r, j);
     json_array(j, "processes");
     for (size_t i = 0; i < r->summary->process_count; i++)
         put_process(r, j, i);

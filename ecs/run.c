@@ -213,15 +213,28 @@ static int put_first_facts(const struct run *r)
     return err ? err : closed;
 }
 
+/* An entry to attach to that met nobody, beside others that did. */
+static int put_absent(const struct run *r, const struct experiment_process *p, struct facts *f)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "was not observed: no process that matches '%.120s' had a segment in %.120s. Did it run, does it use "
+             "libbezel, is its BEZEL_DIR the same?",
+             p->attach, r->fleet.node_dirs[p->node]);
+    return facts_silent(f, r->e->nodes[p->node].name, p->name, 0, text);
+}
+
 /*
  * What was launched and never had a segment that bezeld found is told, with what may be the reason; a process that
- * could not make its segment has told the reason itself.
+ * could not make its segment has told the reason itself. Likewise what was to be attached to and never came.
  */
 static int put_silent(const struct run *r, struct facts *f)
 {
     int err = 0;
     for (uint32_t i = 0, at = 0; i < r->e->process_count && !err; i++) {
         const struct experiment_process *p = &r->e->processes[i];
+        if (p->attach)
+            err = put_absent(r, p, f);
         for (uint32_t k = 0; p->argv && k < p->instances && at < r->sut.count && !err; k++, at++) {
             const struct sut_process *s = &r->sut.processes[at];
             char text[512];

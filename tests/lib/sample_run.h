@@ -104,6 +104,7 @@ static inline void sample_experiment(struct sample *s)
                                         .limit_count = 2,
                                         .metrics = s->metrics,
                                         .limits = s->limits,
+                                        .sensing = {.ring_records = 4096, .period = CLOCK_MS},
                                         .adapt = {.policy = POLICY_DPP, .every = 100 * CLOCK_MS}};
 }
 
@@ -204,6 +205,23 @@ static inline void sample_kinds_held(struct sample *s)
     s->books[1][1].full = 2;
     s->books[2][0].kind = DICT_SENT;
     s->books[2][0].values = (struct summary_values){.unit = ""};
+}
+
+/** As sample_held(), but clients 1 and 2, which `attached` says of what kind they are, found their rings full. */
+static inline void sample_full_rings(struct sample *s, bool attached)
+{
+    static struct experiment_process clients[2];
+    sample_held(s);
+    for (size_t i = 0; i < 2; i++) {
+        clients[i] = (struct experiment_process){.name = (char *)s->processes[i + 1].name, .instances = 1};
+        if (attached)
+            clients[i].attach = (char *)"client*";
+        s->books[i + 1][1].attempts += 14160 * (i + 1);
+        s->books[i + 1][1].full = 14160 * (i + 1);
+        s->processes[i + 1].discarded = 14160 * (i + 1);
+    }
+    s->experiment.processes = clients;
+    s->experiment.process_count = 2;
 }
 
 /** Process `i` is a flight recorder that kept its last 100 records, of both aspects alike, and was killed. */

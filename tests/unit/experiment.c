@@ -138,11 +138,11 @@ static void the_full_file_says_all_of_it(void **state)
     assert_string_equal(e->nodes[1].name, "desk1");
     assert_string_equal(e->nodes[1].dir, "/dev/shm/desk1");
     check_full_processes(e);
-    assert_int_equal(e->sensing.ring_records, 8192);
+    assert_int_equal(e->sensing.ring_records, 4096); /* not said: what is attached to has its own */
     assert_int_equal(e->sensing.period, 500 * CLOCK_US);
     assert_int_equal(e->sensing.forward, FORWARD_BATCH);
     assert_int_equal(e->sensing.batch, 256);
-    assert_int_equal(e->sensing.when_full, WHEN_FULL_OVERWRITE);
+    assert_int_equal(e->sensing.when_full, WHEN_FULL_DISCARD);
     assert_int_equal(e->sensing.window_bytes, 32 << 20);
     assert_string_equal(e->sensing.count[1], "*_[0-9]");
     assert_null(e->sensing.count[2]);
@@ -160,11 +160,38 @@ static void the_full_file_says_all_of_it(void **state)
     check_full_limits(e);
     assert_int_equal(e->adapt.policy, POLICY_DPP);
     assert_int_equal(e->adapt.period_min, 100 * CLOCK_US);
-    assert_int_equal(e->adapt.period_max, 2 * CLOCK_S);
-    assert_int_equal(e->adapt.at.line, 30);
+    assert_int_equal(e->adapt.period_max, 50 * CLOCK_MS);
+    assert_int_equal(e->adapt.at.line, 29);
     assert_string_equal(e->store.listen, "tcp://127.0.0.1:*");
     assert_int_equal(e->store.sync, 0);
     done(e);
+}
+
+/* What both kinds of processes read, the file says to one of them; what nobody said is written out without a warning.
+ */
+static void rings_are_of_the_processes_that_are_started(void **state)
+{
+    (void)state;
+    struct experiment *e = read_good("experiment: x\nprocesses: [{name: a, command: a}, {name: b, attach: b}]\n"
+                                     "sensing: {ring: {records: 8192, when-full: overwrite}}\n");
+    assert_int_equal(e->sensing.ring_records, 8192);
+    assert_int_equal(e->sensing.when_full, WHEN_FULL_OVERWRITE);
+    assert_true(experiment_starts(e) && experiment_attaches(e));
+    assert_int_equal(found.count, 2);
+    done(e);
+    for (int records = 0; records < 2; records++)
+        for (int when_full = 0; when_full < 2; when_full++) {
+            char text[256];
+            snprintf(
+                text, sizeof text,
+                "experiment: x\nprocesses: [{name: b, attach: b}]\nsensing: {ring: {records: %d, when-full: %s}}\n",
+                records ? 64 : 4096, when_full ? "overwrite" : "discard");
+            e = read_good(text);
+            assert_int_equal(found.count, 2);
+            assert_false(experiment_starts(e));
+            done(e);
+            assert_true(experiments_require_invariants(text, strlen(text)));
+        }
 }
 
 static void a_pattern_can_match_a_name(void **state)
@@ -489,6 +516,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_lines_are_an_experiment),
         cmocka_unit_test(the_full_file_says_all_of_it),
+        cmocka_unit_test(rings_are_of_the_processes_that_are_started),
         cmocka_unit_test(a_pattern_can_match_a_name),
         cmocka_unit_test(the_policy_follows_from_the_limits),
         cmocka_unit_test(a_policy_that_is_not_named_does_not_poll_more_often_than_the_file_says),

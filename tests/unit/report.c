@@ -94,6 +94,28 @@ static void flight_recorders_show_what_they_overwrote(void **state)
     check_golden(&s, report_json, false, "recorder.json");
 }
 
+/* What is to be done about it is told of processes that are started, and of those that are attached to. */
+static void the_remedy_of_a_full_ring_is_named(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_full_rings(&s, false);
+    s.experiment.adapt.policy = POLICY_NONE;
+    char *text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "  Ring full: 42,480 records of client.2 (4713) and 1 more were lost.\n"
+                                 "    Make sensing.ring.records larger than 4096, or poll more often "
+                                 "(sensing.poll.period).\n"));
+    assert_null(strstr(text, "BEZEL_RING_RECORDS"));
+    free(text);
+    sample_full_rings(&s, true);
+    check_golden(&s, report_text, false, "full.txt");
+    check_golden(&s, report_json, false, "full.json");
+    s.experiment.sensing.mode = POLL_BUSY_WAIT;
+    text = written(&s, report_text, false);
+    assert_null(strstr(text, "poll more often"));
+    free(text);
+}
+
 /* A limit breaks on two nodes, again and again on one; a snapshot is taken on both, and one by hand; a node is off. */
 static void what_happened_is_told_in_order_and_plotted(void **state)
 {
@@ -379,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_troubled_run_reads_as_recorded),
         cmocka_unit_test(values_of_spans_counters_and_gauges_read_as_recorded),
         cmocka_unit_test(flight_recorders_show_what_they_overwrote),
+        cmocka_unit_test(the_remedy_of_a_full_ring_is_named),
         cmocka_unit_test(what_happened_is_told_in_order_and_plotted),
         cmocka_unit_test(a_plot_is_whole_whatever_the_run_is),
         cmocka_unit_test(values_that_no_axis_can_show_leave_the_plot_whole),
