@@ -8,14 +8,41 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CHECK_DIR_SIZE = 128 }; /* above what fields_read_dir() lets through */
+
 /* ---- nodes ---- */
+
+/* Takes each ".." and the name before it out of path `dir`; whether that was a symbolic link the file cannot know. */
+static void go_up(const char *dir, char *path, size_t size)
+{
+    size_t n = 0;
+    for (const char *p = dir; *p;) {
+        p += strspn(p, "/");
+        size_t length = strcspn(p, "/");
+        if (length == 2 && strncmp(p, "..", 2) == 0)
+            while (n > 0 && path[--n] != '/')
+                continue;
+        else if (length > 0)
+            n += (size_t)snprintf(path + n, size - n, "/%.*s", (int)length, p);
+        p += length;
+    }
+    path[n] = '\0';
+}
+
+static bool is_one_folder(const char *a, const char *b)
+{
+    char x[CHECK_DIR_SIZE], y[CHECK_DIR_SIZE];
+    go_up(a, x, sizeof x);
+    go_up(b, y, sizeof y);
+    return strcmp(x, y) == 0;
+}
 
 void check_nodes(struct reader *r, const struct tree *root, struct experiment *e)
 {
     const struct tree *section = tree_get(root, "nodes"), *t = check_entries(section, e->node_count);
     for (uint32_t i = 0; t; t = t->next, i++)
         for (uint32_t j = 0; e->nodes[i].dir && j < i; j++)
-            if (e->nodes[j].dir && strcmp(e->nodes[i].dir, e->nodes[j].dir) == 0)
+            if (e->nodes[j].dir && is_one_folder(e->nodes[i].dir, e->nodes[j].dir))
                 reader_wrong(r, tree_get(t, "dir"), "two nodes share no folder: it is that of node %s too",
                              findings_quote(e->nodes[j].name ? e->nodes[j].name : "").s);
     if (e->node_count > 0 || (section && section->children > 0))
@@ -149,6 +176,24 @@ static void add_short_form(struct reader *r, const struct tree *command, struct 
         reader_wrong_key(r, command, "with several nodes, say which one: list it in 'processes', with 'node'");
 }
 
+/* The collector refuses the node that brings one process too many, Bezel's own among them. */
+static void check_process_limit(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *limit = tree_get(tree_get(tree_get(root, "store"), "limits"), "processes");
+    uint32_t started = 0;
+    for (uint32_t i = 0; i < e->process_count; i++)
+        started += e->processes[i].attach ? 0 : e->processes[i].instances;
+    if (started + e->node_count > e->store.limits.processes)
+        reader_wrong(
+            r,
+            limit                         ? limit
+            : tree_get(root, "processes") ? tree_get(root, "processes")
+                                          : root,
+            "%u processes that are started and a bezeld for each node (%u) are more than store.limits.processes, %u, "
+            "allows; make that larger (up to 1048576), or start fewer",
+            started, e->node_count, e->store.limits.processes);
+}
+
 void check_processes(struct reader *r, const struct tree *root, struct experiment *e)
 {
     const struct tree *section = tree_get(root, "processes"), *command = tree_get(root, "command");
@@ -169,4 +214,5 @@ void check_processes(struct reader *r, const struct tree *root, struct experimen
         resolve_node(r, t, e, &e->processes[i]);
     }
     check_default_folder(r, check_entries(section, e->process_count), e);
+    check_process_limit(r, root, e);
 }

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "config/command.h"
 
+#include "config/fields_own.h"
+
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,6 +98,21 @@ static bool copy_list(struct reader *r, const struct tree *t, char **argv)
     return good;
 }
 
+/* What no program can be given; where it is, there is no way to start it. */
+static bool words_fit(struct reader *r, const struct tree *t, char *const *argv)
+{
+    const struct tree *item = t->kind == TREE_LIST ? t->first : NULL;
+    if (!fields_path_fits(r, item ? item : t, argv[0], PATH_MAX - 1))
+        return false;
+    for (; *argv; argv++, item = item ? item->next : NULL)
+        if (strlen(*argv) > FIELDS_WORD_MAX) {
+            reader_wrong(r, item ? item : t, "is an argument of %zu bytes; a program is given up to %d", strlen(*argv),
+                         FIELDS_WORD_MAX);
+            return false;
+        }
+    return true;
+}
+
 void command_read(struct reader *r, const struct tree *t, void *to)
 {
     if (t->kind != TREE_LIST && !reader_text(r, t, expected))
@@ -112,7 +130,7 @@ void command_read(struct reader *r, const struct tree *t, void *to)
         reader_wrong(r, t, "the command is empty; expected: %s", expected);
         good = false;
     }
-    if (good)
+    if (good && !r->out_of_memory && words_fit(r, t, argv))
         *(char ***)to = argv;
     else
         command_free(argv);

@@ -119,12 +119,15 @@ void experiment_free(struct experiment *e)
     free(e);
 }
 
-/* Behind the set that opens at `p`, with '['; NULL where it is empty or does not end. */
+/* Behind the set that opens at `p`, with '['; NULL where it or a range in it is empty, or it does not end. */
 static const char *skip_set(const char *p)
 {
     static const char inside[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";
     p += p[1] == '!' ? 2 : 1;
     size_t n = strspn(p, inside);
+    for (size_t i = 0; i + 2 < n; i += p[i + 1] == '-' ? 3 : 1)
+        if (p[i + 1] == '-' && p[i] > p[i + 2])
+            return NULL;
     return n > 0 && p[n] == ']' ? p + n + 1 : NULL;
 }
 

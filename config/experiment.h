@@ -300,7 +300,7 @@ bool experiment_attaches(const struct experiment *e);
 
 /**
  * Whether `pattern` may match the name of an aspect: 1 to EXPERIMENT_NAME_MAX of the characters of such names, `*`,
- * `?`, and sets such as `[a-z]` or `[!0-9]`. Pure.
+ * `?`, and sets such as `[a-z]` or `[!0-9]`, whose ranges are not empty. Pure.
  */
 bool experiment_pattern_ok(const char *pattern);
 

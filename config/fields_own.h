@@ -10,7 +10,17 @@
 
 #include "config/schema.h"
 
-/** char *: the folder of a node, and of a spool. */
+/** Bytes of a word that is given to a program, an argument or NAME=value: MAX_ARG_STRLEN of Linux, without its NUL. */
+enum { FIELDS_WORD_MAX = 32 * 4096 - 1 };
+
+/** Whether a path is short enough, `max` bytes in all and NAME_MAX in each name of it; reported at `t` where not. */
+bool fields_path_fits(struct reader *r, const struct tree *t, const char *path, size_t max);
+
+/** char *: the working directory of a process; a folder of keys. */
+void fields_read_directory(struct reader *r, const struct tree *t, void *to);
+void fields_read_keys(struct reader *r, const struct tree *t, void *to);
+
+/** char *: the folder of a node, without what makes no difference ("//", "/./"), and of a spool. */
 void fields_read_dir(struct reader *r, const struct tree *t, void *to);
 void fields_read_spool_dir(struct reader *r, const struct tree *t, void *to);
 

@@ -8,36 +8,151 @@
 
 #include <arpa/inet.h>
 #include <ctype.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
     DIR_LENGTH_MAX = 72, /* leaves 35 of the 107 bytes of a socket's path for the names that Bezel puts below it */
     SPOOL_DIR_MAX = 1000,
-    ENDPOINT_LENGTH_MAX = 107 + 6, /* ipc:// and a socket's path */
+    KEYS_DIR_MAX = PATH_MAX - 1 - (EXPERIMENT_NAME_MAX + 5), /* leaves room for /NAME.key */
+    ENDPOINT_LENGTH_MAX = 107 + 6,                           /* ipc:// and a socket's path */
 };
 
 #define SYNC_EVERY_MIN CLOCK_MS
 #define SYNC_EVERY_MAX (10 * CLOCK_S) /* what is not synced is not acknowledged: draining waits for it */
 
+/* ---- Paths ------------------------------------------------------------------------------------------------------- */
+
+bool fields_path_fits(struct reader *r, const struct tree *t, const char *path, size_t max)
+{
+    size_t length = strlen(path);
+    if (length > max) {
+        reader_wrong(r, t, "%s is a path of %zu bytes; allowed: up to %zu", findings_quote(path).s, length, max);
+        return false;
+    }
+    for (const char *name = path; *name; name += strspn(name, "/")) {
+        size_t n = strcspn(name, "/");
+        if (n > NAME_MAX) {
+            reader_wrong(r, t, "%s has a name of %zu bytes; allowed: up to %d between two '/'", findings_quote(path).s,
+                         n, NAME_MAX);
+            return false;
+        }
+        name += n;
+    }
+    return true;
+}
+
+static void read_path(struct reader *r, const struct tree *t, const char *expected, size_t max, char **to)
+{
+    const char *text = reader_text(r, t, expected);
+    if (!text)
+        return;
+    if (text[0] == '\0')
+        reader_wrong(r, t, "the text is empty; expected: %s", expected);
+    else if (fields_path_fits(r, t, text, max))
+        *to = reader_copy(r, text);
+}
+
+void fields_read_directory(struct reader *r, const struct tree *t, void *to)
+{
+    read_path(r, t, "the path of a folder", PATH_MAX - 1, to);
+}
+
+void fields_read_keys(struct reader *r, const struct tree *t, void *to)
+{
+    read_path(r, t, "the path of a folder of keys", KEYS_DIR_MAX, to);
+}
+
+/* Takes "/./", "//" and '/' at the end out of an absolute path: what is left means the same, whatever links there are.
+ */
+static void shorten(char *path)
+{
+    char *end = path;
+    for (const char *p = path; *p;) {
+        p += strspn(p, "/");
+        size_t n = strcspn(p, "/");
+        if (n > 0 && !(n == 1 && *p == '.')) {
+            *end++ = '/';
+            memmove(end, p, n);
+            end += n;
+        }
+        p += n;
+    }
+    if (end == path)
+        *end++ = '/';
+    *end = '\0';
+}
+
 void fields_read_dir(struct reader *r, const struct tree *t, void *to)
 {
     const char *text = reader_text(r, t, "an absolute path");
-    if (!text)
+    char *dir = text ? reader_copy(r, text) : NULL;
+    if (!dir)
         return;
-    size_t n = strlen(text);
-    while (n > 1 && text[n - 1] == '/')
-        n--;
-    if (text[0] != '/' || n > DIR_LENGTH_MAX) {
-        reader_wrong(r, t,
-                     "a node's folder is an absolute path of at most %d bytes: it holds sockets, whose paths are short",
-                     DIR_LENGTH_MAX);
+    if (dir[0] == '/')
+        shorten(dir);
+    if (dir[0] == '/' && strlen(dir) <= DIR_LENGTH_MAX) {
+        *(char **)to = dir;
         return;
     }
-    char *dir = reader_copy(r, text);
-    if (dir)
-        dir[n] = '\0';
-    *(char **)to = dir;
+    reader_wrong(r, t,
+                 "a node's folder is an absolute path of at most %d bytes: it holds sockets, whose paths are short",
+                 DIR_LENGTH_MAX);
+    free(dir);
+}
+
+/* ---- Globs ------------------------------------------------------------------------------------------------------- */
+
+/* The character at *p, which '\\' may stand before, *p behind it; -1 where the text ends. */
+static int take_character(const char **p)
+{
+    if (**p == '\\')
+        ++*p;
+    return **p ? (unsigned char)*(*p)++ : -1;
+}
+
+/* Behind the set that opens at `p`, with '['; NULL where fnmatch() would find no set there, or an empty one. */
+static const char *skip_glob_set(const char *p, const char **why)
+{
+    bool first = true;
+    *why = "a '[' has no ']' (a '[' that is meant itself is written '[[]')";
+    for (p += p[1] == '!' || p[1] == '^' ? 2 : 1; first || *p != ']'; first = false) {
+        if (p[0] == '[' && *p && strchr(":=.", p[1]) && p[1]) { /* a class, as in [[:digit:]] */
+            const char close[] = {p[1], ']', '\0'};
+            p = strstr(p + 2, close);
+            if (!p)
+                return NULL;
+            p += 2;
+            continue;
+        }
+        int low = take_character(&p), high = low;
+        if (p[0] == '-' && p[1] && p[1] != ']') {
+            p++;
+            high = take_character(&p);
+        }
+        if (low < 0 || high < 0)
+            return NULL;
+        if (low > high) {
+            *why = "a range in '[...]' is empty: its ends are the wrong way round";
+            return NULL;
+        }
+    }
+    return p + 1;
+}
+
+/* Why `glob` is none, or matches nothing as fnmatch() has it; NULL: it may match something. */
+static const char *glob_wrong(const char *glob)
+{
+    const char *why;
+    for (const char *p = glob; *p;) {
+        if (*p == '[') {
+            if (!(p = skip_glob_set(p, &why)))
+                return why;
+        } else if (take_character(&p) < 0)
+            return "it ends with a '\\', which takes the character behind it for itself";
+    }
+    return NULL;
 }
 
 /* A glob on the path of an executable: one with a '/' that could not match any absolute path is a mistake. */
@@ -49,9 +164,16 @@ void fields_read_attach(struct reader *r, const struct tree *t, void *to)
     if (text[0] == '\0' || (strchr(text, '/') && !strchr("/*?[", text[0])))
         reader_wrong(r, t, "%s matches nothing: give a file name, or a path that opens with '/' or a wildcard",
                      findings_quote(text).s);
+    else if (glob_wrong(text))
+        reader_wrong(r, t, "%s is no glob: %s; allowed: '*', '?', sets such as [a-z] or [!a-z]", findings_quote(text).s,
+                     glob_wrong(text));
+    else if (strlen(text) >= PATH_MAX)
+        reader_wrong(r, t, "is a glob of %zu bytes; allowed: up to %d", strlen(text), PATH_MAX - 1);
     else
         *(char **)to = reader_copy(r, text);
 }
+
+/* ---- Variables --------------------------------------------------------------------------------------------------- */
 
 static bool is_variable(const char *name)
 {
@@ -76,6 +198,11 @@ static char *read_variable(struct reader *r, const struct tree *t)
     }
     if (!value)
         return NULL;
+    if (strlen(t->key) + 1 + strlen(value) > FIELDS_WORD_MAX) {
+        reader_wrong(r, t, "is %zu bytes with its name; a program is given up to %d",
+                     strlen(t->key) + 1 + strlen(value), FIELDS_WORD_MAX);
+        return NULL;
+    }
     if (asprintf(&entry, "%s=%s", t->key, value) >= 0)
         return entry;
     r->out_of_memory = true;
@@ -98,6 +225,8 @@ void fields_read_environment(struct reader *r, const struct tree *t, void *to)
             next++;
     *(char ***)to = entries;
 }
+
+/* ---- Names and patterns ------------------------------------------------------------------------------------------ */
 
 static void read_declared(struct reader *r, const struct tree *t, const char *expected, const char *what, char **to)
 {
@@ -135,6 +264,19 @@ static char *read_pattern(struct reader *r, const struct tree *t)
     return NULL;
 }
 
+/* Whether `*next` stands before it in the list; then that is reported, and *next is free again. */
+static bool stands_twice(struct reader *r, const struct tree *t, char *const *list, char **next)
+{
+    while (list < next && strcmp(*list, *next) != 0)
+        list++;
+    if (list == next)
+        return false;
+    reader_wrong(r, t, "%s stands twice in this list", findings_quote(*next).s);
+    free(*next);
+    *next = NULL;
+    return true;
+}
+
 void fields_read_patterns(struct reader *r, const struct tree *t, void *to)
 {
     if (t->refused)
@@ -155,10 +297,12 @@ void fields_read_patterns(struct reader *r, const struct tree *t, void *to)
         return;
     }
     for (const struct tree *child = t->first; child; child = child->next)
-        if ((*next = read_pattern(r, child)))
+        if ((*next = read_pattern(r, child)) && !stands_twice(r, child, patterns, next))
             next++;
     *(char ***)to = patterns;
 }
+
+/* ---- Endpoints --------------------------------------------------------------------------------------------------- */
 
 /* tcp://ADDRESS:PORT or tcp://ADDRESS:*, with an IPv4 address as a number. Whether it takes keys: check_keys.c. */
 static bool is_tcp_endpoint(const char *text)
@@ -239,6 +383,8 @@ void fields_read_spool_dir(struct reader *r, const struct tree *t, void *to)
         reader_wrong(r, t, "is an absolute path of at most %d bytes", SPOOL_DIR_MAX);
         return;
     }
+    if (!fields_path_fits(r, t, text, SPOOL_DIR_MAX))
+        return;
     free(*dir);
     *dir = reader_copy(r, text);
 }

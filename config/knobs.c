@@ -132,6 +132,12 @@ static void check_served(struct reader *r, const struct tree *t, const struct ex
     }
     if (!found)
         no_such_limit(r, t, e, name);
+    for (const struct tree *other = t->parent && t->parent->kind == TREE_LIST ? t->parent->first : t; other != t;
+         other = other->next)
+        if (other->kind == TREE_TEXT && strcmp(other->text, name) == 0) {
+            reader_wrong(r, t, "%s stands twice in this list", findings_quote(name).s);
+            return;
+        }
 }
 
 static void check_process(struct reader *r, const struct tree *t, const struct experiment *e, struct experiment_knob *k)

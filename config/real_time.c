@@ -31,6 +31,8 @@ static void add_cpu(struct reader *r, const struct tree *t, struct experiment_cp
         reader_wrong(r, t, "%s is no number of a CPU: %s", findings_quote(text).s, why);
     else if (cpu >= EXPERIMENT_CPUS_MAX)
         reader_wrong(r, t, "%s is out of range; allowed: 0 .. %d", findings_quote(text).s, EXPERIMENT_CPUS_MAX - 1);
+    else if (experiment_has_cpu(cpus, (uint32_t)cpu))
+        reader_wrong(r, t, "CPU %u stands twice in this list", (unsigned)cpu);
     else
         cpus->bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
 }

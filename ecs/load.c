@@ -68,8 +68,11 @@ int load_find_command(const struct experiment_process *p, char *path, size_t siz
     char here[PATH_MAX], directory[PATH_MAX];
     struct stat st;
     *of_directory = true;
-    if (!getcwd(here, sizeof here) || !join(directory, sizeof directory, here, p->directory ? p->directory : ".") ||
-        stat(directory, &st) != 0)
+    if (!getcwd(here, sizeof here))
+        return *why = strerror(errno), err_from_errno(errno);
+    if (!join(directory, sizeof directory, here, p->directory ? p->directory : "."))
+        return *why = strerror(ENAMETOOLONG), BEZEL_EINVAL;
+    if (stat(directory, &st) != 0)
         return *why = strerror(errno), err_from_errno(errno);
     if (!S_ISDIR(st.st_mode))
         return *why = strerror(ENOTDIR), BEZEL_ENOENT;
@@ -96,15 +99,61 @@ static int check_commands(const struct experiment *e, struct experiment_diagnost
         snprintf(key, sizeof key, "processes[%u].%s", i, of_directory ? "directory" : "command");
         int err;
         if (of_directory)
-            err = experiment_report(found, false, p->at, key, "cannot enter '%s': %s",
+            err = experiment_report(found, false, p->at, key, "cannot enter '%.256s': %s",
                                     p->directory ? p->directory : ".", why);
         else
-            err = experiment_report(found, false, p->at, key, "cannot execute '%s'%s: %s", p->argv[0],
+            err = experiment_report(found, false, p->at, key, "cannot execute '%.256s'%s: %s", p->argv[0],
                                     strchr(p->argv[0], '/') ? "" : " from PATH", why);
         if (err)
             return err;
     }
     return 0;
+}
+
+/* ---- Folders of nodes -------------------------------------------------------------------------------------------- */
+
+/* Where `path` leads, through whatever links there are; its last name may be missing still. False: nobody knows. */
+static bool resolve(const char *path, char real[PATH_MAX])
+{
+    char parent[PATH_MAX];
+    if (realpath(path, real))
+        return true;
+    const char *slash = strrchr(path, '/');
+    snprintf(parent, sizeof parent, "%.*s", (int)(slash - path) + 1, path);
+    if (errno != ENOENT || strcmp(slash, "/..") == 0 || !realpath(parent, real))
+        return false;
+    size_t n = strlen(real);
+    return snprintf(real + n, PATH_MAX - n, "%s", n == 1 ? slash + 1 : slash) < (int)(PATH_MAX - n);
+}
+
+/* The folder that node `i` is known to have before it runs; false: one of the run's own, or nobody knows. */
+static bool find_folder(const struct experiment *e, uint32_t i, char real[PATH_MAX])
+{
+    char path[PATH_MAX] = "";
+    if (e->nodes[i].dir)
+        return resolve(e->nodes[i].dir, real);
+    for (uint32_t k = 0; k < e->process_count; k++)
+        if (e->processes[k].node == i && e->processes[k].attach)
+            file_bezel_dir(path, sizeof path);
+    return path[0] == '/' && resolve(path, real);
+}
+
+/* Two nodes whose folders are one by a link, or for one of them is the default: of two bezelds one would not start. */
+static int check_folders(const struct experiment *e, struct experiment_diagnostics *found)
+{
+    int err = 0;
+    for (uint32_t i = 1; i < e->node_count && !err; i++) {
+        char mine[PATH_MAX], others[PATH_MAX], key[EXPERIMENT_NAME_MAX + 16];
+        if (!find_folder(e, i, mine))
+            continue;
+        snprintf(key, sizeof key, "nodes.%s.dir", e->nodes[i].name);
+        for (uint32_t j = 0; j < i && !err; j++)
+            if (find_folder(e, j, others) && strcmp(mine, others) == 0)
+                err = experiment_report(found, false, e->nodes[i].at, key,
+                                        "two nodes share no folder: it leads to %.256s, as that of node '%s' does",
+                                        mine, e->nodes[j].name);
+    }
+    return err;
 }
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
@@ -115,6 +164,8 @@ int load_text(const char *text, size_t n, const char *file, struct experiment **
     int err = experiment_read(text, n, e, &found);
     if (!err) {
         err = check_commands(*e, &found);
+        if (!err)
+            err = check_folders(*e, &found);
         if (!err)
             err = placement_doubt(*e, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), &found);
         if (!err)

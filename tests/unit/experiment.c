@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "tests/lib/experiments.h"
 
+#include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -197,8 +198,8 @@ static void rings_are_of_the_processes_that_are_started(void **state)
 static void a_pattern_can_match_a_name(void **state)
 {
     static const char *const good[] = {"*", "a", "?x.y:z_0", "[a-z]", "[!a-z0-9_]*", "a[-]b", "**"};
-    static const char *const bad[] = {"",   " ",     "a b",  "[",   "[]",  "[!]",     "a]",
-                                      "[a", "[a[b]", "a\\*", "a/b", "{a}", "\xc3\xa4"};
+    static const char *const bad[] = {"",   " ",     "a b",   "[",    "[]",  "[!]", "a]",
+                                      "[a", "[a[b]", "[z-a]", "a\\*", "a/b", "{a}", "\xc3\xa4"};
     char longest[EXPERIMENT_NAME_MAX + 2];
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
@@ -210,6 +211,124 @@ static void a_pattern_can_match_a_name(void **state)
     assert_false(experiment_pattern_ok(longest));
     longest[EXPERIMENT_NAME_MAX] = '\0';
     assert_true(experiment_pattern_ok(longest));
+}
+
+/* What a system cannot take is refused with what it takes, however long it is. */
+static void what_is_too_long_for_the_system_is_refused_with_the_bound(void **state)
+{
+    static const struct {
+        const char *before, *part, *behind;
+        size_t times;
+        const char *path, *sentence;
+    } cases[] = {{"command: ", "/bb", "", 1700, "command", "is a path of 5100 bytes; allowed: up to 4095"},
+                 {"command: [app, ", "bbbbbbbb", "]", 16384, "command[1]",
+                  "is an argument of 131072 bytes; a program is given up to 131071"},
+                 {"processes: [{name: a, command: app, environment: {A: ", "bbbbbbbb", "}}]", 16384,
+                  "processes[0].environment.A", "is 131074 bytes with its name; a program is given up to 131071"},
+                 {"processes: [{name: a, command: app, directory: ", "bbbbb", "}]", 1000, "processes[0].directory",
+                  "is a path of 5000 bytes; allowed: up to 4095"},
+                 {"processes: [{name: a, attach: ", "a", "}]", 5000, "processes[0].attach",
+                  "is a glob of 5000 bytes; allowed: up to 4095"},
+                 {"command: app\nstore: {keys: ", "/bb", "}", 1700, "store.keys",
+                  "is a path of 5100 bytes; allowed: up to 4027"},
+                 {"command: app\nnodes: {a: {dir: ", "/bb", "}}", 1700, "nodes.a.dir", "of at most 72 bytes"},
+                 {"command: app\nsensing: {spool: {size: 1 GiB, dir: ", "/bb", "}}", 1700, "sensing.spool.dir",
+                  "of at most 1000 bytes"}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *text = NULL;
+        size_t n;
+        struct experiment *e = NULL;
+        FILE *out = open_memstream(&text, &n);
+        assert_non_null(out);
+        fprintf(out, "experiment: x\n%s", cases[i].before);
+        for (size_t k = 0; k < cases[i].times; k++)
+            fputs(cases[i].part, out);
+        fprintf(out, "%s\n", cases[i].behind);
+        assert_int_equal(fclose(out), 0);
+        assert_int_equal(experiment_read(text, n, &e, &found), BEZEL_EMALFORMED);
+        assert_int_equal(found.count, 1);
+        assert_string_equal(found.list[0].path, cases[i].path);
+        assert_non_null(strstr(found.list[0].sentence, cases[i].sentence));
+        experiment_diagnostics_free(&found);
+        free(text);
+    }
+}
+
+/* Bezel's own count: a bezeld for each node. */
+static void more_processes_than_the_store_may_know_are_refused(void **state)
+{
+    (void)state;
+    for (int limit = 9; limit <= 10; limit++) {
+        char text[256];
+        struct experiment *e = NULL;
+        snprintf(text, sizeof text,
+                 "experiment: x\nnodes: {a: {}, b: {}}\nprocesses: [{name: p, node: a, command: p, instances: 8}, "
+                 "{name: q, node: b, attach: q}]\nstore: {limits: {processes: %d}}\n",
+                 limit);
+        int err = experiment_read(text, strlen(text), &e, &found);
+        assert_int_equal(err, limit == 10 ? 0 : BEZEL_EMALFORMED);
+        assert_int_equal(found.count, limit == 10 ? 0 : 1);
+        done(e);
+    }
+    char *text = NULL;
+    size_t n;
+    struct experiment *e = NULL;
+    FILE *out = open_memstream(&text, &n);
+    assert_non_null(out);
+    fputs("experiment: x\nprocesses:\n", out);
+    for (int i = 0; i < EXPERIMENT_PROCESSES_MAX; i++)
+        fprintf(out, "  - {name: p%d, command: p, instances: %d}\n", i, EXPERIMENT_INSTANCES_MAX);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(experiment_read(text, n, &e, &found), BEZEL_EMALFORMED);
+    assert_int_equal(found.count, 1);
+    assert_string_equal(found.list[0].path, "processes");
+    assert_non_null(strstr(found.list[0].sentence, "65536 processes that are started and a bezeld for each node (1) "
+                                                   "are more than store.limits.processes, 65536"));
+    experiment_diagnostics_free(&found);
+    free(text);
+}
+
+static void is_glob(const char *glob, bool good)
+{
+    char text[256];
+    struct experiment *e = NULL;
+    snprintf(text, sizeof text, "experiment: x\nprocesses: [{name: a, attach: '%s'}]\n", glob);
+    if (experiment_read(text, strlen(text), &e, &found) != (good ? 0 : BEZEL_EMALFORMED))
+        fail_msg("%s: %zu findings", glob, found.count);
+    experiment_free(e);
+    experiment_diagnostics_free(&found);
+}
+
+/* Decided by the matcher: what is let through matches the text behind it, what is refused nothing but itself. */
+static void globs_that_match_nothing_are_refused(void **state)
+{
+    static const char *const good[][2] = {
+        {"nav", "nav"},           {"*", "anything"},      {"n?v", "nav"},   {"[a-c]x", "bx"},       {"[!a-c]x", "dx"},
+        {"[^a-c]x", "dx"},        {"[]x]", "]"},          {"[!]]", "a"},    {"[a-]", "-"},          {"[-a]", "-"},
+        {"[[]a", "[a"},           {"[[:digit:]]*", "7x"}, {"a\\*b", "a*b"}, {"[\\]]", "]"},         {"[a-a]", "a"},
+        {"/opt/*/n", "/opt/x/n"}, {"[a\\-z]", "-"},       {"x]", "x]"},     {"[[:alpha:]0-9]", "5"}};
+    static const char *const bad[] = {"[a-", "[",     "[]",    "[!]",   "[^]",         "nav[z-a]", "[9-0a]",
+                                      "a\\", "[a\\]", "[[:x]", "[a-\\", "x[[:digit:]", "[!",       "[a"};
+    (void)state;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        is_glob(good[i][0], true);
+        if (fnmatch(good[i][0], good[i][1], 0) != 0)
+            fail_msg("%s does not match %s", good[i][0], good[i][1]);
+    }
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        is_glob(bad[i], false);
+}
+
+static void a_nodes_folder_is_the_same_however_it_is_written(void **state)
+{
+    (void)state;
+    struct experiment *e = read_good("experiment: x\ncommand: a\nnodes: {n: {dir: //x/./y//..//z/.}}\n");
+    assert_string_equal(e->nodes[0].dir, "/x/y/../z"); /* y may be a link: only the system knows what is above it */
+    done(e);
+    e = read_good("experiment: x\ncommand: a\nnodes: {n: {dir: /./}}\n");
+    assert_string_equal(e->nodes[0].dir, "/");
+    done(e);
 }
 
 static void the_policy_follows_from_the_limits(void **state)
@@ -504,7 +623,7 @@ static void odd_texts_survive_printing(void **state)
         snprintf(text, sizeof text,
                  "experiment: x\nprocesses: [{name: x, command: [\"%s\", \"%s\"], directory: \"%s\", environment: {A: "
                  "\"%s\"}}, "
-                 "{name: y, attach: \"*%s\"}]\n",
+                 "{name: y, attach: \"*%s*\"}]\n",
                  texts[i], texts[i], texts[i], texts[i], texts[i]);
         if (!experiments_require_invariants(text, strlen(text)))
             fail_msg("refused: %s", text);
@@ -518,6 +637,10 @@ int main(void)
         cmocka_unit_test(the_full_file_says_all_of_it),
         cmocka_unit_test(rings_are_of_the_processes_that_are_started),
         cmocka_unit_test(a_pattern_can_match_a_name),
+        cmocka_unit_test(what_is_too_long_for_the_system_is_refused_with_the_bound),
+        cmocka_unit_test(more_processes_than_the_store_may_know_are_refused),
+        cmocka_unit_test(globs_that_match_nothing_are_refused),
+        cmocka_unit_test(a_nodes_folder_is_the_same_however_it_is_written),
         cmocka_unit_test(the_policy_follows_from_the_limits),
         cmocka_unit_test(a_policy_that_is_not_named_does_not_poll_more_often_than_the_file_says),
         cmocka_unit_test(limits_that_no_records_meet_exclude_each_other),

@@ -168,6 +168,41 @@ static void each_instance_gets_its_name_output_and_environment(void **state)
     experiment_free(e);
 }
 
+/* By a link, by a link above it, or by being what processes use that are attached to; neither has to be there yet. */
+static void two_nodes_in_one_folder_are_found_out_through_links(void **state)
+{
+    (void)state;
+    char link_path[64], at[128];
+    snprintf(link_path, sizeof link_path, "%s/link", folder);
+    snprintf(at, sizeof at, "%s/default", folder);
+    assert_int_equal(symlink(".", link_path), 0);
+    assert_int_equal(setenv("BEZEL_DIR", at, 1), 0);
+    static const struct {
+        const char *a, *b;
+        bool good;
+    } cases[] = {{"{dir: DIR/link}", "{dir: DIR}", false},    {"{dir: DIR/new}", "{dir: DIR/link/new}", false},
+                 {"{}", "{dir: DIR/link/default}", false},    {"{dir: DIR/default}", "{}", true},
+                 {"{dir: DIR/link/a}", "{dir: DIR/b}", true}, {"{dir: DIR/no/a}", "{dir: DIR/link/no/a}", true},
+                 {"{dir: DIR/link/../x}", "{dir: DIR}", true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[512] = "", *out = text;
+        const char *parts[] = {"experiment: x\nnodes: {a: ", cases[i].a, ", b: ", cases[i].b,
+                               "}\nprocesses: [{name: p, node: a, attach: p}]\n"};
+        for (size_t k = 0; k < 5; k++)
+            for (const char *p = parts[k]; *p; p++) {
+                bool is_dir = strncmp(p, "DIR", 3) == 0;
+                out += is_dir ? sprintf(out, "%s", folder) : sprintf(out, "%c", *p);
+                p += is_dir ? 2 : 0;
+            }
+        struct experiment *e = NULL;
+        int err = load_text(text, strlen(text), "test", &e);
+        if (err != (cases[i].good ? 0 : BEZEL_EMALFORMED))
+            fail_msg("%d: %s", err, text);
+        experiment_free(e);
+    }
+    assert_int_equal(unsetenv("BEZEL_DIR"), 0);
+}
+
 static void the_end_of_a_process_is_described(void **state)
 {
     (void)state;
@@ -210,6 +245,7 @@ int main(void)
         cmocka_unit_test(finds_commands_as_the_process_itself_would),
         cmocka_unit_test(a_file_that_is_not_executable_is_found_out_before_it_is_started),
         cmocka_unit_test(each_instance_gets_its_name_output_and_environment),
+        cmocka_unit_test(two_nodes_in_one_folder_are_found_out_through_links),
         cmocka_unit_test(the_end_of_a_process_is_described),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
