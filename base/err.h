@@ -3,26 +3,26 @@
 
 /**
  * The one error convention of Bezel: a function returns 0 or a count on success and one of the negative BEZEL_E* codes
- * on failure. Every code, its number and its sentence stand once, in BEZEL_ERR_MAP. Numbers never change; new ones are
- * appended.
+ * on failure. Every code, its number and its words stand once, in BEZEL_ERR_MAP; users read these words. Numbers never
+ * change; new ones are appended. Of BEZEL_ESYS errno tells more: see limit_reason().
  */
 #ifndef BEZEL_BASE_ERR_H
 #define BEZEL_BASE_ERR_H
 
 #define BEZEL_ERR_MAP(X)                                                                                               \
-    X(EINVAL, -1, "an argument is out of its documented range")                                                        \
+    X(EINVAL, -1, "a value that is not allowed here")                                                                  \
     X(ENOMEM, -2, "out of memory")                                                                                     \
     X(EMALFORMED, -3, "malformed bytes")                                                                               \
-    X(EVERSION, -4, "a version that this build does not speak")                                                        \
-    X(EFULL, -5, "a bounded table or queue is full")                                                                   \
+    X(EVERSION, -4, "of another version of Bezel")                                                                     \
+    X(EFULL, -5, "no room for another one")                                                                            \
     X(EBUSY, -6, "in use by somebody else")                                                                            \
     X(ENOSPC, -7, "no space left")                                                                                     \
     X(ENOENT, -8, "not found")                                                                                         \
-    X(EAGAIN, -9, "nothing to do now, try again later")                                                                \
+    X(EAGAIN, -9, "not now, try again later")                                                                          \
     X(ETIMEDOUT, -10, "timed out")                                                                                     \
     X(EUNREACH, -11, "unreachable")                                                                                    \
     X(EPERM, -12, "not permitted")                                                                                     \
-    X(ESYS, -13, "a system call failed, errno tells which way")
+    X(ESYS, -13, "refused by the system")
 
 enum bezel_err {
     BEZEL_OK = 0,

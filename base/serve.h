@@ -8,8 +8,9 @@
 #include <stdbool.h>
 
 /**
- * A descriptor on which SIGTERM is read, not blocking; SIGINT, which is the terminal's and not for us, and SIGPIPE are
- * ignored. Before any thread starts. -1 with errno where there is none.
+ * A descriptor on which SIGTERM is read, not blocking; SIGINT, which is the terminal's and not for us, SIGPIPE and
+ * SIGXFSZ (what is too large is an error then) are ignored. Before any thread starts. -1 with errno where there is
+ * none.
  */
 int serve_signals(void);
 

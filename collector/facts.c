@@ -291,11 +291,12 @@ int facts_close(struct facts *f)
 {
     if (!f)
         return 0;
-    int err = facts_commit(f);
+    int before = errno, err = facts_commit(f), sys = err ? errno : before;
     sqlite3_busy_timeout(f->db, 0);
     if (!sqlite3_db_readonly(f->db, "main"))
         (void)!facts_exec(f->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
     facts_release(f);
+    errno = sys;
     return err;
 }
 

@@ -23,7 +23,8 @@ struct facts;
  */
 int facts_open(const char *run, struct facts **f) BEZEL_MUST_CHECK;
 
-/** Commits and closes. NULL is allowed. Returns 0 or the error of the last commit. */
+/** Commits and closes. NULL is allowed. Returns 0, with errno as it was, or the error of the last commit, with its
+ * errno. */
 int facts_close(struct facts *f);
 
 /** From now on commits, and the end, reach stable storage before they return. */

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "collector/intake_own.h"
 
+#include "base/limit.h"
 #include "base/log.h"
 #include "collector/account.h"
 #include "collector/recover.h"
 #include "collector/retire.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -86,9 +88,9 @@ static void on_packet(struct intake *in, const struct link_frame *frame, struct 
         log_warn("BEZEL-PACKET-REFUSED", "node %s: %s", peer->node->name, a->reason);
     } else if (a->what == ACCEPT_FAILED && !failed) {
         const char *path;
-        int sys = store_failure(in->store, &path);
+        errno = store_failure(in->store, &path);
         log_error("BEZEL-STORE-FAILS", "%s: %s: nothing is stored or acknowledged until there is room", path,
-                  sys ? strerror(sys) : err_text(BEZEL_ENOMEM));
+                  limit_reason(errno ? err_from_errno(errno) : BEZEL_ENOMEM));
     }
 }
 

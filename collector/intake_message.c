@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/limit.h"
 #include "base/log.h"
 #include "collector/intake_own.h"
 #include "collector/retire.h"
@@ -31,7 +32,7 @@ static const char *check_hello(const struct intake *in, const struct message_hel
 void intake_facts_failed(struct intake *in, int err, const char *what)
 {
     int sys = errno;
-    log_error("BEZEL-DATABASE", "run.db: %s cannot be written: %s", what, sys ? strerror(sys) : err_text(err));
+    log_error("BEZEL-DATABASE", "run.db: %s cannot be written: %s", what, limit_reason(err));
     if (err == BEZEL_ENOSPC)
         store_fail(in->store, sys, "run.db");
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "collector/server.h"
@@ -14,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, COLLECTOR_FILES = 24 /* open at once, ZeroMQ's and a node's among them */ };
 
 static const char usage[] =
     "usage: bezel-collector --run DIR --listen ENDPOINT --control ENDPOINT [--keys DIR --key FILE] [--ready FD]\n"
@@ -229,5 +230,7 @@ int main(int argc, char **argv)
     int code = read_options(argc, argv, &options);
     if (code < 0)
         code = check_options(argc, argv, &options);
+    if (code < 0 && limit_check_files(COLLECTOR_FILES) != 0)
+        code = EXIT_FAILURE;
     return code >= 0 ? code : server_run(&options);
 }

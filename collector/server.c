@@ -3,6 +3,7 @@
 #include "collector/server.h"
 
 #include "base/clock.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
 #include "collector/intake.h"
@@ -50,7 +51,7 @@ struct server {
 
 static int say(int err, const char *id, const char *what)
 {
-    log_error(id, "%s: %s", what, err == BEZEL_ESYS && errno ? strerror(errno) : err_text(err));
+    log_error(id, "%s: %s", what, limit_reason(err));
     return err;
 }
 
@@ -103,7 +104,6 @@ static int bind_one(const char *endpoint, size_t max_frame, const struct link_ke
 
 static int open_signals(struct server *v)
 {
-    signal(SIGXFSZ, SIG_IGN);
     v->signals = serve_signals();
     return v->signals < 0 ? say(BEZEL_ESYS, "BEZEL-START", "signalfd") : 0;
 }
@@ -146,8 +146,10 @@ static void fill_state(struct server *v, struct message_reply *reply)
     reply->text[0] = '\0';
     if (sys) {
         reply->state = DAEMON_FAILED;
-        snprintf(reply->text, sizeof reply->text,
-                 "%s: %s: make room there; the senders keep what is not stored, and resend it", path, strerror(sys));
+        bool full = sys == ENOSPC || sys == EDQUOT;
+        errno = sys;
+        snprintf(reply->text, sizeof reply->text, "%s: %s%s; the senders keep what is not stored, and resend it", path,
+                 limit_reason(err_from_errno(sys)), full ? ": make room there" : "");
     }
 }
 

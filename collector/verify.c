@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
+#include "base/limit.h"
 #include "collector/facts_run.h"
 #include "collector/metadata.h"
 #include "collector/reader.h"
@@ -175,7 +176,7 @@ static void verify_stored(struct verify *v, struct facts *f, const struct model_
         stored += p->counts[aspect].stored;
     int err = facts_stored(f, p, &saved);
     if (err)
-        tell(v, "database", "run.db", NULL, "the books of %s cannot be read: %s", p->name, err_text(err));
+        tell(v, "database", "run.db", NULL, "the books of %s cannot be read: %s", p->name, limit_reason(err));
     else if (saved != stored)
         tell(v, "other-counts", "run.db", NULL,
              "the books of %s (%" PRIu32 ") say that %" PRIu64 " records are stored; its files hold %" PRIu64, p->name,
@@ -225,8 +226,7 @@ int verify_run(struct verify *v, const char *run)
     if (!err) {
         err = verify_loaded(v, run, f, m);
     } else if (err != BEZEL_ENOMEM) {
-        tell(v, "database", "run.db", NULL, "%s: without it nothing tells what should be there",
-             err == BEZEL_ESYS && errno ? strerror(errno) : err_text(err));
+        tell(v, "database", "run.db", NULL, "%s: without it nothing tells what should be there", limit_reason(err));
         err = 0;
     }
     (void)!facts_close(f);

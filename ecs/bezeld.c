@@ -4,6 +4,7 @@
 /* bezeld: the daemon of a node. Options, signals, lease; what it does is session.c's and node.c's. */
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
 #include "base/units.h"
@@ -18,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+enum { BEZELD_FILES = 24 }; /* open at once, ZeroMQ's and a process's among them; each further process takes one */
 
 #define PATIENCE (30 * CLOCK_S) /* how long a session bears not to hear from its `bezel run` */
 
@@ -299,5 +302,7 @@ int main(int argc, char **argv)
     serve_lease(a.lease);
     setenv("BEZEL_PROCESS", "bezeld", 1); /* the name of the segments that hold what it records of itself */
     file_raise_limit();                   /* each process that is read takes a descriptor */
+    if (limit_check_files(BEZELD_FILES) != 0)
+        return EXIT_FAILED;
     return a.stand ? stand(&a, &h) : serve_one(&a, &h);
 }

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "ecs/commands.h"
@@ -103,7 +104,7 @@ static int load_around_command(const struct arguments *a, char **text, size_t *n
     if (err) {
         log_error("BEZEL-RUN-COMMAND", "%s",
                   err == BEZEL_EINVAL ? "an argument of the command is not UTF-8, as experiment files are"
-                                      : err_text(err));
+                                      : limit_reason(err));
         return err;
     }
     return load_text(*text, *n, "command line", e);

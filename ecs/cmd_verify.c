@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/plain.h"
 #include "base/units.h"
@@ -120,7 +121,7 @@ static void verify_books(struct verify *v, const char *run)
 {
     struct summary *s;
     int err = summary_load(run, &s);
-    struct verify_finding f = {.is = VERIFY_DAMAGED, .code = "database", .file = "run.db", .text = err_text(err)};
+    struct verify_finding f = {.is = VERIFY_DAMAGED, .code = "database", .file = "run.db", .text = limit_reason(err)};
     if (err) {
         if (v->totals.damaged == 0)
             verify_tell(v, &f);
@@ -193,7 +194,7 @@ static int verify_and_print(const char *run, bool as_json)
     else
         put_whole_text(&v);
     if (err)
-        log_error("BEZEL-VERIFY", "%s: %s", run, err_text(err));
+        log_error("BEZEL-VERIFY", "%s: %s", run, limit_reason(err));
     return err || fflush(stdout) != 0 || ferror(stdout) ? EXIT_FAILED : codes[verify_is(&v)];
 }
 

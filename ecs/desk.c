@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "mdr/keyring.h"
@@ -136,7 +137,7 @@ int desk_open(const char *dir, const char *keys, int64_t patience, struct desk *
         snprintf(endpoint, sizeof endpoint, "ipc://%s/control", d->dir);
         err = link_bind(endpoint, MESSAGE_MAX_BYTES, NULL, &d->link);
         if (err)
-            log_error("BEZEL-STAND-CONTROL", "cannot bind %s: %s", endpoint, err_text(err));
+            log_error("BEZEL-STAND-CONTROL", "cannot bind %s: %s", endpoint, limit_reason(err));
     }
     if (err) {
         desk_close(d);

@@ -3,6 +3,7 @@
 #include "ecs/export.h"
 
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "collector/facts_run.h"
 #include "collector/metadata.h"
@@ -158,7 +159,7 @@ static int copy_run(const char *run, bool merged, const char *into)
     struct model *m = err ? NULL : load_model(run, &unknown);
     if (merged && unknown) {
         log_error("BEZEL-EXPORT-DATABASE", "%s/run.db, without which nothing can be merged: %s", run,
-                  err_text(unknown));
+                  limit_reason(unknown));
         err = unknown;
     }
     if (!err)
@@ -255,7 +256,7 @@ int export_trace(const char *run, const char *target, bool merged)
     if (!err)
         return 0;
     log_error("BEZEL-EXPORT", "cannot export %s to %s: %s", run, target,
-              err == BEZEL_ESYS || err == BEZEL_EINVAL ? strerror(errno) : err_text(err));
+              err == BEZEL_EINVAL ? strerror(errno) : limit_reason(err));
     remove_leftover(made);
     return err;
 }

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/limit.h"
 #include "base/log.h"
 #include "collector/facts_run.h"
 #include "collector/reader.h"
@@ -166,14 +167,13 @@ int export_records(const char *run, enum export_format format, FILE *out)
     struct model *m = model_new("");
     int err = m ? load(run, m) : BEZEL_ENOMEM;
     if (err) {
-        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, err_text(err));
+        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, limit_reason(err));
     } else {
         err = format == EXPORT_CSV ? csv_open(out, m, &x.csv) : 0;
         if (!err)
             err = put_all(&x, m);
         if (err)
-            log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", run,
-                      err == BEZEL_ESYS ? strerror(errno) : err_text(err));
+            log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", run, limit_reason(err));
     }
     csv_close(x.csv);
     if (m)

@@ -3,6 +3,7 @@
 #include "ecs/load.h"
 
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "ecs/placement.h"
 
@@ -180,7 +181,7 @@ int load_text(const char *text, size_t n, const char *file, struct experiment **
     experiment_print_diagnostics(&found, file, stderr);
     experiment_diagnostics_free(&found);
     if (err == BEZEL_ENOMEM)
-        log_error("BEZEL-FILE", "%s: %s", file, err_text(err));
+        log_error("BEZEL-FILE", "%s: %s", file, limit_reason(err));
     return err;
 }
 
@@ -189,7 +190,7 @@ int load_file(const char *file, char **text, size_t *n, struct experiment **e)
     const char *path = strcmp(file, "-") == 0 ? "/dev/stdin" : file;
     int err = file_read(path, EXPERIMENT_FILE_MAX, text, n);
     if (err) {
-        log_error("BEZEL-FILE", "cannot read %s: %s", file, err == BEZEL_ENOMEM ? err_text(err) : strerror(errno));
+        log_error("BEZEL-FILE", "cannot read %s: %s", file, err == BEZEL_EINVAL ? strerror(errno) : limit_reason(err));
         return err;
     }
     err = load_text(*text, *n, path == file ? file : "stdin", e);

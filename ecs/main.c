@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "ecs/commands.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +27,10 @@ static const struct {
     {"doctor", "tell what on this machine stands in the way, and its remedy", cmd_doctor},
 };
 
-enum { COMMANDS = sizeof commands / sizeof *commands };
+enum {
+    COMMANDS = sizeof commands / sizeof *commands,
+    COMMAND_FILES = 16, /* open at once, of a command that opens few; `run` needs more, and asks for itself */
+};
 
 int command_help(const char *text)
 {
@@ -65,6 +70,7 @@ int main(int argc, char **argv)
 {
     file_hold_standard();
     log_init("bezel");
+    signal(SIGXFSZ, SIG_IGN); /* a file that is too large is an error like others */
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (strcmp(name, "help") == 0 && argc == 2)) {
         usage(stdout);
@@ -76,7 +82,7 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
+            return limit_check_files(COMMAND_FILES) == 0 ? commands[i].run(argc - 1, argv + 1) : EXIT_FAILED;
     if (*name)
         fprintf(stderr, "bezel: there is no command '%s'\n\n", name);
     usage(stderr);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "ecs/node_impl.h"
@@ -83,15 +84,15 @@ static int open_external(struct node *n, struct message_hello *hello)
         log_error("BEZEL-FOLDER-BUSY",
                   "another bezeld reads %s: wait for its run to end, or give the node a folder of its own (`dir:`)",
                   n->options.dir);
-    else if (err == BEZEL_ENOSPC)
+    else if (err == BEZEL_ENOSPC && errno != EFBIG)
         log_error(
             "BEZEL-FOLDER-FULL",
             "no room in %s for a window of %s: enlarge its file system (a container: docker run --shm-size=1g), or "
             "make the window smaller (`sensing: window:`)",
             n->options.dir, units_bytes(e->sensing.window_bytes).s);
     else if (err)
-        log_error("BEZEL-FOLDER", "cannot sense in %s: %s (%s); `bezel doctor` tells more", n->options.dir,
-                  err_text(err), strerror(errno));
+        log_error("BEZEL-FOLDER", "cannot sense in %s: %s; `bezel doctor` tells more", n->options.dir,
+                  limit_reason(err));
     else
         memcpy(hello->uuid, external_options(n->external)->uuid, sizeof hello->uuid);
     return err;
@@ -104,11 +105,11 @@ static void open_journals(struct node *n)
     if (err)
         notes_tell(n->external, NULL, clock_now(), "BEZEL-SELF",
                    "what bezeld does here is not recorded, with metrics and verdicts: %s: %s", n->options.dir,
-                   err_text(err));
+                   limit_reason(err));
     err = samplers_open(&n->options.experiment->sensing, n->options.dir, n->external, &n->samplers);
     if (err)
         notes_tell(n->external, NULL, clock_now(), "BEZEL-SAMPLER", "nothing is sampled: %s: %s", n->options.dir,
-                   err_text(err));
+                   limit_reason(err));
 }
 
 int node_open(const struct node_options *options, struct node **out)
@@ -125,14 +126,15 @@ int node_open(const struct node_options *options, struct node **out)
     if (!err)
         err = link_bind(options->control, MESSAGE_MAX_BYTES, options->control_keys, &n->control);
     if (err)
-        log_error("BEZEL-CONTROL", "cannot bind %s: %s", options->control, err_text(err));
+        log_error("BEZEL-CONTROL", "cannot bind %s: %s", options->control, limit_reason(err));
     steering_open(&n->steering, options->experiment, options->dir, options->run);
     n->steering.rules.sheds = node_sheds;
     n->steering.rules.context = n;
     if (!err)
         err = open_external(n, &hello);
     if (!err && (err = forward_open(n->external, options->collector, options->data_keys, &hello, &n->forward)) != 0)
-        log_error("BEZEL-COLLECTOR", "cannot connect to %s, or open a spool: %s", options->collector, err_text(err));
+        log_error("BEZEL-COLLECTOR", "cannot connect to %s, or open a spool: %s", options->collector,
+                  limit_reason(err));
     if (!err)
         open_journals(n);
     if (err) {

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "ecs/commands.h"
@@ -31,7 +32,7 @@ static int find_control(const char *run, char private[RUNDIR_PRIVATE_MAX])
     else if (err == BEZEL_EUNREACH)
         log_error("BEZEL-REACH", "%s does not go on any more: there is nothing to steer", run);
     else
-        log_error("BEZEL-REACH", "%s/control is no folder of a run's sockets: %s", run, err_text(err));
+        log_error("BEZEL-REACH", "%s/control is no folder of a run's sockets: %s", run, limit_reason(err));
     return err == BEZEL_EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
@@ -64,7 +65,7 @@ static int connect_nodes(struct reach *r, const char *private, const char *node)
         snprintf(endpoint, sizeof endpoint, "ipc://%s/.node%u", private, i);
         int err = link_connect(endpoint, MESSAGE_MAX_BYTES, REACH_QUEUE, NULL, &to->link);
         if (err) {
-            log_error("BEZEL-REACH", "cannot connect to %s: %s", endpoint, err_text(err));
+            log_error("BEZEL-REACH", "cannot connect to %s: %s", endpoint, limit_reason(err));
             return EXIT_FAILED;
         }
         to->name = e->nodes[i].name;

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "ecs/table.h"
 
@@ -86,7 +87,7 @@ int report_print(const char *run, int form, FILE *out)
     struct summary *s;
     err = summary_load(run, &s);
     if (err) {
-        log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run, err_text(err));
+        log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run, limit_reason(err));
     } else {
         err = print_loaded(run, s, e, form, out);
         summary_free(s);

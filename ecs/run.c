@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/run.h"
 
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "collector/facts.h"
@@ -33,6 +34,9 @@
 #define STATUS_EVERY       (500 * CLOCK_MS)
 #define STATUS_EVERY_DRAIN (50 * CLOCK_MS)
 #define MUTE_AFTER         (5 * CLOCK_S)
+
+/* Files that are open at once here, as they were counted: of the run, ZeroMQ's among them, and more for each node. */
+enum { RUN_FILES = 24, RUN_FILES_NODE = 4 };
 
 /* ---- The loop ---------------------------------------------------------------------------------------------------- */
 
@@ -281,7 +285,11 @@ static int put_last_facts(const struct run *r)
 /* Folders, launcher, facts; the run directory after what fails more often. Returns 0 or an error after saying why. */
 static int prepare(struct run *r, const char *text, size_t n)
 {
-    int err = fleet_find(r->e, &r->fleet);
+    int err = limit_check_files(RUN_FILES + RUN_FILES_NODE * r->e->node_count);
+    if (!err)
+        err = limit_check_file_size(r->e->sensing.window_bytes + UNITS_MIB);
+    if (!err)
+        err = fleet_find(r->e, &r->fleet);
     if (!err)
         err = rundir_init(&r->dir);
     if (!err)
@@ -302,12 +310,12 @@ static int prepare(struct run *r, const char *text, size_t n)
     if (!err)
         err = launcher_fork(r->sut.launches, r->sut.count, r->e->grace, &r->launcher);
     if (err) {
-        log_error("BEZEL-RUN-LAUNCHER", "cannot make ready to launch the processes: %s", err_text(err));
+        log_error("BEZEL-RUN-LAUNCHER", "cannot make ready to launch the processes: %s", limit_reason(err));
         return err;
     }
     err = put_first_facts(r);
     if (err)
-        log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, err_text(err));
+        log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, limit_reason(err));
     return err;
 }
 
@@ -315,7 +323,7 @@ static int conclude(struct run *r)
 {
     int err = put_last_facts(r), report = BEZEL_ESYS;
     if (err)
-        log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, err_text(err));
+        log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, limit_reason(err));
     if (r->state.killed)
         log_error("BEZEL-RUN-KILLED",
                   "ended at once: what was stored is in %s ('bezel report' tells how much), what was still on its way "

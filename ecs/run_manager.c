@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "ecs/run_impl.h"
@@ -46,7 +47,8 @@ void run_manager_start(struct run *r)
     snprintf(m->epoch_text, sizeof m->epoch_text, "%" PRIu64, ++m->epoch);
     m->up = true; /* even where it fails: run_take_manager() finds it ended */
     if (daemon_start(&m->daemon) != 0)
-        operator_error(&r->operator, "BEZEL-RUN-DAEMON", "cannot start %s: %s", m->program, strerror(errno));
+        operator_error(&r->operator, "BEZEL-RUN-DAEMON", "cannot start %s: %s", m->program,
+                       limit_reason(err_from_errno(errno)));
 }
 
 void run_manager_stop(struct run *r, int signal)

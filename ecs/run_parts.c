@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/limit.h"
 #include "base/units.h"
 #include "ecs/run_impl.h"
 #include "ecs/tree.h"
@@ -17,7 +18,7 @@ static void start_daemon(struct run *r, uint32_t d)
     r->up[d] = true; /* even where it fails: run_take_daemons() finds it ended */
     if (fleet_start(&r->fleet, d) != 0)
         operator_error(&r->operator, "BEZEL-RUN-DAEMON", "cannot start %s: %s", r->fleet.daemons[d].program,
-                       strerror(errno));
+                       limit_reason(err_from_errno(errno)));
 }
 
 static void tell_launcher(struct run *r, enum launcher_verb verb)
@@ -330,9 +331,10 @@ static void take_answers(struct run *r, uint32_t d)
     if (s->text[0] && strcmp(before, s->text) != 0)
         operator_error(&r->operator, "BEZEL-RUN-TROUBLE", "%s: %s", r->fleet.daemons[d].name, s->text);
     if (d == STATE_COLLECTOR && s->store_errno != 0 && !r->state.failing) {
+        errno = s->store_errno;
         if (!r->state.store_failed)
             operator_error(&r->operator, "BEZEL-RUN-STORE", "%s cannot be written: %s; the experiment is stopped",
-                           r->dir.path, strerror(s->store_errno));
+                           r->dir.path, limit_reason(err_from_errno(errno)));
         run_feed(r, &(struct state_event){.type = EVENT_STORE_FAILED});
     }
     if (d != STATE_COLLECTOR && s->told_drain && s->state == DAEMON_DRAINED && !r->state.daemons[d].drained)

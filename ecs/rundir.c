@@ -3,6 +3,7 @@
 #include "ecs/rundir.h"
 
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/log.h"
 
 #include <dirent.h>
@@ -177,14 +178,14 @@ int rundir_make(const char *runs, const char *experiment, const char *text, size
     if (!err)
         err = make_unique(runs, experiment, run);
     if (err) {
-        log_error("BEZEL-RUN-DIR", "cannot make a run directory in %s: %s", runs, strerror(errno));
+        log_error("BEZEL-RUN-DIR", "cannot make a run directory in %s: %s", runs, limit_reason(err_from_errno(errno)));
         return err;
     }
     err = fill(run, text, n);
     if (!err)
         err = point_latest(run);
     if (err)
-        log_error("BEZEL-RUN-DIR", "cannot fill run directory %s: %s", run->path, strerror(errno));
+        log_error("BEZEL-RUN-DIR", "cannot fill run directory %s: %s", run->path, limit_reason(err_from_errno(errno)));
     return err;
 }
 

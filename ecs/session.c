@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/session.h"
 
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
 
@@ -121,7 +122,7 @@ int session_open(const struct session_wish *w, struct session **out, char *why)
     }
     if (err) {
         if (!why[0])
-            snprintf(why, SESSION_WHY_MAX, "%s", log_last_error()[0] ? log_last_error() : err_text(err));
+            snprintf(why, SESSION_WHY_MAX, "%s", log_last_error()[0] ? log_last_error() : limit_reason(err));
         session_free(s);
         return err;
     }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/standing.h"
 
+#include "base/limit.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +34,7 @@ static void ask(struct standing *s)
     s->asked = clock_now();
     int n = message_encode(&message, bytes, sizeof bytes);
     if (n < 0)
-        end(s, "it cannot be asked for: %s", err_text(n));
+        end(s, "it cannot be asked for: %s", limit_reason(n));
     else if (link_send(s->desk, NULL, bytes, (size_t)n) != 0)
         return; /* its queue is full of the same: it is asked again */
 }
@@ -50,7 +52,7 @@ void standing_start(struct standing *s)
     if (!err && !s->desk)
         err = link_connect(s->address, MESSAGE_MAX_BYTES, STANDING_QUEUE, NULL, &s->desk);
     if (err)
-        end(s, "cannot connect: %s", err == BEZEL_ESYS ? strerror(errno) : err_text(err));
+        end(s, "cannot connect: %s", limit_reason(err));
     else
         ask(s);
 }
@@ -68,7 +70,7 @@ static int take_endpoint(struct standing *s, const char *endpoint, struct link *
 {
     int err = link_connect(endpoint, MESSAGE_MAX_BYTES, STANDING_QUEUE, NULL, link);
     if (err) {
-        end(s, "cannot connect to its session at %s: %s", endpoint, err_text(err));
+        end(s, "cannot connect to its session at %s: %s", endpoint, limit_reason(err));
         return 0;
     }
     make_alias(s, endpoint);

@@ -8,6 +8,7 @@
 #include "mdr/zap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -57,10 +58,43 @@ pthread_mutex_t link_context_lock = PTHREAD_MUTEX_INITIALIZER;
 void *link_context;
 static unsigned context_users;
 
+/* What ZeroMQ takes for its first socket. Where it does not get it, it ends the process: so it is tried before. */
+enum { CONTEXT_FILES = 10, CONTEXT_THREADS = 2 };
+
+static void *do_nothing(void *nothing)
+{
+    return nothing;
+}
+
+static bool has_files(void)
+{
+    int fds[CONTEXT_FILES], n = 0;
+    while (n < CONTEXT_FILES && (fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+        n++;
+    bool all = n == CONTEXT_FILES;
+    int sys = errno;
+    while (n > 0)
+        close(fds[--n]);
+    errno = sys;
+    return all;
+}
+
+static bool has_threads(void)
+{
+    pthread_t threads[CONTEXT_THREADS];
+    int n = 0, sys = 0;
+    while (n < CONTEXT_THREADS && (sys = pthread_create(&threads[n], NULL, do_nothing, NULL)) == 0)
+        n++;
+    while (n > 0)
+        pthread_join(threads[--n], NULL);
+    errno = sys;
+    return sys == 0;
+}
+
 static void *context_take(void)
 {
     pthread_mutex_lock(&link_context_lock);
-    if (!link_context)
+    if (!link_context && has_files() && has_threads())
         link_context = zmq_ctx_new();
     if (link_context)
         context_users++;

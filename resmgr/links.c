@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "resmgr/links.h"
 
+#include "base/limit.h"
 #include "base/log.h"
 #include "mdr/message.h"
 
@@ -85,7 +86,7 @@ static int open_link(const struct experiment *e, const struct server_options *o,
         return err;
     err = link_connect(endpoint, MESSAGE_MAX_BYTES, QUEUE, keyed ? &keys : NULL, link);
     if (err)
-        log_error("BEZEL-RESMGR-LINK", "cannot connect to %s: %s", endpoint, err_text(err));
+        log_error("BEZEL-RESMGR-LINK", "cannot connect to %s: %s", endpoint, limit_reason(err));
     if (keyed)
         link_keys_close(&keys);
     return err;

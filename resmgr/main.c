@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
 #include "resmgr/server.h"
@@ -9,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { EXIT_DONE = 0, EXIT_USAGE = 2 };
+enum { EXIT_DONE = 0, EXIT_USAGE = 2, RESMGR_FILES = 24 /* open at once, ZeroMQ's among them */ };
 
 static const char usage[] =
     "usage: bezel-resmgr --experiment FILE --epoch N [--sockets DIR] [--node NODE=ENDPOINT]... [--key FILE --keys "
@@ -136,5 +137,6 @@ int main(int argc, char **argv)
         return misuse("usage", "--experiment, --epoch, and --sockets or --node are needed");
     if (!options.key != !options.keys)
         return misuse("usage", "--key and --keys go together");
-    return server_run(&options);
+    file_raise_limit(); /* a link to each node */
+    return limit_check_files(RESMGR_FILES) == 0 ? server_run(&options) : EXIT_FAILURE;
 }

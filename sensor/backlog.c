@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "sensor/backlog.h"
 
+#include "base/limit.h"
 #include "sensor/notes.h"
 
 #include <errno.h>
@@ -254,8 +255,7 @@ static void tell_full(struct backlog *b, int err, int64_t now)
                    "%s is as large as it may be: what finds no room in window and rings is lost", path);
     else
         notes_tell(b->x, NULL, now, "BEZEL-SPOOL-FULL",
-                   "%s cannot be written: %s: what finds no room in window and rings is lost", path,
-                   err == BEZEL_ESYS ? strerror(errno) : err_text(err));
+                   "%s cannot be written: %s: what finds no room in window and rings is lost", path, limit_reason(err));
 }
 
 /* Moves the oldest packet. False: the spool has no room, or it need not move. */

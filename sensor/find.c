@@ -3,6 +3,7 @@
 
 /* Finding processes: looks the folder through for segments, decides which are ours, takes them in. */
 #include "base/hash.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "sensor/external_impl.h"
 
@@ -191,9 +192,7 @@ static void look_at(struct external *x, const char *file, int64_t now)
     if (err == 0 || err == BEZEL_ENOENT || is_crowd(err))
         return;
     bool is_new = notes_tell(x, NULL, now, "BEZEL-SEGMENT", "%s/%s is not read: %s", x->options.dir, file,
-                             err == BEZEL_EBUSY  ? "another external sensor reads it"
-                             : err == BEZEL_ESYS ? strerror(errno)
-                                                 : err_text(err));
+                             err == BEZEL_EBUSY ? "another external sensor reads it" : limit_reason(err));
     x->counts.broken_segments += is_new && (err == BEZEL_EMALFORMED || err == BEZEL_EVERSION);
 }
 

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/limit.h"
+
+#include "base/log.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+/* ---- Words ------------------------------------------------------------------------------------------------------- */
+
+static bool is_bounded(__rlimit_resource_t which, rlim_t *value)
+{
+    struct rlimit limit;
+    bool bounded = getrlimit(which, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    if (bounded)
+        *value = limit.rlim_cur;
+    return bounded;
+}
+
+/* What limit is behind `sys`, ": " before it; empty where none is. */
+static void describe(int sys, char *text, size_t size)
+{
+    rlim_t value;
+    text[0] = '\0';
+    if (sys == EMFILE && is_bounded(RLIMIT_NOFILE, &value))
+        snprintf(text, size, ": this process may have %llu (ulimit -n); raise that, as with `ulimit -n 1024`",
+                 (unsigned long long)value);
+    else if (sys == EFBIG && is_bounded(RLIMIT_FSIZE, &value))
+        snprintf(text, size,
+                 ": this process may write files of %s (ulimit -f); raise that, as with `ulimit -f "
+                 "unlimited`",
+                 units_bytes(value).s);
+    else if ((sys == ENOMEM || sys == EAGAIN) && is_bounded(RLIMIT_AS, &value))
+        snprintf(text, size,
+                 ": this process may have %s of memory (ulimit -v); raise that, as with `ulimit -v "
+                 "unlimited`",
+                 units_bytes(value).s);
+    else if (sys == EAGAIN && is_bounded(RLIMIT_NPROC, &value))
+        snprintf(text, size, ": this user may have %llu processes and threads (ulimit -u); raise that, or end some",
+                 (unsigned long long)value);
+}
+
+/* Whether it is likely that errno `sys` is the reason behind `err`: those that say less about it are left out. */
+static bool tells_more(int err, int sys)
+{
+    if (sys == 0 || err == BEZEL_EINVAL || err == BEZEL_ETIMEDOUT)
+        return false;
+    return err == BEZEL_ESYS || err_from_errno(sys) == err;
+}
+
+const char *limit_reason(int err)
+{
+    static _Thread_local char text[256];
+    char limit[160];
+    int sys = errno;
+    if (!tells_more(err, sys))
+        return err_text(err);
+    describe(sys, limit, sizeof limit);
+    snprintf(text, sizeof text, "%s%s", strerror(sys), limit);
+    errno = sys;
+    return text;
+}
+
+/* ---- Looking ahead ----------------------------------------------------------------------------------------------- */
+
+int limit_check_files(unsigned files)
+{
+    rlim_t value;
+    if (!is_bounded(RLIMIT_NOFILE, &value) || value >= files)
+        return 0;
+    log_error("BEZEL-LIMIT-FILES",
+              "this process may have %llu files open at once (ulimit -n), and needs %u: raise that, as with `ulimit -n "
+              "1024`",
+              (unsigned long long)value, files);
+    errno = EMFILE;
+    return BEZEL_ESYS;
+}
+
+int limit_check_file_size(uint64_t bytes)
+{
+    rlim_t value;
+    if (!is_bounded(RLIMIT_FSIZE, &value) || value >= bytes)
+        return 0;
+    log_error("BEZEL-LIMIT-FILE-SIZE",
+              "this process may write files of %s (ulimit -f), and needs %s: raise that, as with `ulimit -f unlimited`",
+              units_bytes(value).s, units_bytes(bytes).s);
+    errno = EFBIG;
+    return BEZEL_ESYS;
+}
