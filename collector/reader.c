@@ -148,3 +148,44 @@ int reader_list(const char *trace, int (*each)(const char *path, void *context),
     free(entries);
     return result;
 }
+
+static uint64_t file_bytes(int dir, const char *name)
+{
+    struct stat st;
+    bool counts = fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+    return counts ? (uint64_t)st.st_size : 0;
+}
+
+/* Calls `each` with every entry of a directory below `dir`, and returns the sum. */
+static uint64_t sum_directory(int dir, const char *name, uint64_t (*each)(int dir, const struct dirent *entry))
+{
+    int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    if (!entries) {
+        if (fd >= 0)
+            close(fd);
+        return 0;
+    }
+    uint64_t sum = 0;
+    for (const struct dirent *e; (e = readdir(entries));)
+        sum += is_stream_file(e) ? each(dirfd(entries), e) : 0;
+    closedir(entries);
+    return sum;
+}
+
+static uint64_t stream_bytes(int dir, const struct dirent *entry)
+{
+    return file_bytes(dir, entry->d_name);
+}
+
+static uint64_t node_bytes(int dir, const struct dirent *entry)
+{
+    return sum_directory(dir, entry->d_name, stream_bytes);
+}
+
+uint64_t reader_trace_bytes(const char *run)
+{
+    char path[PATH_MAX];
+    return snprintf(path, sizeof path, "%s/trace", run) < (int)sizeof path ? sum_directory(AT_FDCWD, path, node_bytes)
+                                                                           : 0;
+}

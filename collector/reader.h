@@ -43,4 +43,10 @@ uint64_t reader_rest(const struct reader *r);
  */
 int reader_list(const char *trace, int (*each)(const char *path, void *context), void *context) BEZEL_MUST_CHECK;
 
+/**
+ * The bytes of all stream files of run directory `run`, whole packets or not; what cannot be read counts as nothing.
+ * Follows no symbolic link.
+ */
+uint64_t reader_trace_bytes(const char *run);
+
 #endif

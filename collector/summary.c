@@ -3,6 +3,7 @@
 #include "collector/summary_own.h"
 
 #include "collector/facts_run.h"
+#include "collector/reader.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -167,6 +168,12 @@ static void take_node(struct summary_loading *l, sqlite3_stmt *s)
     n->en_route_mean = n->en_route_max = NAN;
 }
 
+/* Whether the trace grew behind the last save; what it lacks is verify's. */
+static void take_bytes(struct summary_loading *l, sqlite3_stmt *s)
+{
+    l->summary.behind = reader_trace_bytes(l->run) > summary_u64(s, 0);
+}
+
 static void load_tables(struct summary_loading *l)
 {
     summary_each(l, "SELECT key, value FROM facts ORDER BY key", take_fact);
@@ -179,6 +186,7 @@ static void load_tables(struct summary_loading *l)
     summary_load_processes(l);
     summary_load_nodes(l);
     summary_load_story(l);
+    summary_each(l, "SELECT ifnull(sum(bytes), 0) FROM streams", take_bytes);
 }
 
 int summary_load(const char *run, struct summary **s)
@@ -186,6 +194,7 @@ int summary_load(const char *run, struct summary **s)
     struct summary_loading *l = calloc(1, sizeof *l);
     if (!l)
         return BEZEL_ENOMEM;
+    l->run = run;
     l->err = open_database(l, run);
     if (!l->err) {
         load_tables(l);

@@ -237,6 +237,8 @@ struct summary {
     struct summary_fact *facts;
     struct summary_latency latency; /* over all SUT processes */
     uint64_t refused;               /* packets and messages that the collector refused */
+    bool behind; /* the trace's files hold more bytes than the database tells of: of a run that is over, none has been
+                    taken up since its collector was killed */
 };
 
 /**

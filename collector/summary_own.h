@@ -14,6 +14,7 @@
 
 struct summary_loading {
     struct summary summary; /* first: what callers hold */
+    const char *run;        /* its directory */
     struct text *texts;     /* that the summary owns; freed with it */
     sqlite3 *db;
     int64_t *node_rows, *process_rows; /* of the database, by index */

@@ -120,12 +120,25 @@ static void on_serves(struct experiment_state *s, uint32_t daemon, int64_t now, 
     }
 }
 
-bool state_plan_restart(struct state_daemon *d, int64_t now)
+static uint32_t recent_restarts(const struct state_daemon *d, int64_t now)
 {
-    int64_t *oldest = &d->restarts[d->restart_count % STATE_RESTARTS];
     uint32_t recent = 0;
     for (uint32_t i = 0; i < STATE_RESTARTS && i < d->restart_count; i++)
         recent += now - d->restarts[i] < STATE_RESTART_SPAN;
+    return recent;
+}
+
+bool experiment_state_gives_up(const struct experiment_state *s, uint32_t daemon, int64_t now)
+{
+    const struct state_daemon *d = &s->daemons[daemon];
+    return s->phase >= PHASE_RUNNING && s->phase <= PHASE_DRAINING && !d->drained &&
+           recent_restarts(d, now) == STATE_RESTARTS;
+}
+
+bool state_plan_restart(struct state_daemon *d, int64_t now)
+{
+    int64_t *oldest = &d->restarts[d->restart_count % STATE_RESTARTS];
+    uint32_t recent = recent_restarts(d, now);
     if (recent == STATE_RESTARTS) {
         d->phase = DAEMON_GONE;
         return false;
@@ -137,7 +150,7 @@ bool state_plan_restart(struct state_daemon *d, int64_t now)
     return true;
 }
 
-/* At its fifth death in a row a daemon is given up, and the experiment with it. */
+/* At its sixth death in a row a daemon is given up, and the experiment with it. */
 static void restart(struct experiment_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
 {
     if (state_plan_restart(&s->daemons[daemon], now))

@@ -136,6 +136,10 @@ struct state_actions experiment_state_begin(struct experiment_state *s, const st
 /** One event. */
 struct state_actions experiment_state_step(struct experiment_state *s, const struct state_event *event, int64_t now);
 
+/** Whether EVENT_DAEMON_ENDED of `daemon` would be its last: it would not be restarted any more, though it is wanted.
+ */
+bool experiment_state_gives_up(const struct experiment_state *s, uint32_t daemon, int64_t now);
+
 /** When EVENT_TICK is due at the latest; INT64_MAX: never. */
 int64_t experiment_state_deadline(const struct experiment_state *s);
 

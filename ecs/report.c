@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/report.h"
 
-#include "base/clock.h"
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
+#include "ecs/rundir.h"
 #include "ecs/table.h"
 
 #include <errno.h>
@@ -47,15 +47,10 @@ static int load_experiment(const char *run, struct experiment **e)
     return err;
 }
 
-static int64_t realtime_now(void)
-{
-    return clock_now() + clock_realtime_offset();
-}
-
 static int print_loaded(const char *run, const struct summary *s, const struct experiment *e, int form, FILE *out)
 {
     struct verdict *v;
-    int err = verdict_new(s, e, realtime_now(), &v);
+    int err = verdict_new(s, e, rundir_is_running(run), &v);
     if (err)
         return err;
     char path[PATH_MAX];

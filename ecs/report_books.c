@@ -55,7 +55,7 @@ static void aspect_rows(const struct report *r, struct table *t, const struct su
     bool overwritten = verdict_explains_aspects(p, process);
     for (size_t i = 0; i < p->book_count; i++) {
         const struct summary_book *b = &p->books[i];
-        struct verdict_books row = verdict_aspect(b);
+        struct verdict_books row = verdict_aspect(p, b);
         if (process->rest == 0 && row.rest > 0 &&
             (process->unstored == 0 || process->unfinished + process->overwritten == 0)) {
             uint64_t missing = (uint64_t)row.rest;
@@ -234,7 +234,9 @@ static uint64_t sum_discarded(const struct summary *s)
 static void print_books_remarks(const struct report *r, FILE *out)
 {
     const struct verdict *v = r->verdict;
-    if (v->balanced)
+    if (v->balanced && v->run == RUN_CUT)
+        fputs("  The books balance up to there; what processes recorded after it is unknown.\n", out);
+    else if (v->balanced)
         fputs("  The books balance: every record is accounted for.\n", out);
     else
         print_imbalance(r, out);
@@ -242,8 +244,12 @@ static void print_books_remarks(const struct report *r, FILE *out)
         fputs("  Draining was given up: what nodes still held is lost, counted as unstored.\n", out);
     print_remedies(r, out);
     report_unknown(r, out);
-    fprintf(out, "  In the trace: %s records, and %s of the monitor's own.\n", units_count(v->sut.stored).s,
-            units_count(v->daemons.stored).s);
+    fprintf(out, "  In the trace: %s%s records, and %s of the monitor's own.\n", v->behind ? "at least " : "",
+            units_count(v->sut.stored).s, units_count(v->daemons.stored).s);
+    if (v->behind)
+        fputs("  It may hold more than these books tell, which the collector has not saved yet; where it was killed,\n"
+              "  one that is started on the run takes that up (bezel-collector --run DIR ...).\n",
+              out);
     uint64_t discarded = sum_discarded(r->summary);
     if (discarded > 0)
         fprintf(out, "  The trace itself tells of %s lost records, and where (babeltrace2: discarded events).\n",

@@ -185,9 +185,9 @@ static void put_latency(struct json *j, const struct summary_latency *l)
     json_object_end(j);
 }
 
-static void put_aspect(struct json *j, const struct summary_book *b, bool overwritten)
+static void put_aspect(struct json *j, const struct summary_process *p, const struct summary_book *b, bool overwritten)
 {
-    struct verdict_books row = verdict_aspect(b);
+    struct verdict_books row = verdict_aspect(p, b);
     if (overwritten) {
         row.overwritten = (uint64_t)row.rest;
         row.rest = 0;
@@ -222,7 +222,7 @@ static void put_process(const struct report *r, struct json *j, size_t i)
     report_json_streams(r, j, p);
     json_array(j, "aspects");
     for (size_t b = 0; b < p->book_count; b++)
-        put_aspect(j, &p->books[b], verdict_explains_aspects(p, &r->verdict->books[i]));
+        put_aspect(j, p, &p->books[b], verdict_explains_aspects(p, &r->verdict->books[i]));
     json_array_end(j);
     json_object_end(j);
 }
@@ -233,6 +233,7 @@ static void put_books(const struct report *r, struct json *j)
     json_bool(j, "balanced", r->verdict->balanced);
     json_uint(j, "unknown", r->verdict->unknown);
     json_uint(j, "vanished", r->verdict->vanished);
+    json_bool(j, "behind", r->verdict->behind);
     put_sum(j, "sut", &r->verdict->sut);
     put_sum(j, "daemons", &r->verdict->daemons);
     json_uint(j, "refused", r->summary->refused);

@@ -48,7 +48,7 @@ void report_unknown(const struct report *r, FILE *out)
     const struct verdict *v = r->verdict;
     if (v->run == RUN_RUNNING || (v->unknown == 0 && v->vanished == 0))
         return;
-    fputs("  Not known, for it never reached the store:\n", out);
+    fputs("  Not known, for it never reached the store (what these produced, above, is at least that much):\n", out);
     for (size_t i = 0; i < s->node_count; i++)
         if (s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i))
             fprintf(out, "    node %s vanished: it never said that all it had is stored\n", s->nodes[i].name);

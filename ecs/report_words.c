@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/clock.h"
 #include "base/plain.h"
 #include "ecs/report.h"
 #include "ecs/table.h"
@@ -7,6 +8,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <time.h>
 
 enum { ROWS_SHOWN = 20 }; /* unless all is asked for */
 
@@ -120,6 +122,17 @@ bool report_opens_processes(const struct report *r)
 
 /* ---- the sentence ---- */
 
+/* CLOCK_REALTIME as a date and time. */
+static struct units_text when(int64_t realtime)
+{
+    struct units_text text;
+    time_t seconds = (time_t)(realtime / CLOCK_S);
+    struct tm utc;
+    if (!gmtime_r(&seconds, &utc) || strftime(text.s, sizeof text.s, "%Y-%m-%d %H:%M:%S UTC", &utc) == 0)
+        snprintf(text.s, sizeof text.s, "an unknown time");
+    return text;
+}
+
 static void say_run(const struct report *r, FILE *out)
 {
     struct units_text took = units_duration(r->verdict->duration);
@@ -130,7 +143,8 @@ static void say_run(const struct report *r, FILE *out)
     if (r->verdict->run == RUN_RUNNING)
         fprintf(out, "%s has been running for %s; so far: ", name, took.s);
     else if (r->verdict->run == RUN_CUT)
-        fprintf(out, "%s was cut off, last heard of %s after its start: ", name, took.s);
+        fprintf(out, "%s was cut off at %s, %s after its start; what came after is unknown; until then: ", name,
+                when(r->verdict->started + r->verdict->duration).s, took.s);
     else if (ended_by && strcmp(ended_by, "interrupt") == 0)
         fprintf(out, "%s was interrupted after %s: ", name, took.s);
     else if (r->verdict->failed)
@@ -200,7 +214,9 @@ static void say_lost(const struct report *r, FILE *out)
 {
     const struct verdict_books *b = &r->verdict->sut;
     if (verdict_lost(b) == 0) {
-        fputs(r->verdict->run == RUN_CUT ? "none counted as lost" : "none lost", out);
+        const struct verdict *v = r->verdict;
+        bool known = v->run != RUN_CUT && v->unknown == 0 && v->vanished == 0;
+        fputs(known ? "none lost" : "none counted as lost", out);
         return;
     }
     const struct {
@@ -220,6 +236,24 @@ static void say_lost(const struct report *r, FILE *out)
     fputc(')', out);
 }
 
+/* What keeps the numbers from being the whole: ", but ..., and ...". */
+static void say_unknown(const struct verdict *v, FILE *out)
+{
+    const char *joint = ", but";
+    if (v->behind) {
+        fprintf(out, "%s the trace may hold more", joint);
+        joint = ", and";
+    }
+    if (v->vanished) {
+        fprintf(out, "%s %zu node%s vanished", joint, v->vanished, v->vanished == 1 ? "" : "s");
+        joint = ", and";
+    }
+    if (v->unknown)
+        fprintf(out, "%s the end of %zu process%s is unknown", joint, v->unknown, v->unknown == 1 ? "" : "es");
+    else if (!v->balanced && !v->vanished && v->run == RUN_ENDED)
+        fputs(", but the books do not balance", out);
+}
+
 void report_sentence(const struct report *r, FILE *out)
 {
     const struct verdict_books *b = &r->verdict->sut;
@@ -232,13 +266,6 @@ void report_sentence(const struct report *r, FILE *out)
                 b->processes, b->processes == 1 ? "" : "es");
         say_lost(r, out);
     }
-    const struct verdict *v = r->verdict;
-    if (v->vanished)
-        fprintf(out, ", but %zu node%s vanished", v->vanished, v->vanished == 1 ? "" : "s");
-    if (v->unknown)
-        fprintf(out, "%s the end of %zu process%s is unknown", v->vanished ? ", and" : ", but", v->unknown,
-                v->unknown == 1 ? "" : "es");
-    else if (!v->balanced && !v->vanished && v->run == RUN_ENDED)
-        fputs(", but the books do not balance", out);
+    say_unknown(r->verdict, out);
     fputc('.', out);
 }

@@ -34,6 +34,8 @@
 #define STATUS_EVERY       (500 * CLOCK_MS)
 #define STATUS_EVERY_DRAIN (50 * CLOCK_MS)
 #define MUTE_AFTER         (5 * CLOCK_S)
+#define TAKE_UP_LIMIT      (60 * CLOCK_S) /* for reading the whole trace once more */
+#define TAKE_UP_HURRY      (2 * CLOCK_S)  /* the same where the operator wants an end at once */
 
 /* Files that are open at once here, as they were counted: of the run, ZeroMQ's among them, and more for each node. */
 enum { RUN_FILES = 24, RUN_FILES_NODE = 4 };
@@ -282,6 +284,62 @@ static int put_last_facts(const struct run *r)
     return err ? err : closed;
 }
 
+/* Whether the operator has asked for an end while nothing else is left to do. */
+static bool is_interrupted(const struct run *r)
+{
+    struct signalfd_siginfo info;
+    bool interrupted = false;
+    while (read(r->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        interrupted = interrupted || info.ssi_signo != SIGCHLD;
+    return interrupted;
+}
+
+/* One more life of the collector, which ends once it serves. Returns its status as of waitpid(); -1: it had to be
+ * killed, or was not even started. */
+static int run_collector_once(struct run *r, int64_t until)
+{
+    struct daemon *d = &r->fleet.daemons[STATE_COLLECTOR];
+    int status = -1;
+    if (fleet_start(&r->fleet, STATE_COLLECTOR) != 0)
+        return -1;
+    while (!daemon_ended(d, &status) && clock_now() < until && !is_interrupted(r)) {
+        int fds[] = {r->signals, d->ready};
+        link_wait(NULL, 0, fds, 2, STATUS_EVERY_DRAIN);
+        if (fleet_serves(&r->fleet, STATE_COLLECTOR) == 1)
+            fleet_ask(&r->fleet, STATE_COLLECTOR, VERB_STOP);
+    }
+    daemon_close(d);
+    return status;
+}
+
+/*
+ * A collector that was killed may have stored more than it told run.db. Another one takes that up, now that no node
+ * sends any more: no report may contradict the trace.
+ */
+static void take_up(struct run *r)
+{
+    struct daemon *d = &r->fleet.daemons[STATE_COLLECTOR];
+    char words[OPERATOR_TEXT_MAX / 2] = "";
+    bool cut = r->store_cut || d->pid > 0;
+    daemon_close(d);
+    if (!cut || !r->state.started)
+        return;
+    int status = run_collector_once(r, clock_now() + (r->state.killed ? TAKE_UP_HURRY : TAKE_UP_LIMIT));
+    if (status == 0) {
+        operator_event(
+            &r->operator, "BEZEL-RUN-TAKEN-UP",
+            "the collector did not end in order; another one has taken up what is stored: run.db tells of all "
+            "that the trace holds");
+        return;
+    }
+    if (status > 0)
+        daemon_last_words(d, words, sizeof words);
+    operator_error(&r->operator, "BEZEL-RUN-BEHIND",
+                   "run.db may tell of less than the trace holds: the collector did not end in order, and the one that "
+                   "was to take up what is stored %s%s; bezel-collector --run %s ... takes it up later",
+                   status < 0 ? "was not done in time" : "failed: ", words, r->dir.path);
+}
+
 /* Folders, launcher, facts; the run directory after what fails more often. Returns 0 or an error after saying why. */
 static int prepare(struct run *r, const char *text, size_t n)
 {
@@ -313,6 +371,7 @@ static int prepare(struct run *r, const char *text, size_t n)
         log_error("BEZEL-RUN-LAUNCHER", "cannot make ready to launch the processes: %s", limit_reason(err));
         return err;
     }
+    rundir_mark_running(&r->dir); /* which the launcher, forked above, does not inherit */
     err = put_first_facts(r);
     if (err)
         log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, limit_reason(err));
@@ -321,6 +380,7 @@ static int prepare(struct run *r, const char *text, size_t n)
 
 static int conclude(struct run *r)
 {
+    take_up(r);
     int err = put_last_facts(r), report = BEZEL_ESYS;
     if (err)
         log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, limit_reason(err));
@@ -348,7 +408,8 @@ int run_experiment(const struct experiment *e, const char *text, size_t n, const
     struct run *r = calloc(1, sizeof *r);
     if (!r)
         return EXIT_FAILED;
-    *r = (struct run){.e = e, .options = options, .dir.lock = -1, .launcher.fd = -1, .signals = open_signals()};
+    *r = (struct run){
+        .e = e, .options = options, .dir = {.lock = -1, .running = -1}, .launcher.fd = -1, .signals = open_signals()};
     operator_init(&r->operator, options->quiet, options->interactive);
     int code = EXIT_FAILED;
     if (r->signals < 0)

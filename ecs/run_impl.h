@@ -34,6 +34,7 @@ struct run {
     bool launcher_lost;
     bool up[STATE_DAEMONS_MAX]; /* started, and its end not yet taken */
     bool undrained;             /* draining was given up */
+    bool store_cut;             /* the collector's latest life did not end in order: run.db may lag behind the trace */
     uint64_t drain_mark;        /* changes whenever draining gets on */
     struct trigger trigger;     /* of snapshots that limits ask for */
     struct message_save save;   /* the latest of them */

@@ -291,8 +291,9 @@ static void tell_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, bo
         operator_error(&r->operator, "BEZEL-RUN-DAEMON", "%s could not start: %s", daemon->name,
                        words[0] ? words : end);
     else if (r->state.phase <= PHASE_DRAINING)
-        operator_event(&r->operator, "BEZEL-RUN-DAEMON", "%s (pid %d) %s%s%s; it is started again", daemon->name,
-                       (int)pid, end, words[0] ? ", its last words: " : "", words);
+        operator_event(&r->operator, "BEZEL-RUN-DAEMON", "%s (pid %d) %s%s%s%s", daemon->name, (int)pid, end,
+                       words[0] ? ", its last words: " : "", words,
+                       experiment_state_gives_up(&r->state, d, clock_now()) ? "" : "; it is started again");
     else if (status != 0 && !r->state.killed)
         operator_error(&r->operator, "BEZEL-RUN-DAEMON", "%s (pid %d) %s; its log: %s", daemon->name, (int)pid, end,
                        daemon->log);
@@ -310,6 +311,8 @@ static void take_end(struct run *r, uint32_t d)
     r->fleet.status[d].known = r->fleet.status[d].told_drain = false;
     r->fleet.status[d].heard = 0;
     r->fleet.status[d].store_errno = 0;
+    if (d == STATE_COLLECTOR)
+        r->store_cut = pid == 0 || status != 0;
     tell_daemon_end(r, d, pid, status, served);
     enum state_phase before = r->state.phase;
     run_feed(r,

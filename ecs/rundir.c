@@ -165,7 +165,7 @@ static int point_latest(const struct rundir *run)
 
 int rundir_init(struct rundir *run)
 {
-    *run = (struct rundir){.lock = -1};
+    *run = (struct rundir){.lock = -1, .running = -1};
     int err = make_uuid(run->uuid);
     if (err)
         log_error("BEZEL-RUN-ID", "no random numbers for the run's id: %s", strerror(errno));
@@ -318,6 +318,42 @@ int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX])
     return snprintf(private, RUNDIR_PRIVATE_MAX, "%s", target) < RUNDIR_PRIVATE_MAX ? 0 : BEZEL_EINVAL;
 }
 
+/* ---- Whether somebody runs it ------------------------------------------------------------------------------------ */
+
+/*
+ * The lock is that of the open file description (fcntl(2)): it ends with `bezel run`, however that ends, and with
+ * nothing else. The one of the private folder is inherited by daemons, which outlive a `bezel run` that was killed.
+ */
+static int open_experiment(const struct rundir *run)
+{
+    char path[PATH_MAX + 32];
+    snprintf(path, sizeof path, "%s/experiment.yaml", run->path);
+    return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+}
+
+void rundir_mark_running(struct rundir *run)
+{
+    run->running = open_experiment(run);
+    if (run->running >= 0 && fcntl(run->running, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK}) == 0)
+        return;
+    log_warn("BEZEL-RUN-LOCK",
+             "cannot lock %s/experiment.yaml: %s; until its end 'bezel report' says that it was cut off", run->path,
+             strerror(errno));
+}
+
+bool rundir_is_running(const char *run)
+{
+    char path[PATH_MAX + 32];
+    struct flock lock = {.l_type = F_WRLCK};
+    snprintf(path, sizeof path, "%.*s/experiment.yaml", PATH_MAX, run);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return false;
+    bool running = fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    close(fd);
+    return running;
+}
+
 static void unpublish(const struct rundir *run)
 {
     char link[PATH_MAX + 32];
@@ -335,4 +371,7 @@ void rundir_close(struct rundir *run)
     if (run->lock >= 0)
         close(run->lock);
     run->lock = -1;
+    if (run->running >= 0)
+        close(run->running);
+    run->running = -1;
 }

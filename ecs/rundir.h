@@ -17,7 +17,8 @@ struct rundir {
     char path[PATH_MAX];              /* absolute */
     char private[RUNDIR_PRIVATE_MAX]; /* folder of mode 0700 for sockets and the folders of nodes; gone with the run */
     char uuid[37];                    /* the run's id */
-    int lock; /* descriptor: as long as some process of the run holds it, the private folder is in use; -1: none */
+    int lock;    /* descriptor: as long as some process of the run holds it, the private folder is in use; -1: none */
+    int running; /* descriptor: as long as it is open, rundir_is_running(); -1: none */
 };
 
 /** The folder of runs: `option` where not NULL, else $BEZEL_RUNS, else "runs". Not copied. */
@@ -60,6 +61,16 @@ int rundir_publish(const struct rundir *run) BEZEL_MUST_CHECK;
  * run does not go on, BEZEL_EPERM where the folder is not this user's alone, BEZEL_EINVAL where its path is too long.
  */
 int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX]) BEZEL_MUST_CHECK;
+
+/**
+ * Lets rundir_is_running() say so of `run` for as long as this process lives and rundir_close() is not called: a lock
+ * on its experiment.yaml, which no child may inherit that outlives this process. Where the file system has no locks, a
+ * warning tells what follows.
+ */
+void rundir_mark_running(struct rundir *run);
+
+/** Whether somebody runs run directory `run` now. Also for other users, who may read there. */
+bool rundir_is_running(const char *run);
 
 /** Removes the private folder with all that is in it. Idempotent. */
 void rundir_close(struct rundir *run);

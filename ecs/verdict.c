@@ -39,7 +39,7 @@ static int64_t last_sign(const struct summary *s, int64_t started)
     return last;
 }
 
-static void judge_run(struct verdict *v, const struct summary *s, int64_t now)
+static void judge_run(struct verdict *v, const struct summary *s, bool running)
 {
     v->started = saturate_ns(fact_number(s, "started"));
     v->ended = saturate_ns(fact_number(s, "ended"));
@@ -48,7 +48,7 @@ static void judge_run(struct verdict *v, const struct summary *s, int64_t now)
     v->outcome = outcome < EXIT_HELD || outcome > EXIT_UNREACHABLE ? EXIT_FAILED : (int)outcome;
     v->failed = v->outcome != EXIT_HELD || (ended_by && strcmp(ended_by, "failure") == 0);
     int64_t last = last_sign(s, v->started);
-    v->run = v->ended != 0 ? RUN_ENDED : now - last <= VERDICT_FRESH ? RUN_RUNNING : RUN_CUT;
+    v->run = v->ended != 0 ? RUN_ENDED : running ? RUN_RUNNING : RUN_CUT;
     v->duration = (v->ended != 0 ? v->ended : last) - v->started;
     if (v->duration < 0)
         v->duration = 0;
@@ -91,7 +91,14 @@ static void add_books(struct verdict_books *sum, const struct verdict_books *b)
     sum->rest = saturate_add(sum->rest, b->rest);
 }
 
-struct verdict_books verdict_aspect(const struct summary_book *book)
+/* What is stored or lost was produced, whether the counters that tell so have come or not. */
+static void raise_attempts(struct verdict_books *b, const struct summary_process *p, uint64_t lost)
+{
+    if (p->state == PROCESS_RUNNING && b->attempts < b->stored + lost)
+        b->attempts = b->stored + lost;
+}
+
+struct verdict_books verdict_aspect(const struct summary_process *p, const struct summary_book *book)
 {
     struct verdict_books b = {.attempts = book->attempts,
                               .stored = book->stored,
@@ -100,6 +107,7 @@ struct verdict_books verdict_aspect(const struct summary_book *book)
                               .spool = book->spool,
                               .off = book->off,
                               .no_ring = book->no_ring};
+    raise_attempts(&b, p, verdict_lost(&b));
     b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
     return b;
 }
@@ -122,13 +130,15 @@ struct verdict_books verdict_process(const struct summary *s, const struct summa
 {
     struct verdict_books b = {.processes = 1, .unfinished = p->unfinished};
     for (size_t i = 0; i < p->book_count; i++) {
-        struct verdict_books aspect = verdict_aspect(&p->books[i]);
+        struct verdict_books aspect = verdict_aspect(p, &p->books[i]);
         add_books(&b, &aspect);
     }
     uint64_t otherwise =
         b.full + b.window + b.spool + b.off + b.unfinished; /* ordinals count these as well, but none without a ring */
     if (p->overwrites && p->discarded > otherwise)
         b.overwritten = p->discarded - otherwise;
+    uint64_t lost = verdict_lost(&b), by_ordinals = p->discarded + b.no_ring;
+    raise_attempts(&b, p, by_ordinals > lost ? by_ordinals : lost);
     b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
     if (b.rest > 0 && p->state != PROCESS_RUNNING && is_given_up(s, p->node)) {
         b.unstored = (uint64_t)b.rest;
@@ -160,6 +170,7 @@ static void judge_unknown(struct verdict *v, const struct summary *s)
     for (size_t i = 0; i < s->node_count; i++)
         v->vanished += s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i);
     v->balanced = v->balanced && v->unknown == 0 && v->vanished == 0;
+    v->behind = s->behind && !v->balanced; /* where all is accounted for it is a file that somebody put there */
 }
 
 static void judge_books(struct verdict *v, const struct summary *s)
@@ -175,7 +186,7 @@ static void judge_books(struct verdict *v, const struct summary *s)
 
 /* ---- the whole ---- */
 
-int verdict_new(const struct summary *s, const struct experiment *e, int64_t now, struct verdict **verdict)
+int verdict_new(const struct summary *s, const struct experiment *e, bool running, struct verdict **verdict)
 {
     struct verdict *v = calloc(1, sizeof *v);
     if (!v)
@@ -188,7 +199,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, int64_t now
         verdict_free(v);
         return BEZEL_ENOMEM;
     }
-    judge_run(v, s, now);
+    judge_run(v, s, running);
     verdict_judge_limits(v, s, e);
     judge_books(v, s);
     judge_unknown(v, s);

@@ -18,10 +18,8 @@
 /** In order of weight: the whole is the heaviest of its parts. */
 enum verdict_is { VERDICT_HELD = 0, VERDICT_UNKNOWN = 1, VERDICT_VIOLATED = 2, VERDICT_INFEASIBLE = 3 };
 
-/** ENDED: in order. RUNNING: heard of within VERDICT_FRESH. CUT: neither; whatever wrote it was killed. */
+/** ENDED: in order. RUNNING: somebody runs it. CUT: neither; who ran it was killed. */
 enum verdict_run { RUN_ENDED, RUN_RUNNING, RUN_CUT };
-
-#define VERDICT_FRESH (3 * CLOCK_S)
 
 /**
  * What proves that a limit cannot hold: it was last in violation when collection had been off for long; when the policy
@@ -67,15 +65,23 @@ struct verdict {
     bool balanced;   /* of every process, the rest is 0, and nothing is unknown */
     size_t unknown;  /* processes of which the end is unknown; of a run that lives none is */
     size_t vanished; /* nodes that did not say that all they had is stored, nor what is not; likewise */
+    bool behind;     /* the trace may hold more than the database tells; likewise */
     bool overwrites; /* full rings of some process do */
 };
 
-/** Judges `s` at `now` (CLOCK_REALTIME). Returns 0 with *v for verdict_free, BEZEL_ENOMEM. Pure. */
-int verdict_new(const struct summary *s, const struct experiment *e, int64_t now, struct verdict **v) BEZEL_MUST_CHECK;
+/**
+ * Judges `s`; `running`: somebody runs it still, as far as it has no end. Returns 0 with *v for verdict_free,
+ * BEZEL_ENOMEM. Pure.
+ */
+int verdict_new(const struct summary *s, const struct experiment *e, bool running, struct verdict **v) BEZEL_MUST_CHECK;
 void verdict_free(struct verdict *v);
 
-/** The books of one aspect of a process: what was overwritten or not finished of it is in the rest. Pure. */
-struct verdict_books verdict_aspect(const struct summary_book *book);
+/**
+ * The books of one aspect of process `p`: what was overwritten or not finished of it is in the rest. Until the last
+ * books of a process are there its packets may tell of more records than its counters do: produced is then what is
+ * known of at least, here and in verdict_process(), so that the rest is never negative. Pure.
+ */
+struct verdict_books verdict_aspect(const struct summary_process *p, const struct summary_book *book);
 
 /** The books of process `p` of `s`. Pure. */
 struct verdict_books verdict_process(const struct summary *s, const struct summary_process *p);

@@ -305,7 +305,7 @@ static void take_books(struct check *c, const char *run)
     struct verdict *v;
     snprintf(path, sizeof path, "%s/experiment.yaml", run);
     if (summary_load(run, &s) != 0 || file_read(path, EXPERIMENT_FILE_MAX, &text, &n) != 0 ||
-        experiment_read(text, n, &e, &found) != 0 || verdict_new(s, e, clock_now() + clock_realtime_offset(), &v) != 0)
+        experiment_read(text, n, &e, &found) != 0 || verdict_new(s, e, false, &v) != 0)
         bed_fail(c->bed, "%s cannot be read", run);
     for (size_t i = 0; i < s->process_count; i++)
         if (s->processes[i].role == ROLE_SUT && strcmp(s->processes[i].name, EVIL) != 0)

@@ -5,12 +5,14 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -137,6 +139,37 @@ static void the_private_folder_is_found_by_its_run_while_that_lives(void **state
     assert_int_equal(rundir_control("/nonexistent", found), BEZEL_EUNREACH);
 }
 
+/* A child of `bezel run` that is killed, as that itself may be; its own children do not keep the lock. */
+static void a_run_is_running_as_long_as_the_process_lives_that_runs_it(void **state)
+{
+    (void)state;
+    struct rundir run;
+    int up[2], down[2];
+    char byte = 0;
+    assert_int_equal(rundir_init(&run), 0);
+    assert_int_equal(rundir_make(runs, "lives", "", 0, &run), 0);
+    assert_false(rundir_is_running(run.path));
+    assert_int_equal(pipe(up) | pipe(down), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        rundir_mark_running(&run);
+        _exit(write(up[1], "", 1) == 1 && read(down[0], &byte, 1) == 1);
+    }
+    assert_true(child > 0);
+    assert_int_equal(read(up[0], &byte, 1), 1);
+    assert_true(rundir_is_running(run.path));
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_false(rundir_is_running(run.path));
+    rundir_mark_running(&run);
+    assert_true(rundir_is_running(run.path));
+    rundir_close(&run);
+    assert_false(rundir_is_running(run.path));
+    assert_false(rundir_is_running("/nowhere"));
+    for (int i = 0; i < 2; i++)
+        close(up[i]), close(down[i]);
+}
+
 static void a_folder_that_others_can_write_is_refused(void **state)
 {
     (void)state;
@@ -203,6 +236,7 @@ int main(void)
         cmocka_unit_test(the_private_folder_is_private_and_goes_with_the_run),
         cmocka_unit_test(what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it),
         cmocka_unit_test(the_private_folder_is_found_by_its_run_while_that_lives),
+        cmocka_unit_test(a_run_is_running_as_long_as_the_process_lives_that_runs_it),
         cmocka_unit_test(a_folder_that_others_can_write_is_refused),
         cmocka_unit_test(a_folder_whose_sockets_would_have_too_long_paths_is_refused),
         cmocka_unit_test(the_folder_of_runs_is_the_option_or_the_variable_or_runs),
