@@ -201,8 +201,10 @@ void node_drain(struct node *n)
         return;
     int64_t now = clock_now();
     external_housekeep(n->external, now); /* a process that has ended is not a silent one */
-    node_sample(n, now);
-    node_tell_limits(n, agent_step(n->agent, now, &n->measured));
+    const struct agent_outcome *o = agent_end(n->agent);
+    node_tell_observations(n, o, now);
+    node_tell_violations(n, o);
+    node_tell_limits(n, o);
     node_whole_end(n, now);
     external_collect(n->external, true); /* what waits in the rings is drained, whatever the policy says */
     external_batch(n->external, true, 0);

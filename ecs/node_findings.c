@@ -39,7 +39,7 @@ void node_tell_violated(struct node *n, uint32_t limit, bool violated)
          (struct self_finding){.what = SELF_FINDING_VIOLATED, .limit = (int)limit, .needed = NAN, .budget = NAN});
 }
 
-static void tell_violations(struct node *n, const struct agent_outcome *o)
+void node_tell_violations(struct node *n, const struct agent_outcome *o)
 {
     for (uint32_t i = 0; i < o->limit_count; i++)
         if (!n->options.experiment->limits[i].whole)
@@ -76,7 +76,7 @@ void node_take_findings(struct node *n, const struct agent_outcome *o)
     plain.what = SELF_FINDING_STARVED;
     tell(n, &n->found.starved, a->starved & 1, plain);
     tell_shed(n, o);
-    tell_violations(n, o);
+    node_tell_violations(n, o);
 }
 
 bool node_sheds(const void *node, const char *aspect)

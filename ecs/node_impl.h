@@ -152,6 +152,7 @@ void node_tell_observation(struct node *n, uint32_t i, const struct agent_limit 
 /** Tells what is new of what the policy found, and carries out what it sheds (node_findings.c). */
 void node_take_findings(struct node *n, const struct agent_outcome *o);
 void node_tell_violated(struct node *n, uint32_t limit, bool violated);
+void node_tell_violations(struct node *n, const struct agent_outcome *o);
 bool node_sheds(const void *node, const char *aspect);
 
 /** A poll that is due (node_polling.c), and when the next one is. Whether it took anything. */

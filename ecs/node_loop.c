@@ -7,7 +7,6 @@
 #define NODE_HOUSEKEEP  (100 * CLOCK_MS)
 #define NODE_ASLEEP     CLOCK_S         /* ... of a node that sleeps: half of what a silent peer is given */
 #define NODE_CONTROL    (10 * CLOCK_MS) /* commands are looked at this often, however short the period; or oftener */
-#define NODE_MOMENT     (20 * CLOCK_MS) /* or half a sampling period: over less CPU is not measured */
 #define NODE_DRAIN_TURN CLOCK_MS        /* between two turns while draining */
 
 /* ---- Sampling and adapting --------------------------------------------------------------------------------------- */
@@ -24,14 +23,15 @@ static void begin_measure(struct node *n, int64_t now, int64_t cpu)
 }
 
 /*
- * CPU of all our threads since the sample before: other sessions on this thread are part of what monitoring costs. Over
- * a moment, as at the end, a single poll would be all of it: then it stands as it was, and nothing was measured.
+ * CPU of all our threads since the sample before: other sessions on this thread are part of what monitoring costs.
+ * Where that one came so late that less than half a sampling period is over, a single poll might be all of it: then it
+ * stands as it was, and nothing was measured.
  */
 static void measure(struct node *n, int64_t now)
 {
-    int64_t cpu = clock_process_cpu(), elapsed = now - n->sampled_at, least = agent_period(n->agent) / 2;
+    int64_t cpu = clock_process_cpu(), elapsed = now - n->sampled_at;
     n->measured.elapsed = 0;
-    if (elapsed <= 0 || elapsed < (least < NODE_MOMENT ? least : NODE_MOMENT))
+    if (elapsed <= 0 || elapsed < agent_period(n->agent) / 2)
         return;
     n->sensor_cpu = 100.0 * (double)(cpu - n->cpu_before) / (double)elapsed;
     n->measured = (struct policy_measure){.cpu = n->sensor_cpu,

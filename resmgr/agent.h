@@ -19,7 +19,8 @@
  * tolerance. `expect` limits are judged from their first known value.
  *
  * A process that ended is not a silent one: agent_process_remove() takes back, as unknown, the time in violation since
- * the last records of processes that ended, unless they had been silent for longer than a limit has to settle.
+ * the step before the last records of processes that ended, unless they had been silent for longer than a limit has to
+ * settle. Nothing is judged between the last step and the end.
  */
 #ifndef BEZEL_RESMGR_AGENT_H
 #define BEZEL_RESMGR_AGENT_H
@@ -149,6 +150,12 @@ const struct helm_order *agent_knob_order(const struct agent *agent, uint32_t i)
 
 /** One sampling instant; `measured` is what the node was measured to do since the step before. */
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured);
+
+/**
+ * The end: no step comes any more, and those processes are removed that have ended. The last step's outcome, with those
+ * limits unknown that were last found of processes that have ended. What is not a whole sampling period is not judged.
+ */
+const struct agent_outcome *agent_end(struct agent *agent);
 
 /** ns that adaptation has to settle before `limit`, to be held, is judged. Pure. */
 int64_t agent_settling(const struct experiment *e, const struct experiment_limit *limit);

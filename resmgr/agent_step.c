@@ -26,6 +26,7 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
     struct judge_value v = {.known = r->known, .value = r->value, .resolution = r->resolution};
     if (agent->experiment->metrics[metric].aspect) {
         const struct agent_source *s = &p->sources[agent->metric_aspect[metric]];
+        v.of_records = true;
         v.silent = s->grew ? 0 : now - s->grown_at;
     }
     judge_value(&agent->judges[limit], &p->runs[limit], slot, v);
@@ -181,6 +182,28 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
             agent_clear_growth(agent->processes[slot]);
     agent_decide(agent, now, measured);
     return out;
+}
+
+/* Whether what limit `i` was found to be is over: the processes that it was found of have ended. */
+static bool agent_is_over(const struct agent *agent, uint32_t i)
+{
+    int metric = agent->experiment->limits[i].metric, slot = agent->limits[i].slot;
+    if (metric == LIMIT_ON_SENSOR_CPU || !agent->experiment->metrics[metric].aspect)
+        return false;
+    return slot == NODE ? agent->node.sources[agent->metric_aspect[metric]].watchers == 0 : !agent_process(agent, slot);
+}
+
+const struct agent_outcome *agent_end(struct agent *agent)
+{
+    for (uint32_t i = 0; i < agent->experiment->limit_count; i++) {
+        struct agent_limit *l = &agent->limits[i];
+        if (!agent_is_over(agent, i))
+            continue;
+        l->state = LIMIT_UNKNOWN;
+        l->known = false;
+        l->slot = NODE;
+    }
+    return &agent->outcome;
 }
 
 void agent_find_knob(struct agent *agent, uint32_t i, const struct trim_seen *seen)

@@ -6,38 +6,43 @@
 
 void judge_start(struct judge *j, const struct experiment_limit *limit, int64_t settling, struct agent_limit *seen)
 {
-    *j = (struct judge){.limit = limit, .settling = settling, .seen = seen, .doubt = 1, .trusted_worst = NAN};
+    *j = (struct judge){.limit = limit, .settling = settling, .seen = seen, .trusted_worst = NAN};
     *seen = (struct agent_limit){.worst = NAN, .slot = -1};
 }
 
 void judge_begin(struct judge *j, int64_t now)
 {
     j->now = now;
-    j->broken = j->violated = j->certain = false;
+    j->broken = j->violated = j->certain = j->confirms = false;
+    j->fresh = 0;
     j->seen->known = false;
 }
 
-/* What was doubtful is true. */
+/* What was doubtful before this instant is true. */
 static void judge_confirm(struct judge *j)
 {
-    j->doubt++;
-    j->suspects = 0;
+    j->doubt_since = j->now;
+    j->suspects = j->fresh;
     j->doubtful = 0;
     j->trusted_worst = j->seen->worst;
     j->trusted_violated = j->seen->last_violated;
 }
 
+static bool judge_is_suspect(const struct judge *j, const struct judge_run *run)
+{
+    return run->suspected != 0 && run->suspected >= j->doubt_since;
+}
+
 static void judge_suspect(struct judge *j, struct judge_run *run)
 {
-    if (run->doubt == j->doubt)
-        return;
-    run->doubt = j->doubt;
-    j->suspects++;
+    j->suspects += !judge_is_suspect(j, run);
+    j->fresh++;
+    run->suspected = j->now;
 }
 
 void judge_forget(struct judge *j, struct judge_run *run)
 {
-    if (run->doubt == j->doubt && --j->suspects == 0) {
+    if (judge_is_suspect(j, run) && --j->suspects == 0) {
         j->seen->violated -= j->doubtful;
         j->seen->unknown += j->doubtful;
         j->seen->worst = j->trusted_worst;
@@ -49,9 +54,9 @@ void judge_forget(struct judge *j, struct judge_run *run)
 
 void judge_value(struct judge *j, struct judge_run *run, int slot, struct judge_value v)
 {
-    bool alive = v.silent == 0 || v.silent > j->settling;
-    if (alive && run->doubt == j->doubt)
-        judge_confirm(j);
+    bool hung = v.silent > j->settling;
+    if (judge_is_suspect(j, run) && (hung || v.silent == 0))
+        j->confirms = true;
     if (!v.known) {
         run->broken = false;
         return;
@@ -72,7 +77,7 @@ void judge_value(struct judge *j, struct judge_run *run, int slot, struct judge_
     if (!run->broken)
         return;
     j->broken = true;
-    if (alive)
+    if (hung || !v.of_records)
         j->certain = true;
     else
         judge_suspect(j, run);
@@ -119,6 +124,8 @@ bool judge_end(struct judge *j)
     struct agent_limit *seen = j->seen;
     enum limit_state before = seen->state;
     bool doubtful = j->broken && !j->certain;
+    if (j->confirms)
+        judge_confirm(j);
     seen->state = !seen->known ? LIMIT_UNKNOWN : j->violated ? LIMIT_VIOLATED : LIMIT_HELD;
     if (!seen->known)
         seen->slot = -1;

@@ -6,10 +6,10 @@
  * A sampling instant is judge_begin(), judge_value() for each value, judge_end(). Pure; one owner.
  *
  * A process that ended is not a silent one, but for a moment it looks like one: its last records leave the window
- * before anybody notices that it is gone. So what is found while all processes that break the limit have been silent
- * since the instant before is doubtful: it counts, but is taken back (the time as unknown) where all of them turn out
- * to have ended. It is confirmed as soon as one of them makes a record, or has been silent longer than a limit has to
- * settle.
+ * before anybody notices that it is gone, and it may have made them early in the interval in which it ended. So what is
+ * found at an instant of values that are made of records is doubtful: it counts, but is taken back (the time as
+ * unknown) where all processes that break the limit turn out to have ended without a further record. It is confirmed as
+ * soon as one of them makes a record after it, or has been silent longer than a limit has to settle.
  */
 #ifndef BEZEL_RESMGR_JUDGE_H
 #define BEZEL_RESMGR_JUDGE_H
@@ -21,14 +21,15 @@
 struct judge_run {
     bool broken;
     int64_t broken_since; /* meaningful where broken */
-    uint64_t doubt;       /* the doubt in which this process is a suspect; 0: none */
+    int64_t suspected;    /* the latest instant at which it broke the limit, and may have ended; 0: none */
 };
 
 /** A value as it stands at a sampling instant. */
 struct judge_value {
     bool known;
     double value, resolution; /* neither is NaN where known */
-    int64_t silent; /* ns since its last record; 0: it made one since the instant before, or is not made of records */
+    bool of_records;          /* of those of a process, with which it ends; else the rest of this does not matter */
+    int64_t silent;           /* ns since its last record; 0: it made one since the instant before */
 };
 
 struct judge {
@@ -43,10 +44,11 @@ struct judge {
     int64_t now;
     double excess; /* how far the value of the process furthest from holding is on the wrong side, beyond resolution */
     double sure;   /* that value, less what is not sure about it */
-    bool broken, violated, certain;
+    bool broken, violated, certain, confirms;
+    uint32_t fresh; /* suspects of this instant */
 
     /* The doubt. */
-    uint64_t doubt; /* its number, from 1; a new one at each confirmation */
+    int64_t doubt_since; /* who is suspected at this instant or later is a suspect */
     uint32_t suspects;
     int64_t doubtful;     /* time in violation that may be taken back */
     double trusted_worst; /* seen->worst and seen->last_violated without what is doubtful */

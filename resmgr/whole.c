@@ -113,6 +113,12 @@ struct whole_value whole_join(const struct whole *w, uint32_t i, uint64_t presen
 
 /* ---- Judging ----------------------------------------------------------------------------------------------------- */
 
+static bool is_of_records(const struct experiment *e, uint32_t limit)
+{
+    int metric = e->limits[limit].metric;
+    return metric != LIMIT_ON_SENSOR_CPU && !experiment_metric_is_built_in(e->metrics[metric].kind);
+}
+
 void whole_step(struct whole *w, int64_t now)
 {
     uint64_t present = present_nodes(w, now);
@@ -127,8 +133,11 @@ void whole_step(struct whole *w, int64_t now)
             judge_forget(&l->judge, &l->run);
         judge_begin(&l->judge, now);
         judge_value(&l->judge, &l->run, -1,
-                    (struct judge_value){
-                        .known = all.known, .value = all.value, .resolution = all.unsure, .silent = all.silent});
+                    (struct judge_value){.known = all.known,
+                                         .value = all.value,
+                                         .resolution = all.unsure,
+                                         .of_records = is_of_records(w->experiment, i),
+                                         .silent = all.silent});
         (void)judge_end(&l->judge);
         w->missing |= all.missing;
         w->news = true;

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * A system under test for the tests: ticker COUNT PAUSE_US [stubborn | alternating]. Records `tick` COUNT times (0:
- * without end), PAUSE_US apart, until SIGTERM; then says how often it did. Stubborn, it does not heed SIGTERM.
- * Alternating, its numbers are 1 and 1000 in turn, two at a time.
+ * A system under test for the tests: ticker COUNT PAUSE_US [stubborn | alternating | lingering]. Records `tick` COUNT
+ * times (0: without end), PAUSE_US apart, until SIGTERM; then says how often it did. Stubborn, it does not heed SIGTERM.
+ * Alternating, its numbers are 1 and 1000 in turn, two at a time. Lingering, it lives on for a second after its last
+ * record.
  */
 #include <bezel/sensor.h>
 
@@ -30,14 +31,17 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     int64_t count = strtoll(argv[1], NULL, 10), pause_us = strtoll(argv[2], NULL, 10), n = 0;
-    bool alternating = argc > 3 && strcmp(argv[3], "alternating") == 0;
-    signal(SIGTERM, argc > 3 && !alternating ? SIG_IGN : stop);
+    const char *manner = argc > 3 ? argv[3] : "";
+    bool alternating = strcmp(manner, "alternating") == 0, lingering = strcmp(manner, "lingering") == 0;
+    signal(SIGTERM, strcmp(manner, "stubborn") == 0 ? SIG_IGN : stop);
     struct timespec pause = {.tv_sec = pause_us / 1000000, .tv_nsec = pause_us % 1000000 * 1000};
     for (; !stopped && (count == 0 || n < count); n++) {
         bezel_record(tick, alternating ? (n % 2 ? 1000 : 1) : n);
         if (!alternating || n % 2)
             nanosleep(&pause, NULL);
     }
+    if (lingering)
+        nanosleep(&(struct timespec){.tv_sec = 1}, NULL);
     printf("ticked %lld\n", (long long)n);
     return fflush(stdout) == EOF;
 }

@@ -32,7 +32,7 @@ static int start(void **state)
 
 static struct judge_value value(double v, int64_t silent)
 {
-    return (struct judge_value){.known = !isnan(v), .value = v, .silent = silent};
+    return (struct judge_value){.known = !isnan(v), .value = v, .of_records = true, .silent = silent};
 }
 
 /* An instant 100 ms later, with values of processes 0 and 1. */
@@ -70,17 +70,77 @@ static void what_the_end_of_a_process_broke_is_taken_back_whole(void **unused)
 {
     (void)unused;
     step(value(5, 0), value(5, 0));
-    step(value(12, 0), value(5, 0)); /* true: it recorded */
+    step(value(12, 0), value(5, 0)); /* true: it recorded once more after that */
+    step(value(13, 0), value(5, 0)); /* and may have ended within this interval */
     step(value(90, 100 * CLOCK_MS), value(5, 0));
     step(value(95, 200 * CLOCK_MS), value(5, 0));
     assert_true(seen.worst == 95);
     int64_t last = now;
     judge_forget(&j, &runs[0]);
     assert_true(seen.worst == 12);
-    assert_int_equal(seen.last_violated, last - 200 * CLOCK_MS);
+    assert_int_equal(seen.last_violated, last - 300 * CLOCK_MS);
     assert_int_equal(seen.violated, 100 * CLOCK_MS);
-    assert_int_equal(seen.unknown, 200 * CLOCK_MS);
-    assert_int_equal(sum(), 300 * CLOCK_MS);
+    assert_int_equal(seen.unknown, 300 * CLOCK_MS);
+    assert_int_equal(sum(), 400 * CLOCK_MS);
+}
+
+/* Where it ends within a sampling period it has made records in it, and fewer than in a whole one. */
+static void the_interval_in_which_a_process_ends_is_no_sample(void **unused)
+{
+    (void)unused;
+    step(value(5, 0), value(5, 0));
+    step(value(5, 0), value(5, 0));
+    step(value(12, 0), value(5, 0));
+    assert_int_equal(seen.state, LIMIT_VIOLATED); /* as far as is known now */
+    judge_forget(&j, &runs[0]);
+    assert_int_equal(seen.violated, 0);
+    assert_int_equal(seen.last_violated, 0);
+    assert_true(seen.worst == 5);
+    assert_int_equal(seen.unknown, 100 * CLOCK_MS);
+}
+
+static void of_several_that_break_it_one_that_goes_on_confirms_it(void **unused)
+{
+    (void)unused;
+    step(value(5, 0), value(5, 0));
+    step(value(12, 0), value(13, 0));
+    judge_forget(&j, &runs[0]);
+    assert_int_equal(seen.violated, 100 * CLOCK_MS);
+    step(value(NAN, 0), value(5, 0)); /* it recorded, whatever the other did */
+    judge_forget(&j, &runs[1]);
+    assert_int_equal(seen.violated, 100 * CLOCK_MS);
+    assert_true(seen.worst == 13);
+}
+
+static void one_confirms_what_was_and_is_a_suspect_anew_whoever_is_asked_first(void **unused)
+{
+    (void)unused;
+    for (int first = 0; first < 2; first++) {
+        start(NULL);
+        step(value(5, 0), value(5, 0));
+        step(value(12, 0), value(12, 0)); /* true: one of them goes on */
+        struct judge_value silent = value(90, 100 * CLOCK_MS), records = value(12, 0);
+        step(first ? silent : records, first ? records : silent);
+        judge_forget(&j, &runs[0]);
+        judge_forget(&j, &runs[1]);
+        assert_int_equal(seen.violated, 100 * CLOCK_MS);
+        assert_int_equal(seen.unknown, 100 * CLOCK_MS);
+        assert_true(seen.worst == 12);
+    }
+}
+
+static void what_is_not_made_of_records_ends_with_no_process(void **unused)
+{
+    (void)unused;
+    struct judge_value cpu = {.known = true, .value = 20};
+    for (int i = 0; i < 2; i++) {
+        now += 100 * CLOCK_MS;
+        judge_begin(&j, now);
+        judge_value(&j, &runs[0], -1, cpu);
+        judge_end(&j);
+    }
+    judge_forget(&j, &runs[0]);
+    assert_int_equal(seen.violated, 100 * CLOCK_MS);
 }
 
 /* The memory of a process that ended is another's, or the node's own with other processes. */
@@ -141,6 +201,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(nothing_is_taken_back_that_was_not_counted, start),
         cmocka_unit_test_setup(what_the_end_of_a_process_broke_is_taken_back_whole, start),
+        cmocka_unit_test_setup(the_interval_in_which_a_process_ends_is_no_sample, start),
+        cmocka_unit_test_setup(of_several_that_break_it_one_that_goes_on_confirms_it, start),
+        cmocka_unit_test_setup(one_confirms_what_was_and_is_a_suspect_anew_whoever_is_asked_first, start),
+        cmocka_unit_test_setup(what_is_not_made_of_records_ends_with_no_process, start),
         cmocka_unit_test_setup(what_is_forgotten_begins_anew, start),
         cmocka_unit_test_setup(a_process_that_is_silent_for_longer_than_a_limit_settles_is_hung, start),
         cmocka_unit_test_setup(the_process_that_is_worst_is_named_and_of_equals_the_first, start),

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Processes that end are not silent ones, and what they end in is no violation; one judgement alone is unit/judge's. */
+#include "tests/lib/agent_harness.h"
+
+static void processes_that_end_together_leave_no_violation(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    limits[1] = hold(ALL, COMPARE_AT_LEAST, 29);
+    begin(POLICY_NONE, 2);
+    for (int i = 0; i < 3; i++)
+        enter(i, 30);
+    go(10 * CLOCK_S, 0);
+    for (int i = 0; i < 3; i++)
+        workers[i].interval = 0;
+    go(800 * CLOCK_MS, 0); /* until somebody notices */
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+    assert_true(out->limits[0].violated > 0 && out->limits[0].worst < 20);
+    assert_true(out->limits[1].violated > 0);
+    for (int i = 0; i < 3; i++)
+        leave(&workers[i]);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(out->limits[i].violated, 0);
+        assert_int_equal(out->limits[i].last_violated, 0);
+        assert_true(out->limits[i].worst > 29);
+        assert_true(out->limits[i].unknown > 500 * CLOCK_MS);
+        assert_int_equal(accounted(&out->limits[i]), 10700 * CLOCK_MS);
+    }
+    go(CLOCK_S, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_UNKNOWN);
+    assert_int_equal(out->limits[1].state, LIMIT_UNKNOWN);
+}
+
+static void the_interval_in_which_processes_end_is_no_violation(void **state)
+{
+    (void)state;
+    limits[0] =
+        (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = FPS, .compare = COMPARE_AT_LEAST, .bound = 990};
+    limits[1] =
+        (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = ALL, .compare = COMPARE_AT_LEAST, .bound = 990};
+    begin(POLICY_NONE, 2);
+    struct worker *w = enter(0, 1000);
+    go(5 * CLOCK_S, 0);
+    w->next += EVERY / 2; /* its last records were made half an interval before the step: it has ended */
+    go(EVERY, 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(out->limits[i].state, LIMIT_VIOLATED);
+    leave(w);
+    out = agent_end(agent);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(out->limits[i].state, LIMIT_UNKNOWN);
+        assert_false(out->limits[i].known);
+        assert_int_equal(out->limits[i].violated, 0);
+        assert_int_equal(out->limits[i].last_violated, 0);
+        assert_true(out->limits[i].worst >= 990);
+    }
+}
+
+/* What is found to be so does not end with a process that it is not about. */
+static void the_end_judges_nothing_and_takes_nothing_else_back(void **state)
+{
+    (void)state;
+    limits[0] = (struct experiment_limit){
+        .kind = LIMIT_EXPECT, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = 10};
+    limits[1] =
+        (struct experiment_limit){.kind = LIMIT_EXPECT, .metric = FPS, .compare = COMPARE_AT_LEAST, .bound = 29};
+    begin(POLICY_NONE, 2);
+    struct worker *a = enter(0, 2);
+    enter(1, 100);
+    go(5 * CLOCK_S, 20);
+    struct agent_limit before[2] = {out->limits[0], out->limits[1]};
+    leave(&workers[1]);
+    out = agent_end(agent);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(out->limits[i].state, LIMIT_VIOLATED);
+        assert_int_equal(out->limits[i].violated, before[i].violated);
+        assert_int_equal(accounted(&out->limits[i]), accounted(&before[i]));
+    }
+    leave(a);
+    out = agent_end(agent);
+    assert_int_equal(out->limits[0].state, LIMIT_VIOLATED);
+    assert_int_equal(out->limits[1].state, LIMIT_UNKNOWN);
+}
+
+static void a_slow_process_that_ends_keeps_its_violation(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    begin(POLICY_NONE, 1);
+    struct worker *w = enter(0, 2);
+    go(10 * CLOCK_S, 0);
+    int64_t before = out->limits[0].violated;
+    assert_true(before > 6 * CLOCK_S);
+    w->interval = 0;
+    go(300 * CLOCK_MS, 0);
+    leave(w);
+    /* but for the time since its last record, and the interval in which it made that */
+    assert_true(out->limits[0].violated >= before - 600 * CLOCK_MS && out->limits[0].violated <= before);
+    assert_true(out->limits[0].last_violated >= now - 900 * CLOCK_MS);
+}
+
+static void a_hung_process_that_ends_keeps_its_violation(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    begin(POLICY_NONE, 1);
+    struct worker *w = enter(0, 30);
+    go(10 * CLOCK_S, 0);
+    w->interval = 0;
+    go(5 * CLOCK_S, 0);
+    int64_t before = out->limits[0].violated;
+    assert_true(before > 4 * CLOCK_S);
+    leave(w);
+    assert_int_equal(out->limits[0].violated, before);
+    assert_int_equal(out->limits[0].worst, 0);
+}
+
+static void a_process_that_only_paused_keeps_its_violation(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    begin(POLICY_NONE, 1);
+    struct worker *w = enter(0, 30);
+    go(10 * CLOCK_S, 0);
+    w->interval = 0;
+    go(700 * CLOCK_MS, 0);
+    w->interval = CLOCK_S / 30;
+    w->next = now + 1;
+    go(5 * CLOCK_S, 0);
+    int64_t before = out->limits[0].violated, last = out->limits[0].last_violated;
+    assert_true(before > CLOCK_S);
+    assert_true(out->limits[0].worst < 20);
+    leave(w);
+    assert_int_equal(out->limits[0].violated, before);
+    assert_int_equal(out->limits[0].last_violated, last);
+    assert_true(out->limits[0].worst < 20);
+}
+
+static void a_pause_counts_even_if_the_process_catches_up_at_once_and_ends_later(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    begin(POLICY_NONE, 1);
+    struct worker *w = enter(0, 30);
+    go(10 * CLOCK_S, 0);
+    w->interval = 0;
+    go(700 * CLOCK_MS, 0);
+    int64_t paused_until = now;
+    w->interval = CLOCK_S / 1000;
+    w->next = now + 1;
+    go(EVERY, 0);
+    assert_int_equal(out->limits[0].state, LIMIT_HELD);
+    w->interval = CLOCK_S / 30;
+    go(5 * CLOCK_S, 0);
+    w->interval = 0;
+    go(800 * CLOCK_MS, 0);
+    assert_int_equal(out->limits[0].last_violated, now);
+    leave(w);
+    assert_int_equal(out->limits[0].last_violated, paused_until);
+    assert_true(out->limits[0].violated > 500 * CLOCK_MS && out->limits[0].violated <= 700 * CLOCK_MS);
+    assert_true(out->limits[0].worst < 12 && out->limits[0].worst > 8);
+}
+
+static void a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    begin(POLICY_NONE, 1);
+    struct worker *a = enter(0, 30), *b = enter(1, 30);
+    go(10 * CLOCK_S, 0);
+    a->interval = b->interval = 0;
+    go(500 * CLOCK_MS, 0);
+    int64_t before = out->limits[0].violated;
+    assert_true(before > 0);
+    leave(a);
+    assert_int_equal(out->limits[0].violated, before);
+    leave(b);
+    assert_int_equal(out->limits[0].violated, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        AGENT_TEST(processes_that_end_together_leave_no_violation),
+        AGENT_TEST(the_interval_in_which_processes_end_is_no_violation),
+        AGENT_TEST(the_end_judges_nothing_and_takes_nothing_else_back),
+        AGENT_TEST(a_slow_process_that_ends_keeps_its_violation),
+        AGENT_TEST(a_hung_process_that_ends_keeps_its_violation),
+        AGENT_TEST(a_process_that_only_paused_keeps_its_violation),
+        AGENT_TEST(a_pause_counts_even_if_the_process_catches_up_at_once_and_ends_later),
+        AGENT_TEST(a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
