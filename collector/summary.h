@@ -186,7 +186,9 @@ struct summary_node {
     bool open; /* it did not say that all it had is stored: it is connected, or has vanished */
     int64_t realtime_offset;
     int64_t first_at, last_at;              /* of its bezel_self records; 0: none */
-    double sensor_cpu_mean, sensor_cpu_max; /* percent of one CPU; NaN: unknown. The mean is CPU time over time */
+    double sensor_cpu_mean, sensor_cpu_max; /* percent of one CPU, of the same samples; NaN: there are none. The mean is
+                                               CPU time over time, the maximum that of an interval of it */
+    int64_t cost_ns, sampled_ns;            /* of which that is the mean */
     int64_t cpu_ns, wakeups, records, bytes;
     int64_t period_mean, period_worst;  /* ns: time between two polls that really happened; 0: unknown */
     double en_route_mean, en_route_max; /* of records produced, the share not yet acknowledged or lost; NaN: unknown */

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: MIT
 #include "collector/summary_own.h"
 
+#include "base/clock.h"
+
 /* ---- what a node cost, over its daemons -------------------------------------------------------------------------- */
 
-static const char self_query[] =
-    "SELECT process, min(at), max(at), max(cpu_ns), max(wakeups), max(records), max(bytes), max(sensor_cpu)"
-    " FROM self GROUP BY process ORDER BY max(at)";
-static const char self_mean_query[] =
-    "SELECT node, 100.0 * sum(cpu) / nullif(sum(time), 0) FROM (SELECT process, max(cpu_ns) - min(cpu_ns) AS cpu,"
-    " max(at) - min(at) AS time FROM self GROUP BY process) JOIN processes ON processes.id = process GROUP BY node";
+static const char self_query[] = "SELECT process, min(at), max(at), max(cpu_ns), max(wakeups), max(records), max(bytes)"
+                                 " FROM self GROUP BY process ORDER BY max(at)";
+static const char cost_query[] = "SELECT process, at, cpu_ns FROM self ORDER BY process, at, cpu_ns";
 static const char clock_query[] =
     "SELECT node, max(kernel), max(counter), max(program), max(error_ns), sum(jumps), sum(clamped)"
     " FROM clocks JOIN processes ON processes.id = process GROUP BY node";
@@ -22,10 +21,7 @@ static const char flow_query[] =
     " max(1.0 * (in_rings + in_window) / nullif(produced, 0)) AS most, max(backpressure) AS backpressure"
     " FROM flow GROUP BY process) JOIN processes ON processes.id = process GROUP BY node";
 
-/*
- * A node's own costs, of each of its daemons in turn; the mean is the CPU time between first and last sample over that
- * time.
- */
+/* A node's own costs, of each of its daemons in turn. */
 static void take_self(struct summary_loading *l, sqlite3_stmt *s)
 {
     struct summary_process *p = summary_process_at(l, s, 0);
@@ -38,14 +34,80 @@ static void take_self(struct summary_loading *l, sqlite3_stmt *s)
     n->wakeups = saturate_add(n->wakeups, sqlite3_column_int64(s, 4));
     n->records = saturate_add(n->records, sqlite3_column_int64(s, 5));
     n->bytes = saturate_add(n->bytes, sqlite3_column_int64(s, 6));
-    n->sensor_cpu_max = fmax(n->sensor_cpu_max, summary_real(s, 7));
 }
 
-static void take_self_mean(struct summary_loading *l, sqlite3_stmt *s)
+/*
+ * A share of a CPU is CPU time over time, between two samples of a daemon. Those nearer to each other than
+ * COST_INTERVAL, as the last ones, are taken together with what is beside them, so that a single poll is not all of it.
+ * The intervals are as long, together, as the time that the mean is over: it is never above the largest.
+ */
+#define COST_INTERVAL (50 * CLOCK_MS)
+
+static void take_share(struct summary_node *n, int64_t begun_at, int64_t begun_cpu, int64_t at, int64_t cpu)
 {
-    struct summary_node *n = summary_node_at(l, s, 0);
-    if (n)
-        n->sensor_cpu_mean = summary_real(s, 1);
+    if (at > begun_at)
+        n->sensor_cpu_max = fmax(n->sensor_cpu_max, 100.0 * (double)(cpu - begun_cpu) / (double)(at - begun_at));
+}
+
+/* The interval before is complete: it is not lengthened by a rest any more. */
+static void settle_cost(struct summary_loading *l)
+{
+    const struct summary_cost *c = &l->cost;
+    if (c->has_before)
+        take_share(&l->summary.nodes[c->node], c->before_at, c->before_cpu, c->begun_at, c->begun_cpu);
+}
+
+static void end_cost(struct summary_loading *l)
+{
+    const struct summary_cost *c = &l->cost;
+    if (c->process == 0)
+        return;
+    if (c->has_before && c->last_at > c->begun_at)
+        take_share(&l->summary.nodes[c->node], c->before_at, c->before_cpu, c->last_at, c->last_cpu);
+    else if (c->has_before)
+        settle_cost(l);
+    else
+        take_share(&l->summary.nodes[c->node], c->begun_at, c->begun_cpu, c->last_at, c->last_cpu);
+}
+
+static void take_cost(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_cost *c = &l->cost;
+    int64_t process = sqlite3_column_int64(s, 0), at = summary_ns(s, 1), cpu = summary_ns(s, 2);
+    if (process != c->process) {
+        const struct summary_process *p = summary_process_at(l, s, 0);
+        end_cost(l);
+        *c = (struct summary_cost){0};
+        if (!p)
+            return;
+        *c = (struct summary_cost){.node = p->node, .process = process, .begun_at = at, .begun_cpu = cpu};
+    } else {
+        struct summary_node *n = &l->summary.nodes[c->node];
+        n->cost_ns = saturate_add(n->cost_ns, cpu - c->last_cpu);
+        n->sampled_ns = saturate_add(n->sampled_ns, at - c->last_at);
+    }
+    c->last_at = at;
+    c->last_cpu = cpu;
+    if (at - c->begun_at < COST_INTERVAL)
+        return;
+    settle_cost(l);
+    c->has_before = true;
+    c->before_at = c->begun_at;
+    c->before_cpu = c->begun_cpu;
+    c->begun_at = at;
+    c->begun_cpu = cpu;
+}
+
+static void load_costs(struct summary_loading *l)
+{
+    summary_each(l, cost_query, take_cost);
+    end_cost(l);
+    for (size_t i = 0; i < l->summary.node_count; i++) {
+        struct summary_node *n = &l->summary.nodes[i];
+        if (n->sampled_ns > 0)
+            n->sensor_cpu_mean = 100.0 * (double)n->cost_ns / (double)n->sampled_ns;
+        n->sensor_cpu_max = fmax(n->sensor_cpu_max, n->sensor_cpu_mean); /* what rounding makes of equals */
+    }
 }
 
 /* A later daemon finds the processes that live again: no sum counts them once. */
@@ -78,8 +140,8 @@ static void take_flow(struct summary_loading *l, sqlite3_stmt *s)
     struct summary_node *n = summary_node_at(l, s, 0);
     if (!n)
         return;
-    n->en_route_mean = summary_real(s, 1);
     n->en_route_max = summary_real(s, 2);
+    n->en_route_mean = fmin(summary_real(s, 1), n->en_route_max);
     n->backpressure = sqlite3_column_int64(s, 3);
 }
 
@@ -246,9 +308,9 @@ static void take_metric(struct summary_loading *l, sqlite3_stmt *s)
     m->metric = summary_text(l, s, 1);
     m->process = summary_text(l, s, 2);
     m->count = summary_u64(s, 3);
-    m->mean = summary_real(s, 4);
     m->min = summary_real(s, 5);
     m->max = summary_real(s, 6);
+    m->mean = fmin(fmax(summary_real(s, 4), m->min), m->max); /* but for what rounding makes of a mean */
     m->last = summary_real(s, 7);
 }
 
@@ -271,7 +333,7 @@ static void take_note(struct summary_loading *l, sqlite3_stmt *s)
 void summary_load_nodes(struct summary_loading *l)
 {
     summary_each(l, self_query, take_self);
-    summary_each(l, self_mean_query, take_self_mean);
+    load_costs(l);
     summary_each(l, clock_query, take_clock);
     summary_each(l,
                  "SELECT node, number, state, value, worst, settling, held, violated, unknown, last_violated, epoch"

@@ -12,6 +12,16 @@
 
 #include <math.h>
 
+/** How far the samples of what one daemon cost are read (summary_node.c). */
+struct summary_cost {
+    uint32_t node;
+    int64_t process;               /* its row; 0: none */
+    int64_t begun_at, begun_cpu;   /* of the interval that is being read */
+    int64_t before_at, before_cpu; /* the same of the one before it, where there is one */
+    bool has_before;
+    int64_t last_at, last_cpu;
+};
+
 struct summary_loading {
     struct summary summary; /* first: what callers hold */
     const char *run;        /* its directory */
@@ -21,7 +31,8 @@ struct summary_loading {
     struct histogram latency;          /* of the records of SUT processes */
     size_t last;                       /* index that was found last */
     size_t last_series;                /* the same of a series */
-    int err;                           /* of the first thing that failed; nothing is read from then on */
+    struct summary_cost cost;
+    int err; /* of the first thing that failed; nothing is read from then on */
 };
 
 /** Calls `take` with each row of `query`, until one sets l->err. */

@@ -5,7 +5,9 @@
 
 #include "collector/facts.h"
 #include "tests/lib/scratch.h"
+#include "tests/lib/seed.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -49,6 +51,71 @@ static void sums_stop_at_the_end_of_their_range(void **state)
     assert_true(s->nodes[0].clock.jumps == INT64_MAX && s->nodes[0].clock.clamped == 7);
     assert_true(s->nodes[0].wakeups == INT64_MAX);
     summary_free(s);
+}
+
+/* Samples of one or two daemons, near each other and far, of CPU times that may run backwards too. */
+static void the_mean_of_what_a_daemon_cost_is_never_above_the_largest(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    for (int round = 0; round < 200; round++) {
+        char text[8192] = NODE DAEMONS;
+        int64_t at = 1000, cpu = 0;
+        int rows = (int)(seed_next(&seed) % 12), second = (int)(seed_next(&seed) % 12);
+        for (int i = 0; i < rows; i++) {
+            size_t n = strlen(text);
+            at += (int64_t)(seed_next(&seed) % (seed_next(&seed) % 2 ? 5000000 : 200000000));
+            cpu += (int64_t)(seed_next(&seed) % 30000000) - (round % 4 == 0 ? 10000000 : 0);
+            snprintf(text + n, sizeof text - n, "INSERT INTO self VALUES(%d, %lld, %lld, 0, 0, 0, 0, 0, 0, 99, 0);",
+                     i < second ? 1 : 2, (long long)at, (long long)cpu);
+        }
+        struct summary *s = load(text);
+        assert_non_null(s);
+        const struct summary_node *n = &s->nodes[0];
+        assert_true(isnan(n->sensor_cpu_mean) == isnan(n->sensor_cpu_max));
+        if (!isnan(n->sensor_cpu_mean))
+            assert_true(n->sensor_cpu_mean <= n->sensor_cpu_max);
+        summary_free(s);
+        scratch_end(NULL);
+        scratch_begin(NULL);
+    }
+}
+
+static void what_a_daemon_cost_is_of_its_samples(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *rows; /* ms, ms of CPU */
+        double mean, max;
+    } cases[] = {
+        {"", NAN, NAN},
+        {"(1, 100, 3)", NAN, NAN},                         /* no time */
+        {"(1, 100, 3), (1, 110, 5)", 20, 20},              /* a short run is one sample */
+        {"(1, 0, 0), (1, 100, 10), (1, 200, 40)", 20, 30}, /* as it is measured usually */
+        {"(1, 0, 0), (1, 100, 10), (1, 110, 20)", 100. * 20 / 110,
+         100. * 20 / 110},                                              /* the end is no sample of its own */
+        {"(1, 0, 0), (1, 10, 5), (1, 20, 5), (1, 100, 10)", 10, 10},    /* nor is the start */
+        {"(1, 0, 0), (1, 100, 10), (2, 500, 90), (2, 600, 92)", 6, 10}, /* each daemon from its own start on */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[2048];
+        snprintf(text, sizeof text,
+                 NODE DAEMONS "CREATE TABLE t(p, at, cpu); %s%s;"
+                              "INSERT INTO self SELECT p, at * 1000000, cpu * 1000000, 0, 0, 0, 0, 0, 0, 0, 0 FROM t;"
+                              "DROP TABLE t",
+                 *cases[i].rows ? "INSERT INTO t VALUES " : "", cases[i].rows);
+        struct summary *s = load(text);
+        assert_non_null(s);
+        const struct summary_node *n = &s->nodes[0];
+        if (isnan(cases[i].mean))
+            assert_true(isnan(n->sensor_cpu_mean) && isnan(n->sensor_cpu_max));
+        else
+            assert_true(fabs(n->sensor_cpu_mean - cases[i].mean) < 1e-9 &&
+                        fabs(n->sensor_cpu_max - cases[i].max) < 1e-9);
+        summary_free(s);
+        scratch_end(NULL);
+        scratch_begin(NULL);
+    }
 }
 
 static void times_are_cut_to_what_clocks_can_reach(void **state)
@@ -104,6 +171,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
         TEST(sums_stop_at_the_end_of_their_range),
+        TEST(what_a_daemon_cost_is_of_its_samples),
+        TEST(the_mean_of_what_a_daemon_cost_is_never_above_the_largest),
         TEST(times_are_cut_to_what_clocks_can_reach),
         TEST(observations_of_limits_that_no_experiment_has_are_left_out),
         TEST(texts_are_utf_8_whatever_stands_there),
