@@ -40,6 +40,9 @@ int facts_event(struct facts *f, int64_t at, bool error, const char *text) BEZEL
 /** The fact that says that draining was given up: what a node still held then is lost. */
 #define FACTS_UNDRAINED "undrained"
 
+/** The fact that says that the resource manager was given up: limits on the whole are not judged from then on. */
+#define FACTS_UNMANAGED "unmanaged"
+
 /** The fact that says how often limits broke that would have started a snapshot, while one was under way. */
 #define FACTS_SNAPSHOTS_REFUSED "snapshots.refused"
 

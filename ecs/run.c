@@ -274,6 +274,8 @@ static int put_last_facts(const struct run *r)
         err = facts_put_int(f, "outcome", experiment_state_exit_code(s, EXIT_HELD));
     if (!err && r->undrained)
         err = facts_put_int(f, FACTS_UNDRAINED, 1);
+    if (!err && r->manager.given_up)
+        err = facts_put_int(f, FACTS_UNMANAGED, 1);
     if (!err && r->trigger.number)
         err = facts_put_int(f, FACTS_SNAPSHOTS_REFUSED, (int64_t)r->trigger.refused);
     if (!err)

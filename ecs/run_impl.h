@@ -19,6 +19,7 @@ struct run_manager {
     char program[PATH_MAX], epoch_text[24];
     uint64_t epoch; /* of the one that was started last */
     bool up;        /* started, and its end not yet taken */
+    bool given_up;
 };
 
 struct run {

@@ -69,15 +69,18 @@ static void tell_end(struct run *r, pid_t pid, int status)
     bool again = r->state.manager.phase != DAEMON_GONE;
     if (r->state.phase >= PHASE_DRAINING)
         return; /* as it was told */
+    r->manager.given_up = !again;
     sut_describe_end(status, end, sizeof end);
     daemon_last_words(d, words, sizeof words);
     if (again && pid != 0)
         operator_event(&r->operator, "BEZEL-RUN-DAEMON", "%s (pid %d) %s%s%s; it is started again", d->name, (int)pid,
                        end, words[0] ? ", its last words: " : "", words);
     else if (!again)
-        operator_error(&r->operator, "BEZEL-RUN-MANAGER",
-                       "%s ended %d times within %s and is given up: the nodes keep their polling periods; its log: %s",
-                       d->name, STATE_RESTARTS + 1, units_duration(STATE_RESTART_SPAN).s, d->log);
+        operator_error(
+            &r->operator, "BEZEL-RUN-MANAGER",
+            "%s ended %d times within %s and is given up: the nodes keep their polling periods, and limits on "
+            "the whole are judged no more; its log: %s",
+            d->name, STATE_RESTARTS + 1, units_duration(STATE_RESTART_SPAN).s, d->log);
 }
 
 void run_take_manager(struct run *r)

@@ -56,12 +56,16 @@ static void judge_run(struct verdict *v, const struct summary *s, bool running)
 
 /* ---- doubts ---- */
 
-/* A limit that held as far as is known, of a node that vanished or gave up, is not known to have held. */
-static void doubt_limits(struct verdict *v)
+/*
+ * A limit that held as far as is known, of a node that vanished or gave up, is not known to have held; nor is one on
+ * the whole whose manager was given up.
+ */
+static void doubt_limits(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
     bool doubtful = v->vanished || v->sut.unstored || v->daemons.unstored;
-    for (size_t i = 0; i < v->limit_count && doubtful; i++) {
-        if (v->limits[i].is == VERDICT_HELD)
+    bool unmanaged = fact_number(s, FACTS_UNMANAGED) != 0;
+    for (size_t i = 0; i < v->limit_count; i++) {
+        if (v->limits[i].is == VERDICT_HELD && (doubtful || (unmanaged && e->limits[i].whole)))
             v->limits[i].is = VERDICT_UNKNOWN;
         if (v->limits[i].is > v->whole)
             v->whole = v->limits[i].is;
@@ -203,7 +207,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     verdict_judge_limits(v, s, e);
     judge_books(v, s);
     judge_unknown(v, s);
-    doubt_limits(v);
+    doubt_limits(v, s, e);
     *verdict = v;
     return 0;
 }

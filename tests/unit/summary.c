@@ -58,7 +58,7 @@ static void the_mean_of_what_a_daemon_cost_is_never_above_the_largest(void **sta
 {
     (void)state;
     uint64_t seed = seed_start();
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < 60; round++) {
         char text[8192] = NODE DAEMONS;
         int64_t at = 1000, cpu = 0;
         int rows = (int)(seed_next(&seed) % 12), second = (int)(seed_next(&seed) % 12);

@@ -342,6 +342,24 @@ static void until_the_last_books_are_there_what_is_stored_or_lost_was_produced(v
     verdict_free(v);
 }
 
+static void a_limit_on_the_whole_is_unknown_once_its_manager_was_given_up(void **state)
+{
+    (void)state;
+    for (int given_up = 0; given_up < 2; given_up++)
+        for (int whole = 0; whole < 2; whole++) {
+            struct sample s;
+            sample_held(&s);
+            s.limits[0].whole = whole;
+            s.rows[0].epoch = whole;
+            if (given_up)
+                s.facts[s.summary.fact_count++] = (struct summary_fact){FACTS_UNMANAGED, "1"};
+            struct verdict *v = judge(&s, false);
+            assert_int_equal(v->limits[0].is, given_up && whole ? VERDICT_UNKNOWN : VERDICT_HELD);
+            assert_int_equal(verdict_exit_code(v), given_up && whole ? 1 : 0);
+            verdict_free(v);
+        }
+}
+
 static void the_trace_may_hold_more_where_something_is_unknown(void **state)
 {
     (void)state;
@@ -509,6 +527,7 @@ int main(void)
         cmocka_unit_test(books_that_agree_do_not_balance_where_the_end_is_not_stored),
         cmocka_unit_test(what_a_node_gave_up_is_lost_where_its_last_books_tell_how_much),
         cmocka_unit_test(until_the_last_books_are_there_what_is_stored_or_lost_was_produced),
+        cmocka_unit_test(a_limit_on_the_whole_is_unknown_once_its_manager_was_given_up),
         cmocka_unit_test(the_trace_may_hold_more_where_something_is_unknown),
         cmocka_unit_test(losses_of_window_and_spool_have_causes_of_their_own),
         cmocka_unit_test(what_was_overwritten_is_counted_by_ordinals_and_must_agree_with_the_counters),
