@@ -321,7 +321,7 @@ static int run_collector_once(struct run *r, int64_t until)
 static void take_up(struct run *r)
 {
     struct daemon *d = &r->fleet.daemons[STATE_COLLECTOR];
-    char words[OPERATOR_TEXT_MAX / 2] = "";
+    char words[OPERATOR_TEXT_MAX / 2] = "it could not be started, or was not done in time";
     bool cut = r->store_cut || d->pid > 0;
     daemon_close(d);
     if (!cut || !r->state.started)
@@ -336,10 +336,12 @@ static void take_up(struct run *r)
     }
     if (status > 0)
         daemon_last_words(d, words, sizeof words);
+    if (!words[0])
+        sut_describe_end(status, words, sizeof words);
     operator_error(&r->operator, "BEZEL-RUN-BEHIND",
                    "run.db may tell of less than the trace holds: the collector did not end in order, and the one that "
-                   "was to take up what is stored %s%s; bezel-collector --run %s ... takes it up later",
-                   status < 0 ? "was not done in time" : "failed: ", words, r->dir.path);
+                   "was to take up what is stored did not, either: %s; bezel-collector --run %s ... takes it up later",
+                   words, r->dir.path);
 }
 
 /* Folders, launcher, facts; the run directory after what fails more often. Returns 0 or an error after saying why. */
