@@ -3,9 +3,9 @@
 
 /*
  * A system under test for the tests: ticker COUNT PAUSE_US [stubborn | alternating | lingering]. Records `tick` COUNT
- * times (0: without end), PAUSE_US apart, until SIGTERM; then says how often it did. Stubborn, it does not heed SIGTERM.
- * Alternating, its numbers are 1 and 1000 in turn, two at a time. Lingering, it lives on for a second after its last
- * record.
+ * times (0: without end), PAUSE_US apart, until SIGTERM; then says how often it did. Stubborn, it does not heed
+ * SIGTERM. Alternating, its numbers are 1 and 1000 in turn, two at a time. Lingering, it lives on for a second after
+ * its last record.
  */
 #include <bezel/sensor.h>
 
