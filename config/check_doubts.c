@@ -124,7 +124,7 @@ static void name_attached(const struct experiment *e, char *text, size_t size)
         more += first != NULL;
         first = first ? first : &e->processes[i];
     }
-    int n = snprintf(text, size, "'%s' (line %u)", first->name, first->at.line);
+    int n = snprintf(text, size, "'%s' (line %u)", first ? first->name : "", first ? first->at.line : 0);
     if (more > 0)
         snprintf(text + n, size - (size_t)n, " and %u more", more);
 }
