@@ -121,5 +121,5 @@ int cmd_aspects(int argc, char **argv)
         return code;
     code = reach_ask(&r, &a.command, take, NULL);
     reach_close(&r);
-    return fflush(stdout) == EOF && code == EXIT_HELD ? EXIT_FAILED : code;
+    return command_end(code);
 }

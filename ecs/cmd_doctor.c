@@ -107,7 +107,7 @@ static int examine(bool json, const char *keys)
     else
         print_text(&d, stdout);
     doctor_free(&d);
-    return fflush(stdout) != 0 || problems ? EXIT_FAILED : EXIT_HELD;
+    return command_end(problems ? EXIT_FAILED : EXIT_HELD);
 }
 
 int cmd_doctor(int argc, char **argv)

@@ -39,7 +39,8 @@ static int export_to(const char *run, const char *named, bool merged)
         return command_misuse("export", "the name of the target is %s", n ? "too long" : "empty");
     if (export_trace(run, target, merged) != 0)
         return EXIT_FAILED;
-    return puts(target) == EOF || fflush(stdout) != 0 ? EXIT_FAILED : EXIT_HELD;
+    puts(target);
+    return command_end(EXIT_HELD);
 }
 
 int cmd_export(int argc, char **argv)

@@ -111,5 +111,5 @@ int cmd_keygen(int argc, char **argv)
     printf("%s/%s.key  secret: stays on the machine that uses it\n", w.dir, w.name);
     printf("%s/%s.pub  public, roles %s: goes into the folders of keys of those that are to know it\n", w.dir, w.name,
            key_roles_text(w.roles, roles));
-    return fflush(stdout) == EOF ? EXIT_FAILED : EXIT_HELD;
+    return command_end(EXIT_HELD);
 }

@@ -267,7 +267,7 @@ static int ask(const struct arguments *a)
         return code;
     code = a->order.order == KNOB_ASK ? tell(&r, a) : turn(&r, a);
     reach_close(&r);
-    return fflush(stdout) == EOF && code == EXIT_HELD ? EXIT_FAILED : code;
+    return command_end(code);
 }
 
 int cmd_knob(int argc, char **argv)

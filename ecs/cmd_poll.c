@@ -154,7 +154,7 @@ static int ask(const struct arguments *a, const char *name)
         return code;
     code = reach_ask(&r, &command, take, NULL);
     reach_close(&r);
-    return fflush(stdout) == EOF && code == EXIT_HELD ? EXIT_FAILED : code;
+    return command_end(code);
 }
 
 int cmd_poll(int argc, char **argv)

@@ -52,7 +52,7 @@ static int snapshot(const char *run, const char *node)
                   "no process that runs there now overwrites: see 'when-full' in the experiment file");
         code = EXIT_FAILED;
     }
-    return fflush(stdout) == EOF && code == EXIT_HELD ? EXIT_FAILED : code;
+    return command_end(code);
 }
 
 int cmd_snapshot(int argc, char **argv)

@@ -195,7 +195,7 @@ static int verify_and_print(const char *run, bool as_json)
         put_whole_text(&v);
     if (err)
         log_error("BEZEL-VERIFY", "%s: %s", run, limit_reason(err));
-    return err || fflush(stdout) != 0 || ferror(stdout) ? EXIT_FAILED : codes[verify_is(&v)];
+    return command_end(err ? EXIT_FAILED : codes[verify_is(&v)]);
 }
 
 int cmd_verify(int argc, char **argv)

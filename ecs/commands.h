@@ -31,7 +31,13 @@ int cmd_knob(int argc, char **argv);
 int cmd_keygen(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 
-/** Prints `text` to stdout; returns EXIT_HELD, or EXIT_FAILED where stdout cannot take it. For --help. */
+/**
+ * Ends a command that has written to stdout and would return `code`: where not all of it could be written, says so on
+ * stderr, and returns EXIT_FAILED in place of EXIT_HELD.
+ */
+int command_end(int code);
+
+/** Prints `text` to stdout and ends the command. For --help. */
 int command_help(const char *text);
 
 /** Says on stderr what is wrong with the arguments of `command` and where help stands; returns EXIT_USAGE. */

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "ecs/commands.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,9 +33,20 @@ enum {
     COMMAND_FILES = 16, /* open at once, of a command that opens few; `run` needs more, and asks for itself */
 };
 
+int command_end(int code)
+{
+    errno = 0; /* of a write that failed before nobody knows why */
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    log_error("BEZEL-OUTPUT", "what was to be written to standard output is not all there%s%s", errno ? ": " : "",
+              errno ? strerror(errno) : "");
+    return code == EXIT_HELD ? EXIT_FAILED : code;
+}
+
 int command_help(const char *text)
 {
-    return fputs(text, stdout) == EOF || fflush(stdout) == EOF ? EXIT_FAILED : EXIT_HELD;
+    fputs(text, stdout);
+    return command_end(EXIT_HELD);
 }
 
 int command_misuse(const char *command, const char *format, ...)
@@ -74,11 +86,11 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "";
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || (strcmp(name, "help") == 0 && argc == 2)) {
         usage(stdout);
-        return fflush(stdout) == EOF ? EXIT_FAILED : EXIT_HELD;
+        return command_end(EXIT_HELD);
     }
     if (strcmp(name, "--version") == 0) {
         puts("bezel " BEZEL_VERSION);
-        return fflush(stdout) == EOF ? EXIT_FAILED : EXIT_HELD;
+        return command_end(EXIT_HELD);
     }
     for (size_t i = 0; i < COMMANDS; i++)
         if (strcmp(name, commands[i].name) == 0)

@@ -412,9 +412,9 @@ int run_experiment(const struct experiment *e, const char *text, size_t n, const
     struct run *r = calloc(1, sizeof *r);
     if (!r)
         return EXIT_FAILED;
-    *r = (struct run){
-        .e = e, .options = options, .dir = {.lock = -1, .running = -1}, .launcher.fd = -1, .signals = open_signals()};
+    *r = (struct run){.e = e, .options = options, .dir = {.lock = -1, .running = -1}, .launcher.fd = -1};
     operator_init(&r->operator, options->quiet, options->interactive);
+    r->signals = open_signals();
     int code = EXIT_FAILED;
     if (r->signals < 0)
         log_error("BEZEL-RUN-SIGNALS", "cannot read signals: %s", strerror(errno));

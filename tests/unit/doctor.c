@@ -28,6 +28,11 @@ int command_help(const char *text)
     return fputs(text, stdout) == EOF ? EXIT_FAILED : EXIT_HELD;
 }
 
+int command_end(int code)
+{
+    return code;
+}
+
 int command_misuse(const char *command, const char *format, ...)
 {
     (void)command, (void)format;
