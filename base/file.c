@@ -177,6 +177,14 @@ static int file_remove_one(const char *path, const struct stat *st, int kind, st
     return remove(path);
 }
 
+struct dirent *file_next(DIR *dir, int *err)
+{
+    errno = 0; /* readdir() leaves it at the end */
+    struct dirent *entry = readdir(dir);
+    *err = entry ? 0 : err_from_errno(errno);
+    return entry;
+}
+
 int file_remove_tree(const char *path)
 {
     if (nftw(path, file_remove_one, 16, FTW_DEPTH | FTW_PHYS) != 0 && errno != ENOENT)

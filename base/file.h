@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 
+#include <dirent.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -40,6 +41,12 @@ int file_read_regular(const char *path, size_t max, char **data, size_t *n) BEZE
  * alone.
  */
 void file_share(int fd, const char *dir);
+
+/**
+ * The next entry of `dir`, for which it is valid as readdir()'s. NULL: there is none left, *err being 0; or the folder
+ * cannot be read any further, *err being negative. Who takes the first for the second takes a part for the whole.
+ */
+struct dirent *file_next(DIR *dir, int *err);
 
 /** Removes `path` and everything below it; a missing path is success. Follows no symbolic link. */
 int file_remove_tree(const char *path) BEZEL_MUST_CHECK;

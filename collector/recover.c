@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "collector/recover.h"
 
+#include "base/file.h"
 #include "base/log.h"
 #include "collector/accept.h"
 #include "collector/account.h"
@@ -162,11 +163,12 @@ static int remove_temporaries(const char *dir)
     DIR *d = opendir(dir);
     if (!d)
         return err_from_errno(errno);
-    for (const struct dirent *e; (e = readdir(d));)
+    int err;
+    for (const struct dirent *e; (e = file_next(d, &err));)
         if (e->d_name[0] == '.' && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
             (void)unlinkat(dirfd(d), e->d_name, 0);
     closedir(d);
-    return 0;
+    return err;
 }
 
 static int recover_node(struct recovery *r)

@@ -129,9 +129,11 @@ static int verify_node(struct verify_walk *w, const char *run)
     int err = reader_list(dir, verify_file, w);
     if (err == BEZEL_ENOMEM)
         return err;
-    if (err && err != BEZEL_ENOENT)
+    bool unreadable = err && err != BEZEL_ENOENT; /* which of its files are missing nobody knows */
+    if (unreadable)
         tell(w->v, "unreadable", w->node->dir, NULL, "the trace of this node cannot be read: %s", strerror(errno));
-    verify_missing(w);
+    else
+        verify_missing(w);
     verify_metadata(w, dir);
     for (const struct model_process *p = w->node->processes; p; p = p->next)
         if (p->state == PROCESS_RUNNING && !w->v->totals.served)
@@ -155,12 +157,15 @@ static void verify_strangers(struct verify *v, const char *run, const struct mod
     DIR *dir = opendir(path);
     if (!dir)
         return;
-    for (const struct dirent *e; (e = readdir(dir));) {
+    int err;
+    for (const struct dirent *e; (e = file_next(dir, &err));) {
         char file[sizeof e->d_name + 8];
         snprintf(file, sizeof file, "trace/%s", e->d_name);
         if (e->d_name[0] != '.' && !is_known(m, e->d_name) && !v->totals.served)
             tell(v, "foreign", file, verify_remedy_foreign, "it is of no node that run.db knows");
     }
+    if (err)
+        tell(v, "unreadable", "trace", NULL, "whether it holds anything else cannot be read: %s", strerror(errno));
     closedir(dir);
 }
 

@@ -171,16 +171,17 @@ static int copy_run(const char *run, bool merged, const char *into)
 
 /* ---- putting it in place ---- */
 
+/* Of what cannot be read nobody knows that it is empty. */
 static bool is_empty(const char *path)
 {
     DIR *dir = opendir(path);
     if (!dir)
         return false;
-    int entries = 0;
-    while (readdir(dir))
+    int entries = 0, err;
+    while (file_next(dir, &err))
         entries++;
     closedir(dir);
-    return entries <= 2; /* itself and its parent */
+    return !err && entries <= 2; /* itself and its parent */
 }
 
 /* Whether nothing of anybody else's stands at `target`: it is missing, an empty directory, or an export. */

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/file.h"
 #include "base/log.h"
 #include "collector/reader.h"
 #include "collector/verify.h"
@@ -114,7 +115,7 @@ int export_find(const char *run, struct export_nodes *nodes)
         return err_from_errno(errno);
     int err = 0;
     bool served = verify_is_served(run);
-    for (struct dirent *d; !err && (d = readdir(dir));)
+    for (struct dirent *d; !err && (d = file_next(dir, &err));)
         if (d->d_name[0] != '.')
             err = add_found(nodes, trace, d->d_name, served);
     closedir(dir);

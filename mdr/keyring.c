@@ -3,7 +3,9 @@
 #include "mdr/keyring.h"
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/hash.h"
+#include "base/limit.h"
 #include "base/log.h"
 
 #include <dirent.h>
@@ -75,11 +77,12 @@ static uint64_t folder_print(const char *dir)
         return 0;
     uint64_t print = 0;
     if (!check_folder(folder)) {
+        int err;
         print = 2;
-        for (struct dirent *e; (e = readdir(folder));)
+        for (struct dirent *e; (e = file_next(folder, &err));)
             if (is_key_file(e->d_name, name))
                 print += entry_print(dirfd(folder), e->d_name);
-        print |= 1;
+        print = err ? 0 : print | 1;
     }
     closedir(folder);
     return print;
@@ -140,8 +143,10 @@ static int read_folder(const char *dir, struct keys *keys, const struct teller *
     int err = folder ? why ? BEZEL_EPERM : 0 : err_from_errno(errno);
     if (why)
         t->tell(t->context, "", why);
-    for (struct dirent *e; folder && !err && (e = readdir(folder));)
+    for (struct dirent *e; folder && !err && (e = file_next(folder, &err));)
         err = add_key(dir, e->d_name, keys, t);
+    if (err && !why)
+        t->tell(t->context, "", limit_reason(err));
     if (folder)
         closedir(folder);
     if (err) {

@@ -8,6 +8,7 @@
 #include "sensor/knobs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum {
     EXTERNAL_STILL_NS = 200000000, /* how long a detached process's last record may take */
@@ -205,10 +206,16 @@ static void finish_crowd(struct external *x, int64_t now)
         hope = x->processes[i] && x->processes[i]->state == PROCESS_ENDED;
     if (hope)
         return;
-    notes_tell(x, NULL, now, "BEZEL-UNREAD",
-               "%u processes were never read, there were too many at once: what they recorded is lost; raise the limit "
-               "of open files (ulimit -n)",
-               x->left_out);
+    if (x->folder_error)
+        notes_tell(x, NULL, now, "BEZEL-UNREAD",
+                   "%s cannot be read to its end: %s: processes that were not known by then were never read, and what "
+                   "they recorded is lost",
+                   x->options.dir, strerror(x->folder_error));
+    else
+        notes_tell(x, NULL, now, "BEZEL-UNREAD",
+                   "%u processes were never read, there were too many at once: what they recorded is lost; raise the "
+                   "limit of open files (ulimit -n)",
+                   x->left_out);
     x->counts.unread = x->left_out;
     x->left_out = 0;
 }

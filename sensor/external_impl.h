@@ -43,7 +43,9 @@ struct external {
     int64_t find_rests;             /* until then nobody who rings is looked for */
     bool collecting, finishing;
     bool spool_full;
-    uint32_t left_out; /* segments that the last look at the folder found no room for */
+    uint32_t
+        left_out;     /* segments that the last look at the folder found no room for; at least 1 where it saw not all */
+    int folder_error; /* errno where the last look could not read the folder to its end, but for want of room; else 0 */
     uint64_t doorbell_id;
     struct places polled;  /* processes that a poll looks at: the living, but for */
     struct places resting; /* ... those of which nothing comes, who will knock (quiet.c) */
@@ -71,7 +73,8 @@ struct external {
 
 /**
  * Looks the folder through for new segments, and takes in those that are ours to read. Where there is no room for all
- * (file descriptors, memory, places) it counts the rest in `left_out` and looks again soon.
+ * (file descriptors, memory, places), or the folder cannot be read, it counts the rest in `left_out` and looks again
+ * soon.
  */
 void find_processes(struct external *x, int64_t now);
 

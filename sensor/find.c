@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* Finding processes: looks the folder through for segments, decides which are ours, takes them in. */
+#include "base/file.h"
 #include "base/hash.h"
 #include "base/limit.h"
 #include "base/log.h"
@@ -169,10 +170,15 @@ static bool known_file(const struct external *x, const char *file)
     return index_find(&x->index, instance, INDEX_WHOLE) >= 0 || index_find(&x->passed, instance, INDEX_WHOLE) >= 0;
 }
 
+static bool lacks_room(int sys)
+{
+    return sys == EMFILE || sys == ENFILE || sys == ENOMEM;
+}
+
 /* Whether the error says that room may come: a place, memory or descriptors. */
 static bool is_crowd(int err)
 {
-    return err == BEZEL_EFULL || err == BEZEL_ENOMEM || (err == BEZEL_ESYS && (errno == EMFILE || errno == ENFILE));
+    return err == BEZEL_EFULL || err == BEZEL_ENOMEM || (err == BEZEL_ESYS && lacks_room(errno));
 }
 
 static void look_at(struct external *x, const char *file, int64_t now)
@@ -251,19 +257,30 @@ void find_processes(struct external *x, int64_t now)
 {
     bool was_crowded = x->left_out != 0;
     DIR *dir = opendir(x->options.dir);
-    x->left_out = !dir && errno != ENOENT;
+    int unread = dir || errno == ENOENT ? 0 : errno;
+    x->left_out = unread != 0;
     x->folder_known = dir && folder_is_still(dirfd(dir), &x->folder_changed);
     x->segments_seen = 0;
     if (x->looks++ % FIND_ALL == 0)
         forget_passed(x);
-    for (struct dirent *e; dir && (e = readdir(dir)) != NULL;)
+    int err = 0;
+    for (struct dirent *e; dir && (e = file_next(dir, &err)) != NULL;)
         if (!look_at_entry(x, dir, e->d_name, now))
             x->folder_known = false;
+    if (err) { /* who else is there nobody knows */
+        unread = errno;
+        x->left_out++;
+        x->folder_known = false;
+    }
     if (dir)
         closedir(dir);
+    x->folder_error = lacks_room(unread) ? 0 : unread;
     x->scan_due = now + (x->left_out ? FIND_CROWDED_NS : FIND_AGAIN_NS);
     x->find_rests = x->segments_seen > FIND_FEW ? now + (int64_t)x->segments_seen * FIND_A_SEGMENT_NS : INT64_MIN;
-    if (x->left_out && !was_crowded)
+    if (x->folder_error && !was_crowded)
+        log_warn("BEZEL-FOLDER-UNREAD", "%s cannot be read to its end: %s: it is tried again", x->options.dir,
+                 strerror(x->folder_error));
+    else if (x->left_out && !was_crowded)
         log_warn("BEZEL-CROWDED", "%u processes more than there is room for: they wait until others have ended",
                  x->left_out);
 }

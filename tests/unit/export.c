@@ -6,6 +6,8 @@
 #include "collector/accept.h"
 #include "collector/facts_run.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -35,6 +37,19 @@ struct writer {
 };
 
 static char runs[] = "/tmp/bezel-export-XXXXXX";
+
+static int readable = -1; /* entries of folders that can still be read; negative: all */
+
+struct dirent *__wrap_readdir64(DIR *dir);
+struct dirent *__real_readdir64(DIR *dir);
+
+struct dirent *__wrap_readdir64(DIR *dir)
+{
+    if (readable == 0)
+        return errno = EIO, NULL;
+    readable -= readable > 0;
+    return __real_readdir64(dir);
+}
 
 static void add_aspect(struct writer *w, uint32_t id, const char *name)
 {
@@ -263,6 +278,36 @@ static void only_exports_and_empty_directories_are_replaced(void **state)
     assert_int_equal(export_trace(w.run, target, false), BEZEL_EBUSY);
     assert_int_equal(access(precious, F_OK), 0);
     assert_int_equal(export_trace(w.run, precious, false), BEZEL_EBUSY); /* a file */
+    writer_close(&w);
+}
+
+/* What of a folder was not read may be anything: it is neither nothing, nor the end. */
+static void what_cannot_be_read_to_its_end_is_neither_replaced_nor_exported_in_part(void **state)
+{
+    (void)state;
+    struct writer w;
+    writer_open(&w, "unreadable");
+    struct model_process *p = add_process(&w, add_node(&w, "studio", 1), 1);
+    append(&w, p, 0, 1, 0);
+    char target[PATH_MAX / 2], precious[PATH_MAX];
+    snprintf(target, sizeof target, "%s/mine", w.run);
+    snprintf(precious, sizeof precious, "%s/precious", target);
+    assert_int_equal(mkdir(target, 0777), 0);
+    assert_int_equal(file_replace(precious, "", 0), 0);
+    for (int entries = 0; entries < 3; entries++) {
+        readable = entries;
+        assert_int_equal(export_trace(w.run, target, false), BEZEL_EBUSY);
+        assert_int_equal(access(precious, F_OK), 0);
+    }
+    snprintf(target, sizeof target, "%s/new", w.run);
+    for (int entries = 0; entries < 3; entries++) /* of the trace: itself, its parent, the node */
+        for (int merged = 0; merged < 2; merged++) {
+            readable = entries;
+            assert_int_equal(export_trace(w.run, target, merged), BEZEL_ESYS);
+            assert_int_not_equal(access(target, F_OK), 0);
+        }
+    readable = -1;
+    assert_int_equal(export_trace(w.run, target, false), 0);
     writer_close(&w);
 }
 
@@ -513,6 +558,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_is_no_run_is_refused_and_nothing_is_left),
         cmocka_unit_test(a_torn_tail_is_cut),
         cmocka_unit_test(only_exports_and_empty_directories_are_replaced),
+        cmocka_unit_test(what_cannot_be_read_to_its_end_is_neither_replaced_nor_exported_in_part),
         cmocka_unit_test(every_export_of_a_run_that_is_being_written_can_be_read),
         cmocka_unit_test(records_are_written_with_their_names_and_labels),
         cmocka_unit_test(what_cannot_be_exported_is_told_and_never_waited_for),

@@ -9,7 +9,10 @@
 #include "sensor/segment.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
+#include "tests/lib/scratch.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -34,6 +37,19 @@ BEZEL_ASPECT(state, (enum, phase, "1", "idle|busy"), (string, who, "1"), (int64,
 BEZEL_ASPECT(twelve, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (int64, d, "1"), (int64, e, "1"),
              (int64, f, "1"), (int64, g, "1"), (int64, h, "1"), (int64, i, "1"), (int64, j, "1"), (int64, k, "1"),
              (int64, l, "1"));
+
+static bool unreadable; /* every folder, behind its first entry */
+static int entries_read;
+
+__attribute__((visibility("default"))) struct dirent *__wrap_readdir64(DIR *dir); /* AddressSanitizer asks for it */
+struct dirent *__real_readdir64(DIR *dir);
+
+struct dirent *__wrap_readdir64(DIR *dir)
+{
+    if (unreadable && entries_read++ % 2 == 1)
+        return errno = EIO, NULL;
+    return __real_readdir64(dir);
+}
 
 static double as_double(uint64_t bits)
 {
@@ -588,6 +604,57 @@ static void a_truncated_segment_is_survived(void **unused)
     fixture_end(&f);
 }
 
+static bool one_was_heard(struct fixture *f)
+{
+    return f->records == 1;
+}
+
+static void record_one(void *unused)
+{
+    (void)unused;
+    bezel_record(bare);
+}
+
+static bool nobody_is_looked_for(struct fixture *f)
+{
+    return external_finished(f->external);
+}
+
+/* Who is in what could not be read of the folder is not nobody. */
+static void a_folder_that_cannot_be_read_is_read_later(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.dir = ""};
+    fixture_open(&f);
+    fixture_turn(&f);
+    unreadable = true;
+    assert_int_equal(fixture_wait(fixture_spawn(record_one, NULL)), 0);
+    fixture_turn(&f);
+    unreadable = false;
+    fixture_until(&f, one_was_heard);
+    fixture_end(&f);
+}
+
+static void of_a_folder_that_cannot_be_read_at_the_end_it_is_told(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.dir = ""};
+    fixture_open(&f);
+    fixture_turn(&f);
+    unreadable = true;
+    assert_int_equal(fixture_wait(fixture_spawn(record_one, NULL)), 0);
+    external_finish(f.external, clock_now());
+    fixture_until(&f, nobody_is_looked_for);
+    unreadable = false;
+    assert_int_equal(f.records, 0);
+    assert_true(external_counts(f.external)->unread > 0);
+    const struct message_note *n = external_note(f.external, external_note_count(f.external) - 1);
+    assert_string_equal(n->code, "BEZEL-UNREAD");
+    assert_non_null(strstr(n->text, "Input/output error"));
+    external_close(f.external, true);
+    scratch_remove(f.dir);
+}
+
 static void without_shared_memory_the_program_runs_on(void **unused)
 {
     (void)unused;
@@ -615,6 +682,8 @@ int main(void)
         cmocka_unit_test(what_a_process_killed_at_birth_left_is_removed),
         cmocka_unit_test(a_head_that_lies_breaks_its_ring_alone),
         cmocka_unit_test(a_truncated_segment_is_survived),
+        cmocka_unit_test(a_folder_that_cannot_be_read_is_read_later),
+        cmocka_unit_test(of_a_folder_that_cannot_be_read_at_the_end_it_is_told),
         cmocka_unit_test(without_shared_memory_the_program_runs_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
