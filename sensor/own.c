@@ -21,7 +21,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { OWN_TRIES = 32 }; /* instances that may be taken before we give up */
+enum {
+    OWN_TRIES = 32,     /* instances that may be taken before we give up */
+    OWN_INTERRUPTS = 64 /* of a posix_fallocate(), likewise */
+};
 
 /* ---- What the environment wishes --------------------------------------------------------------------------------- */
 
@@ -173,6 +176,19 @@ static bool outgrows_limit(uint64_t bytes)
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
 }
 
+/*
+ * A sparse page of a full tmpfs kills. What stops us without a signal to handle (SIGSTOP, a debugger, the freezer of a
+ * control group) interrupts the call like one, and undoes it. Returns 0 or an errno.
+ */
+static int reserve_head(int fd)
+{
+    int sys, tries = OWN_INTERRUPTS;
+    do
+        sys = posix_fallocate(fd, 0, (off_t)segment_ring_offset());
+    while (sys == EINTR && --tries > 0);
+    return sys;
+}
+
 /* Reserves and maps a segment of `total` bytes in the open, empty file `fd`. NULL with errno on failure. */
 static struct segment *segment_map(int fd, uint64_t total)
 {
@@ -180,7 +196,7 @@ static struct segment *segment_map(int fd, uint64_t total)
         return errno = EFBIG, NULL;
     if (ftruncate(fd, (off_t)total) != 0)
         return NULL;
-    if ((errno = posix_fallocate(fd, 0, (off_t)segment_ring_offset())) != 0) /* a sparse page of a full tmpfs kills */
+    if ((errno = reserve_head(fd)) != 0)
         return NULL;
     struct segment *s = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     return s == MAP_FAILED ? NULL : s;

@@ -15,6 +15,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -40,6 +41,16 @@ int64_t __real_clock_now(void);
 int64_t __wrap_clock_now(void)
 {
     return clock_stands ? 5000 * CLOCK_US : __real_clock_now();
+}
+
+static int interruptions; /* of the reservations to come */
+
+int __wrap_posix_fallocate64(int fd, off_t offset, off_t bytes);
+int __real_posix_fallocate64(int fd, off_t offset, off_t bytes);
+
+int __wrap_posix_fallocate64(int fd, off_t offset, off_t bytes)
+{
+    return interruptions > 0 && interruptions-- > 0 ? EINTR : __real_posix_fallocate64(fd, offset, bytes);
 }
 
 /* ---- A process that has a segment -------------------------------------------------------------------------------- */
@@ -430,6 +441,23 @@ static void signals_do_not_keep_memory_from_being_reserved(void **state)
     own_forget(&own);
 }
 
+/* No mask keeps out what stops a process: SIGSTOP, a debugger, the freezer of a control group. */
+static void stops_do_not_keep_a_segment_from_being_made(void **state)
+{
+    (void)state;
+    struct own_segment own = {.fd = -1};
+    interruptions = 3;
+    bool made = own_make(&own, scratch_dir);
+    assert_int_equal(interruptions, 0);
+    assert_true(made);
+    unlink(own.path);
+    own_forget(&own);
+    interruptions = INT_MAX; /* it does not wait for ever */
+    made = own_make(&own, scratch_dir);
+    interruptions = 0;
+    assert_false(made);
+}
+
 /* On a file system of `megabytes`: 's' where we may not mount one, else what own_reserve() says with and without fd. */
 static void fill_a_small_file_system(struct own_segment *own, struct child *c)
 {
@@ -664,6 +692,7 @@ int main(void)
         TEST(memory_can_be_locked_or_the_limit_is_told),
         TEST(a_file_of_the_program_in_our_descriptors_place_is_left_alone),
         TEST(signals_do_not_keep_memory_from_being_reserved),
+        TEST(stops_do_not_keep_a_segment_from_being_made),
         TEST(a_full_file_system_is_an_error_and_no_signal),
         TEST(files_are_the_folders_groups_as_far_as_the_folder_says_and_never_the_worlds),
         TEST(a_process_that_cannot_make_its_segment_says_why_in_the_doorbell),
