@@ -9,6 +9,7 @@
 #include "sensor/internal.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <link.h>
 #include <stdlib.h>
@@ -209,6 +210,7 @@ static void declare_one(struct bezel_aspect *a)
 
 bool sensor_declare_all(void)
 {
+    int before = errno; /* the program's; an allocation may change it though it succeeds */
     bool open = sensor_open();
     for (struct bezel_aspect *a = sensor_process.aspects; a; a = a->next) {
         if (a->enable != &bezel_enable_unset)
@@ -220,6 +222,7 @@ bool sensor_declare_all(void)
     }
     if (open)
         sensor_knobs_declare();
+    errno = before;
     return open;
 }
 

@@ -233,6 +233,37 @@ static void a_threads_first_record_allocates_nothing_however_many_keys_there_are
     fixture_end(&f);
 }
 
+/* An allocation that succeeds may change errno: malloc() asks the system in more than one way. */
+__attribute__((visibility("default"))) char *strdup(const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = malloc(n);
+    if (page)
+        page->late++;
+    errno = ENOMEM;
+    return copy ? memcpy(copy, text, n) : NULL;
+}
+
+static void record_after_a_failure(void *unused)
+{
+    (void)unused;
+    setenv("BEZEL_ASPECTS", "on:*", 1);
+    errno = EXDEV;
+    bezel_record(outer, 1);
+    page->outer = errno;
+}
+
+static void a_first_record_leaves_errno_alone(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.dir = ""};
+    observe(&f, record_after_a_failure);
+    assert_int_equal(f.records, 1);
+    assert_true(page->late > 0);
+    assert_int_equal(page->outer, EXDEV);
+    fixture_end(&f);
+}
+
 static void claim_ahead(void *unused)
 {
     (void)unused;
@@ -506,6 +537,7 @@ int main(void)
         cmocka_unit_test(handlers_may_record_whenever_they_interrupt),
         cmocka_unit_test(destructors_of_threads_record_and_give_their_rings_back),
         cmocka_unit_test(a_threads_first_record_allocates_nothing_however_many_keys_there_are),
+        cmocka_unit_test(a_first_record_leaves_errno_alone),
         cmocka_unit_test(a_ring_claimed_ahead_is_the_one_that_is_used),
         cmocka_unit_test(a_fork_may_be_interrupted_and_its_child_keeps_the_strings),
         cmocka_unit_test(a_library_that_records_may_be_unloaded),
