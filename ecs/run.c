@@ -110,6 +110,11 @@ static void tell_mute(struct run *r, uint32_t d)
                        daemon->name, (int)daemon->pid, units_duration(MUTE_AFTER).s);
 }
 
+static bool drains(const struct fleet_status *s)
+{
+    return s->state == DAEMON_DRAINING || s->state == DAEMON_DRAINED;
+}
+
 static void ask_status(struct run *r, int64_t now)
 {
     if (now < r->next_status)
@@ -121,7 +126,8 @@ static void ask_status(struct run *r, int64_t now)
         struct fleet_status *s = &r->fleet.status[d];
         if (!r->fleet.daemons[d].link)
             continue;
-        fleet_ask(&r->fleet, d, VERB_STATUS);
+        bool undrained = r->state.phase == PHASE_DRAINING && !drains(s); /* that it was told is not that it heard */
+        fleet_ask(&r->fleet, d, undrained ? VERB_DRAIN : VERB_STATUS);
         if (s->heard && now - s->heard >= MUTE_AFTER && !s->told_mute) {
             s->told_mute = true;
             tell_mute(r, d);

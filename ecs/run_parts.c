@@ -72,7 +72,7 @@ static void tell_undrained(struct run *r)
         const struct fleet_status *s = &r->fleet.status[d];
         if (r->state.daemons[d].drained)
             continue;
-        if (s->known)
+        if (s->known && !s->told_mute)
             operator_error(&r->operator, "BEZEL-RUN-UNDRAINED",
                            "gave up draining node %s: the collector has not stored %s that its bezeld holds in packets",
                            r->e->nodes[d - 1].name, units_bytes(s->waiting).s);
@@ -344,14 +344,24 @@ static void take_answers(struct run *r, uint32_t d)
         run_feed(r, &(struct state_event){.type = EVENT_DRAINED, .daemon = d});
 }
 
+/*
+ * What changes when the node takes something from its rings, or has it stored: progress, once it drains. Before, it
+ * records of itself, without end: were what the collector stores progress, a node that hears no more would be waited
+ * for as long as it lives.
+ */
+static uint64_t progress_of(const struct fleet_status *s)
+{
+    return s->state == DAEMON_DRAINING ? s->records - s->waiting : 0;
+}
+
 /* Counts say nothing while a daemon that was just started has not answered yet. */
 static void take_counts(struct run *r)
 {
-    uint64_t mark = r->fleet.status[STATE_COLLECTOR].records, living = 0, seen = 0;
+    uint64_t mark = 0, living = 0, seen = 0;
     bool known = true;
     for (uint32_t d = 1; d < r->fleet.count; d++) {
         const struct fleet_status *s = &r->fleet.status[d];
-        mark -= s->waiting; /* wraps, which is no harm: it is compared for equality only */
+        mark = 31 * mark + progress_of(s); /* wraps, which is no harm: it is compared for equality only */
         living += s->living;
         seen += s->seen;
         known &= s->known;
