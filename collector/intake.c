@@ -89,7 +89,7 @@ static void on_packet(struct intake *in, const struct link_frame *frame, struct 
     } else if (a->what == ACCEPT_FAILED && !failed) {
         const char *path;
         errno = store_failure(in->store, &path);
-        log_error("BEZEL-STORE-FAILS", "%s: %s: nothing is stored or acknowledged until there is room", path,
+        log_error("BEZEL-STORE-FAILS", "%s: %s: nothing is stored or acknowledged until it can be written", path,
                   limit_reason(errno ? err_from_errno(errno) : BEZEL_ENOMEM));
     }
 }

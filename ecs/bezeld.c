@@ -299,6 +299,10 @@ int main(int argc, char **argv)
     if (code)
         return code - 1;
     struct host h = {.signals = serve_signals(), .lease = a.lease, .ready = a.ready};
+    if (h.signals < 0) { /* SIGTERM is blocked by now: nothing but SIGKILL would end us */
+        log_error("BEZEL-START", "SIGTERM cannot be listened for: %s", strerror(errno));
+        return EXIT_FAILURE;
+    }
     serve_lease(a.lease);
     setenv("BEZEL_PROCESS", "bezeld", 1); /* the name of the segments that hold what it records of itself */
     file_raise_limit();                   /* each process that is read takes a descriptor */

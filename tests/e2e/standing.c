@@ -14,6 +14,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -24,6 +26,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +46,21 @@ static struct scene {
 
 /* ---- The bezeld -------------------------------------------------------------------------------------------------- */
 
+static int without; /* a system call that a bezeld does not get: as where descriptors are used up; 0: it gets all */
+
+static void do_without(int call)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EMFILE),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {sizeof steps / sizeof *steps, steps};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+        _exit(77);
+}
+
 static void become_bezeld(const char *stand, int ready)
 {
     char ready_text[12], log[96];
@@ -50,6 +68,8 @@ static void become_bezeld(const char *stand, int ready)
     snprintf(log, sizeof log, "%s/log", s.dir);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(open(log, O_WRONLY | O_CREAT | O_APPEND, 0666), 2);
+    if (without)
+        do_without(without);
     execl(BEZELD, "bezeld", "--stand", stand, "--ready", ready_text, (char *)NULL);
     _exit(127);
 }
@@ -273,6 +293,33 @@ static void told_to_stop_it_ends_though_a_collector_never_came(void **state)
     assert_int_equal(exit_code(s.bezeld), 0);
 }
 
+/* One that runs all the same could be ended by SIGKILL alone. */
+static void one_that_cannot_listen_for_signals_does_not_start(void **state)
+{
+    (void)state;
+    char stand[96], path[96], *log;
+    size_t n;
+    int status = 0;
+    snprintf(stand, sizeof stand, "%s/deaf", s.dir);
+    snprintf(path, sizeof path, "%s/log", s.dir);
+    without = SYS_signalfd4;
+    pid_t pid = start_bezeld(stand), got = 0;
+    without = 0;
+    for (int64_t deadline = clock_now() + PATIENCE; got == 0 && clock_now() < deadline;) {
+        got = waitpid(pid, &status, WNOHANG);
+        clock_sleep_until(clock_now() + CLOCK_MS);
+    }
+    if (got == 0)
+        kill(pid, SIGKILL);
+    assert_int_equal(got, pid);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+        skip();
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
+    assert_int_equal(file_read(path, 1 << 20, &log, &n), 0);
+    assert_non_null(strstr(log, "BEZEL-START: SIGTERM cannot be listened for: Too many open files"));
+    free(log);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +329,7 @@ int main(void)
         cmocka_unit_test(another_one_in_the_same_folder_is_refused_and_one_that_others_may_enter),
         cmocka_unit_test(a_session_that_nobody_asks_for_any_more_ends_before_the_patience_does),
         cmocka_unit_test(what_keeps_a_session_from_its_collector_is_told),
+        cmocka_unit_test(one_that_cannot_listen_for_signals_does_not_start),
         cmocka_unit_test(told_to_stop_it_ends_though_a_collector_never_came),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
