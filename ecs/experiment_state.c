@@ -268,6 +268,7 @@ struct state_actions experiment_state_step(struct experiment_state *s, const str
         on_serves(s, event->daemon, now, &a);
         break;
     case EVENT_DAEMON_ENDED:
+        s->failed |= event->failed;
         on_daemon_ended(s, event->daemon, event->unreachable, now, &a);
         break;
     case EVENT_PROCESS_ENDED:

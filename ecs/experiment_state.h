@@ -68,7 +68,7 @@ enum state_event_type {
 struct state_event {
     enum state_event_type type;
     uint32_t daemon;
-    bool failed;
+    bool failed;      /* of EVENT_DAEMON_ENDED: it let go of what it observed */
     bool unreachable; /* of EVENT_DAEMON_ENDED: it was somebody else's, and could not be had */
     bool terminal;    /* of EVENT_INTERRUPT: it came from the terminal, and so to all that share it */
     uint64_t living, seen;

@@ -299,6 +299,16 @@ static void tell_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, bo
                        daemon->log);
 }
 
+/*
+ * Whether bezeld `d` ended in good order though the run goes on: somebody told it to. It let go of its processes, which
+ * then record nothing, and count nothing, until its next life has found them: how much that is nobody knows.
+ */
+static bool has_left(const struct run *r, uint32_t d, int status)
+{
+    return d != STATE_COLLECTOR && !daemon_is_session(&r->fleet.daemons[d]) && status == 0 &&
+           (r->state.phase == PHASE_RUNNING || r->state.phase == PHASE_STOPPING);
+}
+
 static void take_end(struct run *r, uint32_t d)
 {
     struct daemon *daemon = &r->fleet.daemons[d];
@@ -315,8 +325,14 @@ static void take_end(struct run *r, uint32_t d)
         r->store_cut = pid == 0 || status != 0;
     tell_daemon_end(r, d, pid, status, served);
     enum state_phase before = r->state.phase;
-    run_feed(r,
-             &(struct state_event){.type = EVENT_DAEMON_ENDED, .daemon = d, .unreachable = daemon_is_session(daemon)});
+    bool left = pid != 0 && has_left(r, d, status);
+    if (left)
+        operator_error(&r->operator, "BEZEL-RUN-LEFT",
+                       "%s was told to end (SIGTERM?) while the run goes on: what its processes record until another "
+                       "one has found them is unknown, and in no books",
+                       daemon->name);
+    run_feed(r, &(struct state_event){
+                    .type = EVENT_DAEMON_ENDED, .daemon = d, .failed = left, .unreachable = daemon_is_session(daemon)});
     if (r->state.daemons[d].phase == DAEMON_GONE && before > PHASE_STARTING && before <= PHASE_DRAINING &&
         !r->state.daemons[d].drained)
         operator_error(&r->operator, "BEZEL-RUN-DAEMON",
