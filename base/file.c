@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
-#include <stdbool.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,8 @@ static int replace(const char *path, const void *data, size_t n, const char *sha
     int len = snprintf(temporary, sizeof temporary, "%.*s.%s.tmp", dir_len, path, path + dir_len);
     if (len < 0 || (size_t)len >= sizeof temporary)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, shared_with ? 0600 : 0666);
+    int fd =
+        open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, shared_with ? 0600 : 0666);
     if (fd < 0)
         return err_from_errno(errno);
     if (shared_with)
@@ -108,67 +109,150 @@ int file_replace_shared(const char *path, const void *data, size_t n, const char
     return replace(path, data, n, shared_with, false);
 }
 
-/* Reads `fd` to its end and closes it. */
-static int read_all(int fd, size_t max, char **data, size_t *n)
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
+
+/* Where the last `plain` names of `path` begin. */
+static const char *plain_part(const char *path, unsigned plain)
 {
-    int err = 0;
+    const char *at = path + strlen(path);
+    for (; plain > 0 && at > path; plain--) {
+        while (at > path && at[-1] == '/')
+            at--;
+        while (at > path && at[-1] != '/')
+            at--;
+    }
+    return at;
+}
+
+/* Opens the folder that `path` names up to `end`, links and all. */
+static int open_front(const char *path, const char *end)
+{
+    char front[PATH_MAX];
+    size_t n = (size_t)(end - path);
+    if (n >= sizeof front)
+        return errno = ENAMETOOLONG, -1;
+    memcpy(front, path, n);
+    front[n] = '\0';
+    return open(n ? front : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool is_link(int at, const char *name)
+{
+    struct stat st;
+    return fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* Opens `path` below folder `at`, which it closes, name by name, with `flags` for the last one. */
+static int open_below(int at, const char *path, int flags)
+{
+    while (at >= 0) {
+        char name[NAME_MAX + 1];
+        size_t n = strcspn(path, "/");
+        const char *rest = path + n + strspn(path + n, "/");
+        int fd = -1;
+        if (n > NAME_MAX)
+            errno = ENAMETOOLONG;
+        else {
+            snprintf(name, sizeof name, "%.*s", (int)n, path);
+            fd = openat(at, name, O_CLOEXEC | O_NOFOLLOW | (*rest ? O_PATH | O_DIRECTORY : flags));
+            if (fd < 0 && errno == ENOTDIR && is_link(at, name))
+                errno = ELOOP;
+        }
+        int saved = errno;
+        close(at);
+        errno = saved;
+        if (fd < 0 || !*rest)
+            return fd;
+        at = fd;
+        path = rest;
+    }
+    return -1;
+}
+
+int file_open_plain(const char *path, unsigned plain, bool folder)
+{
+    struct stat st = {0};
+    const char *part = plain_part(path, plain);
+    int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | (folder ? O_DIRECTORY : 0);
+    int fd = *part ? open_below(open_front(path, part), part, flags) : open(path, flags);
+    if (fd < 0)
+        return err_from_errno(errno);
+    if (folder || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+        return fd;
+    bool is_folder = S_ISDIR(st.st_mode);
+    close(fd);
+    errno = is_folder ? EISDIR : EINVAL;
+    return BEZEL_EINVAL;
+}
+
+DIR *file_open_dir(const char *path, unsigned plain)
+{
+    int fd = file_open_plain(path, plain, true);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (fd >= 0 && !dir)
+        close(fd);
+    return dir;
+}
+
+/* Reads once; what has nothing yet is waited for where `wait` says so. */
+static ssize_t read_some(int fd, char *to, size_t n, bool wait)
+{
+    for (;;) {
+        ssize_t r = read(fd, to, n);
+        struct pollfd p = {.fd = fd, .events = POLLIN};
+        if (r >= 0 || (errno != EINTR && (errno != EAGAIN || !wait || (poll(&p, 1, -1) < 0 && errno != EINTR))))
+            return r;
+    }
+}
+
+static int read_all(int fd, size_t max, bool wait, char **data, size_t *n)
+{
     size_t capacity = 4096, used = 0;
     char *buffer = malloc(capacity + 1);
-    for (;;) {
-        if (!buffer) {
-            err = BEZEL_ENOMEM;
-            break;
+    while (buffer) {
+        ssize_t r = read_some(fd, buffer + used, capacity - used, wait);
+        used += r > 0 ? (size_t)r : 0;
+        if (r < 0 || used > max) {
+            int sys = r < 0 ? errno : EFBIG;
+            free(buffer);
+            errno = sys;
+            return r < 0 ? err_from_errno(sys) : BEZEL_EINVAL;
         }
-        ssize_t r = read(fd, buffer + used, capacity - used);
-        if (r < 0 && errno == EINTR)
+        if (r == 0) {
+            buffer[used] = '\0';
+            *data = buffer;
+            *n = used;
+            return 0;
+        }
+        if (used < capacity)
             continue;
-        if (r <= 0) {
-            err = r < 0 ? err_from_errno(errno) : 0;
-            break;
-        }
-        used += (size_t)r;
-        if (used > max) {
-            errno = EFBIG;
-            err = BEZEL_EINVAL;
-            break;
-        }
-        if (used == capacity) {
-            char *larger = realloc(buffer, (capacity *= 2) + 1);
-            if (!larger)
-                free(buffer);
-            buffer = larger;
-        }
+        char *larger = realloc(buffer, (capacity *= 2) + 1);
+        if (!larger)
+            free(buffer);
+        buffer = larger;
     }
-    int saved = errno;
+    return BEZEL_ENOMEM;
+}
+
+int file_read_plain(const char *path, unsigned plain, size_t max, char **data, size_t *n)
+{
+    int fd = file_open_plain(path, plain, false);
+    if (fd < 0)
+        return fd;
+    int err = read_all(fd, max, false, data, n), saved = errno;
     close(fd);
     errno = saved;
-    if (err) {
-        free(buffer);
-        return err;
-    }
-    buffer[used] = '\0';
-    *data = buffer;
-    *n = used;
-    return 0;
+    return err;
 }
 
 int file_read(const char *path, size_t max, char **data, size_t *n)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    return fd < 0 ? err_from_errno(errno) : read_all(fd, max, data, n);
+    return file_read_plain(path, 0, max, data, n);
 }
 
-int file_read_regular(const char *path, size_t max, char **data, size_t *n)
+int file_read_stream(int fd, size_t max, char **data, size_t *n)
 {
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return err_from_errno(errno);
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-        return read_all(fd, max, data, n);
-    close(fd);
-    errno = EINVAL;
-    return BEZEL_EINVAL;
+    return read_all(fd, max, true, data, n);
 }
 
 static int file_remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)

@@ -8,6 +8,7 @@
 #include "base/err.h"
 
 #include <dirent.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -29,11 +30,29 @@ int file_replace_shared(const char *path, const void *data, size_t n, const char
 /** Writes all `n` bytes at the descriptor's position, repeating after short writes and EINTR. */
 int file_write_all(int fd, const void *data, size_t n) BEZEL_MUST_CHECK;
 
-/** Reads a whole file of at most `max` bytes into *data (caller frees; a NUL is appended), its length into *n. */
+/**
+ * Opens `path` for reading, without waiting for anything: a regular file, or a folder where `folder` says so; of
+ * anything else EINVAL. The last `plain` names of the path, 1 or more, are followed through no symbolic link (ELOOP):
+ * of the path of a file in a folder that may be anybody's, those that are below it. 0: all links are followed. Returns
+ * a descriptor, for the caller to close.
+ */
+int file_open_plain(const char *path, unsigned plain, bool folder) BEZEL_MUST_CHECK;
+
+/** The same of a folder, for readdir(): NULL with errno where it cannot be; for closedir(). */
+DIR *file_open_dir(const char *path, unsigned plain) BEZEL_MUST_CHECK;
+
+/**
+ * Reads a whole regular file of at most `max` bytes into *data (caller frees; a NUL is appended), its length into *n.
+ * What has nothing to say yet, such as /proc/kmsg, is not waited for: EAGAIN.
+ */
 int file_read(const char *path, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
 
-/** The same of a regular file alone: of anything else, which may never end or never begin, BEZEL_EINVAL. */
-int file_read_regular(const char *path, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
+/** The same of a file of a folder that may be anybody's: no link among the last `plain` names of its path is followed.
+ */
+int file_read_plain(const char *path, unsigned plain, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
+
+/** The same of descriptor `fd`, of anything, from where it stands to its end, which is waited for. It stays open. */
+int file_read_stream(int fd, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
 
 /**
  * Gives the new file `fd` in folder `dir` to the folder's group, with the reading and writing that the folder grants it

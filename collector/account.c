@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "collector/account.h"
 
+#include "base/clock.h"
 #include "base/sum.h"
 #include "collector/retire.h"
 
@@ -97,6 +98,33 @@ void account_rows(struct facts *f, const struct model_process *process, const st
         return;
     while (packet_next_record(p, h, process->dict->field_counts, process->dict->aspect_count, &offset, &r) > 0)
         (void)!facts_add_builtin(f, process, &r);
+}
+
+/* Whether anything that is stored is not yet explained by metadata, or not yet in stable storage. */
+static bool lacks_anything(const struct model_process *p, bool *stored)
+{
+    bool unsynced = false;
+    for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {
+        *stored = *stored || (p->streams[ring] && p->streams[ring]->packets);
+        unsynced = unsynced || (p->streams[ring] && p->streams[ring]->unsynced);
+    }
+    return unsynced || p->dirty;
+}
+
+int account_finish(struct facts *f, const struct model *m)
+{
+    for (const struct model_node *node = m->nodes; node; node = node->next) {
+        bool stored = false, stale = false;
+        for (const struct model_process *p = node->processes; p; p = p->next) {
+            if (lacks_anything(p, &stored))
+                return 0;
+            stale = stale || p->metadata_stale;
+        }
+        if (stored && stale)
+            return 0;
+    }
+    int err = facts_lacks(f) ? 0 : facts_put_int(f, FACTS_FINISHED, clock_now() + clock_realtime_offset());
+    return err ? err : facts_commit(f);
 }
 
 /*

@@ -30,4 +30,10 @@ void account_rows(struct facts *f, const struct model_process *process, const st
  */
 int account_save(struct facts *f, struct model *m) BEZEL_MUST_CHECK;
 
+/**
+ * Notes that the collector ends with everything saved (FACTS_FINISHED), where it is: not where metadata or database
+ * lack something of what is stored, for want of room say. Returns 0 or an error of the database.
+ */
+int account_finish(struct facts *f, const struct model *m) BEZEL_MUST_CHECK;
+
 #endif

@@ -77,10 +77,10 @@ static int copy(int from, int to, uint64_t at)
 
 int disk_keep_tail(const char *from, uint64_t at, const char *into, bool sync)
 {
-    int in = open(from, O_RDONLY | O_CLOEXEC);
+    int in = open(from, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (in < 0)
         return errno;
-    int out = open(into, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    int out = open(into, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);
     int sys = out < 0 ? errno : copy(in, out, at);
     if (!sys && sync && fsync(out) != 0)
         sys = errno;

@@ -1,16 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "collector/facts_db.h"
+#include "collector/facts_run.h"
 
 #include "base/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /*
  * Two kinds of tables. nodes, processes (with dictionaries), books' attempts and losses by cause, latency, facts,
@@ -158,13 +157,17 @@ int facts_error(sqlite3 *db, int rc)
     case SQLITE_LOCKED:
         return BEZEL_EBUSY;
     case SQLITE_NOMEM:
-        return BEZEL_ENOMEM;
+        return facts_refuse(BEZEL_ENOMEM, "out of memory, or what it takes to read it is more than 512 MiB");
     case SQLITE_PERM:
     case SQLITE_READONLY:
         return BEZEL_EPERM;
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
         return BEZEL_EMALFORMED;
+    case SQLITE_TOOBIG:
+        return facts_refuse(BEZEL_EMALFORMED, "it holds a value that is longer than any that Bezel writes");
+    case SQLITE_INTERRUPT:
+        return BEZEL_ETIMEDOUT;
     case SQLITE_CONSTRAINT:
         return BEZEL_EINVAL;
     default:
@@ -177,61 +180,32 @@ static int facts_exec(sqlite3 *db, const char *text)
     return facts_error(db, sqlite3_exec(db, text, NULL, NULL, NULL));
 }
 
-static int pragma_value(sqlite3 *db, const char *text, int64_t *value)
-{
-    sqlite3_stmt *statement;
-    int rc = sqlite3_prepare_v2(db, text, -1, &statement, NULL);
-    if (rc == SQLITE_OK) {
-        rc = sqlite3_step(statement);
-        *value = rc == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
-        sqlite3_finalize(statement);
-    }
-    return facts_error(db, rc);
-}
-
-void facts_distrust(sqlite3 *db)
-{
-    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, (int *)NULL);
-    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)NULL);
-    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
-    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
-}
-
-int facts_check_version(sqlite3 *db)
-{
-    int64_t application = 0, version = 0;
-    int err = pragma_value(db, "PRAGMA application_id", &application);
-    if (!err)
-        err = pragma_value(db, "PRAGMA user_version", &version);
-    return !err && (application != FACTS_APPLICATION || version != FACTS_VERSION) ? BEZEL_EVERSION : err;
-}
-
 int facts_prepare_get(struct facts *f)
 {
     return facts_error(f->db, sqlite3_prepare_v2(f->db, sql[FACTS_GET], -1, &f->statements[FACTS_GET], NULL));
 }
 
+int facts_make_schema(sqlite3 *db)
+{
+    char mark[96];
+    int err = 0;
+    for (size_t i = 0; !err && i < sizeof schema / sizeof *schema; i++)
+        err = facts_exec(db, schema[i]);
+    snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d", FACTS_APPLICATION,
+             FACTS_VERSION);
+    return err ? err : facts_exec(db, mark);
+}
+
 /* Two may open a new database at once: the schema is looked for and made within one transaction. */
 static int schema_make(sqlite3 *db)
 {
-    int64_t application = 0, version = 0;
+    bool empty;
     int err = facts_exec(db, "BEGIN IMMEDIATE");
     if (err)
         return err;
-    err = pragma_value(db, "PRAGMA application_id", &application);
-    if (!err)
-        err = pragma_value(db, "PRAGMA user_version", &version);
-    if (!err && application == 0 && version == 0) {
-        char mark[96];
-        snprintf(mark, sizeof mark, "PRAGMA application_id = %d; PRAGMA user_version = %d", FACTS_APPLICATION,
-                 FACTS_VERSION);
-        for (size_t i = 0; !err && i < sizeof schema / sizeof *schema; i++)
-            err = facts_exec(db, schema[i]);
-        if (!err)
-            err = facts_exec(db, mark);
-    } else if (!err && (application != FACTS_APPLICATION || version != FACTS_VERSION)) {
-        err = BEZEL_EVERSION;
-    }
+    err = facts_check_schema(db, &empty);
+    if (empty)
+        err = facts_make_schema(db);
     int end = facts_exec(db, err ? "ROLLBACK" : "COMMIT");
     return err ? err : end;
 }
@@ -244,31 +218,9 @@ static void facts_release(struct facts *f)
     free(f);
 }
 
-bool facts_is_foreign(const char *path)
+/* Readies what was opened with result `err`; where it cannot, it is released. */
+static int facts_ready(struct facts *it, int err, struct facts **f)
 {
-    struct stat st;
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode);
-}
-
-int facts_open(const char *run, struct facts **f)
-{
-    char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/run.db", run) >= (int)sizeof path)
-        return BEZEL_EINVAL;
-    if (facts_is_foreign(path))
-        return BEZEL_EMALFORMED;
-    struct facts *it = calloc(1, sizeof *it);
-    if (!it)
-        return BEZEL_ENOMEM;
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    int err = facts_error(it->db, sqlite3_open_v2(path, &it->db, flags, NULL));
-    if (!err) {
-        facts_distrust(it->db);
-        sqlite3_busy_timeout(it->db, FACTS_BUSY_MS);
-        err = schema_make(it->db);
-    }
-    if (!err)
-        err = facts_exec(it->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
     for (int i = 0; i < FACTS_STATEMENTS && !err; i++)
         err = facts_error(it->db, sqlite3_prepare_v2(it->db, sql[i], -1, &it->statements[i], NULL));
     if (err) {
@@ -279,6 +231,33 @@ int facts_open(const char *run, struct facts **f)
     }
     *f = it;
     return 0;
+}
+
+int facts_open(const char *run, struct facts **f)
+{
+    struct facts *it = calloc(1, sizeof *it);
+    if (!it)
+        return BEZEL_ENOMEM;
+    int err = facts_open_file(run, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, &it->db);
+    if (!err)
+        err = schema_make(it->db);
+    if (!err)
+        err = facts_exec(it->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
+    return facts_ready(it, err, f);
+}
+
+int facts_open_scratch(struct facts **f)
+{
+    struct facts *it = calloc(1, sizeof *it);
+    if (!it)
+        return BEZEL_ENOMEM;
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+    int err = facts_error(NULL, sqlite3_open_v2("", &it->db, flags, NULL));
+    if (!err)
+        err = facts_exec(it->db, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536");
+    if (!err)
+        err = facts_make_schema(it->db);
+    return facts_ready(it, err, f);
 }
 
 int facts_lasting(struct facts *f)

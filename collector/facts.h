@@ -27,6 +27,12 @@ int facts_open(const char *run, struct facts **f) BEZEL_MUST_CHECK;
  * errno. */
 int facts_close(struct facts *f);
 
+/**
+ * The sentence of `err`, which opening or reading a run's database in this thread returned just now, without its dot;
+ * until the next one.
+ */
+const char *facts_why(int err);
+
 /** From now on commits, and the end, reach stable storage before they return. */
 int facts_lasting(struct facts *f) BEZEL_MUST_CHECK;
 

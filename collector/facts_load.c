@@ -3,12 +3,10 @@
 #include "collector/facts_db.h"
 #include "collector/facts_run.h"
 
-#include <errno.h>
-#include <limits.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static void column_text(sqlite3_stmt *s, int at, char *text, size_t size)
 {
@@ -50,11 +48,24 @@ static struct model_node *node_of_row(const struct model *m, int64_t row)
     return node;
 }
 
+/* Whether `base`, which opens the names of its files, ends as those of its pid and instance do. */
+static bool base_ok(const struct model_process *p)
+{
+    char end[2][32];
+    snprintf(end[0], sizeof end[0], "-%" PRIu32, p->pid);
+    snprintf(end[1], sizeof end[1], "-%" PRIu32 "-%016" PRIx64, p->pid, p->instance);
+    size_t n = strlen(p->base);
+    for (int i = 0; i < 2; i++)
+        if (n > strlen(end[i]) && strcmp(p->base + n - strlen(end[i]), end[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Whether a process of the database can be one: it names files, and others choose by its role and state. */
 static bool process_ok(const struct model_process *p)
 {
     return (p->role == ROLE_SUT || p->role == ROLE_DAEMON) && p->state >= PROCESS_RUNNING &&
-           p->state <= PROCESS_DETACHED && !strchr(p->base, '/');
+           p->state <= PROCESS_DETACHED && !strchr(p->base, '/') && base_ok(p);
 }
 
 static int load_process(sqlite3_stmt *s, struct model *m)
@@ -122,7 +133,7 @@ static int load_rows(struct facts *f, const char *query, int (*load)(sqlite3_stm
         return err;
     int rc;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW && !err)
-        err = load(s, m);
+        err = facts_is_too_long() ? BEZEL_ETIMEDOUT : load(s, m);
     if (!err)
         err = facts_error(f->db, rc);
     sqlite3_finalize(s);
@@ -167,56 +178,24 @@ static int load_stream(sqlite3_stmt *s, struct model *m)
     return 0;
 }
 
+static int load_stored(sqlite3_stmt *s, struct model *m)
+{
+    struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 0));
+    struct model_process *p = node ? model_find_process(node, (uint64_t)sqlite3_column_int64(s, 1)) : NULL;
+    if (p)
+        p->saved_stored += (uint64_t)sqlite3_column_int64(s, 2);
+    return p ? 0 : BEZEL_EMALFORMED;
+}
+
 int facts_load_streams(struct facts *f, struct model *m)
 {
-    return load_rows(f,
-                     "SELECT node, instance, ring, packets, bytes, next_ordinal, discarded, sum"
-                     " FROM streams JOIN processes ON processes.id = streams.process",
-                     load_stream, m);
-}
-
-/*
- * What a killed collector left in the log of its database is found by an index in shared memory, which the first to
- * read makes anew: a file, for which a full disk has no room and a read-only one no place. Alone, without locks, the
- * index is in memory. Nobody writes then: a collector that runs has made the index.
- */
-#define ALONE "unix-none"
-
-/* Opens for reading through SQLite's file system `vfs`, NULL: the usual one. */
-static int open_read(const char *path, const char *vfs, sqlite3 **db)
-{
-    int err = facts_error(NULL, sqlite3_open_v2(path, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOMUTEX, vfs));
-    if (!err) {
-        facts_distrust(*db);
-        sqlite3_busy_timeout(*db, FACTS_BUSY_MS);
-        sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* else an empty log is deleted */
-        err = facts_error(
-            *db, sqlite3_exec(*db, vfs ? "PRAGMA locking_mode = EXCLUSIVE; BEGIN" : "BEGIN", NULL, NULL, NULL));
-    }
-    if (!err)
-        err = facts_check_version(*db);
-    if (err) {
-        sqlite3_close(*db);
-        *db = NULL;
-    }
-    return err;
-}
-
-int facts_open_database(const char *run, sqlite3 **db)
-{
-    char path[PATH_MAX];
-    *db = NULL;
-    if (snprintf(path, sizeof path, "%s/run.db", run) >= (int)sizeof path)
-        return BEZEL_EINVAL;
-    if (access(path, F_OK) != 0)
-        return err_from_errno(errno);
-    if (facts_is_foreign(path))
-        return BEZEL_EMALFORMED;
-    int err = open_read(path, NULL, db);
-    if (err && err != BEZEL_EBUSY && err != BEZEL_EVERSION && err != BEZEL_EMALFORMED &&
-        open_read(path, ALONE, db) == 0)
-        err = 0;
-    return err;
+    int err = load_rows(f, "SELECT node, instance, stored FROM books JOIN processes ON processes.id = books.process",
+                        load_stored, m);
+    return err ? err
+               : load_rows(f,
+                           "SELECT node, instance, ring, packets, bytes, next_ordinal, discarded, sum"
+                           " FROM streams JOIN processes ON processes.id = streams.process",
+                           load_stream, m);
 }
 
 int facts_open_read(const char *run, struct facts **f)
@@ -232,11 +211,23 @@ int facts_open_read(const char *run, struct facts **f)
     }
     it->db = db;
     err = facts_prepare_get(it);
+    if (!err)
+        err = facts_number(db, "PRAGMA data_version", &it->data_version);
     if (err)
         (void)!facts_close(it);
     else
         *f = it;
     return err;
+}
+
+int facts_refresh(struct facts *f)
+{
+    int64_t before = f->data_version;
+    facts_allow(FACTS_READ_S);
+    int err = facts_error(f->db, sqlite3_exec(f->db, "COMMIT; BEGIN", NULL, NULL, NULL));
+    if (!err)
+        err = facts_number(f->db, "PRAGMA data_version", &f->data_version);
+    return err ? err : f->data_version != before;
 }
 
 int facts_check(struct facts *f)
@@ -250,21 +241,6 @@ int facts_check(struct facts *f)
     err = facts_error(f->db, rc);
     if (!err && (!said || strcmp(said, "ok") != 0))
         err = BEZEL_EMALFORMED;
-    sqlite3_finalize(s);
-    return err;
-}
-
-int facts_stored(struct facts *f, const struct model_process *process, uint64_t *stored)
-{
-    sqlite3_stmt *s;
-    const char *query = "SELECT sum(stored) FROM books WHERE process = ?1";
-    int err = facts_error(f->db, sqlite3_prepare_v2(f->db, query, -1, &s, NULL));
-    if (err)
-        return err;
-    sqlite3_bind_int64(s, 1, process->row);
-    int rc = sqlite3_step(s);
-    *stored = rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(s, 0) : 0;
-    err = facts_error(f->db, rc);
     sqlite3_finalize(s);
     return err;
 }

@@ -22,6 +22,12 @@ bool facts_lacks(const struct facts *f);
 /** The fact that holds how many packets and messages were refused. */
 #define FACTS_REFUSED "collector.refused"
 
+/**
+ * The fact that says when, ns of CLOCK_REALTIME, a collector ended with all that it stored saved: database, metadata
+ * and files agree as long as it stands. Whoever starts on the run again takes it away before anything else; "" then.
+ */
+#define FACTS_FINISHED "collector.finished"
+
 /** The fact that says what starts of the collector found damaged. */
 #define FACTS_DAMAGED "collector.damaged"
 
@@ -68,7 +74,10 @@ int facts_clear_streams(struct facts *f) BEZEL_MUST_CHECK;
  */
 int facts_load(struct facts *f, struct model *m) BEZEL_MUST_CHECK;
 
-/** Makes the streams that the database has of the loaded model `m`, each with what was saved of it. */
+/**
+ * Makes the streams that the database has of the loaded model `m`, each with what was saved of it, and fills in how
+ * many records of each process the books say are stored.
+ */
 int facts_load_streams(struct facts *f, struct model *m) BEZEL_MUST_CHECK;
 
 /**
@@ -77,8 +86,18 @@ int facts_load_streams(struct facts *f, struct model *m) BEZEL_MUST_CHECK;
  */
 int facts_open_read(const char *run, struct facts **f) BEZEL_MUST_CHECK;
 
-/** How many records of a process the books say are stored. */
-int facts_stored(struct facts *f, const struct model_process *process, uint64_t *stored) BEZEL_MUST_CHECK;
+/** Lets what facts_open_read() opened see the database as it is now: 1 where somebody has written since, 0, or an
+ * error. */
+int facts_refresh(struct facts *f) BEZEL_MUST_CHECK;
+
+/** Opens an empty database in a temporary file of its own, for rows that are to be compared. */
+int facts_open_scratch(struct facts **f) BEZEL_MUST_CHECK;
+
+/**
+ * Compares all tables that are made of packets, row by row. Returns 0 where they are the same; 1 with *text, of `size`
+ * bytes, where `run` has other rows than `right`; or an error.
+ */
+int facts_compare(struct facts *run, struct facts *right, char *text, size_t size) BEZEL_MUST_CHECK;
 
 /** Looks at every page. Returns 0, or BEZEL_EMALFORMED where the database contradicts itself. */
 int facts_check(struct facts *f) BEZEL_MUST_CHECK;

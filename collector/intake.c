@@ -278,7 +278,9 @@ int intake_finish(struct intake *in)
         (void)!intake_sync(in, node); /* what fails is not saved, and thus not said to be there */
     if (facts_lacks(in->facts))
         err = recover_rows(in->facts, in->store, in->model);
-    return err ? err : intake_save(in);
+    if (!err)
+        err = intake_save(in);
+    return err ? err : account_finish(in->facts, in->model);
 }
 
 int intake_save(struct intake *in)

@@ -83,7 +83,7 @@ static void put_text(FILE *out, const char *text)
     put_literal(out, text, strlen(text));
 }
 
-static void put_trace(FILE *out, const struct model_node *node)
+static void put_trace(FILE *out, const struct model_node *node, const char *version)
 {
     char uuid[MODEL_UUID_TEXT];
     model_uuid_text(node->uuid, uuid);
@@ -100,7 +100,7 @@ static void put_trace(FILE *out, const struct model_node *node)
     fprintf(
         out,
         ";\n    run = \"%s\";\n    tracer_name = \"bezel\";\n    tracer_version = \"%s\";\n    format = %d;\n};\n\n",
-        node->model->run, BEZEL_VERSION, PACKET_VERSION);
+        node->model->run, version, PACKET_VERSION);
 }
 
 static void put_clock(FILE *out, const struct model_node *node)
@@ -195,15 +195,29 @@ static void put_field(FILE *out, const struct model_process *p, const struct dic
     fputs(";\n", out);
 }
 
-static void put_strings(FILE *out, const struct model_process *p)
+static void open_strings(FILE *out, const struct model_process *p)
 {
     fprintf(out, "enum bezel_text_%" PRIu32 " : bezel_u64 {\n", p->stream_id);
-    for (uint32_t i = 0; i < p->dict->string_count; i++) {
-        fputs("    ", out);
-        put_text(out, p->dict->strings[i]);
-        fprintf(out, " = %" PRIu32 ",\n", i + 1);
-    }
+}
+
+static void put_string(FILE *out, const struct model_process *p, uint32_t i)
+{
+    fputs("    ", out);
+    put_text(out, p->dict->strings[i]);
+    fprintf(out, " = %" PRIu32 ",\n", i + 1);
+}
+
+static void put_strings(FILE *out, const struct model_process *p)
+{
+    open_strings(out, p);
+    for (uint32_t i = 0; i < p->dict->string_count; i++)
+        put_string(out, p, i);
     fputs("};\n", out);
+}
+
+static void put_stream(FILE *out, const struct model_process *p)
+{
+    fprintf(out, "stream {\n    id = %" PRIu32 ";\n%s};\n", p->stream_id, context);
 }
 
 /*
@@ -229,7 +243,7 @@ static void put_process(FILE *out, const struct model_process *p)
     fputc('\n', out);
     if (p->dict->string_count)
         put_strings(out, p);
-    fprintf(out, "stream {\n    id = %" PRIu32 ";\n%s};\n", p->stream_id, context);
+    put_stream(out, p);
     for (uint32_t i = 0; i < p->dict->aspect_count; i++)
         put_event(out, p, &p->dict->aspects[i], p->dict->aspects[i].id, p->stream_id);
 }
@@ -268,7 +282,7 @@ int metadata_write(const struct model_node *node, char **text, size_t *length)
     FILE *out = open_memstream(text, length);
     if (!out)
         return BEZEL_ENOMEM;
-    put_trace(out, node);
+    put_trace(out, node, BEZEL_VERSION);
     put_clock(out, node);
     for (const struct model_process *p = node->processes; p; p = p->next)
         if (p->metadata)
@@ -278,9 +292,123 @@ int metadata_write(const struct model_node *node, char **text, size_t *length)
     return finish(out, text);
 }
 
+/* ---- comparing --------------------------------------------------------------------------------------------------- */
+
+/* A text that is compared piece by piece with what would be written. */
+struct compared {
+    const char *from, *end; /* what is left of it */
+    FILE *piece;
+    char *bytes;
+    size_t size;
+    bool failed;
+};
+
+/* Begins a piece: where to write it. NULL where memory is short. */
+static FILE *piece(struct compared *c)
+{
+    c->piece = c->failed ? NULL : open_memstream(&c->bytes, &c->size);
+    c->failed = !c->piece;
+    return c->piece;
+}
+
+/* Ends it. Whether the text goes on with it, which then is taken from it. */
+static bool takes(struct compared *c)
+{
+    if (c->failed || finish(c->piece, &c->bytes) != 0) {
+        c->failed = true;
+        return false;
+    }
+    bool same = c->size <= (size_t)(c->end - c->from) && memcmp(c->from, c->bytes, c->size) == 0;
+    c->from += same ? c->size : 0;
+    free(c->bytes);
+    return same;
+}
+
+/* The opening of a trace, of whatever version of Bezel wrote it: its number is the text's own. */
+static bool takes_opening(struct compared *c, const struct model_node *node)
+{
+    static const char before[] = "tracer_version = \"",
+                      allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.+~";
+    char version[32] = "";
+    const char *at = memmem(c->from, (size_t)(c->end - c->from), before, sizeof before - 1);
+    if (at)
+        snprintf(version, sizeof version, "%.*s", (int)strspn(at + sizeof before - 1, allowed), at + sizeof before - 1);
+    if (!piece(c))
+        return false;
+    put_trace(c->piece, node, version);
+    put_clock(c->piece, node);
+    return takes(c);
+}
+
+/*
+ * The part of a process as it was written when its dictionary was shorter: what a dictionary has never changes, and new
+ * strings and aspects come behind.
+ */
+static bool takes_earlier(struct compared *c, const struct model_process *now)
+{
+    struct dict dict = *now->dict;
+    struct model_process p = *now;
+    p.dict = &dict;
+    dict.string_count = 0;
+    if (now->dict->string_count && piece(c)) {
+        fputc('\n', c->piece);
+        open_strings(c->piece, &p);
+        if (takes(c)) {
+            while (dict.string_count < now->dict->string_count && piece(c)) {
+                put_string(c->piece, &p, dict.string_count);
+                if (!takes(c))
+                    break;
+                dict.string_count++;
+            }
+            if (dict.string_count == 0 || !piece(c))
+                return false;
+            fputs("};\n", c->piece);
+            if (!takes(c))
+                return false;
+        }
+    }
+    if (!piece(c))
+        return false;
+    if (dict.string_count == 0)
+        fputc('\n', c->piece);
+    put_stream(c->piece, &p);
+    if (!takes(c))
+        return false;
+    for (uint32_t i = 0; i < dict.aspect_count && piece(c); i++) {
+        put_event(c->piece, &p, &dict.aspects[i], dict.aspects[i].id, p.stream_id);
+        if (!takes(c))
+            break;
+    }
+    return true;
+}
+
+int metadata_compare(const struct model_node *node, const char *text, size_t length, size_t *same)
+{
+    struct compared c = {.from = text, .end = text + length};
+    bool good = takes_opening(&c, node), whole = true;
+    const struct model_process *p = node->processes;
+    for (; p && good && c.from < c.end; p = p->next) {
+        const char *begin = c.from;
+        if (!piece(&c))
+            break;
+        put_process(c.piece, p);
+        if (takes(&c))
+            continue;
+        whole = false;
+        c.from = begin;
+        good = takes_earlier(&c, p);
+    }
+    *same = (size_t)(c.from - text);
+    if (c.failed)
+        return BEZEL_ENOMEM;
+    if (!good || c.from < c.end)
+        return METADATA_OTHER;
+    return whole && !p ? METADATA_SAME : METADATA_EARLIER;
+}
+
 void metadata_put_merged(FILE *out, const struct model_node *node)
 {
-    put_trace(out, node);
+    put_trace(out, node, BEZEL_VERSION);
     put_clock(out, node);
     fprintf(out, "\nstream {\n    id = %d;\n%s};\n", METADATA_MERGED, merged_context);
 }

@@ -15,6 +15,14 @@
  */
 int metadata_write(const struct model_node *node, char **text, size_t *length) BEZEL_MUST_CHECK;
 
+/**
+ * Compares `length` bytes at `text` with what metadata_write() gives of `node`, whatever version of Bezel wrote them.
+ * Returns METADATA_SAME; METADATA_EARLIER where it lacks nothing but what was declared last, as when it was written
+ * before that; METADATA_OTHER; or BEZEL_ENOMEM. *same says up to which byte it is right.
+ */
+enum { METADATA_SAME, METADATA_EARLIER, METADATA_OTHER };
+int metadata_compare(const struct model_node *node, const char *text, size_t length, size_t *same) BEZEL_MUST_CHECK;
+
 /** The part of it that explains the packets of process `p`; as above. */
 int metadata_write_process(const struct model_process *p, char **text, size_t *length) BEZEL_MUST_CHECK;
 

@@ -84,6 +84,7 @@ struct model_process {
     struct model_builtins builtins;
     enum message_process_state state;
     uint64_t unfinished;
+    uint64_t saved_stored;      /* records that the database says are stored, as it was loaded */
     uint64_t books_at;          /* `at` of its last BOOKS */
     bool books_answer;          /* they are final: to be answered when they are saved */
     struct model_count *counts; /* DICT_ASPECTS_MAX + 1 of them, by aspect id */

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "collector/reader.h"
 
+#include "base/file.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,15 +31,13 @@ struct reader {
 /* Where there is no file nothing is allocated: most rings that are asked for have none. */
 int reader_open(const char *path, struct reader **r)
 {
-    struct stat st = {0};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = file_open_plain(path, READER_PLAIN, false);
     if (fd < 0)
-        return err_from_errno(errno);
-    int err = fstat(fd, &st) != 0 ? err_from_errno(errno) : S_ISREG(st.st_mode) ? 0 : BEZEL_EMALFORMED;
-    struct reader *it = err ? NULL : malloc(sizeof *it);
+        return fd == BEZEL_EINVAL || errno == ELOOP || errno == ENXIO ? BEZEL_EMALFORMED : fd;
+    struct reader *it = malloc(sizeof *it);
     if (!it) {
         close(fd);
-        return err ? err : BEZEL_ENOMEM;
+        return BEZEL_ENOMEM;
     }
     it->fd = fd;
     it->offset = it->packets = 0;
@@ -134,7 +134,12 @@ static int is_stream_file(const struct dirent *entry)
 int reader_list(const char *trace, int (*each)(const char *path, void *context), void *context)
 {
     struct dirent **entries;
-    int count = scandir(trace, &entries, is_stream_file, alphasort);
+    int dir = file_open_plain(trace, READER_PLAIN - 1, true);
+    if (dir < 0)
+        return dir;
+    int count = scandirat(dir, ".", &entries, is_stream_file, alphasort), saved = errno;
+    close(dir);
+    errno = saved;
     if (count < 0)
         return err_from_errno(errno);
     int result = 0;

@@ -12,9 +12,13 @@
 
 struct reader;
 
+/** Of the path of a file of a run's trace, RUN/trace/NODE/FILE, these last names are followed through no symbolic link.
+ */
+enum { READER_PLAIN = 3 };
+
 /**
  * Opens stream file `path`. Returns 0 with *r for reader_close, BEZEL_EMALFORMED where it is no regular file (a pipe
- * would be waited for), BEZEL_ENOENT, BEZEL_ENOMEM, ...
+ * would be waited for) or a symbolic link leads to it, BEZEL_ENOENT, BEZEL_ENOMEM, ...
  */
 int reader_open(const char *path, struct reader **r) BEZEL_MUST_CHECK;
 void reader_close(struct reader *r);
@@ -39,7 +43,7 @@ uint64_t reader_rest(const struct reader *r);
 /**
  * Calls `each` for every stream file in directory `trace` (of one node), in the order of their names: all files but
  * `metadata` and those that begin with a dot. Stops at and returns the first non-zero result of `each`; else 0 or an
- * error.
+ * error, with errno ENOTDIR where it is no folder, ELOOP where a symbolic link leads to it.
  */
 int reader_list(const char *trace, int (*each)(const char *path, void *context), void *context) BEZEL_MUST_CHECK;
 

@@ -160,7 +160,7 @@ static int rows_of_file(const char *path, void *context)
 /* Files that begin with a dot were never finished. */
 static int remove_temporaries(const char *dir)
 {
-    DIR *d = opendir(dir);
+    DIR *d = file_open_dir(dir, READER_PLAIN - 1);
     if (!d)
         return err_from_errno(errno);
     int err;
@@ -228,7 +228,11 @@ static int finish_node(struct facts *f, struct store *s, struct model_node *node
 int recover_run(struct facts *f, struct store *s, struct model *m)
 {
     char refused[24];
-    int err = facts_load(f, m);
+    int err = facts_put(f, FACTS_FINISHED, "");
+    if (!err)
+        err = facts_commit(f); /* before a file is touched */
+    if (!err)
+        err = facts_load(f, m);
     if (!err)
         err = facts_load_streams(f, m);
     if (!err)

@@ -76,8 +76,10 @@ static int open_run(struct server *v)
     int err = facts_open(v->options->run, &v->facts);
     if (!err)
         err = facts_serve(v->facts, v->options->sync != STORE_SYNC_NEVER);
-    if (err)
-        return say(err, "BEZEL-DATABASE", "run.db");
+    if (err) {
+        log_error("BEZEL-DATABASE", "run.db: %s", facts_why(err));
+        return err;
+    }
     err = facts_get(v->facts, "run", run, sizeof run);
     if (err && err != BEZEL_ENOENT)
         return say(err, "BEZEL-DATABASE", "run.db");

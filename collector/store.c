@@ -44,7 +44,7 @@ static int reserve_take(struct store *s)
 {
     char path[PATH_MAX];
     reserve_path(s, path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (fd < 0)
         return errno;
     int sys = posix_fallocate(fd, 0, is_space(s->failure) ? STORE_ROOM : STORE_RESERVE);
@@ -144,7 +144,7 @@ void store_close(struct store *s)
 
 int store_open_stream(struct store *s, struct model_stream *stream, const char *path)
 {
-    int flags = O_WRONLY | O_CLOEXEC | (stream->bytes ? 0 : O_CREAT | O_TRUNC);
+    int flags = O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | (stream->bytes ? 0 : O_CREAT | O_TRUNC);
     while (s->open >= s->open_max && s->oldest)
         stream_close(s, s->oldest);
     while ((stream->fd = open(path, flags, 0666)) < 0) {
@@ -224,6 +224,7 @@ static int metadata_replace(struct store *s, const char *path, const char *text,
 int store_metadata(struct store *s, struct model_node *node)
 {
     char dir[PATH_MAX], path[PATH_MAX + 16], *text;
+    struct stat st;
     size_t n;
     if (store_path(s, node, NULL, dir, sizeof dir) != 0)
         return ENAMETOOLONG;
@@ -231,6 +232,8 @@ int store_metadata(struct store *s, struct model_node *node)
         s->names_unsynced = true;
     else if (errno != EEXIST)
         return errno;
+    else if (lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+        return ENOTDIR; /* a link would lead elsewhere */
     if (metadata_keep(node) != 0 || metadata_write(node, &text, &n) != 0)
         return ENOMEM;
     snprintf(path, sizeof path, "%s/metadata", dir);

@@ -5,8 +5,11 @@
 #include "collector/facts_run.h"
 #include "collector/reader.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TOO_MANY "it holds more rows of one kind than a report takes: 2,097,152"
 
 struct text {
     struct text *next;
@@ -15,10 +18,20 @@ struct text {
 
 /* ---- rows -------------------------------------------------------------------------------------------------------- */
 
+bool summary_charge(struct summary_loading *l, size_t bytes)
+{
+    l->bytes += bytes;
+    if (l->bytes > SUMMARY_BYTES_MAX)
+        l->err = facts_refuse(BEZEL_EFULL, "it holds more than a report takes: of its rows 1 GiB");
+    return l->bytes <= SUMMARY_BYTES_MAX;
+}
+
 const char *summary_text(struct summary_loading *l, sqlite3_stmt *s, int at)
 {
     const char *value = (const char *)sqlite3_column_text(s, at);
     size_t n = value ? strlen(value) : 0;
+    if (!summary_charge(l, sizeof(struct text) + n + 1))
+        return "";
     struct text *t = malloc(sizeof *t + n + 1);
     if (!t) {
         l->err = BEZEL_ENOMEM;
@@ -65,7 +78,13 @@ struct summary_process *summary_process_at(struct summary_loading *l, sqlite3_st
 void *summary_grow(struct summary_loading *l, void *array, size_t *count, size_t size)
 {
     char **at = array;
+    if (*count == SUMMARY_ROWS_MAX)
+        l->err = facts_refuse(BEZEL_EFULL, TOO_MANY);
+    if (l->err)
+        return NULL;
     if ((*count & (*count - 1)) == 0) { /* a full power of two, or none */
+        if (!summary_charge(l, (*count ? *count : 1) * size))
+            return NULL;
         char *larger = realloc(*at, (*count ? *count * 2 : 1) * size);
         if (!larger) {
             l->err = BEZEL_ENOMEM;
@@ -87,7 +106,10 @@ void summary_each(struct summary_loading *l, const char *query,
         return;
     int rc = SQLITE_DONE;
     while (!l->err && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        take(l, s);
+        if (facts_is_too_long())
+            l->err = BEZEL_ETIMEDOUT;
+        else
+            take(l, s);
     if (!l->err)
         l->err = facts_error(l->db, rc);
     sqlite3_finalize(s);
@@ -174,8 +196,27 @@ static void take_bytes(struct summary_loading *l, sqlite3_stmt *s)
     l->summary.behind = reader_trace_bytes(l->run) > summary_u64(s, 0);
 }
 
-static void load_tables(struct summary_loading *l)
+static void take_count(struct summary_loading *l, sqlite3_stmt *s)
 {
+    if ((uint64_t)sqlite3_column_int64(s, 0) > SUMMARY_ROWS_MAX)
+        l->err = facts_refuse(BEZEL_EFULL, TOO_MANY);
+}
+
+/* Of tables whose rows are kept one by one, before anything sorts them. */
+static void check_counts(struct summary_loading *l)
+{
+    static const char *const tables[] = {"facts", "events",   "nodes",  "processes", "notes",
+                                         "knobs", "findings", "limits", "polling",   "decisions"};
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+        char query[48];
+        snprintf(query, sizeof query, "SELECT count(*) FROM %s", tables[i]);
+        summary_each(l, query, take_count);
+    }
+}
+
+static void load_books(struct summary_loading *l)
+{
+    check_counts(l);
     summary_each(l, "SELECT key, value FROM facts ORDER BY key", take_fact);
     summary_each(l, "SELECT at, error, text FROM events ORDER BY at, rowid", take_event);
     /* Who named no process had nothing to leave behind: a stranger's greeting makes no node that vanished. */
@@ -184,12 +225,34 @@ static void load_tables(struct summary_loading *l)
                  "FROM nodes ORDER BY id",
                  take_node);
     summary_load_processes(l);
+}
+
+static void load_all(struct summary_loading *l)
+{
+    load_books(l);
     summary_load_nodes(l);
     summary_load_story(l);
     summary_each(l, "SELECT ifnull(sum(bytes), 0) FROM streams", take_bytes);
 }
 
-int summary_load(const char *run, struct summary **s)
+/* A judgement is looked at beside what was decided and found, a note beside all others, a snapshot beside violations.
+ */
+static void check_pairs(struct summary_loading *l)
+{
+    const struct summary *s = &l->summary;
+    double wholes = 0;
+    for (size_t i = 0; i < s->limit_count; i++)
+        wholes += s->limits[i].epoch > 0;
+    double pairs = (double)s->limit_count * (double)(s->finding_count + s->decision_count) +
+                   wholes * (double)s->node_count * (double)s->decision_count +
+                   (double)s->note_count * (double)s->note_count +
+                   (double)s->snapshot_count * (double)s->violation_count;
+    if (!l->err && pairs > SUMMARY_PAIRS_MAX)
+        l->err = facts_refuse(BEZEL_EFULL, "it holds more judgements, findings, decisions, notes or snapshots than a "
+                                           "report takes");
+}
+
+static int load(const char *run, void (*tables)(struct summary_loading *l), struct summary **s)
 {
     struct summary_loading *l = calloc(1, sizeof *l);
     if (!l)
@@ -197,7 +260,8 @@ int summary_load(const char *run, struct summary **s)
     l->run = run;
     l->err = open_database(l, run);
     if (!l->err) {
-        load_tables(l);
+        tables(l);
+        check_pairs(l);
         l->summary.latency = summary_latency_of(&l->latency);
         const char *refused = summary_fact(&l->summary, FACTS_REFUSED);
         l->summary.refused = refused ? strtoull(refused, NULL, 10) : 0;
@@ -211,6 +275,16 @@ int summary_load(const char *run, struct summary **s)
     else
         *s = &l->summary;
     return err;
+}
+
+int summary_load(const char *run, struct summary **s)
+{
+    return load(run, load_all, s);
+}
+
+int summary_load_books(const char *run, struct summary **s)
+{
+    return load(run, load_books, s);
 }
 
 void summary_free(struct summary *s)

@@ -248,6 +248,10 @@ struct summary {
  * BEZEL_EVERSION, …
  */
 int summary_load(const char *run, struct summary **s) BEZEL_MUST_CHECK;
+
+/** The same without what it tells of nodes' costs, limits and decisions: facts, events, nodes, processes, books alone.
+ */
+int summary_load_books(const char *run, struct summary **s) BEZEL_MUST_CHECK;
 void summary_free(struct summary *s);
 
 /** The value of fact `key`, or NULL. */

@@ -22,6 +22,15 @@ struct summary_cost {
     int64_t last_at, last_cpu;
 };
 
+/** A run's report takes a few hundred bytes for each process, aspect and decision. */
+#define SUMMARY_BYTES_MAX ((size_t)1 << 30)
+
+/** Rows of one kind: twice the processes that a run may have. */
+#define SUMMARY_ROWS_MAX ((size_t)1 << 21)
+
+/** Of pairs of rows that a report may have to look at together. */
+#define SUMMARY_PAIRS_MAX 1e10
+
 struct summary_loading {
     struct summary summary; /* first: what callers hold */
     const char *run;        /* its directory */
@@ -29,6 +38,7 @@ struct summary_loading {
     sqlite3 *db;
     int64_t *node_rows, *process_rows; /* of the database, by index */
     struct histogram latency;          /* of the records of SUT processes */
+    size_t bytes;                      /* that it takes, of SUMMARY_BYTES_MAX */
     size_t last;                       /* index that was found last */
     size_t last_series;                /* the same of a series */
     struct summary_cost cost;
@@ -39,7 +49,10 @@ struct summary_loading {
 void summary_each(struct summary_loading *l, const char *query,
                   void (*take)(struct summary_loading *l, sqlite3_stmt *s));
 
-/** Grows an array by one zeroed element; NULL with l->err set where memory is short. */
+/** Counts `bytes` more that the summary takes. False, with l->err set, where that is more than one may take. */
+bool summary_charge(struct summary_loading *l, size_t bytes);
+
+/** Grows an array by one zeroed element; NULL with l->err set where memory is short, or the summary too large. */
 void *summary_grow(struct summary_loading *l, void *array, size_t *count, size_t size);
 
 /** The text of column `at`, "" for NULL; of the summary. */

@@ -35,6 +35,8 @@ static void take_series(struct summary_loading *l, sqlite3_stmt *s)
     series->limit = (uint32_t)summary_u64(s, 1);
     series->begin = summary_ns(s, 2);
     series->end = summary_ns(s, 3);
+    if (!summary_charge(l, SUMMARY_COLUMNS * sizeof *series->columns))
+        return;
     series->columns = calloc(SUMMARY_COLUMNS, sizeof *series->columns);
     if (!series->columns)
         l->err = BEZEL_ENOMEM;

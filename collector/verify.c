@@ -20,8 +20,18 @@
 #include <unistd.h>
 
 /*
- * The database is read first, all of it at one moment, and the files after it: what a collector appends meanwhile is
- * beyond what the database has, which is as it should be.
+ * A collector writes the database first of what explains packets (nodes, processes, dictionaries), then the packets,
+ * then how many there are. So there is no moment at which a reader could be misled, if it reads in this order:
+ *
+ * 1. The database, all of it at one moment. What it says is stored was in the files before that.
+ * 2. The files. They may have more: what comes behind is not yet in what was read of the database.
+ * 3. What a file has and 1 does not explain: the database again. What it does not explain either was there before its
+ *    process was, which no collector does.
+ *
+ * Whether there may be more is no guess: a collector that ends with everything saved notes it in the database
+ * (FACTS_FINISHED), and the next one takes the note away before it touches a file. Where the note stands at the first
+ * look, and the same one behind a difference, nobody was at work in between, and all must agree to the byte: the rows
+ * that the trace makes as well.
  */
 
 enum { METADATA_MAX = 1 << 28 };
@@ -66,6 +76,40 @@ bool verify_is_served(const char *run)
     return served;
 }
 
+/* ---- looking again ----------------------------------------------------------------------------------------------- */
+
+bool verify_is_settled(struct verify_walk *w)
+{
+    char now[sizeof w->v->finished];
+    if (w->settled && (facts_refresh(w->facts) < 0 || facts_get(w->facts, FACTS_FINISHED, now, sizeof now) != 0 ||
+                       strcmp(now, w->v->finished) != 0)) {
+        w->settled = false;
+        w->v->finished[0] = '\0';
+    }
+    return w->settled;
+}
+
+struct model_node *verify_look_again(struct verify_walk *w, int *err)
+{
+    *err = 0;
+    if (!w->facts)
+        return NULL;
+    int changed = facts_refresh(w->facts);
+    if (changed != 0 || w->newer_stale || !w->newer) {
+        model_free(w->newer);
+        w->newer_stale = false;
+        w->newer = model_new(w->model->run);
+        *err = changed < 0 ? changed : w->newer ? facts_load(w->facts, w->newer) : BEZEL_ENOMEM;
+    }
+    return *err || !w->node ? NULL : model_find_node(w->newer, w->node->uuid);
+}
+
+bool verify_is_left(struct verify_walk *w)
+{
+    w->v->totals.served = w->v->totals.served || (w->run && verify_is_served(w->run));
+    return !w->v->totals.served;
+}
+
 /* ---- metadata ---------------------------------------------------------------------------------------------------- */
 
 static bool is_stored(const struct model_process *p)
@@ -76,24 +120,33 @@ static bool is_stored(const struct model_process *p)
     return false;
 }
 
-/* A process's part stands behind that of the process before; looked for from there, all are found in one pass. */
-static bool explains(const char *text, const char **from, const struct model_process *p)
+/*
+ * Compares with what the database says after the file was read: the file was made of what the database had before. It
+ * may be late, by what was declared last, while a collector serves, or where one was killed: behind one that finished
+ * not.
+ */
+static int compare_metadata(struct verify_walk *w, const char *file, const char *text, size_t n)
 {
-    char *part;
-    size_t n;
-    if (metadata_write_process(p, &part, &n) != 0)
-        return true;
-    const char *at = strstr(*from, part);
-    if (!at)
-        at = strstr(text, part);
-    if (at)
-        *from = at + n;
-    free(part);
-    return at != NULL;
+    static const char remedy[] = "a collector that is started on the run writes it anew: bezel-collector --run DIR ...";
+    int err = 0;
+    size_t same;
+    const struct model_node *node = w->settled ? w->node : verify_look_again(w, &err);
+    int is = node ? metadata_compare(node, text, n, &same) : err;
+    if (is == METADATA_SAME || is < 0)
+        return is;
+    if (verify_is_settled(w) || is == METADATA_OTHER)
+        tell(w->v, "metadata", file, remedy, "%s",
+             is == METADATA_OTHER ? "its text is not what the database says" : "it lacks what was declared last");
+    else if (verify_is_left(w))
+        verify_tell(w->v, &(struct verify_finding){.is = VERIFY_INCOMPLETE,
+                                                   .code = "late",
+                                                   .file = file,
+                                                   .text = "it lacks what was declared last: the collector was killed",
+                                                   .remedy = remedy});
+    return 0;
 }
 
-/* What a collector writes meanwhile may explain more than the database had. */
-static void verify_metadata(struct verify_walk *w, const char *dir)
+static int verify_metadata(struct verify_walk *w, const char *dir)
 {
     static const char remedy[] = "a collector that is started on the run writes it anew: bezel-collector --run DIR ...";
     char path[PATH_MAX + 16], file[MESSAGE_NAME_MAX + 48], *text;
@@ -101,44 +154,42 @@ static void verify_metadata(struct verify_walk *w, const char *dir)
     size_t n;
     while (p && !is_stored(p))
         p = p->next;
-    if (!p)
-        return; /* nothing to explain */
     snprintf(path, sizeof path, "%s/metadata", dir);
     snprintf(file, sizeof file, "trace/%s/metadata", w->node->dir);
-    if (file_read_regular(path, METADATA_MAX, &text, &n) != 0) {
-        tell(w->v, "metadata", file, remedy, "it cannot be read: %s", strerror(errno));
-        return;
-    }
-    if (strncmp(text, "/* CTF 1.8 */\n", 14) != 0)
-        tell(w->v, "metadata", file, remedy, "it does not open as a trace's metadata does");
-    const char *from = text;
-    for (; p && !w->v->totals.served; p = p->next)
-        if (is_stored(p) && !explains(text, &from, p))
-            tell(w->v, "metadata", file, remedy, "it does not explain what process %s (%" PRIu32 ") declared", p->name,
-                 p->pid);
+    int err = file_read_plain(path, READER_PLAIN, METADATA_MAX, &text, &n);
+    if (err == BEZEL_ENOENT && !p)
+        return 0; /* nothing to explain */
+    if (err && err != BEZEL_ENOMEM)
+        tell(w->v, "metadata", file, remedy, "it cannot be read: %s",
+             errno == EINVAL ? "it is no regular file" : strerror(errno));
+    if (err)
+        return err == BEZEL_ENOMEM ? err : 0;
+    err = compare_metadata(w, file, text, n);
     free(text);
+    return err;
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static int verify_node(struct verify_walk *w, const char *run)
+static int verify_node(struct verify_walk *w)
 {
     char dir[PATH_MAX];
-    if (snprintf(dir, sizeof dir, "%s/trace/%s", run, w->node->dir) >= (int)sizeof dir)
+    if (snprintf(dir, sizeof dir, "%s/trace/%s", w->run, w->node->dir) >= (int)sizeof dir)
         return BEZEL_EINVAL;
     int err = reader_list(dir, verify_file, w);
     if (err == BEZEL_ENOMEM)
         return err;
     bool unreadable = err && err != BEZEL_ENOENT; /* which of its files are missing nobody knows */
     if (unreadable)
-        tell(w->v, "unreadable", w->node->dir, NULL, "the trace of this node cannot be read: %s", strerror(errno));
+        tell(w->v, "unreadable", w->node->dir, NULL, "the trace of this node cannot be read: %s",
+             errno == ELOOP ? "a symbolic link leads to it" : strerror(errno));
     else
         verify_missing(w);
-    verify_metadata(w, dir);
-    for (const struct model_process *p = w->node->processes; p; p = p->next)
-        if (p->state == PROCESS_RUNNING && !w->v->totals.served)
+    err = verify_metadata(w, dir);
+    for (const struct model_process *p = w->node->processes; p && !err; p = p->next)
+        if (p->state == PROCESS_RUNNING && verify_is_left(w))
             verify_unknown(w, p);
-    return 0;
+    return err;
 }
 
 static bool is_known(const struct model *m, const char *name)
@@ -149,43 +200,46 @@ static bool is_known(const struct model *m, const char *name)
     return false;
 }
 
-/* What is in trace/ beside the nodes. */
-static void verify_strangers(struct verify *v, const char *run, const struct model *m)
+/* What is in trace/ beside the nodes; one that came meanwhile is in the database, which is asked again for it. */
+static int verify_strangers(struct verify_walk *w)
 {
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/trace", run);
-    DIR *dir = opendir(path);
-    if (!dir)
-        return;
-    int err;
-    for (const struct dirent *e; (e = file_next(dir, &err));) {
+    int err = 0, read_err = 0;
+    snprintf(path, sizeof path, "%s/trace", w->run);
+    DIR *dir = file_open_dir(path, 1);
+    if (!dir && errno != ENOENT)
+        tell(w->v, "unreadable", "trace", NULL, "it cannot be read: %s",
+             errno == ELOOP ? "a symbolic link leads to it" : strerror(errno));
+    for (const struct dirent *e; dir && !err && (e = file_next(dir, &read_err));) {
         char file[sizeof e->d_name + 8];
         snprintf(file, sizeof file, "trace/%s", e->d_name);
-        if (e->d_name[0] != '.' && !is_known(m, e->d_name) && !v->totals.served)
-            tell(v, "foreign", file, verify_remedy_foreign, "it is of no node that run.db knows");
+        if (e->d_name[0] == '.' || is_known(w->model, e->d_name))
+            continue;
+        (void)verify_look_again(w, &err);
+        if (!err && !is_known(w->newer, e->d_name))
+            tell(w->v, "foreign", file, verify_remedy_foreign, "it is of no node that run.db knows");
     }
-    if (err)
-        tell(v, "unreadable", "trace", NULL, "whether it holds anything else cannot be read: %s", strerror(errno));
-    closedir(dir);
+    if (read_err)
+        tell(w->v, "unreadable", "trace", NULL, "whether it holds anything else cannot be read: %s", strerror(errno));
+    if (dir)
+        closedir(dir);
+    return err;
 }
 
 /* ---- database ---------------------------------------------------------------------------------------------------- */
 
-static void verify_stored(struct verify *v, struct facts *f, const struct model_process *p)
+static void verify_stored(struct verify *v, const struct model_process *p)
 {
-    uint64_t stored = 0, saved;
+    uint64_t stored = 0;
     for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
         if (p->streams[ring] && (p->streams[ring]->behind || p->streams[ring]->bytes != p->streams[ring]->saved.bytes))
             return; /* told already, or being written */
     for (uint32_t aspect = 1; aspect <= p->dict->aspect_count; aspect++)
         stored += p->counts[aspect].stored;
-    int err = facts_stored(f, p, &saved);
-    if (err)
-        tell(v, "database", "run.db", NULL, "the books of %s cannot be read: %s", p->name, limit_reason(err));
-    else if (saved != stored)
+    if (p->saved_stored != stored)
         tell(v, "other-counts", "run.db", NULL,
              "the books of %s (%" PRIu32 ") say that %" PRIu64 " records are stored; its files hold %" PRIu64, p->name,
-             p->pid, saved, stored);
+             p->pid, p->saved_stored, stored);
 }
 
 static void verify_told(struct verify *v, struct facts *f)
@@ -195,46 +249,123 @@ static void verify_told(struct verify *v, struct facts *f)
         tell(v, "was-damaged", "run.db", NULL, "a collector that was started on the run found: %s", text);
 }
 
-static int verify_loaded(struct verify *v, const char *run, struct facts *f, struct model *m)
+/* Compares what the trace makes of the database with what is there. Where a file is damaged, that is what differs. */
+static int verify_rows(struct verify_walk *w)
 {
-    struct verify_walk w = {.v = v, .model = m};
+    char text[512];
     int err = 0;
-    for (w.node = m->nodes; w.node && !err; w.node = w.node->next)
-        err = verify_node(&w, run);
-    verify_strangers(v, run, m);
-    verify_told(v, f);
+    if (!w->rows || w->v->totals.damaged > 0 || !verify_is_settled(w))
+        return 0;
+    for (const struct model_node *node = w->model->nodes; node; node = node->next)
+        for (const struct model_process *p = node->processes; p && !err; p = p->next)
+            err = facts_save_process(w->rows, p);
+    if (!err)
+        err = facts_compare(w->facts, w->rows, text, sizeof text);
+    if (err == 1 && verify_is_settled(w))
+        tell(w->v, "other-rows", "run.db", NULL, "%s", text);
+    return err == 1 ? 0 : err;
+}
+
+static void take_totals(struct verify_totals *t, const struct model_totals *m)
+{
+    t->nodes = m->nodes;
+    t->processes = m->processes;
+    t->streams = m->streams;
+    t->packets = m->packets;
+    t->records = m->records;
+    t->lost = m->discarded;
+    t->bytes = m->bytes;
+}
+
+static int verify_loaded(struct verify_walk *w)
+{
+    struct model *m = w->model;
+    int err = 0;
+    for (w->node = m->nodes; w->node && !err; w->node = w->node->next)
+        err = verify_node(w);
+    w->node = NULL;
+    if (!err)
+        err = verify_strangers(w);
+    verify_told(w->v, w->facts);
     for (const struct model_node *node = m->nodes; node && !err; node = node->next)
         for (const struct model_process *p = node->processes; p; p = p->next)
-            verify_stored(v, f, p);
-    v->totals.nodes = m->totals.nodes;
-    v->totals.processes = m->totals.processes;
-    v->totals.streams = m->totals.streams;
-    v->totals.packets = m->totals.packets;
-    v->totals.records = m->totals.records;
-    v->totals.lost = m->totals.discarded;
-    v->totals.bytes = m->totals.bytes;
+            verify_stored(w->v, p);
+    if (!err)
+        err = verify_rows(w);
+    if (!err && !verify_is_settled(w) && verify_is_left(w))
+        verify_tell(w->v, &(struct verify_finding){.is = VERIFY_INCOMPLETE,
+                                                   .code = "interrupted",
+                                                   .file = "run.db",
+                                                   .text = "the collector was killed: run.db may have less than the "
+                                                           "files, and the nodes may hold what was not stored",
+                                                   .remedy = verify_remedy_restart});
+    take_totals(&w->v->totals, &m->totals);
     return err;
+}
+
+static int load(struct verify_walk *w)
+{
+    struct verify *v = w->v;
+    int err = facts_open_read(w->run, &w->facts);
+    if (!err)
+        err = facts_check(w->facts);
+    if (!err)
+        err = facts_load(w->facts, w->model);
+    if (!err)
+        err = facts_load_streams(w->facts, w->model);
+    if (err)
+        return err;
+    if (facts_get(w->facts, "run", w->model->run, sizeof w->model->run) != 0)
+        w->model->run[0] = '\0';
+    if (facts_get(w->facts, FACTS_FINISHED, v->finished, sizeof v->finished) != 0)
+        v->finished[0] = '\0';
+    w->settled = v->finished[0] != '\0';
+    return w->settled ? facts_open_scratch(&w->rows) : 0;
+}
+
+/* Whether nothing is stored: no node has a folder. */
+static bool has_no_trace(const char *run)
+{
+    char path[PATH_MAX];
+    bool none = true;
+    snprintf(path, sizeof path, "%s/trace", run);
+    DIR *dir = file_open_dir(path, 1);
+    if (!dir)
+        return errno == ENOENT;
+    for (const struct dirent *e; (e = readdir(dir));)
+        none = none && e->d_name[0] == '.';
+    closedir(dir);
+    return none;
+}
+
+/* A run has its database before it has anything else: one that has neither has only begun. */
+static void tell_unread(struct verify_walk *w, int err)
+{
+    if (err == BEZEL_EBUSY || (err == BEZEL_ENOENT && has_no_trace(w->run)))
+        verify_tell(w->v, &(struct verify_finding){.is = VERIFY_INCOMPLETE,
+                                                   .code = err == BEZEL_EBUSY ? "busy" : "begun",
+                                                   .file = "run.db",
+                                                   .text = err == BEZEL_EBUSY
+                                                               ? "somebody else has locked it: nothing is known"
+                                                               : "the run has neither a database nor a trace yet"});
+    else
+        tell(w->v, "database", "run.db", NULL, "%s: without it nothing tells what should be there", facts_why(err));
 }
 
 int verify_run(struct verify *v, const char *run)
 {
+    struct verify_walk w = {.v = v, .run = run, .model = model_new("")};
     v->totals.served = verify_is_served(run);
-    struct facts *f = NULL;
-    struct model *m = model_new("");
-    int err = m ? facts_open_read(run, &f) : BEZEL_ENOMEM;
-    if (!err)
-        err = facts_check(f);
-    if (!err)
-        err = facts_load(f, m);
-    if (!err)
-        err = facts_load_streams(f, m);
+    int err = w.model ? load(&w) : BEZEL_ENOMEM;
     if (!err) {
-        err = verify_loaded(v, run, f, m);
-    } else if (err != BEZEL_ENOMEM) {
-        tell(v, "database", "run.db", NULL, "%s: without it nothing tells what should be there", limit_reason(err));
+        err = verify_loaded(&w);
+    } else if (err != BEZEL_ENOMEM && !w.settled) {
+        tell_unread(&w, err);
         err = 0;
     }
-    (void)!facts_close(f);
-    model_free(m);
+    (void)!facts_close(w.facts);
+    (void)!facts_close(w.rows);
+    model_free(w.newer);
+    model_free(w.model);
     return err;
 }

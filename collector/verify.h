@@ -48,11 +48,12 @@ struct verify {
     void (*tell)(const struct verify_finding *finding, void *context);
     void *context;
     struct verify_totals totals;
+    char finished[24]; /* when the collector ended under which everything was verified; "": none had, or one began */
 };
 
 /**
  * Verifies the trace and database of run directory `run`, but not that its books balance; `v` has `tell` set and the
- * rest zero. Returns 0, also where the run is damaged; BEZEL_ENOMEM.
+ * rest zero. Returns 0, also where the run is damaged; BEZEL_ENOMEM; or what kept it from comparing, BEZEL_ENOSPC say.
  */
 int verify_run(struct verify *v, const char *run) BEZEL_MUST_CHECK;
 

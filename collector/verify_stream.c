@@ -16,6 +16,7 @@ struct file {
     struct verify_walk *walk;
     const char *name; /* without its directory */
     struct model_stream *stream;
+    int err;      /* of looking at the database again */
     bool matched; /* it was as long, and the same, as when it was saved */
 };
 
@@ -39,6 +40,37 @@ static BEZEL_PRINTF(5, 6) void tell(struct file *f, enum verify_is is, const cha
                                                      .remedy = remedy});
 }
 
+/* The process of a packet as the database knows it now; NULL where it does not, or was not asked. */
+static struct model_process *look_again(struct file *f, const struct packet_header *h)
+{
+    struct verify_walk *w = f->walk;
+    const struct model_node *node = w->newer ? model_find_node(w->newer, w->node->uuid) : NULL;
+    struct model_process *p = node ? model_find_process(node, h->instance) : NULL;
+    if (p && p->dict && dict_includes(p->dict, h->dictionary))
+        return p;
+    node = verify_look_again(w, &f->err);
+    p = node ? model_find_process(node, h->instance) : NULL;
+    return p && p->dict && dict_includes(p->dict, h->dictionary) ? p : NULL;
+}
+
+/* Whether a process that the first look did not know is one that has come since: its packets are beyond that look. */
+static bool is_newer(struct file *f, const struct packet_header *h)
+{
+    const struct verify_walk *w = f->walk;
+    return memcmp(h->uuid, w->node->uuid, sizeof h->uuid) == 0 && (look_again(f, h) || f->err);
+}
+
+/* Has process `p` know what was declared since the first look, where that explains the packet. */
+static void learn(struct file *f, struct model_process *p, const struct packet_header *h)
+{
+    struct model_process *now = dict_includes(p->dict, h->dictionary) ? NULL : look_again(f, h);
+    if (!now || !dict_includes(now->dict, p->dict->hash))
+        return;
+    model_set_dictionary(p, now->dict);
+    now->dict = NULL;
+    f->walk->newer_stale = true;
+}
+
 /* The stream that a file belongs to by its first packet. Any reason why it cannot be it is told. */
 static struct model_stream *stream_of(struct file *f, const struct packet_header *h)
 {
@@ -46,7 +78,8 @@ static struct model_stream *stream_of(struct file *f, const struct packet_header
     const struct model_node *node = f->walk->node;
     struct model_process *p = model_find_process(node, h->instance);
     if (!p || memcmp(h->uuid, node->uuid, sizeof h->uuid) != 0) {
-        tell(f, VERIFY_DAMAGED, "unknown-stream", NULL, "it is of no process that run.db knows");
+        if (!is_newer(f, h))
+            tell(f, VERIFY_DAMAGED, "unknown-stream", NULL, "it is of no process that run.db knows");
         return NULL;
     }
     snprintf(expected, sizeof expected, "%s-%u", p->base, h->ring);
@@ -82,10 +115,11 @@ static bool take_packet(struct file *f, const struct packet_header *h, const uin
     struct model_stream *s = f->stream;
     struct model_process *p = s->process;
     struct accept_found found;
+    learn(f, p, h);
     const char *reason = dict_includes(p->dict, h->dictionary) ? accept_check(p, s, h, packet, &found)
                                                                : "a dictionary that run.db does not have";
     if (reason) {
-        if (!f->walk->v->totals.served || dict_includes(p->dict, h->dictionary))
+        if (!f->err)
             tell(f, VERIFY_DAMAGED, "wrong-packet", NULL, "%s", reason);
         return false;
     }
@@ -93,6 +127,8 @@ static bool take_packet(struct file *f, const struct packet_header *h, const uin
     s->bytes += h->size_bytes;
     account_count(p, h, packet, &found.all, 0);
     account_sum(s, h, packet);
+    if (f->walk->rows)
+        account_rows(f->walk->rows, p, h, packet, found.lost);
     check_saved(f);
     return true;
 }
@@ -101,17 +137,23 @@ static bool take_packet(struct file *f, const struct packet_header *h, const uin
 static void check_end(struct file *f, uint64_t rest)
 {
     const struct model_stream *s = f->stream;
-    bool served = f->walk->v->totals.served;
+    bool more = rest > 0 || (s && s->bytes > s->saved.bytes);
     if (s && s->bytes < s->saved.bytes)
         tell(f, VERIFY_DAMAGED, "truncated", NULL, "it ends here; %" PRIu64 " bytes that were stored are missing",
              s->saved.bytes - s->bytes);
     else if (s && s->saved.bytes > 0 && !f->matched)
         tell(f, VERIFY_DAMAGED, "other-counts", NULL, "no packet ends at byte %" PRIu64 ", where one was saved",
              s->saved.bytes);
-    else if (!served && rest > 0)
+    else if (more && !verify_is_left(f->walk))
+        return; /* it goes on */
+    else if (rest > 0)
         tell(f, VERIFY_INCOMPLETE, "torn", verify_remedy_restart,
              "%" PRIu64 " bytes behind the last whole packet, which was never acknowledged", rest);
-    else if (!served && s && s->bytes > s->saved.bytes)
+    else if (more && verify_is_settled(f->walk))
+        tell(f, VERIFY_DAMAGED, "other-counts", NULL,
+             "run.db, which was finished, has %" PRIu64 " packets of it; it holds %" PRIu64, s->saved.packets,
+             s->packets);
+    else if (more)
         tell(f, VERIFY_INCOMPLETE, "unsaved", verify_remedy_restart,
              "its last %" PRIu64 " packets are not in run.db: the collector was killed", s->packets - s->saved.packets);
 }
@@ -154,7 +196,7 @@ int verify_file(const char *path, void *context)
     if (f.stream && (more < 0 || !good))
         f.stream->behind = true; /* what it should have is not looked for any more */
     reader_close(r);
-    return 0;
+    return f.err;
 }
 
 void verify_missing(struct verify_walk *w)

@@ -4,12 +4,12 @@
 #include "base/log.h"
 #include "base/plain.h"
 #include "base/units.h"
-#include "collector/summary.h"
+#include "collector/facts.h"
 #include "collector/verify.h"
 #include "ecs/commands.h"
 #include "ecs/find_run.h"
 #include "ecs/json.h"
-#include "ecs/verdict.h"
+#include "ecs/verify_books.h"
 
 #include <getopt.h>
 #include <inttypes.h>
@@ -90,59 +90,6 @@ static void tell(const struct verify_finding *finding, void *context)
         put_text(finding);
 }
 
-/* ---- books ---- */
-
-static void verify_process(struct verify *v, const struct summary *s, const struct summary_process *p)
-{
-    char text[256];
-    struct verdict_books b = verdict_process(s, p);
-    if (p->state != PROCESS_RUNNING && b.unstored > 0) {
-        snprintf(text, sizeof text,
-                 "%" PRIu64 " records of process %s (%" PRIu32
-                 ") of node %s were given up: they did not reach the store",
-                 b.unstored, p->name, p->pid, s->nodes[p->node].name);
-        verify_tell(
-            v, &(struct verify_finding){.is = VERIFY_INCOMPLETE, .code = "unstored", .file = "run.db", .text = text});
-    }
-    if (p->state == PROCESS_RUNNING || b.rest == 0)
-        return; /* how far it is known was told */
-    snprintf(text, sizeof text,
-             "%" PRIu64 " records of process %s (%" PRIu32 ") of node %s are %s: produced %" PRIu64 ", stored %" PRIu64
-             ", lost by all causes %" PRIu64,
-             b.rest > 0 ? (uint64_t)b.rest : -(uint64_t)b.rest, p->name, p->pid, s->nodes[p->node].name,
-             b.rest > 0 ? "neither stored nor counted as lost" : "accounted for twice", b.attempts, b.stored,
-             verdict_lost(&b));
-    verify_tell(v,
-                &(struct verify_finding){.is = VERIFY_DAMAGED, .code = "unbalanced", .file = "run.db", .text = text});
-}
-
-/* Whether the books balance, and whether they are the last. */
-static void verify_books(struct verify *v, const char *run)
-{
-    struct summary *s;
-    int err = summary_load(run, &s);
-    struct verify_finding f = {.is = VERIFY_DAMAGED, .code = "database", .file = "run.db", .text = limit_reason(err)};
-    if (err) {
-        if (v->totals.damaged == 0)
-            verify_tell(v, &f);
-        return;
-    }
-    f.is = VERIFY_INCOMPLETE;
-    f.code = "going-on";
-    f.text = "a collector serves the run: more may come";
-    if (v->totals.served) {
-        verify_tell(v, &f);
-    } else {
-        for (size_t i = 0; i < s->process_count; i++)
-            verify_process(v, s, &s->processes[i]);
-        f.code = "cut";
-        f.text = "the run did not end in order: what ran it was killed";
-        if (!summary_fact(s, "ended"))
-            verify_tell(v, &f);
-    }
-    summary_free(s);
-}
-
 /* ---- the whole ---- */
 
 static void put_whole_text(const struct verify *v)
@@ -188,13 +135,13 @@ static int verify_and_print(const char *run, bool as_json)
     }
     int err = verify_run(&v, run);
     if (!err)
-        verify_books(&v, run);
+        err = verify_books(&v, run);
     if (as_json)
         put_whole_json(&o.json, &v);
     else
         put_whole_text(&v);
     if (err)
-        log_error("BEZEL-VERIFY", "%s: %s", run, limit_reason(err));
+        log_error("BEZEL-VERIFY", "%s: %s", run, facts_why(err));
     return command_end(err ? EXIT_FAILED : codes[verify_is(&v)]);
 }
 

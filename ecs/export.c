@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "collector/facts_run.h"
 #include "collector/metadata.h"
+#include "collector/reader.h"
 #include "ecs/export_own.h"
 
 #include <dirent.h>
@@ -51,9 +52,9 @@ static int copy_file(const char *path, const char *dir, uint64_t bytes)
     char target[PATH_MAX];
     if (snprintf(target, sizeof target, "%s%s", dir, strrchr(path, '/')) >= (int)sizeof target)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    int from = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int from = file_open_plain(path, READER_PLAIN, false);
     if (from < 0)
-        return err_from_errno(errno);
+        return from;
     int to = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     int err = to < 0 ? err_from_errno(errno) : copy_descriptor(from, to, bytes);
     if (to >= 0 && close(to) != 0 && !err)
@@ -97,7 +98,7 @@ static int copy_metadata(const struct model_node *node, const char *from, const 
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
     int err = node ? metadata_write(node, &text, &n) : BEZEL_ENOENT;
     if (err)
-        err = file_read_regular(from, METADATA_MAX, &text, &n);
+        err = file_read_plain(from, READER_PLAIN, METADATA_MAX, &text, &n);
     if (err)
         return err;
     err = file_replace(target, text, n);
@@ -159,7 +160,7 @@ static int copy_run(const char *run, bool merged, const char *into)
     struct model *m = err ? NULL : load_model(run, &unknown);
     if (merged && unknown) {
         log_error("BEZEL-EXPORT-DATABASE", "%s/run.db, without which nothing can be merged: %s", run,
-                  limit_reason(unknown));
+                  facts_why(unknown));
         err = unknown;
     }
     if (!err)

@@ -97,6 +97,9 @@ static int add_node(struct export_nodes *nodes, const char *trace, const char *d
 static int add_found(struct export_nodes *nodes, const char *trace, const char *dir, bool served)
 {
     int err = add_node(nodes, trace, dir, served);
+    if (err == BEZEL_ESYS && errno == ELOOP)
+        log_error("BEZEL-EXPORT-LINK", "%s/%s is a symbolic link, which is not followed: copy the trace itself there",
+                  trace, dir);
     if (err != BEZEL_ESYS || errno != ENOTDIR)
         return err;
     log_warn("BEZEL-EXPORT-FOREIGN", "%s/%s is no folder: left out", trace, dir);
@@ -110,7 +113,7 @@ int export_find(const char *run, struct export_nodes *nodes)
     *nodes = (struct export_nodes){0};
     if (snprintf(trace, sizeof trace, "%s/trace", run) >= (int)sizeof trace)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    DIR *dir = opendir(trace);
+    DIR *dir = file_open_dir(trace, 1);
     if (!dir)
         return err_from_errno(errno);
     int err = 0;

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/bytes.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "collector/metadata.h"
+#include "collector/reader.h"
 #include "ecs/export_own.h"
 #include "ecs/merge_out.h"
 
@@ -66,9 +68,9 @@ static int fill(const struct merge *m, struct source *s, size_t want, uint64_t e
     s->offset += s->taken;
     s->used -= s->taken;
     s->taken = 0;
-    int fd = open(s->stream->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = file_open_plain(s->stream->path, READER_PLAIN, false);
     if (fd < 0)
-        return err_from_errno(errno);
+        return fd;
     uint64_t rest = s->stream->bytes - (s->offset + s->used);
     size_t room = m->buffer_bytes - s->used;
     ssize_t n;

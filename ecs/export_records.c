@@ -167,7 +167,7 @@ int export_records(const char *run, enum export_format format, FILE *out)
     struct model *m = model_new("");
     int err = m ? load(run, m) : BEZEL_ENOMEM;
     if (err) {
-        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, limit_reason(err));
+        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, facts_why(err));
     } else {
         err = format == EXPORT_CSV ? csv_open(out, m, &x.csv) : 0;
         if (!err)

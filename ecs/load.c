@@ -185,15 +185,46 @@ int load_text(const char *text, size_t n, const char *file, struct experiment **
     return err;
 }
 
+/*
+ * The descriptor of this process that `file` names, or -1. What stands there, a pipe of the shell's say, whoever
+ * started us means to be read to its end.
+ */
+static int own_descriptor(const char *file)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (strcmp(file, "-") == 0 || strcmp(file, "/dev/stdin") == 0)
+        return STDIN_FILENO;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t n = strlen(folders[i]);
+        if (strncmp(file, folders[i], n) == 0 && file[n] && file[n + strspn(file + n, "0123456789")] == '\0')
+            return (int)strtol(file + n, NULL, 10);
+    }
+    return -1;
+}
+
+static const char *why_unread(int err)
+{
+    if (err == BEZEL_ENOMEM)
+        return limit_reason(err);
+    if (errno == EINVAL)
+        return "it is no regular file; a pipe is read as standard input: '-'";
+    if (errno == EAGAIN)
+        return "it has no end, and nothing to say now: an experiment file is a regular file";
+    if (errno == EFBIG)
+        return "it is longer than an experiment file may be, 1 MiB";
+    return err == BEZEL_EINVAL ? strerror(errno) : limit_reason(err);
+}
+
 int load_file(const char *file, char **text, size_t *n, struct experiment **e)
 {
-    const char *path = strcmp(file, "-") == 0 ? "/dev/stdin" : file;
-    int err = file_read(path, EXPERIMENT_FILE_MAX, text, n);
+    int fd = own_descriptor(file);
+    int err =
+        fd < 0 ? file_read(file, EXPERIMENT_FILE_MAX, text, n) : file_read_stream(fd, EXPERIMENT_FILE_MAX, text, n);
     if (err) {
-        log_error("BEZEL-FILE", "cannot read %s: %s", file, err == BEZEL_EINVAL ? strerror(errno) : limit_reason(err));
+        log_error("BEZEL-FILE", "cannot read %s: %s", file, why_unread(err));
         return err;
     }
-    err = load_text(*text, *n, path == file ? file : "stdin", e);
+    err = load_text(*text, *n, strcmp(file, "-") == 0 ? "stdin" : file, e);
     if (err) {
         free(*text);
         *text = NULL;

@@ -42,7 +42,7 @@ static int load_experiment(const char *run, struct experiment **e)
     size_t n;
     struct experiment_diagnostics found;
     snprintf(path, sizeof path, "%.*s/experiment.yaml", PATH_MAX, run);
-    if (file_read(path, EXPERIMENT_FILE_MAX, &text, &n) != 0) {
+    if (file_read_plain(path, 1, EXPERIMENT_FILE_MAX, &text, &n) != 0) {
         log_error("BEZEL-REACH", "cannot read %s: %s", path, strerror(errno));
         return EXIT_FAILED;
     }

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
+#include "collector/facts.h"
 #include "ecs/rundir.h"
 #include "ecs/table.h"
 
@@ -33,7 +34,7 @@ static int load_experiment(const char *run, struct experiment **e)
     size_t n;
     if (snprintf(path, sizeof path, "%s/experiment.yaml", run) >= (int)sizeof path)
         return BEZEL_EINVAL;
-    int err = file_read_regular(path, EXPERIMENT_FILE_MAX, &text, &n);
+    int err = file_read_plain(path, 1, EXPERIMENT_FILE_MAX, &text, &n);
     if (err) {
         log_error("BEZEL-REPORT-RUN", "%s: %s: is this a run directory?", path, strerror(errno));
         return err;
@@ -82,7 +83,7 @@ int report_print(const char *run, int form, FILE *out)
     struct summary *s;
     err = summary_load(run, &s);
     if (err) {
-        log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run, limit_reason(err));
+        log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run, facts_why(err));
     } else {
         err = print_loaded(run, s, e, form, out);
         summary_free(s);

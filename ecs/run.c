@@ -384,7 +384,7 @@ static int prepare(struct run *r, const char *text, size_t n)
     rundir_mark_running(&r->dir); /* which the launcher, forked above, does not inherit */
     err = put_first_facts(r);
     if (err)
-        log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, limit_reason(err));
+        log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, facts_why(err));
     return err;
 }
 
@@ -393,7 +393,7 @@ static int conclude(struct run *r)
     take_up(r);
     int err = put_last_facts(r), report = BEZEL_ESYS;
     if (err)
-        log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, limit_reason(err));
+        log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, facts_why(err));
     if (r->state.killed)
         log_error("BEZEL-RUN-KILLED",
                   "ended at once: what was stored is in %s ('bezel report' tells how much), what was still on its way "

@@ -155,6 +155,8 @@ int stored_stop(struct stored_run *r)
     store_tidy(r->store, r->model, true);
     if (!err)
         err = account_save(r->facts, r->model);
+    if (!err)
+        err = account_finish(r->facts, r->model);
     closed = facts_close(r->facts);
     r->facts = NULL;
     stored_drop(r);

@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -261,6 +263,139 @@ static void metadata_that_explains_less_is_damage(void **state)
     free(text);
 }
 
+/* One byte more, one less, or another one, anywhere: no reader would parse it, or it would read something else. */
+static void any_byte_of_metadata_that_changes_is_seen(void **state)
+{
+    struct fixture *t = *state;
+    char path[512], *text;
+    size_t n;
+    snprintf(path, sizeof path, "%s", path_of(t, "trace/desk/metadata"));
+    assert_int_equal(file_read(path, 1 << 20, &text, &n), 0);
+    const char *version = strstr(text, "tracer_version = ");
+    size_t end_of_version = (size_t)(strchr(version, ';') - text);
+    for (int i = 0; i < FLIPS; i++) {
+        size_t at = (size_t)(seed_next(&seed) % n);
+        if (at >= (size_t)(version - text) && at < end_of_version)
+            continue; /* which version wrote it is its own to say */
+        text[at] ^= 1;
+        assert_int_equal(file_replace(path, text, n), 0);
+        assert_finds(t, VERIFY_DAMAGED, " metadata trace/desk/metadata ");
+        text[at] ^= 1;
+        assert_int_equal(file_replace(path, text, at), 0);
+        assert_finds(t, VERIFY_DAMAGED, " metadata trace/desk/metadata ");
+    }
+    text[n] = 'x'; /* in place of its NUL */
+    assert_int_equal(file_replace(path, text, n + 1), 0);
+    assert_finds(t, VERIFY_DAMAGED, " metadata trace/desk/metadata ");
+    assert_int_equal(file_replace(path, text, n), 0);
+    assert_finds(t, VERIFY_COMPLETE, NULL);
+    free(text);
+}
+
+/* A killed collector leaves metadata as it was a while before: that is not damage, and no other text is that. */
+static void metadata_that_a_kill_left_behind_is_late(void **state)
+{
+    struct fixture *t = *state;
+    char path[512], *text;
+    size_t n;
+    snprintf(path, sizeof path, "%s", path_of(t, "trace/desk/metadata"));
+    assert_int_equal(file_read(path, 1 << 20, &text, &n), 0);
+    begin(t);
+    fake_add_string(t->sensor, 0, "one string more");
+    fake_add_aspect(t->sensor, 0, "one_aspect_more");
+    fake_add_process(t->sensor, "late", 12, ROLE_SUT);
+    fake_cut(t->sensor, 2, 0, 10);
+    assert_int_equal(stored_feed(&t->run, UINT64_MAX), 0);
+    stored_drop(&t->run);
+    assert_int_equal(file_replace(path, text, n), 0);
+    assert_finds(t, VERIFY_INCOMPLETE, " late trace/desk/metadata ");
+    assert_non_null(strstr(t->said, " interrupted run.db "));
+    text[n] = '\n';
+    assert_int_equal(file_replace(path, text, n + 1), 0);
+    assert_finds(t, VERIFY_DAMAGED, " metadata trace/desk/metadata ");
+    begin(t);
+    end(t);
+    assert_finds(t, VERIFY_COMPLETE, NULL);
+    assert_int_equal(file_replace(path, text, n), 0); /* who finished was not late */
+    assert_finds(t, VERIFY_DAMAGED, " metadata trace/desk/metadata ");
+    free(text);
+}
+
+static void what_a_finished_database_lacks_is_damage(void **state)
+{
+    struct fixture *t = *state;
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path_of(t, "run.db"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM streams WHERE ring = 1", NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_finds(t, VERIFY_DAMAGED, " other-counts trace/desk/app-10-1 ");
+}
+
+/* A collector that takes up process after process; `ready` gets a byte after the first. It is there until killed. */
+static void store_for_ever(struct fixture *t, int ready)
+{
+    t->run = (struct stored_run){0};
+    if (stored_start(&t->run, t->dir, t->sensor, STORE_SYNC_NEVER) != 0)
+        _exit(2);
+    for (uint32_t pid = 100; pid < 700; pid++) {
+        fake_forget_processes(t->sensor);
+        fake_add_process(t->sensor, "short", pid, ROLE_SUT);
+        t->sensor->processes[0]->said.stream_id = pid;
+        fake_cut(t->sensor, 0, 0, 3);
+        if (stored_feed(&t->run, UINT64_MAX) != 0 || (pid == 100 && write(ready, "", 1) != 1))
+            _exit(1);
+    }
+    for (;;)
+        pause();
+}
+
+static void a_run_that_goes_on_is_never_damaged(void **state)
+{
+    struct fixture *t = *state;
+    int ready[2];
+    char byte;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        store_for_ever(t, ready[1]);
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    enum verify_is worst = VERIFY_COMPLETE;
+    char said[sizeof t->said] = "";
+    for (int i = 0; i < 40 && worst != VERIFY_DAMAGED; i++)
+        if ((worst = look(t)) == VERIFY_DAMAGED)
+            snprintf(said, sizeof said, "%s", t->said);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    if (worst == VERIFY_DAMAGED)
+        fail_msg("while it goes on: %s", said);
+    assert_int_equal(look(t), VERIFY_INCOMPLETE);
+    begin(t);
+    end(t);
+    assert_finds(t, VERIFY_COMPLETE, NULL);
+    close(ready[0]);
+}
+
+static void a_run_that_has_only_begun_is_not_damaged(void **state)
+{
+    struct fixture *t = *state;
+    assert_int_equal(unlink(path_of(t, "run.db")), 0);
+    assert_finds(t, VERIFY_DAMAGED, " database run.db ");
+    assert_int_equal(file_remove_tree(path_of(t, "trace")), 0);
+    assert_finds(t, VERIFY_INCOMPLETE, " begun run.db ");
+}
+
+static void no_link_is_followed(void **state)
+{
+    struct fixture *t = *state;
+    char trace[512], other[512];
+    snprintf(trace, sizeof trace, "%s", path_of(t, "trace/desk"));
+    snprintf(other, sizeof other, "%s", path_of(t, "elsewhere"));
+    assert_int_equal(rename(trace, other), 0);
+    assert_int_equal(symlink("../elsewhere", trace), 0);
+    assert_finds(t, VERIFY_DAMAGED, " unreadable desk ");
+}
+
 static void what_is_no_file_is_not_waited_for(void **state)
 {
     struct fixture *t = *state;
@@ -371,6 +506,12 @@ int main(void)
         TEST(what_nobody_saw_end_is_unknown_after_its_last_ordinal),
         TEST(a_collector_that_serves_it_makes_no_damage),
         TEST(metadata_that_explains_less_is_damage),
+        TEST(any_byte_of_metadata_that_changes_is_seen),
+        TEST(metadata_that_a_kill_left_behind_is_late),
+        TEST(what_a_finished_database_lacks_is_damage),
+        TEST(a_run_that_goes_on_is_never_damaged),
+        TEST(a_run_that_has_only_begun_is_not_damaged),
+        TEST(no_link_is_followed),
         TEST(what_is_no_file_is_not_waited_for),
         TEST(a_database_that_is_none_is_damage),
         TEST(a_database_that_says_what_cannot_be_is_damage),

@@ -1,0 +1,300 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "collector/facts_db.h"
+
+#include "base/clock.h"
+#include "base/limit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * Opening a database that may be anybody's. Nothing in it is used before these hold, in this order: its files are
+ * regular files, no links; its header names this schema; the text of its schema is, word for word, what this version
+ * makes, so that it has no generated column, virtual table, trigger, view or index of somebody else's. What is left are
+ * rows, of which each value, the memory and the time are bounded.
+ */
+
+enum {
+    VALUE_MAX = 1 << 20, /* bytes; the longest that is written is a dictionary, 64 KiB */
+    STEPS = 100000,      /* of SQLite's machine, from one look at the time to the next */
+    CACHE_KIB = 8192,    /* a header may ask for any size */
+};
+#define HEAP_MAX ((sqlite3_int64)512 << 20) /* bytes, of all that SQLite holds in this process */
+
+static _Thread_local struct {
+    int64_t until;  /* of this thread's CPU time, for reading; 0: unbounded */
+    int err;        /* of what `text` tells */
+    char text[256]; /* why the last database was not opened */
+} guard;
+
+/* ---- why --------------------------------------------------------------------------------------------------------- */
+
+int facts_refuse(int err, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(guard.text, sizeof guard.text, format, args);
+    va_end(args);
+    guard.err = err;
+    return err;
+}
+
+const char *facts_why(int err)
+{
+    if (err && err == guard.err)
+        return guard.text;
+    if (err == BEZEL_ETIMEDOUT) {
+        snprintf(guard.text, sizeof guard.text, "reading it took more than %d s of CPU time, and was given up",
+                 FACTS_READ_S);
+        return guard.text;
+    }
+    return limit_reason(err);
+}
+
+/* ---- time -------------------------------------------------------------------------------------------------------- */
+
+static int64_t cpu_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * CLOCK_S + t.tv_nsec;
+}
+
+void facts_allow(int seconds)
+{
+    guard.until = seconds ? cpu_now() + seconds * CLOCK_S : 0;
+}
+
+bool facts_is_too_long(void)
+{
+    return guard.until != 0 && cpu_now() > guard.until;
+}
+
+static int on_progress(void *context)
+{
+    (void)context;
+    return facts_is_too_long();
+}
+
+/* ---- files ------------------------------------------------------------------------------------------------------- */
+
+/*
+ * SQLite opens everything by this, in all of its file systems: databases, logs, journals, indexes, folders, which it
+ * syncs, and the source of its random numbers. A pipe would stop it for ever, a link lead it elsewhere.
+ */
+static int open_plain(const char *path, int flags, int mode)
+{
+    struct stat st;
+    if (strcmp(path, "/dev/urandom") == 0)
+        return open(path, flags);
+    int fd = open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, mode);
+    if (fd < 0 || (fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))))
+        return fd;
+    close(fd);
+    errno = EINVAL;
+    return -1;
+}
+
+static void use_open_plain(void)
+{
+    sqlite3_vfs *vfs = sqlite3_vfs_find("unix");
+    if (vfs && vfs->iVersion >= 3)
+        vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_plain);
+}
+
+/* Whether what SQLite would open beside the database is a file, or is not there; open_plain() has the last word. */
+static int check_files(const char *path)
+{
+    static const char *const beside[] = {"", "-journal", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        char name[PATH_MAX];
+        struct stat st;
+        if (snprintf(name, sizeof name, "%s%s", path, beside[i]) >= (int)sizeof name)
+            return BEZEL_EINVAL;
+        if (lstat(name, &st) != 0) {
+            if (errno != ENOENT)
+                return err_from_errno(errno);
+        } else if (!S_ISREG(st.st_mode)) {
+            return facts_refuse(BEZEL_EMALFORMED, "%s is no regular file", strrchr(name, '/') + 1);
+        }
+    }
+    return 0;
+}
+
+/* ---- schema ------------------------------------------------------------------------------------------------------ */
+
+int facts_number(sqlite3 *db, const char *text, int64_t *value)
+{
+    sqlite3_stmt *statement;
+    int rc = sqlite3_prepare_v2(db, text, -1, &statement, NULL);
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_step(statement);
+        *value = rc == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+        sqlite3_finalize(statement);
+    }
+    return facts_error(db, rc);
+}
+
+static bool same_text(sqlite3_stmt *a, sqlite3_stmt *b, int at)
+{
+    const char *x = (const char *)sqlite3_column_text(a, at), *y = (const char *)sqlite3_column_text(b, at);
+    return x && y ? strcmp(x, y) == 0 : x == y;
+}
+
+/* Steps through both schemas. Returns 0 where they are the same, BEZEL_EMALFORMED at the first that differs, ... */
+static int compare_schemas(sqlite3 *db, sqlite3_stmt *found, sqlite3_stmt *ours)
+{
+    for (;;) {
+        int rc = sqlite3_step(found), expected = sqlite3_step(ours);
+        if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+            return facts_error(db, rc);
+        if (rc == SQLITE_DONE && expected == SQLITE_DONE)
+            return 0;
+        if (rc != SQLITE_ROW || expected != SQLITE_ROW)
+            return facts_refuse(BEZEL_EMALFORMED, "its schema has %s than format %d has",
+                                rc == SQLITE_ROW ? "something more" : "something less", FACTS_VERSION);
+        for (int i = 0; i < 4; i++)
+            if (!same_text(found, ours, i))
+                return facts_refuse(BEZEL_EMALFORMED, "its schema is not that of format %d: %.60s differs",
+                                    FACTS_VERSION, (const char *)sqlite3_column_text(ours, 1));
+    }
+}
+
+/* Reading the schema's table is the one statement that runs on a database whose schema is unknown. */
+static int check_text(sqlite3 *db)
+{
+    static const char query[] = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid";
+    sqlite3 *own;
+    sqlite3_stmt *found = NULL, *ours = NULL;
+    int err = facts_error(NULL, sqlite3_open_v2(":memory:", &own, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
+    if (!err)
+        err = facts_make_schema(own);
+    if (!err)
+        err = facts_error(own, sqlite3_prepare_v2(own, query, -1, &ours, NULL));
+    if (!err)
+        err = facts_error(db, sqlite3_prepare_v2(db, query, -1, &found, NULL));
+    if (!err)
+        err = compare_schemas(db, found, ours);
+    sqlite3_finalize(found);
+    sqlite3_finalize(ours);
+    sqlite3_close(own);
+    return err;
+}
+
+int facts_check_schema(sqlite3 *db, bool *empty)
+{
+    int64_t application = 0, version = 0;
+    int err = facts_number(db, "PRAGMA application_id", &application);
+    if (!err)
+        err = facts_number(db, "PRAGMA user_version", &version);
+    *empty = !err && application == 0 && version == 0;
+    if (err)
+        return err;
+    if (*empty)
+        return facts_refuse(BEZEL_EVERSION, "it is empty, or another program's");
+    if (application != FACTS_APPLICATION)
+        return facts_refuse(BEZEL_EVERSION, "it is another program's");
+    if (version != FACTS_VERSION)
+        return facts_refuse(
+            BEZEL_EVERSION,
+            "it has format %lld, of another version of Bezel (versions.txt beside it names it); this is "
+            "Bezel " BEZEL_VERSION ", which reads format %d",
+            (long long)version, FACTS_VERSION);
+    return check_text(db);
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static void distrust(sqlite3 *db)
+{
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_VIEW, 0, (int *)NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, (int *)NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, (int *)NULL);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, VALUE_MAX);
+    sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, 64 << 10);
+    sqlite3_limit(db, SQLITE_LIMIT_COLUMN, 64);
+    sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
+}
+
+int facts_open_file(const char *run, int flags, const char *vfs, sqlite3 **db)
+{
+    char real[PATH_MAX], path[PATH_MAX];
+    guard.err = 0;
+    guard.until = 0;
+    *db = NULL;
+    if (!realpath(run, real))
+        return err_from_errno(errno);
+    if (snprintf(path, sizeof path, "%s/run.db", real) >= (int)sizeof path)
+        return BEZEL_EINVAL;
+    int err = check_files(path);
+    if (!err) {
+        use_open_plain();
+        err = facts_error(
+            NULL, sqlite3_open_v2(path, db,
+                                  flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs));
+    }
+    if (!err) {
+        distrust(*db);
+        sqlite3_busy_timeout(*db, FACTS_BUSY_MS);
+    }
+    return err;
+}
+
+/*
+ * What a killed collector left in the log of its database is found by an index in shared memory, which the first to
+ * read makes anew: a file, for which a full disk has no room and a read-only one no place. Alone, without locks, the
+ * index is in memory. Nobody writes then: a collector that runs has made the index.
+ */
+#define ALONE "unix-none"
+
+/* Opens for reading through SQLite's file system `vfs`, NULL: the usual one. */
+static int open_read(const char *run, const char *vfs, sqlite3 **db)
+{
+    bool empty;
+    int err = facts_open_file(run, SQLITE_OPEN_READONLY, vfs, db);
+    if (!err) {
+        char setup[128];
+        sqlite3_hard_heap_limit64(HEAP_MAX);
+        facts_allow(FACTS_READ_S);
+        sqlite3_progress_handler(*db, STEPS, on_progress, NULL);
+        sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* else an empty log is deleted */
+        snprintf(setup, sizeof setup, "%sPRAGMA cell_size_check = ON; PRAGMA cache_size = -%d; BEGIN",
+                 vfs ? "PRAGMA locking_mode = EXCLUSIVE; " : "", CACHE_KIB);
+        err = facts_error(*db, sqlite3_exec(*db, setup, NULL, NULL, NULL));
+    }
+    if (!err)
+        err = facts_check_schema(*db, &empty);
+    if (err) {
+        int sys = errno;
+        sqlite3_close(*db);
+        *db = NULL;
+        errno = sys;
+    }
+    return err;
+}
+
+int facts_open_database(const char *run, sqlite3 **db)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    *db = NULL;
+    if (snprintf(path, sizeof path, "%s/run.db", run) >= (int)sizeof path)
+        return BEZEL_EINVAL;
+    if (lstat(path, &st) != 0)
+        return err_from_errno(errno);
+    int err = open_read(run, NULL, db);
+    if (err && err != BEZEL_EBUSY && err != BEZEL_EVERSION && err != BEZEL_EMALFORMED && err != BEZEL_ETIMEDOUT &&
+        open_read(run, ALONE, db) == 0)
+        err = 0;
+    return err;
+}
