@@ -14,7 +14,7 @@
 
 enum {
     FACTS_APPLICATION = 0x425A4C46, /* "BZLF" */
-    FACTS_VERSION = 9,              /* of the schema */
+    FACTS_VERSION = 10,             /* of the schema */
     FACTS_BUSY_MS = 5000,
     FACTS_SERVE_BUSY_MS = 100, /* of the collector, whose packets wait meanwhile */
     FACTS_READ_S = 20,         /* of CPU time, for what reads a run */

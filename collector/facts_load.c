@@ -37,6 +37,7 @@ static int load_node(sqlite3_stmt *s, struct model *m)
     node->row = sqlite3_column_int64(s, 0);
     column_text(s, 5, node->dir, sizeof node->dir);
     node->left = sqlite3_column_int(s, 6) != 0;
+    node->unobserved = (uint64_t)sqlite3_column_int64(s, 7);
     return model_name_ok(node->name) && model_name_ok(node->dir) ? 0 : BEZEL_EMALFORMED;
 }
 
@@ -92,6 +93,7 @@ static int load_process(sqlite3_stmt *s, struct model *m)
     column_text(s, 9, p->base, sizeof p->base);
     p->state = (enum message_process_state)sqlite3_column_int(s, 11);
     p->unfinished = (uint64_t)sqlite3_column_int64(s, 12);
+    p->unobserved = (uint64_t)sqlite3_column_int64(s, 15);
     struct dict *dict;
     if (!process_ok(p))
         return BEZEL_EMALFORMED;
@@ -142,12 +144,12 @@ static int load_rows(struct facts *f, const char *query, int (*load)(sqlite3_stm
 
 int facts_load(struct facts *f, struct model *m)
 {
-    int err =
-        load_rows(f, "SELECT id, name, uuid, boot, realtime_offset, dir, left FROM nodes ORDER BY id", load_node, m);
+    int err = load_rows(f, "SELECT id, name, uuid, boot, realtime_offset, dir, left, unobserved FROM nodes ORDER BY id",
+                        load_node, m);
     if (!err)
         err = load_rows(f,
                         "SELECT id, node, instance, stream_id, pid, role, name, executable, started, base, dictionary,"
-                        " state, unfinished, latency, overwrites FROM processes ORDER BY id",
+                        " state, unfinished, latency, overwrites, unobserved FROM processes ORDER BY id",
                         load_process, m);
     if (!err)
         err = load_rows(

@@ -100,6 +100,7 @@ int facts_save_node(struct facts *f, const struct model_node *node)
         return err;
     sqlite3_bind_int64(s, 1, node->row);
     sqlite3_bind_int(s, 2, node->left);
+    bind_u64(s, 3, node->unobserved);
     return facts_run(f, s);
 }
 
@@ -147,6 +148,7 @@ static int save_state(struct facts *f, const struct model_process *p)
     bind_u64(s, 3, p->unfinished);
     if (p->latency)
         sqlite3_bind_blob(s, 4, blob, (int)facts_pack(p->latency, blob), SQLITE_STATIC);
+    bind_u64(s, 5, p->unobserved);
     return facts_run(f, s);
 }
 

@@ -257,6 +257,15 @@ static void acknowledge_leaving(struct intake *in)
 /* Final books are saved: whoever sent them may forget them. What finds no room waits for the next save. */
 static void answer_books(struct intake *in, const struct peer *peer)
 {
+    if (peer->node->books_answer) {
+        in->out.type = MESSAGE_BOOKS;
+        in->out.books = (struct message_books){.state = PROCESS_ENDED, .at = peer->node->books_at};
+        if (intake_send(in, &peer->id) != 0) {
+            in->changed = true;
+            return;
+        }
+        peer->node->books_answer = false;
+    }
     for (struct model_process *p = peer->node->active; p; p = p->next_active) {
         if (!p->books_answer)
             continue;

@@ -178,8 +178,22 @@ static void on_process(struct intake *in, struct peer *peer, const struct messag
         extend_process(in, peer, p, said, dict);
 }
 
+static void on_node_books(struct intake *in, struct model_node *node, const struct message_books *books)
+{
+    if (books->unobserved > node->unobserved) {
+        node->unobserved = books->unobserved;
+        node->dirty = true;
+    }
+    node->books_at = books->at;
+    node->books_answer = in->changed = true;
+}
+
 static void on_books(struct intake *in, struct peer *peer, const struct message_books *books)
 {
+    if (books->instance == 0) {
+        on_node_books(in, peer->node, books);
+        return;
+    }
     struct model_process *p = model_find_process(peer->node, books->instance);
     if (!p) {
         intake_need(in, &peer->id, books->instance);
@@ -193,6 +207,8 @@ static void on_books(struct intake *in, struct peer *peer, const struct message_
     }
     p->state = books->state;
     p->unfinished = books->unfinished;
+    if (books->unobserved > p->unobserved)
+        p->unobserved = books->unobserved;
     p->books_at = books->at;
     p->books_answer = books->state != PROCESS_RUNNING;
     for (uint32_t i = 0; i < books->row_count; i++) {

@@ -85,6 +85,7 @@ struct model_process {
     enum message_process_state state;
     uint64_t unfinished;
     uint64_t saved_stored;      /* records that the database says are stored, as it was loaded */
+    uint64_t unobserved;        /* processes that it forked, which recorded and were not observed */
     uint64_t books_at;          /* `at` of its last BOOKS */
     bool books_answer;          /* they are final: to be answered when they are saved */
     struct model_count *counts; /* DICT_ASPECTS_MAX + 1 of them, by aspect id */
@@ -112,7 +113,10 @@ struct model_node {
     char dir[MESSAGE_NAME_MAX + 16]; /* below trace/ */
     bool local;                      /* its boot is ours: its clock is ours */
     bool left;                       /* said BYE, and nothing since: all that it had is stored */
-    bool dirty;                      /* `left` differs from the database */
+    bool dirty;                      /* `left` or `unobserved` differs from the database */
+    uint64_t unobserved;             /* processes that recorded and were not observed, beside those of its processes */
+    uint64_t books_at;               /* `at` of its own last BOOKS */
+    bool books_answer;               /* they are to be answered when they are saved */
     bool metadata_late;              /* metadata on disk explains less than is stored */
     bool has_dir;                    /* its directory was made */
     bool names_unsynced;             /* its directory has entries that stable storage may lack */

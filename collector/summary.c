@@ -186,6 +186,7 @@ static void take_node(struct summary_loading *l, sqlite3_stmt *s)
         l->err = BEZEL_EMALFORMED;
     n->realtime_offset = summary_ns(s, 2);
     n->open = sqlite3_column_int(s, 3) == 0;
+    n->unobserved = summary_u64(s, 4);
     n->sensor_cpu_mean = n->sensor_cpu_max = NAN;
     n->en_route_mean = n->en_route_max = NAN;
 }
@@ -220,10 +221,11 @@ static void load_books(struct summary_loading *l)
     summary_each(l, "SELECT key, value FROM facts ORDER BY key", take_fact);
     summary_each(l, "SELECT at, error, text FROM events ORDER BY at, rowid", take_event);
     /* Who named no process had nothing to leave behind: a stranger's greeting makes no node that vanished. */
-    summary_each(l,
-                 "SELECT id, name, realtime_offset, left OR NOT EXISTS (SELECT 1 FROM processes WHERE node = nodes.id) "
-                 "FROM nodes ORDER BY id",
-                 take_node);
+    summary_each(
+        l,
+        "SELECT id, name, realtime_offset, left OR NOT EXISTS (SELECT 1 FROM processes WHERE node = nodes.id), "
+        "unobserved FROM nodes ORDER BY id",
+        take_node);
     summary_load_processes(l);
 }
 

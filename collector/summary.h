@@ -63,7 +63,8 @@ struct summary_process {
     enum message_process_state state; /* as the external sensor last saw it */
     uint64_t
         unfinished; /* lost: begun but not completed when the process was killed (known once state is not RUNNING) */
-    uint64_t discarded; /* lost by ordinals: the sum of its streams' events_discarded */
+    uint64_t unobserved; /* processes that it forked, which recorded and were not observed: their records are unknown */
+    uint64_t discarded;  /* lost by ordinals: the sum of its streams' events_discarded */
     struct summary_latency latency;
     size_t book_count, stream_count;
     struct summary_book *books;
@@ -183,7 +184,8 @@ struct summary_clock {                /* over all daemons of a node */
 
 struct summary_node {
     const char *name;
-    bool open; /* it did not say that all it had is stored: it is connected, or has vanished */
+    bool open;           /* it did not say that all it had is stored: it is connected, or has vanished */
+    uint64_t unobserved; /* processes that recorded and were not observed, beside those of its processes */
     int64_t realtime_offset;
     int64_t first_at, last_at;              /* of its bezel_self records; 0: none */
     double sensor_cpu_mean, sensor_cpu_max; /* percent of one CPU, of the same samples; NaN: there are none. The mean is

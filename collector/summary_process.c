@@ -35,6 +35,7 @@ static void take_process(struct summary_loading *l, sqlite3_stmt *s)
     take_histogram(l, s, 10, &h);
     p->latency = summary_latency_of(&h);
     p->overwrites = sqlite3_column_int(s, 11) != 0;
+    p->unobserved = summary_u64(s, 12);
     if (p->role == ROLE_SUT)
         histogram_merge(&l->latency, &h);
 }
@@ -100,7 +101,7 @@ void summary_load_processes(struct summary_loading *l)
 {
     summary_each(l,
                  "SELECT id, node, instance, pid, role, name, executable, started, state, unfinished, latency,"
-                 " overwrites FROM processes ORDER BY node, id",
+                 " overwrites, unobserved FROM processes ORDER BY node, id",
                  take_process);
     summary_each(
         l,

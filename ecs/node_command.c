@@ -38,6 +38,11 @@ void node_fill_reply(struct node *n, struct message_reply *reply)
         snprintf(reply->text, sizeof reply->text,
                  "a process wrote into its segment what makes no sense, and is not read any further: the report tells "
                  "which");
+    uint64_t unobserved = external_unobserved(n->external);
+    if (!refused && unobserved)
+        snprintf(reply->text, sizeof reply->text,
+                 "%llu process%s not observed: nothing is known of what %s recorded; the report tells why",
+                 (unsigned long long)unobserved, unobserved == 1 ? " was" : "es were", unobserved == 1 ? "it" : "they");
     if (!refused && c->unread)
         snprintf(reply->text, sizeof reply->text,
                  "%llu processes were never read, there were too many at once: what they recorded is lost; raise the "

@@ -113,6 +113,9 @@ void report_json_snapshots(const struct report *r, struct json *j);
 void report_knobs(const struct report *r, FILE *out);
 void report_json_knobs(const struct report *r, struct json *j);
 
+/** Processes that were not observed; nothing where there is none. */
+void report_unobserved(const struct report *r, FILE *out);
+
 /**
  * What is not known of a run that is over. Text: nothing where all is. JSON: members `end` and `streams` of a process.
  */

@@ -243,6 +243,7 @@ static void print_books_remarks(const struct report *r, FILE *out)
     if (shows_unstored(r))
         fputs("  Draining was given up: what nodes still held is lost, counted as unstored.\n", out);
     print_remedies(r, out);
+    report_unobserved(r, out);
     report_unknown(r, out);
     fprintf(out, "  In the trace: %s%s records, and %s of the monitor's own.\n", v->behind ? "at least " : "",
             units_count(v->sut.stored).s, units_count(v->daemons.stored).s);
@@ -278,9 +279,13 @@ void report_books(const struct report *r, FILE *out)
                    {"rest", true}};
     enum { COLUMNS = sizeof columns / sizeof *columns };
     const struct summary *s = r->summary;
-    if (s->process_count == 0)
+    if (s->process_count == 0 && r->verdict->unobserved == 0)
         return;
     report_title(r, "Books", out);
+    if (s->process_count == 0) {
+        report_unobserved(r, out);
+        return;
+    }
     char align[COLUMNS + 1] = "";
     for (size_t i = 0, at = 0; i < COLUMNS; i++)
         if (columns[i].shown)

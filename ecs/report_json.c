@@ -217,6 +217,7 @@ static void put_process(const struct report *r, struct json *j, size_t i)
     json_int(j, "started_ns", report_run_time(r, p->node, p->started));
     put_counts(j, &r->verdict->books[i]);
     json_uint(j, "discarded", p->discarded);
+    json_uint(j, "unobserved", p->unobserved);
     json_text(j, "when_full", p->overwrites ? "overwrite" : "discard");
     put_latency(j, &p->latency);
     report_json_streams(r, j, p);
@@ -234,6 +235,7 @@ static void put_books(const struct report *r, struct json *j)
     json_uint(j, "unknown", r->verdict->unknown);
     json_uint(j, "vanished", r->verdict->vanished);
     json_bool(j, "behind", r->verdict->behind);
+    json_uint(j, "unobserved", r->verdict->unobserved);
     put_sum(j, "sut", &r->verdict->sut);
     put_sum(j, "daemons", &r->verdict->daemons);
     json_uint(j, "refused", r->summary->refused);
@@ -287,6 +289,7 @@ static void put_nodes(const struct report *r, struct json *j)
         json_text(j, "node", n->name);
         json_bool(j, "vanished",
                   n->open && r->verdict->run != RUN_RUNNING && !verdict_gave_up(r->summary, (uint32_t)i));
+        json_uint(j, "unobserved", n->unobserved);
         json_double(j, "sensor_cpu_mean", n->sensor_cpu_mean);
         json_double(j, "sensor_cpu_max", n->sensor_cpu_max);
         json_int(j, "cpu_ns", n->cpu_ns);

@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* What is not known of a run that is over: nodes that vanished, processes whose end is not in the store. */
+/*
+ * What is not known: processes that were not observed; of a run that is over nodes that vanished, and processes whose
+ * end is not in the store.
+ */
 #include "ecs/json.h"
 #include "ecs/report.h"
 #include "ecs/table.h"
@@ -56,6 +59,38 @@ void report_unknown(const struct report *r, FILE *out)
     for (size_t i = 0; i < s->process_count; i++)
         if (verdict_is_open(s, &s->processes[i]))
             print_process(r, &s->processes[i], &left, out);
+    if (left == 0)
+        fputs("    ... (--all shows all of them)\n", out);
+}
+
+static const char *processes(uint64_t count)
+{
+    return count == 1 ? "process" : "processes";
+}
+
+void report_unobserved(const struct report *r, FILE *out)
+{
+    const struct summary *s = r->summary;
+    uint64_t all = r->verdict->unobserved;
+    if (all == 0)
+        return;
+    fprintf(out,
+            "  Not observed: %s %s recorded without a segment that could be read. The records of %s are unknown:\n",
+            units_count(all).s, processes(all), all == 1 ? "this process" : "these processes");
+    for (size_t i = 0; i < s->node_count; i++)
+        if (s->nodes[i].unobserved)
+            fprintf(out, "    %s %s of node %s\n", units_count(s->nodes[i].unobserved).s,
+                    processes(s->nodes[i].unobserved), s->nodes[i].name);
+    size_t left = r->all ? SIZE_MAX : STREAMS_SHOWN;
+    for (size_t i = 0; i < s->process_count; i++) {
+        char name[REPORT_PROCESS_SIZE];
+        if (s->processes[i].unobserved == 0 || left == 0)
+            continue;
+        left--;
+        report_process_pid(r, &s->processes[i], name, sizeof name);
+        fprintf(out, "    %s %s that %s forked\n", units_count(s->processes[i].unobserved).s,
+                processes(s->processes[i].unobserved), name);
+    }
     if (left == 0)
         fputs("    ... (--all shows all of them)\n", out);
 }

@@ -215,7 +215,7 @@ static void say_lost(const struct report *r, FILE *out)
     const struct verdict_books *b = &r->verdict->sut;
     if (verdict_lost(b) == 0) {
         const struct verdict *v = r->verdict;
-        bool known = v->run != RUN_CUT && v->unknown == 0 && v->vanished == 0;
+        bool known = v->run != RUN_CUT && v->unknown == 0 && v->vanished == 0 && v->unobserved == 0;
         fputs(known ? "none lost" : "none counted as lost", out);
         return;
     }
@@ -248,9 +248,16 @@ static void say_unknown(const struct verdict *v, FILE *out)
         fprintf(out, "%s %zu node%s vanished", joint, v->vanished, v->vanished == 1 ? "" : "s");
         joint = ", and";
     }
-    if (v->unknown)
+    if (v->unknown) {
         fprintf(out, "%s the end of %zu process%s is unknown", joint, v->unknown, v->unknown == 1 ? "" : "es");
-    else if (!v->balanced && !v->vanished && v->run == RUN_ENDED)
+        joint = ", and";
+    }
+    if (v->unobserved)
+        fprintf(out,
+                v->unobserved == 1 ? "%s %s process was not observed: its records are unknown"
+                                   : "%s %s processes were not observed: their records are unknown",
+                joint, units_count(v->unobserved).s);
+    else if (!v->balanced && !v->vanished && !v->unknown && v->run == RUN_ENDED)
         fputs(", but the books do not balance", out);
 }
 

@@ -57,12 +57,12 @@ static void judge_run(struct verdict *v, const struct summary *s, bool running)
 /* ---- doubts ---- */
 
 /*
- * A limit that held as far as is known, of a node that vanished or gave up, is not known to have held; nor is one on
- * the whole whose manager was given up.
+ * A limit that held as far as is known, of a node that vanished, gave up, or had processes that it could not observe,
+ * is not known to have held; nor is one on the whole whose manager was given up.
  */
 static void doubt_limits(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
-    bool doubtful = v->vanished || v->sut.unstored || v->daemons.unstored;
+    bool doubtful = v->vanished || v->unobserved || v->sut.unstored || v->daemons.unstored;
     bool unmanaged = fact_number(s, FACTS_UNMANAGED) != 0;
     for (size_t i = 0; i < v->limit_count; i++) {
         if (v->limits[i].is == VERDICT_HELD && (doubtful || (unmanaged && e->limits[i].whole)))
@@ -177,6 +177,20 @@ static void judge_unknown(struct verdict *v, const struct summary *s)
     v->behind = s->behind && !v->balanced; /* where all is accounted for it is a file that somebody put there */
 }
 
+static uint64_t add_processes(uint64_t sum, uint64_t more)
+{
+    return sum + more < sum ? UINT64_MAX : sum + more;
+}
+
+static void judge_unobserved(struct verdict *v, const struct summary *s)
+{
+    for (size_t i = 0; i < s->node_count; i++)
+        v->unobserved = add_processes(v->unobserved, s->nodes[i].unobserved);
+    for (size_t i = 0; i < s->process_count; i++)
+        v->unobserved = add_processes(v->unobserved, s->processes[i].unobserved);
+    v->balanced = v->balanced && v->unobserved == 0;
+}
+
 static void judge_books(struct verdict *v, const struct summary *s)
 {
     v->balanced = true;
@@ -207,6 +221,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     verdict_judge_limits(v, s, e);
     judge_books(v, s);
     judge_unknown(v, s);
+    judge_unobserved(v, s);
     doubt_limits(v, s, e);
     *verdict = v;
     return 0;

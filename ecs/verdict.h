@@ -62,11 +62,12 @@ struct verdict {
     struct verdict_limit *rows;   /* in the order of the summary's limits */
     struct verdict_books *books;  /* in the order of the summary's processes */
     struct verdict_books sut, daemons;
-    bool balanced;   /* of every process, the rest is 0, and nothing is unknown */
-    size_t unknown;  /* processes of which the end is unknown; of a run that lives none is */
-    size_t vanished; /* nodes that did not say that all they had is stored, nor what is not; likewise */
-    bool behind;     /* the trace may hold more than the database tells; likewise */
-    bool overwrites; /* full rings of some process do */
+    bool balanced;       /* of every process, the rest is 0, nothing is unknown, and no process was unobserved */
+    uint64_t unobserved; /* processes that recorded and were not observed: nothing is known of their records */
+    size_t unknown;      /* processes of which the end is unknown; of a run that lives none is */
+    size_t vanished;     /* nodes that did not say that all they had is stored, nor what is not; likewise */
+    bool behind;         /* the trace may hold more than the database tells; likewise */
+    bool overwrites;     /* full rings of some process do */
 };
 
 /**

@@ -79,12 +79,36 @@ static void verify_process(const struct whose *w)
     verify_aspects(w);
 }
 
+static void verify_unobserved(struct verify *v, uint64_t count, const char *what, const char *name)
+{
+    char text[256];
+    struct verify_finding f = {.is = VERIFY_INCOMPLETE, .code = "unobserved", .file = "run.db", .text = text};
+    if (count == 0)
+        return;
+    snprintf(text, sizeof text, "%" PRIu64 " process%s %s %s recorded without being observed: the records are unknown",
+             count, count == 1 ? "" : "es", what, name);
+    verify_tell(v, &f);
+}
+
+static void verify_all_observed(struct verify *v, const struct summary *s)
+{
+    for (size_t i = 0; i < s->node_count; i++)
+        verify_unobserved(v, s->nodes[i].unobserved, "of node", s->nodes[i].name);
+    for (size_t i = 0; i < s->process_count; i++) {
+        const struct summary_process *p = &s->processes[i];
+        char name[128];
+        snprintf(name, sizeof name, "%s (%" PRIu32 ") of node %s", p->name, p->pid, s->nodes[p->node].name);
+        verify_unobserved(v, p->unobserved, "forked by", name);
+    }
+}
+
 /* The database is read anew: the mark says whether it is as it was. */
 static void verify_loaded(struct verify *v, const struct summary *s)
 {
     const char *finished = summary_fact(s, FACTS_FINISHED);
     struct verify_finding f = {.is = VERIFY_INCOMPLETE, .file = "run.db"};
     bool settled = v->finished[0] && finished && strcmp(finished, v->finished) == 0;
+    verify_all_observed(v, s);
     if (v->totals.served || (v->finished[0] && !settled)) {
         f.code = "going-on";
         f.text = "a collector serves the run: more may come";

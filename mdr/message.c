@@ -159,7 +159,8 @@ static bool_t filter_ack(XDR *x, struct message_ack *m)
 static bool_t filter_books(XDR *x, struct message_books *m)
 {
     if (!filter_u64(x, &m->instance) || !filter_enum(x, &m->state, PROCESS_DETACHED) || !filter_u64(x, &m->at) ||
-        !filter_u64(x, &m->unfinished) || !filter_count(x, &m->row_count, MESSAGE_BOOKS_MAX))
+        !filter_u64(x, &m->unfinished) || !filter_u64(x, &m->unobserved) ||
+        !filter_count(x, &m->row_count, MESSAGE_BOOKS_MAX))
         return FALSE;
     for (struct message_books_row *r = m->rows; r < m->rows + m->row_count; r++)
         if (!filter_u32(x, &r->aspect) || !filter_u64(x, &r->attempts) || !filter_u64(x, &r->full) ||

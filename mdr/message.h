@@ -133,10 +133,11 @@ struct message_books_row {
 };
 
 struct message_books {
-    uint64_t instance;
+    uint64_t instance; /* 0: the node's own */
     enum message_process_state state;
     uint64_t at; /* ns, monotonic */
     uint64_t unfinished;
+    uint64_t unobserved; /* processes that it forked, or of the node, which record and are not observed; never falls */
     uint32_t row_count;
     struct message_books_row rows[MESSAGE_BOOKS_MAX];
 };

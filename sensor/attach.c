@@ -134,6 +134,8 @@ void segment_detach(struct attached *a, bool remove)
 {
     if (remove)
         unlink(a->path);
+    if (remove && a->segment)
+        (void)unobserved_stop(&a->segment->unobserved);
     if (a->segment) {
         guard_remove(a->guard);
         munmap(a->segment, a->mapped);
@@ -233,6 +235,29 @@ int doorbell_next_refusal(struct doorbell *bell, uint32_t *seen, struct attached
         return 1;
     }
     return 0;
+}
+
+static uint32_t believable(uint32_t count)
+{
+    count &= ~(SEGMENT_UNREAD | SEGMENT_READ);
+    return count < UNOBSERVED_MAX ? count : UNOBSERVED_MAX;
+}
+
+void unobserved_begin(_Atomic uint32_t *count)
+{
+    /* relaxed: whoever adds to it finds the bit or not, and is counted either way */
+    atomic_fetch_or_explicit(count, SEGMENT_READ, memory_order_relaxed);
+}
+
+uint32_t unobserved_read(_Atomic uint32_t *count)
+{
+    return believable(atomic_load_explicit(count, memory_order_relaxed)); /* relaxed: late by a look is in time */
+}
+
+uint32_t unobserved_stop(_Atomic uint32_t *count)
+{
+    /* relaxed: this word alone decides who reads it */
+    return believable(atomic_fetch_or_explicit(count, SEGMENT_UNREAD, memory_order_relaxed));
 }
 
 /* ---- What grows -------------------------------------------------------------------------------------------------- */

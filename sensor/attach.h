@@ -84,7 +84,7 @@ struct attached {
  */
 int segment_attach(const char *dir, const char *file, struct attached **a) BEZEL_MUST_CHECK;
 
-/** Lets go of it; with `remove` the file goes too. */
+/** Lets go of it; with `remove` the file goes too, and its `unobserved` is read no more. */
 void segment_detach(struct attached *a, bool remove);
 
 /** Whether the process lives, by its lock and, where its pid is a number of our namespace, by its pid: see there. */
@@ -101,6 +101,18 @@ int segment_next_notice(struct attached *a, struct attached_notice *n);
  * Returns 1 with *r, or 0.
  */
 int doorbell_next_refusal(struct doorbell *bell, uint32_t *seen, struct attached_refusal *r);
+
+/** More than Linux has numbers for at a time: what a count says beyond is damage. */
+enum { UNOBSERVED_MAX = 1 << 22 };
+
+/**
+ * How many unobserved processes `count`, a segment's or a doorbell's, tells of: at most UNOBSERVED_MAX, whatever it
+ * holds. ..._stop() reads it for the last time: whoever comes from now on finds out, and leaves word elsewhere.
+ * ..._begin() says that a segment's is read from now on.
+ */
+void unobserved_begin(_Atomic uint32_t *count);
+uint32_t unobserved_read(_Atomic uint32_t *count);
+uint32_t unobserved_stop(_Atomic uint32_t *count);
 
 /** Takes in what the dictionary grew by. Returns 1 where it grew, 0, or BEZEL_EMALFORMED. */
 int segment_refresh_dict(struct attached *a) BEZEL_MUST_CHECK;

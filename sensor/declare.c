@@ -212,25 +212,30 @@ bool sensor_declare_all(void)
 {
     int before = errno; /* the program's; an allocation may change it though it succeeds */
     bool open = sensor_open();
-    for (struct bezel_aspect *a = sensor_process.aspects; a; a = a->next) {
-        if (a->enable != &bezel_enable_unset)
-            continue;
-        if (open)
+    for (struct bezel_aspect *a = sensor_process.aspects; open && a; a = a->next)
+        if (a->enable == &bezel_enable_unset)
             declare_one(a);
-        else
-            enable_from(a, 0, &sensor_enable_never);
-    }
     if (open)
         sensor_knobs_declare();
     errno = before;
     return open;
 }
 
+/* There is no segment, and yet something is recorded. */
+static void give_up(void)
+{
+    sensor_unobserved_tell();
+    for (struct bezel_aspect *a = sensor_process.aspects; a; a = a->next)
+        if (a->enable == &bezel_enable_unset)
+            enable_from(a, 0, &sensor_enable_never);
+}
+
 void sensor_declare(struct bezel_aspect *aspect)
 {
     sigset_t mask;
     sensor_lock(&mask);
-    sensor_declare_all();
+    if (!sensor_declare_all() && aspect)
+        give_up();
     if (aspect && aspect->enable == &bezel_enable_unset) /* filled in by hand and never registered */
         enable_from(aspect, 0, &sensor_enable_never);
     sensor_unlock(&mask);
@@ -258,6 +263,7 @@ void bezel_aspect_register(struct bezel_aspect *aspect)
     *sensor_process.aspects_end = aspect;
     sensor_process.aspects_end = &aspect->next;
     (void)sensor_hook(); /* if not now, then at the first record */
+    sensor_unobserved_prepare();
     if (sensor_process.own.segment)
         declare_one(aspect);
     sensor_unlock(&mask);

@@ -92,6 +92,15 @@ static bool take_final_snapshot(struct external *x, struct external_process *p, 
     return p->final_snapshot = true;
 }
 
+/* What the process says of its children never falls. Returns whether it grew. */
+static bool take_unobserved(struct external_process *p, uint32_t count)
+{
+    bool grew = count > p->unobserved;
+    if (grew)
+        p->unobserved = count;
+    return grew;
+}
+
 /* Drains and closes a process that ended, or is left. Waits a little for a living one to finish its last record. */
 static void close_step(struct external *x, struct external_process *p, int64_t now)
 {
@@ -108,6 +117,8 @@ static void close_step(struct external *x, struct external_process *p, int64_t n
     if (!cut_close(x, p, now))
         return;
     p->phase = EXTERNAL_CLOSED;
+    if (p->state == PROCESS_ENDED) /* its children may live on; the doorbell is there for them */
+        take_unobserved(p, unobserved_stop(&p->at->segment->unobserved));
     if (p->clamped)
         notes_tell(x, p, now, "BEZEL-TIME",
                    "the times of %llu records were moved: they lay before their predecessor's, or in the future",
@@ -141,6 +152,7 @@ static void forget(struct external *x, uint32_t i)
     struct external_process *p = x->processes[i];
     uint64_t instance = p->at->instance;
     flow_add(x, p, &x->gone);
+    x->gone_unobserved += p->unobserved;
     external_release(p, p->state == PROCESS_ENDED);
     window_forget(x->window, instance);
     index_remove(&x->index, instance, INDEX_WHOLE);
@@ -167,8 +179,12 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
     segment_refresh_rings(p->at);
     if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON) /* its own records do not wait for a long period */
         cut_process(x, p, now);
-    if (p->phase != EXTERNAL_CLOSED)
+    if (p->phase != EXTERNAL_CLOSED) {
+        bool grew = take_unobserved(p, unobserved_read(&p->at->segment->unobserved));
         notes_take(x, p, now);
+        if (grew && p->phase == EXTERNAL_LIVE) /* it has books to tell, whether it records or rests */
+            quiet_stir(x, i, now);
+    }
     if (p->phase == EXTERNAL_LIVE)
         quiet_look(x, i, now);
     if (p->phase == EXTERNAL_CLOSING)
@@ -370,10 +386,35 @@ void external_books(const struct external_process *p, int64_t now, struct messag
     books->state = p->phase == EXTERNAL_CLOSED ? p->state : PROCESS_RUNNING;
     books->at = (uint64_t)now;
     books->unfinished = p->phase == EXTERNAL_CLOSED ? p->unfinished : 0;
+    books->unobserved = p->unobserved;
     books->row_count = 0;
     for (uint32_t id = 1; p->at->dict && id <= p->at->dict->aspect_count; id++) {
         struct message_books_row row = segment_tally(p->at, id);
         if (row.attempts)
             books->rows[books->row_count++] = row;
     }
+}
+
+uint64_t external_node_unobserved(const struct external *x)
+{
+    return x->counts.unread + x->unobserved;
+}
+
+void external_node_books(const struct external *x, int64_t now, struct message_books *books)
+{
+    books->instance = 0;
+    books->state = external_finished(x) ? PROCESS_ENDED : PROCESS_RUNNING;
+    books->at = (uint64_t)now;
+    books->unfinished = 0;
+    books->unobserved = external_node_unobserved(x);
+    books->row_count = 0;
+}
+
+uint64_t external_unobserved(const struct external *x)
+{
+    uint64_t sum = x->gone_unobserved + external_node_unobserved(x);
+    for (uint32_t i = 0; i < x->process_count; i++)
+        if (x->processes[i])
+            sum += x->processes[i]->unobserved;
+    return sum;
 }

@@ -46,8 +46,9 @@ struct external_process {
     int64_t closed_at;        /* since when nothing of it waits; 0: not yet */
     int64_t closing_since;
     uint64_t unfinished;
-    uint64_t clamped;             /* times of its records that were made to fit */
-    struct timebase *timebase;    /* of the clock of its records; NULL: they are stamped in ns of CLOCK_MONOTONIC */
+    uint32_t unobserved;       /* processes forked from it that record and have no segment: their records are unknown */
+    uint64_t clamped;          /* times of its records that were made to fit */
+    struct timebase *timebase; /* of the clock of its records; NULL: they are stamped in ns of CLOCK_MONOTONIC */
     struct timebase *user_clock;  /* of a clock of the program's; else NULL */
     bool knocks;                  /* it was asked to: its enable words say so, at asked_at */
     int64_t stirred_at, asked_at; /* when something of it came, or it was taken in */
@@ -209,5 +210,15 @@ struct external_flow external_flow(struct external *x);
 
 /** The books of `p` as they stand, into *books. */
 void external_books(const struct external_process *p, int64_t now, struct message_books *books);
+
+/** The books of the node: instance 0, and the processes that nobody but the node knows to be unobserved. */
+void external_node_books(const struct external *x, int64_t now, struct message_books *books);
+
+/**
+ * Processes that recorded so far and were not observed: nothing is known of their records. Those that are in the books
+ * of the node alone; and all of it.
+ */
+uint64_t external_node_unobserved(const struct external *x);
+uint64_t external_unobserved(const struct external *x);
 
 #endif

@@ -56,9 +56,11 @@ struct external {
     uint64_t run_started; /* ns: attached processes are heard from here on */
     struct external_counts counts;
     struct external_flow gone; /* of processes that are forgotten */
+    uint64_t gone_unobserved;  /* of their children */
     struct external_saved saved, saved_lately;
     struct notes notes;
     uint32_t refusals_seen; /* of the doorbell, a bit for each */
+    uint32_t unobserved;    /* as the doorbell said, at most; it never falls */
     char self_executable[MESSAGE_TEXT_MAX + 1];
     struct lives lives;
     uint32_t process_count; /* places used so far */

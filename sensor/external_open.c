@@ -164,6 +164,8 @@ void external_close(struct external *x, bool clean)
 {
     if (clean)
         unlink_in(x, DOORBELL_NAME);
+    if (clean && x->doorbell)
+        (void)unobserved_stop(&x->doorbell->unobserved);
     for (uint32_t i = 0; i < x->process_count; i++) {
         struct external_process *p = x->processes[i];
         if (p && p->phase == EXTERNAL_LIVE) /* left in disorder, and yet by us: nobody is to steer it from now on */

@@ -158,6 +158,7 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
                      : p->timebase ? SEGMENT_CLOCK_COUNTER
                                    : 0] += p->role == ROLE_SUT;
     atomic_store_explicit(&a->segment->quiet, 0, memory_order_relaxed); /* relaxed: our last life asked, if any */
+    unobserved_begin(&a->segment->unobserved);
     external_refresh(x, p);
     steer_process(x, p);
     tell_same_name(x, (uint32_t)place, now);

@@ -56,6 +56,7 @@ void forward_come_up(struct forward *f, int64_t now)
     f->books_at = now - FORWARD_BOOKS_NS;
     f->bye_sent = false;
     f->noted = 0;
+    f->unobserved_told = f->unobserved_saved;
     for (uint32_t i = 0; i < external_process_count(f->x); i++) {
         struct external_process *p = external_process(f->x, i);
         if (p)
@@ -184,7 +185,7 @@ bool forward_booked(const struct forward *f)
         if (p && !p->books_saved)
             return false;
     }
-    return true;
+    return external_node_unobserved(f->x) == f->unobserved_saved;
 }
 
 uint64_t forward_waiting(const struct forward *f)

@@ -42,6 +42,9 @@ struct forward {
     int64_t again_at;              /* before this nobody is asked again for where it stands */
     struct backoff attempts, asks; /* pauses between attempts; between new connections of one that is there */
     uint32_t noted;                /* notes that were told on this connection */
+    uint64_t unobserved_told;      /* of the node's own books, on this connection */
+    uint64_t unobserved_saved;     /* likewise, as far as the receiver has saved it */
+    uint64_t node_books_at;        /* `at` of the node's last books */
     uint64_t credit;               /* bytes */
     struct forward_counts counts;
     char refused[MESSAGE_TEXT_MAX + 1];
@@ -60,7 +63,8 @@ bool forward_notes(struct forward *f, int64_t now);
 
 /**
  * Books of the living once a second; final ones once on a connection, when all packets before them are acknowledged.
- * Their process is kept until they are known to be saved. True: all are final, and sent.
+ * Their process is kept until they are known to be saved. The node's own ahead of them, where there is something new
+ * in them. True: all are final, and sent.
  */
 bool forward_books(struct forward *f, int64_t now);
 

@@ -109,6 +109,8 @@ static void take_message(struct forward *f, int64_t now)
     }
     case MESSAGE_BOOKS: { /* an answer to books that were sent before these is not of these */
         struct external_process *p = external_find(f->x, m->books.instance);
+        if (m->books.instance == 0 && m->books.at >= f->node_books_at)
+            f->unobserved_saved = f->unobserved_told;
         if (p && p->books_final && m->books.at >= p->books_at)
             p->books_saved = true;
         break;

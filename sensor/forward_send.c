@@ -110,9 +110,23 @@ static void send_final_books(struct forward *f, struct external_process *p, int6
     p->books_at = f->message.books.at;
 }
 
+/* A node of which there is nothing to say says nothing. False: they are still to be sent. */
+static bool send_node_books(struct forward *f, int64_t now)
+{
+    if (external_node_unobserved(f->x) == f->unobserved_told)
+        return true;
+    f->message.type = MESSAGE_BOOKS;
+    external_node_books(f->x, now, &f->message.books);
+    if (!forward_message(f, now))
+        return false;
+    f->unobserved_told = f->message.books.unobserved;
+    f->node_books_at = f->message.books.at;
+    return true;
+}
+
 bool forward_books(struct forward *f, int64_t now)
 {
-    bool due = now - f->books_at >= FORWARD_BOOKS_NS, complete = true;
+    bool due = now - f->books_at >= FORWARD_BOOKS_NS, complete = send_node_books(f, now);
     for (int i = -1; (i = external_next(f->x, (uint32_t)(i + 1))) >= 0;) {
         struct external_process *p = external_process(f->x, (uint32_t)i);
         if (p->books_final)

@@ -3,9 +3,9 @@
 
 /**
  * The inside of libbezel. process.c owns the segment of this process: makes it, declares aspects, survives fork;
- * knob.c its knobs; strings.c interns; rings.c hands out rings; ticks.c reads the clock; emit.c is the write path out
- * of line. Everything here may meet a host program that closes our descriptors, forks, or has no room: it returns, it
- * never aborts.
+ * unobserved.c leaves word where there can be none; knob.c its knobs; strings.c interns; rings.c hands out rings;
+ * ticks.c reads the clock; emit.c is the write path out of line. Everything here may meet a host program that closes
+ * our descriptors, forks, or has no room: it returns, it never aborts.
  *
  * One lock guards what this process declares and interns. Signals are blocked while it is held, so that no handler
  * meets it in its own thread, nor jumps out of it. The write path and the claim of a ring need no lock.
@@ -85,12 +85,13 @@ extern const uint32_t sensor_enable_never;
 extern const uint32_t sensor_enable_undeclared;
 
 /**
- * Gives `aspect`, and every other registered aspect, its id and its enable word, making the segment first where there
- * is none. Takes the lock, may block.
+ * Gives `aspect`, of which a record is to be made, and every other registered aspect its id and its enable word, making
+ * the segment first where there is none. Where there can be none, word is left that this process records, and the
+ * aspects are switched off; NULL: nothing is to be recorded yet. Takes the lock, may block.
  */
 void sensor_declare(struct bezel_aspect *aspect);
 
-/** As sensor_declare(), under the lock; false where there is no segment. */
+/** As sensor_declare(NULL), under the lock; false where there is no segment. */
 bool sensor_declare_all(void);
 
 /** Keeps the library that `object` is a part of in memory, also when it is unloaded. Not under the lock. */
@@ -112,6 +113,16 @@ bool sensor_hook(void);
 
 /** Whether there is a segment, made now if need be. Under the lock. */
 bool sensor_open(void);
+
+/**
+ * The word of a process that records and is not observed (unobserved.c), all under the lock. Prepares it, when the
+ * first aspect is registered; looks whether the new segment, in folder `dir`, is where it is read; keeps in a child
+ * what it inherited; tells it, once for each process: sensor_process.own.why_not says why.
+ */
+void sensor_unobserved_prepare(void);
+void sensor_unobserved_made(const char *dir);
+void sensor_unobserved_inherit(void);
+void sensor_unobserved_tell(void);
 
 /**
  * Claims a ring for level `level` of the calling thread, where it has none. Returns 0, BEZEL_EFULL, BEZEL_ENOENT where

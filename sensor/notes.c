@@ -101,6 +101,9 @@ void notes_take(struct external *x, struct external_process *p, int64_t now)
 void notes_take_refusals(struct external *x, int64_t now)
 {
     struct attached_refusal said;
+    uint32_t unobserved = unobserved_read(&x->doorbell->unobserved);
+    if (unobserved > x->unobserved)
+        x->unobserved = unobserved;
     while (doorbell_next_refusal(x->doorbell, &x->refusals_seen, &said)) {
         struct message_note note = {.pid = said.pid, .at = (uint64_t)now, .code = "BEZEL-NO-SEGMENT"};
         snprintf(note.name, sizeof note.name, "%s", said.name);
@@ -108,7 +111,8 @@ void notes_take_refusals(struct external *x, int64_t now)
         add(&x->notes, &note);
     }
     if (x->refusals_seen == (UINT32_C(1) << DOORBELL_REFUSALS) - 1)
-        notes_tell(x, NULL, now, "BEZEL-NO-SEGMENT", "%d processes had no segment: of more than these there is no word",
+        notes_tell(x, NULL, now, "BEZEL-NO-SEGMENT",
+                   "%d processes had no segment: of any more than these the books have the number alone",
                    DOORBELL_REFUSALS);
 }
 

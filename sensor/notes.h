@@ -31,7 +31,8 @@ void notes_free(struct notes *notes);
 bool notes_tell(struct external *x, const struct external_process *p, int64_t now, const char *code, const char *format,
                 ...) BEZEL_PRINTF(5, 6);
 
-/** Takes in what process `p` has to say, and what processes without a segment left in the doorbell. */
+/** Takes in what process `p` has to say, and what processes without a segment left in the doorbell, their number too.
+ */
 void notes_take(struct external *x, struct external_process *p, int64_t now);
 void notes_take_refusals(struct external *x, int64_t now);
 

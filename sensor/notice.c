@@ -175,16 +175,17 @@ void sensor_notice(struct segment *s, const char *code, const char *format, ...)
     errno = saved;
 }
 
-void sensor_refuse(struct doorbell *bell, const char *name, uint64_t pid_namespace, const char *format, ...)
+bool sensor_count_unobserved(_Atomic uint32_t *unobserved)
 {
-    int saved = errno;
-    char text[SEGMENT_NOTICE_BYTES] = "";
-    va_list args;
-    va_start(args, format);
-    put_sentence(text, sizeof text, format, &args);
-    va_end(args);
-    show("BEZEL-NO-SEGMENT", text);
-    int place = bell ? claim(&bell->refusal_count, DOORBELL_REFUSALS) : -1;
+    /* relaxed: this word alone decides who reads it */
+    return !(atomic_fetch_add_explicit(unobserved, 1, memory_order_relaxed) & SEGMENT_UNREAD);
+}
+
+bool sensor_refuse(struct doorbell *bell, const char *name, uint64_t pid_namespace, const char *text)
+{
+    if (!sensor_count_unobserved(&bell->unobserved))
+        return false;
+    int saved = errno, place = claim(&bell->refusal_count, DOORBELL_REFUSALS);
     if (place >= 0) {
         struct doorbell_refusal *r = &bell->refusals[place];
         r->pid = (uint32_t)getpid();
@@ -192,7 +193,8 @@ void sensor_refuse(struct doorbell *bell, const char *name, uint64_t pid_namespa
         copy(r->name, sizeof r->name, name);
         copy(r->text, sizeof r->text, text);
         atomic_store_explicit(&r->ready, 1, memory_order_release); /* N2 release: pairs N3, publishes the refusal */
-        atomic_fetch_add_explicit(&bell->rung, 1, memory_order_relaxed); /* relaxed: N2 publishes */
     }
+    atomic_fetch_add_explicit(&bell->rung, 1, memory_order_relaxed); /* relaxed: N2 publishes */
     errno = saved;
+    return true;
 }

@@ -11,6 +11,8 @@
 #include "base/err.h"
 #include "sensor/segment.h"
 
+#include <stdbool.h>
+
 /**
  * Tells `code` (BEZEL-..., under SEGMENT_CODE_BYTES) and a sentence (cut at SEGMENT_NOTICE_BYTES - 1), once however
  * often it is called with the same, and few of one code. `s` NULL: there is no segment, only stderr may show it.
@@ -19,9 +21,16 @@
  */
 void sensor_notice(struct segment *s, const char *code, const char *format, ...) BEZEL_PRINTF(3, 4);
 
-/** Leaves in the doorbell why this process, called `name`, has no segment: the sentence as above. Shows it on stderr as
- * above. */
-void sensor_refuse(struct doorbell *bell, const char *name, uint64_t pid_namespace, const char *format, ...)
-    BEZEL_PRINTF(4, 5);
+/**
+ * Counts this process, once, as one that records and has no segment. False: nobody reads this count any more.
+ * Async-signal-safe.
+ */
+bool sensor_count_unobserved(_Atomic uint32_t *unobserved);
+
+/**
+ * Counts this process, called `name`, in the doorbell as unobserved, and leaves there why it has no segment: `text` is
+ * cut as above. False: nobody reads this doorbell any more. Keeps errno. Async-signal-safe.
+ */
+bool sensor_refuse(struct doorbell *bell, const char *name, uint64_t pid_namespace, const char *text);
 
 #endif

@@ -295,12 +295,12 @@ bool own_make(struct own_segment *own, const char *dir)
     bool done = !err && make_in(own, dir, &id, bell);
     int saved = errno;
     if (!done)
-        sensor_refuse(bell, id.name, id.pid_namespace, "cannot make %s in %s: %s", err ? "the folder" : "a segment",
-                      dir, strerror(saved));
+        snprintf(own->why_not, sizeof own->why_not, "cannot make %s in %s: %s", err ? "the folder" : "a segment", dir,
+                 strerror(saved));
     else if (bell)
         atomic_fetch_add_explicit(&bell->rung, 1,
                                   memory_order_release); /* B0 release: pairs B1, publishes the file's name */
-    if (bell)
+    if (done && bell)
         own_wake(bell);
     if (done)
         own->bell = bell;
@@ -311,16 +311,44 @@ bool own_make(struct own_segment *own, const char *dir)
     return done;
 }
 
-void own_refuse(const char *dir, const char *why)
+struct doorbell *own_map_doorbell(const char *dir)
 {
-    int before = errno;
-    struct identity id;
-    identify(&id);
+    int cancel, before = errno;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     struct doorbell *bell = doorbell_map(dir);
-    sensor_refuse(bell, id.name, id.pid_namespace, "%s", why);
-    if (bell)
-        munmap(bell, sizeof *bell);
+    pthread_setcancelstate(cancel, &cancel);
     errno = before;
+    return bell;
+}
+
+bool own_refuse(struct doorbell *bell, const char *why)
+{
+    int cancel, before = errno;
+    struct identity id;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    identify(&id);
+    bool told = sensor_refuse(bell, id.name, id.pid_namespace, why);
+    if (told)
+        own_wake(bell);
+    pthread_setcancelstate(cancel, &cancel);
+    errno = before;
+    return told;
+}
+
+struct segment *own_map_word(const struct own_segment *own)
+{
+    int cancel, before = errno;
+    struct stat st;
+    void *at = MAP_FAILED;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    int fd = open(own->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == own->dev && st.st_ino == own->ino)
+        at = mmap(NULL, segment_word_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fd >= 0)
+        close(fd);
+    pthread_setcancelstate(cancel, &cancel);
+    errno = before;
+    return at == MAP_FAILED ? NULL : at;
 }
 
 void own_forget(struct own_segment *own)

@@ -27,21 +27,36 @@ struct own_segment {
     /* As the segment's head says, which others may scribble on. */
     uint64_t bytes, ring_stride;
     uint32_t ring_slots, clock, when_full;
+    char why_not[SEGMENT_NOTICE_BYTES]; /* where own_make() failed: a sentence */
 };
 
 /**
  * Makes, locks and publishes a segment in `dir`, which is made 0700 where it is missing, and rings the doorbell. The
- * files take the folder's group as far as the folder grants it (file_share()). False where it cannot: the reason stands
- * in the doorbell then, if there is one. Blocks on the file system; no cancellation point. Keeps errno, as do
- * all functions here but own_holds_fd().
+ * files take the folder's group as far as the folder grants it (file_share()). False where it cannot: `why_not` says
+ * why. Blocks on the file system; no cancellation point. Keeps errno, as do all functions here but own_holds_fd().
  */
 bool own_make(struct own_segment *own, const char *dir);
 
 /** Wakes the external sensor of `bell`, if it sleeps: a system call then, none else. Async-signal-safe; keeps errno. */
 void own_wake(struct doorbell *bell);
 
-/** Leaves word in the doorbell of `dir` that this process has no segment, and why. */
-void own_refuse(const char *dir, const char *why);
+/**
+ * Maps the doorbell of folder `dir`, for munmap(). NULL: nobody listens, or it cannot be mapped. No cancellation point,
+ * as are the next two.
+ */
+struct doorbell *own_map_doorbell(const char *dir);
+
+/**
+ * Counts this process in doorbell `bell` as one that records and has no segment, leaves `why` there, and wakes its
+ * external sensor. False: nobody reads this doorbell any more.
+ */
+bool own_refuse(struct doorbell *bell, const char *why);
+
+/**
+ * Maps what of this process's segment is for the word of its children, segment_word_bytes(), once more, so that they
+ * may keep it; see unobserved.c. NULL: it cannot.
+ */
+struct segment *own_map_word(const struct own_segment *own);
 
 /** Lets go of it, without removing the file. */
 void own_forget(struct own_segment *own);

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -48,8 +49,11 @@ static void forget_at_exit(void)
 {
     static const uint8_t none[16];
     if (sensor_process.own.segment && sensor_process.pid == getpid() &&
-        memcmp(sensor_process.own.segment->session, none, sizeof none) == 0)
+        memcmp(sensor_process.own.segment->session, none, sizeof none) == 0) {
         unlink(sensor_process.own.path);
+        atomic_fetch_or_explicit(&sensor_process.own.segment->unobserved, SEGMENT_UNREAD,
+                                 memory_order_relaxed); /* relaxed: this word alone decides who reads it */
+    }
 }
 
 /* ---- Fork -------------------------------------------------------------------------------------------------------- */
@@ -94,6 +98,7 @@ static void fork_child(void)
         a->enable = &bezel_enable_unset;
     }
     sensor_knobs_forget();
+    sensor_unobserved_inherit();
     detach_child(sensor_forget_rings());
     sensor_process.failed = false;
     memset((void *)sensor_process.reserved, 0, sizeof sensor_process.reserved);
@@ -125,7 +130,7 @@ bool sensor_open(void)
     file_bezel_dir(dir, sizeof dir);
     sensor_process.failed = true;
     if (!sensor_hook())
-        own_refuse(dir, "no hooks for fork and thread end");
+        snprintf(sensor_process.own.why_not, sizeof sensor_process.own.why_not, "no hooks for fork and thread end");
     else {
         sensor_process.own.user_frequency = sensor_user_frequency();
         sensor_process.failed = !own_make(&sensor_process.own, dir);
@@ -134,6 +139,7 @@ bool sensor_open(void)
         sensor_process.pid = getpid();
         bezel_clock_is_counter = sensor_process.own.clock == SEGMENT_CLOCK_COUNTER;
         sensor_strings_inherit();
+        sensor_unobserved_made(dir);
     }
     return !sensor_process.failed;
 }

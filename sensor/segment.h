@@ -7,7 +7,8 @@
  * means a complete head. It outlives its process, until the external sensor has drained it.
  *
  * Who writes what: the process writes the head, the dictionary, the ring states, heads and counters; the external
- * sensor writes `session`, `mode`, `enable`, `knob_shift`, the bases and the tails. Each side treats what the other
+ * sensor writes `session`, `mode`, `enable`, `knob_shift`, the bases and the tails; processes forked from it add to
+ * `unobserved`. Each side treats what the other
  * writes as hostile: it checks before use and never crashes on it.
  *
  * Two locks on the file (fcntl) say who lives: byte SEGMENT_LOCK_PROCESS is held by the process, byte
@@ -24,7 +25,7 @@
 #include <stdint.h>
 
 enum {
-    SEGMENT_VERSION = 4,
+    SEGMENT_VERSION = 5,
     SEGMENT_RINGS = 128,
     SEGMENT_DICT_BYTES = 65536,
     SEGMENT_LOCK_PROCESS = 0,
@@ -42,6 +43,16 @@ enum {
 #define SEGMENT_MAGIC      UINT64_C(0x42455a454c534731) /* "BEZELSG1" */
 #define SEGMENT_SUFFIX     ".seg"
 #define SEGMENT_UNFINISHED ".new" /* behind a '.' and the instance, while it is made */
+
+/**
+ * A process that records and is not observed adds one, at its first record, to a count that it can reach without a
+ * file: `unobserved` of the segment that it inherited from the process that forked it, or of a doorbell. Whoever reads
+ * a segment for the first time sets SEGMENT_READ in its count: until then nobody may ever find it. Whoever stops
+ * reading a count sets SEGMENT_UNREAD, by a read-modify-write: who finds the bit in what he added to goes on to the
+ * next count. So each process is counted once, and none between the last look and the bit.
+ */
+#define SEGMENT_UNREAD (UINT32_C(1) << 31)
+#define SEGMENT_READ   (UINT32_C(1) << 30)
 
 /** Values of an enable word. */
 enum segment_enable {
@@ -149,6 +160,7 @@ struct segment {
     _Atomic uint32_t mode;                  /* enum segment_enable: with what new aspects start */
     _Atomic uint32_t quiet;                 /* 1 + the place at which it is to knock; 0: none, or it has knocked */
     _Atomic uint64_t tick_ns;               /* nanoseconds a tick of the clock, times 2^32: for durations; 0: unknown */
+    _Atomic uint32_t unobserved;            /* how many of its children record and have no segment, see below */
 
     alignas(RING_LINE) _Atomic uint32_t dict_used; /* bytes of the dictionary that are complete */
     _Atomic uint32_t ring_changes;                 /* how often a ring was claimed or released */
@@ -196,6 +208,12 @@ static inline uint64_t segment_ring_offset(void)
     return (sizeof(struct segment) + 4095) & ~UINT64_C(4095);
 }
 
+/** Bytes from the segment's beginning in which other processes leave word: up to its notices, in whole pages. */
+static inline uint64_t segment_word_bytes(void)
+{
+    return (offsetof(struct segment, knob_count) + 4095) & ~UINT64_C(4095);
+}
+
 /**
  * The doorbell: `<BEZEL_DIR>/reader`, made by an external sensor that listens in this folder. A process that finds it
  * records from its first record on, belongs to run `session`, and rings once its segment stands, so that the external
@@ -204,11 +222,12 @@ static inline uint64_t segment_ring_offset(void)
  * A process keeps the doorbell mapped, and knocks where it is asked to (`quiet`): it sets the bit of its place.
  * Everybody in the folder may set and clear all bits, so a knock is a hint.
  *
- * A process that cannot make its segment says why in a place of `refusals`, which needs no room of the file system: the
- * doorbell's memory is there already. Claimed and written like notices.
+ * A process that cannot make its segment counts itself in `unobserved` (SEGMENT_UNREAD), and says why in a place of
+ * `refusals`, as long as there are places. Neither needs room of the file system: the doorbell's memory is there
+ * already. Places are claimed and written like notices.
  */
 #define DOORBELL_NAME  "reader"
-#define DOORBELL_MAGIC UINT64_C(0x42455a454c424c33) /* "BEZELBL3" */
+#define DOORBELL_MAGIC UINT64_C(0x42455a454c424c34) /* "BEZELBL4" */
 
 enum { DOORBELL_REFUSALS = 16, DOORBELL_PLACES = 1024 };
 
@@ -230,6 +249,7 @@ struct doorbell {
     struct doorbell_refusal refusals[DOORBELL_REFUSALS];
     _Atomic uint32_t knocks[DOORBELL_PLACES / 32];
     _Atomic uint32_t asleep; /* a futex; not 0: the external sensor sleeps, and is to be woken */
+    _Atomic uint32_t unobserved;
 };
 
 _Static_assert(sizeof(struct doorbell) <= 4096, "one page");

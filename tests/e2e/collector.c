@@ -174,6 +174,34 @@ static void a_run_that_syncs_is_stored_and_readable(void **state)
     assert_summary_agrees(t);
 }
 
+/* Also of a node that has no process, and whatever comes after it. */
+static void a_nodes_own_books_are_stored_answered_and_never_fall(void **state)
+{
+    struct collector_fixture *t = *state;
+    static const uint64_t said[] = {3, 5, 4};
+    static struct message m;
+    static uint8_t bytes[MESSAGE_MAX_BYTES];
+    struct summary *s;
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(t->sensor, t->collector.endpoint));
+    for (uint64_t i = 0; i < 3; i++) {
+        m = (struct message){.type = MESSAGE_BOOKS, .books = {.at = i + 1, .unobserved = said[i]}};
+        int n = message_encode(&m, bytes, sizeof bytes);
+        assert_true(n > 0 && fake_send(t->sensor, bytes, (size_t)n));
+        for (int64_t until = clock_now() + PATIENCE; t->sensor->saved == i && clock_now() < until;)
+            fake_round(t->sensor, CLOCK_MS);
+        assert_int_equal(t->sensor->saved, i + 1);
+        assert_int_equal(t->sensor->saved_instance, 0);
+        assert_int_equal(summary_load(t->collector.run, &s), 0); /* what is answered is saved */
+        assert_int_equal(s->nodes[0].unobserved, i == 0 ? 3 : 5);
+        assert_int_equal(s->process_count, 0);
+        summary_free(s);
+    }
+    assert_int_equal(t->sensor->needs, 0);
+    assert_true(fake_say_bye(t->sensor, PATIENCE));
+    assert_ends_well(t);
+}
+
 static void what_is_sent_again_is_stored_once(void **state)
 {
     struct collector_fixture *t = *state;
@@ -577,6 +605,7 @@ int main(void)
         TEST(a_run_over_ipc_is_stored_and_readable),
         TEST(a_run_over_tcp_is_stored_and_readable),
         TEST(a_run_that_syncs_is_stored_and_readable),
+        TEST(a_nodes_own_books_are_stored_answered_and_never_fall),
         TEST(what_is_sent_again_is_stored_once),
         TEST(a_process_that_is_not_known_is_asked_for),
         TEST(garbage_is_refused_and_counted),

@@ -384,6 +384,7 @@ static void say_books(const struct act_input *a)
     m.books.state = (enum message_process_state)(a->bits % 3);
     m.books.at = any_value(DICT_INT64);
     m.books.unfinished = any_value(DICT_INT64);
+    m.books.unobserved = any_value(DICT_INT64);
     m.books.row_count = a->bits / 4;
     for (uint32_t i = 0; i < m.books.row_count; i++) {
         struct message_books_row *row = &m.books.rows[i];

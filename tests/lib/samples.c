@@ -352,6 +352,7 @@ void sample_message(enum message_type type, struct message *m)
         break;
     case MESSAGE_BOOKS:
         m->books = (struct message_books){.instance = 31, .state = PROCESS_DETACHED, .at = 32, .unfinished = 33};
+        m->books.unobserved = 34;
         m->books.row_count = 1;
         m->books.rows[0] = (struct message_books_row){
             .aspect = 1, .attempts = 100, .full = 4, .off = 5, .no_ring = 6, .window = 7, .spool = 8};

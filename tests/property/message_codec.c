@@ -241,6 +241,7 @@ static void assert_same_books(const struct message_books *p, const mdr_books *q)
     SAME((int)p->state, (int)q->state);
     SAME(p->at, q->at);
     SAME(p->unfinished, q->unfinished);
+    SAME(p->unobserved, q->unobserved);
     SAME(p->row_count, q->rows.rows_len);
     for (uint32_t i = 0; i < p->row_count; i++) {
         SAME(p->rows[i].aspect, q->rows.rows_val[i].aspect);

@@ -482,7 +482,8 @@ static void set_rings_close_to_overflow(void)
     FILE *maps = fopen("/proc/self/maps", "r");
     bezel_intern("a segment, and no ring");
     while (maps && fgets(line, sizeof line, maps)) {
-        if (sscanf(line, "%llx-%llx %*s %*s %*s %*s %255s", &from, &to, path) != 3 || !strstr(path, SEGMENT_SUFFIX))
+        if (sscanf(line, "%llx-%llx %*s %*s %*s %*s %255s", &from, &to, path) != 3 || !strstr(path, SEGMENT_SUFFIX) ||
+            to - from <= segment_ring_offset()) /* its beginning, for children */
             continue;
         struct segment *s = (struct segment *)(uintptr_t)from; /* NOLINT: an address is all there is */
         for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {

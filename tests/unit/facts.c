@@ -445,6 +445,9 @@ static void books_and_latency_are_what_was_counted(void **state)
                                         .no_ring = 1};
     p->state = PROCESS_ENDED;
     p->unfinished = 1;
+    p->unobserved = 2;
+    p->node->unobserved = 3;
+    p->node->dirty = true;
     assert_int_equal(account_save(t->facts, t->model), 0);
     assert_int_equal(summary_load(t->dir, &s), 0); /* while it is open for writing */
     assert_int_equal(s->node_count, 1);
@@ -457,6 +460,8 @@ static void books_and_latency_are_what_was_counted(void **state)
     assert_int_equal(app_said->instance, p->instance);
     assert_int_equal(app_said->state, PROCESS_ENDED);
     assert_int_equal(app_said->unfinished, 1);
+    assert_int_equal(app_said->unobserved, 2);
+    assert_int_equal(s->nodes[0].unobserved, 3);
     assert_int_equal(app_said->discarded, 7);
     assert_int_equal(app_said->book_count, 2);
     assert_string_equal(app_said->books[1].name, "frame:shown");
@@ -471,6 +476,11 @@ static void books_and_latency_are_what_was_counted(void **state)
     assert_int_equal(s->latency.count, 41);
     assert_int_equal(s->processes[1].latency.count, 0);
     summary_free(s);
+    uint64_t instance = p->instance;
+    stop(t);
+    start(t); /* the collector's next life knows it, too */
+    assert_int_equal(t->model->nodes->unobserved, 3);
+    assert_int_equal(model_find_process(t->model->nodes, instance)->unobserved, 2);
 }
 
 static void what_the_daemon_records_of_itself_is_told(struct fixture *t)

@@ -17,6 +17,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -34,6 +36,10 @@ struct upper {
     uint64_t packets, bytes, from; /* since that HELLO; sequence number of the first */
     struct message_position at;    /* behind the last packet */
     bool processes;                /* PROCESS came since that HELLO */
+    uint32_t node_books;           /* of `books`, those of the node */
+    uint64_t unobserved;           /* as the last of them say */
+    uint64_t node_at;              /* `at` of it */
+    uint64_t instance, process_at; /* of the last books of a process */
 };
 
 struct scene {
@@ -139,6 +145,14 @@ static void take_frame(struct upper *u, const struct link_frame *frame)
     u->processes = u->processes || message.type == MESSAGE_PROCESS;
     u->books += message.type == MESSAGE_BOOKS;
     u->byes += message.type == MESSAGE_BYE;
+    if (message.type == MESSAGE_BOOKS && message.books.instance == 0) {
+        u->node_books++;
+        u->unobserved = message.books.unobserved;
+        u->node_at = message.books.at;
+    } else if (message.type == MESSAGE_BOOKS) {
+        u->instance = message.books.instance;
+        u->process_at = message.books.at;
+    }
 }
 
 static void upper_take(struct scene *s)
@@ -532,6 +546,62 @@ static void a_collector_that_lost_what_it_had_acknowledged_is_told_and_costs_not
     scene_end(&s);
 }
 
+/* ---- The node's own books ---------------------------------------------------------------------------------------- */
+
+static void record_without_room(void *unused)
+{
+    (void)unused;
+    struct rlimit small = {4096, 4096};
+    if (setrlimit(RLIMIT_FSIZE, &small) != 0)
+        _exit(1);
+    bezel_record(step, 1);
+}
+
+static bool has_node_books(struct scene *s)
+{
+    return s->upper.node_books == expected;
+}
+
+static void save_books(struct scene *s, uint64_t instance, uint64_t at)
+{
+    message.type = MESSAGE_BOOKS;
+    message.books = (struct message_books){.instance = instance, .state = PROCESS_ENDED, .at = at};
+    say(s);
+    settle(s);
+}
+
+static void what_no_process_knows_is_told_until_it_is_saved(void **unused)
+{
+    (void)unused;
+    struct scene s;
+    scene_begin(&s, 0);
+    hand_over(&s);
+    external_housekeep(s.fixture.external, clock_now()); /* what it had is acknowledged: its books are final */
+    settle(&s);
+    assert_int_equal(s.upper.node_books, 0); /* there is nothing to say */
+    save_books(&s, s.upper.instance, s.upper.process_at);
+    assert_true(forward_booked(s.forward));
+    for (expected = 1; expected <= 2; expected++) {
+        assert_int_equal(fixture_wait(fixture_spawn(record_without_room, NULL)), 0);
+        external_housekeep(s.fixture.external, clock_now());
+        assert_false(forward_booked(s.forward));
+        until(&s, has_node_books);
+        assert_int_equal(s.upper.unobserved, expected);
+    }
+    settle(&s);
+    assert_int_equal(s.upper.node_books, 2); /* once for each that comes */
+    fall_silent(&s);
+    welcome(&s, 0, 1, s.upper.at);
+    expected = 3;
+    until(&s, has_node_books); /* again, for they were not answered */
+    assert_int_equal(s.upper.unobserved, 2);
+    save_books(&s, 0, s.upper.node_at - 1); /* those before them were */
+    assert_false(forward_booked(s.forward));
+    save_books(&s, 0, s.upper.node_at);
+    assert_true(forward_booked(s.forward));
+    scene_close(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +614,7 @@ int main(void)
         cmocka_unit_test(who_acknowledges_what_it_never_got_frees_nothing),
         cmocka_unit_test(who_welcomes_with_positions_that_cannot_be_frees_nothing),
         cmocka_unit_test(a_collector_that_lost_what_it_had_acknowledged_is_told_and_costs_nothing_else),
+        cmocka_unit_test(what_no_process_knows_is_told_until_it_is_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

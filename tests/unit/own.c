@@ -562,10 +562,13 @@ static void a_process_that_cannot_make_its_segment_says_why_in_the_doorbell(void
     small = (struct rlimit){4096, was.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
     setenv("BEZEL_PROCESS", "without.1", 1);
-    for (int i = 0; i < 2 * DOORBELL_REFUSALS; i++) {
+    for (uint32_t i = 1; i <= 2 * DOORBELL_REFUSALS; i++) {
         errno = EXDEV; /* it is called inside the program's own code, and in its signal handlers */
         assert_false(own_make(&own, scratch_dir));
+        assert_int_equal(unobserved_read(&bell->unobserved), i - 1); /* it may never record */
+        assert_true(own_refuse(bell, own.why_not));
         assert_int_equal(errno, EXDEV);
+        assert_int_equal(unobserved_read(&bell->unobserved), i); /* also of whom there is no place to say more */
     }
     unsetenv("BEZEL_PROCESS");
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
@@ -578,6 +581,18 @@ static void a_process_that_cannot_make_its_segment_says_why_in_the_doorbell(void
         assert_non_null(strstr(r.text, "File too large"));
     }
     assert_int_equal(doorbell_next_refusal(bell, &seen, &r), 0);
+    munmap(bell, sizeof *bell);
+}
+
+static void who_comes_after_the_last_look_is_told_that_nobody_reads(void **state)
+{
+    (void)state;
+    struct doorbell *bell = hang_doorbell();
+    assert_true(own_refuse(bell, "one"));
+    assert_int_equal(unobserved_stop(&bell->unobserved), 1);
+    assert_false(own_refuse(bell, "two"));
+    assert_int_equal(unobserved_stop(&bell->unobserved), 2); /* nobody looks at it any more: it may be anything */
+    assert_false(own_refuse(bell, "three"));
     munmap(bell, sizeof *bell);
 }
 
@@ -696,6 +711,7 @@ int main(void)
         TEST(a_full_file_system_is_an_error_and_no_signal),
         TEST(files_are_the_folders_groups_as_far_as_the_folder_says_and_never_the_worlds),
         TEST(a_process_that_cannot_make_its_segment_says_why_in_the_doorbell),
+        TEST(who_comes_after_the_last_look_is_told_that_nobody_reads),
         TEST(a_scribbled_doorbell_is_read_in_bounds),
         TEST(notices_are_told_once_each_and_bounded),
         TEST(a_long_sentence_and_scribbled_notices_stay_in_bounds),

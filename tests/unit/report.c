@@ -253,6 +253,38 @@ static void what_is_unknown_is_told_with_the_ordinal_after_which(void **state)
     check_golden(&s, report_json, false, "vanished.json");
 }
 
+static void processes_that_were_not_observed_are_told_with_who_knows_of_them(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.nodes[0].unobserved = 1;
+    s.processes[1].unobserved = 2;
+    s.processes[2].unobserved = 1;
+    check_golden(&s, report_text, false, "unobserved.txt");
+    check_golden(&s, report_json, false, "unobserved.json");
+    s.nodes[0].open = true; /* it vanished besides */
+    char *text = written(&s, report_sentence, false);
+    assert_non_null(strstr(text, ", none counted as lost, but 1 node vanished, and 4 processes were not observed: "
+                                 "their records are unknown."));
+    free(text);
+}
+
+static void where_no_process_was_observed_the_books_say_how_many_were_not(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    s.nodes[0].unobserved = 1;
+    s.summary.process_count = 0;
+    char *text = written(&s, report_text, false);
+    assert_non_null(strstr(text, "no process recorded anything, but 1 process was not observed: its records are "
+                                 "unknown."));
+    assert_non_null(strstr(text, "  Not observed: 1 process recorded without a segment that could be read. The records "
+                                 "of this process are unknown:\n    1 process of node studio\n"));
+    free(text);
+}
+
 static void what_a_run_lost_that_was_cut_off_is_not_known(void **state)
 {
     (void)state;
@@ -412,6 +444,8 @@ int main(void)
         cmocka_unit_test(periods_that_no_daemon_has_leave_the_plot_whole),
         cmocka_unit_test(a_run_that_was_cut_off_says_so),
         cmocka_unit_test(what_is_unknown_is_told_with_the_ordinal_after_which),
+        cmocka_unit_test(processes_that_were_not_observed_are_told_with_who_knows_of_them),
+        cmocka_unit_test(where_no_process_was_observed_the_books_say_how_many_were_not),
         cmocka_unit_test(what_a_run_lost_that_was_cut_off_is_not_known),
         cmocka_unit_test(a_run_that_goes_on_calls_its_rest_in_flight),
         cmocka_unit_test(the_sentence_names_what_did_not_hold),

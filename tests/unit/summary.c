@@ -18,7 +18,7 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 
-#define NODE    "INSERT INTO nodes VALUES(1, 'desk', zeroblob(16), zeroblob(16), 0, 'desk', 1);"
+#define NODE    "INSERT INTO nodes VALUES(1, 'desk', zeroblob(16), zeroblob(16), 0, 'desk', 1, 0);"
 #define PROCESS "INSERT INTO processes(id, node, instance, stream_id, pid, role, name, executable, started, base,"
 #define DAEMONS                                                                                                        \
     PROCESS " dictionary, overwrites) VALUES(1, 1, 1, 1, 1, 1, 'bezeld', '', 0, 'a', '', 0);" PROCESS                  \
@@ -154,7 +154,7 @@ static void texts_are_utf_8_whatever_stands_there(void **state)
 static void a_node_whose_name_is_none_is_refused(void **state)
 {
     (void)state;
-    assert_null(load("INSERT INTO nodes VALUES(1, char(27), zeroblob(16), zeroblob(16), 0, 'desk', 1)"));
+    assert_null(load("INSERT INTO nodes VALUES(1, char(27), zeroblob(16), zeroblob(16), 0, 'desk', 1, 0)"));
 }
 
 /* Whose rows have no end. */

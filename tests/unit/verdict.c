@@ -279,6 +279,33 @@ static void books_that_agree_do_not_balance_where_the_end_is_not_stored(void **s
     }
 }
 
+static void books_do_not_balance_where_a_process_was_not_observed(void **state)
+{
+    (void)state;
+    struct sample s;
+    for (int who = 0; who < 3; who++) { /* 0: all were, 1: a child of a process was not, 2: one of a node */
+        sample_held(&s);
+        s.processes[1].unobserved = who == 1;
+        s.nodes[0].unobserved = who == 2 ? 2 : 0;
+        struct verdict *v = judge(&s, false);
+        assert_int_equal(v->unobserved, who);
+        assert_int_equal(v->balanced, who == 0);
+        assert_int_equal(v->whole, who ? VERDICT_UNKNOWN : VERDICT_HELD);
+        assert_int_equal(v->limits[0].is, who ? VERDICT_UNKNOWN : VERDICT_HELD);
+        assert_int_equal(verdict_exit_code(v), who ? 1 : 0);
+        verdict_free(v);
+        s.summary.fact_count = 2; /* nor will they be, however long the run goes on */
+        v = judge(&s, true);
+        assert_int_equal(v->run, RUN_RUNNING);
+        assert_int_equal(v->balanced, who == 0);
+        verdict_free(v);
+    }
+    s.processes[1].unobserved = s.nodes[0].unobserved = UINT64_MAX;
+    struct verdict *v = judge(&s, false);
+    assert_true(v->unobserved == UINT64_MAX);
+    verdict_free(v);
+}
+
 static void what_a_node_gave_up_is_lost_where_its_last_books_tell_how_much(void **state)
 {
     (void)state;
@@ -525,6 +552,7 @@ int main(void)
         cmocka_unit_test(rows_of_limits_that_the_experiment_lacks_are_passed_over),
         cmocka_unit_test(books_balance_by_unfinished_records_and_by_nothing_else),
         cmocka_unit_test(books_that_agree_do_not_balance_where_the_end_is_not_stored),
+        cmocka_unit_test(books_do_not_balance_where_a_process_was_not_observed),
         cmocka_unit_test(what_a_node_gave_up_is_lost_where_its_last_books_tell_how_much),
         cmocka_unit_test(until_the_last_books_are_there_what_is_stored_or_lost_was_produced),
         cmocka_unit_test(a_limit_on_the_whole_is_unknown_once_its_manager_was_given_up),

@@ -39,6 +39,9 @@
  *     BEZEL_CLOCK          what stamps records: counter, the processor's, where it is trusted (default); monotonic
  *     BEZEL_ASPECTS        what aspects do at first: on:PATTERN, count:PATTERN, off:PATTERN, with blanks between them
  *     BEZEL_DEBUG          1: say on stderr why nothing is recorded
+ *
+ * When the program is loaded, libbezel maps the doorbell of the folder, if a bezeld listens there: by it a process that
+ * can make no shared memory later, for it gave up its user say, still counts itself as one whose records are unknown.
  */
 #ifndef BEZEL_SENSOR_H
 #define BEZEL_SENSOR_H

@@ -1,0 +1,398 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * Processes that record and are not observed: each is counted once, at its first record and not before, whatever it
+ * inherited, and whoever reads that by then.
+ */
+#include "base/clock.h"
+#include "base/file.h"
+#include "bezel/sensor.h"
+#include "sensor/notes.h"
+#include "tests/lib/node_fixture.h"
+#include "tests/lib/scratch.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+BEZEL_ASPECT(plain, (int64, number, "1"));
+
+/* ---- What processes do ------------------------------------------------------------------------------------------- */
+
+static int go[2], done[2]; /* a byte to the process that waits; one from it */
+
+static void must(bool is)
+{
+    if (!is)
+        _exit(1);
+}
+
+static void wait_to_go(void)
+{
+    char c;
+    must(read(go[0], &c, 1) == 1);
+}
+
+static void say_done(void)
+{
+    must(write(done[1], "d", 1) == 1);
+}
+
+static void have_no_room(void)
+{
+    struct rlimit small = {4096, 4096};
+    must(setrlimit(RLIMIT_FSIZE, &small) == 0);
+}
+
+static void record_without_room(void)
+{
+    have_no_room();
+    for (int i = 0; i < 100; i++)
+        bezel_record(plain, i);
+}
+
+/* Runs `body` in a child, to its end. */
+static void in_a_child(void (*body)(void))
+{
+    pid_t pid = fork();
+    must(pid >= 0);
+    if (pid == 0) {
+        body();
+        _exit(0);
+    }
+    must(fixture_wait(pid) == 0);
+}
+
+static void record_and_have_a_child(void)
+{
+    record_without_room();
+    in_a_child(record_without_room);
+}
+
+static void intern_without_room(void)
+{
+    have_no_room();
+    (void)bezel_intern("a text");
+    (void)!bezel_thread_init(0);
+}
+
+static void intern_and_record_without_room(void)
+{
+    intern_without_room();
+    bezel_record(plain, 1);
+}
+
+static void do_nothing(void) {}
+
+static void *have_a_child_in_a_thread(void *unused)
+{
+    in_a_child(record_without_room);
+    return unused;
+}
+
+static void have_a_child_in_a_handler(int signal)
+{
+    (void)signal;
+    in_a_child(record_without_room);
+}
+
+/* Nine processes that record without a room of their own, and some that do not. */
+static void have_all_kinds_of_children(void *unused)
+{
+    (void)unused;
+    pthread_t thread;
+    bezel_record(plain, 0);
+    in_a_child(do_nothing);
+    in_a_child(intern_without_room);
+    in_a_child(record_without_room);
+    in_a_child(intern_and_record_without_room);
+    in_a_child(record_and_have_a_child);
+    must(pthread_create(&thread, NULL, have_a_child_in_a_thread, NULL) == 0);
+    must(pthread_join(thread, NULL) == 0);
+    signal(SIGUSR1, have_a_child_in_a_handler);
+    raise(SIGUSR1);
+    for (int i = 0; i < 3; i++)
+        in_a_child(record_without_room);
+    bezel_record(plain, 1);
+}
+
+/* ---- What is known of them --------------------------------------------------------------------------------------- */
+
+static uint64_t counted; /* what the test waits for */
+
+static bool is_counted(struct fixture *f)
+{
+    return external_unobserved(f->external) == counted;
+}
+
+static void await_count(struct fixture *f, uint64_t count)
+{
+    counted = count;
+    fixture_until(f, is_counted);
+}
+
+static uint64_t node_books(struct fixture *f)
+{
+    static struct message_books b;
+    external_node_books(f->external, clock_now(), &b);
+    assert_int_equal(b.instance, 0);
+    assert_int_equal(b.row_count, 0);
+    return b.unobserved;
+}
+
+/* What the books of the processes that are there tell. */
+static uint64_t books_of_processes(struct fixture *f)
+{
+    static struct message_books b;
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < external_process_count(f->external); i++)
+        if (external_process(f->external, i)) {
+            external_books(external_process(f->external, i), clock_now(), &b);
+            sum += b.unobserved;
+        }
+    return sum;
+}
+
+static bool says(const struct fixture *f, const char *text)
+{
+    for (uint32_t i = 0; i < external_note_count(f->external); i++)
+        if (strcmp(external_note(f->external, i)->code, "BEZEL-NO-SEGMENT") == 0 &&
+            strstr(external_note(f->external, i)->text, text))
+            return true;
+    return false;
+}
+
+static void open_pipes(void)
+{
+    assert_int_equal(pipe(go), 0);
+    assert_int_equal(pipe(done), 0);
+}
+
+static void close_pipes(void)
+{
+    for (int i = 0; i < 2; i++)
+        close(go[i]), close(done[i]);
+}
+
+static void let_go(void)
+{
+    assert_int_equal(write(go[1], "g", 1), 1);
+}
+
+static void hear_done(void)
+{
+    char c;
+    assert_int_equal(read(done[0], &c, 1), 1);
+}
+
+/* ---- Children ---------------------------------------------------------------------------------------------------- */
+
+static void each_child_that_records_is_counted_and_no_other(void **state)
+{
+    (void)state;
+    struct fixture f = {.dir = ""};
+    fixture_observe(&f, have_all_kinds_of_children);
+    assert_int_equal(f.records, 2);
+    assert_int_equal(external_unobserved(f.external), 9);
+    assert_int_equal(books_of_processes(&f) + node_books(&f), 9); /* the first may come before their parent is found */
+    assert_true(says(&f, "cannot make a segment in "));
+    fixture_end(&f);
+}
+
+static void have_a_child_when_told(void *unused)
+{
+    (void)unused;
+    bezel_record(plain, 0);
+    say_done();
+    wait_to_go();
+    in_a_child(record_without_room);
+    say_done();
+    wait_to_go();
+}
+
+/* Its parent was there before anybody listened: it has no doorbell, and nobody could tell it of one. */
+static void a_child_of_a_process_that_was_there_before_is_counted(void **state)
+{
+    (void)state;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    open_pipes();
+    scratch_make(f.dir);
+    setenv("BEZEL_DIR", f.dir, 1);
+    pid_t pid = fixture_spawn(have_a_child_when_told, NULL);
+    hear_done();
+    fixture_reopen(&f);
+    assert_int_equal(external_process_count(f.external), 1);
+    let_go();
+    hear_done();
+    await_count(&f, 1);
+    assert_int_equal(books_of_processes(&f), 1);
+    assert_true(says(&f, "forked from it, is not observed: cannot make a segment in "));
+    external_close(f.external, false); /* killed: its next life counts the same */
+    fixture_reopen(&f);
+    await_count(&f, 1);
+    let_go();
+    assert_int_equal(fixture_wait(pid), 0);
+    fixture_until(&f, fixture_all_gone);
+    assert_int_equal(books_of_processes(&f), 1);
+    fixture_end(&f);
+    close_pipes();
+}
+
+static void record_and_have_a_child_at_once(void *unused)
+{
+    (void)unused;
+    bezel_record(plain, 0);
+    in_a_child(record_without_room);
+}
+
+/* Nobody has found it yet, and nobody may ever do so. */
+static void a_child_of_a_process_that_nobody_has_found_is_counted_by_the_node(void **state)
+{
+    (void)state;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(record_and_have_a_child_at_once, NULL)), 0);
+    notes_take_refusals(f.external, clock_now());
+    assert_int_equal(external_process_count(f.external), 0);
+    assert_int_equal(node_books(&f), 1);
+    fixture_until(&f, fixture_all_gone);
+    assert_int_equal(external_unobserved(f.external), 1); /* and once, though it is found after all */
+    fixture_end(&f);
+}
+
+static void leave_a_child_behind(void *unused)
+{
+    (void)unused;
+    bezel_record(plain, 0);
+    pid_t pid = fork();
+    must(pid >= 0);
+    if (pid > 0)
+        _exit(0);
+    wait_to_go();
+    record_without_room();
+    say_done();
+}
+
+/* A daemon: who started it has ended, and its books are closed, when it finds that it cannot record. */
+static void who_outlives_its_parent_is_counted_by_the_node(void **state)
+{
+    (void)state;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    open_pipes();
+    fixture_open(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(leave_a_child_behind, NULL)), 0);
+    fixture_until(&f, fixture_all_gone);
+    assert_int_equal(external_unobserved(f.external), 0);
+    let_go();
+    hear_done();
+    await_count(&f, 1);
+    assert_int_equal(node_books(&f), 1);
+    assert_int_equal(books_of_processes(&f), 0);
+    fixture_end(&f);
+    close_pipes();
+}
+
+/* ---- Others ------------------------------------------------------------------------------------------------------ */
+
+static void be_many_without_room(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < 3 * DOORBELL_REFUSALS; i++)
+        in_a_child(record_without_room);
+    in_a_child(intern_without_room);
+}
+
+static void who_has_no_parent_with_a_segment_is_counted_by_the_node(void **state)
+{
+    (void)state;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(be_many_without_room, NULL)), 0);
+    await_count(&f, 3 * DOORBELL_REFUSALS);
+    external_close(f.external, false);
+    fixture_reopen(&f);
+    await_count(&f, 3 * DOORBELL_REFUSALS);
+    assert_int_equal(node_books(&f), 3 * DOORBELL_REFUSALS);
+    fixture_end(&f);
+}
+
+static void record_in_another_folder(void)
+{
+    char other[SCRATCH_PATH];
+    scratch_make(other);
+    setenv("BEZEL_DIR", other, 1);
+    bezel_record(plain, 1);
+    in_a_child(record_without_room); /* and one whose parent is read by nobody */
+    scratch_remove(other);
+}
+
+/* As after chroot(), or where somebody removed the folder: a segment can be made, and is found by nobody. */
+static void record_where_nobody_reads(void *unused)
+{
+    (void)unused;
+    bezel_record(plain, 0);
+    in_a_child(record_in_another_folder);
+}
+
+static void who_makes_its_segment_where_nobody_reads_is_counted(void **state)
+{
+    (void)state;
+    struct fixture f = {.dir = ""};
+    fixture_observe(&f, record_where_nobody_reads);
+    assert_int_equal(external_unobserved(f.external), 2);
+    assert_true(says(&f, "is not the one that is read"));
+    fixture_end(&f);
+}
+
+/* ---- Hostile counts ---------------------------------------------------------------------------------------------- */
+
+static void a_count_that_is_scribbled_on_never_falls_and_stays_in_bounds(void **state)
+{
+    (void)state;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    open_pipes();
+    fixture_open(&f);
+    pid_t pid = fixture_spawn(have_a_child_when_told, NULL);
+    hear_done();
+    fixture_turn(&f);
+    while (external_process_count(f.external) == 0)
+        fixture_turn(&f);
+    _Atomic uint32_t *count = &external_process(f.external, 0)->at->segment->unobserved;
+    atomic_store(count, UINT32_MAX);
+    await_count(&f, UNOBSERVED_MAX);
+    atomic_store(count, 0);
+    fixture_turn(&f);
+    assert_int_equal(external_unobserved(f.external), UNOBSERVED_MAX);
+    let_go();
+    hear_done();
+    let_go();
+    assert_int_equal(fixture_wait(pid), 0);
+    fixture_until(&f, fixture_all_gone);
+    assert_int_equal(books_of_processes(&f), UNOBSERVED_MAX);
+    fixture_end(&f);
+    close_pipes();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_child_that_records_is_counted_and_no_other),
+        cmocka_unit_test(a_child_of_a_process_that_was_there_before_is_counted),
+        cmocka_unit_test(a_child_of_a_process_that_nobody_has_found_is_counted_by_the_node),
+        cmocka_unit_test(who_outlives_its_parent_is_counted_by_the_node),
+        cmocka_unit_test(who_has_no_parent_with_a_segment_is_counted_by_the_node),
+        cmocka_unit_test(who_makes_its_segment_where_nobody_reads_is_counted),
+        cmocka_unit_test(a_count_that_is_scribbled_on_never_falls_and_stays_in_bounds),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
