@@ -199,12 +199,14 @@ static int find_unproved(const char *table, const char *column)
     return -1;
 }
 
-static bool change_number(struct fixture *t, const char *table, const char *column, const char *key, const char *by)
+static bool change_number(struct fixture *t, const char *table, const char *column, const char *key, const char *by,
+                          unsigned row)
 {
-    char statement[256];
+    char statement[320];
     snprintf(statement, sizeof statement,
-             "UPDATE %s SET %s = coalesce(%s, 0) %s WHERE %s = (SELECT %s FROM %s ORDER BY random() LIMIT 1)", table,
-             column, column, by, key, key, table);
+             "UPDATE %s SET %s = coalesce(%s, 0) %s WHERE %s = (SELECT %s FROM %s ORDER BY 1 LIMIT 1 OFFSET %u %% "
+             "(SELECT count(*) FROM %s))",
+             table, column, column, by, key, key, table, row, table);
     if (!change(t, statement))
         return false;
     if (look(t) != VERIFY_COMPLETE)
@@ -246,8 +248,9 @@ static void change_column(struct fixture *t, const char *column)
             key = i < 2 ? "process * 1000 + aspect" : i == 2 ? "process * 1000 + ring" : i == 3 ? "number" : "process";
     static const char *const by[] = {"+ 1", "+ 500", "- 1"};
     bool any = false;
-    for (size_t i = 0; i < sizeof by / sizeof *by; i++)
-        any = change_number(t, table_now, column, key, by[i]) || any;
+    unsigned rows = find_unproved(table_now, column) < 0 ? 1 : 3, row = (unsigned)(seed_next(&seed) % 100);
+    for (size_t i = 0; i < rows * (sizeof by / sizeof *by); i++)
+        any = change_number(t, table_now, column, key, by[i / rows], row + (unsigned)(i % rows)) || any;
     if (!any)
         fail_msg("%s.%s could not be changed", table_now, column);
 }
