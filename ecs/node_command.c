@@ -84,6 +84,8 @@ static void answer(struct node *n, const struct link_peer *peer, struct message_
         n->asker = *peer;
         n->has_asker = true;
     }
+    if (command.verb == VERB_ENDING)
+        agent_processes_end(n->agent);
     if (command.verb == VERB_DRAIN)
         node_drain(n);
     if (command.verb == VERB_STOP)

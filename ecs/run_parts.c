@@ -35,6 +35,14 @@ static void drain_nodes(struct run *r)
     r->next_status = 0;
 }
 
+/* The processes are told to end: who falls silent from now on is not hung. */
+static void tell_ending(struct run *r)
+{
+    for (uint32_t d = 1; d < r->fleet.count; d++)
+        if (r->fleet.daemons[d].link)
+            fleet_ask(&r->fleet, d, VERB_ENDING);
+}
+
 static void stop_nodes(struct run *r)
 {
     for (uint32_t d = 1; d < r->fleet.count; d++)
@@ -135,6 +143,8 @@ void run_act(struct run *r, struct state_actions actions)
         run_manager_stop(r, what & ACTION_KILL ? SIGKILL : SIGTERM);
     if (what & ACTION_START_PROCESSES)
         tell_launcher(r, LAUNCHER_START);
+    if (what & (ACTION_STOP_PROCESSES | ACTION_INTERRUPT_PROCESSES))
+        tell_ending(r);
     if (what & (ACTION_STOP_PROCESSES | ACTION_INTERRUPT_PROCESSES))
         tell_launcher(r, what & ACTION_STOP_PROCESSES ? LAUNCHER_STOP : LAUNCHER_INTERRUPT);
     if (what & ACTION_DRAIN)
@@ -397,6 +407,8 @@ void run_take_daemons(struct run *r)
         if (fleet_serves(&r->fleet, d) == 1) {
             run_feed(r, &(struct state_event){.type = EVENT_SERVES, .daemon = d});
             fleet_ask(&r->fleet, d, VERB_STATUS);
+            if (d != STATE_COLLECTOR && r->state.phase == PHASE_STOPPING)
+                fleet_ask(&r->fleet, d, VERB_ENDING);
             run_snapshot_again(r, d);
         }
         take_answers(r, d);

@@ -228,7 +228,7 @@ static bool_t filter_begin(XDR *x, struct message_begin *m)
 
 static bool_t filter_command(XDR *x, struct message_command *m, struct message_begin *begin)
 {
-    if (!filter_u32(x, &m->id) || !filter_enum(x, &m->verb, VERB_SAVE))
+    if (!filter_u32(x, &m->id) || !filter_enum(x, &m->verb, VERB_ENDING))
         return FALSE;
     if (m->verb == VERB_POLL)
         return filter_poll(x, &m->poll);

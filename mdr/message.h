@@ -60,7 +60,8 @@ enum message_verb {
     VERB_POLL = 5,
     VERB_BEGIN = 6,
     VERB_KNOB = 7,
-    VERB_SAVE = 8
+    VERB_SAVE = 8,
+    VERB_ENDING = 9
 };
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
 enum message_poll_mode { POLL_MODE_POLLING = 0, POLL_MODE_BUSY_WAIT = 1 };

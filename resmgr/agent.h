@@ -152,6 +152,12 @@ const struct helm_order *agent_knob_order(const struct agent *agent, uint32_t i)
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured);
 
 /**
+ * The processes have been told to end: from now on one that is silent does not count as hung, however long it takes to
+ * end; its silence is taken back then.
+ */
+void agent_processes_end(struct agent *agent);
+
+/**
  * The end: no step comes any more, and those processes are removed that have ended. The last step's outcome, with those
  * limits unknown that were last found of processes that have ended. What is not a whole sampling period is not judged.
  */

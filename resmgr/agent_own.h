@@ -51,6 +51,7 @@ struct agent {
     struct agent_outcome outcome;
     struct agent_process node;
     bool wants_flow, wants_stored;
+    bool processes_end;                            /* agent_processes_end() */
     uint32_t weights[EXPERIMENT_PATTERNS_MAX + 1]; /* of aspects that may be shed, rising */
     uint32_t weight_count;
     int slots; /* one above the highest in use */

@@ -19,6 +19,12 @@ static void agent_read_all(struct agent *agent, int64_t now)
             agent_read(agent, agent->processes[slot], now);
 }
 
+/* ns since its last record; 0: it made one since the step before. One that is told to end does not hang. */
+static int64_t agent_silence(const struct agent *agent, const struct agent_source *s, int64_t now)
+{
+    return s->grew ? 0 : agent->processes_end ? 1 : now - s->grown_at;
+}
+
 static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agent_process *p, int slot, int64_t now)
 {
     int metric = agent->experiment->limits[limit].metric;
@@ -27,7 +33,7 @@ static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agen
     if (agent->experiment->metrics[metric].aspect) {
         const struct agent_source *s = &p->sources[agent->metric_aspect[metric]];
         v.of_records = true;
-        v.silent = s->grew ? 0 : now - s->grown_at;
+        v.silent = agent_silence(agent, s, now);
     }
     judge_value(&agent->judges[limit], &p->runs[limit], slot, v);
 }
@@ -76,8 +82,8 @@ static void agent_add_part(struct agent *agent, uint32_t limit, int64_t now, dou
         part->state = PART_NONE;
     else if (!agent_is_stale(agent, r, now))
         reading_part(r, now, part);
-    if (s && part->state == PART_KNOWN && !s->grew)
-        part->silent = now - s->grown_at;
+    if (s && part->state == PART_KNOWN)
+        part->silent = agent_silence(agent, s, now);
 }
 
 struct message_part agent_part(const struct agent *agent, uint32_t i)
@@ -191,6 +197,11 @@ static bool agent_is_over(const struct agent *agent, uint32_t i)
     if (metric == LIMIT_ON_SENSOR_CPU || !agent->experiment->metrics[metric].aspect)
         return false;
     return slot == NODE ? agent->node.sources[agent->metric_aspect[metric]].watchers == 0 : !agent_process(agent, slot);
+}
+
+void agent_processes_end(struct agent *agent)
+{
+    agent->processes_end = true;
 }
 
 const struct agent_outcome *agent_end(struct agent *agent)

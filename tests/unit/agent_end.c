@@ -116,6 +116,26 @@ static void a_hung_process_that_ends_keeps_its_violation(void **state)
     assert_int_equal(out->limits[0].worst, 0);
 }
 
+static void a_process_that_is_told_to_end_may_take_its_time(void **state)
+{
+    (void)state;
+    limits[0] = hold(FPS, COMPARE_AT_LEAST, 29);
+    for (int hung = 0; hung < 2; hung++) {
+        begin(POLICY_NONE, 1);
+        struct worker *w = enter(0, 30);
+        go(10 * CLOCK_S, 0);
+        w->interval = 0;
+        go(hung ? 3 * CLOCK_S : 0, 0); /* since before it was told to */
+        int64_t before = out->limits[0].violated;
+        agent_processes_end(agent);
+        go(10 * CLOCK_S, 0);
+        leave(w);
+        assert_int_equal(out->limits[0].violated, before);
+        assert_int_equal(before > 0, hung);
+        end(NULL);
+    }
+}
+
 static void a_process_that_only_paused_keeps_its_violation(void **state)
 {
     (void)state;
@@ -187,6 +207,7 @@ int main(void)
         AGENT_TEST(the_end_judges_nothing_and_takes_nothing_else_back),
         AGENT_TEST(a_slow_process_that_ends_keeps_its_violation),
         AGENT_TEST(a_hung_process_that_ends_keeps_its_violation),
+        AGENT_TEST(a_process_that_is_told_to_end_may_take_its_time),
         AGENT_TEST(a_process_that_only_paused_keeps_its_violation),
         AGENT_TEST(a_pause_counts_even_if_the_process_catches_up_at_once_and_ends_later),
         AGENT_TEST(a_process_that_stays_hung_beside_one_that_ends_keeps_the_violation),

@@ -94,7 +94,7 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     memcpy(m.refuse.reason, "\xFF", 2);
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_SAVE + 1)};
+    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_ENDING + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command = (struct message_command){.verb = VERB_ASPECTS, .mode = (enum message_aspect_mode)(ASPECT_OFF + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
@@ -180,7 +180,7 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, n - 4, MESSAGE_DICT_MAX + 1);
     m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_ASPECTS};
     n = encoded();
-    assert_spoilt(n, 16, VERB_SAVE + 1);
+    assert_spoilt(n, 16, VERB_ENDING + 1);
     assert_spoilt(n, 16, VERB_POLL); /* too little behind it */
     assert_spoilt(n, 16, VERB_STOP); /* what only ASPECTS has is too much for another */
     assert_spoilt(n, 20, ASPECT_OFF + 1);
