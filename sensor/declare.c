@@ -52,6 +52,9 @@ void sensor_count_unringed(struct bezel_aspect *aspect)
 
 enum { DECLARE_KEPT_BYTES = 64 }; /* of the dictionary, for the aspect that stands for those without room */
 
+/* The aspect that stands for those that cannot be declared: no program may declare it. */
+static const struct bezel_aspect stands_for = {.enable = &bezel_enable_unset, .name = "bezel_undeclared"};
+
 static bool same_text(const char *a, const char *b)
 {
     return strcmp(a ? a : "", b ? b : "") == 0;
@@ -81,8 +84,6 @@ void sensor_publish_dict(uint32_t used)
 static int append_to_dict(const struct bezel_aspect *a, uint32_t id, uint32_t capacity)
 {
     struct dict_aspect entry = {.id = id, .kind = a->kind, .name = a->name, .field_count = a->field_count};
-    if (a->field_count > BEZEL_FIELDS_MAX)
-        return BEZEL_EINVAL;
     for (uint32_t i = 0; i < a->field_count; i++) {
         const struct bezel_field *f = &a->fields[i];
         entry.fields[i] = (struct dict_field){(enum dict_type)f->type, f->name, f->unit, f->labels ? f->labels : ""};
@@ -170,7 +171,6 @@ static int declare_next(const struct bezel_aspect *a, uint32_t kept_ids, uint32_
  */
 static void declare_undeclared(struct bezel_aspect *a)
 {
-    static const struct bezel_aspect stands_for = {.enable = &bezel_enable_unset, .name = "bezel_undeclared"};
     if (!sensor_process.undeclared) {
         int id = declare_next(&stands_for, 0, 0);
         if (id < 0) {
@@ -182,10 +182,38 @@ static void declare_undeclared(struct bezel_aspect *a)
     enable_from(a, SENSOR_UNDECLARED | sensor_process.undeclared, &sensor_enable_undeclared);
 }
 
+static void refuse(struct bezel_aspect *a, const char *why)
+{
+    sensor_notice(sensor_process.own.segment, "BEZEL-ASPECT-REFUSED",
+                  "aspect %s cannot be declared: %s: its records are lost", a->name ? a->name : "(NULL)", why);
+    declare_undeclared(a);
+}
+
+/* Why nothing may look at the fields of `a`, which may be filled by hand; NULL: dict_append_aspect() judges the rest.
+ */
+static const char *why_refused(const struct bezel_aspect *a)
+{
+    if (!a->name)
+        return "it has no name";
+    if (strcmp(a->name, stands_for.name) == 0)
+        return "libbezel itself uses this name";
+    if (a->field_count > BEZEL_FIELDS_MAX)
+        return "it has too many fields";
+    for (uint32_t i = 0; i < a->field_count; i++)
+        if (!a->fields || !a->fields[i].name)
+            return "a field has no name";
+    return NULL;
+}
+
 static void declare_one(struct bezel_aspect *a)
 {
+    const char *why = why_refused(a);
+    if (why) {
+        refuse(a, why);
+        return;
+    }
     for (struct bezel_aspect *b = sensor_process.aspects; b; b = b->next) {
-        if (b == a || b->id == 0 || strcmp(a->name, b->name) != 0)
+        if (b == a || b->id == 0 || b->id & SENSOR_UNDECLARED || strcmp(a->name, b->name) != 0)
             continue;
         if (same_fields(a, b)) {
             enable_from(a, b->id, b->enable);
@@ -200,9 +228,7 @@ static void declare_one(struct bezel_aspect *a)
     bool keep = !sensor_process.undeclared;
     int id = declare_next(a, keep, keep ? DECLARE_KEPT_BYTES : 0);
     if (id < 0) {
-        sensor_notice(sensor_process.own.segment, "BEZEL-ASPECT-REFUSED",
-                      "aspect %s cannot be declared: %s: its records are lost", a->name, err_text(id));
-        declare_undeclared(a);
+        refuse(a, err_text(id));
         return;
     }
     enable_from(a, (uint32_t)id, (const uint32_t *)&sensor_process.own.segment->enable[id]);

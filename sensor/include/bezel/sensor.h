@@ -89,7 +89,7 @@ struct bezel_field {
  */
 struct bezel_aspect {
     const uint32_t *enable; /* library's: the word that says whether to record */
-    const char *name;       /* 1 to 63 bytes: letters, digits, '_', '.', ':' */
+    const char *name;       /* 1 to 63 bytes: letters, digits, '_', '.', ':'; not bezel_undeclared */
     uint32_t field_count;
     uint32_t id; /* library's: number in this process's dictionary, from 1; 0 while not declared */
     const struct bezel_field *fields;
@@ -106,8 +106,9 @@ extern BEZEL_API const uint32_t bezel_enable_unset;
 /**
  * Makes `aspect` known; BEZEL_ASPECT() calls it before main(). Borrows `aspect` for ever: a library that holds it
  * stays in memory when it is unloaded. Two aspects of the same name and the same fields are one; of the same name and
- * other fields, records of the later one are lost, and counted under the aspect bezel_undeclared, as are those of
- * aspects that break a limit or find no room. Not async-signal-safe.
+ * other fields, records of the later one are lost, and counted under the aspect bezel_undeclared. The same happens to
+ * aspects that break a limit, find no room, or bear the name bezel_undeclared: the notice BEZEL-ASPECT-REFUSED says
+ * why. Not async-signal-safe.
  */
 BEZEL_API void bezel_aspect_register(struct bezel_aspect *aspect);
 
