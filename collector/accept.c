@@ -33,6 +33,8 @@ static const char *check_position(const struct model_stream *s, const struct pac
         return "a loss in a packet of records";
     if (h->discarded < s->at.discarded)
         return "fewer losses than before";
+    if (h->discarded > MODEL_ATTEMPTS_MAX)
+        return "more losses than can be";
     *lost = h->discarded - s->at.discarded;
     return NULL;
 }
@@ -84,13 +86,16 @@ static enum accept accept_next(struct store *store, const void *frame, struct ac
 {
     struct model_stream *s = a->stream;
     a->reason = accept_check(s->process, s, &a->header, frame, &a->found);
-    if (a->reason)
+    if (a->reason) {
+        s->process->refusals++;
         return ACCEPT_REFUSED;
+    }
     if (store_append(store, s, frame, a->header.size_bytes) != 0) {
         s->behind = true;
         return ACCEPT_FAILED;
     }
     accept_advance(s, &a->header, a->found.lost);
+    s->process->refusals = 0;
     model_touch(s);
     return ACCEPT_STORED;
 }
@@ -107,15 +112,31 @@ static enum accept accept_retired(const struct model_process *p, struct accepted
     return ACCEPT_REFUSED;
 }
 
+static enum accept accept_thrown(struct model_process *p, struct accepted *a)
+{
+    a->stream = p ? model_stream(p, a->header.ring) : NULL;
+    if (a->stream) {
+        a->stream->thrown = a->header.seq + 1;
+        a->stream->behind = false;
+        model_touch(a->stream);
+    }
+    return ACCEPT_THROWN;
+}
+
 static enum accept accept_identified(struct model_node *node, struct store *store, const void *frame,
                                      struct accepted *a)
 {
     const struct packet_header *h = &a->header;
     struct model_process *p = model_find_process(node, h->instance);
+    if (p ? p->refused : model_is_untaken(node, h->instance))
+        return accept_thrown(p, a);
     if (p && retire_is(p))
         return accept_retired(p, a);
-    if (!p || !dict_includes(p->dict, h->dictionary))
+    if (!p || !dict_includes(p->dict, h->dictionary)) {
+        if (p)
+            p->needed = true;
         return ACCEPT_NEED;
+    }
     a->stream = model_stream(p, h->ring);
     if (!a->stream)
         return ACCEPT_FAILED;

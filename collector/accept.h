@@ -16,7 +16,8 @@ enum accept {
     ACCEPT_DUPLICATE, /* stored before: acknowledge again */
     ACCEPT_AHEAD,     /* one before it is missing: say where we stand */
     ACCEPT_NEED,      /* its process or dictionary is not known */
-    ACCEPT_REFUSED,   /* it can never be stored, for the reason told */
+    ACCEPT_REFUSED,   /* it can never be stored as it is, for the reason told */
+    ACCEPT_THROWN,    /* its process is refused for good: acknowledge it all the same, or it stops all others */
     ACCEPT_FAILED,    /* the store fails */
 };
 
@@ -30,7 +31,7 @@ struct accepted {
     enum accept what;
     const char *reason;          /* of REFUSED; static storage */
     struct packet_header header; /* unless REFUSED */
-    struct model_stream *stream; /* of STORED, DUPLICATE, AHEAD, FAILED */
+    struct model_stream *stream; /* of STORED, DUPLICATE, AHEAD, FAILED; of THROWN, where the model has its process */
     struct accept_found found;   /* of STORED */
 };
 

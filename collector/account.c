@@ -134,6 +134,10 @@ int account_finish(struct facts *f, const struct model *m)
 int account_save(struct facts *f, struct model *m)
 {
     int err = facts_put_int(f, FACTS_REFUSED, (int64_t)m->totals.refused);
+    if (!err && m->totals.untaken)
+        err = facts_put_int(f, FACTS_UNTAKEN, (int64_t)m->totals.untaken);
+    if (!err && m->totals.untaken)
+        err = facts_put_int(f, FACTS_UNTAKEN_RECORDS, (int64_t)m->totals.untaken_records);
     for (struct model_node *node = m->nodes; node && !err; node = node->next)
         if (node->dirty)
             err = facts_save_node(f, node);

@@ -52,6 +52,12 @@ int facts_event(struct facts *f, int64_t at, bool error, const char *text) BEZEL
 /** The fact that says how often limits broke that would have started a snapshot, while one was under way. */
 #define FACTS_SNAPSHOTS_REFUSED "snapshots.refused"
 
+/** The code of a process that the collector refuses; about the node where the run has had too many processes. */
+#define FACTS_PROCESS_REFUSED "BEZEL-REFUSED"
+
+/** In the books, the name of all aspects of a process that its dictionary does not explain. */
+#define FACTS_UNEXPLAINED "(not in its dictionary)"
+
 /** The code of a process that has no segment. */
 #define FACTS_NO_SEGMENT "BEZEL-NO-SEGMENT"
 

@@ -114,7 +114,7 @@ static int load_book(sqlite3_stmt *s, struct model *m)
     struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 0));
     struct model_process *p = node ? model_find_process(node, (uint64_t)sqlite3_column_int64(s, 1)) : NULL;
     int64_t aspect = sqlite3_column_int64(s, 2);
-    if (!p || aspect < 1 || aspect > p->dict->aspect_count)
+    if (!p || aspect < 0 || aspect > p->dict->aspect_count)
         return BEZEL_EMALFORMED;
     p->counts[aspect] = (struct model_count){
         .attempts = (uint64_t)sqlite3_column_int64(s, 3),

@@ -161,7 +161,7 @@ static int save_book(struct facts *f, const struct model_process *p, uint32_t as
         return err;
     sqlite3_bind_int64(s, 1, p->row);
     sqlite3_bind_int64(s, 2, aspect);
-    facts_bind_text(s, 3, p->dict->aspects[aspect - 1].name);
+    facts_bind_text(s, 3, aspect ? p->dict->aspects[aspect - 1].name : FACTS_UNEXPLAINED);
     bind_u64(s, 4, c->attempts);
     bind_u64(s, 5, c->full);
     bind_u64(s, 6, c->off);
@@ -227,7 +227,7 @@ static int save_stream(struct facts *f, const struct model_process *p, const str
 int facts_save_process(struct facts *f, const struct model_process *process)
 {
     int err = save_state(f, process);
-    for (uint32_t i = 1; i <= process->dict->aspect_count && !err; i++)
+    for (uint32_t i = process->counts[0].attempts ? 0 : 1; i <= process->dict->aspect_count && !err; i++)
         err = save_book(f, process, i);
     for (uint32_t i = 1; i <= process->dict->aspect_count && !err; i++)
         err = save_kind(f, process, i);

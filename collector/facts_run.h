@@ -27,6 +27,9 @@ bool facts_lacks(const struct facts *f);
  * and files agree as long as it stands. Whoever starts on the run again takes it away before anything else; "" then.
  */
 #define FACTS_FINISHED "collector.finished"
+/** The facts that hold how many processes were refused as they were, and how many records these counted. */
+#define FACTS_UNTAKEN         "collector.untaken"
+#define FACTS_UNTAKEN_RECORDS "collector.untaken-records"
 
 /** The fact that says what starts of the collector found damaged. */
 #define FACTS_DAMAGED "collector.damaged"

@@ -84,8 +84,13 @@ static void on_packet(struct intake *in, const struct link_frame *frame, struct 
     in->changed = true;
     if (a->what == ACCEPT_NEED) {
         need_once(in, peer, a);
+    } else if (a->what == ACCEPT_THROWN) {
+        if (!a->stream)
+            intake_throw(in, peer, &a->header);
     } else if (a->what == ACCEPT_REFUSED) {
         log_warn("BEZEL-PACKET-REFUSED", "node %s: %s", peer->node->name, a->reason);
+        if (a->stream && a->stream->process->refusals >= MODEL_REFUSALS)
+            intake_refuse_process(in, a->stream->process, a->reason);
     } else if (a->what == ACCEPT_FAILED && !failed) {
         const char *path;
         errno = store_failure(in->store, &path);
@@ -124,8 +129,12 @@ static void gather_ack(struct intake *in, struct model_node *node)
     in->out.type = MESSAGE_ACK;
     ack->stream_count = 0;
     while (ack->stream_count < MESSAGE_ROWS_MAX && (s = model_next_touched(node)))
-        if (store_sync(in->store, s) == 0)
-            ack->streams[ack->stream_count++] = s->at;
+        if (store_sync(in->store, s) == 0) {
+            struct message_position *at = &ack->streams[ack->stream_count++];
+            *at = s->at;
+            if (s->thrown)
+                at->next_seq = s->thrown;
+        }
 }
 
 /* Where the queue to a peer is full the streams wait for the next turn. */

@@ -21,7 +21,7 @@ enum {
 /** What it bears. */
 struct intake_limits {
     unsigned connections; /* peers; the next one is refused */
-    unsigned processes;   /* that the run has had; the node of the next one is refused. As many nodes */
+    unsigned processes;   /* that the run has had; nothing of the next one is stored. As many nodes */
     uint64_t rate;        /* bytes a second of a peer; 0: unbounded */
 };
 

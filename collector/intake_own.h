@@ -65,6 +65,15 @@ int intake_sync(struct intake *in, const struct model_node *node) BEZEL_MUST_CHE
 /** Sends in->out. Returns 0, or an error where it did not go: heartbeats and HELLO mend what that breaks. */
 int intake_send(struct intake *in, const struct link_peer *id);
 
+/**
+ * Refuses a process that the model has, for good: what comes of it from now on is thrown away and acknowledged, so that
+ * the others of its node are not held up. The run's notes say why.
+ */
+void intake_refuse_process(struct intake *in, struct model_process *p, const char *reason);
+
+/** Acknowledges a packet that was thrown away, of a process that the model does not have. */
+void intake_throw(struct intake *in, struct peer *peer, const struct packet_header *h);
+
 /** Sends REFUSE, NEED, or WELCOME with all positions of the peer's node. */
 void intake_refuse(struct intake *in, const struct link_peer *id, const char *reason);
 void intake_need(struct intake *in, const struct link_peer *id, uint64_t instance);

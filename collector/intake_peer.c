@@ -109,13 +109,28 @@ void intake_welcome(struct intake *in, const struct peer *peer)
     w->stream_count = 0;
     for (const struct model_process *p = peer->node->processes; p; p = p->next)
         for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {
-            if (!p->streams[ring] || !p->streams[ring]->packets)
+            if (p->refused || !p->streams[ring] || !p->streams[ring]->packets)
                 continue;
             if (w->stream_count == MESSAGE_ROWS_MAX)
                 welcome_flush(in, &peer->id, true);
             w->streams[w->stream_count++] = p->streams[ring]->at;
         }
     welcome_flush(in, &peer->id, false);
+}
+
+void intake_throw(struct intake *in, struct peer *peer, const struct packet_header *h)
+{
+    in->out.type = MESSAGE_ACK;
+    in->out.ack.stream_count = 1;
+    in->out.ack.streams[0] = (struct message_position){
+        .instance = h->instance,
+        .ring = h->ring,
+        .next_seq = h->seq + 1,
+        .next_ordinal = h->first_ordinal + h->records,
+        .discarded = h->discarded,
+    };
+    if (intake_send(in, &peer->id) != 0) /* on its next connection it sends the packet again, and hears of it */
+        intake_drop(in, peer);
 }
 
 void intake_need(struct intake *in, const struct link_peer *id, uint64_t instance)

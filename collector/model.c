@@ -217,6 +217,29 @@ struct model_process *model_add_process(struct model_node *node, const struct me
     return p;
 }
 
+bool model_is_untaken(const struct model_node *node, uint64_t instance)
+{
+    bool untaken = node->model->full;
+    for (uint32_t i = 0; i < MODEL_UNTAKEN_MAX && !untaken; i++)
+        untaken = node->untaken[i].instance == instance && node->untaken[i].refusals >= MODEL_REFUSALS;
+    return untaken;
+}
+
+uint32_t model_leave_out(struct model_node *node, uint64_t instance)
+{
+    struct model_untaken *place = NULL;
+    for (uint32_t i = 0; i < MODEL_UNTAKEN_MAX; i++) {
+        struct model_untaken *u = &node->untaken[i];
+        if (u->refusals && u->instance == instance)
+            return ++u->refusals;
+        if (u->refusals < MODEL_REFUSALS && (!place || u->refusals < place->refusals))
+            place = u;
+    }
+    if (place)
+        *place = (struct model_untaken){instance, 1};
+    return place ? 1 : 0;
+}
+
 void model_drop_process(struct model_process *process)
 {
     struct model_node *node = process->node;

@@ -25,9 +25,18 @@ enum {
     MODEL_BUCKETS = 1024,                      /* of a node's tables of processes; a power of two */
     MODEL_BASE_MAX = 63 + 1 + 10 + 1 + 16 + 1, /* "<process>-<pid>-<instance>" and its NUL */
     MODEL_UUID_TEXT = 37,
+    MODEL_UNTAKEN_MAX = 64,
+    MODEL_REFUSALS =
+        16, /* of what comes again and again as it was: it is no accident on the way, which has no checksum */
 };
 
-/** What is stored of one aspect, and what the last BOOKS said of it. */
+/** No counter of attempts or losses is believed beyond it: a hundred days of a record each nanosecond. */
+#define MODEL_ATTEMPTS_MAX (UINT64_C(1) << 53)
+
+/**
+ * What is stored of one aspect, and what the last BOOKS said of it. Number 0 of a process is all that its dictionary
+ * does not explain.
+ */
 struct model_count {
     uint64_t stored;
     int64_t first_ns, last_ns; /* of the stored records; 0, 0: none */
@@ -45,6 +54,7 @@ struct model_stream {
     struct message_position
         at;            /* at.instance and at.ring name it; the rest is the position behind the last stored packet */
     uint64_t last_end; /* timestamp_end of the last stored packet */
+    uint64_t thrown;   /* of a process that is refused: every packet before it was thrown away; 0: none was */
     uint64_t bytes;    /* committed length of the file; what lies behind is torn */
     uint64_t pushed;   /* of them, what the disk was told to write */
     uint64_t packets;
@@ -86,6 +96,9 @@ struct model_process {
     uint64_t unfinished;
     uint64_t saved_stored;      /* records that the database says are stored, as it was loaded */
     uint64_t unobserved;        /* processes that it forked, which recorded and were not observed */
+    bool refused;               /* for good: what comes of it is thrown away, and acknowledged */
+    bool needed;                /* its dictionary was asked for since it last came */
+    uint32_t refusals;          /* of what came of it, since a packet of it was stored */
     uint64_t books_at;          /* `at` of its last BOOKS */
     bool books_answer;          /* they are final: to be answered when they are saved */
     struct model_count *counts; /* DICT_ASPECTS_MAX + 1 of them, by aspect id */
@@ -101,6 +114,13 @@ struct model_process {
     bool active;                       /* is among them */
     struct model_process *next_bucket; /* same hash of the instance */
     struct model_process *next_pid;    /* same bucket of the pid */
+};
+
+/** A process that the model does not have, for it was refused as it says that it is: MODEL_REFUSALS times is for good.
+ */
+struct model_untaken {
+    uint64_t instance;
+    uint32_t refusals; /* 0: of nobody */
 };
 
 /** A node in one boot: one CTF trace. */
@@ -125,6 +145,7 @@ struct model_node {
     struct model_process *buckets[MODEL_BUCKETS]; /* by instance */
     struct model_process *pids[MODEL_BUCKETS];    /* by pid */
     struct model_stream *touched;
+    struct model_untaken untaken[MODEL_UNTAKEN_MAX];
     struct bucket bucket; /* what its peers have sent, against their rate */
     struct model_node *next;
 };
@@ -132,6 +153,7 @@ struct model_node {
 struct model_totals {
     uint64_t records, bytes, packets, discarded, refused;
     uint64_t streams, processes, nodes;
+    uint64_t untaken, untaken_records; /* processes that were refused as they were, and what their last books said */
 };
 
 struct model {
@@ -139,6 +161,7 @@ struct model {
     char run[MODEL_UUID_TEXT]; /* UUID as text; "": not known yet */
     struct model_node *nodes, **last_node;
     struct model_totals totals;
+    bool full; /* a process was one too many: no unknown one is taken any more */
 };
 
 /** Makes an empty model of run `run` ("" where it is not known yet). NULL where memory is short. */
@@ -158,6 +181,12 @@ struct model_process *model_add_process(struct model_node *node, const struct me
 /** Takes out what model_add_process() or model_add_node() added last, where it could not be made lasting. */
 void model_drop_process(struct model_process *process);
 void model_drop_node(struct model_node *node);
+
+/** Whether process `instance`, which the model does not have, was refused for good. */
+bool model_is_untaken(const struct model_node *node, uint64_t instance);
+
+/** Notes that it was refused once more. Returns how often; 0: there is no room to remember it. */
+uint32_t model_leave_out(struct model_node *node, uint64_t instance);
 
 /** Puts a process among the active ones of its node, where a new one is; it may be there already. */
 void model_activate(struct model_process *process);

@@ -225,9 +225,14 @@ static int finish_node(struct facts *f, struct store *s, struct model_node *node
     return sys ? err_from_errno(sys) : 0;
 }
 
+static uint64_t saved_number(struct facts *f, const char *key)
+{
+    char text[24];
+    return facts_get(f, key, text, sizeof text) == 0 ? strtoull(text, NULL, 10) : 0;
+}
+
 int recover_run(struct facts *f, struct store *s, struct model *m)
 {
-    char refused[24];
     int err = facts_put(f, FACTS_FINISHED, "");
     if (!err)
         err = facts_commit(f); /* before a file is touched */
@@ -239,9 +244,12 @@ int recover_run(struct facts *f, struct store *s, struct model *m)
         err = recover_nodes(f, s, m, false);
     for (struct model_node *node = m->nodes; node && !err; node = node->next)
         err = finish_node(f, s, node);
-    if (!err && facts_get(f, FACTS_REFUSED, refused, sizeof refused) == 0)
-        m->totals.refused = strtoull(refused, NULL, 10);
-    return err;
+    if (err)
+        return err;
+    m->totals.refused = saved_number(f, FACTS_REFUSED);
+    m->totals.untaken = saved_number(f, FACTS_UNTAKEN);
+    m->totals.untaken_records = saved_number(f, FACTS_UNTAKEN_RECORDS);
+    return 0;
 }
 
 int recover_rows(struct facts *f, struct store *s, struct model *m)

@@ -14,7 +14,7 @@ static bool is_settled(const struct model_stream *s)
 static bool is_balanced(const struct model_process *p)
 {
     uint64_t attempts = 0, found = p->unfinished;
-    for (uint32_t i = 1; i <= p->dict->aspect_count; i++) {
+    for (uint32_t i = 0; i <= p->dict->aspect_count; i++) {
         const struct model_count *c = &p->counts[i];
         attempts += c->attempts;
         found += c->stored + c->full + c->off + c->no_ring + c->window + c->spool;

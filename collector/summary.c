@@ -227,6 +227,7 @@ static void load_books(struct summary_loading *l)
         "unobserved FROM nodes ORDER BY id",
         take_node);
     summary_load_processes(l);
+    summary_load_notes(l);
 }
 
 static void load_all(struct summary_loading *l)
@@ -235,6 +236,12 @@ static void load_all(struct summary_loading *l)
     summary_load_nodes(l);
     summary_load_story(l);
     summary_each(l, "SELECT ifnull(sum(bytes), 0) FROM streams", take_bytes);
+}
+
+static uint64_t fact_count(const struct summary *s, const char *key)
+{
+    const char *value = summary_fact(s, key);
+    return value ? strtoull(value, NULL, 10) : 0;
 }
 
 /* A judgement is looked at beside what was decided and found, a note beside all others, a snapshot beside violations.
@@ -265,8 +272,9 @@ static int load(const char *run, void (*tables)(struct summary_loading *l), stru
         tables(l);
         check_pairs(l);
         l->summary.latency = summary_latency_of(&l->latency);
-        const char *refused = summary_fact(&l->summary, FACTS_REFUSED);
-        l->summary.refused = refused ? strtoull(refused, NULL, 10) : 0;
+        l->summary.refused = fact_count(&l->summary, FACTS_REFUSED);
+        l->summary.untaken = fact_count(&l->summary, FACTS_UNTAKEN);
+        l->summary.untaken_records = fact_count(&l->summary, FACTS_UNTAKEN_RECORDS);
     }
     sqlite3_close(l->db);
     free(l->node_rows);

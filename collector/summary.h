@@ -58,6 +58,7 @@ struct summary_process {
     uint32_t pid;
     enum message_role role;
     bool overwrites; /* its full rings overwrite */
+    bool refused;    /* by the collector, for good: from some moment on nothing of it was stored */
     const char *name, *executable;
     int64_t started;
     enum message_process_state state; /* as the external sensor last saw it */
@@ -241,8 +242,11 @@ struct summary {
     struct summary_fact *facts;
     struct summary_latency latency; /* over all SUT processes */
     uint64_t refused;               /* packets and messages that the collector refused */
-    bool behind; /* the trace's files hold more bytes than the database tells of: of a run that is over, none has been
-                    taken up since its collector was killed */
+    bool behind;   /* the trace's files hold more bytes than the database tells of: of a run that is over, none has been
+                      taken up since its collector was killed */
+    bool left_out; /* it refused processes, of which it has nothing but a note ... */
+    uint64_t untaken;         /* ... of so many the last books came ... */
+    uint64_t untaken_records; /* ... which count so many records */
 };
 
 /**

@@ -3,6 +3,7 @@
 #include "collector/summary_own.h"
 
 #include "base/clock.h"
+#include "collector/facts_run.h"
 
 /* ---- what a node cost, over its daemons -------------------------------------------------------------------------- */
 
@@ -314,6 +315,19 @@ static void take_metric(struct summary_loading *l, sqlite3_stmt *s)
     m->last = summary_real(s, 7);
 }
 
+/* The mark stands with its process, where there is one. */
+static void take_refusal(struct summary *s, const struct summary_note *n)
+{
+    bool known = false;
+    for (size_t i = 0; i < s->process_count; i++) {
+        struct summary_process *p = &s->processes[i];
+        bool is_it = p->instance == n->instance && p->node == n->node;
+        p->refused = p->refused || is_it;
+        known = known || is_it;
+    }
+    s->left_out = s->left_out || !known;
+}
+
 static void take_note(struct summary_loading *l, sqlite3_stmt *s)
 {
     struct summary_note *n = summary_grow(l, &l->summary.notes, &l->summary.note_count, sizeof *n);
@@ -328,6 +342,13 @@ static void take_note(struct summary_loading *l, sqlite3_stmt *s)
     n->at = summary_ns(s, 4);
     n->code = summary_text(l, s, 5);
     n->text = summary_text(l, s, 6);
+    if (strcmp(n->code, FACTS_PROCESS_REFUSED) == 0)
+        take_refusal(&l->summary, n);
+}
+
+void summary_load_notes(struct summary_loading *l)
+{
+    summary_each(l, "SELECT node, instance, pid, name, at, code, text FROM notes ORDER BY at, rowid", take_note);
 }
 
 void summary_load_nodes(struct summary_loading *l)
@@ -361,5 +382,4 @@ void summary_load_nodes(struct summary_loading *l)
     summary_each(l, "SELECT node, at, what, holds, number, needed, budget, floor FROM findings ORDER BY at, rowid",
                  take_finding);
     summary_each(l, metric_query, take_metric);
-    summary_each(l, "SELECT node, instance, pid, name, at, code, text FROM notes ORDER BY at, rowid", take_note);
 }

@@ -87,7 +87,10 @@ struct summary_latency summary_latency_of(const struct histogram *h);
 /** Loads the processes, with their books and streams; behind the nodes. */
 void summary_load_processes(struct summary_loading *l);
 
-/** Loads what nodes cost, what they decided and found, and what was noted of them; behind the processes. */
+/** Loads what was noted of nodes and processes; behind the processes. */
+void summary_load_notes(struct summary_loading *l);
+
+/** Loads what nodes cost, what they decided and found; behind the processes. */
 void summary_load_nodes(struct summary_loading *l);
 
 /** Loads what makes the run's story; behind the processes. */

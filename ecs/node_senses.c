@@ -56,10 +56,11 @@ struct external_observer node_senses(struct node *n)
 
 static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)
 {
-    if (steering_blinds(&n->steering, p->at->dict->aspects[id - 1].name))
+    uint64_t attempts = segment_tally(p->at, id).attempts;
+    if (p->at->disbelieved || steering_blinds(&n->steering, p->at->dict->aspects[id - 1].name))
         agent_blind(n->agent, p->watch[id]);
     else
-        agent_count(n->agent, p->watch[id], segment_tally(p->at, id).attempts, now);
+        agent_count(n->agent, p->watch[id], attempts, now);
 }
 
 #define FLOW_EVERY (10 * CLOCK_MS) /* each ring's counters of all aspects are read for it */

@@ -55,7 +55,7 @@ static void aspect_rows(const struct report *r, struct table *t, const struct su
     bool overwritten = verdict_explains_aspects(p, process);
     for (size_t i = 0; i < p->book_count; i++) {
         const struct summary_book *b = &p->books[i];
-        struct verdict_books row = verdict_aspect(p, b);
+        struct verdict_books row = verdict_aspect(r->summary, p, b);
         if (process->rest == 0 && row.rest > 0 &&
             (process->unstored == 0 || process->unfinished + process->overwritten == 0)) {
             uint64_t missing = (uint64_t)row.rest;
@@ -240,8 +240,10 @@ static void print_books_remarks(const struct report *r, FILE *out)
         fputs("  The books balance: every record is accounted for.\n", out);
     else
         print_imbalance(r, out);
-    if (shows_unstored(r))
+    if (v->given_up)
         fputs("  Draining was given up: what nodes still held is lost, counted as unstored.\n", out);
+    if (v->sut.unstored + v->daemons.unstored > 0 && !v->given_up)
+        fputs("  Unstored, by the counters of their processes: what could not be read or stored to its end.\n", out);
     print_remedies(r, out);
     report_unobserved(r, out);
     report_unknown(r, out);

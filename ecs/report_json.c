@@ -185,9 +185,10 @@ static void put_latency(struct json *j, const struct summary_latency *l)
     json_object_end(j);
 }
 
-static void put_aspect(struct json *j, const struct summary_process *p, const struct summary_book *b, bool overwritten)
+static void put_aspect(struct json *j, const struct report *r, const struct summary_process *p,
+                       const struct summary_book *b, bool overwritten)
 {
-    struct verdict_books row = verdict_aspect(p, b);
+    struct verdict_books row = verdict_aspect(r->summary, p, b);
     if (overwritten) {
         row.overwritten = (uint64_t)row.rest;
         row.rest = 0;
@@ -223,7 +224,7 @@ static void put_process(const struct report *r, struct json *j, size_t i)
     report_json_streams(r, j, p);
     json_array(j, "aspects");
     for (size_t b = 0; b < p->book_count; b++)
-        put_aspect(j, p, &p->books[b], verdict_explains_aspects(p, &r->verdict->books[i]));
+        put_aspect(j, r, p, &p->books[b], verdict_explains_aspects(p, &r->verdict->books[i]));
     json_array_end(j);
     json_object_end(j);
 }
@@ -239,6 +240,9 @@ static void put_books(const struct report *r, struct json *j)
     put_sum(j, "sut", &r->verdict->sut);
     put_sum(j, "daemons", &r->verdict->daemons);
     json_uint(j, "refused", r->summary->refused);
+    json_bool(j, "left_out", r->summary->left_out);
+    json_uint(j, "left_out_processes", r->summary->untaken);
+    json_uint(j, "left_out_records", r->summary->untaken_records);
     report_json_remedies(r, j);
     json_array(j, "processes");
     for (size_t i = 0; i < r->summary->process_count; i++)

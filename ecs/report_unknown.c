@@ -49,9 +49,15 @@ void report_unknown(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
     const struct verdict *v = r->verdict;
-    if (v->run == RUN_RUNNING || (v->unknown == 0 && v->vanished == 0))
+    if (v->run == RUN_RUNNING || (v->unknown == 0 && v->vanished == 0 && !s->left_out))
         return;
     fputs("  Not known, for it never reached the store (what these produced, above, is at least that much):\n", out);
+    if (s->left_out)
+        fprintf(
+            out,
+            "    processes that the collector refused: nothing of them is stored; the last counters of %s of them say "
+            "%s records\n",
+            units_count(s->untaken).s, units_count(s->untaken_records).s);
     for (size_t i = 0; i < s->node_count; i++)
         if (s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i))
             fprintf(out, "    node %s vanished: it never said that all it had is stored\n", s->nodes[i].name);

@@ -62,7 +62,7 @@ static void judge_run(struct verdict *v, const struct summary *s, bool running)
  */
 static void doubt_limits(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
-    bool doubtful = v->vanished || v->unobserved || v->sut.unstored || v->daemons.unstored;
+    bool doubtful = v->vanished || v->unobserved || v->given_up;
     bool unmanaged = fact_number(s, FACTS_UNMANAGED) != 0;
     for (size_t i = 0; i < v->limit_count; i++) {
         if (v->limits[i].is == VERDICT_HELD && (doubtful || (unmanaged && e->limits[i].whole)))
@@ -95,14 +95,35 @@ static void add_books(struct verdict_books *sum, const struct verdict_books *b)
     sum->rest = saturate_add(sum->rest, b->rest);
 }
 
-/* What is stored or lost was produced, whether the counters that tell so have come or not. */
-static void raise_attempts(struct verdict_books *b, const struct summary_process *p, uint64_t lost)
+/* A node that is given up never takes its leave; one that has does not hold anything. */
+static bool is_given_up(const struct summary *s, uint32_t node)
 {
-    if (p->state == PROCESS_RUNNING && b->attempts < b->stored + lost)
+    return fact_number(s, FACTS_UNDRAINED) != 0 && s->nodes[node].open;
+}
+
+/* Whether a stream of `p` has no end in the store, or all of it is refused there. */
+static bool lacks_an_end(const struct summary_process *p)
+{
+    bool open = p->refused;
+    for (size_t i = 0; i < p->stream_count; i++)
+        open = open || p->streams[i].open;
+    return open;
+}
+
+/*
+ * What is stored or lost was produced, whether the counters that tell so have come or not; or cannot be believed, as of
+ * a process whose end is unknown though its last books are there.
+ */
+static void raise_attempts(struct verdict_books *b, const struct summary *s, const struct summary_process *p,
+                           uint64_t lost)
+{
+    bool unknown = p->state == PROCESS_RUNNING || (lacks_an_end(p) && !is_given_up(s, p->node));
+    if (unknown && b->attempts < b->stored + lost)
         b->attempts = b->stored + lost;
 }
 
-struct verdict_books verdict_aspect(const struct summary_process *p, const struct summary_book *book)
+struct verdict_books verdict_aspect(const struct summary *s, const struct summary_process *p,
+                                    const struct summary_book *book)
 {
     struct verdict_books b = {.attempts = book->attempts,
                               .stored = book->stored,
@@ -111,15 +132,9 @@ struct verdict_books verdict_aspect(const struct summary_process *p, const struc
                               .spool = book->spool,
                               .off = book->off,
                               .no_ring = book->no_ring};
-    raise_attempts(&b, p, verdict_lost(&b));
+    raise_attempts(&b, s, p, verdict_lost(&b));
     b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
     return b;
-}
-
-/* A node that is given up never takes its leave; one that has does not hold anything. */
-static bool is_given_up(const struct summary *s, uint32_t node)
-{
-    return fact_number(s, FACTS_UNDRAINED) != 0 && s->nodes[node].open;
 }
 
 bool verdict_gave_up(const struct summary *s, uint32_t node)
@@ -134,7 +149,7 @@ struct verdict_books verdict_process(const struct summary *s, const struct summa
 {
     struct verdict_books b = {.processes = 1, .unfinished = p->unfinished};
     for (size_t i = 0; i < p->book_count; i++) {
-        struct verdict_books aspect = verdict_aspect(p, &p->books[i]);
+        struct verdict_books aspect = verdict_aspect(s, p, &p->books[i]);
         add_books(&b, &aspect);
     }
     uint64_t otherwise =
@@ -142,9 +157,9 @@ struct verdict_books verdict_process(const struct summary *s, const struct summa
     if (p->overwrites && p->discarded > otherwise)
         b.overwritten = p->discarded - otherwise;
     uint64_t lost = verdict_lost(&b), by_ordinals = p->discarded + b.no_ring;
-    raise_attempts(&b, p, by_ordinals > lost ? by_ordinals : lost);
+    raise_attempts(&b, s, p, by_ordinals > lost ? by_ordinals : lost);
     b.rest = (int64_t)(b.attempts - b.stored - verdict_lost(&b));
-    if (b.rest > 0 && p->state != PROCESS_RUNNING && is_given_up(s, p->node)) {
+    if (b.rest > 0 && p->state != PROCESS_RUNNING && (lacks_an_end(p) || is_given_up(s, p->node))) {
         b.unstored = (uint64_t)b.rest;
         b.rest = 0;
     }
@@ -159,10 +174,7 @@ bool verdict_explains_aspects(const struct summary_process *p, const struct verd
 
 bool verdict_is_open(const struct summary *s, const struct summary_process *p)
 {
-    bool open = false;
-    for (size_t i = 0; i < p->stream_count; i++)
-        open = open || p->streams[i].open;
-    return p->state == PROCESS_RUNNING || (open && !is_given_up(s, p->node));
+    return p->state == PROCESS_RUNNING || p->refused || (lacks_an_end(p) && !is_given_up(s, p->node));
 }
 
 static void judge_unknown(struct verdict *v, const struct summary *s)
@@ -173,7 +185,7 @@ static void judge_unknown(struct verdict *v, const struct summary *s)
         v->unknown += verdict_is_open(s, &s->processes[i]);
     for (size_t i = 0; i < s->node_count; i++)
         v->vanished += s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i);
-    v->balanced = v->balanced && v->unknown == 0 && v->vanished == 0;
+    v->balanced = v->balanced && v->unknown == 0 && v->vanished == 0 && s->untaken == 0 && !s->left_out;
     v->behind = s->behind && !v->balanced; /* where all is accounted for it is a file that somebody put there */
 }
 
@@ -198,6 +210,7 @@ static void judge_books(struct verdict *v, const struct summary *s)
         v->books[i] = verdict_process(s, &s->processes[i]);
         add_books(s->processes[i].role == ROLE_DAEMON ? &v->daemons : &v->sut, &v->books[i]);
         v->balanced = v->balanced && v->books[i].rest == 0;
+        v->given_up = v->given_up || (v->books[i].unstored > 0 && is_given_up(s, s->processes[i].node));
         v->overwrites = v->overwrites || s->processes[i].overwrites;
     }
 }

@@ -41,8 +41,10 @@ struct verdict_limit {
 
 /**
  * Sums of books. attempts = stored + full + window + spool + off + overwritten + no_ring + unfinished + unstored +
- * rest, exactly. Unstored is what a node still held when draining was given up. What a process overwrote is counted by
- * the gaps between its records' ordinals, apart from the counters of attempts: the two must agree.
+ * rest, exactly. Unstored is what a node still held when draining was given up; and of a process that could not be read
+ * or stored to its end, what its counters say beyond what is known: these are not believed to say too little, and its
+ * end is unknown. What a process overwrote is counted by the gaps between its records' ordinals, apart from the
+ * counters of attempts: the two must agree.
  */
 struct verdict_books {
     uint32_t processes;
@@ -68,6 +70,7 @@ struct verdict {
     size_t vanished;     /* nodes that did not say that all they had is stored, nor what is not; likewise */
     bool behind;         /* the trace may hold more than the database tells; likewise */
     bool overwrites;     /* full rings of some process do */
+    bool given_up;       /* a node gave up what it held */
 };
 
 /**
@@ -78,11 +81,13 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
 void verdict_free(struct verdict *v);
 
 /**
- * The books of one aspect of process `p`: what was overwritten or not finished of it is in the rest. Until the last
- * books of a process are there its packets may tell of more records than its counters do: produced is then what is
- * known of at least, here and in verdict_process(), so that the rest is never negative. Pure.
+ * The books of one aspect of process `p` of `s`: what was overwritten or not finished of it is in the rest. Until the
+ * last books of a process are there, or where these cannot be believed, its packets may tell of more records than its
+ * counters do: produced is then what is known of at least, here and in verdict_process(), so that the rest is never
+ * negative. Pure.
  */
-struct verdict_books verdict_aspect(const struct summary_process *p, const struct summary_book *book);
+struct verdict_books verdict_aspect(const struct summary *s, const struct summary_process *p,
+                                    const struct summary_book *book);
 
 /** The books of process `p` of `s`. Pure. */
 struct verdict_books verdict_process(const struct summary *s, const struct summary_process *p);

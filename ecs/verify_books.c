@@ -65,7 +65,12 @@ static void verify_process(const struct whose *w)
     struct verdict_books b = verdict_process(w->s, w->p);
     if (w->p->state == PROCESS_RUNNING)
         return; /* how far it is known was told */
-    if (b.unstored > 0)
+    bool open = verdict_is_open(w->s, w->p);
+    if (open)
+        tell(w, VERIFY_INCOMPLETE, "unknown",
+             "its end is unknown: it could not be read or stored; by its counters %" PRIu64 " records are missing",
+             b.unstored);
+    else if (b.unstored > 0)
         tell(w, VERIFY_INCOMPLETE, "unstored", "%" PRIu64 " records were given up: they did not reach the store",
              b.unstored);
     if (b.rest != 0)
@@ -74,9 +79,10 @@ static void verify_process(const struct whose *w)
              b.rest > 0 ? (uint64_t)b.rest : -(uint64_t)b.rest,
              b.rest > 0 ? "neither stored nor counted as lost" : "accounted for twice", b.attempts, b.stored,
              verdict_lost(&b));
-    else if (b.unstored == 0)
+    else if (!open && b.unstored == 0)
         verify_ordinals(w, &b);
-    verify_aspects(w);
+    if (!open)
+        verify_aspects(w);
 }
 
 static void verify_unobserved(struct verify *v, uint64_t count, const char *what, const char *name)
@@ -117,6 +123,10 @@ static void verify_loaded(struct verify *v, const struct summary *s)
     }
     for (size_t i = 0; settled && i < s->process_count; i++)
         verify_process(&(struct whose){v, s, &s->processes[i]});
+    f.code = "refused";
+    f.text = "processes are missing that the collector refused: the report says why";
+    if (settled && s->left_out)
+        verify_tell(v, &f);
     f.code = "cut";
     f.text = "the run did not end in order: what ran it was killed";
     if (!summary_fact(s, "ended"))

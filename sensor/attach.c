@@ -67,12 +67,14 @@ static int lock_reader(int fd)
     return errno == EAGAIN || errno == EACCES ? BEZEL_EBUSY : err_from_errno(errno);
 }
 
+/* A file that is larger than any segment would find no address space, and pass for a crowd that all others wait for. */
 static int map_segment(struct attached *a)
 {
     struct stat st;
+    uint64_t most = segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(RING_SLOTS_MAX);
     if (fstat(a->fd, &st) != 0)
         return err_from_errno(errno);
-    if (!S_ISREG(st.st_mode) || (size_t)st.st_size < sizeof(struct segment))
+    if (!S_ISREG(st.st_mode) || (size_t)st.st_size < sizeof(struct segment) || (uint64_t)st.st_size > most)
         return BEZEL_EMALFORMED;
     void *at = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, a->fd, 0);
     if (at == MAP_FAILED)

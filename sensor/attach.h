@@ -35,11 +35,12 @@ struct attached_ring {
     struct ring_reader reader;  /* .ring NULL: nobody ever had it */
     struct ring_reader copy;    /* of an overwriting ring: what the last snapshot found; .ring NULL: none was taken */
     int stream;                 /* its stream in the window; -1: not opened yet */
+    uint64_t base_ordinal;      /* attempts when its session began: a copy, the ring's may change under our eyes */
     uint32_t generation;        /* of the last record */
     uint32_t generation_thread; /* thread id that goes with it */
-    uint32_t goal;              /* up to here the poll that is under way takes */
-    bool stuck;                 /* the last cut of it found no room */
-    bool broken;                /* its bytes made no sense: not read any further */
+    uint32_t goal; /* up to here the poll that is under way takes; where its end began, all it is to take */
+    bool stuck;    /* the last cut of it found no room */
+    bool broken;   /* its bytes made no sense: not read any further */
 };
 
 struct knobs;
@@ -69,6 +70,7 @@ struct attached {
     uint8_t *dict_bytes; /* what it was read from: a copy, for the receiver */
     uint32_t dict_used;  /* how many */
     bool dict_broken;    /* it grew by what makes no sense: not looked at any further */
+    bool disbelieved;    /* its counters hold what cannot be: they are asked no more, and what it did is unknown */
     struct knobs *knobs; /* NULL while there are none */
     /* rings 0 .. ring_count - 1; of some the reader's ring may be NULL */
     uint32_t ring_count, ring_changes;
@@ -139,7 +141,14 @@ void segment_begin_session(struct attached *a, const uint8_t run[16]);
  */
 void segment_blame(struct attached *a, enum segment_cause cause);
 
-/** Sums the counters of aspect `id` of this session over all rings; `attempts` includes those that had no ring. */
-struct message_books_row segment_tally(const struct attached *a, uint32_t id);
+/**
+ * Sums the counters of aspect `id` of this session over all rings; `attempts` includes those that had no ring. A
+ * counter that is less than it was when the session began, or grew by more than one for each nanosecond since the
+ * machine started and each ring, makes the process `disbelieved`. Of such a process all is 0.
+ */
+struct message_books_row segment_tally(struct attached *a, uint32_t id);
+
+/** Attempts in `ring` so far, of all aspects; makes the process `disbelieved` where they cannot be so many. */
+uint64_t segment_attempts(struct attached *a, const struct attached_ring *ring);
 
 #endif

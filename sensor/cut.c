@@ -104,6 +104,13 @@ static uint64_t room_for(const struct window *w, uint32_t waiting, uint32_t limi
     return room < most ? room : most;
 }
 
+/* Whether so many records can be lost ahead of one that is there: its attempt was counted before it was published. */
+static bool is_possible(const struct cut *c, uint64_t lost)
+{
+    uint64_t attempts = lost ? segment_attempts(c->p->at, c->ring) : 0;
+    return lost == 0 || (!c->p->at->disbelieved && c->stream->next_ordinal + lost < attempts);
+}
+
 enum cut_next { CUT_TOOK, CUT_EMPTY, CUT_AGAIN, CUT_FULL };
 
 /*
@@ -116,7 +123,8 @@ static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting, u
     struct ring_record r;
     if (!ring_take(reader, waiting, &r) || !explained(c, &r)) {
         *reader = before;
-        cut_broken(c, "a record that makes no sense");
+        cut_broken(c, c->p->at->dict_broken ? "a record that the readable part of its dictionary does not explain"
+                                            : "a record that makes no sense");
         return CUT_EMPTY;
     }
     if (!cut_stream(c, ring, time_of(c, r.ticks))) {
@@ -127,6 +135,11 @@ static enum cut_next cut_first(struct cut *c, uint32_t ring, uint32_t waiting, u
     if (lost < 0) { /* in the window already: a crash came before the tail moved, or a snapshot saved it before */
         ring_release(reader);
         return CUT_AGAIN;
+    }
+    if (!is_possible(c, (uint64_t)lost)) {
+        *reader = before;
+        cut_broken(c, "a record whose number cannot be");
+        return CUT_EMPTY;
     }
     uint64_t time = fit_time(c, r.ticks, c->stream->last_ns);
     bool told = lost == 0 || cut_empty(c, PACKET_LOSS, c->stream->last_ns, time, (uint64_t)lost);

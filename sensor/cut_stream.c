@@ -4,6 +4,7 @@
 /*
  * Packets without records: what opens a stream, tells a loss, ends it. And what a snapshot copies.
  */
+#include "base/hash.h"
 #include "sensor/cut_own.h"
 
 #include <stdlib.h>
@@ -23,7 +24,7 @@ void cut_header(struct cut *c, enum packet_kind kind, uint64_t begin, uint64_t e
                                   .ring = s->ring,
                                   .thread = c->ring->generation_thread,
                                   .generation = c->ring->generation,
-                                  .dictionary = c->p->at->dict ? c->p->at->dict->hash : 0,
+                                  .dictionary = c->p->at->dict ? c->p->at->dict->hash : HASH_FNV64_START,
                                   .first_ordinal = s->next_ordinal};
     memcpy(c->h.uuid, c->x->options.uuid, sizeof c->h.uuid);
 }
@@ -67,7 +68,7 @@ bool cut_stream(struct cut *c, uint32_t i, uint64_t first)
     if (c->ring->stream < 0) {
         int n = window_find(w, c->p->at->instance, i);
         if (n < 0)
-            n = window_add_stream(w, c->p->at->instance, i, c->p->stream_id, c->ring->reader.ring->base_ordinal);
+            n = window_add_stream(w, c->p->at->instance, i, c->p->stream_id, c->ring->base_ordinal);
         if (n < 0) {
             notes_tell(c->x, c->p, c->now, "BEZEL-STREAMS", "its rings wait for room: more than %d are read at once",
                        WINDOW_STREAMS);
@@ -126,24 +127,34 @@ void cut_snapshot(struct external *x, struct external_process *p, int64_t now)
 
 /* ---- Closing ----------------------------------------------------------------------------------------------------- */
 
+/*
+ * A stream whose end is not known is opened, and left without a closing packet: so everybody behind us knows that it is
+ * not. It is ring 0's where a process without any ring is disbelieved.
+ */
+static bool close_ring(struct cut *c, uint32_t i)
+{
+    struct attached *a = c->p->at;
+    bool unknown = a->disbelieved || c->ring->broken;
+    if (!c->ring->reader.ring && !(unknown && i == 0))
+        return true;
+    uint64_t attempts = unknown ? 0 : segment_attempts(a, c->ring);
+    if (!unknown && c->ring->stream < 0 && attempts == c->ring->base_ordinal &&
+        window_find(c->x->window, a->instance, i) < 0)
+        return true; /* never used in this session */
+    if (!cut_stream(c, i, (uint64_t)c->now))
+        return false;
+    if (!unknown && attempts < c->stream->next_ordinal)
+        a->disbelieved = true;
+    if (unknown || a->disbelieved || c->stream->closed)
+        return true;
+    return cut_empty(c, PACKET_CLOSE, c->stream->last_ns, (uint64_t)c->now, attempts - c->stream->next_ordinal);
+}
+
 bool cut_close(struct external *x, struct external_process *p, int64_t now)
 {
-    for (uint32_t i = 0; i < p->at->ring_count; i++) {
+    for (uint32_t i = 0; i < p->at->ring_count || i == 0; i++) {
         struct cut c = {.x = x, .p = p, .ring = &p->at->rings[i], .now = now};
-        struct bezel_ring *ring = c.ring->reader.ring;
-        if (!ring)
-            continue;
-        uint64_t attempts = bezel_ring_attempts(ring);
-        if (c.ring->stream < 0 && attempts == ring->base_ordinal && window_find(x->window, p->at->instance, i) < 0)
-            continue; /* never used in this session */
-        if (!cut_stream(&c, i, (uint64_t)now))
-            return false;
-        if (c.stream->closed)
-            continue;
-        uint64_t lost = attempts - c.stream->next_ordinal;
-        if (lost > UINT64_C(1) << 62) /* fewer attempts than records: the counter lies */
-            lost = 0;
-        if (!cut_empty(&c, PACKET_CLOSE, c.stream->last_ns, (uint64_t)now, lost))
+        if (!close_ring(&c, i))
             return false;
     }
     return true;
@@ -157,7 +168,8 @@ uint64_t cut_records(struct external *x, const struct external_process *p)
         if (n < 0)
             continue;
         const struct window_stream *s = window_stream(x->window, (uint32_t)n);
-        records += s->next_ordinal - p->at->rings[i].reader.ring->base_ordinal - s->discarded;
+        uint64_t covered = s->next_ordinal - p->at->rings[i].base_ordinal;
+        records += covered > s->discarded ? covered - s->discarded : 0;
     }
     return records;
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
+#include "sensor/cut_own.h"
 #include "sensor/expire.h"
-#include "sensor/external_impl.h"
 #include "sensor/flow.h"
 #include "sensor/guard.h"
 #include "sensor/knobs.h"
@@ -12,6 +12,7 @@
 
 enum {
     EXTERNAL_STILL_NS = 200000000, /* how long a detached process's last record may take */
+    EXTERNAL_STOP_NS = 1000000000, /* who still writes then does not heed that it is to stop */
 };
 
 /* ---- Processes --------------------------------------------------------------------------------------------------- */
@@ -68,17 +69,61 @@ static void begin_closing(struct external *x, uint32_t i, enum message_process_s
     expire_unwatch(p);
 }
 
-/* Records that were attempted, not dropped and not cut: begun by a writer that was killed, or is still at it. */
-static uint64_t count_unfinished(struct external *x, const struct external_process *p)
+/* Whether some ring of `p` is not read to its end. */
+static bool is_broken(const struct external_process *p)
 {
-    uint64_t begun = 0, cut = cut_records(x, p);
-    if (p->at->when_full == SEGMENT_OVERWRITE) /* cannot be told from what was overwritten, and is counted with it */
+    for (uint32_t i = 0; i < p->at->ring_count; i++)
+        if (p->at->rings[i].broken)
+            return true;
+    return p->truncated;
+}
+
+/*
+ * Records that were attempted, not dropped and not cut: begun by a writer that was killed, or is still at it. What is
+ * left in a ring that is not read to its end is not counted here: nobody knows how much of it was finished.
+ */
+static uint64_t count_unfinished(struct external *x, const struct external_process *p, int64_t now)
+{
+    uint64_t attempts = 0, dropped = 0, cut = cut_records(x, p);
+    bool rests = p->state == PROCESS_ENDED || now - p->closing_since >= EXTERNAL_STILL_NS;
+    if (is_broken(p))
         return 0;
     for (uint32_t id = 1; id < RING_ASPECTS; id++) {
         struct message_books_row row = segment_tally(p->at, id);
-        begun += row.attempts - row.no_ring - row.full - row.off - row.window - row.spool;
+        attempts += row.attempts;
+        dropped += row.no_ring + row.full + row.off + row.window + row.spool;
     }
-    return begun > cut ? begun - cut : 0;
+    if (attempts < dropped || attempts - dropped < cut) {
+        p->at->disbelieved = rests; /* else a record was counted between two of our looks */
+        return !rests;
+    }
+    if (p->at->disbelieved ||
+        p->at->when_full == SEGMENT_OVERWRITE) /* of this one, counted with what was overwritten */
+        return 0;
+    return attempts - dropped - cut;
+}
+
+/* Notes, once, how far each ring of a process that is left is to be read. */
+static void set_goals(struct external_process *p)
+{
+    for (uint32_t i = 0; i < p->at->ring_count && !p->goals_set; i++)
+        p->at->rings[i].goal = p->at->rings[i].reader.tail + cut_waiting(p, i);
+    p->goals_set = true;
+}
+
+/* A process that writes on, whatever its enable words say, is not waited for: its rings are read no further. */
+static void stop_reading(struct external *x, struct external_process *p, int64_t now)
+{
+    if (p->state != PROCESS_DETACHED || now - p->closing_since < EXTERNAL_STOP_NS ||
+        p->at->when_full == SEGMENT_OVERWRITE)
+        return;
+    for (uint32_t i = 0; i < p->at->ring_count; i++) {
+        struct attached_ring *ring = &p->at->rings[i];
+        if (cut_waiting(p, i) == 0 || (int32_t)(ring->goal - ring->reader.tail) > 0)
+            continue;
+        struct cut c = {.x = x, .p = p, .ring = ring, .now = now};
+        cut_broken(&c, "records, though it was told to stop,");
+    }
 }
 
 /* A flight recorder is read once more, when nothing is written any longer. False: not yet. */
@@ -105,13 +150,15 @@ static bool take_unobserved(struct external_process *p, uint32_t count)
 static void close_step(struct external *x, struct external_process *p, int64_t now)
 {
     segment_search_rings(p->at);
+    set_goals(p);
     cut_process(x, p, now);
     if (!take_final_snapshot(x, p, now))
         return;
     cut_process(x, p, now);
+    stop_reading(x, p, now);
     if (cut_waits(p))
         return; /* the window is full */
-    p->unfinished = count_unfinished(x, p);
+    p->unfinished = count_unfinished(x, p, now);
     if (p->unfinished && p->state == PROCESS_DETACHED && now - p->closing_since < EXTERNAL_STILL_NS)
         return;
     if (!cut_close(x, p, now))
@@ -119,6 +166,8 @@ static void close_step(struct external *x, struct external_process *p, int64_t n
     p->phase = EXTERNAL_CLOSED;
     if (p->state == PROCESS_ENDED) /* its children may live on; the doorbell is there for them */
         take_unobserved(p, unobserved_stop(&p->at->segment->unobserved));
+    if (p->at->disbelieved) /* maybe only since the last line but one */
+        p->unfinished = 0;
     if (p->clamped)
         notes_tell(x, p, now, "BEZEL-TIME",
                    "the times of %llu records were moved: they lay before their predecessor's, or in the future",
@@ -160,12 +209,22 @@ static void forget(struct external *x, uint32_t i)
     x->processes[i] = NULL;
 }
 
+static void tell_doubt(struct external *x, struct external_process *p, int64_t now)
+{
+    if (!p->at->disbelieved || p->doubt_told)
+        return;
+    p->doubt_told = true;
+    notes_tell(x, p, now, "BEZEL-COUNTERS",
+               "its counters hold numbers that cannot be: how many records it lost is unknown, and the books have what "
+               "they said before");
+}
+
 /* `doubtful`: it may have ended. */
 static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int64_t now)
 {
     struct external_process *p = x->processes[i];
     if (!p->truncated && guard_hit(p->at->guard)) {
-        p->truncated = true;
+        p->truncated = p->at->disbelieved = p->doubt_told = true;
         notes_tell(x, p, now, "BEZEL-SEGMENT-CUT", "it truncated its segment, which is not read any further");
         x->counts.broken_segments++;
         for (uint32_t r = 0; r < SEGMENT_RINGS; r++)
@@ -189,6 +248,7 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
         quiet_look(x, i, now);
     if (p->phase == EXTERNAL_CLOSING)
         close_step(x, p, now);
+    tell_doubt(x, p, now);
     if (p->phase != EXTERNAL_CLOSED || !acknowledged(x, p))
         return;
     if (!p->closed_at)
@@ -388,11 +448,15 @@ void external_books(const struct external_process *p, int64_t now, struct messag
     books->unfinished = p->phase == EXTERNAL_CLOSED ? p->unfinished : 0;
     books->unobserved = p->unobserved;
     books->row_count = 0;
-    for (uint32_t id = 1; p->at->dict && id <= p->at->dict->aspect_count; id++) {
+    /* Of what a broken dictionary does not explain there are counters, too. */
+    uint32_t last = p->at->dict_broken ? RING_ASPECTS - 1 : p->at->dict ? p->at->dict->aspect_count : 0;
+    for (uint32_t id = 1; id <= last; id++) {
         struct message_books_row row = segment_tally(p->at, id);
         if (row.attempts)
             books->rows[books->row_count++] = row;
     }
+    if (p->at->disbelieved)
+        books->row_count = 0;
 }
 
 uint64_t external_node_unobserved(const struct external *x)

@@ -27,6 +27,12 @@ enum { EXTERNAL_PROCESSES = WINDOW_PROCESSES, EXTERNAL_PATTERNS = 64 };
 
 enum external_phase { EXTERNAL_LIVE, EXTERNAL_CLOSING, EXTERNAL_CLOSED };
 
+/** What became of the records of the SUT's processes in this run; what is in rings and window is so now. */
+struct external_flow {
+    uint64_t produced, full, off, no_ring, overwritten, window, spool;
+    uint64_t in_rings, in_window; /* neither lost nor cut yet; cut, and not freed from the window */
+};
+
 /** A process that is read. */
 struct external_process {
     struct attached *at;
@@ -39,6 +45,8 @@ struct external_process {
     enum segment_cause cause; /* of what its full rings lose now */
     int64_t blamed_at;        /* when its losses were last put down to it */
     bool truncated;           /* its segment lost bytes under our reads: nothing in it is believed any more */
+    bool doubt_told;          /* that its counters are not believed */
+    bool goals_set;           /* each ring of one that is left was told how far it is read */
     bool announce;            /* the receiver must hear of it (again) before its next packet; the forwarder clears it */
     bool books_final;         /* its final books were sent on this connection; the forwarder's */
     bool books_saved;         /* the receiver has said that it has saved them; the forwarder's */
@@ -47,6 +55,7 @@ struct external_process {
     int64_t closing_since;
     uint64_t unfinished;
     uint32_t unobserved;       /* processes forked from it that record and have no segment: their records are unknown */
+    struct external_flow flow; /* what it did, when its counters were last read and believed */
     uint64_t clamped;          /* times of its records that were made to fit */
     struct timebase *timebase; /* of the clock of its records; NULL: they are stamped in ns of CLOCK_MONOTONIC */
     struct timebase *user_clock;  /* of a clock of the program's; else NULL */
@@ -114,12 +123,6 @@ struct external_counts {
 struct external_saved {
     uint64_t records;
     int64_t first_ns, last_ns;
-};
-
-/** What became of the records of the SUT's processes in this run; what is in rings and window is so now. */
-struct external_flow {
-    uint64_t produced, full, off, no_ring, overwritten, window, spool;
-    uint64_t in_rings, in_window; /* neither lost nor cut yet; cut, and not freed from the window */
 };
 
 struct expiry;
@@ -208,7 +211,10 @@ const struct message_note *external_note(const struct external *x, uint32_t i);
 /** Sums over all processes, the ended ones included. Reads the counters of every ring: for once a second. */
 struct external_flow external_flow(struct external *x);
 
-/** The books of `p` as they stand, into *books. */
+/**
+ * The books of `p` as they stand, into *books. Of a process whose counters are not believed they have no rows: those
+ * that were told before stand.
+ */
 void external_books(const struct external_process *p, int64_t now, struct message_books *books);
 
 /** The books of the node: instance 0, and the processes that nobody but the node knows to be unobserved. */

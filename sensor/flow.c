@@ -17,17 +17,16 @@ static void add_streams(struct external *x, const struct external_process *p, ui
         if (n < 0)
             continue;
         const struct window_stream *s = window_stream(x->window, (uint32_t)n);
-        *cut += s->next_ordinal - ring->reader.ring->base_ordinal - s->discarded;
+        *cut += s->next_ordinal - ring->base_ordinal - s->discarded;
         *discarded += s->discarded;
     }
 }
 
-void flow_add(struct external *x, const struct external_process *p, struct external_flow *sum)
+/* What `p` did. False: its counters cannot be believed. */
+static bool flow_of(struct external *x, const struct external_process *p, struct external_flow *flow)
 {
     struct message_books_row all = {0};
     uint64_t cut = 0, discarded = 0;
-    if (p->role != ROLE_SUT)
-        return;
     for (uint32_t id = 1; p->at->dict && id <= p->at->dict->aspect_count; id++) {
         struct message_books_row row = segment_tally(p->at, id);
         all.attempts += row.attempts;
@@ -37,18 +36,39 @@ void flow_add(struct external *x, const struct external_process *p, struct exter
         all.window += row.window;
         all.spool += row.spool;
     }
+    if (p->at->disbelieved)
+        return false;
     add_streams(x, p, &cut, &discarded);
     bool overwrites = p->at->when_full == SEGMENT_OVERWRITE;
     uint64_t overwritten = overwrites && discarded > all.off ? discarded - all.off : 0;
     uint64_t gone = all.full + all.off + all.no_ring + all.window + all.spool + overwritten + p->unfinished + cut;
-    sum->produced += all.attempts;
-    sum->full += all.full;
-    sum->off += all.off;
-    sum->no_ring += all.no_ring;
-    sum->window += all.window;
-    sum->spool += all.spool;
-    sum->overwritten += overwritten;
-    sum->in_rings += all.attempts > gone ? all.attempts - gone : 0; /* counters are read one by one */
+    *flow = (struct external_flow){
+        .produced = all.attempts,
+        .full = all.full,
+        .off = all.off,
+        .no_ring = all.no_ring,
+        .window = all.window,
+        .spool = all.spool,
+        .overwritten = overwritten,
+        .in_rings = all.attempts > gone ? all.attempts - gone : 0, /* counters are read one by one */
+    };
+    return true;
+}
+
+void flow_add(struct external *x, struct external_process *p, struct external_flow *sum)
+{
+    if (p->role != ROLE_SUT)
+        return;
+    if (!flow_of(x, p, &p->flow)) /* it stays what it was when they could */
+        p->flow.in_rings = 0;
+    sum->produced += p->flow.produced;
+    sum->full += p->flow.full;
+    sum->off += p->flow.off;
+    sum->no_ring += p->flow.no_ring;
+    sum->window += p->flow.window;
+    sum->spool += p->flow.spool;
+    sum->overwritten += p->flow.overwritten;
+    sum->in_rings += p->flow.in_rings;
 }
 
 struct external_flow external_flow(struct external *x)

@@ -9,6 +9,6 @@
 #include "sensor/external.h"
 
 /** Adds what `p` did in this run; nothing for a process of role DAEMON. Reads each ring's counters of each aspect. */
-void flow_add(struct external *x, const struct external_process *p, struct external_flow *sum);
+void flow_add(struct external *x, struct external_process *p, struct external_flow *sum);
 
 #endif

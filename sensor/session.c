@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* What the external sensor keeps of a segment's rings and counters: which there are, and where a session began. */
+#include "base/clock.h"
 #include "sensor/attach.h"
 #include "sensor/knobs.h"
 
@@ -9,12 +10,25 @@
 
 /* ---- Rings ------------------------------------------------------------------------------------------------------- */
 
-static struct attached_ring take_in_ring(const struct attached *a, uint32_t i)
+/* Whether a counter of one ring can say so: no more than one for each nanosecond since the machine started. */
+static bool is_possible(uint64_t count)
+{
+    return count <= (uint64_t)clock_now();
+}
+
+static struct attached_ring take_in_ring(struct attached *a, uint32_t i)
 {
     char *at = (char *)a->segment + segment_ring_offset() + i * segment_ring_stride(a->ring_slots);
+    struct bezel_ring *ring = (struct bezel_ring *)(void *)at;
+    uint64_t base = bezel_tally_get(&ring->base_ordinal);
+    if (!is_possible(base)) {
+        a->disbelieved = true;
+        base = 0;
+    }
     return (struct attached_ring){
-        .reader = ring_reader((struct bezel_ring *)(void *)at, a->ring_slots),
+        .reader = ring_reader(ring, a->ring_slots),
         .stream = -1,
+        .base_ordinal = base,
     };
 }
 
@@ -106,7 +120,8 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
         if (!r->ring)
             continue;
         r->tail += ring_waiting(r);
-        r->ring->base_ordinal = bezel_ring_attempts(r->ring);
+        a->rings[i].base_ordinal = bezel_ring_attempts(r->ring);
+        write_counter(&r->ring->base_ordinal, a->rings[i].base_ordinal);
         ring_release(r);
     }
     segment_reset_knobs(a);
@@ -150,17 +165,39 @@ static struct segment_blame blame_of(const struct segment *s, uint32_t id, uint6
     return b;
 }
 
-struct message_books_row segment_tally(const struct attached *a, uint32_t id)
+/* What a counter grew by since the session began, when it stood at `base`; 0 where that cannot be. */
+static uint64_t grown(struct attached *a, uint64_t value, uint64_t base)
+{
+    uint32_t writers = a->ring_count ? a->ring_count : 1;
+    if (value < base || !is_possible((value - base) / writers))
+        a->disbelieved = true;
+    return a->disbelieved ? 0 : value - base;
+}
+
+uint64_t segment_attempts(struct attached *a, const struct attached_ring *ring)
+{
+    uint64_t attempts = bezel_ring_attempts(ring->reader.ring);
+    (void)grown(a, attempts, ring->base_ordinal);
+    if (bezel_tally_get(&ring->reader.ring->attempts[0]) != 0) /* of no aspect */
+        a->disbelieved = true;
+    return attempts;
+}
+
+struct message_books_row segment_tally(struct attached *a, uint32_t id)
 {
     const struct segment *s = a->segment;
     struct segment_tally sum = sum_rings(a, id);
-    uint64_t no_ring = read_counter(&s->unringed[id].lost) - s->base_unringed[id];
-    uint64_t full = sum.full - bezel_tally_get(&s->base[id].full);
+    uint64_t attempts = grown(a, sum.attempts, bezel_tally_get(&s->base[id].attempts));
+    uint64_t full = grown(a, sum.full, bezel_tally_get(&s->base[id].full));
+    uint64_t off = grown(a, sum.off, bezel_tally_get(&s->base[id].off));
+    uint64_t no_ring = grown(a, read_counter(&s->unringed[id].lost), bezel_tally_get(&s->base_unringed[id]));
     struct segment_blame blame = blame_of(s, id, full);
+    if (a->disbelieved)
+        return (struct message_books_row){.aspect = id};
     return (struct message_books_row){.aspect = id,
-                                      .attempts = sum.attempts + no_ring - bezel_tally_get(&s->base[id].attempts),
+                                      .attempts = attempts + no_ring,
                                       .full = full - blame.window - blame.spool,
-                                      .off = sum.off - bezel_tally_get(&s->base[id].off),
+                                      .off = off,
                                       .no_ring = no_ring,
                                       .window = blame.window,
                                       .spool = blame.spool};

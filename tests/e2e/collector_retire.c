@@ -173,21 +173,111 @@ static void those_who_have_ended_cost_little(void **state)
     assert_true(MEMORY_SAYS_NOTHING || more < MORE * KIB_EACH);
 }
 
-static void one_process_too_many_is_refused_with_a_sentence(void **state)
+/* The run, as it is told of when all is over: process `i` has all its records, and of a process there is a note. */
+static struct summary *ended_with_a_note(struct collector_fixture *t, unsigned i, const char *text)
+{
+    struct summary *s;
+    uint64_t stored = 0;
+    assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
+    assert_int_equal(summary_load(t->collector.run, &s), 0);
+    for (size_t b = 0; b < s->processes[i].book_count; b++)
+        stored += s->processes[i].books[b].stored;
+    assert_int_equal(stored, t->sensor->processes[i]->records);
+    assert_int_equal(s->note_count, 1);
+    assert_string_equal(s->notes[0].code, "BEZEL-REFUSED");
+    assert_non_null(strstr(s->notes[0].text, text));
+    return s;
+}
+
+/* It is thrown away, and its sender may forget it; the others of its node go on. */
+static void one_process_too_many_is_left_out_and_stops_no_other(void **state)
 {
     struct collector_fixture *t = *state;
     t->collector.more = (const char *const[]){"--processes", "2", NULL};
     begin(t);
-    live(t);
+    fake_add_process(t->sensor, "first", 1, ROLE_SUT);
+    t->sensor->processes[0]->said.stream_id = ++had;
+    assert_true(fake_say_process(t->sensor, 0));
+    fake_cut(t->sensor, 0, 0, 20);
     live(t);
     assert_true(fake_settle(t->sensor, PATIENCE));
     live(t);
-    int64_t deadline = clock_now() + PATIENCE;
-    while (!t->sensor->refused[0] && clock_now() < deadline)
-        fake_round(t->sensor, 10 * CLOCK_MS);
-    assert_non_null(strstr(t->sensor->refused, "raise its limit"));
+    live(t);
+    fake_cut(t->sensor, 0, 0, 20);
+    assert_true(fake_settle(t->sensor, PATIENCE));
+    end(t, 2);
+    end(t, 3);
+    assert_true(fake_say_bye(t->sensor, PATIENCE));
     assert_int_equal(collector_status(&t->collector, "processes"), 2);
-    assert_int_equal(collector_status(&t->collector, "peers"), 0);
+    struct summary *s = ended_with_a_note(t, 0, "raise its limit");
+    assert_true(s->left_out);
+    assert_int_equal(s->untaken, 2);
+    assert_int_equal(s->untaken_records, 40);
+    summary_free(s);
+}
+
+static void spoil_dictionary(struct message_process *said)
+{
+    said->dictionary[11] ^= 1;
+}
+
+static void take_the_stream_of_another(struct message_process *said)
+{
+    said->stream_id = had - 1;
+}
+
+/* Whatever it is for which a process cannot be taken in, the others of its node go on. */
+static void a_process_that_is_refused_stops_no_other(void **state)
+{
+    void (*const spoils[])(struct message_process *) = {spoil_dictionary, take_the_stream_of_another};
+    struct collector_fixture *t = *state;
+    begin(t);
+    for (size_t i = 0; i < sizeof spoils / sizeof *spoils; i++) {
+        fake_forget_processes(t->sensor);
+        live(t);
+        assert_true(fake_settle(t->sensor, PATIENCE));
+        fake_add_process(t->sensor, "odd", 50, ROLE_SUT);
+        t->sensor->processes[1]->said.stream_id = ++had;
+        t->sensor->processes[1]->rings[0].is_refused = true;
+        spoils[i](&t->sensor->processes[1]->said);
+        fake_cut(t->sensor, 1, 0, 20);
+        fake_close_stream(t->sensor, 1, 0);
+        fake_add_process(t->sensor, "later", 51, ROLE_SUT);
+        t->sensor->processes[2]->said.stream_id = ++had;
+        fake_cut(t->sensor, 2, 0, 20);
+        assert_true(fake_settle(t->sensor, PATIENCE));
+        end(t, 1);
+    }
+    assert_true(fake_say_bye(t->sensor, PATIENCE));
+    assert_int_equal(collector_status(&t->collector, "processes"), 4);
+}
+
+/* The same of one that is known: what was stored of it stands, and its books go on. */
+static void a_dictionary_that_is_another_than_before_stops_no_other(void **state)
+{
+    struct collector_fixture *t = *state;
+    begin(t);
+    live(t);
+    fake_add_process(t->sensor, "odd", 50, ROLE_SUT);
+    t->sensor->processes[1]->said.stream_id = ++had;
+    fake_cut(t->sensor, 1, 0, 20);
+    assert_true(fake_settle(t->sensor, PATIENCE));
+    struct fake_process *odd = t->sensor->processes[1];
+    odd->rings[0].is_refused = true;
+    memcpy(odd->said.dictionary + 12, "tock", 4); /* its first aspect was tick */
+    dict_free(odd->dict);
+    assert_int_equal(dict_parse(odd->said.dictionary, odd->said.dictionary_bytes, &odd->dict), 0);
+    fake_cut(t->sensor, 1, 0, 20);
+    fake_close_stream(t->sensor, 1, 0);
+    fake_add_process(t->sensor, "later", 51, ROLE_SUT);
+    t->sensor->processes[2]->said.stream_id = ++had;
+    fake_cut(t->sensor, 2, 0, 20);
+    assert_true(fake_settle(t->sensor, PATIENCE));
+    end(t, 1);
+    assert_true(fake_say_bye(t->sensor, PATIENCE));
+    struct summary *s = ended_with_a_note(t, 2, "does not continue");
+    assert_true(s->processes[1].refused && !s->processes[0].refused && !s->left_out);
+    summary_free(s);
 }
 
 static void one_node_too_many_is_refused_with_a_sentence(void **state)
@@ -212,7 +302,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(what_has_ended_and_comes_again_is_answered_and_changes_nothing),
         TEST(those_who_have_ended_cost_little),
-        TEST(one_process_too_many_is_refused_with_a_sentence),
+        TEST(one_process_too_many_is_left_out_and_stops_no_other),
+        TEST(a_process_that_is_refused_stops_no_other),
+        TEST(a_dictionary_that_is_another_than_before_stops_no_other),
         TEST(one_node_too_many_is_refused_with_a_sentence),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

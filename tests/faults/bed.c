@@ -338,15 +338,15 @@ static void write_experiment(const struct bed *b, char path[PATH_MAX])
             "experiment: fault\n"
             "processes:\n"
             "  - {name: sut, command: [%s/faults_sut, %s/truth, \"%u\", \"%u\", \"%u\"]}\n"
-            "%s%s%s"
+            "%s%s%s%s%s"
             "sensing:\n"
             "  ring: {records: %u, when-full: %s}\n"
             "  poll: {period: 1 ms}\n"
             "  window: %u MiB\n",
             FAULTS_BUILD, b->dir, o->processes, o->threads, o->pause_us,
             o->evil ? "  - {name: evil, command: [" FAULTS_BUILD "/faults_sut, " : "", o->evil ? b->dir : "",
-            o->evil ? "/truth, harm, \"0\", \"0\"]}\n" : "", o->ring_records, o->recorder ? "overwrite" : "discard",
-            o->window_mib);
+            o->evil ? "/truth, " : "", o->evil ? o->evil : "", o->evil ? ", \"0\", \"0\"]}\n" : "", o->ring_records,
+            o->recorder ? "overwrite" : "discard", o->window_mib);
     if (o->spool_mib)
         fprintf(out, "  spool: {size: %u MiB, dir: %s}\n", o->spool_mib, b->dir);
     if (o->over_network)

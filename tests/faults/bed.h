@@ -55,7 +55,7 @@ struct bed_options {
     unsigned spares;       /* ... and by these none is */
     bool keys;             /* the link has keys, and goes over an address that is not loopback's */
     bool may_lack;         /* what is known and could not be stored by the end is told as a rest, and no failure */
-    bool evil;             /* beside them a process `evil` damages its own segment; nothing of it is checked */
+    const char *evil;      /* beside them a process `evil` does this harm (sut.c); nothing of it is checked */
     bool damaged;          /* what is stored may be wrong, which is told and no failure; it may lack, too */
     bool shifted_clock;    /* all programs of the run read a wall clock that is off by *wall */
 };
@@ -145,6 +145,9 @@ void bed_make_key(struct bed *b, const char *folder, const char *name);
 
 /** Sets the mode of the network. */
 void bed_network(struct bed *b, struct proxy_mode mode);
+
+/** How many processes called `evil` something has been noted about (check.c). */
+unsigned bed_noted(struct bed *b);
 
 /** Compares store and report with the truth, and fills the result (check.c). */
 void bed_check(struct bed *b);

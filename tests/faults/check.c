@@ -277,6 +277,24 @@ static bool all_known(const struct summary *s, const struct verdict *v)
     return known;
 }
 
+unsigned bed_noted(struct bed *b)
+{
+    char path[PATH_MAX];
+    struct summary *s;
+    unsigned processes = 0;
+    snprintf(path, sizeof path, "%s/runs/latest", b->dir);
+    if (summary_load(path, &s) != 0)
+        return 0;
+    for (size_t i = 0; i < s->note_count; i++) {
+        bool first = strcmp(s->notes[i].name, EVIL) == 0;
+        for (size_t k = 0; k < i && first; k++)
+            first = s->notes[k].instance != s->notes[i].instance;
+        processes += first;
+    }
+    summary_free(s);
+    return processes;
+}
+
 /*
  * What happened lies within the run, whatever the wall clock did meanwhile. Where the disk is full at once, the last
  * that is stored of a node is what its bezeld recorded before the processes began.

@@ -263,7 +263,7 @@ static void try_scribble(struct bed *b, const struct bed_options *o, const void 
 {
     struct bed_options harmed = *o;
     (void)of;
-    harmed.evil = true;
+    harmed.evil = "harm";
     bed_make(b, &harmed);
     for (unsigned i = 0; i < o->rounds; i++) {
         bed_await_records(b, 4000);
@@ -277,6 +277,41 @@ static void try_scribble(struct bed *b, const struct bed_options *o, const void 
         bed_fail(b, "nobody noticed");
 }
 
+static bool all_are_noted(struct bed *b)
+{
+    return bed_noted(b) >= TRUTH_FORGERIES;
+}
+
+/*
+ * Processes of which the collector cannot be told what they recorded, or which count what cannot be: others lose
+ * nothing by it, and draining takes no longer.
+ */
+static void try_forge(struct bed *b, const struct bed_options *o, const void *of)
+{
+    struct bed_options harmed = *o;
+    (void)of;
+    harmed.evil = "forge";
+    harmed.window_mib = 1;
+    harmed.spares = BED_ANY & ~BED_ONLY(BED_UNFINISHED);
+    bed_make(b, &harmed);
+    for (unsigned i = 0; i < o->rounds; i++) {
+        bed_await(b, all_are_noted, "every forgery is noted");
+        bed_await_records(b, 4000);
+        bed_await_progress(b, 2000);
+        b->result.tried += TRUTH_FORGERIES;
+        if (i + 1 < o->rounds)
+            bed_kill(b, BED_BEZELD); /* the next one finds those that it has not done with */
+    }
+    bed_end(b, "1");
+    if (bed_said(b, "BEZEL-RUN-UNDRAINED"))
+        bed_fail(b, "draining was given up");
+    char runs[PATH_MAX];
+    snprintf(runs, sizeof runs, "%s/runs", b->dir);
+    int code = bed_program(b, "verify", (const char *const[]){FAULTS_BUILD "/bezel", "verify", "--runs", runs, NULL});
+    if (code != 3) /* incomplete, and not damaged */
+        bed_fail(b, "bezel verify: exit code %d", code);
+}
+
 #define STAYING(n) (&(const unsigned){n})
 
 const struct fault faults_hostile[] = {
@@ -285,6 +320,7 @@ const struct fault faults_hostile[] = {
     {"port scans", try_scan, NULL, 1, 20},
     {"malformed packets at full speed", try_malformed, NULL, 1, 20},
     {"a process that damages its own segment, and bezeld killed", try_scribble, NULL, 2, 20},
+    {"processes with dictionaries and counters that cannot be, and bezeld killed", try_forge, NULL, 2, 20},
     {"a collector that acknowledges what it never got", try_liar, NULL, 2, 50},
     {"the same, where there are keys that it has not", try_impostor, NULL, 1, 20},
     {0},

@@ -4,9 +4,10 @@
 /*
  * The system under test of the fault tests: faults_sut TRUTH CHILDREN THREADS PAUSE_US keeps CHILDREN processes of
  * THREADS recording threads each, and starts another where one is killed; `faults_sut TRUTH record THREADS PAUSE_US` is
- * such a process. `faults_sut TRUTH harm 0 0` is one that damages its own segment. What they record stands in the file
- * TRUTH. SIGTERM ends all in order.
+ * such a process. `faults_sut TRUTH harm 0 0` is one that damages its own segment, `forge` one that forges segments of
+ * others. What they record stands in the file TRUTH. SIGTERM ends all in order.
  */
+#include "sensor/segment.h"
 #include "tests/faults/truth.h"
 
 #include <bezel/sensor.h>
@@ -127,6 +128,135 @@ static int do_harm(void)
     _exit(0); /* the library has nothing left to tidy up */
 }
 
+/* ---- forgeries --------------------------------------------------------------------------------------------------- */
+
+enum { FORGED_RECORDS = 40 };
+
+static char folder[4096]; /* of the segments */
+
+/* This process's own segment. */
+static struct segment *find_own(void)
+{
+    char line[4096], path[4096];
+    unsigned long long from = 0, to;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    snprintf(folder, sizeof folder, "%s", getenv("BEZEL_DIR") ? getenv("BEZEL_DIR") : "");
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%llx-%llx rw-s %*s %*s %*s %4095s", &from, &to, path) == 3 && strstr(path, folder) &&
+            !strstr(path, "/" DOORBELL_NAME))
+            break;
+        from = 0;
+    }
+    if (maps)
+        fclose(maps);
+    return (struct segment *)(uintptr_t)from; /* NOLINT: it is mapped there */
+}
+
+/* A piece of a dictionary, put in the place of the real one. */
+static void lie(struct segment *s, const char *bytes, uint32_t n)
+{
+    memcpy(s->dict, bytes, n);
+    s->dict_used = n;
+}
+#define LIE(s, bytes) lie(s, bytes, sizeof(bytes) - 1)
+
+#define ENTRY      "\0\0\0\1"
+#define NUMBER(n)  "\0\0\0" n
+#define NO_FIELDS  NUMBER("\0")
+#define FIELD(x)   NUMBER("\0") NUMBER("\1") x "\0\0\0" NUMBER("\1") "1\0\0\0" NUMBER("\0")
+#define ASPECT(id) ENTRY NUMBER(id)
+
+/* Makes `s`, a copy of this process's head, and `ring`, one of its first ring, wrong in way `i`. */
+static void spoil(struct segment *s, struct bezel_ring *ring, int i)
+{
+    switch (i) {
+    case 0: /* two aspects of one name */
+        LIE(s, ASPECT("\1") NUMBER("\4") "same" NO_FIELDS ASPECT("\2") NUMBER("\4") "same" NO_FIELDS);
+        break;
+    case 1: /* a name with a blank */
+        LIE(s, ASPECT("\1") NUMBER("\4") "a me" NO_FIELDS);
+        break;
+    case 2: /* an entry that is cut off */
+        s->dict_used = 26;
+        break;
+    case 3: /* more than there can be */
+        s->dict_used = UINT32_MAX;
+        break;
+    case 4: /* a text that is not UTF-8 */
+        LIE(s, NUMBER("\2") NUMBER("\1") NUMBER("\4") "\xff\xfe\xfd\xfc");
+        break;
+    case 5: /* ids out of order */
+        LIE(s, ASPECT("\7") NUMBER("\4") "name" NO_FIELDS);
+        break;
+    case 6: /* fields that are alike */
+        LIE(s, ASPECT("\1") NUMBER("\4") "name" NUMBER("\2") FIELD("x") FIELD("x"));
+        break;
+    case 7: /* a span that does not begin with its duration */
+        LIE(s, NUMBER("\3") NUMBER("\1") NUMBER("\4") "span" NUMBER("\1") FIELD("x"));
+        break;
+    case 8: /* more fields than there may be */
+        LIE(s, ASPECT("\1") NUMBER("\4") "name" NUMBER("\15"));
+        break;
+    case 9: /* none at all */
+        s->dict_used = 0;
+        break;
+    case 10: /* no such kind of entry */
+        LIE(s, "\377\377\377\377" NUMBER("\1"));
+        break;
+    case 11: /* counters that cannot be, of what is explained and what is not */
+        memset(ring->attempts, 0xff, sizeof ring->attempts);
+        break;
+    case 12: /* fewer attempts than records */
+        memset(ring->attempts, 0, sizeof ring->attempts);
+        break;
+    default: /* a session that began beyond all attempts */
+        ring->base_ordinal = UINT64_MAX - 7;
+        break;
+    }
+}
+
+static bool put_at(int fd, const void *bytes, size_t n, uint64_t at)
+{
+    return pwrite(fd, bytes, n, (off_t)at) == (ssize_t)n;
+}
+
+/* Puts a process into the folder that never was: what this one's segment holds, and wrong in way `i`. */
+static bool forge_one(const struct segment *own, int i)
+{
+    static struct segment head;
+    static struct {
+        struct bezel_ring ring;
+        struct bezel_slot slots[4 * FORGED_RECORDS];
+    } first;
+    char temporary[4200], name[4200];
+    memcpy(&head, own, sizeof head);
+    memcpy((void *)&first, (const char *)own + own->ring_offset, sizeof first);
+    head.instance = own->instance + 1 + (uint64_t)i;
+    first.ring.tail = 0; /* all of it waits */
+    spoil(&head, &first.ring, i);
+    snprintf(temporary, sizeof temporary, "%s/.forged%d", folder, i);
+    snprintf(name, sizeof name, "%s/%016llx" SEGMENT_SUFFIX, folder, (unsigned long long)head.instance);
+    int fd = open(temporary, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    bool done = fd >= 0 && ftruncate(fd, (off_t)own->total_bytes) == 0 && put_at(fd, &head, sizeof head, 0) &&
+                put_at(fd, &first, sizeof first, own->ring_offset) && rename(temporary, name) == 0;
+    if (fd >= 0)
+        close(fd);
+    return done;
+}
+
+static int forge(void)
+{
+    for (int64_t i = 0; i < FORGED_RECORDS; i++)
+        bezel_record(beat, -1, i, i);
+    const struct segment *own = find_own();
+    for (int i = 0; own && i < TRUTH_FORGERIES; i++)
+        if (!forge_one(own, i))
+            return 1;
+    while (own && !stopped)
+        nanosleep(&rest, NULL);
+    return own ? 0 : 1;
+}
+
 /* ---- who keeps them ---------------------------------------------------------------------------------------------- */
 
 static void start(int i, char **argv)
@@ -190,6 +320,8 @@ int main(int argc, char **argv)
     rest.tv_nsec = 500000;
     if (strcmp(argv[2], "harm") == 0)
         return do_harm();
+    if (strcmp(argv[2], "forge") == 0)
+        return forge();
     long pause_us = strtol(argv[4], NULL, 10);
     rest = (struct timespec){.tv_sec = pause_us / 1000000, .tv_nsec = pause_us % 1000000 * 1000};
     if (strcmp(argv[2], "record") == 0)

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+enum { TRUTH_FORGERIES = 14 }; /* segments that a forger makes, each wrong in another way */
 enum { TRUTH_LINES = 2048, TRUTH_CHILDREN = 16, TRUTH_ASPECTS = 2 };
 
 /** A thread that records. It alone writes its counts: `begun` ahead of a record, `done` behind it. */

@@ -316,6 +316,8 @@ static struct fake_stream *stream_at(struct fake_sensor *f, const struct message
 static void take_position(struct fake_sensor *f, const struct message_position *at)
 {
     struct fake_stream *s = stream_at(f, at);
+    if (s->is_refused && at->next_seq < s->acked)
+        return;
     if (at->next_seq > s->packets || at->next_seq < s->acked)
         abort();
     if (at->next_seq == s->acked && clock_now() - s->rewound > 100 * CLOCK_MS) {

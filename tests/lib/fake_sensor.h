@@ -26,6 +26,7 @@ struct fake_stream {
     uint64_t next_ordinal, discarded, records;
     uint64_t time;
     int64_t rewound; /* when it was last sent again */
+    bool is_refused; /* whatever comes of it is thrown away and acknowledged, in the order in which it comes */
 };
 
 struct fake_process {

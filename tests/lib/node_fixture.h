@@ -34,6 +34,7 @@ struct fixture {
     void (*record)(struct fixture *f, const struct packet_header *h, const struct packet_record *r, const char *aspect);
     uint64_t records;
     void *context;
+    bool may_end_open; /* not every stream has its closing packet in the end */
 };
 
 /** Makes a folder below /dev/shm and opens an external sensor on it; sets BEZEL_DIR. Exits with 77 where it cannot. */
@@ -83,5 +84,12 @@ const struct dict_aspect *fixture_aspect(struct fixture *f, const char *name);
 
 /** Skips the test where SIGBUS does not tell the address that was touched: so do some emulators, see docs/CROSS.md. */
 void fixture_needs_bus_address(void);
+
+/** In a process of the SUT: the segment that it has just made, the only one of its folder, mapped a second time. */
+struct segment *fixture_own_segment(void);
+
+/** Whether what is known of every stream has an end; whether there is a note of `code`. */
+bool fixture_is_known_to_its_end(const struct fixture *f);
+bool fixture_is_noted(const struct fixture *f, const char *code);
 
 #endif

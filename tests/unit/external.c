@@ -505,21 +505,6 @@ static void a_second_reader_is_refused(void **unused)
 
 /* ---- Hostile processes ------------------------------------------------------------------------------------------- */
 
-/* The segment that the calling process just made, mapped a second time. */
-static struct segment *own_segment(void)
-{
-    char command[200], path[200] = "";
-    snprintf(command, sizeof command, "ls %s/*" SEGMENT_SUFFIX, getenv("BEZEL_DIR"));
-    FILE *list = popen(command, "r");
-    if (!list || fscanf(list, "%199s", path) != 1)
-        _exit(3);
-    pclose(list);
-    int fd = open(path, O_RDWR);
-    struct segment *s = mmap(NULL, sizeof *s, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    s = mmap(NULL, s->total_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    return s;
-}
-
 static void make_and_abandon(const char *dir, const char *name, size_t bytes, int64_t age_s)
 {
     char path[PATH_MAX];
@@ -553,20 +538,11 @@ static void what_a_process_killed_at_birth_left_is_removed(void **unused)
     fixture_close(&f);
 }
 
-static void lie_about_the_head(void *unused)
-{
-    (void)unused;
-    bezel_record(two, 1, 1);
-    struct segment *s = own_segment();
-    struct bezel_ring *ring = (struct bezel_ring *)(void *)((char *)s + s->ring_offset);
-    ring->head = 1u << 31;
-}
-
 static void truncate_the_segment(void *context)
 {
     struct gate *gate = context;
     bezel_record(two, 1, 1);
-    struct segment *s = own_segment();
+    struct segment *s = fixture_own_segment();
     gate->go = 1;
     while (gate->go == 1)
         clock_sleep_until(clock_now() + CLOCK_MS);
@@ -577,24 +553,11 @@ static void truncate_the_segment(void *context)
     kill(getpid(), SIGKILL);
 }
 
-static void a_head_that_lies_breaks_its_ring_alone(void **unused)
-{
-    (void)unused;
-    struct fixture f = {.options = {.batch = true, .take_all = true}};
-    fixture_open(&f);
-    assert_int_equal(fixture_wait(fixture_spawn(lie_about_the_head, NULL)), 0);
-    fixture_until(&f, fixture_all_gone);
-    assert_int_equal(external_counts(f.external)->broken_rings, 1);
-    assert_int_equal(external_note_count(f.external), 1);
-    assert_string_equal(external_note(f.external, 0)->code, "BEZEL-RING-BROKEN");
-    fixture_end(&f);
-}
-
 static void a_truncated_segment_is_survived(void **unused)
 {
     (void)unused;
     fixture_needs_bus_address();
-    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    struct fixture f = {.options = {.batch = true, .take_all = true}, .may_end_open = true};
     struct gate *gate = gate_new();
     fixture_open(&f);
     pid_t pid = fixture_spawn(truncate_the_segment, gate);
@@ -608,6 +571,22 @@ static void a_truncated_segment_is_survived(void **unused)
     uint32_t notes = external_note_count(f.external);
     assert_true(notes > 0);
     assert_string_equal(external_note(f.external, notes - 1)->code, "BEZEL-SEGMENT-CUT");
+    assert_false(fixture_is_known_to_its_end(&f));
+    fixture_end(&f);
+}
+
+static void a_file_as_large_as_no_segment_keeps_nobody_waiting(void **unused)
+{
+    char path[PATH_MAX];
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    fixture_open(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(record_all_kinds, NULL)), 0);
+    make_and_abandon(f.dir, "00000000000000ff" SEGMENT_SUFFIX, (size_t)1 << 48, 0);
+    fixture_until(&f, fixture_all_gone);
+    assert_true(fixture_is_noted(&f, "BEZEL-SEGMENT"));
+    snprintf(path, sizeof path, "%s/00000000000000ff" SEGMENT_SUFFIX, f.dir);
+    unlink(path);
     fixture_end(&f);
 }
 
@@ -687,10 +666,10 @@ int main(void)
         cmocka_unit_test(what_cannot_be_declared_is_lost_and_counted),
         cmocka_unit_test(a_second_reader_is_refused),
         cmocka_unit_test(what_a_process_killed_at_birth_left_is_removed),
-        cmocka_unit_test(a_head_that_lies_breaks_its_ring_alone),
         cmocka_unit_test(a_truncated_segment_is_survived),
         cmocka_unit_test(a_folder_that_cannot_be_read_is_read_later),
         cmocka_unit_test(of_a_folder_that_cannot_be_read_at_the_end_it_is_told),
+        cmocka_unit_test(a_file_as_large_as_no_segment_keeps_nobody_waiting),
         cmocka_unit_test(without_shared_memory_the_program_runs_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

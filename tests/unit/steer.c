@@ -197,7 +197,7 @@ static bool is_known(struct fixture *f)
 
 static uint64_t lost_off(struct fixture *f, const char *aspect, uint64_t *attempts)
 {
-    const struct attached *a = external_process(f->external, 0)->at;
+    struct attached *a = external_process(f->external, 0)->at;
     for (uint32_t id = 1; id <= a->dict->aspect_count; id++)
         if (strcmp(a->dict->aspects[id - 1].name, aspect) == 0) {
             struct message_books_row row = segment_tally(a, id);

@@ -1,0 +1,182 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * The external sensor beside processes that damage their rings, counters and dictionaries: what cannot be is not
+ * believed, and what is not known is said to be.
+ */
+#include "base/clock.h"
+#include "bezel/sensor.h"
+#include "sensor/segment.h"
+#include "tests/lib/node_fixture.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+BEZEL_ASPECT(two, (int64, number, "1"), (float64, half, "1"));
+
+static void lie_about_the_head(void *unused)
+{
+    (void)unused;
+    bezel_record(two, 1, 1);
+    struct segment *s = fixture_own_segment();
+    struct bezel_ring *ring = (struct bezel_ring *)(void *)((char *)s + s->ring_offset);
+    ring->head = 1u << 31;
+}
+
+/* A way to damage a ring and its counters. */
+struct damage {
+    void (*damage)(struct segment *s, struct bezel_ring *ring);
+    _Atomic int *go; /* in shared memory; 0: wait */
+};
+
+#define DAMAGE(name, what)                                                                                             \
+    static void name(struct segment *s, struct bezel_ring *ring)                                                       \
+    {                                                                                                                  \
+        (void)s, (void)ring, (void)(what);                                                                             \
+    }
+
+DAMAGE(of_attempts, memset(ring->attempts, 0xff, sizeof ring->attempts))
+DAMAGE(of_no_attempts, memset(ring->attempts, 0, sizeof ring->attempts))
+DAMAGE(of_an_attempt_at_nothing, ring->attempts[0] = 1)
+DAMAGE(of_losses, memset(ring->full, 0x11, sizeof ring->full))
+DAMAGE(of_losses_without_a_ring, memset((void *)s->unringed, 0x11, sizeof s->unringed))
+DAMAGE(of_the_session, memset(s->base, 0x11, sizeof s->base))
+DAMAGE(of_its_begin, ring->base_ordinal = UINT64_C(0xbd657a636f6c6f01))
+DAMAGE(of_ordinals, *(uint64_t *)(void *)(ring + 1) += UINT64_C(1) << 62)
+DAMAGE(of_the_dictionary, s->dict[7] = 9) /* the id of the first aspect */
+
+static void record_and_damage(void *context)
+{
+    const struct damage *d = context;
+    bezel_record(two, 1, 1);
+    struct segment *s = fixture_own_segment();
+    while (*d->go == 0)
+        clock_sleep_until(clock_now() + CLOCK_MS);
+    d->damage(s, (struct bezel_ring *)(void *)((char *)s + s->ring_offset));
+    _exit(0);
+}
+
+static bool has_a_record(struct fixture *f)
+{
+    return f->records == 1;
+}
+
+/* No sum is more than can be, and what cannot be known is said to be unknown; `late`: the record is read before. */
+static void try_damage(void (*damage)(struct segment *, struct bezel_ring *), bool late, const char *code)
+{
+    struct fixture f = {.options = {.batch = true, .take_all = true}, .may_end_open = true};
+    struct damage d = {damage, mmap(NULL, sizeof *d.go, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)};
+    struct message_books books;
+    assert_ptr_not_equal(d.go, MAP_FAILED);
+    fixture_open(&f);
+    pid_t pid = fixture_spawn(record_and_damage, &d);
+    if (late)
+        fixture_until(&f, has_a_record);
+    *d.go = 1;
+    assert_int_equal(fixture_wait(pid), 0);
+    fixture_until(&f, fixture_all_gone);
+    struct external_flow flow = external_flow(f.external);
+    assert_in_range(flow.produced, 0, 1);
+    assert_int_equal(flow.full + flow.off + flow.no_ring + flow.window + flow.overwritten, 0);
+    external_books(external_process(f.external, 0), clock_now(), &books);
+    assert_int_equal(books.unfinished, 0);
+    assert_in_range(books.row_count, 0, 1);
+    assert_int_equal(books.row_count ? books.rows[0].attempts : 1, 1);
+    for (uint32_t i = 0; i < f.stream_count; i++)
+        assert_int_equal(f.streams[i].discarded, 0);
+    assert_int_equal(f.stream_count, 1);
+    assert_false(fixture_is_known_to_its_end(&f));
+    assert_true(fixture_is_noted(&f, code));
+    fixture_end(&f);
+}
+
+static void counters_that_cannot_be_are_told_and_their_process_is_unknown(void **unused)
+{
+    static void (*const damages[])(struct segment *, struct bezel_ring *) = {
+        of_attempts, of_no_attempts, of_an_attempt_at_nothing, of_losses, of_losses_without_a_ring, of_the_session};
+    (void)unused;
+    for (size_t i = 0; i < sizeof damages / sizeof *damages; i++)
+        try_damage(damages[i], true, "BEZEL-COUNTERS");
+    try_damage(of_its_begin, false, "BEZEL-COUNTERS");
+    try_damage(of_ordinals, false, "BEZEL-RING-BROKEN");
+}
+
+/* Of what no dictionary explains there are counters all the same. */
+static void what_a_broken_dictionary_does_not_explain_is_counted(void **unused)
+{
+    (void)unused;
+    try_damage(of_the_dictionary, false, "BEZEL-DICT-BROKEN");
+}
+
+enum { DEAF_THREADS = 4 };
+
+static void *record_for_ever(void *unused)
+{
+    for (;;)
+        bezel_record(two, 1, 1);
+    return unused;
+}
+
+static void record_whatever_it_is_told(void *unused)
+{
+    pthread_t t;
+    (void)unused;
+    bezel_record(two, 1, 1);
+    struct segment *s = fixture_own_segment();
+    for (int i = 0; i < DEAF_THREADS; i++)
+        if (pthread_create(&t, NULL, record_for_ever, NULL) != 0)
+            _exit(5);
+    for (;;)
+        for (int i = 1; i < 8; i++)
+            atomic_store(&s->enable[i], SEGMENT_RECORD);
+}
+
+static void who_records_on_when_it_is_to_stop_is_not_waited_for(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}, .may_end_open = true};
+    fixture_open(&f);
+    pid_t pid = fixture_spawn(record_whatever_it_is_told, NULL);
+    while (f.records < 10000)
+        fixture_turn(&f);
+    fixture_finish(&f); /* in time, on however many CPUs it goes on */
+    kill(pid, SIGKILL);
+    fixture_wait(pid);
+    fixture_close(&f);
+}
+
+static void a_head_that_lies_breaks_its_ring_alone(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}, .may_end_open = true};
+    fixture_open(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(lie_about_the_head, NULL)), 0);
+    fixture_until(&f, fixture_all_gone);
+    assert_int_equal(external_counts(f.external)->broken_rings, 1);
+    assert_int_equal(external_note_count(f.external), 1);
+    assert_string_equal(external_note(f.external, 0)->code, "BEZEL-RING-BROKEN");
+    assert_false(fixture_is_known_to_its_end(&f));
+    fixture_end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counters_that_cannot_be_are_told_and_their_process_is_unknown),
+        cmocka_unit_test(what_a_broken_dictionary_does_not_explain_is_counted),
+        cmocka_unit_test(who_records_on_when_it_is_to_stop_is_not_waited_for),
+        cmocka_unit_test(a_head_that_lies_breaks_its_ring_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
