@@ -64,7 +64,7 @@ struct bed_options {
 struct bed_result {
     unsigned tried;                              /* how often the fault came */
     uint64_t produced, stored, lost[BED_CAUSES]; /* the books of the SUT */
-    uint64_t silent[2];                          /* what threads of which nothing is stored did, and began */
+    uint64_t silent[2];               /* what threads did, and began, before the first that is stored of them */
     uint64_t doubled, wrong, unknown; /* stored twice; not what was recorded, or out of order; none of all these */
     uint64_t refused;                 /* by the collector, as malformed */
     uint64_t noted;                   /* what the report has to say of the process that does harm */

@@ -27,7 +27,7 @@
 /* The numbers of one line and aspect that were found. */
 struct found {
     uint8_t *seen; /* by number */
-    uint64_t size, count, next;
+    uint64_t size, count, first, next;
 };
 
 struct check {
@@ -87,7 +87,8 @@ static void take_record(struct check *c, const struct model_process *p, const st
         result->wrong++;
     else
         f->next = number + 1;
-    f->count++;
+    if (f->count++ == 0)
+        f->first = number;
 }
 
 static int take_file(const char *path, void *context)
@@ -255,15 +256,15 @@ static void add_missing(struct check *c, const struct summary *s)
     }
 }
 
+/* A thread that had no ring may come by one, when another has ended, however late: it is silent until then. */
 static void add_silent(struct check *c)
 {
     for (uint32_t i = 0; i < TRUTH_LINES; i++)
         for (int a = 0; a < TRUTH_ASPECTS; a++) {
             const struct truth_line *l = &c->bed->truth->line[i];
-            if (c->found[i][0].count + c->found[i][1].count > 0)
-                continue;
-            c->bed->result.silent[0] += atomic_load(&l->done[a]);
-            c->bed->result.silent[1] += atomic_load(&l->begun[a]);
+            const struct found *f = &c->found[i][a];
+            c->bed->result.silent[0] += f->count ? f->first : atomic_load(&l->done[a]);
+            c->bed->result.silent[1] += f->count ? f->first : atomic_load(&l->begun[a]);
         }
 }
 

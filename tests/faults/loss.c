@@ -106,7 +106,7 @@ static void await_threads(struct bed *b, uint32_t threads)
             bed_fail(b, "there are not %u threads", threads);
 }
 
-/* More threads than a process has rings. Whoever has one loses nothing, who has none everything. */
+/* More threads than a process has rings. A thread loses everything until it has one, and then nothing. */
 static void try_no_ring(struct bed *b, const struct bed_options *o, const void *of)
 {
     const struct loss *l = of;
