@@ -55,17 +55,21 @@ int file_write_all(int fd, const void *data, size_t n)
     return 0;
 }
 
-void file_share(int fd, const char *dir)
+void file_share(int fd, int folder)
 {
-    struct stat folder, file;
+    struct stat with, file;
     mode_t mode = 0600;
-    if (stat(dir, &folder) == 0 && (folder.st_mode & 060) && fstat(fd, &file) == 0 &&
-        (file.st_gid == folder.st_gid || fchown(fd, (uid_t)-1, folder.st_gid) == 0))
-        mode |= folder.st_mode & 060;
+    if (fstat(folder, &with) == 0 && (with.st_mode & 060) && fstat(fd, &file) == 0 &&
+        (file.st_gid == with.st_gid || fchown(fd, (uid_t)-1, with.st_gid) == 0))
+        mode |= with.st_mode & 060;
     (void)fchmod(fd, mode);
 }
 
-static int replace(const char *path, const void *data, size_t n, const char *shared_with, bool lasting)
+/*
+ * `path` is relative to `folder`, and is shared with its group where that is no AT_FDCWD. What stands under the
+ * temporary name is removed and never written through: in a group's folder it may be a link of somebody else's.
+ */
+static int replace(int folder, const char *path, const void *data, size_t n, bool lasting)
 {
     char temporary[PATH_MAX];
     const char *slash = strrchr(path, '/');
@@ -73,22 +77,22 @@ static int replace(const char *path, const void *data, size_t n, const char *sha
     int len = snprintf(temporary, sizeof temporary, "%.*s.%s.tmp", dir_len, path, path + dir_len);
     if (len < 0 || (size_t)len >= sizeof temporary)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    int fd =
-        open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, shared_with ? 0600 : 0666);
+    unlinkat(folder, temporary, 0);
+    int fd = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, folder == AT_FDCWD ? 0666 : 0600);
     if (fd < 0)
         return err_from_errno(errno);
-    if (shared_with)
-        file_share(fd, shared_with);
+    if (folder != AT_FDCWD)
+        file_share(fd, folder);
     int err = file_write_all(fd, data, n);
     if (!err && lasting && fsync(fd) != 0)
         err = err_from_errno(errno);
     if (close(fd) != 0 && !err)
         err = err_from_errno(errno);
-    if (!err && rename(temporary, path) != 0)
+    if (!err && renameat(folder, temporary, folder, path) != 0)
         err = err_from_errno(errno);
     if (err) {
         int saved = errno;
-        unlink(temporary);
+        unlinkat(folder, temporary, 0);
         errno = saved;
     }
     return err;
@@ -96,17 +100,17 @@ static int replace(const char *path, const void *data, size_t n, const char *sha
 
 int file_replace(const char *path, const void *data, size_t n)
 {
-    return replace(path, data, n, NULL, false);
+    return replace(AT_FDCWD, path, data, n, false);
 }
 
 int file_replace_lasting(const char *path, const void *data, size_t n)
 {
-    return replace(path, data, n, NULL, true);
+    return replace(AT_FDCWD, path, data, n, true);
 }
 
-int file_replace_shared(const char *path, const void *data, size_t n, const char *shared_with)
+int file_replace_shared(int folder, const char *name, const void *data, size_t n)
 {
-    return replace(path, data, n, shared_with, false);
+    return replace(folder, name, data, n, false);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -292,11 +296,15 @@ void file_raise_limit(void)
     setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+void file_default_dir(char path[FILE_DEFAULT_DIR_BYTES])
+{
+    snprintf(path, FILE_DEFAULT_DIR_BYTES, "/dev/shm/bezel-%u", (unsigned)geteuid());
+}
+
 void file_bezel_dir(char *path, size_t size)
 {
-    const char *set = getenv("BEZEL_DIR");
-    if (set && *set)
-        snprintf(path, size, "%s", set);
-    else
-        snprintf(path, size, "/dev/shm/bezel-%u", (unsigned)getuid());
+    char standard[FILE_DEFAULT_DIR_BYTES];
+    const char *set = secure_getenv("BEZEL_DIR");
+    file_default_dir(standard);
+    snprintf(path, size, "%s", set && *set ? set : standard);
 }

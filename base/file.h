@@ -23,9 +23,9 @@ int file_replace(const char *path, const void *data, size_t n) BEZEL_MUST_CHECK;
 /** The same with the bytes in stable storage before they get the name; the name itself gets there with its folder. */
 int file_replace_lasting(const char *path, const void *data, size_t n) BEZEL_MUST_CHECK;
 
-/** The same as file_replace() for a file that folder `shared_with`'s group may use, and nobody else: see file_share().
- */
-int file_replace_shared(const char *path, const void *data, size_t n, const char *shared_with) BEZEL_MUST_CHECK;
+/** The same as file_replace() for file `name` of the open folder, whose group may use it, and nobody else: see
+ * file_share(). */
+int file_replace_shared(int folder, const char *name, const void *data, size_t n) BEZEL_MUST_CHECK;
 
 /** Writes all `n` bytes at the descriptor's position, repeating after short writes and EINTR. */
 int file_write_all(int fd, const void *data, size_t n) BEZEL_MUST_CHECK;
@@ -55,11 +55,11 @@ int file_read_plain(const char *path, unsigned plain, size_t max, char **data, s
 int file_read_stream(int fd, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
 
 /**
- * Gives the new file `fd` in folder `dir` to the folder's group, with the reading and writing that the folder grants it
- * (2770 makes 0660); to nobody else, ever, whatever the umask. Where that group is not ours to give, it stays ours
- * alone.
+ * Gives the new file `fd` in the open folder `folder` to the folder's group, with the reading and writing that the
+ * folder grants it (2770 makes 0660); to nobody else, ever, whatever the umask. Where that group is not ours to give,
+ * it stays ours alone.
  */
-void file_share(int fd, const char *dir);
+void file_share(int fd, int folder);
 
 /**
  * The next entry of `dir`, for which it is valid as readdir()'s. NULL: there is none left, *err being 0; or the folder
@@ -80,7 +80,16 @@ void file_hold_standard(void);
 /** Raises how many files this process may open to what it is allowed to raise it to. */
 void file_raise_limit(void);
 
-/** Writes the default folder of segments, windows and sockets into `path`: $BEZEL_DIR, else /dev/shm/bezel-<uid>. */
+enum { FILE_DEFAULT_DIR_BYTES = sizeof "/dev/shm/bezel-4294967295" };
+
+/** Writes the default folder of segments, windows and sockets: /dev/shm/bezel-<effective uid>. */
+void file_default_dir(char path[FILE_DEFAULT_DIR_BYTES]);
+
+/**
+ * Writes the folder of segments, windows and sockets that this process uses into `path`: $BEZEL_DIR, else the default.
+ * A program with more rights than its caller (set-user-ID, set-group-ID, file capabilities) takes nothing from the
+ * caller's environment: secure_getenv(3).
+ */
 void file_bezel_dir(char *path, size_t size);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
+#include "base/folder.h"
 #include "ecs/doctor.h"
 #include "ecs/table.h"
 #include "sensor/segment.h"
@@ -52,21 +53,40 @@ static void check_missing_folder(struct doctor *d, const char *dir)
                    "%s cannot be made: %s: %s", dir, part, strerror(is_dir ? sys : ENOTDIR));
 }
 
+/* What to type where the folder is not to be trusted. */
+static void distrust_remedy(char *remedy, size_t size, const char *dir)
+{
+    struct stat st;
+    bool own = lstat(dir, &st) == 0 && st.st_uid == geteuid();
+    if (own && S_ISDIR(st.st_mode))
+        snprintf(remedy, size, "chmod 700 %s", dir);
+    else if (own)
+        snprintf(remedy, size, "rm %s", dir);
+    else
+        snprintf(remedy, size, "export BEZEL_DIR=<a folder of your own in a tmpfs>, or: sudo rm -r %s", dir);
+}
+
 static void check_folder(struct doctor *d, const char *dir)
 {
     char remedy[2 * PATH_MAX];
+    struct folder f;
     struct stat st;
-    if (lstat(dir, &st) != 0) {
+    int err = folder_open(dir, &f);
+    if (err && lstat(dir, &st) != 0) {
         check_missing_folder(d, dir);
-    } else if (!S_ISDIR(st.st_mode)) {
-        snprintf(remedy, sizeof remedy, "rm %s", dir);
-        doctor_add(d, DOCTOR_PROBLEM, area, "folder", remedy, "%s is not a directory", dir);
-    } else if (!(st.st_mode & 07) && (st.st_mode & 070) == 070 && access(dir, R_OK | W_OK | X_OK) == 0) {
-        doctor_add(d, DOCTOR_OK, area, "folder", NULL, "%s, yours and group %u's", dir, (unsigned)st.st_gid);
-    } else if (st.st_uid != geteuid()) {
-        snprintf(remedy, sizeof remedy, "export BEZEL_DIR=<a folder of your own in a tmpfs>, or: sudo chown %u %s",
-                 (unsigned)geteuid(), dir);
-        doctor_add(d, DOCTOR_PROBLEM, area, "folder", remedy, "%s belongs to user %u", dir, (unsigned)st.st_uid);
+    } else if (err && !f.why[0]) {
+        doctor_add(d, DOCTOR_PROBLEM, area, "folder", "export BEZEL_DIR=<a folder of your own in a tmpfs>", "%s: %s",
+                   dir, strerror(errno));
+    } else if (err) {
+        distrust_remedy(remedy, sizeof remedy, dir);
+        doctor_add(d, DOCTOR_PROBLEM, area, "folder", remedy, "%s %s", dir, f.why);
+    } else if (fstat(f.fd, &st) != 0 || access(dir, R_OK | W_OK | X_OK) != 0) {
+        doctor_add(d, DOCTOR_PROBLEM, area, "folder", "export BEZEL_DIR=<a folder of your own in a tmpfs>",
+                   "%s is not yours to write: %s", dir, strerror(errno));
+    } else if (f.shared) {
+        doctor_add(d, DOCTOR_OK, area, "folder", NULL,
+                   "%s, yours and group %u's, whose members can end programs that record there", dir,
+                   (unsigned)st.st_gid);
     } else if (st.st_mode & 077) {
         snprintf(remedy, sizeof remedy, "chmod 700 %s", dir);
         doctor_add(d, DOCTOR_PROBLEM, area, "folder", remedy, "%s is open to others (mode %03o)", dir,
@@ -74,6 +94,7 @@ static void check_folder(struct doctor *d, const char *dir)
     } else {
         doctor_add(d, DOCTOR_OK, area, "folder", NULL, "%s, yours alone", dir);
     }
+    folder_close(&f);
 }
 
 static void check_space(struct doctor *d, const char *dir)

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/log.h"
 #include "base/uuid.h"
 
@@ -34,8 +35,13 @@ static char *make_node_dir(const struct experiment *e, uint32_t node, const stru
         file_bezel_dir(path, sizeof path);
     else
         snprintf(path, sizeof path, "%s/%s", run->private, e->nodes[node].name);
-    char *real = file_make_dirs(path, 0700) == 0 ? realpath(path, NULL) : NULL;
-    if (!real)
+    struct folder f;
+    int err = folder_make(path, &f);
+    folder_close(&f);
+    char *real = err ? NULL : realpath(path, NULL);
+    if (err && f.why[0])
+        log_error("BEZEL-RUN-NODE", "folder of node %s: %s %s", e->nodes[node].name, path, f.why);
+    else if (!real)
         log_error("BEZEL-RUN-NODE", "cannot make folder %s of node %s: %s", path, e->nodes[node].name, strerror(errno));
     return real;
 }

@@ -59,6 +59,17 @@ static void choose_processes(const struct node_options *o, struct external_optio
     x->take_all = !e->nodes[o->node].dir && x->pattern_count == 0;
 }
 
+/* Says why the folder is not to be trusted, where that is why it could not be opened. */
+static bool tell_distrust(const char *dir)
+{
+    struct folder f;
+    int err = folder_open(dir, &f);
+    folder_close(&f);
+    if (err == BEZEL_EPERM && f.why[0])
+        log_error("BEZEL-FOLDER", "%s %s", dir, f.why);
+    return err == BEZEL_EPERM && f.why[0];
+}
+
 /* hello->uuid is the trace's from then on. */
 static int open_external(struct node *n, struct message_hello *hello)
 {
@@ -90,10 +101,10 @@ static int open_external(struct node *n, struct message_hello *hello)
             "no room in %s for a window of %s: enlarge its file system (a container: docker run --shm-size=1g), or "
             "make the window smaller (`sensing: window:`)",
             n->options.dir, units_bytes(e->sensing.window_bytes).s);
-    else if (err)
+    else if (err && !(err == BEZEL_EPERM && tell_distrust(n->options.dir)))
         log_error("BEZEL-FOLDER", "cannot sense in %s: %s; `bezel doctor` tells more", n->options.dir,
                   limit_reason(err));
-    else
+    else if (!err)
         memcpy(hello->uuid, external_options(n->external)->uuid, sizeof hello->uuid);
     return err;
 }

@@ -54,7 +54,7 @@ static struct message_lease read_kept(const struct node *n)
     size_t size;
     struct message_lease newest = {0};
     kept_path(n, path);
-    if (file_read(path, KEPT_MAX, &text, &size) != 0)
+    if (file_read_plain(path, 1, KEPT_MAX, &text, &size) != 0)
         return newest;
     if (size <= sizeof n->options.run || memcmp(text, n->options.run, sizeof n->options.run) != 0 ||
         sscanf(text + sizeof n->options.run, "%" SCNu64 " %" SCNu64, &newest.epoch, &newest.holder) != 2)

@@ -87,7 +87,7 @@ static bool read_kept(const struct polling *p, struct message_poll *order)
     char *text;
     size_t n;
     unsigned mode, forward;
-    if (file_read(p->path, KEPT_MAX, &text, &n) != 0)
+    if (file_read_plain(p->path, 1, KEPT_MAX, &text, &n) != 0)
         return false;
     bool ok = n > sizeof p->run && memcmp(text, p->run, sizeof p->run) == 0 &&
               sscanf(text + sizeof p->run, "%" SCNu32 " %" SCNu64 " %u %u %" SCNu32, &order->given, &order->period_ns,

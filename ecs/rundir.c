@@ -3,6 +3,7 @@
 #include "ecs/rundir.h"
 
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/limit.h"
 #include "base/log.h"
 
@@ -192,14 +193,15 @@ int rundir_make(const char *runs, const char *experiment, const char *text, size
 /* ---- The private folder ------------------------------------------------------------------------------------------ */
 
 /* A folder in which others could rename or replace what is ours is refused. */
-static int check_own(const char *dir)
+static int check_own(struct folder *f)
 {
     struct stat st;
-    if (lstat(dir, &st) != 0)
+    if (fstat(f->fd, &st) != 0)
         return err_from_errno(errno);
     bool shared_but_sticky = (st.st_mode & S_ISVTX) != 0;
-    if ((st.st_uid == geteuid() || st.st_uid == 0) && (!(st.st_mode & (S_IWGRP | S_IWOTH)) || shared_but_sticky))
+    if ((st.st_uid == geteuid() || st.st_uid == 0) && (!(st.st_mode & S_IWGRP) || shared_but_sticky))
         return 0;
+    snprintf(f->why, sizeof f->why, "may be written by others, who could replace what a run has there");
     return errno = EPERM, BEZEL_EPERM;
 }
 
@@ -255,25 +257,29 @@ static int make_locked(const char *base, struct rundir *run)
 int rundir_make_private(struct rundir *run)
 {
     char base[PATH_MAX], real[PATH_MAX];
+    struct folder f;
     file_bezel_dir(base, sizeof base);
-    int err = file_make_dirs(base, 0700);
+    int err = folder_make(base, &f);
     if (!err && !realpath(base, real))
         err = err_from_errno(errno);
     if (!err)
-        err = check_own(real);
+        err = check_own(&f);
+    folder_close(&f);
     if (!err && snprintf(run->private, sizeof run->private, "%s/run-%.8s", real, run->uuid) >= (int)sizeof run->private)
         errno = ENAMETOOLONG, err = BEZEL_EINVAL;
     if (!err) {
         remove_abandoned(real);
         err = make_locked(real, run);
     }
-    if (err) {
+    if (err)
+        run->private[0] = '\0';
+    if (err && f.why[0])
+        log_error("BEZEL-RUN-PRIVATE", "no place for segments and sockets: %s %s", base, f.why);
+    else if (err)
         log_error("BEZEL-RUN-PRIVATE",
                   "cannot use %s for segments and sockets: %s; set BEZEL_DIR to a short path of "
                   "your own",
                   base, strerror(errno));
-        run->private[0] = '\0';
-    }
     return err;
 }
 

@@ -65,7 +65,7 @@ static void take_kept(struct steering *s)
     char *text, pattern[MESSAGE_NAME_MAX + 1];
     size_t n;
     int mode, length = 0;
-    if (file_read(s->path, KEPT_MAX, &text, &n) != 0)
+    if (file_read_plain(s->path, 1, KEPT_MAX, &text, &n) != 0)
         return;
     if (n >= sizeof s->run && memcmp(text, s->run, sizeof s->run) == 0) {
         s->rules.count = 0;

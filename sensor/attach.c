@@ -106,14 +106,15 @@ static void copy_head(struct attached *a)
     copy_text(a->executable, sizeof a->executable, s->executable, sizeof s->executable);
 }
 
-int segment_attach(const char *dir, const char *file, struct attached **out)
+int segment_attach(const struct folder *folder, const char *file, struct attached **out)
 {
     struct attached *a = calloc(1, sizeof *a);
     if (!a)
         return BEZEL_ENOMEM;
     a->guard = a->pidfd = -1;
-    snprintf(a->path, sizeof a->path, "%s/%s", dir, file);
-    a->fd = open(a->path, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    a->folder = folder;
+    snprintf(a->file, sizeof a->file, "%s", file);
+    a->fd = folder_open_file(folder, file, O_RDWR);
     int err = a->fd < 0 ? err_from_errno(errno) : lock_reader(a->fd);
     if (!err)
         err = map_segment(a);
@@ -135,7 +136,7 @@ int segment_attach(const char *dir, const char *file, struct attached **out)
 void segment_detach(struct attached *a, bool remove)
 {
     if (remove)
-        unlink(a->path);
+        unlinkat(a->folder->fd, a->file, 0);
     if (remove && a->segment)
         (void)unobserved_stop(&a->segment->unobserved);
     if (a->segment) {

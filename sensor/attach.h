@@ -10,6 +10,7 @@
 #define BEZEL_SENSOR_ATTACH_H
 
 #include "base/err.h"
+#include "base/folder.h"
 #include "mdr/dict.h"
 #include "mdr/message.h"
 #include "sensor/segment.h"
@@ -51,7 +52,8 @@ struct attached {
     int fd;
     int guard; /* of the mapping; -1: none */
     int pidfd; /* tells of the end of the process; -1: none */
-    char path[4096];
+    const struct folder *folder;
+    char file[32]; /* its name there */
     uint64_t instance, started, start_time;
     uint64_t pid_namespace;
     uint64_t our_namespace; /* as procstat_namespace() says */
@@ -81,10 +83,11 @@ struct attached {
 };
 
 /**
- * Opens, checks and maps the segment `dir`/`file` and takes its reading end. Returns 0 with *a for segment_detach();
- * BEZEL_EMALFORMED, BEZEL_EVERSION; BEZEL_EBUSY where another external sensor reads it; BEZEL_ENOENT, BEZEL_ENOMEM, ...
+ * Opens, checks and maps segment `file` of `folder`, which it borrows, and takes its reading end. Returns 0 with *a for
+ * segment_detach(); BEZEL_EMALFORMED, BEZEL_EVERSION; BEZEL_EBUSY where another external sensor reads it; BEZEL_ENOENT,
+ * BEZEL_ENOMEM, ...
  */
-int segment_attach(const char *dir, const char *file, struct attached **a) BEZEL_MUST_CHECK;
+int segment_attach(const struct folder *folder, const char *file, struct attached **a) BEZEL_MUST_CHECK;
 
 /** Lets go of it; with `remove` the file goes too, and its `unobserved` is read no more. */
 void segment_detach(struct attached *a, bool remove);

@@ -11,8 +11,6 @@
 #include "sensor/external_impl.h"
 
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -21,12 +19,10 @@
 
 static struct timebase_store *open_store(const struct external *x)
 {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/" CLOCKS_NAME, x->options.dir);
-    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = folder_open_file(&x->folder, CLOCKS_NAME, O_RDWR | O_CREAT);
     if (fd < 0)
         return NULL;
-    file_share(fd, x->options.dir);
+    file_share(fd, x->folder.fd);
     void *at = MAP_FAILED;
     if (posix_fallocate(fd, 0, sizeof(struct timebase_store)) == 0) /* a sparse page of a full tmpfs kills */
         at = mmap(NULL, sizeof(struct timebase_store), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -154,10 +150,8 @@ bool external_clock_ready(struct external *x, struct external_process *p, int64_
 
 void external_clock_close(struct external *x, bool clean)
 {
-    char path[PATH_MAX];
     if (x->store)
         munmap(x->store, sizeof *x->store);
-    snprintf(path, sizeof path, "%s/" CLOCKS_NAME, x->options.dir);
     if (clean)
-        unlink(path);
+        unlinkat(x->folder.fd, CLOCKS_NAME, 0);
 }

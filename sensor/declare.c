@@ -119,7 +119,7 @@ static uint32_t wanted_mode(const char *name)
     static char *words;
     static bool read_once;
     uint32_t wanted = SEGMENT_RECORD;
-    const char *set = read_once ? NULL : getenv("BEZEL_ASPECTS");
+    const char *set = read_once ? NULL : secure_getenv("BEZEL_ASPECTS");
     read_once = true;
     if (set)
         words = strdup(set);

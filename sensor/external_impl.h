@@ -25,6 +25,7 @@ struct external_mark {
 
 struct external {
     struct external_options options;
+    struct folder folder; /* options.dir */
     struct window *window;
     struct doorbell *doorbell;
     int doorbell_guard;

@@ -5,14 +5,12 @@
 #include "sensor/external_impl.h"
 #include "sensor/guard.h"
 #include "sensor/knobs.h"
+#include "sensor/litter.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -40,12 +38,12 @@ static void take_down_doorbell(struct external *x)
 }
 
 /* Takes up what a crashed predecessor of this run left: its processes go on knocking there. */
-static bool take_over_doorbell(struct external *x, const char *path)
+static bool take_over_doorbell(struct external *x)
 {
     struct stat st;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    bool ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-                st.st_size == sizeof(struct doorbell) && map_doorbell(x, fd) == 0;
+    int fd = folder_open_file(&x->folder, DOORBELL_NAME, O_RDWR);
+    bool ours = fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_size == sizeof(struct doorbell) &&
+                map_doorbell(x, fd) == 0;
     if (fd >= 0)
         close(fd);
     if (ours && x->doorbell->magic == DOORBELL_MAGIC && x->doorbell->id != 0 &&
@@ -58,16 +56,14 @@ static bool take_over_doorbell(struct external *x, const char *path)
 /* Makes the doorbell. Renamed into place whole. */
 static int hang_doorbell(struct external *x)
 {
-    char path[PATH_MAX];
     struct doorbell first = {.magic = DOORBELL_MAGIC, .id = (uint64_t)clock_now() << 1 | 1};
     memcpy(first.session, x->options.run, sizeof first.session);
-    snprintf(path, sizeof path, "%s/" DOORBELL_NAME, x->options.dir);
-    if (take_over_doorbell(x, path))
+    if (take_over_doorbell(x))
         return 0;
-    int err = file_replace_shared(path, &first, sizeof first, x->options.dir);
+    int err = file_replace_shared(x->folder.fd, DOORBELL_NAME, &first, sizeof first);
     if (err)
         return err;
-    int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int fd = folder_open_file(&x->folder, DOORBELL_NAME, O_RDWR);
     if (fd < 0)
         return err_from_errno(errno);
     err = map_doorbell(x, fd);
@@ -77,16 +73,16 @@ static int hang_doorbell(struct external *x)
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
+/* A lock of the kind that can be asked for without being taken: programs ask whether somebody reads (litter.c). */
 static int lock_folder(struct external *x)
 {
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/bezeld.lock", x->options.dir);
-    x->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    x->lock = folder_open_file(&x->folder, LITTER_LOCK_NAME, O_RDWR | O_CREAT);
     if (x->lock < 0)
         return err_from_errno(errno);
-    file_share(x->lock, x->options.dir);
-    if (flock(x->lock, LOCK_EX | LOCK_NB) != 0)
-        return errno == EWOULDBLOCK ? BEZEL_EBUSY : err_from_errno(errno);
+    file_share(x->lock, x->folder.fd);
+    if (fcntl(x->lock, F_OFD_SETLK, &lock) != 0)
+        return errno == EAGAIN || errno == EACCES ? BEZEL_EBUSY : err_from_errno(errno);
     return 0;
 }
 
@@ -103,7 +99,7 @@ int external_open(const struct external_options *options, struct external **out)
     if (!x)
         return BEZEL_ENOMEM;
     x->options = *options;
-    x->lock = -1;
+    x->lock = x->folder.fd = -1;
     x->index = (struct index){x->index_places, EXTERNAL_INDEX - 1};
     x->passed = (struct index){x->passed_places, EXTERNAL_INDEX - 1};
     lives_open(&x->lives);
@@ -111,11 +107,11 @@ int external_open(const struct external_options *options, struct external **out)
     x->run_started = (uint64_t)clock_now();
     name_self(x);
     guard_init();
-    int err = file_make_dirs(options->dir, 0700);
+    int err = folder_make(options->dir, &x->folder);
     if (!err)
         err = lock_folder(x);
     if (!err)
-        err = window_open(options->dir, options->run, options->uuid, options->window_bytes, &x->window, &left);
+        err = window_open(&x->folder, options->run, options->uuid, options->window_bytes, &x->window, &left);
     if (!err)
         window_trace(x->window, options->birth, x->options.uuid);
     if (!err)
@@ -139,13 +135,6 @@ int external_open(const struct external_options *options, struct external **out)
     return 0;
 }
 
-static void unlink_in(const struct external *x, const char *name)
-{
-    char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/%s", x->options.dir, name);
-    unlink(path);
-}
-
 /*
  * Whether the segment of `p` has served; one of a living process is nobody's again, and goes when its process ends. Our
  * own goes with us where there was a finish, even one that was cut short: nobody comes back to it.
@@ -163,7 +152,7 @@ static bool is_spent(const struct external *x, const struct external_process *p)
 void external_close(struct external *x, bool clean)
 {
     if (clean)
-        unlink_in(x, DOORBELL_NAME);
+        unlinkat(x->folder.fd, DOORBELL_NAME, 0);
     if (clean && x->doorbell)
         (void)unobserved_stop(&x->doorbell->unobserved);
     for (uint32_t i = 0; i < x->process_count; i++) {
@@ -180,8 +169,9 @@ void external_close(struct external *x, bool clean)
     bell_close(x->bell);
     take_down_doorbell(x);
     if (clean)
-        unlink_in(x, "bezeld.lock");
+        unlinkat(x->folder.fd, LITTER_LOCK_NAME, 0);
     if (x->lock >= 0)
         close(x->lock);
+    folder_close(&x->folder);
     free(x);
 }

@@ -7,6 +7,7 @@
 #include "base/limit.h"
 #include "base/log.h"
 #include "sensor/external_impl.h"
+#include "sensor/litter.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +27,6 @@ enum {
     FIND_A_SEGMENT_NS = 4000,   /* looks for who rang are so far apart for each segment: a small share of the time */
     FIND_FEW = 64,              /* segments whose look costs nothing that is worth waiting */
     FIND_CROWDED_NS = 20000000, /* ... and where the last look found no room for all */
-    FIND_ABANDONED_S = 10,      /* how long a segment may take to be locked once its file is there */
 };
 
 static void forget_passed(struct external *x)
@@ -190,7 +190,7 @@ static void look_at(struct external *x, const char *file, int64_t now)
         x->left_out++;
         return;
     }
-    int err = segment_attach(x->options.dir, file, &a);
+    int err = segment_attach(&x->folder, file, &a);
     if (err == 0 && !choose(x, a, &name))
         return;
     if (err == 0 && (err = adopt(x, a, name, now)) != 0)
@@ -216,20 +216,6 @@ static bool folder_is_still(int fd, struct timespec *when)
     return time(NULL) - st.st_mtim.tv_sec > FIND_STILL_S;
 }
 
-/* A process that was killed while it made its segment left it, unlocked, under its temporary name. */
-static void remove_abandoned(DIR *dir, const char *file)
-{
-    struct stat st;
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
-    int fd = openat(dirfd(dir), file, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (fd < 0)
-        return;
-    if (fstat(fd, &st) == 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK &&
-        (st.st_size > 0 || time(NULL) - st.st_mtime > FIND_ABANDONED_S)) /* empty: about to be locked */
-        unlinkat(dirfd(dir), file, 0);
-    close(fd);
-}
-
 static bool ends_with(const char *text, const char *end)
 {
     size_t n = strlen(text), m = strlen(end);
@@ -237,12 +223,12 @@ static bool ends_with(const char *text, const char *end)
 }
 
 /* Looks at entry `file`. Whether it is settled what that is. */
-static bool look_at_entry(struct external *x, DIR *dir, const char *file, int64_t now)
+static bool look_at_entry(struct external *x, const char *file, int64_t now)
 {
     if (file[0] == '.') {
         bool unfinished = ends_with(file, SEGMENT_UNFINISHED);
         if (unfinished)
-            remove_abandoned(dir, file);
+            litter_remove_unfinished(&x->folder, file);
         return !unfinished;
     }
     if (!ends_with(file, SEGMENT_SUFFIX))
@@ -254,11 +240,28 @@ static bool look_at_entry(struct external *x, DIR *dir, const char *file, int64_
     return known_file(x, file);
 }
 
+/* Opens the folder's entries; where it was removed and is there again, those of the new one. NULL with errno. */
+static DIR *open_entries(struct external *x)
+{
+    struct stat st;
+    struct folder again;
+    if (fstat(x->folder.fd, &st) == 0 && st.st_nlink == 0 && folder_open(x->options.dir, &again) == 0) {
+        folder_close(&x->folder);
+        x->folder = again;
+    }
+    int fd = folder_open_entries(&x->folder);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (fd >= 0 && !dir)
+        close(fd);
+    return dir;
+}
+
 void find_processes(struct external *x, int64_t now)
 {
     bool was_crowded = x->left_out != 0;
-    DIR *dir = opendir(x->options.dir);
+    DIR *dir = open_entries(x);
     int unread = dir || errno == ENOENT ? 0 : errno;
+    (void)futimens(x->lock, NULL); /* so that it is known when somebody read here last: litter.c */
     x->left_out = unread != 0;
     x->folder_known = dir && folder_is_still(dirfd(dir), &x->folder_changed);
     x->segments_seen = 0;
@@ -266,7 +269,7 @@ void find_processes(struct external *x, int64_t now)
         forget_passed(x);
     int err = 0;
     for (struct dirent *e; dir && (e = file_next(dir, &err)) != NULL;)
-        if (!look_at_entry(x, dir, e->d_name, now))
+        if (!look_at_entry(x, e->d_name, now))
             x->folder_known = false;
     if (err) { /* who else is there nobody knows */
         unread = errno;
@@ -289,13 +292,14 @@ void find_processes(struct external *x, int64_t now)
 void find_again(struct external *x, int64_t now)
 {
     struct stat st;
-    bool same = x->folder_known && x->looks % FIND_ALL != 0 && stat(x->options.dir, &st) == 0 &&
+    bool same = x->folder_known && x->looks % FIND_ALL != 0 && fstat(x->folder.fd, &st) == 0 && st.st_nlink > 0 &&
                 st.st_mtim.tv_sec == x->folder_changed.tv_sec && st.st_mtim.tv_nsec == x->folder_changed.tv_nsec;
     if (!same) {
         find_processes(x, now);
         return;
     }
     x->looks++;
+    (void)futimens(x->lock, NULL); /* as above */
     x->scan_due = now + FIND_AGAIN_NS;
 }
 

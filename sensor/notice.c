@@ -92,7 +92,7 @@ static void put_sentence(char *text, size_t size, const char *format, va_list *a
 
 static void show(const char *code, const char *text)
 {
-    const char *debug = getenv("BEZEL_DEBUG");
+    const char *debug = secure_getenv("BEZEL_DEBUG");
     char line[SEGMENT_CODE_BYTES + SEGMENT_NOTICE_BYTES + 16];
     struct sentence out = {.text = line, .size = sizeof line};
     if (!debug || strcmp(debug, "1") != 0)

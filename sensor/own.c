@@ -4,8 +4,10 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/procstat.h"
 #include "sensor/counter.h"
+#include "sensor/litter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -39,14 +42,14 @@ static uint32_t wish_ring_slots(const char *set)
 
 static uint32_t ring_slots_wanted(void)
 {
-    const char *set = getenv("BEZEL_RING_RECORDS");
+    const char *set = secure_getenv("BEZEL_RING_RECORDS");
     uint32_t slots = set ? wish_ring_slots(set) : 0;
     return slots ? slots : RING_SLOTS_DEFAULT;
 }
 
 static uint32_t when_full_wanted(struct segment *s)
 {
-    const char *set = getenv("BEZEL_WHEN_FULL");
+    const char *set = secure_getenv("BEZEL_WHEN_FULL");
     if (!set || strcmp(set, "discard") == 0)
         return SEGMENT_DISCARD;
     if (strcmp(set, "overwrite") == 0)
@@ -58,7 +61,7 @@ static uint32_t when_full_wanted(struct segment *s)
 
 static uint32_t clock_wanted(struct segment *s, uint64_t user_frequency)
 {
-    const char *set = getenv("BEZEL_CLOCK"), *why_not;
+    const char *set = secure_getenv("BEZEL_CLOCK"), *why_not;
     bool counter = !set || strcmp(set, "monotonic") != 0;
     if (user_frequency)
         return SEGMENT_CLOCK_USER;
@@ -73,7 +76,11 @@ static uint32_t clock_wanted(struct segment *s, uint64_t user_frequency)
 
 static void take_wishes(struct segment *s, uint64_t user_frequency)
 {
-    const char *set = getenv("BEZEL_RING_RECORDS");
+    if (getauxval(AT_SECURE))
+        sensor_notice(s, "BEZEL-SECURE",
+                      "the program has more rights than who started it: it takes no BEZEL_ variables from there, and "
+                      "records into its default folder");
+    const char *set = secure_getenv("BEZEL_RING_RECORDS");
     if (set && !wish_ring_slots(set))
         sensor_notice(s, "BEZEL-RING-RECORDS", "BEZEL_RING_RECORDS=%s is not a power of two from %d to %d: using %d",
                       set, RING_SLOTS_MIN, RING_SLOTS_MAX, RING_SLOTS_DEFAULT);
@@ -97,7 +104,7 @@ static void identify(struct identity *id)
     memset(id, 0, sizeof *id);
     ssize_t n = readlink("/proc/self/exe", id->executable, sizeof id->executable - 1);
     id->executable[n > 0 ? n : 0] = '\0';
-    const char *slash = strrchr(id->executable, '/'), *name = getenv("BEZEL_PROCESS");
+    const char *slash = strrchr(id->executable, '/'), *name = secure_getenv("BEZEL_PROCESS");
     if (!name || !*name)
         name = slash ? slash + 1 : "process";
     snprintf(id->name, sizeof id->name, "%s", name);
@@ -107,14 +114,11 @@ static void identify(struct identity *id)
 /* ---- Doorbell ---------------------------------------------------------------------------------------------------- */
 
 /* The doorbell of the folder, mapped; NULL where nobody listens. */
-static struct doorbell *doorbell_map(const char *dir)
+static struct doorbell *doorbell_map(const struct folder *folder)
 {
-    char path[PATH_MAX];
     struct doorbell *bell = MAP_FAILED;
     struct stat st;
-    if (snprintf(path, sizeof path, "%s/" DOORBELL_NAME, dir) >= (int)sizeof path)
-        return NULL;
-    int fd = open(path, O_RDWR | O_CLOEXEC);
+    int fd = folder_open_file(folder, DOORBELL_NAME, O_RDWR);
     if (fd < 0)
         return NULL;
     if (fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof *bell)
@@ -233,16 +237,16 @@ bool own_holds_fd(const struct own_segment *own)
  * Makes the segment `instance` under `temporary`, fills it and links it into place; errno EEXIST where either name is
  * taken: another pid namespace has a process of our number, at the same microsecond.
  */
-static bool make_instance(struct own_segment *own, const char *dir, uint64_t instance, const struct identity *id,
-                          const struct doorbell *bell)
+static bool make_instance(struct own_segment *own, const struct folder *folder, uint64_t instance,
+                          const struct identity *id, const struct doorbell *bell)
 {
-    char temporary[PATH_MAX];
+    char temporary[32], name[32];
     uint32_t slots = ring_slots_wanted();
-    if (snprintf(temporary, sizeof temporary, "%s/.%016llx" SEGMENT_UNFINISHED, dir, (unsigned long long)instance) >=
-        (int)sizeof temporary)
+    snprintf(temporary, sizeof temporary, ".%016llx" SEGMENT_UNFINISHED, (unsigned long long)instance);
+    snprintf(name, sizeof name, "%016llx" SEGMENT_SUFFIX, (unsigned long long)instance);
+    if (snprintf(own->path, sizeof own->path, "%s/%s", folder->path, name) >= (int)sizeof own->path)
         return errno = ENAMETOOLONG, false;
-    snprintf(own->path, sizeof own->path, "%s/%016llx" SEGMENT_SUFFIX, dir, (unsigned long long)instance);
-    int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = folder_open_file(folder, temporary, O_RDWR | O_CREAT | O_EXCL);
     if (fd < 0)
         return false;
     /* Once it is not empty, a file without its lock is abandoned. */
@@ -259,11 +263,11 @@ static bool make_instance(struct own_segment *own, const char *dir, uint64_t ins
                             atomic_load_explicit(&bell->tick_ns, memory_order_relaxed)); /* relaxed: a number */
             atomic_init(&own->segment->mode, SEGMENT_RECORD);
         }
-        file_share(fd, dir);
-        done = link(temporary, own->path) == 0;
+        file_share(fd, folder->fd);
+        done = linkat(folder->fd, temporary, folder->fd, name, 0) == 0;
     }
     int saved = errno;
-    unlink(temporary);
+    unlinkat(folder->fd, temporary, 0);
     if (!done)
         own_forget(own);
     errno = saved;
@@ -274,29 +278,39 @@ static bool make_instance(struct own_segment *own, const char *dir, uint64_t ins
  * Microseconds since boot above a pid: unique in a boot for 50 days, and then only by a pid in the same microsecond; of
  * two pid namespaces the later one tries the next microsecond.
  */
-static bool make_in(struct own_segment *own, const char *dir, const struct identity *id, const struct doorbell *bell)
+static bool make_in(struct own_segment *own, const struct folder *folder, const struct identity *id,
+                    const struct doorbell *bell)
 {
     uint64_t us = (uint64_t)(clock_now() / CLOCK_US), pid = (uint64_t)getpid() & 0x3fffff;
     bool done = false;
     for (uint32_t i = 0; i < OWN_TRIES && !done && (i == 0 || errno == EEXIST); i++)
-        done = make_instance(own, dir, (us + i) << 22 | pid, id, bell);
+        done = make_instance(own, folder, (us + i) << 22 | pid, id, bell);
     return done;
+}
+
+/* Keeps why there is no segment: `err` is that of the folder, errno that of either. */
+static void refuse_make(struct own_segment *own, const struct folder *folder, int err)
+{
+    if (err && folder->why[0])
+        snprintf(own->why_not, sizeof own->why_not, "%s %s", folder->path, folder->why);
+    else
+        snprintf(own->why_not, sizeof own->why_not, "cannot make %s in %s: %s", err ? "the folder" : "a segment",
+                 folder->path, strerror(errno));
 }
 
 bool own_make(struct own_segment *own, const char *dir)
 {
     int cancel, before = errno;
+    struct folder folder;
     struct identity id;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     identify(&id);
     id.user_frequency = own->user_frequency;
-    int err = file_make_dirs(dir, 0700);
-    struct doorbell *bell = err ? NULL : doorbell_map(dir);
-    bool done = !err && make_in(own, dir, &id, bell);
-    int saved = errno;
+    int err = folder_make(dir, &folder);
+    struct doorbell *bell = err ? NULL : doorbell_map(&folder);
+    bool done = !err && make_in(own, &folder, &id, bell);
     if (!done)
-        snprintf(own->why_not, sizeof own->why_not, "cannot make %s in %s: %s", err ? "the folder" : "a segment", dir,
-                 strerror(saved));
+        refuse_make(own, &folder, err);
     else if (bell)
         atomic_fetch_add_explicit(&bell->rung, 1,
                                   memory_order_release); /* B0 release: pairs B1, publishes the file's name */
@@ -306,6 +320,9 @@ bool own_make(struct own_segment *own, const char *dir)
         own->bell = bell;
     else if (bell)
         munmap(bell, sizeof *bell);
+    if (done)
+        litter_remove(&folder);
+    folder_close(&folder);
     pthread_setcancelstate(cancel, &cancel);
     errno = before;
     return done;
@@ -314,8 +331,10 @@ bool own_make(struct own_segment *own, const char *dir)
 struct doorbell *own_map_doorbell(const char *dir)
 {
     int cancel, before = errno;
+    struct folder folder;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    struct doorbell *bell = doorbell_map(dir);
+    struct doorbell *bell = folder_open(dir, &folder) == 0 ? doorbell_map(&folder) : NULL;
+    folder_close(&folder);
     pthread_setcancelstate(cancel, &cancel);
     errno = before;
     return bell;

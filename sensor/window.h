@@ -16,6 +16,7 @@
 #define BEZEL_SENSOR_WINDOW_H
 
 #include "base/err.h"
+#include "base/folder.h"
 #include "mdr/packet.h"
 
 #include <stdatomic.h>
@@ -59,13 +60,13 @@ struct window_packet {
 };
 
 /**
- * Opens the window in folder `dir`, of at least `bytes` bytes for packets: the one that a crashed daemon of the same
- * run and trace left, with its packets, else a new one. *left receives the number of unacknowledged packets of another
- * run that were dropped. Returns 0 with *w for window_close(); BEZEL_EBUSY where a living daemon owns it; BEZEL_ENOSPC,
- * BEZEL_EPERM, ...
+ * Opens the window in `folder`, which it borrows, of at least `bytes` bytes for packets: the one that a crashed daemon
+ * of the same run and trace left, with its packets, else a new one. *left receives the number of unacknowledged packets
+ * of another run that were dropped. Returns 0 with *w for window_close(); BEZEL_EBUSY where a living daemon owns it;
+ * BEZEL_ENOSPC, BEZEL_EPERM, ...
  */
-int window_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes, struct window **w,
-                uint64_t *left) BEZEL_MUST_CHECK;
+int window_open(const struct folder *folder, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes,
+                struct window **w, uint64_t *left) BEZEL_MUST_CHECK;
 
 /**
  * Closes it; with `remove` the file goes too. NULL is allowed. No queue may hold a packet any more: window_is_read()

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define WINDOW_NAME  "window"
 #define WINDOW_MAGIC UINT64_C(0x42455a454c574e31) /* "BEZELWN1" */
 
 enum { WINDOW_VERSION = 1 };
@@ -75,7 +77,7 @@ static bool window_adopt(struct window *w, const uint8_t run[16], const uint8_t 
 {
     struct stat st;
     if (fstat(w->fd, &st) != 0 || (size_t)st.st_size < sizeof(struct window_file) ||
-        window_map(w, (size_t)st.st_size) != 0)
+        window_map(w, (size_t)st.st_size) != 0 || !w->file)
         return false;
     struct window_file *f = w->file;
     bool whole = f->magic == WINDOW_MAGIC && f->version == WINDOW_VERSION && f->capacity >= WINDOW_BYTES_MIN &&
@@ -112,18 +114,18 @@ static int window_create(struct window *w, const uint8_t run[16], const uint8_t 
     return 0;
 }
 
-int window_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes, struct window **out,
-                uint64_t *left)
+int window_open(const struct folder *folder, const uint8_t run[16], const uint8_t uuid[16], uint64_t bytes,
+                struct window **out, uint64_t *left)
 {
     *left = 0;
     struct window *w = calloc(1, sizeof *w);
     if (!w)
         return BEZEL_ENOMEM;
-    snprintf(w->path, sizeof w->path, "%s/window", dir);
-    w->fd = open(w->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    w->folder = folder;
+    w->fd = folder_open_file(folder, WINDOW_NAME, O_RDWR | O_CREAT);
     int err = w->fd < 0 ? err_from_errno(errno) : 0;
     if (!err)
-        file_share(w->fd, dir);
+        file_share(w->fd, folder->fd);
     if (!err && flock(w->fd, LOCK_EX | LOCK_NB) != 0)
         err = errno == EWOULDBLOCK ? BEZEL_EBUSY : err_from_errno(errno);
     if (!err && !window_adopt(w, run, uuid, left))
@@ -146,7 +148,7 @@ void window_close(struct window *w, bool remove)
     if (!w)
         return;
     if (remove)
-        unlink(w->path);
+        unlinkat(w->folder->fd, WINDOW_NAME, 0);
     munmap(w->file, w->mapped);
     close(w->fd);
     free(w);
@@ -172,7 +174,7 @@ bool window_is_of(const char *dir, const uint8_t run[16], const uint8_t trace[16
     uint64_t magic;
     uint32_t birth;
     char path[PATH_MAX];
-    snprintf(path, sizeof path, "%s/window", dir);
+    snprintf(path, sizeof path, "%s/" WINDOW_NAME, dir);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     bool whole = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head;
     if (fd >= 0)

@@ -8,7 +8,6 @@
 #include "sensor/index.h"
 #include "sensor/window.h"
 
-#include <limits.h>
 #include <stdalign.h>
 
 enum {
@@ -54,7 +53,7 @@ struct window {
     struct window_file *file;
     int fd;
     size_t mapped;
-    char path[PATH_MAX];
+    const struct folder *folder;
     uint64_t records;                             /* in its packets */
     bool created;                                 /* by this life */
     uint64_t reserved_at;                         /* where the reserved packet starts, filler passed */

@@ -18,13 +18,14 @@ enum { STROKE = 12, STROKES_MAX = 64, PROCESSES = 3, RINGS = 2, PACKETS = 40, RE
 
 static const uint8_t run[16] = "run", uuid[16] = "uuid";
 static char dir[] = "/dev/shm/bezel-test-fuzz-XXXXXX", path[64];
+static struct folder folder;
 static uint8_t *good; /* the file as it should be */
 static size_t good_bytes;
 
 static void begin(void)
 {
     memcpy(dir + sizeof dir - sizeof "XXXXXX", "XXXXXX", sizeof "XXXXXX");
-    fuzz_must(mkdtemp(dir));
+    fuzz_must(mkdtemp(dir) && folder_open(dir, &folder) == 0);
     snprintf(path, sizeof path, "%s/window", dir);
 }
 
@@ -32,7 +33,7 @@ static struct window *reopen(void)
 {
     struct window *w;
     uint64_t left;
-    fuzz_must(window_open(dir, run, uuid, WINDOW_BYTES_MIN, &w, &left) == 0);
+    fuzz_must(window_open(&folder, run, uuid, WINDOW_BYTES_MIN, &w, &left) == 0);
     return w;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 char scratch_dir[SCRATCH_PATH];
+struct folder scratch_folder = {.fd = -1};
 static char folders[SCRATCH_FOLDERS][SCRATCH_PATH];
 static pid_t owner; /* children that the test forks remove nothing */
 
@@ -62,12 +63,13 @@ int scratch_begin(void **state)
 {
     (void)state;
     scratch_make(scratch_dir);
-    return 0;
+    return folder_open(scratch_dir, &scratch_folder);
 }
 
 int scratch_end(void **state)
 {
     (void)state;
+    folder_close(&scratch_folder);
     scratch_remove(scratch_dir);
     return 0;
 }

@@ -5,6 +5,8 @@
 #ifndef BEZEL_TESTS_LIB_SCRATCH_H
 #define BEZEL_TESTS_LIB_SCRATCH_H
 
+#include "base/folder.h"
+
 enum { SCRATCH_PATH = 64, SCRATCH_FOLDERS = 64 };
 
 /** Makes a folder in shared memory, mode 0700, and writes its path. Exits with 77, saying why, where it cannot. */
@@ -16,9 +18,11 @@ void scratch_add(const char *path);
 /** Removes it now; its place is free for another. */
 void scratch_remove(const char *path);
 
-/** Set-up and tear-down of a test, or of a group, with a folder: its path is `scratch_dir`. */
+/** Set-up and tear-down of a test, or of a group, with a folder: its path is `scratch_dir`; open as `scratch_folder`.
+ */
 int scratch_begin(void **state);
 int scratch_end(void **state);
 extern char scratch_dir[SCRATCH_PATH];
+extern struct folder scratch_folder;
 
 #endif

@@ -416,13 +416,14 @@ static void a_spool_goes_when_nobody_can_come_back_for_it(void **unused)
     char folder[128], path[128], alien[160];
     uint64_t left;
     uint8_t trace[16];
+    struct folder home;
     struct window *w;
     struct spool *s;
     struct spool_found found;
     snprintf(folder, sizeof folder, "%s/home", scratch_dir);
     snprintf(alien, sizeof alien, "%s/bezel-something.spool", scratch_dir);
-    assert_int_equal(mkdir(folder, 0700), 0);
-    assert_int_equal(window_open(folder, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+    assert_int_equal(folder_make(folder, &home), 0);
+    assert_int_equal(window_open(&home, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
     memcpy(trace, uuid, sizeof trace);
     window_trace(w, 5, trace);
     close(open(alien, O_CREAT | O_WRONLY, 0600));
@@ -434,7 +435,7 @@ static void a_spool_goes_when_nobody_can_come_back_for_it(void **unused)
     window_close(w, false);
     assert_int_equal(spool_clear(scratch_dir), 0);
 
-    assert_int_equal(window_open(folder, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+    assert_int_equal(window_open(&home, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
     window_close(w, true); /* now it is not */
     age(path, 0);
     utimensat(AT_FDCWD, path, NULL, 0);
@@ -449,10 +450,11 @@ static void a_spool_goes_when_nobody_can_come_back_for_it(void **unused)
     assert_false(is_there(path));
 
     leave(other, folder, path); /* another trace's window stands in its place */
-    assert_int_equal(window_open(folder, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+    assert_int_equal(window_open(&home, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
     age(path, 1);
     assert_int_equal(spool_clear(scratch_dir), 1);
     window_close(w, true);
+    folder_close(&home);
     assert_true(is_there(alien)); /* what is no spool is nobody's to remove */
     assert_int_equal(unlink(alien), 0);
 }

@@ -42,9 +42,12 @@ static struct notes {
 
 static struct window *open_window(void)
 {
+    static struct folder folder = {.fd = -1};
     struct window *w;
     uint64_t left;
-    if (window_open(dir, run, uuid, WINDOW_BYTES_MIN, &w, &left) != 0 || left != 0)
+    folder_close(&folder); /* `dir` may be another by now */
+    if (folder_open(dir, &folder) != 0 || window_open(&folder, run, uuid, WINDOW_BYTES_MIN, &w, &left) != 0 ||
+        left != 0)
         return NULL;
     return w;
 }

@@ -48,11 +48,13 @@ static void *read_on(void *last)
 
 static struct attached *attach_own(const char *dir)
 {
+    static struct folder folder;
     struct attached *a = NULL;
+    assert_int_equal(folder_open(dir, &folder), 0);
     DIR *d = opendir(dir);
     for (const struct dirent *e; (e = readdir(d)) != NULL;)
         if (strstr(e->d_name, SEGMENT_SUFFIX))
-            assert_int_equal(segment_attach(dir, e->d_name, &a), 0);
+            assert_int_equal(segment_attach(&folder, e->d_name, &a), 0);
     closedir(d);
     assert_non_null(a);
     assert_int_equal(segment_refresh_knobs(a), 1);

@@ -230,11 +230,11 @@ static void scribbling_harms_neither_the_program_nor_the_reader(void **unused)
 static void claim_what_has_no_memory(void *unused)
 {
     pthread_t t[4 * THREADS];
-    char size[32];
+    char size[48];
     size_t bytes;
     (void)unused;
     setenv("BEZEL_RING_RECORDS", "64", 1);
-    snprintf(size, sizeof size, "size=%zu",
+    snprintf(size, sizeof size, "mode=0700,size=%zu",
              (size_t)(segment_ring_offset() + THREADS * segment_ring_stride(64)) / 4096 * 4096 + 4096);
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
         mount("tmpfs", getenv("BEZEL_DIR"), "tmpfs", 0, size) != 0)

@@ -443,10 +443,10 @@ static void record_with_many_threads(void *unused)
 /* Alone in a namespace of mounts, with `context` bytes of shared memory. */
 static void record_in_little_memory(void *context)
 {
-    char size[32];
+    char size[48];
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
         _exit(77);
-    snprintf(size, sizeof size, "size=%zu", *(const size_t *)context);
+    snprintf(size, sizeof size, "mode=0700,size=%zu", *(const size_t *)context);
     if (mount("tmpfs", getenv("BEZEL_DIR"), "tmpfs", 0, size) != 0)
         _exit(77);
     record_with_many_threads(NULL);

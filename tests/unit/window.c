@@ -25,7 +25,7 @@ static struct window *open_window(void)
 {
     struct window *w;
     uint64_t left;
-    assert_int_equal(window_open(scratch_dir, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+    assert_int_equal(window_open(&scratch_folder, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
     assert_int_equal(left, 0);
     return w;
 }
@@ -212,7 +212,7 @@ static void a_window_has_one_owner(void **unused)
     (void)unused;
     struct window *w = open_window(), *second;
     uint64_t left;
-    assert_int_equal(window_open(scratch_dir, run, uuid, WINDOW_BYTES_MIN, &second, &left), BEZEL_EBUSY);
+    assert_int_equal(window_open(&scratch_folder, run, uuid, WINDOW_BYTES_MIN, &second, &left), BEZEL_EBUSY);
     window_close(w, true);
 }
 
@@ -225,7 +225,7 @@ static void another_run_counts_what_it_drops(void **unused)
     for (int i = 0; i < 5; i++)
         assert_true(model_cut(w, a));
     window_close(w, false);
-    assert_int_equal(window_open(scratch_dir, other, uuid, 2 * WINDOW_BYTES_MIN, &w, &left), 0);
+    assert_int_equal(window_open(&scratch_folder, other, uuid, 2 * WINDOW_BYTES_MIN, &w, &left), 0);
     assert_int_equal(left, 5);
     assert_int_equal(window_waiting(w), 0);
     assert_int_equal(window_records(w), 0);
@@ -298,7 +298,7 @@ static void positions_from_which_they_would_begin_anew_are_not_taken_over(void *
         add_stream(w, 1, 0);
         window_close(w, false);
         set_positions(path, pairs[i][0], pairs[i][1]);
-        assert_int_equal(window_open(scratch_dir, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+        assert_int_equal(window_open(&scratch_folder, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
         assert_int_equal(atomic_load(&w->file->written), 0);
         window_close(w, true);
     }
@@ -315,7 +315,7 @@ static void a_filler_that_leads_past_what_is_written_is_not_taken_over(void **un
     add_stream(w, 1, 0);
     window_close(w, false);
     set_positions(path, WINDOW_BYTES_MIN / 2, WINDOW_BYTES_MIN / 2 + 64); /* all zeros: of no bytes */
-    assert_int_equal(window_open(scratch_dir, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+    assert_int_equal(window_open(&scratch_folder, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
     assert_int_equal(atomic_load(&w->file->written), 0);
     window_close(w, true);
 }
@@ -347,7 +347,7 @@ static void a_spoilt_window_is_replaced(void **unused)
         fclose(f);
         if (round % 8 == 0)
             assert_int_equal(truncate(path, (off_t)(seed_next(&seed) % (uint64_t)st.st_size)), 0);
-        assert_int_equal(window_open(scratch_dir, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
+        assert_int_equal(window_open(&scratch_folder, run, uuid, WINDOW_BYTES_MIN, &w, &left), 0);
         (void)count(w);
         window_close(w, true);
     }

@@ -1,0 +1,226 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/*
+ * What killed programs leave in a folder: what of it the next program removes, and what it leaves alone.
+ */
+#include "sensor/litter.h"
+#include "sensor/attach.h"
+#include "sensor/guard.h"
+#include "sensor/own.h"
+#include "tests/lib/scratch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { KILLED = 30, MANY = 200 };
+
+static unsigned segments(void)
+{
+    unsigned n = 0;
+    DIR *d = opendir(scratch_dir);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL;)
+        n += strstr(e->d_name, SEGMENT_SUFFIX) != NULL || strstr(e->d_name, SEGMENT_UNFINISHED) != NULL;
+    closedir(d);
+    return n;
+}
+
+/* As a killed program leaves its segment, `seconds` ago, of session `session`. */
+static void leave_segment(char session, int seconds)
+{
+    struct own_segment own = {.fd = -1};
+    struct timespec then[2] = {{time(NULL) - seconds, 0}, {time(NULL) - seconds, 0}};
+    assert_true(own_make(&own, scratch_dir));
+    own.segment->session[0] = (uint8_t)session;
+    assert_int_equal(futimens(own.fd, then), 0);
+    own_forget(&own);
+}
+
+/* A bezeld's hold on the folder, the last sign of life of which is `seconds` old. */
+static int hold_folder(int seconds)
+{
+    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    struct timespec then[2] = {{time(NULL) - seconds, 0}, {time(NULL) - seconds, 0}};
+    int fd = openat(scratch_folder.fd, LITTER_LOCK_NAME, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(fcntl(fd, F_OFD_SETLK, &lock), 0);
+    assert_int_equal(futimens(fd, then), 0);
+    return fd;
+}
+
+/* How many segments there are after a look. */
+static unsigned left(void)
+{
+    errno = EXDEV;
+    litter_remove(&scratch_folder);
+    assert_int_equal(errno, EXDEV);
+    return segments();
+}
+
+/* Starts a program with a segment; it is there when this returns. */
+static pid_t start(void)
+{
+    int made[2];
+    char what;
+    assert_int_equal(pipe(made), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        static struct own_segment own = {.fd = -1};
+        if (!own_make(&own, scratch_dir) || write(made[1], "m", 1) != 1)
+            _exit(1);
+        for (;;)
+            pause();
+    }
+    close(made[1]);
+    assert_int_equal(read(made[0], &what, 1), 1);
+    close(made[0]);
+    return pid;
+}
+
+static void end(pid_t pid)
+{
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static struct attached *attach(void)
+{
+    struct attached *a = NULL;
+    DIR *d = opendir(scratch_dir);
+    assert_non_null(d);
+    for (struct dirent *e; (e = readdir(d)) != NULL && !a;)
+        if (strstr(e->d_name, SEGMENT_SUFFIX))
+            assert_int_equal(segment_attach(&scratch_folder, e->d_name, &a), 0);
+    closedir(d);
+    assert_non_null(a);
+    return a;
+}
+
+static void the_next_program_removes_what_killed_ones_left(void **state)
+{
+    (void)state;
+    struct own_segment own = {.fd = -1};
+    pid_t killed[KILLED], living = start();
+    for (int i = 0; i < KILLED; i++)
+        killed[i] = start();
+    for (int i = 0; i < KILLED; i++)
+        end(killed[i]);
+    assert_int_equal(segments(), KILLED + 1);
+    assert_true(own_make(&own, scratch_dir));
+    assert_int_equal(segments(), 2); /* its own, and that of the one that lives */
+    assert_int_equal(access(own.path, F_OK), 0);
+    assert_int_equal(unlink(own.path), 0);
+    own_forget(&own);
+    assert_int_equal(left(), 1);
+    end(living);
+    assert_int_equal(left(), 0);
+}
+
+static void what_a_bezeld_reads_or_may_come_back_for_is_no_litter(void **state)
+{
+    (void)state;
+    leave_segment(0, 0);
+    int held = hold_folder(2 * LITTER_KEPT_S);
+    assert_int_equal(left(), 1); /* a bezeld has the folder: it is its own */
+    close(held);
+    struct attached *a = attach();
+    assert_int_equal(left(), 1); /* it is being read */
+    segment_detach(a, false);
+    assert_int_equal(left(), 0);
+
+    leave_segment(1, 2 * LITTER_KEPT_S);
+    close(hold_folder(LITTER_KEPT_S / 2));
+    assert_int_equal(left(), 1); /* of a run whose bezeld was there lately */
+    close(hold_folder(2 * LITTER_KEPT_S));
+    assert_int_equal(left(), 0);
+    leave_segment(1, LITTER_KEPT_S / 2);
+    assert_int_equal(left(), 1); /* it began lately */
+    unlinkat(scratch_folder.fd, LITTER_LOCK_NAME, 0);
+    assert_int_equal(left(), 1);
+}
+
+static void who_would_leave_word_there_is_told_that_nobody_reads_it(void **state)
+{
+    (void)state;
+    leave_segment(0, 0);
+    struct attached *a = attach();
+    char name[sizeof a->file];
+    memcpy(name, a->file, sizeof name);
+    segment_detach(a, false);
+    int fd = folder_open_file(&scratch_folder, name, O_RDWR);
+    const struct segment *s = mmap(NULL, segment_word_bytes(), PROT_READ, MAP_SHARED, fd, 0);
+    assert_true(s != MAP_FAILED);
+    assert_int_equal(s->unobserved & SEGMENT_UNREAD, 0);
+    assert_int_equal(left(), 0);
+    assert_int_equal(s->unobserved & SEGMENT_UNREAD, SEGMENT_UNREAD);
+    munmap((void *)s, segment_word_bytes());
+    close(fd);
+}
+
+static void a_segment_that_nobody_finished_is_litter_and_what_is_no_segment_is_not(void **state)
+{
+    (void)state;
+    static const char text[] = "not a segment";
+    int at = scratch_folder.fd;
+    int fd = openat(at, ".0000000000000001" SEGMENT_UNFINISHED, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(left(), 1); /* about to be locked */
+    assert_int_equal(write(fd, text, sizeof text), sizeof text);
+    close(fd);
+    assert_int_equal(left(), 0);
+    fd = openat(at, "0000000000000001" SEGMENT_SUFFIX, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_int_equal(write(fd, text, sizeof text), sizeof text);
+    close(fd);
+    assert_int_equal(mkfifoat(at, "0000000000000002" SEGMENT_SUFFIX, 0600), 0);
+    assert_int_equal(symlinkat("/dev/zero", at, "0000000000000003" SEGMENT_SUFFIX), 0);
+    assert_int_equal(mkdirat(at, "0000000000000004" SEGMENT_SUFFIX, 0700), 0);
+    assert_int_equal(left(), 4);
+}
+
+static void a_look_is_bounded_and_looks_reach_everything(void **state)
+{
+    (void)state;
+    char first[64], name[32];
+    leave_segment(0, 0);
+    struct attached *a = attach();
+    snprintf(first, sizeof first, "%s", a->file);
+    segment_detach(a, false);
+    for (int i = 1; i < MANY; i++) {
+        snprintf(name, sizeof name, "%016x" SEGMENT_SUFFIX, i);
+        assert_int_equal(linkat(scratch_folder.fd, first, scratch_folder.fd, name, 0), 0);
+    }
+    int looks = 0;
+    for (unsigned was = MANY, now; was > 0; was = now, looks++) {
+        now = left();
+        assert_true(was - now <= 64);
+        assert_true(now < was);
+    }
+    assert_true(looks >= MANY / 64);
+}
+
+int main(void)
+{
+    guard_init();
+#define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
+    const struct CMUnitTest tests[] = {
+        TEST(the_next_program_removes_what_killed_ones_left),
+        TEST(what_a_bezeld_reads_or_may_come_back_for_is_no_litter),
+        TEST(who_would_leave_word_there_is_told_that_nobody_reads_it),
+        TEST(a_segment_that_nobody_finished_is_litter_and_what_is_no_segment_is_not),
+        TEST(a_look_is_bounded_and_looks_reach_everything),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
