@@ -119,6 +119,7 @@ static void ask_status(struct run *r, int64_t now)
 {
     if (now < r->next_status)
         return;
+    bool was_stopped = now - r->next_status > CLOCK_S; /* this process: the answers to it are still to be read */
     r->next_status = now + (r->state.phase == PHASE_DRAINING ? STATUS_EVERY_DRAIN : STATUS_EVERY);
     if (r->state.phase > PHASE_DRAINING)
         return;
@@ -128,6 +129,8 @@ static void ask_status(struct run *r, int64_t now)
             continue;
         bool undrained = r->state.phase == PHASE_DRAINING && !drains(s); /* that it was told is not that it heard */
         fleet_ask(&r->fleet, d, undrained ? VERB_DRAIN : VERB_STATUS);
+        if (s->heard && was_stopped)
+            s->heard = now;
         if (s->heard && now - s->heard >= MUTE_AFTER && !s->told_mute) {
             s->told_mute = true;
             tell_mute(r, d);

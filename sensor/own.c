@@ -234,6 +234,20 @@ bool own_holds_fd(const struct own_segment *own)
 }
 
 /*
+ * Where the program runs without one of the standard streams, the segment does not get its number: what the program
+ * prints would be written over the segment's head.
+ */
+static int keep_off_standard(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    int other = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), saved = errno;
+    close(fd);
+    errno = saved;
+    return other;
+}
+
+/*
  * Makes the segment `instance` under `temporary`, fills it and links it into place; errno EEXIST where either name is
  * taken: another pid namespace has a process of our number, at the same microsecond.
  */
@@ -249,9 +263,11 @@ static bool make_instance(struct own_segment *own, const struct folder *folder, 
     int fd = folder_open_file(folder, temporary, O_RDWR | O_CREAT | O_EXCL);
     if (fd < 0)
         return false;
+    fd = keep_off_standard(fd);
     /* Once it is not empty, a file without its lock is abandoned. */
     own->bytes = segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(slots);
-    bool done = remember_fd(own, fd) && lock_process(fd) == 0 && (own->segment = segment_map(fd, own->bytes)) != NULL;
+    bool done = fd >= 0 && remember_fd(own, fd) && lock_process(fd) == 0 &&
+                (own->segment = segment_map(fd, own->bytes)) != NULL;
     if (done) {
         fill_head(own->segment, slots, instance, id);
         remember_head(own);

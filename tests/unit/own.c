@@ -442,6 +442,25 @@ static void signals_do_not_keep_memory_from_being_reserved(void **state)
 }
 
 /* No mask keeps out what stops a process: SIGSTOP, a debugger, the freezer of a control group. */
+/* What the program prints to a standard stream that it does not have is not written into its segment. */
+static void the_segment_gets_no_number_of_a_standard_stream(void **state)
+{
+    (void)state;
+    struct own_segment own = {.fd = -1};
+    int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
+    close(STDIN_FILENO);
+    bool made = own_make(&own, scratch_dir);
+    if (in >= 0) {
+        dup2(in, STDIN_FILENO);
+        close(in);
+    }
+    assert_true(made);
+    assert_true(own.fd > STDERR_FILENO);
+    assert_true(own_holds_fd(&own));
+    unlink(own.path);
+    own_forget(&own);
+}
+
 static void stops_do_not_keep_a_segment_from_being_made(void **state)
 {
     (void)state;
@@ -705,6 +724,7 @@ int main(void)
         TEST(memory_can_be_locked_or_the_limit_is_told),
         TEST(a_file_of_the_program_in_our_descriptors_place_is_left_alone),
         TEST(signals_do_not_keep_memory_from_being_reserved),
+        TEST(the_segment_gets_no_number_of_a_standard_stream),
         TEST(stops_do_not_keep_a_segment_from_being_made),
         TEST(a_full_file_system_is_an_error_and_no_signal),
         TEST(files_are_the_folders_groups_as_far_as_the_folder_says_and_never_the_worlds),
