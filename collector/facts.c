@@ -98,6 +98,10 @@ static const char *const schema[] = {
     "text));",
 };
 
+/*
+ * Of what is told again and again the latest row by its time counts, of several with one time the greatest. So the
+ * order in which packets of several rings came makes no difference: the trace alone says what the rows are.
+ */
 static const char *const sql[FACTS_STATEMENTS] = {
     [FACTS_BEGIN] = "BEGIN IMMEDIATE",
     [FACTS_COMMIT] = "COMMIT",
@@ -121,19 +125,31 @@ static const char *const sql[FACTS_STATEMENTS] = {
          " epoch) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO UPDATE SET"
          " at = excluded.at, state = excluded.state, value = excluded.value, worst = excluded.worst,"
          " settling = excluded.settling, held = excluded.held, violated = excluded.violated,"
-         " unknown = excluded.unknown, last_violated = excluded.last_violated WHERE excluded.at >= limits.at"),
+         " unknown = excluded.unknown, last_violated = excluded.last_violated"
+         " WHERE (excluded.at, excluded.state, ifnull(excluded.value, -9e999), ifnull(excluded.worst, -9e999),"
+         " excluded.settling, excluded.held, excluded.violated, excluded.unknown, excluded.last_violated)"
+         " > (limits.at, limits.state, ifnull(limits.value, -9e999), ifnull(limits.worst, -9e999), limits.settling,"
+         " limits.held, limits.violated, limits.unknown, limits.last_violated)"),
     [FACTS_DECISION] = "INSERT INTO decisions VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [FACTS_METRIC] = "INSERT INTO metrics VALUES(?1, ?2, ?3, ?4, ?5)",
-    [FACTS_CLOCK] = "INSERT OR REPLACE INTO clocks VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+    [FACTS_CLOCK] = "INSERT OR REPLACE INTO clocks SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE NOT EXISTS"
+                    " (SELECT 1 FROM clocks WHERE process = ?1 AND (at, kernel, counter, program, error_ns, jumps,"
+                    " clamped) > (?2, ?3, ?4, ?5, ?6, ?7, ?8))",
     [FACTS_POLLING] = "INSERT INTO polling VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [FACTS_FLOW] = "INSERT INTO flow VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-    [FACTS_EXPIRED] = "INSERT OR REPLACE INTO expired(process, name, aspect, instance, bound_ns, taken, expired) "
-                      "VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
-    [FACTS_OBEYED] = "INSERT OR REPLACE INTO obeyed VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+    [FACTS_EXPIRED] = "INSERT OR REPLACE INTO expired(process, name, aspect, instance, bound_ns, taken, expired)"
+                      " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7 WHERE NOT EXISTS (SELECT 1 FROM expired WHERE process = ?1"
+                      " AND aspect = ?3 AND instance = ?4 AND (taken, expired, bound_ns, name) > (?6, ?7, ?5, ?2))",
+    [FACTS_OBEYED] = "INSERT OR REPLACE INTO obeyed SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 WHERE NOT EXISTS"
+                     " (SELECT 1 FROM obeyed WHERE process = ?1 AND (at, epoch, obeyed, expired, outdated, repeated,"
+                     " cut, lost, untold) > (?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10))",
     [FACTS_FINDING] = "INSERT INTO findings VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [FACTS_KNOB] = "INSERT INTO knobs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
     [FACTS_SNAPSHOT] =
-        "INSERT OR REPLACE INTO snapshots VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        ("INSERT OR REPLACE INTO snapshots SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13"
+         " WHERE NOT EXISTS (SELECT 1 FROM snapshots WHERE process = ?1 AND number = ?2 AND moment = ?3 AND"
+         " (at, node, cause, ifnull(value, -9e999), duration_ns, records, processes, first_ns, last_ns, over) >"
+         " (?4, ?5, ?6, ifnull(?7, -9e999), ?8, ?9, ?10, ?11, ?12, ?13))"),
     [FACTS_OBSERVATION] = "INSERT INTO observations VALUES(?1, ?2, ?3, ?4, ?5)",
     [FACTS_NOTE] = ("INSERT OR IGNORE INTO notes SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7"
                     " WHERE (SELECT count(*) FROM notes WHERE node = ?1) < ?8"),
