@@ -604,6 +604,9 @@ static void built_in_aspects_become_facts_once_however_often_it_starts(void **st
 {
     struct fixture *t = *state;
     unsigned d = add_daemon(t->sensor);
+    /* Of another ring, which is taken up later and whose times are earlier: what comes last need not be the latest. */
+    fake_cut_one(t->sensor, d, 1, CLOCK, (uint64_t[]){0, 1, 0, 5, 0, 0});
+    fake_cut_one(t->sensor, d, 1, EXPIRED, (uint64_t[]){SERVER, FPS, 77, 100000000, 30, 1});
     record_the_daemon(t->sensor, d);
     know(t, d);
     feed(t, d, clock_now());
