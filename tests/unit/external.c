@@ -505,12 +505,12 @@ static void a_second_reader_is_refused(void **unused)
 
 /* ---- Hostile processes ------------------------------------------------------------------------------------------- */
 
-static void make_and_abandon(const char *dir, const char *name, size_t bytes, int64_t age_s)
+static void make_and_abandon(const char *dir, const char *name, off_t bytes, int64_t age_s)
 {
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/%s", dir, name);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
-    assert_true(fd >= 0 && ftruncate(fd, (off_t)bytes) == 0);
+    assert_true(fd >= 0 && ftruncate(fd, bytes) == 0);
     struct timespec then = {.tv_sec = time(NULL) - age_s};
     assert_int_equal(futimens(fd, (struct timespec[]){then, then}), 0);
     close(fd);
@@ -582,7 +582,7 @@ static void a_file_as_large_as_no_segment_keeps_nobody_waiting(void **unused)
     struct fixture f = {.options = {.batch = true, .take_all = true}};
     fixture_open(&f);
     assert_int_equal(fixture_wait(fixture_spawn(record_all_kinds, NULL)), 0);
-    make_and_abandon(f.dir, "00000000000000ff" SEGMENT_SUFFIX, (size_t)1 << 48, 0);
+    make_and_abandon(f.dir, "00000000000000ff" SEGMENT_SUFFIX, (off_t)1 << 48, 0);
     fixture_until(&f, fixture_all_gone);
     assert_true(fixture_is_noted(&f, "BEZEL-SEGMENT"));
     snprintf(path, sizeof path, "%s/00000000000000ff" SEGMENT_SUFFIX, f.dir);
