@@ -158,7 +158,7 @@ static void doubt_patterns(struct reader *r, const struct tree *root, const stru
     }
 }
 
-/* What the file says and only processes that are started, or were made after bezeld, can heed. */
+/* Keys that have no effect on processes which Bezel does not start. */
 static void doubt_attached(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *sensing = tree_get(root, "sensing"), *ring = tree_get(sensing, "ring");

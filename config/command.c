@@ -98,7 +98,7 @@ static bool copy_list(struct reader *r, const struct tree *t, char **argv)
     return good;
 }
 
-/* What no program can be given; where it is, there is no way to start it. */
+/* Limits of the kernel on arguments and paths: a program beyond them cannot be started. */
 static bool words_fit(struct reader *r, const struct tree *t, char *const *argv)
 {
     const struct tree *item = t->kind == TREE_LIST ? t->first : NULL;

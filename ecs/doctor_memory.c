@@ -53,7 +53,7 @@ static void check_missing_folder(struct doctor *d, const char *dir)
                    "%s cannot be made: %s: %s", dir, part, strerror(is_dir ? sys : ENOTDIR));
 }
 
-/* What to type where the folder is not to be trusted. */
+/* The command that mends a folder which is not trusted. */
 static void distrust_remedy(char *remedy, size_t size, const char *dir)
 {
     struct stat st;

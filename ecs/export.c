@@ -172,7 +172,7 @@ static int copy_run(const char *run, bool merged, const char *into)
 
 /* ---- putting it in place ---- */
 
-/* Of what cannot be read nobody knows that it is empty. */
+/* A folder that cannot be read may hold something: it does not count as empty. */
 static bool is_empty(const char *path)
 {
     DIR *dir = opendir(path);

@@ -99,7 +99,7 @@ static void print_imbalance(const struct report *r, FILE *out)
 
 /* ---- Rings that were full ---------------------------------------------------------------------------------------- */
 
-/* What was lost in full rings, of the processes that are started or of those that are attached to. */
+/* Records lost in full rings: of processes that are started, or of those that are attached to. */
 struct full_rings {
     uint64_t records;
     size_t processes;

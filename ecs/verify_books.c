@@ -47,7 +47,7 @@ static void verify_ordinals(const struct whose *w, const struct verdict_books *b
              lost, w->p->discarded);
 }
 
-/* Which aspects the few unfinished records were of is not known; no aspect has more records than were tried. */
+/* No aspect accounts for more records than were attempted; the aspect of an unfinished record is not known. */
 static void verify_aspects(const struct whose *w)
 {
     for (size_t i = 0; i < w->p->book_count; i++) {

@@ -58,7 +58,7 @@ pthread_mutex_t link_context_lock = PTHREAD_MUTEX_INITIALIZER;
 void *link_context;
 static unsigned context_users;
 
-/* What ZeroMQ takes for its first socket. Where it does not get it, it ends the process: so it is tried before. */
+/* ZeroMQ ends the process where its first socket gets no descriptor or thread, so these are tried before. */
 enum { CONTEXT_FILES = 10, CONTEXT_THREADS = 2 };
 
 static void *do_nothing(void *nothing)

@@ -50,7 +50,7 @@ struct quantile {
 
 /* ---- Octaves ----------------------------------------------------------------------------------------------------- */
 
-/* Of what has no exponent: zeros and subnormal numbers. */
+/* Zeros and subnormal numbers have no exponent. */
 static void find_small(uint64_t bits, unsigned *octave, unsigned *step)
 {
     uint64_t size = bits & ((UINT64_C(1) << 52) - 1);

@@ -18,7 +18,7 @@ void judge_begin(struct judge *j, int64_t now)
     j->seen->known = false;
 }
 
-/* What was doubtful before this instant is true. */
+/* A finding that was in doubt before this instant is true. */
 static void judge_confirm(struct judge *j)
 {
     j->doubt_since = j->now;

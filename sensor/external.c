@@ -137,7 +137,7 @@ static bool take_final_snapshot(struct external *x, struct external_process *p, 
     return p->final_snapshot = true;
 }
 
-/* What the process says of its children never falls. Returns whether it grew. */
+/* The count of unobserved children never falls. Returns whether it grew. */
 static bool take_unobserved(struct external_process *p, uint32_t count)
 {
     bool grew = count > p->unobserved;
@@ -448,7 +448,7 @@ void external_books(const struct external_process *p, int64_t now, struct messag
     books->unfinished = p->phase == EXTERNAL_CLOSED ? p->unfinished : 0;
     books->unobserved = p->unobserved;
     books->row_count = 0;
-    /* Of what a broken dictionary does not explain there are counters, too. */
+    /* Counters exist also for aspects that a broken dictionary does not explain. */
     uint32_t last = p->at->dict_broken ? RING_ASPECTS - 1 : p->at->dict ? p->at->dict->aspect_count : 0;
     for (uint32_t id = 1; id <= last; id++) {
         struct message_books_row row = segment_tally(p->at, id);

@@ -22,7 +22,7 @@ static void add_streams(struct external *x, const struct external_process *p, ui
     }
 }
 
-/* What `p` did. False: its counters cannot be believed. */
+/* The counters of `p`. False: they cannot be believed. */
 static bool flow_of(struct external *x, const struct external_process *p, struct external_flow *flow)
 {
     struct message_books_row all = {0};

@@ -606,7 +606,7 @@ static bool nobody_is_looked_for(struct fixture *f)
     return external_finished(f->external);
 }
 
-/* Who is in what could not be read of the folder is not nobody. */
+/* While entries of the folder cannot be read, the node still expects processes there. */
 static void a_folder_that_cannot_be_read_is_read_later(void **unused)
 {
     (void)unused;

@@ -7,6 +7,7 @@
 #include "sensor/attach.h"
 #include "sensor/guard.h"
 #include "sensor/own.h"
+#include "tests/lib/attach_scratch.h"
 #include "tests/lib/scratch.h"
 
 #include <dirent.h>
@@ -97,19 +98,6 @@ static void end(pid_t pid)
     assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-static struct attached *attach(void)
-{
-    struct attached *a = NULL;
-    DIR *d = opendir(scratch_dir);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d)) != NULL && !a;)
-        if (strstr(e->d_name, SEGMENT_SUFFIX))
-            assert_int_equal(segment_attach(&scratch_folder, e->d_name, &a), 0);
-    closedir(d);
-    assert_non_null(a);
-    return a;
-}
-
 static void the_next_program_removes_what_killed_ones_left(void **state)
 {
     (void)state;
@@ -137,7 +125,7 @@ static void what_a_bezeld_reads_or_may_come_back_for_is_no_litter(void **state)
     int held = hold_folder(2 * LITTER_KEPT_S);
     assert_int_equal(left(), 1); /* a bezeld has the folder: it is its own */
     close(held);
-    struct attached *a = attach();
+    struct attached *a = attach_scratch();
     assert_int_equal(left(), 1); /* it is being read */
     segment_detach(a, false);
     assert_int_equal(left(), 0);
@@ -157,7 +145,7 @@ static void who_would_leave_word_there_is_told_that_nobody_reads_it(void **state
 {
     (void)state;
     leave_segment(0, 0);
-    struct attached *a = attach();
+    struct attached *a = attach_scratch();
     char name[sizeof a->file];
     memcpy(name, a->file, sizeof name);
     segment_detach(a, false);
@@ -195,7 +183,7 @@ static void a_look_is_bounded_and_looks_reach_everything(void **state)
     (void)state;
     char first[64], name[32];
     leave_segment(0, 0);
-    struct attached *a = attach();
+    struct attached *a = attach_scratch();
     snprintf(first, sizeof first, "%s", a->file);
     segment_detach(a, false);
     for (int i = 1; i < MANY; i++) {

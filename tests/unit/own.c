@@ -10,6 +10,7 @@
 #include "sensor/attach.h"
 #include "sensor/guard.h"
 #include "sensor/internal.h"
+#include "tests/lib/attach_scratch.h"
 #include "tests/lib/scratch.h"
 
 #include <dirent.h>
@@ -106,19 +107,6 @@ static void end(struct child *c, int signal)
     assert_int_equal(waitpid(c->pid, NULL, 0), c->pid);
 }
 
-static struct attached *attach(void)
-{
-    struct attached *a = NULL;
-    DIR *d = opendir(scratch_dir);
-    assert_non_null(d);
-    for (struct dirent *e; (e = readdir(d)) != NULL && !a;)
-        if (strstr(e->d_name, SEGMENT_SUFFIX))
-            assert_int_equal(segment_attach(&scratch_folder, e->d_name, &a), 0);
-    closedir(d);
-    assert_non_null(a);
-    return a;
-}
-
 /* Waits until the reader finds it ended, ten seconds at most. */
 static bool ends(const struct attached *a)
 {
@@ -182,7 +170,7 @@ static void a_living_process_lives_and_a_killed_one_does_not(void **state)
     (void)state;
     struct child c = start(live);
     assert_int_equal(hear(c.hear), 'm');
-    struct attached *a = attach();
+    struct attached *a = attach_scratch();
     assert_true(segment_alive(a));
     assert_int_equal(a->pid_namespace, procstat_namespace());
     end(&c, SIGKILL);
@@ -195,7 +183,7 @@ static void a_process_that_closes_its_descriptors_lives(void **state)
     (void)state;
     struct child c = start(close_everything);
     assert_int_equal(hear(c.hear), 'm');
-    struct attached *a = attach();
+    struct attached *a = attach_scratch();
     assert_true(segment_alive(a));
     a->pid_namespace++; /* as seen from another namespace */
     assert_true(segment_alive(a));
@@ -209,7 +197,7 @@ static void a_process_that_became_another_program_is_found_ended(void **state)
     (void)state;
     struct child c = start(become_another_program);
     assert_int_equal(hear(c.hear), 'm');
-    struct attached *a = attach();
+    struct attached *a = attach_scratch();
     assert_true(segment_alive(a));
     say(c.say, 'g');
     assert_true(ends(a));
@@ -223,7 +211,7 @@ static void a_child_does_not_keep_its_dead_parent_alive(void **state)
     (void)state;
     struct child c = start(fork_behind_its_back);
     assert_int_equal(hear(c.hear), 'm');
-    struct attached *a = attach();
+    struct attached *a = attach_scratch();
     assert_true(segment_alive(a));
     kill(c.pid, SIGKILL);
     siginfo_t info;
@@ -246,7 +234,7 @@ static void a_later_process_of_the_same_pid_is_another(void **state)
     (void)state;
     struct child c = start(fork_behind_its_back);
     assert_int_equal(hear(c.hear), 'm');
-    struct attached *a = attach();
+    struct attached *a = attach_scratch();
     assert_true(segment_alive(a));
     a->start_time--;
     assert_false(segment_alive(a));
@@ -293,7 +281,7 @@ static void a_process_of_another_pid_namespace_is_told_by_its_lock(void **state)
         skip();
     }
     assert_int_equal(said, 'm');
-    struct attached *a = attach();
+    struct attached *a = attach_scratch();
     assert_int_equal(a->pid, 1);
     assert_int_not_equal(a->pid_namespace, procstat_namespace());
     assert_true(segment_alive(a)); /* though our pid 1 is another process */
@@ -442,7 +430,7 @@ static void signals_do_not_keep_memory_from_being_reserved(void **state)
 }
 
 /* No mask keeps out what stops a process: SIGSTOP, a debugger, the freezer of a control group. */
-/* What the program prints to a standard stream that it does not have is not written into its segment. */
+/* A program without a standard stream must not print over its segment. */
 static void the_segment_gets_no_number_of_a_standard_stream(void **state)
 {
     (void)state;
@@ -641,7 +629,7 @@ static void notices_are_told_once_each_and_bounded(void **state)
     assert_true(own_make(&own, scratch_dir));
     unsetenv("BEZEL_RING_RECORDS");
     unsetenv("BEZEL_WHEN_FULL");
-    struct attached *a = attach();
+    struct attached *a = attach_scratch();
     assert_int_equal(segment_next_notice(a, &n), 1);
     assert_string_equal(n.code, "BEZEL-RING-RECORDS");
     assert_non_null(strstr(n.text, "BEZEL_RING_RECORDS=3 is not a power of two from 64 to 1048576: using 4096"));
@@ -690,7 +678,7 @@ static void a_long_sentence_and_scribbled_notices_stay_in_bounds(void **state)
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
     assert_true(own_make(&own, scratch_dir));
-    struct attached *a = attach();
+    struct attached *a = attach_scratch();
     sensor_notice(own.segment, "BEZEL-LONG", "%s", text);
     assert_int_equal(segment_next_notice(a, &n), 1);
     assert_int_equal(strlen(n.text), SEGMENT_NOTICE_BYTES - 1);

@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* What nothing proves, and why. All else is proved; whoever adds a column proves it, or names it here. */
+/* Columns that nothing proves, and why. A new column is proved, or named here. */
 static const struct {
     const char *table, *column, *reason;
 } unproved[] = {
