@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Big-endian loads and stores at any alignment: what XDR (RFC 4506) puts on the wire. Pure, async-signal-safe.
- * Freestanding and where words must be aligned it takes bytes one by one: there may be no memcpy() to call.
+ * Big-endian loads and stores at any alignment, as XDR (RFC 4506) needs them. Pure, async-signal-safe. In freestanding
+ * builds on machines with aligned words each byte is moved alone, since there may be no memcpy() to call.
  */
 #ifndef BEZEL_BASE_BYTES_H
 #define BEZEL_BASE_BYTES_H

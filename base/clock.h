@@ -25,7 +25,7 @@ int64_t clock_realtime_offset(void);
  */
 void clock_sleep_until(int64_t deadline);
 
-/** The kernel's boot id into `id`; zeros where it cannot be read. */
+/** Writes the kernel's boot id into `id`; zeros where it cannot be read. */
 void clock_boot_id(uint8_t id[16]);
 
 #endif

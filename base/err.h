@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The one error convention of Bezel: a function returns 0 or a count on success and one of the negative BEZEL_E* codes
- * on failure. Every code, its number and its words stand once, in BEZEL_ERR_MAP; users read these words. Numbers never
- * change; new ones are appended. Of BEZEL_ESYS errno tells more: see limit_reason().
+ * The error convention of Bezel: a function returns 0 or a count on success, and one of the negative BEZEL_E* codes on
+ * failure. BEZEL_ERR_MAP has each code, its number and its text, which users read. Numbers never change; new ones are
+ * appended. errno has the reason of a BEZEL_ESYS: see limit_reason().
  */
 #ifndef BEZEL_BASE_ERR_H
 #define BEZEL_BASE_ERR_H
@@ -34,7 +34,7 @@ enum bezel_err {
 #define BEZEL_MUST_CHECK        __attribute__((warn_unused_result))
 #define BEZEL_PRINTF(at, first) __attribute__((format(printf, at, first)))
 
-/** The sentence of code `err` (0 included); never NULL, static storage. Thread-safe, async-signal-safe. */
+/** The text of code `err` (0 included); never NULL, static storage. Thread-safe, async-signal-safe. */
 const char *err_text(int err);
 
 /** The code for errno value `sys` (ENOSPC and EDQUOT become BEZEL_ENOSPC, and so on; BEZEL_ESYS for the rest). */

@@ -66,8 +66,8 @@ void file_share(int fd, int folder)
 }
 
 /*
- * `path` is relative to `folder`, and is shared with its group where that is no AT_FDCWD. What stands under the
- * temporary name is removed and never written through: in a group's folder it may be a link of somebody else's.
+ * `path` is relative to `folder`; unless that is AT_FDCWD, the file is shared with the folder's group. A file that
+ * already has the temporary name is removed, never written through: in a group's folder it may be another user's link.
  */
 static int replace(int folder, const char *path, const void *data, size_t n, bool lasting)
 {
@@ -198,7 +198,7 @@ DIR *file_open_dir(const char *path, unsigned plain)
     return dir;
 }
 
-/* Reads once; what has nothing yet is waited for where `wait` says so. */
+/* Reads once. With `wait` it blocks until there is something to read. */
 static ssize_t read_some(int fd, char *to, size_t n, bool wait)
 {
     for (;;) {

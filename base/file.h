@@ -1,7 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Small file-system work that several layers need. Every function returns 0 or a negative BEZEL_E* with errno set. */
+/**
+ * Files and folders, for all layers. Functions that can fail return 0 or a negative BEZEL_E* with errno set, unless
+ * they say otherwise.
+ */
 #ifndef BEZEL_BASE_FILE_H
 #define BEZEL_BASE_FILE_H
 
@@ -16,54 +19,53 @@
 int file_make_dirs(const char *path, mode_t mode) BEZEL_MUST_CHECK;
 
 /**
- * Replaces `path` by `n` bytes at `data` in one step: a dot-file beside it, then rename. Readers see old or new, whole.
+ * Replaces `path` by `n` bytes at `data` in one step: writes a dot-file beside it, then renames. Readers see the old
+ * file or the new one, never a part.
  */
 int file_replace(const char *path, const void *data, size_t n) BEZEL_MUST_CHECK;
 
-/** The same with the bytes in stable storage before they get the name; the name itself gets there with its folder. */
+/** As file_replace(), with the bytes in stable storage before the rename. The rename itself is not synced. */
 int file_replace_lasting(const char *path, const void *data, size_t n) BEZEL_MUST_CHECK;
 
-/** The same as file_replace() for file `name` of the open folder, whose group may use it, and nobody else: see
- * file_share(). */
+/** As file_replace(), for file `name` in the open folder `folder`, shared with the folder's group by file_share(). */
 int file_replace_shared(int folder, const char *name, const void *data, size_t n) BEZEL_MUST_CHECK;
 
 /** Writes all `n` bytes at the descriptor's position, repeating after short writes and EINTR. */
 int file_write_all(int fd, const void *data, size_t n) BEZEL_MUST_CHECK;
 
 /**
- * Opens `path` for reading, without waiting for anything: a regular file, or a folder where `folder` says so; of
- * anything else EINVAL. The last `plain` names of the path, 1 or more, are followed through no symbolic link (ELOOP):
- * of the path of a file in a folder that may be anybody's, those that are below it. 0: all links are followed. Returns
- * a descriptor, for the caller to close.
+ * Opens `path` for reading, without blocking: a regular file, or with `folder` a folder; anything else is EINVAL.
+ * Symbolic links among the last `plain` names of the path are refused (ELOOP); 0: all links are followed. Use it for
+ * the names below a folder in which other users can write. Returns a descriptor, for the caller to close.
  */
 int file_open_plain(const char *path, unsigned plain, bool folder) BEZEL_MUST_CHECK;
 
-/** The same of a folder, for readdir(): NULL with errno where it cannot be; for closedir(). */
+/** As file_open_plain(), of a folder, for readdir() and closedir(). NULL with errno on failure. */
 DIR *file_open_dir(const char *path, unsigned plain) BEZEL_MUST_CHECK;
 
 /**
- * Reads a whole regular file of at most `max` bytes into *data (caller frees; a NUL is appended), its length into *n.
- * What has nothing to say yet, such as /proc/kmsg, is not waited for: EAGAIN.
+ * Reads a regular file of at most `max` bytes into *data (caller frees; a NUL is appended), its length into *n. A
+ * longer file is BEZEL_EINVAL. Never blocks for data: EAGAIN where there is none yet, as in /proc/kmsg.
  */
 int file_read(const char *path, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
 
-/** The same of a file of a folder that may be anybody's: no link among the last `plain` names of its path is followed.
- */
+/** As file_read(), but refuses symbolic links among the last `plain` names of the path: see file_open_plain(). */
 int file_read_plain(const char *path, unsigned plain, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
 
-/** The same of descriptor `fd`, of anything, from where it stands to its end, which is waited for. It stays open. */
+/** As file_read(), from the position of descriptor `fd`, of any kind, to its end; blocks until then. `fd` stays open.
+ */
 int file_read_stream(int fd, size_t max, char **data, size_t *n) BEZEL_MUST_CHECK;
 
 /**
- * Gives the new file `fd` in the open folder `folder` to the folder's group, with the reading and writing that the
- * folder grants it (2770 makes 0660); to nobody else, ever, whatever the umask. Where that group is not ours to give,
- * it stays ours alone.
+ * Gives the new file `fd` in the open folder `folder` to the folder's group, with the read and write permissions that
+ * the folder grants its group (2770 makes 0660). Others get none, whatever the umask. If the group cannot be set, the
+ * file stays 0600.
  */
 void file_share(int fd, int folder);
 
 /**
- * The next entry of `dir`, for which it is valid as readdir()'s. NULL: there is none left, *err being 0; or the folder
- * cannot be read any further, *err being negative. Who takes the first for the second takes a part for the whole.
+ * The next entry of `dir`, valid as long as readdir()'s. NULL with *err 0: there are no more. NULL with *err negative:
+ * the folder cannot be read any further, so what was read is incomplete.
  */
 struct dirent *file_next(DIR *dir, int *err);
 
@@ -77,7 +79,7 @@ int file_remove_tree(const char *path) BEZEL_MUST_CHECK;
  */
 void file_hold_standard(void);
 
-/** Raises how many files this process may open to what it is allowed to raise it to. */
+/** Raises this process's limit of open files to its hard limit. */
 void file_raise_limit(void);
 
 enum { FILE_DEFAULT_DIR_BYTES = sizeof "/dev/shm/bezel-4294967295" };

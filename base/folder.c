@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FOLDER_GROUPS = 1024 }; /* who is in more is taken for a member of its first group alone */
+enum { FOLDER_GROUPS = 1024 }; /* a process in more groups counts as a member of its first group alone */
 
 /* ---- Trust ------------------------------------------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static bool is_member(gid_t group)
     return n > 0 || getegid() == group;
 }
 
-/* Writes why the folder is not to be trusted; whether it is. */
+/* Whether the folder may be trusted; if not, writes why into f->why. */
 static bool judge(struct folder *f, const struct stat *st, bool standard)
 {
     unsigned mode = (unsigned)st->st_mode & 07777, owner = (unsigned)st->st_uid, self = (unsigned)geteuid();
@@ -97,7 +97,7 @@ int folder_make(const char *path, struct folder *f)
     if (err != BEZEL_ENOENT)
         return err;
     err = file_make_dirs(path, 0700);
-    return err ? err : folder_open(path, f); /* whoever made it meanwhile */
+    return err ? err : folder_open(path, f); /* judged again: another process may have made it meanwhile */
 }
 
 void folder_close(struct folder *f)

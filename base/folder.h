@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The folder of shared memory where processes and their bezeld meet: whether it may be trusted, and its files. Who may
- * write there could read records, forge them, and end a program by cutting its segment short; so a folder is opened
+ * The folder of shared memory where processes and their bezeld meet: whether it may be trusted, and its files. A user
+ * who can write there can read records, forge them, and end a program by truncating its segment. So a folder is opened
  * once, judged by that descriptor, and used through it. Nothing here allocates memory; nothing is a cancellation point
  * to rely on.
  */
@@ -20,30 +20,30 @@ enum { FOLDER_WHY_BYTES = 128 };
 struct folder {
     const char *path;           /* as it was named; borrowed */
     int fd;                     /* O_PATH: for openat() and the like; -1: none */
-    bool shared;                /* others may have made files in it: a group's, or its owner's who is somebody else */
-    char why[FOLDER_WHY_BYTES]; /* why it was refused, and what to do, to be put behind its path; "": it was not */
+    bool shared;                /* others may have made files in it: its group can write, or another user owns it */
+    char why[FOLDER_WHY_BYTES]; /* why it was refused, and what to do; goes on behind its path; "": it was not */
 };
 
 /**
- * Opens folder `path` and judges it. It has to be a directory, and no symbolic link (its parents may be); nobody but
- * its owner and its group may write in it. The default folder, /dev/shm/bezel-UID, has to be this user's, and its group
- * may not write in it either. One of another name may belong to root as well, or to another user where it is writable
- * for a group of this process. UIDs are effective ones. Returns 0 with *f for folder_close(), which borrows `path`;
- * BEZEL_EPERM with f->why; or what open(2) said, with errno and f->why "".
+ * Opens folder `path` and judges it. It must be a directory and no symbolic link (its parents may be links); only its
+ * owner and its group may write in it. The default folder, /dev/shm/bezel-UID, must belong to this user, and its group
+ * must not write in it either. A folder of another name may also belong to root, or to another user if a group of this
+ * process can write in it. UIDs are effective ones. Returns 0 with *f for folder_close(); f borrows `path`. BEZEL_EPERM
+ * with f->why; or the error of open(2), with errno and f->why "".
  */
 int folder_open(const char *path, struct folder *f) BEZEL_MUST_CHECK;
 
-/** The same, after making it and its parents with mode 0700 where it is missing. */
+/** As folder_open(); first makes the folder and its parents, with mode 0700, where they are missing. */
 int folder_make(const char *path, struct folder *f) BEZEL_MUST_CHECK;
 
-/** May be called of a folder that is not open. Keeps errno. */
+/** Does nothing where the folder is not open. Keeps errno. */
 void folder_close(struct folder *f);
 
 /**
- * Opens file `name` of the folder with `flags`; O_CREAT makes it 0600. Follows no symbolic link and waits for nobody.
- * Returns the descriptor, or -1 with errno: EPERM where it is no regular file, or somebody else made it in a folder
- * that is not shared; or, with O_CREAT, where it has another name too, and what is done to it would be done to
- * something else.
+ * Opens file `name` of the folder with `flags`; O_CREAT makes it 0600. Follows no symbolic link and does not block.
+ * Returns the descriptor, or -1 with errno: EPERM where it is no regular file, where another user owns it in a folder
+ * that is not shared, or, with O_CREAT, where the file has a second name (a hard link), so that a write would change
+ * another file.
  */
 int folder_open_file(const struct folder *f, const char *name, int flags);
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** FNV-1a, 64 bits (Fowler, Noll, Vo): names things, protects nothing. Pure. */
+/** FNV-1a, 64 bits (Fowler, Noll, Vo): identifies contents; no protection against forgery. Pure. */
 #ifndef BEZEL_BASE_HASH_H
 #define BEZEL_BASE_HASH_H
 

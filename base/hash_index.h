@@ -3,64 +3,64 @@
 
 /**
  * An index from (process instance, ring) to a small number, in the caller's memory: finding, adding and removing take a
- * few steps however many there are. It must never hold more than half its places. Not thread-safe.
+ * few steps however many there are. It must never hold more than half its slots. Not thread-safe.
  */
-#ifndef BEZEL_SENSOR_INDEX_H
-#define BEZEL_SENSOR_INDEX_H
+#ifndef BEZEL_BASE_HASH_INDEX_H
+#define BEZEL_BASE_HASH_INDEX_H
 
 #include <stdint.h>
 
-#define INDEX_WHOLE UINT32_MAX /* in place of a ring: the process itself */
+#define HASH_INDEX_NO_RING UINT32_MAX /* in place of a ring: the process itself */
 
-struct index_place {
+struct hash_index_slot {
     uint64_t instance;
     uint32_t ring;
     uint32_t number; /* plus 1; 0: free */
 };
 
-/** Places are a power of two, zeroed at first. */
-struct index {
-    struct index_place *places;
-    uint32_t mask; /* number of places less 1 */
+/** The number of slots is a power of two; all zeros at first. */
+struct hash_index {
+    struct hash_index_slot *slots;
+    uint32_t mask; /* number of slots less 1 */
 };
 
-static inline uint32_t index_home(const struct index *x, uint64_t instance, uint32_t ring)
+static inline uint32_t hash_index_first(const struct hash_index *x, uint64_t instance, uint32_t ring)
 {
     uint64_t h = (instance ^ ((uint64_t)ring << 57 | ring)) * UINT64_C(0x9e3779b97f4a7c15);
     return (uint32_t)(h >> 32) & x->mask;
 }
 
-static inline uint32_t index_at(const struct index *x, uint64_t instance, uint32_t ring)
+static inline uint32_t hash_index_at(const struct hash_index *x, uint64_t instance, uint32_t ring)
 {
-    uint32_t at = index_home(x, instance, ring);
-    while (x->places[at].number && (x->places[at].instance != instance || x->places[at].ring != ring))
+    uint32_t at = hash_index_first(x, instance, ring);
+    while (x->slots[at].number && (x->slots[at].instance != instance || x->slots[at].ring != ring))
         at = (at + 1) & x->mask;
     return at;
 }
 
 /** The number that goes with the key, or -1. */
-static inline int index_find(const struct index *x, uint64_t instance, uint32_t ring)
+static inline int hash_index_find(const struct hash_index *x, uint64_t instance, uint32_t ring)
 {
-    return (int)x->places[index_at(x, instance, ring)].number - 1;
+    return (int)x->slots[hash_index_at(x, instance, ring)].number - 1;
 }
 
 /** Adds the key, or changes its number. */
-static inline void index_put(struct index *x, uint64_t instance, uint32_t ring, uint32_t number)
+static inline void hash_index_put(struct hash_index *x, uint64_t instance, uint32_t ring, uint32_t number)
 {
-    x->places[index_at(x, instance, ring)] = (struct index_place){instance, ring, number + 1};
+    x->slots[hash_index_at(x, instance, ring)] = (struct hash_index_slot){instance, ring, number + 1};
 }
 
-/** Removes the key, if it is there. What follows moves up, so that a search never ends at a hole that was made. */
-static inline void index_remove(struct index *x, uint64_t instance, uint32_t ring)
+/** Removes the key, if it is there. Later keys move up, so that no search ends at the hole. */
+static inline void hash_index_remove(struct hash_index *x, uint64_t instance, uint32_t ring)
 {
-    uint32_t hole = index_at(x, instance, ring);
-    for (uint32_t at = hole; x->places[hole].number;) {
+    uint32_t hole = hash_index_at(x, instance, ring);
+    for (uint32_t at = hole; x->slots[hole].number;) {
         at = (at + 1) & x->mask;
-        const struct index_place *p = &x->places[at];
+        const struct hash_index_slot *p = &x->slots[at];
         if (!p->number)
-            x->places[hole].number = 0;
-        else if (((at - index_home(x, p->instance, p->ring)) & x->mask) >= ((at - hole) & x->mask)) {
-            x->places[hole] = *p;
+            x->slots[hole].number = 0;
+        else if (((at - hash_index_first(x, p->instance, p->ring)) & x->mask) >= ((at - hole) & x->mask)) {
+            x->slots[hole] = *p;
             hole = at;
         }
     }

@@ -22,7 +22,7 @@ static bool is_bounded(__rlimit_resource_t which, rlim_t *value)
     return bounded;
 }
 
-/* What limit is behind `sys`, ": " before it; empty where none is. */
+/* Writes the limit that explains `sys`, and its remedy, with ": " before it; "" where no limit does. */
 static void describe(int sys, char *text, size_t size)
 {
     rlim_t value;
@@ -45,8 +45,8 @@ static void describe(int sys, char *text, size_t size)
                  (unsigned long long)value);
 }
 
-/* Whether it is likely that errno `sys` is the reason behind `err`: those that say less about it are left out. */
-static bool tells_more(int err, int sys)
+/* Whether errno `sys` is likely the reason of `err`, and says more than its text. */
+static bool is_reason(int err, int sys)
 {
     if (sys == 0 || err == BEZEL_EINVAL || err == BEZEL_ETIMEDOUT)
         return false;
@@ -58,7 +58,7 @@ const char *limit_reason(int err)
     static _Thread_local char text[256];
     char limit[160];
     int sys = errno;
-    if (!tells_more(err, sys))
+    if (!is_reason(err, sys))
         return err_text(err);
     describe(sys, limit, sizeof limit);
     snprintf(text, sizeof text, "%s%s", strerror(sys), limit);

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,18 +21,12 @@ struct log_rate {
 
 static const char *log_program = "bezel", *log_subject;
 static _Thread_local char log_error_text[256];
-static bool log_debug_on;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct log_rate log_rates[LOG_IDS];
 
 void log_init(const char *program)
 {
     log_program = program;
-}
-
-void log_set_debug(bool on)
-{
-    log_debug_on = on;
 }
 
 /* Whether a line of `id` may pass now; fills *withheld with what was held back before it. Under log_lock. */
@@ -97,16 +92,6 @@ void log_error(const char *id, const char *format, ...)
 
 LOG_DEFINE(log_warn, "warning: ")
 LOG_DEFINE(log_info, "")
-
-void log_debug(const char *id, const char *format, ...)
-{
-    if (!log_debug_on)
-        return;
-    va_list args;
-    va_start(args, format);
-    log_line("debug: ", id, format, args);
-    va_end(args);
-}
 
 void log_about(const char *what)
 {

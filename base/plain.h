@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Text of others, made fit for a terminal: a program's name, or a file's, may hold what moves the cursor or hides a
- * line. Pure.
+ * Foreign text made safe for a terminal: the name of a program or file may hold characters that move the cursor or hide
+ * a line. Pure.
  */
 #ifndef BEZEL_BASE_PLAIN_H
 #define BEZEL_BASE_PLAIN_H
 
 #include <stddef.h>
 
-/** How many bytes the control character takes that `text` opens with, in UTF-8; 0: it opens with none. */
+/** The length in bytes of the control character (UTF-8) at the start of `text`; 0: there is none. */
 static inline size_t plain_control(const char *text)
 {
     const unsigned char *p = (const unsigned char *)text;

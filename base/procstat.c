@@ -16,7 +16,7 @@ bool procstat_read(pid_t pid, struct procstat *p)
     unsigned long long start;
     if (!pid)
         pid = getpid();
-    /* Not /proc/<pid>/stat: what qemu-user shows a process there of itself is not what others see. */
+    /* Not /proc/<pid>/stat: qemu-user shows a process other contents there than other processes see. */
     snprintf(path, sizeof path, "/proc/%d/task/%d/stat", (int)pid, (int)pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)

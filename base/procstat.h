@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What the kernel says of a process in /proc/<pid>/stat (proc(5)). Thread-safe; allocates nothing. */
+/** The state of a process, from /proc/<pid>/stat (proc(5)). Thread-safe; allocates nothing. */
 #ifndef BEZEL_BASE_PROCSTAT_H
 #define BEZEL_BASE_PROCSTAT_H
 
@@ -11,17 +11,17 @@
 
 struct procstat {
     pid_t parent, group, session;
-    bool stopped;        /* by a signal; not by who traces it */
-    bool ended;          /* a zombie, or on its way out: nothing of it runs any more */
-    uint64_t start_time; /* in clock ticks since boot: tells a process from a later one of the same pid */
+    bool stopped;        /* by a signal; not by a tracer */
+    bool ended;          /* a zombie, or ending: none of its threads runs any more */
+    uint64_t start_time; /* in clock ticks since boot: distinguishes processes that had the same pid */
 };
 
-/** Reads what stands of process `pid` (0: the caller); false where there is none. Of our pid namespace: see below. */
+/** Reads the state of process `pid` of our pid namespace (0: the caller); false where there is none. */
 bool procstat_read(pid_t pid, struct procstat *p);
 
 /**
- * The inode of our pid namespace: what pids are numbers of. 0 where it is not known, or /proc is mounted for another
- * one, so that what stands there of a pid is not of the process that has it here.
+ * The inode of our pid namespace, in which pids are unique. 0 where it is unknown, or where /proc is mounted for
+ * another namespace: a pid in there is then another process's.
  */
 uint64_t procstat_namespace(void);
 

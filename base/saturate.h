@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Arithmetic with numbers that others say: it stops at the ends of the range instead of leaving it. Pure. */
+/** Arithmetic with foreign numbers: a result beyond the range becomes the end of the range. Pure. */
 #ifndef BEZEL_BASE_SATURATE_H
 #define BEZEL_BASE_SATURATE_H
 
@@ -14,8 +14,7 @@ static inline int64_t saturate_add(int64_t a, int64_t b)
 }
 
 /**
- * A time or duration, ns, as somebody says it, cut to what clocks can reach in 73 years: no sum or difference of three
- * of them overflows.
+ * A foreign time or duration in ns, clamped to +-2^61 (73 years): no sum or difference of three of them overflows.
  */
 static inline int64_t saturate_ns(int64_t ns)
 {

@@ -33,16 +33,16 @@ unsigned serve_terms(int signals)
     return count;
 }
 
-void serve_lease(int lease)
+void serve_parent_pipe(int pipe)
 {
-    if (lease >= 0)
-        fcntl(lease, F_SETFL, fcntl(lease, F_GETFL) | O_NONBLOCK);
+    if (pipe >= 0)
+        fcntl(pipe, F_SETFL, fcntl(pipe, F_GETFL) | O_NONBLOCK);
 }
 
-bool serve_is_deserted(int lease)
+bool serve_is_deserted(int pipe)
 {
     char byte;
-    return lease >= 0 && read(lease, &byte, 1) == 0;
+    return pipe >= 0 && read(pipe, &byte, 1) == 0;
 }
 
 void serve_ready(int *fd)
@@ -51,7 +51,7 @@ void serve_ready(int *fd)
     if (*fd < 0)
         return;
     if (file_write_all(*fd, line, sizeof line - 1) != 0)
-        log_warn("BEZEL-READY", "nobody hears that this daemon is ready: %s", strerror(errno));
+        log_warn("BEZEL-READY", "cannot report that this daemon is ready: %s; it serves all the same", strerror(errno));
     close(*fd);
     *fd = -1;
 }

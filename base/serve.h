@@ -1,29 +1,29 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What daemons have in common that another process starts: signals, readiness, and the lease that its life is. */
+/** What all daemons have in common: signals, readiness, and the parent pipe. */
 #ifndef BEZEL_BASE_SERVE_H
 #define BEZEL_BASE_SERVE_H
 
 #include <stdbool.h>
 
 /**
- * A descriptor on which SIGTERM is read, not blocking; SIGINT, which is the terminal's and not for us, SIGPIPE and
- * SIGXFSZ (what is too large is an error then) are ignored. Before any thread starts. -1 with errno where there is
- * none.
+ * Returns a non-blocking descriptor from which SIGTERM is read, or -1 with errno. Ignores SIGINT, which a terminal
+ * sends to the whole group; SIGPIPE; and SIGXFSZ, so that writing too large a file is an error. Call before any thread
+ * starts.
  */
 int serve_signals(void);
 
-/** How many SIGTERMs came to `signals` since it was asked last. */
+/** How many SIGTERMs arrived at `signals` since the last call. */
 unsigned serve_terms(int signals);
 
-/** `lease` (-1: none) is only looked at from now on: reading it must not block. */
-void serve_lease(int lease);
+/** Makes the parent pipe `pipe` (-1: none) non-blocking, for serve_is_deserted(). */
+void serve_parent_pipe(int pipe);
 
-/** Whether who holds the other end of `lease` is gone. */
-bool serve_is_deserted(int lease);
+/** Whether the process that holds the other end of parent pipe `pipe` is gone; false for -1. */
+bool serve_is_deserted(int pipe);
 
-/** Says to who started this daemon, once, that it serves: *fd (-1: nobody listens) is closed then, and -1. */
+/** Reports to the parent that this daemon serves: writes "ready" to *fd, closes it and sets it to -1. -1: no report. */
 void serve_ready(int *fd);
 
 #endif

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A checksum of 64 bits that tells damage by accident: any change within 8 bytes is seen, any other with all
- * probability. It protects from nobody. Eight lanes of multiplications that do not wait for each other, so that it runs
- * at the speed of memory. The same on every machine. Pure.
+ * A checksum of 64 bits that finds accidental damage: any change within 8 bytes, and any other with all probability. It
+ * is no protection against forgery. Eight independent lanes of multiplications run at the speed of memory. The result
+ * is the same on every machine. Pure.
  */
 #ifndef BEZEL_BASE_SUM_H
 #define BEZEL_BASE_SUM_H

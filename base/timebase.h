@@ -2,29 +2,30 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A timebase makes nanoseconds of CLOCK_MONOTONIC of a clock's ticks. It is fed with pairs (sensor/pair.h) and reads no
- * clock itself. What it says is one function of the ticks: continuous, never falling, its slope always above zero. A
- * pair bends the function from its own moment on and changes nothing before it, so that two records keep their order
- * whatever was learned between their conversions; the error that a pair finds is slewed away, not stepped. The function
- * is a list of pieces, the newest TIMEBASE_PIECES of them; what is older than all is extrapolated.
+ * A timebase converts a clock's ticks into nanoseconds of CLOCK_MONOTONIC. It learns from pairs
+ * (base/clock_pair.h), and reads no clock itself. The conversion is one function of the ticks: continuous, never
+ * falling, its slope always above zero. A pair bends the function from its own moment on and changes nothing before it,
+ * so that two records keep their order even if a pair comes between their conversions. An error that a pair shows is
+ * slewed away, not stepped. The function is a list of pieces, the newest TIMEBASE_PIECES of them; times before them are
+ * extrapolated.
  *
  * A clock that jumps (runs backwards, or not as far as its rate allows: a machine that was suspended) begins anew, and
- * the jump is counted: across it the function steps.
+ * the jump is counted. There the function steps.
  *
  * The stated error is a bound, not an estimate. It holds where the clock keeps these promises: pairs are as exact as
  * they say; the rate of the clock against CLOCK_MONOTONIC stays within TIMEBASE_SLEW_PPM / 2 of its mean (what the
- * kernel slews by); and between three pairs in a row it changes once, or in one direction. For what lies between pairs
- * the bound is what these said: their uncertainty, how far the function was from them, and what a change of rate may
- * have done between. Behind the newest pair it grows with the time since. A tick has a length: a time is right for the
- * middle of its tick, and half a tick is part of the bound.
+ * kernel slews by); and between three pairs in a row it changes once, or in one direction. Between two pairs the bound
+ * is the sum of their uncertainty, the function's distance from them, and the possible effect of a change of rate.
+ * Behind the newest pair it grows with the time since. A tick has a length: a time is right for the middle of its tick,
+ * and half a tick is part of the bound.
  *
- * Plain data, of one owner: struct timebase may be copied. No function blocks or allocates. On a machine of 32 bits
- * everything works the same, conversion takes four multiplications instead of one.
+ * Plain data with one owner: struct timebase may be copied. No function blocks or allocates. On a 32-bit machine a
+ * conversion takes four multiplications instead of one.
  */
-#ifndef BEZEL_SENSOR_TIMEBASE_H
-#define BEZEL_SENSOR_TIMEBASE_H
+#ifndef BEZEL_BASE_TIMEBASE_H
+#define BEZEL_BASE_TIMEBASE_H
 
-#include "sensor/pair.h"
+#include "base/clock_pair.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,43 +51,40 @@ struct timebase_piece {
 };
 
 struct timebase {
-    uint32_t newest, held;  /* pieces: place of the newest, and how many there are; 0: not ready */
-    uint32_t pairs;         /* taken since it began, last, anew; stops at UINT32_MAX */
-    uint32_t ignored;       /* in a row: less exact than they usually are */
-    double rate;            /* ns a tick, as measured; 0: unknown */
-    double rate_error;      /* bound, relative to it */
-    double chord;           /* rate between the last two pairs; 0: there are no two */
-    double chord_error;     /* bound, relative to it */
-    struct pair base, last; /* where the measurement of the rate starts; the last pair that was taken */
-    int64_t last_error_ns;  /* bound, at the last pair */
-    int64_t usual_ns;       /* uncertainty of the best pairs */
+    uint32_t newest, held;        /* pieces: index of the newest, and their number; 0: not ready */
+    uint32_t pairs;               /* taken since the start or the last jump; stops at UINT32_MAX */
+    uint32_t ignored;             /* pairs in a row that were less exact than usual */
+    double rate;                  /* ns a tick, as measured; 0: unknown */
+    double rate_error;            /* bound, relative to it */
+    double chord;                 /* rate between the last two pairs; 0: there are no two */
+    double chord_error;           /* bound, relative to it */
+    struct clock_pair base, last; /* the start of the rate's measurement; the last pair that was taken */
+    int64_t last_error_ns;        /* bound, at the last pair */
+    int64_t usual_ns;             /* uncertainty of the best pairs */
     int64_t interval_ns, due_ns;
-    double opening_error;  /* of the first interval: its bound, ns, but for what a change of rate may have done */
+    double opening_error;  /* bound of the first interval, ns, without the effect of a change of rate */
     double opening_length; /* ns; 0: its bound is final */
     uint64_t sealed;       /* ticks up to which the function has been used */
     int64_t worst_ns;      /* the largest bound between pairs, over its life; -1: none yet */
     uint64_t jumps;        /* over its life */
-    uint32_t asked;        /* timebase_take_pair(): the question that is open */
-    uint32_t reserved;     /* 0 */
-    int64_t asked_ns;      /* since when; 0: none is */
     struct timebase_piece pieces[TIMEBASE_PIECES];
 };
 
-/** What a pair did. */
+/** The effect of a pair. */
 enum timebase_news {
     TIMEBASE_TOOK,
-    TIMEBASE_IGNORED, /* it says nothing new, or is much less exact than pairs before it */
+    TIMEBASE_IGNORED, /* it has nothing new, or is much less exact than pairs before it */
     TIMEBASE_JUMPED,  /* the clock jumped: begun anew */
 };
 
 /**
- * An empty timebase. `ticks_per_s`: the clock's frequency as somebody states it, believed to an eighth until pairs tell
- * it; 0: unknown. With it the timebase is ready after the first pair, else after the second.
+ * Makes an empty timebase. `ticks_per_s`: the nominal frequency of the clock, assumed right to an eighth until pairs
+ * measure it; 0: unknown. With it the timebase is ready after the first pair, else after the second.
  */
 void timebase_init(struct timebase *tb, double ticks_per_s);
 
 /** Takes in a pair; later ones have later times. Any values are allowed. */
-enum timebase_news timebase_add(struct timebase *tb, const struct pair *pair);
+enum timebase_news timebase_add(struct timebase *tb, const struct clock_pair *pair);
 
 /** When the next pair is due, CLOCK_MONOTONIC in ns: TIMEBASE_FIRST_NS after the first, then rarer; 0: at once. */
 static inline int64_t timebase_due(const struct timebase *tb)
@@ -135,9 +133,9 @@ static inline int64_t timebase_ns(const struct timebase *tb, uint64_t ticks)
 }
 
 /**
- * Notes that the function was used up to `ticks`: the next pair bends it behind them only. Needed where a pair may be
- * older than what was converted before it came: for clocks of programs, once a packet. Ignored where it is more than a
- * second ahead of the pair.
+ * Records that ticks up to `ticks` were converted: the next pair bends the function only behind them. Needed where a
+ * pair may be older than ticks converted before it arrived: for clocks of programs, once a packet. Ignored where
+ * `ticks` are more than a second ahead of the pair.
  */
 static inline void timebase_seal(struct timebase *tb, uint64_t ticks)
 {
@@ -154,8 +152,8 @@ struct timebase_line {
 };
 
 /**
- * The line that `ticks` lies on, where it has one that timebase_ns() follows: for conversions in a row. NULL: of a
- * clock whose ticks are nanoseconds.
+ * The line on which `ticks` lie, for many conversions in a row; span 0 where timebase_ns() follows none there. `tb`
+ * NULL: a clock whose ticks are nanoseconds.
  */
 struct timebase_line timebase_line(const struct timebase *tb, uint64_t ticks);
 
@@ -169,33 +167,18 @@ static inline uint64_t timebase_along(const struct timebase_line *line, uint64_t
 uint64_t timebase_tick_ns(const struct timebase *tb);
 
 /**
- * The largest error, in ns, that a time from the first pair up to the newest has, apart from those at a jump; -1 while
- * it is unknown, before the third pair. What lies before the first pair is extrapolated: timebase_error_at() bounds it.
+ * The largest error, in ns, of times between the first and the newest pair, except at a jump; -1 (unknown) before the
+ * third pair. Times before the first pair are extrapolated, and may be off by more.
  */
 static inline int64_t timebase_error_ns(const struct timebase *tb)
 {
     return tb->worst_ns;
 }
 
-/** Bound of the error of timebase_ns(tb, ticks), in ns; INT64_MAX where it is not ready. */
-int64_t timebase_error_at(const struct timebase *tb, uint64_t ticks);
-
-/** A pair of the processor's counter, the narrowest of several: some microseconds of work. */
-struct pair timebase_read_pair(void);
-
 /**
- * The clock of a program: asks for a pair when one is due, takes it in when it has been given; begins with the one that
- * is there already. To be called at each poll, before its rings are read, with the time. An answer that cannot be
- * (older than the question, from the future) is ignored; an unanswered question is asked anew after
- * TIMEBASE_ASK_AGAIN_NS.
- */
-enum { TIMEBASE_ASK_AGAIN_NS = 2000000000 };
-enum timebase_news timebase_take_pair(struct timebase *tb, struct segment_pair *pair, int64_t now);
-
-/**
- * A timebase that outlives its owner, in shared memory: the next life of the external sensor goes on with the same
- * function. Zeros hold none. There is always one whole copy, wherever the owner is killed: save after each
- * timebase_add(), before anything is converted.
+ * A copy of a timebase in shared memory, so that a restarted external sensor goes on with the same function. All zeros:
+ * no copy. One of the two copies is always complete, even if the owner is killed while it writes. Save after each
+ * timebase_add(), before the next conversion.
  */
 struct timebase_store {
     struct timebase_copy {
@@ -209,8 +192,8 @@ struct timebase_store {
 void timebase_save(struct timebase_store *store, const uint8_t boot[16], const struct timebase *tb);
 
 /**
- * Loads what was saved last, in this boot: false, with *tb untouched, where there is nothing, or what is there is torn,
- * of another boot, or makes no sense. Whatever the bytes are, what is loaded is safe to use.
+ * Loads the timebase that was saved last, in this boot. False, with *tb untouched, where there is none, or it is torn,
+ * of another boot, or inconsistent. Whatever the bytes are, a loaded timebase is safe to use.
  */
 bool timebase_load(const struct timebase_store *store, const uint8_t boot[16], struct timebase *tb);
 

@@ -32,7 +32,7 @@ static const char why_duration[] = "the unit is missing or unknown: ns, us, ms, 
 static const char why_size[] =
     "the unit is missing or unknown: B, KiB, MiB, GiB (powers of 1024), kB, MB or GB (of 1000)";
 static const char why_large[] = "the number is too large";
-static const char why_fine[] = "a quantity is a whole number of the smallest unit (ns, B)";
+static const char why_fine[] = "the quantity is no whole number of the smallest unit (ns, B)";
 
 enum { DECIMALS_MAX = 6 };
 static const uint64_t powers[DECIMALS_MAX + 1] = {1, 10, 100, 1000, 10000, 100000, 1000000};
@@ -63,7 +63,7 @@ static const char *read_number(const char **p, struct number *n)
     if (!is_digit(*s))
         return "a number is expected: decimal digits, without sign";
     if (s[0] == '0' && is_digit(s[1]))
-        return "a number does not open with 0 (and is never octal)";
+        return "a number must not begin with 0 (it is never octal)";
     for (; is_digit(*s); s++) {
         uint64_t digit = (uint64_t)(*s - '0');
         if (n->whole > (UINT64_MAX - digit) / 10)
@@ -113,7 +113,7 @@ static const char *read_quantity(const char **p, const struct unit *table, const
 static int finish(const char *wrong, const char *rest, const char **why)
 {
     if (!wrong && *rest != '\0')
-        wrong = "something follows that does not belong to the quantity";
+        wrong = "there is text behind the quantity";
     if (wrong)
         *why = wrong;
     return wrong ? BEZEL_EINVAL : 0;
@@ -140,7 +140,7 @@ int units_read_duration_range(const char *text, int64_t *min_ns, int64_t *max_ns
         wrong = read_quantity(&text, durations, why_duration, &high);
     }
     if (!wrong && low > high)
-        wrong = "the first end of a range is not above the second";
+        wrong = "the first duration of a range is above the second";
     int err = finish(wrong, text, why);
     if (!err) {
         *min_ns = (int64_t)low;

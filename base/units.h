@@ -5,11 +5,11 @@
  * Quantities as people write and read them. Reading is strict: a number is decimal digits, at most 6 of them after a
  * point, without sign, exponent or leading zeros ("010" is refused, not octal); a unit is required where the quantity
  * has one (only 0 needs none), blanks before it are optional, and nothing may follow. All functions are pure and
- * thread-safe, know no locale and never allocate.
+ * thread-safe, independent of the locale, and never allocate.
  *
  * The readers take a NUL-terminated text. They return 0 with the value, or BEZEL_EINVAL with *why a static sentence
- * that tells what is wrong and what is allowed ("the unit is missing: ns, us, ms, s, min or h"); the value is then
- * untouched.
+ * that says what is wrong and what is allowed ("the unit is missing or unknown: ns, us, ms, s, min or h"); the value is
+ * then untouched.
  */
 #ifndef BEZEL_BASE_UNITS_H
 #define BEZEL_BASE_UNITS_H

@@ -40,7 +40,7 @@ $column["aspect"] == "bezel_metric" {
     what[n] = "metric " node "/" $column["field.process"] " " (value == "nan" ? "-" : value)
 }
 
-$column["aspect"] == "bezel_self" {
+$column["aspect"] == "bezel_usage" {
     cpu = $column["cpu"] + 0
     if (node in last_at && at > last_at[node])
         what[n] = "self " node " " 100 * (cpu - last_cpu[node]) / (at - last_at[node]) " " $column["period"]

@@ -8,7 +8,7 @@
  * logarithmic scale; the window is a second, and full. The least of all rounds counts: other programs only add.
  */
 #include "base/clock.h"
-#include "metric/figure.h"
+#include "metric/statistic.h"
 #include "tests/lib/seed.h"
 
 #include <malloc.h>
@@ -16,7 +16,7 @@
 enum { RECORDS = 64 * 1024, RUN = 1024, STRIDE = PACKET_RECORD_BYTES + 8, GAP = 1000, FILL = 32, ROUNDS = 200 };
 
 static uint8_t bytes[RECORDS * STRIDE];
-static const struct figure_field field = {.at = 0, .scale = 1};
+static const struct statistic_field field = {.at = 0, .scale = 1};
 
 static void draw(uint64_t *seed)
 {
@@ -31,25 +31,25 @@ static void stamp(int64_t start)
 }
 
 /* Nanoseconds for each record. */
-static double feed(struct figure *f, int64_t start)
+static double feed(struct statistic *f, int64_t start)
 {
     struct packet_run run = {.aspect = 1, .count = RUN, .stride = STRIDE, .value_count = 1};
     int64_t before = clock_now();
     for (size_t i = 0; i < RECORDS; i += RUN) {
         run.first = bytes + i * STRIDE;
-        figure_records(f, &run, &field, start + GAP * (int64_t)(i + RUN));
+        statistic_records(f, &run, &field, start + GAP * (int64_t)(i + RUN));
     }
     return (double)(clock_now() - before) / RECORDS;
 }
 
 /* Nanoseconds for each reading. */
-static double read_out(struct figure *f, int64_t now)
+static double read_out(struct statistic *f, int64_t now)
 {
     enum { READINGS = 1000 };
     double value, sum = 0;
     int64_t before = clock_now();
     for (int i = 0; i < READINGS; i++)
-        sum += figure_value(f, now, &value, NULL) ? value : 0;
+        sum += statistic_value(f, now, &value, NULL) ? value : 0;
     double each = (double)(clock_now() - before) / READINGS;
     return sum > 0 ? each : NAN;
 }
@@ -63,9 +63,9 @@ static size_t allocated(void)
 int main(void)
 {
     uint64_t seed = 1;
-    struct figure *most, *quantile;
+    struct statistic *most, *quantile;
     size_t before = allocated();
-    if (figure_new(FIGURE_QUANTILE, 0.99, CLOCK_S, &quantile) != 0)
+    if (statistic_new(STATISTIC_QUANTILE, 0.99, CLOCK_S, &quantile) != 0)
         return 1;
     draw(&seed);
     double max_ns = INFINITY, quantile_ns = INFINITY, read_ns = INFINITY;
@@ -75,7 +75,7 @@ int main(void)
         feed(quantile, start);
     }
     size_t memory = allocated() - before;
-    if (figure_new(FIGURE_MAX, 0, CLOCK_S, &most) != 0)
+    if (statistic_new(STATISTIC_MAX, 0, CLOCK_S, &most) != 0)
         return 1;
     for (int i = 0; i < ROUNDS; i++, start += (int64_t)RECORDS * GAP) {
         stamp(start);
@@ -86,7 +86,7 @@ int main(void)
     printf("max_ns %.2f ns\nquantile_ns %.2f ns\nquantile_over_max %.2f ratio\nquantile_read_ns %.0f ns\n", max_ns,
            quantile_ns, quantile_ns / max_ns, read_ns);
     printf("quantile_64_memory_mib %.1f MiB\n", 64 * (double)memory / 1048576);
-    figure_free(quantile);
-    figure_free(most);
+    statistic_free(quantile);
+    statistic_free(most);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "bench/batch.h"
 #include "bench/record.h"
-#include "sensor/external.h"
+#include "sensor/external/external.h"
 
 #include <fcntl.h>
 #include <glob.h>

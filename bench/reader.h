@@ -9,7 +9,7 @@
 #ifndef BEZEL_BENCH_READER_H
 #define BEZEL_BENCH_READER_H
 
-#include "sensor/segment.h"
+#include "sensor/shm/segment.h"
 
 #include <stdbool.h>
 #include <stdint.h>

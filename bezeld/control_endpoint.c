@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/desk.h"
+#include "bezeld/control_endpoint.h"
 
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "mdr/keyring.h"
+#include "mdr/link/keyring.h"
 #include "mdr/message.h"
 
 #include <dirent.h>
@@ -21,24 +21,26 @@
 #include <unistd.h>
 
 enum {
-    DESK_COMMANDS_A_TURN = 4,
-    DESK_ENDED = 64, /* sessions that ended by themselves, remembered so that nobody begins them anew */
+    CONTROL_ENDPOINT_COMMANDS_A_TURN = 4,
+    CONTROL_ENDPOINT_ENDED =
+        64, /* sessions that ended by themselves and are kept in a list, so that BEGIN is refused for them */
 };
 
-#define DESK_ASKED (5 * CLOCK_S) /* a `bezel run` that waits for a session asks every half second */
+#define CONTROL_ENDPOINT_ASKED (5 * CLOCK_S) /* a `bezel run` that waits for a session asks every half second */
 
 #define SESSION_PREFIX "session-"
 
-struct desk {
+struct control_endpoint {
     struct link *link;
-    char dir[PATH_MAX], keys[PATH_MAX]; /* keys: "" where there are none */
+    struct link_keys link_keys;         /* over tcp */
+    char dir[PATH_MAX], keys[PATH_MAX]; /* dir: "" over tcp; keys: "" where there are none */
     int lock;
     bool shut;
     int64_t patience;
     struct {
         uint8_t run[16];
         char node[EXPERIMENT_NAME_MAX + 1];
-    } ended[DESK_ENDED];
+    } ended[CONTROL_ENDPOINT_ENDED];
     uint32_t ended_count;
     struct message message; /* scratch: too large for the stack */
     uint8_t bytes[MESSAGE_MAX_BYTES];
@@ -46,7 +48,7 @@ struct desk {
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
-/* Who may command a daemon may run code: the folder must be this user's alone. */
+/* A command can make the daemon run code, so the folder must be accessible to this user alone. */
 static int check_folder(const char *dir)
 {
     struct stat st;
@@ -58,7 +60,7 @@ static int check_folder(const char *dir)
     return BEZEL_EPERM;
 }
 
-static int lock_folder(struct desk *d)
+static int lock_folder(struct control_endpoint *d)
 {
     char path[PATH_MAX + 16];
     snprintf(path, sizeof path, "%s/lock", d->dir);
@@ -70,7 +72,7 @@ static int lock_folder(struct desk *d)
     return 0;
 }
 
-/* Sockets of sessions that a killed life left: who has one of them begins it anew. */
+/* Removes the sockets of sessions that a killed bezeld left. A session that begins again makes its socket again. */
 static void remove_sockets(const char *dir)
 {
     DIR *all = opendir(dir);
@@ -81,8 +83,12 @@ static void remove_sockets(const char *dir)
         closedir(all);
 }
 
-static int take_folder(struct desk *d, const char *dir)
+/* Takes the folder of the socket, and removes the sockets that a killed bezeld left there. */
+static int take_folder(struct control_endpoint *d, const char *socket)
 {
+    char dir[PATH_MAX];
+    const char *slash = strrchr(socket, '/'); /* the path is absolute */
+    snprintf(dir, sizeof dir, "%.*s", slash > socket ? (int)(slash - socket) : 1, socket);
     int err = file_make_dirs(dir, 0700);
     if (!err && !realpath(dir, d->dir))
         err = err_from_errno(errno);
@@ -91,106 +97,117 @@ static int take_folder(struct desk *d, const char *dir)
     if (!err)
         err = lock_folder(d);
     if (err == BEZEL_EBUSY)
-        log_error("BEZEL-STAND-BUSY", "another bezeld stands in %s", dir);
+        log_error("BEZEL-CONTROL-BUSY", "another bezeld uses %s: end it, or name another folder", dir);
     else if (err == BEZEL_EPERM)
-        log_error("BEZEL-STAND-FOLDER", "%s is not this user's alone: give it mode 0700, or name another folder", dir);
+        log_error("BEZEL-CONTROL-FOLDER",
+                  "others can enter %s: give it to this user alone, mode 0700, or name another folder", dir);
     else if (err)
-        log_error("BEZEL-STAND-FOLDER", "cannot stand in %s: %s", dir, strerror(errno));
+        log_error("BEZEL-CONTROL-FOLDER", "cannot open the control endpoint in %s: %s", dir, strerror(errno));
+    else
+        remove_sockets(d->dir);
     return err;
 }
 
-static void tell_wrong_key(void *folder, const char *file, const char *why)
+static void log_wrong_key(void *folder, const char *file, const char *why)
 {
     if (file[0])
-        log_warn("BEZEL-STAND-KEYS", "%s/%s.pub: %s", (const char *)folder, file, why);
+        log_warn("BEZEL-CONTROL-KEYS", "%s/%s.pub: %s", (const char *)folder, file, why);
     else
-        log_error("BEZEL-STAND-KEYS", "%s: %s", (const char *)folder, why);
+        log_error("BEZEL-CONTROL-KEYS", "%s: %s", (const char *)folder, why);
 }
 
-/* What is in the folder is looked at again for each session; that there is none is told now. */
-static int take_keys(struct desk *d, const char *keys)
+/* The files in the folder are read for each session; here a missing folder is reported early. */
+static int take_keys(struct control_endpoint *d, const char *keys)
 {
     if (!keys)
         return 0;
     if (!realpath(keys, d->keys)) {
         int err = err_from_errno(errno);
-        log_error("BEZEL-STAND-KEYS", "%s: %s", keys, strerror(errno));
+        log_error("BEZEL-CONTROL-KEYS", "%s: %s", keys, strerror(errno));
         return err;
     }
-    int n = keyring_examine(d->keys, tell_wrong_key, d->keys);
+    int n = keyring_examine(d->keys, log_wrong_key, d->keys);
     return n < 0 ? n : 0;
 }
 
-int desk_open(const char *dir, const char *keys, int64_t patience, struct desk **out)
+static int bind_control(struct control_endpoint *d, const char *control, const char *key)
 {
-    char endpoint[PATH_MAX + 32];
-    struct desk *d = calloc(1, sizeof *d);
+    int err = key ? link_keys_open(key, d->keys, NULL, &d->link_keys) : 0;
+    if (err)
+        return err;
+    err = link_bind(control, MESSAGE_MAX_BYTES, key ? &d->link_keys : NULL, &d->link);
+    if (err)
+        log_error("BEZEL-CONTROL", "cannot bind %s: %s", control, limit_reason(err));
+    return err;
+}
+
+int control_endpoint_open(const char *control, const char *key, const char *keys, int64_t patience,
+                          struct control_endpoint **out)
+{
+    const char *socket = endpoint_path(control);
+    struct control_endpoint *d = calloc(1, sizeof *d);
     if (!d)
         return BEZEL_ENOMEM;
     d->lock = -1;
     d->patience = patience;
-    int err = take_folder(d, dir);
+    int err = socket ? take_folder(d, socket) : 0;
     if (!err)
         err = take_keys(d, keys);
-    if (!err) {
-        remove_sockets(d->dir);
-        snprintf(endpoint, sizeof endpoint, "ipc://%s/control", d->dir);
-        err = link_bind(endpoint, MESSAGE_MAX_BYTES, NULL, &d->link);
-        if (err)
-            log_error("BEZEL-STAND-CONTROL", "cannot bind %s: %s", endpoint, limit_reason(err));
-    }
+    if (!err)
+        err = bind_control(d, control, key);
     if (err) {
-        desk_close(d);
+        control_endpoint_close(d);
         return err;
     }
     *out = d;
     return 0;
 }
 
-void desk_close(struct desk *d)
+void control_endpoint_close(struct control_endpoint *d)
 {
     link_close(d->link, 200);
+    link_keys_close(&d->link_keys);
     if (d->lock >= 0)
         close(d->lock);
     free(d);
 }
 
-struct link *desk_link(const struct desk *d)
+struct link *control_endpoint_link(const struct control_endpoint *d)
 {
     return d->link;
 }
 
-void desk_shut(struct desk *d)
+void control_endpoint_shut(struct control_endpoint *d)
 {
     d->shut = true;
 }
 
 /* ---- Sessions ---------------------------------------------------------------------------------------------------- */
 
-void desk_note_end(struct desk *d, const struct session *s)
+void control_endpoint_note_end(struct control_endpoint *d, const struct session *s)
 {
     if (!s->complete)
         return;
-    uint32_t i = d->ended_count++ % DESK_ENDED;
+    uint32_t i = d->ended_count++ % CONTROL_ENDPOINT_ENDED;
     memcpy(d->ended[i].run, s->run, sizeof d->ended[i].run);
     snprintf(d->ended[i].node, sizeof d->ended[i].node, "%s", s->name);
 }
 
-static bool has_ended(const struct desk *d, const struct message_begin *b)
+static bool has_ended(const struct control_endpoint *d, const struct message_begin *b)
 {
-    for (uint32_t i = 0; i < d->ended_count && i < DESK_ENDED; i++)
+    for (uint32_t i = 0; i < d->ended_count && i < CONTROL_ENDPOINT_ENDED; i++)
         if (memcmp(d->ended[i].run, b->run, sizeof b->run) == 0 && strcmp(d->ended[i].node, b->node) == 0)
             return true;
     return false;
 }
 
 /*
- * Whether a session is about to leave the folder, or its place where all are taken: it is had by asking again. One that
- * another run has not taken up may be one that its run gave up: then it leaves soon.
+ * Whether the folder, or if all sessions are in use a place for one, will be free soon, so that a repeated request
+ * succeeds. A session that its run does not use yet may have been given up by it, and then ends soon.
  */
-static bool is_being_left(const struct sessions *all, const struct message_begin *b)
+static bool is_being_left(const struct scheduler *all, const struct message_begin *b)
 {
-    bool full = all->count == SESSIONS_MAX;
+    bool full = all->count == SCHEDULER_MAX;
     for (uint32_t i = 0; i < all->count; i++) {
         const struct session *s = all->list[i];
         bool leaves = s->phase > SESSION_SERVES;
@@ -205,37 +222,50 @@ static void refuse(struct message_reply *reply, const char *why)
 {
     reply->state = DAEMON_FAILED;
     message_text(reply->text, MESSAGE_TEXT_MAX, why);
-    message_reply_add(reply, "refused", 1);
+    reply->answer = ANSWER_REFUSED;
 }
 
-/* The endpoint of a session: the same in each life of the daemon. */
-static void name_endpoint(const struct desk *d, const struct message_begin *b, char *endpoint, size_t size)
+/* The endpoint of a session: a socket with the same path in each life of the daemon, or a tcp port of the same host. */
+static void name_endpoint(const struct control_endpoint *d, const struct message_begin *b, char *endpoint, size_t size)
 {
+    const char *control = link_endpoint(d->link);
     uint64_t h = hash_fnv64(HASH_FNV64_START, b->run, sizeof b->run);
     h = hash_fnv64(h, b->node, strlen(b->node));
-    snprintf(endpoint, size, "ipc://%s/" SESSION_PREFIX "%016llx", d->dir, (unsigned long long)h);
+    if (d->dir[0])
+        snprintf(endpoint, size, "ipc://%s/" SESSION_PREFIX "%012llx", d->dir, (unsigned long long)(h >> 16));
+    else
+        snprintf(endpoint, size, "%.*s:*", (int)(strrchr(control, ':') - control), control);
 }
 
-/* Opens the session that `b` wishes. NULL: it is refused. */
-static struct session *open_session(struct desk *d, struct sessions *all, const struct message_begin *b,
+/* Opens the session that `b` requests. NULL: it is refused. */
+static struct session *open_session(struct control_endpoint *d, struct scheduler *all, const struct message_begin *b,
                                     struct message_reply *reply)
 {
-    char endpoint[PATH_MAX + 64], why[SESSION_WHY_MAX];
-    struct session *s;
+    char endpoint[PATH_MAX + 64], why[SESSION_WHY_MAX], *text = NULL;
+    bool is_path = d->dir[0] && b->experiment[0] == '/'; /* the file is too long for a message */
+    size_t n = strlen(b->experiment);
+    struct session *s = NULL;
     name_endpoint(d, b, endpoint, sizeof endpoint);
-    struct session_wish wish = {.node = b->node,
-                                .dir = b->folder,
-                                .collector = b->collector,
-                                .control = endpoint,
-                                .named_keys = d->keys[0] ? d->keys : NULL,
-                                .text = b->experiment,
-                                .text_bytes = strlen(b->experiment),
-                                .file = "experiment",
-                                .lease = d->patience};
-    memcpy(wish.run, b->run, sizeof wish.run);
-    if (session_open(&wish, &s, why) != 0)
+    if (is_path && file_read(b->experiment, EXPERIMENT_FILE_MAX, &text, &n) != 0) {
+        snprintf(why, sizeof why, "cannot read %.200s: %s", b->experiment, strerror(errno));
         return refuse(reply, why), NULL;
-    if (sessions_add(all, s) != 0) { /* cannot be: the room was looked at */
+    }
+    struct session_request request = {.node = b->node,
+                                      .dir = b->folder,
+                                      .collector = b->collector,
+                                      .control = endpoint,
+                                      .keys = d->keys[0] ? d->keys : NULL,
+                                      .control_keys = d->dir[0] ? NULL : &d->link_keys,
+                                      .text = text ? text : b->experiment,
+                                      .text_bytes = n,
+                                      .file = "experiment",
+                                      .idle_timeout = d->patience};
+    memcpy(request.run, b->run, sizeof request.run);
+    int err = session_open(&request, &s, why);
+    free(text);
+    if (err)
+        return refuse(reply, why), NULL;
+    if (scheduler_add(all, s) != 0) { /* cannot happen: begin() checked for room */
         session_free(s);
         return refuse(reply, err_text(BEZEL_EFULL)), NULL;
     }
@@ -244,24 +274,25 @@ static struct session *open_session(struct desk *d, struct sessions *all, const 
     return s;
 }
 
-/* The session that `b` wishes, which may be there already. NULL: it is refused, or not answered: it is asked again. */
-static struct session *begin(struct desk *d, struct sessions *all, const struct message_begin *b,
+/* The session that `b` requests, which may exist already. NULL: refused; or not answered, so `bezel run` asks again. */
+static struct session *begin(struct control_endpoint *d, struct scheduler *all, const struct message_begin *b,
                              struct message_reply *reply)
 {
-    char why[SESSION_WHY_MAX] = "this bezeld was told to end";
-    struct session *s = sessions_find(all, b->run, b->node);
+    char why[SESSION_WHY_MAX] = "this bezeld is ending";
+    struct session *s = scheduler_find(all, b->run, b->node);
     if (s && s->phase == SESSION_SERVES)
         return s;
     if (has_ended(d, b))
-        snprintf(why, sizeof why, "the session has ended, since `bezel run` was not heard of for %s",
+        snprintf(why, sizeof why, "the session has ended: it received no command from `bezel run` for %s",
                  units_duration(d->patience).s);
     else if (!d->shut && (s || is_being_left(all, b)))
         return NULL;
-    else if (!d->shut && all->count == SESSIONS_MAX)
-        snprintf(why, sizeof why,
-                 "it serves %d nodes already, which is the most: wait until an experiment has ended, or start another "
-                 "bezeld in a folder of its own",
-                 SESSIONS_MAX);
+    else if (!d->shut && all->count == SCHEDULER_MAX)
+        snprintf(
+            why, sizeof why,
+            "this bezeld already serves %d nodes, the maximum: wait until an experiment has ended, or start another "
+            "bezeld in a folder of its own",
+            SCHEDULER_MAX);
     else if (!d->shut)
         return open_session(d, all, b, reply);
     return refuse(reply, why), NULL;
@@ -269,17 +300,22 @@ static struct session *begin(struct desk *d, struct sessions *all, const struct 
 
 /* ---- Commands ---------------------------------------------------------------------------------------------------- */
 
-static void send_reply(struct desk *d, const struct link_peer *peer, const struct message_reply *reply)
+static void send_message(struct control_endpoint *d, const struct link_peer *peer)
 {
-    d->message.type = MESSAGE_REPLY;
-    d->message.reply = *reply;
     int size = message_encode(&d->message, d->bytes, sizeof d->bytes);
     if (size < 0 || link_send(d->link, peer, d->bytes, (size_t)size) != 0)
         log_warn("BEZEL-REPLY", "a reply could not be sent");
 }
 
-/* What keeps the session from its collector, said in answer to each BEGIN until it serves. */
-static void tell_trouble(struct desk *d, const struct session *s, const struct link_peer *peer,
+static void send_reply(struct control_endpoint *d, const struct link_peer *peer, const struct message_reply *reply)
+{
+    d->message.type = MESSAGE_REPLY;
+    d->message.reply = *reply;
+    send_message(d, peer);
+}
+
+/* Replies why the session does not reach its collector, to each BEGIN until it serves. */
+static void send_trouble(struct control_endpoint *d, const struct session *s, const struct link_peer *peer,
                          struct message_reply *reply)
 {
     char text[SESSION_WHY_MAX + LINK_ENDPOINT_MAX];
@@ -288,12 +324,12 @@ static void tell_trouble(struct desk *d, const struct session *s, const struct l
         return;
     snprintf(text, sizeof text, "%s %s", s->collector, trouble);
     message_text(reply->text, MESSAGE_TEXT_MAX, text);
-    message_reply_add(reply, "waits", 1);
+    reply->answer = ANSWER_WAITING;
     send_reply(d, peer, reply);
 }
 
-/* BEGIN is answered once the session serves, or cannot. */
-static void answer_begin(struct desk *d, struct sessions *all, const struct link_peer *peer,
+/* BEGIN is answered once the session serves, or is refused. */
+static void answer_begin(struct control_endpoint *d, struct scheduler *all, const struct link_peer *peer,
                          struct message_reply *reply)
 {
     struct session *s = begin(d, all, &d->message.begin, reply);
@@ -306,46 +342,47 @@ static void answer_begin(struct desk *d, struct sessions *all, const struct link
     s->waiting.id = reply->id;
     s->waiting.asked = clock_now();
     s->waiting.peer = *peer;
-    tell_trouble(d, s, peer, reply);
+    send_trouble(d, s, peer, reply);
 }
 
 /* Answers the command in d->message. Returns its verb. */
-static enum message_verb answer(struct desk *d, struct sessions *all, const struct link_peer *peer)
+static enum message_verb answer(struct control_endpoint *d, struct scheduler *all, const struct link_peer *peer)
 {
     static struct message_reply reply; /* one thread; too large for a stack */
     enum message_verb verb = d->message.command.verb;
-    reply = (struct message_reply){.id = d->message.command.id, .state = d->shut ? DAEMON_DRAINING : DAEMON_ACTIVE};
+    reply = (struct message_reply){
+        .id = d->message.command.id, .state = d->shut ? DAEMON_DRAINING : DAEMON_ACTIVE, .answer = ANSWER_BEZELD};
     if (verb == VERB_BEGIN) {
         answer_begin(d, all, peer, &reply);
         return verb;
     }
     if (verb == VERB_DRAIN)
-        sessions_end(all);
+        scheduler_end(all);
     else if (verb != VERB_STATUS && verb != VERB_STOP)
-        refuse(&reply, "that is for a session to do: give the command to its own control link");
-    message_reply_add(&reply, "sessions", all->count);
-    message_reply_add(&reply, "sessions_max", SESSIONS_MAX);
+        refuse(&reply, "only a session carries out this command: send it to the session's control link");
+    reply.sessions = all->count;
     send_reply(d, peer, &reply);
     return verb;
 }
 
 /*
- * A session whose `bezel run` gave up before it was told of it: nobody knows its endpoint, and nobody asks again. It
- * has not met its collector, so there is nothing to hand on, and what it cut its window keeps for who may ask after
- * all.
+ * Ends a session whose `bezel run` gave up before the session was ready, and so never got its endpoint. The session has
+ * not reached its collector, so nothing can be sent. Unsent packets stay in the window, in case a run asks later.
  */
-static void leave_unasked(struct session *s)
+static void abort_unrequested(struct session *s)
 {
-    if (!s->waiting.is || !s->waiting.began || clock_now() - s->waiting.asked < DESK_ASKED)
+    if (s->idle_timeout == 0) /* its `bezel run` holds the parent pipe, and would have closed it */
         return;
-    log_warn("BEZEL-SESSION", "%s: nobody asks for the session any more, which has not begun to serve: it ends",
-             s->label);
+    if (!s->waiting.is || !s->waiting.began || clock_now() - s->waiting.asked < CONTROL_ENDPOINT_ASKED)
+        return;
+    log_warn("BEZEL-SESSION",
+             "%s: `bezel run` no longer requests this session, and it has not begun to serve: ending it", s->label);
     s->waiting.is = false;
-    session_cut(s);
+    session_abort(s);
 }
 
-/* Tells who waits for a session how it stands with it; one that the collector refused is given up. */
-static void tell_waiting(struct desk *d, struct session *s)
+/* Answers the peer that waits for session `s`, once it serves or is refused. A refused session is aborted. */
+static void answer_waiting(struct control_endpoint *d, struct session *s)
 {
     static struct message_reply reply; /* one thread; too large for a stack */
     bool serves = s->phase == SESSION_SERVES && node_connected(s->node);
@@ -354,35 +391,38 @@ static void tell_waiting(struct desk *d, struct session *s)
         return;
     reply = (struct message_reply){.id = s->waiting.id, .state = DAEMON_ACTIVE};
     if (serves) {
-        message_text(reply.text, MESSAGE_TEXT_MAX, s->control);
-        message_reply_add(&reply, "began", s->waiting.began);
+        reply.answer = ANSWER_SESSION;
+        message_text(reply.session.endpoint, MESSAGE_TEXT_MAX, node_control(s->node));
+        reply.session.begun = s->waiting.began;
     } else
         refuse(&reply, refused);
     send_reply(d, &s->waiting.peer, &reply);
     s->waiting.is = s->waiting.began = false;
     if (!serves)
-        session_cut(s);
+        session_abort(s);
 }
 
-bool desk_turn(struct desk *d, struct sessions *all)
+bool control_endpoint_turn(struct control_endpoint *d, struct scheduler *all)
 {
     struct link_frame frame;
     bool stop = false;
-    for (int i = 0; i < DESK_COMMANDS_A_TURN && link_receive(d->link, &frame) == 0; i++) {
+    for (int i = 0; i < CONTROL_ENDPOINT_COMMANDS_A_TURN && link_receive(d->link, &frame) == 0; i++) {
         struct link_peer peer = frame.peer;
         bool may = link_may(&frame, KEY_CONTROL);
         int err = message_decode(frame.data, frame.size, &d->message);
         link_frame_free(&frame);
         if (!may)
-            log_warn("BEZEL-COMMAND", "a command of a key without the role control was dropped");
+            log_warn("BEZEL-COMMAND", "a command was dropped: its key does not have the role control");
+        else if (err == BEZEL_EVERSION)
+            send_message(d, &peer); /* the REFUSE that it was read as */
         else if (err || d->message.type != MESSAGE_COMMAND)
-            log_warn("BEZEL-COMMAND", "what came over the control link is no command");
+            log_warn("BEZEL-COMMAND", "a message on the control endpoint was dropped: it is not a command");
         else
             stop |= answer(d, all, &peer) == VERB_STOP;
     }
     for (uint32_t i = 0; i < all->count; i++) {
-        tell_waiting(d, all->list[i]);
-        leave_unasked(all->list[i]);
+        answer_waiting(d, all->list[i]);
+        abort_unrequested(all->list[i]);
     }
     return stop;
 }

@@ -1,84 +1,52 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "base/file.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "ecs/node_impl.h"
-#include "ecs/self.h"
-#include "resmgr/manager.h"
-#include "sensor/notes.h"
+#include "bezeld/node_internal.h"
+#include "bezeld/own_trace.h"
+#include "resmgr/manager/manager.h"
+#include "sensor/external/notes.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /*
- * A node that a resource manager decides for (adapt.by: manager). It tells how it stands at each sampling instant, and
- * between them where those are rare; whom it obeys is resmgr/lease.h's. The newest lease is kept in the node's folder:
- * a manager that was followed by another one is not obeyed by the next life of this daemon either.
+ * A node that a resource manager decides for (adapt.by: manager). It sends an observation at each sampling instant, and
+ * between two if they are far apart. resmgr/agent/leadership.h decides which manager it follows. The newest manager is
+ * kept in a file in the node's folder, so that a restarted daemon does not follow a replaced manager either.
  */
-
-enum { KEPT_MAX = 96 }; /* of that file: the run, then epoch and holder in digits */
-
-bool node_is_managed(const struct node *n)
-{
-    return experiment_is_managed(n->options.experiment);
-}
-
-static void kept_path(const struct node *n, char path[PATH_MAX])
-{
-    snprintf(path, PATH_MAX, "%s/manager", n->options.dir);
-}
 
 static void keep(const struct node *n)
 {
-    char text[KEPT_MAX], path[PATH_MAX];
-    const struct message_lease *newest = &n->managed.lease.holder;
-    kept_path(n, path);
-    memcpy(text, n->options.run, sizeof n->options.run);
-    size_t size = sizeof n->options.run;
-    size +=
-        (size_t)snprintf(text + size, sizeof text - size, "%" PRIu64 " %" PRIu64 "\n", newest->epoch, newest->holder);
-    if (file_replace(path, text, size) != 0)
-        log_warn("BEZEL-MANAGER", "%s cannot be written: %s: a restart of this daemon forgets whom it obeys", path,
-                 strerror(errno));
+    char text[64];
+    const struct message_leadership *newest = &n->managed.leadership.holder;
+    snprintf(text, sizeof text, "%" PRIu64 " %" PRIu64 "\n", newest->epoch, newest->holder);
+    state_file_write(&n->managed.file, text);
 }
 
-static struct message_lease read_kept(const struct node *n)
+static struct message_leadership read_kept(const struct node *n)
 {
-    char *text, path[PATH_MAX];
-    size_t size;
-    struct message_lease newest = {0};
-    kept_path(n, path);
-    if (file_read_plain(path, 1, KEPT_MAX, &text, &size) != 0)
-        return newest;
-    if (size <= sizeof n->options.run || memcmp(text, n->options.run, sizeof n->options.run) != 0 ||
-        sscanf(text + sizeof n->options.run, "%" SCNu64 " %" SCNu64, &newest.epoch, &newest.holder) != 2)
-        newest = (struct message_lease){0};
+    struct message_leadership newest = {0};
+    char *text = state_file_read(&n->managed.file);
+    if (text && sscanf(text, "%" SCNu64 " %" SCNu64, &newest.epoch, &newest.holder) != 2)
+        newest = (struct message_leadership){0};
     free(text);
     return newest;
 }
 
-void node_manager_start(struct node *n)
+void manager_client_start(struct node *n)
 {
+    state_file_init(&n->managed.file, n->options.dir, "manager", n->options.run, "which manager decides for it");
     if (experiment_has_manager(n->options.experiment))
-        lease_start(&n->managed.lease, n->options.experiment, (uint64_t)clock_now(), read_kept(n));
-    n->managed.beat_due = INT64_MAX; /* nobody listens */
+        leadership_start(&n->managed.leadership, n->options.experiment, (uint64_t)clock_now(), read_kept(n));
+    n->managed.beat_due = INT64_MAX; /* no manager has asked yet */
 }
 
-void node_manager_end(const struct node *n)
-{
-    char path[PATH_MAX];
-    kept_path(n, path);
-    if (node_is_managed(n))
-        unlink(path);
-}
-
-/* ---- What the manager is told ------------------------------------------------------------------------------------ */
+/* ---- Observations for the manager
+ * ------------------------------------------------------------------------------------ */
 
 static void fill_limits(const struct node *n, struct message_observation *o)
 {
@@ -86,7 +54,7 @@ static void fill_limits(const struct node *n, struct message_observation *o)
     const struct policy_observation *seen = agent_seen(n->agent);
     for (uint32_t i = 0; i < e->limit_count && o->limit_count < seen->limit_count; i++) {
         const struct policy_limit *l = &seen->limits[o->limit_count];
-        if (e->limits[i].kind == LIMIT_HOLD && !e->limits[i].whole)
+        if (e->limits[i].kind == LIMIT_HOLD && !e->limits[i].global)
             o->limits[o->limit_count++] =
                 (struct message_observed){.limit = i, .state = (enum message_limit_state)l->state, .value = l->value};
     }
@@ -94,43 +62,42 @@ static void fill_limits(const struct node *n, struct message_observation *o)
 
 static void fill(const struct node *n, int64_t now, struct message_observation *o)
 {
-    const struct policy_measure *m = &n->measured;
-    *o = (struct message_observation){.life = n->managed.lease.life,
+    const struct policy_measure *m = &n->usage.measured;
+    *o = (struct message_observation){.life = n->managed.leadership.life,
                                       .at = (uint64_t)now,
                                       .step = n->managed.steps,
-                                      .lease = n->managed.lease.holder,
-                                      .sequence = n->managed.lease.sequence,
+                                      .leadership = n->managed.leadership.holder,
+                                      .sequence = n->managed.leadership.sequence,
                                       .on = n->policy.on,
                                       .period_ns = (uint64_t)n->policy.period,
                                       .desired_ns = n->polling.now.period_ns,
-                                      .orders = n->managed.orders,
+                                      .overrides = n->managed.overrides,
                                       .levels = agent_shed(n->agent).levels,
                                       .shed = agent_shed(n->agent).count,
                                       .settled = n->managed.settled,
                                       .cpu = m->cpu,
                                       .polls = m->polls,
                                       .records = m->records,
-                                      .elapsed = m->elapsed,
-                                      .effective = m->effective};
+                                      .elapsed = m->elapsed};
     fill_limits(n, o);
-    node_helm_fill(n, o);
+    knob_steering_fill(n, o);
 }
 
-/* False where there is no such peer any more. */
+/* Returns false if the peer is gone. */
 static bool send(struct node *n, const struct link_peer *peer)
 {
     int size = message_encode(&n->message, n->bytes, sizeof n->bytes);
     int err = size < 0 ? size : link_send(n->control, peer, n->bytes, (size_t)size);
-    n->managed.untold += err != 0;
+    n->managed.unsent += err != 0;
     return err != BEZEL_EUNREACH;
 }
 
-/* How the node stands; ahead of it what it adds to limits on the whole, so that both are of one decision. */
-static bool tell(struct node *n, const struct link_peer *peer, int64_t now)
+/* Sends an observation, after the partials of global limits, so that the manager decides with both at once. */
+static bool send_observation(struct node *n, const struct link_peer *peer, int64_t now)
 {
-    n->message.type = MESSAGE_PARTS;
-    if (experiment_has_whole(n->options.experiment)) {
-        node_whole_fill(n, now, &n->message.parts);
+    n->message.type = MESSAGE_PARTIALS;
+    if (experiment_has_global(n->options.experiment)) {
+        global_limits_fill(n, now, &n->message.partials);
         (void)!send(n, peer);
     }
     n->message.type = MESSAGE_OBSERVATION;
@@ -138,20 +105,21 @@ static bool tell(struct node *n, const struct link_peer *peer, int64_t now)
     return send(n, peer);
 }
 
-static void tell_holder(struct node *n, int64_t now)
+static void report(struct node *n, int64_t now)
 {
-    n->managed.beat_due = now + MANAGER_BEAT;
-    if (!tell(n, &n->managed.peer, now))
-        n->managed.beat_due = INT64_MAX; /* until it asks, or somebody else does */
+    n->managed.beat_due = now + MANAGER_HEARTBEAT;
+    if (!send_observation(n, &n->managed.peer, now))
+        n->managed.beat_due = INT64_MAX; /* until a manager sends a message again */
 }
 
-void node_manager_beat(struct node *n, int64_t now)
+void manager_client_heartbeat(struct node *n, int64_t now)
 {
     if (now >= n->managed.beat_due && !n->draining)
-        tell_holder(n, now);
+        report(n, now);
 }
 
-/* ---- What it decides --------------------------------------------------------------------------------------------- */
+/* ---- Decisions of the manager
+ * --------------------------------------------------------------------------------------------- */
 
 static enum limit_state worst_of(const struct agent *agent)
 {
@@ -167,132 +135,145 @@ static struct units_text period_text(struct policy_setting s)
     return s.on ? units_duration(s.period) : (struct units_text){"off"};
 }
 
-static void tell_lost(struct node *n, int64_t now)
+static void note_lost(struct node *n, int64_t now)
 {
-    const struct lease *l = &n->managed.lease;
-    notes_tell(n->external, NULL, now, "BEZEL-MANAGER-LOST",
-               "the resource manager (epoch %" PRIu64 ") was not heard of for %s (loss %" PRIu64
-               "): this node keeps the polling period that it has (%s) until one is",
-               l->holder.epoch, units_duration(MANAGER_LASTS).s, l->lost, period_text(n->policy).s);
-    log_warn("BEZEL-MANAGER-LOST", "the resource manager is not heard of: this node keeps its polling period (%s)",
+    const struct leadership *l = &n->managed.leadership;
+    notes_record(n->external, NULL, now, "BEZEL-MANAGER-LOST",
+                 "no message from the resource manager (epoch %" PRIu64 ") for %s (loss %" PRIu64
+                 "): this node keeps its polling period (%s) until one arrives",
+                 l->holder.epoch, units_duration(MANAGER_LASTS).s, l->lost, period_text(n->policy).s);
+    log_warn("BEZEL-MANAGER-LOST",
+             "no message from the resource manager: this node keeps its polling period (%s) until one arrives",
              period_text(n->policy).s);
+}
+
+static void carry_out(struct node *n, const struct agent_outcome *o, const struct node_decider *by, int64_t now)
+{
+    n->managed.changed |= o->action != POLICY_KEEP;
+    node_carry_out(n, o, by, now);
 }
 
 static void retreat(struct node *n, const struct agent_outcome *o, struct policy_setting safe, int64_t now)
 {
     static const struct policy_actions no_verdict = {.infeasible_member = POLICY_ALL};
-    struct self_decider by = {.who = SELF_BY_AGENT,
-                              .epoch = (int64_t)n->managed.lease.holder.epoch,
-                              .sequence = (int64_t)n->managed.lease.sequence};
-    node_carry_out(n, agent_obey(n->agent, safe, agent_shed(n->agent).count, &no_verdict, o->cause), &by, now);
+    struct node_decider by = {.who = DECIDED_BY_AGENT,
+                              .epoch = (int64_t)n->managed.leadership.holder.epoch,
+                              .sequence = (int64_t)n->managed.leadership.sequence};
+    carry_out(n, agent_apply(n->agent, safe, agent_shed(n->agent).count, &no_verdict, o->cause), &by, now);
 }
 
-void node_manager_sample(struct node *n, const struct agent_outcome *o, int64_t now)
+void manager_client_sample(struct node *n, const struct agent_outcome *o, int64_t now)
 {
     struct policy_setting safe;
     enum limit_state worst = worst_of(n->agent);
     n->managed.steps++;
     if (!node_is_managed(n))
         return;
-    n->managed.settled = !n->managed.changed;
+    n->managed.settled = !n->managed.changed && o->action == POLICY_KEEP;
     n->managed.changed = false;
-    lease_judge(&n->managed.lease, worst, n->policy, now);
-    if (lease_lost(&n->managed.lease, now))
-        tell_lost(n, now);
-    if (lease_retreats(&n->managed.lease, worst, &safe))
+    leadership_judge(&n->managed.leadership, worst, n->policy, now);
+    if (leadership_lost(&n->managed.leadership, now))
+        note_lost(n, now);
+    if (leadership_retreats(&n->managed.leadership, worst, &safe))
         retreat(n, o, safe, now);
     if (n->managed.beat_due != INT64_MAX)
-        tell_holder(n, now);
+        report(n, now);
 }
 
-static void obey(struct node *n, const struct message_setting *s, const struct lease_order *order, int64_t now)
+static void apply(struct node *n, const struct message_setpoint *s, const struct leadership_command *order, int64_t now)
 {
     struct policy_actions verdict = {.infeasible = s->infeasible != MESSAGE_FEASIBLE,
                                      .infeasible_member = s->infeasible == MESSAGE_INFEASIBLE ? 0 : POLICY_ALL,
                                      .needed = s->needed,
                                      .budget = s->budget,
-                                     .blameless = s->blameless,
+                                     .not_monitor = s->not_monitor,
                                      .starved = s->starved};
-    struct self_decider by = {
-        .who = SELF_BY_MANAGER, .epoch = (int64_t)s->lease.epoch, .sequence = (int64_t)s->sequence};
+    struct node_decider by = {
+        .who = DECIDED_BY_MANAGER, .epoch = (int64_t)s->leadership.epoch, .sequence = (int64_t)s->sequence};
     bool known = s->cause >= 0 && s->cause < (int32_t)n->options.experiment->limit_count;
     uint32_t before = agent_shed(n->agent).count;
-    const struct agent_outcome *o = agent_obey(n->agent, order->setting, s->shed, &verdict, known ? s->cause : -1);
+    const struct agent_outcome *o = agent_apply(n->agent, order->setting, s->shed, &verdict, known ? s->cause : -1);
     n->managed.changed |= agent_shed(n->agent).count != before;
-    node_carry_out(n, o, &by, now);
-    node_helm_obey(n, s);
+    carry_out(n, o, &by, now);
+    n->managed.leadership.clamped += knob_steering_apply(n, s);
 }
 
-static void hear_setting(struct node *n, const struct link_peer *peer, const struct message_setting *s, int64_t now)
+static void receive_setpoint(struct node *n, const struct link_peer *peer, const struct message_setpoint *s,
+                             int64_t now)
 {
-    struct lease_order order;
-    struct lease *l = &n->managed.lease;
+    struct leadership_command order;
+    struct leadership *l = &n->managed.leadership;
     uint64_t epoch = l->holder.epoch, holder = l->holder.holder;
-    if (lease_hear(l, s, (int64_t)n->polling.now.period_ns, now, &order) != LEASE_OBEYED)
+    if (leadership_receive(l, s, (int64_t)n->polling.now.period_ns, now, &order) != LEADERSHIP_APPLIED)
         return;
     n->managed.peer = *peer;
     if (n->managed.beat_due == INT64_MAX)
-        n->managed.beat_due = now + MANAGER_BEAT;
+        n->managed.beat_due = now + MANAGER_HEARTBEAT;
     if (l->holder.epoch != epoch || l->holder.holder != holder)
         keep(n);
     if (order.taken)
         log_info("BEZEL-MANAGER", "the resource manager of epoch %" PRIu64 " decides from now on", l->holder.epoch);
-    obey(n, s, &order, now);
+    apply(n, s, &order, now);
 }
 
-void node_manager_hear(struct node *n, const struct link_peer *peer, int64_t now)
+static void receive_judgement(struct node *n, int64_t now)
 {
-    struct message_setting setting = n->message.setting;
+    if (global_limits_receive(n, now) && !node_is_managed(n))
+        n->managed.leadership.holder = n->judged.by; /* the next observation names it; a replaced manager then ends */
+}
+
+void manager_client_receive(struct node *n, const struct link_peer *peer, int64_t now)
+{
+    struct message_setpoint setting = n->message.setpoint;
     if (!experiment_has_manager(n->options.experiment) || n->draining)
         n->managed.ignored++;
     else if (n->message.type == MESSAGE_WATCH)
-        (void)tell(n, peer, now);
+        (void)send_observation(n, peer, now);
     else if (n->message.type == MESSAGE_JUDGEMENT)
-        node_whole_hear(n, now);
+        receive_judgement(n, now);
     else if (!node_is_managed(n))
         n->managed.ignored++;
     else
-        hear_setting(n, peer, &setting, now);
+        receive_setpoint(n, peer, &setting, now);
 }
 
-void node_manager_overtake(struct node *n, int64_t now)
+void manager_client_override(struct node *n, int64_t now)
 {
     if (!node_is_managed(n))
         return;
-    n->managed.orders++;
+    n->managed.overrides++;
     n->managed.changed = true;
-    lease_overtake(&n->managed.lease, now);
+    leadership_override(&n->managed.leadership, now);
 }
 
-void node_manager_reply(const struct node *n, struct message_reply *reply)
+struct message_managed node_manager_status(const struct node *n)
 {
-    const struct lease *l = &n->managed.lease;
+    const struct leadership *l = &n->managed.leadership;
     if (!node_is_managed(n))
-        return;
-    message_reply_add(reply, "manager_held", l->held);
-    message_reply_add(reply, "manager_epoch", (int64_t)l->holder.epoch);
-    message_reply_add(reply, "manager_obeyed", (int64_t)l->answered[LEASE_OBEYED]);
-    message_reply_add(reply, "manager_expired", (int64_t)l->answered[LEASE_EXPIRED]);
-    message_reply_add(reply, "manager_outdated", (int64_t)l->answered[LEASE_OUTDATED]);
-    message_reply_add(reply, "manager_repeated", (int64_t)l->answered[LEASE_REPEATED]);
-    message_reply_add(reply, "manager_cut", (int64_t)l->cut);
-    message_reply_add(reply, "manager_lost", (int64_t)l->lost);
-    message_reply_add(reply, "manager_untold", (int64_t)n->managed.untold);
+        return (struct message_managed){.held = false};
+    return (struct message_managed){
+        .held = l->held, .epoch = l->holder.epoch, .applied = l->answered[LEADERSHIP_APPLIED]};
 }
 
-void node_manager_tell(struct node *n)
+/* All fields behind `node` and `at` have one type, so there is no padding between them. */
+static bool is_as_recorded(const struct builtin_setpoints *now, const struct builtin_setpoints *recorded)
 {
-    const struct lease *l = &n->managed.lease;
-    struct self_obeyed now = {.epoch = (int64_t)l->holder.epoch,
-                              .obeyed = (int64_t)l->answered[LEASE_OBEYED],
-                              .expired = (int64_t)l->answered[LEASE_EXPIRED],
-                              .outdated = (int64_t)l->answered[LEASE_OUTDATED],
-                              .repeated = (int64_t)l->answered[LEASE_REPEATED],
-                              .cut = (int64_t)l->cut,
-                              .lost = (int64_t)l->lost,
-                              .untold = (int64_t)n->managed.untold};
-    if (!node_is_managed(n) || memcmp(&now, &n->managed.told, sizeof now) == 0)
+    return memcmp(&now->epoch, &recorded->epoch, sizeof *now - offsetof(struct builtin_setpoints, epoch)) == 0;
+}
+
+void manager_client_record(struct node *n)
+{
+    const struct leadership *l = &n->managed.leadership;
+    struct builtin_setpoints now = {.epoch = (int64_t)l->holder.epoch,
+                                    .applied = (int64_t)l->answered[LEADERSHIP_APPLIED],
+                                    .expired = (int64_t)l->answered[LEADERSHIP_EXPIRED],
+                                    .outdated = (int64_t)l->answered[LEADERSHIP_OUTDATED],
+                                    .repeated = (int64_t)l->answered[LEADERSHIP_REPEATED],
+                                    .clamped = (int64_t)l->clamped,
+                                    .lost = (int64_t)l->lost,
+                                    .unsent = (int64_t)n->managed.unsent};
+    if (!node_is_managed(n) || is_as_recorded(&now, &n->managed.recorded))
         return;
-    n->managed.told = now;
-    self_record_obeyed(n->self, &now);
+    n->managed.recorded = now;
+    own_trace_record_setpoints(n->own_trace, &now);
 }

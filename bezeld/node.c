@@ -5,24 +5,23 @@
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "ecs/node_impl.h"
-#include "ecs/self.h"
-#include "sensor/notes.h"
+#include "bezeld/node_internal.h"
+#include "bezeld/own_trace.h"
+#include "sensor/external/notes.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define NODE_GIVES_UP (3 * CLOCK_S) /* for the final books of what is given up; less than a stop may take */
+#define NODE_GIVES_UP (3 * CLOCK_S) /* for the final books after giving up; less than `bezel run` waits for a stop */
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
 /*
- * The trace's UUID: of run, node and boot, so that the next life of this daemon goes on with the same trace. The birth
- * of its window is worked in by external_open().
+ * The trace's UUID, made from run, node and boot, so that a restarted daemon continues the same trace. external_open()
+ * mixes in when the window was made.
  */
 static void make_uuid(const struct message_hello *hello, uint8_t uuid[16])
 {
@@ -45,7 +44,7 @@ static struct message_hello make_hello(const struct node_options *o)
     return hello;
 }
 
-/* A node whose file gives no folder has one of its own: everything in it is the experiment's. */
+/* A node without `dir:` has a private folder: every process in it belongs to the experiment. */
 static void choose_processes(const struct node_options *o, struct external_options *x)
 {
     const struct experiment *e = o->experiment;
@@ -59,8 +58,8 @@ static void choose_processes(const struct node_options *o, struct external_optio
     x->take_all = !e->nodes[o->node].dir && x->pattern_count == 0;
 }
 
-/* Says why the folder is not to be trusted, where that is why it could not be opened. */
-static bool tell_distrust(const char *dir)
+/* Logs why the folder is not trusted, if that is the reason why it could not be opened. */
+static bool log_distrust(const char *dir)
 {
     struct folder f;
     int err = folder_open(dir, &f);
@@ -70,8 +69,7 @@ static bool tell_distrust(const char *dir)
     return err == BEZEL_EPERM && f.why[0];
 }
 
-/* hello->uuid is the trace's from then on. */
-static int open_external(struct node *n, struct message_hello *hello)
+static int open_external(struct node *n, const struct message_hello *hello)
 {
     const struct experiment *e = n->options.experiment;
     struct external_options *x = calloc(1, sizeof *x);
@@ -82,10 +80,8 @@ static int open_external(struct node *n, struct message_hello *hello)
     memcpy(x->uuid, hello->uuid, sizeof x->uuid);
     x->birth = (uint32_t)(clock_now() / CLOCK_MS);
     x->window_bytes = e->sensing.window_bytes;
-    x->spool_bytes = e->sensing.spool_bytes;
-    x->spool_dir = e->sensing.spool_dir ? e->sensing.spool_dir : EXPERIMENT_SPOOL_DIR;
-    x->observer = node_senses(n);
-    x->rules = &n->steering.rules;
+    x->observer = node_observer(n);
+    x->rules = &n->aspect_steering.rules;
     x->doorbell = e->sensing.doorbell && e->sensing.mode == POLL_POLLING;
     x->expire = e->sensing.expire;
     choose_processes(&n->options, x);
@@ -101,26 +97,41 @@ static int open_external(struct node *n, struct message_hello *hello)
             "no room in %s for a window of %s: enlarge its file system (a container: docker run --shm-size=1g), or "
             "make the window smaller (`sensing: window:`)",
             n->options.dir, units_bytes(e->sensing.window_bytes).s);
-    else if (err && !(err == BEZEL_EPERM && tell_distrust(n->options.dir)))
-        log_error("BEZEL-FOLDER", "cannot sense in %s: %s; `bezel doctor` tells more", n->options.dir,
+    else if (err && !(err == BEZEL_EPERM && log_distrust(n->options.dir)))
+        log_error("BEZEL-FOLDER", "cannot use folder %s: %s; `bezel doctor` checks this machine", n->options.dir,
                   limit_reason(err));
-    else if (!err)
-        memcpy(hello->uuid, external_options(n->external)->uuid, sizeof hello->uuid);
     return err;
 }
 
-/* Of its own it records what it can: a node whose memory is full is still to read, and drain, what there is. */
+static int open_sender(struct node *n, const struct message_hello *hello)
+{
+    const struct experiment_sensing *sensing = &n->options.experiment->sensing;
+    struct uplink_source source = external_uplink(n->external);
+    struct sender_options o = {
+        .endpoint = n->options.collector,
+        .keys = n->options.data_keys,
+        .hello = *hello,
+        .spool_bytes = sensing->spool_bytes,
+        .spool_dir = sensing->spool_dir ? sensing->spool_dir : EXPERIMENT_SPOOL_DIR,
+    };
+    int err = sender_open(&source, &o, &n->sender);
+    if (err)
+        log_error("BEZEL-COLLECTOR", "cannot connect to %s, or open a spool: %s", o.endpoint, limit_reason(err));
+    return err;
+}
+
+/* Failures become notes: even a node without memory for its own records must read and drain those of the processes. */
 static void open_journals(struct node *n)
 {
-    int err = self_open(n->options.dir, &n->self);
+    int err = own_trace_open(n->options.dir, &n->own_trace);
     if (err)
-        notes_tell(n->external, NULL, clock_now(), "BEZEL-SELF",
-                   "what bezeld does here is not recorded, with metrics and verdicts: %s: %s", n->options.dir,
-                   limit_reason(err));
+        notes_record(n->external, NULL, clock_now(), "BEZEL-OWN-TRACE",
+                     "bezeld cannot record its own trace of this node: metrics and verdicts will be missing: %s: %s",
+                     n->options.dir, limit_reason(err));
     err = samplers_open(&n->options.experiment->sensing, n->options.dir, n->external, &n->samplers);
     if (err)
-        notes_tell(n->external, NULL, clock_now(), "BEZEL-SAMPLER", "nothing is sampled: %s: %s", n->options.dir,
-                   limit_reason(err));
+        notes_record(n->external, NULL, clock_now(), "BEZEL-SAMPLER", "the samplers are off: %s: %s", n->options.dir,
+                     limit_reason(err));
 }
 
 int node_open(const struct node_options *options, struct node **out)
@@ -129,23 +140,23 @@ int node_open(const struct node_options *options, struct node **out)
     if (!n)
         return BEZEL_ENOMEM;
     n->options = *options;
-    n->cpu_begun = clock_process_cpu();
+    usage_open(&n->usage, clock_process_cpu());
     polling_open(&n->polling, options->experiment, options->dir, options->run);
     n->policy = (struct policy_setting){.on = true, .period = (int64_t)n->polling.now.period_ns};
     struct message_hello hello = make_hello(options);
     int err = agent_new(options->experiment, options->node, &n->agent);
-    if (!err)
-        err = link_bind(options->control, MESSAGE_MAX_BYTES, options->control_keys, &n->control);
     if (err)
+        log_error("BEZEL-AGENT", "cannot make the agent, which evaluates the limits of node %s: %s", hello.node,
+                  limit_reason(err));
+    else if ((err = link_bind(options->control, MESSAGE_MAX_BYTES, options->control_keys, &n->control)) != 0)
         log_error("BEZEL-CONTROL", "cannot bind %s: %s", options->control, limit_reason(err));
-    steering_open(&n->steering, options->experiment, options->dir, options->run);
-    n->steering.rules.sheds = node_sheds;
-    n->steering.rules.context = n;
+    aspect_steering_open(&n->aspect_steering, options->experiment, options->dir, options->run);
+    n->aspect_steering.rules.sheds = node_load_shedding;
+    n->aspect_steering.rules.context = n;
     if (!err)
         err = open_external(n, &hello);
-    if (!err && (err = forward_open(n->external, options->collector, options->data_keys, &hello, &n->forward)) != 0)
-        log_error("BEZEL-COLLECTOR", "cannot connect to %s, or open a spool: %s", options->collector,
-                  limit_reason(err));
+    if (!err)
+        err = open_sender(n, &hello);
     if (!err)
         open_journals(n);
     if (err) {
@@ -156,18 +167,15 @@ int node_open(const struct node_options *options, struct node **out)
     n->realtime_offset = hello.realtime_offset;
     node_place(n);
     int64_t now = clock_now();
-    n->poll_due = n->agent_due = n->sampled_at = n->housekeep_due = n->heard = now;
-    n->agent_due += agent_period(n->agent);
-    n->metric_due = now + CLOCK_S;
-    n->cpu_before = clock_process_cpu();
-    n->measured.cpu = NAN;
+    n->last_received = now;
+    schedule_start(&n->schedule, now, agent_period(n->agent));
+    usage_start(&n->usage, options->experiment, now, clock_process_cpu());
     agent_set_period(n->agent, n->policy.period);
     node_poll_start(n);
-    node_manager_start(n);
-    quota_start(&n->quota, n->options.experiment);
+    manager_client_start(n);
     node_knobs_start(n);
-    node_tell_sample(n); /* what the daemon costs counts from here, however short the run */
-    node_tell_flow(n);
+    node_record_sample(n); /* first record of the daemon's cost, so that even a short run has one */
+    node_record_totals(n);
     *out = n;
     return 0;
 }
@@ -175,15 +183,15 @@ int node_open(const struct node_options *options, struct node **out)
 void node_shut(struct node *n, bool for_good)
 {
     bool over = for_good || n->stopped;
-    n->clean = over || (n->forward && forward_done(n->forward));
+    n->clean = over || (n->sender && sender_done(n->sender));
     link_close(n->control, 200);
-    if (n->forward)
-        forward_close(n->forward, over);
+    if (n->sender)
+        sender_close(n->sender, over);
     n->control = NULL;
-    n->forward = NULL;
+    n->sender = NULL;
 }
 
-bool node_quiet(const struct node *n)
+bool node_idle(const struct node *n)
 {
     return !window_is_read(external_window(n->external));
 }
@@ -193,39 +201,39 @@ void node_close(struct node *n)
     samplers_close(n->samplers);
     if (n->external)
         external_close(n->external, n->clean);
-    if (n->clean)
-        steering_close(&n->steering);
-    if (n->clean)
-        polling_close(&n->polling);
-    if (n->clean)
-        node_manager_end(n);
-    journal_close(n->self);
+    if (n->clean) { /* the run is over: no restarted daemon will continue it */
+        state_file_remove(&n->aspect_steering.file);
+        state_file_remove(&n->polling.file);
+        state_file_remove(&n->managed.file);
+    }
+    journal_close(n->own_trace);
     agent_free(n->agent);
     free(n);
 }
 
-/* ---- Draining, and how it stands --------------------------------------------------------------------------------- */
+/* ---- Draining, and the node's state ---------------------------------------------------------------------------------
+ */
 
 void node_drain(struct node *n)
 {
     if (n->draining)
         return;
     int64_t now = clock_now();
-    external_housekeep(n->external, now); /* a process that has ended is not a silent one */
+    external_housekeep(n->external, now); /* notices processes that have ended: their silence is no violation */
     const struct agent_outcome *o = agent_end(n->agent);
-    node_tell_observations(n, o, now);
-    node_tell_violations(n, o);
-    node_tell_limits(n, o);
-    node_whole_end(n, now);
-    external_collect(n->external, true); /* what waits in the rings is drained, whatever the policy says */
+    node_record_observations(n, o, now);
+    node_record_violations(n, o);
+    node_record_limits(n, o);
+    global_limits_end(n, now);
+    external_collect(n->external, true); /* the rings are drained even if the policy turned polling off */
     external_batch(n->external, true, 0);
     external_poll(n->external, now);
-    node_save_end(n, now);
-    node_tell_sample(n);
-    node_tell_clock(n);
-    node_tell_flow(n);
-    node_tell_expired(n);
-    node_manager_tell(n);
+    snapshot_take_end(n, now);
+    node_record_sample(n);
+    node_record_clock(n);
+    node_record_totals(n);
+    node_record_expired(n);
+    manager_client_record(n);
     node_knobs_end(n);
     n->draining = true;
     external_finish(n->external, now);
@@ -233,27 +241,32 @@ void node_drain(struct node *n)
 
 bool node_drained(const struct node *n)
 {
-    return n->draining && forward_done(n->forward);
+    return n->draining && sender_done(n->sender);
 }
 
-int64_t node_heard(const struct node *n)
+const char *node_control(const struct node *n)
 {
-    return n->heard;
+    return link_endpoint(n->control);
+}
+
+int64_t node_last_received(const struct node *n)
+{
+    return n->last_received;
 }
 
 bool node_connected(const struct node *n)
 {
-    return forward_connected(n->forward);
+    return sender_connected(n->sender);
 }
 
 const char *node_refused(const struct node *n)
 {
-    return forward_refused(n->forward);
+    return sender_refused(n->sender);
 }
 
 const char *node_trouble(const struct node *n)
 {
-    return forward_trouble(n->forward);
+    return sender_trouble(n->sender);
 }
 
 void node_stop(struct node *n)
@@ -261,14 +274,14 @@ void node_stop(struct node *n)
     if (n->stopped)
         return;
     n->stopped = true;
-    n->stop_by = n->turned;
-    if (!n->draining || forward_done(n->forward) || !forward_connected(n->forward))
+    n->stop_by = n->schedule.turned;
+    if (!n->draining || sender_done(n->sender) || !sender_connected(n->sender))
         return;
-    forward_give_up(n->forward);
+    sender_give_up(n->sender);
     n->stop_by += NODE_GIVES_UP;
 }
 
 bool node_stopped(const struct node *n)
 {
-    return n->stopped && (n->turned >= n->stop_by || forward_booked(n->forward));
+    return n->stopped && (n->schedule.turned >= n->stop_by || sender_booked(n->sender));
 }

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A node: puts external sensor, forwarder and agent together, as the experiment says (the inside of a session of
- * bezeld). One thread runs it all, in this order at each turn: poll the rings, forward, let the agent take a sample
- * when it is due, housekeep, answer commands. Several nodes may take turns on one thread: nothing blocks but opening
- * and closing. The caller owns signals and waiting.
+ * A node of an experiment: external sensor, uplink and agent together. A session owns one. One thread runs it. Each
+ * turn does what is due, in this order: poll the rings, take a sample and adapt, take snapshots, run the samplers,
+ * housekeep, send, answer commands. Several nodes may take turns on one thread: only opening and closing block. The
+ * caller owns signals and waiting.
  */
-#ifndef BEZEL_ECS_NODE_H
-#define BEZEL_ECS_NODE_H
+#ifndef BEZEL_BEZELD_NODE_H
+#define BEZEL_BEZELD_NODE_H
 
 #include "config/experiment.h"
 
@@ -32,46 +32,49 @@ struct node_options {
     uint8_t run[16];
 };
 
-/** Starts sensing. Returns 0 with *n for node_close(); on failure says why on stderr. */
+/** Opens a node and starts sensing. Returns 0 with *n for node_shut(), or an error after a line on stderr. */
 int node_open(const struct node_options *options, struct node **n) BEZEL_MUST_CHECK;
 
 /**
- * Ends it, in three steps, for other links of the process may keep ZeroMQ's threads at work: node_shut() closes the
- * links; once node_quiet() says that no queue reads packets any longer, node_close() gives the memory back. After the
- * first, no other function may be called but these. `for_good`: nobody will take up what it leaves, as where it was
- * told to STOP; then its spool goes, its window and its segments.
+ * Closing takes three steps, because ZeroMQ's threads may still read packets from the window: node_shut() closes the
+ * links; node_idle() is true once no queue of ZeroMQ reads packets any longer; then node_close() frees the memory.
+ * After node_shut() only node_idle() and node_close() may be called. `for_good`: nobody will continue with what the
+ * node leaves, as after STOP; then its spool, window and segments are removed.
  */
 void node_shut(struct node *n, bool for_good);
-bool node_quiet(const struct node *n);
+bool node_idle(const struct node *n);
 void node_close(struct node *n);
 
-/** One turn of the loop, without waiting; node_attend() looks for commands too, however lately it did. */
+/** One turn of the loop, without waiting. node_attend() also looks for messages, even if it did so just before. */
 void node_turn(struct node *n);
 void node_attend(struct node *n);
 
 /**
- * Says that others have turns on this thread: one turn takes at most `slice` records out of the rings, and a poll that
- * finds more goes on at the next one. 0: it has the thread for itself.
+ * Limits a turn to `slice` records, because other nodes have turns on this thread; a poll that finds more continues in
+ * the next turn. 0: no limit, the node has the thread for itself.
  */
 void node_share(struct node *n, uint32_t slice);
 
 /** When the next turn is due, ns; INT64_MIN: at once, always (busy-wait). */
 int64_t node_due(const struct node *n);
 
-/** The links that bring it something, to wait on; some may be NULL. Returns how many. */
+/** The endpoint of its control link; a tcp endpoint has the port that was chosen. */
+const char *node_control(const struct node *n);
+
+/** The links whose messages the node receives, for the caller to wait on; some may be NULL. Returns how many. */
 size_t node_links(const struct node *n, struct link *links[NODE_LINKS]);
 
-/** A descriptor that is readable when a sleeping node is woken, to wait on; -1: it never sleeps. */
-int node_bell(const struct node *n);
+/** A descriptor that becomes readable when a process wakes the sleeping node; -1: the node does not sleep. */
+int node_doorbell(const struct node *n);
 
-/** When a command came last, or when it was opened where none came yet, ns. */
-int64_t node_heard(const struct node *n);
+/** When the last command was received, ns; before the first one: when the node was opened. */
+int64_t node_last_received(const struct node *n);
 
-/** Stops sensing and hands on what there is. Idempotent. */
+/** Stops sensing and sends what rings, window and spool still hold. Idempotent. */
 void node_drain(struct node *n);
 bool node_draining(const struct node *n);
 
-/** Whether everything is handed on and acknowledged. */
+/** Whether everything is sent and acknowledged. */
 bool node_drained(const struct node *n);
 
 /** Whether the collector has welcomed this node. */
@@ -80,16 +83,16 @@ bool node_connected(const struct node *n);
 /** Why the collector refused this node, or NULL. */
 const char *node_refused(const struct node *n);
 
-/** Why it does not come to the collector, in words that go on where the endpoint ends, or NULL. It may come yet. */
+/** Why there is no connection to the collector yet, as a phrase that follows the endpoint in a sentence; or NULL. */
 const char *node_trouble(const struct node *n);
 
 /**
- * Ends it. What was drained and is not stored yet is given up: the collector is told by the final books of all
- * processes what that is, for which node_stopped() waits, but not long.
+ * Ends the node. Records that were drained and are not stored yet are given up. The final books of all processes report
+ * them to the collector as lost; node_stopped() waits for that, for a few seconds at most.
  */
 void node_stop(struct node *n);
 
-/** Whether it is to be closed: a STOP command came. */
+/** Whether STOP was received and carried out, so that the node is to be closed. */
 bool node_stopped(const struct node *n);
 
 #endif

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/log.h"
-#include "ecs/node_impl.h"
+#include "bezeld/node_internal.h"
 
 static int observe_begin(void *context, const char *name)
 {
@@ -19,18 +19,19 @@ static int observe_watch(void *context, int slot, const struct dict_aspect *aspe
     struct node *n = context;
     const char *metric = agent_lacking(n->agent, aspect), *process = agent_process_name(n->agent, slot);
     if (metric && process)
-        log_warn("BEZEL-METRIC",
-                 "aspect %s of %s has no such field as metric %s reads, no number or none of time: of "
-                 "this process the metric is unknown",
-                 aspect->name, process, metric);
-    agent_heard_of(n->agent, aspect->name);
+        log_warn(
+            "BEZEL-METRIC",
+            "metric %s stays unknown for process %s: its aspect %s does not have the field that the metric reads, or "
+            "the field is not a number, or not a time",
+            metric, process, aspect->name);
+    agent_received_from(n->agent, aspect->name);
     return agent_watch(n->agent, slot, aspect);
 }
 
 static void observe_records(void *context, int watch, const struct packet_run *run)
 {
     struct node *n = context;
-    agent_records(n->agent, watch, run, n->turned);
+    agent_records(n->agent, watch, run, n->schedule.turned);
 }
 
 static void observe_taken(void *context, uint32_t records, int64_t first, int64_t last, int64_t now)
@@ -43,7 +44,7 @@ static void observe_stored(void *context, uint32_t records, int64_t first, int64
     agent_stored(((struct node *)context)->agent, records, first, last, now);
 }
 
-struct external_observer node_senses(struct node *n)
+struct external_observer node_observer(struct node *n)
 {
     return (struct external_observer){n,
                                       observe_begin,
@@ -57,26 +58,26 @@ struct external_observer node_senses(struct node *n)
 static void count_aspect(struct node *n, const struct external_process *p, uint32_t id, int64_t now)
 {
     uint64_t attempts = segment_tally(p->at, id).attempts;
-    if (p->at->disbelieved || steering_blinds(&n->steering, p->at->dict->aspects[id - 1].name))
+    if (p->at->disbelieved || aspect_steering_blinds(&n->aspect_steering, p->at->dict->aspects[id - 1].name))
         agent_blind(n->agent, p->watch[id]);
     else
         agent_count(n->agent, p->watch[id], attempts, now);
 }
 
-#define FLOW_EVERY (10 * CLOCK_MS) /* each ring's counters of all aspects are read for it */
+#define TOTALS_EVERY (10 * CLOCK_MS) /* seldom, because it reads the counters of all rings and aspects */
 
-static void tell_flow(struct node *n, int64_t now)
+static void report_totals(struct node *n, int64_t now)
 {
-    if (now < n->flow_due)
+    if (!schedule_takes(&n->schedule.totals_due, now, TOTALS_EVERY))
         return;
-    n->flow_due = now + FLOW_EVERY;
-    struct external_flow f = external_flow(n->external);
-    agent_flow(n->agent, f.produced, f.full + f.no_ring + f.overwritten + f.window + f.spool, f.in_rings + f.in_window,
-               now);
+    struct external_totals f = external_totals(n->external);
+    agent_totals(n->agent, f.produced, f.full + f.no_ring + f.overwritten + f.window + f.spool,
+                 f.in_rings + f.in_window, now);
 }
 
-/* The oldest packet of the SUT's that stands in the window and is not acknowledged; of the spool's nobody asks. */
-static void tell_waiting(struct node *n, int64_t now)
+/* Passes the time of the SUT's oldest unacknowledged packet in the window to the agent; packets in the spool do not
+ * count. */
+static void report_waiting(struct node *n, int64_t now)
 {
     struct window *w = external_window(n->external);
     uint64_t at = window_oldest(w);
@@ -96,9 +97,9 @@ static void tell_waiting(struct node *n, int64_t now)
 void node_count_attempts(struct node *n, int64_t now)
 {
     if (agent_wants_stored(n->agent))
-        tell_waiting(n, now);
-    if (agent_wants_flow(n->agent))
-        tell_flow(n, now);
+        report_waiting(n, now);
+    if (agent_wants_totals(n->agent))
+        report_totals(n, now);
     for (uint32_t i = 0; i < external_process_count(n->external); i++) {
         const struct external_process *p = external_process(n->external, i);
         if (!p || p->slot < 0)

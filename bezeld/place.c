@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "ecs/node_impl.h"
-#include "sensor/notes.h"
+#include "bezeld/node_internal.h"
+#include "sensor/external/notes.h"
 
 #include <string.h>
 
 /*
- * One thread serves all experiments of a bezeld. Who asks first places it, and it stays so: another one that asks for
- * something else would take away what the first relies on, and is told.
+ * One thread serves all experiments of a bezeld. The first experiment with real-time settings decides them, because it
+ * relies on them: another one with different settings gets a note instead.
  */
 static struct {
     bool is;
@@ -22,47 +22,37 @@ static bool asks_for_the_same(const struct experiment_real_time *a, const struct
            memcmp(&a->cpu, &b->cpu, sizeof a->cpu) == 0 && memcmp(&a->io_cpu, &b->io_cpu, sizeof a->io_cpu) == 0;
 }
 
-/* Takes the steps, and tells what came of them. */
+/* Takes the steps, and records a note for each that was refused. */
 static void place(struct node *n, const struct experiment_real_time *want, int64_t now)
 {
-    char text[PLACEMENT_TEXT_MAX + 1];
+    char text[RT_SETUP_TEXT_MAX + 1];
     size_t bytes;
     void *memory = window_memory(external_window(n->external), &bytes);
-    struct placement_result result = placement_apply(want, memory, bytes);
-    for (int step = 0; step < PLACEMENT_STEPS; step++)
-        if (placement_complaint(want, &result, (enum placement_step)step, text))
-            notes_tell(n->external, NULL, now, "BEZEL-PLACEMENT", "%s", text);
+    struct rt_setup_result result = rt_setup_apply(want, memory, bytes);
+    for (int step = 0; step < RT_SETUP_STEPS; step++)
+        if (rt_setup_complaint(want, &result, (enum rt_setup_step)step, text))
+            notes_record(n->external, NULL, now, "BEZEL-RT-REFUSED", "%s", text);
 }
 
 void node_place(struct node *n)
 {
     const struct experiment_real_time *want = &n->options.experiment->sensing.real_time;
-    char text[PLACEMENT_TEXT_MAX + 1];
+    char text[RT_SETUP_TEXT_MAX + 1];
     int64_t now = clock_now();
-    bool wanted = placement_wanted(want);
+    bool wanted = rt_setup_wanted(want);
     if (!placed.is || asks_for_the_same(want, &placed.want))
         place(n, want, now);
     else if (wanted)
-        notes_tell(n->external, NULL, now, "BEZEL-PLACEMENT",
-                   "another experiment that this bezeld serves has placed its thread already: it stays so");
+        notes_record(n->external, NULL, now, "BEZEL-RT-REFUSED",
+                     "another experiment of this bezeld has already set up its thread: `sensing: real-time:` of this "
+                     "experiment has no effect");
     if (wanted && !placed.is) {
         placed.is = true;
         placed.want = *want;
     }
-    n->placement = placement_read();
     if (!wanted)
         return;
-    placement_describe(&n->placement, text, sizeof text);
-    notes_tell(n->external, NULL, now, "BEZEL-PLACED", "the thread that polls: %s", text);
-}
-
-void node_place_reply(const struct node *n, struct message_reply *reply)
-{
-    const struct placement_state *p = &n->placement;
-    message_reply_add(reply, "rt_policy", p->policy);
-    message_reply_add(reply, "rt_priority", p->priority);
-    message_reply_add(reply, "rt_runtime_ns", p->runtime);
-    message_reply_add(reply, "cpus", experiment_cpu_count(&p->cpus));
-    message_reply_add(reply, "locked_bytes", (int64_t)p->locked_bytes);
-    message_reply_add(reply, "timer_slack_ns", p->timer_slack);
+    struct rt_setup_state state = rt_setup_read();
+    rt_setup_describe(&state, text, sizeof text);
+    notes_record(n->external, NULL, now, "BEZEL-RT-SETUP", "polling thread: %s", text);
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/pace.h"
+#include "bezeld/poll_stats.h"
 
-void pace_poll(struct pace *p, int64_t now)
+void poll_stats_poll(struct poll_stats *p, int64_t now)
 {
     if (p->last) {
         int64_t gap = now - p->last;
@@ -13,12 +13,12 @@ void pace_poll(struct pace *p, int64_t now)
     p->last = now;
 }
 
-void pace_restart(struct pace *p)
+void poll_stats_restart(struct poll_stats *p)
 {
-    *p = (struct pace){0};
+    *p = (struct poll_stats){0};
 }
 
-void pace_take(struct pace *p, int64_t now)
+void poll_stats_take(struct poll_stats *p, int64_t now)
 {
     int64_t open = p->last ? now - p->last : 0;
     if (p->gaps) {

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/placement.h"
+#include "bezeld/rt_setup.h"
+
+#include "base/units.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -50,7 +52,7 @@ static cpu_set_t to_set(const struct experiment_cpus *cpus)
     return set;
 }
 
-/* Moves thread `tid`. What of the set cannot be is left out by the system without a word: *missing counts it. */
+/* Moves thread `tid` to `cpus`. The system silently leaves out CPUs that it cannot use: *missing is their number. */
 static int move(pid_t tid, const struct experiment_cpus *cpus, uint32_t *missing)
 {
     cpu_set_t set = to_set(cpus), got;
@@ -61,7 +63,7 @@ static int move(pid_t tid, const struct experiment_cpus *cpus, uint32_t *missing
     return 0;
 }
 
-/* Default scheduling, whatever this process was started with, and their own CPUs where they are given some. */
+/* Gives a thread of ZeroMQ default scheduling, and its own CPUs if the file names some. */
 static int place_link_thread(pid_t tid, const struct experiment_real_time *want, uint32_t *missing)
 {
     if (want->policy != REAL_TIME_UNCHANGED)
@@ -69,8 +71,7 @@ static int place_link_thread(pid_t tid, const struct experiment_real_time *want,
     return experiment_cpu_count(&want->io_cpu) > 0 ? move(tid, &want->io_cpu, missing) : 0;
 }
 
-/* All threads but this one: they are ZeroMQ's. By their names they could be missed, which they give themselves later.
- */
+/* All threads but this one are ZeroMQ's. They are not told by their names, which they set only after they start. */
 static int place_link_threads(const struct experiment_real_time *want, uint32_t *missing)
 {
     pid_t self = (pid_t)syscall(SYS_gettid);
@@ -108,7 +109,7 @@ static bool is_capable(unsigned capability)
     return syscall(SYS_capget, &header, data) == 0 && data[capability / 32].effective >> capability % 32 & 1;
 }
 
-/* The pages that the loop will use of the stack. */
+/* Touches the pages of the stack that the loop will use. */
 static void touch_stack(void)
 {
     volatile char stack[STACK_BYTES];
@@ -117,23 +118,24 @@ static void touch_stack(void)
 }
 
 /*
- * Pages are locked when they are first touched (MCL_ONFAULT): a process's segment is mapped whole and mostly empty, and
- * filling it would use up the memory of its folder. What the loop itself writes is made present here.
+ * Pages are locked when they are first touched (MCL_ONFAULT): a process's segment is mapped completely and mostly
+ * empty, and filling it would use up the memory of its folder. The pages that the loop itself writes are made present
+ * here.
  *
- * Memory that will be mapped is locked only where no limit can stand against it: under one, a later mapping would fail
- * instead of being unlocked.
+ * Later mappings are locked only if no limit applies: under a limit, a later mapping would fail instead of staying
+ * unlocked.
  */
-static void lock_memory(struct placement_result *result, void *memory, size_t bytes)
+static void lock_memory(struct rt_setup_result *result, void *memory, size_t bytes)
 {
     struct rlimit limit;
     raise_limit(RLIMIT_MEMLOCK, &limit);
     bool later = limit.rlim_cur == RLIM_INFINITY || is_capable(CAP_IPC_LOCK);
     if (mlockall(MCL_CURRENT | MCL_ONFAULT | (later ? MCL_FUTURE : 0)) != 0) {
-        result->error[PLACEMENT_MEMORY] = errno;
+        result->error[RT_SETUP_MEMORY] = errno;
         return;
     }
-    result->error[PLACEMENT_LATER] = later ? 0 : EPERM;
-    mallopt(M_TRIM_THRESHOLD, -1); /* what was freed stays, and stays locked */
+    result->error[RT_SETUP_LATER] = later ? 0 : EPERM;
+    mallopt(M_TRIM_THRESHOLD, -1); /* freed memory stays mapped and locked */
     mallopt(M_MMAP_MAX, 0);
     touch_stack();
     if (memory)
@@ -148,7 +150,7 @@ static int set_policy(struct attributes *a)
     return syscall(SYS_sched_setattr, 0, a, 0) == 0 ? 0 : errno;
 }
 
-/* Without the privilege RLIMIT_RTPRIO may allow it, or a lower priority. */
+/* Without the privilege, RLIMIT_RTPRIO may still allow this or a lower priority. */
 static int become_fifo(uint32_t priority, uint32_t *got)
 {
     struct rlimit limit;
@@ -181,18 +183,18 @@ static int become(const struct experiment_real_time *want, uint32_t *got)
 
 /* ---- All of it --------------------------------------------------------------------------------------------------- */
 
-struct placement_result placement_apply(const struct experiment_real_time *want, void *memory, size_t bytes)
+struct rt_setup_result rt_setup_apply(const struct experiment_real_time *want, void *memory, size_t bytes)
 {
-    struct placement_result result = {.priority = 0};
+    struct rt_setup_result result = {.priority = 0};
     if (prctl(PR_SET_TIMERSLACK, (unsigned long)want->timer_slack, 0, 0, 0) != 0) /* real-time threads have none */
-        result.error[PLACEMENT_SLACK] = errno;
-    result.error[PLACEMENT_IO_CPU] = place_link_threads(want, &result.missing_io_cpus);
+        result.error[RT_SETUP_SLACK] = errno;
+    result.error[RT_SETUP_IO_CPU] = place_link_threads(want, &result.missing_io_cpus);
     if (experiment_cpu_count(&want->cpu) > 0)
-        result.error[PLACEMENT_CPU] = move(0, &want->cpu, &result.missing_cpus);
+        result.error[RT_SETUP_CPU] = move(0, &want->cpu, &result.missing_cpus);
     if (want->lock_memory)
         lock_memory(&result, memory, bytes);
     if (want->policy != REAL_TIME_UNCHANGED)
-        result.error[PLACEMENT_POLICY] = become(want, &result.priority);
+        result.error[RT_SETUP_POLICY] = become(want, &result.priority);
     return result;
 }
 
@@ -209,7 +211,7 @@ static uint64_t read_locked(void)
     return kib * 1024;
 }
 
-static void read_cpus(struct placement_state *state)
+static void read_cpus(struct rt_setup_state *state)
 {
     cpu_set_t set;
     long online = sysconf(_SC_NPROCESSORS_ONLN);
@@ -221,19 +223,151 @@ static void read_cpus(struct placement_state *state)
             state->cpus.bits[i / 64] |= UINT64_C(1) << i % 64;
 }
 
-struct placement_state placement_read(void)
+struct rt_setup_state rt_setup_read(void)
 {
     struct attributes a = {.size = sizeof a};
-    struct placement_state state = {.locked_bytes = read_locked(), .timer_slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0)};
+    struct rt_setup_state state = {.locked_bytes = read_locked(), .timer_slack = prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0)};
     read_cpus(&state);
     if (syscall(SYS_sched_getattr, 0, &a, sizeof a, 0) != 0)
         return state;
     state.policy = (int)a.policy;
     state.priority = a.priority;
-    if (a.policy != SCHED_DEADLINE) /* where these may say something else: the slice, of policy other */
+    if (a.policy != SCHED_DEADLINE) /* for policy other they hold its slice */
         return state;
     state.runtime = (int64_t)a.runtime;
     state.deadline = (int64_t)a.deadline;
     state.period = (int64_t)a.period;
     return state;
+}
+
+/* ---- Words ------------------------------------------------------------------------------------------------------- */
+
+enum { CPUS_TEXT = 64 };
+
+/* "CPU 1", "CPUs 0, 2-5"; what does not fit is left out. */
+static void list_cpus(const struct experiment_cpus *cpus, char text[CPUS_TEXT])
+{
+    size_t n = (size_t)snprintf(text, CPUS_TEXT, "CPU%s", experiment_cpu_count(cpus) == 1 ? "" : "s");
+    const char *comma = " ";
+    for (uint32_t i = 0; i < EXPERIMENT_CPUS_MAX; i++) {
+        uint32_t last = i;
+        if (!experiment_has_cpu(cpus, i))
+            continue;
+        while (experiment_has_cpu(cpus, last + 1))
+            last++;
+        if (n > CPUS_TEXT - 20) {
+            snprintf(text + n, CPUS_TEXT - n, ", ...");
+            return;
+        }
+        n += (size_t)snprintf(text + n, CPUS_TEXT - n, last > i ? "%s%u-%u" : "%s%u", comma, i, last);
+        comma = ", ";
+        i = last;
+    }
+}
+
+static bool complain_cpus(const struct experiment_cpus *cpus, const char *who, int error, uint32_t missing, char *text)
+{
+    char list[CPUS_TEXT];
+    list_cpus(cpus, list);
+    if (error == ESRCH)
+        snprintf(text, RT_SETUP_TEXT_MAX + 1, "%s: no thread of ZeroMQ's is found: they stay where they are", list);
+    else if (error)
+        snprintf(text, RT_SETUP_TEXT_MAX + 1,
+                 "%s stay%s off %s: %s. CPUs that are there and allowed: Cpus_allowed_list in /proc/self/status", who,
+                 who[0] == 'Z' ? "" : "s", list,
+                 error == EINVAL ? "none of them is there, or allowed" : strerror(error));
+    else if (missing)
+        snprintf(text, RT_SETUP_TEXT_MAX + 1, "%u of %s not there, or not allowed: %s may use the others", missing,
+                 list, who);
+    return error || missing;
+}
+
+static bool complain_policy(const struct experiment_real_time *want, const struct rt_setup_result *result, char *text)
+{
+    static const char remedy[] =
+        "it takes CAP_SYS_NICE (setcap cap_sys_nice+ep bezeld; a container: --cap-add SYS_NICE)";
+    int error = result->error[RT_SETUP_POLICY];
+    if (error == 0)
+        return false;
+    if (want->policy == REAL_TIME_FIFO && result->priority)
+        snprintf(text, RT_SETUP_TEXT_MAX + 1, "policy fifo has priority %u, not %u: %s, or ulimit -r %u",
+                 result->priority, want->priority, remedy, want->priority);
+    else if (want->policy == REAL_TIME_FIFO)
+        snprintf(text, RT_SETUP_TEXT_MAX + 1, "policy fifo is refused (%s): %s, or ulimit -r %u", strerror(error),
+                 remedy, want->priority);
+    else if (want->policy == REAL_TIME_DEADLINE && error == EBUSY)
+        snprintf(text, RT_SETUP_TEXT_MAX + 1,
+                 "policy deadline is refused: %s in %s are more than the CPUs have left: a shorter runtime, a longer "
+                 "period",
+                 units_duration(want->runtime).s, units_duration(want->period).s);
+    else if (want->policy == REAL_TIME_DEADLINE)
+        snprintf(text, RT_SETUP_TEXT_MAX + 1, "policy deadline is refused (%s): %s, and all CPUs of its cpuset",
+                 strerror(error), remedy);
+    else
+        snprintf(text, RT_SETUP_TEXT_MAX + 1, "policy other is refused (%s): %s", strerror(error), remedy);
+    return true;
+}
+
+bool rt_setup_complaint(const struct experiment_real_time *want, const struct rt_setup_result *result,
+                        enum rt_setup_step step, char *text)
+{
+    int error = result->error[step];
+    switch (step) {
+    case RT_SETUP_CPU:
+        return complain_cpus(&want->cpu, "the thread that polls", error, result->missing_cpus, text);
+    case RT_SETUP_IO_CPU:
+        return complain_cpus(&want->io_cpu, "ZeroMQ's threads", error, result->missing_io_cpus, text);
+    case RT_SETUP_MEMORY:
+        snprintf(text, RT_SETUP_TEXT_MAX + 1,
+                 "memory is not locked (%s): it takes CAP_IPC_LOCK (setcap cap_ipc_lock+ep bezeld; a container: "
+                 "--cap-add IPC_LOCK), or ulimit -l unlimited",
+                 error == ENOMEM ? "more is mapped than may be" : strerror(error));
+        break;
+    case RT_SETUP_LATER:
+        snprintf(text, RT_SETUP_TEXT_MAX + 1,
+                 "memory is locked as far as it was mapped at the start; what is mapped later is not: that takes "
+                 "CAP_IPC_LOCK, or ulimit -l unlimited");
+        break;
+    case RT_SETUP_SLACK:
+        snprintf(text, RT_SETUP_TEXT_MAX + 1, "the timer slack stays as it was: %s", strerror(error));
+        break;
+    case RT_SETUP_POLICY:
+        return complain_policy(want, result, text);
+    case RT_SETUP_STEPS:
+        return false;
+    }
+    return error != 0;
+}
+
+/* ---- What is in force -------------------------------------------------------------------------------------------- */
+
+static const char *policy_name(int policy)
+{
+    static const char *const names[] = {"other", "fifo", "rr", "batch", "?", "idle", "deadline"};
+    return policy >= 0 && policy < (int)(sizeof names / sizeof *names) ? names[policy] : "?";
+}
+
+void rt_setup_describe(const struct rt_setup_state *s, char *text, size_t size)
+{
+    char list[CPUS_TEXT];
+    int n = snprintf(text, size, "policy %s", policy_name(s->policy));
+    if (s->runtime)
+        n += snprintf(text + n, size - (size_t)n, " (%s within %s, each %s)", units_duration(s->runtime).s,
+                      units_duration(s->deadline).s, units_duration(s->period).s);
+    else if (s->priority)
+        n += snprintf(text + n, size - (size_t)n, ", priority %u", s->priority);
+    list_cpus(&s->cpus, list);
+    if (experiment_cpu_count(&s->cpus) == s->cpu_count)
+        n += snprintf(text + n, size - (size_t)n, ", any CPU of %u", s->cpu_count);
+    else
+        n += snprintf(text + n, size - (size_t)n, ", %s of %u", list, s->cpu_count);
+    n += snprintf(text + n, size - (size_t)n, ", memory %slocked", s->locked_bytes ? "" : "not ");
+    if (s->timer_slack > 0) /* a real-time thread has none */
+        snprintf(text + n, size - (size_t)n, ", timer slack %s", units_duration(s->timer_slack).s);
+}
+
+bool rt_setup_wanted(const struct experiment_real_time *want)
+{
+    return want->policy != REAL_TIME_UNCHANGED || experiment_cpu_count(&want->cpu) > 0 ||
+           experiment_cpu_count(&want->io_cpu) > 0 || want->lock_memory;
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/sessions.h"
+#include "bezeld/scheduler.h"
 
 #include <string.h>
 
@@ -9,16 +9,16 @@
 #define SPIN_MAX     (100 * CLOCK_US)
 
 enum {
-    SLICE = 32768,    /* records that a turn takes where there are several sessions */
-    SESSIONS_FDS = 2, /* signals and lease */
+    SLICE = 32768,     /* records that a turn takes where there are several sessions */
+    SCHEDULER_FDS = 2, /* signals and parent pipe */
 };
 
-_Static_assert(SESSIONS_MAX *(NODE_LINKS + 1) + 1 + SESSIONS_FDS <= LINK_WAIT_MAX,
-               "one wait for all links and bells, desk, signals and lease");
+_Static_assert(SCHEDULER_MAX *(NODE_LINKS + 1) + 1 + SCHEDULER_FDS <= LINK_WAIT_MAX,
+               "one wait for all links and doorbells, control endpoint, signals and parent pipe");
 
 /*
- * The shortest sleep of five tries, at most SPIN_MAX: a wait shorter than this is spun. The bound is for a machine so
- * busy that every try is long: to spin there would take from others what they lack.
+ * The shortest sleep of five tries, at most SPIN_MAX: shorter waits are spun. The bound is for a machine so busy that
+ * every try is long, where spinning would take CPU time that others need.
  */
 static int64_t measure_min_sleep(void)
 {
@@ -32,21 +32,21 @@ static int64_t measure_min_sleep(void)
     return best;
 }
 
-void sessions_init(struct sessions *all)
+void scheduler_init(struct scheduler *all)
 {
-    *all = (struct sessions){.count = 0};
+    *all = (struct scheduler){.count = 0};
 }
 
-int sessions_add(struct sessions *all, struct session *s)
+int scheduler_add(struct scheduler *all, struct session *s)
 {
-    if (all->count == SESSIONS_MAX)
+    if (all->count == SCHEDULER_MAX)
         return BEZEL_EFULL;
     all->list[all->count++] = s;
-    all->min_sleep = measure_min_sleep(); /* each may have placed the thread anew, whose timer slack it depends on */
+    all->min_sleep = measure_min_sleep(); /* the session may have changed the thread's timer slack */
     return 0;
 }
 
-struct session *sessions_find(const struct sessions *all, const uint8_t run[16], const char *node)
+struct session *scheduler_find(const struct scheduler *all, const uint8_t run[16], const char *node)
 {
     for (uint32_t i = 0; i < all->count; i++)
         if (memcmp(all->list[i]->run, run, sizeof all->list[i]->run) == 0 && strcmp(all->list[i]->name, node) == 0)
@@ -54,14 +54,14 @@ struct session *sessions_find(const struct sessions *all, const uint8_t run[16],
     return NULL;
 }
 
-void sessions_remove(struct sessions *all, uint32_t i)
+void scheduler_remove(struct scheduler *all, uint32_t i)
 {
     session_free(all->list[i]);
     all->list[i] = all->list[--all->count];
 }
 
-/* How long a turn may make the others wait is how many records it may take: these are a millisecond or so. */
-static void share_thread(struct sessions *all)
+/* Limits the records of a turn, and so how long the other sessions wait for it: about a millisecond. */
+static void share_thread(struct scheduler *all)
 {
     uint32_t serving = 0;
     for (uint32_t i = 0; i < all->count; i++)
@@ -72,10 +72,11 @@ static void share_thread(struct sessions *all)
 }
 
 /*
- * All have a turn when a link may have brought something, since it is not known to whom; else who is due. Always in the
- * same order, and by the time as it then is: whoever becomes due waits for one turn of each other one at most.
+ * If a link may have a message, all sessions get a turn, since it is not known whose it is; else those that are due.
+ * The order is always the same, and each session is checked against the current time, so a session that becomes due
+ * waits for at most one turn of each other session.
  */
-bool sessions_turn(struct sessions *all)
+bool scheduler_turn(struct scheduler *all)
 {
     int64_t now = clock_now();
     bool attend = all->woken || now - all->attended >= ATTEND_EVERY;
@@ -99,29 +100,29 @@ static int64_t earliest(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* One that drains or closes waits for its links, not for time: it does not make the others wait by a bare timer. */
+/* A session that drains or closes waits for its links, so it does not shorten the wait to a bare timer. */
 static bool is_at_work(const struct session *s)
 {
     return s->phase < SESSION_CLOSES && !node_draining(s->node);
 }
 
-static void wait_for_links(struct sessions *all, const int *fds, size_t fd_count, int64_t timeout)
+static void wait_for_links(struct scheduler *all, const int *fds, size_t fd_count, int64_t timeout)
 {
-    struct link *links[SESSIONS_MAX * NODE_LINKS + 1];
-    int all_fds[SESSIONS_MAX + SESSIONS_FDS];
-    size_t n = 0, fd_n = fd_count < SESSIONS_FDS ? fd_count : SESSIONS_FDS;
+    struct link *links[SCHEDULER_MAX * NODE_LINKS + 1];
+    int all_fds[SCHEDULER_MAX + SCHEDULER_FDS];
+    size_t n = 0, fd_n = fd_count < SCHEDULER_FDS ? fd_count : SCHEDULER_FDS;
     memcpy(all_fds, fds, fd_n * sizeof *fds);
-    links[n++] = all->desk;
+    links[n++] = all->control_endpoint;
     for (uint32_t i = 0; i < all->count; i++) {
         if (all->list[i]->phase >= SESSION_CLOSES)
             continue;
         n += node_links(all->list[i]->node, links + n);
-        all_fds[fd_n++] = node_bell(all->list[i]->node);
+        all_fds[fd_n++] = node_doorbell(all->list[i]->node);
     }
     all->woken = link_wait(links, n, all_fds, fd_n, timeout) > 0;
 }
 
-void sessions_wait(struct sessions *all, const int *fds, size_t fd_count)
+void scheduler_wait(struct scheduler *all, const int *fds, size_t fd_count)
 {
     int64_t now = clock_now(), due = INT64_MAX, work_due = INT64_MAX;
     for (uint32_t i = 0; i < all->count; i++) {
@@ -138,14 +139,14 @@ void sessions_wait(struct sessions *all, const int *fds, size_t fd_count)
         clock_sleep_until(due);
 }
 
-void sessions_end(struct sessions *all)
+void scheduler_end(struct scheduler *all)
 {
     for (uint32_t i = 0; i < all->count; i++)
         session_end(all->list[i]);
 }
 
-void sessions_free(struct sessions *all)
+void scheduler_free(struct scheduler *all)
 {
     while (all->count > 0)
-        sessions_remove(all, all->count - 1);
+        scheduler_remove(all, all->count - 1);
 }

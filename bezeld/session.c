@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/session.h"
+#include "bezeld/session.h"
 
 #include "base/limit.h"
 #include "base/log.h"
@@ -15,8 +15,8 @@
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
-/* Tells what is wrong with the file, the first of it in `why`. */
-static void tell_findings(const struct experiment_diagnostics *found, const char *file, char *why)
+/* Prints what is wrong with the file on stderr, and its first line into `why`. */
+static void report_diagnostics(const struct experiment_diagnostics *found, const char *file, char *why)
 {
     char *text = NULL;
     size_t n = 0;
@@ -30,12 +30,12 @@ static void tell_findings(const struct experiment_diagnostics *found, const char
     free(text);
 }
 
-static int read_experiment(struct session *s, const struct session_wish *w, char *why)
+static int read_experiment(struct session *s, const struct session_request *w, char *why)
 {
     struct experiment_diagnostics found = {0};
     int err = experiment_read(w->text, w->text_bytes, &s->experiment, &found);
     if (err == BEZEL_EMALFORMED)
-        tell_findings(&found, w->file, why);
+        report_diagnostics(&found, w->file, why);
     experiment_diagnostics_free(&found);
     return err;
 }
@@ -50,7 +50,7 @@ static int find_node(const struct session *s, uint32_t *node)
     return BEZEL_EMALFORMED;
 }
 
-static int copy_texts(struct session *s, const struct session_wish *w)
+static int copy_texts(struct session *s, const struct session_request *w)
 {
     s->dir = strdup(w->dir);
     s->collector = strdup(w->collector);
@@ -58,52 +58,46 @@ static int copy_texts(struct session *s, const struct session_wish *w)
     return s->dir && s->collector && s->control ? 0 : BEZEL_ENOMEM;
 }
 
-/* The keys that the experiment names: this bezeld, which stands, has a folder of its own where they are. */
-static int open_named_keys(struct session *s, const struct session_wish *w, uint32_t node)
+/* Opens the keys that the experiment names, from this bezeld's folder of keys. */
+static int open_keys(struct session *s, const struct session_request *w, uint32_t node)
 {
     char own[PATH_MAX + EXPERIMENT_NAME_MAX + 8], collector[sizeof own], why[SESSION_WHY_MAX];
     const char *name = s->experiment->nodes[node].key, *server = s->experiment->store.key;
-    if (!w->named_keys) {
-        log_error("BEZEL-SESSION-KEYS",
-                  "the experiment has keys, and this bezeld none: start it with --keys DIR, a folder with %s.key and "
-                  "%s.pub",
-                  name, server);
+    if (!w->keys) {
+        log_error(
+            "BEZEL-SESSION-KEYS",
+            "the experiment uses keys, and this bezeld has none: start it with --keys DIR, a folder with %s.key and "
+            "%s.pub",
+            name, server);
         return BEZEL_EPERM;
     }
-    snprintf(own, sizeof own, "%s/%s.key", w->named_keys, name);
-    snprintf(collector, sizeof collector, "%s/%s.pub", w->named_keys, server);
+    snprintf(own, sizeof own, "%s/%s.key", w->keys, name);
+    snprintf(collector, sizeof collector, "%s/%s.pub", w->keys, server);
     int err = link_keys_open(own, NULL, collector, &s->keys);
     if (!err)
         return 0;
     snprintf(why, sizeof why, "%s", log_last_error());
-    log_error("BEZEL-SESSION-KEYS", "%s: it takes %s.key and %s.pub there", why, name, server);
+    log_error("BEZEL-SESSION-KEYS", "%s: the experiment needs %s.key and %s.pub there", why, name, server);
     return err;
 }
 
-static int open_keys(struct session *s, const struct session_wish *w, uint32_t node)
+static int open_node(struct session *s, const struct session_request *w)
 {
-    if (w->key)
-        return link_keys_open(w->key, w->keys, w->collector_key, &s->keys);
-    return w->lease && s->experiment->store.keys ? open_named_keys(s, w, node) : 0;
-}
-
-static int open_node(struct session *s, const struct session_wish *w)
-{
-    bool named = w->lease && s->experiment->store.keys;
+    bool keyed = s->experiment->store.keys != NULL;
     struct node_options options = {.experiment = s->experiment,
                                    .dir = s->dir,
                                    .collector = s->collector,
                                    .control = s->control,
-                                   .data_keys = w->collector_key || named ? &s->keys : NULL,
-                                   .control_keys = w->keys && !endpoint_path(w->control) ? &s->keys : NULL};
+                                   .data_keys = keyed ? &s->keys : NULL,
+                                   .control_keys = w->control_keys};
     memcpy(options.run, s->run, sizeof options.run);
     int err = find_node(s, &options.node);
-    if (!err)
+    if (!err && keyed)
         err = open_keys(s, w, options.node);
     return err ? err : node_open(&options, &s->node);
 }
 
-int session_open(const struct session_wish *w, struct session **out, char *why)
+int session_open(const struct session_request *w, struct session **out, char *why)
 {
     why[0] = '\0';
     struct session *s = calloc(1, sizeof *s);
@@ -114,8 +108,8 @@ int session_open(const struct session_wish *w, struct session **out, char *why)
         memcpy(s->run, w->run, sizeof s->run);
         snprintf(s->name, sizeof s->name, "%s", w->node);
         snprintf(s->label, sizeof s->label, "%s/%s", s->experiment->name, s->name);
-        s->lease = w->lease;
-        log_about(w->lease ? s->label : NULL);
+        s->idle_timeout = w->idle_timeout;
+        log_about(s->label);
         log_forget_error();
         err = open_node(s, w);
         log_about(NULL);
@@ -130,21 +124,21 @@ int session_open(const struct session_wish *w, struct session **out, char *why)
     return 0;
 }
 
-/* The folder of the run's own that the node's folder is in. Returns whether it is in one. */
+/* The run's private folder, which contains the node's folder. Returns false if the node's folder is not in one. */
 static bool folder_of_run(const struct session *s, char parent[static PATH_MAX])
 {
     char own[16];
     snprintf(own, sizeof own, "/run-%02x%02x%02x%02x", s->run[0], s->run[1], s->run[2], s->run[3]);
     const char *slash = s->dir ? strrchr(s->dir, '/') : NULL;
-    if (!s->lease || !slash || snprintf(parent, PATH_MAX, "%.*s", (int)(slash - s->dir), s->dir) >= PATH_MAX)
+    if (!slash || snprintf(parent, PATH_MAX, "%.*s", (int)(slash - s->dir), s->dir) >= PATH_MAX)
         return false;
     const char *name = strrchr(parent, '/');
     return name && strcmp(name, own) == 0;
 }
 
 /*
- * A folder of the run's own goes with its run, unless we made it anew for one that was gone before we heard of it: then
- * its lock is not there, and nobody takes up what is in it.
+ * `bezel run` removes its private folder. But if the run was gone before this bezeld received its request, this bezeld
+ * has made the folder again: then it has no lock, and nobody will continue with what is in it.
  */
 static bool is_for_nobody(const struct session *s)
 {
@@ -159,11 +153,11 @@ static void shut(struct session *s)
 {
     bool for_nobody = is_for_nobody(s);
     if (for_nobody)
-        node_drain(s->node); /* our own segment goes where there was a finish */
+        node_drain(s->node); /* external_finish() lets our own segment be removed */
     node_shut(s->node, for_nobody);
 }
 
-/* What is empty by now is nobody's. While somebody of the node's lives his segment stands there. */
+/* Removes the folders if they are empty. A process of the node that still lives has its segment there. */
 static void leave_folder(const struct session *s)
 {
     char parent[PATH_MAX];
@@ -177,7 +171,7 @@ void session_free(struct session *s)
         return;
     if (s->node && s->phase < SESSION_CLOSES)
         shut(s);
-    if (s->node && node_quiet(s->node)) /* else ZeroMQ still reads there: the memory stays */
+    if (s->node && node_idle(s->node)) /* else ZeroMQ still reads the window, so the memory is not freed */
         node_close(s->node);
     leave_folder(s);
     link_keys_close(&s->keys);
@@ -199,7 +193,7 @@ void session_end(struct session *s)
     node_drain(s->node);
 }
 
-void session_cut(struct session *s)
+void session_abort(struct session *s)
 {
     if (s->phase >= SESSION_CLOSES)
         return;
@@ -208,12 +202,12 @@ void session_cut(struct session *s)
     s->phase = SESSION_CLOSES;
 }
 
-static void watch_lease(struct session *s, int64_t now)
+static void watch_idle(struct session *s, int64_t now)
 {
-    if (s->lease == 0 || now - node_heard(s->node) < s->lease)
+    if (s->idle_timeout == 0 || now - node_last_received(s->node) < s->idle_timeout)
         return;
-    log_warn("BEZEL-LEASE", "`bezel run` has not been heard of for %s: handing on what there is, then ending",
-             units_duration(s->lease).s);
+    log_warn("BEZEL-IDLE-TIMEOUT", "no command from `bezel run` for %s: sending what is left, then ending",
+             units_duration(s->idle_timeout).s);
     s->deserted = true;
     session_end(s);
 }
@@ -221,18 +215,12 @@ static void watch_lease(struct session *s, int64_t now)
 /* Whether the session is to be closed now. */
 static bool is_through(struct session *s, int64_t now)
 {
-    if (node_refused(s->node) && s->lease == 0) { /* else whoever asks is told, and stops it */
-        log_error("BEZEL-REFUSED", "the collector refused this node: %s", node_refused(s->node));
-        return s->failed = true;
-    }
-    if (node_stopped(s->node))
-        return true;
-    return s->phase == SESSION_ENDS && (node_drained(s->node) || now > s->give_up);
+    return node_stopped(s->node) || (s->phase == SESSION_ENDS && (node_drained(s->node) || now > s->give_up));
 }
 
 static void close_step(struct session *s)
 {
-    if (!node_quiet(s->node))
+    if (!node_idle(s->node))
         return;
     node_close(s->node);
     s->node = NULL;
@@ -247,22 +235,20 @@ static void serve_step(struct session *s, bool attend)
         node_turn(s->node);
     int64_t now = clock_now();
     if (s->phase == SESSION_SERVES)
-        watch_lease(s, now);
+        watch_idle(s, now);
     if (is_through(s, now))
-        session_cut(s);
+        session_abort(s);
 }
 
 void session_turn(struct session *s, bool attend)
 {
     s->turned = clock_now();
-    if (s->lease) /* one of several */
-        log_about(s->label);
+    log_about(s->label);
     if (s->phase == SESSION_CLOSES)
         close_step(s);
     else if (s->phase != SESSION_OVER)
         serve_step(s, attend);
-    if (s->lease)
-        log_about(NULL);
+    log_about(NULL);
 }
 
 int64_t session_due(const struct session *s)

@@ -2,42 +2,40 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A session: one node of one experiment, as a bezeld serves it. It owns what the experiment's file said and the node
- * that carries it out, and knows when it is over: told to stop, told to end, or its lease run out. One thread.
+ * A session: one node of one experiment in a bezeld. It owns the experiment as read from its file, and the node. It
+ * ends when its node receives STOP, by session_end(), or when its idle time-out has passed. One thread.
  *
- *     SERVES -> ENDS (hands on what there is, two seconds at most) -> CLOSES -> OVER
+ *     SERVES -> ENDS (sends what is left, two seconds at most) -> CLOSES -> OVER
  */
-#ifndef BEZEL_ECS_SESSION_H
-#define BEZEL_ECS_SESSION_H
+#ifndef BEZEL_BEZELD_SESSION_H
+#define BEZEL_BEZELD_SESSION_H
 
 #include "base/clock.h"
+#include "bezeld/node.h"
 #include "config/experiment.h"
-#include "ecs/node.h"
-#include "mdr/link.h"
+#include "mdr/link/link.h"
 
 #include <limits.h>
 
-#define SESSION_LAST_DRAIN (2 * CLOCK_S) /* how long a session that was told to end hands on what it has */
+#define SESSION_LAST_DRAIN (2 * CLOCK_S) /* how long session_end() lets a session send what is left */
 
 enum { SESSION_WHY_MAX = 256 };
 
 enum session_phase { SESSION_SERVES, SESSION_ENDS, SESSION_CLOSES, SESSION_OVER };
 
-/** What a session is to be. All is copied. */
-struct session_wish {
+/** A request for a session. The session copies all but control_keys. */
+struct session_request {
     uint8_t run[16];
-    const char *node;          /* name of a node of the experiment */
-    const char *dir;           /* folder of its segments */
-    const char *collector;     /* endpoint */
-    const char *control;       /* endpoint to bind for its commands */
-    const char *key;           /* file of this node's secret key; NULL: no keys at all */
-    const char *collector_key; /* file of the collector's public key; NULL: the link to it has no keys */
-    const char *keys;          /* folder of those who may command over tcp; NULL: nobody */
-    const char *named_keys;    /* folder of the keys that the experiment names, of a bezeld that stands; NULL: none */
-    const char *text;          /* the experiment's file */
+    const char *node;                     /* name of a node of the experiment */
+    const char *dir;                      /* folder of its segments */
+    const char *collector;                /* endpoint */
+    const char *control;                  /* endpoint to bind for its commands */
+    const char *keys;                     /* folder of the keys that the experiment names; NULL: there is none */
+    const struct link_keys *control_keys; /* of a tcp endpoint; borrowed for as long as the session is; NULL: none */
+    const char *text;                     /* the experiment's file */
     size_t text_bytes;
-    const char *file; /* its name, for messages */
-    int64_t lease;    /* ns without a command after which it ends; 0: it has none */
+    const char *file;     /* its name, for messages */
+    int64_t idle_timeout; /* ns without a command after which the session ends; 0: none */
 };
 
 struct session {
@@ -49,36 +47,37 @@ struct session {
     struct node *node; /* NULL once it is over */
     char *dir, *collector, *control;
     struct link_keys keys;
-    int64_t lease, give_up; /* give_up: of SESSION_ENDS */
-    int64_t turned;         /* when its last turn was */
-    bool failed;            /* the collector refused it */
-    bool complete;          /* it ended by itself, and the collector has all */
-    bool deserted;          /* its `bezel run` is gone: nobody will take up what it leaves */
+    int64_t idle_timeout;
+    int64_t give_up; /* in SESSION_ENDS: when to close, though not all is sent */
+    int64_t turned;  /* when its last turn was */
+    bool complete;   /* it ended by itself, and the collector has stored everything */
+    bool deserted;   /* its `bezel run` is gone: nobody will continue with what it leaves */
     struct {
-        bool is, began; /* somebody waits to hear that it serves; that it is new */
-        uint32_t id;    /* of the command */
-        int64_t asked;  /* when last */
+        bool is;       /* a peer waits for the answer to BEGIN, which is sent once the session serves */
+        bool began;    /* that BEGIN began the session */
+        uint32_t id;   /* of the command */
+        int64_t asked; /* when BEGIN was received last */
         struct link_peer peer;
-    } waiting; /* the desk's */
+    } waiting; /* changed by control_endpoint.c */
 };
 
 /**
- * Opens a session. Returns 0 with *s for session_free(); BEZEL_EMALFORMED where the file is wrong, or has no such
- * node; or another error. The reason is told on stderr, and its first line in the SESSION_WHY_MAX bytes at
+ * Opens a session. Returns 0 with *s for session_free(); BEZEL_EMALFORMED if the file is wrong, or has no such node; or
+ * another error. On an error the reason is logged on stderr, and its first line is in the SESSION_WHY_MAX bytes at
  * `why`.
  */
-int session_open(const struct session_wish *wish, struct session **s, char *why) BEZEL_MUST_CHECK;
+int session_open(const struct session_request *request, struct session **s, char *why) BEZEL_MUST_CHECK;
 
-/** Lets go of it, at once. NULL is allowed. */
+/** Closes and frees it at once. NULL is allowed. */
 void session_free(struct session *s);
 
-/** Hands on what there is, and ends. Idempotent. */
+/** Begins to drain; the session ends once all is sent, or after SESSION_LAST_DRAIN. Idempotent. */
 void session_end(struct session *s);
 
-/** Ends it without handing anything on. */
-void session_cut(struct session *s);
+/** Ends it without sending what is left. */
+void session_abort(struct session *s);
 
-/** Gives its node a turn, and takes its own next step. `attend`: commands are looked for however lately they were. */
+/** Gives its node a turn, and takes its own next step. `attend`: looks for messages, even if it did so just before. */
 void session_turn(struct session *s, bool attend);
 
 /** When its next turn is due, ns; INT64_MIN: at once, always. */

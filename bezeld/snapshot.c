@@ -1,38 +1,38 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/saving.h"
+#include "bezeld/snapshot.h"
 
-#define SAVING_REST_EVERY (10 * CLOCK_MS)
+#define SNAPSHOT_REST_EVERY (10 * CLOCK_MS)
 
-bool saving_begin(struct saving *s, const struct message_save *cause, int64_t now)
+bool snapshot_begin(struct snapshot *s, const struct message_save *cause, int64_t now)
 {
     if (s->on && s->cause.number == cause->number)
         return false;
-    *s = (struct saving){.cause = *cause, .on = true, .due = now, .until = now + (int64_t)cause->left};
+    *s = (struct snapshot){.cause = *cause, .on = true, .due = now, .until = now + (int64_t)cause->left};
     return true;
 }
 
-enum saving_step saving_step(const struct saving *s, int64_t now)
+enum snapshot_step snapshot_step(const struct snapshot *s, int64_t now)
 {
     if (!s->on || now < s->due)
-        return SAVING_NOTHING;
-    return s->last ? SAVING_REST : now >= s->until ? SAVING_LAST_COPY : SAVING_COPY;
+        return SNAPSHOT_NOTHING;
+    return s->last ? SNAPSHOT_REST : now >= s->until ? SNAPSHOT_LAST_COPY : SNAPSHOT_COPY;
 }
 
-bool saving_done(struct saving *s, enum saving_step step, int64_t now, int64_t took, int64_t period, bool rest)
+bool snapshot_done(struct snapshot *s, enum snapshot_step step, int64_t now, int64_t took, int64_t period, bool rest)
 {
-    int64_t every = period < SAVING_EVERY_MAX ? period : SAVING_EVERY_MAX;
-    if (every < SAVING_COST * took)
-        every = SAVING_COST * took;
-    s->last = step == SAVING_LAST_COPY || step == SAVING_REST;
+    int64_t every = period < SNAPSHOT_EVERY_MAX ? period : SNAPSHOT_EVERY_MAX;
+    if (every < SNAPSHOT_COST * took)
+        every = SNAPSHOT_COST * took;
+    s->last = step == SNAPSHOT_LAST_COPY || step == SNAPSHOT_REST;
     s->on = !s->last || rest;
-    s->due = now + (s->last ? SAVING_REST_EVERY : every);
+    s->due = now + (s->last ? SNAPSHOT_REST_EVERY : every);
     if (!s->last && s->due > s->until)
         s->due = s->until > now ? s->until : now;
     return !s->on;
 }
 
-int64_t saving_due(const struct saving *s)
+int64_t snapshot_due(const struct snapshot *s)
 {
     return s->on ? s->due : INT64_MAX;
 }

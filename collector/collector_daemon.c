@@ -1,116 +1,115 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/server.h"
+#include "collector/collector_daemon.h"
 
 #include "base/clock.h"
+#include "base/exit_code.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
-#include "collector/intake.h"
-#include "collector/recover.h"
+#include "collector/receive/receiver.h"
+#include "collector/receive/recover.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /*
- * One thread. A round of the loop: wait; signals and lease; commands; a turn of the intake (receive and store,
- * acknowledge, account); what time brings; save. Each is bounded, so that none starves the others.
+ * One thread. A round of the loop: wait; look at signals and parent pipe; take commands; a turn of the receiver
+ * (receive and store, acknowledge, count); timers; save. Each step is bounded, so that none starves the others.
  */
-#define SERVER_DRAIN (2 * CLOCK_S) /* at most, for what still waits when the end was asked for */
+#define DRAIN_TIME (2 * CLOCK_S) /* the longest that it takes packets after it was requested to end */
 
-enum { SERVER_LINGER_MS = 500 };
+enum { LINGER_MS = 500 };
 
-struct server {
-    const struct server_options *options;
+struct collector_daemon {
+    const struct collector_daemon_options *options;
     int lock, signals;
-    struct facts *facts;
+    struct rundb *rundb;
     struct store *store;
     struct model *model;
     struct link_keys keys;
     struct link *data, *control;
-    struct intake *intake;
+    struct receiver *receiver;
     int64_t save_at, tick_at;
     int64_t end_at; /* when to stop waiting for peers; 0: serving */
-    bool finish;    /* take what waits, and end */
-    bool drained;   /* DRAIN was asked for */
+    bool finish;    /* take the frames that wait, and end */
+    bool drained;   /* DRAIN was requested */
     struct message in, out;
     uint8_t bytes[MESSAGE_MAX_BYTES];
 };
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
 
-static int say(int err, const char *id, const char *what)
+static int report(int err, const char *id, const char *what)
 {
     log_error(id, "%s: %s", what, limit_reason(err));
     return err;
 }
 
-/* One collector for a run directory: the lock is on the directory itself and ends with its holder. */
-static int lock_run(struct server *v)
+/* A run directory has one collector. The lock is on the directory itself, and ends with the process that holds it. */
+static int lock_run(struct collector_daemon *v)
 {
     v->lock = open(v->options->run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (v->lock < 0)
-        return say(BEZEL_ESYS, "BEZEL-RUN-DIRECTORY", v->options->run);
+        return report(BEZEL_ESYS, "BEZEL-RUN-DIRECTORY", v->options->run);
     if (flock(v->lock, LOCK_EX | LOCK_NB) == 0)
         return 0;
     if (errno != EWOULDBLOCK)
-        return say(BEZEL_ESYS, "BEZEL-RUN-DIRECTORY", v->options->run);
-    log_error("BEZEL-RUN-SERVED", "%s: another collector serves this run directory: end it first, or take another one",
+        return report(BEZEL_ESYS, "BEZEL-RUN-DIRECTORY", v->options->run);
+    log_error("BEZEL-RUN-SERVED",
+              "%s: another collector serves this run directory: end it first, or use another directory",
               v->options->run);
     return BEZEL_EBUSY;
 }
 
-static int open_run(struct server *v)
+static int open_run(struct collector_daemon *v)
 {
     char run[MODEL_UUID_TEXT] = "";
-    int err = facts_open(v->options->run, &v->facts);
+    int err = rundb_open(v->options->run, &v->rundb);
     if (!err)
-        err = facts_serve(v->facts, v->options->sync != STORE_SYNC_NEVER);
+        err = rundb_serve(v->rundb, v->options->sync != STORE_SYNC_NEVER);
     if (err) {
-        log_error("BEZEL-DATABASE", "run.db: %s", facts_why(err));
+        log_error("BEZEL-DATABASE", "run.db: %s", rundb_why(err));
         return err;
     }
-    err = facts_get(v->facts, "run", run, sizeof run);
+    err = rundb_get(v->rundb, "run", run, sizeof run);
     if (err && err != BEZEL_ENOENT)
-        return say(err, "BEZEL-DATABASE", "run.db");
+        return report(err, "BEZEL-DATABASE", "run.db");
     v->model = model_new(run);
     if (!v->model)
-        return say(BEZEL_ENOMEM, "BEZEL-START", "model");
+        return report(BEZEL_ENOMEM, "BEZEL-START", "model");
     err = store_open(v->options->run, v->options->sync, &v->store);
     if (err)
-        return say(err, "BEZEL-STORE", v->options->run);
-    err = recover_run(v->facts, v->store, v->model);
-    return err ? say(err, "BEZEL-RECOVER", v->options->run) : 0;
+        return report(err, "BEZEL-STORE", v->options->run);
+    err = recover_run(v->rundb, v->store, v->model);
+    return err ? report(err, "BEZEL-RECOVER", v->options->run) : 0;
 }
 
 static int bind_one(const char *endpoint, size_t max_frame, const struct link_keys *keys, struct link **link)
 {
     int err = link_bind(endpoint, max_frame, keys, link);
     if (err == BEZEL_EBUSY)
-        log_error("BEZEL-ENDPOINT-BUSY", "%s: in use by another program: take another port, or tcp://127.0.0.1:*",
+        log_error("BEZEL-ENDPOINT-BUSY", "%s: in use by another program: use another port, or tcp://127.0.0.1:*",
                   endpoint);
     else if (err)
-        (void)!say(err, "BEZEL-ENDPOINT", endpoint);
+        (void)!report(err, "BEZEL-ENDPOINT", endpoint);
     return err;
 }
 
-static int open_signals(struct server *v)
+static int open_signals(struct collector_daemon *v)
 {
+    serve_parent_pipe(v->options->parent_pipe);
     v->signals = serve_signals();
-    return v->signals < 0 ? say(BEZEL_ESYS, "BEZEL-START", "signalfd") : 0;
+    return v->signals < 0 ? report(BEZEL_ESYS, "BEZEL-START", "signalfd") : 0;
 }
 
-static int server_start(struct server *v)
+static int start(struct collector_daemon *v)
 {
     int err = open_signals(v);
     if (!err)
@@ -126,11 +125,11 @@ static int server_start(struct server *v)
                        &v->control);
     if (err)
         return err;
-    v->intake = intake_new(v->model, v->facts, v->store, v->data, v->options->limits);
-    return v->intake ? 0 : say(BEZEL_ENOMEM, "BEZEL-START", "intake");
+    v->receiver = receiver_new(v->model, v->rundb, v->store, v->data, v->options->limits);
+    return v->receiver ? 0 : report(BEZEL_ENOMEM, "BEZEL-START", "receiver");
 }
 
-static void tell_ready(const struct server *v)
+static void send_ready(const struct collector_daemon *v)
 {
     if (v->options->ready < 0)
         return;
@@ -140,7 +139,7 @@ static void tell_ready(const struct server *v)
 
 /* ---- control ----------------------------------------------------------------------------------------------------- */
 
-static void fill_state(struct server *v, struct message_reply *reply)
+static void fill_state(struct collector_daemon *v, struct message_reply *reply)
 {
     const char *path;
     int sys = store_failure(v->store, &path);
@@ -150,46 +149,56 @@ static void fill_state(struct server *v, struct message_reply *reply)
         reply->state = DAEMON_FAILED;
         bool full = sys == ENOSPC || sys == EDQUOT;
         errno = sys;
-        snprintf(reply->text, sizeof reply->text, "%s: %s%s; the senders keep what is not stored, and resend it", path,
-                 limit_reason(err_from_errno(sys)), full ? ": make room there" : "");
+        snprintf(reply->text, sizeof reply->text, "%s: %s%s; the nodes keep unstored packets, and send them again",
+                 path, limit_reason(err_from_errno(sys)), full ? ": make room there" : "");
     }
 }
 
-static void fill_values(const struct server *v, struct message_reply *reply)
+static void fill_status(const struct collector_daemon *v, struct message_collector_status *s)
 {
     const struct model_totals *t = &v->model->totals;
-    reply->value_count = 0;
-    message_reply_add(reply, "records", (int64_t)t->records);
-    message_reply_add(reply, "bytes", (int64_t)t->bytes);
-    message_reply_add(reply, "packets", (int64_t)t->packets);
-    message_reply_add(reply, "discarded", (int64_t)t->discarded);
-    message_reply_add(reply, "refused", (int64_t)t->refused);
-    message_reply_add(reply, "over_rate", (int64_t)intake_over_rate(v->intake));
-    message_reply_add(reply, "strangers", (int64_t)intake_strangers(v->intake));
-    message_reply_add(reply, "peers", (int64_t)intake_peers(v->intake));
-    message_reply_add(reply, "streams", (int64_t)t->streams);
-    message_reply_add(reply, "processes", (int64_t)t->processes);
-    message_reply_add(reply, "nodes", (int64_t)t->nodes);
-    message_reply_add(reply, "store_errno", store_failure(v->store, NULL));
+    *s = (struct message_collector_status){.records = t->records,
+                                           .bytes = t->bytes,
+                                           .packets = t->packets,
+                                           .discarded = t->discarded,
+                                           .refused = t->refused,
+                                           .over_rate = receiver_over_rate(v->receiver),
+                                           .unidentified = receiver_unidentified(v->receiver),
+                                           .peers = receiver_peers(v->receiver),
+                                           .streams = t->streams,
+                                           .processes = t->processes,
+                                           .nodes = t->nodes,
+                                           .store_errno = store_failure(v->store, NULL)};
 }
 
-static void reply(struct server *v, const struct link_peer *peer)
+static void reply(struct collector_daemon *v, const struct link_peer *peer)
 {
     int n = message_encode(&v->out, v->bytes, sizeof v->bytes);
     if (n < 0 || link_send(v->control, peer, v->bytes, (size_t)n) != 0)
-        log_warn("BEZEL-REPLY-LOST", "who sent the command does not listen");
+        log_warn("BEZEL-REPLY-LOST", "a reply to a command could not be sent: its sender is gone, or does not receive");
 }
 
-static void obey(struct server *v, const struct link_frame *frame)
+static void refuse(struct collector_daemon *v, const struct link_peer *peer, const char *reason)
 {
+    log_warn("BEZEL-COMMAND-REFUSED", "%s", reason);
+    v->out.type = MESSAGE_REFUSE;
+    message_text(v->out.refuse.reason, MESSAGE_TEXT_MAX, reason);
+    reply(v, peer);
+}
+
+static void take_command(struct collector_daemon *v, const struct link_frame *frame)
+{
+    int err = message_decode(frame->data, frame->size, &v->in);
     if (!link_may(frame, KEY_CONTROL)) {
-        v->out.type = MESSAGE_REFUSE;
-        v->out.refuse = (struct message_refuse){.reason = "your key has not the role control at this daemon"};
-        reply(v, &frame->peer);
+        refuse(v, &frame->peer, "your key does not have the role control at this collector");
         return;
     }
-    if (message_decode(frame->data, frame->size, &v->in) != 0 || v->in.type != MESSAGE_COMMAND) {
-        log_warn("BEZEL-COMMAND-REFUSED", "not a command");
+    if (err == BEZEL_EVERSION) {
+        refuse(v, &frame->peer, v->in.refuse.reason);
+        return;
+    }
+    if (err || v->in.type != MESSAGE_COMMAND) {
+        log_warn("BEZEL-COMMAND-REFUSED", "a message that is not a command came to the control endpoint: dropped");
         return;
     }
     if (v->in.command.verb == VERB_DRAIN) {
@@ -200,28 +209,28 @@ static void obey(struct server *v, const struct link_frame *frame)
         v->finish = true;
     v->out.type = MESSAGE_REPLY;
     v->out.reply.id = v->in.command.id;
+    v->out.reply.answer = ANSWER_COLLECTOR;
     fill_state(v, &v->out.reply);
-    fill_values(v, &v->out.reply);
+    fill_status(v, &v->out.reply.collector);
     reply(v, &frame->peer);
 }
 
-static void serve_control(struct server *v)
+static void serve_control(struct collector_daemon *v)
 {
     struct link_frame frame;
     for (int i = 0; i < 16 && link_receive(v->control, &frame) == 0; i++) {
-        obey(v, &frame);
+        take_command(v, &frame);
         link_frame_free(&frame);
     }
 }
 
 /* ---- the loop ---------------------------------------------------------------------------------------------------- */
 
-/* From now on a second SIGTERM ends the process, whatever it waits for. */
-static void take_signal(struct server *v)
+/* After the first SIGTERM a second one ends the process, whatever it waits for. */
+static void take_signal(struct collector_daemon *v)
 {
-    struct signalfd_siginfo info;
     sigset_t set;
-    if (read(v->signals, &info, sizeof info) != sizeof info)
+    if (serve_terms(v->signals) == 0)
         return;
     v->finish = true;
     sigemptyset(&set);
@@ -230,75 +239,76 @@ static void take_signal(struct server *v)
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-static void watch_lease(struct server *v)
+static void watch_parent_pipe(struct collector_daemon *v)
 {
-    char byte;
-    struct pollfd lease = {.fd = v->options->lease, .events = POLLIN};
-    if (v->end_at || lease.fd < 0 || poll(&lease, 1, 0) <= 0 || read(lease.fd, &byte, 1) > 0)
+    if (v->end_at || !serve_is_deserted(v->options->parent_pipe))
         return;
-    log_warn("BEZEL-LEASE", "who started this collector is gone: it ends when its senders do, within 2 s");
-    v->end_at = clock_now() + SERVER_DRAIN;
+    log_warn("BEZEL-PARENT-PIPE",
+             "the process that started this collector is gone: it ends with its last node, or in 2 s");
+    v->end_at = clock_now() + DRAIN_TIME;
     store_hurry(v->store);
 }
 
-static void save_when_due(struct server *v, int64_t now)
+static void save_when_due(struct collector_daemon *v, int64_t now)
 {
-    if (now < v->save_at || !intake_changed(v->intake))
+    if (now < v->save_at || !receiver_changed(v->receiver))
         return;
-    (void)!intake_save(v->intake); /* it said why; what was not saved is saved next time */
-    v->save_at = now + INTAKE_SAVE;
+    (void)!receiver_save(v->receiver); /* it logs the error; the next save retries */
+    v->save_at = now + RECEIVER_SAVE;
 }
 
-static void server_wait(struct server *v)
+static void wait_for_something(struct collector_daemon *v)
 {
     struct link *links[] = {v->data, v->control};
-    int fds[] = {v->signals, v->end_at ? -1 : v->options->lease};
+    int fds[] = {v->signals, v->end_at ? -1 : v->options->parent_pipe};
     int64_t now = clock_now(), until = v->tick_at;
-    if (intake_changed(v->intake) && v->save_at < until)
+    if (receiver_changed(v->receiver) && v->save_at < until)
         until = v->save_at;
     if (store_sync_at(v->store) != 0 && store_sync_at(v->store) < until)
         until = store_sync_at(v->store);
     (void)link_wait(links, 2, fds, 2, until > now ? until - now : 0);
 }
 
-static void server_loop(struct server *v)
+static void serve(struct collector_daemon *v)
 {
     while (!v->finish) {
-        server_wait(v);
+        wait_for_something(v);
         take_signal(v);
-        watch_lease(v);
+        watch_parent_pipe(v);
         serve_control(v);
-        int taken = intake_turn(v->intake);
+        int taken = receiver_turn(v->receiver);
         int64_t now = clock_now();
-        v->tick_at = intake_tick(v->intake, now, taken == 0);
+        v->tick_at = receiver_tick(v->receiver, now, taken == 0);
         save_when_due(v, now);
-        if (v->end_at && (now >= v->end_at || intake_peers(v->intake) == 0))
+        if (v->end_at && (now >= v->end_at || receiver_peers(v->receiver) == 0))
             v->finish = true;
     }
 }
 
 /* ---- end --------------------------------------------------------------------------------------------------------- */
 
-/* What is in the socket is taken; then the database is brought up to date and becomes one file. */
-static int server_finish(struct server *v)
+/* Takes the frames that wait in the socket; then brings the database up to date. release() makes it one file. */
+static int finish(struct collector_daemon *v)
 {
-    int64_t deadline = clock_now() + SERVER_DRAIN;
+    int64_t deadline = clock_now() + DRAIN_TIME;
     store_hurry(v->store);
-    while (intake_turn(v->intake) > 0 && clock_now() < deadline)
+    while (receiver_turn(v->receiver) > 0 && clock_now() < deadline)
         ;
-    int err = intake_finish(v->intake);
-    return err ? say(err, "BEZEL-FINISH", "run.db is not complete; start the collector on this run again") : 0;
+    int err = receiver_finish(v->receiver);
+    return err ? report(err, "BEZEL-FINISH",
+                        "run.db is not complete: start a collector on this run again, which completes it")
+               : 0;
 }
 
-static void server_release(struct server *v)
+static void release(struct collector_daemon *v)
 {
-    intake_free(v->intake);
-    link_close(v->data, SERVER_LINGER_MS);
-    link_close(v->control, SERVER_LINGER_MS);
+    receiver_free(v->receiver);
+    link_close(v->data, LINGER_MS);
+    link_close(v->control, LINGER_MS);
     link_keys_close(&v->keys);
-    int err = facts_close(v->facts);
+    int err = rundb_close(v->rundb);
     if (err)
-        (void)!say(err, "BEZEL-FINISH", "run.db");
+        (void)!report(err, "BEZEL-FINISH", "run.db");
     store_close(v->store);
     model_free(v->model);
     if (v->signals >= 0)
@@ -307,20 +317,20 @@ static void server_release(struct server *v)
         close(v->lock);
 }
 
-int server_run(const struct server_options *options)
+int collector_daemon_run(const struct collector_daemon_options *options)
 {
-    struct server *v = calloc(1, sizeof *v);
+    struct collector_daemon *v = calloc(1, sizeof *v);
     if (!v)
-        return 1;
+        return EXIT_FAILED;
     v->options = options;
     v->lock = v->signals = -1;
-    int err = server_start(v);
+    int err = start(v);
     if (!err) {
-        tell_ready(v);
-        server_loop(v);
-        err = server_finish(v);
+        send_ready(v);
+        serve(v);
+        err = finish(v);
     }
-    server_release(v);
+    release(v);
     free(v);
-    return err ? 1 : 0;
+    return err ? EXIT_FAILED : EXIT_OK;
 }

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/exit_code.h"
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "collector/server.h"
-#include "collector/store.h"
-#include "mdr/endpoint.h"
+#include "collector/collector_daemon.h"
+#include "collector/store/store.h"
+#include "mdr/link/endpoint.h"
 #include "mdr/packet.h"
 
 #include <getopt.h>
@@ -15,34 +16,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EXIT_USAGE = 2, COLLECTOR_FILES = 24 /* open at once, ZeroMQ's and a node's among them */ };
+enum { COLLECTOR_FILES = 24 }; /* descriptors that it needs at least, for ZeroMQ and one node */
 
 static const char usage[] =
     "usage: bezel-collector --run DIR --listen ENDPOINT --control ENDPOINT [--keys DIR --key FILE] [--ready FD]\n"
-    "                       [--lease FD] [--sync POLICY] [--connections N] [--processes N] [--packet SIZE]\n"
-    "                       [--rate SIZE]\n"
+    "                       [--parent-pipe FD] [--sync POLICY] [--connections N] [--processes N]\n"
+    "                       [--packet SIZE] [--rate SIZE]\n"
     "\n"
-    "Receives packets of measurement data, stores them in a run directory, acknowledges what is stored.\n"
-    "`bezel run` starts it; by hand it repairs and goes on with a run whose collector was killed.\n"
+    "Receives packets of measurement data, stores them in a run directory, and acknowledges them when they are "
+    "stored.\n"
+    "`bezel run` starts it. Started by hand, it repairs and continues a run whose collector was killed.\n"
     "\n"
     "  --run DIR           run directory: trace/ and run.db\n"
-    "  --listen ENDPOINT   where senders connect: tcp://127.0.0.1:PORT, tcp://127.0.0.1:* or ipc:///PATH; with keys\n"
+    "  --listen ENDPOINT   where nodes connect: tcp://127.0.0.1:PORT, tcp://127.0.0.1:* or ipc:///PATH; with keys\n"
     "                      tcp:// on any address\n"
-    "  --control ENDPOINT  where commands come from: ipc:///PATH in a folder of mode 0700; with keys also tcp://\n"
-    "  --keys DIR          folder of public keys, of `bezel keygen`: who is admitted, and to what\n"
-    "  --key FILE          the collector's own secret key; both or none of the two\n"
-    "  --ready FD          write the endpoint as bound to descriptor FD when serving, and close it\n"
-    "  --lease FD          finish at the end of file of descriptor FD\n"
-    "  --sync POLICY       never: acknowledge what is written (default); always: only what is in stable storage;\n"
-    "                      a duration, 1 ms to 10 s: likewise, brought there so often, acknowledged so late\n"
-    "  --connections N     senders at a time, the next one is refused (1 to 4096; default 256)\n"
-    "  --processes N       that the run may have had, the node of the next one is refused (1 to 1048576; default "
-    "65536)\n"
-    "  --packet SIZE       of the longest frame, a longer one ends its connection (256 KiB to 1 MiB, the default)\n"
-    "  --rate SIZE         a second of each sender; beyond it acknowledgements wait (default 0: unbounded)\n"
+    "  --control ENDPOINT  where it takes commands: ipc:///PATH in a folder of mode 0700; with keys also tcp://\n"
+    "  --keys DIR          folder of public keys, of `bezel keygen`: the peers that are admitted, with their roles\n"
+    "  --key FILE          the collector's secret key; --keys and --key go together\n"
+    "  --ready FD          write the bound endpoint to descriptor FD when serving, then close it\n"
+    "  --parent-pipe FD    read end of a pipe: finish when its other end is closed\n"
+    "  --sync POLICY       never: acknowledge packets that are written (default); always: only those in stable\n"
+    "                      storage; a duration, 1 ms to 10 s: as always, but sync and acknowledge only this often\n"
+    "  --connections N     nodes served at a time, a further one is refused (1 to 4096; default 256)\n"
+    "  --processes N       processes that the run may have had, and nodes: a further process is not stored, a further\n"
+    "                      node is refused (1 to 1048576; default 65536)\n"
+    "  --packet SIZE       longest frame, a longer one ends its connection (256 KiB to 1 MiB, the default)\n"
+    "  --rate SIZE         bytes a second of each node; beyond it acknowledgements wait (default 0: unbounded)\n"
     "  --help, --version   print this, or the version, and end\n"
     "\n"
-    "SIGTERM finishes; a second one ends at once. Exit codes: 0 finished, 1 failed, 2 wrong usage.\n";
+    "SIGTERM finishes; a second one ends at once. Exit codes: 0 finished, 1 failed, 2 wrong arguments.\n";
 
 enum option_id {
     OPT_RUN = 256,
@@ -51,7 +53,8 @@ enum option_id {
     OPT_KEYS,
     OPT_KEY,
     OPT_READY,
-    OPT_LEASE,
+    OPT_PARENT_PIPE,
+    OPT_LEASE, /* given up */
     OPT_SYNC,
     OPT_CONNECTIONS,
     OPT_PROCESSES,
@@ -68,7 +71,8 @@ static const struct option long_options[] = {
     {"keys", required_argument, NULL, OPT_KEYS},
     {"key", required_argument, NULL, OPT_KEY},
     {"ready", required_argument, NULL, OPT_READY},
-    {"lease", required_argument, NULL, OPT_LEASE},
+    {"parent-pipe", required_argument, NULL, OPT_PARENT_PIPE},
+    {"lease", optional_argument, NULL, OPT_LEASE}, /* given up */
     {"sync", required_argument, NULL, OPT_SYNC},
     {"connections", required_argument, NULL, OPT_CONNECTIONS},
     {"processes", required_argument, NULL, OPT_PROCESSES},
@@ -102,8 +106,8 @@ static bool read_sync(const char *text, int64_t *sync)
     return units_read_duration(text, sync, &why) == 0 && *sync >= CLOCK_MS && *sync <= 10 * CLOCK_S;
 }
 
-/* Reads one of the limits; NULL, or what it takes. */
-static const char *read_limit(int option, const char *text, struct server_options *o)
+/* Reads the limit that `option` sets. Returns NULL, or the range that it takes where `text` is outside. */
+static const char *read_limit(int option, const char *text, struct collector_daemon_options *o)
 {
     const char *why;
     uint64_t n = 0;
@@ -127,8 +131,8 @@ static const char *read_limit(int option, const char *text, struct server_option
     return NULL;
 }
 
-/* Where the text of an option goes, NULL where it takes none, or is more than a text. */
-static const char **text_of(struct server_options *o, int option)
+/* The member that holds the text of `option`; NULL for options that are not plain texts. */
+static const char **text_of(struct collector_daemon_options *o, int option)
 {
     switch (option) {
     case OPT_RUN:
@@ -146,8 +150,8 @@ static const char **text_of(struct server_options *o, int option)
     }
 }
 
-/* Returns the exit code where the program ends here, -1 where it goes on. */
-static int read_options(int argc, char **argv, struct server_options *o)
+/* Returns -1 to go on, or the exit code. */
+static int read_options(int argc, char **argv, struct collector_daemon_options *o)
 {
     for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
         const char **text = text_of(o, c), *why;
@@ -157,11 +161,13 @@ static int read_options(int argc, char **argv, struct server_options *o)
         }
         switch (c) {
         case OPT_READY:
-        case OPT_LEASE:
-            *(c == OPT_READY ? &o->ready : &o->lease) = read_descriptor(optarg);
+        case OPT_PARENT_PIPE:
+            *(c == OPT_READY ? &o->ready : &o->parent_pipe) = read_descriptor(optarg);
             if (read_descriptor(optarg) < 0)
                 return misuse(optarg, "not the number of a descriptor");
             break;
+        case OPT_LEASE:
+            return misuse("--lease", "is called --parent-pipe now"); /* given up */
         case OPT_SYNC:
             if (!read_sync(optarg, &o->sync))
                 return misuse(optarg, "--sync takes never, always, or a duration from 1 ms to 10 s");
@@ -175,10 +181,10 @@ static int read_options(int argc, char **argv, struct server_options *o)
             break;
         case OPT_HELP:
             fputs(usage, stdout);
-            return 0;
+            return EXIT_OK;
         case OPT_VERSION:
             puts("bezel-collector " BEZEL_VERSION);
-            return 0;
+            return EXIT_OK;
         default:
             fputs("Try 'bezel-collector --help'.\n", stderr);
             return EXIT_USAGE;
@@ -187,7 +193,7 @@ static int read_options(int argc, char **argv, struct server_options *o)
     return -1;
 }
 
-static int check_options(int argc, char **argv, const struct server_options *o)
+static int check_options(int argc, char **argv, const struct collector_daemon_options *o)
 {
     const char *why;
     if (optind < argc)
@@ -195,11 +201,12 @@ static int check_options(int argc, char **argv, const struct server_options *o)
     if (!o->run || !o->listen || !o->control)
         return misuse("usage", "--run, --listen and --control are needed");
     if (!o->keys != !o->key)
-        return misuse("--keys and --key", "keys take both: who is known, and our own");
+        return misuse("--keys and --key",
+                      "one without the other: give the folder of public keys and the own secret key");
     if (endpoint_check(o->listen) != 0)
         return misuse(o->listen, "not an endpoint: tcp://ADDRESS:PORT or ipc:///PATH");
     if (!o->key && !endpoint_path(o->listen) && !endpoint_is_loopback(o->listen))
-        return misuse(o->listen, "without keys only ipc:// and tcp:// on loopback (tcp://127.0.0.1:PORT) are served: "
+        return misuse(o->listen, "without keys only ipc:// and tcp:// on loopback (tcp://127.0.0.1:PORT) are allowed: "
                                  "make keys with `bezel keygen`, and give --keys DIR --key FILE");
     if ((why = endpoint_check_control(o->control, o->keys != NULL)))
         return misuse(o->control, why);
@@ -207,8 +214,8 @@ static int check_options(int argc, char **argv, const struct server_options *o)
 }
 
 /*
- * Frames come and go by the thousand, of a size at which malloc would give the pages of each back to the kernel, only
- * to have it clear new ones: half the cost of receiving. What is kept for the next is bounded by credit and queues.
+ * Frames are allocated and freed by the thousand. At their size malloc would return the pages of each to the kernel,
+ * which would clear new ones for the next: half the cost of receiving. Credit and queues bound what malloc keeps.
  */
 static void keep_memory(void)
 {
@@ -218,11 +225,11 @@ static void keep_memory(void)
 
 int main(int argc, char **argv)
 {
-    struct server_options options = {.ready = -1,
-                                     .lease = -1,
-                                     .sync = STORE_SYNC_NEVER,
-                                     .limits = {.connections = 256, .processes = 65536},
-                                     .packet_max = PACKET_MAX_BYTES};
+    struct collector_daemon_options options = {.ready = -1,
+                                               .parent_pipe = -1,
+                                               .sync = STORE_SYNC_NEVER,
+                                               .limits = {.connections = 256, .processes = 65536},
+                                               .packet_max = PACKET_MAX_BYTES};
     file_hold_standard();
     log_init("bezel-collector");
     keep_memory();
@@ -231,6 +238,6 @@ int main(int argc, char **argv)
     if (code < 0)
         code = check_options(argc, argv, &options);
     if (code < 0 && limit_check_files(COLLECTOR_FILES) != 0)
-        code = EXIT_FAILURE;
-    return code >= 0 ? code : server_run(&options);
+        code = EXIT_FAILED;
+    return code >= 0 ? code : collector_daemon_run(&options);
 }

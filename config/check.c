@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "config/check_own.h"
+#include "config/check_internal.h"
 
 #include "base/clock.h"
 #include "base/units.h"
 #include "config/check.h"
-#include "config/findings.h"
+#include "config/diagnostics.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
 
@@ -18,7 +18,7 @@ static void check_ring(struct reader *r, const struct tree *root, const struct e
     uint32_t n = e->sensing.ring_records;
     const struct tree *t = tree_get(tree_get(tree_get(root, "sensing"), "ring"), "records");
     if (t && (n & (n - 1)) != 0)
-        reader_wrong(r, t, "%u is no power of two; allowed: 64, 128, 256 ... 1048576", n);
+        reader_wrong(r, t, "%u is not a power of two; allowed: 64, 128, 256 ... 1048576", n);
 }
 
 const struct experiment_limit *check_first_hold(const struct tree *root, const struct experiment *e, int64_t window,
@@ -39,10 +39,7 @@ const struct experiment_limit *check_first_hold(const struct tree *root, const s
 
 #define CHECK_EVERY_MAX (10 * CLOCK_S) /* as in fields.c */
 
-/*
- * Where the file does not say how often to decide: not faster than half the window of what is held (but for its
- * default).
- */
+/* Without adapt.every: half the longest window of a 'hold' limit, between the default and CHECK_EVERY_MAX. */
 static void choose_every(struct experiment *e)
 {
     for (uint32_t i = 0; i < e->limit_count; i++) {
@@ -55,15 +52,16 @@ static void choose_every(struct experiment *e)
     }
 }
 
-/* What a manager sees at once (POLICY_LIMITS_MAX). */
-static void check_decider(struct reader *r, const struct tree *at, const struct experiment *e)
+/* A manager handles so many limits at once (POLICY_LIMITS_MAX). */
+static void check_manager_limits(struct reader *r, const struct tree *at, const struct experiment *e)
 {
-    uint32_t holds = 0, wholes = 0;
+    uint32_t holds = 0, globals = 0;
     for (uint32_t i = 0; i < e->limit_count; i++)
         if (e->limits[i].kind == LIMIT_HOLD)
-            *(e->limits[i].whole ? &wholes : &holds) += 1;
-    if (e->adapt.by == ADAPT_BY_MANAGER && holds * e->node_count + wholes > EXPERIMENT_MANAGED_MAX)
-        reader_wrong(r, at, "one manager sees at most %d limits to be held, and %u on each of %u nodes are more",
+            *(e->limits[i].global ? &globals : &holds) += 1;
+    if (e->adapt.by == ADAPT_BY_MANAGER && holds * e->node_count + globals > EXPERIMENT_MANAGED_MAX)
+        reader_wrong(r, at,
+                     "one manager handles at most %d 'hold' limits, and %u on each of %u nodes are more: remove some",
                      EXPERIMENT_MANAGED_MAX, holds, e->node_count);
 }
 
@@ -75,32 +73,33 @@ static void check_adapt(struct reader *r, const struct tree *root, struct experi
         e->adapt.at = adapt->key_at;
     if (!tree_get(adapt, "every"))
         choose_every(e);
-    check_whole(r, root, e);
-    check_decider(r, tree_get(tree_get(adapt, "by") ? adapt : root, tree_get(adapt, "by") ? "by" : "limits"), e);
+    check_global(r, root, e);
+    check_manager_limits(r, tree_get(tree_get(adapt, "by") ? adapt : root, tree_get(adapt, "by") ? "by" : "limits"), e);
     if (!policy)
         check_choose_policy(adapt, e, check_first_hold(root, e, 0, &at) != NULL);
     check_policy(r, policy, e);
-    check_hysteresis(r, root, e);
+    check_max_age(r, root, e);
     knobs_check(r, root, e);
-    if (!experiment_policy_moves(e->adapt.policy))
+    if (!experiment_policy_can(e->adapt.policy, POLICY_MOVES))
         return;
     if (!policy)
-        policy = check_entries(tree_get(root, "limits"), e->limit_count); /* a limit asks for it */
+        policy = check_entries(tree_get(root, "limits"), e->limit_count); /* the policy follows from a limit */
     if (e->sensing.mode == POLL_BUSY_WAIT)
-        reader_wrong(r, policy, "%s adapts the polling period, and busy-wait has none: use %s'mode: polling'",
+        reader_wrong(r, policy, "policy %s adapts the polling period, and busy-wait has none: use %s'mode: polling'",
                      experiment_policy_word((int)e->adapt.policy), check_needs_records(e) ? "" : "spp, or ");
     else if (e->sensing.period < e->adapt.period_min || e->sensing.period > e->adapt.period_max)
-        reader_wrong(r, period ? period : policy, "the period at the start, %s, is outside of adapt.period, %s .. %s",
+        reader_wrong(r, period ? period : policy,
+                     "the polling period at the start, %s, is outside adapt.period, %s .. %s",
                      units_exact_duration(e->sensing.period).s, units_exact_duration(e->adapt.period_min).s,
                      units_exact_duration(e->adapt.period_max).s);
 }
 
-/* A folder alone is no spool. */
+/* A spool needs a size. */
 static void check_spool(struct reader *r, const struct tree *root)
 {
     const struct tree *sensing = tree_get(root, "sensing"), *spool = sensing ? tree_get(sensing, "spool") : NULL;
     if (spool && spool->kind == TREE_MAP && !tree_get(spool, "size"))
-        reader_missing(r, spool, "size", "is missing; expected: how much of the disk it may take, as '1 GiB'");
+        reader_missing(r, spool, "size", "is missing; expected: the largest size of the spool, such as '1 GiB'");
 }
 
 void experiment_check(struct reader *r, const struct tree *root, struct experiment *e)
@@ -115,9 +114,9 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     check_spool(r, root);
     check_adapt(r, root, e);
     real_time_check(r, root, e);
-    experiment_check_keys(r, root, e);
+    check_keys(r, root, e);
     if (r->found->errors > 0 || r->out_of_memory)
         return;
-    check_doubt(r, root, e);
-    real_time_doubt(r, root, e);
+    check_warn(r, root, e);
+    real_time_warn(r, root, e);
 }

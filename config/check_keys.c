@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "config/check.h"
+#include "config/check_internal.h"
 
 #include <string.h>
 
-static const char no_folder[] = "needs 'store.keys', the folder that `bezel keygen` made it in";
+static const char no_folder[] = "needs 'store.keys': the folder in which `bezel keygen` stored the key";
 
-/* "tcp://" on 127.x.x.x; what stands behind was read as an address already. */
+/* False for "tcp://" beyond 127.x.x.x. The address itself was checked before. */
 static bool is_of_this_machine(const char *listen)
 {
     return strncmp(listen, "tcp://", 6) != 0 || strncmp(listen, "tcp://127.", 10) == 0;
@@ -22,11 +22,11 @@ static void without_keys(struct reader *r, const struct tree *root, const struct
             reader_wrong_key(r, tree_get(t, "key"), "%s", no_folder);
     if (e->store.listen && !is_of_this_machine(e->store.listen))
         reader_wrong(r, tree_get(store, "listen"),
-                     "beyond 127.0.0.1 it takes keys: make them with `bezel keygen --dir DIR NAME`, and give 'keys: "
-                     "DIR'");
+                     "an address beyond 127.0.0.1 requires keys: make them with `bezel keygen --dir DIR NAME`, and add "
+                     "'keys: DIR'");
 }
 
-void experiment_check_keys(struct reader *r, const struct tree *root, struct experiment *e)
+void check_keys(struct reader *r, const struct tree *root, struct experiment *e)
 {
     const struct tree *keys = tree_get(tree_get(root, "store"), "keys");
     if (!keys) {

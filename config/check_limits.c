@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "config/check_own.h"
+#include "config/check_internal.h"
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "config/findings.h"
+#include "config/diagnostics.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,16 +22,16 @@ static enum experiment_metric_kind built_in(const char *name)
     return METRIC_RATE;
 }
 
-/* What a built-in metric is made of is no question. */
+/* A built-in metric has no keys that say what it is computed from. */
 static void check_built_in(struct reader *r, const struct tree *t, struct experiment_metric *m,
                            enum experiment_metric_kind kind)
 {
     for (const struct tree *key = t->kind == TREE_MAP ? t->first : NULL; key; key = key->next)
         if (strcmp(key->key, "window") != 0 && strcmp(key->key, "per") != 0)
-            reader_wrong_key(r, key, "is no key of a metric that is built in; allowed here: window, per");
+            reader_wrong_key(r, key, "is not a key of a built-in metric; allowed here: window, per");
     const struct tree *per = tree_get(t, "per");
     if (per && m->per_process)
-        reader_wrong(r, per, "is of all that a node monitors; expected: node");
+        reader_wrong(r, per, "a built-in metric has one value per node; expected: node");
     m->per_process = false;
     m->kind = kind;
 }
@@ -43,7 +43,7 @@ static void check_kind(struct reader *r, const struct tree *t, struct experiment
         const char *word = experiment_metric_word((enum experiment_metric_kind)kind);
         const struct tree *key = tree_get(t, word);
         if (key && found)
-            reader_wrong_key(r, key, "stands beside '%s': a metric is one figure", found->key);
+            reader_wrong_key(r, key, "cannot be combined with '%s': a metric is one rate or statistic", found->key);
         if (!key || found)
             continue;
         found = key;
@@ -52,16 +52,16 @@ static void check_kind(struct reader *r, const struct tree *t, struct experiment
     bool later = tree_get(t, "count") || tree_get(t, "interval");
     if (!found && !later)
         reader_missing(r, t, "rate",
-                       "is missing; expected: the aspect whose records per second count, or one of mean, min, max, "
-                       "last, quantile with a field 'of' an aspect");
+                       "is missing; expected: the aspect whose records are counted per second, or instead one of mean, "
+                       "min, max, last, quantile with a field, and 'of' with its aspect");
     if (!found)
         return;
     if (m->kind != METRIC_RATE && !tree_get(t, "of"))
-        reader_missing(r, t, "of", "is missing; expected: the aspect whose field '%s' names", found->key);
+        reader_missing(r, t, "of", "is missing; expected: the aspect that has the field named by '%s'", found->key);
     if (m->kind == METRIC_RATE && tree_get(t, "of"))
-        reader_wrong_key(r, tree_get(t, "of"), "goes with a field; 'rate' names the aspect itself");
+        reader_wrong_key(r, tree_get(t, "of"), "applies only to a metric of a field; 'rate' names the aspect itself");
     if (m->kind != METRIC_QUANTILE && tree_get(t, "share"))
-        reader_wrong_key(r, tree_get(t, "share"), "goes with 'quantile'");
+        reader_wrong_key(r, tree_get(t, "share"), "applies only to 'quantile'");
 }
 
 void check_metrics(struct reader *r, const struct tree *root, struct experiment *e)
@@ -70,7 +70,7 @@ void check_metrics(struct reader *r, const struct tree *root, struct experiment 
     for (uint32_t i = 0; t; t = t->next, i++) {
         enum experiment_metric_kind kind = built_in(t->key);
         if (strcmp(t->key, sensor_cpu) == 0)
-            reader_wrong_key(r, t, "is built in: limits may use it as it is");
+            reader_wrong_key(r, t, "is a built-in metric: use it in 'limits' without defining it");
         if (t->refused || (t->kind != TREE_MAP && !t->absent))
             continue;
         if (kind != METRIC_RATE)
@@ -101,7 +101,7 @@ static int add_built_in(struct reader *r, struct experiment *e, enum experiment_
 static bool find_metric(struct reader *r, const struct tree *t, struct experiment *e, const char *name,
                         struct experiment_limit *l)
 {
-    struct findings_near near = {.wanted = name};
+    struct diagnostics_near near = {.wanted = name};
     if (strcmp(name, sensor_cpu) == 0) {
         l->metric = LIMIT_ON_SENSOR_CPU;
         return true;
@@ -113,17 +113,18 @@ static bool find_metric(struct reader *r, const struct tree *t, struct experimen
             l->metric = (int)i;
             return true;
         }
-        findings_near_consider(&near, e->metrics[i].name);
+        diagnostics_near_consider(&near, e->metrics[i].name);
     }
     if (built_in(name) != METRIC_RATE && e->metric_count < EXPERIMENT_METRICS_MAX)
         return (l->metric = add_built_in(r, e, built_in(name))) >= 0;
-    findings_near_consider(&near, sensor_cpu);
+    diagnostics_near_consider(&near, sensor_cpu);
     for (int kind = METRIC_LATENCY; kind < METRIC_KINDS; kind++)
-        findings_near_consider(&near, experiment_metric_word((enum experiment_metric_kind)kind));
+        diagnostics_near_consider(&near, experiment_metric_word((enum experiment_metric_kind)kind));
     if (near.best)
-        reader_wrong(r, t, "there is no metric %s; did you mean '%s'?", findings_quote(name).s, near.best);
+        reader_wrong(r, t, "there is no metric %s; did you mean '%s'?", diagnostics_quote(name).s, near.best);
     else
-        reader_wrong(r, t, "there is no metric %s; define it in 'metrics', or use sensor_cpu", findings_quote(name).s);
+        reader_wrong(r, t, "there is no metric %s; define it in 'metrics', or use a built-in one such as sensor_cpu",
+                     diagnostics_quote(name).s);
     return false;
 }
 
@@ -169,7 +170,7 @@ static int read_number(const char *text, struct experiment_limit *l, const char 
         l->unit = UNIT_DURATION;
         return 0;
     }
-    *why = "a number is expected, or a duration of a field of time; there is no other unit";
+    *why = "a number is expected, or a duration if the field is a time; there are no other units";
     return BEZEL_EINVAL;
 }
 
@@ -211,7 +212,8 @@ static void read_limit(struct reader *r, const struct tree *t, struct experiment
     size_t n = strspn(text, schema_name_characters);
     const char *op = skip_blanks(text + n);
     if (n == 0 || n > EXPERIMENT_NAME_MAX || (strncmp(op, ">=", 2) != 0 && strncmp(op, "<=", 2) != 0)) {
-        reader_wrong(r, t, "%s is no limit; expected: METRIC >= NUMBER or METRIC <= NUMBER", findings_quote(text).s);
+        reader_wrong(r, t, "%s is not a limit; expected: METRIC >= NUMBER or METRIC <= NUMBER",
+                     diagnostics_quote(text).s);
         return;
     }
     memcpy(name, text, n);
@@ -221,16 +223,17 @@ static void read_limit(struct reader *r, const struct tree *t, struct experiment
         return;
     l->unit = unit_of(e, l);
     if (read_bound(op + 2, l, &why) != 0)
-        reader_wrong(r, t, "the bound in %s is wrong: %s", findings_quote(text).s, why);
+        reader_wrong(r, t, "the bound in %s is wrong: %s", diagnostics_quote(text).s, why);
     else if (is_cost(e, l) && l->compare == COMPARE_AT_LEAST)
-        reader_wrong(r, t, "%s is a cost; expected: %s <= NUMBER %s", name, name, l->unit == UNIT_PERCENT ? "%" : "ms");
+        reader_wrong(r, t, "%s is a cost, which is limited from above; expected: %s <= NUMBER %s", name, name,
+                     l->unit == UNIT_PERCENT ? "%" : "ms");
     l->text = reader_copy(r, text);
     if (l->text)
         for (n = strlen(l->text); n > 0 && strchr(" \t", l->text[n - 1]); n--)
             l->text[n - 1] = '\0';
 }
 
-/* Values of a field are in its own unit, or in ns where a limit says that it is one of time: not both. */
+/* Values of a field are in its own unit, or in ns if a limit has a unit of time; all its limits must agree. */
 static void check_time(struct reader *r, const struct tree *root, struct experiment *e)
 {
     for (uint32_t i = 0; i < e->limit_count; i++)
@@ -240,9 +243,10 @@ static void check_time(struct reader *r, const struct tree *root, struct experim
     for (uint32_t i = 0; t; t = t->next, i++) {
         const struct experiment_limit *l = &e->limits[i];
         if (l->text && l->unit == UNIT_NUMBER && l->bound != 0 && e->metrics[l->metric].in_time)
-            reader_wrong(r, tree_get(t, l->kind == LIMIT_HOLD ? "hold" : "expect"),
-                         "the bound in %s has no unit, where another limit on the metric has one of time",
-                         findings_quote(l->text).s);
+            reader_wrong(
+                r, tree_get(t, l->kind == LIMIT_HOLD ? "hold" : "expect"),
+                "the bound in %s has no unit, and another limit on the same metric has a unit of time: add the unit",
+                diagnostics_quote(l->text).s);
     }
 }
 
@@ -256,14 +260,16 @@ void check_limits(struct reader *r, const struct tree *root, struct experiment *
             continue;
         l->kind = hold ? LIMIT_HOLD : LIMIT_EXPECT;
         if (hold && expect)
-            reader_wrong_key(r, expect, "stands beside 'hold': a limit is either adapted to or only judged");
+            reader_wrong_key(
+                r, expect,
+                "cannot be combined with 'hold': a limit is either adapted to ('hold') or only judged ('expect')");
         else if (hold || expect)
             read_limit(r, hold ? hold : expect, e, l);
         else
             reader_missing(r, t, "hold", "is missing; expected: 'hold: METRIC >= NUMBER', or 'expect' to judge only");
         if (expect && !hold && tree_get(t, "priority"))
             reader_wrong_key(r, tree_get(t, "priority"),
-                             "goes with 'hold': nothing answers a limit that is only judged");
+                             "applies only to 'hold': nothing adapts to a limit that is only judged");
     }
     check_time(r, root, e);
 }
@@ -271,8 +277,8 @@ void check_limits(struct reader *r, const struct tree *root, struct experiment *
 /* ---- adaptation -------------------------------------------------------------------------------------------------- */
 
 /*
- * The first limit to be held whose metric is unknown while collection is off, for it is made of records: a policy that
- * waits for it to hold before it turns collection on would wait for ever.
+ * The first 'hold' limit on a metric that is made of records, and therefore unknown while collection is off. A policy
+ * that turns collection on only when the limit holds would never do so.
  */
 static const struct experiment_limit *first_that_needs_records(const struct experiment *e)
 {
@@ -289,7 +295,7 @@ bool check_needs_records(const struct experiment *e)
     return first_that_needs_records(e) != NULL;
 }
 
-/* Whether a limit to be held is on how records flow: polling more often is what helps it. */
+/* Whether a 'hold' limit is on the flow of records, which shorter polling periods help. */
 static bool wants_shorter(const struct experiment *e)
 {
     for (uint32_t i = 0; i < e->limit_count; i++) {
@@ -302,15 +308,16 @@ static bool wants_shorter(const struct experiment *e)
 }
 
 /*
- * A busy-wait has no period to move; what needs records is refused there, whatever the policy. Who states a budget and
- * no more does not ask for polls that cost all of it: they come no more often than the file says.
+ * Busy-wait has no period to adapt, so SPP is its default; limits that need records are refused there with any policy.
+ * If the only limits are budgets, the period does not fall below sensing.poll.period: a budget is an upper bound, not
+ * something to use up.
  */
 void check_choose_policy(const struct tree *adapt, struct experiment *e, bool holds)
 {
     struct experiment_adapt *a = &e->adapt;
-    bool still = e->sensing.mode == POLL_BUSY_WAIT && !check_needs_records(e);
-    a->policy = !holds ? POLICY_NONE : still ? POLICY_SPP : POLICY_ELASTIC;
-    if (a->policy != POLICY_ELASTIC || tree_get(adapt, "period"))
+    bool fixed_period = e->sensing.mode == POLL_BUSY_WAIT && !check_needs_records(e);
+    a->policy = !holds ? POLICY_NONE : fixed_period ? POLICY_SPP : POLICY_ELASTIC;
+    if (!experiment_policy_can(a->policy, POLICY_MOVES) || tree_get(adapt, "period"))
         return;
     if (!wants_shorter(e))
         a->period_min = e->sensing.period;
@@ -321,33 +328,33 @@ void check_choose_policy(const struct tree *adapt, struct experiment *e, bool ho
 void check_policy(struct reader *r, const struct tree *policy, const struct experiment *e)
 {
     const struct experiment_limit *l = first_that_needs_records(e);
-    if (l && policy && (e->adapt.policy == POLICY_SPP || e->adapt.policy == POLICY_DPP))
+    bool waits_for_limits = experiment_policy_can(e->adapt.policy, POLICY_ADAPTS) &&
+                            !experiment_policy_can(e->adapt.policy, POLICY_SETTLES);
+    if (l && policy && waits_for_limits)
         reader_wrong(r, policy,
-                     "%s turns collection on again when limit %s (line %u) is known to hold, and it is unknown while "
-                     "collection is off: use elastic",
-                     experiment_policy_word((int)e->adapt.policy), findings_quote(l->text).s, l->at.line);
+                     "policy %s turns collection on again only when limit %s (line %u) is known to hold, but it is "
+                     "unknown while collection is off: use elastic",
+                     experiment_policy_word((int)e->adapt.policy), diagnostics_quote(l->text).s, l->at.line);
 }
 
-void check_hysteresis(struct reader *r, const struct tree *root, struct experiment *e)
+void check_max_age(struct reader *r, const struct tree *root, struct experiment *e)
 {
-    const struct tree *adapt = tree_get(root, "adapt"), *hysteresis = tree_get(adapt, "hysteresis");
+    const struct tree *adapt = tree_get(root, "adapt"), *max_age = tree_get(adapt, "max-age");
     struct experiment_adapt *a = &e->adapt;
-    if (a->hysteresis == 0 || !hysteresis)
+    if (a->max_age == 0 || !max_age)
         return;
-    if (a->hysteresis < a->every)
-        reader_wrong(r, hysteresis,
-                     "is less than adapt.every, %s: all that is observed would be too old at the next "
-                     "decision",
+    if (a->max_age < a->every)
+        reader_wrong(r, max_age,
+                     "is less than adapt.every, %s: every observation would be too old at the next decision",
                      units_exact_duration(a->every).s);
-    if (!experiment_policy_moves(a->policy) || a->policy == POLICY_DPP)
+    if (!experiment_policy_can(a->policy, POLICY_SETTLES))
         return;
-    int64_t longest = a->hysteresis / 2;
+    int64_t longest = a->max_age / 2;
     if (!tree_get(adapt, "period") && longest < a->period_max && longest >= a->period_min)
         a->period_max = longest;
     if (a->period_max > longest)
-        reader_wrong(
-            r, tree_get(adapt, "period") ? tree_get(adapt, "period") : hysteresis,
-            "polling may come to %s, which is more than half of adapt.hysteresis, %s: records would be too old "
-            "when they are taken",
-            units_exact_duration(a->period_max).s, units_exact_duration(a->hysteresis).s);
+        reader_wrong(r, tree_get(adapt, "period") ? tree_get(adapt, "period") : max_age,
+                     "the polling period may become %s, which is more than half of adapt.max-age, %s: records would be "
+                     "too old when a poll takes them",
+                     units_exact_duration(a->period_max).s, units_exact_duration(a->max_age).s);
 }

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "config/check_own.h"
+#include "config/check_internal.h"
 
 #include "config/command.h"
-#include "config/findings.h"
+#include "config/diagnostics.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHECK_DIR_SIZE = 128 }; /* above what fields_read_dir() lets through */
+enum { CHECK_DIR_SIZE = 128 }; /* more than fields_read_dir() accepts */
 
 /* ---- nodes ---- */
 
-/* Takes each ".." and the name before it out of path `dir`; whether that was a symbolic link the file cannot know. */
+/* Removes each ".." and the name before it from path `dir`, as if there were no symbolic links. */
 static void go_up(const char *dir, char *path, size_t size)
 {
     size_t n = 0;
@@ -43,8 +43,9 @@ void check_nodes(struct reader *r, const struct tree *root, struct experiment *e
     for (uint32_t i = 0; t; t = t->next, i++)
         for (uint32_t j = 0; e->nodes[i].dir && j < i; j++)
             if (e->nodes[j].dir && is_one_folder(e->nodes[i].dir, e->nodes[j].dir))
-                reader_wrong(r, tree_get(t, "dir"), "two nodes share no folder: it is that of node %s too",
-                             findings_quote(e->nodes[j].name ? e->nodes[j].name : "").s);
+                reader_wrong(r, tree_get(t, "dir"),
+                             "is also the folder of node %s: each node needs a folder of its own",
+                             diagnostics_quote(e->nodes[j].name ? e->nodes[j].name : "").s);
     if (e->node_count > 0 || (section && section->children > 0))
         return;
     struct experiment_node *local = calloc(1, sizeof *local);
@@ -62,7 +63,7 @@ static void resolve_node(struct reader *r, const struct tree *t, const struct ex
                          struct experiment_process *p)
 {
     const struct tree *value = tree_get(t, "node");
-    p->node = value || e->node_count != 1 ? UINT32_MAX : 0; /* no node: an error, now or already */
+    p->node = value || e->node_count != 1 ? UINT32_MAX : 0; /* UINT32_MAX: an error, reported here or before */
     if (e->node_count == 0)
         return;
     if (!value) {
@@ -73,24 +74,24 @@ static void resolve_node(struct reader *r, const struct tree *t, const struct ex
     const char *text = reader_text(r, value, "the name of a node");
     if (!text)
         return;
-    struct findings_near near = {.wanted = text};
+    struct diagnostics_near near = {.wanted = text};
     for (uint32_t i = 0; i < e->node_count; i++) {
         const char *name = e->nodes[i].name ? e->nodes[i].name : "";
         if (strcmp(name, text) == 0) {
             p->node = i;
             return;
         }
-        findings_near_consider(&near, name);
+        diagnostics_near_consider(&near, name);
     }
     if (near.best)
-        reader_wrong(r, value, "there is no node %s; did you mean '%s'?", findings_quote(text).s, near.best);
+        reader_wrong(r, value, "there is no node %s; did you mean '%s'?", diagnostics_quote(text).s, near.best);
     else
-        reader_wrong(r, value, "there is no node %s; name it in 'nodes', or leave it out", findings_quote(text).s);
+        reader_wrong(r, value, "there is no node %s; add it to 'nodes', or remove this key", diagnostics_quote(text).s);
 }
 
 /* ---- processes ---- */
 
-/* Nodes that attach and have no folder of their own use the one that programs use by default, which has one reader. */
+/* Nodes with attached processes and without `dir` use the default folder of programs, which can have one reader. */
 static void check_default_folder(struct reader *r, const struct tree *t, const struct experiment *e)
 {
     const struct experiment_process *first = NULL;
@@ -102,26 +103,28 @@ static void check_default_folder(struct reader *r, const struct tree *t, const s
             first = p;
         if (p->node != first->node)
             reader_wrong_key(r, tree_get(t, "attach"),
-                             "two nodes that attach share the default folder (see line %u): give one of them a 'dir'",
+                             "two nodes with 'attach' share the default folder (see line %u), which can have only one "
+                             "reader: give one of them a 'dir'",
                              first->at.line);
     }
 }
 
-/* What belongs to a process that Bezel starts, or to one that it finds, not to both. */
+/* A process is either started or attached to; some keys apply to started ones only. */
 static void check_process(struct reader *r, const struct tree *t)
 {
     static const char *const of_started[] = {"instances", "directory", "environment", "output"};
     const struct tree *command = tree_get(t, "command"), *attach = tree_get(t, "attach");
     if (command && attach)
-        reader_wrong_key(r, attach, "stands beside 'command': a process is either started or attached to");
+        reader_wrong_key(r, attach, "cannot be combined with 'command': a process is either started or attached to");
     else if (!command && !attach)
         reader_missing(r, t, "command",
-                       "is missing; expected: a program to start, or 'attach' with a glob of running ones");
+                       "is missing; expected: a program to start, or 'attach' with a glob for running ones");
     else if (attach)
         for (size_t i = 0; i < sizeof of_started / sizeof *of_started; i++)
             if (tree_get(t, of_started[i]))
-                reader_wrong_key(r, tree_get(t, of_started[i]),
-                                 "is for a process that is started ('command'), not for one that is attached to");
+                reader_wrong_key(
+                    r, tree_get(t, of_started[i]),
+                    "applies only to a process that is started ('command'), not to one that is attached to");
 }
 
 static void check_process_names(struct reader *r, const struct tree *t, struct experiment *e)
@@ -133,31 +136,21 @@ static void check_process_names(struct reader *r, const struct tree *t, struct e
             continue;
         experiment_instance_name(p, p->instances - 1, last, sizeof last);
         if (strlen(last) > EXPERIMENT_NAME_MAX)
-            reader_wrong(r, tree_get(t, "name"), "with the number of its instances, as in '%s', it is longer than %d",
+            reader_wrong(r, tree_get(t, "name"),
+                         "is too long: with the number of an instance, as in '%s', it has more than %d characters",
                          last, EXPERIMENT_NAME_MAX);
         for (uint32_t j = 0; j < i; j++) {
             const struct experiment_process *q = &e->processes[j];
             if (q->name && (experiment_is_instance(q, p->name) || experiment_is_instance(p, q->name))) {
-                reader_wrong(r, tree_get(t, "name"), "is taken by the process of line %u", q->at.line);
+                reader_wrong(r, tree_get(t, "name"),
+                             "is already the name of the process in line %u, or of one of its instances", q->at.line);
                 break;
             }
         }
     }
 }
 
-/* A name from the program's file name, with '_' for what a name does not hold. */
-static char *name_of_program(struct reader *r, const char *program)
-{
-    const char *slash = strrchr(program, '/');
-    char name[EXPERIMENT_NAME_MAX + 1];
-    snprintf(name, sizeof name, "%s", slash && slash[1] ? slash + 1 : program);
-    for (char *c = name; *c; c++)
-        if (!strchr(schema_name_characters, *c) || (c == name && (*c == '.' || *c == '-')))
-            *c = '_';
-    return reader_copy(r, name);
-}
-
-/* `command:` at the top: one process on the only node. */
+/* `command` at the top of the file: one process on the only node. */
 static void add_short_form(struct reader *r, const struct tree *command, struct experiment *e)
 {
     struct experiment_process *p = malloc(sizeof *p);
@@ -170,13 +163,16 @@ static void add_short_form(struct reader *r, const struct tree *command, struct 
     e->processes = p;
     e->process_count = 1;
     command_read(r, command, &p->argv);
-    if (p->argv)
-        p->name = name_of_program(r, p->argv[0]);
+    if (p->argv) {
+        char name[EXPERIMENT_NAME_MAX + 1];
+        experiment_name_of_program(p->argv[0], name);
+        p->name = reader_copy(r, name);
+    }
     if (e->node_count > 1)
-        reader_wrong_key(r, command, "with several nodes, say which one: list it in 'processes', with 'node'");
+        reader_wrong_key(r, command, "there are several nodes: list the program in 'processes', with its 'node'");
 }
 
-/* The collector refuses the node that brings one process too many, Bezel's own among them. */
+/* The collector refuses a node whose processes exceed its limit; each bezeld counts as a process. */
 static void check_process_limit(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *limit = tree_get(tree_get(tree_get(root, "store"), "limits"), "processes");
@@ -184,14 +180,13 @@ static void check_process_limit(struct reader *r, const struct tree *root, const
     for (uint32_t i = 0; i < e->process_count; i++)
         started += e->processes[i].attach ? 0 : e->processes[i].instances;
     if (started + e->node_count > e->store.limits.processes)
-        reader_wrong(
-            r,
-            limit                         ? limit
-            : tree_get(root, "processes") ? tree_get(root, "processes")
-                                          : root,
-            "%u processes that are started and a bezeld for each node (%u) are more than store.limits.processes, %u, "
-            "allows; make that larger (up to 1048576), or start fewer",
-            started, e->node_count, e->store.limits.processes);
+        reader_wrong(r,
+                     limit                         ? limit
+                     : tree_get(root, "processes") ? tree_get(root, "processes")
+                                                   : root,
+                     "%u started processes and one bezeld per node (%u) are more than store.limits.processes, %u: "
+                     "raise it (up to 1048576), or start fewer processes",
+                     started, e->node_count, e->store.limits.processes);
 }
 
 void check_processes(struct reader *r, const struct tree *root, struct experiment *e)
@@ -199,7 +194,7 @@ void check_processes(struct reader *r, const struct tree *root, struct experimen
     const struct tree *section = tree_get(root, "processes"), *command = tree_get(root, "command");
     const struct tree *t = check_entries(section, e->process_count);
     if (command && section)
-        reader_wrong_key(r, command, "stands beside 'processes': give one of them");
+        reader_wrong_key(r, command, "cannot be combined with 'processes': use one of them");
     else if (command && !command->refused)
         add_short_form(r, command, e);
     else if (!command && !section)

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/command.h"
 
-#include "config/fields_own.h"
+#include "config/fields_internal.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -22,7 +22,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Characters by which a shell does something; '~' and '#' only where a word opens with them, '!' and braces let be. */
+/* Characters with a meaning in a shell; '~' and '#' only at the start of a word. '!' and braces are accepted. */
 static bool is_shell(char c, bool opens_word)
 {
     return c != '\0' && (strchr("|&;<>()$`\\*?", c) || (opens_word && strchr("~#", c)));
@@ -30,17 +30,16 @@ static bool is_shell(char c, bool opens_word)
 
 static bool wrong_character(struct reader *r, const struct tree *t, char c)
 {
-    reader_wrong(
-        r, t,
-        "'%c' means something to a shell only, and none is used: put the word in '...', or write the command as "
-        "a list (a shell can be the command: [sh, -c, \"...\"])",
-        c);
+    reader_wrong(r, t,
+                 "'%c' has a meaning only in a shell, and no shell is used: put the word in '...', or write the "
+                 "command as a list (to use a shell: [sh, -c, \"...\"])",
+                 c);
     return false;
 }
 
 /*
- * Takes the next word at *p, which is no blank: unquoted into `word` (as long as what is left of the text), *p behind
- * it. False where it was reported.
+ * Copies the word at *p, which is not a blank, without its quotes into `word` (as large as the rest of the text), and
+ * moves *p behind it. False: an error was reported.
  */
 static bool take_word(struct reader *r, const struct tree *t, const char **p, char *word)
 {
@@ -56,7 +55,7 @@ static bool take_word(struct reader *r, const struct tree *t, const char **p, ch
         char quote = *s++;
         for (; *s != quote; *word++ = *s++) {
             if (*s == '\0') {
-                reader_wrong(r, t, "a %c is never closed", quote);
+                reader_wrong(r, t, "the quotation mark %c is never closed", quote);
                 return false;
             }
             if (quote == '"' && strchr("$`\\", *s))
@@ -76,7 +75,7 @@ static const char *skip_blanks(const char *p)
     return p;
 }
 
-/* Words take turns through `word`, which holds any of them. */
+/* `word`: a buffer for one word, as large as the text. */
 static bool split(struct reader *r, const struct tree *t, char **argv, char *word)
 {
     for (const char *p = skip_blanks(t->text); *p != '\0'; p = skip_blanks(p)) {
@@ -98,7 +97,7 @@ static bool copy_list(struct reader *r, const struct tree *t, char **argv)
     return good;
 }
 
-/* Limits of the kernel on arguments and paths: a program beyond them cannot be started. */
+/* The kernel's limits on arguments and paths, beyond which a program cannot be started. */
 static bool words_fit(struct reader *r, const struct tree *t, char *const *argv)
 {
     const struct tree *item = t->kind == TREE_LIST ? t->first : NULL;
@@ -106,7 +105,7 @@ static bool words_fit(struct reader *r, const struct tree *t, char *const *argv)
         return false;
     for (; *argv; argv++, item = item ? item->next : NULL)
         if (strlen(*argv) > FIELDS_WORD_MAX) {
-            reader_wrong(r, item ? item : t, "is an argument of %zu bytes; a program is given up to %d", strlen(*argv),
+            reader_wrong(r, item ? item : t, "is an argument of %zu bytes; allowed: up to %d", strlen(*argv),
                          FIELDS_WORD_MAX);
             return false;
         }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "config/findings.h"
+#include "config/diagnostics.h"
 
 #include "base/plain.h"
 
@@ -8,13 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A file with more findings than this is not an experiment; the rest is counted and not kept. */
-enum { FINDINGS_MAX = 1000, FINDINGS_SENTENCE_MAX = 512 };
+/* Findings beyond this number are counted, not kept. */
+enum { DIAGNOSTICS_MAX = 1000, DIAGNOSTICS_SENTENCE_MAX = 512 };
 
-/*
- * Takes what a terminal or an editor would trip over out of `s`: control characters, and a character cut in two at the
- * end.
- */
+/* Replaces control characters in `s` by '?', and removes an incomplete UTF-8 character at its end. */
 static void make_printable(char *s)
 {
     size_t n = strlen(s), lead = n;
@@ -27,9 +24,9 @@ static void make_printable(char *s)
         s[lead - 1] = '\0';
 }
 
-struct findings_quoted findings_quote(const char *text)
+struct diagnostics_quoted diagnostics_quote(const char *text)
 {
-    struct findings_quoted q;
+    struct diagnostics_quoted q;
     char part[sizeof q.s - sizeof "'...'" + 1];
     snprintf(part, sizeof part, "%s", text);
     make_printable(part);
@@ -42,7 +39,7 @@ static bool is_before(struct experiment_place a, struct experiment_place b)
     return a.line != b.line ? a.line < b.line : a.column < b.column;
 }
 
-/* Room for one more, a power of two at a time. */
+/* Makes room for one more; the size is a power of two. */
 static int grow(struct experiment_diagnostics *found)
 {
     if (found->count != 0 && (found->count < 8 || (found->count & (found->count - 1)) != 0))
@@ -55,14 +52,14 @@ static int grow(struct experiment_diagnostics *found)
     return 0;
 }
 
-int findings_add(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,
-                 const char *format, va_list args)
+int diagnostics_add(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,
+                    const char *format, va_list args)
 {
     if (!warning)
         found->errors++;
-    if (found->count >= FINDINGS_MAX)
+    if (found->count >= DIAGNOSTICS_MAX)
         return 0;
-    char sentence[FINDINGS_SENTENCE_MAX];
+    char sentence[DIAGNOSTICS_SENTENCE_MAX];
     vsnprintf(sentence, sizeof sentence, format, args);
     struct experiment_diagnostic d = {.warning = warning, .at = at};
     d.path = strdup(path);
@@ -86,7 +83,7 @@ int experiment_report(struct experiment_diagnostics *found, bool warning, struct
 {
     va_list args;
     va_start(args, format);
-    int err = findings_add(found, warning, at, path, format, args);
+    int err = diagnostics_add(found, warning, at, path, format, args);
     va_end(args);
     return err;
 }
@@ -116,7 +113,7 @@ void experiment_diagnostics_free(struct experiment_diagnostics *found)
     *found = (struct experiment_diagnostics){0};
 }
 
-/* A word of the file and a known one are compared without case, and '_' is as good as '-'. */
+/* Words are compared without case, and with '_' as '-'. */
 static int folded(char c)
 {
     return c == '_' ? '-' : tolower((unsigned char)c);
@@ -130,12 +127,12 @@ static unsigned smaller(unsigned a, unsigned b)
 }
 
 /*
- * Insertions, deletions, substitutions and swaps of neighbours that make `b` of `a`: both at most NEAR_LENGTH_MAX
- * long.
+ * The least number of insertions, deletions, substitutions and swaps of neighbours that turn `a` into `b`, both at most
+ * NEAR_LENGTH_MAX long.
  */
 static unsigned edit_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
-    unsigned rows[3][NEAR_LENGTH_MAX + 1]; /* the row before the last, the last, this */
+    unsigned rows[3][NEAR_LENGTH_MAX + 1]; /* the row before the last one, the last one, this one */
     unsigned *oldest = rows[0], *last = rows[1], *row = rows[2];
     for (size_t j = 0; j <= b_length; j++)
         last[j] = (unsigned)j;
@@ -155,7 +152,7 @@ static unsigned edit_distance(const char *a, size_t a_length, const char *b, siz
     return last[b_length];
 }
 
-void findings_near_consider(struct findings_near *near, const char *candidate)
+void diagnostics_near_consider(struct diagnostics_near *near, const char *candidate)
 {
     size_t a = strlen(near->wanted), b = strlen(candidate);
     if (a == 0 || a > NEAR_LENGTH_MAX || b > NEAR_LENGTH_MAX)

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "config/experiment.h"
 
+#include "config/schema.h"
+
 #include "base/units.h"
 #include "config/check.h"
 #include "config/command.h"
@@ -12,7 +14,7 @@
 
 const char *experiment_policy_word(int policy)
 {
-#define WORD(NAME, name, word, moves) word,
+#define WORD(NAME, name, word, abilities) word,
     static const char *const words[] = {EXPERIMENT_POLICIES(WORD)};
 #undef WORD
     return policy >= 0 && policy < EXPERIMENT_POLICY_COUNT ? words[policy] : "?";
@@ -20,28 +22,29 @@ const char *experiment_policy_word(int policy)
 
 bool experiment_is_managed(const struct experiment *e)
 {
-    return e->adapt.by == ADAPT_BY_MANAGER && (e->adapt.policy != POLICY_NONE || e->adapt.knob_count > 0);
+    return e->adapt.by == ADAPT_BY_MANAGER &&
+           (experiment_policy_can(e->adapt.policy, POLICY_ADAPTS) || e->adapt.knob_count > 0);
 }
 
-bool experiment_has_whole(const struct experiment *e)
+bool experiment_has_global(const struct experiment *e)
 {
     for (uint32_t i = 0; i < e->limit_count; i++)
-        if (e->limits[i].whole)
+        if (e->limits[i].global)
             return true;
     return false;
 }
 
 bool experiment_has_manager(const struct experiment *e)
 {
-    return experiment_is_managed(e) || experiment_has_whole(e);
+    return experiment_is_managed(e) || experiment_has_global(e);
 }
 
-bool experiment_policy_moves(enum experiment_policy policy)
+bool experiment_policy_can(enum experiment_policy policy, enum policy_ability ability)
 {
-#define MOVES(NAME, name, word, moves) [POLICY_##NAME] = moves,
-    static const bool moves[EXPERIMENT_POLICY_COUNT] = {EXPERIMENT_POLICIES(MOVES)};
-#undef MOVES
-    return moves[policy];
+#define ABILITIES(NAME, name, word, abilities) [POLICY_##NAME] = abilities,
+    static const unsigned char abilities[EXPERIMENT_POLICY_COUNT] = {EXPERIMENT_POLICIES(ABILITIES)};
+#undef ABILITIES
+    return abilities[policy] & ability;
 }
 
 int experiment_read(const char *text, size_t n, struct experiment **out, struct experiment_diagnostics *found)
@@ -50,8 +53,8 @@ int experiment_read(const char *text, size_t n, struct experiment **out, struct 
     struct tree *document;
     *found = (struct experiment_diagnostics){0};
     if (n > EXPERIMENT_FILE_MAX) {
-        int err = experiment_report(found, false, (struct experiment_place){1, 1}, "", "is larger than %d bytes",
-                                    EXPERIMENT_FILE_MAX);
+        int err = experiment_report(found, false, (struct experiment_place){1, 1}, "",
+                                    "the file is larger than %d bytes", EXPERIMENT_FILE_MAX);
         return err ? err : BEZEL_EMALFORMED;
     }
     int err = tree_read(text, n, &document, found);
@@ -119,7 +122,25 @@ void experiment_free(struct experiment *e)
     free(e);
 }
 
-/* Behind the set that opens at `p`, with '['; NULL where it or a range in it is empty, or it does not end. */
+bool experiment_name_ok(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 0 && n <= EXPERIMENT_NAME_MAX && strspn(name, schema_name_characters) == n && name[0] != '.' &&
+           name[0] != '-';
+}
+
+void experiment_name_of_program(const char *program, char name[EXPERIMENT_NAME_MAX + 1])
+{
+    const char *slash = strrchr(program, '/');
+    snprintf(name, EXPERIMENT_NAME_MAX + 1, "%s", slash && slash[1] ? slash + 1 : program);
+    for (char *c = name; *c; c++)
+        if (!strchr(schema_name_characters, *c) || (c == name && (*c == '.' || *c == '-')))
+            *c = '_';
+    if (!name[0])
+        snprintf(name, EXPERIMENT_NAME_MAX + 1, "command");
+}
+
+/* The end of the set that begins with '[' at `p`; NULL if it, or a range in it, is empty, or it has no end. */
 static const char *skip_set(const char *p)
 {
     static const char inside[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";

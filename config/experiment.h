@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The experiment model: what a file says, checked, with every default filled in. docs/EXPERIMENT.md is the reference
- * for users. The model is read-only after experiment_read(); it owns all its texts.
+ * The experiment model: the contents of an experiment file, checked, with all defaults. docs/EXPERIMENT.md is the
+ * reference for users. The model is read-only after experiment_read(); it owns all its texts.
  */
 #ifndef BEZEL_CONFIG_EXPERIMENT_H
 #define BEZEL_CONFIG_EXPERIMENT_H
@@ -17,7 +17,7 @@
 #include <stdio.h>
 
 enum {
-    EXPERIMENT_NAME_MAX = 63, /* letters, digits, '_', '-', '.'; the first is no '.' or '-' */
+    EXPERIMENT_NAME_MAX = 63, /* letters, digits, '_', '-', '.'; not beginning with '.' or '-' */
     EXPERIMENT_NODES_MAX = 64,
     EXPERIMENT_PROCESSES_MAX = 256,
     EXPERIMENT_INSTANCES_MAX = 256,
@@ -26,26 +26,26 @@ enum {
     EXPERIMENT_PRIORITY_MAX = 1000,
     EXPERIMENT_IMPORTANCE_MAX = 1000,
     EXPERIMENT_PATTERNS_MAX = 64,
-    EXPERIMENT_MANAGED_MAX = 512,    /* limits to be held, of all nodes together, where a manager decides */
-    EXPERIMENT_SETTLING = 10,        /* decisions that adaptation is given before a limit to be held is judged */
-    EXPERIMENT_SYNC_BYTES = 4 << 20, /* what a store that syncs now and then collects at most */
+    EXPERIMENT_MANAGED_MAX = 512,    /* 'hold' limits of all nodes together, if a manager decides */
+    EXPERIMENT_SETTLING = 10,        /* decisions before a 'hold' limit is judged */
+    EXPERIMENT_SYNC_BYTES = 4 << 20, /* a store that syncs periodically syncs early after so many */
     EXPERIMENT_BATCH_MAX = 1000000,
     EXPERIMENT_FILE_MAX = 1 << 20,
     EXPERIMENT_CPUS_MAX = 1024,
     EXPERIMENT_KNOBS_MAX = 16,
 };
 
-/** A place in the file, 1-based; line 0: a default that the file does not mention. */
+/** A place in the file, from 1; line 0: a default, which is not in the file. */
 struct experiment_place {
     uint32_t line, column;
 };
 
-/** A machine of the experiment. In this version every node stands on this machine, with a folder of its own. */
+/** A machine of the experiment. In this version every node is on this machine, with a folder of its own. */
 struct experiment_node {
     char *name;
     char *dir;     /* folder of its segments, window and sockets (BEZEL_DIR); NULL: one is made for the run */
     char *key;     /* name of its key in store.keys (default: the node's name); NULL: without store.keys */
-    char *address; /* control endpoint of the standing bezeld that serves it; NULL: one is started for the run */
+    char *address; /* control endpoint of the persistent bezeld that serves it; NULL: one is started for the run */
     struct experiment_place at;
 };
 
@@ -55,11 +55,11 @@ enum experiment_output { OUTPUT_FILE, OUTPUT_TERMINAL, OUTPUT_NONE };
 struct experiment_process {
     char *name;
     uint32_t node;      /* index */
-    char **argv;        /* NULL-terminated; NULL where it is attached to */
-    char *attach;       /* glob on the path of the executable, or on its file name where it holds no '/' */
+    char **argv;        /* NULL-terminated; NULL: attached to */
+    char *attach;       /* glob on the path of the executable, or on its file name if it has no '/' */
     char *directory;    /* working directory; NULL: that of `bezel run` */
     char **environment; /* "NAME=value", NULL-terminated; may be NULL */
-    uint32_t instances; /* 1 .. EXPERIMENT_INSTANCES_MAX; named name.1, name.2 ... where above 1 */
+    uint32_t instances; /* 1 .. EXPERIMENT_INSTANCES_MAX; named name.1, name.2 ... if above 1 */
     enum experiment_output output;
     struct experiment_place at;
 };
@@ -69,18 +69,18 @@ enum experiment_forward { FORWARD_BATCH, FORWARD_COLLECT }; /* BF, CF */
 
 enum experiment_when_full { WHEN_FULL_DISCARD, WHEN_FULL_OVERWRITE };
 
-/** A set of CPUs by their numbers; empty: nothing is said. */
+/** A set of CPUs by their numbers; empty: not given. */
 struct experiment_cpus {
     uint64_t bits[EXPERIMENT_CPUS_MAX / 64];
 };
 
 enum experiment_real_time_policy { REAL_TIME_UNCHANGED, REAL_TIME_OTHER, REAL_TIME_FIFO, REAL_TIME_DEADLINE };
 
-/** How the thread of bezeld that polls is placed. */
+/** Scheduling of bezeld's polling thread. */
 struct experiment_real_time {
     enum experiment_real_time_policy policy;
     uint32_t priority;                 /* of FIFO: 1 .. 99; default 10 */
-    int64_t runtime, deadline, period; /* of DEADLINE, ns: runtime <= deadline <= period; else 0 or as in the file */
+    int64_t runtime, deadline, period; /* of DEADLINE, ns: runtime <= deadline <= period; else as in the file, or 0 */
     struct experiment_cpus cpu;        /* of that thread */
     struct experiment_cpus io_cpu;     /* of ZeroMQ's threads */
     bool lock_memory;
@@ -88,7 +88,7 @@ struct experiment_real_time {
     struct experiment_place at;
 };
 
-/** What of the node, and of the SUT's processes, is sampled: docs/SAMPLERS.md. */
+/** The samplers of the node and of the SUT's processes: docs/SAMPLERS.md. */
 enum experiment_sampler {
     EXPERIMENT_SAMPLER_CPU,
     EXPERIMENT_SAMPLER_MEMORY,
@@ -102,7 +102,7 @@ enum experiment_sampler {
     EXPERIMENT_SAMPLERS
 };
 
-/** What holds for the aspects that a pattern matches; of several that match, the last one counts. */
+/** A value for the aspects that a pattern matches; of several that match, the last one applies. */
 struct experiment_rule {
     char *pattern;
     int64_t value;
@@ -115,7 +115,7 @@ struct experiment_sensing {
     int64_t period; /* ns, 1 us .. 10 s; default 1 ms */
     enum experiment_forward forward;
     uint32_t batch;        /* records that a poll takes at most, 0 .. EXPERIMENT_BATCH_MAX; default 0: all that wait */
-    int doorbell;          /* an idle node sleeps until somebody knocks; default 0 */
+    int doorbell;          /* an idle node sleeps until a process wakes it; default 0 */
     uint64_t window_bytes; /* 1 MiB .. 1 GiB; default 16 MiB */
     uint64_t spool_bytes;  /* 1 MiB .. 1024 GiB; default 0: none */
     char *spool_dir;       /* absolute; NULL: EXPERIMENT_SPOOL_DIR */
@@ -127,8 +127,8 @@ struct experiment_sensing {
 };
 
 /**
- * What a metric is made of: the rate of an aspect, in records a second; a numeric field of its records; or what the
- * node's monitoring does with all records of the SUT: these are built in, and named as their kind.
+ * What a metric is computed from: the rate of an aspect, in records per second; a numeric field of its records; or the
+ * monitoring of all records of a node: these metrics are built in, and have the name of their kind.
  */
 enum experiment_metric_kind {
     METRIC_RATE,
@@ -146,14 +146,14 @@ enum experiment_metric_kind {
     METRIC_KINDS
 };
 
-/** A figure over a sliding window. */
+/** A value over a sliding window. */
 struct experiment_metric {
     char *name;
     enum experiment_metric_kind kind;
     char *aspect;     /* NULL: built in */
     char *field;      /* of METRIC_MEAN to METRIC_QUANTILE; else NULL */
     double share;     /* of METRIC_QUANTILE: 0 .. 1; default 0.99 */
-    bool in_time;     /* its field is one of time, and its value in ns, whatever the field's unit: limits say so */
+    bool in_time;     /* a limit has a unit of time: the value is in ns, whatever the unit of the field */
     int64_t window;   /* ns, 10 ms .. 1 h; default 1 s */
     bool per_process; /* one value for each process (the default), else one for each node */
     struct experiment_place at;
@@ -173,17 +173,17 @@ struct experiment_limit {
     int metric; /* index, or LIMIT_ON_SENSOR_CPU */
     enum experiment_compare compare;
     double bound;
-    enum experiment_unit unit; /* in which the bound is written; a duration is in ns */
-    bool whole;                /* on one value for all nodes together, which the manager judges; else on each node's */
-    uint32_t priority;         /* 0 (default) first: of several broken limits the first one is answered */
-    int64_t persistence;       /* `for`: ns that it must be broken before it counts as violated; default 0 */
-    double tolerance;          /* share of the judged time, 0 .. 1, that may be in violation; default 0.01 */
-    char *text;                /* as it stands in the file: "fps >= 29" */
-    int64_t snapshot; /* `on-violation`: ns, 10 ms .. 10 min, that flight recorders are saved then; 0: they are not */
+    enum experiment_unit unit; /* of `bound`; a duration is in ns */
+    bool global;         /* on one value for all nodes together, judged by the manager; else on each node's value */
+    uint32_t priority;   /* 0 (default) is first: of several violated limits the policy reacts to the first */
+    int64_t persistence; /* `for`: ns that the bound must be broken before the limit is violated; default 0 */
+    double tolerance;    /* share of the judged time, 0 .. 1, that may be in violation; default 0.01 */
+    char *text;          /* as in the file: "fps >= 29" */
+    int64_t snapshot; /* `on-violation`: ns, 10 ms .. 10 min, for which flight recorders are then saved; 0: not saved */
     struct experiment_place at;
 };
 
-#define EXPERIMENT_POLICY(NAME, name, word, moves) POLICY_##NAME,
+#define EXPERIMENT_POLICY(NAME, name, word, abilities) POLICY_##NAME,
 enum experiment_policy { EXPERIMENT_POLICIES(EXPERIMENT_POLICY) EXPERIMENT_POLICY_COUNT };
 #undef EXPERIMENT_POLICY
 
@@ -196,50 +196,50 @@ enum experiment_order { ORDER_POLLING_FIRST, ORDER_KNOB_FIRST };
 struct experiment_knob {
     char *name;
     int process;                 /* index: of that process, all of its instances; -1 (default): of all that have it */
-    uint64_t serves;             /* limits to be held, bit i for limit i: those on the metrics that the file names */
-    enum experiment_helps helps; /* which way it helps them */
-    int32_t min, max;            /* within these, and its own range; default INT32_MIN .. INT32_MAX: its own range */
-    uint32_t step;               /* the least change that is worth one; 0 (default): a twentieth of the range */
-    enum experiment_order order; /* who gives way first */
-    int64_t settle; /* ns from a change until what it does is judged; 0 (default): experiment_knob_settle() */
+    uint64_t serves;             /* 'hold' limits, bit i for limit i: those on the metrics that the file names */
+    enum experiment_helps helps; /* the direction that helps them */
+    int32_t min, max;            /* bounds within the knob's own range; default INT32_MIN .. INT32_MAX: its own range */
+    uint32_t step;               /* the smallest change; 0 (default): a twentieth of the range */
+    enum experiment_order order; /* whether polling or the knob changes first */
+    int64_t settle; /* ns from a change until its effect is judged; 0 (default): experiment_knob_settle() */
     struct experiment_place at;
 };
 
 struct experiment_adapt {
-    enum experiment_policy policy; /* default: ELASTIC where a limit says `hold`, SPP with busy-wait, else none */
-    enum experiment_decider by;    /* who decides: the agent of each node, or one manager for all of them */
+    enum experiment_policy policy; /* default: NONE without a `hold` limit, SPP with busy-wait, else ELASTIC */
+    enum experiment_decider by;    /* the agent of each node, or one manager for all nodes */
     int64_t every;                 /* controller sampling period, ns, 1 ms .. 10 s; default 100 ms */
     /*
-     * Bounds of the polling period, ns; default 1 us .. 1 s (table 5-6). Where ELASTIC is the default, the lower one is
-     * the period at the start, unless a limit to be held is on how records flow.
+     * Bounds of the polling period, ns; default 1 us .. 1 s (table 5-6). If ELASTIC is the default, the lower one is
+     * the period at the start, unless there is a `hold` limit on the flow of records.
      */
     int64_t period_min, period_max;
-    int64_t hysteresis; /* age, ns, from which on an observation is unknown to the policy; 0 (default): none */
+    int64_t max_age; /* ns after which the policy discards an observation; 0 (default): never */
     uint32_t knob_count;
-    struct experiment_knob *knobs; /* of two that serve one limit the first one gives way first */
+    struct experiment_knob *knobs; /* of two that serve one limit, the first one changes first */
     struct experiment_place at;
 };
 
 #define EXPERIMENT_SPOOL_DIR  "/var/tmp"
 #define EXPERIMENT_SYNC_NEVER (-1)
 
-/** What one listening collector bears. */
+/** Limits of the collector. */
 struct experiment_limits {
     uint32_t connections; /* 1 .. 4096; default 256 */
     uint32_t processes;   /* 1 .. 1048576; default 65536 */
-    uint64_t packet;      /* bytes of the longest frame, 256 KiB .. 1 MiB (default) */
-    uint64_t rate;        /* bytes a second of a peer, up to 1024 GiB; 0 (default): unbounded */
+    uint64_t packet;      /* largest frame in bytes, 256 KiB .. 1 MiB (default) */
+    uint64_t rate;        /* bytes per second from one peer, up to 1024 GiB; 0 (default): unbounded */
 };
 
 struct experiment_store {
-    char *listen; /* the collector's endpoint: tcp://ADDRESS:PORT (or :*), ipc:///PATH; NULL: one of the run's own.
-                     ADDRESS is 127.0.0.1 where there are no keys */
+    char *listen; /* the collector's endpoint: tcp://ADDRESS:PORT (or :*), ipc:///PATH; NULL: a socket of the run.
+                     ADDRESS is 127.0.0.1 if there are no keys */
     char *keys;   /* folder of keys; NULL: none */
     char *key;    /* name of the collector's key there, default "collector"; NULL: without keys */
     struct experiment_place keys_at;
     struct experiment_limits limits;
-    int64_t sync; /* acknowledged is what is in stable storage, brought there every so many ns, 1 ms .. 10 s; 0: before
-                     each acknowledgement; EXPERIMENT_SYNC_NEVER (default): acknowledged is what is written */
+    int64_t sync; /* ns between syncs to stable storage, 1 ms .. 10 s: records are acknowledged after a sync; 0: sync
+                     before each acknowledgement; EXPERIMENT_SYNC_NEVER (default): acknowledged when written */
 };
 
 struct experiment {
@@ -256,12 +256,12 @@ struct experiment {
     struct experiment_store store;
 };
 
-/** What is wrong, or doubtful, in a file: `file:line:col: path: sentence`. */
+/** An error or a warning about a file: `file:line:col: path: sentence`. */
 struct experiment_diagnostic {
     bool warning;
     struct experiment_place at;
     char *path;     /* of the value: "processes[1].command"; "" for the whole file */
-    char *sentence; /* what is wrong, what is allowed */
+    char *sentence; /* the mistake, and what is allowed */
 };
 
 struct experiment_diagnostics {
@@ -270,10 +270,11 @@ struct experiment_diagnostics {
 };
 
 /**
- * Reads and checks `n` bytes of YAML. All errors, of syntax, keys, units, ranges and cross-references, are collected
- * into *found (which it initialises; free with experiment_diagnostics_free, whatever is returned); warnings where there
- * is no error; each with a place in the file. The list is capped at 1000, `errors` counts on. Returns 0 with *e owned
- * by the caller (experiment_free) where there was no error, BEZEL_EMALFORMED otherwise, BEZEL_ENOMEM. Opens no file.
+ * Reads and checks `n` bytes of YAML; opens no file. Collects in *found, which it initialises, all errors of syntax,
+ * keys, units, ranges and cross-references, or, if there are none, warnings; each with its place in the file. The list
+ * has at most 1000 entries; `errors` counts all. Returns 0 with *e owned by the caller (experiment_free()) if there is
+ * no error; BEZEL_EMALFORMED if there are errors; BEZEL_ENOMEM. *found is to be freed with
+ * experiment_diagnostics_free() in all cases.
  */
 int experiment_read(const char *text, size_t n, struct experiment **e,
                     struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
@@ -282,19 +283,35 @@ int experiment_read(const char *text, size_t n, struct experiment **e,
 int experiment_report(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,
                       const char *format, ...) BEZEL_PRINTF(5, 6);
 
+/**
+ * Adds warnings to `found` where `sensing.real-time` names CPUs that a machine with `cpus` CPUs, numbered from 0, does
+ * not have, or can starve such a machine. Returns 0 or BEZEL_ENOMEM. Pure.
+ */
+int experiment_check_cpus(const struct experiment *e, uint32_t cpus,
+                          struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
+
 /** Prints each finding as a line `file:line:col: path: sentence` ("warning: " before the path of a warning). */
 void experiment_print_diagnostics(const struct experiment_diagnostics *found, const char *file, FILE *out);
 
 void experiment_free(struct experiment *e);
 void experiment_diagnostics_free(struct experiment_diagnostics *found);
 
-/** Name of instance `i` (from 0) of process `p`: "client", or "client.3" where there are several. */
+/**
+ * Whether `name` may name an experiment, a node or a process: 1 to EXPERIMENT_NAME_MAX letters, digits, '_', '-' or
+ * '.', beginning with neither '.' nor '-'. Pure.
+ */
+bool experiment_name_ok(const char *name);
+
+/** Makes a name of a program's file name, with '_' for characters that a name cannot have. Pure. */
+void experiment_name_of_program(const char *program, char name[EXPERIMENT_NAME_MAX + 1]);
+
+/** Name of instance `i` (from 0) of process `p`: "client", or "client.3" if there are several. */
 void experiment_instance_name(const struct experiment_process *p, uint32_t i, char *name, size_t size);
 
-/** Whether `name` is that of process `p` of the file, or of one of its instances. Pure. */
+/** Whether `name` is the name of process `p` or of one of its instances. Pure. */
 bool experiment_is_instance(const struct experiment_process *p, const char *name);
 
-/** Whether some process is started; whether some is attached to. Pure. */
+/** Whether any process is started; whether any is attached to. Pure. */
 bool experiment_starts(const struct experiment *e);
 bool experiment_attaches(const struct experiment *e);
 
@@ -304,58 +321,59 @@ bool experiment_attaches(const struct experiment *e);
  */
 bool experiment_pattern_ok(const char *pattern);
 
-/** The word of `policy` in files and reports; "?" where there is no such policy. Pure. */
+/** The word of `policy` in files and reports; "?" if there is no such policy. Pure. */
 const char *experiment_policy_word(int policy);
 
-/** ns from a change of knob `k` until all that the limits look back at shows it; or what the file says. Pure. */
+/** ns from a change of knob `k` until its effect is judged; by default until the metrics of its limits show it. Pure.
+ */
 int64_t experiment_knob_settle(const struct experiment *e, const struct experiment_knob *k);
 
-/** Whether process `name` of a node is one that `k` is about: instances are `NAME.1` and so on. Pure. */
+/** Whether knob `k` is one of process `name`, which may be an instance, such as `NAME.1`. Pure. */
 bool experiment_knob_is_of(const struct experiment *e, const struct experiment_knob *k, const char *name);
 
-/** Whether one manager decides for all nodes: with policy none, and no knob to steer, nobody decides anything. Pure. */
+/** Whether one manager decides for all nodes. False with policy none and no knobs: then nothing is decided. Pure. */
 bool experiment_is_managed(const struct experiment *e);
 
-/** Whether some limit is on the whole. Pure. */
-bool experiment_has_whole(const struct experiment *e);
+/** Whether there is a global limit. Pure. */
+bool experiment_has_global(const struct experiment *e);
 
-/** Whether the run has a manager: it decides for all nodes, or judges limits on the whole, or both. Pure. */
+/** Whether the run has a manager, to decide for all nodes, to judge global limits, or both. Pure. */
 bool experiment_has_manager(const struct experiment *e);
 
-/** How the values that nodes have of a metric become that of the whole. */
+/** How the values of a metric on each node are joined to one value for all nodes. */
 enum experiment_join {
-    JOIN_NOT,   /* not at all: what nodes keep of it is not enough */
+    JOIN_NOT,   /* they cannot be joined */
     JOIN_SUM,   /* they are added */
-    JOIN_RATIO, /* each is a quotient: numerators and denominators are added */
+    JOIN_RATIO, /* numerators and denominators are added */
     JOIN_LEAST,
     JOIN_MOST
 };
 
-/** How values of what limits on `metric` (an index, or LIMIT_ON_SENSOR_CPU) judge are joined. Pure. */
+/** How values of `metric` (an index, or LIMIT_ON_SENSOR_CPU) are joined. Pure. */
 enum experiment_join experiment_join_of(const struct experiment *e, int metric);
 
-/** Whether `policy` moves the polling period. Pure. */
-bool experiment_policy_moves(enum experiment_policy policy);
+/** Whether `policy` has `ability`. Pure. */
+bool experiment_policy_can(enum experiment_policy policy, enum policy_ability ability);
 
-/** Whether `kind` is built in: of the node's monitoring, where shorter polling periods help. Pure. */
+/** Whether `kind` is built in: a property of the monitoring, which shorter polling periods improve. Pure. */
 bool experiment_metric_is_built_in(enum experiment_metric_kind kind);
 
 /** The name of a built-in metric; the key of the others. Static storage. Pure. */
 const char *experiment_metric_word(enum experiment_metric_kind kind);
 
-/** ns that the value of limit `l` looks back. Pure. */
+/** Window of the metric of limit `l`, ns; 0 for LIMIT_ON_SENSOR_CPU. Pure. */
 int64_t experiment_limit_window(const struct experiment *e, const struct experiment_limit *l);
 
 /**
- * The first limit that cannot hold together with limit `i`, for no values meet both bounds: of one metric, or of two
- * that are made of the same. -1: none. Pure.
+ * Index of the first limit that contradicts limit `i`: no values meet both bounds, on one metric or on two that are
+ * computed from the same records. -1: none. Pure.
  */
 int experiment_limit_contradicts(const struct experiment *e, uint32_t i);
 
-/** The importance of aspect `name`: of the last rule that matches it, else 1. Pure. `rules` may be NULL. */
+/** The importance of aspect `name`: that of the last rule that matches, else 1. `rules` may be NULL. Pure. */
 uint32_t experiment_importance(const struct experiment_rule *rules, const char *name);
 
-/** How many CPUs the set has, and whether `cpu` is one of them. Pure. */
+/** The number of CPUs in the set; whether `cpu` is one of them. Pure. */
 uint32_t experiment_cpu_count(const struct experiment_cpus *cpus);
 bool experiment_has_cpu(const struct experiment_cpus *cpus, uint32_t cpu);
 

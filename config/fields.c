@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* The keys of the file, all of them, and what they are by default. */
-#include "config/fields_own.h"
+/* All keys of the file, and their defaults. */
+#include "config/fields_internal.h"
 
 #include "base/clock.h"
 #include "base/units.h"
@@ -24,11 +24,12 @@ const struct schema_word schema_forwards[] = {
     {"batch", FORWARD_BATCH, false}, {"collect", FORWARD_COLLECT, false}, {NULL, 0, false}};
 const struct schema_word schema_yes_or_no[] = {{"no", false, false}, {"yes", true, false}, {NULL, 0, false}};
 const struct schema_word schema_scopes[] = {{"process", true, false}, {"node", false, false}, {NULL, 0, false}};
-const struct schema_word schema_judged[] = {{"metric", false, false}, {"whole", true, false}, {NULL, 0, false}};
+const struct schema_word schema_judged[] = {
+    {"metric", false, false}, {"global", true, false}, {"whole", true, true}, {NULL, 0, false}};
 const struct schema_word schema_syncs[] = {
     {"never", EXPERIMENT_SYNC_NEVER, false}, {"always", 0, false}, {NULL, 0, false}};
-#define POLICY_WORD(NAME, name, word, moves) {word, POLICY_##NAME, false},
-const struct schema_word schema_policies[] = {EXPERIMENT_POLICIES(POLICY_WORD){NULL, 0, false}};
+#define POLICY_WORD(NAME, name, word, abilities) {word, POLICY_##NAME, false},
+static const struct schema_word policies[] = {EXPERIMENT_POLICIES(POLICY_WORD){NULL, 0, false}};
 #undef POLICY_WORD
 
 const struct schema_word schema_deciders[] = {
@@ -150,14 +151,14 @@ static const struct schema_field violation_fields[] = {
      .min = 10 * CLOCK_MS,
      .max = EXPERIMENT_SNAPSHOT_MAX,
      .required = true,
-     .note = "how long flight recorders are saved"},
+     .note = "for how long flight recorders are saved, such as 10 s"},
     {0},
 };
 
 static const struct schema_field limit_fields[] = {
     {.key = "hold", .kind = SCHEMA_CHECKED},
     {.key = "expect", .kind = SCHEMA_CHECKED},
-    {.key = "per", .kind = SCHEMA_FLAG, .offset = IN(experiment_limit, whole), .words = schema_judged},
+    {.key = "per", .kind = SCHEMA_FLAG, .offset = IN(experiment_limit, global), .words = schema_judged},
     {.key = "for", .kind = SCHEMA_DURATION, .offset = IN(experiment_limit, persistence), .max = 3600 * CLOCK_S},
     {.key = "tolerance", .kind = SCHEMA_SHARE, .offset = IN(experiment_limit, tolerance)},
     {.key = "priority", .kind = SCHEMA_COUNT, .offset = IN(experiment_limit, priority), .max = EXPERIMENT_PRIORITY_MAX},
@@ -168,7 +169,7 @@ static const struct schema_field limit_fields[] = {
 static const struct schema_table knobs_table;
 
 static const struct schema_field adapt_fields[] = {
-    {.key = "policy", .kind = SCHEMA_WORD, .offset = IN(experiment, adapt.policy), .words = schema_policies},
+    {.key = "policy", .kind = SCHEMA_WORD, .offset = IN(experiment, adapt.policy), .words = policies},
     {.key = "by", .kind = SCHEMA_WORD, .offset = IN(experiment, adapt.by), .words = schema_deciders},
     {.key = "every",
      .kind = SCHEMA_DURATION,
@@ -180,7 +181,8 @@ static const struct schema_field adapt_fields[] = {
      .offset = IN(experiment, adapt.period_min),
      .min = CLOCK_US,
      .max = 10 * CLOCK_S},
-    {.key = "hysteresis", .kind = SCHEMA_DURATION, .offset = IN(experiment, adapt.hysteresis), .max = 3600 * CLOCK_S},
+    {.key = "hysteresis", .kind = SCHEMA_GIVEN_UP, .note = "max-age"},
+    {.key = "max-age", .kind = SCHEMA_DURATION, .offset = IN(experiment, adapt.max_age), .max = 3600 * CLOCK_S},
     {.key = "knobs", .kind = SCHEMA_TABLE, .offset = IN(experiment, adapt.knobs), .table = &knobs_table},
     {0},
 };

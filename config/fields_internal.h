@@ -2,25 +2,25 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The values that are the file's own kinds of text: each reader checks value `t` and stores it at `to`, or reports what
- * is wrong and leaves *to as it is. Lists and texts are the model's: experiment_free().
+ * Readers for values that no schema kind covers, such as paths and patterns. Each checks value `t` and stores it at
+ * `to`, or reports an error and leaves *to unchanged. The model owns what is stored: experiment_free().
  */
-#ifndef BEZEL_CONFIG_FIELDS_OWN_H
-#define BEZEL_CONFIG_FIELDS_OWN_H
+#ifndef BEZEL_CONFIG_FIELDS_INTERNAL_H
+#define BEZEL_CONFIG_FIELDS_INTERNAL_H
 
 #include "config/schema.h"
 
-/** Bytes of a word that is given to a program, an argument or NAME=value: MAX_ARG_STRLEN of Linux, without its NUL. */
+/** Bytes of an argument or of NAME=value for a program: MAX_ARG_STRLEN of Linux, without its NUL. */
 enum { FIELDS_WORD_MAX = 32 * 4096 - 1 };
 
-/** Whether a path is short enough, `max` bytes in all and NAME_MAX in each name of it; reported at `t` where not. */
+/** Whether `path` has at most `max` bytes, and each name in it NAME_MAX; if not, reports it at `t`. */
 bool fields_path_fits(struct reader *r, const struct tree *t, const char *path, size_t max);
 
 /** char *: the working directory of a process; a folder of keys. */
 void fields_read_directory(struct reader *r, const struct tree *t, void *to);
 void fields_read_keys(struct reader *r, const struct tree *t, void *to);
 
-/** char *: the folder of a node, without what makes no difference ("//", "/./"), and of a spool. */
+/** char *: an absolute path: the folder of a node, without "//" and "/./"; the folder of a spool. */
 void fields_read_dir(struct reader *r, const struct tree *t, void *to);
 void fields_read_spool_dir(struct reader *r, const struct tree *t, void *to);
 
@@ -33,7 +33,7 @@ void fields_read_field(struct reader *r, const struct tree *t, void *to);
 void fields_read_environment(struct reader *r, const struct tree *t, void *to);
 void fields_read_patterns(struct reader *r, const struct tree *t, void *to);
 
-/** char *: where the store listens, NULL for `ipc`; where a standing bezeld does. */
+/** char *: the endpoint of the collector, NULL for `ipc`; the control endpoint of a persistent bezeld. */
 void fields_read_listen(struct reader *r, const struct tree *t, void *to);
 void fields_read_address(struct reader *r, const struct tree *t, void *to);
 

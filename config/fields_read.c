@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "config/fields_own.h"
+#include "config/fields_internal.h"
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "config/findings.h"
+#include "config/diagnostics.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -13,14 +13,14 @@
 #include <string.h>
 
 enum {
-    DIR_LENGTH_MAX = 72, /* leaves 35 of the 107 bytes of a socket's path for the names that Bezel puts below it */
+    DIR_LENGTH_MAX = 72, /* leaves 35 of the 107 bytes of a socket's path for the names below it */
     SPOOL_DIR_MAX = 1000,
     KEYS_DIR_MAX = PATH_MAX - 1 - (EXPERIMENT_NAME_MAX + 5), /* leaves room for /NAME.key */
     ENDPOINT_LENGTH_MAX = 107 + 6,                           /* ipc:// and a socket's path */
 };
 
 #define SYNC_EVERY_MIN CLOCK_MS
-#define SYNC_EVERY_MAX (10 * CLOCK_S) /* what is not synced is not acknowledged: draining waits for it */
+#define SYNC_EVERY_MAX (10 * CLOCK_S) /* draining waits for a sync, because only synced records are acknowledged */
 
 /* ---- Paths ------------------------------------------------------------------------------------------------------- */
 
@@ -28,14 +28,14 @@ bool fields_path_fits(struct reader *r, const struct tree *t, const char *path, 
 {
     size_t length = strlen(path);
     if (length > max) {
-        reader_wrong(r, t, "%s is a path of %zu bytes; allowed: up to %zu", findings_quote(path).s, length, max);
+        reader_wrong(r, t, "%s is a path of %zu bytes; allowed: up to %zu", diagnostics_quote(path).s, length, max);
         return false;
     }
     for (const char *name = path; *name; name += strspn(name, "/")) {
         size_t n = strcspn(name, "/");
         if (n > NAME_MAX) {
-            reader_wrong(r, t, "%s has a name of %zu bytes; allowed: up to %d between two '/'", findings_quote(path).s,
-                         n, NAME_MAX);
+            reader_wrong(r, t, "%s has a name of %zu bytes; allowed: up to %d between two '/'",
+                         diagnostics_quote(path).s, n, NAME_MAX);
             return false;
         }
         name += n;
@@ -64,8 +64,7 @@ void fields_read_keys(struct reader *r, const struct tree *t, void *to)
     read_path(r, t, "the path of a folder of keys", KEYS_DIR_MAX, to);
 }
 
-/* Takes "/./", "//" and '/' at the end out of an absolute path: what is left means the same, whatever links there are.
- */
+/* Removes "/./", "//" and a '/' at the end from an absolute path: its meaning stays, with any symbolic links. */
 static void shorten(char *path)
 {
     char *end = path;
@@ -97,14 +96,14 @@ void fields_read_dir(struct reader *r, const struct tree *t, void *to)
         return;
     }
     reader_wrong(r, t,
-                 "a node's folder is an absolute path of at most %d bytes: it holds sockets, whose paths are short",
+                 "expected: an absolute path of at most %d bytes; the folder holds sockets, whose paths must be short",
                  DIR_LENGTH_MAX);
     free(dir);
 }
 
 /* ---- Globs ------------------------------------------------------------------------------------------------------- */
 
-/* The character at *p, which '\\' may stand before, *p behind it; -1 where the text ends. */
+/* Takes the character at *p, without a '\\' before it, and moves *p behind it; -1 at the end of the text. */
 static int take_character(const char **p)
 {
     if (**p == '\\')
@@ -112,11 +111,11 @@ static int take_character(const char **p)
     return **p ? (unsigned char)*(*p)++ : -1;
 }
 
-/* Behind the set that opens at `p`, with '['; NULL where fnmatch() would find no set there, or an empty one. */
+/* The end of the set that begins with '[' at `p`; NULL, with the reason in *why, if it is malformed or empty. */
 static const char *skip_glob_set(const char *p, const char **why)
 {
     bool first = true;
-    *why = "a '[' has no ']' (a '[' that is meant itself is written '[[]')";
+    *why = "a '[' has no ']' (write '[[]' for the character '[')";
     for (p += p[1] == '!' || p[1] == '^' ? 2 : 1; first || *p != ']'; first = false) {
         if (p[0] == '[' && *p && strchr(":=.", p[1]) && p[1]) { /* a class, as in [[:digit:]] */
             const char close[] = {p[1], ']', '\0'};
@@ -134,14 +133,14 @@ static const char *skip_glob_set(const char *p, const char **why)
         if (low < 0 || high < 0)
             return NULL;
         if (low > high) {
-            *why = "a range in '[...]' is empty: its ends are the wrong way round";
+            *why = "a range in '[...]' is empty: its ends are swapped";
             return NULL;
         }
     }
     return p + 1;
 }
 
-/* Why `glob` is none, or matches nothing as fnmatch() has it; NULL: it may match something. */
+/* The reason why `glob` is malformed or matches nothing with fnmatch(); NULL: it may match something. */
 static const char *glob_wrong(const char *glob)
 {
     const char *why;
@@ -150,23 +149,23 @@ static const char *glob_wrong(const char *glob)
             if (!(p = skip_glob_set(p, &why)))
                 return why;
         } else if (take_character(&p) < 0)
-            return "it ends with a '\\', which takes the character behind it for itself";
+            return "the '\\' at its end escapes no character";
     }
     return NULL;
 }
 
-/* A glob on the path of an executable: one with a '/' that could not match any absolute path is a mistake. */
+/* A glob on the path of an executable; with a '/' it must be able to match an absolute path. */
 void fields_read_attach(struct reader *r, const struct tree *t, void *to)
 {
     const char *text = reader_text(r, t, "a glob on the executable's path, or on its file name");
     if (!text)
         return;
     if (text[0] == '\0' || (strchr(text, '/') && !strchr("/*?[", text[0])))
-        reader_wrong(r, t, "%s matches nothing: give a file name, or a path that opens with '/' or a wildcard",
-                     findings_quote(text).s);
+        reader_wrong(r, t, "%s matches nothing: give a file name, or a path that begins with '/' or a wildcard",
+                     diagnostics_quote(text).s);
     else if (glob_wrong(text))
-        reader_wrong(r, t, "%s is no glob: %s; allowed: '*', '?', sets such as [a-z] or [!a-z]", findings_quote(text).s,
-                     glob_wrong(text));
+        reader_wrong(r, t, "%s is not a glob: %s; allowed: '*', '?', sets such as [a-z] or [!a-z]",
+                     diagnostics_quote(text).s, glob_wrong(text));
     else if (strlen(text) >= PATH_MAX)
         reader_wrong(r, t, "is a glob of %zu bytes; allowed: up to %d", strlen(text), PATH_MAX - 1);
     else
@@ -189,7 +188,8 @@ static char *read_variable(struct reader *r, const struct tree *t)
     char *entry;
     const char *value = reader_text(r, t, "a text; \"\" for an empty one");
     if (!is_variable(t->key)) {
-        reader_wrong_key(r, t, "is no name of a variable: letters, digits and '_', not opening with a digit");
+        reader_wrong_key(r, t,
+                         "is not the name of a variable; allowed: letters, digits and '_', not beginning with a digit");
         return NULL;
     }
     if (strcmp(t->key, "BEZEL_DIR") == 0 || strcmp(t->key, "BEZEL_PROCESS") == 0) {
@@ -199,8 +199,8 @@ static char *read_variable(struct reader *r, const struct tree *t)
     if (!value)
         return NULL;
     if (strlen(t->key) + 1 + strlen(value) > FIELDS_WORD_MAX) {
-        reader_wrong(r, t, "is %zu bytes with its name; a program is given up to %d",
-                     strlen(t->key) + 1 + strlen(value), FIELDS_WORD_MAX);
+        reader_wrong(r, t, "has %zu bytes with its name; allowed: up to %d", strlen(t->key) + 1 + strlen(value),
+                     FIELDS_WORD_MAX);
         return NULL;
     }
     if (asprintf(&entry, "%s=%s", t->key, value) >= 0)
@@ -236,20 +236,22 @@ static void read_declared(struct reader *r, const struct tree *t, const char *ex
         return;
     size_t n = strlen(text);
     if (n == 0 || n > EXPERIMENT_NAME_MAX || strspn(text, allowed) != n || isdigit((unsigned char)text[0]))
-        reader_wrong(r, t, "%s names no %s: 1 to %d letters, digits, '_', '.' or ':', not opening with a digit",
-                     findings_quote(text).s, what, EXPERIMENT_NAME_MAX);
-    else if (!*to) /* of two keys that name it the checks tell */
+        reader_wrong(r, t,
+                     "%s cannot be the name of %s; allowed: 1 to %d letters, digits, '_', '.' or ':', not beginning "
+                     "with a digit",
+                     diagnostics_quote(text).s, what, EXPERIMENT_NAME_MAX);
+    else if (!*to) /* a second key for the same value is reported by the checks */
         *to = reader_copy(r, text);
 }
 
 void fields_read_aspect(struct reader *r, const struct tree *t, void *to)
 {
-    read_declared(r, t, "the name of an aspect", "aspect", to);
+    read_declared(r, t, "the name of an aspect", "an aspect", to);
 }
 
 void fields_read_field(struct reader *r, const struct tree *t, void *to)
 {
-    read_declared(r, t, "the name of a field", "field", to);
+    read_declared(r, t, "the name of a field", "a field", to);
 }
 
 static char *read_pattern(struct reader *r, const struct tree *t)
@@ -259,19 +261,20 @@ static char *read_pattern(struct reader *r, const struct tree *t)
         return NULL;
     if (experiment_pattern_ok(text))
         return reader_copy(r, text);
-    reader_wrong(r, t, "%s matches no aspect: 1 to %d letters, digits, '_', '.', ':', '*', '?' or sets such as [a-z]",
-                 findings_quote(text).s, EXPERIMENT_NAME_MAX);
+    reader_wrong(r, t,
+                 "%s is not a pattern; allowed: 1 to %d letters, digits, '_', '.', ':', '*', '?' or sets such as [a-z]",
+                 diagnostics_quote(text).s, EXPERIMENT_NAME_MAX);
     return NULL;
 }
 
-/* Whether `*next` stands before it in the list; then that is reported, and *next is free again. */
-static bool stands_twice(struct reader *r, const struct tree *t, char *const *list, char **next)
+/* Whether the list has *next already; then reports it, and frees *next. */
+static bool appears_twice(struct reader *r, const struct tree *t, char *const *list, char **next)
 {
     while (list < next && strcmp(*list, *next) != 0)
         list++;
     if (list == next)
         return false;
-    reader_wrong(r, t, "%s stands twice in this list", findings_quote(*next).s);
+    reader_wrong(r, t, "%s appears twice in this list", diagnostics_quote(*next).s);
     free(*next);
     *next = NULL;
     return true;
@@ -297,7 +300,7 @@ void fields_read_patterns(struct reader *r, const struct tree *t, void *to)
         return;
     }
     for (const struct tree *child = t->first; child; child = child->next)
-        if ((*next = read_pattern(r, child)) && !stands_twice(r, child, patterns, next))
+        if ((*next = read_pattern(r, child)) && !appears_twice(r, child, patterns, next))
             next++;
     *(char ***)to = patterns;
 }
@@ -330,12 +333,11 @@ void fields_read_listen(struct reader *r, const struct tree *t, void *to)
         *(char **)to = reader_copy(r, text);
     else
         reader_wrong(r, t,
-                     "%s is no endpoint: ipc, tcp://127.0.0.1:PORT (with 'keys' any IPv4 address as a number), "
-                     "tcp://127.0.0.1:* or ipc:///PATH (at most 107 bytes)",
-                     findings_quote(text).s);
+                     "%s is not an endpoint; allowed: ipc, tcp://127.0.0.1:PORT (with 'keys' any IPv4 address as a "
+                     "number), tcp://127.0.0.1:* or ipc:///PATH (at most 107 bytes)",
+                     diagnostics_quote(text).s);
 }
 
-/* A word, or how often. */
 void fields_read_sync(struct reader *r, const struct tree *t, void *to)
 {
     int64_t *sync = to, every;
@@ -348,16 +350,16 @@ void fields_read_sync(struct reader *r, const struct tree *t, void *to)
             return;
         }
     if (!isdigit((unsigned char)text[0]))
-        reader_wrong(r, t, "%s is unknown; allowed: never, always, or a duration such as 1 s", findings_quote(text).s);
+        reader_wrong(r, t, "%s is unknown; allowed: never, always, or a duration such as 1 s",
+                     diagnostics_quote(text).s);
     else if (units_read_duration(text, &every, &why) != 0)
-        reader_wrong(r, t, "%s is no duration: %s", findings_quote(text).s, why);
+        reader_wrong(r, t, "%s is not a duration: %s", diagnostics_quote(text).s, why);
     else if (every < SYNC_EVERY_MIN || every > SYNC_EVERY_MAX)
-        reader_wrong(r, t, "%s is out of range; allowed: 1 ms .. 10 s, never, always", findings_quote(text).s);
+        reader_wrong(r, t, "%s is out of range; allowed: 1 ms .. 10 s, never, always", diagnostics_quote(text).s);
     else
         *sync = every;
 }
 
-/* Of a standing bezeld. */
 void fields_read_address(struct reader *r, const struct tree *t, void *to)
 {
     const char *text = reader_text(r, t, "an endpoint ipc:///PATH");
@@ -366,11 +368,10 @@ void fields_read_address(struct reader *r, const struct tree *t, void *to)
     if (strncmp(text, "ipc:///", 7) == 0 && text[7] && strlen(text) <= ENDPOINT_LENGTH_MAX)
         *(char **)to = reader_copy(r, text);
     else
-        reader_wrong(
-            r, t,
-            "%s is no address of this version: ipc:///PATH (at most 107 bytes) of a bezeld that stands on this "
-            "machine; leave it out, and one is started for the run",
-            findings_quote(text).s);
+        reader_wrong(r, t,
+                     "%s is not supported in this version; expected: ipc:///PATH (at most 107 bytes) of a persistent "
+                     "bezeld on this machine. Without 'address', a bezeld is started for the run",
+                     diagnostics_quote(text).s);
 }
 
 void fields_read_spool_dir(struct reader *r, const struct tree *t, void *to)
@@ -380,7 +381,7 @@ void fields_read_spool_dir(struct reader *r, const struct tree *t, void *to)
     if (!text)
         return;
     if (text[0] != '/' || strlen(text) > SPOOL_DIR_MAX) {
-        reader_wrong(r, t, "is an absolute path of at most %d bytes", SPOOL_DIR_MAX);
+        reader_wrong(r, t, "expected: an absolute path of at most %d bytes", SPOOL_DIR_MAX);
         return;
     }
     if (!fields_path_fits(r, t, text, SPOOL_DIR_MAX))

@@ -4,8 +4,8 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "config/check_own.h"
-#include "config/findings.h"
+#include "config/check_internal.h"
+#include "config/diagnostics.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,11 +16,11 @@ static const char sensor_cpu[] = "sensor_cpu";
 
 /* ---- Keys -------------------------------------------------------------------------------------------------------- */
 
-const struct schema_word schema_helps[] = {{"less", HELPS_LESS, false}, {"more", HELPS_MORE, false}, {NULL, 0, false}};
-const struct schema_word schema_orders[] = {
+static const struct schema_word helps[] = {{"less", HELPS_LESS, false}, {"more", HELPS_MORE, false}, {NULL, 0, false}};
+static const struct schema_word orders[] = {
     {"polling-first", ORDER_POLLING_FIRST, false}, {"knob-first", ORDER_KNOB_FIRST, false}, {NULL, 0, false}};
 
-/* A whole number at the begin of `text`; what follows it. NULL where there is none. */
+/* Reads the whole number at the start of `text`; returns the text behind it, NULL if there is no number. */
 static const char *take_number(const char *text, int32_t *value)
 {
     char *end;
@@ -45,10 +45,11 @@ static void read_range(struct reader *r, const struct tree *t, void *to)
     else
         at = NULL;
     if (!at || *at != '\0')
-        reader_wrong(r, t, "%s is no range of a knob; expected: two whole numbers such as 20 .. 100",
-                     findings_quote(text).s);
+        reader_wrong(r, t, "%s is not a range of a knob; expected: two whole numbers such as 20 .. 100",
+                     diagnostics_quote(text).s);
     else if (range[0] >= range[1])
-        reader_wrong(r, t, "%s leaves no room; the lower end comes first: LEAST .. MOST", findings_quote(text).s);
+        reader_wrong(r, t, "%s is an empty range; expected: the lower end first, LEAST .. MOST",
+                     diagnostics_quote(text).s);
     else
         memcpy(to, range, sizeof range);
 }
@@ -60,16 +61,19 @@ _Static_assert(IN(max) == IN(min) + sizeof(int32_t), "a range is stored in two n
 const struct schema_field knob_fields[] = {
     {.key = "knob", .kind = SCHEMA_NAME, .offset = IN(name), .required = true, .note = "the name of a knob"},
     {.key = "process", .kind = SCHEMA_CHECKED},
-    {.key = "serves", .kind = SCHEMA_CHECKED, .required = true, .note = "the metrics whose limits it is to help hold"},
+    {.key = "serves",
+     .kind = SCHEMA_CHECKED,
+     .required = true,
+     .note = "the metrics whose limits the knob helps to hold"},
     {.key = "helps",
      .kind = SCHEMA_WORD,
      .offset = IN(helps),
-     .words = schema_helps,
+     .words = helps,
      .required = true,
-     .note = "less or more: which way it helps to hold these limits"},
+     .note = "less or more: the direction that helps to hold these limits"},
     {.key = "range", .kind = SCHEMA_OWN, .offset = IN(min), .read = read_range},
     {.key = "step", .kind = SCHEMA_COUNT, .offset = IN(step), .max = INT32_MAX},
-    {.key = "order", .kind = SCHEMA_WORD, .offset = IN(order), .words = schema_orders},
+    {.key = "order", .kind = SCHEMA_WORD, .offset = IN(order), .words = orders},
     {.key = "settle", .kind = SCHEMA_DURATION, .offset = IN(settle), .max = 3600 * CLOCK_S},
     {0},
 };
@@ -91,27 +95,27 @@ static bool is_on(const struct experiment *e, uint32_t i, const char *name)
 
 static void no_such_limit(struct reader *r, const struct tree *t, const struct experiment *e, const char *name)
 {
-    struct findings_near near = {.wanted = name};
+    struct diagnostics_near near = {.wanted = name};
     bool judged = false;
     for (uint32_t i = 0; i < e->limit_count; i++) {
         if (!e->limits[i].text)
             continue;
         judged = judged || is_on(e, i, name);
         if (e->limits[i].kind == LIMIT_HOLD && metric_name(e, &e->limits[i]))
-            findings_near_consider(&near, metric_name(e, &e->limits[i]));
+            diagnostics_near_consider(&near, metric_name(e, &e->limits[i]));
     }
     if (judged)
-        reader_wrong(r, t, "limits on %s say 'expect': they are only judged, and nothing is steered for them",
-                     findings_quote(name).s);
+        reader_wrong(r, t, "limits on %s say 'expect': they are only judged, and no knob is steered for them",
+                     diagnostics_quote(name).s);
     else if (near.best)
-        reader_wrong(r, t, "no limit says 'hold' on a metric %s; did you mean '%s'?", findings_quote(name).s,
+        reader_wrong(r, t, "there is no 'hold' limit on a metric %s; did you mean '%s'?", diagnostics_quote(name).s,
                      near.best);
     else
-        reader_wrong(r, t, "no limit says 'hold' on a metric %s: there is nothing that the knob could help to hold",
-                     findings_quote(name).s);
+        reader_wrong(r, t, "there is no 'hold' limit on a metric %s, so the knob has nothing to help",
+                     diagnostics_quote(name).s);
 }
 
-/* The limits that are to be held on the metric that `t` names. */
+/* Finds the 'hold' limits on the metric that `t` names. */
 static void check_served(struct reader *r, const struct tree *t, const struct experiment *e, struct experiment_knob *k)
 {
     const char *name = reader_text(r, t, "the name of a metric, or a list of names");
@@ -123,8 +127,8 @@ static void check_served(struct reader *r, const struct tree *t, const struct ex
         if (l->kind != LIMIT_HOLD || !is_on(e, i, name))
             continue;
         if (found && found->compare != l->compare) {
-            reader_wrong(r, t, "%s and %s want opposite directions, and a knob helps in one",
-                         findings_quote(found->text).s, findings_quote(l->text).s);
+            reader_wrong(r, t, "%s and %s require opposite directions, and a knob helps in one only",
+                         diagnostics_quote(found->text).s, diagnostics_quote(l->text).s);
             return;
         }
         found = l;
@@ -135,7 +139,7 @@ static void check_served(struct reader *r, const struct tree *t, const struct ex
     for (const struct tree *other = t->parent && t->parent->kind == TREE_LIST ? t->parent->first : t; other != t;
          other = other->next)
         if (other->kind == TREE_TEXT && strcmp(other->text, name) == 0) {
-            reader_wrong(r, t, "%s stands twice in this list", findings_quote(name).s);
+            reader_wrong(r, t, "%s appears twice in this list", diagnostics_quote(name).s);
             return;
         }
 }
@@ -143,7 +147,7 @@ static void check_served(struct reader *r, const struct tree *t, const struct ex
 static void check_process(struct reader *r, const struct tree *t, const struct experiment *e, struct experiment_knob *k)
 {
     const char *name = t ? reader_text(r, t, "the name of a process") : NULL;
-    struct findings_near near = {.wanted = name};
+    struct diagnostics_near near = {.wanted = name};
     if (!name)
         return;
     for (uint32_t i = 0; i < e->process_count && k->process < 0; i++) {
@@ -151,17 +155,17 @@ static void check_process(struct reader *r, const struct tree *t, const struct e
             continue;
         if (strcmp(e->processes[i].name, name) == 0)
             k->process = (int)i;
-        findings_near_consider(&near, e->processes[i].name);
+        diagnostics_near_consider(&near, e->processes[i].name);
     }
     if (k->process >= 0)
         return;
     if (near.best)
-        reader_wrong(r, t, "there is no process %s; did you mean '%s'?", findings_quote(name).s, near.best);
+        reader_wrong(r, t, "there is no process %s; did you mean '%s'?", diagnostics_quote(name).s, near.best);
     else
-        reader_wrong(r, t, "there is no process %s in 'processes'", findings_quote(name).s);
+        reader_wrong(r, t, "there is no process %s in 'processes'", diagnostics_quote(name).s);
 }
 
-/* One knob is steered by one entry: else each would undo what the other does. */
+/* A knob has one entry: two would undo each other's changes. */
 static void check_twice(struct reader *r, const struct tree *t, const struct experiment *e, uint32_t i)
 {
     const struct experiment_knob *k = &e->adapt.knobs[i];
@@ -170,8 +174,8 @@ static void check_twice(struct reader *r, const struct tree *t, const struct exp
         if (!k->name || !other->name || strcmp(k->name, other->name) != 0 ||
             (k->process >= 0 && other->process >= 0 && k->process != other->process))
             continue;
-        reader_wrong(r, t, "is steered by adapt.knobs[%u] (line %u) already: name all metrics there%s", j,
-                     other->at.line, k->process >= 0 && other->process >= 0 ? "" : ", or give both a process");
+        reader_wrong(r, t, "is already steered by adapt.knobs[%u] (line %u): name all metrics there%s", j,
+                     other->at.line, k->process >= 0 && other->process >= 0 ? "" : ", or give both a 'process'");
         return;
     }
 }
@@ -194,7 +198,7 @@ void knobs_check(struct reader *r, const struct tree *root, struct experiment *e
             continue;
         check_process(r, tree_get(t, "process"), e, k);
         if (serves && serves->kind == TREE_LIST && serves->children == 0)
-            reader_wrong(r, serves, "the list is empty; expected: the metrics whose limits it is to help hold");
+            reader_wrong(r, serves, "the list is empty; expected: the metrics whose limits the knob helps to hold");
         bool is_list = serves && serves->kind == TREE_LIST;
         for (each = is_list ? serves->first : serves; each; each = is_list ? each->next : NULL)
             check_served(r, each, e, k);
@@ -204,7 +208,7 @@ void knobs_check(struct reader *r, const struct tree *root, struct experiment *e
     }
 }
 
-void knobs_doubt(struct reader *r, const struct tree *root, const struct experiment *e)
+void knobs_warn(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *t = check_entries(tree_get(tree_get(root, "adapt"), "knobs"), e->adapt.knob_count);
     for (uint32_t i = 0; t; t = t->next, i++) {
@@ -212,14 +216,14 @@ void knobs_doubt(struct reader *r, const struct tree *root, const struct experim
         int64_t given = k.settle;
         k.settle = 0;
         if (given > 0 && given < experiment_knob_settle(e, &k))
-            reader_doubt(
+            reader_warn(
                 r, tree_get(t, "settle"),
-                "is less than the %s after which what the limits look back at shows a change: the knob may swing",
+                "is less than %s, the time until the metrics of its limits show a change: the knob may oscillate",
                 units_exact_duration(experiment_knob_settle(e, &k)).s);
     }
 }
 
-/* ---- What others ask --------------------------------------------------------------------------------------------- */
+/* ---- Queries ----------------------------------------------------------------------------------------------------- */
 
 int64_t experiment_knob_settle(const struct experiment *e, const struct experiment_knob *k)
 {
@@ -227,9 +231,9 @@ int64_t experiment_knob_settle(const struct experiment *e, const struct experime
     if (k->settle > 0)
         return k->settle;
     for (uint32_t i = 0; i < e->limit_count; i++) {
-        int64_t look = experiment_limit_window(e, &e->limits[i]) + e->limits[i].persistence;
-        if (k->serves >> i & 1 && look > longest)
-            longest = look;
+        int64_t look_back = experiment_limit_window(e, &e->limits[i]) + e->limits[i].persistence;
+        if (k->serves >> i & 1 && look_back > longest)
+            longest = look_back;
     }
     return longest + (e->adapt.by == ADAPT_BY_MANAGER ? 3 : 2) * e->adapt.every;
 }
@@ -241,22 +245,22 @@ bool experiment_knob_is_of(const struct experiment *e, const struct experiment_k
 
 static void print_knob(const struct experiment *e, const struct experiment_knob *k, FILE *out)
 {
-    uint64_t told = 0;
+    uint64_t printed = 0;
     fprintf(out, "{knob: %s, ", k->name);
     if (k->process >= 0)
         fprintf(out, "process: %s, ", e->processes[k->process].name);
     fputs("serves: [", out);
     for (uint32_t i = 0; i < e->limit_count; i++) {
-        if (!(k->serves >> i & 1) || told >> i & 1)
+        if (!(k->serves >> i & 1) || printed >> i & 1)
             continue;
-        fprintf(out, "%s%s", told ? ", " : "", metric_name(e, &e->limits[i]));
+        fprintf(out, "%s%s", printed ? ", " : "", metric_name(e, &e->limits[i]));
         for (uint32_t j = i; j < e->limit_count; j++)
-            told |= (uint64_t)(e->limits[j].metric == e->limits[i].metric) << j;
+            printed |= (uint64_t)(e->limits[j].metric == e->limits[i].metric) << j;
     }
-    fprintf(out, "], helps: %s, ", schema_word(schema_helps, (int)k->helps));
+    fprintf(out, "], helps: %s, ", schema_word(helps, (int)k->helps));
     if (k->min != INT32_MIN || k->max != INT32_MAX)
         fprintf(out, "range: %" PRId32 " .. %" PRId32 ", ", k->min, k->max);
-    fprintf(out, "step: %u, order: %s, settle: %s}", k->step, schema_word(schema_orders, (int)k->order),
+    fprintf(out, "step: %u, order: %s, settle: %s}", k->step, schema_word(orders, (int)k->order),
             units_exact_duration(k->settle).s);
 }
 

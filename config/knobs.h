@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Knobs of programs that are steered (`adapt.knobs`): their keys, what is wrong with them, and printing. Internal to
- * config/. */
+/** The knobs that the agent or manager adjusts (`adapt.knobs`): keys, checks and printing. Internal to config/. */
 #ifndef BEZEL_CONFIG_KNOBS_H
 #define BEZEL_CONFIG_KNOBS_H
 
@@ -11,13 +10,13 @@
 extern const struct schema_field knob_fields[];
 extern const struct experiment_knob knob_default;
 
-/** Finds the limits and the processes that knobs name. Processes, metrics and limits are checked before. */
+/** Finds the limits and processes that knobs name. Call after the checks of processes, metrics and limits. */
 void knobs_check(struct reader *r, const struct tree *root, struct experiment *e);
 
 /** Warns about knobs of a file without errors. */
-void knobs_doubt(struct reader *r, const struct tree *root, const struct experiment *e);
+void knobs_warn(struct reader *r, const struct tree *root, const struct experiment *e);
 
-/** The entries of the list, separated by commas. */
+/** Prints the entries of the list, separated by commas. */
 void knobs_print(const struct experiment *e, FILE *out);
 
 #endif

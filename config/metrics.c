@@ -32,8 +32,8 @@ enum experiment_join experiment_join_of(const struct experiment *e, int metric)
 {
     static const enum experiment_join joins[METRIC_KINDS] = {
         [METRIC_RATE] = JOIN_SUM,      [METRIC_MEAN] = JOIN_RATIO,       [METRIC_MIN] = JOIN_LEAST,
-        [METRIC_MAX] = JOIN_MOST,      [METRIC_LAST] = JOIN_NOT, /* which one is the last, clocks of several nodes do
-                                                                    not tell */
+        [METRIC_MAX] = JOIN_MOST,      [METRIC_LAST] = JOIN_NOT, /* clocks of several nodes do not show which
+                                                                    record is the latest */
         [METRIC_QUANTILE] = JOIN_NOT,                            /* nodes do not exchange histograms */
         [METRIC_LATENCY] = JOIN_RATIO, [METRIC_LATENCY_MAX] = JOIN_MOST, [METRIC_EN_ROUTE] = JOIN_RATIO,
         [METRIC_LOST] = JOIN_RATIO,    [METRIC_STORING] = JOIN_RATIO,    [METRIC_STORING_MAX] = JOIN_MOST,
@@ -46,7 +46,7 @@ int64_t experiment_limit_window(const struct experiment *e, const struct experim
     return l->metric == LIMIT_ON_SENSOR_CPU ? 0 : e->metrics[l->metric].window;
 }
 
-/* Whether in the long run no value of `a` can be above one of `b`, whatever their windows are. */
+/* Whether in the long run no value of `a` can exceed one of `b`, for any windows. */
 static bool is_never_above(const struct experiment_metric *a, const struct experiment_metric *b)
 {
     if (a == b)
@@ -54,7 +54,8 @@ static bool is_never_above(const struct experiment_metric *a, const struct exper
     if (!a->aspect || !b->aspect || strcmp(a->aspect, b->aspect) != 0 || a->in_time != b->in_time)
         return false;
     if (!a->field || !b->field)
-        return !a->field && !b->field && (a->per_process || !b->per_process); /* rates: a node has those of all */
+        return !a->field && !b->field &&
+               (a->per_process || !b->per_process); /* rates: a node's includes those of its processes */
     bool same = a->kind == b->kind && a->share <= b->share;
     return strcmp(a->field, b->field) == 0 && (same || a->kind == METRIC_MIN || b->kind == METRIC_MAX);
 }
@@ -64,7 +65,7 @@ static bool excludes(const struct experiment *e, const struct experiment_limit *
 {
     bool on_cpu = least->metric == LIMIT_ON_SENSOR_CPU || most->metric == LIMIT_ON_SENSOR_CPU;
     return least->compare == COMPARE_AT_LEAST && most->compare == COMPARE_AT_MOST && least->bound > most->bound &&
-           !on_cpu && (most->whole || !least->whole) &&
+           !on_cpu && (most->global || !least->global) &&
            is_never_above(&e->metrics[least->metric], &e->metrics[most->metric]);
 }
 

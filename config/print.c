@@ -8,7 +8,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Length of the UTF-8 character that opens `s`, its code point in *code. The reader lets only well-formed text in. */
+/* Length of the UTF-8 character at the start of `s`, which is well-formed; its code point in *code. */
 static int decode(const unsigned char *s, uint32_t *code)
 {
     int length = s[0] < 0x80 ? 1 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : 4;
@@ -18,7 +18,7 @@ static int decode(const unsigned char *s, uint32_t *code)
     return length;
 }
 
-/* What YAML does not let through, or takes for a line's end, inside double quotes. */
+/* Characters that YAML rejects, or reads as a line break, inside double quotes. */
 static bool needs_escape(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 || code == 0xfeff ||
@@ -109,8 +109,8 @@ static void print_rules(const struct experiment_rule *rules, bool durations, FIL
 }
 
 /*
- * Processes that are attached to know nothing of the file's rings, which draws a warning: what nobody may have given is
- * then written as a comment.
+ * With attached processes, a ring key in the file draws a warning. A key with its default value, which the file may not
+ * have had, is therefore printed as a comment.
  */
 static void print_ring(const struct experiment *e, FILE *out)
 {
@@ -134,7 +134,7 @@ static void print_sensing(const struct experiment *e, FILE *out)
     fputs("sensing:\n", out);
     print_ring(e, out);
     fprintf(out, "  poll: {mode: %s", schema_word(schema_modes, (int)s->mode));
-    /* Busy-wait has no period: one that nobody gave is not written, so that reading it back draws no warning. */
+    /* A period with busy-wait draws a warning, so the default one is not printed. */
     if (s->mode == POLL_POLLING || s->period != schema_defaults.sensing.period)
         fprintf(out, ", period: %s", units_exact_duration(s->period).s);
     fprintf(out, ", forward: %s", schema_word(schema_forwards, (int)s->forward));
@@ -157,7 +157,7 @@ static void print_sensing(const struct experiment *e, FILE *out)
     print_rules(s->expire, true, out);
     fputc('\n', out);
     real_time_print(&s->real_time, out);
-    samplers_print(s, out);
+    sampler_keys_print(s, out);
 }
 
 static void print_metric(const struct experiment_metric *m, FILE *out)
@@ -183,7 +183,7 @@ static void print_limit(const struct experiment_limit *l, FILE *out)
 {
     fprintf(out, "  - {%s: ", l->kind == LIMIT_HOLD ? "hold" : "expect");
     print_text(l->text, out);
-    fprintf(out, ", per: %s", schema_word(schema_judged, l->whole));
+    fprintf(out, ", per: %s", schema_word(schema_judged, l->global));
     fprintf(out, ", for: %s, tolerance: %s %%", units_exact_duration(l->persistence).s,
             units_exact_number(l->tolerance * 100).s);
     if (l->kind == LIMIT_HOLD)
@@ -246,10 +246,10 @@ int experiment_print(const struct experiment *e, FILE *out)
     fputs(e->limit_count > 0 ? "limits:\n" : "limits: []\n", out);
     for (uint32_t i = 0; i < e->limit_count; i++)
         print_limit(&e->limits[i], out);
-    fprintf(out, "adapt: {policy: %s, by: %s, every: %s, period: %s .. %s, hysteresis: %s, knobs: [",
+    fprintf(out, "adapt: {policy: %s, by: %s, every: %s, period: %s .. %s, max-age: %s, knobs: [",
             experiment_policy_word((int)e->adapt.policy), schema_word(schema_deciders, (int)e->adapt.by),
             units_exact_duration(e->adapt.every).s, units_exact_duration(e->adapt.period_min).s,
-            units_exact_duration(e->adapt.period_max).s, units_exact_duration(e->adapt.hysteresis).s);
+            units_exact_duration(e->adapt.period_max).s, units_exact_duration(e->adapt.max_age).s);
     knobs_print(e, out);
     fputs("]}\n", out);
     print_store(&e->store, out);

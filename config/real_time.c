@@ -4,11 +4,14 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "config/findings.h"
+#include "config/diagnostics.h"
 
 #define IN(member) offsetof(struct experiment, sensing.real_time.member)
 
-/* What the kernel takes of SCHED_DEADLINE, as it is by default: sched_deadline_period_min_us and _max_us, 2^10 ns. */
+/*
+ * The kernel's limits for SCHED_DEADLINE: the defaults of sched_deadline_period_min_us and
+ * sched_deadline_period_max_us; a runtime has at least 2^10 ns.
+ */
 #define RUNTIME_MIN  (2 * CLOCK_US)
 #define DEADLINE_MAX (4 * CLOCK_S)
 #define PERIOD_MIN   (100 * CLOCK_US)
@@ -28,11 +31,11 @@ static void add_cpu(struct reader *r, const struct tree *t, struct experiment_cp
     if (!text)
         return;
     if (units_read_count(text, &cpu, &why) != 0)
-        reader_wrong(r, t, "%s is no number of a CPU: %s", findings_quote(text).s, why);
+        reader_wrong(r, t, "%s is not the number of a CPU: %s", diagnostics_quote(text).s, why);
     else if (cpu >= EXPERIMENT_CPUS_MAX)
-        reader_wrong(r, t, "%s is out of range; allowed: 0 .. %d", findings_quote(text).s, EXPERIMENT_CPUS_MAX - 1);
+        reader_wrong(r, t, "%s is out of range; allowed: 0 .. %d", diagnostics_quote(text).s, EXPERIMENT_CPUS_MAX - 1);
     else if (experiment_has_cpu(cpus, (uint32_t)cpu))
-        reader_wrong(r, t, "CPU %u stands twice in this list", (unsigned)cpu);
+        reader_wrong(r, t, "CPU %u appears twice in this list", (unsigned)cpu);
     else
         cpus->bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
 }
@@ -75,7 +78,10 @@ static int64_t within(int64_t value, int64_t least, int64_t most)
     return value < least ? least : value > most ? most : value;
 }
 
-/* The polling period at the start, and half of it to poll in; a busy-wait is throttled to nine tenths of a CPU. */
+/*
+ * Defaults: the period is the polling period at the start, the runtime half of the deadline. With busy-wait they are
+ * 1 ms and nine tenths.
+ */
 static void choose_reservation(const struct experiment_sensing *s, struct experiment_real_time *rt)
 {
     bool busy = s->mode == POLL_BUSY_WAIT;
@@ -88,8 +94,8 @@ static void choose_reservation(const struct experiment_sensing *s, struct experi
         rt->runtime = within(busy ? rt->deadline / 10 * 9 : rt->deadline / 2, RUNTIME_MIN, rt->deadline);
 }
 
-/* What a finding about the reservation is about: the first of the keys that is there. */
-static const struct tree *blame(const struct tree *root, const char *first, const char *second)
+/* The place for a finding about the reservation: the first of the keys that the file has. */
+static const struct tree *first_key(const struct tree *root, const char *first, const char *second)
 {
     static const char *const any[] = {"runtime", "deadline", "period", "policy"};
     const struct tree *t = find(root, first) ? find(root, first) : find(root, second);
@@ -108,44 +114,47 @@ void real_time_check(struct reader *r, const struct tree *root, struct experimen
         return;
     choose_reservation(&e->sensing, rt);
     if (rt->period < PERIOD_MIN)
-        reader_wrong(r, blame(root, "period", "period"), "%s is less than the kernel reserves by; allowed: %s .. %s",
+        reader_wrong(r, first_key(root, "period", "period"),
+                     "a period of %s is too short for the kernel; allowed: %s .. %s",
                      units_exact_duration(rt->period).s, units_exact_duration(PERIOD_MIN).s,
                      units_exact_duration(DEADLINE_MAX).s);
     else if (rt->runtime < RUNTIME_MIN)
-        reader_wrong(r, blame(root, "runtime", "deadline"), "a runtime of %s is too short; allowed: %s .. the deadline",
-                     units_exact_duration(rt->runtime).s, units_exact_duration(RUNTIME_MIN).s);
+        reader_wrong(r, first_key(root, "runtime", "deadline"),
+                     "a runtime of %s is too short; allowed: %s .. the deadline", units_exact_duration(rt->runtime).s,
+                     units_exact_duration(RUNTIME_MIN).s);
     else if (rt->runtime > rt->deadline || rt->deadline > rt->period)
-        reader_wrong(r, blame(root, rt->runtime > rt->deadline ? "runtime" : "deadline", "period"),
-                     "runtime %s, deadline %s, period %s: each must be at most the next",
-                     units_exact_duration(rt->runtime).s, units_exact_duration(rt->deadline).s,
-                     units_exact_duration(rt->period).s);
+        reader_wrong(
+            r, first_key(root, rt->runtime > rt->deadline ? "runtime" : "deadline", "period"),
+            "runtime %s, deadline %s, period %s: the runtime must not exceed the deadline, nor the deadline the period",
+            units_exact_duration(rt->runtime).s, units_exact_duration(rt->deadline).s,
+            units_exact_duration(rt->period).s);
 }
 
-/* ---- Doubts ------------------------------------------------------------------------------------------------------ */
+/* ---- Warnings ---------------------------------------------------------------------------------------------------- */
 
-static void doubt_unused(struct reader *r, const struct tree *root, const char *key, const char *of)
+static void warn_unused(struct reader *r, const struct tree *root, const char *key, const char *of)
 {
     if (find(root, key))
-        reader_doubt(r, find(root, key), "is not used: it is of 'policy: %s'", of);
+        reader_warn(r, find(root, key), "is not used: it belongs to 'policy: %s'", of);
 }
 
-void real_time_doubt(struct reader *r, const struct tree *root, const struct experiment *e)
+void real_time_warn(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct experiment_real_time *rt = &e->sensing.real_time;
     if (rt->policy != REAL_TIME_FIFO)
-        doubt_unused(r, root, "priority", "fifo");
+        warn_unused(r, root, "priority", "fifo");
     if (rt->policy != REAL_TIME_DEADLINE) {
-        doubt_unused(r, root, "runtime", "deadline");
-        doubt_unused(r, root, "deadline", "deadline");
-        doubt_unused(r, root, "period", "deadline");
+        warn_unused(r, root, "runtime", "deadline");
+        warn_unused(r, root, "deadline", "deadline");
+        warn_unused(r, root, "period", "deadline");
     } else if (find(root, "cpu")) {
-        reader_doubt(r, find(root, "cpu"),
-                     "with 'policy: deadline' the kernel takes no choice of CPUs, but for all of a cpuset of its own");
+        reader_warn(r, find(root, "cpu"),
+                    "with 'policy: deadline' the kernel accepts no CPUs other than all CPUs of an exclusive cpuset");
     }
     if (rt->policy == REAL_TIME_FIFO && e->sensing.mode == POLL_BUSY_WAIT && !find(root, "cpu"))
-        reader_doubt(r, find(root, "policy"),
-                     "a busy-wait in policy fifo keeps a CPU from everything of lower priority: give it one of its own "
-                     "with 'cpu', or say 'mode: polling', or 'policy: deadline'");
+        reader_warn(r, find(root, "policy"),
+                    "busy-wait with 'policy: fifo' blocks everything of lower priority on its CPU: give it a CPU of "
+                    "its own with 'cpu', or use 'mode: polling' or 'policy: deadline'");
 }
 
 /* ---- Printing ---------------------------------------------------------------------------------------------------- */
@@ -167,7 +176,7 @@ static void print_duration(const char *key, int64_t value, FILE *out)
         fprintf(out, ", %s: %s", key, units_exact_duration(value).s);
 }
 
-/* What is not used and nobody gave is not written, so that reading it back draws no warning. */
+/* An unused key draws a warning, so its default value is not printed. */
 void real_time_print(const struct experiment_real_time *rt, FILE *out)
 {
     fprintf(out, "  real-time: {policy: %s", schema_word(policies, (int)rt->policy));
@@ -195,4 +204,46 @@ uint32_t experiment_cpu_count(const struct experiment_cpus *cpus)
 bool experiment_has_cpu(const struct experiment_cpus *cpus, uint32_t cpu)
 {
     return cpu < EXPERIMENT_CPUS_MAX && (cpus->bits[cpu / 64] >> cpu % 64 & 1);
+}
+
+/* ---- On a machine ------------------------------------------------------------------------------------------------ */
+
+static bool needs_from(const struct experiment_cpus *set, uint32_t cpus)
+{
+    for (uint32_t i = cpus; i < EXPERIMENT_CPUS_MAX; i++)
+        if (experiment_has_cpu(set, i))
+            return true;
+    return false;
+}
+
+static int warn_of_starving(const struct experiment *e, uint32_t cpus, struct experiment_diagnostics *found)
+{
+    const struct experiment_real_time *rt = &e->sensing.real_time;
+    uint32_t given = experiment_cpu_count(&rt->cpu), nodes = e->node_count;
+    if (rt->policy != REAL_TIME_FIFO || e->sensing.mode != POLL_BUSY_WAIT)
+        return 0;
+    if (given && nodes > given)
+        return experiment_report(found, true, rt->at, "sensing.real-time",
+                                 "%u nodes busy-wait in policy fifo on %u CPU%s: %u of them would hardly ever run",
+                                 nodes, given, given == 1 ? "" : "s", nodes - given);
+    if (nodes >= cpus)
+        return experiment_report(
+            found, true, rt->at, "sensing.real-time",
+            "%u node%s busy-wait%s in policy fifo, and this machine has %u CPU%s: all else is left "
+            "what the kernel's real-time throttling leaves it, which may be nothing",
+            nodes, nodes == 1 ? "" : "s", nodes == 1 ? "s" : "", cpus, cpus == 1 ? "" : "s");
+    return 0;
+}
+
+int experiment_check_cpus(const struct experiment *e, uint32_t cpus, struct experiment_diagnostics *found)
+{
+    const struct experiment_real_time *rt = &e->sensing.real_time;
+    int err = 0;
+    if (needs_from(&rt->cpu, cpus))
+        err = experiment_report(found, true, rt->at, "sensing.real-time.cpu", "this machine has the CPUs 0 .. %u",
+                                cpus - 1);
+    if (!err && needs_from(&rt->io_cpu, cpus))
+        err = experiment_report(found, true, rt->at, "sensing.real-time.io-cpu", "this machine has the CPUs 0 .. %u",
+                                cpus - 1);
+    return err ? err : warn_of_starving(e, cpus, found);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** `sensing.real-time`: what its keys are, mean together, and look like printed. Internal to config/. */
+/** `sensing.real-time`: its keys, checks, warnings and printing. Internal to config/. */
 #ifndef BEZEL_CONFIG_REAL_TIME_H
 #define BEZEL_CONFIG_REAL_TIME_H
 
@@ -9,13 +9,14 @@
 
 extern const struct schema_field real_time_fields[];
 
-/** Checks the keys against each other, and fills in what follows from the polling period. After all keys were read. */
+/** Checks the keys against each other, and sets defaults that follow from the polling period. After all keys are read.
+ */
 void real_time_check(struct reader *r, const struct tree *root, struct experiment *e);
 
-/** Doubts about a file without errors. */
-void real_time_doubt(struct reader *r, const struct tree *root, const struct experiment *e);
+/** Warns about a file without errors. */
+void real_time_warn(struct reader *r, const struct tree *root, const struct experiment *e);
 
-/** One line of `sensing`. */
+/** Prints it as one line of `sensing`. */
 void real_time_print(const struct experiment_real_time *rt, FILE *out);
 
 #endif

@@ -4,16 +4,16 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "config/findings.h"
+#include "config/diagnostics.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 
 #define BOUND_MAX (3600 * CLOCK_S)
 
-/* What the values of a map are. */
-struct values {
-    const char *all, *one; /* an example: of the map, of a value */
+/* The kind of the values of a map. */
+struct value_kind {
+    const char *all, *one; /* what is expected, with an example: the map, a value */
     bool (*read)(struct reader *r, const struct tree *t, const char *text, int64_t *value);
 };
 
@@ -21,9 +21,9 @@ static bool read_bound(struct reader *r, const struct tree *t, const char *text,
 {
     const char *why;
     if (units_read_duration(text, value, &why) != 0)
-        reader_wrong(r, t, "%s is no duration: %s", findings_quote(text).s, why);
+        reader_wrong(r, t, "%s is not a duration: %s", diagnostics_quote(text).s, why);
     else if (*value > BOUND_MAX)
-        reader_wrong(r, t, "%s is out of range; allowed: 0 .. %s, 0 for none", findings_quote(text).s,
+        reader_wrong(r, t, "%s is out of range; allowed: 0 .. %s, 0 for none", diagnostics_quote(text).s,
                      units_exact_duration(BOUND_MAX).s);
     else
         return true;
@@ -35,29 +35,31 @@ static bool read_weight(struct reader *r, const struct tree *t, const char *text
     uint64_t weight = 0;
     const char *why;
     if (units_read_count(text, &weight, &why) != 0)
-        reader_wrong(r, t, "%s is no weight: %s", findings_quote(text).s, why);
+        reader_wrong(r, t, "%s is not a weight: %s", diagnostics_quote(text).s, why);
     else if (weight < 1 || weight > EXPERIMENT_IMPORTANCE_MAX)
-        reader_wrong(r, t, "%s is out of range; allowed: 1 .. %d", findings_quote(text).s, EXPERIMENT_IMPORTANCE_MAX);
+        reader_wrong(r, t, "%s is out of range; allowed: 1 .. %d", diagnostics_quote(text).s,
+                     EXPERIMENT_IMPORTANCE_MAX);
     else
         *value = (int64_t)weight;
     return *value > 0;
 }
 
-/* True where the entry is right, and stored in *rule. */
-static bool read_entry(struct reader *r, const struct tree *t, const struct values *of, struct experiment_rule *rule)
+/* Reads an entry into *rule; false: an error was reported. */
+static bool read_entry(struct reader *r, const struct tree *t, const struct value_kind *of,
+                       struct experiment_rule *rule)
 {
     const char *text = reader_text(r, t, of->one);
-    rule->value = 0; /* one that was wrong may have left it */
+    rule->value = 0; /* a wrong entry before may have set it */
     if (!experiment_pattern_ok(t->key)) {
-        reader_wrong_key(r, t,
-                         "matches no aspect: 1 to %d letters, digits, '_', '.', ':', '*', '?' or sets such as [a-z]",
-                         EXPERIMENT_NAME_MAX);
+        reader_wrong_key(
+            r, t, "is not a pattern; allowed: 1 to %d letters, digits, '_', '.', ':', '*', '?' or sets such as [a-z]",
+            EXPERIMENT_NAME_MAX);
         return false;
     }
     return text && of->read(r, t, text, &rule->value) && (rule->pattern = reader_copy(r, t->key));
 }
 
-static void read_map(struct reader *r, const struct tree *t, const struct values *of, void *to)
+static void read_map(struct reader *r, const struct tree *t, const struct value_kind *of, void *to)
 {
     if (t->refused)
         return;
@@ -82,15 +84,15 @@ static void read_map(struct reader *r, const struct tree *t, const struct values
 
 void rules_read_bounds(struct reader *r, const struct tree *t, void *to)
 {
-    static const struct values bounds = {"bounds is expected, such as {\"frame_*\": 100 ms}",
-                                         "a latency bound such as 100 ms", read_bound};
+    static const struct value_kind bounds = {"bounds is expected, such as {\"frame_*\": 100 ms}",
+                                             "a latency bound such as 100 ms", read_bound};
     read_map(r, t, &bounds, to);
 }
 
 void rules_read_weights(struct reader *r, const struct tree *t, void *to)
 {
-    static const struct values weights = {"weights is expected, such as {frame_shown: 10, \"debug_*\": 1}",
-                                          "a weight such as 10", read_weight};
+    static const struct value_kind weights = {"weights is expected, such as {frame_shown: 10, \"debug_*\": 1}",
+                                              "a weight such as 10", read_weight};
     read_map(r, t, &weights, to);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What holds for aspects by pattern, as maps: latency bounds, importances. Internal to config/. */
+/** Maps from patterns of aspects to values: latency bounds, importances. Internal to config/. */
 #ifndef BEZEL_CONFIG_RULES_H
 #define BEZEL_CONFIG_RULES_H
 
@@ -10,10 +10,10 @@
 /** Reads a map such as {frame_shown: 100 ms} into *(struct experiment_rule **)to, to be freed with rules_free(). */
 void rules_read_bounds(struct reader *r, const struct tree *t, void *to);
 
-/** The same of one such as {frame_shown: 10}. */
+/** The same for a map such as {frame_shown: 10}. */
 void rules_read_weights(struct reader *r, const struct tree *t, void *to);
 
-/** NULL is one of none. */
+/** Frees rules; `rules` may be NULL. */
 void rules_free(struct experiment_rule *rules);
 
 #endif

@@ -27,7 +27,7 @@ const struct schema_field sampler_fields[] = {
 
 _Static_assert(sizeof sampler_fields / sizeof *sampler_fields == EXPERIMENT_SAMPLERS + 1, "one key for each sampler");
 
-void samplers_print(const struct experiment_sensing *s, FILE *out)
+void sampler_keys_print(const struct experiment_sensing *s, FILE *out)
 {
     bool any = false;
     fputs("  samplers: {", out);

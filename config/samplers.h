@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Key `sensing.samplers`: a period for each sampler that is wanted. */
+/** Key `sensing.samplers`: a period for each sampler that is to run. Internal to config/. */
 #ifndef BEZEL_CONFIG_SAMPLERS_H
 #define BEZEL_CONFIG_SAMPLERS_H
 
@@ -11,6 +11,7 @@
 
 extern const struct schema_field sampler_fields[];
 
-void samplers_print(const struct experiment_sensing *s, FILE *out);
+/** Prints it as one line of `sensing`. */
+void sampler_keys_print(const struct experiment_sensing *s, FILE *out);
 
 #endif

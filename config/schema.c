@@ -3,7 +3,7 @@
 #include "config/schema.h"
 
 #include "base/units.h"
-#include "config/findings.h"
+#include "config/diagnostics.h"
 
 #include <stdarg.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ const char schema_name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO
 
 enum { PATH_LENGTH_MAX = 256, LIST_LENGTH_MAX = 256 };
 
-/* A finding about `t`, or about `missing`, a key that it lacks. */
+/* Adds a finding about `t`, or about its missing key `missing`. */
 static void report(struct reader *r, bool warning, struct experiment_place at, const struct tree *t,
                    const char *missing, const char *format, va_list args)
 {
@@ -22,7 +22,7 @@ static void report(struct reader *r, bool warning, struct experiment_place at, c
     size_t used = strlen(path);
     if (missing)
         snprintf(path + used, sizeof path - used, "%s%s", used ? "." : "", missing);
-    if (findings_add(r->found, warning, at, path, format, args) != 0)
+    if (diagnostics_add(r->found, warning, at, path, format, args) != 0)
         r->out_of_memory = true;
 }
 
@@ -42,7 +42,7 @@ void reader_wrong_key(struct reader *r, const struct tree *t, const char *format
     va_end(args);
 }
 
-void reader_doubt(struct reader *r, const struct tree *t, const char *format, ...)
+void reader_warn(struct reader *r, const struct tree *t, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -54,9 +54,9 @@ void reader_missing(struct reader *r, const struct tree *t, const char *key, con
 {
     va_list args;
     for (const struct tree *child = t->first; child; child = child->next) {
-        struct findings_near near = {.wanted = child->key};
-        findings_near_consider(&near, key);
-        if (near.best) /* it stands there misspelt, and was reported as such */
+        struct diagnostics_near near = {.wanted = child->key};
+        diagnostics_near_consider(&near, key);
+        if (near.best) /* the key is there, misspelt, and was reported */
             return;
     }
     va_start(args, format);
@@ -86,21 +86,21 @@ const char *reader_text(struct reader *r, const struct tree *t, const char *expe
     return NULL;
 }
 
-bool reader_check_name(struct reader *r, const struct tree *t, const char *name)
+/* Whether `name`, the text or key of `t`, may name an experiment, node, process or metric; if not, reports it. */
+static bool check_name(struct reader *r, const struct tree *t, const char *name)
 {
-    size_t n = strlen(name);
-    if (n > 0 && n <= EXPERIMENT_NAME_MAX && strspn(name, schema_name_characters) == n && name[0] != '.' &&
-        name[0] != '-')
+    if (experiment_name_ok(name))
         return true;
-    static const char format[] = "%s is no name: 1 to %d letters, digits, '_', '-' or '.', not opening with '.' or '-'";
+    static const char format[] =
+        "%s is not a name; allowed: 1 to %d letters, digits, '_', '-' or '.', not beginning with '.' or '-'";
     if (name == t->key)
-        reader_wrong_key(r, t, format, findings_quote(name).s, EXPERIMENT_NAME_MAX);
+        reader_wrong_key(r, t, format, diagnostics_quote(name).s, EXPERIMENT_NAME_MAX);
     else
-        reader_wrong(r, t, format, findings_quote(name).s, EXPERIMENT_NAME_MAX);
+        reader_wrong(r, t, format, diagnostics_quote(name).s, EXPERIMENT_NAME_MAX);
     return false;
 }
 
-/* Appends ", word" to a list in a message; what does not fit is left out. */
+/* Appends ", word" to a list for a message, cut off at LIST_LENGTH_MAX. */
 static void list_word(char *list, const char *word)
 {
     size_t used = strlen(list);
@@ -109,36 +109,36 @@ static void list_word(char *list, const char *word)
 
 const char *schema_word(const struct schema_word *words, int value)
 {
-    while (words->word && (words->later || words->value != value))
+    while (words->word && (words->given_up || words->value != value))
         words++;
     return words->word;
 }
 
-/* Returns the word that `t` holds, or NULL where it is none of this version's. */
+/* The entry of `words` for the text of `t`; NULL: an error was reported. */
 static const struct schema_word *read_word(struct reader *r, const struct tree *t, const struct schema_word *words)
 {
     char list[LIST_LENGTH_MAX] = "";
     for (const struct schema_word *w = words; w->word; w++)
-        if (!w->later)
+        if (!w->given_up)
             list_word(list, w->word);
     const char *text = reader_text(r, t, list);
     if (!text)
         return NULL;
-    struct findings_near near = {.wanted = text};
+    struct diagnostics_near near = {.wanted = text};
     for (const struct schema_word *w = words; w->word; w++) {
-        if (strcmp(w->word, text) == 0 && !w->later)
+        if (strcmp(w->word, text) == 0 && !w->given_up)
             return w;
         if (strcmp(w->word, text) == 0) {
-            reader_wrong(r, t, "'%s' is not in this version, which has: %s", text, list);
+            reader_wrong(r, t, "'%s' is called '%s' now", text, schema_word(words, w->value));
             return NULL;
         }
-        if (!w->later)
-            findings_near_consider(&near, w->word);
+        if (!w->given_up)
+            diagnostics_near_consider(&near, w->word);
     }
     if (near.best)
-        reader_wrong(r, t, "%s is unknown; did you mean '%s'? allowed: %s", findings_quote(text).s, near.best, list);
+        reader_wrong(r, t, "%s is unknown; did you mean '%s'? allowed: %s", diagnostics_quote(text).s, near.best, list);
     else
-        reader_wrong(r, t, "%s is unknown; allowed: %s", findings_quote(text).s, list);
+        reader_wrong(r, t, "%s is unknown; allowed: %s", diagnostics_quote(text).s, list);
     return NULL;
 }
 
@@ -147,13 +147,13 @@ static bool in_range(struct reader *r, const struct tree *t, uint64_t value, con
     if (value >= (uint64_t)f->min && value <= (uint64_t)f->max)
         return true;
     if (f->kind == SCHEMA_COUNT)
-        reader_wrong(r, t, "%s is out of range; allowed: %lld .. %lld", findings_quote(t->text).s, (long long)f->min,
+        reader_wrong(r, t, "%s is out of range; allowed: %lld .. %lld", diagnostics_quote(t->text).s, (long long)f->min,
                      (long long)f->max);
     else if (f->kind == SCHEMA_SIZE)
-        reader_wrong(r, t, "%s is out of range; allowed: %s .. %s", findings_quote(t->text).s,
+        reader_wrong(r, t, "%s is out of range; allowed: %s .. %s", diagnostics_quote(t->text).s,
                      units_exact_size((uint64_t)f->min).s, units_exact_size((uint64_t)f->max).s);
     else
-        reader_wrong(r, t, "%s is out of range; allowed: %s .. %s", findings_quote(t->text).s,
+        reader_wrong(r, t, "%s is out of range; allowed: %s .. %s", diagnostics_quote(t->text).s,
                      units_exact_duration(f->min).s, units_exact_duration(f->max).s);
     return false;
 }
@@ -165,7 +165,7 @@ static void read_duration(struct reader *r, const struct tree *t, const struct s
     if (!text)
         return;
     if (units_read_duration(text, &value, &why) != 0)
-        reader_wrong(r, t, "%s is no duration: %s", findings_quote(text).s, why);
+        reader_wrong(r, t, "%s is not a duration: %s", diagnostics_quote(text).s, why);
     else if (in_range(r, t, (uint64_t)value, f))
         *to = value;
 }
@@ -177,7 +177,7 @@ static void read_duration_range(struct reader *r, const struct tree *t, const st
     if (!text)
         return;
     if (units_read_duration_range(text, &low, &high, &why) != 0) {
-        reader_wrong(r, t, "%s is no range: %s", findings_quote(text).s, why);
+        reader_wrong(r, t, "%s is not a range: %s", diagnostics_quote(text).s, why);
     } else if (in_range(r, t, (uint64_t)low, f) && in_range(r, t, (uint64_t)high, f)) {
         to[0] = low;
         to[1] = high;
@@ -191,7 +191,7 @@ static void read_size(struct reader *r, const struct tree *t, const struct schem
     if (!text)
         return;
     if (units_read_size(text, &value, &why) != 0)
-        reader_wrong(r, t, "%s is no size: %s", findings_quote(text).s, why);
+        reader_wrong(r, t, "%s is not a size: %s", diagnostics_quote(text).s, why);
     else if (in_range(r, t, value, f))
         *to = value;
 }
@@ -203,7 +203,7 @@ static void read_count(struct reader *r, const struct tree *t, const struct sche
     if (!text)
         return;
     if (units_read_count(text, &value, &why) != 0)
-        reader_wrong(r, t, "%s is no count: %s", findings_quote(text).s, why);
+        reader_wrong(r, t, "%s is not a count: %s", diagnostics_quote(text).s, why);
     else if (in_range(r, t, value, f))
         *to = (uint32_t)value;
 }
@@ -215,21 +215,17 @@ static void read_share(struct reader *r, const struct tree *t, double *to)
     if (!text)
         return;
     if (units_read_percent(text, &percent, &why) != 0)
-        reader_wrong(r, t, "%s is no percentage: %s", findings_quote(text).s, why);
+        reader_wrong(r, t, "%s is not a percentage: %s", diagnostics_quote(text).s, why);
     else if (percent > 100)
-        reader_wrong(r, t, "%s is out of range; allowed: 0 %% .. 100 %%", findings_quote(text).s);
+        reader_wrong(r, t, "%s is out of range; allowed: 0 %% .. 100 %%", diagnostics_quote(text).s);
     else
         *to = percent / 100;
 }
 
-static void read_text(struct reader *r, const struct tree *t, const struct schema_field *f, char **to)
+static void read_name(struct reader *r, const struct tree *t, char **to)
 {
-    const char *text = reader_text(r, t, f->kind == SCHEMA_NAME ? "a name" : "a text");
-    if (!text || (f->kind == SCHEMA_NAME && !reader_check_name(r, t, text)))
-        return;
-    if (text[0] == '\0')
-        reader_wrong(r, t, "the text is empty");
-    else
+    const char *text = reader_text(r, t, "a name");
+    if (text && check_name(r, t, text))
         *to = reader_copy(r, text);
 }
 
@@ -239,7 +235,8 @@ static void read_table(struct reader *r, const struct tree *t, const struct sche
     if (t->refused)
         return;
     if (t->kind != (table->named ? TREE_MAP : TREE_LIST)) {
-        reader_wrong(r, t, table->named ? "a map of names is expected" : "a list is expected, an entry with '- ' each");
+        reader_wrong(r, t,
+                     table->named ? "a map of names is expected" : "a list is expected, with '- ' before each entry");
         return;
     }
     if (t->children > table->max) {
@@ -256,9 +253,9 @@ static void read_table(struct reader *r, const struct tree *t, const struct sche
     for (const struct tree *child = t->first; child; child = child->next, objects += table->size) {
         memcpy(objects, table->defaults, table->size);
         *(struct experiment_place *)(objects + table->place) = table->named ? child->key_at : child->at;
-        if (table->named && !child->refused && reader_check_name(r, child, child->key))
+        if (table->named && !child->refused && check_name(r, child, child->key))
             *(char **)objects = reader_copy(r, child->key);
-        if (!(table->named && child->absent)) /* `studio:` says as much as `studio: {}` */
+        if (!(table->named && child->absent)) /* `studio:` means `studio: {}` */
             schema_read_map(r, child, table->fields, objects);
     }
 }
@@ -292,8 +289,7 @@ static void read_value(struct reader *r, const struct tree *t, const struct sche
             *(bool *)to = word->value != 0;
         break;
     case SCHEMA_NAME:
-    case SCHEMA_TEXT:
-        read_text(r, t, f, to);
+        read_name(r, t, to);
         break;
     case SCHEMA_MAP:
         schema_read_map(r, t, f->fields, object);
@@ -307,6 +303,9 @@ static void read_value(struct reader *r, const struct tree *t, const struct sche
     case SCHEMA_LATER:
         reader_wrong(r, t, "%s", f->note);
         break;
+    case SCHEMA_GIVEN_UP:
+        reader_wrong_key(r, t, "is called '%s' now", f->note);
+        break;
     case SCHEMA_CHECKED:
         break;
     }
@@ -315,22 +314,22 @@ static void read_value(struct reader *r, const struct tree *t, const struct sche
 static void list_keys(char *list, const struct schema_field *fields)
 {
     for (; fields->key; fields++)
-        if (fields->kind != SCHEMA_LATER)
+        if (fields->kind < SCHEMA_LATER)
             list_word(list, fields->key);
 }
 
 static void report_unknown_key(struct reader *r, const struct tree *t, const struct schema_field *fields)
 {
     char list[LIST_LENGTH_MAX] = "";
-    struct findings_near near = {.wanted = t->key};
+    struct diagnostics_near near = {.wanted = t->key};
     list_keys(list, fields);
     for (const struct schema_field *f = fields; f->key; f++)
-        if (f->kind != SCHEMA_LATER)
-            findings_near_consider(&near, f->key);
+        if (f->kind < SCHEMA_LATER)
+            diagnostics_near_consider(&near, f->key);
     if (near.best)
-        reader_wrong_key(r, t, "is no key; did you mean '%s'? allowed here: %s", near.best, list);
+        reader_wrong_key(r, t, "is not a key; did you mean '%s'? allowed here: %s", near.best, list);
     else
-        reader_wrong_key(r, t, "is no key; allowed here: %s", list);
+        reader_wrong_key(r, t, "is not a key; allowed here: %s", list);
 }
 
 void schema_read_map(struct reader *r, const struct tree *t, const struct schema_field *fields, void *to)

@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What keys an experiment file has, as tables, and the walker that reads a tree by them into the model. It never stops
- * at an error: a value that is wrong is reported and keeps its default. Internal to config/.
+ * The keys of an experiment file as tables, and the function that reads a tree into the model by them. It does not stop
+ * at an error: a wrong value is reported, and its member keeps the default. Internal to config/.
  */
 #ifndef BEZEL_CONFIG_SCHEMA_H
 #define BEZEL_CONFIG_SCHEMA_H
 
 #include "config/tree.h"
 
-/** Where findings go. Memory that ran out is remembered instead of being returned from everywhere. */
+/** Collects findings. Functions do not return BEZEL_ENOMEM: they set out_of_memory. */
 struct reader {
     struct experiment_diagnostics *found;
     bool out_of_memory;
@@ -24,34 +24,34 @@ enum schema_kind {
     SCHEMA_SHARE,          /* double, 0 .. 1, in the file 0 % .. 100 % */
     SCHEMA_WORD,           /* an enum: one of `words` */
     SCHEMA_FLAG,           /* bool: one of two `words` */
-    SCHEMA_NAME,           /* char *, reader_check_name() */
-    SCHEMA_TEXT,           /* char *, not empty */
+    SCHEMA_NAME,           /* char *: a name of an experiment, node, process or metric */
     SCHEMA_MAP,            /* `fields`, stored in the same object */
     SCHEMA_TABLE,          /* array of objects: `table` */
-    SCHEMA_OWN,            /* `read` does it */
+    SCHEMA_OWN,            /* stored by `read` */
     SCHEMA_CHECKED,        /* read by experiment_check(), which needs the whole file for it */
-    SCHEMA_LATER,          /* no key of this version, but one that design or habit suggests: `note` says what to do */
+    SCHEMA_LATER,          /* not supported in this version: `note` says what to do */
+    SCHEMA_GIVEN_UP,       /* a former key: `note` is its name now */
 };
 
-/** A word and what it stands for; later: understood, but not in this version. Ends with word NULL. */
+/** A word and its value. given_up: a former word; the error names its successor. Lists end with word NULL. */
 struct schema_word {
     const char *word;
     int value;
-    bool later;
+    bool given_up;
 };
 
 struct schema_field;
 
-/** An array of objects in the model, made of a map (key: name) or a list. Offsets are those within one object. */
+/** An array of objects in the model, read from a map (key: name) or a list. */
 struct schema_table {
     const struct schema_field *fields;
-    const void *defaults;      /* the object before its keys are read */
+    const void *defaults;      /* one object before its keys are read */
     size_t size, place, count; /* `count`: offset, in the model, of its uint32_t length */
     uint32_t max;
     bool named; /* a map: its key goes to the `char *` that opens the object */
 };
 
-/** A key of a map. Ends with key NULL. */
+/** A key of a map. Lists end with key NULL. */
 struct schema_field {
     const char *key;
     enum schema_kind kind;
@@ -62,7 +62,8 @@ struct schema_field {
     const struct schema_field *fields;
     const struct schema_table *table;
     void (*read)(struct reader *r, const struct tree *t, void *to);
-    const char *note; /* SCHEMA_LATER: the answer; else, where required: what is expected, for the one who forgot it */
+    /* SCHEMA_LATER: the message; SCHEMA_GIVEN_UP: the name now; else, if required: names the missing value. */
+    const char *note;
 };
 
 /** The keys of the whole file, and the model before any key is read. */
@@ -70,10 +71,9 @@ extern const struct schema_field schema_experiment[];
 extern const struct experiment schema_defaults;
 extern const struct experiment_process schema_default_process;
 extern const struct schema_word schema_yes_or_no[], schema_outputs[], schema_when_fulls[], schema_modes[],
-    schema_judged[], schema_forwards[], schema_scopes[], schema_policies[], schema_syncs[], schema_deciders[],
-    schema_helps[], schema_orders[];
+    schema_judged[], schema_forwards[], schema_scopes[], schema_syncs[], schema_deciders[];
 
-/** What names are made of. */
+/** The characters of names. */
 extern const char schema_name_characters[];
 
 /** The word for `value`. */
@@ -82,22 +82,19 @@ const char *schema_word(const struct schema_word *words, int value);
 /** Reads map `t` into the object at `to`. */
 void schema_read_map(struct reader *r, const struct tree *t, const struct schema_field *fields, void *to);
 
-/** Reports about a value, at its place; about its key, at the key's; a doubt is a warning. */
+/** Add an error at the place of value `t`; an error at the place of its key; a warning at the place of the value. */
 void reader_wrong(struct reader *r, const struct tree *t, const char *format, ...) BEZEL_PRINTF(3, 4);
 void reader_wrong_key(struct reader *r, const struct tree *t, const char *format, ...) BEZEL_PRINTF(3, 4);
-void reader_doubt(struct reader *r, const struct tree *t, const char *format, ...) BEZEL_PRINTF(3, 4);
+void reader_warn(struct reader *r, const struct tree *t, const char *format, ...) BEZEL_PRINTF(3, 4);
 
-/** Reports that map `t` lacks `key`, at the map's place, unless the key is there but misspelt. */
+/** Adds an error that map `t` lacks `key`, at the map's place, unless the key is there but misspelt. */
 void reader_missing(struct reader *r, const struct tree *t, const char *key, const char *format, ...)
     BEZEL_PRINTF(4, 5);
 
-/** The text that is the value `t`, NULL (and reported) where it is none; `expected` says what it should be. */
+/** The text of value `t`; NULL, and reported, if it is not a text. `expected` describes the value in the message. */
 const char *reader_text(struct reader *r, const struct tree *t, const char *expected);
 
-/** Whether `name` may name an experiment, node, process or metric; reported where not (`name` is t's text or key). */
-bool reader_check_name(struct reader *r, const struct tree *t, const char *name);
-
-/** strdup(). */
+/** strdup(); NULL, with out_of_memory set, if there is no memory. */
 char *reader_copy(struct reader *r, const char *text);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* The one user of libyaml: its events become the tree. */
+/* Builds the tree from the events of libyaml; no other file uses libyaml. */
 #include "config/tree.h"
 
 #include "base/hash.h"
-#include "config/findings.h"
+#include "config/diagnostics.h"
 
 #include <assert.h>
 #include <stdarg.h>
@@ -22,17 +22,14 @@ struct builder {
     bool complete;
 };
 
-/* libyaml takes a file whose last line has no line break as if it had one: what it finds behind is put at the end. */
+/* libyaml adds a line break to the last line if there is none; a place behind it becomes the end of the file. */
 static struct experiment_place place_of(const struct builder *b, yaml_mark_t mark)
 {
     struct experiment_place at = {(uint32_t)mark.line + 1, (uint32_t)mark.column + 1};
     return at.line > b->end.line ? b->end : at;
 }
 
-/*
- * Length in bytes of the line break that opens `s`, 0 where there is none: CR LF, CR, LF, NEL, LS or PS, as libyaml
- * counts.
- */
+/* Bytes of the line break at the start of `s`: CR LF, CR, LF, NEL, LS or PS, as libyaml counts; 0: none. */
 static size_t line_break(const char *s, size_t left)
 {
     static const char *const breaks[] = {"\r\n", "\r", "\n", "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9"};
@@ -44,7 +41,7 @@ static size_t line_break(const char *s, size_t left)
     return 0;
 }
 
-/* Line and column of byte `offset`, for errors below the level at which libyaml counts them. */
+/* Line and column of byte `offset`, for errors in the encoding, for which libyaml gives only the offset. */
 static struct experiment_place place_of_offset(const char *text, size_t offset)
 {
     struct experiment_place at = {1, 1};
@@ -59,7 +56,7 @@ static struct experiment_place place_of_offset(const char *text, size_t offset)
     return at;
 }
 
-/* Reports about `t`, or about the whole file where it is NULL. Returns BEZEL_EMALFORMED or BEZEL_ENOMEM. */
+/* Adds an error about `t`, or about the file if NULL. Returns BEZEL_EMALFORMED or BEZEL_ENOMEM. */
 __attribute__((format(printf, 4, 5))) static int complain(struct builder *b, struct experiment_place at,
                                                           const struct tree *t, const char *format, ...)
 {
@@ -68,12 +65,12 @@ __attribute__((format(printf, 4, 5))) static int complain(struct builder *b, str
     if (t)
         tree_path(t, path, sizeof path);
     va_start(args, format);
-    int err = findings_add(b->found, false, at, path, format, args);
+    int err = diagnostics_add(b->found, false, at, path, format, args);
     va_end(args);
     return err ? err : BEZEL_EMALFORMED;
 }
 
-/* What is only refused does not stop the building. */
+/* A refused value is no reason to stop building the tree. */
 static int unless_fatal(int err)
 {
     return err == BEZEL_EMALFORMED ? 0 : err;
@@ -113,7 +110,7 @@ static int add_node(struct builder *b, enum tree_kind kind, const yaml_event_t *
             continue;
         t->refused = true;
         return unless_fatal(
-            complain(b, t->key_at, t, "stands here a second time; the first one is in line %u", other->key_at.line));
+            complain(b, t->key_at, t, "is given a second time; the first one is in line %u", other->key_at.line));
     }
     return 0;
 }
@@ -122,9 +119,9 @@ static int refuse_decoration(struct builder *b, const struct tree *t, const yaml
 {
     int err = 0;
     if (anchor)
-        err = unless_fatal(complain(b, t->at, t, "anchors ('&') are not understood; quote a text that opens with '&'"));
+        err = unless_fatal(complain(b, t->at, t, "anchors ('&') are not supported; quote a text that begins with '&'"));
     if (tag && !err)
-        err = unless_fatal(complain(b, t->at, t, "tags ('!') are not understood; quote a text that opens with '!'"));
+        err = unless_fatal(complain(b, t->at, t, "tags ('!') are not supported; quote a text that begins with '!'"));
     return err;
 }
 
@@ -132,12 +129,12 @@ static int add_key(struct builder *b, const yaml_event_t *event)
 {
     b->key_at = place_of(b, event->start_mark);
     if (event->type != YAML_SCALAR_EVENT || event->data.scalar.anchor || event->data.scalar.tag)
-        return complain(b, b->key_at, b->open, "a key is a text, without anchor, alias or tag");
+        return complain(b, b->key_at, b->open, "a key must be a text, without anchor, alias or tag");
     b->key = strdup((const char *)event->data.scalar.value);
     if (!b->key)
         return BEZEL_ENOMEM;
     if (strlen(b->key) != event->data.scalar.length)
-        return complain(b, b->key_at, b->open, "a key holds no NUL");
+        return complain(b, b->key_at, b->open, "a key must not contain NUL");
     return 0;
 }
 
@@ -153,7 +150,7 @@ static int add_text(struct builder *b, const yaml_event_t *event)
     t->absent = t->text[0] == '\0' && event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     if (strlen(t->text) != event->data.scalar.length && !t->refused) {
         t->refused = true;
-        err = unless_fatal(complain(b, t->at, t, "a text holds no NUL"));
+        err = unless_fatal(complain(b, t->at, t, "a text must not contain NUL"));
     }
     return err ? err : refuse_decoration(b, t, event->data.scalar.anchor, event->data.scalar.tag);
 }
@@ -165,7 +162,7 @@ static int add_alias(struct builder *b, const yaml_event_t *event)
     if (err)
         return err;
     t->refused = true;
-    return unless_fatal(complain(b, t->at, t, "aliases ('*') are not understood; quote a text that opens with '*'"));
+    return unless_fatal(complain(b, t->at, t, "aliases ('*') are not supported; quote a text that begins with '*'"));
 }
 
 static int open_container(struct builder *b, enum tree_kind kind, const yaml_event_t *event, const yaml_char_t *anchor,
@@ -190,7 +187,8 @@ static int take_event(struct builder *b, const yaml_event_t *event)
     switch (event->type) {
     case YAML_DOCUMENT_START_EVENT:
         if (b->open->first)
-            return complain(b, place_of(b, event->start_mark), NULL, "a second document: a file is one experiment");
+            return complain(b, place_of(b, event->start_mark), NULL,
+                            "a second YAML document begins here; a file holds one experiment");
         return 0;
     case YAML_SCALAR_EVENT:
         return add_text(b, event);
@@ -214,20 +212,20 @@ static int take_event(struct builder *b, const yaml_event_t *event)
     }
 }
 
-/* libyaml's own words, with what helps most often. */
+/* Reports libyaml's message, with a hint for frequent mistakes. */
 static int syntax_error(struct builder *b, const yaml_parser_t *parser, const char *text)
 {
     if (parser->error == YAML_MEMORY_ERROR)
         return BEZEL_ENOMEM;
     if (parser->error == YAML_READER_ERROR)
-        return complain(b, place_of_offset(text, parser->problem_offset), NULL, "%s: the file is text in UTF-8",
+        return complain(b, place_of_offset(text, parser->problem_offset), NULL, "%s: the file must be text in UTF-8",
                         parser->problem);
     struct experiment_place at = place_of(b, parser->problem_mark), began = place_of(b, parser->context_mark);
     const char *hint = "";
     if (strcmp(parser->problem, "found character that cannot start any token") == 0)
-        hint = "; indent with blanks, not tabs, and quote a text that opens with '@', '%' or '`'";
+        hint = "; indent with blanks, not tabs, and quote a text that begins with '@', '%' or '`'";
     else if (strcmp(parser->problem, "mapping values are not allowed in this context") == 0)
-        hint = "; quote a text that holds ': '";
+        hint = "; quote a text that contains ': '";
     if (parser->context)
         return complain(b, at, NULL, "not YAML: %s (from line %u on) %s%s", parser->context, began.line,
                         parser->problem, hint);
@@ -264,7 +262,7 @@ int tree_read(const char *text, size_t n, struct tree **document, struct experim
     free(b.key);
     if (!err && !top->first)
         err = complain(&b, (struct experiment_place){1, 1}, NULL,
-                       "is empty; the smallest experiment is 'experiment: NAME' and 'command: PROGRAM'");
+                       "the file is empty; the smallest experiment is 'experiment: NAME' and 'command: PROGRAM'");
     if (err)
         tree_free(top);
     else

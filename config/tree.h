@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A YAML file as a small tree in which everything knows its place. Only what an experiment needs of YAML is let
- * through: one document of maps with texts as keys, lists and texts. Anchors, aliases, tags and doubled keys are
- * reported, and what they make unusable is marked `refused`, so that nobody complains about it again. Internal to
+ * A YAML file as a small tree, with the place of each value in the file. Accepted is the part of YAML that an
+ * experiment needs: one document of lists, texts, and maps with texts as keys. Anchors, aliases, tags and doubled keys
+ * are reported; values that they make unusable are marked `refused`, so that they are not reported again. Internal to
  * config/.
  */
 #ifndef BEZEL_CONFIG_TREE_H
@@ -29,21 +29,18 @@ struct tree {
 };
 
 /**
- * Reads `n` bytes of YAML. Returns 0 with *document, a list of one, the root, to be freed by tree_free;
- * BEZEL_EMALFORMED with the reason in *found where there is no tree to look at (wrong syntax, nesting beyond
+ * Reads `n` bytes of YAML. Returns 0 with *document, a list with one entry, the root, to be freed by tree_free();
+ * BEZEL_EMALFORMED with the reason in *found if there is no tree (wrong syntax, nesting beyond
  * TREE_DEPTH_MAX, more than TREE_CHILDREN_MAX in one map or list, a map or list as key, nothing at all); BEZEL_ENOMEM.
  */
 int tree_read(const char *text, size_t n, struct tree **document,
               struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
 void tree_free(struct tree *t);
 
-/** The value of `key` in map `t`; NULL where it is not there or `t` is NULL or no map. */
+/** The value of `key` in map `t`; NULL if there is none, or `t` is NULL or not a map. */
 const struct tree *tree_get(const struct tree *t, const char *key);
 
-/**
- * Writes where `t` stands, as "processes[1].command" ("" for the root and the document), into `path`; a long one is
- * cut.
- */
+/** Writes the path of `t`, as "processes[1].command" ("" for root and document), to `path`, cut off after `size`. */
 void tree_path(const struct tree *t, char *path, size_t size);
 
 #endif

@@ -2,204 +2,275 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Built-in aspects: what bezeld records of itself, with the internal sensor's own means, into the same trace (design:
- * the monitor measures itself). bezeld declares them with these names, fields and this order; the collector finds them
- * by name in processes of role DAEMON and copies them into the run's facts.
+ * Built-in aspects: the monitor's records about itself, in the same trace. Only this table defines them. It makes the
+ * structs, bezeld's dictionary and its records (bezeld/own_trace.c), the tables of run.db, and the code that writes,
+ * compares, clears (collector/rundb/rundb_builtin.c) and reads their rows.
+ *
+ * The collector finds a built-in aspect by its name and the types of its fields, in processes of role DAEMON. A row of
+ * its table has the fields as columns, in their order, behind two of its own: `node` or `daemon`, which is the row of
+ * the node or of the process that recorded it, and `at`, ns of the node's monotonic clock.
  */
 #ifndef BEZEL_MDR_BUILTIN_H
 #define BEZEL_MDR_BUILTIN_H
 
-/** What the daemon did and cost; every agent period, at least every second. Counters are cumulative. */
-#define BUILTIN_SELF "bezel_self"
-enum builtin_self {
-    SELF_CPU_NS,       /* int64: CPU time of all threads */
-    SELF_WAKEUPS,      /* int64 */
-    SELF_RECORDS,      /* int64: MDRs cut into packets */
-    SELF_BYTES,        /* int64: of packets */
-    SELF_WINDOW_BYTES, /* int64: unacknowledged now */
-    SELF_OLDEST_NS,    /* int64: age of the oldest unacknowledged packet; 0: none */
-    SELF_PERIOD_NS, /* int64: effective polling period, the mean of the time since the sample before; 0: off, or unknown
-                     */
-    SELF_SENSOR_CPU, /* float64: percent of one CPU since the sample before */
-    SELF_WORST_NS,   /* int64: the longest time between two polls since the sample before */
-    SELF_FIELDS
-};
+#include "mdr/dict.h"
 
-/** A limit, as struct agent_limit has it; at every change of state, every second and at the end. Cumulative. */
-#define BUILTIN_LIMIT "bezel_limit"
-enum builtin_limit {
-    BLIMIT_INDEX,    /* int64: in the experiment's list */
-    BLIMIT_STATE,    /* enum unknown|held|violated */
-    BLIMIT_VALUE,    /* float64: NaN where unknown */
-    BLIMIT_WORST,    /* float64: NaN where there was none */
-    BLIMIT_SETTLING, /* int64, ns; so are the next three */
-    BLIMIT_HELD,
-    BLIMIT_VIOLATED,
-    BLIMIT_UNKNOWN,
-    BLIMIT_LAST_VIOLATED, /* int64, ns: time; 0: never */
-    BLIMIT_EPOCH,         /* int64: of a limit on the whole, of the manager that judged it; else 0 */
-    BLIMIT_FIELDS
-};
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* clang-format off */
+
+/*
+ * ASPECT(NAME, name, table of run.db, whose row it is: NODE or DAEMON, which rows stay). EVERY record is a row, or the
+ * LATEST of those that agree in node or daemon and in the KEYs. Ids in bezeld's dictionary count from 1 in this order.
+ */
+#define BUILTINS(ASPECT)                                                                                               \
+    ASPECT(USAGE,       usage,       "usage",        DAEMON, EVERY)                                                    \
+    ASPECT(LIMIT,       limit,       "limits",       NODE,   LATEST)                                                   \
+    ASPECT(DECISION,    decision,    "decisions",    NODE,   EVERY)                                                    \
+    ASPECT(METRIC,      metric,      "metrics",      NODE,   EVERY)                                                    \
+    ASPECT(CLOCKS,      clocks,      "clocks",       DAEMON, LATEST)                                                   \
+    ASPECT(POLLING,     polling,     "polling",      NODE,   EVERY)                                                    \
+    ASPECT(TOTALS,      totals,      "totals",       DAEMON, EVERY)                                                    \
+    ASPECT(EXPIRED,     expired,     "expired",      DAEMON, LATEST)                                                   \
+    ASPECT(KNOB,        knob,        "knobs",        NODE,   EVERY)                                                    \
+    ASPECT(SNAPSHOT,    snapshot,    "snapshots",    DAEMON, LATEST)                                                   \
+    ASPECT(OBSERVATION, observation, "observations", NODE,   EVERY)                                                    \
+    ASPECT(FINDING,     finding,     "findings",     NODE,   EVERY)                                                    \
+    ASPECT(SETPOINTS,   setpoints,   "setpoints",    DAEMON, LATEST)
+
+/*
+ * Fields: FIELD or KEY(INT, FLOAT, ENUM or TEXT; name; unit, or labels of an ENUM; a sentence). A time is ns of the
+ * node's monotonic clock. A FLOAT that is unknown is NaN, and NULL in run.db.
+ */
+
+/** What the daemon did and cost; every agent period, at least every second. Counters are cumulative. */
+#define BUILTIN_USAGE_FIELDS(KEY, FIELD)                                                                               \
+    FIELD(INT,   cpu,        "ns", "CPU time of all threads")                                                          \
+    FIELD(INT,   wakeups,    "1",  "wake-ups")                                                                         \
+    FIELD(INT,   records,    "1",  "records that were put into packets")                                               \
+    FIELD(INT,   bytes,      "B",  "bytes of these packets")                                                           \
+    FIELD(INT,   window,     "B",  "bytes that wait for their acknowledgement now")                                    \
+    FIELD(INT,   oldest,     "ns", "age of the oldest packet of these; 0: there is none")                              \
+    FIELD(INT,   period,     "ns", "mean time between two polls since the sample before; 0: off, or unknown")          \
+    FIELD(FLOAT, sensor_cpu, "%",  "of one CPU, since the sample before")                                              \
+    FIELD(INT,   worst,      "ns", "the longest time between two polls since the sample before")
+
+/** A limit of a node; at every change of state, every second and at the end. Cumulative. */
+#define BUILTIN_LIMIT_FIELDS(KEY, FIELD)                                                                               \
+    KEY(  INT,   limit,         "1",           "index in the experiment's list")                                       \
+    FIELD(ENUM,  state,         LABELS_STATE,  "how it stands")                                                        \
+    FIELD(FLOAT, value,         "1",           "value now")                                                            \
+    FIELD(FLOAT, worst,         "1",           "worst value since it is judged")                                       \
+    FIELD(INT,   settling,      "ns",          "time for which adaptation settled")                                    \
+    FIELD(INT,   held,          "ns",          "time for which it held")                                               \
+    FIELD(INT,   violated,      "ns",          "time for which it was violated")                                       \
+    FIELD(INT,   unknown,       "ns",          "time for which it was unknown")                                        \
+    FIELD(INT,   last_violated, "ns",          "time of its last violation; 0: never")                                 \
+    KEY(  INT,   epoch,         "1",           "of the manager that judged it, of a limit over all nodes; else 0")
 
 /** A decision of the policy that changed something. */
-#define BUILTIN_DECISION "bezel_decision"
-enum builtin_decision {
-    DECISION_POLICY,   /* enum none|spp|dpp|dpp-band|elastic|integral|aimd */
-    DECISION_ACTION,   /* enum keep|shorten|lengthen|off|resume */
-    DECISION_BEFORE,   /* int64, ns: polling period before; 0: off */
-    DECISION_AFTER,    /* int64, ns: polling period after; 0: off */
-    DECISION_CAUSE,    /* int64: index of the limit in violation; -1: none */
-    DECISION_BY,       /* enum agent|manager */
-    DECISION_EPOCH,    /* int64: of the manager that the node obeyed last; 0: none */
-    DECISION_SEQUENCE, /* int64: of its setting */
-    DECISION_FIELDS
-};
+#define BUILTIN_DECISION_FIELDS(KEY, FIELD)                                                                            \
+    FIELD(ENUM,  policy,   LABELS_POLICY,   "who decided")                                                             \
+    FIELD(ENUM,  action,   LABELS_ACTION,   "what was done")                                                           \
+    FIELD(INT,   before,   "ns",            "polling period before; 0: off")                                           \
+    FIELD(INT,   after,    "ns",            "polling period after; 0: off")                                            \
+    FIELD(INT,   cause,    "1",             "index of the limit in violation; -1: none")                               \
+    FIELD(ENUM,  by,       LABELS_DECIDER,  "the node's own agent, or the resource manager")                           \
+    FIELD(INT,   epoch,    "1",             "of the manager whose setpoint the node applied last; 0: none")            \
+    FIELD(INT,   sequence, "1",             "number of that setpoint")
 
-/** How the node polls from now on: at the start, and where an operator changes it. */
-#define BUILTIN_POLLING "bezel_polling"
-enum builtin_polling {
-    BPOLLING_CAUSE,   /* enum start|operator|kept: the file; an operator; an operator, in a former life of the daemon */
-    BPOLLING_PERIOD,  /* int64, ns: in force; decisions move it from there */
-    BPOLLING_MODE,    /* enum polling|busy-wait */
-    BPOLLING_FORWARD, /* enum batch|collect */
-    BPOLLING_BATCH,   /* int64: records that a poll takes at most; 0: all that wait */
-    BPOLLING_FIELDS
-};
+/** The value of a metric; every second. */
+#define BUILTIN_METRIC_FIELDS(KEY, FIELD)                                                                              \
+    FIELD(TEXT,  metric,  "1",   "its name")                                                                           \
+    FIELD(TEXT,  process, "1",   "name of the process; the node's name where the metric is not per process")           \
+    FIELD(FLOAT, value,   "1/s", "its value")
+
+/** How well this node's times are known; every second and at the end. Cumulative, over one life of the daemon. */
+#define BUILTIN_CLOCKS_FIELDS(KEY, FIELD)                                                                              \
+    FIELD(INT,   kernel,  "1",  "processes of the SUT whose records were stamped with CLOCK_MONOTONIC")                \
+    FIELD(INT,   counter, "1",  "those stamped with the processor's counter")                                          \
+    FIELD(INT,   program, "1",  "those stamped with a clock of their own")                                             \
+    FIELD(INT,   error,   "ns", "bound of the error of times that were converted to CLOCK_MONOTONIC; 0: none was")     \
+    FIELD(INT,   jumps,   "1",  "jumps of clocks that were in use")                                                    \
+    FIELD(INT,   clamped, "1",  "times of records that lay in the future, or before the record before, and were moved")
+
+/** How the node polls from now on; at the start, and where an operator changes it. */
+#define BUILTIN_POLLING_FIELDS(KEY, FIELD)                                                                             \
+    FIELD(ENUM,  cause,   LABELS_POLLING, "who says so (see BUILTIN_POLLINGS)")                                        \
+    FIELD(INT,   period,  "ns",           "in force; decisions move it from there")                                    \
+    FIELD(ENUM,  mode,    LABELS_MODE,    "how the daemon waits")                                                      \
+    FIELD(ENUM,  forward, LABELS_FORWARD, "what is sent with each poll")                                               \
+    FIELD(INT,   batch,   "1",            "records that a poll takes at most; 0: all that wait")
 
 /**
  * What the node's processes of the SUT produced and what became of it; every second and at the end. Cumulative over the
  * run, but for what is under way now and `backpressure`, which is of one life of the daemon.
  */
-#define BUILTIN_FLOW "bezel_flow"
-enum builtin_flow {
-    BFLOW_PRODUCED,     /* int64: records that they tried to write */
-    BFLOW_FULL,         /* int64: lost, the ring was full */
-    BFLOW_OFF,          /* int64: lost, collection was off */
-    BFLOW_NO_RING,      /* int64: lost, no ring */
-    BFLOW_OVERWRITTEN,  /* int64: lost, newer records took their place; as far as snapshots have told */
-    BFLOW_IN_RINGS,     /* int64: neither lost nor cut into a packet yet */
-    BFLOW_IN_WINDOW,    /* int64: cut, and still in the window */
-    BFLOW_BACKPRESSURE, /* int64: how often a poll left records in a ring because the window was full */
-    BFLOW_WINDOW,       /* int64: lost, the ring was full, for the window was */
-    BFLOW_SPOOL,        /* int64: lost, likewise, and the spool was full too */
-    BFLOW_FIELDS
-};
+#define BUILTIN_TOTALS_FIELDS(KEY, FIELD)                                                                              \
+    FIELD(INT,   produced,     "1", "records that they tried to write")                                                \
+    FIELD(INT,   full,         "1", "lost, the ring was full")                                                         \
+    FIELD(INT,   off,          "1", "lost, collection was off")                                                        \
+    FIELD(INT,   no_ring,      "1", "lost, the thread had no ring")                                                    \
+    FIELD(INT,   overwritten,  "1", "lost, newer records took their place, as far as snapshots have shown")            \
+    FIELD(INT,   in_rings,     "1", "neither lost nor in a packet yet")                                                \
+    FIELD(INT,   in_window,    "1", "in a packet that is still in the window")                                         \
+    FIELD(INT,   backpressure, "1", "polls that left records in a ring because the window was full")                   \
+    FIELD(INT,   window,       "1", "lost, the ring was full because the window was")                                  \
+    FIELD(INT,   spool,        "1", "lost likewise, and the spool was full too")
 
-/** Records of an aspect that has a latency bound (sensing.expire); every second and at the end, where there are new
- * ones. Cumulative, over one life of the daemon. */
-#define BUILTIN_EXPIRED "bezel_expired"
-enum builtin_expired {
-    BEXPIRED_PROCESS,  /* string */
-    BEXPIRED_ASPECT,   /* string */
-    BEXPIRED_INSTANCE, /* int64: of the process */
-    BEXPIRED_BOUND,    /* int64, ns */
-    BEXPIRED_TAKEN,    /* int64: records that the external sensor took */
-    BEXPIRED_EXPIRED,  /* int64: of these, older than the bound when they were taken */
-    BEXPIRED_FIELDS
-};
+/**
+ * Records of an aspect that has a latency bound (sensing.expire); every second and at the end, where there are new
+ * ones. Cumulative, over one life of the daemon.
+ */
+#define BUILTIN_EXPIRED_FIELDS(KEY, FIELD)                                                                             \
+    FIELD(TEXT,  process,  "1",  "name of the process")                                                                \
+    KEY(  TEXT,  aspect,   "1",  "name of the aspect")                                                                 \
+    KEY(  INT,   instance, "1",  "of the process")                                                                     \
+    FIELD(INT,   bound,    "ns", "the latency bound")                                                                  \
+    FIELD(INT,   taken,    "1",  "records that the external sensor took")                                              \
+    FIELD(INT,   expired,  "1",  "those of them that were older than the bound when they were taken")
 
 /** A knob of a process that was turned, or found turned by a daemon before this one. */
-#define BUILTIN_KNOB "bezel_knob"
-enum builtin_knob {
-    BKNOB_PROCESS,  /* string */
-    BKNOB_NAME,     /* string */
-    BKNOB_UNIT,     /* string */
-    BKNOB_INSTANCE, /* int64: of the process */
-    BKNOB_CAUSE,    /* enum operator|manager|agent|kept|end: who; or how a former life of the daemon left it; or the
-                       end of observation, which brings it back to its initial value */
-    BKNOB_BEFORE,   /* int64 */
-    BKNOB_AFTER,    /* int64 */
-    BKNOB_LIMIT,    /* int64: of manager and agent, index of the limit that it was for; else, or where none, -1 */
-    BKNOB_VALUE,    /* float64: of that limit's metric when it was decided; NaN: none, or unknown */
-    BKNOB_EPOCH,    /* int64: of the manager's lease; 0: no manager decided it */
-    BKNOB_SEQUENCE, /* int64: of its setting; likewise */
-    BKNOB_FIELDS
-};
+#define BUILTIN_KNOB_FIELDS(KEY, FIELD)                                                                                \
+    FIELD(TEXT,  process,  "1",           "name of the process")                                                       \
+    FIELD(TEXT,  knob,     "1",           "name of the knob")                                                          \
+    FIELD(TEXT,  unit,     "1",           "unit of the knob")                                                          \
+    FIELD(INT,   instance, "1",           "of the process")                                                            \
+    FIELD(ENUM,  cause,    LABELS_TURNER, "who turned it; found so at a restart; brought back at the end of the run")  \
+    FIELD(INT,   before,   "1",           "value before")                                                              \
+    FIELD(INT,   after,    "1",           "value after")                                                               \
+    FIELD(INT,   limit,    "1",           "index of the limit that a manager or agent did it for; else -1")            \
+    FIELD(FLOAT, value,    "1",           "of that limit's metric when it was decided")                                \
+    FIELD(INT,   epoch,    "1",           "of the manager that decided it; else 0")                                    \
+    FIELD(INT,   sequence, "1",           "number of that manager's setpoint; else 0")
 
-/** A snapshot of flight recorders on this node: at its begin, every second and at its end. The last one tells all. */
-#define BUILTIN_SNAPSHOT "bezel_snapshot"
-enum builtin_snapshot {
-    BSNAPSHOT_NODE,      /* string: where the limit broke; of an operator's: none */
-    BSNAPSHOT_NUMBER,    /* int64: of the run's snapshots that limits asked for, from 1; of an operator's 0 */
-    BSNAPSHOT_LIMIT,     /* int64: index of the limit; of an operator's -1 */
-    BSNAPSHOT_VALUE,     /* float64: of its metric then; NaN: unknown */
-    BSNAPSHOT_MOMENT,    /* int64, ns: when that was, on this node's clock */
-    BSNAPSHOT_DURATION,  /* int64, ns: as the file has it */
-    BSNAPSHOT_RECORDS,   /* int64: that were saved so far, by this life of the daemon */
-    BSNAPSHOT_PROCESSES, /* int64: whose rings overwrite */
-    BSNAPSHOT_FIRST,     /* int64, ns: time of the oldest record of these; 0: there is none */
-    BSNAPSHOT_LAST,      /* int64, ns: of the newest */
-    BSNAPSHOT_STATE,     /* enum goes_on|over */
-    BSNAPSHOT_FIELDS
-};
+/** A snapshot of flight recorders on this node; at its begin, every second and at its end. The last one says all. */
+#define BUILTIN_SNAPSHOT_FIELDS(KEY, FIELD)                                                                            \
+    FIELD(TEXT,  origin,    "1",          "node where the limit broke; none of an operator's snapshot")                \
+    KEY(  INT,   number,    "1",          "of the run's snapshots that limits asked for, from 1; an operator's: 0")    \
+    FIELD(INT,   limit,     "1",          "index of the limit; an operator's: -1")                                     \
+    FIELD(FLOAT, value,     "1",          "of the limit's metric then")                                                \
+    KEY(  INT,   moment,    "ns",         "time when the limit broke, or the operator asked")                          \
+    FIELD(INT,   duration,  "ns",         "time that it goes on from there, as the file has it")                       \
+    FIELD(INT,   records,   "1",          "that this life of the daemon saved so far")                                 \
+    FIELD(INT,   processes, "1",          "processes whose rings overwrite")                                           \
+    FIELD(INT,   first,     "ns",         "time of the oldest of these records; 0: there is none")                     \
+    FIELD(INT,   last,      "ns",         "time of the newest")                                                        \
+    FIELD(ENUM,  state,     LABELS_SAVED, "whether it came to its end")
 
-/**
- * A limit at a sampling instant, as the policy saw it; where it is as it was at the instant before, every second.
- */
-#define BUILTIN_OBSERVATION "bezel_observation"
-enum builtin_observation {
-    BOBSERVATION_LIMIT, /* int64: in the experiment's list */
-    BOBSERVATION_STATE, /* enum unknown|held|violated */
-    BOBSERVATION_VALUE, /* float64: of the process furthest from holding; NaN where unknown */
-    BOBSERVATION_FIELDS
-};
+/** A limit at a sampling instant, as the policy saw it; every second where nothing changes. */
+#define BUILTIN_OBSERVATION_FIELDS(KEY, FIELD)                                                                         \
+    FIELD(INT,   limit, "1",          "index in the experiment's list")                                                \
+    FIELD(ENUM,  state, LABELS_STATE, "how it stands")                                                                 \
+    FIELD(FLOAT, value, "1",          "of the process furthest from holding it")
 
-/** What the policy finds beyond the period, or does beyond it; each time that it changes. */
-#define BUILTIN_FINDING "bezel_finding"
-enum builtin_finding {
-    FINDING_WHAT,   /* enum infeasible|blameless|starved|shed|violated|spent: the budget is less than what monitoring
-                       needs;   a quality is broken whether it is polled or not; records come late or are lost though they
-                       are   polled as often as may be; aspects are not recorded, for the budget's sake; a limit is in
-                       violation for the first time since it is judged; a knob is at the end of its range, and a limit
-                       that it serves is violated */
-    FINDING_HOLDS,  /* int64: 1: it is so from now on; 0: no longer */
-    FINDING_LIMIT,  /* int64: of `violated` and `spent`: index of the limit; of `infeasible`, where it is the budget of
-                       all  nodes together, likewise; else -1 */
-    FINDING_NEEDED, /* float64, percent of one CPU: what monitoring was measured to need; of `spent`: the value of the
-                       limit's metric; NaN: it is not about that */
-    FINDING_BUDGET, /* float64, percent of one CPU: what it may use; of `spent`: where the knob
-                       ends */
-    FINDING_FLOOR, /* int64: of `shed`: aspects less important than this are only counted; 0: none; of `spent`: index of
-                      the knob in adapt.knobs; else 0 */
-    FINDING_FIELDS
-};
+/** What the policy finds or does beyond the polling period; each time that it changes. */
+#define BUILTIN_FINDING_FIELDS(KEY, FIELD)                                                                             \
+    FIELD(ENUM,  what,   LABELS_FINDING, "see BUILTIN_FINDINGS")                                                       \
+    FIELD(INT,   holds,  "1",            "1: it is so from now on; 0: no longer")                                      \
+    FIELD(INT,   limit,  "1",            "index of the limit that it is about; -1: none")                              \
+    FIELD(FLOAT, needed, "%",            "of one CPU, what monitoring needs; of `saturated`: see there")               \
+    FIELD(FLOAT, budget, "%",            "of one CPU, what monitoring may use; of `saturated`: see there")             \
+    FIELD(INT,   floor,  "1",            "of `load-shedding` and `saturated`: see there")
 
 /**
- * What a node made of what a resource manager told it, where it has one; every second that it changed and at the end.
- * Cumulative, over one life of the daemon.
+ * What a node did with the setpoints of its manager; every second that it changed and at the end. Cumulative, over one
+ * life of the daemon.
  */
-#define BUILTIN_OBEYED "bezel_obeyed"
-enum builtin_obeyed {
-    BOBEYED_EPOCH,    /* int64: of the manager that it obeys, or obeyed last; 0: none */
-    BOBEYED_OBEYED,   /* int64: settings that it obeyed */
-    BOBEYED_EXPIRED,  /* int64: not obeyed, too late; or of another life, or overtaken by an operator */
-    BOBEYED_OUTDATED, /* int64: not obeyed, of a manager that was followed by another one */
-    BOBEYED_REPEATED, /* int64: not obeyed, for they had come before, or what follows them had */
-    BOBEYED_CUT,      /* int64: obeyed, cut to the file's bounds */
-    BOBEYED_LOST,     /* int64: how often the manager was lost */
-    BOBEYED_UNTOLD,   /* int64: observations that could not be sent */
-    BOBEYED_FIELDS
-};
+#define BUILTIN_SETPOINTS_FIELDS(KEY, FIELD)                                                                           \
+    FIELD(INT,   epoch,    "1", "of the manager whose setpoint the node applied last; 0: none")                        \
+    FIELD(INT,   applied,  "1", "setpoints that were applied")                                                         \
+    FIELD(INT,   expired,  "1", "not applied: too late, of another life, or overridden by an operator")                \
+    FIELD(INT,   outdated, "1", "not applied: of a manager that another one followed")                                 \
+    FIELD(INT,   repeated, "1", "not applied: they, or what follows them, had come before")                            \
+    FIELD(INT,   clamped,  "1", "applied, after they were moved into the bounds of the file")                          \
+    FIELD(INT,   lost,     "1", "how often the manager was lost")                                                      \
+    FIELD(INT,   unsent,   "1", "observations that could not be sent to it")
 
-/** The value of a metric; every second. */
-#define BUILTIN_METRIC "bezel_metric"
-enum builtin_metric {
-    BMETRIC_NAME,    /* string */
-    BMETRIC_PROCESS, /* string; the node's name where the metric is not per process */
-    BMETRIC_VALUE,   /* float64 */
-    BMETRIC_FIELDS
-};
+/* Labels of enums that others define, in their order: tests/unit/builtin.c compares them. */
+#define LABELS_STATE   "unknown|held|violated"                           /* enum limit_state */
+#define LABELS_POLICY  "none"                                            /* bezeld adds its own: EXPERIMENT_POLICIES */
+#define LABELS_ACTION  "keep|shorten|lengthen|off|resume"                /* enum policy_action */
+#define LABELS_MODE    "polling|busy-wait"                               /* enum message_poll_mode */
+#define LABELS_FORWARD "batch|collect"                                   /* enum message_poll_forward */
+#define LABELS_SAVED   "goes_on|over"                                    /* bool */
 
-/** How well this node's times are known; every second and at the end. Cumulative, over one life of the daemon. */
-#define BUILTIN_CLOCK "bezel_clocks"
-enum builtin_clock {
-    BCLOCK_KERNEL,  /* int64: processes of the SUT whose records were stamped with CLOCK_MONOTONIC */
-    BCLOCK_COUNTER, /* int64: with the processor's counter */
-    BCLOCK_PROGRAM, /* int64: with a clock of their own */
-    BCLOCK_ERROR,   /* int64, ns: bound of the error that made CLOCK_MONOTONIC of the others; 0: none was made */
-    BCLOCK_JUMPS,   /* int64: of clocks that were in use */
-    BCLOCK_CLAMPED, /* int64: times of records that were made to fit: from the future, or before the record before */
-    BCLOCK_FIELDS
+/** Who decided how the node polls: its own agent, or the resource manager. */
+#define BUILTIN_DECIDERS(LABEL)                                                                                        \
+    LABEL(DECIDED_BY_AGENT,   "agent")                                                                                 \
+    LABEL(DECIDED_BY_MANAGER, "manager")
+
+/** Why a node polls as it does: the file, an operator, an operator in a life of the daemon before this one. */
+#define BUILTIN_POLLINGS(LABEL)                                                                                        \
+    LABEL(POLLING_BY_START,    "start")                                                                                \
+    LABEL(POLLING_BY_OPERATOR, "operator")                                                                             \
+    LABEL(POLLING_BY_KEPT,     "kept")
+
+/** Who turned a knob; `kept`: found so by this life of the daemon; `end`: turned back at the end of the run. */
+#define BUILTIN_TURNERS(LABEL)                                                                                         \
+    LABEL(TURNED_BY_OPERATOR, "operator")                                                                              \
+    LABEL(TURNED_BY_MANAGER,  "manager")                                                                               \
+    LABEL(TURNED_BY_AGENT,    "agent")                                                                                 \
+    LABEL(TURNED_BY_KEPT,     "kept")                                                                                  \
+    LABEL(TURNED_BY_END,      "end")
+
+/**
+ * Findings. Of `load-shedding` aspects of an importance below `floor` are only counted. Of `saturated` `floor` is the
+ * index of the knob, `needed` the value of the limit's metric, and `budget` the value where the knob's range ends.
+ */
+#define BUILTIN_FINDINGS(LABEL)                                                                                        \
+    LABEL(FINDING_INFEASIBLE,       "infeasible")       /* the budget is less than what monitoring needs */            \
+    LABEL(FINDING_NOT_THE_MONITORS, "not-the-monitors") /* a quality is violated whether the node polls or not */      \
+    LABEL(FINDING_STARVED,          "starved")          /* polling as often as it may, and records are late or lost */ \
+    LABEL(FINDING_LOAD_SHEDDING,    "load-shedding")    /* the least important aspects are only counted */             \
+    LABEL(FINDING_VIOLATED,         "violated")         /* a limit is, for the first time since it is judged */        \
+    LABEL(FINDING_SATURATED,        "saturated")        /* a knob is at the end of its range, its limit violated */
+
+/* clang-format on */
+
+#define BUILTIN_LABEL_ENUM(NAME, label) NAME,
+enum builtin_decider { BUILTIN_DECIDERS(BUILTIN_LABEL_ENUM) };
+enum builtin_poller { BUILTIN_POLLINGS(BUILTIN_LABEL_ENUM) };
+enum builtin_turner { BUILTIN_TURNERS(BUILTIN_LABEL_ENUM) };
+enum builtin_conclusion { BUILTIN_FINDINGS(BUILTIN_LABEL_ENUM) };
+
+#define BUILTIN_ENUM(NAME, name, table, owner, rows) BUILTIN_##NAME,
+enum builtin { BUILTINS(BUILTIN_ENUM) BUILTIN_COUNT };
+
+/*
+ * struct builtin_<name>: a record. `node` and `at` are the reader's: index of the node and time. A writer leaves them
+ * out, for its records have both anyway.
+ */
+#define BUILTIN_TYPE_INT                           int64_t
+#define BUILTIN_TYPE_FLOAT                         double
+#define BUILTIN_TYPE_ENUM                          int
+#define BUILTIN_TYPE_TEXT                          const char *
+#define BUILTIN_MEMBER(type, name, unit, sentence) BUILTIN_TYPE_##type name;
+#define BUILTIN_STRUCT(NAME, name, table, owner, rows)                                                                 \
+    struct builtin_##name {                                                                                            \
+        uint32_t node;                                                                                                 \
+        int64_t at;                                                                                                    \
+        BUILTIN_##NAME##_FIELDS(BUILTIN_MEMBER, BUILTIN_MEMBER)                                                        \
+    };
+BUILTINS(BUILTIN_STRUCT)
+
+/** The aspects as a dictionary has them, by enum builtin. */
+extern const struct dict_aspect builtin_aspects[BUILTIN_COUNT];
+
+/** The places of an aspect's fields in its struct, and of its rows in run.db. */
+struct builtin_layout {
+    const char *table, *owner; /* of run.db; its first column: "node" or "daemon" */
+    bool latest;               /* else every record is a row */
+    size_t size;               /* of the struct */
+    size_t offsets[DICT_FIELDS_MAX];
+    bool keys[DICT_FIELDS_MAX];
 };
+const struct builtin_layout *builtin_layout(enum builtin b);
+
+/** The label of a value of these enums; "?" for a value without one. */
+const char *builtin_finding_name(int what);
+const char *builtin_turner_name(int cause);
 
 #endif

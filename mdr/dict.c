@@ -7,9 +7,8 @@
 #include <string.h>
 
 /*
- * The writing half of dictionaries. libbezel compiles this file in, so it needs libc's string functions and nothing
- * else. What it lets pass, dict_parse() accepts: a sensor can never write a dictionary that makes its own packets
- * unreadable.
+ * The writing half of dictionaries. libbezel contains this file, so it needs libc's string functions and nothing else.
+ * dict_parse() accepts all that it writes: a sensor can never write a dictionary that makes its own packets unreadable.
  */
 
 enum { ENTRY_ASPECT = 1, ENTRY_STRING = 2, ENTRY_KIND = 2 }; /* a kind's entry: behind ENTRY_KIND, but for events */
@@ -71,7 +70,7 @@ static int field_ok(const struct dict_field *f)
     return f->type == DICT_ENUM ? text_ok(labels, DICT_LABELS_MAX) : labels[0] == '\0';
 }
 
-/* The fields that aspects of a kind open with. */
+/* The first fields of the aspects of a kind. */
 static const struct {
     const char *name;
     uint32_t count;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Dictionaries: what a process's aspect ids and string ids mean. The bytes are mdr.x's mdr_entry, one after the other,
+ * Dictionaries: the aspects and strings behind a process's ids. The bytes are mdr.x's mdr_entry, one after the other,
  * append-only; the internal sensor writes them straight into its segment, the external sensor sends them as they are.
  */
 #ifndef BEZEL_MDR_DICT_H
@@ -50,7 +50,7 @@ struct dict_aspect {
     struct dict_field fields[DICT_FIELDS_MAX];
 };
 
-/** A dictionary, read. Opaque pointer-free use is not needed: fields are for reading, dict_parse() fills them. */
+/** A dictionary as dict_parse() has read it. Its fields are for reading only. */
 struct dict {
     uint64_t hash; /* over all bytes */
     uint32_t aspect_count, string_count;
@@ -84,8 +84,8 @@ const char *dict_kind_name(enum dict_kind kind);
 int dict_kind_ok(const struct dict_aspect *a);
 
 /**
- * How many bytes of `text`, at most `max`, are whole UTF-8 characters without NUL, from its start: where to cut a text
- * from elsewhere so that dict_append_string() takes it. Reads no byte behind a NUL or behind `max`. Pure.
+ * How many bytes of `text`, from its start and at most `max`, are complete UTF-8 characters without NUL: truncated to
+ * that length, dict_append_string() accepts any text. Reads no byte behind a NUL or behind `max`. Pure.
  */
 size_t dict_text_fit(const char *text, size_t max);
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Initializers of struct dict_field, for .c files that write aspects down as tables: of a number with its unit, an enum
- * with its labels ("idle|busy"), a text.
+ * Initializers of struct dict_field, for .c files with tables of aspects: a number with its unit, an enum with its
+ * labels ("idle|busy"), a text.
  */
 #ifndef BEZEL_MDR_DICT_FIELDS_H
 #define BEZEL_MDR_DICT_FIELDS_H

@@ -12,13 +12,12 @@
 /*
  * The reading half. A dictionary is one allocation: struct dict, aspects, strings, hashes, texts. Their sizes follow
  * from the number of bytes alone: no entry is shorter than ENTRY_MIN_BYTES, none of an aspect than ASPECT_MIN_BYTES,
- * and a text with its NUL is never longer than its encoding. There is room for one aspect more, for one that is cut
- * off.
+ * and a text with its NUL is never longer than its encoding. There is room for one aspect more, which may be truncated.
  */
 
 enum { ENTRY_ASPECT = 1, ENTRY_STRING = 2, ENTRY_KIND = 2, ENTRY_MIN_BYTES = 12, ASPECT_MIN_BYTES = 20 };
 
-/* What is left to read, and where the next text goes. */
+/* The bytes left to read, and the place of the next text. */
 struct dict_reader {
     const uint8_t *at;
     size_t left;

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Messages between the parts of Bezel: structs in memory, mdr.x's bytes on the wire, libtirpc between the two. Structs
- * own all their storage (fixed arrays, bounded by mdr.x), so that decoding allocates nothing; but they are large: keep
- * one per thread, not on the stack. Texts are NUL-terminated UTF-8. Functions here are pure and thread-safe.
+ * Messages between the parts of Bezel, as structs in memory; libtirpc converts them to and from the bytes that
+ * mdr/mdr.x defines. Structs own all their storage (fixed arrays, bounded by mdr.x), so that decoding allocates
+ * nothing; but they are large: keep one per thread, not on the stack. Texts are NUL-terminated UTF-8. Functions here
+ * are pure and thread-safe.
  */
 #ifndef BEZEL_MDR_MESSAGE_H
 #define BEZEL_MDR_MESSAGE_H
@@ -16,16 +17,17 @@
 #include <stdint.h>
 
 enum {
+    MESSAGE_VERSION = 2, /* of all messages; packets have a version of their own */
     MESSAGE_NAME_MAX = 63,
     MESSAGE_TEXT_MAX = 255,
     MESSAGE_DICT_MAX = 65536,
     MESSAGE_ROWS_MAX = 1024,
     MESSAGE_BOOKS_MAX = 255,
-    MESSAGE_VALUES_MAX = 64,
     MESSAGE_PATTERNS_MAX = 1023,
     MESSAGE_EXPERIMENT_MAX = 61440,
     MESSAGE_LIMITS_MAX = 64,
     MESSAGE_KNOBS_MAX = 16,
+    MESSAGE_LISTED_MAX = 256,
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
 };
 
@@ -34,18 +36,18 @@ enum message_type {
     MESSAGE_WELCOME = 2,
     MESSAGE_REFUSE = 3,
     MESSAGE_PROCESS = 4,
-    MESSAGE_NEED = 5,
+    MESSAGE_NEED_PROCESS = 5,
     MESSAGE_ACK = 6,
     MESSAGE_BOOKS = 7,
-    MESSAGE_ALIVE = 8,
+    MESSAGE_HEARTBEAT = 8,
     MESSAGE_BYE = 9,
     MESSAGE_NOTE = 10,
     MESSAGE_COMMAND = 20,
     MESSAGE_REPLY = 21,
     MESSAGE_WATCH = 22,
     MESSAGE_OBSERVATION = 23,
-    MESSAGE_SETTING = 24,
-    MESSAGE_PARTS = 25,
+    MESSAGE_SETPOINT = 24,
+    MESSAGE_PARTIALS = 25,
     MESSAGE_JUDGEMENT = 26,
 };
 
@@ -81,7 +83,7 @@ enum message_daemon_state {
     DAEMON_FAILED = 4
 };
 
-/** Where a stream stands: what comes next, and what is behind it (mdr_position). */
+/** Position of a stream: what is expected next, and what was lost before it (mdr_position). */
 struct message_position {
     uint64_t instance;
     uint32_t ring;
@@ -93,11 +95,11 @@ struct message_hello {
     char node[MESSAGE_NAME_MAX + 1];
     int64_t realtime_offset; /* ns */
     uint32_t pid;
-    uint64_t attempt; /* above those of all attempts of this trace before it, of former lives too */
+    uint64_t attempt; /* greater than in all earlier HELLOs of this trace, those of earlier lives included */
 };
 
 struct message_welcome {
-    uint64_t credit_bytes; /* 0: no bound of the receiver's */
+    uint64_t credit_bytes; /* 0: the receiver sets no bound */
     bool more;
     uint32_t stream_count;
     struct message_position streams[MESSAGE_ROWS_MAX];
@@ -119,7 +121,7 @@ struct message_process {
     uint8_t dictionary[MESSAGE_DICT_MAX];
 };
 
-struct message_need {
+struct message_need_process {
     uint64_t instance;
 };
 
@@ -138,26 +140,28 @@ struct message_books {
     enum message_process_state state;
     uint64_t at; /* ns, monotonic */
     uint64_t unfinished;
-    uint64_t unobserved; /* processes that it forked, or of the node, which record and are not observed; never falls */
+    uint64_t
+        unobserved; /* processes that record and are not observed: those that it forked, or the node's; never falls */
     uint32_t row_count;
     struct message_books_row rows[MESSAGE_BOOKS_MAX];
 };
 
-struct message_alive {
+struct message_heartbeat {
     uint64_t at; /* ns, monotonic */
 };
 
-/** Something for the operator: of a process, or of the node where `name` is empty. */
+/** A note for the operator about a process, or about the node if `name` is empty. */
 struct message_note {
-    uint64_t instance; /* 0: of no process that has a segment */
+    uint64_t instance; /* 0: the note is not about a process with a segment */
     uint32_t pid;      /* as the process saw itself; 0: unknown */
     char name[MESSAGE_NAME_MAX + 1];
-    uint64_t at; /* ns, monotonic: when the daemon learnt of it */
+    uint64_t at; /* ns, monotonic: when the daemon noticed it */
     char code[MESSAGE_NAME_MAX + 1];
     char text[MESSAGE_TEXT_MAX + 1];
 };
 
-/** How a node is to poll. What is not given is 0, and stays as it is; nothing given: what is in force is asked for. */
+/** Polling settings for a node. A setting that is not given is 0 and stays as it is; none given: the reply reports
+ * them. */
 struct message_poll {
     uint32_t given;     /* sum of enum message_poll_given */
     uint64_t period_ns; /* 1 us .. 10 s */
@@ -166,39 +170,39 @@ struct message_poll {
     uint32_t batch; /* records that a poll takes at most; 0: all that wait */
 };
 
-enum message_knob_order { KNOB_ASK = 0, KNOB_SET = 1, KNOB_RESET = 2 };
+enum message_knob_action { KNOB_LIST = 0, KNOB_SET = 1, KNOB_RESET = 2 };
 
-/** A knob to tell of, or to turn. What an order does not use is 0 or empty. */
+/** Knobs to list, or one to set. Members that an action does not use are 0 or empty. */
 struct message_knob {
-    enum message_knob_order order;
-    uint32_t from;                      /* of KNOB_ASK: the first one whose number is not below it is told */
-    char process[MESSAGE_NAME_MAX + 1]; /* of the others: whose, or empty: of all that have it */
+    enum message_knob_action action;
+    uint32_t from;                      /* for KNOB_LIST: the lowest number to list */
+    char process[MESSAGE_NAME_MAX + 1]; /* for the others: the process; empty: all that have the knob */
     char name[MESSAGE_NAME_MAX + 1];
-    int32_t value; /* of KNOB_SET */
+    int32_t value; /* for KNOB_SET */
 };
 
-/** A snapshot of the run that a limit asked for. */
+/** A snapshot of the run that a limit requested. */
 struct message_save {
     uint32_t number;                 /* of the run's snapshots, from 1 */
     uint32_t limit;                  /* in the experiment's list */
-    char node[MESSAGE_NAME_MAX + 1]; /* where it broke; not empty */
+    char node[MESSAGE_NAME_MAX + 1]; /* where the limit was violated; not empty */
     uint64_t at;                     /* when, ns of CLOCK_REALTIME */
-    uint64_t left;                   /* ns from the arrival on */
-    double value;                    /* of the limit's metric then; NaN: unknown */
+    uint64_t left;                   /* how long to go on after the arrival, ns */
+    double value;                    /* the value of the limit's metric then; NaN: unknown */
 };
 
 struct message_command {
     uint32_t id;
     enum message_verb verb;
-    /* of VERB_ASPECTS only: */
+    /* for VERB_ASPECTS only: */
     enum message_aspect_mode mode;
     char patterns[MESSAGE_PATTERNS_MAX + 1]; /* separated by one blank */
-    struct message_poll poll;                /* of VERB_POLL only */
-    struct message_knob knob;                /* of VERB_KNOB only */
-    struct message_save save;                /* of VERB_SAVE only */
+    struct message_poll poll;                /* for VERB_POLL only */
+    struct message_knob knob;                /* for VERB_KNOB only */
+    struct message_save save;                /* for VERB_SAVE only */
 };
 
-/** A session that a standing daemon is to begin, of VERB_BEGIN: beside its command, for it is large. */
+/** The session that VERB_BEGIN requests of a bezeld. A member beside the command, because it is large. */
 struct message_begin {
     uint8_t run[16];
     char node[MESSAGE_NAME_MAX + 1];
@@ -207,23 +211,116 @@ struct message_begin {
     char experiment[MESSAGE_EXPERIMENT_MAX + 1];
 };
 
-struct message_value {
-    char name[MESSAGE_NAME_MAX + 1];
-    int64_t value;
+enum message_answer {
+    ANSWER_REFUSED = 0, /* the command was not carried out; the text says why */
+    ANSWER_WAITING = 1, /* to BEGIN: the session does not reach its collector yet; the text says why */
+    ANSWER_SESSION = 2,
+    ANSWER_BEZELD = 3,
+    ANSWER_NODE = 4,
+    ANSWER_COLLECTOR = 5,
+    ANSWER_SAVED = 6,
+    ANSWER_ASPECTS = 7,
+    ANSWER_POLLING = 8,
+    ANSWER_KNOBS = 9, /* struct message_knob_list, beside the reply because it is large */
+    ANSWER_KNOB_SET = 10
+};
+
+struct message_session {
+    char endpoint[MESSAGE_TEXT_MAX + 1]; /* of its control link */
+    bool begun;                          /* it was begun in this life of the daemon */
+};
+
+/** How a resource manager decides for the node. */
+struct message_managed {
+    bool held;        /* the node applies its SETPOINTs now */
+    uint64_t epoch;   /* of the manager that it follows, or followed last; 0: none */
+    uint64_t applied; /* SETPOINTs */
+};
+
+/** Violations of limits with `on-violation` on a node in this life of the daemon: their number, and the latest one. */
+struct message_violation {
+    uint64_t count;
+    uint32_t limit; /* index in the experiment's list */
+    int64_t at;     /* ns of CLOCK_REALTIME */
+    int64_t age;    /* ns since then, 0 or more */
+    double value;   /* of the limit's metric; NaN: unknown */
+};
+
+struct message_node_status {
+    uint64_t records;
+    uint64_t lost_full, lost_off, lost_no_ring, lost_window, lost_spool; /* as in struct message_books_row */
+    uint64_t window_bytes, spool_bytes;                                  /* not acknowledged; in the spool */
+    uint32_t processes;                                                  /* of the SUT, that live */
+    uint64_t processes_seen;
+    uint64_t period_ns; /* 0: polling is off */
+    struct message_managed manager;
+    struct message_violation violation;
+};
+
+struct message_collector_status {
+    uint64_t records, bytes, packets, discarded, refused;
+    uint64_t over_rate;    /* how often a node exceeded its rate */
+    uint64_t unidentified; /* connections that ended without a HELLO */
+    uint32_t peers;        /* connections that sent one */
+    uint64_t streams, processes, nodes;
+    int32_t store_errno; /* why the store fails at present; 0: it works */
+};
+
+/** What SNAPSHOT saved from living processes whose rings overwrite. */
+struct message_saved {
+    uint32_t records, processes;
+    uint32_t behind; /* processes some of whose records found no room yet; those follow by themselves */
+};
+
+/** What the patterns of ASPECTS match among living processes. */
+struct message_matched {
+    uint32_t aspects, processes;
+};
+
+/** The polling settings in force. */
+struct message_polling {
+    bool on;
+    uint64_t period_ns;
+    enum message_poll_mode mode;
+    enum message_poll_forward forward;
+    uint32_t batch;
+    uint64_t effective_ns, worst_ns; /* from poll to poll, in the last interval; 0: not measured */
+};
+
+struct message_knob_state {
+    uint64_t instance;
+    uint32_t pid;
+    char process[MESSAGE_NAME_MAX + 1], name[MESSAGE_NAME_MAX + 1], unit[MESSAGE_NAME_MAX + 1];
+    int32_t value, min, max, initial;
+};
+
+struct message_knob_list {
+    uint32_t next; /* `from` of the command that lists the rest; 0: these are all */
+    uint32_t count;
+    struct message_knob_state knobs[MESSAGE_LISTED_MAX];
 };
 
 struct message_reply {
-    uint32_t id;
+    uint32_t id; /* of the command; 0: the daemon sends it unasked */
     enum message_daemon_state state;
-    char text[MESSAGE_TEXT_MAX + 1];
-    uint32_t value_count;
-    struct message_value values[MESSAGE_VALUES_MAX];
+    char text[MESSAGE_TEXT_MAX + 1]; /* a sentence for the operator where something is wrong; else empty */
+    enum message_answer answer;
+    union {
+        struct message_session session;
+        uint32_t sessions; /* of a persistent bezeld */
+        struct message_node_status node;
+        struct message_collector_status collector;
+        struct message_saved saved;
+        struct message_matched matched;
+        struct message_polling polling;
+        uint32_t knob_set; /* processes in which the knob was set */
+    };
 };
 
-/** Who decides for a node: the greatest epoch. */
-struct message_lease {
-    uint64_t epoch;  /* 0: nobody */
-    uint64_t holder; /* drawn at random: told from others of the same epoch */
+/** Identifies a resource manager: the one with the greatest epoch decides. */
+struct message_leadership {
+    uint64_t epoch;  /* 0: no manager */
+    uint64_t holder; /* drawn at random: tells managers of the same epoch apart */
 };
 
 enum message_limit_state { MESSAGE_LIMIT_UNKNOWN = 0, MESSAGE_LIMIT_HELD = 1, MESSAGE_LIMIT_VIOLATED = 2 };
@@ -234,105 +331,106 @@ struct message_observed {
     double value;
 };
 
-/** A knob that the experiment steers, as the node's programs have it. */
+/** The state of a steered knob in the node's programs. */
 struct message_steered {
-    uint32_t knob;    /* index in the experiment's list */
-    int32_t value;    /* of several programs, that of one of them */
-    int32_t min, max; /* what suits all of them */
-    int32_t home;     /* the initial value, or what an operator set */
-    uint32_t orders;  /* how often an operator did */
+    uint32_t knob;      /* index in the experiment's list */
+    int32_t value;      /* of one of the programs, if several have the knob */
+    int32_t min, max;   /* range that is valid in all of them */
+    int32_t baseline;   /* the initial value, or what an operator set */
+    uint32_t overrides; /* how often an operator did */
 };
 
-/** What was decided of a knob. */
+/** A decision about a knob. */
 struct message_steer {
     uint32_t knob;
-    bool given; /* it is to have this value; else it is left alone */
+    bool given; /* set the knob to `value`; else leave it alone */
     int32_t value;
-    int32_t cause; /* index of the limit that it is for; -1: none */
-    double metric; /* the value of that limit's metric; NaN: unknown */
-    bool spent;    /* at the end of its range, and the limit is violated */
+    int32_t cause;  /* index of the limit that the decision is for; -1: none */
+    double metric;  /* the value of that limit's metric; NaN: unknown */
+    bool saturated; /* at the end of its range, and the limit is violated */
 };
 
-/** How a node stands, for its resource manager. Times in ns; percent of one CPU; NaN is unknown. */
+/** A node's observation for its resource manager. Times in ns; CPU use in percent of one CPU; NaN: unknown. */
 struct message_observation {
-    uint64_t life;              /* of the daemon: above those of its former lives */
-    uint64_t at;                /* when it was sent, on the node's clock: what a setting answers */
-    uint64_t step;              /* sampling instants so far; what was measured and observed is of the last one */
-    struct message_lease lease; /* whom it obeys */
-    uint64_t sequence;          /* of the setting of that lease that it obeyed last; 0: none */
-    bool on;                    /* how it polls now */
+    uint64_t life; /* of the daemon: greater than in its earlier lives */
+    uint64_t at;   /* when it was sent, on the node's clock; a SETPOINT that answers it repeats this */
+    uint64_t step; /* sampling instants so far; all measurements are of the last one */
+    struct message_leadership leadership; /* of the manager that it follows */
+    uint64_t sequence;                    /* of the SETPOINT of that manager that it applied last; 0: none */
+    bool on;                              /* the polling settings in force, with period_ns */
     uint64_t period_ns;
-    uint64_t desired_ns; /* what the experiment or an operator set */
-    uint32_t orders;     /* how often an operator did */
-    uint32_t levels;     /* importances of its aspects that may give way, for the budget's sake */
-    uint32_t shed;       /* how many do, the least important ones first */
-    bool settled;        /* it polled so through all of what was measured */
+    uint64_t desired_ns; /* the period that the experiment or an operator set */
+    uint32_t overrides;  /* how often an operator set it */
+    uint32_t levels;     /* how many levels of importance load shedding may give up */
+    uint32_t shed;       /* how many are given up now, the least important ones first */
+    bool settled;        /* these settings were in force during the whole measured interval */
     double cpu, polls, records;
-    int64_t elapsed, effective; /* 0: unknown */
+    int64_t elapsed; /* ns that these cover; 0: nothing was measured */
     uint32_t limit_count;
     struct message_observed limits[MESSAGE_LIMITS_MAX];
     uint32_t knob_count;
     struct message_steered knobs[MESSAGE_KNOBS_MAX];
 };
 
-enum message_infeasible { MESSAGE_FEASIBLE = 0, MESSAGE_INFEASIBLE = 1, MESSAGE_INFEASIBLE_WHOLE = 2 };
+enum message_infeasible { MESSAGE_FEASIBLE = 0, MESSAGE_INFEASIBLE = 1, MESSAGE_INFEASIBLE_GLOBAL = 2 };
 
-/** How a node is to poll, as its resource manager decided. */
-struct message_setting {
-    struct message_lease lease; /* the sender's */
-    uint64_t sequence;          /* rises with each setting of this lease to this node, from 1 */
-    uint64_t life, answers;     /* of the observation that it answers; its `at` */
-    uint64_t expiry, lasts;     /* ns after `answers`: not obeyed any later; the sender is lost where nothing comes */
+/** A resource manager's decision on how a node polls and sets its knobs. */
+struct message_setpoint {
+    struct message_leadership leadership; /* the sender's */
+    uint64_t sequence;                    /* number of the SETPOINT from this manager to this node, from 1 */
+    uint64_t life, answers;               /* of the observation that it answers; its `at` */
+    uint64_t expiry;                      /* ns after `answers`: the SETPOINT is not applied any later */
+    uint64_t lasts; /* ns after `answers`: the manager is lost if no other SETPOINT arrives by then */
     bool on;
     uint64_t period_ns;
     int32_t cause; /* index of a limit in violation; -1: none */
     enum message_infeasible infeasible;
     double needed, budget; /* percent of one CPU; 0 where it is feasible */
-    bool blameless;        /* a quality is broken whether the node polls or not */
-    bool starved;          /* records come late or are lost though it polls as often as it may */
-    uint32_t shed;         /* importances of aspects that are to give way, the least important ones first */
+    bool not_monitor;      /* a quality is violated, and polling less does not help */
+    bool starved;          /* records are late or lost, and the node may not poll more often */
+    uint32_t shed;         /* how many levels of importance to give up, the least important ones first */
     uint32_t knob_count;
     struct message_steer knobs[MESSAGE_KNOBS_MAX];
 };
 
-enum message_part_state { PART_UNKNOWN = 0, PART_NONE = 1, PART_KNOWN = 2 };
+enum message_partial_state { PARTIAL_UNKNOWN = 0, PARTIAL_NONE = 1, PARTIAL_KNOWN = 2 };
 
-/** What a node adds to the value of a limit on the whole (config/experiment.h: enum experiment_join). */
-struct message_part {
-    uint32_t limit;                /* index in the experiment's list */
-    enum message_part_state state; /* none: there is nothing here that it could be made of */
-    double value;                  /* of a quotient: the numerator */
-    double over;                   /* the denominator; of others 0 */
-    double unsure;                 /* half-width of what is not known of `value` */
-    int64_t
-        silent; /* ns since the last record of its aspect; 0: there is one since the instant before, or it is of none
-                 */
+/** What a node contributes to the value of a global limit (config/experiment.h: enum experiment_join). */
+struct message_partial {
+    uint32_t limit;                   /* index in the experiment's list */
+    enum message_partial_state state; /* none: this node contributes nothing */
+    double value;                     /* for a quotient: the numerator */
+    double over;                      /* the denominator; else 0 */
+    double unsure;                    /* half-width of the uncertainty of `value` */
+    /* ns since the last record of its aspect; 0: there is one since the last instant, or it reads no aspect */
+    int64_t silent;
 };
 
-/** The node's parts as of its sampling instant `step`; likewise. */
-struct message_parts {
+/** The node's partials at its sampling instant `step`. life and at: as in struct message_observation. */
+struct message_partials {
     uint64_t life, at, step;
     uint32_t count;
-    struct message_part list[MESSAGE_LIMITS_MAX];
+    struct message_partial list[MESSAGE_LIMITS_MAX];
 };
 
-/** A limit on the whole as its manager has judged it, cumulative over that one's life (resmgr/agent.h). Times in ns. */
+/** The manager's judgement of a global limit, cumulative over the manager's life (resmgr/agent/agent.h). Times in ns.
+ */
 struct message_judged {
     uint32_t limit;
     enum message_limit_state state;
     double value, worst; /* NaN: unknown, or none */
     int64_t settling, held, violated, unknown;
-    int64_t ago; /* since the last instant in violation; -1: there was none */
-    /* What is taken back where the run ends now: that share of `violated`, and what is left of the others then. */
-    int64_t doubtful, trusted_ago;
-    double trusted_worst;
+    int64_t ago;          /* since the last instant in violation; -1: there was none */
+    int64_t doubtful;     /* part of `violated` that counts as unknown if the run ends now */
+    int64_t trusted_ago;  /* `ago` without that part */
+    double trusted_worst; /* `worst` without that part */
 };
 
-/** What one node is to record, of all. */
+/** Judgements of all global limits, for the reporter to record. */
 struct message_judgement {
-    struct message_lease lease; /* the sender's */
-    uint64_t sequence;          /* rises with each, from 1 */
-    uint64_t missing;           /* bit i: of node i nothing is known that the whole could be made of */
+    struct message_leadership leadership; /* the sender's */
+    uint64_t sequence;                    /* number of the JUDGEMENT from this manager, from 1 */
+    uint64_t missing;                     /* bit i: nothing is known from node i */
     uint32_t count;
     struct message_judged list[MESSAGE_LIMITS_MAX];
 };
@@ -344,46 +442,44 @@ struct message {
         struct message_welcome welcome;
         struct message_refuse refuse;
         struct message_process process;
-        struct message_need need;
+        struct message_need_process need_process;
         struct message_ack ack;
         struct message_books books;
-        struct message_alive alive;
+        struct message_heartbeat heartbeat;
         struct message_note note;
         struct {
             struct message_command command;
             struct message_begin begin;
         };
-        struct message_reply reply;
+        struct {
+            struct message_reply reply;
+            struct message_knob_list knobs;
+        };
         struct message_observation observation;
-        struct message_setting setting;
-        struct message_parts parts;
+        struct message_setpoint setpoint;
+        struct message_partials partials;
         struct message_judgement judgement;
     };
 };
 
 /**
- * Encodes `m` into the `capacity` bytes at `out`. Returns the number of bytes (a multiple of 4), BEZEL_EFULL where they
- * do not fit, BEZEL_EINVAL where a count, enum or text of `m` breaks its bound.
+ * Encodes `m` into the `capacity` bytes at `out`. Returns the number of bytes (a multiple of 4), BEZEL_EFULL if they do
+ * not fit, BEZEL_EINVAL if a count, enum or text of `m` exceeds its bound.
  */
 int message_encode(const struct message *m, uint8_t *out, size_t capacity) BEZEL_MUST_CHECK;
 
 /**
- * Decodes the message that the `n` bytes at `in` hold, any alignment, exactly: trailing bytes, non-zero padding,
- * unknown enum values, booleans other than 0 and 1, texts that are not UTF-8 and counts above their bounds are refused.
- * Returns 0, BEZEL_EVERSION or BEZEL_EMALFORMED; *m is undefined then.
+ * Decodes the message in the `n` bytes at `in`, of any alignment. Trailing bytes, non-zero padding, unknown enum
+ * values, booleans other than 0 and 1, texts that are not UTF-8, and counts above their bounds are malformed. Returns
+ * 0; BEZEL_EMALFORMED, and *m is undefined; or BEZEL_EVERSION if the message has another version: then *m is a REFUSE,
+ * either the message itself (REFUSE has the same layout in all versions) or the answer to it.
  */
 int message_decode(const void *in, size_t n, struct message *m) BEZEL_MUST_CHECK;
 
 /**
- * Copies `from` into the max + 1 bytes at `to` as a text that messages carry: cut at the last whole character, bytes
- * that are not UTF-8 replaced by '?'. For names and paths that come from outside.
+ * Copies `from` into the max + 1 bytes at `to` as a text for a message: truncated after the last complete character,
+ * and with '?' in place of bytes that are not UTF-8. For names and paths that come from outside.
  */
 void message_text(char *to, size_t max, const char *from);
-
-/** Appends a named value to a reply; a name that is too long is cut, a value beyond MESSAGE_VALUES_MAX is left out. */
-void message_reply_add(struct message_reply *reply, const char *name, int64_t value);
-
-/** The value called `name` in a reply, or `otherwise` where it holds none. */
-int64_t message_reply_get(const struct message_reply *reply, const char *name, int64_t otherwise);
 
 #endif

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+
+/* Apart from the codec of messages, which needs libtirpc: the external sensor uses it without one. */
 #include "mdr/dict.h"
 #include "mdr/message.h"
 
@@ -19,21 +21,4 @@ void message_text(char *to, size_t max, const char *from)
         from++;
     }
     to[n] = '\0';
-}
-
-void message_reply_add(struct message_reply *reply, const char *name, int64_t value)
-{
-    if (reply->value_count >= MESSAGE_VALUES_MAX)
-        return;
-    struct message_value *v = &reply->values[reply->value_count++];
-    message_text(v->name, MESSAGE_NAME_MAX, name);
-    v->value = value;
-}
-
-int64_t message_reply_get(const struct message_reply *reply, const char *name, int64_t otherwise)
-{
-    for (uint32_t i = 0; i < reply->value_count; i++)
-        if (strcmp(reply->values[i].name, name) == 0)
-            return reply->values[i].value;
-    return otherwise;
 }

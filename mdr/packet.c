@@ -56,7 +56,7 @@ bool packet_is_packet(const void *p, size_t n)
     return n >= 4 && bytes_get_u32(p) == (uint32_t)PACKET_MAGIC;
 }
 
-/* What must hold between the fields of a header that was read. */
+/* Whether the fields of a header agree with each other. */
 static bool header_is_consistent(const struct packet_header *h)
 {
     if (h->size_bytes < PACKET_HEADER_BYTES || h->size_bytes > PACKET_MAX_BYTES || h->size_bytes % 4 != 0)

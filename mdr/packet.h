@@ -3,7 +3,8 @@
 
 /**
  * Packets: the unit of transfer, acknowledgement and storage (mdr.x, docs/WIRE.md). Encoding is plain stores into
- * memory that the caller reserved; decoding trusts nothing. The generated codec of mdr.x is the reference in the tests.
+ * memory that the caller reserved; decoding checks everything. The generated codec of mdr.x is the reference in the
+ * tests.
  */
 #ifndef BEZEL_MDR_PACKET_H
 #define BEZEL_MDR_PACKET_H
@@ -78,7 +79,7 @@ static inline uint64_t packet_value(const struct packet_record *r, uint32_t i)
     return bytes_get_u64(r->values + 8 * (size_t)i);
 }
 
-/** Whether `n` bytes at `p` open like a packet: a cheap look at the magic, no validation. */
+/** Whether the `n` bytes at `p` begin with a packet's magic; nothing else is checked. */
 bool packet_is_packet(const void *p, size_t n);
 
 /**

@@ -3,7 +3,7 @@
 #include "metric/histogram.h"
 
 /*
- * Values below 64 have a bucket each. From there on every power of two is cut into 32 buckets of equal width, so that a
+ * Values below 64 have a bucket each. Above, every power of two is divided into 32 buckets of equal width, so that a
  * bucket is at most 1/32 of its smallest value wide. The octaves 6 .. 62 cover all of int64.
  */
 enum { EXACT = 64, STEPS_LOG2 = 5, STEPS = HISTOGRAM_STEPS, FIRST_OCTAVE = 6 };

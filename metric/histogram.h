@@ -24,15 +24,15 @@ void histogram_add(struct histogram *h, int64_t value);
 /** Adds `n` values that lie in one bucket, of which `value` is the largest. */
 void histogram_add_many(struct histogram *h, int64_t value, uint64_t n);
 
-/** The smallest value that lies in the same bucket as `value`; INT64_MIN for what counts as 0. */
+/** The smallest value in the bucket of `value`; INT64_MIN for 0 and negative values. */
 int64_t histogram_bucket_start(int64_t value);
 
 /** Adds all of `from` to `into`. */
 void histogram_merge(struct histogram *into, const struct histogram *from);
 
 /**
- * Which of `count` values in ascending order, from 1, is the smallest that a share `q` (0 .. 1) of them does not
- * exceed: q * count rounded up, at least 1 and at most `count`.
+ * The rank, from 1, of quantile `q` (0 .. 1) among `count` values in ascending order: q * count rounded up, at least 1
+ * and at most `count`.
  */
 uint64_t histogram_rank(uint64_t count, double q);
 

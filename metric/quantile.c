@@ -24,27 +24,26 @@ enum {
     PARTS_MAX = 129 * QUANTILE_GRAINS,          /* integers have 64 octaves of either sign, and zero */
 };
 
-struct bucket {
+struct quantile_bucket {
     uint64_t count;
-    double largest; /* that came since it was empty, and since the last turn */
+    double largest; /* added since it was last empty, and since the last turn */
 };
 
 /* An octave of the window, with the numbers of its parts: its counters of each grain; 0: the grain has none. */
 struct row {
     uint16_t octave, parts;
     uint16_t part[QUANTILE_GRAINS];
-    struct bucket buckets[STEPS];
-    double before[STEPS]; /* the largest that came since the turn before, until the last one */
+    struct quantile_bucket buckets[STEPS];
+    double before[STEPS]; /* the largest added between the turn before the last and the last one */
 };
 
 struct quantile {
     uint64_t count;
     uint16_t row_of[OCTAVES]; /* 0: none; row 0 never has a part */
     struct row *rows;
-    uint16_t
-        *order; /* of rows 1 .. : first the `used` ones in ascending order of their numbers, then those to be had */
+    uint16_t *order; /* rows 1 .. : first the `used` ones in ascending order of their numbers, then the free ones */
     uint32_t used, row_capacity;
-    uint32_t (*parts)[STEPS]; /* from 1 on; the first counter of one that is to be had is the number of the next */
+    uint32_t (*parts)[STEPS]; /* from 1 on; the first counter of a free one is the number of the next free one */
     uint32_t part_capacity, free_part;
 };
 
@@ -123,7 +122,7 @@ static uint16_t find_row(struct quantile *q, unsigned octave)
     return row;
 }
 
-/* Row number `at` in the order is without parts: its octave is not in the window any more. */
+/* Frees row number `at` in the order, which has no parts left: its octave is not in the window any more. */
 static void give_row(struct quantile *q, uint32_t at)
 {
     uint16_t row = q->order[at];

@@ -3,18 +3,19 @@
 
 /**
  * A histogram of finite numbers for each grain of a window, and the histogram of the whole window, from which a
- * quantile is read. The window's is kept by adding what comes and subtracting a grain that leaves; both are exact.
+ * quantile is read. The window's is kept up to date by adding new values and subtracting grains that leave; both are
+ * exact.
  *
- * Every power of two, of either sign, is cut into HISTOGRAM_STEPS = 32 buckets of equal width; zero has a bucket of its
- * own. So a bucket is at most 1/32 of its smallest magnitude wide, from the least subnormal number to the largest one.
- * A bucket of the window also has the largest number that came into it since it was last empty, or since the last turn
- * but one (quantile_turn), and that is the answer where the quantile lies in it. With x the exact quantile, of rank
- * `histogram_rank()` in ascending order,
+ * Every power of two, of either sign, is divided into HISTOGRAM_STEPS = 32 buckets of equal width; zero has a bucket of
+ * its own. So a bucket is at most 1/32 of its smallest magnitude wide, from the least subnormal number to the largest
+ * one. A bucket of the window also has the largest number that came into it since it was last empty, or since the last
+ * turn but one (quantile_turn), and that is the answer where the quantile lies in it. With x the exact quantile, of
+ * rank `histogram_rank()` in ascending order,
  *
  *     x <= answer <= x + |x| / 32,
  *
  * and answer == x where all these numbers of a bucket are equal. So it is exact for constants, for integers of a
- * magnitude below 64, and for numbers that lie more than 1/32 apart. What the buckets are does not depend on what came:
+ * magnitude below 64, and for numbers that lie more than 1/32 apart. The buckets do not depend on the numbers added:
  * histograms of other windows, processes or nodes are merged by adding the counts and taking the larger of the largest
  * numbers.
  *
@@ -38,7 +39,7 @@ struct quantile;
 /** Returns 0 with *q to be freed by quantile_free, or BEZEL_ENOMEM. */
 int quantile_new(struct quantile **q) BEZEL_MUST_CHECK;
 
-/** Of NULL nothing. */
+/** Frees a quantile; NULL is allowed. */
 void quantile_free(struct quantile *q);
 
 /**
@@ -48,12 +49,12 @@ void quantile_free(struct quantile *q);
  */
 uint32_t quantile_add(struct quantile *q, unsigned grain, const double *values, uint32_t n);
 
-/** Takes out what was added to `grain`. */
+/** Removes all numbers of `grain`. */
 void quantile_drop(struct quantile *q, unsigned grain);
 
 /**
- * To be called once in the time of a window, after the grains that have left it were dropped: an answer is no number
- * that came before the last turn but one.
+ * Call once per window, after the grains that have left it were dropped: an answer is never a number that was added
+ * before the last turn but one.
  */
 void quantile_turn(struct quantile *q);
 

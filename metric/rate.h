@@ -3,8 +3,8 @@
 
 /**
  * Rate of an aspect over a sliding window, from two sources. The attempt counter, read at each sampling instant whether
- * collection is on or off, is always fresh: it tells how many, to within one record per window. The records tell when,
- * exactly, but arrive up to a polling period late, and not at all while collection is off or where the ring was full.
+ * collection is on or off, is always fresh: it gives the number, to within one record per window. The records give the
+ * exact times, but arrive up to a polling period late, and not at all while collection is off or the ring is full.
  *
  * The window at a reading is the time back to the latest reading that is at least `window` before. With n records in
  * it, the first `a` after its start, the last `b` before its end and `s` after the first, the rate is
@@ -16,10 +16,10 @@
  * So a silent source falls to 0 within a window, and the rate is never further than 1 / window from n / window. That
  * makes the two sources agree: a count alone gives n / window, and 1 / window is the half-width of what it leaves open.
  *
- * Records speak for the latest window, ending no more than a window ago, for which they are complete: at least as many
- * as the counter counted. Their rate is the value, exact, unless the fresh count excludes it; then, and where no such
- * window exists, the count is the value. Therefore records that are merely late do not make a source silent, records
- * that were lost do not make it slow, and turning collection on or off moves the value by no more than the resolution.
+ * Records are used for the latest window, ending no more than a window ago, for which they are complete: at least as
+ * many as the counter counted. Their rate is the value, exact, unless the fresh count excludes it; then, and where no
+ * such window exists, the count is the value. Therefore late records do not make a source appear silent, lost records
+ * do not make it appear slow, and turning collection on or off moves the value by no more than the resolution.
  *
  * Memory is bounded: readings closer than about window / RATE_GRAINS are merged. Pure: the caller brings the time. One
  * owner.
@@ -43,19 +43,19 @@ struct rate;
 int rate_new(int64_t window, struct rate **r) BEZEL_MUST_CHECK;
 void rate_free(struct rate *r);
 
-/** Forgets everything: unknown until a full window has passed again. */
+/** Drops all records and readings: the rate is unknown until a full window has passed again. */
 void rate_reset(struct rate *r);
 
 /**
- * Records of a run, of which only the times count; runs come in any order and at any time after they happened. Records
- * before the first reading, and those older than two windows, tell nothing about the present and are ignored. The time
- * it takes hardly depends on how many there are; no allocation.
+ * Takes in the times of the records of a run. Runs may come in any order, at any time after their records. Records
+ * before the first reading, and those older than two windows, are ignored. Its time hardly depends on the number of
+ * records; it does not allocate.
  */
 void rate_records(struct rate *r, const struct packet_run *run);
 
 /**
- * A reading: the counter stood at `attempts` at `now` (not before the reading before: an earlier one counts as at the
- * same time). Due before each rate_value(), collection on or off. A counter that runs backwards starts the rate anew.
+ * A reading: the counter was at `attempts` at `now` (a time before the last reading counts as that reading's). Call it
+ * before each rate_value(), collection on or off. A counter that runs backwards starts the rate anew.
  */
 void rate_count(struct rate *r, uint64_t attempts, int64_t now);
 

@@ -1,34 +1,34 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "metric/share.h"
+#include "metric/ratio.h"
 
 #include <stddef.h>
 
-enum { MARKS = SHARE_MARKS + 2 }; /* a window of them, the one before it, and the one that moves */
+enum { MARKS = RATIO_MARKS + 2 }; /* a window of them, the one before it, and the one that moves */
 
-void share_start(struct share *s, int64_t window)
+void ratio_start(struct ratio *s, int64_t window)
 {
     s->window = window;
     s->count = 0;
 }
 
-static struct share_mark *mark_at(struct share *s, uint64_t number)
+static struct ratio_mark *mark_at(struct ratio *s, uint64_t number)
 {
     return &s->marks[number % MARKS];
 }
 
-void share_read(struct share *s, int64_t now, uint64_t whole, uint64_t part)
+void ratio_read(struct ratio *s, int64_t now, uint64_t whole, uint64_t part)
 {
-    struct share_mark mark = {now, whole, part};
+    struct ratio_mark mark = {now, whole, part};
     if (s->count > 0 && (now < s->newest.time || whole < s->newest.whole || part < s->newest.part))
         s->count = 0;
     s->newest = mark;
-    if (s->count == 0 || now - mark_at(s, s->count - 1)->time >= s->window / SHARE_MARKS)
+    if (s->count == 0 || now - mark_at(s, s->count - 1)->time >= s->window / RATIO_MARKS)
         *mark_at(s, s->count++) = mark;
 }
 
 /* The latest mark that is a window old; NULL where none is. */
-static const struct share_mark *find_start(const struct share *s)
+static const struct ratio_mark *find_start(const struct ratio *s)
 {
     uint64_t oldest = s->count > MARKS ? s->count - MARKS : 0;
     for (uint64_t i = s->count; i-- > oldest;)
@@ -37,9 +37,9 @@ static const struct share_mark *find_start(const struct share *s)
     return NULL;
 }
 
-bool share_growth(const struct share *s, uint64_t *whole, uint64_t *part)
+bool ratio_growth(const struct ratio *s, uint64_t *whole, uint64_t *part)
 {
-    const struct share_mark *start = find_start(s);
+    const struct ratio_mark *start = find_start(s);
     if (!start)
         return false;
     *whole = s->newest.whole - start->whole;
@@ -47,9 +47,9 @@ bool share_growth(const struct share *s, uint64_t *whole, uint64_t *part)
     return true;
 }
 
-bool share_value(const struct share *s, double *percent)
+bool ratio_value(const struct ratio *s, double *percent)
 {
-    const struct share_mark *start = find_start(s);
+    const struct ratio_mark *start = find_start(s);
     if (!start || s->newest.whole == start->whole)
         return false;
     double share = (double)(s->newest.part - start->part) / (double)(s->newest.whole - start->whole);
@@ -57,9 +57,9 @@ bool share_value(const struct share *s, double *percent)
     return true;
 }
 
-bool share_level(const struct share *s, uint64_t level, double *percent)
+bool ratio_level(const struct ratio *s, uint64_t level, double *percent)
 {
-    const struct share_mark *start = find_start(s);
+    const struct ratio_mark *start = find_start(s);
     if (!start)
         return false;
     uint64_t grown = s->newest.whole - start->whole;

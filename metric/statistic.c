@@ -1,62 +1,133 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "metric/figure_own.h"
+
+#include "metric/statistic.h"
 
 #include <assert.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* How many values of a run are looked at at a time. */
+/* The number of values of a run that are read at a time. */
 enum { BLOCK = 128 };
+
+/*
+ * Value number i of a grain is folded into lane i modulo STATISTIC_LANES: so several can be folded at once, with the
+ * same result as one by one.
+ */
+enum { STATISTIC_LANES = 4 };
+
+/* The values of a grain. Grain `number` is time [number, number + 1) * length. */
+struct statistic_grain {
+    int64_t number;
+    uint64_t count;
+    double lanes[STATISTIC_LANES]; /* sums, least or largest values */
+};
+
+struct statistic {
+    enum statistic_kind kind;
+    double share;
+    int64_t window, length; /* of a grain */
+    int64_t newest;
+    bool any;
+    double last;
+    struct quantile *quantile; /* of that kind; else NULL */
+    int64_t end;               /* of that kind: the latest grain that time has come to; else as at the start */
+    struct statistic_grain grains[STATISTIC_GRAINS];
+};
 
 /* ---- Grains ------------------------------------------------------------------------------------------------------ */
 
-/* The grain of `time`, emptied where it was an earlier one's; NULL: its window is over. */
-static struct figure_grain *grain_at(struct figure *s, int64_t time)
+/* The number of the grain of `time`. */
+static int64_t grain_of(const struct statistic *s, int64_t time)
 {
-    int64_t number = figure_grain_of(s, time);
-    struct figure_grain *g = &s->grains[((number % FIGURE_GRAINS) + FIGURE_GRAINS) % FIGURE_GRAINS];
-    if (g->number > number || number <= s->end - FIGURE_GRAINS)
+    int64_t number = time / s->length;
+    return time % s->length < 0 ? number - 1 : number;
+}
+
+static void drop_grain(struct statistic *s, int grain)
+{
+    quantile_drop(s->quantile, (unsigned)grain);
+    s->grains[grain].count = 0;
+}
+
+/* For a quantile: drops the grains that are not in the window at `now`. */
+static void advance(struct statistic *s, int64_t now)
+{
+    int64_t end = grain_of(s, now);
+    if (end <= s->end)
+        return;
+    bool turns = end / STATISTIC_GRAINS != s->end / STATISTIC_GRAINS;
+    s->end = end;
+    for (int i = 0; i < STATISTIC_GRAINS; i++)
+        if (s->grains[i].count > 0 && s->grains[i].number <= end - STATISTIC_GRAINS)
+            drop_grain(s, i);
+    if (turns)
+        quantile_turn(s->quantile);
+}
+
+/* The initial value of a lane. */
+static inline double neutral(enum statistic_kind kind)
+{
+    return kind == STATISTIC_MIN ? (double)INFINITY : kind == STATISTIC_MAX ? -(double)INFINITY : 0;
+}
+
+static inline double fold(enum statistic_kind kind, double lane, double value)
+{
+    if (kind == STATISTIC_MIN)
+        return value < lane ? value : lane;
+    if (kind == STATISTIC_MAX)
+        return value > lane ? value : lane;
+    return lane + value;
+}
+
+/* The grain of `time`, emptied where it was an earlier one's; NULL: its window is over. */
+static struct statistic_grain *grain_at(struct statistic *s, int64_t time)
+{
+    int64_t number = grain_of(s, time);
+    struct statistic_grain *g = &s->grains[((number % STATISTIC_GRAINS) + STATISTIC_GRAINS) % STATISTIC_GRAINS];
+    if (g->number > number || number <= s->end - STATISTIC_GRAINS)
         return NULL;
     if (g->number < number) {
-        *g = (struct figure_grain){.number = number};
-        for (int i = 0; i < FIGURE_LANES; i++)
-            g->lanes[i] = figure_neutral(s->kind);
+        *g = (struct statistic_grain){.number = number};
+        for (int i = 0; i < STATISTIC_LANES; i++)
+            g->lanes[i] = neutral(s->kind);
     }
     return g;
 }
 
 /* Inline, so that there is a loop for each kind. */
-static inline __attribute__((always_inline)) void fold_all(enum figure_kind kind, struct figure_grain *g,
-                                                           const double *values, uint32_t n)
+static inline __attribute__((always_inline)) void fold_values(enum statistic_kind kind, struct statistic_grain *g,
+                                                              const double *values, uint32_t n)
 {
     uint32_t i = 0;
-    for (; i < n && (g->count + i) % FIGURE_LANES != 0; i++)
-        g->lanes[(g->count + i) % FIGURE_LANES] = figure_fold(kind, g->lanes[(g->count + i) % FIGURE_LANES], values[i]);
-    double lanes[FIGURE_LANES];
+    for (; i < n && (g->count + i) % STATISTIC_LANES != 0; i++)
+        g->lanes[(g->count + i) % STATISTIC_LANES] = fold(kind, g->lanes[(g->count + i) % STATISTIC_LANES], values[i]);
+    double lanes[STATISTIC_LANES];
     memcpy(lanes, g->lanes, sizeof lanes);
-    for (; n - i >= FIGURE_LANES; i += FIGURE_LANES)
-        for (uint32_t k = 0; k < FIGURE_LANES; k++)
-            lanes[k] = figure_fold(kind, lanes[k], values[i + k]);
+    for (; n - i >= STATISTIC_LANES; i += STATISTIC_LANES)
+        for (uint32_t k = 0; k < STATISTIC_LANES; k++)
+            lanes[k] = fold(kind, lanes[k], values[i + k]);
     for (uint32_t k = 0; i < n; i++, k++)
-        lanes[k] = figure_fold(kind, lanes[k], values[i]);
+        lanes[k] = fold(kind, lanes[k], values[i]);
     memcpy(g->lanes, lanes, sizeof lanes);
     g->count += n;
 }
 
 /* False: there is none. */
-static bool drop_oldest(struct figure *s)
+static bool drop_oldest(struct statistic *s)
 {
     int oldest = -1;
-    for (int i = 0; i < FIGURE_GRAINS; i++)
+    for (int i = 0; i < STATISTIC_GRAINS; i++)
         if (s->grains[i].count > 0 && (oldest < 0 || s->grains[i].number < s->grains[oldest].number))
             oldest = i;
     if (oldest >= 0)
-        figure_drop(s, oldest);
+        drop_grain(s, oldest);
     return oldest >= 0;
 }
 
-/* Where there is no memory for all the oldest go: the window is then shorter, and right. */
-static void add_to_histogram(struct figure *s, struct figure_grain *g, const double *values, uint32_t n)
+/* Where memory is missing the oldest grains are dropped: the window is then shorter, and its quantile right. */
+static void add_to_histogram(struct statistic *s, struct statistic_grain *g, const double *values, uint32_t n)
 {
     for (uint32_t done = 0; done < n && g->count < UINT32_MAX;) {
         uint32_t room = UINT32_MAX - (uint32_t)g->count, next = n - done < room ? n - done : room;
@@ -68,23 +139,23 @@ static void add_to_histogram(struct figure *s, struct figure_grain *g, const dou
     }
 }
 
-static void add_to_grain(struct figure *s, struct figure_grain *g, const double *values, uint32_t n)
+static void add_to_grain(struct statistic *s, struct statistic_grain *g, const double *values, uint32_t n)
 {
-    if (s->kind == FIGURE_QUANTILE)
+    if (s->kind == STATISTIC_QUANTILE)
         add_to_histogram(s, g, values, n);
-    else if (s->kind == FIGURE_MEAN)
-        fold_all(FIGURE_MEAN, g, values, n);
-    else if (s->kind == FIGURE_MIN)
-        fold_all(FIGURE_MIN, g, values, n);
+    else if (s->kind == STATISTIC_MEAN)
+        fold_values(STATISTIC_MEAN, g, values, n);
+    else if (s->kind == STATISTIC_MIN)
+        fold_values(STATISTIC_MIN, g, values, n);
     else
-        fold_all(FIGURE_MAX, g, values, n);
+        fold_values(STATISTIC_MAX, g, values, n);
 }
 
 /* ---- Values of a run --------------------------------------------------------------------------------------------- */
 
 /* The value of a record; not finite: it has none. */
 static inline __attribute__((always_inline)) double value_at(const struct packet_run *run, uint32_t i,
-                                                             const struct figure_field *field)
+                                                             const struct statistic_field *field)
 {
     uint64_t bits = bytes_get_u64(run->first + (size_t)i * run->stride + PACKET_RECORD_BYTES + 8 * (size_t)field->at);
     double real;
@@ -94,9 +165,9 @@ static inline __attribute__((always_inline)) double value_at(const struct packet
     return field->scale * real;
 }
 
-/* Inline, so that what `field` says is constant where the caller says so. Returns how many of the `n` have a value. */
+/* Inline, so that a constant `field` of the caller is one here. Returns how many of the `n` have a value. */
 static inline __attribute__((always_inline)) uint32_t read_as(const struct packet_run *run, uint32_t from, uint32_t n,
-                                                              const struct figure_field *field, double *values)
+                                                              const struct statistic_field *field, double *values)
 {
     uint32_t found = 0;
     for (uint32_t i = from; i < from + n; i++) {
@@ -106,14 +177,14 @@ static inline __attribute__((always_inline)) uint32_t read_as(const struct packe
     return found;
 }
 
-static uint32_t read_values(const struct packet_run *run, uint32_t from, uint32_t n, const struct figure_field *f,
+static uint32_t read_values(const struct packet_run *run, uint32_t from, uint32_t n, const struct statistic_field *f,
                             double *values)
 {
     if (f->is_float)
-        return read_as(run, from, n, &(struct figure_field){f->at, f->scale, true, false}, values);
+        return read_as(run, from, n, &(struct statistic_field){f->at, f->scale, true, false}, values);
     if (f->is_duration)
-        return read_as(run, from, n, &(struct figure_field){f->at, f->scale, false, true}, values);
-    return read_as(run, from, n, &(struct figure_field){f->at, f->scale, false, false}, values);
+        return read_as(run, from, n, &(struct statistic_field){f->at, f->scale, false, true}, values);
+    return read_as(run, from, n, &(struct statistic_field){f->at, f->scale, false, false}, values);
 }
 
 static int64_t time_at(const struct packet_run *run, uint32_t i, int64_t now)
@@ -123,19 +194,19 @@ static int64_t time_at(const struct packet_run *run, uint32_t i, int64_t now)
 }
 
 /* The first record after number `from` that is of another grain. */
-static uint32_t next_grain(const struct figure *s, const struct packet_run *run, uint32_t from, int64_t now)
+static uint32_t next_grain(const struct statistic *s, const struct packet_run *run, uint32_t from, int64_t now)
 {
-    int64_t number = figure_grain_of(s, time_at(run, from, now));
-    return number < figure_grain_of(s, now) ? packet_run_seek(run, from, (number + 1) * s->length) : run->count;
+    int64_t number = grain_of(s, time_at(run, from, now));
+    return number < grain_of(s, now) ? packet_run_seek(run, from, (number + 1) * s->length) : run->count;
 }
 
-static void add_to_grains(struct figure *s, const struct packet_run *run, uint32_t from,
-                          const struct figure_field *field, int64_t now)
+static void add_to_grains(struct statistic *s, const struct packet_run *run, uint32_t from,
+                          const struct statistic_field *field, int64_t now)
 {
     double values[BLOCK];
     for (uint32_t end; from < run->count; from = end) {
         end = next_grain(s, run, from, now);
-        struct figure_grain *g = NULL;
+        struct statistic_grain *g = NULL;
         for (uint32_t n; from < end; from += n) {
             n = end - from < BLOCK ? end - from : BLOCK;
             uint32_t found = read_values(run, from, n, field, values);
@@ -146,8 +217,8 @@ static void add_to_grains(struct figure *s, const struct packet_run *run, uint32
 }
 
 /* Takes in the last value of a run, from record `from` on. */
-static void add_last(struct figure *s, const struct packet_run *run, uint32_t from, const struct figure_field *field,
-                     int64_t now)
+static void add_last(struct statistic *s, const struct packet_run *run, uint32_t from,
+                     const struct statistic_field *field, int64_t now)
 {
     uint32_t i = run->count;
     while (i > from && !isfinite(value_at(run, i - 1, field)))
@@ -159,32 +230,128 @@ static void add_last(struct figure *s, const struct packet_run *run, uint32_t fr
     s->any = true;
 }
 
-/* ---- What comes -------------------------------------------------------------------------------------------------- */
+/* ---- Taking records in ------------------------------------------------------------------------------------------- */
 
-void figure_records(struct figure *s, const struct packet_run *run, const struct figure_field *field, int64_t now)
+void statistic_records(struct statistic *s, const struct packet_run *run, const struct statistic_field *field,
+                       int64_t now)
 {
-    if (field->at == FIGURE_NO_FIELD || (uint32_t)field->at >= run->value_count)
+    if (field->at == STATISTIC_NO_FIELD || (uint32_t)field->at >= run->value_count)
         return;
     uint32_t from = packet_run_seek(run, 0, now - s->window + 1);
     add_last(s, run, from, field, now);
-    if (s->kind == FIGURE_QUANTILE)
-        figure_advance(s, now);
-    if (s->kind != FIGURE_LAST)
+    if (s->kind == STATISTIC_QUANTILE)
+        advance(s, now);
+    if (s->kind != STATISTIC_LAST)
         add_to_grains(s, run, from, field, now);
 }
 
-void figure_add_many(struct figure *s, int64_t now, uint64_t n, double mean, double min, double max)
+void statistic_add_many(struct statistic *s, int64_t now, uint64_t n, double mean, double min, double max)
 {
-    assert(s->kind != FIGURE_QUANTILE);
+    assert(s->kind != STATISTIC_QUANTILE);
     if (n == 0 || !isfinite(mean) || !isfinite(min) || !isfinite(max))
         return;
     s->newest = now;
     s->last = mean;
     s->any = true;
-    struct figure_grain *g = grain_at(s, now);
+    struct statistic_grain *g = grain_at(s, now);
     if (!g)
         return;
-    double value = s->kind == FIGURE_MIN ? min : s->kind == FIGURE_MAX ? max : mean * (double)n;
+    double value = s->kind == STATISTIC_MIN ? min : s->kind == STATISTIC_MAX ? max : mean * (double)n;
     add_to_grain(s, g, &value, 1);
     g->count += n - 1;
+}
+
+/* ---- The value --------------------------------------------------------------------------------------------------- */
+
+/* Of a mean the sum. */
+static double fold_all(const struct statistic *s, int64_t now, uint64_t *count)
+{
+    double all = neutral(s->kind);
+    int64_t end = grain_of(s, now);
+    *count = 0;
+    for (int i = 0; i < STATISTIC_GRAINS; i++) {
+        const struct statistic_grain *g = &s->grains[i];
+        if (g->count == 0 || g->number > end || g->number <= end - STATISTIC_GRAINS)
+            continue;
+        *count += g->count;
+        for (int k = 0; k < STATISTIC_LANES; k++)
+            all = fold(s->kind, all, g->lanes[k]);
+    }
+    return all;
+}
+
+/* False where there is no value. */
+static bool sum_up(const struct statistic *s, int64_t now, double *value)
+{
+    uint64_t count;
+    double all = fold_all(s, now, &count);
+    *value = s->kind == STATISTIC_MEAN ? all / (double)count : all;
+    return count > 0;
+}
+
+static bool find_quantile(struct statistic *s, int64_t now, double *value)
+{
+    advance(s, now);
+    return quantile_value(s->quantile, s->share, value);
+}
+
+bool statistic_value(struct statistic *s, int64_t now, double *value, int64_t *newest)
+{
+    if (!s->any || s->newest <= now - s->window)
+        return false;
+    if (s->kind == STATISTIC_QUANTILE && !find_quantile(s, now, value))
+        return false;
+    if (s->kind == STATISTIC_LAST)
+        *value = s->last;
+    if (s->kind < STATISTIC_LAST && !sum_up(s, now, value))
+        return false;
+    if (newest)
+        *newest = s->newest;
+    return true;
+}
+
+bool statistic_sum(const struct statistic *s, int64_t now, double *sum, uint64_t *count)
+{
+    if (!s->any || s->newest <= now - s->window)
+        return false;
+    *sum = fold_all(s, now, count);
+    return *count > 0;
+}
+
+/* ---- Life -------------------------------------------------------------------------------------------------------- */
+
+int statistic_new(enum statistic_kind kind, double share, int64_t window, struct statistic **out)
+{
+    struct statistic *s = calloc(1, sizeof *s);
+    if (s && kind == STATISTIC_QUANTILE && quantile_new(&s->quantile) != 0) {
+        free(s);
+        s = NULL;
+    }
+    if (!s)
+        return BEZEL_ENOMEM;
+    s->kind = kind;
+    s->share = share;
+    s->window = window;
+    s->length = window / STATISTIC_GRAINS > 0 ? window / STATISTIC_GRAINS : 1;
+    statistic_reset(s);
+    *out = s;
+    return 0;
+}
+
+void statistic_free(struct statistic *s)
+{
+    if (s)
+        quantile_free(s->quantile);
+    free(s);
+}
+
+void statistic_reset(struct statistic *s)
+{
+    s->any = false;
+    s->end = INT64_MIN + STATISTIC_GRAINS;
+    for (int i = 0; i < STATISTIC_GRAINS; i++) {
+        if (s->quantile)
+            quantile_drop(s->quantile, (unsigned)i);
+        s->grains[i] = (struct statistic_grain){.number = INT64_MIN};
+    }
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/inheritance.h"
+#include "bezeld/launch/launch_environment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -35,10 +35,10 @@ static void read_cpus(pid_t pid, cpu_set_t *cpus)
         CPU_ZERO(cpus);
 }
 
-struct inheritance inheritance_read(void)
+struct launch_environment launch_environment_read(void)
 {
-    pid_t parent = getppid(); /* 0: it is of another pid namespace; then all of this is of ourselves */
-    struct inheritance i = {.policy = sched_getscheduler(parent) & ~SCHED_RESET_ON_FORK};
+    pid_t parent = getppid(); /* 0: it is in another pid namespace; then all this is read from the caller */
+    struct launch_environment i = {.policy = sched_getscheduler(parent) & ~SCHED_RESET_ON_FORK};
     if (i.policy != SCHED_BATCH && i.policy != SCHED_IDLE)
         i.policy = SCHED_OTHER;
     i.nice = getpriority(PRIO_PROCESS, (id_t)parent);
@@ -49,21 +49,21 @@ struct inheritance inheritance_read(void)
     return i;
 }
 
-static int give_policy(const struct inheritance *i)
+static int give_policy(const struct launch_environment *i)
 {
     if (sched_getscheduler(0) == i->policy)
         return 0;
     return sched_setscheduler(0, i->policy, &(struct sched_param){0}) == 0 ? 0 : errno;
 }
 
-static int give_nice(const struct inheritance *i)
+static int give_nice(const struct launch_environment *i)
 {
     if (getpriority(PRIO_PROCESS, 0) == i->nice)
         return 0;
     return setpriority(PRIO_PROCESS, 0, i->nice) == 0 ? 0 : errno;
 }
 
-static int give_cpus(const struct inheritance *i)
+static int give_cpus(const struct launch_environment *i)
 {
     cpu_set_t cpus;
     if (CPU_COUNT(&i->cpus) == 0 || (sched_getaffinity(0, sizeof cpus, &cpus) == 0 && CPU_EQUAL(&cpus, &i->cpus)))
@@ -71,7 +71,7 @@ static int give_cpus(const struct inheritance *i)
     return sched_setaffinity(0, sizeof i->cpus, &i->cpus) == 0 ? 0 : errno;
 }
 
-static int give_oom(const struct inheritance *i)
+static int give_oom(const struct launch_environment *i)
 {
     char text[16];
     if (read_number(0, "oom_score_adj", i->oom_score_adj) == i->oom_score_adj)
@@ -84,44 +84,44 @@ static int give_oom(const struct inheritance *i)
     return error;
 }
 
-static int give(const struct inheritance *i, enum inheritance_part part)
+static int give(const struct launch_environment *i, enum launch_environment_part part)
 {
     switch (part) {
-    case INHERITANCE_POLICY:
+    case LAUNCH_ENVIRONMENT_POLICY:
         return give_policy(i);
-    case INHERITANCE_NICE:
+    case LAUNCH_ENVIRONMENT_NICE:
         return give_nice(i);
-    case INHERITANCE_CPUS:
+    case LAUNCH_ENVIRONMENT_CPUS:
         return give_cpus(i);
-    case INHERITANCE_SLACK: /* after the policy, which has its own */
+    case LAUNCH_ENVIRONMENT_SLACK: /* after the policy, which has its own */
         return prctl(PR_SET_TIMERSLACK, i->slack, 0, 0, 0) == 0 ? 0 : errno;
-    case INHERITANCE_OOM:
+    case LAUNCH_ENVIRONMENT_OOM:
         return give_oom(i);
-    case INHERITANCE_PARTS:
+    case LAUNCH_ENVIRONMENT_PARTS:
         break;
     }
     return 0;
 }
 
-int inheritance_give(const struct inheritance *i, enum inheritance_part *part)
+int launch_environment_give(const struct launch_environment *i, enum launch_environment_part *part)
 {
     int error = 0;
-    for (int p = 0; p < INHERITANCE_PARTS; p++) {
-        int e = give(i, (enum inheritance_part)p);
+    for (int p = 0; p < LAUNCH_ENVIRONMENT_PARTS; p++) {
+        int e = give(i, (enum launch_environment_part)p);
         if (!e)
             continue;
         error = e;
-        *part = (enum inheritance_part)p;
+        *part = (enum launch_environment_part)p;
     }
     return error;
 }
 
-const char *inheritance_word(enum inheritance_part part)
+const char *launch_environment_word(enum launch_environment_part part)
 {
-    static const char *const words[] = {[INHERITANCE_POLICY] = "policy",
-                                        [INHERITANCE_NICE] = "nice",
-                                        [INHERITANCE_CPUS] = "CPUs",
-                                        [INHERITANCE_SLACK] = "timer slack",
-                                        [INHERITANCE_OOM] = "oom_score_adj"};
+    static const char *const words[] = {[LAUNCH_ENVIRONMENT_POLICY] = "policy",
+                                        [LAUNCH_ENVIRONMENT_NICE] = "nice",
+                                        [LAUNCH_ENVIRONMENT_CPUS] = "CPUs",
+                                        [LAUNCH_ENVIRONMENT_SLACK] = "timer slack",
+                                        [LAUNCH_ENVIRONMENT_OOM] = "oom_score_adj"};
     return words[part];
 }

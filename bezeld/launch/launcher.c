@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/launcher.h"
+#include "bezeld/launch/launcher.h"
 
-#include "ecs/inheritance.h"
-#include "ecs/tree.h"
+#include "bezeld/launch/launch_environment.h"
+#include "bezeld/launch/process_tree.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 enum {
     REAP_EVERY_MS = 10,    /* between two rounds of SIGKILL */
-    REAP_SELDOM_MS = 1000, /* the same for what was not killed by then: it cannot be */
+    REAP_SELDOM_MS = 1000, /* the same after LAUNCHER_FINISH: what is left probably cannot be killed */
 };
 
 /* The launcher's own state. `term_at` and `kill_at` are set when it has begun to end the tree. */
@@ -27,18 +27,18 @@ struct serving {
     const struct launch *launches;
     size_t n;
     pid_t *pids; /* of the launches; 0: not running */
-    struct inheritance inheritance;
+    struct launch_environment launch_environment;
     int64_t grace;
     int socket, signals;
-    bool ending, termed, told_empty, lease_over;
+    bool ending, termed, sent_empty, socket_closed;
     int64_t term_at, kill_at;
 };
 
-/* What did not go well on a child's way to its program; goes through a pipe that a successful exec closes. */
+/* A failure between fork and exec. The child reports it through a pipe, which a successful exec closes. */
 struct failure {
     char stage[16];
     int error;
-    bool fatal; /* else the way went on */
+    bool fatal; /* else the child went on to exec */
 };
 
 static void complain(int report, const char *stage, int error, bool fatal)
@@ -63,11 +63,11 @@ static void redirect(int report, const char *stage, const char *path, int flags,
 }
 
 /*
- * The child's way to its program: default signals and mask, the shell's scheduling, whatever `bezel` itself was given.
- * The launcher's death is its own: it may have come already.
+ * Turns the child into its program: default signals and mask, the shell's scheduling, the descriptors of `bezel`. The
+ * child dies with the launcher, which may have died already.
  */
-static _Noreturn void become(const struct launch *launch, const struct inheritance *inheritance, pid_t launcher,
-                             int report)
+static _Noreturn void become(const struct launch *launch, const struct launch_environment *launch_environment,
+                             pid_t launcher, int report)
 {
     extern char **environ;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -78,10 +78,10 @@ static _Noreturn void become(const struct launch *launch, const struct inheritan
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    enum inheritance_part part;
-    int error = inheritance_give(inheritance, &part);
+    enum launch_environment_part part;
+    int error = launch_environment_give(launch_environment, &part);
     if (error)
-        complain(report, inheritance_word(part), error, false);
+        complain(report, launch_environment_word(part), error, false);
     if (!launch->foreground) {
         setsid();
         redirect(report, "stdin", "/dev/null", O_RDONLY, STDIN_FILENO, STDIN_FILENO);
@@ -98,14 +98,14 @@ static _Noreturn void become(const struct launch *launch, const struct inheritan
     fail(report, "exec");
 }
 
-static void tell(struct serving *s, const struct launcher_event *event)
+static void send_event(struct serving *s, const struct launcher_event *event)
 {
-    /* Blocking: events are few, and what cannot be told any more needs no telling. */
+    /* Blocking, since events are few. If the receiver is gone, the event is dropped. */
     while (send(s->socket, event, sizeof *event, MSG_NOSIGNAL) < 0 && errno == EINTR)
         continue;
 }
 
-/* Reads what the child says, up to its exec. Returns whether it came so far; *event has the last that it said. */
+/* Reads the child's reports until its exec. Returns whether it reached the exec; *event has the last report. */
 static bool await_exec(int report, struct launcher_event *event)
 {
     struct failure f = {.fatal = false};
@@ -128,7 +128,7 @@ static void start_one(struct serving *s, uint32_t i)
     if (pipe2(report, O_CLOEXEC) == 0) {
         pid = fork();
         if (pid == 0)
-            become(&s->launches[i], &s->inheritance, launcher, report[1]);
+            become(&s->launches[i], &s->launch_environment, launcher, report[1]);
         event.error = errno;
         close(report[1]);
         if (pid > 0) {
@@ -144,10 +144,11 @@ static void start_one(struct serving *s, uint32_t i)
         s->pids[i] = pid;
     else if (pid > 0)
         waitpid(pid, NULL, 0);
-    tell(s, &event);
+    send_event(s, &event);
 }
 
-/* Takes in every child that ended, adopted ones too. Returns whether none is left, and so nobody of the tree. */
+/* Waits for every child that ended, adopted ones too. Returns whether no child, and so no process of the tree, is left.
+ */
 static bool reap(struct serving *s)
 {
     int status;
@@ -156,13 +157,14 @@ static bool reap(struct serving *s)
         for (uint32_t i = 0; i < s->n; i++)
             if (s->pids[i] == pid) {
                 s->pids[i] = 0;
-                tell(s, &(struct launcher_event){.type = LAUNCHER_EXITED, .process = i, .pid = pid, .status = status});
+                send_event(
+                    s, &(struct launcher_event){.type = LAUNCHER_EXITED, .process = i, .pid = pid, .status = status});
                 break;
             }
     return pid < 0 && errno == ECHILD;
 }
 
-/* Begins to end the tree, or hastens an end that has begun. */
+/* Begins to end the tree; if that has begun, makes it end earlier if the new times are earlier. */
 static void end(struct serving *s, int64_t term_in, int64_t kill_in)
 {
     int64_t now = clock_now();
@@ -173,20 +175,20 @@ static void end(struct serving *s, int64_t term_in, int64_t kill_in)
     s->ending = true;
 }
 
-static void obey(struct serving *s)
+static void receive_command(struct serving *s)
 {
     enum launcher_verb verb;
     ssize_t r = recv(s->socket, &verb, sizeof verb, 0);
     if (r < 0 && errno == EINTR)
         return;
     if (r != (ssize_t)sizeof verb) {
-        s->lease_over = true;
+        s->socket_closed = true;
         end(s, 0, s->grace);
     } else if (verb == LAUNCHER_START) {
         for (uint32_t i = 0; i < s->n && !s->ending; i++)
             start_one(s, i);
     } else if (verb == LAUNCHER_KILL) {
-        s->termed = true; /* or as good as */
+        s->termed = true; /* no SIGTERM is to be sent */
         end(s, 0, 0);
     } else {
         int64_t now = verb == LAUNCHER_INTERRUPT ? s->grace : 0;
@@ -202,20 +204,20 @@ static void take_signals(struct serving *s)
             end(s, 0, s->grace);
 }
 
-/* SIGTERM for all of the tree. */
+/* Sends SIGTERM to the complete tree. */
 static void terminate(struct serving *s)
 {
-    size_t n = tree_terminate(getpid());
+    size_t n = process_tree_terminate(getpid());
     for (uint32_t i = 0; i < s->n; i++)
         if (s->pids[i] != 0)
             return;
     if (n > 0)
-        tell(s, &(struct launcher_event){.type = LAUNCHER_LEFT, .status = (int)n});
+        send_event(s, &(struct launcher_event){.type = LAUNCHER_LEFT, .status = (int)n});
 }
 
 /*
- * One turn of ending. Returns the milliseconds to wait for the next; -1: only for what is sent. Where the machine was
- * too busy to let us at it in time, the grace still begins with SIGTERM.
+ * One step of ending the tree. Returns the milliseconds to wait for the next. The grace begins when SIGTERM is sent,
+ * even if a busy machine delayed that.
  */
 static int end_some(struct serving *s)
 {
@@ -229,7 +231,7 @@ static int end_some(struct serving *s)
             s->kill_at = now + s->grace;
     }
     if (s->termed && now >= s->kill_at) {
-        tree_kill(getpid(), NULL, 0, &dead);
+        process_tree_kill(getpid(), NULL, 0, &dead);
         return now - s->kill_at < LAUNCHER_FINISH ? REAP_EVERY_MS : REAP_SELDOM_MS;
     }
     int64_t next = s->termed ? s->kill_at : s->term_at;
@@ -240,24 +242,24 @@ static _Noreturn void serve(struct serving *s)
 {
     for (;;) {
         bool empty = reap(s);
-        if (empty && s->ending && !s->told_empty) {
-            s->told_empty = true;
-            tell(s, &(struct launcher_event){.type = LAUNCHER_EMPTY});
+        if (empty && s->ending && !s->sent_empty) {
+            s->sent_empty = true;
+            send_event(s, &(struct launcher_event){.type = LAUNCHER_EMPTY});
         }
-        if (empty && s->lease_over)
+        if (empty && s->socket_closed)
             _exit(0);
-        struct pollfd fds[] = {{.fd = s->lease_over ? -1 : s->socket, .events = POLLIN},
+        struct pollfd fds[] = {{.fd = s->socket_closed ? -1 : s->socket, .events = POLLIN},
                                {.fd = s->signals, .events = POLLIN}};
         poll(fds, 2, s->ending && !empty ? end_some(s) : -1);
         if (fds[1].revents)
             take_signals(s);
         if (fds[0].revents)
-            obey(s);
+            receive_command(s);
     }
 }
 
 static _Noreturn void become_launcher(const struct launch *launches, size_t n, int64_t grace,
-                                      const struct inheritance *inheritance, int socket, pid_t parent)
+                                      const struct launch_environment *launch_environment, int socket, pid_t parent)
 {
     sigset_t all, read_here;
     sigfillset(&all);
@@ -265,11 +267,12 @@ static _Noreturn void become_launcher(const struct launch *launches, size_t n, i
     sigemptyset(&read_here);
     sigaddset(&read_here, SIGCHLD);
     sigaddset(&read_here, SIGTERM);
-    signal(SIGCHLD, SIG_DFL); /* were it ignored, children would vanish unseen */
+    signal(SIGCHLD, SIG_DFL); /* if it were ignored, children would vanish without a status */
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    prctl(PR_SET_PDEATHSIG, SIGCONT); /* where it is stopped, nobody else may be left to continue it */
+    prctl(PR_SET_PDEATHSIG, SIGCONT); /* a stopped launcher must continue when its parent dies */
     prctl(PR_SET_NAME, "bezel-launcher");
-    struct serving s = {.launches = launches, .n = n, .inheritance = *inheritance, .grace = grace, .socket = socket};
+    struct serving s = {
+        .launches = launches, .n = n, .launch_environment = *launch_environment, .grace = grace, .socket = socket};
     s.pids = calloc(n + 1, sizeof *s.pids);
     s.signals = signalfd(-1, &read_here, SFD_CLOEXEC | SFD_NONBLOCK);
     if (!s.pids || s.signals < 0 || getppid() != parent)
@@ -280,13 +283,13 @@ static _Noreturn void become_launcher(const struct launch *launches, size_t n, i
 int launcher_fork(const struct launch *launches, size_t n, int64_t grace, struct launcher *l)
 {
     int ends[2];
-    struct inheritance inheritance = inheritance_read();
+    struct launch_environment launch_environment = launch_environment_read();
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return err_from_errno(errno);
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        become_launcher(launches, n, grace, &inheritance, ends[1], parent);
+        become_launcher(launches, n, grace, &launch_environment, ends[1], parent);
     }
     int saved = errno;
     close(ends[1]);
@@ -299,7 +302,7 @@ int launcher_fork(const struct launch *launches, size_t n, int64_t grace, struct
     return 0;
 }
 
-int launcher_tell(struct launcher *l, enum launcher_verb verb)
+int launcher_send(struct launcher *l, enum launcher_verb verb)
 {
     ssize_t r;
     do
@@ -343,7 +346,7 @@ bool launcher_finish(const pid_t *spare, size_t spare_count)
     int64_t deadline = clock_now() + LAUNCHER_FINISH;
     for (size_t alive = 1, dead = SIZE_MAX, before = 0; alive > 0 || dead != before;) {
         before = dead;
-        alive = tree_kill(getpid(), spare, spare_count, &dead);
+        alive = process_tree_kill(getpid(), spare, spare_count, &dead);
         if (alive > 0 && clock_now() > deadline)
             return false;
         clock_sleep_until(clock_now() + REAP_EVERY_MS * CLOCK_MS);

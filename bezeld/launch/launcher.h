@@ -2,22 +2,22 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The launcher: a process of its own to which the processes of the SUT belong. It has one thread, no ZeroMQ and no
- * memory of what is measured, so that nothing but its own task can end it. It is told what to do over a socket, and
- * that socket is also its lease: when the other end is gone, it ends all that it started and leaves.
+ * The launcher: a separate process that owns the processes of the SUT. It has one thread, no ZeroMQ and no shared
+ * memory with the monitor, so that a failure of the monitor cannot end it. It takes commands over the launcher socket.
+ * When the other end of that socket closes, it ends the process tree of all that it started, and exits.
  *
- * "All" is the whole tree: as a subreaper the launcher inherits every descendant whose parent ended, daemons included.
- * SIGTERM first, SIGKILL after the grace, until none is left.
+ * The launcher is a subreaper: it inherits every descendant whose parent ended, daemons included, and so ends the
+ * complete tree. It sends SIGTERM first, and SIGKILL after the grace, until no process is left.
  *
- * Who forks it is a subreaper too, and so inherits the tree where the launcher is killed: launcher_finish() ends it.
- * Where both are killed at once, those that the launcher itself started get SIGKILL (PR_SET_PDEATHSIG); what they have
- * started in turn is then nobody's.
+ * The process that forks the launcher is a subreaper too. If the launcher is killed, it inherits the tree, and
+ * launcher_finish() ends it. If both are killed at once, the processes that the launcher started itself get SIGKILL
+ * (PR_SET_PDEATHSIG); their own children are then left running.
  *
- * A process starts as it would from the shell that `bezel run` was started from (ecs/inheritance.h): default signals
- * and mask, the shell's scheduling, no descriptor but those that `bezel run` itself was given.
+ * A process starts as it would from the shell in which `bezel run` was started (bezeld/launch/launch_environment.h):
+ * default signals and mask, the shell's scheduling, no descriptors but those that `bezel run` itself got.
  */
-#ifndef BEZEL_ECS_LAUNCHER_H
-#define BEZEL_ECS_LAUNCHER_H
+#ifndef BEZEL_BEZELD_LAUNCH_LAUNCHER_H
+#define BEZEL_BEZELD_LAUNCH_LAUNCHER_H
 
 #include "base/clock.h"
 #include "base/err.h"
@@ -31,27 +31,26 @@
 struct launch {
     const char *path;         /* executable file, absolute */
     char *const *argv;        /* argv[0] as the user wrote it */
-    char *const *environment; /* "NAME=value" that are added, or replace, NULL-terminated; NULL: none */
+    char *const *environment; /* "NAME=value", added or replaced; NULL-terminated. NULL: none */
     const char *directory;    /* working directory; NULL: the launcher's */
     const char *output;       /* file to which stdout and stderr are appended; NULL: the launcher's own */
-    bool aside;               /* where `output` is NULL: stdout goes to stderr, because stdout carries data */
+    bool aside;               /* if `output` is NULL: stdout goes to stderr, because stdout carries data */
     bool foreground; /* stays in the terminal's process group and keeps stdin; otherwise a session of its own */
 };
 
 enum launcher_verb {
     LAUNCHER_START,     /* start everything */
     LAUNCHER_STOP,      /* SIGTERM now, SIGKILL after the grace */
-    LAUNCHER_INTERRUPT, /* as STOP, but one grace later: the terminal's own SIGINT has reached them */
+    LAUNCHER_INTERRUPT, /* as STOP, but one grace later: the terminal has sent SIGINT to the processes */
     LAUNCHER_KILL,      /* SIGKILL now */
 };
 
 enum launcher_event_type {
-    LAUNCHER_STARTED, /* `error`, where not 0: it could not be given back `stage` (see inheritance_word()) */
-    LAUNCHER_FAILED,  /* `error` and `stage` tell why */
+    LAUNCHER_STARTED, /* `error`, if not 0: setting `stage` was refused (see launch_environment_word()) */
+    LAUNCHER_FAILED,  /* `error` and `stage` are the reason */
     LAUNCHER_EXITED,  /* `status` as of waitpid() */
-    LAUNCHER_LEFT,  /* those that were started had all ended; `status` others, that they left behind, were sent SIGTERM
-                     */
-    LAUNCHER_EMPTY, /* after STOP, INTERRUPT or KILL: nothing is left of the tree */
+    LAUNCHER_LEFT,    /* all launched processes had ended; `status` processes that they left behind got SIGTERM */
+    LAUNCHER_EMPTY,   /* after STOP, INTERRUPT or KILL: the tree has no process left */
 };
 
 struct launcher_event {
@@ -64,33 +63,35 @@ struct launcher_event {
 
 struct launcher {
     pid_t pid; /* 0: none */
-    int fd;    /* readable when an event, or the launcher's end, is there */
+    int fd;    /* readable when there is an event, or the launcher has ended */
     int64_t grace;
 };
 
 /**
- * Forks a launcher for the `n` launches, which it inherits: they must be complete. Call while the process has one
+ * Forks a launcher for the `n` launches. It uses its copy of them, so they must be complete. The process must have one
  * thread and no ZeroMQ context. `grace` in ns. Returns 0 or an error with errno set.
  */
 int launcher_fork(const struct launch *launches, size_t n, int64_t grace, struct launcher *l) BEZEL_MUST_CHECK;
 
-/** Sends a command. Returns 0, or BEZEL_EUNREACH where the launcher is gone. Does not block. */
-int launcher_tell(struct launcher *l, enum launcher_verb verb) BEZEL_MUST_CHECK;
+/** Sends a command. Returns 0, or BEZEL_EUNREACH if the launcher is gone. Does not block. */
+int launcher_send(struct launcher *l, enum launcher_verb verb) BEZEL_MUST_CHECK;
 
 /**
- * Takes the next event: 0, BEZEL_EAGAIN where there is none, BEZEL_EUNREACH where the launcher is gone. Does not block.
+ * Takes the next event. Returns 0, BEZEL_EAGAIN if there is none, BEZEL_EUNREACH if the launcher is gone. Does not
+ * block.
  */
 int launcher_receive(struct launcher *l, struct launcher_event *event) BEZEL_MUST_CHECK;
 
 /**
- * Gives up the lease and waits until the launcher has ended its tree and itself, which it is continued for where it was
- * stopped. One that does not come to its end is killed: false then, and launcher_finish() is called for. Idempotent.
+ * Closes the launcher socket and waits until the launcher has ended its tree and exited; sends it SIGCONT, in case it
+ * was stopped. Returns false if it had to be killed, LAUNCHER_FINISH after the grace; then call launcher_finish().
+ * Idempotent.
  */
 bool launcher_close(struct launcher *l);
 
 /**
- * After the launcher was killed: kills all descendants of the calling process but the `spare_count` of `spare`, and
- * what is below those. False: some cannot be killed, and were tried for LAUNCHER_FINISH. Leaves zombies.
+ * After the launcher was killed: kills all descendants of the calling process, except the `spare_count` processes of
+ * `spare` and their descendants. Returns false if some were still alive after LAUNCHER_FINISH. Leaves zombies.
  */
 bool launcher_finish(const pid_t *spare, size_t spare_count);
 

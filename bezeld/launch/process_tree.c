@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/tree.h"
+#include "bezeld/launch/process_tree.h"
 
 #include "base/procstat.h"
 
@@ -27,7 +27,7 @@ struct processes {
     size_t count, room;
 };
 
-/* Whose descendants are looked for; those of `spare`, and what is below them, do not count. */
+/* The descendants of `root`, without the processes of `spare` and their descendants. */
 struct family {
     pid_t root;
     const pid_t *spare;
@@ -102,9 +102,9 @@ static bool belongs(const struct processes *all, const struct family *f, const s
 /* ---- Stopping ---------------------------------------------------------------------------------------------------- */
 
 /*
- * A signal to a process group cannot be outrun by a fork, as one to a process can, and a zombie still tells its group.
- * A session that is not ours was begun by a descendant, and so has descendants only; in ours, there may be others in
- * the group.
+ * A signal to a process group also reaches a child that is forked meanwhile, unlike a signal to a process; a zombie's
+ * group can still be read. A session other than ours was begun by a descendant, so all its groups are descendants; the
+ * groups of our own session may contain others.
  */
 static void stop(const struct process *p)
 {
@@ -114,7 +114,7 @@ static void stop(const struct process *p)
         kill(p->pid, SIGSTOP);
 }
 
-/* One that ended unseen counts too: it may have left a child. */
+/* A zombie that was not seen alive counts too: it may have left a child. */
 static bool is_news(const struct process *p, const struct processes *before)
 {
     const struct process *known = find(before, p->pid);
@@ -123,7 +123,7 @@ static bool is_news(const struct process *p, const struct processes *before)
 
 enum { PIDS_MAX = 1 << 22 /* the kernel's */, CHILD_ROUNDS = 64, CHILDREN_BYTES = 4096 /* that it gives at once */ };
 
-/* Stops child `pid` unless it has been looked at. Returns whether it has not. */
+/* Stops child `pid`, unless that was done before. Returns whether it stopped it. */
 static bool stop_child(const struct family *f, pid_t pid, uint8_t *seen)
 {
     struct process p;
@@ -137,14 +137,14 @@ static bool stop_child(const struct family *f, pid_t pid, uint8_t *seen)
 }
 
 /*
- * Stops the root's own children, until none is new. Whoever forks and ends has left its child to the root, a subreaper:
- * here it is found in the time of a few system calls, however many processes there are in /proc. Where the kernel does
- * not tell children (CONFIG_PROC_CHILDREN), read_family() is all there is.
+ * Stops the root's own children, until none is new. A process that forks and ends leaves its child to the root, a
+ * subreaper: here that child is found within a few system calls, however many processes are in /proc. If the kernel
+ * does not list children (CONFIG_PROC_CHILDREN), only read_family() finds it.
  */
 static void stop_children(const struct family *f)
 {
     char path[64], text[CHILDREN_BYTES];
-    uint8_t *seen = calloc(PIDS_MAX / 8, 1); /* none of them is waited for meanwhile: no number is another's */
+    uint8_t *seen = calloc(PIDS_MAX / 8, 1); /* no child is waited for meanwhile, so no pid is reused */
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)f->root, (int)f->root);
     int fd = seen ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     bool news = fd >= 0;
@@ -168,9 +168,9 @@ static void stop_children(const struct family *f)
 }
 
 /*
- * Reads all processes, and marks those of the family. Most come behind their parents in /proc, and are stopped, where
- * `before` (those that were found last time) is not NULL, the moment that they are seen: one that forks and ends all
- * the time is not there any more when all have been looked at. Returns how many were new.
+ * Reads all processes, and marks those of the family. If `before` (the last reading) is not NULL, new members are
+ * stopped as soon as they are seen: one that forks and ends all the time would be gone after a complete reading. Most
+ * processes come after their parents in /proc, and are recognized at once. Returns how many were new.
  */
 static size_t read_family(struct processes *all, const struct family *f, const struct processes *before)
 {
@@ -205,7 +205,7 @@ static size_t read_family(struct processes *all, const struct family *f, const s
     return news;
 }
 
-/* SIGTERM continues those that are stopped, who would not see it. */
+/* A stopped process would not receive SIGTERM, so it is continued. */
 static size_t send_all(const struct processes *all, int signal)
 {
     size_t sent = 0;
@@ -222,10 +222,10 @@ static size_t send_all(const struct processes *all, int signal)
 /* ---- The public face --------------------------------------------------------------------------------------------- */
 
 /*
- * Who is not stopped is not continued: one that has begun to end may be about to be stopped by whoever looks for leaks
- * in it, who would wait for ever for the stop that SIGCONT took back.
+ * Only stopped processes get SIGCONT: a process that has begun to end may be about to be stopped by a leak checker, and
+ * a SIGCONT would cancel the stop for which the checker then waits for ever.
  */
-size_t tree_terminate(pid_t root)
+size_t process_tree_terminate(pid_t root)
 {
     struct processes all = {0};
     read_family(&all, &(struct family){.root = root}, NULL);
@@ -234,9 +234,9 @@ size_t tree_terminate(pid_t root)
     return sent;
 }
 
-enum { STOP_ROUNDS = 64 }; /* whoever outruns them meets the next call */
+enum { STOP_ROUNDS = 64 }; /* the next call handles survivors */
 
-size_t tree_kill(pid_t root, const pid_t *spare, size_t spare_count, size_t *dead)
+size_t process_tree_kill(pid_t root, const pid_t *spare, size_t spare_count, size_t *dead)
 {
     struct family f = {.root = root, .spare = spare, .spare_count = spare_count};
     struct processes now = {0}, before = {0};
@@ -257,10 +257,10 @@ size_t tree_kill(pid_t root, const pid_t *spare, size_t spare_count, size_t *dea
     return alive;
 }
 
-pid_t tree_find_executable(const char *pattern)
+pid_t process_tree_find_executable(const char *pattern)
 {
     char link[64], path[PATH_MAX];
-    bool whole = strchr(pattern, '/') != NULL;
+    bool full_path = strchr(pattern, '/') != NULL;
     DIR *proc = opendir("/proc");
     if (!proc)
         return 0;
@@ -272,7 +272,7 @@ pid_t tree_find_executable(const char *pattern)
             continue;
         path[n] = '\0';
         const char *slash = strrchr(path, '/');
-        if (fnmatch(pattern, whole || !slash ? path : slash + 1, 0) == 0)
+        if (fnmatch(pattern, full_path || !slash ? path : slash + 1, 0) == 0)
             break;
     }
     closedir(proc);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/values.h"
+#include "collector/model/kind_statistics.h"
 
 #include "base/saturate.h"
 
@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct values *values_new(enum dict_kind kind)
+struct kind_statistics *kind_statistics_new(enum dict_kind kind)
 {
     if (kind != DICT_SPAN && kind != DICT_COUNTER && kind != DICT_GAUGE)
         return NULL;
-    struct values *v = calloc(1, sizeof *v);
+    struct kind_statistics *v = calloc(1, sizeof *v);
     if (!v)
         return NULL;
     v->last = v->min = v->max = NAN;
@@ -24,14 +24,14 @@ struct values *values_new(enum dict_kind kind)
     return v;
 }
 
-void values_free(struct values *v)
+void kind_statistics_free(struct kind_statistics *v)
 {
     if (v)
         free(v->durations);
     free(v);
 }
 
-static void add_gauge(struct values *v, int64_t at, uint64_t bits)
+static void add_gauge(struct kind_statistics *v, int64_t at, uint64_t bits)
 {
     double value;
     memcpy(&value, &bits, sizeof value);
@@ -43,7 +43,7 @@ static void add_gauge(struct values *v, int64_t at, uint64_t bits)
     }
 }
 
-void values_add(struct values *v, enum dict_kind kind, const struct packet_record *r)
+void kind_statistics_add(struct kind_statistics *v, enum dict_kind kind, const struct packet_record *r)
 {
     uint64_t first = packet_value(r, 0);
     if (kind == DICT_GAUGE) {

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/model.h"
+#include "collector/model/run_model.h"
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "mdr/builtin.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,7 +25,7 @@ void model_strip_process(struct model_process *process)
 {
     dict_free(process->dict);
     for (uint32_t i = 0; process->values && i <= DICT_ASPECTS_MAX; i++)
-        values_free(process->values[i]);
+        kind_statistics_free(process->values[i]);
     free(process->values);
     free(process->counts);
     free(process->latency);
@@ -93,7 +92,7 @@ static bool dir_is_taken(const struct model *m, const char *dir)
     return false;
 }
 
-/* Their directories are taken: whoever looks for one of his own need not try them all. */
+/* Nodes of this name, whose directories are taken: a new one need not try them all. */
 static unsigned count_called(const struct model *m, const char *name)
 {
     unsigned count = 0;
@@ -136,14 +135,14 @@ void model_drop_node(struct model_node *node)
     node_free(node);
 }
 
-static size_t bucket_of(uint64_t instance)
+static size_t instance_slot(uint64_t instance)
 {
     return hash_fnv64(HASH_FNV64_START, &instance, sizeof instance) % MODEL_BUCKETS;
 }
 
 struct model_process *model_find_process(const struct model_node *node, uint64_t instance)
 {
-    struct model_process *p = node->buckets[bucket_of(instance)];
+    struct model_process *p = node->buckets[instance_slot(instance)];
     while (p && p->instance != instance)
         p = p->next_bucket;
     return p;
@@ -154,7 +153,7 @@ static struct model_process **pid_bucket(struct model_node *node, uint32_t pid)
     return &node->pids[pid % MODEL_BUCKETS];
 }
 
-/* Only a process of the same pid can have the same base: see below. */
+/* Only a process of the same pid can have the same base: process_name_files(). */
 static bool base_is_taken(struct model_node *node, uint32_t pid, const char *base)
 {
     for (const struct model_process *p = *pid_bucket(node, pid); p; p = p->next_pid)
@@ -164,8 +163,8 @@ static bool base_is_taken(struct model_node *node, uint32_t pid, const char *bas
 }
 
 /*
- * Names the process's files. Names read unambiguously from their end (ring, then pid or the 16 digits of the instance),
- * so that different bases never give equal file names. What a file name may not hold becomes '_'.
+ * Names the process's files. A name can be read from its end (ring, then pid or the 16 digits of the instance), so
+ * different bases never give equal file names. Characters that a file name cannot have become '_'.
  */
 static void process_name_files(struct model_process *p)
 {
@@ -205,7 +204,7 @@ struct model_process *model_add_process(struct model_node *node, const struct me
     memcpy(p->program, said->program, sizeof p->program);
     p->started = said->started;
     process_name_files(p);
-    struct model_process **bucket = &node->buckets[bucket_of(p->instance)];
+    struct model_process **bucket = &node->buckets[instance_slot(p->instance)];
     p->next_bucket = *bucket;
     *bucket = p;
     p->next_pid = *pid_bucket(node, p->pid);
@@ -253,7 +252,7 @@ void model_drop_process(struct model_process *process)
     while (*at != process)
         at = &(*at)->next_active;
     *at = process->next_active;
-    at = &node->buckets[bucket_of(process->instance)];
+    at = &node->buckets[instance_slot(process->instance)];
     while (*at != process)
         at = &(*at)->next_bucket;
     *at = process->next_bucket;
@@ -265,15 +264,16 @@ void model_drop_process(struct model_process *process)
     process_free(process);
 }
 
-/* The id of the aspect called `name` where its fields have `types` (of enum dict_type, as digits); else 0. */
-static uint32_t builtin_find(const struct dict *d, const char *name, const char *types)
+/* The id of built-in aspect `b` in `d`; 0 where `d` lacks it, or its fields have other types. */
+static uint32_t builtin_find(const struct dict *d, enum builtin b)
 {
+    const struct dict_aspect *right = &builtin_aspects[b];
     for (uint32_t i = 0; i < d->aspect_count; i++) {
         const struct dict_aspect *a = &d->aspects[i];
-        if (strcmp(a->name, name) != 0 || a->field_count != strlen(types))
+        if (strcmp(a->name, right->name) != 0 || a->field_count != right->field_count)
             continue;
         uint32_t same = 0;
-        while (same < a->field_count && a->fields[same].type == (enum dict_type)(types[same] - '0'))
+        while (same < a->field_count && a->fields[same].type == right->fields[same].type)
             same++;
         return same == a->field_count ? a->id : 0;
     }
@@ -289,28 +289,9 @@ void model_set_dictionary(struct model_process *process, struct dict *dict)
     process->metadata = NULL;
     if (process->role != ROLE_DAEMON)
         return;
-    process->builtins = (struct model_builtins){
-        .self = builtin_find(dict, BUILTIN_SELF, "000000010"),
-        .limit = builtin_find(dict, BUILTIN_LIMIT, "0211000000"),
-        .decision = builtin_find(dict, BUILTIN_DECISION, "22000200"),
-        .metric = builtin_find(dict, BUILTIN_METRIC, "331"),
-        .clock = builtin_find(dict, BUILTIN_CLOCK, "000000"),
-        .polling = builtin_find(dict, BUILTIN_POLLING, "20220"),
-        .flow = builtin_find(dict, BUILTIN_FLOW, "0000000000"),
-        .expired = builtin_find(dict, BUILTIN_EXPIRED, "330000"),
-        .knob = builtin_find(dict, BUILTIN_KNOB, "33302000100"),
-        .snapshot = builtin_find(dict, BUILTIN_SNAPSHOT, "30010000002"),
-        .observation = builtin_find(dict, BUILTIN_OBSERVATION, "021"),
-        .obeyed = builtin_find(dict, BUILTIN_OBEYED, "00000000"),
-        .finding = builtin_find(dict, BUILTIN_FINDING, "200110"),
-    };
+    for (enum builtin b = 0; b < BUILTIN_COUNT; b++)
+        process->builtins[b] = builtin_find(dict, b);
 }
-
-_Static_assert(SELF_FIELDS == 9 && BLIMIT_FIELDS == 10 && DECISION_FIELDS == 8 && BMETRIC_FIELDS == 3 &&
-                   BCLOCK_FIELDS == 6 && BPOLLING_FIELDS == 5 && BFLOW_FIELDS == 10 && BEXPIRED_FIELDS == 6 &&
-                   BKNOB_FIELDS == 11 && BSNAPSHOT_FIELDS == 11 && BOBSERVATION_FIELDS == 3 && FINDING_FIELDS == 6 &&
-                   BOBEYED_FIELDS == 8,
-               "as many types");
 
 struct model_stream *model_stream(struct model_process *process, uint32_t ring)
 {

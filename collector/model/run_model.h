@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What a collector knows of a run, in memory: nodes, their process instances, their streams, and where each stands. The
- * truth about packets is in the trace files, that about nodes, processes and dictionaries in the database; both rebuild
- * this at start (recover.h). One thread; no I/O here.
+ * The run in memory: nodes, their process instances, their streams, and the position of each. Packets are recorded in
+ * the trace files, nodes, processes and dictionaries in the run database; both rebuild the model at start (recover.h).
+ * One thread; no I/O.
  */
-#ifndef BEZEL_COLLECTOR_MODEL_H
-#define BEZEL_COLLECTOR_MODEL_H
+#ifndef BEZEL_COLLECTOR_MODEL_RUN_MODEL_H
+#define BEZEL_COLLECTOR_MODEL_RUN_MODEL_H
 
 #include "base/err.h"
-#include "collector/bucket.h"
-#include "collector/values.h"
+#include "base/token_bucket.h"
+#include "collector/model/kind_statistics.h"
+#include "mdr/builtin.h"
 #include "mdr/dict.h"
 #include "mdr/message.h"
 #include "mdr/packet.h"
@@ -26,16 +27,15 @@ enum {
     MODEL_BASE_MAX = 63 + 1 + 10 + 1 + 16 + 1, /* "<process>-<pid>-<instance>" and its NUL */
     MODEL_UUID_TEXT = 37,
     MODEL_UNTAKEN_MAX = 64,
-    MODEL_REFUSALS =
-        16, /* of what comes again and again as it was: it is no accident on the way, which has no checksum */
+    MODEL_REFUSALS = 16, /* refusals without a success in between after which damage on the way is ruled out */
 };
 
-/** No counter of attempts or losses is believed beyond it: a hundred days of a record each nanosecond. */
+/** The largest valid count of attempts or losses: a record each nanosecond for a hundred days. */
 #define MODEL_ATTEMPTS_MAX (UINT64_C(1) << 53)
 
 /**
- * What is stored of one aspect, and what the last BOOKS said of it. Number 0 of a process is all that its dictionary
- * does not explain.
+ * The counts of one aspect: stored, and those of its last BOOKS. Number 0 of a process is for all aspects that its
+ * dictionary does not have.
  */
 struct model_count {
     uint64_t stored;
@@ -43,7 +43,7 @@ struct model_count {
     uint64_t attempts, full, off, no_ring, window, spool;
 };
 
-/** What the database has of a stream, as it was loaded; all 0: nothing. */
+/** A stream as it was in the database when that was loaded; all 0: not there. */
 struct model_saved {
     uint64_t packets, bytes, next_ordinal, discarded, sum;
 };
@@ -54,29 +54,19 @@ struct model_stream {
     struct message_position
         at;            /* at.instance and at.ring name it; the rest is the position behind the last stored packet */
     uint64_t last_end; /* timestamp_end of the last stored packet */
-    uint64_t thrown;   /* of a process that is refused: every packet before it was thrown away; 0: none was */
-    uint64_t bytes;    /* committed length of the file; what lies behind is torn */
-    uint64_t pushed;   /* of them, what the disk was told to write */
+    uint64_t thrown;   /* of a refused process: seq behind the last packet thrown away; 0: none was */
+    uint64_t bytes;    /* length of the file up to its last complete packet */
+    uint64_t pushed;   /* of these, bytes that the kernel was asked to write */
     uint64_t packets;
-    uint64_t sum; /* base/sum.h of them, packet by packet */
+    uint64_t sum; /* checksum of all packets (base/sum.h) */
     struct model_saved saved;
-    bool closed;                        /* its last stored packet says that there will be no other */
-    bool touched;                       /* its position waits to be acknowledged; linked by next_touched */
-    bool behind;                        /* a packet was not taken: the sender must hear the position again */
-    bool unsynced;                      /* written, not yet in stable storage */
+    bool closed;                        /* its closing packet is stored */
+    bool touched;                       /* its position is to be sent; linked by next_touched */
+    bool behind;                        /* a packet was not stored: its position must be sent again */
+    bool unsynced;                      /* has bytes that are not in stable storage */
     struct model_stream *next_touched;  /* of the node */
     int fd;                             /* -1: closed */
     struct model_stream *newer, *older; /* among the open ones */
-};
-
-/** How the values of built-in aspects are found in a dictionary: aspect id of each kind, 0 where it declares none. */
-struct model_builtins {
-    uint32_t self, limit, decision, metric, clock;
-    uint32_t polling, flow, expired;
-    uint32_t knob;
-    uint32_t snapshot, observation;
-    uint32_t obeyed;
-    uint32_t finding;
 };
 
 struct model_process {
@@ -89,38 +79,37 @@ struct model_process {
     char name[MESSAGE_NAME_MAX + 1];
     char program[MESSAGE_TEXT_MAX + 1];
     uint64_t started;
-    char base[MODEL_BASE_MAX]; /* opens the names of its files */
-    struct dict *dict;         /* this, `counts`, `values` and `latency` are NULL of one that is retired: retire.h */
-    struct model_builtins builtins;
+    char base[MODEL_BASE_MAX];        /* first part of the names of its files */
+    struct dict *dict;                /* NULL if evicted (evict.h), as are `counts`, `values` and `latency` */
+    uint32_t builtins[BUILTIN_COUNT]; /* ids of the built-in aspects in its dictionary; 0: not there */
     enum message_process_state state;
     uint64_t unfinished;
-    uint64_t saved_stored;      /* records that the database says are stored, as it was loaded */
-    uint64_t unobserved;        /* processes that it forked, which recorded and were not observed */
-    bool refused;               /* for good: what comes of it is thrown away, and acknowledged */
-    bool needed;                /* its dictionary was asked for since it last came */
-    uint32_t refusals;          /* of what came of it, since a packet of it was stored */
-    uint64_t books_at;          /* `at` of its last BOOKS */
-    bool books_answer;          /* they are final: to be answered when they are saved */
-    struct model_count *counts; /* DICT_ASPECTS_MAX + 1 of them, by aspect id */
-    struct values **values;     /* likewise; NULL: of an event, or none is stored */
-    struct histogram *latency;  /* NULL until a value is there */
+    uint64_t saved_stored;           /* stored records, by the database as it was loaded */
+    uint64_t unobserved;             /* processes that it forked, which recorded and were not observed */
+    bool refused;                    /* for good: its packets are thrown away, and acknowledged */
+    bool needed;                     /* NEED was sent since its last PROCESS */
+    uint32_t refusals;               /* since the last stored packet of it */
+    uint64_t books_at;               /* `at` of its last BOOKS */
+    bool books_answer;               /* they are final, and are answered when saved */
+    struct model_count *counts;      /* DICT_ASPECTS_MAX + 1 of them, by aspect id */
+    struct kind_statistics **values; /* likewise; NULL: an event, or nothing is stored */
+    struct histogram *latency;       /* NULL without a value */
     struct model_stream *streams[PACKET_RINGS_MAX];
-    bool dirty;          /* counts, state or latency differ from the database */
-    bool metadata_stale; /* metadata on disk lacks what it declared since */
-    char *metadata;      /* its part of the metadata, by its dictionary; NULL: not written yet */
+    bool dirty;          /* counts, state or latency are not saved */
+    bool metadata_stale; /* metadata on disk lacks its latest declarations */
+    char *metadata;      /* its part of the metadata; NULL: not cached */
     size_t metadata_bytes;
     struct model_process *next;        /* of the node, in the order of their rows */
-    struct model_process *next_active; /* of those that anything is still to be done for */
-    bool active;                       /* is among them */
+    struct model_process *next_active; /* of the node's active processes: not evicted, or to be answered */
+    bool active;                       /* is one of these */
     struct model_process *next_bucket; /* same hash of the instance */
     struct model_process *next_pid;    /* same bucket of the pid */
 };
 
-/** A process that the model does not have, for it was refused as it says that it is: MODEL_REFUSALS times is for good.
- */
+/** A process that the model does not have, because its PROCESS was refused; MODEL_REFUSALS times: for good. */
 struct model_untaken {
     uint64_t instance;
-    uint32_t refusals; /* 0: of nobody */
+    uint32_t refusals; /* 0: unused entry */
 };
 
 /** A node in one boot: one CTF trace. */
@@ -131,29 +120,29 @@ struct model_node {
     uint8_t uuid[16], boot[16];
     int64_t realtime_offset;         /* ns, of its first HELLO */
     char dir[MESSAGE_NAME_MAX + 16]; /* below trace/ */
-    bool local;                      /* its boot is ours: its clock is ours */
-    bool left;                       /* said BYE, and nothing since: all that it had is stored */
-    bool dirty;                      /* `left` or `unobserved` differs from the database */
+    bool local;                      /* it runs in our boot: our clocks are the same */
+    bool left;                       /* has sent BYE, and no HELLO since: all that it had is stored */
+    bool dirty;                      /* `left` or `unobserved` is not saved */
     uint64_t unobserved;             /* processes that recorded and were not observed, beside those of its processes */
     uint64_t books_at;               /* `at` of its own last BOOKS */
-    bool books_answer;               /* they are to be answered when they are saved */
+    bool books_answer;               /* they are answered when saved */
     bool metadata_late;              /* metadata on disk explains less than is stored */
     bool has_dir;                    /* its directory was made */
-    bool names_unsynced;             /* its directory has entries that stable storage may lack */
+    bool names_unsynced;             /* its directory has entries that were not synced */
     struct model_process *processes, **last_process;
-    struct model_process *active;                 /* those of them that are not retired; the order means nothing */
+    struct model_process *active;                 /* in no order */
     struct model_process *buckets[MODEL_BUCKETS]; /* by instance */
     struct model_process *pids[MODEL_BUCKETS];    /* by pid */
     struct model_stream *touched;
     struct model_untaken untaken[MODEL_UNTAKEN_MAX];
-    struct bucket bucket; /* what its peers have sent, against their rate */
+    struct token_bucket bucket; /* for the rate limit of its peers */
     struct model_node *next;
 };
 
 struct model_totals {
     uint64_t records, bytes, packets, discarded, refused;
     uint64_t streams, processes, nodes;
-    uint64_t untaken, untaken_records; /* processes that were refused as they were, and what their last books said */
+    uint64_t untaken, untaken_records; /* unknown processes refused for good, and their records, by their last books */
 };
 
 struct model {
@@ -161,7 +150,7 @@ struct model {
     char run[MODEL_UUID_TEXT]; /* UUID as text; "": not known yet */
     struct model_node *nodes, **last_node;
     struct model_totals totals;
-    bool full; /* a process was one too many: no unknown one is taken any more */
+    bool full; /* the limit of processes was reached: unknown ones are refused */
 };
 
 /** Makes an empty model of run `run` ("" where it is not known yet). NULL where memory is short. */
@@ -178,32 +167,38 @@ struct model_process *model_find_process(const struct model_node *node, uint64_t
 /** Adds the process that `said` describes, without its dictionary. NULL where memory is short. */
 struct model_process *model_add_process(struct model_node *node, const struct message_process *said);
 
-/** Takes out what model_add_process() or model_add_node() added last, where it could not be made lasting. */
+/** Removes and frees what model_add_process() or model_add_node() added, if it could not be committed. */
 void model_drop_process(struct model_process *process);
 void model_drop_node(struct model_node *node);
 
 /** Whether process `instance`, which the model does not have, was refused for good. */
 bool model_is_untaken(const struct model_node *node, uint64_t instance);
 
-/** Notes that it was refused once more. Returns how often; 0: there is no room to remember it. */
+/** Notes that PROCESS of `instance` was refused once more. Returns how often; 0: there is no room to note it. */
 uint32_t model_leave_out(struct model_node *node, uint64_t instance);
 
-/** Puts a process among the active ones of its node, where a new one is; it may be there already. */
+/** Adds a process to the active ones of its node, if it is not there. A new process is. */
 void model_activate(struct model_process *process);
 
-/** Frees what retirement takes away. */
+/** Whether a process is evicted (evict.h). */
+static inline bool model_is_evicted(const struct model_process *process)
+{
+    return !process->dict;
+}
+
+/** Frees dictionary, counts, values and latency, for eviction. */
 void model_strip_process(struct model_process *process);
 
-/** Gives a process its (larger) dictionary, which it owns from now on; the one before is freed. */
+/** Gives a process its first or extended dictionary. It owns `dict` from now on; the one before is freed. */
 void model_set_dictionary(struct model_process *process, struct dict *dict);
 
-/** The stream of a ring, made where it is new. NULL where memory is short. */
+/** Returns the stream of a ring, made if it is new. NULL where memory is short. */
 struct model_stream *model_stream(struct model_process *process, uint32_t ring);
 
-/** Puts a stream among those whose position waits to be acknowledged. */
+/** Adds a stream to those whose position is to be sent, as an acknowledgement. */
 void model_touch(struct model_stream *stream);
 
-/** The next stream that waits, taken out; NULL where none does. */
+/** Takes the next of these streams from the list and returns it; NULL where there is none. */
 struct model_stream *model_next_touched(struct model_node *node);
 
 /** Writes `uuid` in its 36-character form. */

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/retire.h"
+#include "collector/receive/evict.h"
 
-#include "collector/metadata.h"
+#include "collector/store/metadata.h"
 
-/* Nothing of it can still be on its way: a stream has said that it is at its end, and its position is settled. */
+/* Whether nothing of `s` can still arrive: its closing packet is stored, and its position is acknowledged. */
 static bool is_settled(const struct model_stream *s)
 {
     return s->closed && !s->touched && !s->behind && !s->unsynced;
 }
 
-/* Whether its final books say that no record is missing but those that it had begun and never finished. */
+/* Whether by its final books no record is missing, apart from those that it had begun and never finished. */
 static bool is_balanced(const struct model_process *p)
 {
     uint64_t attempts = 0, found = p->unfinished;
@@ -22,12 +22,12 @@ static bool is_balanced(const struct model_process *p)
     return p->overwrites || attempts <= found;
 }
 
-/* A daemon's records are rows of the database, too: who writes these anew needs its dictionary. */
+/* Daemons stay: their records are rows of the run database, too, and writing these anew needs the dictionary. */
 static bool is_ready(const struct model_process *p)
 {
     if (p->state != PROCESS_ENDED || p->role == ROLE_DAEMON || p->books_answer || p->dirty)
         return false;
-    if (retire_is(p))
+    if (model_is_evicted(p))
         return true;
     if (!is_balanced(p))
         return false;
@@ -37,7 +37,7 @@ static bool is_ready(const struct model_process *p)
     return true;
 }
 
-static void retire_of(struct model_node *node)
+static void evict_of(struct model_node *node)
 {
     for (struct model_process **at = &node->active; *at;) {
         struct model_process *p = *at;
@@ -51,8 +51,8 @@ static void retire_of(struct model_node *node)
     }
 }
 
-void retire_ended(struct model *m)
+void evict_ended(struct model *m)
 {
     for (struct model_node *node = m->nodes; node; node = node->next)
-        retire_of(node);
+        evict_of(node);
 }

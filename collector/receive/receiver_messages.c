@@ -2,19 +2,18 @@
 // SPDX-License-Identifier: MIT
 #include "base/limit.h"
 #include "base/log.h"
-#include "collector/intake_own.h"
-#include "collector/retire.h"
+#include "collector/receive/receiver_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-static const char full[] =
-    "this run has had as many processes as its collector may know: raise its limit (`store: {limits: {processes: N}}`)";
-static const char untaken[] = "nothing of further processes is stored: this run has had as many as its collector may "
-                              "know; raise its limit (`store: {limits: {processes: N}}`)";
+static const char full[] = "this run has had as many nodes as its limit of processes allows; raise the limit "
+                           "(`store: {limits: {processes: N}}`)";
+static const char untaken[] = "further processes are not stored: this run has had as many as its limit allows; raise "
+                              "the limit (`store: {limits: {processes: N}}`)";
 
-static const char *check_hello(const struct intake *in, const struct message_hello *hello)
+static const char *check_hello(const struct receiver *in, const struct message_hello *hello)
 {
     char run[MODEL_UUID_TEXT];
     model_uuid_text(hello->run, run);
@@ -22,17 +21,18 @@ static const char *check_hello(const struct intake *in, const struct message_hel
     if (in->model->run[0] && strcmp(run, in->model->run) != 0)
         return "this collector serves another run: give bezeld this run's id";
     if (!model_name_ok(hello->node))
-        return "the node's name may hold letters, digits, '_', '-', '.', and must not open with '.'";
+        return "the node's name may have letters, digits, '_', '-' and '.', and must not begin with '.'";
     if (node && (strcmp(node->name, hello->node) != 0 || memcmp(node->boot, hello->boot, sizeof node->boot) != 0))
-        return "another node, or another boot of it, has this trace id: each needs its own";
-    if (in->peer_count >= in->limits.connections && !(node && intake_find_node(in, node)))
-        return "this collector serves no more connections: raise its limit (`store: {limits: {connections: N}}`)";
+        return "another node, or another boot of this node, uses this trace id: each needs its own";
+    if (in->peer_count >= in->limits.connections && !(node && receiver_find_node(in, node)))
+        return "this collector serves as many connections as its limit allows; raise the limit "
+               "(`store: {limits: {connections: N}}`)";
     if (!node && in->model->totals.nodes >= in->limits.processes)
         return full;
     return NULL;
 }
 
-void intake_facts_failed(struct intake *in, int err, const char *what)
+void receiver_rundb_failed(struct receiver *in, int err, const char *what)
 {
     int sys = errno;
     log_error("BEZEL-DATABASE", "run.db: %s cannot be written: %s", what, limit_reason(err));
@@ -40,7 +40,7 @@ void intake_facts_failed(struct intake *in, int err, const char *what)
         store_fail(in->store, sys, "run.db");
 }
 
-static struct model_node *node_for(struct intake *in, const struct message_hello *hello)
+static struct model_node *node_for(struct receiver *in, const struct message_hello *hello)
 {
     struct model_node *node = model_find_node(in->model, hello->uuid);
     if (node || !(node = model_add_node(in->model, hello)))
@@ -48,12 +48,12 @@ static struct model_node *node_for(struct intake *in, const struct message_hello
     int err = 0;
     if (!in->model->run[0]) {
         model_uuid_text(hello->run, in->model->run);
-        err = facts_put(in->facts, "run", in->model->run);
+        err = rundb_put(in->rundb, "run", in->model->run);
     }
     if (!err)
-        err = facts_add_node(in->facts, node);
+        err = rundb_add_node(in->rundb, node);
     if (err) {
-        intake_facts_failed(in, err, node->name);
+        receiver_rundb_failed(in, err, node->name);
         model_drop_node(node);
         return NULL;
     }
@@ -61,23 +61,24 @@ static struct model_node *node_for(struct intake *in, const struct message_hello
 }
 
 /*
- * A greeting that was long under way, of a connection that its node gave up: to hear it would be not to hear the one
- * that the node has now. Its sender is told nothing; where it lives, and its clock went back, the other is silent soon.
+ * Whether a HELLO is late, from a connection that its node has given up: accepting it would drop the connection that
+ * the node uses now. It gets no answer. If the sender does live, and its clock went back, the other connection falls
+ * silent soon, and the next HELLO is accepted.
  */
-static bool is_stale(const struct intake *in, const struct message_hello *hello)
+static bool is_stale(const struct receiver *in, const struct message_hello *hello)
 {
     const struct model_node *node = model_find_node(in->model, hello->uuid);
-    const struct peer *now = node ? intake_find_node(in, node) : NULL;
+    const struct peer *now = node ? receiver_find_node(in, node) : NULL;
     return now && hello->attempt <= now->attempt;
 }
 
-static void on_hello(struct intake *in, const struct link_frame *frame, const struct message_hello *hello)
+static void on_hello(struct receiver *in, const struct link_frame *frame, const struct message_hello *hello)
 {
     const struct link_peer *id = &frame->peer;
-    struct peer *peer = intake_find(in, id);
-    struct bucket owed = peer ? peer->node->bucket : (struct bucket){0};
+    struct peer *peer = receiver_find(in, id);
+    struct token_bucket owed = peer ? peer->node->bucket : (struct token_bucket){0};
     if (peer)
-        intake_drop(in, peer);
+        receiver_drop(in, peer);
     if (is_stale(in, hello)) {
         in->model->totals.refused++;
         in->changed = true;
@@ -85,28 +86,28 @@ static void on_hello(struct intake *in, const struct link_frame *frame, const st
     }
     const char *reason = check_hello(in, hello);
     if (reason) {
-        intake_refuse(in, id, reason);
+        receiver_refuse(in, id, reason);
         return;
     }
     struct model_node *node = node_for(in, hello);
     if (!node)
         return;
-    while ((peer = intake_find_node(in, node)))
-        intake_drop(in, peer);
-    if (owed.taken > node->bucket.taken) /* who greets by another name comes with what he owes */
+    if ((peer = receiver_find_node(in, node)))
+        receiver_drop(in, peer);
+    if (owed.taken > node->bucket.taken) /* another name does not reset the rate */
         node->bucket = owed;
     in->changed = in->changed || node->left;
     node->dirty = node->dirty || node->left;
     node->left = false;
-    peer = intake_add(in, id, node);
+    peer = receiver_add(in, id, node);
     if (!peer)
         return;
     peer->attempt = hello->attempt;
     peer->connection = link_connection(frame);
-    intake_welcome(in, peer);
+    receiver_welcome(in, peer);
 }
 
-static void refuse_message(struct intake *in, const struct peer *peer, const char *what, const char *reason)
+static void refuse_message(struct receiver *in, const struct peer *peer, const char *what, const char *reason)
 {
     in->model->totals.refused++;
     in->changed = true;
@@ -121,27 +122,27 @@ static bool stream_id_is_taken(const struct model_node *node, uint32_t stream_id
     return false;
 }
 
-static void note(struct intake *in, const struct model_node *node, struct message_note *n)
+static void note(struct receiver *in, const struct model_node *node, struct message_note *n)
 {
-    snprintf(n->code, sizeof n->code, "%s", FACTS_PROCESS_REFUSED);
-    int err = facts_add_note(in->facts, node, n);
+    snprintf(n->code, sizeof n->code, "%s", RUNDB_PROCESS_REFUSED);
+    int err = rundb_add_note(in->rundb, node, n);
     if (err)
-        intake_facts_failed(in, err, "a note");
+        receiver_rundb_failed(in, err, "a note");
     in->changed = true;
     log_warn("BEZEL-PROCESS-REFUSED", "node %s: %s (pid %u): %s", node->name, n->name, n->pid, n->text);
 }
 
-void intake_refuse_process(struct intake *in, struct model_process *p, const char *reason)
+void receiver_refuse_process(struct receiver *in, struct model_process *p, const char *reason)
 {
     struct message_note n = {.instance = p->instance, .pid = p->pid, .at = p->started};
     message_text(n.name, MESSAGE_NAME_MAX, p->name);
-    snprintf(n.text, sizeof n.text, "from here on nothing of it is stored, the collector refuses it: %s", reason);
+    snprintf(n.text, sizeof n.text, "the collector refuses it, and stores nothing of it from here on: %s", reason);
     p->refused = true;
     note(in, p->node, &n);
 }
 
-/* The run is full: all that is not known yet is refused, and told of once. */
-static void be_full(struct intake *in, const struct peer *peer, const struct message_process *said)
+/* The run is full: unknown processes are refused from now on. Notes it once. */
+static void refuse_further(struct receiver *in, const struct peer *peer, const struct message_process *said)
 {
     struct message_note n = {.at = said->started};
     bool was = in->model->full;
@@ -151,35 +152,36 @@ static void be_full(struct intake *in, const struct peer *peer, const struct mes
         note(in, peer->node, &n);
 }
 
-/* Refuses a process that is not known, as it says that it is; in the end for good. */
-static void leave_out(struct intake *in, struct peer *peer, const struct message_process *said, const char *reason)
+/* Refuses a PROCESS message of an unknown process; at the MODEL_REFUSALS-th time for good. */
+static void leave_out(struct receiver *in, struct peer *peer, const struct message_process *said, const char *reason)
 {
     struct model_node *node = peer->node;
     struct message_note n = {.instance = said->instance, .pid = said->pid, .at = said->started};
     uint32_t refusals = model_leave_out(node, said->instance);
     refuse_message(in, peer, said->name, reason);
     if (refusals == 0) {
-        intake_refuse(in, &peer->id, "more of its processes are refused than the collector can remember");
-        intake_drop(in, peer);
+        receiver_refuse(in, &peer->id,
+                        "the collector refused so many processes of this node that it has no room to note another");
+        receiver_drop(in, peer);
         return;
     }
     if (refusals < MODEL_REFUSALS)
-        intake_need(in, &peer->id, said->instance); /* it may have been an accident */
+        receiver_need(in, &peer->id, said->instance); /* it may have been damaged on its way */
     if (refusals != MODEL_REFUSALS)
         return;
     message_text(n.name, MESSAGE_NAME_MAX, said->name);
-    snprintf(n.text, sizeof n.text, "nothing of it is stored, the collector refuses it: %s", reason);
+    snprintf(n.text, sizeof n.text, "the collector refuses it, and stores nothing of it: %s", reason);
     note(in, node, &n);
 }
 
-/* The row is lasting before the process is known, so that no packet is stored that cannot be explained. */
-static void add_process(struct intake *in, struct peer *peer, const struct message_process *said, struct dict *dict)
+/* Commits the process's row before any packet of it is accepted, so that every stored packet can be explained. */
+static void add_process(struct receiver *in, struct peer *peer, const struct message_process *said, struct dict *dict)
 {
     struct model_process *p = NULL;
     if (in->model->totals.processes >= in->limits.processes)
-        be_full(in, peer, said);
+        refuse_further(in, peer, said);
     else if (stream_id_is_taken(peer->node, said->stream_id))
-        leave_out(in, peer, said, "it has the stream class of another process");
+        leave_out(in, peer, said, "another process has its stream class");
     else
         p = model_add_process(peer->node, said);
     if (!p) {
@@ -187,37 +189,37 @@ static void add_process(struct intake *in, struct peer *peer, const struct messa
         return;
     }
     model_set_dictionary(p, dict);
-    int err = facts_add_process(in->facts, p, said->dictionary, said->dictionary_bytes);
+    int err = rundb_add_process(in->rundb, p, said->dictionary, said->dictionary_bytes);
     if (err) {
-        intake_facts_failed(in, err, p->name);
+        receiver_rundb_failed(in, err, p->name);
         model_drop_process(p);
         return;
     }
     p->dirty = in->changed = true;
 }
 
-/* Refuses what a process that is known says of itself; in the end the process. */
-static void distrust(struct intake *in, struct peer *peer, struct model_process *p, const char *reason)
+/* Refuses a PROCESS message of a known process; at the MODEL_REFUSALS-th time the process. */
+static void refuse_update(struct receiver *in, struct peer *peer, struct model_process *p, const char *reason)
 {
     refuse_message(in, peer, p->name, reason);
     if (++p->refusals >= MODEL_REFUSALS)
-        intake_refuse_process(in, p, reason);
+        receiver_refuse_process(in, p, reason);
     else
-        intake_need(in, &peer->id, p->instance); /* it may have been an accident */
+        receiver_need(in, &peer->id, p->instance); /* it may have been damaged on its way */
 }
 
-static void extend_process(struct intake *in, struct peer *peer, struct model_process *p,
+static void extend_process(struct receiver *in, struct peer *peer, struct model_process *p,
                            const struct message_process *said, struct dict *dict)
 {
     int err = 0;
     bool larger = dict_includes(dict, p->dict->hash) && !dict_includes(p->dict, dict->hash), needed = p->needed;
     p->needed = false;
     if (!larger && !dict_includes(p->dict, dict->hash))
-        distrust(in, peer, p, "its dictionary does not continue the one before");
+        refuse_update(in, peer, p, "its new dictionary does not contain the one before");
     else if (!larger && needed)
-        distrust(in, peer, p, "its packets name a dictionary that it does not tell");
-    else if (larger && (err = facts_set_dictionary(in->facts, p, said->dictionary, said->dictionary_bytes)) != 0)
-        intake_facts_failed(in, err, p->name);
+        refuse_update(in, peer, p, "its packets use a dictionary that it does not send");
+    else if (larger && (err = rundb_set_dictionary(in->rundb, p, said->dictionary, said->dictionary_bytes)) != 0)
+        receiver_rundb_failed(in, err, p->name);
     else if (larger) {
         model_set_dictionary(p, dict);
         p->dirty = in->changed = true;
@@ -226,18 +228,18 @@ static void extend_process(struct intake *in, struct peer *peer, struct model_pr
     dict_free(dict);
 }
 
-static void on_process(struct intake *in, struct peer *peer, const struct message_process *said)
+static void on_process(struct receiver *in, struct peer *peer, const struct message_process *said)
 {
     struct dict *dict;
     struct model_process *p = model_find_process(peer->node, said->instance);
     if (p && p->refused)
         return;
     int err = dict_parse(said->dictionary, said->dictionary_bytes, &dict);
-    if (err == BEZEL_ENOMEM) /* its packets ask for it again */
+    if (err == BEZEL_ENOMEM) /* its next packet has it sent again */
         return;
     if (err) {
         if (p)
-            distrust(in, peer, p, "its dictionary is malformed");
+            refuse_update(in, peer, p, "its dictionary is malformed");
         else
             leave_out(in, peer, said, "its dictionary is malformed");
         return;
@@ -245,8 +247,8 @@ static void on_process(struct intake *in, struct peer *peer, const struct messag
     if (!p)
         add_process(in, peer, said, dict);
     else if (said->stream_id != p->stream_id)
-        distrust(in, peer, p, "another process came with its instance");
-    else if (!retire_is(p)) {
+        refuse_update(in, peer, p, "another process uses its instance number");
+    else if (!model_is_evicted(p)) {
         extend_process(in, peer, p, said, dict);
         return;
     }
@@ -254,8 +256,8 @@ static void on_process(struct intake *in, struct peer *peer, const struct messag
         dict_free(dict);
 }
 
-/* The last that is heard of a process that was left out: what it recorded is counted, and its sender may forget it. */
-static void close_books(struct intake *in, const struct peer *peer, const struct message_books *books)
+/* Counts what a process that was left out has recorded, by its final books, and answers them. */
+static void close_books(struct receiver *in, const struct peer *peer, const struct message_books *books)
 {
     struct model_totals *totals = &in->model->totals;
     if (books->state == PROCESS_RUNNING)
@@ -267,7 +269,7 @@ static void close_books(struct intake *in, const struct peer *peer, const struct
     in->changed = true;
     in->out.type = MESSAGE_BOOKS;
     in->out.books = (struct message_books){.instance = books->instance, .state = books->state, .at = books->at};
-    (void)!intake_send(in, &peer->id); /* where it does not go, the books come again */
+    (void)!receiver_send(in, &peer->id); /* without the answer the node repeats its books */
 }
 
 static void add_row(struct model_count *c, const struct message_books_row *row)
@@ -280,7 +282,7 @@ static void add_row(struct model_count *c, const struct message_books_row *row)
     c->spool += row->spool;
 }
 
-/* The counters are read while their process goes on: only of one that does not, losses are attempts for certain. */
+/* Counters of a running process are not read at one moment: only in final ones losses cannot exceed attempts. */
 static bool row_is_possible(const struct message_books_row *row, bool final)
 {
     const uint64_t lost[] = {row->full, row->off, row->no_ring, row->window, row->spool};
@@ -293,8 +295,8 @@ static bool row_is_possible(const struct message_books_row *row, bool final)
     return row->attempts <= MODEL_ATTEMPTS_MAX && (!final || sum <= row->attempts);
 }
 
-/* False: some of them cannot be, and stay as they were. */
-static bool take_rows(struct intake *in, const struct peer *peer, struct model_process *p,
+/* Takes the rows of BOOKS. Returns false where some are impossible; their counts stay as they were. */
+static bool take_rows(struct receiver *in, const struct peer *peer, struct model_process *p,
                       const struct message_books *books)
 {
     struct model_count unexplained = p->counts[0];
@@ -303,7 +305,7 @@ static bool take_rows(struct intake *in, const struct peer *peer, struct model_p
         const struct message_books_row *row = &books->rows[i];
         bool known = row->aspect <= p->dict->aspect_count;
         if (row->aspect == 0 || !row_is_possible(row, books->state != PROCESS_RUNNING)) {
-            refuse_message(in, peer, p->name, "books that cannot be");
+            refuse_message(in, peer, p->name, "books with impossible counts");
             possible = false;
             continue;
         }
@@ -317,7 +319,7 @@ static bool take_rows(struct intake *in, const struct peer *peer, struct model_p
     return possible;
 }
 
-/* Of a process that has ended, when all that its node has of it is stored: fewer attempts than records are damage. */
+/* Whether final books, which come after all packets, count fewer attempts than records are stored: damage. */
 static bool counts_too_few(const struct model_process *p, const struct message_books *books)
 {
     bool too_few = false;
@@ -326,7 +328,7 @@ static bool counts_too_few(const struct model_process *p, const struct message_b
     return too_few && books->state != PROCESS_RUNNING && books->row_count > 0;
 }
 
-static void on_node_books(struct intake *in, struct model_node *node, const struct message_books *books)
+static void on_node_books(struct receiver *in, struct model_node *node, const struct message_books *books)
 {
     if (books->unobserved > node->unobserved) {
         node->unobserved = books->unobserved;
@@ -336,7 +338,7 @@ static void on_node_books(struct intake *in, struct model_node *node, const stru
     node->books_answer = in->changed = true;
 }
 
-static void on_books(struct intake *in, struct peer *peer, const struct message_books *books)
+static void on_books(struct receiver *in, struct peer *peer, const struct message_books *books)
 {
     if (books->instance == 0) {
         on_node_books(in, peer->node, books);
@@ -346,10 +348,10 @@ static void on_books(struct intake *in, struct peer *peer, const struct message_
     if (!p && model_is_untaken(peer->node, books->instance))
         close_books(in, peer, books);
     else if (!p)
-        intake_need(in, &peer->id, books->instance);
+        receiver_need(in, &peer->id, books->instance);
     if (!p)
         return;
-    if (retire_is(p)) { /* its sender has not heard the answer */
+    if (model_is_evicted(p)) { /* the answer to its final books was lost */
         model_activate(p);
         p->books_at = books->at;
         p->books_answer = in->changed = true;
@@ -363,32 +365,31 @@ static void on_books(struct intake *in, struct peer *peer, const struct message_
     p->books_answer = books->state != PROCESS_RUNNING;
     bool possible = take_rows(in, peer, p, books) || books->state == PROCESS_RUNNING;
     if (!p->refused && (!possible || counts_too_few(p, books)))
-        intake_refuse_process(in, p,
-                              "its last counters cannot be: they say that it lost more than it produced, or "
-                              "produced less than is stored");
+        receiver_refuse_process(in, p,
+                                "its last counters are impossible: more records lost than produced, or more stored "
+                                "than produced");
     p->dirty = in->changed = true;
 }
 
-static void on_note(struct intake *in, const struct peer *peer, const struct message_note *note)
+static void on_note(struct receiver *in, const struct peer *peer, const struct message_note *note)
 {
-    int err = facts_add_note(in->facts, peer->node, note);
+    int err = rundb_add_note(in->rundb, peer->node, note);
     if (err)
-        intake_facts_failed(in, err, "a note");
+        receiver_rundb_failed(in, err, "a note");
     in->changed = true;
 }
 
-/* What it takes to part, and to come again, is heard of everybody. */
-static bool is_lasting(enum message_type type)
+/* Whether a message costs memory or disk. HEARTBEAT and BYE are accepted at any rate. */
+static bool costs_memory(enum message_type type)
 {
-    return type != MESSAGE_ALIVE && type != MESSAGE_BYE;
+    return type != MESSAGE_HEARTBEAT && type != MESSAGE_BYE;
 }
 
-void intake_take_message(struct intake *in, const struct link_frame *frame, struct peer *peer, bool heard)
+void receiver_take_message(struct receiver *in, const struct link_frame *frame, struct peer *peer, bool within_rate)
 {
     int err = message_decode(frame->data, frame->size, &in->in);
     if (err == BEZEL_EVERSION && !peer) {
-        intake_refuse(in, &frame->peer,
-                      "this collector speaks version 1 of the protocol: install the same Bezel on both sides");
+        receiver_refuse(in, &frame->peer, in->in.refuse.reason);
         return;
     }
     if (err) {
@@ -398,13 +399,13 @@ void intake_take_message(struct intake *in, const struct link_frame *frame, stru
         return;
     }
     if (in->in.type == MESSAGE_HELLO && !link_may(frame, KEY_OBSERVE))
-        intake_refuse(in, &frame->peer, "your key has not the role observe at this collector");
+        receiver_refuse(in, &frame->peer, "your key has not the role observe at this collector");
     else if (in->in.type == MESSAGE_HELLO)
         on_hello(in, frame, &in->in.hello);
     else if (!peer)
         return;
-    else if (!heard && is_lasting(in->in.type))
-        refuse_message(in, peer, "a message", "of a node that is too far beyond its rate");
+    else if (!within_rate && costs_memory(in->in.type))
+        refuse_message(in, peer, "a message", "its node is too far beyond its rate");
     else if (in->in.type == MESSAGE_PROCESS)
         on_process(in, peer, &in->in.process);
     else if (in->in.type == MESSAGE_BOOKS)
@@ -413,6 +414,6 @@ void intake_take_message(struct intake *in, const struct link_frame *frame, stru
         on_note(in, peer, &in->in.note);
     else if (in->in.type == MESSAGE_BYE)
         peer->bye = peer->node->left = peer->node->dirty = in->changed = true;
-    else if (in->in.type != MESSAGE_ALIVE)
-        refuse_message(in, peer, "a message", "not one that a collector takes");
+    else if (in->in.type != MESSAGE_HEARTBEAT)
+        refuse_message(in, peer, "a message", "of a type that a collector does not accept");
 }

@@ -2,95 +2,130 @@
 // SPDX-License-Identifier: MIT
 #include "base/log.h"
 #include "base/units.h"
-#include "collector/intake_own.h"
+#include "collector/receive/receiver_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct peer *intake_find(struct intake *in, const struct link_peer *id)
+/* ---- peers ------------------------------------------------------------------------------------------------------- */
+
+/* The first part of a connection's key in the index. The second is the id's size, which no node's key has. */
+static uint64_t key_of(const struct link_peer *id)
 {
-    struct peer *p = in->peers;
-    while (p && (p->id.size != id->size || memcmp(p->id.id, id->id, id->size) != 0))
-        p = p->next;
-    return p;
+    uint64_t key = 0;
+    _Static_assert(LINK_PEER_MAX <= sizeof key, "an id fits the key");
+    memcpy(&key, id->id, id->size);
+    return key;
 }
 
-struct peer *intake_find_node(const struct intake *in, const struct model_node *node)
+static struct peer *peer_at(const struct receiver *in, uint64_t key, uint32_t rest)
 {
-    struct peer *p = in->peers;
-    while (p && p->node != node)
-        p = p->next;
-    return p;
+    int number = hash_index_find(&in->by_id, key, rest);
+    return number < 0 ? NULL : &in->peers[number];
 }
 
-void intake_drop(struct intake *in, struct peer *peer)
+static void enter(struct receiver *in, const struct peer *p)
 {
-    struct peer **at = &in->peers;
-    while (*at != peer)
-        at = &(*at)->next;
-    *at = peer->next;
-    in->peer_count--;
-    free(peer);
+    uint32_t number = (uint32_t)(p - in->peers);
+    hash_index_put(&in->by_id, key_of(&p->id), p->id.size, number);
+    hash_index_put(&in->by_id, (uint64_t)p->node->row, HASH_INDEX_NO_RING, number);
 }
 
-struct peer *intake_add(struct intake *in, const struct link_peer *id, struct model_node *node)
+int receiver_peers_open(struct receiver *in)
 {
-    struct peer *p = calloc(1, sizeof *p);
-    if (!p)
+    uint32_t slots = 4; /* twice as many as keys, of which each peer has two */
+    while (slots < 4 * in->limits.connections)
+        slots *= 2;
+    in->peers = calloc(in->limits.connections, sizeof *in->peers);
+    in->by_id = (struct hash_index){calloc(slots, sizeof *in->by_id.slots), slots - 1};
+    return in->peers && in->by_id.slots ? 0 : BEZEL_ENOMEM;
+}
+
+void receiver_peers_close(struct receiver *in)
+{
+    free(in->peers);
+    free(in->by_id.slots);
+}
+
+struct peer *receiver_find(struct receiver *in, const struct link_peer *id)
+{
+    return peer_at(in, key_of(id), id->size);
+}
+
+struct peer *receiver_find_node(const struct receiver *in, const struct model_node *node)
+{
+    return peer_at(in, (uint64_t)node->row, HASH_INDEX_NO_RING);
+}
+
+void receiver_drop(struct receiver *in, struct peer *peer)
+{
+    const struct peer *last = &in->peers[--in->peer_count];
+    hash_index_remove(&in->by_id, key_of(&peer->id), peer->id.size);
+    hash_index_remove(&in->by_id, (uint64_t)peer->node->row, HASH_INDEX_NO_RING);
+    if (peer == last)
+        return;
+    *peer = *last;
+    enter(in, peer);
+}
+
+struct peer *receiver_add(struct receiver *in, const struct link_peer *id, struct model_node *node)
+{
+    if (in->peer_count == in->limits.connections)
         return NULL;
-    *p = (struct peer){.id = *id, .node = node, .heard = clock_now(), .next = in->peers};
-    in->peers = p;
-    in->peer_count++;
+    struct peer *p = &in->peers[in->peer_count++];
+    *p = (struct peer){.id = *id, .node = node, .received_at = clock_now()};
+    enter(in, p);
     return p;
 }
 
-bool intake_charge(struct intake *in, struct peer *peer, size_t bytes, int64_t now)
+bool receiver_charge(struct receiver *in, struct peer *peer, size_t bytes, int64_t now)
 {
-    bucket_take(&peer->node->bucket, in->limits.rate, bytes, now);
-    uint64_t beyond = bucket_overdrawn(&peer->node->bucket, in->limits.rate, now);
+    token_bucket_take(&peer->node->bucket, in->limits.rate, bytes, now);
+    uint64_t beyond = token_bucket_overdrawn(&peer->node->bucket, in->limits.rate, now);
     if (beyond && !peer->over) {
         peer->over = true;
         in->over_rate++;
-        log_warn("BEZEL-PEER-RATE", "node %s sends more than the limit of %s a second: it waits for acknowledgements",
-                 peer->node->name, units_bytes(in->limits.rate).s);
+        log_warn("BEZEL-PEER-RATE",
+                 "node %s sends more than the limit of %s a second: its acknowledgements are delayed", peer->node->name,
+                 units_bytes(in->limits.rate).s);
     }
-    return beyond <= INTAKE_OVERDRAFT;
+    return beyond <= RECEIVER_OVERDRAFT;
 }
 
-bool intake_holds_back(const struct intake *in, struct peer *peer, int64_t now)
+bool receiver_holds_back(const struct receiver *in, struct peer *peer, int64_t now)
 {
-    if (peer->over && !bucket_overdrawn(&peer->node->bucket, in->limits.rate, now))
+    if (peer->over && !token_bucket_overdrawn(&peer->node->bucket, in->limits.rate, now))
         peer->over = false;
     return peer->over && !peer->bye;
 }
 
-int intake_send(struct intake *in, const struct link_peer *id)
+int receiver_send(struct receiver *in, const struct link_peer *id)
 {
     int n = message_encode(&in->out, in->bytes, sizeof in->bytes);
     return n < 0 ? n : link_send(in->link, id, in->bytes, (size_t)n);
 }
 
-void intake_refuse(struct intake *in, const struct link_peer *id, const char *reason)
+void receiver_refuse(struct receiver *in, const struct link_peer *id, const char *reason)
 {
     in->model->totals.refused++;
     in->changed = true;
     log_warn("BEZEL-PEER-REFUSED", "%s", reason);
     in->out.type = MESSAGE_REFUSE;
     snprintf(in->out.refuse.reason, sizeof in->out.refuse.reason, "%s", reason);
-    (void)!intake_send(in, id);
+    (void)!receiver_send(in, id);
 }
 
-/* ---- what peers hear --------------------------------------------------------------------------------------------- */
+/* ---- answers ----------------------------------------------------------------------------------------------------- */
 
-static void welcome_flush(struct intake *in, const struct link_peer *id, bool more)
+static void welcome_flush(struct receiver *in, const struct link_peer *id, bool more)
 {
     in->out.welcome.more = more;
-    (void)!intake_send(in, id);
+    (void)!receiver_send(in, id);
     in->out.welcome.stream_count = 0;
 }
 
-int intake_sync(struct intake *in, const struct model_node *node)
+int receiver_sync(struct receiver *in, const struct model_node *node)
 {
     for (const struct model_process *p = node->processes; p; p = p->next)
         for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
@@ -99,13 +134,13 @@ int intake_sync(struct intake *in, const struct model_node *node)
     return 0;
 }
 
-void intake_welcome(struct intake *in, const struct peer *peer)
+void receiver_welcome(struct receiver *in, const struct peer *peer)
 {
     struct message_welcome *w = &in->out.welcome;
-    if (intake_sync(in, peer->node) != 0) /* a position is an acknowledgement here as well */
-        return; /* the store fails for good, which STATUS tells; its senders keep what they have */
+    if (receiver_sync(in, peer->node) != 0) /* a position is an acknowledgement here as well */
+        return; /* the store fails for good, as STATUS reports; the nodes keep their packets */
     in->out.type = MESSAGE_WELCOME;
-    w->credit_bytes = INTAKE_CREDIT;
+    w->credit_bytes = RECEIVER_CREDIT;
     w->stream_count = 0;
     for (const struct model_process *p = peer->node->processes; p; p = p->next)
         for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++) {
@@ -118,7 +153,7 @@ void intake_welcome(struct intake *in, const struct peer *peer)
     welcome_flush(in, &peer->id, false);
 }
 
-void intake_throw(struct intake *in, struct peer *peer, const struct packet_header *h)
+void receiver_throw(struct receiver *in, struct peer *peer, const struct packet_header *h)
 {
     in->out.type = MESSAGE_ACK;
     in->out.ack.stream_count = 1;
@@ -129,13 +164,13 @@ void intake_throw(struct intake *in, struct peer *peer, const struct packet_head
         .next_ordinal = h->first_ordinal + h->records,
         .discarded = h->discarded,
     };
-    if (intake_send(in, &peer->id) != 0) /* on its next connection it sends the packet again, and hears of it */
-        intake_drop(in, peer);
+    if (receiver_send(in, &peer->id) != 0) /* it connects again and repeats the packet */
+        receiver_drop(in, peer);
 }
 
-void intake_need(struct intake *in, const struct link_peer *id, uint64_t instance)
+void receiver_need(struct receiver *in, const struct link_peer *id, uint64_t instance)
 {
-    in->out.type = MESSAGE_NEED;
-    in->out.need.instance = instance;
-    (void)!intake_send(in, id);
+    in->out.type = MESSAGE_NEED_PROCESS;
+    in->out.need_process.instance = instance;
+    (void)!receiver_send(in, id);
 }

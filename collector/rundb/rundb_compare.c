@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/facts_db.h"
-#include "collector/facts_run.h"
+#include "collector/rundb/rundb_live.h"
+#include "collector/rundb/rundb_sqlite.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,14 +10,15 @@
 #include <string.h>
 
 /*
- * The tables that are made of packets. The rows of most have no order but that in which packets came, so they are
- * compared in the order of their values. Which of two threads set a gauge last is not known where both did at the same
- * nanosecond: of a process with several rings it is left out.
+ * The tables that are derived from packets. Most have no order but that in which packets arrived, so rows are compared
+ * in the order of their values. If two threads set a gauge at the same nanosecond, the last value is undefined: for
+ * processes with several rings it is not compared.
  */
-static const struct {
+struct table {
     const char *name, *columns;
     int count; /* of columns */
-} tables[] = {
+};
+static const struct table tables[] = {
     {"streams", "process, ring, packets, bytes, next_ordinal, discarded, sum, closed", 8},
     {"books", "process, aspect, name, stored, first_ns, last_ns", 6},
     {"kinds",
@@ -25,35 +26,32 @@ static const struct {
      " CASE WHEN (SELECT count(*) FROM streams s WHERE s.process = kinds.process) = 1 THEN last END",
      9},
     {"losses", "*", 6},
-    {"self", "*", 11},
-    {"limits", "*", 12},
-    {"decisions", "*", 10},
-    {"metrics", "*", 5},
-    {"clocks", "*", 8},
-    {"polling", "*", 7},
-    {"flow", "*", 12},
-    {"expired", "*", 7},
-    {"knobs", "*", 13},
-    {"snapshots", "*", 13},
-    {"observations", "*", 5},
-    {"findings", "*", 8},
-    {"obeyed", "*", 10},
 };
 
-static int prepare(struct facts *f, size_t table, sqlite3_stmt **s)
+enum { TABLES = sizeof tables / sizeof *tables };
+
+/* Table `i`: first those above, then those of built-in aspects. */
+static struct table table_at(size_t i)
 {
-    char query[512];
-    int n = snprintf(query, sizeof query, "SELECT %s FROM %s ORDER BY 1", tables[table].columns, tables[table].name);
-    for (int i = 2; i <= tables[table].count; i++)
-        n += snprintf(query + n, sizeof query - (size_t)n, ", %d", i);
-    return facts_error(f->db, sqlite3_prepare_v2(f->db, query, -1, s, NULL));
+    return i < TABLES ? tables[i]
+                      : (struct table){builtin_layout(i - TABLES)->table, "*",
+                                       (int)builtin_aspects[i - TABLES].field_count + 2};
 }
 
-static int count_rows(struct facts *f, size_t table, int64_t *count)
+static int prepare(struct rundb *f, const struct table *t, sqlite3_stmt **s)
+{
+    char query[512];
+    int n = snprintf(query, sizeof query, "SELECT %s FROM %s ORDER BY 1", t->columns, t->name);
+    for (int i = 2; i <= t->count; i++)
+        n += snprintf(query + n, sizeof query - (size_t)n, ", %d", i);
+    return rundb_error(f->db, sqlite3_prepare_v2(f->db, query, -1, s, NULL));
+}
+
+static int count_rows(struct rundb *f, const struct table *t, int64_t *count)
 {
     char query[64];
-    snprintf(query, sizeof query, "SELECT count(*) FROM %s", tables[table].name);
-    return facts_number(f->db, query, count);
+    snprintf(query, sizeof query, "SELECT count(*) FROM %s", t->name);
+    return rundb_number(f->db, query, count);
 }
 
 static bool same_value(sqlite3_stmt *a, sqlite3_stmt *b, int at)
@@ -72,7 +70,7 @@ static bool same_value(sqlite3_stmt *a, sqlite3_stmt *b, int at)
     return n == sqlite3_column_bytes(b, at) && (n == 0 || memcmp(x, y, (size_t)n) == 0);
 }
 
-/* The value of column `at`, as far as it has room. */
+/* The value of column `at`, shortened to the room in `text`. */
 static const char *shown(sqlite3_stmt *s, int at, char text[40])
 {
     if (sqlite3_column_type(s, at) == SQLITE_BLOB)
@@ -85,45 +83,47 @@ static const char *shown(sqlite3_stmt *s, int at, char text[40])
 }
 
 /* Steps through the rows of both. Returns 0, 1 with *text at the first difference, or an error. */
-static int compare(struct facts *run, struct facts *right, sqlite3_stmt *found, sqlite3_stmt *expected,
+static int compare(struct rundb *run, struct rundb *right, sqlite3_stmt *found, sqlite3_stmt *expected,
                    const char *table, char *text, size_t size)
 {
     char a[40], b[40];
     for (unsigned long long row = 1;; row++) {
         int rc = sqlite3_step(found), rc_right = sqlite3_step(expected);
         if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-            return facts_error(run->db, rc);
+            return rundb_error(run->db, rc);
         if (rc_right != SQLITE_ROW && rc_right != SQLITE_DONE)
-            return facts_error(right->db, rc_right);
+            return rundb_error(right->db, rc_right);
         if (rc == SQLITE_DONE || rc_right == SQLITE_DONE)
-            return 0; /* there are as many of both */
+            return 0; /* both have the same number of rows */
         for (int i = 0; i < sqlite3_column_count(found); i++)
             if (!same_value(found, expected, i))
-                return snprintf(text, size, "table %s, row %llu of process or node %s: %.20s is %s, by the trace %s",
+                return snprintf(text, size,
+                                "table %s, row %llu, of process or node %s: column %.20s is %s; by the trace it is %s",
                                 table, row, (const char *)sqlite3_column_text(expected, 0),
                                 sqlite3_column_name(found, i), shown(found, i, a), shown(expected, i, b)) > 0;
     }
 }
 
-int facts_compare(struct facts *run, struct facts *right, char *text, size_t size)
+int rundb_compare(struct rundb *run, struct rundb *right, char *text, size_t size)
 {
-    int result = facts_lacks(right) ? BEZEL_ESYS : facts_commit(right);
-    facts_allow(0); /* it grows with the trace, as all that is made of it does */
-    for (size_t i = 0; i < sizeof tables / sizeof *tables && result == 0; i++) {
+    int result = rundb_lacks(right) ? BEZEL_ESYS : rundb_commit(right);
+    rundb_allow(0); /* its time is proportional to the trace */
+    for (size_t i = 0; i < TABLES + BUILTIN_COUNT && result == 0; i++) {
+        struct table t = table_at(i);
         sqlite3_stmt *found = NULL, *expected = NULL;
         int64_t rows = 0, rows_right = 0;
-        result = count_rows(run, i, &rows);
+        result = count_rows(run, &t, &rows);
         if (result == 0)
-            result = count_rows(right, i, &rows_right);
+            result = count_rows(right, &t, &rows_right);
         if (result == 0 && rows != rows_right)
-            return snprintf(text, size, "table %s has %" PRId64 " rows; the trace makes %" PRId64, tables[i].name, rows,
+            return snprintf(text, size, "table %s has %" PRId64 " rows; by the trace it has %" PRId64, t.name, rows,
                             rows_right) > 0;
         if (result == 0)
-            result = prepare(run, i, &found);
+            result = prepare(run, &t, &found);
         if (result == 0)
-            result = prepare(right, i, &expected);
+            result = prepare(right, &t, &expected);
         if (result == 0)
-            result = compare(run, right, found, expected, tables[i].name, text, size);
+            result = compare(run, right, found, expected, t.name, text, size);
         sqlite3_finalize(found);
         sqlite3_finalize(expected);
     }

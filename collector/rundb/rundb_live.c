@@ -1,29 +1,29 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/facts_run.h"
+#include "collector/rundb/rundb_live.h"
 
 #include "base/bytes.h"
-#include "collector/facts_db.h"
+#include "collector/rundb/rundb_sqlite.h"
 
 #include <stdio.h>
 
-int facts_serve(struct facts *f, bool sync)
+int rundb_serve(struct rundb *f, bool sync)
 {
-    sqlite3_busy_timeout(f->db, FACTS_SERVE_BUSY_MS);
-    return sync ? facts_lasting(f) : 0;
+    sqlite3_busy_timeout(f->db, RUNDB_SERVE_BUSY_MS);
+    return sync ? rundb_lasting(f) : 0;
 }
 
-bool facts_lacks(const struct facts *f)
+bool rundb_lacks(const struct rundb *f)
 {
     return f->lacks;
 }
 
-int facts_get(struct facts *f, const char *key, char *value, size_t size)
+int rundb_get(struct rundb *f, const char *key, char *value, size_t size)
 {
-    sqlite3_stmt *s = f->statements[FACTS_GET];
-    facts_bind_text(s, 1, key);
+    sqlite3_stmt *s = f->statements[RUNDB_GET];
+    rundb_bind_text(s, 1, key);
     int rc = sqlite3_step(s);
-    int err = facts_error(f->db, rc);
+    int err = rundb_error(f->db, rc);
     const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
     if (text)
         snprintf(value, size, "%s", text);
@@ -38,33 +38,33 @@ static void bind_u64(sqlite3_stmt *s, int at, uint64_t value)
     sqlite3_bind_int64(s, at, (int64_t)value);
 }
 
-/* Runs and commits; *row, if not NULL, gets the row that was inserted. */
-static int run_lasting(struct facts *f, sqlite3_stmt *s, int64_t *row)
+/* Runs the statement and commits; *row, if not NULL, gets the id of the inserted row. */
+static int run_lasting(struct rundb *f, sqlite3_stmt *s, int64_t *row)
 {
-    int err = facts_run(f, s);
+    int err = rundb_run(f, s);
     if (!err && row)
         *row = sqlite3_last_insert_rowid(f->db);
-    return err ? err : facts_commit(f);
+    return err ? err : rundb_commit(f);
 }
 
-int facts_add_node(struct facts *f, struct model_node *node)
+int rundb_add_node(struct rundb *f, struct model_node *node)
 {
     int err;
-    sqlite3_stmt *s = facts_prepare(f, FACTS_NODE, &err);
+    sqlite3_stmt *s = rundb_prepare(f, RUNDB_NODE, &err);
     if (!s)
         return err;
-    facts_bind_text(s, 1, node->name);
+    rundb_bind_text(s, 1, node->name);
     sqlite3_bind_blob(s, 2, node->uuid, sizeof node->uuid, SQLITE_STATIC);
     sqlite3_bind_blob(s, 3, node->boot, sizeof node->boot, SQLITE_STATIC);
     sqlite3_bind_int64(s, 4, node->realtime_offset);
-    facts_bind_text(s, 5, node->dir);
+    rundb_bind_text(s, 5, node->dir);
     return run_lasting(f, s, &node->row);
 }
 
-int facts_add_process(struct facts *f, struct model_process *process, const void *dictionary, size_t n)
+int rundb_add_process(struct rundb *f, struct model_process *process, const void *dictionary, size_t n)
 {
     int err;
-    sqlite3_stmt *s = facts_prepare(f, FACTS_PROCESS, &err);
+    sqlite3_stmt *s = rundb_prepare(f, RUNDB_PROCESS, &err);
     if (!s)
         return err;
     sqlite3_bind_int64(s, 1, process->node->row);
@@ -72,19 +72,19 @@ int facts_add_process(struct facts *f, struct model_process *process, const void
     sqlite3_bind_int64(s, 3, process->stream_id);
     sqlite3_bind_int64(s, 4, process->pid);
     sqlite3_bind_int(s, 5, process->role);
-    facts_bind_text(s, 6, process->name);
-    facts_bind_text(s, 7, process->program);
+    rundb_bind_text(s, 6, process->name);
+    rundb_bind_text(s, 7, process->program);
     bind_u64(s, 8, process->started);
-    facts_bind_text(s, 9, process->base);
+    rundb_bind_text(s, 9, process->base);
     sqlite3_bind_blob(s, 10, n ? dictionary : "", (int)n, SQLITE_STATIC);
     sqlite3_bind_int(s, 11, process->overwrites);
     return run_lasting(f, s, &process->row);
 }
 
-int facts_set_dictionary(struct facts *f, const struct model_process *process, const void *dictionary, size_t n)
+int rundb_set_dictionary(struct rundb *f, const struct model_process *process, const void *dictionary, size_t n)
 {
     int err;
-    sqlite3_stmt *s = facts_prepare(f, FACTS_DICTIONARY, &err);
+    sqlite3_stmt *s = rundb_prepare(f, RUNDB_DICTIONARY, &err);
     if (!s)
         return err;
     sqlite3_bind_int64(s, 1, process->row);
@@ -92,19 +92,19 @@ int facts_set_dictionary(struct facts *f, const struct model_process *process, c
     return run_lasting(f, s, NULL);
 }
 
-int facts_save_node(struct facts *f, const struct model_node *node)
+int rundb_save_node(struct rundb *f, const struct model_node *node)
 {
     int err;
-    sqlite3_stmt *s = facts_prepare(f, FACTS_NODE_STATE, &err);
+    sqlite3_stmt *s = rundb_prepare(f, RUNDB_NODE_STATE, &err);
     if (!s)
         return err;
     sqlite3_bind_int64(s, 1, node->row);
     sqlite3_bind_int(s, 2, node->left);
     bind_u64(s, 3, node->unobserved);
-    return facts_run(f, s);
+    return rundb_run(f, s);
 }
 
-size_t facts_pack(const struct histogram *h, uint8_t *blob)
+size_t rundb_pack(const struct histogram *h, uint8_t *blob)
 {
     uint8_t *at = blob;
     bytes_put_u64(at, (uint64_t)h->max);
@@ -119,7 +119,7 @@ size_t facts_pack(const struct histogram *h, uint8_t *blob)
     return (size_t)(at - blob);
 }
 
-int facts_unpack(const void *blob, size_t n, struct histogram *h)
+int rundb_unpack(const void *blob, size_t n, struct histogram *h)
 {
     const uint8_t *at = blob;
     *h = (struct histogram){0};
@@ -136,32 +136,32 @@ int facts_unpack(const void *blob, size_t n, struct histogram *h)
     return 0;
 }
 
-static int save_state(struct facts *f, const struct model_process *p)
+static int save_state(struct rundb *f, const struct model_process *p)
 {
     int err;
-    uint8_t blob[FACTS_HISTOGRAM_MAX];
-    sqlite3_stmt *s = facts_prepare(f, FACTS_PROCESS_STATE, &err);
+    uint8_t blob[RUNDB_HISTOGRAM_MAX];
+    sqlite3_stmt *s = rundb_prepare(f, RUNDB_PROCESS_STATE, &err);
     if (!s)
         return err;
     sqlite3_bind_int64(s, 1, p->row);
     sqlite3_bind_int(s, 2, p->state);
     bind_u64(s, 3, p->unfinished);
     if (p->latency)
-        sqlite3_bind_blob(s, 4, blob, (int)facts_pack(p->latency, blob), SQLITE_STATIC);
+        sqlite3_bind_blob(s, 4, blob, (int)rundb_pack(p->latency, blob), SQLITE_STATIC);
     bind_u64(s, 5, p->unobserved);
-    return facts_run(f, s);
+    return rundb_run(f, s);
 }
 
-static int save_book(struct facts *f, const struct model_process *p, uint32_t aspect)
+static int save_book(struct rundb *f, const struct model_process *p, uint32_t aspect)
 {
     int err;
     const struct model_count *c = &p->counts[aspect];
-    sqlite3_stmt *s = facts_prepare(f, FACTS_BOOK, &err);
+    sqlite3_stmt *s = rundb_prepare(f, RUNDB_BOOK, &err);
     if (!s)
         return err;
     sqlite3_bind_int64(s, 1, p->row);
     sqlite3_bind_int64(s, 2, aspect);
-    facts_bind_text(s, 3, aspect ? p->dict->aspects[aspect - 1].name : FACTS_UNEXPLAINED);
+    rundb_bind_text(s, 3, aspect ? p->dict->aspects[aspect - 1].name : RUNDB_UNEXPLAINED);
     bind_u64(s, 4, c->attempts);
     bind_u64(s, 5, c->full);
     bind_u64(s, 6, c->off);
@@ -171,25 +171,25 @@ static int save_book(struct facts *f, const struct model_process *p, uint32_t as
     bind_u64(s, 10, c->stored);
     sqlite3_bind_int64(s, 11, c->first_ns);
     sqlite3_bind_int64(s, 12, c->last_ns);
-    return facts_run(f, s);
+    return rundb_run(f, s);
 }
 
-/* Of an aspect that is more than an event: its kind, and what its values come to. */
-static int save_kind(struct facts *f, const struct model_process *p, uint32_t aspect)
+/* Saves the kind and statistics of an aspect that is not a plain event. */
+static int save_kind(struct rundb *f, const struct model_process *p, uint32_t aspect)
 {
     int err;
-    uint8_t blob[FACTS_HISTOGRAM_MAX];
+    uint8_t blob[RUNDB_HISTOGRAM_MAX];
     const struct dict_aspect *a = &p->dict->aspects[aspect - 1];
-    const struct values *v = p->values[aspect];
+    const struct kind_statistics *v = p->values[aspect];
     if (a->kind == DICT_EVENT)
         return 0;
-    sqlite3_stmt *s = facts_prepare(f, FACTS_KIND, &err);
+    sqlite3_stmt *s = rundb_prepare(f, RUNDB_KIND, &err);
     if (!s)
         return err;
     sqlite3_bind_int64(s, 1, p->row);
     sqlite3_bind_int64(s, 2, aspect);
     sqlite3_bind_int(s, 3, a->kind);
-    facts_bind_text(s, 4, a->fields[0].unit);
+    rundb_bind_text(s, 4, a->fields[0].unit);
     sqlite3_bind_int64(s, 5, v ? v->total : 0);
     if (v && a->kind == DICT_GAUGE) { /* a NaN becomes NULL */
         sqlite3_bind_double(s, 6, v->last);
@@ -197,20 +197,20 @@ static int save_kind(struct facts *f, const struct model_process *p, uint32_t as
         sqlite3_bind_double(s, 8, v->max);
     }
     if (v && v->durations)
-        sqlite3_bind_blob(s, 9, blob, (int)facts_pack(v->durations, blob), SQLITE_STATIC);
-    return facts_run(f, s);
+        sqlite3_bind_blob(s, 9, blob, (int)rundb_pack(v->durations, blob), SQLITE_STATIC);
+    return rundb_run(f, s);
 }
 
 /*
- * Not while bytes of it may be lost with the power: a row that counts them would call it damage. store_sync() makes the
- * process dirty again.
+ * Saves a stream, unless it has bytes that a power failure can still lose: a row that counts them would make that look
+ * like damage. store_sync() makes the process dirty again.
  */
-static int save_stream(struct facts *f, const struct model_process *p, const struct model_stream *stream)
+static int save_stream(struct rundb *f, const struct model_process *p, const struct model_stream *stream)
 {
     int err;
     if (stream->unsynced)
         return 0;
-    sqlite3_stmt *s = facts_prepare(f, FACTS_STREAM, &err);
+    sqlite3_stmt *s = rundb_prepare(f, RUNDB_STREAM, &err);
     if (!s)
         return err;
     sqlite3_bind_int64(s, 1, p->row);
@@ -221,10 +221,10 @@ static int save_stream(struct facts *f, const struct model_process *p, const str
     bind_u64(s, 6, stream->at.discarded);
     bind_u64(s, 7, stream->sum);
     sqlite3_bind_int(s, 8, stream->closed);
-    return facts_run(f, s);
+    return rundb_run(f, s);
 }
 
-int facts_save_process(struct facts *f, const struct model_process *process)
+int rundb_save_process(struct rundb *f, const struct model_process *process)
 {
     int err = save_state(f, process);
     for (uint32_t i = process->counts[0].attempts ? 0 : 1; i <= process->dict->aspect_count && !err; i++)
@@ -237,10 +237,10 @@ int facts_save_process(struct facts *f, const struct model_process *process)
     return err;
 }
 
-int facts_add_loss(struct facts *f, const struct model_process *process, const struct packet_header *h, uint64_t count)
+int rundb_add_loss(struct rundb *f, const struct model_process *process, const struct packet_header *h, uint64_t count)
 {
     int err;
-    sqlite3_stmt *s = facts_prepare(f, FACTS_LOSS, &err);
+    sqlite3_stmt *s = rundb_prepare(f, RUNDB_LOSS, &err);
     if (!s)
         return err;
     sqlite3_bind_int64(s, 1, process->row);
@@ -249,44 +249,39 @@ int facts_add_loss(struct facts *f, const struct model_process *process, const s
     bind_u64(s, 4, h->timestamp_end);
     bind_u64(s, 5, h->first_ordinal);
     bind_u64(s, 6, count);
-    return facts_run(f, s);
+    return rundb_run(f, s);
 }
 
-int facts_add_note(struct facts *f, const struct model_node *node, const struct message_note *note)
+int rundb_add_note(struct rundb *f, const struct model_node *node, const struct message_note *note)
 {
     int err;
-    sqlite3_stmt *s = facts_prepare(f, FACTS_NOTE, &err);
+    sqlite3_stmt *s = rundb_prepare(f, RUNDB_NOTE, &err);
     if (!s)
         return err;
     sqlite3_bind_int64(s, 1, node->row);
     bind_u64(s, 2, note->instance);
     sqlite3_bind_int64(s, 3, note->pid);
-    facts_bind_text(s, 4, note->name);
+    rundb_bind_text(s, 4, note->name);
     bind_u64(s, 5, note->at);
-    facts_bind_text(s, 6, note->code);
-    facts_bind_text(s, 7, note->text);
-    sqlite3_bind_int64(s, 8, FACTS_NOTES_MAX);
-    return facts_run(f, s);
+    rundb_bind_text(s, 6, note->code);
+    rundb_bind_text(s, 7, note->text);
+    sqlite3_bind_int64(s, 8, RUNDB_NOTES_MAX);
+    return rundb_run(f, s);
 }
 
-int facts_clear_derived(struct facts *f)
+int rundb_clear_derived(struct rundb *f)
 {
-    int err = facts_begin(f);
+    int err = rundb_begin(f);
     if (!err)
-        err = facts_error(f->db,
-                          sqlite3_exec(f->db,
-                                       "DELETE FROM losses; DELETE FROM self; DELETE FROM limits;"
-                                       "DELETE FROM decisions; DELETE FROM metrics; DELETE FROM clocks;"
-                                       "DELETE FROM obeyed; DELETE FROM polling; DELETE FROM flow; DELETE FROM expired;"
-                                       "DELETE FROM knobs; DELETE FROM snapshots; DELETE FROM observations; "
-                                       "DELETE FROM findings",
-                                       NULL, NULL, NULL));
+        err = rundb_error(f->db, sqlite3_exec(f->db, "DELETE FROM losses", NULL, NULL, NULL));
+    if (!err)
+        err = rundb_clear_builtins(f->db);
     f->lacks = err != 0;
     return err;
 }
 
-int facts_clear_streams(struct facts *f)
+int rundb_clear_streams(struct rundb *f)
 {
-    int err = facts_begin(f);
-    return err ? err : facts_error(f->db, sqlite3_exec(f->db, "DELETE FROM streams", NULL, NULL, NULL));
+    int err = rundb_begin(f);
+    return err ? err : rundb_error(f->db, sqlite3_exec(f->db, "DELETE FROM streams", NULL, NULL, NULL));
 }

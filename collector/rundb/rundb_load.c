@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/facts_db.h"
-#include "collector/facts_run.h"
+#include "collector/rundb/rundb_live.h"
+#include "collector/rundb/rundb_sqlite.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -49,7 +49,7 @@ static struct model_node *node_of_row(const struct model *m, int64_t row)
     return node;
 }
 
-/* Whether `base`, which opens the names of its files, ends as those of its pid and instance do. */
+/* Whether `base`, the first part of the names of its files, ends with its pid, or its pid and instance. */
 static bool base_ok(const struct model_process *p)
 {
     char end[2][32];
@@ -62,7 +62,7 @@ static bool base_ok(const struct model_process *p)
     return false;
 }
 
-/* Whether a process of the database can be one: it names files, and others choose by its role and state. */
+/* Whether a process of the database is valid: its base names files, and its role and state select code. */
 static bool process_ok(const struct model_process *p)
 {
     return (p->role == ROLE_SUT || p->role == ROLE_DAEMON) && p->state >= PROCESS_RUNNING &&
@@ -106,7 +106,7 @@ static int load_process(sqlite3_stmt *s, struct model *m)
     p->latency = malloc(sizeof *p->latency);
     if (!p->latency)
         return BEZEL_ENOMEM;
-    return facts_unpack(sqlite3_column_blob(s, 13), (size_t)sqlite3_column_bytes(s, 13), p->latency);
+    return rundb_unpack(sqlite3_column_blob(s, 13), (size_t)sqlite3_column_bytes(s, 13), p->latency);
 }
 
 static int load_book(sqlite3_stmt *s, struct model *m)
@@ -127,22 +127,22 @@ static int load_book(sqlite3_stmt *s, struct model *m)
     return 0;
 }
 
-static int load_rows(struct facts *f, const char *query, int (*load)(sqlite3_stmt *s, struct model *m), struct model *m)
+static int load_rows(struct rundb *f, const char *query, int (*load)(sqlite3_stmt *s, struct model *m), struct model *m)
 {
     sqlite3_stmt *s;
-    int err = facts_error(f->db, sqlite3_prepare_v2(f->db, query, -1, &s, NULL));
+    int err = rundb_error(f->db, sqlite3_prepare_v2(f->db, query, -1, &s, NULL));
     if (err)
         return err;
     int rc;
     while ((rc = sqlite3_step(s)) == SQLITE_ROW && !err)
-        err = facts_is_too_long() ? BEZEL_ETIMEDOUT : load(s, m);
+        err = rundb_is_too_long() ? BEZEL_ETIMEDOUT : load(s, m);
     if (!err)
-        err = facts_error(f->db, rc);
+        err = rundb_error(f->db, rc);
     sqlite3_finalize(s);
     return err;
 }
 
-int facts_load(struct facts *f, struct model *m)
+int rundb_load(struct rundb *f, struct model *m)
 {
     int err = load_rows(f, "SELECT id, name, uuid, boot, realtime_offset, dir, left, unobserved FROM nodes ORDER BY id",
                         load_node, m);
@@ -189,7 +189,7 @@ static int load_stored(sqlite3_stmt *s, struct model *m)
     return p ? 0 : BEZEL_EMALFORMED;
 }
 
-int facts_load_streams(struct facts *f, struct model *m)
+int rundb_load_streams(struct rundb *f, struct model *m)
 {
     int err = load_rows(f, "SELECT node, instance, stored FROM books JOIN processes ON processes.id = books.process",
                         load_stored, m);
@@ -200,47 +200,47 @@ int facts_load_streams(struct facts *f, struct model *m)
                            load_stream, m);
 }
 
-int facts_open_read(const char *run, struct facts **f)
+int rundb_open_read(const char *run, struct rundb **f)
 {
     sqlite3 *db;
-    int err = facts_open_database(run, &db);
+    int err = rundb_open_database(run, &db);
     if (err)
         return err;
-    struct facts *it = calloc(1, sizeof *it);
+    struct rundb *it = calloc(1, sizeof *it);
     if (!it) {
         sqlite3_close(db);
         return BEZEL_ENOMEM;
     }
     it->db = db;
-    err = facts_prepare_get(it);
+    err = rundb_prepare_get(it);
     if (!err)
-        err = facts_number(db, "PRAGMA data_version", &it->data_version);
+        err = rundb_number(db, "PRAGMA data_version", &it->data_version);
     if (err)
-        (void)!facts_close(it);
+        (void)!rundb_close(it);
     else
         *f = it;
     return err;
 }
 
-int facts_refresh(struct facts *f)
+int rundb_refresh(struct rundb *f)
 {
     int64_t before = f->data_version;
-    facts_allow(FACTS_READ_S);
-    int err = facts_error(f->db, sqlite3_exec(f->db, "COMMIT; BEGIN", NULL, NULL, NULL));
+    rundb_allow(RUNDB_READ_S);
+    int err = rundb_error(f->db, sqlite3_exec(f->db, "COMMIT; BEGIN", NULL, NULL, NULL));
     if (!err)
-        err = facts_number(f->db, "PRAGMA data_version", &f->data_version);
+        err = rundb_number(f->db, "PRAGMA data_version", &f->data_version);
     return err ? err : f->data_version != before;
 }
 
-int facts_check(struct facts *f)
+int rundb_check(struct rundb *f)
 {
     sqlite3_stmt *s;
-    int err = facts_error(f->db, sqlite3_prepare_v2(f->db, "PRAGMA quick_check(1)", -1, &s, NULL));
+    int err = rundb_error(f->db, sqlite3_prepare_v2(f->db, "PRAGMA quick_check(1)", -1, &s, NULL));
     if (err)
         return err;
     int rc = sqlite3_step(s);
     const char *said = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
-    err = facts_error(f->db, rc);
+    err = rundb_error(f->db, rc);
     if (!err && (!said || strcmp(said, "ok") != 0))
         err = BEZEL_EMALFORMED;
     sqlite3_finalize(s);

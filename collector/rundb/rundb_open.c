@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/facts_db.h"
+#include "collector/rundb/rundb_sqlite.h"
 
 #include "base/clock.h"
 #include "base/limit.h"
@@ -17,28 +17,28 @@
 #include <unistd.h>
 
 /*
- * Opening a database that may be anybody's. Nothing in it is used before these hold, in this order: its files are
- * regular files, no links; its header names this schema; the text of its schema is, word for word, what this version
- * makes, so that it has no generated column, virtual table, trigger, view or index of somebody else's. What is left are
- * rows, of which each value, the memory and the time are bounded.
+ * Opens a database that is not trusted. Nothing in it is used before these checks have passed, in this order: its files
+ * are regular files, not links; its header has our application id and version; the text of its schema is exactly the
+ * one that this version makes, so it has no foreign generated column, virtual table, trigger, view or index. Then only
+ * rows are left. Their size, and the memory and time for reading them, are bounded.
  */
 
 enum {
-    VALUE_MAX = 1 << 20, /* bytes; the longest that is written is a dictionary, 64 KiB */
-    STEPS = 100000,      /* of SQLite's machine, from one look at the time to the next */
-    CACHE_KIB = 8192,    /* a header may ask for any size */
+    VALUE_MAX = 1 << 20, /* bytes; the longest value that Bezel writes is a dictionary, 64 KiB */
+    STEPS = 100000,      /* of SQLite's virtual machine between two checks of the time */
+    CACHE_KIB = 8192,    /* else the file's header would set it */
 };
-#define HEAP_MAX ((sqlite3_int64)512 << 20) /* bytes, of all that SQLite holds in this process */
+#define HEAP_MAX ((sqlite3_int64)512 << 20) /* bytes that SQLite may allocate in this process */
 
 static _Thread_local struct {
-    int64_t until;  /* of this thread's CPU time, for reading; 0: unbounded */
-    int err;        /* of what `text` tells */
-    char text[256]; /* why the last database was not opened */
+    int64_t until;  /* end of this thread's CPU time for reading; 0: unbounded */
+    int err;        /* that `text` explains */
+    char text[256]; /* why the last database could not be opened or read */
 } guard;
 
 /* ---- why --------------------------------------------------------------------------------------------------------- */
 
-int facts_refuse(int err, const char *format, ...)
+int rundb_refuse(int err, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -48,13 +48,13 @@ int facts_refuse(int err, const char *format, ...)
     return err;
 }
 
-const char *facts_why(int err)
+const char *rundb_why(int err)
 {
     if (err && err == guard.err)
         return guard.text;
     if (err == BEZEL_ETIMEDOUT) {
-        snprintf(guard.text, sizeof guard.text, "reading it took more than %d s of CPU time, and was given up",
-                 FACTS_READ_S);
+        snprintf(guard.text, sizeof guard.text, "reading it took more than %d s of CPU time, and was stopped",
+                 RUNDB_READ_S);
         return guard.text;
     }
     return limit_reason(err);
@@ -69,12 +69,12 @@ static int64_t cpu_now(void)
     return t.tv_sec * CLOCK_S + t.tv_nsec;
 }
 
-void facts_allow(int seconds)
+void rundb_allow(int seconds)
 {
     guard.until = seconds ? cpu_now() + seconds * CLOCK_S : 0;
 }
 
-bool facts_is_too_long(void)
+bool rundb_is_too_long(void)
 {
     return guard.until != 0 && cpu_now() > guard.until;
 }
@@ -82,14 +82,14 @@ bool facts_is_too_long(void)
 static int on_progress(void *context)
 {
     (void)context;
-    return facts_is_too_long();
+    return rundb_is_too_long();
 }
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
 /*
- * SQLite opens everything by this, in all of its file systems: databases, logs, journals, indexes, folders, which it
- * syncs, and the source of its random numbers. A pipe would stop it for ever, a link lead it elsewhere.
+ * SQLite opens everything by this function, in all of its file systems: databases, logs, journals, indexes, folders to
+ * sync, and /dev/urandom. Opening a pipe could block for ever; a symbolic link could lead anywhere.
  */
 static int open_plain(const char *path, int flags, int mode)
 {
@@ -111,7 +111,7 @@ static void use_open_plain(void)
         vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_plain);
 }
 
-/* Whether what SQLite would open beside the database is a file, or is not there; open_plain() has the last word. */
+/* Checks the database and the files beside it for a clear message; open_plain() refuses them in any case. */
 static int check_files(const char *path)
 {
     static const char *const beside[] = {"", "-journal", "-wal", "-shm"};
@@ -124,7 +124,7 @@ static int check_files(const char *path)
             if (errno != ENOENT)
                 return err_from_errno(errno);
         } else if (!S_ISREG(st.st_mode)) {
-            return facts_refuse(BEZEL_EMALFORMED, "%s is no regular file", strrchr(name, '/') + 1);
+            return rundb_refuse(BEZEL_EMALFORMED, "%s is not a regular file", strrchr(name, '/') + 1);
         }
     }
     return 0;
@@ -132,7 +132,7 @@ static int check_files(const char *path)
 
 /* ---- schema ------------------------------------------------------------------------------------------------------ */
 
-int facts_number(sqlite3 *db, const char *text, int64_t *value)
+int rundb_number(sqlite3 *db, const char *text, int64_t *value)
 {
     sqlite3_stmt *statement;
     int rc = sqlite3_prepare_v2(db, text, -1, &statement, NULL);
@@ -141,7 +141,7 @@ int facts_number(sqlite3 *db, const char *text, int64_t *value)
         *value = rc == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
         sqlite3_finalize(statement);
     }
-    return facts_error(db, rc);
+    return rundb_error(db, rc);
 }
 
 static bool same_text(sqlite3_stmt *a, sqlite3_stmt *b, int at)
@@ -150,38 +150,39 @@ static bool same_text(sqlite3_stmt *a, sqlite3_stmt *b, int at)
     return x && y ? strcmp(x, y) == 0 : x == y;
 }
 
-/* Steps through both schemas. Returns 0 where they are the same, BEZEL_EMALFORMED at the first that differs, ... */
+/* Steps through both schemas. Returns 0 where they are the same, BEZEL_EMALFORMED at the first difference, or an error.
+ */
 static int compare_schemas(sqlite3 *db, sqlite3_stmt *found, sqlite3_stmt *ours)
 {
     for (;;) {
         int rc = sqlite3_step(found), expected = sqlite3_step(ours);
         if (rc != SQLITE_ROW && rc != SQLITE_DONE)
-            return facts_error(db, rc);
+            return rundb_error(db, rc);
         if (rc == SQLITE_DONE && expected == SQLITE_DONE)
             return 0;
         if (rc != SQLITE_ROW || expected != SQLITE_ROW)
-            return facts_refuse(BEZEL_EMALFORMED, "its schema has %s than format %d has",
-                                rc == SQLITE_ROW ? "something more" : "something less", FACTS_VERSION);
+            return rundb_refuse(BEZEL_EMALFORMED, "its schema has %s than that of format %d",
+                                rc == SQLITE_ROW ? "something more" : "something less", RUNDB_VERSION);
         for (int i = 0; i < 4; i++)
             if (!same_text(found, ours, i))
-                return facts_refuse(BEZEL_EMALFORMED, "its schema is not that of format %d: %.60s differs",
-                                    FACTS_VERSION, (const char *)sqlite3_column_text(ours, 1));
+                return rundb_refuse(BEZEL_EMALFORMED, "its schema is not that of format %d: %.60s differs",
+                                    RUNDB_VERSION, (const char *)sqlite3_column_text(ours, 1));
     }
 }
 
-/* Reading the schema's table is the one statement that runs on a database whose schema is unknown. */
+/* Compares the schema with ours. This query is the only statement that runs on a database with an unknown schema. */
 static int check_text(sqlite3 *db)
 {
     static const char query[] = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid";
     sqlite3 *own;
     sqlite3_stmt *found = NULL, *ours = NULL;
-    int err = facts_error(NULL, sqlite3_open_v2(":memory:", &own, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
+    int err = rundb_error(NULL, sqlite3_open_v2(":memory:", &own, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL));
     if (!err)
-        err = facts_make_schema(own);
+        err = rundb_make_schema(own);
     if (!err)
-        err = facts_error(own, sqlite3_prepare_v2(own, query, -1, &ours, NULL));
+        err = rundb_error(own, sqlite3_prepare_v2(own, query, -1, &ours, NULL));
     if (!err)
-        err = facts_error(db, sqlite3_prepare_v2(db, query, -1, &found, NULL));
+        err = rundb_error(db, sqlite3_prepare_v2(db, query, -1, &found, NULL));
     if (!err)
         err = compare_schemas(db, found, ours);
     sqlite3_finalize(found);
@@ -190,25 +191,25 @@ static int check_text(sqlite3 *db)
     return err;
 }
 
-int facts_check_schema(sqlite3 *db, bool *empty)
+int rundb_check_schema(sqlite3 *db, bool *empty)
 {
     int64_t application = 0, version = 0;
-    int err = facts_number(db, "PRAGMA application_id", &application);
+    int err = rundb_number(db, "PRAGMA application_id", &application);
     if (!err)
-        err = facts_number(db, "PRAGMA user_version", &version);
+        err = rundb_number(db, "PRAGMA user_version", &version);
     *empty = !err && application == 0 && version == 0;
     if (err)
         return err;
     if (*empty)
-        return facts_refuse(BEZEL_EVERSION, "it is empty, or another program's");
-    if (application != FACTS_APPLICATION)
-        return facts_refuse(BEZEL_EVERSION, "it is another program's");
-    if (version != FACTS_VERSION)
-        return facts_refuse(
+        return rundb_refuse(BEZEL_EVERSION, "it is empty, or belongs to another program");
+    if (application != RUNDB_APPLICATION)
+        return rundb_refuse(BEZEL_EVERSION, "it belongs to another program");
+    if (version != RUNDB_VERSION)
+        return rundb_refuse(
             BEZEL_EVERSION,
             "it has format %lld, of another version of Bezel (versions.txt beside it names it); this is "
             "Bezel " BEZEL_VERSION ", which reads format %d",
-            (long long)version, FACTS_VERSION);
+            (long long)version, RUNDB_VERSION);
     return check_text(db);
 }
 
@@ -226,7 +227,7 @@ static void distrust(sqlite3 *db)
     sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
 }
 
-int facts_open_file(const char *run, int flags, const char *vfs, sqlite3 **db)
+int rundb_open_file(const char *run, int flags, const char *vfs, sqlite3 **db)
 {
     char real[PATH_MAX], path[PATH_MAX];
     guard.err = 0;
@@ -239,41 +240,41 @@ int facts_open_file(const char *run, int flags, const char *vfs, sqlite3 **db)
     int err = check_files(path);
     if (!err) {
         use_open_plain();
-        err = facts_error(
+        err = rundb_error(
             NULL, sqlite3_open_v2(path, db,
                                   flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs));
     }
     if (!err) {
         distrust(*db);
-        sqlite3_busy_timeout(*db, FACTS_BUSY_MS);
+        sqlite3_busy_timeout(*db, RUNDB_BUSY_MS);
     }
     return err;
 }
 
 /*
- * What a killed collector left in the log of its database is found by an index in shared memory, which the first to
- * read makes anew: a file, for which a full disk has no room and a read-only one no place. Alone, without locks, the
- * index is in memory. Nobody writes then: a collector that runs has made the index.
+ * A killed collector leaves a log beside its database. To read it SQLite makes an index file in shared memory, which
+ * fails on a full or read-only disk. Without locks SQLite keeps the index in its own memory. That is safe: if a
+ * collector were running, it would have made the index file.
  */
 #define ALONE "unix-none"
 
-/* Opens for reading through SQLite's file system `vfs`, NULL: the usual one. */
+/* Opens for reading through SQLite's file system `vfs`; NULL: the usual one. */
 static int open_read(const char *run, const char *vfs, sqlite3 **db)
 {
     bool empty;
-    int err = facts_open_file(run, SQLITE_OPEN_READONLY, vfs, db);
+    int err = rundb_open_file(run, SQLITE_OPEN_READONLY, vfs, db);
     if (!err) {
         char setup[128];
         sqlite3_hard_heap_limit64(HEAP_MAX);
-        facts_allow(FACTS_READ_S);
+        rundb_allow(RUNDB_READ_S);
         sqlite3_progress_handler(*db, STEPS, on_progress, NULL);
-        sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* else an empty log is deleted */
+        sqlite3_db_config(*db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* else closing deletes an empty log */
         snprintf(setup, sizeof setup, "%sPRAGMA cell_size_check = ON; PRAGMA cache_size = -%d; BEGIN",
                  vfs ? "PRAGMA locking_mode = EXCLUSIVE; " : "", CACHE_KIB);
-        err = facts_error(*db, sqlite3_exec(*db, setup, NULL, NULL, NULL));
+        err = rundb_error(*db, sqlite3_exec(*db, setup, NULL, NULL, NULL));
     }
     if (!err)
-        err = facts_check_schema(*db, &empty);
+        err = rundb_check_schema(*db, &empty);
     if (err) {
         int sys = errno;
         sqlite3_close(*db);
@@ -283,7 +284,7 @@ static int open_read(const char *run, const char *vfs, sqlite3 **db)
     return err;
 }
 
-int facts_open_database(const char *run, sqlite3 **db)
+int rundb_open_database(const char *run, sqlite3 **db)
 {
     char path[PATH_MAX];
     struct stat st;

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/summary_own.h"
+#include "collector/rundb/summary_internal.h"
 
-#include "collector/facts_run.h"
-#include "collector/reader.h"
+#include "collector/rundb/rundb_live.h"
+#include "collector/store/trace_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define TOO_MANY "it holds more rows of one kind than a report takes: 2,097,152"
+#define TOO_MANY "it holds more rows of one kind than a report can take: 2,097,152"
 
 struct text {
     struct text *next;
@@ -22,7 +22,7 @@ bool summary_charge(struct summary_loading *l, size_t bytes)
 {
     l->bytes += bytes;
     if (l->bytes > SUMMARY_BYTES_MAX)
-        l->err = facts_refuse(BEZEL_EFULL, "it holds more than a report takes: of its rows 1 GiB");
+        l->err = rundb_refuse(BEZEL_EFULL, "a report of it would need more than 1 GiB of memory");
     return l->bytes <= SUMMARY_BYTES_MAX;
 }
 
@@ -44,8 +44,8 @@ const char *summary_text(struct summary_loading *l, sqlite3_stmt *s, int at)
 }
 
 /*
- * The index of row `row`; what refers to a row that is not there belongs to no summary. Rows come in some order of what
- * they refer to, so the search goes on from the one before.
+ * The index of row `row`; sets l->err where it does not exist. Rows that refer to others come mostly in the order of
+ * these, so the search continues from the last one found.
  */
 static uint32_t index_of(struct summary_loading *l, const int64_t *rows, size_t count, int64_t row)
 {
@@ -79,7 +79,7 @@ void *summary_grow(struct summary_loading *l, void *array, size_t *count, size_t
 {
     char **at = array;
     if (*count == SUMMARY_ROWS_MAX)
-        l->err = facts_refuse(BEZEL_EFULL, TOO_MANY);
+        l->err = rundb_refuse(BEZEL_EFULL, TOO_MANY);
     if (l->err)
         return NULL;
     if ((*count & (*count - 1)) == 0) { /* a full power of two, or none */
@@ -101,18 +101,51 @@ void summary_each(struct summary_loading *l, const char *query,
     sqlite3_stmt *s;
     if (l->err)
         return;
-    l->err = facts_error(l->db, sqlite3_prepare_v2(l->db, query, -1, &s, NULL));
+    l->err = rundb_error(l->db, sqlite3_prepare_v2(l->db, query, -1, &s, NULL));
     if (l->err)
         return;
     int rc = SQLITE_DONE;
     while (!l->err && (rc = sqlite3_step(s)) == SQLITE_ROW)
-        if (facts_is_too_long())
+        if (rundb_is_too_long())
             l->err = BEZEL_ETIMEDOUT;
         else
             take(l, s);
     if (!l->err)
-        l->err = facts_error(l->db, rc);
+        l->err = rundb_error(l->db, rc);
     sqlite3_finalize(s);
+}
+
+void summary_fill(struct summary_loading *l, sqlite3_stmt *s, enum builtin b, void *row)
+{
+    const struct dict_aspect *a = &builtin_aspects[b];
+    const struct builtin_layout *layout = builtin_layout(b);
+    *(uint32_t *)row = summary_node_index(l, s, 0); /* all of these structs begin with `node` and `at` */
+    *(int64_t *)((char *)row + offsetof(struct builtin_usage, at)) = summary_ns(s, 1);
+    for (int i = 0; i < (int)a->field_count; i++) {
+        const struct dict_field *f = &a->fields[i];
+        void *member = (char *)row + layout->offsets[i];
+        if (f->type == DICT_FLOAT64)
+            *(double *)member = summary_real(s, i + 2);
+        else if (f->type == DICT_STRING)
+            *(const char **)member = summary_text(l, s, i + 2);
+        else if (f->type == DICT_ENUM)
+            *(int *)member = sqlite3_column_int(s, i + 2);
+        else
+            *(int64_t *)member = strcmp(f->unit, "ns") == 0 ? summary_ns(s, i + 2) : sqlite3_column_int64(s, i + 2);
+    }
+}
+
+static void take_row(struct summary_loading *l, sqlite3_stmt *s)
+{
+    void *row = summary_grow(l, l->rows.array, l->rows.count, builtin_layout(l->rows.b)->size);
+    if (row)
+        summary_fill(l, s, l->rows.b, row);
+}
+
+void summary_rows(struct summary_loading *l, const char *query, enum builtin b, void *array, size_t *count)
+{
+    l->rows = (struct summary_rows){.b = b, .array = array, .count = count};
+    summary_each(l, query, take_row);
 }
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
@@ -138,12 +171,12 @@ static void sum_final(sqlite3_context *context)
         sqlite3_result_int64(context, sum->value);
 }
 
-/* SQLite's own sum() fails where it leaves the range of integers, and the whole query with it: this one stops. */
+/* SQLite's own sum() overflows with an error, which ends the query: this one saturates. */
 static int open_database(struct summary_loading *l, const char *run)
 {
-    int err = facts_open_database(run, &l->db);
+    int err = rundb_open_database(run, &l->db);
     return err ? err
-               : facts_error(l->db, sqlite3_create_function(l->db, "sum", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
+               : rundb_error(l->db, sqlite3_create_function(l->db, "sum", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, NULL,
                                                             NULL, sum_step, sum_final));
 }
 
@@ -152,11 +185,11 @@ struct summary_latency summary_latency_of(const struct histogram *h)
     return (struct summary_latency){h->count, histogram_quantile(h, 0.5), histogram_quantile(h, 0.99), h->max};
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-static void take_fact(struct summary_loading *l, sqlite3_stmt *s)
+static void take_property(struct summary_loading *l, sqlite3_stmt *s)
 {
-    struct summary_fact *f = summary_grow(l, &l->summary.facts, &l->summary.fact_count, sizeof *f);
+    struct summary_property *f = summary_grow(l, &l->summary.properties, &l->summary.property_count, sizeof *f);
     if (!f)
         return;
     f->key = summary_text(l, s, 0);
@@ -191,23 +224,23 @@ static void take_node(struct summary_loading *l, sqlite3_stmt *s)
     n->en_route_mean = n->en_route_max = NAN;
 }
 
-/* Whether the trace grew behind the last save; what it lacks is verify's. */
+/* Finds whether the trace grew after the last save. Missing bytes are found by verification. */
 static void take_bytes(struct summary_loading *l, sqlite3_stmt *s)
 {
-    l->summary.behind = reader_trace_bytes(l->run) > summary_u64(s, 0);
+    l->summary.behind = trace_reader_trace_bytes(l->run) > summary_u64(s, 0);
 }
 
 static void take_count(struct summary_loading *l, sqlite3_stmt *s)
 {
     if ((uint64_t)sqlite3_column_int64(s, 0) > SUMMARY_ROWS_MAX)
-        l->err = facts_refuse(BEZEL_EFULL, TOO_MANY);
+        l->err = rundb_refuse(BEZEL_EFULL, TOO_MANY);
 }
 
-/* Of tables whose rows are kept one by one, before anything sorts them. */
+/* Checks the sizes of tables whose rows are all kept, before a query sorts them. */
 static void check_counts(struct summary_loading *l)
 {
-    static const char *const tables[] = {"facts", "events",   "nodes",  "processes", "notes",
-                                         "knobs", "findings", "limits", "polling",   "decisions"};
+    static const char *const tables[] = {"properties", "events",   "nodes",  "processes", "notes",
+                                         "knobs",      "findings", "limits", "polling",   "decisions"};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         char query[48];
         snprintf(query, sizeof query, "SELECT count(*) FROM %s", tables[i]);
@@ -218,9 +251,9 @@ static void check_counts(struct summary_loading *l)
 static void load_books(struct summary_loading *l)
 {
     check_counts(l);
-    summary_each(l, "SELECT key, value FROM facts ORDER BY key", take_fact);
+    summary_each(l, "SELECT key, value FROM properties ORDER BY key", take_property);
     summary_each(l, "SELECT at, error, text FROM events ORDER BY at, rowid", take_event);
-    /* Who named no process had nothing to leave behind: a stranger's greeting makes no node that vanished. */
+    /* A node without a process has nothing to lose: a mere HELLO of an unknown node makes no vanished one. */
     summary_each(
         l,
         "SELECT id, name, realtime_offset, left OR NOT EXISTS (SELECT 1 FROM processes WHERE node = nodes.id), "
@@ -234,31 +267,31 @@ static void load_all(struct summary_loading *l)
 {
     load_books(l);
     summary_load_nodes(l);
-    summary_load_story(l);
+    summary_load_timeline(l);
     summary_each(l, "SELECT ifnull(sum(bytes), 0) FROM streams", take_bytes);
 }
 
-static uint64_t fact_count(const struct summary *s, const char *key)
+static uint64_t count_property(const struct summary *s, const char *key)
 {
-    const char *value = summary_fact(s, key);
+    const char *value = summary_property(s, key);
     return value ? strtoull(value, NULL, 10) : 0;
 }
 
-/* A judgement is looked at beside what was decided and found, a note beside all others, a snapshot beside violations.
- */
+/* Bounds the pairs that the report compares: limits with decisions and findings, notes, snapshots with violations. */
 static void check_pairs(struct summary_loading *l)
 {
     const struct summary *s = &l->summary;
-    double wholes = 0;
+    double globals = 0;
     for (size_t i = 0; i < s->limit_count; i++)
-        wholes += s->limits[i].epoch > 0;
+        globals += s->limits[i].epoch > 0;
     double pairs = (double)s->limit_count * (double)(s->finding_count + s->decision_count) +
-                   wholes * (double)s->node_count * (double)s->decision_count +
+                   globals * (double)s->node_count * (double)s->decision_count +
                    (double)s->note_count * (double)s->note_count +
                    (double)s->snapshot_count * (double)s->violation_count;
     if (!l->err && pairs > SUMMARY_PAIRS_MAX)
-        l->err = facts_refuse(BEZEL_EFULL, "it holds more judgements, findings, decisions, notes or snapshots than a "
-                                           "report takes");
+        l->err =
+            rundb_refuse(BEZEL_EFULL, "it holds more limits, findings, decisions, notes or snapshots than a report "
+                                      "can compare");
 }
 
 static int load(const char *run, void (*tables)(struct summary_loading *l), struct summary **s)
@@ -272,9 +305,9 @@ static int load(const char *run, void (*tables)(struct summary_loading *l), stru
         tables(l);
         check_pairs(l);
         l->summary.latency = summary_latency_of(&l->latency);
-        l->summary.refused = fact_count(&l->summary, FACTS_REFUSED);
-        l->summary.untaken = fact_count(&l->summary, FACTS_UNTAKEN);
-        l->summary.untaken_records = fact_count(&l->summary, FACTS_UNTAKEN_RECORDS);
+        l->summary.refused = count_property(&l->summary, RUNDB_REFUSED);
+        l->summary.untaken = count_property(&l->summary, RUNDB_UNTAKEN);
+        l->summary.untaken_records = count_property(&l->summary, RUNDB_UNTAKEN_RECORDS);
     }
     sqlite3_close(l->db);
     free(l->node_rows);
@@ -322,18 +355,18 @@ void summary_free(struct summary *s)
     free(s->violations);
     free(s->snapshots);
     free(s->findings);
-    free(s->obeyed);
+    free(s->setpoints);
     free(s->metrics);
     free(s->events);
     free(s->notes);
-    free(s->facts);
+    free(s->properties);
     free(l);
 }
 
-const char *summary_fact(const struct summary *s, const char *key)
+const char *summary_property(const struct summary *s, const char *key)
 {
-    for (size_t i = 0; i < s->fact_count; i++)
-        if (strcmp(s->facts[i].key, key) == 0)
-            return s->facts[i].value;
+    for (size_t i = 0; i < s->property_count; i++)
+        if (strcmp(s->properties[i].key, key) == 0)
+            return s->properties[i].value;
     return NULL;
 }

@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What a run's database says, loaded whole: the input of the report. Times are nanoseconds; `at` and `*_ns` times of a
- * node are its monotonic clock, started and ended of the run are CLOCK_REALTIME. What nodes say of times may be
- * anything: it is cut (saturate_ns()). Texts belong to the summary.
+ * The run database in memory: the input of the report. Times are nanoseconds; `at` and `*_ns` times of a node are its
+ * CLOCK_MONOTONIC, started and ended of the run CLOCK_REALTIME. Times that nodes sent may be anything, so they are
+ * clamped (saturate_ns()). Texts belong to the summary. Records of the own trace are in the structs of mdr/builtin.h.
  */
-#ifndef BEZEL_COLLECTOR_SUMMARY_H
-#define BEZEL_COLLECTOR_SUMMARY_H
+#ifndef BEZEL_COLLECTOR_RUNDB_SUMMARY_H
+#define BEZEL_COLLECTOR_RUNDB_SUMMARY_H
 
 #include "base/err.h"
+#include "mdr/builtin.h"
 #include "mdr/dict.h"
 #include "mdr/message.h"
 
@@ -22,7 +23,7 @@ struct summary_latency {
     int64_t median, p99, max; /* ns; of records, from their timestamp to receipt by the collector */
 };
 
-/** What the stored values of a span, counter or gauge come to. */
+/** Statistics of the stored values of a span, counter or gauge. */
 struct summary_values {
     const char *unit;
     int64_t total;                    /* span: ns; counter; else 0 */
@@ -42,14 +43,14 @@ struct summary_book {
     uint64_t full, off, no_ring, window, spool; /* lost, by cause */
     int64_t first_ns, last_ns;                  /* times of the first and last stored record; 0, 0 where none */
     enum dict_kind kind;
-    struct summary_values values; /* of an event: nothing */
+    struct summary_values values; /* zeroed for events */
 };
 
-/** Where a stream of a process stands in the store. */
+/** The stored part of a stream of a process. */
 struct summary_stream {
     uint32_t ring;
     uint64_t next_ordinal; /* every attempt before it is stored or counted as lost */
-    bool open;             /* its closing packet is not stored: nothing is known of the ordinals from there on */
+    bool open;             /* its closing packet is not stored: the ordinals from next_ordinal on are unknown */
 };
 
 struct summary_process {
@@ -58,13 +59,12 @@ struct summary_process {
     uint32_t pid;
     enum message_role role;
     bool overwrites; /* its full rings overwrite */
-    bool refused;    /* by the collector, for good: from some moment on nothing of it was stored */
+    bool refused;    /* the collector refused it for good: from then on nothing of it was stored */
     const char *name, *executable;
     int64_t started;
     enum message_process_state state; /* as the external sensor last saw it */
-    uint64_t
-        unfinished; /* lost: begun but not completed when the process was killed (known once state is not RUNNING) */
-    uint64_t unobserved; /* processes that it forked, which recorded and were not observed: their records are unknown */
+    uint64_t unfinished; /* lost: records begun but not completed when it was killed; known when it is not RUNNING */
+    uint64_t unobserved; /* processes that it forked and that were not observed: their records are unknown */
     uint64_t discarded;  /* lost by ordinals: the sum of its streams' events_discarded */
     struct summary_latency latency;
     size_t book_count, stream_count;
@@ -72,123 +72,42 @@ struct summary_process {
     struct summary_stream *streams; /* in the order of rings */
 };
 
-struct summary_limit { /* of one node; struct agent_limit's values, last seen */
-    uint32_t node, index;
-    int state;
-    double value, worst; /* NaN: none */
-    int64_t settling, held, violated, unknown, last_violated;
-    int64_t epoch; /* above 0: of a limit on the whole, of the manager that judged it; `node` recorded it */
-};
-
-struct summary_decision {
-    uint32_t node;
-    int64_t at;
-    int policy, action, cause;
-    int64_t before, after; /* polling period, ns; 0: off */
-    int by;                /* 0: the node's agent, 1: the resource manager */
-    int64_t epoch, sequence;
-};
-
-struct summary_polling { /* how a node polls from `at` on */
-    uint32_t node;
-    int64_t at;
-    int cause;         /* 0: the file, 1: an operator, 2: an operator, before the daemon was restarted */
-    int64_t period;    /* ns */
-    int mode, forward; /* of enum message_poll_mode, message_poll_forward */
-    int64_t batch;     /* records that a poll takes at most; 0: all that wait */
-};
-
-struct summary_knob { /* a knob that was turned */
-    uint32_t node;
-    int64_t at;
-    uint64_t instance;
-    const char *process, *name, *unit;
-    int cause; /* 0: an operator, 1: the manager, 2: an agent, 3: found so by a new life of the daemon, 4: the end */
-    int64_t before, after;
-    int64_t limit; /* that it was for; -1: none */
-    double value;  /* of its metric then; NaN: none */
-    int64_t epoch, sequence;
-};
-
-/** Observations of a limit on a node that fall into the same part of the time from the first one to the last. */
+/** Observations of a limit on a node in one of SUMMARY_COLUMNS equal parts of the time from first to last. */
 struct summary_column {
     int64_t at;            /* of the first of them */
-    uint32_t count, known; /* how many, and how many with a value */
-    double min, max, last; /* of these */
+    uint32_t count, known; /* number of observations, and of those with a value */
+    double min, max, last; /* of those with a value */
 };
 
 enum { SUMMARY_COLUMNS = 800 };
 
-struct summary_series { /* a limit as it was observed on a node */
+struct summary_series { /* the observations of a limit on a node */
     uint32_t node, limit;
     int64_t begin, end;             /* times of the first and the last observation */
     struct summary_column *columns; /* SUMMARY_COLUMNS of them */
     size_t open;                    /* the loader's */
 };
 
-struct summary_violation { /* in the order of `begin`, as far as a node's own clock goes */
+struct summary_violation { /* in the order of `begin`; clocks of several nodes may differ */
     uint32_t node, limit;
     int64_t begin, end; /* from the first observation that found it to the first that did not, or the last one */
-    bool open;          /* there is none that did not */
+    bool open;          /* no observation ended it */
     double min, max;    /* of the values */
 };
 
-struct summary_snapshot { /* what a snapshot saved on a node, over all its daemons */
-    uint32_t node;
-    uint32_t number; /* of the run's, that limits asked for, from 1; 0: an operator's */
-    int64_t limit;   /* index; -1: an operator's */
-    const char *cause_node;
-    double value;             /* of the limit's metric when it broke; NaN: unknown */
-    int64_t moment, duration; /* ns: when that was, on this node's clock; how long it was to go on */
-    uint64_t records, processes;
-    int64_t first_ns, last_ns; /* of the records; 0: there are none */
-    bool over;                 /* it came to its end */
-    int64_t told_at;
-};
-
-struct summary_obeyed { /* what a node made of its managers' settings, over all its daemons; enum builtin_obeyed */
-    uint32_t node;
-    int64_t epoch, obeyed, expired, outdated, repeated, cut, lost, untold;
-};
-
-struct summary_finding { /* what a policy found, from `at` on; the fields of enum builtin_finding */
-    uint32_t node;
-    int64_t at;
-    int what;
-    bool holds;
-    int64_t limit;
-    double needed, budget; /* NaN: none */
-    int64_t floor;
-};
-
-struct summary_expired { /* records of an aspect with a latency bound, over all daemons of the node */
-    uint32_t node;
-    uint64_t instance;
-    const char *process, *aspect;
-    int64_t bound;          /* ns */
-    int64_t taken, expired; /* by the external sensor; of these, older than the bound */
-};
-
-struct summary_metric { /* over the whole run, from the values of each second */
+struct summary_metric { /* over the run, from the values of each second */
     uint32_t node;
     const char *metric, *process;
     uint64_t count;
     double mean, min, max, last;
 };
 
-struct summary_clock {                /* over all daemons of a node */
-    int64_t kernel, counter, program; /* processes whose records were stamped with CLOCK_MONOTONIC, the processor's
-                                         counter, a clock of their own; all 0: not known */
-    int64_t error_ns;                 /* bound for the times that were made of counters and clocks of programs */
-    int64_t jumps, clamped;
-};
-
 struct summary_node {
     const char *name;
-    bool open;           /* it did not say that all it had is stored: it is connected, or has vanished */
+    bool open;           /* it has not left: it is connected, or has vanished */
     uint64_t unobserved; /* processes that recorded and were not observed, beside those of its processes */
     int64_t realtime_offset;
-    int64_t first_at, last_at;              /* of its bezel_self records; 0: none */
+    int64_t first_at, last_at;              /* of its bezel_usage records; 0: none */
     double sensor_cpu_mean, sensor_cpu_max; /* percent of one CPU, of the same samples; NaN: there are none. The mean is
                                                CPU time over time, the maximum that of an interval of it */
     int64_t cost_ns, sampled_ns;            /* of which that is the mean */
@@ -196,16 +115,16 @@ struct summary_node {
     int64_t period_mean, period_worst;  /* ns: time between two polls that really happened; 0: unknown */
     double en_route_mean, en_route_max; /* of records produced, the share not yet acknowledged or lost; NaN: unknown */
     int64_t backpressure;               /* polls that found the window full */
-    struct summary_clock clock;
+    struct builtin_clocks clock;        /* over all daemons of the node */
 };
 
-struct summary_event { /* what `bezel run` told the operator: a process that died, a daemon that was restarted */
+struct summary_event { /* a message of `bezel run`, such as that a daemon was restarted */
     int64_t at;        /* CLOCK_REALTIME */
     bool error;
     const char *text;
 };
 
-struct summary_note { /* what a process said, or was found about it; about the node where `name` is empty */
+struct summary_note { /* about a process; where `name` is empty about the node */
     uint32_t node;    /* index in nodes; node_count: unknown */
     uint64_t instance;
     uint32_t pid;
@@ -213,40 +132,38 @@ struct summary_note { /* what a process said, or was found about it; about the n
     const char *name, *code, *text;
 };
 
-struct summary_fact {
+struct summary_property {
     const char *key, *value;
 };
 
 struct summary {
-    size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count, fact_count;
-    size_t polling_count, expired_count;
-    size_t knob_count;
-    size_t series_count, violation_count, snapshot_count;
-    size_t finding_count;
-    size_t obeyed_count;
+    size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count,
+        property_count;
+    size_t polling_count, expired_count, knob_count, series_count, violation_count, snapshot_count, finding_count;
+    size_t setpoints_count;
     struct summary_node *nodes;
     struct summary_process *processes;
-    struct summary_limit *limits;
-    struct summary_decision *decisions;
-    struct summary_polling *polling;
-    struct summary_expired *expired;
-    struct summary_knob *knobs; /* in the order of `at` */
+    struct builtin_limit *limits; /* in the order of nodes; of a global limit `node` is the one that recorded it */
+    struct builtin_decision *decisions; /* in the order of `at`, as the next three */
+    struct builtin_polling *polling;
+    struct builtin_knob *knobs;
+    struct builtin_finding *findings;
+    struct builtin_expired *expired;     /* sums over all daemons of the node, as the next two; in the order of nodes */
+    struct builtin_setpoints *setpoints; /* in the order of nodes */
+    struct builtin_snapshot *snapshots;  /* in the order of `number`; behind them those of operators */
     struct summary_series *series;
     struct summary_violation *violations;
-    struct summary_snapshot *snapshots; /* in the order of `number`, then of the operators' */
-    struct summary_obeyed *obeyed;      /* in the order of nodes */
-    struct summary_finding *findings;   /* in the order of `at` */
     struct summary_metric *metrics;
     struct summary_event *events;
     struct summary_note *notes; /* in the order of `at` */
-    struct summary_fact *facts;
+    struct summary_property *properties;
     struct summary_latency latency; /* over all SUT processes */
     uint64_t refused;               /* packets and messages that the collector refused */
-    bool behind;   /* the trace's files hold more bytes than the database tells of: of a run that is over, none has been
-                      taken up since its collector was killed */
-    bool left_out; /* it refused processes, of which it has nothing but a note ... */
-    uint64_t untaken;         /* ... of so many the last books came ... */
-    uint64_t untaken_records; /* ... which count so many records */
+    bool behind; /* the trace has more bytes than the database counts; if the run is over, its collector was killed, and
+                    none has recovered it */
+    bool left_out;            /* the collector refused processes, which have only a note */
+    uint64_t untaken;         /* of these, processes whose last books arrived ... */
+    uint64_t untaken_records; /* ... and the records that these books count */
 };
 
 /**
@@ -255,12 +172,12 @@ struct summary {
  */
 int summary_load(const char *run, struct summary **s) BEZEL_MUST_CHECK;
 
-/** The same without what it tells of nodes' costs, limits and decisions: facts, events, nodes, processes, books alone.
+/** The same without costs, limits and decisions of nodes: only properties, events, nodes, processes, books and notes.
  */
 int summary_load_books(const char *run, struct summary **s) BEZEL_MUST_CHECK;
 void summary_free(struct summary *s);
 
-/** The value of fact `key`, or NULL. */
-const char *summary_fact(const struct summary *s, const char *key);
+/** The value of property `key`, or NULL. */
+const char *summary_property(const struct summary *s, const char *key);
 
 #endif

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What the summary's files share. summary.h is the others' view of it. */
-#ifndef BEZEL_COLLECTOR_SUMMARY_OWN_H
-#define BEZEL_COLLECTOR_SUMMARY_OWN_H
+/** Shared by the summary's files. */
+#ifndef BEZEL_COLLECTOR_RUNDB_SUMMARY_INTERNAL_H
+#define BEZEL_COLLECTOR_RUNDB_SUMMARY_INTERNAL_H
 
 #include "base/saturate.h"
-#include "collector/facts_db.h"
-#include "collector/summary.h"
+#include "collector/rundb/rundb_sqlite.h"
+#include "collector/rundb/summary.h"
 #include "metric/histogram.h"
 
 #include <math.h>
 
-/** How far the samples of what one daemon cost are read (summary_node.c). */
+/** The state of reading the CPU samples of one daemon (summary_node.c). */
 struct summary_cost {
     uint32_t node;
     int64_t process;               /* its row; 0: none */
@@ -22,13 +22,13 @@ struct summary_cost {
     int64_t last_at, last_cpu;
 };
 
-/** A run's report takes a few hundred bytes for each process, aspect and decision. */
+/** Memory of a summary: a few hundred bytes for each process, aspect and decision. */
 #define SUMMARY_BYTES_MAX ((size_t)1 << 30)
 
-/** Rows of one kind: twice the processes that a run may have. */
+/** Rows of one kind: twice as many as a run may have processes. */
 #define SUMMARY_ROWS_MAX ((size_t)1 << 21)
 
-/** Of pairs of rows that a report may have to look at together. */
+/** Pairs of rows that a report may have to compare. */
 #define SUMMARY_PAIRS_MAX 1e10
 
 struct summary_loading {
@@ -38,24 +38,29 @@ struct summary_loading {
     sqlite3 *db;
     int64_t *node_rows, *process_rows; /* of the database, by index */
     struct histogram latency;          /* of the records of SUT processes */
-    size_t bytes;                      /* that it takes, of SUMMARY_BYTES_MAX */
-    size_t last;                       /* index that was found last */
+    size_t bytes;                      /* that it has allocated, of SUMMARY_BYTES_MAX */
+    size_t last;                       /* index of the row that was found last */
     size_t last_series;                /* the same of a series */
     struct summary_cost cost;
-    int err; /* of the first thing that failed; nothing is read from then on */
+    struct summary_rows { /* that summary_rows() appends to */
+        enum builtin b;
+        void *array;
+        size_t *count;
+    } rows;
+    int err; /* the first error; nothing is read after it */
 };
 
 /** Calls `take` with each row of `query`, until one sets l->err. */
 void summary_each(struct summary_loading *l, const char *query,
                   void (*take)(struct summary_loading *l, sqlite3_stmt *s));
 
-/** Counts `bytes` more that the summary takes. False, with l->err set, where that is more than one may take. */
+/** Counts `bytes` more of memory. False, with l->err set, beyond SUMMARY_BYTES_MAX. */
 bool summary_charge(struct summary_loading *l, size_t bytes);
 
 /** Grows an array by one zeroed element; NULL with l->err set where memory is short, or the summary too large. */
 void *summary_grow(struct summary_loading *l, void *array, size_t *count, size_t size);
 
-/** The text of column `at`, "" for NULL; of the summary. */
+/** The text of column `at`, which belongs to the summary; "" for NULL. */
 const char *summary_text(struct summary_loading *l, sqlite3_stmt *s, int at);
 
 static inline uint64_t summary_u64(sqlite3_stmt *s, int at)
@@ -63,7 +68,7 @@ static inline uint64_t summary_u64(sqlite3_stmt *s, int at)
     return (uint64_t)sqlite3_column_int64(s, at);
 }
 
-/** A time or duration that may be anything, cut. */
+/** A time or duration, clamped. */
 static inline int64_t summary_ns(sqlite3_stmt *s, int at)
 {
     return saturate_ns(sqlite3_column_int64(s, at));
@@ -82,18 +87,24 @@ uint32_t summary_node_index(struct summary_loading *l, sqlite3_stmt *s, int at);
 struct summary_node *summary_node_at(struct summary_loading *l, sqlite3_stmt *s, int at);
 struct summary_process *summary_process_at(struct summary_loading *l, sqlite3_stmt *s, int at);
 
+/** Fills `row`, a struct builtin_<name> of aspect `b`, from the columns node, at, and its fields in their order. */
+void summary_fill(struct summary_loading *l, sqlite3_stmt *s, enum builtin b, void *row);
+
+/** Appends each row of `query`, whose columns are as above, to `array` of *count structs of aspect `b`. */
+void summary_rows(struct summary_loading *l, const char *query, enum builtin b, void *array, size_t *count);
+
 struct summary_latency summary_latency_of(const struct histogram *h);
 
-/** Loads the processes, with their books and streams; behind the nodes. */
+/** Loads the processes, with their books and streams. After the nodes. */
 void summary_load_processes(struct summary_loading *l);
 
-/** Loads what was noted of nodes and processes; behind the processes. */
+/** Loads the notes about nodes and processes. After the processes. */
 void summary_load_notes(struct summary_loading *l);
 
-/** Loads what nodes cost, what they decided and found; behind the processes. */
+/** Loads costs, decisions and findings of nodes. After the processes. */
 void summary_load_nodes(struct summary_loading *l);
 
-/** Loads what makes the run's story; behind the processes. */
-void summary_load_story(struct summary_loading *l);
+/** Loads observations, violations and snapshots. After the processes. */
+void summary_load_timeline(struct summary_loading *l);
 
 #endif

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/summary_own.h"
+#include "collector/rundb/summary_internal.h"
 
-#include "collector/facts_run.h"
+#include "collector/rundb/rundb_live.h"
 
-/* Unpacks column `at`; NULL is an empty one. */
+/* Unpacks the histogram of column `at`; NULL is an empty one. */
 static void take_histogram(struct summary_loading *l, sqlite3_stmt *s, int at, struct histogram *h)
 {
     static const struct histogram none;
     *h = none;
     if (sqlite3_column_type(s, at) != SQLITE_NULL &&
-        facts_unpack(sqlite3_column_blob(s, at), (size_t)sqlite3_column_bytes(s, at), h) != 0)
+        rundb_unpack(sqlite3_column_blob(s, at), (size_t)sqlite3_column_bytes(s, at), h) != 0)
         l->err = BEZEL_EMALFORMED;
 }
 
@@ -59,7 +59,7 @@ static void take_book(struct summary_loading *l, sqlite3_stmt *s)
     b->spool = summary_u64(s, 11);
 }
 
-/* The book that a row of its kind belongs to; a process's books are in the order of their aspects. */
+/* The book of aspect `aspect` of a process; NULL, with l->err set, where there is none. */
 static struct summary_book *book_of(struct summary_loading *l, struct summary_process *p, uint64_t aspect)
 {
     for (size_t i = 0; p && i < p->book_count; i++)

@@ -1,18 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* What makes a run's story: limits as they were observed, when they broke, and what was saved of it. */
-#include "collector/summary_own.h"
+/* Loads the observations of limits, finds their violations, and loads the snapshots. */
+#include "collector/rundb/summary_internal.h"
 
 #include <stdlib.h>
 
-/* No experiment has others, and each would cost the memory of a plot's line. */
-#define IS_LIMIT "number BETWEEN 0 AND 63"
-_Static_assert(MESSAGE_LIMITS_MAX == 64, "as many");
+/* An experiment has no other limits, and each one takes the memory of a plotted line. */
+#define IS_LIMIT "\"limit\" BETWEEN 0 AND 63"
+_Static_assert(MESSAGE_LIMITS_MAX == 64, "IS_LIMIT has the range of limits");
 
 /* ---- Observations ------------------------------------------------------------------------------------------------ */
 
-/* At each instant a node tells of its limits in their order: it is most often the one behind the last. */
+/* A node records its limits in order at each instant, so the search starts after the last series found. */
 static struct summary_series *find_series(struct summary_loading *l, uint32_t node, uint32_t limit)
 {
     size_t count = l->summary.series_count;
@@ -44,8 +44,8 @@ static void take_series(struct summary_loading *l, sqlite3_stmt *s)
 
 static struct summary_column *column_of(const struct summary_series *s, int64_t at)
 {
-    double share = s->end > s->begin ? (double)(at - s->begin) / (double)(s->end - s->begin) : 0;
-    return &s->columns[(size_t)(share * (SUMMARY_COLUMNS - 1))];
+    double part = s->end > s->begin ? (double)(at - s->begin) / (double)(s->end - s->begin) : 0;
+    return &s->columns[(size_t)(part * (SUMMARY_COLUMNS - 1))];
 }
 
 static void add_value(struct summary_column *c, int64_t at, double value)
@@ -99,41 +99,22 @@ static void take_observation(struct summary_loading *l, sqlite3_stmt *s)
 /* ---- Snapshots --------------------------------------------------------------------------------------------------- */
 
 /*
- * Each life of a node's daemon has its own row: together they are what was saved there. They need not agree on the
- * nanosecond, since each has made the moment of its own reading of the real-time clock.
+ * A daemon that was restarted has another row for the same snapshot; the query merges them. Their moments may differ by
+ * nanoseconds, since each daemon has computed its own from the real-time clock.
  */
 static const char snapshot_query[] =
-    "SELECT processes.node, number, min(moment), snapshots.node, cause, value, max(duration_ns), sum(records),"
-    " max(snapshots.processes), min(nullif(first_ns, 0)), max(last_ns), max(over), max(at)"
-    " FROM snapshots JOIN processes ON processes.id = process"
-    " GROUP BY processes.node, number, CASE WHEN number = 0 THEN moment END"
-    " ORDER BY number = 0, number, CASE WHEN number = 0 THEN min(moment) END, processes.node";
+    "SELECT node, max(at), origin, number, \"limit\", value, min(moment), max(duration), sum(records),"
+    " max(snapshots.processes), min(nullif(first, 0)), max(last), max(snapshots.state)"
+    " FROM snapshots JOIN processes ON processes.id = daemon"
+    " GROUP BY node, number, CASE WHEN number = 0 THEN moment END"
+    " ORDER BY number = 0, number, CASE WHEN number = 0 THEN min(moment) END, node";
 
-static void take_snapshot(struct summary_loading *l, sqlite3_stmt *s)
+void summary_load_timeline(struct summary_loading *l)
 {
-    struct summary_snapshot *n = summary_grow(l, &l->summary.snapshots, &l->summary.snapshot_count, sizeof *n);
-    if (!n)
-        return;
-    n->node = summary_node_index(l, s, 0);
-    n->number = (uint32_t)summary_u64(s, 1);
-    n->moment = summary_ns(s, 2);
-    n->cause_node = summary_text(l, s, 3);
-    n->limit = sqlite3_column_int64(s, 4);
-    n->value = summary_real(s, 5);
-    n->duration = summary_ns(s, 6);
-    n->records = summary_u64(s, 7);
-    n->processes = summary_u64(s, 8);
-    n->first_ns = summary_ns(s, 9);
-    n->last_ns = summary_ns(s, 10);
-    n->over = sqlite3_column_int(s, 11) != 0;
-    n->told_at = summary_ns(s, 12);
-}
-
-void summary_load_story(struct summary_loading *l)
-{
-    summary_each(l, "SELECT node, number, min(at), max(at) FROM observations WHERE " IS_LIMIT " GROUP BY node, number",
-                 take_series);
-    summary_each(l, "SELECT node, at, number, state, value FROM observations WHERE " IS_LIMIT " ORDER BY rowid",
+    summary_each(
+        l, "SELECT node, \"limit\", min(at), max(at) FROM observations WHERE " IS_LIMIT " GROUP BY node, \"limit\"",
+        take_series);
+    summary_each(l, "SELECT node, at, \"limit\", state, value FROM observations WHERE " IS_LIMIT " ORDER BY rowid",
                  take_observation);
-    summary_each(l, snapshot_query, take_snapshot);
+    summary_rows(l, snapshot_query, BUILTIN_SNAPSHOT, &l->summary.snapshots, &l->summary.snapshot_count);
 }

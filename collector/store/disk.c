@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/disk.h"
+#include "collector/store/disk.h"
 
 #include "base/file.h"
 
@@ -20,7 +20,7 @@ int disk_write(int fd, const void *bytes, size_t n, uint64_t at)
             continue;
         if (w <= 0) {
             int sys = w < 0 ? errno : EIO;
-            /* Where even that fails the torn tail stays: the next packet is written over it, and a restart cuts it. */
+            /* If this fails, too, the torn tail stays: the next packet overwrites it, or a restart removes it. */
             (void)!ftruncate(fd, (off_t)at);
             return sys;
         }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/metadata.h"
+#include "collector/store/metadata.h"
 
 #include "base/clock.h"
 
@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * Everything is a multiple of 32 bits and aligned to 32 bits, as XDR has it; only the bytes of the UUID are not, and
- * they are sixteen. Times are mapped to the node's clock, so that readers bracket a loss with the times of its packet.
+ * As in XDR, everything is a multiple of 32 bits and aligned to 32 bits, apart from the sixteen bytes of the UUID.
+ * Times are mapped to the node's clock, so that readers show a loss between the times of its packet.
  */
 static const char types[] = "typealias integer { size = 8; align = 8; signed = false; base = x; } := bezel_byte;\n"
                             "typealias integer { size = 32; align = 32; signed = false; } := bezel_u32;\n"
@@ -62,7 +62,7 @@ static const char merged_context[] = "    packet.context := struct {\n"
                                      "        bezel_u32 thread;\n"
                                      "    };\n";
 
-/* A TSDL string literal. Control characters as three octal digits, which no following digit can lengthen. */
+/* Writes a TSDL string literal. Control characters are three octal digits, which a following digit cannot lengthen. */
 static void put_literal(FILE *out, const char *text, size_t n)
 {
     fputc('"', out);
@@ -121,7 +121,7 @@ static void put_clock(FILE *out, const struct model_node *node)
           out);
 }
 
-/* `name` with the characters that TSDL does not have in a name turned into '_'. */
+/* Copies `name`, with '_' for each character that a name in TSDL cannot have. */
 static void plain_name(const char *name, char plain[DICT_NAME_MAX + 1])
 {
     snprintf(plain, DICT_NAME_MAX + 1, "%s", name);
@@ -131,8 +131,8 @@ static void plain_name(const char *name, char plain[DICT_NAME_MAX + 1])
 }
 
 /*
- * A field's name: '_' in front, which readers expect and strip, so that no keyword is met. Two names that plain_name()
- * makes equal are told apart by the field's number, which no name opens with.
+ * Writes a field's name with '_' in front, which readers strip, so that it is no keyword. If plain_name() makes two
+ * names equal, the later one gets the field's number in front; no name begins with a digit.
  */
 static void put_field_name(FILE *out, const struct dict_aspect *a, uint32_t field)
 {
@@ -148,7 +148,7 @@ static void put_field_name(FILE *out, const struct dict_aspect *a, uint32_t fiel
     fprintf(out, "_%s", name);
 }
 
-/* The labels of an enum field, texts separated by '|' and counted from 0. An enum without any is shown as a number. */
+/* Writes the type of an enum field. `labels`: texts separated by '|', counted from 0; "": an integer. */
 static void put_enum(FILE *out, const char *labels)
 {
     if (!*labels) {
@@ -168,7 +168,7 @@ static void put_enum(FILE *out, const char *labels)
     fputs(" } ", out);
 }
 
-/* `p`: the process whose ids the strings are; NULL: they stand there themselves. */
+/* `p`: the process that string ids belong to; NULL: strings are written out (merged). */
 static void put_field(FILE *out, const struct model_process *p, const struct dict_aspect *a, uint32_t i)
 {
     fputs("        ", out);
@@ -221,8 +221,8 @@ static void put_stream(FILE *out, const struct model_process *p)
 }
 
 /*
- * CTF 1.8 has no word for an aspect's kind. An event class may have a URI of the model that it belongs to, which
- * readers hand on: there the kind stands, of all but plain events.
+ * CTF 1.8 has nothing for an aspect's kind. It is written, for all but plain events, as the URI of the event class's
+ * model, which readers pass on.
  */
 static void put_event(FILE *out, const struct model_process *p, const struct dict_aspect *a, uint32_t id,
                       uint32_t stream)
@@ -294,16 +294,16 @@ int metadata_write(const struct model_node *node, char **text, size_t *length)
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-/* A text that is compared piece by piece with what would be written. */
+/* A text that is compared piece by piece with the metadata that would be written. */
 struct compared {
-    const char *from, *end; /* what is left of it */
+    const char *from, *end; /* the part not yet compared */
     FILE *piece;
     char *bytes;
     size_t size;
     bool failed;
 };
 
-/* Begins a piece: where to write it. NULL where memory is short. */
+/* Begins a piece. Returns the stream to write it to, NULL where memory is short. */
 static FILE *piece(struct compared *c)
 {
     c->piece = c->failed ? NULL : open_memstream(&c->bytes, &c->size);
@@ -311,7 +311,7 @@ static FILE *piece(struct compared *c)
     return c->piece;
 }
 
-/* Ends it. Whether the text goes on with it, which then is taken from it. */
+/* Ends the piece. Whether the text continues with it; then the text moves on behind it. */
 static bool takes(struct compared *c)
 {
     if (c->failed || finish(c->piece, &c->bytes) != 0) {
@@ -324,7 +324,7 @@ static bool takes(struct compared *c)
     return same;
 }
 
-/* The opening of a trace, of whatever version of Bezel wrote it: its number is the text's own. */
+/* Compares the beginning of the metadata, with the version of Bezel that the text itself names. */
 static bool takes_opening(struct compared *c, const struct model_node *node)
 {
     static const char before[] = "tracer_version = \"",
@@ -341,8 +341,8 @@ static bool takes_opening(struct compared *c, const struct model_node *node)
 }
 
 /*
- * The part of a process as it was written when its dictionary was shorter: what a dictionary has never changes, and new
- * strings and aspects come behind.
+ * Compares with the part of a process as it was written when its dictionary was shorter: entries of a dictionary never
+ * change, and new strings and aspects are appended.
  */
 static bool takes_earlier(struct compared *c, const struct model_process *now)
 {
@@ -385,7 +385,7 @@ static bool takes_earlier(struct compared *c, const struct model_process *now)
 int metadata_compare(const struct model_node *node, const char *text, size_t length, size_t *same)
 {
     struct compared c = {.from = text, .end = text + length};
-    bool good = takes_opening(&c, node), whole = true;
+    bool good = takes_opening(&c, node), complete = true;
     const struct model_process *p = node->processes;
     for (; p && good && c.from < c.end; p = p->next) {
         const char *begin = c.from;
@@ -394,7 +394,7 @@ int metadata_compare(const struct model_node *node, const char *text, size_t len
         put_process(c.piece, p);
         if (takes(&c))
             continue;
-        whole = false;
+        complete = false;
         c.from = begin;
         good = takes_earlier(&c, p);
     }
@@ -403,7 +403,7 @@ int metadata_compare(const struct model_node *node, const char *text, size_t len
         return BEZEL_ENOMEM;
     if (!good || c.from < c.end)
         return METADATA_OTHER;
-    return whole && !p ? METADATA_SAME : METADATA_EARLIER;
+    return complete && !p ? METADATA_SAME : METADATA_EARLIER;
 }
 
 void metadata_put_merged(FILE *out, const struct model_node *node)

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/store_own.h"
+#include "collector/store/store_internal.h"
 
 #include "base/file.h"
-#include "collector/disk.h"
-#include "collector/metadata.h"
+#include "collector/store/disk.h"
+#include "collector/store/metadata.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A quarter of what the process may open is left to ZeroMQ and SQLite, and never less than eight are used. */
+/* Three quarters of the process's descriptors, at least 8; ZeroMQ and SQLite need the rest. */
 static unsigned open_limit(void)
 {
     struct rlimit limit;
@@ -30,15 +30,15 @@ static void reserve_path(const struct store *s, char path[PATH_MAX])
     snprintf(path, PATH_MAX, "%s/.reserve", s->run);
 }
 
-/* Of a limit on space, which the reserve is against; else one on files, say, or an error of the disk. */
+/* Whether space has run out, which the reserve is for; other errors are, say, a limit on files or a broken disk. */
 static bool is_space(int sys)
 {
     return sys == ENOSPC || sys == EDQUOT;
 }
 
 /*
- * Returns 0 or an errno. Where space has run out there must be more room than that of the reserve, which was given up
- * and may be free still.
+ * Allocates the reserve. After space has run out STORE_ROOM must be free: the bytes of the reserve alone, which was
+ * freed, show no new room. Returns 0 or an errno value.
  */
 static int reserve_take(struct store *s)
 {
@@ -65,7 +65,7 @@ static void reserve_give(struct store *s)
     s->reserve = false;
 }
 
-/* What holds everything else gets its own names to stable storage. */
+/* Syncs the run directory and its name. */
 static int sync_run(const struct store *s)
 {
     int sys = disk_sync(s->run);
@@ -93,7 +93,7 @@ int store_open(const char *run, int64_t sync, struct store **s)
     it->metadata_credit = STORE_METADATA_BURST;
     it->metadata_at = it->synced_at = clock_now();
     it->open_max = open_limit();
-    (void)reserve_take(it); /* without a reserve the store works as well, until the disk is full */
+    (void)reserve_take(it); /* the store works without it, too, until the disk is full */
     *s = it;
     return 0;
 }
@@ -175,7 +175,7 @@ int store_failure(const struct store *s, const char **path)
     return s->failure;
 }
 
-/* Room for the reserve shows that space came back. Where a limit other than space stopped us only a packet can tell. */
+/* If the reserve can be allocated there is space again. For any other failure only storing a packet can show it. */
 bool store_retry(struct store *s, int64_t now)
 {
     if (!s->failure || s->lasting || now < s->retry_at)
@@ -193,9 +193,9 @@ bool store_retry(struct store *s, int64_t now)
 /* ---- appending --------------------------------------------------------------------------------------------------- */
 
 /*
- * All of it is written anew for whatever is new: where processes by the thousand come one after the other that is more
- * than the trace itself. So the bytes of it are limited, as bursts and as a rate; beyond them it is written late, which
- * breaks nothing but a foreign reader of the directory at that moment: what explains packets is the database.
+ * A node's metadata is rewritten completely for each addition. With thousands of processes one after the other that
+ * would be more bytes than the trace itself, so they are limited, as bursts and as a rate. Beyond the limit metadata is
+ * written late. Only other programs that read the folder at that moment notice: Bezel reads packets by the database.
  */
 static bool metadata_affordable(struct store *s)
 {
@@ -233,7 +233,7 @@ int store_metadata(struct store *s, struct model_node *node)
     else if (errno != EEXIST)
         return errno;
     else if (lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
-        return ENOTDIR; /* a link would lead elsewhere */
+        return ENOTDIR; /* a symbolic link would lead elsewhere */
     if (metadata_keep(node) != 0 || metadata_write(node, &text, &n) != 0)
         return ENOMEM;
     snprintf(path, sizeof path, "%s/metadata", dir);
@@ -250,7 +250,7 @@ int store_metadata(struct store *s, struct model_node *node)
     return 0;
 }
 
-/* Whether a node has packets, and processes that declared more than its metadata has, used or not. */
+/* Whether a node has packets, and its metadata lacks declarations of its processes, used or not. */
 static bool declares_more(const struct model_node *node)
 {
     const struct model_process *p = node->has_dir ? node->processes : NULL;
@@ -270,7 +270,7 @@ void store_tidy(struct store *s, const struct model *m, bool all)
     }
 }
 
-/* Returns 0 or an errno; a stream's first packet appears together with its file. */
+/* Returns 0 or an errno value. A new file gets its name after its first packet is written. */
 static int stream_write(struct store *s, struct model_stream *stream, const char *path, const void *packet, size_t n)
 {
     char hidden[PATH_MAX + 1];
@@ -299,7 +299,7 @@ static int stream_write(struct store *s, struct model_stream *stream, const char
 int store_append(struct store *s, struct model_stream *stream, const void *packet, size_t n)
 {
     if (s->failure && (s->lasting || clock_now() < s->retry_at || (is_space(s->failure) && !s->reserve)))
-        return err_from_errno(s->failure); /* what is left of the room is the database's */
+        return err_from_errno(s->failure); /* the remaining room is kept for the database */
     struct model_node *node = stream->process->node;
     char path[PATH_MAX];
     int err = store_path(s, node, stream, path, sizeof path);

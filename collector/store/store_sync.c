@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
-#include "collector/disk.h"
-#include "collector/store_own.h"
+#include "collector/store/disk.h"
+#include "collector/store/store_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,12 +22,11 @@ void store_unsynced(struct store *s, struct model_stream *stream, size_t n)
     stream->unsynced = true;
 }
 
-/* The page that is still being filled is left out. What fails here shows in the next sync, or is the kernel's to retry.
- */
+/* Leaves out the page that is still being filled. A failure shows in the next sync, or the kernel retries. */
 void store_push(struct model_stream *stream)
 {
     uint64_t end = stream->bytes & ~(uint64_t)(STORE_PUSH_ALIGN - 1);
-    if (stream->pushed > end) /* begun anew, or cut */
+    if (stream->pushed > end) /* the file was begun anew, or truncated */
         stream->pushed = end;
     if (end - stream->pushed < STORE_PUSH_BYTES)
         return;
@@ -59,7 +58,7 @@ void store_hurry(struct store *s)
         s->sync = 0;
 }
 
-/* The directories that lead to a stream's file, the inner one first. Returns 0 or an errno. */
+/* Syncs the directories that lead to a stream's file, the inner one first. Returns 0 or an errno value. */
 static int sync_names(struct store *s, struct model_node *node)
 {
     char dir[PATH_MAX];
@@ -96,7 +95,7 @@ int store_sync(struct store *s, struct model_stream *stream)
         return err_from_errno(sys);
     }
     stream->unsynced = false;
-    stream->process->dirty = true; /* the database does not know so much of it yet */
+    stream->process->dirty = true; /* its synced length is not saved yet */
     if (--s->unsynced_streams == 0) {
         s->unsynced_bytes = 0;
         s->synced_at = clock_now();

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "collector/reader.h"
+#include "collector/store/trace_reader.h"
 
 #include "base/file.h"
 
@@ -15,10 +15,10 @@
 #include <unistd.h>
 
 /*
- * The buffer holds at least one whole packet of the largest size; `used` bytes of the file from `offset` on are in it,
- * of which the first `taken` were handed out.
+ * The buffer has room for a packet of the largest size. It holds `used` bytes of the file from `offset` on, of which
+ * the first `taken` were returned as packets.
  */
-struct reader {
+struct trace_reader {
     int fd;
     uint64_t offset;
     size_t taken, used;
@@ -28,13 +28,13 @@ struct reader {
     uint8_t bytes[PACKET_MAX_BYTES];
 };
 
-/* Where there is no file nothing is allocated: most rings that are asked for have none. */
-int reader_open(const char *path, struct reader **r)
+/* Allocates only after the file is open: most rings that callers try have no file. */
+int trace_reader_open(const char *path, struct trace_reader **r)
 {
-    int fd = file_open_plain(path, READER_PLAIN, false);
+    int fd = file_open_plain(path, TRACE_READER_PLAIN, false);
     if (fd < 0)
         return fd == BEZEL_EINVAL || errno == ELOOP || errno == ENXIO ? BEZEL_EMALFORMED : fd;
-    struct reader *it = malloc(sizeof *it);
+    struct trace_reader *it = malloc(sizeof *it);
     if (!it) {
         close(fd);
         return BEZEL_ENOMEM;
@@ -47,7 +47,7 @@ int reader_open(const char *path, struct reader **r)
     return 0;
 }
 
-void reader_close(struct reader *r)
+void trace_reader_close(struct trace_reader *r)
 {
     if (!r)
         return;
@@ -55,8 +55,8 @@ void reader_close(struct reader *r)
     free(r);
 }
 
-/* Moves what was not handed out to the front and reads on. Returns the number of bytes read. */
-static int reader_fill(struct reader *r)
+/* Moves the bytes not yet returned to the front and reads more. Returns the number of bytes read, or an error. */
+static int trace_reader_fill(struct trace_reader *r)
 {
     memmove(r->bytes, r->bytes + r->taken, r->used - r->taken);
     r->offset += r->taken;
@@ -72,8 +72,8 @@ static int reader_fill(struct reader *r)
     return (int)n;
 }
 
-/* Whether a packet is the one that follows in this file; the reason why not. */
-static bool reader_expects(struct reader *r, const struct packet_header *h)
+/* Whether a packet is the next one of this file; else sets the reason. */
+static bool trace_reader_expects(struct trace_reader *r, const struct packet_header *h)
 {
     if (r->packets == 0)
         r->first = *h;
@@ -88,16 +88,16 @@ static bool reader_expects(struct reader *r, const struct packet_header *h)
     return !r->reason;
 }
 
-const char *reader_reason(const struct reader *r)
+const char *trace_reader_reason(const struct trace_reader *r)
 {
     return r->reason;
 }
 
-int reader_next(struct reader *r, struct packet_header *h, const uint8_t **packet)
+int trace_reader_next(struct trace_reader *r, struct packet_header *h, const uint8_t **packet)
 {
     int err;
     while ((err = packet_get_header(r->bytes + r->taken, r->used - r->taken, h)) == BEZEL_EAGAIN) {
-        int n = reader_fill(r);
+        int n = trace_reader_fill(r);
         if (n <= 0)
             return n;
     }
@@ -105,7 +105,7 @@ int reader_next(struct reader *r, struct packet_header *h, const uint8_t **packe
         r->reason = err == BEZEL_EVERSION ? "a packet of another version of Bezel" : "bytes that are no packet";
         return err;
     }
-    if (!reader_expects(r, h))
+    if (!trace_reader_expects(r, h))
         return BEZEL_EMALFORMED;
     *packet = r->bytes + r->taken;
     r->taken += h->size_bytes;
@@ -113,17 +113,17 @@ int reader_next(struct reader *r, struct packet_header *h, const uint8_t **packe
     return 1;
 }
 
-uint64_t reader_offset(const struct reader *r)
+uint64_t trace_reader_offset(const struct trace_reader *r)
 {
     return r->offset + r->taken;
 }
 
-uint64_t reader_rest(const struct reader *r)
+uint64_t trace_reader_rest(const struct trace_reader *r)
 {
     struct stat st;
-    if (fstat(r->fd, &st) != 0 || (uint64_t)st.st_size < reader_offset(r))
+    if (fstat(r->fd, &st) != 0 || (uint64_t)st.st_size < trace_reader_offset(r))
         return 0;
-    return (uint64_t)st.st_size - reader_offset(r);
+    return (uint64_t)st.st_size - trace_reader_offset(r);
 }
 
 static int is_stream_file(const struct dirent *entry)
@@ -131,10 +131,10 @@ static int is_stream_file(const struct dirent *entry)
     return entry->d_name[0] != '.' && strcmp(entry->d_name, "metadata") != 0;
 }
 
-int reader_list(const char *trace, int (*each)(const char *path, void *context), void *context)
+int trace_reader_list(const char *trace, int (*each)(const char *path, void *context), void *context)
 {
     struct dirent **entries;
-    int dir = file_open_plain(trace, READER_PLAIN - 1, true);
+    int dir = file_open_plain(trace, TRACE_READER_PLAIN - 1, true);
     if (dir < 0)
         return dir;
     int count = scandirat(dir, ".", &entries, is_stream_file, alphasort), saved = errno;
@@ -188,7 +188,7 @@ static uint64_t node_bytes(int dir, const struct dirent *entry)
     return sum_directory(dir, entry->d_name, stream_bytes);
 }
 
-uint64_t reader_trace_bytes(const char *run)
+uint64_t trace_reader_trace_bytes(const char *run)
 {
     char path[PATH_MAX];
     return snprintf(path, sizeof path, "%s/trace", run) < (int)sizeof path ? sum_directory(AT_FDCWD, path, node_bytes)

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 #include "base/limit.h"
-#include "collector/facts_run.h"
-#include "collector/metadata.h"
-#include "collector/reader.h"
-#include "collector/verify_own.h"
+#include "collector/rundb/rundb_live.h"
+#include "collector/store/metadata.h"
+#include "collector/store/trace_reader.h"
+#include "collector/verify/verify_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,32 +20,32 @@
 #include <unistd.h>
 
 /*
- * A collector writes the database first of what explains packets (nodes, processes, dictionaries), then the packets,
- * then how many there are. So there is no moment at which a reader could be misled, if it reads in this order:
+ * A collector first commits the rows that explain packets (nodes, processes, dictionaries), then stores the packets,
+ * then saves how many there are. A reader is therefore never misled if it reads in this order:
  *
- * 1. The database, all of it at one moment. What it says is stored was in the files before that.
- * 2. The files. They may have more: what comes behind is not yet in what was read of the database.
- * 3. What a file has and 1 does not explain: the database again. What it does not explain either was there before its
- *    process was, which no collector does.
+ * 1. The database, in one transaction. Everything that it counts as stored was in the files before.
+ * 2. The files. They may have more packets, stored after step 1.
+ * 3. For a packet that step 1 does not explain: the database again. If that does not explain it either, the packet was
+ *    stored before its process's row, which no collector does.
  *
- * Whether there may be more is no guess: a collector that ends with everything saved notes it in the database
- * (FACTS_FINISHED), and the next one takes the note away before it touches a file. Where the note stands at the first
- * look, and the same one behind a difference, nobody was at work in between, and all must agree to the byte: the rows
- * that the trace makes as well.
+ * Whether the files may have more is known: a collector that ends with everything saved sets RUNDB_FINISHED in the
+ * database, and the next one clears it before it touches a file. If it is set at the first look, and has the same value
+ * after a difference was found, no collector was at work in between, and everything must agree to the byte, also the
+ * rows that are made from the trace.
  */
 
 enum { METADATA_MAX = 1 << 28 };
 
-const char verify_remedy_restart[] = "a collector that is started on the run mends it: bezel-collector --run DIR ...";
+const char verify_remedy_restart[] = "start a collector on the run, which repairs it: bezel-collector --run DIR ...";
 const char verify_remedy_foreign[] = "move it out of the run directory";
 
-void verify_tell(struct verify *v, const struct verify_finding *finding)
+void verify_print(struct verify *v, const struct verify_report *finding)
 {
     if (finding->is == VERIFY_DAMAGED)
         v->totals.damaged++;
     else if (finding->is == VERIFY_INCOMPLETE)
         v->totals.incomplete++;
-    v->tell(finding, v->context);
+    v->report(finding, v->context);
 }
 
 enum verify_is verify_is(const struct verify *v)
@@ -53,19 +53,19 @@ enum verify_is verify_is(const struct verify *v)
     return v->totals.damaged ? VERIFY_DAMAGED : v->totals.incomplete ? VERIFY_INCOMPLETE : VERIFY_COMPLETE;
 }
 
-static BEZEL_PRINTF(5, 6) void tell(struct verify *v, const char *code, const char *file, const char *remedy,
-                                    const char *format, ...)
+static BEZEL_PRINTF(5, 6) void report(struct verify *v, const char *code, const char *file, const char *remedy,
+                                      const char *format, ...)
 {
     char text[16384 + 256];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    verify_tell(
-        v, &(struct verify_finding){.is = VERIFY_DAMAGED, .code = code, .file = file, .text = text, .remedy = remedy});
+    verify_print(
+        v, &(struct verify_report){.is = VERIFY_DAMAGED, .code = code, .file = file, .text = text, .remedy = remedy});
 }
 
-/* The collector holds a lock on the directory. It is tried for no longer than it takes. */
+/* The collector holds a lock on the directory. Trying it holds it only for a moment. */
 bool verify_is_served(const char *run)
 {
     int fd = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -81,7 +81,7 @@ bool verify_is_served(const char *run)
 bool verify_is_settled(struct verify_walk *w)
 {
     char now[sizeof w->v->finished];
-    if (w->settled && (facts_refresh(w->facts) < 0 || facts_get(w->facts, FACTS_FINISHED, now, sizeof now) != 0 ||
+    if (w->settled && (rundb_refresh(w->rundb) < 0 || rundb_get(w->rundb, RUNDB_FINISHED, now, sizeof now) != 0 ||
                        strcmp(now, w->v->finished) != 0)) {
         w->settled = false;
         w->v->finished[0] = '\0';
@@ -92,14 +92,14 @@ bool verify_is_settled(struct verify_walk *w)
 struct model_node *verify_look_again(struct verify_walk *w, int *err)
 {
     *err = 0;
-    if (!w->facts)
+    if (!w->rundb)
         return NULL;
-    int changed = facts_refresh(w->facts);
+    int changed = rundb_refresh(w->rundb);
     if (changed != 0 || w->newer_stale || !w->newer) {
         model_free(w->newer);
         w->newer_stale = false;
         w->newer = model_new(w->model->run);
-        *err = changed < 0 ? changed : w->newer ? facts_load(w->facts, w->newer) : BEZEL_ENOMEM;
+        *err = changed < 0 ? changed : w->newer ? rundb_load(w->rundb, w->newer) : BEZEL_ENOMEM;
     }
     return *err || !w->node ? NULL : model_find_node(w->newer, w->node->uuid);
 }
@@ -121,13 +121,13 @@ static bool is_stored(const struct model_process *p)
 }
 
 /*
- * Compares with what the database says after the file was read: the file was made of what the database had before. It
- * may be late, by what was declared last, while a collector serves, or where one was killed: behind one that finished
- * not.
+ * Compares with the database as it is after the file was read, because the file was made from an earlier state of it.
+ * While a collector serves, and after one was killed, the file may lack the latest declarations; after one that
+ * finished it may not.
  */
 static int compare_metadata(struct verify_walk *w, const char *file, const char *text, size_t n)
 {
-    static const char remedy[] = "a collector that is started on the run writes it anew: bezel-collector --run DIR ...";
+    static const char remedy[] = "start a collector on the run, which writes it anew: bezel-collector --run DIR ...";
     int err = 0;
     size_t same;
     const struct model_node *node = w->settled ? w->node : verify_look_again(w, &err);
@@ -135,20 +135,22 @@ static int compare_metadata(struct verify_walk *w, const char *file, const char 
     if (is == METADATA_SAME || is < 0)
         return is;
     if (verify_is_settled(w) || is == METADATA_OTHER)
-        tell(w->v, "metadata", file, remedy, "%s",
-             is == METADATA_OTHER ? "its text is not what the database says" : "it lacks what was declared last");
+        report(w->v, "metadata", file, remedy, "%s",
+               is == METADATA_OTHER ? "its text differs from the declarations in run.db"
+                                    : "the latest declarations are missing");
     else if (verify_is_left(w))
-        verify_tell(w->v, &(struct verify_finding){.is = VERIFY_INCOMPLETE,
-                                                   .code = "late",
-                                                   .file = file,
-                                                   .text = "it lacks what was declared last: the collector was killed",
-                                                   .remedy = remedy});
+        verify_print(w->v,
+                     &(struct verify_report){.is = VERIFY_INCOMPLETE,
+                                             .code = "late",
+                                             .file = file,
+                                             .text = "the latest declarations are missing: the collector was killed",
+                                             .remedy = remedy});
     return 0;
 }
 
 static int verify_metadata(struct verify_walk *w, const char *dir)
 {
-    static const char remedy[] = "a collector that is started on the run writes it anew: bezel-collector --run DIR ...";
+    static const char remedy[] = "start a collector on the run, which writes it anew: bezel-collector --run DIR ...";
     char path[PATH_MAX + 16], file[MESSAGE_NAME_MAX + 48], *text;
     const struct model_process *p = w->node->processes;
     size_t n;
@@ -156,12 +158,12 @@ static int verify_metadata(struct verify_walk *w, const char *dir)
         p = p->next;
     snprintf(path, sizeof path, "%s/metadata", dir);
     snprintf(file, sizeof file, "trace/%s/metadata", w->node->dir);
-    int err = file_read_plain(path, READER_PLAIN, METADATA_MAX, &text, &n);
+    int err = file_read_plain(path, TRACE_READER_PLAIN, METADATA_MAX, &text, &n);
     if (err == BEZEL_ENOENT && !p)
-        return 0; /* nothing to explain */
+        return 0; /* no packet needs it */
     if (err && err != BEZEL_ENOMEM)
-        tell(w->v, "metadata", file, remedy, "it cannot be read: %s",
-             errno == EINVAL ? "it is no regular file" : strerror(errno));
+        report(w->v, "metadata", file, remedy, "it cannot be read: %s",
+               errno == EINVAL ? "it is no regular file" : strerror(errno));
     if (err)
         return err == BEZEL_ENOMEM ? err : 0;
     err = compare_metadata(w, file, text, n);
@@ -176,13 +178,13 @@ static int verify_node(struct verify_walk *w)
     char dir[PATH_MAX];
     if (snprintf(dir, sizeof dir, "%s/trace/%s", w->run, w->node->dir) >= (int)sizeof dir)
         return BEZEL_EINVAL;
-    int err = reader_list(dir, verify_file, w);
+    int err = trace_reader_list(dir, verify_file, w);
     if (err == BEZEL_ENOMEM)
         return err;
-    bool unreadable = err && err != BEZEL_ENOENT; /* which of its files are missing nobody knows */
+    bool unreadable = err && err != BEZEL_ENOENT; /* its missing files cannot be known then */
     if (unreadable)
-        tell(w->v, "unreadable", w->node->dir, NULL, "the trace of this node cannot be read: %s",
-             errno == ELOOP ? "a symbolic link leads to it" : strerror(errno));
+        report(w->v, "unreadable", w->node->dir, NULL, "the trace of this node cannot be read: %s",
+               errno == ELOOP ? "a symbolic link leads to it" : strerror(errno));
     else
         verify_missing(w);
     err = verify_metadata(w, dir);
@@ -200,16 +202,16 @@ static bool is_known(const struct model *m, const char *name)
     return false;
 }
 
-/* What is in trace/ beside the nodes; one that came meanwhile is in the database, which is asked again for it. */
-static int verify_strangers(struct verify_walk *w)
+/* Reports entries of trace/ that are no node's folder. For a node that came meanwhile the database is read again. */
+static int verify_foreign(struct verify_walk *w)
 {
     char path[PATH_MAX];
     int err = 0, read_err = 0;
     snprintf(path, sizeof path, "%s/trace", w->run);
     DIR *dir = file_open_dir(path, 1);
     if (!dir && errno != ENOENT)
-        tell(w->v, "unreadable", "trace", NULL, "it cannot be read: %s",
-             errno == ELOOP ? "a symbolic link leads to it" : strerror(errno));
+        report(w->v, "unreadable", "trace", NULL, "it cannot be read: %s",
+               errno == ELOOP ? "a symbolic link leads to it" : strerror(errno));
     for (const struct dirent *e; dir && !err && (e = file_next(dir, &read_err));) {
         char file[sizeof e->d_name + 8];
         snprintf(file, sizeof file, "trace/%s", e->d_name);
@@ -217,10 +219,11 @@ static int verify_strangers(struct verify_walk *w)
             continue;
         (void)verify_look_again(w, &err);
         if (!err && !is_known(w->newer, e->d_name))
-            tell(w->v, "foreign", file, verify_remedy_foreign, "it is of no node that run.db knows");
+            report(w->v, "foreign", file, verify_remedy_foreign, "it belongs to no node in run.db");
     }
     if (read_err)
-        tell(w->v, "unreadable", "trace", NULL, "whether it holds anything else cannot be read: %s", strerror(errno));
+        report(w->v, "unreadable", "trace", NULL, "its list of files could not be read to the end: %s",
+               strerror(errno));
     if (dir)
         closedir(dir);
     return err;
@@ -233,23 +236,24 @@ static void verify_stored(struct verify *v, const struct model_process *p)
     uint64_t stored = 0;
     for (size_t ring = 0; ring < PACKET_RINGS_MAX; ring++)
         if (p->streams[ring] && (p->streams[ring]->behind || p->streams[ring]->bytes != p->streams[ring]->saved.bytes))
-            return; /* told already, or being written */
+            return; /* reported already, or being written */
     for (uint32_t aspect = 1; aspect <= p->dict->aspect_count; aspect++)
         stored += p->counts[aspect].stored;
     if (p->saved_stored != stored)
-        tell(v, "other-counts", "run.db", NULL,
-             "the books of %s (%" PRIu32 ") say that %" PRIu64 " records are stored; its files hold %" PRIu64, p->name,
-             p->pid, p->saved_stored, stored);
+        report(v, "other-counts", "run.db", NULL,
+               "the books of %s (pid %" PRIu32 ") count %" PRIu64 " stored records; its files hold %" PRIu64, p->name,
+               p->pid, p->saved_stored, stored);
 }
 
-static void verify_told(struct verify *v, struct facts *f)
+static void verify_recovered(struct verify *v, struct rundb *f)
 {
     char text[16384];
-    if (facts_get(f, FACTS_DAMAGED, text, sizeof text) == 0)
-        tell(v, "was-damaged", "run.db", NULL, "a collector that was started on the run found: %s", text);
+    if (rundb_get(f, RUNDB_DAMAGED, text, sizeof text) == 0)
+        report(v, "was-damaged", "run.db", NULL, "when a collector recovered the run, it found: %s", text);
 }
 
-/* Compares what the trace makes of the database with what is there. Where a file is damaged, that is what differs. */
+/* Compares the rows made from the trace with those of the database, unless damage was found already, which explains
+ * differences. */
 static int verify_rows(struct verify_walk *w)
 {
     char text[512];
@@ -258,11 +262,11 @@ static int verify_rows(struct verify_walk *w)
         return 0;
     for (const struct model_node *node = w->model->nodes; node; node = node->next)
         for (const struct model_process *p = node->processes; p && !err; p = p->next)
-            err = facts_save_process(w->rows, p);
+            err = rundb_save_process(w->rows, p);
     if (!err)
-        err = facts_compare(w->facts, w->rows, text, sizeof text);
+        err = rundb_compare(w->rundb, w->rows, text, sizeof text);
     if (err == 1 && verify_is_settled(w))
-        tell(w->v, "other-rows", "run.db", NULL, "%s", text);
+        report(w->v, "other-rows", "run.db", NULL, "%s", text);
     return err == 1 ? 0 : err;
 }
 
@@ -285,19 +289,20 @@ static int verify_loaded(struct verify_walk *w)
         err = verify_node(w);
     w->node = NULL;
     if (!err)
-        err = verify_strangers(w);
-    verify_told(w->v, w->facts);
+        err = verify_foreign(w);
+    verify_recovered(w->v, w->rundb);
     for (const struct model_node *node = m->nodes; node && !err; node = node->next)
         for (const struct model_process *p = node->processes; p; p = p->next)
             verify_stored(w->v, p);
     if (!err)
         err = verify_rows(w);
     if (!err && !verify_is_settled(w) && verify_is_left(w))
-        verify_tell(w->v, &(struct verify_finding){.is = VERIFY_INCOMPLETE,
+        verify_print(w->v, &(struct verify_report){.is = VERIFY_INCOMPLETE,
                                                    .code = "interrupted",
                                                    .file = "run.db",
-                                                   .text = "the collector was killed: run.db may have less than the "
-                                                           "files, and the nodes may hold what was not stored",
+                                                   .text = "the collector was killed: run.db may lack packets that "
+                                                           "the files have, and nodes may hold packets that were "
+                                                           "not stored",
                                                    .remedy = verify_remedy_restart});
     take_totals(&w->v->totals, &m->totals);
     return err;
@@ -306,24 +311,24 @@ static int verify_loaded(struct verify_walk *w)
 static int load(struct verify_walk *w)
 {
     struct verify *v = w->v;
-    int err = facts_open_read(w->run, &w->facts);
+    int err = rundb_open_read(w->run, &w->rundb);
     if (!err)
-        err = facts_check(w->facts);
+        err = rundb_check(w->rundb);
     if (!err)
-        err = facts_load(w->facts, w->model);
+        err = rundb_load(w->rundb, w->model);
     if (!err)
-        err = facts_load_streams(w->facts, w->model);
+        err = rundb_load_streams(w->rundb, w->model);
     if (err)
         return err;
-    if (facts_get(w->facts, "run", w->model->run, sizeof w->model->run) != 0)
+    if (rundb_get(w->rundb, "run", w->model->run, sizeof w->model->run) != 0)
         w->model->run[0] = '\0';
-    if (facts_get(w->facts, FACTS_FINISHED, v->finished, sizeof v->finished) != 0)
+    if (rundb_get(w->rundb, RUNDB_FINISHED, v->finished, sizeof v->finished) != 0)
         v->finished[0] = '\0';
     w->settled = v->finished[0] != '\0';
-    return w->settled ? facts_open_scratch(&w->rows) : 0;
+    return w->settled ? rundb_open_scratch(&w->rows) : 0;
 }
 
-/* Whether nothing is stored: no node has a folder. */
+/* Whether nothing is stored: trace/ has no folder. */
 static bool has_no_trace(const char *run)
 {
     char path[PATH_MAX];
@@ -338,18 +343,19 @@ static bool has_no_trace(const char *run)
     return none;
 }
 
-/* A run has its database before it has anything else: one that has neither has only begun. */
-static void tell_unread(struct verify_walk *w, int err)
+/* A run gets its database first: one with neither database nor trace has only begun. */
+static void report_unread(struct verify_walk *w, int err)
 {
     if (err == BEZEL_EBUSY || (err == BEZEL_ENOENT && has_no_trace(w->run)))
-        verify_tell(w->v, &(struct verify_finding){.is = VERIFY_INCOMPLETE,
-                                                   .code = err == BEZEL_EBUSY ? "busy" : "begun",
-                                                   .file = "run.db",
-                                                   .text = err == BEZEL_EBUSY
-                                                               ? "somebody else has locked it: nothing is known"
-                                                               : "the run has neither a database nor a trace yet"});
+        verify_print(
+            w->v, &(struct verify_report){.is = VERIFY_INCOMPLETE,
+                                          .code = err == BEZEL_EBUSY ? "busy" : "begun",
+                                          .file = "run.db",
+                                          .text = err == BEZEL_EBUSY
+                                                      ? "another program has locked it: the run cannot be verified now"
+                                                      : "the run has neither a database nor a trace yet"});
     else
-        tell(w->v, "database", "run.db", NULL, "%s: without it nothing tells what should be there", facts_why(err));
+        report(w->v, "database", "run.db", NULL, "%s: without it the trace cannot be checked", rundb_why(err));
 }
 
 int verify_run(struct verify *v, const char *run)
@@ -360,11 +366,11 @@ int verify_run(struct verify *v, const char *run)
     if (!err) {
         err = verify_loaded(&w);
     } else if (err != BEZEL_ENOMEM && !w.settled) {
-        tell_unread(&w, err);
+        report_unread(&w, err);
         err = 0;
     }
-    (void)!facts_close(w.facts);
-    (void)!facts_close(w.rows);
+    (void)!rundb_close(w.rundb);
+    (void)!rundb_close(w.rows);
     model_free(w.newer);
     model_free(w.model);
     return err;

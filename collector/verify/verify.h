@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Proves that a run's trace is what its database says, packet by packet, or finds where it is not. Nothing is written;
- * the run may be going on, be a copy, or be hostile. One thread.
+ * Compares the trace of a run with its database, packet by packet, and reports every difference. Writes nothing; the
+ * run may be running, a copy, or hostile. One thread.
  *
- * What it sees: a packet that is missing, torn, doubled, out of order, of another stream, or does not fit its
- * dictionary; records that no loss explains; metadata that does not explain what is stored; any change of bytes that
- * were saved, by the checksum that the database has of each stream. What it cannot see: a change of bytes that were
- * stored in the last 200 ms before a kill, where they still make a packet; one who changes files and database alike.
+ * It finds: a packet that is missing, torn, doubled, out of order, of another stream, or does not fit its dictionary;
+ * missing records that no loss explains; metadata that does not explain what is stored; any change of bytes that were
+ * saved, by the checksum that the database has of each stream. It cannot find: a change of bytes that were stored in
+ * the last 200 ms before a kill, if they still make a packet; changes of files and database that agree with each other.
  */
-#ifndef BEZEL_COLLECTOR_VERIFY_H
-#define BEZEL_COLLECTOR_VERIFY_H
+#ifndef BEZEL_COLLECTOR_VERIFY_VERIFY_H
+#define BEZEL_COLLECTOR_VERIFY_VERIFY_H
 
 #include "base/err.h"
 
@@ -19,19 +19,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** In order of weight. */
+/** In ascending order of weight. */
 enum verify_is {
     VERIFY_COMPLETE,
-    VERIFY_INCOMPLETE, /* what is there is right, and what is not there is named */
-    VERIFY_DAMAGED,    /* something that was stored is not there, is wrong, or cannot be read */
+    VERIFY_INCOMPLETE, /* all that is there is right, and all that is missing is named */
+    VERIFY_DAMAGED,    /* something that was stored is missing, wrong, or unreadable */
 };
 
-/** What was found; texts are the finder's, for as long as the call of `tell` lasts. */
-struct verify_finding {
+/** One finding. Its texts are valid until `report` returns. */
+struct verify_report {
     enum verify_is is;
     const char *code;   /* stable, such as "not-a-packet" */
     const char *file;   /* relative to the run directory */
-    bool placed;        /* offset and packet say where in the file */
+    bool placed;        /* offset and packet are the place in the file */
     uint64_t offset;    /* bytes from its start */
     uint64_t packet;    /* number in its stream */
     const char *text;   /* a sentence without its dot */
@@ -45,25 +45,27 @@ struct verify_totals {
 };
 
 struct verify {
-    void (*tell)(const struct verify_finding *finding, void *context);
+    void (*report)(const struct verify_report *finding, void *context);
     void *context;
     struct verify_totals totals;
-    char finished[24]; /* when the collector ended under which everything was verified; "": none had, or one began */
+    char finished[24]; /* the RUNDB_FINISHED under which all was verified; "": the run is not finished, or was taken up
+                        */
 };
 
 /**
- * Verifies the trace and database of run directory `run`, but not that its books balance; `v` has `tell` set and the
- * rest zero. Returns 0, also where the run is damaged; BEZEL_ENOMEM; or what kept it from comparing, BEZEL_ENOSPC say.
+ * Verifies trace and database of run directory `run`, but not that its books balance. `v`: with `report` (and
+ * `context`) set, the rest zero; gets the totals. Returns 0, also where the run is damaged; BEZEL_ENOMEM; or an error
+ * that prevented the comparison, such as BEZEL_ENOSPC. Blocks on the disk.
  */
 int verify_run(struct verify *v, const char *run) BEZEL_MUST_CHECK;
 
-/** Whether a collector serves run directory `run` now. */
+/** Whether a collector serves run directory `run` now: it holds the lock on it. */
 bool verify_is_served(const char *run);
 
-/** Tells a finding of the caller's own. */
-void verify_tell(struct verify *v, const struct verify_finding *finding);
+/** Counts and reports a finding of the caller. */
+void verify_print(struct verify *v, const struct verify_report *finding);
 
-/** What all findings come to. */
+/** The result of all findings: the heaviest. */
 enum verify_is verify_is(const struct verify *v);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/commands.h"
-#include "ecs/doctor.h"
-#include "ecs/json.h"
-#include "ecs/table.h"
+#include "ecs/cli/commands.h"
+#include "ecs/cli/doctor.h"
+#include "ecs/cli/options.h"
+#include "ecs/report/json.h"
+#include "ecs/report/table.h"
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +14,13 @@
 static const char help[] =
     "usage: bezel doctor [--json] [--keys DIR]\n"
     "\n"
-    "Looks at this machine's clock, shared memory, privileges and tools, and names the remedy of all\n"
-    "that stands in the way of an experiment. Changes nothing.\n"
+    "Checks this machine's clock, shared memory, privileges and tools, and suggests fixes. Changes nothing.\n"
     "\n"
-    "  --json      the findings as data\n"
-    "  --keys DIR  look at the keys in this folder too\n"
+    "  --json      print the checks as JSON\n"
+    "  --keys DIR  check the keys in this folder, too\n"
     "  -h, --help\n"
     "\n"
-    "Exit codes: 0 no problem (warnings are none), 1 a problem, 2 usage.\n";
+    "Exit codes: 0 no problem (there may be warnings), 1 a problem, 2 wrong usage.\n";
 
 static const char *const levels[] = {"ok", "warning", "problem"};
 
@@ -30,13 +29,13 @@ void doctor_add(struct doctor *d, enum doctor_level level, const char *area, con
 {
     if (d->count == d->capacity) {
         size_t larger = d->capacity ? 2 * d->capacity : 16;
-        struct doctor_finding *list = realloc(d->list, larger * sizeof *list);
+        struct doctor_check *list = realloc(d->list, larger * sizeof *list);
         if (!list)
             return;
         d->list = list;
         d->capacity = larger;
     }
-    struct doctor_finding f = {.level = level, .area = area, .name = name};
+    struct doctor_check f = {.level = level, .area = area, .name = name};
     va_list args;
     va_start(args, format);
     if (vasprintf(&f.text, format, args) < 0)
@@ -61,7 +60,7 @@ static void print_text(const struct doctor *d, FILE *out)
     const char *area = "";
     bool color = table_wants_color(out);
     for (size_t i = 0; i < d->count; i++) {
-        const struct doctor_finding *f = &d->list[i];
+        const struct doctor_check *f = &d->list[i];
         if (strcmp(f->area, area) != 0)
             fprintf(out, "%s%s\n", i ? "\n" : "", area = f->area);
         fprintf(out, "  %s%-7s%s  %s: %s\n", color ? colors[f->level] : "", levels[f->level], color ? "\033[0m" : "",
@@ -77,7 +76,7 @@ static void print_json(const struct doctor *d, size_t problems, FILE *out)
     json_object(&j, NULL);
     json_int(&j, "format", 1);
     json_uint(&j, "problems", problems);
-    json_array(&j, "findings");
+    json_array(&j, "checks");
     for (size_t i = 0; i < d->count; i++) {
         json_object(&j, NULL);
         json_text(&j, "area", d->list[i].area);
@@ -107,26 +106,15 @@ static int examine(bool json, const char *keys)
     else
         print_text(&d, stdout);
     doctor_free(&d);
-    return command_end(problems ? EXIT_FAILED : EXIT_HELD);
+    return command_end(problems ? EXIT_FAILED : EXIT_OK);
 }
 
 int cmd_doctor(int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"keys", required_argument, NULL, 'k'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
     const char *keys = NULL;
     bool json = false;
-    for (int o; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        if (o == 'h')
-            return command_help(help);
-        if (o == 'k')
-            keys = optarg;
-        else if (o != 'j')
-            return EXIT_USAGE;
-        else
-            json = true;
-    }
-    return optind == argc ? examine(json, keys) : command_misuse("doctor", "it takes no arguments");
+    struct options o = {.command = "doctor", .help = help, .wanted = "it takes no arguments"};
+    const struct options_entry entries[] = {{"json", .flag = &json}, {"keys", .value = &keys}, {0}};
+    int code = options_read(&o, entries, argc, argv);
+    return code == OPTIONS_GO_ON ? examine(json, keys) : code;
 }

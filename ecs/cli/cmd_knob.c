@@ -1,69 +1,63 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/log.h"
-#include "ecs/commands.h"
-#include "ecs/find_run.h"
-#include "ecs/json.h"
-#include "ecs/reach.h"
-#include "ecs/table.h"
+#include "ecs/cli/commands.h"
+#include "ecs/cli/options.h"
+#include "ecs/report/json.h"
+#include "ecs/report/table.h"
+#include "ecs/run/control_client.h"
 #include "mdr/dict.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const char help[] =
     "usage: bezel knob [--process PROCESS] [--node NODE] [--json] [--runs DIR] [RUN] [NAME[=VALUE]]\n"
     "\n"
-    "Tells the knobs of a run's processes, or turns one: a number that a program declared with BEZEL_KNOB, and reads\n"
-    "where a change suits it. It stays turned until the run ends. RUN is a run directory or its name below the folder\n"
-    "of runs; without RUN, the newest one, which needs NAME=VALUE to turn a knob.\n"
+    "Lists the knobs of a run's processes, or turns one. A knob is a number that a program declares with BEZEL_KNOB\n"
+    "and reads where a change suits it. It stays turned until the run ends. RUN is a run directory or its name below\n"
+    "the folder of runs; without RUN, the newest one, which takes NAME=VALUE alone.\n"
     "\n"
-    "  NAME               tells this knob alone\n"
-    "  NAME=VALUE         turns it: a number in its range, or 'initial'\n"
-    "  --process PROCESS  of this process alone, as the experiment names it, not of all that have it\n"
+    "  NAME               list this knob alone; needs RUN\n"
+    "  NAME=VALUE         turn it: a number in its range, or 'initial'\n"
+    "  --process PROCESS  of this process alone, named as in the experiment (default: all)\n"
     "  --node NODE        on this node alone\n"
-    "  --json             tells them as JSON\n"
+    "  --json             list them as JSON\n"
     "  --runs DIR         the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
     "\n"
-    "Exit codes: 0 done, 1 refused, failed, or there is no such knob, 2 usage, 4 the run does not go on, or a node "
-    "did\n"
-    "not answer.\n";
+    "Exit codes: 0 done, 1 refused, failed, or there is no such knob, 2 usage, or no such run, 4 the run is not\n"
+    "running, or a node did not answer.\n";
 
-/* What a node tells of a knob. */
+/* A knob that a node listed. */
 struct row {
     const char *node;
-    char process[MESSAGE_NAME_MAX + 1], name[MESSAGE_NAME_MAX + 1], unit[MESSAGE_NAME_MAX + 1];
-    int64_t value, min, max, initial, pid;
-    uint64_t instance;
+    struct message_knob_state knob;
 };
 
-struct knobs_told {
+struct listed {
     size_t count;
     struct row *rows;
-    bool more; /* the last answer told of one, the next may too */
-    uint32_t next;
+    uint32_t next; /* where the rest of the node's list begins; 0: it is complete */
 };
 
 struct arguments {
-    const char *node, *runs, *run, *process;
+    const char *run, *process;
     bool json;
     char name[MESSAGE_NAME_MAX + 1]; /* empty: all */
-    struct message_knob order;       /* KNOB_ASK: nothing is turned */
+    struct message_knob command;     /* KNOB_LIST: nothing is turned */
 };
 
 /* ---- The command line -------------------------------------------------------------------------------------------- */
 
-static int read_value(const char *text, struct message_knob *order)
+static int read_value(const char *text, struct message_knob *command)
 {
     char *end;
     if (strcmp(text, "initial") == 0) {
-        order->order = KNOB_RESET;
-        return EXIT_HELD;
+        command->action = KNOB_RESET;
+        return OPTIONS_GO_ON;
     }
     errno = 0;
     long long value = strtoll(text, &end, 10);
@@ -71,9 +65,9 @@ static int read_value(const char *text, struct message_knob *order)
         return command_misuse("knob", "'%s' is no value of a knob: a whole number, or initial", text);
     if (errno != 0 || value < INT32_MIN || value > INT32_MAX)
         return command_misuse("knob", "'%s' is out of range; allowed: %d .. %d", text, INT32_MIN, INT32_MAX);
-    order->order = KNOB_SET;
-    order->value = (int32_t)value;
-    return EXIT_HELD;
+    command->action = KNOB_SET;
+    command->value = (int32_t)value;
+    return OPTIONS_GO_ON;
 }
 
 static int read_knob(const char *word, struct arguments *a)
@@ -83,84 +77,61 @@ static int read_knob(const char *word, struct arguments *a)
     if (n > MESSAGE_NAME_MAX || !dict_name_ok(a->name))
         return command_misuse("knob", "'%.*s' is no name of a knob", (int)n, word);
     if (word[n] == '\0')
-        return EXIT_HELD;
-    snprintf(a->order.name, sizeof a->order.name, "%s", a->name);
-    snprintf(a->order.process, sizeof a->order.process, "%s", a->process ? a->process : "");
-    return read_value(word + n + 1, &a->order);
+        return OPTIONS_GO_ON;
+    snprintf(a->command.name, sizeof a->command.name, "%s", a->name);
+    snprintf(a->command.process, sizeof a->command.process, "%s", a->process ? a->process : "");
+    return read_value(word + n + 1, &a->command);
 }
 
-/* Returns an exit code; EXIT_HELD: go on. */
-static int read_words(int count, char **words, struct arguments *a)
+static int read_words(unsigned count, char **words, struct arguments *a)
 {
-    if (count > 2)
-        return command_misuse("knob", "more than a RUN and a NAME");
     if (a->process && strlen(a->process) > MESSAGE_NAME_MAX)
         return command_misuse("knob", "'%s' is no name of a process", a->process);
     if (count == 1 && strchr(words[0], '='))
         return read_knob(words[0], a);
     a->run = count > 0 ? words[0] : NULL;
-    return count > 1 ? read_knob(words[1], a) : EXIT_HELD;
+    return count > 1 ? read_knob(words[1], a) : OPTIONS_GO_ON;
 }
 
-/* ---- Telling ----------------------------------------------------------------------------------------------------- */
+/* ---- Listing ----------------------------------------------------------------------------------------------------- */
 
-/* Takes "PROCESS NAME UNIT" apart: names hold no blank, a unit may. */
-static void cut_apart(const char *text, struct row *r)
+static bool take_knobs(void *context, const char *node, const struct message *answer)
 {
-    int process = (int)strcspn(text, " ");
-    const char *at = text + process + (text[process] != '\0');
-    int name = (int)strcspn(at, " ");
-    snprintf(r->process, sizeof r->process, "%.*s", process, text);
-    snprintf(r->name, sizeof r->name, "%.*s", name, at);
-    snprintf(r->unit, sizeof r->unit, "%s", at + name + (at[name] != '\0'));
-}
-
-static bool take_knob(void *context, const char *node, const struct message_reply *reply)
-{
-    struct knobs_told *told = context;
-    int64_t at = message_reply_get(reply, "knob_at", -1);
-    told->more = at >= told->next && at < UINT32_MAX;
-    if (!told->more)
-        return true;
-    told->next = (uint32_t)at + 1;
-    struct row *rows = realloc(told->rows, (told->count + 1) * sizeof *rows);
+    struct listed *all = context;
+    const struct message_knob_list *list = &answer->knobs;
+    struct row *rows = realloc(all->rows, (all->count + list->count + 1) * sizeof *rows);
     if (!rows) {
         log_error("BEZEL-KNOB", "out of memory");
-        return told->more = false;
+        return false;
     }
-    told->rows = rows;
-    rows[told->count++] = (struct row){.node = node,
-                                       .value = message_reply_get(reply, "knob_value", 0),
-                                       .min = message_reply_get(reply, "knob_min", 0),
-                                       .max = message_reply_get(reply, "knob_max", 0),
-                                       .initial = message_reply_get(reply, "knob_initial", 0),
-                                       .pid = message_reply_get(reply, "knob_pid", 0),
-                                       .instance = (uint64_t)message_reply_get(reply, "knob_instance", 0)};
-    cut_apart(reply->text, &rows[told->count - 1]);
+    all->rows = rows;
+    for (uint32_t i = 0; i < list->count; i++)
+        rows[all->count++] = (struct row){.node = node, .knob = list->knobs[i]};
+    all->next = list->next;
     return true;
 }
 
-/* All knobs of all nodes: node by node, and of each one after the other. */
-static int ask_all(struct reach *r, struct knobs_told *told)
+/* Lists the knobs of all nodes, node by node. A long list takes several messages. */
+static int list_all(struct control_client *r, struct listed *all)
 {
-    int code = EXIT_HELD;
+    int code = EXIT_OK;
     for (uint32_t i = 0; i < r->count && code != EXIT_FAILED; i++) {
-        struct reach one = {.count = 1, .nodes = &r->nodes[i], .commands = r->commands};
-        told->more = true;
-        told->next = 0;
-        while (told->more) {
-            struct message_command command = {.verb = VERB_KNOB, .knob = {.order = KNOB_ASK, .from = told->next}};
-            told->more = false;
-            int answered = reach_ask(&one, &command, take_knob, told);
-            code = answered != EXIT_HELD ? answered : code;
-        }
+        struct control_client one = {.count = 1, .nodes = &r->nodes[i], .commands = r->commands};
+        uint32_t from = 0;
+        do {
+            struct message_command command = {.verb = VERB_KNOB, .knob = {.action = KNOB_LIST, .from = from}};
+            all->next = 0;
+            int answered = control_client_ask(&one, &command, ANSWER_KNOBS, take_knobs, all);
+            code = answered != EXIT_OK ? answered : code;
+        } while (all->next > from && (from = all->next));
     }
     return code;
 }
 
 static bool is_wanted(const struct arguments *a, const struct row *r)
 {
-    return (!a->name[0] || strcmp(a->name, r->name) == 0) && (!a->process || strcmp(a->process, r->process) == 0);
+    return (!a->name[0] || strcmp(a->name, r->knob.name) == 0) &&
+           (!a->process || strcmp(a->process, r->knob.process) == 0);
 }
 
 static void print_rows(const struct row *rows, size_t count)
@@ -168,14 +139,15 @@ static void print_rows(const struct row *rows, size_t count)
     static const char *const heads[] = {"node", "process", "pid", "knob", "value", "unit", "range", "initial"};
     struct table *t = table_with_heads("llrlrllr", heads);
     for (const struct row *r = rows; r < rows + count; r++) {
+        const struct message_knob_state *k = &r->knob;
         table_cell(t, "%s", r->node);
-        table_cell(t, "%s", r->process);
-        table_cell(t, "%" PRId64, r->pid);
-        table_cell(t, "%s", r->name);
-        table_cell(t, "%" PRId64, r->value);
-        table_cell(t, "%s", r->unit);
-        table_cell(t, "%" PRId64 " .. %" PRId64, r->min, r->max);
-        table_cell(t, "%" PRId64, r->initial);
+        table_cell(t, "%s", k->process);
+        table_cell(t, "%" PRIu32, k->pid);
+        table_cell(t, "%s", k->name);
+        table_cell(t, "%" PRId32, k->value);
+        table_cell(t, "%s", k->unit);
+        table_cell(t, "%" PRId32 " .. %" PRId32, k->min, k->max);
+        table_cell(t, "%" PRId32, k->initial);
     }
     table_print(t, 0, stdout);
 }
@@ -186,17 +158,18 @@ static void print_json(const struct row *rows, size_t count)
     json_object(&j, NULL);
     json_array(&j, "knobs");
     for (const struct row *r = rows; r < rows + count; r++) {
+        const struct message_knob_state *k = &r->knob;
         json_object(&j, NULL);
         json_text(&j, "node", r->node);
-        json_text(&j, "process", r->process);
-        json_uint_text(&j, "instance", r->instance);
-        json_int(&j, "pid", r->pid);
-        json_text(&j, "knob", r->name);
-        json_int(&j, "value", r->value);
-        json_text(&j, "unit", r->unit);
-        json_int(&j, "min", r->min);
-        json_int(&j, "max", r->max);
-        json_int(&j, "initial", r->initial);
+        json_text(&j, "process", k->process);
+        json_uint_text(&j, "instance", k->instance);
+        json_int(&j, "pid", k->pid);
+        json_text(&j, "knob", k->name);
+        json_int(&j, "value", k->value);
+        json_text(&j, "unit", k->unit);
+        json_int(&j, "min", k->min);
+        json_int(&j, "max", k->max);
+        json_int(&j, "initial", k->initial);
         json_object_end(&j);
     }
     json_array_end(&j);
@@ -213,84 +186,63 @@ static int no_such_knob(const struct arguments *a)
     return EXIT_FAILED;
 }
 
-static int tell(struct reach *r, const struct arguments *a)
+static int show(struct control_client *r, const struct arguments *a)
 {
-    struct knobs_told told = {0};
-    int code = ask_all(r, &told);
+    struct listed all = {0};
+    int code = list_all(r, &all);
     size_t kept = 0;
-    for (size_t i = 0; i < told.count; i++)
-        if (is_wanted(a, &told.rows[i]))
-            told.rows[kept++] = told.rows[i];
+    for (size_t i = 0; i < all.count; i++)
+        if (is_wanted(a, &all.rows[i]))
+            all.rows[kept++] = all.rows[i];
     if (a->json)
-        print_json(told.rows, kept);
+        print_json(all.rows, kept);
     else if (kept > 0)
-        print_rows(told.rows, kept);
-    if (kept == 0 && a->name[0] && code == EXIT_HELD)
+        print_rows(all.rows, kept);
+    if (kept == 0 && a->name[0] && code == EXIT_OK)
         code = no_such_knob(a);
-    else if (kept == 0 && code == EXIT_HELD)
-        log_warn("BEZEL-KNOB", "no process has a knob that can be turned now");
-    free(told.rows);
+    else if (kept == 0 && code == EXIT_OK)
+        log_warn("BEZEL-KNOB", "no process has a knob that can be set now");
+    free(all.rows);
     return code;
 }
 
-/* ---- Turning ----------------------------------------------------------------------------------------------------- */
+/* ---- Setting ----------------------------------------------------------------------------------------------------- */
 
-static bool take_turned(void *context, const char *node, const struct message_reply *reply)
+static bool take_set(void *context, const char *node, const struct message *answer)
 {
-    int64_t set = message_reply_get(reply, "knob_set", 0), *sum = context;
-    if (message_reply_get(reply, "refused", 0)) {
-        log_error("BEZEL-KNOB", "%s: %s", node, reply->text);
-        return false;
-    }
+    uint32_t set = answer->reply.knob_set;
     if (set > 0)
-        printf("%s: turned in %" PRId64 " process%s\n", node, set, set == 1 ? "" : "es");
-    *sum += set;
+        printf("%s: turned in %" PRIu32 " process%s\n", node, set, set == 1 ? "" : "es");
+    *(uint64_t *)context += set;
     return true;
 }
 
-static int turn(struct reach *r, const struct arguments *a)
+static int set(struct control_client *r, const struct arguments *a)
 {
-    int64_t sum = 0;
-    struct message_command command = {.verb = VERB_KNOB, .knob = a->order};
-    int code = reach_ask(r, &command, take_turned, &sum);
-    return code == EXIT_HELD && sum == 0 ? no_such_knob(a) : code;
-}
-
-static int ask(const struct arguments *a)
-{
-    char run[PATH_MAX];
-    struct reach r;
-    if (find_run(a->run, a->runs, run, sizeof run) != 0)
-        return EXIT_USAGE;
-    int code = reach_open(run, a->node, &r);
-    if (code != EXIT_HELD)
-        return code;
-    code = a->order.order == KNOB_ASK ? tell(&r, a) : turn(&r, a);
-    reach_close(&r);
-    return command_end(code);
+    uint64_t processes = 0;
+    struct message_command command = {.verb = VERB_KNOB, .knob = a->command};
+    int code = control_client_ask(r, &command, ANSWER_KNOB_SET, take_set, &processes);
+    return code == EXIT_OK && processes == 0 ? no_such_knob(a) : code;
 }
 
 int cmd_knob(int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"process", required_argument, NULL, 'p'}, {"node", required_argument, NULL, 'n'},
-        {"json", no_argument, NULL, 'j'},          {"runs", required_argument, NULL, 'r'},
-        {"help", no_argument, NULL, 'h'},          {0}};
     struct arguments a = {0};
-    for (int o; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        if (o == 'h')
-            return command_help(help);
-        if (o == 'p')
-            a.process = optarg;
-        else if (o == 'n')
-            a.node = optarg;
-        else if (o == 'j')
-            a.json = true;
-        else if (o == 'r')
-            a.runs = optarg;
-        else
-            return command_misuse("knob", "an option is wrong");
-    }
-    int code = read_words(argc - optind, argv + optind, &a);
-    return code == EXIT_HELD ? ask(&a) : code;
+    struct control_client r;
+    struct options o = {.command = "knob", .help = help, .most = 2, .wanted = "a RUN and a NAME at most"};
+    const struct options_entry entries[] = {{"process", .value = &a.process},
+                                            {"node", .value = &o.node},
+                                            {"json", .flag = &a.json},
+                                            {"runs", .value = &o.runs},
+                                            {0}};
+    int code = options_read(&o, entries, argc, argv);
+    if (code == OPTIONS_GO_ON)
+        code = read_words(o.count, o.words, &a);
+    if (code == OPTIONS_GO_ON)
+        code = options_reach(&o, a.run, &r);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    code = a.command.action == KNOB_LIST ? show(&r, &a) : set(&r, &a);
+    control_client_close(&r);
+    return command_end(code);
 }

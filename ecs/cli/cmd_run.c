@@ -3,12 +3,13 @@
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "ecs/commands.h"
-#include "ecs/load.h"
-#include "ecs/run.h"
-#include "ecs/rundir.h"
+#include "ecs/cli/commands.h"
+#include "ecs/cli/options.h"
+#include "ecs/run/load_experiment.h"
+#include "ecs/run/run.h"
+#include "ecs/run/rundir.h"
 
-#include <getopt.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,86 +17,51 @@ static const char help[] =
     "usage: bezel run [OPTIONS] FILE\n"
     "       bezel run [OPTIONS] -- COMMAND [ARGUMENTS]\n"
     "\n"
-    "Runs the experiment of FILE ('-': stdin), or one around COMMAND, which keeps the terminal. Ends after the "
-    "duration,\n"
-    "when the processes that it started have ended, or on ctrl-C; then everything is drained into the run directory "
-    "and\n"
-    "the report goes to stdout. A second ctrl-C ends everything at once. A run that only attaches to processes lasts\n"
-    "its whole duration, and observes those that come meanwhile; without a duration it ends a second after the last\n"
-    "attached process has ended.\n"
+    "Runs the experiment of FILE ('-': stdin), or one around COMMAND, which keeps the terminal. The run ends after\n"
+    "its duration, when the processes that it started have ended, or on ctrl-C. Then it drains all records into the\n"
+    "run directory, and prints the report on stdout. A second ctrl-C ends everything at once. A run that only\n"
+    "attaches to processes lasts its full duration, and observes matching processes that start meanwhile; without a\n"
+    "duration it ends one second after the last attached process.\n"
     "\n"
-    "  -d, --duration D  for so long: '10 s', '2 min' (default: the file's; else until the processes end)\n"
+    "  -d, --duration D  how long the run lasts: '10 s', '2 min' (default: the file's; else until the processes end)\n"
     "  -n, --name NAME   name of the experiment\n"
     "  -r, --runs DIR    folder of run directories (default: $BEZEL_RUNS, else ./runs); DIR/latest is the newest\n"
     "  -q, --quiet       show no progress\n"
-    "  -j, --json        the report as JSON, alone on stdout: what COMMAND says there goes to stderr\n"
+    "  -j, --json        print the report as JSON, alone on stdout; stdout of COMMAND goes to stderr\n"
     "  -h, --help\n"
     "\n"
-    "Exit codes: 0 done and limits held, 1 failed, 2 wrong file or usage, 3 a limit was violated,\n"
+    "Exit codes: 0 done, all limits held, 1 failed, 2 wrong file or usage, 3 a limit was violated,\n"
     "4 unreachable or timed out.\n";
 
 struct arguments {
     struct run_options run;
     const char *duration, *name, *file;
     char **command; /* after "--"; NULL: a file */
-    bool help;
 };
 
-/* Returns 0, or an exit code after complaining. */
 static int read_arguments(int argc, char **argv, struct arguments *a)
 {
-    static const struct option options[] = {{"duration", required_argument, NULL, 'd'},
-                                            {"name", required_argument, NULL, 'n'},
-                                            {"runs", required_argument, NULL, 'r'},
-                                            {"quiet", no_argument, NULL, 'q'},
-                                            {"json", no_argument, NULL, 'j'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {NULL, 0, NULL, 0}};
-    /* '+': the first word that is no option ends them, so that COMMAND's own are left alone. */
-    for (int c; (c = getopt_long(argc, argv, "+d:n:r:qjh", options, NULL)) != -1;) {
-        switch (c) {
-        case 'd':
-            a->duration = optarg;
-            break;
-        case 'n':
-            a->name = optarg;
-            break;
-        case 'r':
-            a->run.runs = optarg;
-            break;
-        case 'q':
-            a->run.quiet = true;
-            break;
-        case 'j':
-            a->run.json = true;
-            break;
-        case 'h':
-            a->help = true;
-            return 0;
-        default:
-            return command_misuse("run", "an option is wrong");
-        }
-    }
-    a->run.runs = rundir_runs(a->run.runs);
-    bool dashes = strcmp(argv[optind - 1], "--") == 0;
-    if (optind == argc)
-        return command_misuse("run", "a FILE, or '--' and a COMMAND, is wanted");
-    if (dashes) {
-        a->run.interactive = true;
-        a->command = argv + optind;
-        return 0;
-    }
-    a->file = argv[optind];
-    if (optind != argc - 1)
-        return command_misuse("run", "one FILE only; a command stands after '--', options before the FILE");
-    return 0;
-}
-
-static bool is_name(const char *name)
-{
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
-    size_t n = strlen(name);
-    return n > 0 && n <= EXPERIMENT_NAME_MAX && name[0] != '.' && strspn(name, allowed) == n;
+    struct options o = {.command = "run",
+                        .help = help,
+                        .least = 1,
+                        .most = UINT_MAX,
+                        .wanted = "give a FILE, or '--' and a COMMAND",
+                        .stop_at_word = true /* options of COMMAND are not ours */};
+    const struct options_entry entries[] = {
+        {"duration", 'd', .value = &a->duration}, {"name", 'n', .value = &a->name},    {"runs", 'r', .value = &o.runs},
+        {"quiet", 'q', .flag = &a->run.quiet},    {"json", 'j', .flag = &a->run.json}, {0}};
+    int code = options_read(&o, entries, argc, argv);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    a->run.runs = rundir_runs(o.runs);
+    a->run.interactive = o.dashes;
+    if (o.dashes)
+        a->command = o.words;
+    else
+        a->file = o.words[0];
+    if (!o.dashes && o.count > 1)
+        return command_misuse("run", "give one FILE; options come before it, a command comes after '--'");
+    return OPTIONS_GO_ON;
 }
 
 static int load_around_command(const struct arguments *a, char **text, size_t *n, struct experiment **e)
@@ -110,7 +76,7 @@ static int load_around_command(const struct arguments *a, char **text, size_t *n
     return load_text(*text, *n, "command line", e);
 }
 
-/* What the options change in an experiment file is noted at its end, where no line gets another number by it. */
+/* Appends the options that change the experiment as a comment, at the end, so that line numbers stay. */
 static int note_options(const struct arguments *a, char **text, size_t *n)
 {
     char *noted = NULL;
@@ -145,17 +111,16 @@ int cmd_run(int argc, char **argv)
 {
     struct arguments a = {0};
     int code = read_arguments(argc, argv, &a);
-    if (code != 0)
+    if (code != OPTIONS_GO_ON)
         return code;
-    if (a.help)
-        return command_help(help);
     int64_t duration = 0;
     const char *why;
     if (a.duration && units_read_duration(a.duration, &duration, &why) != 0)
         return command_misuse("run", "--duration '%s': %s", a.duration, why);
-    if (a.name && !is_name(a.name))
+    if (a.name && !experiment_name_ok(a.name))
         return command_misuse("run",
-                              "--name '%s': letters, digits, '_', '-' and '.' are allowed, %d at most, no '.' first",
+                              "--name '%s' is no name: give 1 to %d letters, digits, '_', '-' or '.', beginning with "
+                              "neither '.' nor '-'",
                               a.name, EXPERIMENT_NAME_MAX);
     struct experiment *e = NULL;
     char *text = NULL;

@@ -4,33 +4,31 @@
 #include "base/log.h"
 #include "base/plain.h"
 #include "base/units.h"
-#include "collector/facts.h"
-#include "collector/verify.h"
-#include "ecs/commands.h"
-#include "ecs/find_run.h"
-#include "ecs/json.h"
-#include "ecs/verify_books.h"
+#include "collector/rundb/rundb.h"
+#include "collector/verify/verify.h"
+#include "ecs/cli/commands.h"
+#include "ecs/cli/options.h"
+#include "ecs/report/json.h"
+#include "ecs/report/verify_books.h"
 
-#include <getopt.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
 static const char help[] =
     "usage: bezel verify [--json] [--runs DIR] [RUN]\n"
     "\n"
-    "Proves RUN, a run directory or its name below the folder of runs (default: the newest), complete, or names what "
-    "is\n"
-    "missing: a line for each finding, with its file, place and remedy, then one for the whole. Reads every record,\n"
-    "writes nothing; the run may still be going on.\n"
+    "Checks that the records of RUN are complete: each is stored, or counted as lost with its cause. Prints a line\n"
+    "for each finding, with its file, place and remedy, and a last line for the run. RUN is a run directory or its\n"
+    "name in the folder of runs (default: the newest run); it may still be going on. Reads every record, writes\n"
+    "nothing.\n"
     "\n"
-    "  --json      as data (docs/DURABILITY.md)\n"
+    "  --json      print the findings as JSON (docs/DURABILITY.md)\n"
     "  --runs DIR  the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
     "\n"
-    "Exit codes: 0 complete: every record is stored, or counted as lost with its cause; 1 damaged, or not readable;\n"
-    "2 usage; 3 incomplete: what is there is right, and what is not there is named.\n";
+    "Exit codes: 0 complete; 1 damaged, or not readable; 2 wrong usage, or no such run; 3 incomplete: all that is\n"
+    "there is right, and all that is missing is listed.\n";
 
 enum { VERIFY_FORMAT = 1 }; /* grows when a field changes its meaning; new fields leave it as it is */
 
@@ -43,7 +41,7 @@ static const char *const names[] = {"complete", "incomplete", "damaged"};
 
 /* ---- findings ---- */
 
-/* A directory may hold names that do things to a terminal. */
+/* Names of files may contain control characters, which would act on a terminal. */
 static void put_plain(const char *text)
 {
     while (*text) {
@@ -53,7 +51,7 @@ static void put_plain(const char *text)
     }
 }
 
-static void put_text(const struct verify_finding *f)
+static void put_text(const struct verify_report *f)
 {
     printf("%s: ", names[f->is]);
     put_plain(f->file);
@@ -66,7 +64,7 @@ static void put_text(const struct verify_finding *f)
     putchar('\n');
 }
 
-static void put_json(struct json *j, const struct verify_finding *f)
+static void put_json(struct json *j, const struct verify_report *f)
 {
     json_object(j, NULL);
     json_text(j, "is", names[f->is]);
@@ -81,7 +79,7 @@ static void put_json(struct json *j, const struct verify_finding *f)
     json_object_end(j);
 }
 
-static void tell(const struct verify_finding *finding, void *context)
+static void put_finding(const struct verify_report *finding, void *context)
 {
     struct output *o = context;
     if (o->as_json)
@@ -90,21 +88,21 @@ static void tell(const struct verify_finding *finding, void *context)
         put_text(finding);
 }
 
-/* ---- the whole ---- */
+/* ---- the last line ---- */
 
-static void put_whole_text(const struct verify *v)
+static void put_total_text(const struct verify *v)
 {
     const struct verify_totals *t = &v->totals;
     printf("%s: %" PRIu64 " records in %" PRIu64 " packets of %" PRIu64 " streams, %s", names[verify_is(v)], t->records,
            t->packets, t->streams, units_bytes(t->bytes).s);
     if (t->lost)
-        printf("; %" PRIu64 " lost, with their places", t->lost);
+        printf("; %" PRIu64 " lost, at known places", t->lost);
     if (t->damaged || t->incomplete)
         printf("; findings: %" PRIu64 " damaged, %" PRIu64 " incomplete", t->damaged, t->incomplete);
     putchar('\n');
 }
 
-static void put_whole_json(struct json *j, const struct verify *v)
+static void put_total_json(struct json *j, const struct verify *v)
 {
     const struct verify_totals *t = &v->totals;
     json_array_end(j);
@@ -124,9 +122,9 @@ static void put_whole_json(struct json *j, const struct verify *v)
 
 static int verify_and_print(const char *run, bool as_json)
 {
-    static const int codes[] = {EXIT_HELD, EXIT_VIOLATED, EXIT_FAILED};
+    static const int codes[] = {EXIT_OK, EXIT_VIOLATED, EXIT_FAILED};
     struct output o = {.json = {.out = stdout}, .as_json = as_json};
-    struct verify v = {.tell = tell, .context = &o};
+    struct verify v = {.report = put_finding, .context = &o};
     if (as_json) {
         json_object(&o.json, NULL);
         json_int(&o.json, "format", VERIFY_FORMAT);
@@ -137,36 +135,22 @@ static int verify_and_print(const char *run, bool as_json)
     if (!err)
         err = verify_books(&v, run);
     if (as_json)
-        put_whole_json(&o.json, &v);
+        put_total_json(&o.json, &v);
     else
-        put_whole_text(&v);
+        put_total_text(&v);
     if (err)
-        log_error("BEZEL-VERIFY", "%s: %s", run, facts_why(err));
+        log_error("BEZEL-VERIFY", "%s: %s", run, rundb_why(err));
     return command_end(err ? EXIT_FAILED : codes[verify_is(&v)]);
 }
 
 int cmd_verify(int argc, char **argv)
 {
-    static const struct option options[] = {{"json", no_argument, NULL, 'j'},
-                                            {"runs", required_argument, NULL, 'r'},
-                                            {"help", no_argument, NULL, 'h'},
-                                            {0}};
-    const char *runs = NULL;
     bool as_json = false;
-    for (int o; (o = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-        if (o == 'h')
-            return command_help(help);
-        if (o != 'j' && o != 'r')
-            return EXIT_USAGE;
-        if (o == 'j')
-            as_json = true;
-        else
-            runs = optarg;
-    }
-    if (argc - optind > 1)
-        return command_misuse("verify", "one run at a time");
     char run[PATH_MAX];
-    if (find_run(argv[optind], runs, run, sizeof run) != 0)
-        return EXIT_FAILED;
-    return verify_and_print(run, as_json);
+    struct options o = {.command = "verify", .help = help, .most = 1, .wanted = "give at most one RUN"};
+    const struct options_entry entries[] = {{"json", .flag = &as_json}, {"runs", .value = &o.runs}, {0}};
+    int code = options_read(&o, entries, argc, argv);
+    if (code == OPTIONS_GO_ON)
+        code = options_find_run(&o, o.words[0], run);
+    return code == OPTIONS_GO_ON ? verify_and_print(run, as_json) : code;
 }

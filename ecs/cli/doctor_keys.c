@@ -1,29 +1,29 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/doctor.h"
-#include "mdr/keyring.h"
-#include "mdr/link.h"
+#include "ecs/cli/doctor.h"
+#include "mdr/link/keyring.h"
+#include "mdr/link/link.h"
 
 #include <dirent.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-struct finder {
+struct key_check {
     struct doctor *d;
     const char *dir;
     unsigned wrong;
 };
 
-static void tell(void *context, const char *file, const char *why)
+static void report_public(void *context, const char *file, const char *why)
 {
-    struct finder *f = context;
+    struct key_check *f = context;
     f->wrong++;
-    doctor_add(f->d, DOCTOR_PROBLEM, "keys", "public key", "make it anew with `bezel keygen`, or remove it",
+    doctor_add(f->d, DOCTOR_PROBLEM, "keys", "public key", "remove it, or make a new pair with `bezel keygen --force`",
                "%s/%s%s: %s", f->dir, file, file[0] ? ".pub" : "", why);
 }
 
-static void look_at_secrets(struct finder *f)
+static void check_secrets(struct key_check *f)
 {
     DIR *folder = opendir(f->dir);
     for (struct dirent *e; folder && (e = readdir(folder));) {
@@ -36,8 +36,8 @@ static void look_at_secrets(struct finder *f)
         snprintf(path, sizeof path, "%s/%s", f->dir, e->d_name);
         if (key_read_secret(path, &secret, &why) != 0) {
             f->wrong++;
-            doctor_add(f->d, DOCTOR_PROBLEM, "keys", "secret key", "chmod 600, or make it anew with `bezel keygen`",
-                       "%s: %s", path, why);
+            doctor_add(f->d, DOCTOR_PROBLEM, "keys", "secret key",
+                       "chmod 600, or make a new pair with `bezel keygen --force`", "%s: %s", path, why);
         }
         key_forget(&secret);
     }
@@ -48,17 +48,17 @@ static void look_at_secrets(struct finder *f)
 void doctor_keys(struct doctor *d, const char *dir)
 {
     if (link_has_keys())
-        doctor_add(d, DOCTOR_OK, "keys", "CURVE", NULL, "this libzmq encrypts");
+        doctor_add(d, DOCTOR_OK, "keys", "CURVE", NULL, "this libzmq can encrypt links");
     else
-        doctor_add(d, DOCTOR_WARNING, "keys", "CURVE", "install a libzmq that has it, as Debian's has",
-                   "this libzmq was built without CURVE: links stay on this machine");
+        doctor_add(d, DOCTOR_WARNING, "keys", "CURVE", "install a libzmq with CURVE, such as Debian's",
+                   "this libzmq was built without CURVE: links are possible on this machine only");
     if (!dir)
         return;
-    struct finder f = {.d = d, .dir = dir};
-    int known = keyring_examine(dir, tell, &f);
+    struct key_check f = {.d = d, .dir = dir};
+    int known = keyring_examine(dir, report_public, &f);
     if (known >= 0)
-        look_at_secrets(&f);
+        check_secrets(&f);
     if (known >= 0 && !f.wrong)
         doctor_add(d, known ? DOCTOR_OK : DOCTOR_WARNING, "keys", "folder",
-                   known ? NULL : "make some with `bezel keygen --dir`", "%s: %d public keys", dir, known);
+                   known ? NULL : "make keys with `bezel keygen --dir DIR NAME`", "%s: %d public keys", dir, known);
 }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/file.h"
-#include "ecs/doctor.h"
-#include "ecs/table.h"
-#include "sensor/counter.h"
+#include "ecs/cli/doctor.h"
+#include "ecs/report/table.h"
+#include "sensor/shm/cpu_counter.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -33,7 +33,7 @@ static void check_resolution(struct doctor *d)
                    "%s: the kernel runs without high-resolution timers", units_duration(ns).s);
 }
 
-/* The first line of a file of sysfs into `line`; empty where it cannot be read. */
+/* Reads the first line of a file of sysfs; empty if it cannot be read. */
 static void read_line(const char *path, char *line, size_t size)
 {
     char *text;
@@ -62,30 +62,32 @@ static void check_source(struct doctor *d)
     read_line(CLOCKSOURCE "current_clocksource", source, sizeof source);
     read_line(CLOCKSOURCE "available_clocksource", available, sizeof available);
     if (!source[0])
-        doctor_add(d, DOCTOR_WARNING, "clock", "source", "ls " CLOCKSOURCE, "unknown: sysfs does not tell");
+        doctor_add(d, DOCTOR_WARNING, "clock", "source", "ls " CLOCKSOURCE, "unknown: it cannot be read from sysfs");
     else if (is_fast_source(source))
         doctor_add(d, DOCTOR_OK, "clock", "source", NULL, "%s", source);
     else if (strstr(available, "tsc"))
         doctor_add(d, DOCTOR_WARNING, "clock", "source", "echo tsc | sudo tee " CLOCKSOURCE "current_clocksource",
-                   "%s: each reading is a system call, though the faster tsc is there", source);
+                   "%s: each reading is a system call, although the faster tsc is available", source);
     else
         doctor_add(d, DOCTOR_WARNING, "clock", "source", "sudo dmesg | grep -i -e tsc -e clocksource",
-                   "%s: each reading is a system call; the kernel offers no faster clock and its log says why", source);
+                   "%s: each reading is a system call; the kernel offers no faster clock, and its log has the reason",
+                   source);
 }
 
-/* Whether records of a process that is started here get the processor's counter, as libbezel decides it. */
+/* Whether records of a process that is started here are stamped with the processor's counter (libbezel's rule). */
 static bool check_stamps(struct doctor *d)
 {
     const char *set = getenv("BEZEL_CLOCK"), *why_not;
     char available[256];
-    bool trusted = counter_trusted(&why_not);
+    bool trusted = cpu_counter_trusted(&why_not);
     read_line(CLOCKSOURCE "available_clocksource", available, sizeof available);
     if (trusted && set && strcmp(set, "monotonic") == 0)
         doctor_add(d, DOCTOR_OK, "clock", "stamps", NULL,
-                   "CLOCK_MONOTONIC, since BEZEL_CLOCK says so; the processor's counter could be trusted");
+                   "CLOCK_MONOTONIC, because BEZEL_CLOCK is set to it; the processor's counter could be used");
     else if (trusted)
-        doctor_add(d, DOCTOR_OK, "clock", "stamps", NULL,
-                   "the processor's counter (BEZEL_CLOCK=monotonic in a process's environment: CLOCK_MONOTONIC)");
+        doctor_add(
+            d, DOCTOR_OK, "clock", "stamps", NULL,
+            "the processor's counter (for CLOCK_MONOTONIC set BEZEL_CLOCK=monotonic in a process's environment)");
     else
         doctor_add(d, strstr(available, "tsc") ? DOCTOR_WARNING : DOCTOR_OK, "clock", "stamps",
                    strstr(available, "tsc") ? "echo tsc | sudo tee " CLOCKSOURCE "current_clocksource" : NULL,
@@ -98,7 +100,7 @@ static uint64_t read_kernel(void)
     return (uint64_t)clock_now();
 }
 
-/* The best of some batches: ns a reading. */
+/* ns per reading: the best of some batches. */
 static double read_cost(uint64_t (*clock)(void))
 {
     enum { BATCHES = 16, READS = 512 };
@@ -115,10 +117,10 @@ static double read_cost(uint64_t (*clock)(void))
 
 static void check_read_cost(struct doctor *d, bool counter)
 {
-    double ns = read_cost(counter ? counter_read : read_kernel);
+    double ns = read_cost(counter ? cpu_counter_read : read_kernel);
     doctor_add(d, ns > READ_SLOW_NS ? DOCTOR_WARNING : DOCTOR_OK, "clock", "reading",
-               ns > READ_SLOW_NS ? "use a clock source that needs no system call, see 'source'" : NULL,
-               "costs %.1f ns, which every record pays once", ns);
+               ns > READ_SLOW_NS ? "use a clock source that needs no system call: see 'source'" : NULL,
+               "takes %.1f ns, once for each record", ns);
 }
 
 static int compare_times(const void *a, const void *b)
@@ -139,7 +141,7 @@ static void check_sleep(struct doctor *d)
     int64_t median = took[SLEEPS / 2];
     bool is_long = median > SLEEP_LONG_NS;
     doctor_add(d, is_long ? DOCTOR_WARNING : DOCTOR_OK, "clock", "shortest sleep",
-               is_long ? "end what else runs on this machine, or use busy-wait for short polling periods" : NULL,
+               is_long ? "end other programs on this machine, or use busy-wait for short polling periods" : NULL,
                "%s; polling periods below it busy-wait", units_duration(median).s);
 }
 
@@ -172,7 +174,7 @@ static void check_locked_memory(struct doctor *d)
             "%s", units_bytes(limit.rlim_cur).s);
 }
 
-/* Tried, because limits and capabilities both decide; put back at once. */
+/* Limits and capabilities both decide, so this tries it, and switches back at once. */
 static void check_real_time(struct doctor *d)
 {
     struct sched_param before = {0}, wanted = {.sched_priority = 1};
@@ -185,7 +187,7 @@ static void check_real_time(struct doctor *d)
     if (sched_setscheduler(0, SCHED_FIFO, &wanted) == 0) {
         int back = sched_setscheduler(0, policy, &before);
         doctor_add(d, DOCTOR_OK, "privileges", "real-time scheduling", NULL, "permitted%s",
-                   back == 0 ? "" : " (and could not be left again)");
+                   back == 0 ? "" : " (but switching back failed)");
         return;
     }
     doctor_add(d, DOCTOR_WARNING, "privileges", "real-time scheduling",
@@ -209,7 +211,7 @@ static void check_cores(struct doctor *d)
     int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     doctor_add(d, cores < 2 ? DOCTOR_WARNING : DOCTOR_OK, "privileges", "cores",
                cores < 2 ? "taskset -pc 0-1 $$ (where the machine has a second one)" : NULL, "%d%s", cores,
-               cores < 2 ? ": the monitor takes its time from the system under test" : "");
+               cores < 2 ? ": the monitor and the system under test share it" : "");
 }
 
 void doctor_privileges(struct doctor *d)

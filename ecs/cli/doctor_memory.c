@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 #include "base/folder.h"
-#include "ecs/doctor.h"
-#include "ecs/table.h"
-#include "sensor/segment.h"
+#include "ecs/cli/doctor.h"
+#include "ecs/report/table.h"
+#include "sensor/shm/segment.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -47,13 +47,13 @@ static void check_missing_folder(struct doctor *d, const char *dir)
     int sys = errno;
     bool is_dir = stat(part, &st) == 0 && S_ISDIR(st.st_mode);
     if (may && is_dir)
-        doctor_add(d, DOCTOR_OK, area, "folder", NULL, "%s is not there yet and can be made", dir);
+        doctor_add(d, DOCTOR_OK, area, "folder", NULL, "%s does not exist yet and can be made", dir);
     else
         doctor_add(d, DOCTOR_PROBLEM, area, "folder", "export BEZEL_DIR=<a folder in a tmpfs that you may write to>",
                    "%s cannot be made: %s: %s", dir, part, strerror(is_dir ? sys : ENOTDIR));
 }
 
-/* The command that mends a folder which is not trusted. */
+/* The command that repairs a folder which is not trusted. */
 static void distrust_remedy(char *remedy, size_t size, const char *dir)
 {
     struct stat st;
@@ -82,7 +82,7 @@ static void check_folder(struct doctor *d, const char *dir)
         doctor_add(d, DOCTOR_PROBLEM, area, "folder", remedy, "%s %s", dir, f.why);
     } else if (fstat(f.fd, &st) != 0 || access(dir, R_OK | W_OK | X_OK) != 0) {
         doctor_add(d, DOCTOR_PROBLEM, area, "folder", "export BEZEL_DIR=<a folder of your own in a tmpfs>",
-                   "%s is not yours to write: %s", dir, strerror(errno));
+                   "you may not write to %s: %s", dir, strerror(errno));
     } else if (f.shared) {
         doctor_add(d, DOCTOR_OK, area, "folder", NULL,
                    "%s, yours and group %u's, whose members can end programs that record there", dir,
@@ -109,7 +109,7 @@ static void check_space(struct doctor *d, const char *dir)
     bool in_memory = fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC;
     if (!in_memory)
         doctor_add(d, DOCTOR_WARNING, area, "kind", "unset BEZEL_DIR, or let it name a folder in /dev/shm",
-                   "%s is not in memory: the kernel writes every ring to disk", part);
+                   "%s is not in memory, so the kernel writes every ring to disk", part);
     uint64_t block = (uint64_t)fs.f_bsize, size = block * fs.f_blocks, left = block * fs.f_bavail;
     enum doctor_level level = left < SPACE_NONE ? DOCTOR_PROBLEM : left < SPACE_LITTLE ? DOCTOR_WARNING : DOCTOR_OK;
     const char *remedy = in_memory ? "sudo mount -o remount,size=1G /dev/shm (a container: docker run --shm-size=1g)"
@@ -118,7 +118,7 @@ static void check_space(struct doctor *d, const char *dir)
                units_bytes(size).s);
 }
 
-/* ---- segments that nobody owns ---- */
+/* ---- segments that no process uses ---- */
 
 struct stale {
     unsigned count, segments;
@@ -126,14 +126,14 @@ struct stale {
     char remedy[PATH_MAX];
 };
 
-/* Whether somebody holds byte `at` of `fd`; asking takes no lock. */
+/* Whether byte `at` of `fd` is locked; takes no lock itself. */
 static bool is_locked(int fd, off_t at)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
     return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-static void look_at_segment(struct stale *s, const char *path)
+static void check_segment(struct stale *s, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0)
@@ -149,7 +149,7 @@ static void look_at_segment(struct stale *s, const char *path)
     close(fd);
 }
 
-static void look_into(struct stale *s, const char *dir, int depth)
+static void scan_folder(struct stale *s, const char *dir, int depth)
 {
     DIR *folder = opendir(dir);
     if (!folder)
@@ -161,9 +161,9 @@ static void look_into(struct stale *s, const char *dir, int depth)
             snprintf(path, sizeof path, "%s/%s", dir, e->d_name) >= (int)sizeof path)
             continue;
         if (e->d_type == DT_DIR && depth > 0)
-            look_into(s, path, depth - 1);
+            scan_folder(s, path, depth - 1);
         else if (e->d_type == DT_REG && n > suffix && strcmp(e->d_name + n - suffix, SEGMENT_SUFFIX) == 0)
-            look_at_segment(s, path);
+            check_segment(s, path);
     }
     closedir(folder);
 }
@@ -171,7 +171,7 @@ static void look_into(struct stale *s, const char *dir, int depth)
 static void check_segments(struct doctor *d, const char *dir)
 {
     struct stale s = {.remedy = "rm"};
-    look_into(&s, dir, FOLDERS_DEEP);
+    scan_folder(&s, dir, FOLDERS_DEEP);
     if (s.count == 0)
         doctor_add(d, DOCTOR_OK, area, "segments", NULL, "%u, none left behind by a dead process", s.segments);
     else

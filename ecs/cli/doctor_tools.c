@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/doctor.h"
+#include "ecs/cli/doctor.h"
+
+#include "base/program.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -8,7 +10,6 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -53,24 +54,11 @@ static void check_multicast(struct doctor *d)
         close(fd);
 }
 
-static bool is_in_path(const char *program)
-{
-    const char *path = getenv("PATH");
-    for (const char *p = path ? path : ""; *p;) {
-        int n = (int)strcspn(p, ":");
-        char candidate[PATH_MAX];
-        int length = snprintf(candidate, sizeof candidate, "%.*s/%s", n, p, program);
-        if (length < (int)sizeof candidate && access(candidate, X_OK) == 0)
-            return true;
-        p += n + (p[n] == ':');
-    }
-    return false;
-}
-
 void doctor_tools(struct doctor *d)
 {
+    char path[PATH_MAX];
     check_multicast(d);
-    if (is_in_path("babeltrace2"))
+    if (program_find(NULL, ".", "babeltrace2", path, sizeof path) == 0)
         doctor_add(d, DOCTOR_OK, "tools", "babeltrace2", NULL, "found: it reads the traces of runs");
     else
         doctor_add(d, DOCTOR_WARNING, "tools", "babeltrace2", "sudo apt-get install babeltrace2",

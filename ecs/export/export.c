@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/export.h"
+#include "ecs/export/export.h"
 
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
-#include "collector/facts_run.h"
-#include "collector/metadata.h"
-#include "collector/reader.h"
-#include "ecs/export_own.h"
+#include "collector/rundb/rundb_live.h"
+#include "collector/store/metadata.h"
+#include "collector/store/trace_reader.h"
+#include "ecs/export/export_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,9 +20,10 @@
 #include <unistd.h>
 
 /*
- * The order makes a copy of a growing trace consistent: first how long each stream is, then what explains it, which the
- * database had before the first packet that needs it and which only ever grows, then the bytes of the streams up to
- * those lengths. The file `metadata` may lag behind the database; it is taken where there is no database.
+ * A copy of a growing trace is consistent because of its order: first the length of each stream, then the metadata,
+ * then the bytes of the streams up to these lengths. The metadata is made from the database, which has all that a
+ * packet needs before the packet is stored, and only grows. The file `metadata` may be older than the database; it is
+ * copied only if there is no database.
  */
 
 enum { METADATA_MAX = 1 << 28, COPY_BYTES = 1 << 17, MERGE_BYTES = 64 << 20 };
@@ -38,7 +39,7 @@ static int copy_descriptor(int from, int to, uint64_t bytes)
         if (n < 0 && errno == EINTR)
             continue;
         if (n == 0)
-            errno = EIO; /* shorter than its committed length: somebody else cut it */
+            errno = EIO; /* shorter than its committed length: somebody truncated it */
         err = n <= 0 ? err_from_errno(errno) : file_write_all(to, buffer, (size_t)n);
         bytes -= n > 0 ? (uint64_t)n : 0;
     }
@@ -52,7 +53,7 @@ static int copy_file(const char *path, const char *dir, uint64_t bytes)
     char target[PATH_MAX];
     if (snprintf(target, sizeof target, "%s%s", dir, strrchr(path, '/')) >= (int)sizeof target)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    int from = file_open_plain(path, READER_PLAIN, false);
+    int from = file_open_plain(path, TRACE_READER_PLAIN, false);
     if (from < 0)
         return from;
     int to = open(target, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -63,17 +64,17 @@ static int copy_file(const char *path, const char *dir, uint64_t bytes)
     return err;
 }
 
-/* What the run's database knows of nodes, processes and dictionaries; NULL with *err where it does not tell. */
+/* Nodes, processes and dictionaries from the run's database; NULL with *err if it cannot be read. */
 static struct model *load_model(const char *run, int *err)
 {
-    struct facts *f;
+    struct rundb *f;
     struct model *m = model_new("");
-    *err = m ? facts_open_read(run, &f) : BEZEL_ENOMEM;
+    *err = m ? rundb_open_read(run, &f) : BEZEL_ENOMEM;
     if (!*err) {
-        *err = facts_get(f, "run", m->run, sizeof m->run);
+        *err = rundb_get(f, "run", m->run, sizeof m->run);
         if (!*err || *err == BEZEL_ENOENT)
-            *err = facts_load(f, m);
-        (void)!facts_close(f);
+            *err = rundb_load(f, m);
+        (void)!rundb_close(f);
     }
     if (!*err)
         return m;
@@ -89,7 +90,7 @@ static const struct model_node *find_node(const struct model *m, const char *dir
     return node;
 }
 
-/* Puts what explains the trace of `node`, or where the database does not tell its file `from`, into directory `to`. */
+/* Writes the metadata of `node` into directory `to`; a copy of file `from` if `node` is NULL or memory runs out. */
 static int copy_metadata(const struct model_node *node, const char *from, const char *to)
 {
     char target[PATH_MAX], *text;
@@ -98,7 +99,7 @@ static int copy_metadata(const struct model_node *node, const char *from, const 
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
     int err = node ? metadata_write(node, &text, &n) : BEZEL_ENOENT;
     if (err)
-        err = file_read_plain(from, READER_PLAIN, METADATA_MAX, &text, &n);
+        err = file_read_plain(from, TRACE_READER_PLAIN, METADATA_MAX, &text, &n);
     if (err)
         return err;
     err = file_replace(target, text, n);
@@ -117,7 +118,7 @@ static int copy_streams(const char *run, const struct model_node *model, const s
     return err;
 }
 
-/* Readers take a directory without a trace for an error. */
+/* Readers treat a directory without a trace as an error. */
 static int write_empty_trace(const char *into)
 {
     static const char text[] = "/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = be; };\n";
@@ -127,7 +128,7 @@ static int write_empty_trace(const char *into)
     return file_replace(path, text, sizeof text - 1);
 }
 
-/* Every node that has a stream into a directory of its own below `into`. */
+/* Copies each node that has a stream into a directory of its own below `into`. */
 static int copy_nodes(const char *run, const struct export_nodes *nodes, const struct model *m, bool merged,
                       const char *into)
 {
@@ -141,7 +142,7 @@ static int copy_nodes(const char *run, const struct export_nodes *nodes, const s
         if (snprintf(to, sizeof to, "%s/%s", into, node->dir) >= (int)sizeof to)
             return errno = ENAMETOOLONG, BEZEL_EINVAL;
         if (merged && !model) {
-            log_warn("BEZEL-EXPORT-FOREIGN", "trace/%s is of no node that run.db knows: left out", node->dir);
+            log_warn("BEZEL-EXPORT-FOREIGN", "left out trace/%s: run.db has no node for it", node->dir);
             continue;
         }
         if (mkdir(to, 0777) != 0)
@@ -152,27 +153,26 @@ static int copy_nodes(const char *run, const struct export_nodes *nodes, const s
     return err || copied ? err : write_empty_trace(into);
 }
 
-/* The trace of `run` into the empty directory `into`. */
+/* Copies the trace of `run` into the empty directory `into`. */
 static int copy_run(const char *run, bool merged, const char *into)
 {
     struct export_nodes nodes;
     int err = export_find(run, &nodes), unknown = 0;
     struct model *m = err ? NULL : load_model(run, &unknown);
     if (merged && unknown) {
-        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db, without which nothing can be merged: %s", run,
-                  facts_why(unknown));
+        log_error("BEZEL-EXPORT-DATABASE", "cannot merge without %s/run.db: %s", run, rundb_why(unknown));
         err = unknown;
     }
     if (!err)
         err = copy_nodes(run, &nodes, m, merged, into);
     model_free(m);
-    export_forget(&nodes);
+    export_find_free(&nodes);
     return err;
 }
 
 /* ---- putting it in place ---- */
 
-/* A folder that cannot be read may hold something: it does not count as empty. */
+/* A folder that cannot be read may contain files, so it does not count as empty. */
 static bool is_empty(const char *path)
 {
     DIR *dir = opendir(path);
@@ -185,7 +185,7 @@ static bool is_empty(const char *path)
     return !err && entries <= 2; /* itself and its parent */
 }
 
-/* Whether nothing of anybody else's stands at `target`: it is missing, an empty directory, or an export. */
+/* Whether `target` may be replaced: it is missing, an empty directory, or an export. */
 static bool may_replace(const char *target)
 {
     char mark[PATH_MAX];
@@ -200,10 +200,10 @@ static bool may_replace(const char *target)
 static void remove_leftover(const char *path)
 {
     if (file_remove_tree(path) != 0)
-        log_warn("BEZEL-EXPORT-LEFTOVER", "%s stays behind: %s", path, strerror(errno));
+        log_warn("BEZEL-EXPORT-LEFTOVER", "cannot remove %s: %s", path, strerror(errno));
 }
 
-/* Puts `made` where `target` is, in one step, and removes what stood there. */
+/* Renames `made` to `target` in one step, and removes the former `target`. */
 static int put_in_place(const char *made, const char *target)
 {
     if (renameat2(AT_FDCWD, made, AT_FDCWD, target, RENAME_NOREPLACE) == 0)
@@ -223,7 +223,7 @@ static int write_mark(const char *dir)
     return file_replace(mark, text, sizeof text - 1);
 }
 
-/* A new directory beside `target`, in the same file system, into `made`. */
+/* Makes a directory beside `target`, in the same file system; its path into `made`. */
 static int make_beside(const char *target, char made[PATH_MAX])
 {
     const char *slash = strrchr(target, '/');
@@ -241,7 +241,7 @@ int export_trace(const char *run, const char *target, bool merged)
 {
     char made[PATH_MAX];
     if (!may_replace(target)) {
-        log_error("BEZEL-EXPORT-TARGET", "%s stands there and is no export: remove it, or name another directory",
+        log_error("BEZEL-EXPORT-TARGET", "%s exists, and is not an export: remove it, or name another directory",
                   target);
         return BEZEL_EBUSY;
     }

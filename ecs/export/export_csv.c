@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/export_csv.h"
+#include "ecs/export/export_csv.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * What the lines of a packet have in common is made once, and stands where each of them is made; and where the fields
- * of an aspect go is looked up once for each process.
+ * For speed, the first columns, which all records of a packet share, are written once, at the start of the buffer in
+ * which each line is made. The columns of an aspect's fields are looked up once for each process.
  */
 
 static const char *const fixed[] = {"node", "process", "pid", "ring", "thread", "time_ns", "aspect"};
@@ -18,9 +18,10 @@ enum {
     FIXED = sizeof fixed / sizeof *fixed,
     NUMBER_MAX = 20,
     NUMBERS_MAX = 3 * NUMBER_MAX + 5,     /* of pid, ring and thread, with commas */
-    NAME_MOST = 2 * MESSAGE_NAME_MAX + 2, /* each of its characters a quote */
+    NAME_MOST = 2 * MESSAGE_NAME_MAX + 2, /* if each of its characters is a quote */
     VALUE_MAX = 2 * DICT_LABELS_MAX + 2,
-    LINE_MOST = 3 * NAME_MOST + NUMBERS_MAX + NUMBER_MAX + DICT_FIELDS_MAX * VALUE_MAX + 4, /* but commas of columns */
+    LINE_MOST = 3 * NAME_MOST + NUMBERS_MAX + NUMBER_MAX + DICT_FIELDS_MAX * VALUE_MAX +
+                4, /* without the commas between columns */
 };
 
 _Static_assert((int)DICT_LABELS_MAX >= (int)DICT_TEXT_MAX && (int)MESSAGE_NAME_MAX >= (int)DICT_NAME_MAX,
@@ -32,7 +33,7 @@ struct csv_cell {
     uint32_t field;
 };
 
-/* The cells of an aspect's records, in the order of columns; names of fields differ in an aspect. */
+/* The cells of an aspect's records, in the order of columns. The fields of an aspect have different names. */
 struct csv_row {
     bool known;
     struct csv_cell cells[DICT_FIELDS_MAX];
@@ -42,10 +43,10 @@ struct csv {
     FILE *out;
     size_t count, capacity;
     const char **names;                    /* of columns; they belong to the dictionaries */
-    const struct model_process *process;   /* whose records come */
-    struct csv_row rows[DICT_ASPECTS_MAX]; /* of it, by aspect id - 1 */
-    char *line;                            /* the packet's opens it */
-    size_t prefix;                         /* of it, in bytes */
+    const struct model_process *process;   /* of the present packet */
+    struct csv_row rows[DICT_ASPECTS_MAX]; /* of that process, by aspect id - 1 */
+    char *line;                            /* the buffer; begins with the first columns of the packet */
+    size_t prefix;                         /* length of these columns in bytes */
 };
 
 /* ---- texts ------------------------------------------------------------------------------------------------------- */
@@ -55,7 +56,7 @@ static bool needs_quotes(char c)
     return c <= ',' && (c == ',' || c == '"' || c == '\r' || c == '\n');
 }
 
-/* Writes the text as it stands in a line to `p`, which holds 2 * n + 2. These return what follows. */
+/* Writes the text, quoted if needed, to `p`, which has 2 * n + 2 bytes. The put_ functions return the next position. */
 static char *put_text(char *p, const char *text, size_t n)
 {
     size_t plain = 0;
@@ -109,7 +110,7 @@ static void put_head(const struct csv *csv)
     fputc('\n', csv->out);
 }
 
-/* The number of the column of `name`; csv->count where it has none. */
+/* The number of the column `name`; csv->count if there is none. */
 static size_t find_column(const struct csv *csv, const char *name)
 {
     size_t c = 0;

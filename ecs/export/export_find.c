@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
 #include "base/log.h"
-#include "collector/reader.h"
-#include "collector/verify.h"
-#include "ecs/export_own.h"
+#include "collector/store/trace_reader.h"
+#include "collector/verify/verify.h"
+#include "ecs/export/export_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -12,38 +12,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** Where the search is. */
+/* The state of the search. */
 struct search {
     bool served; /* by a collector: files grow */
     struct export_node *node;
 };
 
-/*
- * Reads stream file s->path up to its last whole packet. A packet that cannot be read ends it, as a torn tail does, but
- * is told of.
- */
+/* Measures stream file s->path up to its last complete packet. A packet that cannot be read ends it, with a warning. */
 static int measure(struct export_stream *s, bool served)
 {
-    struct reader *r;
-    int err = reader_open(s->path, &r);
+    struct trace_reader *r;
+    int err = trace_reader_open(s->path, &r);
     if (err == BEZEL_EMALFORMED) {
-        log_warn("BEZEL-EXPORT-FOREIGN", "%s is no file: left out", s->path);
+        log_warn("BEZEL-EXPORT-FOREIGN", "left out %s: it is not a regular file", s->path);
         return 0;
     }
     if (err)
         return err;
     struct packet_header h;
     const uint8_t *packet;
-    while ((err = reader_next(r, &h, &packet)) > 0) {
+    while ((err = trace_reader_next(r, &h, &packet)) > 0) {
         if (s->bytes == 0)
             s->instance = h.instance, s->begin = h.timestamp_begin;
-        s->bytes = reader_offset(r);
+        s->bytes = trace_reader_offset(r);
     }
-    uint64_t rest = err == 0 && !served ? reader_rest(r) : 0;
-    reader_close(r);
+    uint64_t rest = err == 0 && !served ? trace_reader_rest(r) : 0;
+    trace_reader_close(r);
     if (rest)
         log_warn("BEZEL-EXPORT-TORN",
-                 "%s: its last %llu bytes are no whole packet, and not exported: bezel verify tells more", s->path,
+                 "%s: its last %llu bytes are not a complete packet, and not exported; see 'bezel verify'", s->path,
                  (unsigned long long)rest);
     if (err != BEZEL_EMALFORMED && err != BEZEL_EVERSION)
         return err;
@@ -90,10 +87,10 @@ static int add_node(struct export_nodes *nodes, const char *trace, const char *d
     struct search search = {.served = served, .node = &nodes->list[nodes->count++]};
     memset(search.node, 0, sizeof *search.node);
     snprintf(search.node->dir, sizeof search.node->dir, "%s", dir);
-    return reader_list(path, add_stream, &search);
+    return trace_reader_list(path, add_stream, &search);
 }
 
-/* What is no folder is nobody's trace. */
+/* Adds an entry of the trace's folder; leaves out what is not a folder. */
 static int add_found(struct export_nodes *nodes, const char *trace, const char *dir, bool served)
 {
     int err = add_node(nodes, trace, dir, served);
@@ -102,7 +99,7 @@ static int add_found(struct export_nodes *nodes, const char *trace, const char *
                   trace, dir);
     if (err != BEZEL_ESYS || errno != ENOTDIR)
         return err;
-    log_warn("BEZEL-EXPORT-FOREIGN", "%s/%s is no folder: left out", trace, dir);
+    log_warn("BEZEL-EXPORT-FOREIGN", "left out %s/%s: it is not a folder", trace, dir);
     nodes->count--;
     return 0;
 }
@@ -125,7 +122,7 @@ int export_find(const char *run, struct export_nodes *nodes)
     return err;
 }
 
-void export_forget(struct export_nodes *nodes)
+void export_find_free(struct export_nodes *nodes)
 {
     for (size_t i = 0; i < nodes->count; i++) {
         for (size_t s = 0; s < nodes->list[i].count; s++)

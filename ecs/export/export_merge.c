@@ -3,10 +3,10 @@
 #include "base/bytes.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "collector/metadata.h"
-#include "collector/reader.h"
-#include "ecs/export_own.h"
-#include "ecs/merge_out.h"
+#include "collector/store/metadata.h"
+#include "collector/store/trace_reader.h"
+#include "ecs/export/export_internal.h"
+#include "ecs/export/merge_out.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 /*
- * Times in a stream do not fall, so the earliest of what all streams have next comes next of all: a heap of streams, by
- * that time. A stream's file is open only while its buffer is filled, and it has a buffer only from its first record on
- * to its last: processes that come one after the other, however many, take the room of one.
+ * Times in a stream do not decrease, so a heap of streams, ordered by the time of their next record, gives all records
+ * in order of time. A stream's file is open only while its buffer is filled. A stream has a buffer only from its first
+ * record to its last: processes that run one after the other need the memory of one.
  */
 
 enum {
@@ -27,23 +27,23 @@ enum {
 };
 
 _Static_assert((int)BUFFER_LEAST >= (int)PACKET_RECORD_MAX_BYTES && (int)BUFFER_LEAST >= (int)PACKET_HEADER_BYTES,
-               "there is room for what is read at once");
+               "a buffer has room for a record, and for a header");
 
-enum next { NOTHING, RECORD, LOSS }; /* of a stream: not looked at yet, ... */
+enum next { NOTHING, RECORD, LOSS }; /* of a stream; NOTHING: not read yet */
 
 struct source {
     const struct export_stream *stream;
     const struct model_process *process;
     const uint32_t *classes; /* in the merged trace, of the aspects of its process, by id - 1 */
-    uint64_t time;           /* of what is next */
+    uint64_t time;           /* of its next record or loss */
     enum next next;
     struct packet_record record;
     uint64_t lost;
-    struct packet_header packet; /* where it stands */
-    uint32_t records_left;       /* of it */
+    struct packet_header packet; /* the present one */
+    uint32_t records_left;       /* in the packet */
     uint64_t packet_end, offset; /* in the file: of the packet, and of bytes[0] */
-    size_t taken, used;          /* of the buffer */
-    uint8_t *bytes;              /* NULL: not begun, or ended */
+    size_t taken, used;          /* in bytes: consumed, and read into it */
+    uint8_t *bytes;              /* the buffer; NULL: not begun, or ended */
 };
 
 struct merge {
@@ -59,7 +59,7 @@ static uint64_t at(const struct source *s)
     return s->offset + s->taken;
 }
 
-/* Reads on, so that `want` bytes are there, or all up to the end of the packet. Returns 0 or an error. */
+/* Fills the buffer, so that it has `want` bytes, or all bytes before `end`. Returns 0 or an error. */
 static int fill(const struct merge *m, struct source *s, size_t want, uint64_t end)
 {
     if (s->used - s->taken >= want || s->offset + s->used >= end)
@@ -68,7 +68,7 @@ static int fill(const struct merge *m, struct source *s, size_t want, uint64_t e
     s->offset += s->taken;
     s->used -= s->taken;
     s->taken = 0;
-    int fd = file_open_plain(s->stream->path, READER_PLAIN, false);
+    int fd = file_open_plain(s->stream->path, TRACE_READER_PLAIN, false);
     if (fd < 0)
         return fd;
     uint64_t rest = s->stream->bytes - (s->offset + s->used);
@@ -82,10 +82,12 @@ static int fill(const struct merge *m, struct source *s, size_t want, uint64_t e
     if (err)
         return err;
     s->used += (size_t)n;
-    return s->used - s->taken >= want || s->offset + s->used >= end ? 0 : BEZEL_EMALFORMED; /* it was cut meanwhile */
+    return s->used - s->taken >= want || s->offset + s->used >= end
+               ? 0
+               : BEZEL_EMALFORMED; /* the file was truncated meanwhile */
 }
 
-/* Enters the next packet; what it says is lost is next. Returns 0 or an error. */
+/* Reads the header of the next packet. A loss that it counts comes next. Returns 0 or an error. */
 static int next_packet(const struct merge *m, struct source *s)
 {
     uint64_t discarded = s->packet.discarded, end = s->packet.timestamp_end;
@@ -94,7 +96,7 @@ static int next_packet(const struct merge *m, struct source *s)
     if (err)
         return err;
     err = packet_get_header(s->bytes + s->taken, s->used - s->taken, h);
-    if (err && err != BEZEL_EAGAIN) /* its records come later */
+    if (err && err != BEZEL_EAGAIN) /* EAGAIN: the header is there, its records are not read yet */
         return err;
     if (s->used - s->taken < PACKET_HEADER_BYTES || h->instance != s->stream->instance || h->timestamp_begin < end ||
         h->discarded < discarded || h->size_bytes > s->stream->bytes - at(s) ||
@@ -115,7 +117,7 @@ static int next_record(const struct merge *m, struct source *s)
     int err = fill(m, s, PACKET_RECORD_MAX_BYTES, s->packet_end);
     if (err)
         return err;
-    struct packet_header window = s->packet; /* what there is of the packet */
+    struct packet_header window = s->packet; /* the part of the packet that is in the buffer */
     uint64_t left = s->packet_end - at(s);
     window.size_bytes = s->taken + (left < s->used - s->taken ? left : s->used - s->taken);
     size_t offset = s->taken;
@@ -129,7 +131,7 @@ static int next_record(const struct merge *m, struct source *s)
     return 0;
 }
 
-/* Moves on to what is next. Returns 1, 0 at the end, or an error. */
+/* Reads the next record or loss. Returns 1, 0 at the end, or an error. */
 static int advance(const struct merge *m, struct source *s)
 {
     int err = 0;
@@ -216,7 +218,7 @@ static int add_sources(struct merge *m, const struct model_node *model, const st
         const struct export_stream *stream = &node->streams[i];
         const struct model_process *p = model_find_process(model, stream->instance);
         if (!p) {
-            log_warn("BEZEL-EXPORT-FOREIGN", "%s is of no process that run.db knows: left out", stream->path);
+            log_warn("BEZEL-EXPORT-FOREIGN", "left out %s: run.db has no process for it", stream->path);
             continue;
         }
         struct source *s = &m->sources[m->count];

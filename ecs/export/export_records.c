@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "base/limit.h"
 #include "base/log.h"
-#include "collector/facts_run.h"
-#include "collector/reader.h"
-#include "collector/verify.h"
-#include "ecs/export.h"
-#include "ecs/export_csv.h"
-#include "ecs/json.h"
+#include "collector/rundb/rundb_live.h"
+#include "collector/store/trace_reader.h"
+#include "collector/verify/verify.h"
+#include "ecs/export/export.h"
+#include "ecs/export/export_csv.h"
+#include "ecs/report/json.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,8 +16,8 @@
 #include <string.h>
 
 /*
- * Dictionaries come from the database, as they are when the export begins. A packet that needs a later version of one
- * ends its stream here: it was stored after the export began.
+ * Dictionaries are read from the database when the export begins. A packet that needs a later version of one was stored
+ * after that, and ends its stream here.
  */
 
 struct records {
@@ -89,28 +89,28 @@ static int put_packet(struct records *x, const struct model_process *p, const st
     return ferror(x->out) ? BEZEL_ESYS : more;
 }
 
-/* What is not there though it was stored; what is there and cannot be exported. */
-static void tell_missing(const char *path, const struct model_stream *s, uint64_t bytes, uint64_t rest)
+/* Warns of stored bytes that are missing, or of bytes at the end that cannot be exported. */
+static void warn_missing(const char *path, const struct model_stream *s, uint64_t bytes, uint64_t rest)
 {
     if (s && bytes < s->saved.bytes)
         log_warn("BEZEL-EXPORT-DAMAGED", "%s: %" PRIu64 " bytes that were stored are missing from byte %" PRIu64 " on",
                  path, s->saved.bytes - bytes, bytes);
     else if (rest)
         log_warn("BEZEL-EXPORT-TORN",
-                 "%s: its last %" PRIu64 " bytes are no whole packet, and not exported: bezel verify tells more", path,
+                 "%s: its last %" PRIu64 " bytes are not a complete packet, and not exported; see 'bezel verify'", path,
                  rest);
 }
 
 static int put_stream(struct records *x, const struct model_process *p, const struct model_stream *s, const char *path)
 {
-    struct reader *r;
-    int err = reader_open(path, &r);
+    struct trace_reader *r;
+    int err = trace_reader_open(path, &r);
     if (err == BEZEL_ENOENT) {
-        tell_missing(path, s, 0, 0);
+        warn_missing(path, s, 0, 0);
         return 0;
     }
     if (err == BEZEL_EMALFORMED) {
-        log_warn("BEZEL-EXPORT-FOREIGN", "%s is no file: left out", path);
+        log_warn("BEZEL-EXPORT-FOREIGN", "left out %s: it is not a regular file", path);
         return 0;
     }
     if (err)
@@ -119,14 +119,14 @@ static int put_stream(struct records *x, const struct model_process *p, const st
     const uint8_t *packet;
     int more;
     bool later = false;
-    while (!err && !later && (more = reader_next(r, &h, &packet)) != 0) {
+    while (!err && !later && (more = trace_reader_next(r, &h, &packet)) != 0) {
         later = more > 0 && !dict_includes(p->dict, h.dictionary);
         if (!later)
             err = more < 0 ? more : put_packet(x, p, &h, packet);
     }
     if (!err && !later && !x->served)
-        tell_missing(path, s, reader_offset(r), reader_rest(r));
-    reader_close(r);
+        warn_missing(path, s, trace_reader_offset(r), trace_reader_rest(r));
+    trace_reader_close(r);
     if (err != BEZEL_EMALFORMED && err != BEZEL_EVERSION)
         return err;
     log_warn("BEZEL-EXPORT-DAMAGED", "%s: %s: exported up to there", path, err_text(err));
@@ -150,14 +150,14 @@ static int put_all(struct records *x, const struct model *m)
 
 static int load(const char *run, struct model *m)
 {
-    struct facts *f;
-    int err = facts_open_read(run, &f);
+    struct rundb *f;
+    int err = rundb_open_read(run, &f);
     if (err)
         return err;
-    err = facts_load(f, m);
+    err = rundb_load(f, m);
     if (!err)
-        err = facts_load_streams(f, m);
-    (void)!facts_close(f);
+        err = rundb_load_streams(f, m);
+    (void)!rundb_close(f);
     return err;
 }
 
@@ -167,7 +167,7 @@ int export_records(const char *run, enum export_format format, FILE *out)
     struct model *m = model_new("");
     int err = m ? load(run, m) : BEZEL_ENOMEM;
     if (err) {
-        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, facts_why(err));
+        log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
     } else {
         err = format == EXPORT_CSV ? csv_open(out, m, &x.csv) : 0;
         if (!err)

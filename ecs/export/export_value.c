@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/export_value.h"
+#include "ecs/export/export_value.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ static struct export_value text(const char *text, size_t length)
     return (struct export_value){.as = EXPORT_TEXT, .text = text, .length = length};
 }
 
-/* The label of number `value` of an enum; of length 0 where it has none. */
+/* The label of `value` of an enum; length 0: it has no label. */
 static struct export_value enum_label(const struct dict_field *f, uint64_t value)
 {
     const char *label = f->labels;

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What the forms of `bezel export --format` share: a record in its context, and its values. */
-#ifndef BEZEL_ECS_EXPORT_VALUE_H
-#define BEZEL_ECS_EXPORT_VALUE_H
+/** A record with its context, and its values: for all formats of `bezel export --format`. */
+#ifndef BEZEL_ECS_EXPORT_EXPORT_VALUE_H
+#define BEZEL_ECS_EXPORT_EXPORT_VALUE_H
 
-#include "collector/model.h"
+#include "collector/model/run_model.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct export_record {
 
 enum export_shown {
     EXPORT_TEXT,
-    EXPORT_ABSENT /* a string that found no place in its process */,
+    EXPORT_ABSENT /* a string that its process had no room for */,
     EXPORT_INT,
     EXPORT_FLOAT
 };
@@ -33,7 +33,7 @@ struct export_value {
     double real;
 };
 
-/** Value `i` of a record; i below the number of its aspect's fields. Pure. */
+/** Value `i` of a record, with i below the number of its aspect's fields. Pure. */
 struct export_value export_value(const struct export_record *record, uint32_t i);
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/merge_out.h"
+#include "ecs/export/merge_out.h"
 
 #include "base/bytes.h"
 #include "base/file.h"
-#include "collector/metadata.h"
+#include "collector/store/metadata.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 /*
- * A packet ends where it is full. What a reader is told of a loss is that it lies between the ends of two packets, the
- * second of which counts it. The first packet is empty, so that losses before any record have a packet before them.
+ * A packet ends when it is full. In CTF a loss is counted by a packet, and lies between the end of the packet before
+ * and its own end. The first packet is empty, so that losses before any record have a packet before them.
  */
 
 enum {
@@ -28,13 +28,13 @@ enum {
     OUT_RECORD_MAX_BYTES = 3 + PACKET_RECORD_BYTES + CONTEXT_MAX_BYTES + DICT_FIELDS_MAX * (DICT_TEXT_MAX + 4),
 };
 
-/* An event class, found by its text with id 0. */
+/* An event class. The key is its text with id 0. */
 struct event_class {
     uint32_t id;
     char text[];
 };
 
-/* Of the process whose classes were asked for. */
+/* The classes of one process. */
 struct process_classes {
     const struct model_process *process;
     struct process_classes *next;
@@ -49,7 +49,7 @@ struct merge_out {
     void *classes; /* a tree of <search.h> */
     struct process_classes *processes;
     uint64_t begin, end, number, discarded;
-    bool begun; /* the packet has a begin */
+    bool begun; /* the packet has a begin time */
     size_t used;
     uint8_t bytes[OUT_BYTES];
 };
@@ -67,7 +67,7 @@ static int compare_classes(const void *a, const void *b)
     return strcmp(((const struct event_class *)a)->text, ((const struct event_class *)b)->text);
 }
 
-/* The text of an aspect's class, in memory that opens like a struct event_class. NULL where memory is short. */
+/* The text of an aspect's class, as a struct event_class for free(). NULL: out of memory. */
 static struct event_class *describe(const struct dict_aspect *a)
 {
     char *text;
@@ -85,7 +85,7 @@ static struct event_class *describe(const struct dict_aspect *a)
     return NULL;
 }
 
-/* The id of the class of aspect `a`; 0 where memory is short. */
+/* The id of the class of aspect `a`; 0: out of memory. */
 static uint32_t class_of(struct merge_out *out, const struct dict_aspect *a)
 {
     struct event_class *made = describe(a);
@@ -135,8 +135,8 @@ static void end_packet(struct merge_out *out)
     out->begun = false;
 }
 
-/* Room for `n` bytes more at `time`. */
-static void reach(struct merge_out *out, uint64_t time, size_t n)
+/* Makes room for `n` more bytes at `time`. */
+static void make_room(struct merge_out *out, uint64_t time, size_t n)
 {
     if (out->number == 0) {
         out->begin = out->end = time;
@@ -150,7 +150,7 @@ static void reach(struct merge_out *out, uint64_t time, size_t n)
     out->end = time;
 }
 
-/* A string; what follows it is aligned by whoever puts it. */
+/* Writes a string, without padding behind it. */
 static uint8_t *put_text(uint8_t *p, const char *text)
 {
     size_t n = strlen(text) + 1;
@@ -176,7 +176,7 @@ static uint8_t *put_context(const struct merge_out *out, uint8_t *p, const struc
     return p + 20;
 }
 
-/* The text that a string field's value names; an empty one where it found no place in its process. */
+/* The text of string `id`; empty if its process had no room for it. */
 static const char *text_of(const struct dict *d, uint64_t id)
 {
     return id == 0 || id > d->string_count ? "" : d->strings[id - 1];
@@ -186,7 +186,7 @@ void merge_out_record(struct merge_out *out, const struct model_process *p, cons
                       const struct packet_record *r, uint32_t event_class)
 {
     const struct dict_aspect *a = &p->dict->aspects[r->aspect - 1];
-    reach(out, r->timestamp, OUT_RECORD_MAX_BYTES);
+    make_room(out, r->timestamp, OUT_RECORD_MAX_BYTES);
     uint8_t *at = packet_put_record(align(out, out->bytes + out->used), event_class, r->timestamp);
     at = put_context(out, at, p, h);
     for (uint32_t i = 0; i < r->value_count; i++) {
@@ -203,7 +203,7 @@ void merge_out_record(struct merge_out *out, const struct model_process *p, cons
 
 void merge_out_lose(struct merge_out *out, uint64_t time, uint64_t lost)
 {
-    reach(out, time, 0);
+    make_room(out, time, 0);
     out->discarded = lost > UINT64_MAX - out->discarded ? UINT64_MAX : out->discarded + lost; /* never falls */
 }
 

@@ -1,29 +1,27 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The trace that export_merge() writes: one CTF stream, and its metadata (collector/metadata.h). */
-#ifndef BEZEL_ECS_MERGE_OUT_H
-#define BEZEL_ECS_MERGE_OUT_H
+/** The trace that export_merge() writes: one CTF stream, and its metadata (collector/store/metadata.h). */
+#ifndef BEZEL_ECS_EXPORT_MERGE_OUT_H
+#define BEZEL_ECS_EXPORT_MERGE_OUT_H
 
-#include "collector/model.h"
+#include "collector/model/run_model.h"
 
 struct merge_out;
 
 /** Begins a trace in the empty directory `to`. Returns 0 with *out for merge_out_close(), or an error with errno. */
 int merge_out_open(const char *to, const struct model_node *node, struct merge_out **out) BEZEL_MUST_CHECK;
 
-/**
- * Ends it. Returns 0, or the first error of all that was written, with errno. `out` is freed in either case.
- */
+/** Ends the trace. Returns 0, or the first error of any write, with errno. Frees `out` in either case. */
 int merge_out_close(struct merge_out *out) BEZEL_MUST_CHECK;
 
 /**
- * The event classes of the aspects of `p`, by id - 1, which belong to `out`; processes that declare an aspect alike
- * share its class. NULL where memory is short.
+ * The event classes of the aspects of `p`, by aspect id - 1; owned by `out`. Processes that declare an aspect in the
+ * same way share its class. NULL: out of memory.
  */
 const uint32_t *merge_out_classes(struct merge_out *out, const struct model_process *p);
 
-/** Appends record `r` of a packet of process `p`. Times do not fall from call to call, here or below. */
+/** Appends record `r` of a packet of process `p`. Times must not decrease from call to call, here and below. */
 void merge_out_record(struct merge_out *out, const struct model_process *p, const struct packet_header *h,
                       const struct packet_record *r, uint32_t event_class);
 

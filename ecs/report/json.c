@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/json.h"
+#include "ecs/report/json.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -49,7 +49,7 @@ static void put_text(FILE *out, const char *text)
     fputc('"', out);
 }
 
-/* What stands before every value: the comma, the line's start, the key. */
+/* Writes what precedes every value: the comma, the start of the line, the key. */
 static void open_item(struct json *j, const char *key)
 {
     if (j->after_item)
@@ -117,6 +117,14 @@ void json_int(struct json *j, const char *key, int64_t value)
     fprintf(j->out, "%" PRId64, value);
 }
 
+void json_known_int(struct json *j, const char *key, bool known, int64_t value)
+{
+    if (known)
+        json_int(j, key, value);
+    else
+        json_text(j, key, NULL);
+}
+
 void json_uint(struct json *j, const char *key, uint64_t value)
 {
     open_item(j, key);
@@ -130,7 +138,7 @@ void json_double(struct json *j, const char *key, double value)
         fputs("null", j->out);
         return;
     }
-    char text[32]; /* the shorter form where it reads back as the same number */
+    char text[32]; /* the shorter form, if it reads back as the same number */
     snprintf(text, sizeof text, "%.15g", value);
     if (strtod(text, NULL) != value)
         snprintf(text, sizeof text, "%.17g", value);

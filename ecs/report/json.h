@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A writer of JSON (RFC 8259). Values go out in the order of the calls; `key` names a member of an object and is NULL
- * for an item of an array or the outermost value. Texts are escaped, bytes that are not UTF-8 become U+FFFD; NaN and
- * infinities, which JSON lacks, become null. Errors of `out` show in ferror(). One owner.
+ * A writer of JSON (RFC 8259). Values are written in the order of the calls; `key` names a member of an object and is
+ * NULL for an item of an array or the outermost value. Texts are escaped, bytes that are not UTF-8 become U+FFFD; NaN
+ * and infinities, which JSON lacks, become null. Errors of `out` show in ferror(). One owner.
  */
-#ifndef BEZEL_ECS_JSON_H
-#define BEZEL_ECS_JSON_H
+#ifndef BEZEL_ECS_REPORT_JSON_H
+#define BEZEL_ECS_REPORT_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 struct json {
     FILE *out;
     bool compact;
-    bool after_item; /* the writer's own: a comma is due */
+    bool after_item; /* private: a comma is due */
     int depth;
 };
 
@@ -28,6 +28,7 @@ void json_array_end(struct json *j);
 
 void json_text(struct json *j, const char *key, const char *text); /* NULL: null */
 void json_int(struct json *j, const char *key, int64_t value);
+void json_known_int(struct json *j, const char *key, bool known, int64_t value); /* null where it is not known */
 void json_uint(struct json *j, const char *key, uint64_t value);
 void json_double(struct json *j, const char *key, double value);
 void json_bool(struct json *j, const char *key, bool value);

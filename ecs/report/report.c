@@ -1,22 +1,98 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/report.h"
+#include "ecs/report/report.h"
 
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
-#include "collector/facts.h"
-#include "ecs/rundir.h"
-#include "ecs/table.h"
+#include "base/plain.h"
+#include "collector/rundb/rundb.h"
+#include "ecs/report/table.h"
+#include "resmgr/policies/policy.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* The run's path, without symbolic links, relative where it lies below the working directory. */
-static void shown_path(const char *run, char *path)
+/* ---- Names ------------------------------------------------------------------------------------------------------- */
+
+const char *report_policy_name(int policy)
+{
+    return experiment_policy_word(policy);
+}
+
+const char *report_action_name(int action)
+{
+    return action >= POLICY_KEEP && action <= POLICY_RESUME ? policy_action_name((enum policy_action)action) : "?";
+}
+
+const char *report_decider_name(int by)
+{
+    return by == 0 ? "agent" : by == 1 ? "manager" : "?";
+}
+
+const char *report_experiment_name(const struct report *r)
+{
+    const char *name = summary_property(r->summary, "name"); /* an option may have changed the file's */
+    return name ? name : r->experiment->name;
+}
+
+const char *report_node_name(const struct report *r, uint32_t node)
+{
+    return node < r->summary->node_count ? r->summary->nodes[node].name : "?";
+}
+
+bool report_is_global(const struct report *r, int64_t index)
+{
+    return index >= 0 && index < r->experiment->limit_count && r->experiment->limits[index].global;
+}
+
+const char *report_where(const struct report *r, uint32_t node, int64_t index)
+{
+    return report_is_global(r, index) ? "all" : report_node_name(r, node);
+}
+
+int64_t report_run_time(const struct report *r, uint32_t node, int64_t at)
+{
+    int64_t offset = node < r->summary->node_count ? r->summary->nodes[node].realtime_offset : 0;
+    return at + offset - r->verdict->started;
+}
+
+const char *report_limit_text(const struct report *r, int64_t index)
+{
+    return index >= 0 && index < r->experiment->limit_count ? r->experiment->limits[index].text : "?";
+}
+
+struct units_text report_limit_value(const struct report *r, int64_t index, double value)
+{
+    bool in_time =
+        index >= 0 && index < r->experiment->limit_count && r->experiment->limits[index].unit == UNIT_DURATION;
+    return in_time && value >= 0 && value < 9e18 ? units_duration((int64_t)value) : number_double(value);
+}
+
+void report_process_name(const struct report *r, const struct summary_process *p, char *name, size_t size)
+{
+    if (r->summary->node_count > 1)
+        snprintf(name, size, "%s/%s", report_node_name(r, p->node), p->name);
+    else
+        snprintf(name, size, "%s", p->name);
+    plain_text(name);
+}
+
+void report_process_pid(const struct report *r, const struct summary_process *p, char *name, size_t size)
+{
+    char plain[REPORT_PROCESS_SIZE - 16];
+    report_process_name(r, p, plain, sizeof plain);
+    snprintf(name, size, "%s (%" PRIu32 ")", plain, p->pid);
+}
+
+/* ---- Printing ---------------------------------------------------------------------------------------------------- */
+
+/* The run's path without symbolic links, relative if it lies below the working directory. */
+static void path_to_show(const char *run, char *path)
 {
     char real[PATH_MAX], here[PATH_MAX];
     if (!realpath(run, real)) {
@@ -48,14 +124,15 @@ static int load_experiment(const char *run, struct experiment **e)
     return err;
 }
 
-static int print_loaded(const char *run, const struct summary *s, const struct experiment *e, int form, FILE *out)
+static int print_loaded(const char *run, bool running, const struct summary *s, const struct experiment *e, int form,
+                        FILE *out)
 {
     struct verdict *v;
-    int err = verdict_new(s, e, rundir_is_running(run), &v);
+    int err = verdict_new(s, e, running, &v);
     if (err)
         return err;
     char path[PATH_MAX];
-    shown_path(run, path);
+    path_to_show(run, path);
     struct report r = {.run = path, .summary = s, .experiment = e, .verdict = v};
     r.all = form & REPORT_ALL;
     r.color = table_wants_color(out);
@@ -74,7 +151,7 @@ static int print_loaded(const char *run, const struct summary *s, const struct e
     return code;
 }
 
-int report_print(const char *run, int form, FILE *out)
+int report_print(const char *run, bool running, int form, FILE *out)
 {
     struct experiment *e;
     int err = load_experiment(run, &e);
@@ -83,9 +160,9 @@ int report_print(const char *run, int form, FILE *out)
     struct summary *s;
     err = summary_load(run, &s);
     if (err) {
-        log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run, facts_why(err));
+        log_error("BEZEL-REPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
     } else {
-        err = print_loaded(run, s, e, form, out);
+        err = print_loaded(run, running, s, e, form, out);
         summary_free(s);
     }
     experiment_free(e);

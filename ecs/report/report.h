@@ -1,147 +1,140 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The report on a run, as text for people or as JSON (docs/REPORT.md), also of a run that is being written. */
-#ifndef BEZEL_ECS_REPORT_H
-#define BEZEL_ECS_REPORT_H
+/** The report of a run, as text, JSON or a plot (docs/REPORT.md); also while the run goes on. */
+#ifndef BEZEL_ECS_REPORT_REPORT_H
+#define BEZEL_ECS_REPORT_REPORT_H
 
 #include "base/units.h"
-#include "ecs/verdict.h"
+#include "ecs/report/verdict.h"
 
 #include <stdio.h>
 
 struct json;
 struct table;
 
-/** Forms of a report; a bool that says "as JSON" may stand in their place. */
+/** Forms of a report. true also means JSON, false text. */
 enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2, REPORT_SVG = 4 };
 
 /**
- * Loads run directory `run`, judges it and prints the report to `out`: as JSON with REPORT_JSON; with REPORT_ALL the
- * text leaves nothing out (JSON never does); with REPORT_SVG it is a plot. Returns the exit code of the verdict (see
- * verdict_exit_code()), or a negative BEZEL_E* after saying on stderr why there is no report. Not async-signal-safe;
- * reads files.
+ * Loads run directory `run`, judges the run and prints the report to `out`: as text, or as JSON (REPORT_JSON) or a plot
+ * (REPORT_SVG); with REPORT_ALL the text omits nothing (JSON never does). `running`: the run's `bezel run` lives.
+ * Returns the exit code of the verdict (see verdict_exit_code()), or a negative BEZEL_E* after logging why there is no
+ * report. Reads files; not async-signal-safe.
  */
-int report_print(const char *run, int form, FILE *out) BEZEL_MUST_CHECK;
+int report_print(const char *run, bool running, int form, FILE *out) BEZEL_MUST_CHECK;
 
-/** What the two writers below need; everything is borrowed. */
+/** The input of all functions below; everything is borrowed. */
 struct report {
-    const char *run; /* the directory, as it is shown */
+    const char *run; /* the directory, as the report shows it */
     const struct summary *summary;
     const struct experiment *experiment;
     const struct verdict *verdict;
-    bool all;   /* text: leave nothing out */
+    bool all;   /* text: omit nothing, join no lines */
     bool color; /* text: for a terminal */
 };
 
-/** The sentence that opens a report, without a line's end. Pure. */
+/** The sentence that opens a report, without a newline. Pure. */
 void report_sentence(const struct report *r, FILE *out);
 
-/** The whole report. Errors show in ferror(out). Pure but for `out`. */
+/** Print the complete report. Errors show in ferror(out). Pure but for `out`. */
 void report_text(const struct report *r, FILE *out);
 void report_json(const struct report *r, FILE *out);
 
-/** The limits against time, and how nodes polled: an SVG image that needs nothing else. Likewise. */
+/** Prints the limits and the polling periods against time, as a self-contained SVG image. Likewise. */
 void report_svg(const struct report *r, FILE *out);
 
-/** "client.1", with its node before it where the run has several: "desk1/client.1". `name` takes `size` bytes. */
+/** "client.1"; in a run of several nodes "desk1/client.1". `name` has `size` bytes. */
 void report_process_name(const struct report *r, const struct summary_process *p, char *name, size_t size);
 
-/** The same and the pid: "client.1 (4711)". `name` takes `size` bytes; REPORT_PROCESS_SIZE are enough. */
+/** The same with the pid: "client.1 (4711)". `name` has `size` bytes; REPORT_PROCESS_SIZE are enough. */
 enum { REPORT_PROCESS_SIZE = 160 };
 void report_process_pid(const struct report *r, const struct summary_process *p, char *name, size_t size);
 
-/** Text: the title of a section; whether a process is shown; whether what belongs to each process is. */
+/** Text: prints the title of a section; whether a process is shown; whether details of each process are. */
 void report_title(const struct report *r, const char *text, FILE *out);
-
-/** A section of `count` rows, nothing where that is 0; of many, unless all is asked for, the first and the last ones.
- */
-void report_rows(const struct report *r, const char *title, const char *sides, const char *const heads[], size_t count,
-                 void (*row)(const struct report *r, struct table *t, size_t i), FILE *out);
 bool report_shows(const struct report *r, const struct summary_process *p);
 bool report_opens_processes(const struct report *r);
 
-/** Text: the books of the processes, whether they balance, and what of them is not known. */
+/** Text: the books of the processes, whether they balance, and what is unknown. */
 void report_books(const struct report *r, FILE *out);
 
-/** JSON: member `remedies` of the books, what to do where rings were full; the text has it among its remarks. */
+/** JSON: member `remedies` of the books: what to do about full rings. The text has it below the books. */
 void report_json_remedies(const struct report *r, struct json *j);
 
-/** Text: what spans, counters and gauges came to; nothing where there are none. JSON: members of an aspect's object. */
+/** Text: statistics of spans, counters and gauges; nothing if there are none. JSON: members of an aspect's object. */
 void report_kinds(const struct report *r, FILE *out);
 void report_json_kind(struct json *j, const struct summary_book *b);
 
-/** Why limit `l` is infeasible, words that go on behind a comma. */
+/** Text: why limit `l` is infeasible, as the end of a sentence. */
 void report_why(const struct report *r, const struct verdict_limit *l, FILE *out);
 
-/** What nodes made of the manager's settings; nothing where there is none. JSON: member `settings`. */
-void report_obeyed(const struct report *r, FILE *out);
-void report_json_obeyed(const struct report *r, struct json *j);
+/** Text: how many of the manager's setpoints each node applied; nothing if there is no manager. JSON: `setpoints`. */
+void report_setpoints(const struct report *r, FILE *out);
+void report_json_setpoints(const struct report *r, struct json *j);
 
-/** What the policies found; nothing where there is nothing. JSON: member `findings`; of a limit why it is infeasible.
+/**
+ * A conclusion of a policy, as a cell of the timeline. JSON: `conclusions`; members of a limit: why it is infeasible.
  */
-void report_findings(const struct report *r, FILE *out);
-
-/** Text: a cell that tells of a finding, with its name where `with_word`. */
-void report_finding(const struct report *r, struct table *t, const struct summary_finding *f, bool with_word);
-void report_json_findings(const struct report *r, struct json *j);
+void report_conclusion(const struct report *r, struct table *t, const struct builtin_finding *f);
+void report_json_conclusions(const struct report *r, struct json *j);
 void report_json_why(const struct report *r, const struct verdict_limit *l, struct json *j);
 
-/** What the processes said, as text and as member `notes`. */
+/** The notes, as text and as member `notes`. */
 void report_notes(const struct report *r, FILE *out);
 void report_json_notes(const struct report *r, struct json *j);
 
 /**
- * How the nodes polled, and what of records with a latency bound expired; nothing where there is nothing to tell. JSON:
- * members `polling` and `expired`, and of a node what it measured of its polls.
+ * Text: how the nodes polled, and how many records with a latency bound expired; nothing if none has one. A change of
+ * how a node polls is a cell of the timeline. JSON: members `polling` and `expired`, and a node's statistics of its
+ * polls.
  */
+void report_polling_change(struct table *t, const struct builtin_polling *p);
 void report_polling(const struct report *r, FILE *out);
 void report_expired(const struct report *r, FILE *out);
 void report_json_polling(const struct report *r, struct json *j);
 void report_json_expired(const struct report *r, struct json *j);
-void report_json_pace(struct json *j, const struct summary_node *n);
+void report_json_poll_stats(struct json *j, const struct summary_node *n);
 
-/** What happened, in order; nothing where nothing did. JSON: member `violations`. */
-void report_story(const struct report *r, FILE *out);
+/** Text: the timeline of the run; nothing if it has no line. JSON: member `violations`. */
+void report_timeline(const struct report *r, FILE *out);
 void report_json_violations(const struct report *r, struct json *j);
 
-/** What snapshots saved; nothing where none was taken. JSON: members `snapshots` and `snapshots_refused`. */
+/**
+ * A snapshot, as a cell of the timeline: the one whose first row in the summary is `from`. Text: what snapshots saved;
+ * nothing if none was taken. JSON: members `snapshots` and `snapshots_refused`.
+ */
+void report_snapshot(const struct report *r, struct table *t, size_t from);
 void report_snapshots(const struct report *r, FILE *out);
 void report_json_snapshots(const struct report *r, struct json *j);
 
-/** Which knobs were turned; nothing where none was. JSON: member `knobs`. */
-void report_knobs(const struct report *r, FILE *out);
+/** A change of a knob, as a cell of the timeline. JSON: member `knobs`. */
+void report_knob(const struct report *r, struct table *t, const struct builtin_knob *k);
 void report_json_knobs(const struct report *r, struct json *j);
 
-/** Processes that were not observed; nothing where there is none. */
-void report_unobserved(const struct report *r, FILE *out);
-
-/**
- * What is not known of a run that is over. Text: nothing where all is. JSON: members `end` and `streams` of a process.
- */
-void report_unknown(const struct report *r, FILE *out);
+/** JSON: members `end` and `streams` of a process. */
 void report_json_streams(const struct report *r, struct json *j, const struct summary_process *p);
 
-/** The experiment's name, as it was run. Borrowed from the report. */
+/** The experiment's name, as it was run (an option may have changed the file's). Borrowed from the report. */
 const char *report_experiment_name(const struct report *r);
 
-/** Texts of the numbers that the database holds; "?" where a number is none of theirs. Static storage. */
+/** Names of numbers in the database; "?" for unknown numbers. Static storage. */
 const char *report_policy_name(int policy);
 const char *report_action_name(int action);
 const char *report_decider_name(int by);
 const char *report_node_name(const struct report *r, uint32_t node);
 
-/** Whether limit `index` is on the whole; "all" where it is, else the name of the node that it was judged on. */
-bool report_is_whole(const struct report *r, int64_t index);
+/** Whether limit `index` is a global one; "all" if it is, else the name of `node`. */
+bool report_is_global(const struct report *r, int64_t index);
 const char *report_where(const struct report *r, uint32_t node, int64_t index);
 
-/** `at` of the clock of `node` as nanoseconds since the run's start. */
+/** Time `at` of the clock of `node`, in ns since the run's start. */
 int64_t report_run_time(const struct report *r, uint32_t node, int64_t at);
 
-/** The limit's text in the experiment file; "?" where it has no limit `index`. */
+/** The limit's text in the experiment file; "?" if there is no limit `index`. */
 const char *report_limit_text(const struct report *r, int64_t index);
 
-/** A value of its metric, in the unit of the limit; a duration as one. */
+/** A value of its metric as text, in the limit's unit. */
 struct units_text report_limit_value(const struct report *r, int64_t index, double value);
 
 #endif

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/saturate.h"
-#include "ecs/json.h"
-#include "ecs/report.h"
-#include "ecs/table.h"
+#include "ecs/report/json.h"
+#include "ecs/report/report.h"
+#include "ecs/report/table.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns of what happens rarely are there where it happened. */
+/* Columns of rare losses are shown only if there are such losses. */
 static bool shows_window(const struct report *r)
 {
     return r->verdict->sut.window + r->verdict->daemons.window > 0;
@@ -42,12 +43,12 @@ static void books_row(const struct report *r, struct table *t, const char *name,
     table_cell(t, "%s", units_count(b->unfinished).s);
     if (shows_unstored(r))
         table_cell(t, "%s", units_count(b->unstored).s);
-    table_cell(t, "%s", figure_signed(b->rest).s);
+    table_cell(t, "%s", number_signed(b->rest).s);
 }
 
 /*
- * Which aspects the unfinished records were of is known only where they explain the whole rest, and the same with those
- * that were not stored: then they are told here.
+ * Unfinished records are counted for the process only. They are assigned to its aspects if they explain all that is
+ * missing there; so are unstored ones.
  */
 static void aspect_rows(const struct report *r, struct table *t, const struct summary_process *p,
                         const struct verdict_books *process)
@@ -68,7 +69,7 @@ static void aspect_rows(const struct report *r, struct table *t, const struct su
     }
 }
 
-/* By how much and where the books do not balance. */
+/* Prints by how much, and for which processes, the books do not balance. */
 static void print_imbalance(const struct report *r, FILE *out)
 {
     const struct summary *s = r->summary;
@@ -76,21 +77,21 @@ static void print_imbalance(const struct report *r, FILE *out)
     bool any = false;
     for (size_t i = 0; i < s->process_count; i++)
         any = any || r->verdict->books[i].rest != 0;
-    if (!any) /* it is but the end that is missing */
+    if (!any) /* only ends of processes are missing */
         return;
     if (r->verdict->run == RUN_RUNNING) {
-        fprintf(out, "  In flight, or not yet booked: %s.\n", figure_signed(rest).s);
+        fprintf(out, "  In flight, or not yet counted: %s.\n", number_signed(rest).s);
         return;
     }
-    fprintf(out, r->verdict->run == RUN_CUT ? "  In flight when the run was cut off, or not booked any more:\n"
-                                            : "  The books do not balance:\n");
+    fprintf(out, r->verdict->run == RUN_ABORTED ? "  In flight when the run was aborted, or no longer counted:\n"
+                                                : "  The books do not balance:\n");
     for (size_t i = 0; i < s->process_count; i++) {
         int64_t unexplained = r->verdict->books[i].rest;
         char name[REPORT_PROCESS_SIZE];
         report_process_pid(r, &s->processes[i], name, sizeof name);
         if (unexplained > 0)
             fprintf(out, "    %s: %s produced, but neither stored nor counted as lost\n", name,
-                    figure_signed(unexplained).s);
+                    number_signed(unexplained).s);
         else if (unexplained < 0)
             fprintf(out, "    %s: %s stored or counted as lost, but not as produced\n", name,
                     units_count(-(uint64_t)unexplained).s);
@@ -99,7 +100,7 @@ static void print_imbalance(const struct report *r, FILE *out)
 
 /* ---- Rings that were full ---------------------------------------------------------------------------------------- */
 
-/* Records lost in full rings: of processes that are started, or of those that are attached to. */
+/* Records lost in full rings, either of the processes that are started or of those that are attached to. */
 struct full_rings {
     uint64_t records;
     size_t processes;
@@ -133,8 +134,8 @@ static struct full_rings find_full(const struct report *r, bool attached)
     return found;
 }
 
-/* Records that the process made a second, from its first stored one to its last; NaN: it cannot be told. */
-static double rate_made(const struct summary_process *p)
+/* Records that the process produced per second, from its first stored record to its last; NaN: unknown. */
+static double rate_produced(const struct summary_process *p)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
     double attempts = 0;
@@ -157,7 +158,7 @@ static int64_t longest_pause(const struct report *r, const struct summary_proces
     return polled ? r->summary->nodes[p->node].period_worst : 0;
 }
 
-static void say_remedy(const struct report *r, bool attached, FILE *out)
+static void print_remedy(const struct report *r, bool attached, FILE *out)
 {
     const struct experiment *e = r->experiment;
     if (attached)
@@ -166,25 +167,25 @@ static void say_remedy(const struct report *r, bool attached, FILE *out)
         fprintf(out, "Make sensing.ring.records larger than %u", e->sensing.ring_records);
     if (e->sensing.mode == POLL_POLLING)
         fprintf(out, ", or poll more often (%s)",
-                experiment_policy_moves(e->adapt.policy) ? "adapt.period" : "sensing.poll.period");
+                experiment_policy_can(e->adapt.policy, POLICY_MOVES) ? "adapt.period" : "sensing.poll.period");
     fputc('.', out);
 }
 
 static void print_full(const struct report *r, const struct full_rings *full, bool attached, FILE *out)
 {
     char name[REPORT_PROCESS_SIZE];
-    double rate = rate_made(full->worst), pause = (double)longest_pause(r, full->worst) / 1e9;
+    double rate = rate_produced(full->worst), pause = (double)longest_pause(r, full->worst) / 1e9;
     report_process_pid(r, full->worst, name, sizeof name);
     fprintf(out, "  Ring full: %s records of %s", units_count(full->records).s, name);
     if (full->processes > 1)
-        fprintf(out, " and %zu more", full->processes - 1);
+        fprintf(out, " and %zu more process%s", full->processes - 1, full->processes == 2 ? "" : "es");
     fputs(" were lost.\n    ", out);
-    say_remedy(r, attached, out);
+    print_remedy(r, attached, out);
     fputc('\n', out);
     if (rate > 0 && pause > 0)
-        fprintf(out, "    %s made %s records a second on average; polls were up to %s apart, which makes %s a poll.\n",
-                name, figure_number(rate).s, units_duration((int64_t)(pause * 1e9)).s,
-                figure_number(ceil(rate * pause)).s);
+        fprintf(out, "    %s produced %s records a second on average: up to %s a poll, as polls were up to %s apart.\n",
+                name, number_double(rate).s, number_double(ceil(rate * pause)).s,
+                units_duration((int64_t)(pause * 1e9)).s);
 }
 
 static void print_remedies(const struct report *r, FILE *out)
@@ -206,19 +207,114 @@ void report_json_remedies(const struct report *r, struct json *j)
         FILE *out = full.processes ? open_memstream(&text, &n) : NULL;
         if (!out)
             continue;
-        say_remedy(r, attached, out);
+        print_remedy(r, attached, out);
         json_object(j, NULL);
         json_text(j, "cause", "full");
         json_bool(j, "attached", attached);
         json_uint(j, "processes", full.processes);
         json_uint(j, "records", full.records);
-        json_double(j, "rate_per_s", rate_made(full.worst));
+        json_double(j, "rate_per_s", rate_produced(full.worst));
         json_int(j, "period_worst_ns", longest_pause(r, full.worst));
         json_text(j, "text", fclose(out) == 0 ? text : NULL);
         json_object_end(j);
         free(text);
     }
     json_array_end(j);
+}
+
+/* ---- Unknown records --------------------------------------------------------------------------------------------- */
+
+/* Of nodes that vanished, of processes whose end is not in the store, and of processes that were not observed. */
+
+enum { STREAMS_SHOWN = 24 }; /* unless --all is given */
+
+static void print_stream(const struct summary_stream *s, const char *name, FILE *out)
+{
+    fprintf(out, "    %s, ring %" PRIu32 ": ", name, s->ring);
+    if (s->next_ordinal == 0)
+        fputs("unknown from its first record on\n", out);
+    else
+        fprintf(out, "unknown after ordinal %" PRIu64 "\n", s->next_ordinal - 1);
+}
+
+/* Prints the open streams of `p`, at most *left of them, and lowers *left by their number. */
+static void print_process(const struct report *r, const struct summary_process *p, size_t *left, FILE *out)
+{
+    char name[REPORT_PROCESS_SIZE];
+    report_process_pid(r, p, name, sizeof name);
+    size_t open = 0;
+    for (size_t i = 0; i < p->stream_count; i++) {
+        if (!p->streams[i].open)
+            continue;
+        open++;
+        if (*left == 0)
+            continue;
+        --*left;
+        print_stream(&p->streams[i], name, out);
+    }
+    if (open > 0 || *left == 0)
+        return;
+    --*left;
+    fprintf(out,
+            p->stream_count ? "    %s: its last counters are unknown\n" : "    %s: unknown from its first record on\n",
+            name);
+}
+
+static void print_unknown(const struct report *r, FILE *out)
+{
+    const struct summary *s = r->summary;
+    const struct verdict *v = r->verdict;
+    if (v->run == RUN_RUNNING || (v->unknown == 0 && v->vanished == 0 && !s->left_out))
+        return;
+    fputs("  Not known, because it never reached the store (the numbers produced, above, are lower bounds):\n", out);
+    if (s->left_out)
+        fprintf(
+            out,
+            "    processes that the collector refused: none of their records is stored; %s of them sent last counters, "
+            "%s records in all\n",
+            units_count(s->untaken).s, units_count(s->untaken_records).s);
+    for (size_t i = 0; i < s->node_count; i++)
+        if (s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i))
+            fprintf(out, "    node %s vanished: it never confirmed that all its records are stored\n",
+                    s->nodes[i].name);
+    size_t left = r->all ? SIZE_MAX : STREAMS_SHOWN;
+    for (size_t i = 0; i < s->process_count; i++)
+        if (verdict_is_open(s, &s->processes[i]))
+            print_process(r, &s->processes[i], &left, out);
+    if (left == 0)
+        fputs("    ... (--all shows all of them)\n", out);
+}
+
+static const char *process_noun(uint64_t count)
+{
+    return count == 1 ? "process" : "processes";
+}
+
+static void print_unobserved(const struct report *r, FILE *out)
+{
+    const struct summary *s = r->summary;
+    uint64_t all = r->verdict->unobserved;
+    if (all == 0)
+        return;
+    fprintf(out,
+            "  Not observed: %s %s recorded without a segment that could be read. The records of %s are unknown:\n",
+            units_count(all).s, process_noun(all), all == 1 ? "this process" : "these processes");
+    for (size_t i = 0; i < s->node_count; i++)
+        if (s->nodes[i].unobserved)
+            fprintf(out, "    %s %s of node %s\n", units_count(s->nodes[i].unobserved).s,
+                    process_noun(s->nodes[i].unobserved), s->nodes[i].name);
+    size_t left = r->all ? SIZE_MAX : STREAMS_SHOWN;
+    for (size_t i = 0; i < s->process_count; i++) {
+        char name[REPORT_PROCESS_SIZE];
+        if (s->processes[i].unobserved == 0 || left == 0)
+            continue;
+        left--;
+        report_process_pid(r, &s->processes[i], name, sizeof name);
+        fprintf(out, "    %s %s that %s forked\n", units_count(s->processes[i].unobserved).s,
+                process_noun(s->processes[i].unobserved), name);
+    }
+    if (left == 0)
+        fputs("    ... (--all shows all of them)\n", out);
 }
 
 /* ---- Remarks ----------------------------------------------------------------------------------------------------- */
@@ -234,28 +330,30 @@ static uint64_t sum_discarded(const struct summary *s)
 static void print_books_remarks(const struct report *r, FILE *out)
 {
     const struct verdict *v = r->verdict;
-    if (v->balanced && v->run == RUN_CUT)
-        fputs("  The books balance up to there; what processes recorded after it is unknown.\n", out);
+    if (v->balanced && v->run == RUN_ABORTED)
+        fputs("  The books balance up to that time; later records are unknown.\n", out);
     else if (v->balanced)
         fputs("  The books balance: every record is accounted for.\n", out);
     else
         print_imbalance(r, out);
     if (v->given_up)
-        fputs("  Draining was given up: what nodes still held is lost, counted as unstored.\n", out);
+        fputs("  Draining was given up: the records that nodes still held are lost, counted as unstored.\n", out);
     if (v->sut.unstored + v->daemons.unstored > 0 && !v->given_up)
-        fputs("  Unstored, by the counters of their processes: what could not be read or stored to its end.\n", out);
+        fputs("  Unstored: records that their processes counted, but that could not be read or stored.\n", out);
     print_remedies(r, out);
-    report_unobserved(r, out);
-    report_unknown(r, out);
+    print_unobserved(r, out);
+    print_unknown(r, out);
     fprintf(out, "  In the trace: %s%s records, and %s of the monitor's own.\n", v->behind ? "at least " : "",
             units_count(v->sut.stored).s, units_count(v->daemons.stored).s);
     if (v->behind)
-        fputs("  It may hold more than these books tell, which the collector has not saved yet; where it was killed,\n"
-              "  one that is started on the run takes that up (bezel-collector --run DIR ...).\n",
-              out);
+        fputs(
+            "  The trace may hold more than these books count: the collector has not saved the rest yet, or was "
+            "killed.\n"
+            "  If it was killed, start it again on the run to have the rest counted (bezel-collector --run DIR ...).\n",
+            out);
     uint64_t discarded = sum_discarded(r->summary);
     if (discarded > 0)
-        fprintf(out, "  The trace itself tells of %s lost records, and where (babeltrace2: discarded events).\n",
+        fprintf(out, "  The trace itself shows %s lost records, and where (babeltrace2: discarded events).\n",
                 units_count(discarded).s);
     if (r->summary->refused > 0)
         fprintf(out, "  Refused by the collector as malformed: %s packets and messages.\n",
@@ -285,7 +383,7 @@ void report_books(const struct report *r, FILE *out)
         return;
     report_title(r, "Books", out);
     if (s->process_count == 0) {
-        report_unobserved(r, out);
+        print_unobserved(r, out);
         return;
     }
     char align[COLUMNS + 1] = "";
@@ -312,4 +410,26 @@ void report_books(const struct report *r, FILE *out)
     if (!report_opens_processes(r))
         fputs("  (--all shows the aspects of each)\n", out);
     print_books_remarks(r, out);
+}
+
+void report_json_streams(const struct report *r, struct json *j, const struct summary_process *p)
+{
+    json_text(j, "end",
+              !verdict_is_open(r->summary, p)  ? "known"
+              : r->verdict->run == RUN_RUNNING ? "open"
+                                               : "unknown");
+    json_array(j, "streams");
+    for (size_t i = 0; i < p->stream_count; i++) {
+        const struct summary_stream *s = &p->streams[i];
+        json_object(j, NULL);
+        json_uint(j, "ring", s->ring);
+        json_bool(j, "closed", !s->open);
+        json_uint(j, "next_ordinal", s->next_ordinal);
+        if (s->open && s->next_ordinal > 0 && r->verdict->run != RUN_RUNNING)
+            json_uint(j, "unknown_after", s->next_ordinal - 1);
+        else
+            json_text(j, "unknown_after", NULL);
+        json_object_end(j);
+    }
+    json_array_end(j);
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "ecs/json.h"
-#include "ecs/report.h"
+#include "ecs/report/json.h"
+#include "ecs/report/report.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -33,12 +33,12 @@ static void put_run(const struct report *r, struct json *j)
     const struct summary *s = r->summary;
     json_object(j, "run");
     json_text(j, "directory", r->run);
-    json_text(j, "id", summary_fact(s, "run"));
+    json_text(j, "id", summary_property(s, "run"));
     json_text(j, "experiment", report_experiment_name(r));
     json_text(j, "state", verdict_run_name(r->verdict->run));
     put_realtime(j, "started", r->verdict->started);
     put_realtime(j, "ended", r->verdict->ended);
-    json_text(j, "ended_by", summary_fact(s, "ended_by"));
+    json_text(j, "ended_by", summary_property(s, "ended_by"));
     json_int(j, "duration_ns", r->verdict->duration);
     json_object_end(j);
 }
@@ -53,7 +53,7 @@ static void put_verdict(const struct report *r, struct json *j)
         fclose(memory);
     }
     json_object(j, "verdict");
-    json_text(j, "is", verdict_name(r->verdict->whole));
+    json_text(j, "is", verdict_name(r->verdict->is));
     json_text(j, "sentence", sentence);
     json_int(j, "exit_code", verdict_exit_code(r->verdict));
     json_object_end(j);
@@ -63,7 +63,7 @@ static void put_verdict(const struct report *r, struct json *j)
 static void put_limit_on_node(const struct report *r, struct json *j, size_t row)
 {
     static const char *const states[] = {"unknown", "held", "violated"};
-    const struct summary_limit *l = &r->summary->limits[row];
+    const struct builtin_limit *l = &r->summary->limits[row];
     const struct verdict_limit *v = &r->verdict->rows[row];
     json_object(j, NULL);
     json_text(j, "node", l->epoch ? NULL : report_node_name(r, l->node));
@@ -78,14 +78,8 @@ static void put_limit_on_node(const struct report *r, struct json *j, size_t row
     json_int(j, "held_ns", l->held);
     json_int(j, "violated_ns", l->violated);
     json_int(j, "unknown_ns", l->unknown);
-    if (l->last_violated)
-        json_int(j, "last_violated_ns", report_run_time(r, l->node, l->last_violated));
-    else
-        json_text(j, "last_violated_ns", NULL);
-    if (v->since)
-        json_int(j, "violated_since_ns", report_run_time(r, l->node, v->since));
-    else
-        json_text(j, "violated_since_ns", NULL);
+    json_known_int(j, "last_violated_ns", l->last_violated != 0, report_run_time(r, l->node, l->last_violated));
+    json_known_int(j, "violated_since_ns", v->since != 0, report_run_time(r, l->node, v->since));
     json_object_end(j);
 }
 
@@ -101,7 +95,7 @@ static void put_limits(const struct report *r, struct json *j)
         json_text(j, "kind", l->kind == LIMIT_HOLD ? "hold" : "expect");
         json_text(j, "metric",
                   l->metric == LIMIT_ON_SENSOR_CPU ? "sensor_cpu" : r->experiment->metrics[l->metric].name);
-        json_text(j, "per", l->whole ? "whole" : "metric");
+        json_text(j, "per", l->global ? "global" : "metric");
         json_text(j, "compare", l->compare == COMPARE_AT_LEAST ? ">=" : "<=");
         json_double(j, "bound", l->bound);
         json_text(j, "unit", units[l->unit]);
@@ -113,7 +107,7 @@ static void put_limits(const struct report *r, struct json *j)
         json_double(j, "share_violated", r->verdict->limits[i].share);
         json_array(j, "nodes");
         for (size_t row = 0; row < r->summary->limit_count; row++)
-            if (r->summary->limits[row].index == i)
+            if (r->summary->limits[row].limit == (int64_t)i)
                 put_limit_on_node(r, j, row);
         json_array_end(j);
         json_object_end(j);
@@ -125,7 +119,7 @@ static void put_decisions(const struct report *r, struct json *j)
 {
     json_array(j, "decisions");
     for (size_t i = 0; i < r->summary->decision_count; i++) {
-        const struct summary_decision *d = &r->summary->decisions[i];
+        const struct builtin_decision *d = &r->summary->decisions[i];
         json_object(j, NULL);
         json_int(j, "time_ns", report_run_time(r, d->node, d->at));
         json_text(j, "node", report_node_name(r, d->node));
@@ -251,7 +245,7 @@ static void put_books(const struct report *r, struct json *j)
     json_object_end(j);
 }
 
-/* ---- metrics, nodes, events, facts ---- */
+/* ---- metrics, nodes, events, properties ---- */
 
 static void put_metrics(const struct report *r, struct json *j)
 {
@@ -272,14 +266,14 @@ static void put_metrics(const struct report *r, struct json *j)
     json_array_end(j);
 }
 
-static void put_clock(const struct summary_clock *c, struct json *j)
+static void put_clock(const struct builtin_clocks *c, struct json *j)
 {
     json_object(j, "clocks");
     json_int(j, "kernel", c->kernel);
     json_int(j, "counter", c->counter);
     json_int(j, "program", c->program);
     json_object_end(j);
-    json_int(j, "clock_error_ns", c->error_ns);
+    json_int(j, "clock_error_ns", c->error);
     json_int(j, "clock_jumps", c->jumps);
     json_int(j, "clamped", c->clamped);
 }
@@ -300,7 +294,7 @@ static void put_nodes(const struct report *r, struct json *j)
         json_int(j, "wakeups", n->wakeups);
         json_int(j, "records", n->records);
         json_int(j, "bytes", n->bytes);
-        report_json_pace(j, n);
+        report_json_poll_stats(j, n);
         put_clock(&n->clock, j);
         json_object_end(j);
     }
@@ -321,11 +315,11 @@ static void put_events(const struct report *r, struct json *j)
     json_array_end(j);
 }
 
-static void put_facts(const struct report *r, struct json *j)
+static void put_properties(const struct report *r, struct json *j)
 {
-    json_object(j, "facts");
-    for (size_t i = 0; i < r->summary->fact_count; i++)
-        json_text(j, r->summary->facts[i].key, r->summary->facts[i].value);
+    json_object(j, "properties");
+    for (size_t i = 0; i < r->summary->property_count; i++)
+        json_text(j, r->summary->properties[i].key, r->summary->properties[i].value);
     json_object_end(j);
 }
 
@@ -340,8 +334,8 @@ void report_json(const struct report *r, FILE *out)
     report_json_violations(r, &j);
     put_decisions(r, &j);
     report_json_polling(r, &j);
-    report_json_findings(r, &j);
-    report_json_obeyed(r, &j);
+    report_json_conclusions(r, &j);
+    report_json_setpoints(r, &j);
     report_json_knobs(r, &j);
     report_json_snapshots(r, &j);
     put_books(r, &j);
@@ -351,6 +345,6 @@ void report_json(const struct report *r, FILE *out)
     put_nodes(r, &j);
     report_json_notes(r, &j);
     put_events(r, &j);
-    put_facts(r, &j);
+    put_properties(r, &j);
     json_object_end(&j);
 }

@@ -1,16 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/json.h"
-#include "ecs/report.h"
-#include "ecs/table.h"
+#include "ecs/report/json.h"
+#include "ecs/report/report.h"
+#include "ecs/report/table.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-/*
- * What the values of spans, counters and gauges came to. Everything here is of stored records: what was lost has no
- * value that anybody knows.
- */
+/* Statistics of spans, counters and gauges, over the stored records: the values of lost records are unknown. */
 
 typedef void kind_row(struct table *t, const struct summary_book *b);
 
@@ -18,7 +15,7 @@ static void span_row(struct table *t, const struct summary_book *b)
 {
     const struct summary_latency *d = &b->values.durations;
     table_cell(t, "%s", units_count(b->stored).s);
-    table_cell(t, "%s", figure_number(verdict_rate(b)).s);
+    table_cell(t, "%s", number_double(verdict_rate(b)).s);
     table_cell(t, "%s", units_duration(b->values.total).s);
     table_cell(t, "%s", units_duration(d->median).s);
     table_cell(t, "%s", units_duration(d->p99).s);
@@ -33,17 +30,17 @@ static double counter_rate(const struct summary_book *b)
 
 static void counter_row(struct table *t, const struct summary_book *b)
 {
-    table_cell(t, "%s", figure_signed(b->values.total).s);
-    table_cell(t, "%s", figure_number(counter_rate(b)).s);
+    table_cell(t, "%s", number_signed(b->values.total).s);
+    table_cell(t, "%s", number_double(counter_rate(b)).s);
     table_cell(t, "%s", b->values.unit);
-    table_cell(t, "%s", b->attempts > b->stored ? "(of what is stored)" : "");
+    table_cell(t, "%s", b->attempts > b->stored ? "(stored records only)" : "");
 }
 
 static void gauge_row(struct table *t, const struct summary_book *b)
 {
-    table_cell(t, "%s", figure_number(b->values.last).s);
-    table_cell(t, "%s", figure_number(b->values.min).s);
-    table_cell(t, "%s", figure_number(b->values.max).s);
+    table_cell(t, "%s", number_double(b->values.last).s);
+    table_cell(t, "%s", number_double(b->values.min).s);
+    table_cell(t, "%s", number_double(b->values.max).s);
     table_cell(t, "%s", b->values.unit);
 }
 
@@ -58,7 +55,7 @@ static const struct kind_section {
     {DICT_GAUGE, "Gauges", "llrrrl", {"last", "min", "max", "unit"}, gauge_row},
 };
 
-/* The first one ahead of which the section's title stands: NULL until then. */
+/* Adds the rows of `p` to the section. *t is NULL until the first row. */
 static void section_rows(const struct report *r, const struct kind_section *section, struct table **t,
                          const struct summary_process *p)
 {

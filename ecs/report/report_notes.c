@@ -1,21 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/json.h"
-#include "ecs/report.h"
-#include "ecs/table.h"
+#include "ecs/report/json.h"
+#include "ecs/report/report.h"
+#include "ecs/report/table.h"
 
 #include <string.h>
 
-enum { NOTES_SHOWN = 24 }; /* unless all is asked for */
+enum { NOTES_SHOWN = 24 }; /* unless --all is given */
 
-/* Whether two processes of a node say the same, word for word: the text tells it once. */
+/* Whether two processes of a node have the same note, word for word. The text shows it once. */
 static bool is_same(const struct summary_note *a, const struct summary_note *b)
 {
     return a->node == b->node && !a->name[0] == !b->name[0] && strcmp(a->code, b->code) == 0 &&
            strcmp(a->text, b->text) == 0;
 }
 
-static bool is_told(const struct summary *s, size_t i)
+static bool is_repeated(const struct summary *s, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (is_same(&s->notes[k], &s->notes[i]))
@@ -56,10 +56,10 @@ void report_notes(const struct report *r, FILE *out)
     size_t shown = 0, left = 0;
     if (s->note_count == 0)
         return;
-    report_title(r, "What the processes said", out);
+    report_title(r, "Notes", out);
     struct table *t = table_new("lll");
     for (size_t i = 0; i < s->note_count; i++) {
-        if (is_told(s, i))
+        if (is_repeated(s, i))
             continue;
         if (shown < NOTES_SHOWN || r->all)
             note_row(r, t, i), shown++;
@@ -78,16 +78,10 @@ void report_json_notes(const struct report *r, struct json *j)
         const struct summary_note *n = &r->summary->notes[i];
         bool known = n->node < r->summary->node_count;
         json_object(j, NULL);
-        if (known)
-            json_int(j, "time_ns", report_run_time(r, n->node, n->at));
-        else
-            json_text(j, "time_ns", NULL);
+        json_known_int(j, "time_ns", known, report_run_time(r, n->node, n->at));
         json_text(j, "node", known ? report_node_name(r, n->node) : NULL);
         json_text(j, "process", n->name[0] ? n->name : NULL);
-        if (n->pid)
-            json_int(j, "pid", n->pid);
-        else
-            json_text(j, "pid", NULL);
+        json_known_int(j, "pid", n->pid != 0, n->pid);
         if (n->instance)
             json_uint_text(j, "instance", n->instance);
         else

@@ -1,21 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "base/clock.h"
-#include "ecs/json.h"
-#include "ecs/report.h"
-#include "ecs/table.h"
-
-enum { CHANGES_SHOWN = 20 }; /* unless all is asked for */
+#include "ecs/report/json.h"
+#include "ecs/report/report.h"
+#include "ecs/report/table.h"
 
 static const char *word(const char *const *words, int count, int value)
 {
     return value >= 0 && value < count ? words[value] : "?";
-}
-
-static const char *cause_word(int cause)
-{
-    static const char *const words[] = {"file", "operator", "operator, kept"};
-    return word(words, 3, cause);
 }
 
 static const char *mode_word(int mode)
@@ -32,7 +23,7 @@ static const char *forward_word(int forward)
 
 /* ---- How nodes polled -------------------------------------------------------------------------------------------- */
 
-static void pace_rows(const struct report *r, FILE *out)
+static void poll_stats_rows(const struct report *r, FILE *out)
 {
     static const char *const heads[] = {"node",       "time between polls: mean", "worst", "en route: mean", "most",
                                         "window full"};
@@ -42,52 +33,24 @@ static void pace_rows(const struct report *r, FILE *out)
         table_cell(t, "%s", n->name);
         table_cell(t, "%s", n->period_mean ? units_duration(n->period_mean).s : "-");
         table_cell(t, "%s", n->period_worst ? units_duration(n->period_worst).s : "-");
-        table_cell(t, "%s", figure_share(n->en_route_mean).s);
-        table_cell(t, "%s", figure_share(n->en_route_max).s);
-        table_cell(t, "%s", figure_signed(n->backpressure).s);
+        table_cell(t, "%s", number_percent(n->en_route_mean).s);
+        table_cell(t, "%s", number_percent(n->en_route_max).s);
+        table_cell(t, "%s", number_signed(n->backpressure).s);
     }
     table_print(t, 2, out);
 }
 
-static void change_row(const struct report *r, struct table *t, const struct summary_polling *p)
+void report_polling_change(struct table *t, const struct builtin_polling *p)
 {
-    table_cell(t, "%.3f s", (double)report_run_time(r, p->node, p->at) / (double)CLOCK_S);
-    table_cell(t, "%s", report_node_name(r, p->node));
-    table_cell(t, "%s", cause_word(p->cause));
-    table_cell(t, "%s", mode_word(p->mode));
-    table_cell(t, "%s", units_exact_duration(p->period).s);
-    table_cell(t, "%s", forward_word(p->forward));
-    table_cell(t, "%s", p->batch > 0 ? units_count((uint64_t)p->batch).s : "all");
-}
-
-/* What the file says is no change. */
-static bool is_change(const struct summary_polling *p)
-{
-    return p->cause != 0;
-}
-
-static void change_rows(const struct report *r, FILE *out)
-{
-    static const char *const heads[] = {"time", "node", "by", "mode", "period", "forward", "batch"};
-    const struct summary *s = r->summary;
-    size_t changes = 0, seen = 0;
-    for (size_t i = 0; i < s->polling_count; i++)
-        changes += is_change(&s->polling[i]);
-    if (changes == 0)
-        return;
-    bool cut = changes > CHANGES_SHOWN && !r->all;
-    fprintf(out, "  Changed %s time%s:\n", units_count(changes).s, changes == 1 ? "" : "s");
-    struct table *t = table_with_heads("rllllll", heads);
-    for (size_t i = 0; i < s->polling_count; i++) {
-        if (!is_change(&s->polling[i]))
-            continue;
-        if (!cut || seen < CHANGES_SHOWN / 2 || seen >= changes - CHANGES_SHOWN / 2)
-            change_row(r, t, &s->polling[i]);
-        seen++;
-    }
-    table_print(t, 2, out);
-    if (cut)
-        fprintf(out, "  (%zu more between them: --all shows them)\n", changes - CHANGES_SHOWN);
+    struct units_text most = {"all"};
+    if (p->forward == POLL_FORWARD_COLLECT)
+        most = (struct units_text){"one"};
+    else if (p->batch > 0)
+        most = units_count((uint64_t)p->batch);
+    table_cell(t, "%s: %s, period %s, %s%s record%s a poll", p->cause == 2 ? "operator, kept" : "operator",
+               mode_word(p->mode), units_exact_duration(p->period).s,
+               p->forward != POLL_FORWARD_COLLECT && p->batch > 0 ? "at most " : "", most.s,
+               p->forward == POLL_FORWARD_COLLECT || p->batch == 1 ? "" : "s");
 }
 
 void report_polling(const struct report *r, FILE *out)
@@ -95,8 +58,7 @@ void report_polling(const struct report *r, FILE *out)
     if (r->summary->polling_count == 0)
         return;
     report_title(r, "Polling", out);
-    pace_rows(r, out);
-    change_rows(r, out);
+    poll_stats_rows(r, out);
 }
 
 void report_json_polling(const struct report *r, struct json *j)
@@ -104,7 +66,7 @@ void report_json_polling(const struct report *r, struct json *j)
     static const char *const causes[] = {"file", "operator", "kept"};
     json_array(j, "polling");
     for (size_t i = 0; i < r->summary->polling_count; i++) {
-        const struct summary_polling *p = &r->summary->polling[i];
+        const struct builtin_polling *p = &r->summary->polling[i];
         json_object(j, NULL);
         json_int(j, "time_ns", report_run_time(r, p->node, p->at));
         json_text(j, "node", report_node_name(r, p->node));
@@ -118,22 +80,16 @@ void report_json_polling(const struct report *r, struct json *j)
     json_array_end(j);
 }
 
-void report_json_pace(struct json *j, const struct summary_node *n)
+void report_json_poll_stats(struct json *j, const struct summary_node *n)
 {
-    if (n->period_mean)
-        json_int(j, "period_mean_ns", n->period_mean);
-    else
-        json_text(j, "period_mean_ns", NULL);
-    if (n->period_worst)
-        json_int(j, "period_worst_ns", n->period_worst);
-    else
-        json_text(j, "period_worst_ns", NULL);
+    json_known_int(j, "period_mean_ns", n->period_mean != 0, n->period_mean);
+    json_known_int(j, "period_worst_ns", n->period_worst != 0, n->period_worst);
     json_double(j, "en_route_ratio_mean", n->en_route_mean);
     json_double(j, "en_route_ratio_max", n->en_route_max);
     json_int(j, "backpressure", n->backpressure);
 }
 
-/* ---- What expired ------------------------------------------------------------------------------------------------ */
+/* ---- Expired records --------------------------------------------------------------------------------------------- */
 
 void report_expired(const struct report *r, FILE *out)
 {
@@ -144,7 +100,7 @@ void report_expired(const struct report *r, FILE *out)
     report_title(r, "Expired", out);
     struct table *t = table_with_heads("llrrrr", heads);
     for (size_t i = 0; i < s->expired_count; i++) {
-        const struct summary_expired *e = &s->expired[i];
+        const struct builtin_expired *e = &s->expired[i];
         struct summary_process p = {.node = e->node, .name = e->process};
         char name[REPORT_PROCESS_SIZE];
         report_process_name(r, &p, name, sizeof name);
@@ -153,17 +109,20 @@ void report_expired(const struct report *r, FILE *out)
         table_cell(t, "%s", units_exact_duration(e->bound).s);
         table_cell(t, "%s", units_count((uint64_t)e->taken).s);
         table_cell(t, "%s", units_count((uint64_t)e->expired).s);
-        table_cell(t, "%s", figure_share(e->taken > 0 ? (double)e->expired / (double)e->taken : 0).s);
+        table_cell(t, "%s", number_percent(e->taken > 0 ? (double)e->expired / (double)e->taken : 0).s);
     }
     table_print(t, 2, out);
-    fputs("  Older than their bound when they were taken from their rings: stored, and not used for control.\n", out);
+    fputs(
+        "  Expired records were older than their bound when taken from their rings. They are stored, but not used for "
+        "control.\n",
+        out);
 }
 
 void report_json_expired(const struct report *r, struct json *j)
 {
     json_array(j, "expired");
     for (size_t i = 0; i < r->summary->expired_count; i++) {
-        const struct summary_expired *e = &r->summary->expired[i];
+        const struct builtin_expired *e = &r->summary->expired[i];
         json_object(j, NULL);
         json_text(j, "node", report_node_name(r, e->node));
         json_text(j, "process", e->process);

@@ -7,8 +7,8 @@
  * colour. The image holds no script and refers to nothing.
  */
 #include "base/clock.h"
-#include "ecs/report.h"
-#include "ecs/table.h"
+#include "ecs/report/report.h"
+#include "ecs/report/table.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -27,15 +27,15 @@ enum {
     PLOT_TEXT_MAX = 110, /* characters of the headline */
 };
 
-#define SHOWN_MAX 1e300 /* or less: sums and differences are numbers */
-/* Okabe and Ito's colours, which people see apart who see colours differently. */
+#define SHOWN_MAX 1e300 /* larger values are clamped, so that sums and differences are finite */
+/* Okabe and Ito's colours, which colour-blind people can tell apart. */
 static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                      "#56b4e9", "#e69f00", "#000000", "#999999"};
 
 struct plot {
     const struct report *r;
     FILE *out;
-    int64_t begin, end; /* of the run's time: the x axis */
+    int64_t begin, end; /* of the x axis, ns since the run's start */
 };
 
 /* A panel's y axis: `low` at its foot, `high` at its head. */
@@ -62,7 +62,7 @@ static double y_of(const struct axis *a, double value)
     return a->top + PLOT_HEIGHT * (1 - (share < 0 ? 0 : share > 1 ? 1 : share));
 }
 
-/* Text of XML, of which names and limits are made: at most `most` bytes, cut between characters. */
+/* Writes `text` as XML text: at most `most` bytes, shortened between characters. */
 static void put_text(const char *text, size_t most, FILE *out)
 {
     for (size_t n = 0; *text && (n < most || ((unsigned char)*text & 0xc0) == 0x80); text++, n++) {
@@ -145,8 +145,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * The values of limit `limit`, of all nodes, from 0 to what all but two in a hundred columns stay below, and the bound.
- * What is above leaves the panel at its head: a single hiccup does not flatten all else.
+ * The axis of limit `limit`: it covers 0, the bound, and all values but the highest and lowest 2 % of all nodes, so
+ * that a single outlier does not flatten the rest. Outliers leave the panel.
  */
 static struct axis axis_of(const struct report *r, uint32_t limit, int top)
 {
@@ -169,7 +169,7 @@ static struct axis axis_of(const struct report *r, uint32_t limit, int top)
     return a;
 }
 
-/* A line of one node: broken where nothing was known, a vertical stroke where values of one column differ. */
+/* The line of one node: broken where the value was unknown, vertical where the values of one column differ. */
 static void put_series(const struct plot *p, const struct axis *a, const struct summary_series *s)
 {
     bool pen = false;
@@ -189,7 +189,7 @@ static void put_series(const struct plot *p, const struct axis *a, const struct 
     fputs("\"/>\n", p->out);
 }
 
-/* Those that fall into one column are one. */
+/* Violations that fall into one column are drawn once. */
 static void put_violations(const struct plot *p, const struct axis *a, uint32_t limit)
 {
     const struct summary *s = p->r->summary;
@@ -239,7 +239,7 @@ static int by_time(const void *a, const void *b)
     return x->at != y->at ? (x->at < y->at ? -1 : 1) : (int)x->decided - (int)y->decided;
 }
 
-/* The changes of `node`, or of all where it is no node's number, in order; the caller frees them. */
+/* The changes of `node` (node_count: of all nodes) in order of time; the caller frees them. */
 static struct change *changes_of(const struct report *r, uint32_t node, size_t *count)
 {
     const struct summary *s = r->summary;
@@ -258,14 +258,14 @@ static struct change *changes_of(const struct report *r, uint32_t node, size_t *
     return all;
 }
 
-/* Whole decades around all periods; off is drawn at the head. */
+/* The axis covers full decades around all periods; off is drawn at the top. */
 static struct axis period_axis(const struct report *r, int top)
 {
     size_t n;
     struct change *all = changes_of(r, (uint32_t)r->summary->node_count, &n);
     double low = 1e6, high = 1e6;
     for (size_t i = 0, seen = 0; i < n; i++) {
-        double period = fmin((double)all[i].period, 1e17); /* the decades around it are durations too */
+        double period = fmin((double)all[i].period, 1e17); /* so that the decades around it are durations, too */
         if (period <= 0)
             continue;
         low = seen == 0 || period < low ? period : low;
@@ -278,7 +278,7 @@ static struct axis period_axis(const struct report *r, int top)
     return a;
 }
 
-/* A step for each change, at most a few of one column: what a policy does in a thousandth of the run is a stroke. */
+/* A step for each change. Changes that fall into one column are drawn as one stroke. */
 static void put_periods(const struct plot *p, const struct axis *a, uint32_t node)
 {
     size_t n;
@@ -325,18 +325,18 @@ static void put_polling(const struct plot *p, int top)
         put_periods(p, &a, node);
 }
 
-/* ---- The whole --------------------------------------------------------------------------------------------------- */
+/* ---- The image --------------------------------------------------------------------------------------------------- */
 
 static void put_snapshots(const struct plot *p, int foot)
 {
     const struct summary *s = p->r->summary;
     for (size_t i = 0; i < s->snapshot_count; i++) {
-        const struct summary_snapshot *n = &s->snapshots[i];
+        const struct builtin_snapshot *n = &s->snapshots[i];
         if (n->number == 0 || (i > 0 && n[-1].number == n->number))
             continue;
         double x = x_of(p, report_run_time(p->r, n->node, n->moment));
         fprintf(p->out,
-                "<path class=\"snapshot\" d=\"M%.1f %dV%d\"/><text class=\"x\" x=\"%.1f\" y=\"%d\">snapshot %" PRIu32
+                "<path class=\"snapshot\" d=\"M%.1f %dV%d\"/><text class=\"x\" x=\"%.1f\" y=\"%d\">snapshot %" PRId64
                 "</text>\n",
                 x, PLOT_TOP, foot, x, foot + 32, n->number);
     }

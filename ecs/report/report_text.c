@@ -1,13 +1,190 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "ecs/report.h"
-#include "ecs/table.h"
+#include "base/plain.h"
+#include "ecs/report/report.h"
+#include "ecs/report/table.h"
 
 #include <inttypes.h>
+#include <string.h>
+#include <time.h>
 
-/* What the text leaves out of the middle unless all is asked for. */
-enum { DECISIONS_SHOWN = 20 };
+/* ---- what the text shows ---- */
+
+void report_title(const struct report *r, const char *text, FILE *out)
+{
+    fprintf(out, r->color ? "\n\033[1m%s\033[0m\n" : "\n%s\n", text);
+}
+
+bool report_shows(const struct report *r, const struct summary_process *p)
+{
+    return p->role == ROLE_SUT || r->all;
+}
+
+/* Of more processes than this, only --all shows the aspects. */
+enum { PROCESSES_OPENED = 24 };
+
+bool report_opens_processes(const struct report *r)
+{
+    return r->all || r->verdict->sut.processes <= PROCESSES_OPENED;
+}
+
+/* ---- the sentence ---- */
+
+/* CLOCK_REALTIME as a date and time. */
+static struct units_text date_text(int64_t realtime)
+{
+    struct units_text text;
+    time_t seconds = (time_t)(realtime / CLOCK_S);
+    struct tm utc;
+    if (!gmtime_r(&seconds, &utc) || strftime(text.s, sizeof text.s, "%Y-%m-%d %H:%M:%S UTC", &utc) == 0)
+        snprintf(text.s, sizeof text.s, "an unknown time");
+    return text;
+}
+
+static void say_run(const struct report *r, FILE *out)
+{
+    struct units_text took = units_duration(r->verdict->duration);
+    const char *ended_by = summary_property(r->summary, "ended_by");
+    char name[EXPERIMENT_NAME_MAX + 1];
+    snprintf(name, sizeof name, "%s", report_experiment_name(r));
+    plain_text(name);
+    if (r->verdict->run == RUN_RUNNING)
+        fprintf(out, "%s has been running for %s; so far: ", name, took.s);
+    else if (r->verdict->run == RUN_ABORTED)
+        fprintf(out, "%s was aborted at %s, %s after its start; later events are unknown; until then: ", name,
+                date_text(r->verdict->started + r->verdict->duration).s, took.s);
+    else if (ended_by && strcmp(ended_by, "interrupt") == 0)
+        fprintf(out, "%s was interrupted after %s: ", name, took.s);
+    else if (r->verdict->failed)
+        fprintf(out, "%s failed after %s: ", name, took.s);
+    else
+        fprintf(out, "%s ran %s: ", name, took.s);
+}
+
+/* Where limit `i` did not hold: " on desk1", or " on 2 nodes"; nothing in a run of one node. */
+static void say_where(const struct report *r, size_t i, FILE *out)
+{
+    size_t nodes = 0;
+    if (r->experiment->limits[i].global) {
+        fputs(" over all nodes", out);
+        return;
+    }
+    for (size_t row = 0; row < r->summary->limit_count; row++)
+        nodes += r->summary->limits[row].limit == (int64_t)i && r->verdict->rows[row].is >= VERDICT_VIOLATED;
+    if (nodes > 1)
+        fprintf(out, " on %zu nodes", nodes);
+    else if (r->summary->node_count > 1)
+        fprintf(out, " on %s", report_node_name(r, r->verdict->limits[i].node));
+}
+
+static void say_broken_limit(const struct report *r, size_t i, FILE *out)
+{
+    const struct verdict_limit *l = &r->verdict->limits[i];
+    const char *text = report_limit_text(r, (int64_t)i);
+    if (l->is == VERDICT_UNKNOWN) {
+        fprintf(out, r->verdict->run == RUN_RUNNING ? "%s is not judged yet" : "%s could not be judged", text);
+        return;
+    }
+    bool infeasible = l->is == VERDICT_INFEASIBLE;
+    fprintf(out, infeasible ? "%s cannot hold" : "%s was violated", text);
+    say_where(r, i, out);
+    fprintf(out, infeasible ? ": violated %s of the time, " : " %s of the time", number_percent(l->share).s);
+    if (infeasible)
+        report_why(r, l, out);
+}
+
+static void say_limits(const struct report *r, FILE *out)
+{
+    enum { NAMED_MAX = 3 };
+    const struct verdict *v = r->verdict;
+    size_t broken = 0, held = 0;
+    for (size_t i = 0; i < v->limit_count; i++) {
+        if (v->limits[i].is == VERDICT_HELD) {
+            held++;
+        } else if (++broken <= NAMED_MAX) {
+            say_broken_limit(r, i, out);
+            fputs("; ", out);
+        }
+    }
+    if (broken > NAMED_MAX)
+        fprintf(out, "%zu more limits did not hold; ", broken - NAMED_MAX);
+    if (held == 0)
+        return;
+    if (broken > 0)
+        fprintf(out, held == 1 ? "the other limit held; " : "the other %zu limits held; ", held);
+    else if (held <= 2)
+        fputs(held == 1 ? "its limit held, " : "both limits held, ", out);
+    else
+        fprintf(out, "all %zu limits held, ", held);
+}
+
+static void say_lost(const struct report *r, FILE *out)
+{
+    const struct verdict_books *b = &r->verdict->sut;
+    if (verdict_lost(b) == 0) {
+        const struct verdict *v = r->verdict;
+        bool known = v->run != RUN_ABORTED && v->unknown == 0 && v->vanished == 0 && v->unobserved == 0;
+        fputs(known ? "none lost" : "none counted as lost", out);
+        return;
+    }
+    const struct {
+        uint64_t count;
+        const char *cause;
+    } losses[] = {{b->full, "ring full"},        {b->window, "window full"},      {b->spool, "spool full"},
+                  {b->off, "collection off"},    {b->overwritten, "overwritten"}, {b->no_ring, "no ring"},
+                  {b->unfinished, "unfinished"}, {b->unstored, "not stored"}};
+    fprintf(out, "%s lost", units_count(verdict_lost(b)).s);
+    const char *before = " (";
+    for (size_t i = 0; i < sizeof losses / sizeof *losses; i++) {
+        if (losses[i].count == 0)
+            continue;
+        fprintf(out, "%s%s %s", before, units_count(losses[i].count).s, losses[i].cause);
+        before = ", ";
+    }
+    fputc(')', out);
+}
+
+/* The reasons why the numbers are incomplete: ", but ..., and ...". */
+static void say_unknown(const struct verdict *v, FILE *out)
+{
+    const char *joint = ", but";
+    if (v->behind) {
+        fprintf(out, "%s the trace may hold more", joint);
+        joint = ", and";
+    }
+    if (v->vanished) {
+        fprintf(out, "%s %zu node%s vanished", joint, v->vanished, v->vanished == 1 ? "" : "s");
+        joint = ", and";
+    }
+    if (v->unknown) {
+        fprintf(out, "%s the end of %zu process%s is unknown", joint, v->unknown, v->unknown == 1 ? "" : "es");
+        joint = ", and";
+    }
+    if (v->unobserved)
+        fprintf(out,
+                v->unobserved == 1 ? "%s %s process was not observed: its records are unknown"
+                                   : "%s %s processes were not observed: their records are unknown",
+                joint, units_count(v->unobserved).s);
+    else if (!v->balanced && !v->vanished && !v->unknown && v->run == RUN_ENDED)
+        fputs(", but the books do not balance", out);
+}
+
+void report_sentence(const struct report *r, FILE *out)
+{
+    const struct verdict_books *b = &r->verdict->sut;
+    say_run(r, out);
+    say_limits(r, out);
+    if (b->processes == 0) {
+        fputs("no process recorded anything", out);
+    } else {
+        fprintf(out, "%s record%s of %u process%s stored, ", units_count(b->stored).s, b->stored == 1 ? "" : "s",
+                b->processes, b->processes == 1 ? "" : "es");
+        say_lost(r, out);
+    }
+    say_unknown(r->verdict, out);
+    fputc('.', out);
+}
 
 /* ---- verdict and limits ---- */
 
@@ -15,15 +192,15 @@ static void print_sentence(const struct report *r, FILE *out)
 {
     static const char *const colors[] = {"\033[1;32m", "\033[1;33m", "\033[1;31m", "\033[1;31m"};
     if (r->color)
-        fputs(colors[r->verdict->whole], out);
+        fputs(colors[r->verdict->is], out);
     report_sentence(r, out);
     fputs(r->color ? "\033[0m\n" : "\n", out);
 }
 
-/* "of the limit on one node": a row of the table of limits. `text` is empty behind the row of the whole limit. */
+/* The row of a limit on one node. `text` is empty if a row of the limit over all nodes stands above. */
 static void limit_row(const struct report *r, struct table *t, const char *text, size_t row)
 {
-    const struct summary_limit *l = &r->summary->limits[row];
+    const struct builtin_limit *l = &r->summary->limits[row];
     const struct verdict_limit *v = &r->verdict->rows[row];
     table_cell(t, "%s", verdict_name(v->is));
     table_cell(t, "%s", text);
@@ -31,9 +208,9 @@ static void limit_row(const struct report *r, struct table *t, const char *text,
         table_cell(t, "all, manager %" PRId64, l->epoch);
     else
         table_cell(t, "%s", l->epoch ? "all" : report_node_name(r, l->node));
-    table_cell(t, "%s", report_limit_value(r, l->index, l->value).s);
-    table_cell(t, "%s", report_limit_value(r, l->index, l->worst).s);
-    table_cell(t, "%s", figure_share(v->share).s);
+    table_cell(t, "%s", report_limit_value(r, l->limit, l->value).s);
+    table_cell(t, "%s", report_limit_value(r, l->limit, l->worst).s);
+    table_cell(t, "%s", number_percent(v->share).s);
     table_cell(t, "%s", units_duration(l->held).s);
     table_cell(t, "%s", units_duration(l->violated).s);
     table_cell(t, "%s", units_duration(l->unknown).s);
@@ -49,21 +226,21 @@ static void empty_cells(struct table *t, int count)
 static void limit_rows(const struct report *r, struct table *t, size_t limit)
 {
     const struct summary *s = r->summary;
-    const struct verdict_limit *whole = &r->verdict->limits[limit];
+    const struct verdict_limit *all = &r->verdict->limits[limit];
     const char *text = r->experiment->limits[limit].text;
     size_t nodes = 0;
     for (size_t i = 0; i < s->limit_count; i++)
-        nodes += s->limits[i].index == limit;
+        nodes += s->limits[i].limit == (int64_t)limit;
     if (nodes != 1) {
-        table_cell(t, "%s", verdict_name(whole->is));
+        table_cell(t, "%s", verdict_name(all->is));
         table_cell(t, "%s", text);
         table_cell(t, "%s", nodes ? "all" : "none");
         empty_cells(t, 2);
-        table_cell(t, "%s", figure_share(whole->share).s);
+        table_cell(t, "%s", number_percent(all->share).s);
         empty_cells(t, 4);
     }
     for (size_t i = 0; i < s->limit_count; i++)
-        if (s->limits[i].index == limit)
+        if (s->limits[i].limit == (int64_t)limit)
             limit_row(r, t, nodes == 1 ? text : "", i);
 }
 
@@ -80,55 +257,6 @@ static void print_limits(const struct report *r, FILE *out)
     table_print(t, 2, out);
 }
 
-/* ---- decisions ---- */
-
-static struct units_text figure_period(int64_t ns)
-{
-    return ns == 0 ? (struct units_text){"off"} : units_exact_duration(ns);
-}
-
-static void decision_row(const struct report *r, struct table *t, const struct summary_decision *d)
-{
-    table_cell(t, "%.3f s", (double)report_run_time(r, d->node, d->at) / (double)CLOCK_S);
-    table_cell(t, "%s", report_node_name(r, d->node));
-    table_cell(t, "%s", report_action_name(d->action));
-    table_cell(t, "%s -> %s", figure_period(d->before).s, figure_period(d->after).s);
-    if (d->cause >= 0)
-        table_cell(t, "(%s)", report_limit_text(r, d->cause));
-    else
-        table_cell(t, "%s", "(no limit broken)");
-    if (experiment_is_managed(r->experiment))
-        table_cell(t, "by the %s", report_decider_name(d->by));
-}
-
-static void print_decisions(const struct report *r, FILE *out)
-{
-    size_t count = r->summary->decision_count;
-    if (count == 0 && r->experiment->adapt.policy == POLICY_NONE)
-        return;
-    char head[96];
-    snprintf(head, sizeof head, "Decisions of policy %s: %s", report_policy_name((int)r->experiment->adapt.policy),
-             count ? units_count(count).s : "none");
-    report_title(r, head, out);
-    bool cut = count > DECISIONS_SHOWN && !r->all;
-    struct table *t = table_new(experiment_is_managed(r->experiment) ? "rlllll" : "rllll");
-    for (size_t i = 0; i < count; i++) {
-        if (cut && i == DECISIONS_SHOWN / 2) {
-            size_t left_out = count - DECISIONS_SHOWN;
-            table_cell(t, "%s", "...");
-            table_cell(t, "%s", "");
-            table_cell(t, "%s", "");
-            table_cell(t, "%zu more", left_out);
-            table_cell(t, "%s", "(--all shows them)");
-            if (experiment_is_managed(r->experiment))
-                table_cell(t, "%s", "");
-            i += left_out;
-        }
-        decision_row(r, t, &r->summary->decisions[i]);
-    }
-    table_print(t, 2, out);
-}
-
 /* ---- rates and metrics ---- */
 
 static void rate_rows(const struct report *r, struct table *t, const struct summary_process *p)
@@ -141,7 +269,7 @@ static void rate_rows(const struct report *r, struct table *t, const struct summ
             continue;
         table_cell(t, "%s", name);
         table_cell(t, "%s", b->name);
-        table_cell(t, "%s", figure_number(verdict_rate(b)).s);
+        table_cell(t, "%s", number_double(verdict_rate(b)).s);
         table_cell(t, "%s", units_duration(b->last_ns - b->first_ns).s);
     }
 }
@@ -173,10 +301,10 @@ static void print_metrics(const struct report *r, FILE *out)
         table_cell(t, "%s", m->metric);
         table_cell(t, "%s", report_node_name(r, m->node));
         table_cell(t, "%s", m->process);
-        table_cell(t, "%s", figure_number(m->mean).s);
-        table_cell(t, "%s", figure_number(m->min).s);
-        table_cell(t, "%s", figure_number(m->max).s);
-        table_cell(t, "%s", figure_number(m->last).s);
+        table_cell(t, "%s", number_double(m->mean).s);
+        table_cell(t, "%s", number_double(m->min).s);
+        table_cell(t, "%s", number_double(m->max).s);
+        table_cell(t, "%s", number_double(m->last).s);
         table_cell(t, "%s", units_count(m->count).s);
     }
     table_print(t, 2, out);
@@ -195,22 +323,22 @@ static void print_monitor(const struct report *r, FILE *out)
         fprintf(out, "  Monitoring latency: median %s, p99 %s, max %s.\n", units_duration(s->latency.median).s,
                 units_duration(s->latency.p99).s, units_duration(s->latency.max).s);
     else
-        fputs("  Monitoring latency: unknown, no record arrived.\n", out);
+        fputs("  Monitoring latency: unknown, because no record arrived.\n", out);
     struct table *t = table_with_heads("lrrrrr", heads);
     for (size_t i = 0; i < s->node_count; i++) {
         const struct summary_node *n = &s->nodes[i];
         table_cell(t, "%s", n->name);
-        table_cell(t, "%s", figure_share(n->sensor_cpu_mean / 100).s);
-        table_cell(t, "%s", figure_share(n->sensor_cpu_max / 100).s);
-        table_cell(t, "%s", figure_signed(n->wakeups).s);
-        table_cell(t, "%s", figure_signed(n->records).s);
+        table_cell(t, "%s", number_percent(n->sensor_cpu_mean / 100).s);
+        table_cell(t, "%s", number_percent(n->sensor_cpu_max / 100).s);
+        table_cell(t, "%s", number_signed(n->wakeups).s);
+        table_cell(t, "%s", number_signed(n->records).s);
         table_cell(t, "%s", units_bytes((uint64_t)n->bytes).s);
     }
     table_print(t, 2, out);
 }
 
-/* "counter (3), kernel (1)": what stamped the records of how many processes. */
-static void clock_cell(struct table *t, const struct summary_clock *c)
+/* "counter (3), kernel (1)": the clocks that stamped the records, each with its number of processes. */
+static void clock_cell(struct table *t, const struct builtin_clocks *c)
 {
     const int64_t counts[] = {c->counter, c->kernel, c->program};
     static const char *const names[] = {"counter", "kernel", "program's own"};
@@ -219,7 +347,7 @@ static void clock_cell(struct table *t, const struct summary_clock *c)
     for (size_t i = 0; i < 3; i++)
         if (counts[i])
             n += (size_t)snprintf(text + n, sizeof text - n, "%s%s (%s)", n ? ", " : "", names[i],
-                                  figure_signed(counts[i]).s);
+                                  number_signed(counts[i]).s);
     table_cell(t, "%s", n ? text : "unknown");
 }
 
@@ -232,12 +360,12 @@ static void print_clocks(const struct report *r, FILE *out)
     report_title(r, "Clocks", out);
     struct table *t = table_with_heads("llrrr", heads);
     for (size_t i = 0; i < s->node_count; i++) {
-        const struct summary_clock *c = &s->nodes[i].clock;
+        const struct builtin_clocks *c = &s->nodes[i].clock;
         table_cell(t, "%s", s->nodes[i].name);
         clock_cell(t, c);
-        table_cell(t, "%s", units_duration(c->error_ns).s);
-        table_cell(t, "%s", figure_signed(c->jumps).s);
-        table_cell(t, "%s", figure_signed(c->clamped).s);
+        table_cell(t, "%s", units_duration(c->error).s);
+        table_cell(t, "%s", number_signed(c->jumps).s);
+        table_cell(t, "%s", number_signed(c->clamped).s);
     }
     table_print(t, 2, out);
 }
@@ -272,13 +400,11 @@ void report_text(const struct report *r, FILE *out)
 {
     print_sentence(r, out);
     print_limits(r, out);
-    report_story(r, out);
-    print_decisions(r, out);
+    report_timeline(r, out);
     report_polling(r, out);
-    report_findings(r, out);
-    report_obeyed(r, out);
-    report_knobs(r, out);
-    report_snapshots(r, out);
+    report_setpoints(r, out);
+    if (r->all)
+        report_snapshots(r, out);
     report_books(r, out);
     report_expired(r, out);
     print_rates(r, out);

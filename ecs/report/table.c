@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/table.h"
+#include "ecs/report/table.h"
 
 #include "base/plain.h"
 
@@ -19,7 +19,7 @@ struct table {
     int widths[TABLE_COLUMNS_MAX];
 };
 
-struct units_text figure_signed(int64_t n)
+struct units_text number_signed(int64_t n)
 {
     if (n >= 0)
         return units_count((uint64_t)n);
@@ -28,18 +28,18 @@ struct units_text figure_signed(int64_t n)
     return f;
 }
 
-struct units_text figure_number(double value)
+struct units_text number_double(double value)
 {
     if (isnan(value))
         return (struct units_text){"-"};
     if (fabs(value) >= 10000 && fabs(value) < 1e15)
-        return figure_signed(llround(value));
+        return number_signed(llround(value));
     struct units_text f;
     snprintf(f.s, sizeof f.s, "%.4g", value);
     return f;
 }
 
-struct units_text figure_share(double share)
+struct units_text number_percent(double share)
 {
     if (isnan(share))
         return (struct units_text){"-"};

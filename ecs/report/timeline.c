@@ -2,28 +2,29 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * What happened, in order: limits broke and held again, somebody decided, something was turned or saved. Decisions of a
- * node between which nothing else happened there are one line, and so are violations of a limit that broke before.
+ * The timeline of a run: violations of limits, decisions and conclusions of policies, changes of knobs and of polling,
+ * snapshots. Without --all, consecutive decisions of a node share a line, and so do repeated violations of a limit on a
+ * node.
  */
 #include "base/clock.h"
 #include "base/saturate.h"
-#include "ecs/json.h"
-#include "ecs/report.h"
-#include "ecs/self.h"
-#include "ecs/table.h"
+#include "ecs/report/json.h"
+#include "ecs/report/report.h"
+#include "ecs/report/table.h"
+#include "mdr/builtin.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_SHOWN = 40 }; /* unless all is asked for */
+enum { LINES_SHOWN = 40 }; /* unless --all is given */
 
 enum moment_kind {
     MOMENT_POLLING,
     MOMENT_KNOB,
-    MOMENT_FINDING,
-    MOMENT_BREAKS,
+    MOMENT_CONCLUSION,
+    MOMENT_VIOLATED,
     MOMENT_SNAPSHOT,
     MOMENT_DECISION,
     MOMENT_HOLDS,
@@ -31,21 +32,21 @@ enum moment_kind {
 };
 
 struct moment {
-    int64_t at; /* of the run */
+    int64_t at; /* ns since the run's start */
     enum moment_kind kind;
     uint32_t node;
-    size_t index, last; /* of what it is; of decisions, and violations again: the first and the last */
+    size_t index, last; /* in the summary's list of this kind; of a joined line: of its first and last member */
     size_t count;
-    int64_t shortest, longest; /* of decisions: periods; 0: none but off */
+    int64_t shortest, longest; /* of decisions: periods; 0: none, collection was always off */
 };
 
-struct story {
+struct timeline {
     struct moment *moments;
     size_t count;
 };
 
-static struct moment *add(const struct report *r, struct story *s, enum moment_kind kind, uint32_t node, size_t index,
-                          int64_t at)
+static struct moment *add(const struct report *r, struct timeline *s, enum moment_kind kind, uint32_t node,
+                          size_t index, int64_t at)
 {
     struct moment *m = &s->moments[s->count++];
     *m = (struct moment){.at = report_run_time(r, node, at), .kind = kind, .node = node, .index = index};
@@ -64,36 +65,36 @@ static int compare(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-/* The agent finds a violation and records it some microseconds later; what it led to comes behind that. */
-static int64_t behind_its_cause(const struct report *r, const struct summary_snapshot *n)
+/* The agent records a violation some microseconds after it found it. A snapshot is listed behind its cause. */
+static int64_t behind_its_cause(const struct report *r, const struct builtin_snapshot *n)
 {
     int64_t at = report_run_time(r, n->node, n->moment);
     for (size_t i = 0; n->number && i < r->summary->violation_count; i++) {
         const struct summary_violation *v = &r->summary->violations[i];
         int64_t later = saturate_add(report_run_time(r, v->node, v->begin), -at);
         if (v->limit == n->limit && later > 0 && later < 10 * CLOCK_MS &&
-            strcmp(report_node_name(r, v->node), n->cause_node) == 0)
+            strcmp(report_node_name(r, v->node), n->origin) == 0)
             return at + later;
     }
     return at;
 }
 
-static void collect(const struct report *r, struct story *s)
+static void collect(const struct report *r, struct timeline *s)
 {
     const struct summary *d = r->summary;
     for (size_t i = 0; i < d->polling_count; i++)
-        if (d->polling[i].cause != 0) /* the file's */
+        if (d->polling[i].cause != 0) /* 0: the experiment file's own settings */
             add(r, s, MOMENT_POLLING, d->polling[i].node, i, d->polling[i].at);
     for (size_t i = 0; i < d->knob_count; i++)
         add(r, s, MOMENT_KNOB, d->knobs[i].node, i, d->knobs[i].at);
     for (size_t i = 0; i < d->finding_count; i++)
-        if (d->findings[i].what != SELF_FINDING_VIOLATED) /* that is told anyway */
-            add(r, s, MOMENT_FINDING, d->findings[i].node, i, d->findings[i].at);
+        if (d->findings[i].what != FINDING_VIOLATED) /* its violation is listed */
+            add(r, s, MOMENT_CONCLUSION, d->findings[i].node, i, d->findings[i].at);
     for (size_t i = 0; i < d->decision_count; i++)
         add(r, s, MOMENT_DECISION, d->decisions[i].node, i, d->decisions[i].at);
     for (size_t i = 0; i < d->violation_count; i++) {
         const struct summary_violation *v = &d->violations[i];
-        add(r, s, MOMENT_BREAKS, v->node, i, v->begin);
+        add(r, s, MOMENT_VIOLATED, v->node, i, v->begin);
         if (!v->open)
             add(r, s, MOMENT_HOLDS, v->node, i, v->end);
     }
@@ -112,18 +113,18 @@ static void widen(struct moment *m, int64_t period)
     m->longest = period > m->longest ? period : m->longest;
 }
 
-/* Whether `m` goes on with `line`, the latest of its node; what breaks again begins a line of its own. */
+/* Whether `m` joins `line`, the latest of its node. A repeated violation begins a line of its own. */
 static bool joins(const struct report *r, const struct moment *line, struct moment *m)
 {
     const struct summary_violation *v = r->summary->violations;
     if (!line || m->kind == MOMENT_DECISION)
         return line && line->kind == m->kind;
-    if ((m->kind != MOMENT_BREAKS && m->kind != MOMENT_HOLDS) || line->kind < MOMENT_HOLDS ||
+    if ((m->kind != MOMENT_VIOLATED && m->kind != MOMENT_HOLDS) || line->kind < MOMENT_HOLDS ||
         v[line->index].limit != v[m->index].limit)
         return false;
     if (line->kind == MOMENT_AGAIN)
         return true;
-    m->kind = m->kind == MOMENT_BREAKS ? MOMENT_AGAIN : m->kind;
+    m->kind = m->kind == MOMENT_VIOLATED ? MOMENT_AGAIN : m->kind;
     return false;
 }
 
@@ -133,8 +134,8 @@ static void join(struct moment *line, const struct moment *m)
     line->count += m->kind != MOMENT_HOLDS;
 }
 
-/* One line of decisions of a node between which nothing else happened there. False: no memory, nothing is joined. */
-static bool join_decisions(const struct report *r, struct story *s)
+/* Joins consecutive decisions of a node, and repeated violations of a limit. False: no memory, nothing is joined. */
+static bool join_lines(const struct report *r, struct timeline *s)
 {
     size_t kept = 0, *latest = calloc(r->summary->node_count + 1, sizeof *latest); /* line of each node, from 1 */
     for (size_t i = 0; latest && i < s->count; i++) {
@@ -146,7 +147,7 @@ static bool join_decisions(const struct report *r, struct story *s)
             line = &s->moments[kept - 1];
             latest[m.node] = kept;
         }
-        if (m.kind == MOMENT_SNAPSHOT) /* of all nodes */
+        if (m.kind == MOMENT_SNAPSHOT) /* concerns all nodes: ends every line */
             memset(latest, 0, r->summary->node_count * sizeof *latest);
         if (m.kind != MOMENT_DECISION)
             continue;
@@ -159,17 +160,17 @@ static bool join_decisions(const struct report *r, struct story *s)
     return joined;
 }
 
-/* Returns whether there is one; *s is then to be freed. */
-static bool tell(const struct report *r, struct story *s)
+/* Returns whether the timeline has lines; the caller then frees s->moments. */
+static bool make_timeline(const struct report *r, struct timeline *s)
 {
     const struct summary *d = r->summary;
     size_t most = d->polling_count + d->knob_count + d->finding_count + d->decision_count + 2 * d->violation_count +
                   d->snapshot_count;
-    *s = (struct story){.moments = most ? calloc(most, sizeof *s->moments) : NULL};
+    *s = (struct timeline){.moments = most ? calloc(most, sizeof *s->moments) : NULL};
     if (!s->moments)
         return false;
     collect(r, s);
-    if (join_decisions(r, s))
+    if (s->count > 0 && (r->all || join_lines(r, s)))
         return true;
     free(s->moments);
     return false;
@@ -191,42 +192,42 @@ static struct units_text period_text(int64_t ns)
 
 static void decisions_cell(const struct report *r, struct table *t, const struct moment *m)
 {
-    const struct summary_decision *first = &r->summary->decisions[m->index], *last = &r->summary->decisions[m->last];
-    const char *who = first->by == 1 ? "manager, " : "";
+    const struct builtin_decision *first = &r->summary->decisions[m->index], *last = &r->summary->decisions[m->last];
+    const char *by = first->by == 1 ? "manager, " : "";
     if (m->count == 1 && first->cause >= 0)
-        table_cell(t, "%s%s: %s, %s -> %s, for %s", who, report_policy_name(first->policy),
+        table_cell(t, "%s%s: %s, %s -> %s, for %s", by, report_policy_name(first->policy),
                    report_action_name(first->action), period_text(first->before).s, period_text(first->after).s,
                    report_limit_text(r, first->cause));
     else if (m->count == 1)
-        table_cell(t, "%s%s: %s, %s -> %s", who, report_policy_name(first->policy), report_action_name(first->action),
+        table_cell(t, "%s%s: %s, %s -> %s", by, report_policy_name(first->policy), report_action_name(first->action),
                    period_text(first->before).s, period_text(first->after).s);
     else
-        table_cell(t, "%s%s: %s decisions in %s, %s -> %s, between %s and %s", who, report_policy_name(first->policy),
+        table_cell(t, "%s%s: %s decisions in %s, %s -> %s, between %s and %s", by, report_policy_name(first->policy),
                    units_count(m->count).s, units_duration(last->at - first->at).s, period_text(first->before).s,
                    period_text(last->after).s, units_exact_duration(m->shortest).s, units_exact_duration(m->longest).s);
 }
 
-/* What broke again, and again. */
+/* Repeated violations of a limit. */
 static void again_cell(const struct report *r, struct table *t, const struct moment *m)
 {
     const struct summary_violation *all = r->summary->violations, *first = &all[m->index], *last = &all[m->last];
-    struct summary_violation whole = *first;
+    struct summary_violation joined_violation = *first;
     int64_t sum = 0;
     for (const struct summary_violation *v = first; v <= last; v++) {
         if (v->node != first->node || v->limit != first->limit)
             continue;
         sum = saturate_add(sum, v->end - v->begin);
-        whole.min = fmin(whole.min, v->min);
-        whole.max = fmax(whole.max, v->max);
+        joined_violation.min = fmin(joined_violation.min, v->min);
+        joined_violation.max = fmax(joined_violation.max, v->max);
     }
     const char *text = report_limit_text(r, first->limit), *to_end = last->open ? ", to the end" : "";
     if (m->count == 1)
         table_cell(t, "%s: violated again, for %s%s, worst %s", text, units_duration(sum).s, to_end,
-                   report_limit_value(r, whole.limit, worst(r, &whole)).s);
+                   report_limit_value(r, joined_violation.limit, worst(r, &joined_violation)).s);
     else
-        table_cell(t, "%s: violated %s times again in %s, for %s of it%s, worst %s", text, units_count(m->count).s,
+        table_cell(t, "%s: violated %s more times in %s, %s in all%s, worst %s", text, units_count(m->count).s,
                    units_duration(last->end - first->begin).s, units_duration(sum).s, to_end,
-                   report_limit_value(r, whole.limit, worst(r, &whole)).s);
+                   report_limit_value(r, joined_violation.limit, worst(r, &joined_violation)).s);
 }
 
 static void violation_cell(const struct report *r, struct table *t, const struct moment *m)
@@ -241,89 +242,67 @@ static void violation_cell(const struct report *r, struct table *t, const struct
         table_cell(t, "%s: violated, worst %s", text, report_limit_value(r, v->limit, worst(r, v)).s);
 }
 
-static void turned_cell(const struct report *r, struct table *t, const struct moment *m)
-{
-    static const char *const who[] = {"operator", "manager", "agent", "left so", "end of observation"};
-    if (m->kind == MOMENT_POLLING) {
-        const struct summary_polling *p = &r->summary->polling[m->index];
-        table_cell(t, "operator: %s, period %s", p->mode == POLL_MODE_BUSY_WAIT ? "busy-wait" : "polling",
-                   units_exact_duration(p->period).s);
-        return;
-    }
-    const struct summary_knob *k = &r->summary->knobs[m->index];
-    const char *by = k->cause >= 0 && k->cause < 5 ? who[k->cause] : "?";
-    if (k->limit < 0)
-        table_cell(t, "%s: knob %s of %s, %" PRId64 " -> %" PRId64, by, k->name, k->process, k->before, k->after);
-    else
-        table_cell(t, "%s: knob %s of %s, %" PRId64 " -> %" PRId64 ", for %s (%s)", by, k->name, k->process, k->before,
-                   k->after, report_limit_text(r, k->limit), report_limit_value(r, (uint32_t)k->limit, k->value).s);
-}
-
-/* The limit that it is about; -1: none. */
+/* The limit that the line is about; -1: none. */
 static int64_t limit_of(const struct report *r, const struct moment *m)
 {
-    if (m->kind == MOMENT_FINDING)
+    if (m->kind == MOMENT_CONCLUSION)
         return r->summary->findings[m->index].limit;
-    bool is_violation = m->kind == MOMENT_BREAKS || m->kind == MOMENT_HOLDS || m->kind == MOMENT_AGAIN;
+    bool is_violation = m->kind == MOMENT_VIOLATED || m->kind == MOMENT_HOLDS || m->kind == MOMENT_AGAIN;
     return is_violation ? (int64_t)r->summary->violations[m->index].limit : -1;
 }
 
 static void row(const struct report *r, struct table *t, const struct moment *m)
 {
-    const struct summary_snapshot *n = m->kind == MOMENT_SNAPSHOT ? &r->summary->snapshots[m->index] : NULL;
-    bool of_run = n && n->number != 0;
+    const struct summary *d = r->summary;
+    bool of_run = m->kind == MOMENT_SNAPSHOT && d->snapshots[m->index].number != 0;
     table_cell(t, "%.3f s", (double)m->at / (double)CLOCK_S);
     table_cell(t, "%s", of_run ? "all" : report_where(r, m->node, limit_of(r, m)));
-    if (of_run)
-        table_cell(t, "snapshot %" PRIu32 ", for %s on %s", n->number, report_limit_text(r, n->limit), n->cause_node);
-    else if (n)
-        table_cell(t, "operator: snapshot");
-    else if (m->kind == MOMENT_DECISION)
+    switch (m->kind) {
+    case MOMENT_POLLING:
+        report_polling_change(t, &d->polling[m->index]);
+        break;
+    case MOMENT_KNOB:
+        report_knob(r, t, &d->knobs[m->index]);
+        break;
+    case MOMENT_CONCLUSION:
+        report_conclusion(r, t, &d->findings[m->index]);
+        break;
+    case MOMENT_SNAPSHOT:
+        report_snapshot(r, t, m->index);
+        break;
+    case MOMENT_DECISION:
         decisions_cell(r, t, m);
-    else if (m->kind == MOMENT_FINDING)
-        report_finding(r, t, &r->summary->findings[m->index], true);
-    else if (m->kind == MOMENT_AGAIN)
-        again_cell(r, t, m);
-    else if (m->kind == MOMENT_BREAKS || m->kind == MOMENT_HOLDS)
+        break;
+    case MOMENT_VIOLATED:
+    case MOMENT_HOLDS:
         violation_cell(r, t, m);
-    else
-        turned_cell(r, t, m);
-}
-
-static void verdict_rows(const struct report *r, struct table *t)
-{
-    for (size_t i = 0; i < r->verdict->limit_count; i++) {
-        const struct verdict_limit *v = &r->verdict->limits[i];
-        table_cell(t, "%s", "end");
-        table_cell(t, "%s", "all");
-        if (isnan(v->share))
-            table_cell(t, "%s: %s", report_limit_text(r, (int64_t)i), verdict_name(v->is));
-        else
-            table_cell(t, "%s: %s, in violation %s of the time that is judged", report_limit_text(r, (int64_t)i),
-                       verdict_name(v->is), figure_share(v->share).s);
+        break;
+    case MOMENT_AGAIN:
+        again_cell(r, t, m);
     }
 }
 
-void report_story(const struct report *r, FILE *out)
+void report_timeline(const struct report *r, FILE *out)
 {
-    struct story s;
-    if (!tell(r, &s))
+    struct timeline s;
+    if (!make_timeline(r, &s))
         return;
-    bool cut = s.count > LINES_SHOWN && !r->all;
-    report_title(r, "What happened", out);
+    bool shortened = s.count > LINES_SHOWN && !r->all, more = shortened || r->summary->snapshot_count > 0;
+    report_title(r, "Timeline", out);
     struct table *t = table_new("rll");
     for (size_t i = 0; i < s.count; i++) {
-        if (cut && i == LINES_SHOWN / 2) {
+        more |= s.moments[i].count > 1;
+        if (shortened && i == LINES_SHOWN / 2) {
             i = s.count - LINES_SHOWN / 2;
             table_cell(t, "%s", "...");
             table_cell(t, "%s", "");
-            table_cell(t, "%zu more (--all shows them)", s.count - LINES_SHOWN);
+            table_cell(t, "%zu more", s.count - LINES_SHOWN);
         }
         row(r, t, &s.moments[i]);
     }
-    if (r->verdict->run != RUN_RUNNING)
-        verdict_rows(r, t);
     table_print(t, 2, out);
+    if (more && !r->all)
+        fprintf(out, "  In full: bezel report --all %s\n", r->run);
     free(s.moments);
 }
 
@@ -334,7 +313,7 @@ void report_json_violations(const struct report *r, struct json *j)
         const struct summary_violation *v = &r->summary->violations[i];
         json_object(j, NULL);
         json_text(j, "limit", report_limit_text(r, v->limit));
-        json_text(j, "node", report_is_whole(r, v->limit) ? NULL : report_node_name(r, v->node));
+        json_text(j, "node", report_is_global(r, v->limit) ? NULL : report_node_name(r, v->node));
         json_int(j, "begin_ns", report_run_time(r, v->node, v->begin));
         json_int(j, "end_ns", report_run_time(r, v->node, v->end));
         json_bool(j, "open", v->open);

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/verdict_own.h"
+#include "ecs/report/verdict_internal.h"
 
 #include "base/clock.h"
+#include "base/exit_code.h"
 #include "base/saturate.h"
-#include "collector/facts.h"
-#include "ecs/commands.h"
+#include "collector/rundb/rundb.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 static int64_t fact_number(const struct summary *s, const char *key)
 {
-    const char *value = summary_fact(s, key);
+    const char *value = summary_property(s, key);
     return value ? strtoll(value, NULL, 10) : 0;
 }
 
@@ -24,9 +24,9 @@ double verdict_rate(const struct summary_book *b)
     return (double)(b->stored - 1) * (double)CLOCK_S / (double)(b->last_ns - b->first_ns);
 }
 
-/* ---- how the run stands ---- */
+/* ---- the state of the run ---- */
 
-/* CLOCK_REALTIME of the last thing that the database has of the run. */
+/* CLOCK_REALTIME of the last entry that the database has of the run. */
 static int64_t last_sign(const struct summary *s, int64_t started)
 {
     int64_t last = started;
@@ -43,32 +43,32 @@ static void judge_run(struct verdict *v, const struct summary *s, bool running)
 {
     v->started = saturate_ns(fact_number(s, "started"));
     v->ended = saturate_ns(fact_number(s, "ended"));
-    const char *ended_by = summary_fact(s, "ended_by");
+    const char *ended_by = summary_property(s, "ended_by");
     int64_t outcome = fact_number(s, "outcome");
-    v->outcome = outcome < EXIT_HELD || outcome > EXIT_UNREACHABLE ? EXIT_FAILED : (int)outcome;
-    v->failed = v->outcome != EXIT_HELD || (ended_by && strcmp(ended_by, "failure") == 0);
+    v->outcome = outcome < EXIT_OK || outcome > EXIT_UNREACHABLE ? EXIT_FAILED : (int)outcome;
+    v->failed = v->outcome != EXIT_OK || (ended_by && strcmp(ended_by, "failure") == 0);
     int64_t last = last_sign(s, v->started);
-    v->run = v->ended != 0 ? RUN_ENDED : running ? RUN_RUNNING : RUN_CUT;
+    v->run = v->ended != 0 ? RUN_ENDED : running ? RUN_RUNNING : RUN_ABORTED;
     v->duration = (v->ended != 0 ? v->ended : last) - v->started;
     if (v->duration < 0)
         v->duration = 0;
 }
 
-/* ---- doubts ---- */
+/* ---- limits without certain data ---- */
 
 /*
- * A limit that held as far as is known, of a node that vanished, gave up, or had processes that it could not observe,
- * is not known to have held; nor is one on the whole whose manager was given up.
+ * No limit is known to have held if a node vanished or gave up draining, or if processes were not observed. Nor is a
+ * global limit if the manager was given up.
  */
-static void doubt_limits(struct verdict *v, const struct summary *s, const struct experiment *e)
+static void downgrade_uncertain(struct verdict *v, const struct summary *s, const struct experiment *e)
 {
-    bool doubtful = v->vanished || v->unobserved || v->given_up;
-    bool unmanaged = fact_number(s, FACTS_UNMANAGED) != 0;
+    bool uncertain = v->vanished || v->unobserved || v->given_up;
+    bool unmanaged = fact_number(s, RUNDB_UNMANAGED) != 0;
     for (size_t i = 0; i < v->limit_count; i++) {
-        if (v->limits[i].is == VERDICT_HELD && (doubtful || (unmanaged && e->limits[i].whole)))
+        if (v->limits[i].is == VERDICT_HELD && (uncertain || (unmanaged && e->limits[i].global)))
             v->limits[i].is = VERDICT_UNKNOWN;
-        if (v->limits[i].is > v->whole)
-            v->whole = v->limits[i].is;
+        if (v->limits[i].is > v->is)
+            v->is = v->limits[i].is;
     }
 }
 
@@ -95,13 +95,13 @@ static void add_books(struct verdict_books *sum, const struct verdict_books *b)
     sum->rest = saturate_add(sum->rest, b->rest);
 }
 
-/* A node that is given up never takes its leave; one that has does not hold anything. */
+/* Draining of a node was given up if the run says so and the node never confirmed that it holds nothing. */
 static bool is_given_up(const struct summary *s, uint32_t node)
 {
-    return fact_number(s, FACTS_UNDRAINED) != 0 && s->nodes[node].open;
+    return fact_number(s, RUNDB_UNDRAINED) != 0 && s->nodes[node].open;
 }
 
-/* Whether a stream of `p` has no end in the store, or all of it is refused there. */
+/* Whether a stream of `p` has no end in the store, or the collector refused the process. */
 static bool lacks_an_end(const struct summary_process *p)
 {
     bool open = p->refused;
@@ -111,8 +111,8 @@ static bool lacks_an_end(const struct summary_process *p)
 }
 
 /*
- * What is stored or lost was produced, whether the counters that tell so have come or not; or cannot be believed, as of
- * a process whose end is unknown though its last books are there.
+ * Stored and lost records were produced, even if the counters that count them have not arrived yet, or are wrong (as
+ * may be those of a process whose end is unknown although its last books are there).
  */
 static void raise_attempts(struct verdict_books *b, const struct summary *s, const struct summary_process *p,
                            uint64_t lost)
@@ -139,10 +139,10 @@ struct verdict_books verdict_aspect(const struct summary *s, const struct summar
 
 bool verdict_gave_up(const struct summary *s, uint32_t node)
 {
-    bool told = is_given_up(s, node);
+    bool complete = is_given_up(s, node);
     for (size_t i = 0; i < s->process_count; i++)
-        told = told && (s->processes[i].node != node || s->processes[i].state != PROCESS_RUNNING);
-    return told;
+        complete = complete && (s->processes[i].node != node || s->processes[i].state != PROCESS_RUNNING);
+    return complete;
 }
 
 struct verdict_books verdict_process(const struct summary *s, const struct summary_process *p)
@@ -152,8 +152,8 @@ struct verdict_books verdict_process(const struct summary *s, const struct summa
         struct verdict_books aspect = verdict_aspect(s, p, &p->books[i]);
         add_books(&b, &aspect);
     }
-    uint64_t otherwise =
-        b.full + b.window + b.spool + b.off + b.unfinished; /* ordinals count these as well, but none without a ring */
+    /* Ordinals count these losses, too, but not records without a ring. */
+    uint64_t otherwise = b.full + b.window + b.spool + b.off + b.unfinished;
     if (p->overwrites && p->discarded > otherwise)
         b.overwritten = p->discarded - otherwise;
     uint64_t lost = verdict_lost(&b), by_ordinals = p->discarded + b.no_ring;
@@ -166,7 +166,7 @@ struct verdict_books verdict_process(const struct summary *s, const struct summa
     return b;
 }
 
-/* Which aspects the few unfinished records of such a process were of nobody knows: there they are among these. */
+/* The aspects of unfinished records of a process that overwrites are unknown: these count as overwritten. */
 bool verdict_explains_aspects(const struct summary_process *p, const struct verdict_books *b)
 {
     return p->overwrites && b->rest == 0 && b->overwritten > 0;
@@ -186,7 +186,7 @@ static void judge_unknown(struct verdict *v, const struct summary *s)
     for (size_t i = 0; i < s->node_count; i++)
         v->vanished += s->nodes[i].open && !verdict_gave_up(s, (uint32_t)i);
     v->balanced = v->balanced && v->unknown == 0 && v->vanished == 0 && s->untaken == 0 && !s->left_out;
-    v->behind = s->behind && !v->balanced; /* where all is accounted for it is a file that somebody put there */
+    v->behind = s->behind && !v->balanced; /* if all is accounted for, somebody else added a file */
 }
 
 static uint64_t add_processes(uint64_t sum, uint64_t more)
@@ -215,7 +215,7 @@ static void judge_books(struct verdict *v, const struct summary *s)
     }
 }
 
-/* ---- the whole ---- */
+/* ---- the run ---- */
 
 int verdict_new(const struct summary *s, const struct experiment *e, bool running, struct verdict **verdict)
 {
@@ -235,7 +235,7 @@ int verdict_new(const struct summary *s, const struct experiment *e, bool runnin
     judge_books(v, s);
     judge_unknown(v, s);
     judge_unobserved(v, s);
-    doubt_limits(v, s, e);
+    downgrade_uncertain(v, s, e);
     *verdict = v;
     return 0;
 }
@@ -252,12 +252,12 @@ void verdict_free(struct verdict *v)
 
 int verdict_exit_code(const struct verdict *v)
 {
-    if (v->outcome != EXIT_HELD)
+    if (v->outcome != EXIT_OK)
         return v->outcome;
-    if (v->whole >= VERDICT_VIOLATED)
+    if (v->is >= VERDICT_VIOLATED)
         return EXIT_VIOLATED;
-    bool astray = v->run == RUN_ENDED && !v->balanced;
-    return v->whole == VERDICT_UNKNOWN || v->failed || v->run == RUN_CUT || astray ? EXIT_FAILED : EXIT_HELD;
+    bool unbalanced = v->run == RUN_ENDED && !v->balanced;
+    return v->is == VERDICT_UNKNOWN || v->failed || v->run == RUN_ABORTED || unbalanced ? EXIT_FAILED : EXIT_OK;
 }
 
 const char *verdict_name(enum verdict_is is)
@@ -268,12 +268,12 @@ const char *verdict_name(enum verdict_is is)
 
 const char *verdict_why_name(enum verdict_why why)
 {
-    static const char *const names[] = {NULL, "off", "budget", "blameless", "starved", "contradiction"};
+    static const char *const names[] = {NULL, "off", "budget", "not-the-monitors", "starved", "contradiction"};
     return names[why];
 }
 
 const char *verdict_run_name(enum verdict_run run)
 {
-    static const char *const names[] = {"ended", "running", "cut"};
+    static const char *const names[] = {"ended", "running", "aborted"};
     return names[run];
 }

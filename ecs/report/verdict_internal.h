@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 /** The inside of a verdict: verdict.c judges the run and its books, verdict_limits.c its limits. */
-#ifndef BEZEL_ECS_VERDICT_OWN_H
-#define BEZEL_ECS_VERDICT_OWN_H
+#ifndef BEZEL_ECS_REPORT_VERDICT_INTERNAL_H
+#define BEZEL_ECS_REPORT_VERDICT_INTERNAL_H
 
-#include "ecs/verdict.h"
+#include "ecs/report/verdict.h"
 
-/** Fills rows, limits and, as far as these decide it, the whole of *v, whose arrays are there. */
+/** Fills rows and limits of *v, whose arrays are allocated, and sets v->is as far as these decide it. */
 void verdict_judge_limits(struct verdict *v, const struct summary *s, const struct experiment *e);
 
 #endif

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* The verdict on limits: on each node and on the whole, and why those that were to be held were not. */
+/* The verdict on limits, on each node and over all nodes, and the proof that a violated one was infeasible. */
 #include "base/saturate.h"
-#include "ecs/self.h"
-#include "ecs/verdict_own.h"
-#include "resmgr/agent.h"
+#include "ecs/report/verdict_internal.h"
+#include "mdr/builtin.h"
+#include "resmgr/agent/agent.h"
 
 #include <math.h>
 
-enum { TRIAL = 4 }; /* longest periods, about, that a policy takes to find out anew that a budget is not enough */
+enum { TRIAL = 4 }; /* a policy takes about this many longest periods to find again that a budget is not enough */
 
 static struct verdict_limit no_verdict(uint32_t node)
 {
@@ -17,7 +17,7 @@ static struct verdict_limit no_verdict(uint32_t node)
         .is = VERDICT_UNKNOWN, .share = NAN, .needed = NAN, .budget = NAN, .contradicts = -1, .node = node};
 }
 
-/* What a violation needs to fade after its cause is gone: the metric's window, and the agent's settling. */
+/* How long a violation may outlast its cause: the metric's window, and the agent's settling. In ns. */
 static int64_t fading_time(const struct experiment *e, const struct experiment_limit *l)
 {
     return experiment_limit_window(e, l) + AGENT_SETTLING * e->adapt.every;
@@ -29,7 +29,7 @@ static bool was_off_at(const struct summary *s, uint32_t node, int64_t at, int64
     bool off = false;
     int64_t since = 0;
     for (size_t i = 0; i < s->decision_count && (s->decisions[i].node != node || s->decisions[i].at < at); i++) {
-        const struct summary_decision *d = &s->decisions[i];
+        const struct builtin_decision *d = &s->decisions[i];
         if (d->node != node)
             continue;
         if (d->after == 0 && !off)
@@ -39,8 +39,8 @@ static bool was_off_at(const struct summary *s, uint32_t node, int64_t at, int64
     return off && at - since > fading;
 }
 
-/* Of a limit on the whole: on all nodes, each by its own clock; the row's is that of the node that recorded it. */
-static bool was_off(const struct summary *s, const struct summary_limit *row, int64_t fading)
+/* For a global limit: on all nodes. Times are converted from the clock of the node that recorded the row. */
+static bool was_off(const struct summary *s, const struct builtin_limit *row, int64_t fading)
 {
     if (row->epoch == 0)
         return was_off_at(s, row->node, row->last_violated, fading);
@@ -52,15 +52,15 @@ static bool was_off(const struct summary *s, const struct summary_limit *row, in
 }
 
 /*
- * The latest finding `what` of `node` that was in force around `at`, by up to `slack`; NULL where there is none: it is
- * found at the end of the violation that shows it, and put aside for a moment when the policy tries again.
+ * The latest conclusion `what` of `node` that was in force within `slack` ns of `at`; NULL if there is none. The slack
+ * is needed because a policy concludes at the end of the violation, and withdraws its conclusion while it tries again.
  */
-static const struct summary_finding *found_at(const struct summary *s, uint32_t node, enum self_finding_what what,
+static const struct builtin_finding *found_at(const struct summary *s, uint32_t node, enum builtin_conclusion what,
                                               int64_t limit, int64_t at, int64_t slack)
 {
-    const struct summary_finding *found = NULL, *open = NULL;
+    const struct builtin_finding *found = NULL, *open = NULL;
     for (size_t i = 0; i < s->finding_count && s->findings[i].at <= at + slack; i++) {
-        const struct summary_finding *f = &s->findings[i];
+        const struct builtin_finding *f = &s->findings[i];
         if (f->node != node || f->what != (int)what || f->limit != limit)
             continue;
         if (!f->holds && open && f->at >= at - slack)
@@ -70,39 +70,39 @@ static const struct summary_finding *found_at(const struct summary *s, uint32_t 
     return open ? open : found;
 }
 
-/* A violation that was taken back is none. */
-static int64_t first_violation(const struct summary *s, const struct summary_limit *row)
+/* Violations that were withdrawn do not count. */
+static int64_t first_violation(const struct summary *s, const struct builtin_limit *row)
 {
     int64_t since = 0;
     for (size_t i = 0; i < s->finding_count; i++) {
-        const struct summary_finding *f = &s->findings[i];
-        if (f->node == row->node && f->what == SELF_FINDING_VIOLATED && f->limit == (int64_t)row->index)
+        const struct builtin_finding *f = &s->findings[i];
+        if (f->node == row->node && f->what == FINDING_VIOLATED && f->limit == row->limit)
             since = !f->holds ? 0 : since ? since : f->at;
     }
     return since;
 }
 
-/* Why a violated limit to be held could not be. */
-static void find_why(const struct summary *s, const struct experiment *e, const struct summary_limit *row,
+/* Finds the proof, if there is one, that a violated `hold` limit was infeasible. */
+static void find_why(const struct summary *s, const struct experiment *e, const struct builtin_limit *row,
                      struct verdict_limit *r)
 {
-    const struct experiment_limit *l = &e->limits[row->index];
+    const struct experiment_limit *l = &e->limits[row->limit];
     bool on_cpu = l->metric == LIMIT_ON_SENSOR_CPU,
          on_flow = !on_cpu && experiment_metric_is_built_in(e->metrics[l->metric].kind);
     int64_t slack = fading_time(e, l) + TRIAL * e->adapt.period_max, at = row->last_violated;
-    const struct summary_finding *budget =
-        found_at(s, row->node, SELF_FINDING_INFEASIBLE, l->whole ? (int64_t)row->index : -1, at, slack);
-    r->contradicts = experiment_limit_contradicts(e, row->index);
+    const struct builtin_finding *budget =
+        found_at(s, row->node, FINDING_INFEASIBLE, l->global ? row->limit : -1, at, slack);
+    r->contradicts = experiment_limit_contradicts(e, row->limit);
     if (r->contradicts >= 0)
         r->why = WHY_CONTRADICTION;
     else if (on_cpu && budget)
         r->why = WHY_BUDGET;
-    else if (!on_cpu && !on_flow && found_at(s, row->node, SELF_FINDING_BLAMELESS, -1, at, slack))
-        r->why = WHY_BLAMELESS;
-    else if (on_flow && found_at(s, row->node, SELF_FINDING_STARVED, -1, at, slack))
+    else if (!on_cpu && !on_flow && found_at(s, row->node, FINDING_NOT_THE_MONITORS, -1, at, slack))
+        r->why = WHY_NOT_THE_MONITORS;
+    else if (on_flow && found_at(s, row->node, FINDING_STARVED, -1, at, slack))
         r->why = WHY_STARVED;
     else if (was_off(s, row, fading_time(e, l)))
-        r->why = on_flow ? WHY_STARVED : WHY_OFF; /* what polling more often would help is not proved by polling less */
+        r->why = on_flow ? WHY_STARVED : WHY_OFF; /* a flow limit needs polls: without collection it starves */
     if (r->why == WHY_BUDGET) {
         r->needed = budget->needed;
         r->budget = budget->budget;
@@ -110,9 +110,9 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
 }
 
 static struct verdict_limit judge_row(const struct summary *s, const struct experiment *e,
-                                      const struct summary_limit *row)
+                                      const struct builtin_limit *row)
 {
-    const struct experiment_limit *l = &e->limits[row->index];
+    const struct experiment_limit *l = &e->limits[row->limit];
     struct verdict_limit r = no_verdict(row->node);
     int64_t judged = saturate_add(row->held, row->violated);
     if (judged <= 0)
@@ -127,32 +127,32 @@ static struct verdict_limit judge_row(const struct summary *s, const struct expe
     return r;
 }
 
-/* A node that could not judge a limit says nothing about it where another one could. */
-static void join_row(struct verdict_limit *whole, const struct verdict_limit *row)
+/* A node that could not judge a limit does not count if another one could. */
+static void join_row(struct verdict_limit *all, const struct verdict_limit *row)
 {
     if (row->is == VERDICT_UNKNOWN)
         return;
-    if (isnan(whole->share) || row->share > whole->share) {
-        whole->share = row->share;
-        whole->node = row->node;
+    if (isnan(all->share) || row->share > all->share) {
+        all->share = row->share;
+        all->node = row->node;
     }
-    if (row->why != WHY_NONE && whole->why == WHY_NONE) {
-        whole->why = row->why;
-        whole->needed = row->needed;
-        whole->budget = row->budget;
-        whole->contradicts = row->contradicts;
+    if (row->why != WHY_NONE && all->why == WHY_NONE) {
+        all->why = row->why;
+        all->needed = row->needed;
+        all->budget = row->budget;
+        all->contradicts = row->contradicts;
     }
-    if (whole->is == VERDICT_UNKNOWN || row->is > whole->is)
-        whole->is = row->is;
+    if (all->is == VERDICT_UNKNOWN || row->is > all->is)
+        all->is = row->is;
 }
 
-/* A limit on the whole, over the lives of its managers: the times of each are its own. */
-static void judge_whole(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t limit)
+/* Judges a global limit over all its managers; each counted its own times only. */
+static void judge_global(struct verdict *v, const struct summary *s, const struct experiment *e, uint32_t limit)
 {
-    struct summary_limit sum = {.index = limit};
+    struct builtin_limit sum = {.limit = limit};
     for (size_t i = 0; i < s->limit_count; i++) {
-        const struct summary_limit *row = &s->limits[i];
-        if (row->index != limit || row->epoch == 0)
+        const struct builtin_limit *row = &s->limits[i];
+        if (row->limit != limit || row->epoch == 0)
             continue;
         int64_t held = saturate_add(sum.held, row->held), violated = saturate_add(sum.violated, row->violated);
         if (row->last_violated > 0 || sum.epoch == 0)
@@ -170,16 +170,16 @@ void verdict_judge_limits(struct verdict *v, const struct summary *s, const stru
         v->limits[i] = no_verdict(0);
     for (size_t i = 0; i < s->limit_count; i++) {
         v->rows[i] = no_verdict(s->limits[i].node);
-        if (s->limits[i].index >= v->limit_count)
+        if ((uint64_t)s->limits[i].limit >= v->limit_count)
             continue;
         v->rows[i] = judge_row(s, e, &s->limits[i]);
         if (s->limits[i].epoch == 0)
-            join_row(&v->limits[s->limits[i].index], &v->rows[i]);
+            join_row(&v->limits[s->limits[i].limit], &v->rows[i]);
     }
     for (uint32_t i = 0; i < v->limit_count; i++)
-        if (e->limits[i].whole)
-            judge_whole(v, s, e, i);
+        if (e->limits[i].global)
+            judge_global(v, s, e, i);
     for (size_t i = 0; i < v->limit_count; i++)
-        if (v->limits[i].is > v->whole)
-            v->whole = v->limits[i].is;
+        if (v->limits[i].is > v->is)
+            v->is = v->limits[i].is;
 }

@@ -1,24 +1,25 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/verify_books.h"
+#include "ecs/report/verify_books.h"
 
-#include "collector/facts_run.h"
-#include "collector/summary.h"
-#include "ecs/verdict.h"
+#include "collector/rundb/rundb_live.h"
+#include "collector/rundb/summary.h"
+#include "ecs/report/verdict.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Of which process's books something is told. */
-struct whose {
+/* The process whose books are verified. */
+struct subject {
     struct verify *v;
     const struct summary *s;
     const struct summary_process *p;
 };
 
-static BEZEL_PRINTF(4, 5) void tell(const struct whose *w, enum verify_is is, const char *code, const char *format, ...)
+static BEZEL_PRINTF(4, 5) void report_finding(const struct subject *w, enum verify_is is, const char *code,
+                                              const char *format, ...)
 {
     char text[512];
     int n = snprintf(text, sizeof text, "process %.100s (%" PRIu32 ") of node %.100s: ", w->p->name, w->p->pid,
@@ -27,58 +28,59 @@ static BEZEL_PRINTF(4, 5) void tell(const struct whose *w, enum verify_is is, co
     va_start(args, format);
     vsnprintf(text + n, sizeof text - (size_t)n, format, args);
     va_end(args);
-    verify_tell(w->v, &(struct verify_finding){.is = is, .code = code, .file = "run.db", .text = text});
+    verify_print(w->v, &(struct verify_report){.is = is, .code = code, .file = "run.db", .text = text});
 }
 
 /*
- * The ordinals of a ring count what was tried, also what did not get through, so of streams that are closed the trace
- * knows how many records their rings lost, though not by which cause. (A flight recorder's are counted by the ordinals
- * alone.)
+ * The ordinals of a ring count attempts, so the trace shows how many records the rings of closed streams lost, though
+ * not by which cause. (The losses of flight recorders are counted by ordinals alone.)
  */
-static void verify_ordinals(const struct whose *w, const struct verdict_books *b)
+static void verify_ordinals(const struct subject *w, const struct verdict_books *b)
 {
     uint64_t lost = b->full + b->window + b->spool + b->off + b->unfinished;
     for (size_t i = 0; i < w->p->stream_count; i++)
         if (w->p->streams[i].open)
             return;
     if (!w->p->overwrites && lost != w->p->discarded)
-        tell(w, VERIFY_DAMAGED, "unbalanced",
-             "the books count %" PRIu64 " records as lost by its rings; by the ordinals of the trace it is %" PRIu64,
-             lost, w->p->discarded);
+        report_finding(w, VERIFY_DAMAGED, "unbalanced",
+                       "the books count %" PRIu64 " records as lost in its rings, the ordinals of the trace %" PRIu64,
+                       lost, w->p->discarded);
 }
 
 /* No aspect accounts for more records than were attempted; the aspect of an unfinished record is not known. */
-static void verify_aspects(const struct whose *w)
+static void verify_aspects(const struct subject *w)
 {
     for (size_t i = 0; i < w->p->book_count; i++) {
         const struct summary_book *b = &w->p->books[i];
         uint64_t found = b->stored + b->full + b->off + b->no_ring + b->window + b->spool;
         if (found > b->attempts)
-            tell(w, VERIFY_DAMAGED, "unbalanced",
-                 "of %.100s %" PRIu64 " records are accounted for, and %" PRIu64 " were produced", b->name, found,
-                 b->attempts);
+            report_finding(w, VERIFY_DAMAGED, "unbalanced",
+                           "aspect %.100s: %" PRIu64 " records are accounted for, but only %" PRIu64 " were produced",
+                           b->name, found, b->attempts);
     }
 }
 
-static void verify_process(const struct whose *w)
+static void verify_process(const struct subject *w)
 {
     struct verdict_books b = verdict_process(w->s, w->p);
     if (w->p->state == PROCESS_RUNNING)
-        return; /* how far it is known was told */
+        return; /* verify_run() has reported how far it is known */
     bool open = verdict_is_open(w->s, w->p);
     if (open)
-        tell(w, VERIFY_INCOMPLETE, "unknown",
-             "its end is unknown: it could not be read or stored; by its counters %" PRIu64 " records are missing",
-             b.unstored);
+        report_finding(w, VERIFY_INCOMPLETE, "unknown",
+                       "its end is unknown, because it could not be read or stored; its counters have %" PRIu64
+                       " more records",
+                       b.unstored);
     else if (b.unstored > 0)
-        tell(w, VERIFY_INCOMPLETE, "unstored", "%" PRIu64 " records were given up: they did not reach the store",
-             b.unstored);
+        report_finding(w, VERIFY_INCOMPLETE, "unstored",
+                       "%" PRIu64 " records were given up: they did not reach the store", b.unstored);
     if (b.rest != 0)
-        tell(w, VERIFY_DAMAGED, "unbalanced",
-             "%" PRIu64 " records are %s: produced %" PRIu64 ", stored %" PRIu64 ", lost by all causes %" PRIu64,
-             b.rest > 0 ? (uint64_t)b.rest : -(uint64_t)b.rest,
-             b.rest > 0 ? "neither stored nor counted as lost" : "accounted for twice", b.attempts, b.stored,
-             verdict_lost(&b));
+        report_finding(w, VERIFY_DAMAGED, "unbalanced",
+                       "%" PRIu64 " records are %s: produced %" PRIu64 ", stored %" PRIu64
+                       ", lost by all causes %" PRIu64,
+                       b.rest > 0 ? (uint64_t)b.rest : -(uint64_t)b.rest,
+                       b.rest > 0 ? "neither stored nor counted as lost" : "accounted for twice", b.attempts, b.stored,
+                       verdict_lost(&b));
     else if (!open && b.unstored == 0)
         verify_ordinals(w, &b);
     if (!open)
@@ -88,12 +90,12 @@ static void verify_process(const struct whose *w)
 static void verify_unobserved(struct verify *v, uint64_t count, const char *what, const char *name)
 {
     char text[256];
-    struct verify_finding f = {.is = VERIFY_INCOMPLETE, .code = "unobserved", .file = "run.db", .text = text};
+    struct verify_report f = {.is = VERIFY_INCOMPLETE, .code = "unobserved", .file = "run.db", .text = text};
     if (count == 0)
         return;
-    snprintf(text, sizeof text, "%" PRIu64 " process%s %s %s recorded without being observed: the records are unknown",
-             count, count == 1 ? "" : "es", what, name);
-    verify_tell(v, &f);
+    snprintf(text, sizeof text, "%" PRIu64 " process%s %s %s recorded, but %s not observed: the records are unknown",
+             count, count == 1 ? "" : "es", what, name, count == 1 ? "was" : "were");
+    verify_print(v, &f);
 }
 
 static void verify_all_observed(struct verify *v, const struct summary *s)
@@ -108,40 +110,40 @@ static void verify_all_observed(struct verify *v, const struct summary *s)
     }
 }
 
-/* The database is read anew: the mark says whether it is as it was. */
+/* The database was read again; the mark of its last collector shows whether it is unchanged. */
 static void verify_loaded(struct verify *v, const struct summary *s)
 {
-    const char *finished = summary_fact(s, FACTS_FINISHED);
-    struct verify_finding f = {.is = VERIFY_INCOMPLETE, .file = "run.db"};
+    const char *finished = summary_property(s, RUNDB_FINISHED);
+    struct verify_report f = {.is = VERIFY_INCOMPLETE, .file = "run.db"};
     bool settled = v->finished[0] && finished && strcmp(finished, v->finished) == 0;
     verify_all_observed(v, s);
     if (v->totals.served || (v->finished[0] && !settled)) {
         f.code = "going-on";
         f.text = "a collector serves the run: more may come";
-        verify_tell(v, &f);
+        verify_print(v, &f);
         return;
     }
     for (size_t i = 0; settled && i < s->process_count; i++)
-        verify_process(&(struct whose){v, s, &s->processes[i]});
+        verify_process(&(struct subject){v, s, &s->processes[i]});
     f.code = "refused";
-    f.text = "processes are missing that the collector refused: the report says why";
+    f.text = "the collector refused processes, whose records are missing: see bezel report";
     if (settled && s->left_out)
-        verify_tell(v, &f);
-    f.code = "cut";
-    f.text = "the run did not end in order: what ran it was killed";
-    if (!summary_fact(s, "ended"))
-        verify_tell(v, &f);
+        verify_print(v, &f);
+    f.code = "aborted";
+    f.text = "the run did not end in order, because its bezel run was killed";
+    if (!summary_property(s, "ended"))
+        verify_print(v, &f);
 }
 
 int verify_books(struct verify *v, const char *run)
 {
     struct summary *s;
     int err = summary_load_books(run, &s);
-    struct verify_finding f = {.is = VERIFY_DAMAGED, .code = "database", .file = "run.db", .text = facts_why(err)};
+    struct verify_report f = {.is = VERIFY_DAMAGED, .code = "database", .file = "run.db", .text = rundb_why(err)};
     if (err == BEZEL_ENOMEM)
         return err;
     if (err && v->totals.damaged == 0 && v->totals.incomplete == 0)
-        verify_tell(v, &f);
+        verify_print(v, &f);
     if (err)
         return 0;
     verify_loaded(v, s);

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The part of `bezel verify` that needs the verdict's arithmetic: whether books balance, and agree with the trace. */
-#ifndef BEZEL_ECS_VERIFY_BOOKS_H
-#define BEZEL_ECS_VERIFY_BOOKS_H
+/** The part of `bezel verify` that needs the verdict: whether the books balance, and agree with the trace. */
+#ifndef BEZEL_ECS_REPORT_VERIFY_BOOKS_H
+#define BEZEL_ECS_REPORT_VERIFY_BOOKS_H
 
-#include "collector/verify.h"
+#include "collector/verify/verify.h"
 
 /**
- * Verifies the books of the run that verify_run() has just verified into `v`. Whether they balance is asked where a
- * collector had finished, and none has begun since; else it is told that they are not the last. Returns 0, also where
- * they do not balance; BEZEL_ENOMEM.
+ * Verifies the books of the run that verify_run() has just verified into `v`. If a collector is serving the run, or has
+ * since verify_run(), the books may still change: it reports that in place of checking that they balance. Returns 0,
+ * also if they do not balance, or BEZEL_ENOMEM.
  */
 int verify_books(struct verify *v, const char *run) BEZEL_MUST_CHECK;
 

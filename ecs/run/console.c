@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/operator.h"
+#include "ecs/run/console.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "collector/facts.h"
+#include "collector/rundb/rundb.h"
 
 #include <fcntl.h>
 #include <stdarg.h>
@@ -14,66 +14,66 @@
 
 enum { TAIL_LINES = 5, TAIL_BYTES = 2048 };
 
-void operator_init(struct operator* o, bool quiet, bool shared)
+void console_init(struct console *c, bool quiet, bool shared)
 {
-    *o = (struct operator){.realtime_offset = clock_realtime_offset()};
-    progress_init(&o->progress, stderr, quiet, shared);
+    *c = (struct console){.realtime_offset = clock_realtime_offset()};
+    progress_init(&c->progress, stderr, quiet, shared);
 }
 
-void operator_free(struct operator* o)
+void console_free(struct console *c)
 {
-    free(o->events);
-    *o = (struct operator){0};
+    free(c->events);
+    *c = (struct console){0};
 }
 
-static void keep(struct operator* o, bool error, const char *text)
+static void store_event(struct console *c, bool error, const char *text)
 {
-    if (!o->events)
-        o->events = calloc(OPERATOR_EVENTS_MAX, sizeof *o->events);
-    if (!o->events || o->count == OPERATOR_EVENTS_MAX) {
-        o->dropped++;
+    if (!c->events)
+        c->events = calloc(CONSOLE_EVENTS_MAX, sizeof *c->events);
+    if (!c->events || c->count == CONSOLE_EVENTS_MAX) {
+        c->dropped++;
         return;
     }
-    struct operator_event *e = &o->events[o->count++];
-    e->at = clock_now() + o->realtime_offset;
+    struct console_event *e = &c->events[c->count++];
+    e->at = clock_now() + c->realtime_offset;
     e->error = error;
     snprintf(e->text, sizeof e->text, "%s", text);
 }
 
-/* Keeps what is told, and shows it above the progress line. */
-static void tell(struct operator* o, bool error, const char *id, const char *format, va_list args)
+/* Stores the message, and logs it above the progress line. */
+static void log_and_store(struct console *c, bool error, const char *id, const char *format, va_list args)
 {
-    char text[OPERATOR_TEXT_MAX];
+    char text[CONSOLE_TEXT_MAX];
     vsnprintf(text, sizeof text, format, args);
-    keep(o, error, text);
-    progress_clear(&o->progress);
+    store_event(c, error, text);
+    progress_clear(&c->progress);
     if (error)
         log_error(id, "%s", text);
     else
         log_warn(id, "%s", text);
 }
 
-void operator_error(struct operator* o, const char *id, const char *format, ...)
+void console_error(struct console *c, const char *id, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    tell(o, true, id, format, args);
+    log_and_store(c, true, id, format, args);
     va_end(args);
 }
 
-void operator_event(struct operator* o, const char *id, const char *format, ...)
+void console_event(struct console *c, const char *id, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    tell(o, false, id, format, args);
+    log_and_store(c, false, id, format, args);
     va_end(args);
 }
 
-void operator_note(struct operator* o, const char *format, ...)
+void console_note(struct console *c, const char *format, ...)
 {
-    if (o->progress.quiet)
+    if (c->progress.quiet)
         return;
-    progress_clear(&o->progress);
+    progress_clear(&c->progress);
     va_list args;
     va_start(args, format);
     fputs("bezel: ", stderr);
@@ -82,7 +82,7 @@ void operator_note(struct operator* o, const char *format, ...)
     va_end(args);
 }
 
-bool operator_show_tail(struct operator* o, const char *path)
+bool console_show_tail(struct console *c, const char *path)
 {
     char tail[TAIL_BYTES + 1];
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -100,7 +100,7 @@ bool operator_show_tail(struct operator* o, const char *path)
     for (int lines = 0; from > tail; from--)
         if (from[-1] == '\n' && ++lines == TAIL_LINES)
             break;
-    progress_clear(&o->progress);
+    progress_clear(&c->progress);
     for (char *line = from; line; from = line) {
         line = strchr(from, '\n');
         if (line)
@@ -110,15 +110,15 @@ bool operator_show_tail(struct operator* o, const char *path)
     return true;
 }
 
-int operator_keep(const struct operator* o, struct facts *f)
+int console_keep(const struct console *c, struct rundb *f)
 {
     int err = 0;
-    for (size_t i = 0; i < o->count && !err; i++)
-        err = facts_event(f, o->events[i].at, o->events[i].error, o->events[i].text);
-    if (!err && o->dropped > 0) {
+    for (size_t i = 0; i < c->count && !err; i++)
+        err = rundb_event(f, c->events[i].at, c->events[i].error, c->events[i].text);
+    if (!err && c->dropped > 0) {
         char text[64];
-        snprintf(text, sizeof text, "%zu more events were shown, but not kept", o->dropped);
-        err = facts_event(f, clock_now() + o->realtime_offset, true, text);
+        snprintf(text, sizeof text, "%zu more events were shown, but not kept", c->dropped);
+        err = rundb_event(f, clock_now() + c->realtime_offset, true, text);
     }
     return err;
 }

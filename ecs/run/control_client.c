@@ -1,24 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/reach.h"
+#include "ecs/run/control_client.h"
 
 #include "base/clock.h"
+#include "base/exit_code.h"
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "ecs/commands.h"
-#include "ecs/rundir.h"
-#include "mdr/link.h"
+#include "ecs/run/rundir.h"
+#include "mdr/link/link.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { REACH_QUEUE = 4 };
+enum { CONTROL_CLIENT_QUEUE = 4 };
 
-#define REACH_PATIENCE (5 * CLOCK_S)
+#define CONTROL_CLIENT_PATIENCE (5 * CLOCK_S)
 
 /* ---- Finding the daemons ----------------------------------------------------------------------------------------- */
 
@@ -26,13 +26,14 @@ static int find_control(const char *run, char private[RUNDIR_PRIVATE_MAX])
 {
     int err = rundir_control(run, private);
     if (err == 0)
-        return EXIT_HELD;
+        return EXIT_OK;
     if (err == BEZEL_EPERM)
-        log_error("BEZEL-REACH", "%s is another user's run: only who runs it may steer it", run);
+        log_error("BEZEL-UNREACHABLE", "%s is another user's run: only that user may control it", run);
     else if (err == BEZEL_EUNREACH)
-        log_error("BEZEL-REACH", "%s does not go on any more: there is nothing to steer", run);
+        log_error("BEZEL-UNREACHABLE", "%s is not running any more: there is nothing to control", run);
     else
-        log_error("BEZEL-REACH", "%s/control is no folder of a run's sockets: %s", run, limit_reason(err));
+        log_error("BEZEL-UNREACHABLE", "%s/control does not lead to the folder of a run's sockets: %s", run,
+                  limit_reason(err));
     return err == BEZEL_EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
@@ -43,7 +44,7 @@ static int load_experiment(const char *run, struct experiment **e)
     struct experiment_diagnostics found;
     snprintf(path, sizeof path, "%.*s/experiment.yaml", PATH_MAX, run);
     if (file_read_plain(path, 1, EXPERIMENT_FILE_MAX, &text, &n) != 0) {
-        log_error("BEZEL-REACH", "cannot read %s: %s", path, strerror(errno));
+        log_error("BEZEL-UNREACHABLE", "cannot read %s: %s", path, strerror(errno));
         return EXIT_FAILED;
     }
     int err = experiment_read(text, n, e, &found);
@@ -51,60 +52,61 @@ static int load_experiment(const char *run, struct experiment **e)
         experiment_print_diagnostics(&found, path, stderr);
     experiment_diagnostics_free(&found);
     free(text);
-    return err ? EXIT_FAILED : EXIT_HELD;
+    return err ? EXIT_FAILED : EXIT_OK;
 }
 
-static int connect_nodes(struct reach *r, const char *private, const char *node)
+static int connect_nodes(struct control_client *r, const char *private, const char *node)
 {
     const struct experiment *e = r->experiment;
     for (uint32_t i = 0; i < e->node_count; i++) {
         char endpoint[LINK_ENDPOINT_MAX];
-        struct reach_node *to = &r->nodes[r->count];
+        struct control_client_node *to = &r->nodes[r->count];
         if (node && strcmp(e->nodes[i].name, node) != 0)
             continue;
         snprintf(endpoint, sizeof endpoint, "ipc://%s/.node%u", private, i);
-        int err = link_connect(endpoint, MESSAGE_MAX_BYTES, REACH_QUEUE, NULL, &to->link);
+        int err = link_connect(endpoint, MESSAGE_MAX_BYTES, CONTROL_CLIENT_QUEUE, NULL, &to->link);
         if (err) {
-            log_error("BEZEL-REACH", "cannot connect to %s: %s", endpoint, limit_reason(err));
+            log_error("BEZEL-UNREACHABLE", "cannot connect to %s: %s", endpoint, limit_reason(err));
             return EXIT_FAILED;
         }
         to->name = e->nodes[i].name;
         r->count++;
     }
     if (r->count > 0)
-        return EXIT_HELD;
-    log_error("BEZEL-REACH", "the experiment has no node '%s'", node);
+        return EXIT_OK;
+    log_error("BEZEL-UNREACHABLE", "the experiment has no node '%s'", node);
     return EXIT_USAGE;
 }
 
-int reach_open(const char *run, const char *node, struct reach *r)
+int control_client_open(const char *run, const char *node, struct control_client *r)
 {
     char private[RUNDIR_PRIVATE_MAX];
-    *r = (struct reach){.count = 0};
+    *r = (struct control_client){.count = 0};
     int code = load_experiment(run, &r->experiment);
-    if (code == EXIT_HELD)
+    if (code == EXIT_OK)
         code = find_control(run, private);
-    if (code == EXIT_HELD && !(r->nodes = calloc(r->experiment->node_count, sizeof *r->nodes)))
+    if (code == EXIT_OK && !(r->nodes = calloc(r->experiment->node_count, sizeof *r->nodes)))
         code = EXIT_FAILED;
-    if (code == EXIT_HELD)
+    if (code == EXIT_OK)
         code = connect_nodes(r, private, node);
-    if (code != EXIT_HELD)
-        reach_close(r);
+    if (code != EXIT_OK)
+        control_client_close(r);
     return code;
 }
 
-void reach_close(struct reach *r)
+void control_client_close(struct control_client *r)
 {
     for (uint32_t i = 0; i < r->count; i++)
         link_close(r->nodes[i].link, 0);
     free(r->nodes);
     experiment_free(r->experiment);
-    *r = (struct reach){.count = 0};
+    *r = (struct control_client){.count = 0};
 }
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
-static bool send_command(struct reach *r, struct reach_node *node, const struct message_command *command)
+static bool send_command(struct control_client *r, struct control_client_node *node,
+                         const struct message_command *command)
 {
     static uint8_t bytes[MESSAGE_PATTERNS_MAX + 64];
     static struct message m; /* one thread; too large for a stack */
@@ -115,20 +117,21 @@ static bool send_command(struct reach *r, struct reach_node *node, const struct 
     return n > 0 && link_send(node->link, NULL, bytes, (size_t)n) == 0;
 }
 
-/* Whether its answer came; what is not, is dropped. */
-static bool take_answer(struct reach_node *node, struct message *m)
+/* Whether the reply to its command came, or a REFUSE. Drops other messages. */
+static bool take_answer(struct control_client_node *node, struct message *m)
 {
     struct link_frame frame;
     while (link_receive(node->link, &frame) == 0) {
         int err = message_decode(frame.data, frame.size, m);
         link_frame_free(&frame);
-        if (!err && m->type == MESSAGE_REPLY && m->reply.id == node->asked)
+        bool refused = (!err || err == BEZEL_EVERSION) && m->type == MESSAGE_REFUSE;
+        if (refused || (!err && m->type == MESSAGE_REPLY && m->reply.id == node->asked))
             return true;
     }
     return false;
 }
 
-static uint32_t wait_for_answers(struct reach *r, int64_t until)
+static uint32_t wait_for_answers(struct control_client *r, int64_t until)
 {
     struct link *links[LINK_WAIT_MAX];
     size_t n = 0;
@@ -144,29 +147,42 @@ static uint32_t wait_for_answers(struct reach *r, int64_t until)
     return missing;
 }
 
-int reach_ask(struct reach *r, const struct message_command *command,
-              bool (*take)(void *context, const char *node, const struct message_reply *reply), void *context)
+/* Whether it is the wanted answer; logs the reason if not. */
+static bool is_answered(const char *node, const struct message *m, enum message_answer wanted)
+{
+    if (m->type == MESSAGE_REPLY && m->reply.answer == wanted)
+        return true;
+    if (m->type == MESSAGE_REFUSE)
+        log_error("BEZEL-UNREACHABLE", "node %s refuses commands: %s", node, m->refuse.reason);
+    else
+        log_error("BEZEL-UNREACHABLE", "%s: %s", node,
+                  m->reply.text[0] ? m->reply.text : "its answer is of an unexpected kind");
+    return false;
+}
+
+int control_client_ask(struct control_client *r, const struct message_command *command, enum message_answer wanted,
+                       bool (*take)(void *context, const char *node, const struct message *answer), void *context)
 {
     static struct message m; /* one thread; too large for a stack */
-    int64_t until = clock_now() + REACH_PATIENCE;
-    int code = EXIT_HELD;
+    int64_t until = clock_now() + CONTROL_CLIENT_PATIENCE;
+    int code = EXIT_OK;
     for (uint32_t i = 0; i < r->count; i++)
         if (!send_command(r, &r->nodes[i], command))
-            log_error("BEZEL-REACH", "the command to node %s cannot be sent", r->nodes[i].name);
+            log_error("BEZEL-UNREACHABLE", "cannot send the command to node %s", r->nodes[i].name);
     while (wait_for_answers(r, until) && clock_now() < until)
         for (uint32_t i = 0; i < r->count; i++) {
-            struct reach_node *node = &r->nodes[i];
+            struct control_client_node *node = &r->nodes[i];
             if (!node->asked || !take_answer(node, &m))
                 continue;
             node->asked = 0;
-            if (!take(context, node->name, &m.reply))
+            if (!is_answered(node->name, &m, wanted) || !take(context, node->name, &m))
                 code = EXIT_FAILED;
         }
     for (uint32_t i = 0; i < r->count; i++) {
         if (!r->nodes[i].asked)
             continue;
-        log_error("BEZEL-REACH", "node %s did not answer within %s", r->nodes[i].name,
-                  units_duration(REACH_PATIENCE).s);
+        log_error("BEZEL-UNREACHABLE", "node %s did not answer within %s", r->nodes[i].name,
+                  units_duration(CONTROL_CLIENT_PATIENCE).s);
         r->nodes[i].asked = 0;
         code = EXIT_UNREACHABLE;
     }

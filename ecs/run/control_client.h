@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The daemons of a run that goes on, as another terminal reaches them: over their control links. One thread. */
-#ifndef BEZEL_ECS_REACH_H
-#define BEZEL_ECS_REACH_H
+/** Sends commands from another terminal to the bezelds of a running run, over their control links. One thread. */
+#ifndef BEZEL_ECS_RUN_CONTROL_CLIENT_H
+#define BEZEL_ECS_RUN_CONTROL_CLIENT_H
 
 #include "config/experiment.h"
 #include "mdr/message.h"
@@ -12,33 +12,33 @@
 
 struct link;
 
-struct reach_node {
+struct control_client_node {
     const char *name; /* the experiment's */
     struct link *link;
     uint32_t asked; /* the number of the command that it has not answered; 0: none */
 };
 
-struct reach {
+struct control_client {
     struct experiment *experiment;
     uint32_t count;
-    struct reach_node *nodes;
+    struct control_client_node *nodes;
     uint32_t commands;
 };
 
 /**
  * Connects to the bezelds of run directory `run`, or to that of node `node` alone where it is not NULL. Returns an
- * exit_code: EXIT_HELD with *r for reach_close(); EXIT_USAGE where there is no such node, EXIT_UNREACHABLE where the
- * run does not go on, EXIT_FAILED; said on stderr.
+ * exit_code: EXIT_OK with *r for control_client_close(); EXIT_USAGE where there is no such node, EXIT_UNREACHABLE where
+ * the run is not running, EXIT_FAILED otherwise. Logs each error to stderr.
  */
-int reach_open(const char *run, const char *node, struct reach *r);
-void reach_close(struct reach *r);
+int control_client_open(const char *run, const char *node, struct control_client *r);
+void control_client_close(struct control_client *r);
 
 /**
- * Gives `command`, whose id is chosen here, to each node, and hands each answer to `take`. Returns EXIT_HELD,
- * EXIT_UNREACHABLE where a node did not answer within five seconds, which is said on stderr, or EXIT_FAILED where
- * `take` returned false for one.
+ * Sends `command` to each node, with an id chosen here, and passes each REPLY whose answer is `wanted` to `take`.
+ * Returns EXIT_OK; EXIT_UNREACHABLE where a node did not answer within five seconds; EXIT_FAILED where one refused, or
+ * where `take` returned false. Logs both of the former errors to stderr.
  */
-int reach_ask(struct reach *r, const struct message_command *command,
-              bool (*take)(void *context, const char *node, const struct message_reply *reply), void *context);
+int control_client_ask(struct control_client *r, const struct message_command *command, enum message_answer wanted,
+                       bool (*take)(void *context, const char *node, const struct message *answer), void *context);
 
 #endif

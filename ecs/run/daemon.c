@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/daemon.h"
+#include "ecs/run/daemon.h"
+
+#include "base/program.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,18 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CONTROL_QUEUE = 16, STOP_LINGER_MS = 100 /* for a STOP that a session has not heard yet */ };
+enum { CONTROL_QUEUE = 16, STOP_LINGER_MS = 100 /* for a STOP that is still in the queue */ };
 
 extern char **environ;
-
-/* Whether `path` is a file that may be executed. */
-static bool is_program(const char *path)
-{
-    return access(path, X_OK) == 0;
-}
 
 int daemon_find_program(const char *name, char *path, size_t size)
 {
@@ -29,17 +26,10 @@ int daemon_find_program(const char *name, char *path, size_t size)
     if (n > 0) {
         self[n] = '\0';
         *strrchr(self, '/') = '\0';
-        if (snprintf(path, size, "%s/%s", self, name) < (int)size && is_program(path))
+        if (snprintf(path, size, "%s/%s", self, name) < (int)size && program_check(path) == 0)
             return 0;
     }
-    const char *dirs = getenv("PATH");
-    while (dirs && *dirs) {
-        int len = (int)strcspn(dirs, ":");
-        if (len > 0 && snprintf(path, size, "%.*s/%s", len, dirs, name) < (int)size && is_program(path))
-            return 0;
-        dirs += len + (dirs[len] == ':');
-    }
-    return BEZEL_ENOENT;
+    return program_find(NULL, ".", name, path, size) == 0 ? 0 : BEZEL_ENOENT;
 }
 
 static void close_fd(int *fd)
@@ -49,8 +39,8 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-/* What happens between fork and exec. dup2() of a descriptor onto itself lets the child inherit it. */
-static int spawn(struct daemon *d, char **args, int log, int ready, int lease)
+/* Starts the program. dup2() of a descriptor onto itself lets the child inherit it. */
+static int spawn(struct daemon *d, char **args, int log, int ready, int parent_pipe)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
@@ -63,7 +53,7 @@ static int spawn(struct daemon *d, char **args, int log, int ready, int lease)
     posix_spawn_file_actions_adddup2(&files, log, STDOUT_FILENO);
     posix_spawn_file_actions_adddup2(&files, log, STDERR_FILENO);
     posix_spawn_file_actions_adddup2(&files, ready, ready);
-    posix_spawn_file_actions_adddup2(&files, lease, lease);
+    posix_spawn_file_actions_adddup2(&files, parent_pipe, parent_pipe);
     if (d->keep >= 0)
         posix_spawn_file_actions_adddup2(&files, d->keep, d->keep);
     posix_spawnattr_setsigdefault(&attributes, &all);
@@ -77,11 +67,14 @@ static int spawn(struct daemon *d, char **args, int log, int ready, int lease)
 
 bool daemon_is_session(const struct daemon *d)
 {
-    return d->standing.address != NULL;
+    return !d->program && d->session.address;
 }
 
 static int start_child(struct daemon *d)
 {
+    d->session.phase = REMOTE_SESSION_NONE;
+    d->session.why[0] = '\0';
+    d->stop_sent = false;
     int log = open(d->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     int ready[2] = {-1, -1}, lease[2] = {-1, -1}, error = 0;
     if (log < 0 || pipe2(ready, O_CLOEXEC) != 0 || pipe2(lease, O_CLOEXEC) != 0)
@@ -96,7 +89,7 @@ static int start_child(struct daemon *d)
         fcntl(lease[0], F_SETFL, O_NONBLOCK); /* whoever looks whether the lease holds does not want to wait */
         snprintf(ready_text, sizeof ready_text, "%d", ready[1]);
         snprintf(lease_text, sizeof lease_text, "%d", lease[0]);
-        char *more[] = {(char[]){"--ready"}, ready_text, (char[]){"--lease"}, lease_text, NULL};
+        char *more[] = {(char[]){"--ready"}, ready_text, (char[]){"--parent-pipe"}, lease_text, NULL};
         memcpy(args + n, more, sizeof more);
         d->log_start = lseek(log, 0, SEEK_END);
         error = spawn(d, args, log, ready[1], lease[0]);
@@ -105,11 +98,11 @@ static int start_child(struct daemon *d)
     close_fd(&ready[1]);
     close_fd(&lease[0]);
     d->ready = ready[0];
-    d->lease = lease[1];
+    d->parent_pipe = lease[1];
     if (error) {
         d->pid = 0;
         close_fd(&d->ready);
-        close_fd(&d->lease);
+        close_fd(&d->parent_pipe);
         return errno = error, err_from_errno(error);
     }
     fcntl(d->ready, F_SETFL, O_NONBLOCK);
@@ -120,17 +113,25 @@ int daemon_start(struct daemon *d)
 {
     if (!daemon_is_session(d))
         return start_child(d);
-    standing_start(&d->standing);
+    remote_session_start(&d->session);
     return 0;
+}
+
+/* Lines that a bezeld logged before it serves are not the reason why it ends later. */
+static int serves_session(struct daemon *d)
+{
+    struct stat log;
+    int serves = d->session.address ? remote_session_serves(&d->session, &d->link) : 0;
+    if (serves == 1 && d->program && stat(d->log, &log) == 0)
+        d->log_start = log.st_size;
+    return serves;
 }
 
 int daemon_serves(struct daemon *d, char *line, size_t size)
 {
-    if (daemon_is_session(d))
-        return standing_serves(&d->standing, &d->link);
     if (d->ready < 0)
-        return 0;
-    /* One line, written at once and shorter than PIPE_BUF: it arrives whole. */
+        return serves_session(d);
+    /* One line, written at once and shorter than PIPE_BUF, arrives in one piece. */
     ssize_t n = read(d->ready, line, size - 1);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
@@ -139,13 +140,17 @@ int daemon_serves(struct daemon *d, char *line, size_t size)
         return BEZEL_EUNREACH;
     line[n] = '\0';
     line[strcspn(line, "\n")] = '\0';
+    if (d->session.address) {
+        remote_session_start(&d->session);
+        return 0;
+    }
     if (!d->control[0])
         return 1;
     int err = link_connect(d->control, MESSAGE_MAX_BYTES, CONTROL_QUEUE, NULL, &d->link);
     return err ? err : 1;
 }
 
-int daemon_order(struct daemon *d, const struct message_command *command)
+int daemon_command(struct daemon *d, const struct message_command *command)
 {
     if (!d->link)
         return BEZEL_EUNREACH;
@@ -156,14 +161,14 @@ int daemon_order(struct daemon *d, const struct message_command *command)
     m.command.id = ++d->commands;
     int n = message_encode(&m, bytes, sizeof bytes);
     int err = n < 0 ? n : link_send(d->link, NULL, bytes, (size_t)n);
-    if (!err && command->verb == VERB_STOP && daemon_is_session(d))
-        standing_stopped(&d->standing, d->commands);
+    if (!err && command->verb == VERB_STOP && d->session.address)
+        remote_session_stopped(&d->session, d->commands);
     return err;
 }
 
 int daemon_ask(struct daemon *d, enum message_verb verb)
 {
-    return daemon_order(d, &(struct message_command){.verb = verb});
+    return daemon_command(d, &(struct message_command){.verb = verb});
 }
 
 int daemon_answer(struct daemon *d, struct message *m)
@@ -174,8 +179,8 @@ int daemon_answer(struct daemon *d, struct message *m)
         link_frame_free(&frame);
         if (err || m->type != MESSAGE_REPLY)
             continue;
-        if (daemon_is_session(d))
-            standing_heard(&d->standing, &m->reply);
+        if (d->session.address)
+            remote_session_answered(&d->session, &m->reply);
         return 0;
     }
     return BEZEL_EAGAIN;
@@ -183,11 +188,15 @@ int daemon_answer(struct daemon *d, struct message *m)
 
 bool daemon_ended(struct daemon *d, int *status)
 {
+    bool over = d->session.address && d->session.phase == REMOTE_SESSION_OVER;
     if (daemon_is_session(d)) {
-        bool over = d->standing.phase == STANDING_OVER;
         if (over)
             daemon_close(d);
         return over;
+    }
+    if (over && d->session.why[0] && !d->stop_sent) { /* a bezeld whose session was stopped ends by itself */
+        d->stop_sent = true;
+        daemon_signal(d, SIGTERM);
     }
     if (d->pid <= 0 || waitpid(d->pid, status, WNOHANG) != d->pid)
         return false;
@@ -196,12 +205,12 @@ bool daemon_ended(struct daemon *d, int *status)
     return true;
 }
 
-void daemon_last_words(const struct daemon *d, char *text, size_t size)
+void daemon_last_messages(const struct daemon *d, char *text, size_t size)
 {
     char tail[2048];
     text[0] = '\0';
-    if (daemon_is_session(d)) {
-        snprintf(text, size, "%s", d->standing.why);
+    if (d->session.why[0] || daemon_is_session(d)) {
+        snprintf(text, size, "%s", d->session.why);
         return;
     }
     int fd = open(d->log, O_RDONLY | O_CLOEXEC);
@@ -220,14 +229,14 @@ void daemon_last_words(const struct daemon *d, char *text, size_t size)
 
 const char *daemon_log(const struct daemon *d)
 {
-    return daemon_is_session(d) ? "that of the bezeld that stands there" : d->log;
+    return daemon_is_session(d) ? "that of the bezeld that serves there" : d->log;
 }
 
 void daemon_signal(struct daemon *d, int signal)
 {
-    if (daemon_is_session(d) && d->standing.phase != STANDING_OVER) {
+    if (daemon_is_session(d) && d->session.phase != REMOTE_SESSION_OVER) {
         (void)!daemon_ask(d, VERB_STOP);
-        standing_stopped(&d->standing, 0);
+        remote_session_stopped(&d->session, 0);
     }
     if (d->pid > 0)
         kill(d->pid, signal);
@@ -240,8 +249,8 @@ void daemon_close(struct daemon *d)
         continue;
     d->pid = 0;
     close_fd(&d->ready);
-    close_fd(&d->lease);
+    close_fd(&d->parent_pipe);
     link_close(d->link, daemon_is_session(d) ? STOP_LINGER_MS : 0);
     d->link = NULL;
-    standing_close(&d->standing);
+    remote_session_close(&d->session);
 }

@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/fleet.h"
+#include "ecs/run/daemons.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/folder.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/uuid.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,8 +25,9 @@ static bool attaches(const struct experiment *e, uint32_t node)
 }
 
 /*
- * The folder of a node: as the file says; where it attaches to processes the default one, since those use it; else one
- * of the run's own, so that runs do not meet. Sockets beside it have names with a dot in front, as no node has.
+ * Makes the folder of a node: that of the file; else, where the node attaches to processes, the default one, which
+ * those use; else one of the run's own, so that runs do not collide. Names of nodes begin with no dot, those of sockets
+ * do.
  */
 static char *make_node_dir(const struct experiment *e, uint32_t node, const struct rundir *run)
 {
@@ -50,34 +53,28 @@ static int find_program(const char *name, char *path, size_t size)
 {
     int err = daemon_find_program(name, path, size);
     if (err)
-        log_error("BEZEL-RUN-PROGRAM", "%s is neither beside this program nor in PATH: is Bezel installed whole?",
-                  name);
+        log_error("BEZEL-RUN-PROGRAM",
+                  "%s is neither beside this program nor in PATH: is the installation of Bezel complete?", name);
     return err;
 }
 
-/* The files of keys, absolute; whether they are as they should be is for those who read them. */
-static int find_keys(const struct experiment *e, struct fleet *f)
+/* Makes the paths of the keys absolute. The daemons that read the files check them. */
+static int find_keys(const struct experiment *e, struct daemons *f)
 {
-    struct fleet_keys *k = f->keys = calloc(1, sizeof *k + e->node_count * sizeof *k->nodes);
-    char *folder = k ? realpath(e->store.keys, NULL) : NULL;
-    if (!folder) {
+    if (!realpath(e->store.keys, f->keys)) {
+        int err = err_from_errno(errno);
         log_error("BEZEL-KEYS", "%s: %s", e->store.keys, strerror(errno));
-        return k ? BEZEL_ENOENT : BEZEL_ENOMEM;
+        return err;
     }
-    snprintf(k->folder, sizeof k->folder, "%s", folder);
-    snprintf(k->collector, sizeof k->collector, "%s/%s.key", folder, e->store.key);
-    snprintf(k->collector_public, sizeof k->collector_public, "%s/%s.pub", folder, e->store.key);
-    for (uint32_t i = 0; i < e->node_count; i++)
-        snprintf(k->nodes[i], sizeof k->nodes[i], "%s/%s.key", folder, e->nodes[i].key);
-    free(folder);
+    snprintf(f->collector_key, sizeof f->collector_key, "%s/%s.key", f->keys, e->store.key);
     return 0;
 }
 
-#define ARG(text) ((char *)(text)) /* argv is not const by tradition; nobody writes to it */
+#define ARG(text) ((char *)(text)) /* posix_spawn() takes argv without const, and does not write to it */
 
-static void describe_collector(struct fleet *f, const struct experiment *e, const struct rundir *run)
+static void describe_collector(struct daemons *f, const struct experiment *e, const struct rundir *run)
 {
-    struct daemon *d = &f->daemons[0];
+    struct daemon *d = &f->daemons[0].process;
     snprintf(d->name, sizeof d->name, "bezel-collector");
     d->program = f->collector_program;
     snprintf(d->log, sizeof d->log, "%.*s/log/collector.log", PATH_MAX - 32, run->path);
@@ -96,7 +93,7 @@ static void describe_collector(struct fleet *f, const struct experiment *e, cons
     snprintf(f->rate, sizeof f->rate, "%s", units_exact_size(e->store.limits.rate).s);
     char *const args[] = {ARG("bezel-collector"),
                           ARG("--run"),
-                          f->run,
+                          ARG(run->path),
                           ARG("--listen"),
                           f->data,
                           ARG("--control"),
@@ -111,94 +108,101 @@ static void describe_collector(struct fleet *f, const struct experiment *e, cons
                           f->packet,
                           ARG("--rate"),
                           f->rate,
-                          f->keys ? ARG("--keys") : NULL,
-                          f->keys ? f->keys->folder : NULL,
+                          f->keys[0] ? ARG("--keys") : NULL,
+                          f->keys,
                           ARG("--key"),
-                          f->keys ? f->keys->collector : NULL,
+                          f->collector_key,
                           NULL};
     memcpy(d->args, args, sizeof args);
 }
 
-/* The node as a session at a bezeld that stands. */
-static int describe_session(struct fleet *f, const struct experiment *e, uint32_t node, const struct rundir *run)
+/* Prepares the session request of a node. An experiment file that is too long for a message is sent as a path. */
+static int describe_session(struct daemons *f, const struct experiment *e, uint32_t node, const struct rundir *run)
 {
-    struct daemon *d = &f->daemons[1 + node];
-    struct message_begin *wish = f->wishes[node] = calloc(1, sizeof *wish);
+    struct daemons_member *it = &f->daemons[1 + node];
+    struct message_begin *request = it->request = calloc(1, sizeof *request);
     char *text = NULL;
     size_t n;
-    snprintf(d->name, sizeof d->name, "the standing bezeld of node %s", e->nodes[node].name);
-    int err = wish ? file_read(f->experiment, MESSAGE_EXPERIMENT_MAX, &text, &n) : BEZEL_ENOMEM;
-    if (err == 0 &&
-        (strlen(text) != n || strlen(f->node_dirs[node]) > MESSAGE_TEXT_MAX || !uuid_read(run->uuid, wish->run)))
+    int err = request ? file_read(f->experiment, EXPERIMENT_FILE_MAX, &text, &n) : BEZEL_ENOMEM;
+    if (!err && (strlen(f->node_dirs[node]) > MESSAGE_TEXT_MAX || !uuid_read(run->uuid, request->run)))
         err = BEZEL_EINVAL;
     if (!err) {
-        memcpy(wish->experiment, text, n + 1);
-        snprintf(wish->node, sizeof wish->node, "%s", e->nodes[node].name);
-        snprintf(wish->folder, sizeof wish->folder, "%s", f->node_dirs[node]);
-        snprintf(f->aliases[node], sizeof f->aliases[node], "%s/.node%u", run->private, node);
-        d->standing = (struct standing){.address = e->nodes[node].address, .wish = wish, .alias = f->aliases[node]};
+        bool fits = n <= MESSAGE_EXPERIMENT_MAX && strlen(text) == n;
+        snprintf(request->experiment, sizeof request->experiment, "%s", fits ? text : f->experiment);
+        snprintf(request->node, sizeof request->node, "%s", e->nodes[node].name);
+        snprintf(request->folder, sizeof request->folder, "%s", f->node_dirs[node]);
+        snprintf(it->alias, sizeof it->alias, "%s/.node%u", run->private, node);
+        it->process.session = (struct remote_session){.request = request, .alias = it->alias};
     } else
-        log_error("BEZEL-RUN-SESSION",
-                  "node %s cannot be served by a bezeld that stands: its file has %d bytes at most, and its folder's "
-                  "path %d",
-                  e->nodes[node].name, MESSAGE_EXPERIMENT_MAX, MESSAGE_TEXT_MAX);
+        log_error("BEZEL-RUN-SESSION", "cannot request a session for node %s (%s, %s): %s", e->nodes[node].name,
+                  f->experiment, f->node_dirs[node], limit_reason(err));
     free(text);
     return err;
 }
 
-static void describe_node(struct fleet *f, const struct experiment *e, uint32_t node, const struct rundir *run)
+static void describe_child(struct daemons *f, const struct experiment *e, uint32_t node, const struct rundir *run)
 {
-    struct daemon *d = &f->daemons[1 + node];
+    struct daemon *d = &f->daemons[1 + node].process;
     char *name = e->nodes[node].name;
     snprintf(d->name, sizeof d->name, "bezeld of node %s", name);
     d->program = f->node_program;
     snprintf(d->log, sizeof d->log, "%.*s/log/bezeld-%s.log", PATH_MAX - 96, run->path, name);
-    snprintf(d->control, sizeof d->control, "ipc://%s/.node%u", run->private, node);
-    char *const args[] = {ARG("bezeld"),
-                          ARG("--experiment"),
-                          f->experiment,
-                          ARG("--node"),
-                          name,
-                          ARG("--dir"),
-                          f->node_dirs[node],
-                          ARG("--run"),
-                          f->uuid,
-                          ARG("--collector"),
-                          f->data,
-                          ARG("--control"),
-                          d->control,
-                          f->keys ? ARG("--key") : NULL,
-                          f->keys ? f->keys->nodes[node] : NULL,
-                          ARG("--collector-key"),
-                          f->keys ? f->keys->collector_public : NULL,
+    snprintf(d->control, sizeof d->control, "ipc://%s/.b%u/control", run->private, node);
+    d->session.address = d->control;
+    d->session.child = true;
+    char *const args[] = {ARG("bezeld"), ARG("--control"), d->control, f->keys[0] ? ARG("--keys") : NULL, f->keys,
                           NULL};
     memcpy(d->args, args, sizeof args);
 }
 
-int fleet_find(const struct experiment *e, struct fleet *f)
+static int describe_node(struct daemons *f, const struct experiment *e, uint32_t node, const struct rundir *run)
 {
-    *f = (struct fleet){.count = 1 + e->node_count,
-                        .daemons = calloc(1 + e->node_count, sizeof *f->daemons),
-                        .status = calloc(1 + e->node_count, sizeof *f->status),
-                        .node_dirs = calloc(1 + e->node_count, sizeof *f->node_dirs),
-                        .wishes = calloc(1 + e->node_count, sizeof *f->wishes), /* NOLINT: pointers it is */
-                        .aliases = calloc(1 + e->node_count, sizeof *f->aliases)};
-    int err = f->daemons && f->status && f->node_dirs && f->wishes && f->aliases ? 0 : BEZEL_ENOMEM;
+    struct daemon *d = &f->daemons[1 + node].process;
+    int err = describe_session(f, e, node, run);
+    if (!err && e->nodes[node].address) {
+        snprintf(d->name, sizeof d->name, "the persistent bezeld of node %s", e->nodes[node].name);
+        d->session.address = e->nodes[node].address;
+    } else if (!err)
+        describe_child(f, e, node, run);
+    return err;
+}
+
+/* The resource manager has no control link: the end of its parent pipe, or SIGTERM, ends it. */
+static void describe_manager(struct daemons *f, const struct rundir *run)
+{
+    struct daemon *d = &f->daemons[f->manager].process;
+    snprintf(d->name, sizeof d->name, "bezel-resmgr");
+    d->program = f->manager_program;
+    snprintf(d->log, sizeof d->log, "%.*s/log/resmgr.log", PATH_MAX - 32, run->path);
+    char *const args[] = {ARG("bezel-resmgr"), ARG("--experiment"), f->experiment, ARG("--sockets"),
+                          ARG(run->private),   ARG("--epoch"),      f->epoch_text, NULL};
+    memcpy(d->args, args, sizeof args);
+}
+
+int daemons_find(const struct experiment *e, struct daemons *f)
+{
+    bool managed = experiment_has_manager(e);
+    *f = (struct daemons){.count = 1 + e->node_count + managed,
+                          .nodes = e->node_count,
+                          .manager = managed ? 1 + e->node_count : 0,
+                          .node_dirs = calloc(e->node_count, sizeof *f->node_dirs)};
+    f->daemons = calloc(f->count, sizeof *f->daemons);
+    int err = f->daemons && f->node_dirs ? 0 : BEZEL_ENOMEM;
     if (err)
         log_error("BEZEL-RUN-MEMORY", "%s", err_text(err));
     if (!err)
         err = find_program("bezel-collector", f->collector_program, sizeof f->collector_program);
     if (!err)
         err = find_program("bezeld", f->node_program, sizeof f->node_program);
+    if (!err && managed)
+        err = find_program("bezel-resmgr", f->manager_program, sizeof f->manager_program);
     if (err)
-        fleet_free(f);
+        daemons_free(f);
     return err;
 }
 
-int fleet_make(const struct experiment *e, const struct rundir *run, struct fleet *f)
+int daemons_make(const struct experiment *e, const struct rundir *run, struct daemons *f)
 {
-    snprintf(f->run, sizeof f->run, "%s", run->path);
-    snprintf(f->uuid, sizeof f->uuid, "%s", run->uuid);
     snprintf(f->experiment, sizeof f->experiment, "%.*s/experiment.yaml", PATH_MAX - 32, run->path);
     for (uint32_t i = 0; i < e->node_count; i++)
         if (!(f->node_dirs[i] = make_node_dir(e, i, run)))
@@ -208,100 +212,96 @@ int fleet_make(const struct experiment *e, const struct rundir *run, struct flee
         return err;
     describe_collector(f, e, run);
     for (uint32_t i = 0; i < f->count; i++) {
-        f->daemons[i].ready = f->daemons[i].lease = -1;
-        f->daemons[i].keep = run->lock;
+        f->daemons[i].process.ready = f->daemons[i].process.parent_pipe = -1;
+        f->daemons[i].process.keep = run->lock;
     }
-    for (uint32_t i = 0; i < e->node_count && !err; i++) {
-        if (e->nodes[i].address)
-            err = describe_session(f, e, i, run);
-        else
-            describe_node(f, e, i, run);
-    }
+    for (uint32_t i = 0; i < e->node_count && !err; i++)
+        err = describe_node(f, e, i, run);
+    if (f->manager)
+        describe_manager(f, run);
     return err;
 }
 
-void fleet_free(struct fleet *f)
+void daemons_free(struct daemons *f)
 {
-    for (uint32_t i = 0; f->daemons && i < f->count; i++)
-        if (f->daemons[i].program || daemon_is_session(&f->daemons[i]))
-            daemon_close(&f->daemons[i]);
-    for (uint32_t i = 0; f->node_dirs && i + 1 < f->count; i++)
+    for (uint32_t i = 0; f->daemons && i < f->count; i++) {
+        struct daemon *d = &f->daemons[i].process;
+        if (d->program || daemon_is_session(d))
+            daemon_close(d);
+        free(f->daemons[i].request);
+    }
+    for (uint32_t i = 0; f->node_dirs && i < f->nodes; i++)
         free(f->node_dirs[i]);
-    for (uint32_t i = 0; f->wishes && i + 1 < f->count; i++)
-        free(f->wishes[i]);
     free(f->daemons);
-    free(f->status);
     free(f->node_dirs);
-    free(f->keys);
-    free(f->wishes);
-    free(f->aliases);
-    *f = (struct fleet){0};
+    *f = (struct daemons){0};
 }
 
-int fleet_start(struct fleet *f, uint32_t d)
+int daemons_start(struct daemons *f, uint32_t d)
 {
-    f->status[d] = (struct fleet_status){.period = -1};
-    if (daemon_is_session(&f->daemons[d])) /* which the collector has told by now */
-        snprintf(f->wishes[d - 1]->collector, sizeof f->wishes[d - 1]->collector, "%s", f->data);
-    return daemon_start(&f->daemons[d]);
+    struct daemons_member *it = &f->daemons[d];
+    it->status = (struct daemons_status){.period = -1};
+    if (it->request) /* the collector has reported its endpoint by now */
+        snprintf(it->request->collector, sizeof it->request->collector, "%s", f->data);
+    if (f->manager && d == f->manager)
+        snprintf(f->epoch_text, sizeof f->epoch_text, "%" PRIu64, ++f->epoch);
+    return daemon_start(&it->process);
 }
 
-int fleet_serves(struct fleet *f, uint32_t d)
+int daemons_serves(struct daemons *f, uint32_t d)
 {
     char line[LINK_ENDPOINT_MAX];
-    int serves = daemon_serves(&f->daemons[d], line, sizeof line);
-    /* The port that was found, so that nodes connect to it and a restarted collector takes it again. */
+    int serves = daemon_serves(&f->daemons[d].process, line, sizeof line);
+    /* With the port that was chosen: nodes connect to it, and a restarted collector binds it again. */
     if (serves == 1)
-        f->status[d].heard = clock_now();
+        f->daemons[d].status.answered = clock_now();
     if (serves == 1 && d == 0 && line[0])
         memcpy(f->data, line, sizeof line);
     return serves;
 }
 
-static uint64_t count_of(const struct message_reply *r, const char *name)
+static void take_node(struct daemons_status *s, const struct message_node_status *n)
 {
-    int64_t v = message_reply_get(r, name, 0);
-    return v > 0 ? (uint64_t)v : 0;
+    s->records = n->records;
+    s->lost = n->lost_full + n->lost_off + n->lost_no_ring + n->lost_window + n->lost_spool;
+    s->waiting = n->window_bytes + n->spool_bytes;
+    s->living = n->processes;
+    s->seen = n->processes_seen;
+    s->period = (int64_t)n->period_ns;
+    s->violation = n->violation;
 }
 
-int fleet_listen(struct fleet *f, uint32_t d)
+int daemons_listen(struct daemons *f, uint32_t d)
 {
     static struct message m; /* one thread; too large for a stack */
-    struct fleet_status *s = &f->status[d];
+    struct daemons_status *s = &f->daemons[d].status;
     int n = 0;
-    for (; daemon_answer(&f->daemons[d], &m) == 0; n++) {
+    for (; daemon_answer(&f->daemons[d].process, &m) == 0; n++) {
         const struct message_reply *r = &m.reply;
         s->known = true;
-        s->told_mute = false;
-        s->heard = clock_now();
+        s->unresponsive_reported = false;
+        s->answered = clock_now();
         s->state = r->state;
-        s->records = count_of(r, "records");
-        s->lost = count_of(r, "lost_full") + count_of(r, "lost_off") + count_of(r, "lost_no_ring") +
-                  count_of(r, "lost_window") + count_of(r, "lost_spool");
-        s->waiting = count_of(r, "window_bytes") + count_of(r, "spool_bytes");
-        s->living = count_of(r, "processes");
-        s->seen = count_of(r, "processes_seen");
-        s->period = message_reply_get(r, "period_ns", -1);
-        s->store_errno = (int)message_reply_get(r, "store_errno", 0);
-        s->broken = count_of(r, "violations");
-        s->broken_limit = message_reply_get(r, "violated_limit", -1);
-        s->broken_at = message_reply_get(r, "violated_at", 0);
-        s->broken_age = (int64_t)count_of(r, "violated_age");
-        s->broken_value = message_reply_get(r, "violated_value", 0);
         memcpy(s->text, r->text, sizeof s->text);
+        if (r->answer == ANSWER_NODE)
+            take_node(s, &r->node);
+        if (r->answer == ANSWER_COLLECTOR) {
+            s->records = r->collector.records;
+            s->store_errno = r->collector.store_errno;
+        }
     }
     return n;
 }
 
-void fleet_ask(struct fleet *f, uint32_t d, enum message_verb verb)
+void daemons_ask(struct daemons *f, uint32_t d, enum message_verb verb)
 {
     if (verb == VERB_DRAIN)
-        f->status[d].told_drain = true;
-    if (daemon_ask(&f->daemons[d], verb) != 0 && verb == VERB_STOP)
-        daemon_signal(&f->daemons[d], SIGTERM);
+        f->daemons[d].status.drain_sent = true;
+    if (daemon_ask(&f->daemons[d].process, verb) != 0 && verb == VERB_STOP)
+        daemon_signal(&f->daemons[d].process, SIGTERM);
 }
 
-int fleet_order(struct fleet *f, uint32_t d, const struct message_command *command)
+int daemons_command(struct daemons *f, uint32_t d, const struct message_command *command)
 {
-    return daemon_order(&f->daemons[d], command);
+    return daemon_command(&f->daemons[d].process, command);
 }

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/load.h"
+#include "ecs/run/load_experiment.h"
 
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
-#include "ecs/placement.h"
+#include "base/program.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -16,52 +16,13 @@
 
 /* ---- Commands ---------------------------------------------------------------------------------------------------- */
 
-/* 0, or an errno value that says why `path` cannot be executed. */
-static int try_program(const char *path)
-{
-    struct stat st;
-    if (stat(path, &st) != 0)
-        return errno;
-    if (S_ISDIR(st.st_mode))
-        return EISDIR;
-    return access(path, X_OK) == 0 ? 0 : errno;
-}
-
+/* $PATH of its environment; NULL: that of this process. */
 static const char *search_path(const struct experiment_process *p)
 {
     for (char **v = p->environment; v && *v; v++)
         if (strncmp(*v, "PATH=", 5) == 0)
             return *v + 5;
-    const char *path = getenv("PATH");
-    return path ? path : "/usr/local/bin:/usr/bin:/bin";
-}
-
-/* Joins `base` and `name` unless `name` is absolute. */
-static bool join(char *path, size_t size, const char *base, const char *name)
-{
-    int n = name[0] == '/' ? snprintf(path, size, "%s", name) : snprintf(path, size, "%s/%s", base, name);
-    return n >= 0 && (size_t)n < size;
-}
-
-/* As execvp() does: the first hit in the list, or the reason that tells most. */
-static int search(const char *list, const char *directory, const char *name, char *path, size_t size)
-{
-    int error = ENOENT;
-    for (;; list++) {
-        char dir[PATH_MAX], full[PATH_MAX];
-        int n = (int)strcspn(list, ":");
-        snprintf(dir, sizeof dir, "%.*s", n, n ? list : ".");
-        if (join(full, sizeof full, directory, dir) && join(path, size, full, name)) {
-            int e = try_program(path);
-            if (e == 0)
-                return 0;
-            if (e == EACCES)
-                error = e;
-        }
-        list += n;
-        if (*list == '\0')
-            return error;
-    }
+    return NULL;
 }
 
 int load_find_command(const struct experiment_process *p, char *path, size_t size, const char **why, bool *of_directory)
@@ -71,7 +32,7 @@ int load_find_command(const struct experiment_process *p, char *path, size_t siz
     *of_directory = true;
     if (!getcwd(here, sizeof here))
         return *why = strerror(errno), err_from_errno(errno);
-    if (!join(directory, sizeof directory, here, p->directory ? p->directory : "."))
+    if (!program_join(here, p->directory ? p->directory : ".", directory, sizeof directory))
         return *why = strerror(ENAMETOOLONG), BEZEL_EINVAL;
     if (stat(directory, &st) != 0)
         return *why = strerror(errno), err_from_errno(errno);
@@ -81,9 +42,9 @@ int load_find_command(const struct experiment_process *p, char *path, size_t siz
     const char *name = p->argv[0];
     int error = ENOENT;
     if (strchr(name, '/'))
-        error = join(path, size, directory, name) ? try_program(path) : ENAMETOOLONG;
+        error = program_join(directory, name, path, size) ? program_check(path) : ENAMETOOLONG;
     else if (*name)
-        error = search(search_path(p), directory, name, path, size);
+        error = program_find(search_path(p), directory, name, path, size);
     *why = strerror(error);
     return error ? err_from_errno(error) : 0;
 }
@@ -113,7 +74,7 @@ static int check_commands(const struct experiment *e, struct experiment_diagnost
 
 /* ---- Folders of nodes -------------------------------------------------------------------------------------------- */
 
-/* Where `path` leads, through whatever links there are; its last name may be missing still. False: nobody knows. */
+/* Resolves all links of `path`; its last component need not exist yet. False: it cannot be resolved. */
 static bool resolve(const char *path, char real[PATH_MAX])
 {
     char parent[PATH_MAX];
@@ -127,7 +88,7 @@ static bool resolve(const char *path, char real[PATH_MAX])
     return snprintf(real + n, PATH_MAX - n, "%s", n == 1 ? slash + 1 : slash) < (int)(PATH_MAX - n);
 }
 
-/* The folder that node `i` is known to have before it runs; false: one of the run's own, or nobody knows. */
+/* The folder of node `i`, as far as it is known before the run; false: one of the run's own, or unknown. */
 static bool find_folder(const struct experiment *e, uint32_t i, char real[PATH_MAX])
 {
     char path[PATH_MAX] = "";
@@ -139,7 +100,7 @@ static bool find_folder(const struct experiment *e, uint32_t i, char real[PATH_M
     return path[0] == '/' && resolve(path, real);
 }
 
-/* Two nodes whose folders are one by a link, or for one of them is the default: of two bezelds one would not start. */
+/* Two nodes may have the same folder by a link, or as the default. One of their bezelds would then not start. */
 static int check_folders(const struct experiment *e, struct experiment_diagnostics *found)
 {
     int err = 0;
@@ -151,7 +112,7 @@ static int check_folders(const struct experiment *e, struct experiment_diagnosti
         for (uint32_t j = 0; j < i && !err; j++)
             if (find_folder(e, j, others) && strcmp(mine, others) == 0)
                 err = experiment_report(found, false, e->nodes[i].at, key,
-                                        "two nodes share no folder: it leads to %.256s, as that of node '%s' does",
+                                        "two nodes share no folder: it leads to %.256s, and so does that of node '%s'",
                                         mine, e->nodes[j].name);
     }
     return err;
@@ -168,7 +129,7 @@ int load_text(const char *text, size_t n, const char *file, struct experiment **
         if (!err)
             err = check_folders(*e, &found);
         if (!err)
-            err = placement_doubt(*e, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), &found);
+            err = experiment_check_cpus(*e, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), &found);
         if (!err)
             err = load_check_keys(*e, &found);
         if (!err && found.errors > 0)
@@ -186,8 +147,8 @@ int load_text(const char *text, size_t n, const char *file, struct experiment **
 }
 
 /*
- * The descriptor of this process that `file` names, or -1. What stands there, a pipe of the shell's say, whoever
- * started us means to be read to its end.
+ * The descriptor of this process that `file` names, or -1. The caller of `bezel` opened it, such as the shell a pipe:
+ * it is read to its end.
  */
 static int own_descriptor(const char *file)
 {
@@ -207,11 +168,11 @@ static const char *why_unread(int err)
     if (err == BEZEL_ENOMEM)
         return limit_reason(err);
     if (errno == EINVAL)
-        return "it is no regular file; a pipe is read as standard input: '-'";
+        return "it is not a regular file; give a pipe as standard input: '-'";
     if (errno == EAGAIN)
-        return "it has no end, and nothing to say now: an experiment file is a regular file";
+        return "it has no end and no data at present; give a regular file";
     if (errno == EFBIG)
-        return "it is longer than an experiment file may be, 1 MiB";
+        return "it is longer than 1 MiB, the limit of an experiment file";
     return err == BEZEL_EINVAL ? strerror(errno) : limit_reason(err);
 }
 
@@ -234,7 +195,7 @@ int load_file(const char *file, char **text, size_t *n, struct experiment **e)
 
 /* ---- An experiment around a command ------------------------------------------------------------------------------ */
 
-/* Decodes the UTF-8 character at `p`: its length, or 0 where it is none. */
+/* Decodes the UTF-8 character at `p`. Returns its length; 0: it is malformed. */
 static int utf8_decode(const unsigned char *p, uint32_t *c)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -250,7 +211,7 @@ static int utf8_decode(const unsigned char *p, uint32_t *c)
     return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
 }
 
-/* Whether YAML wants the character written as an escape: whatever is not printable there, or breaks lines. */
+/* Whether YAML requires an escape: the character is not printable, or breaks lines. */
 static bool needs_escape(uint32_t c)
 {
     return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff || (c & 0xfffe) == 0xfffe;
@@ -277,23 +238,10 @@ static bool put_quoted(FILE *out, const char *s)
     return true;
 }
 
-/* A name as experiments allow it, made of the command's file name. */
-static void name_after(const char *command, char *name, size_t size)
-{
-    static const char allowed[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-.";
-    const char *slash = strrchr(command, '/');
-    snprintf(name, size, "%s", slash && slash[1] ? slash + 1 : command);
-    for (char *p = name; *p; p++)
-        if (!strchr(allowed, *p))
-            *p = '_';
-    if (name[0] == '.' || name[0] == '\0')
-        snprintf(name, size, "command");
-}
-
 int load_command(char *const *argv, const char *name, const char *duration, char **text, size_t *n)
 {
     char own[EXPERIMENT_NAME_MAX + 1];
-    name_after(argv[0], own, sizeof own);
+    experiment_name_of_program(argv[0], own);
     FILE *out = open_memstream(text, n);
     if (!out)
         return BEZEL_ENOMEM;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Whether the keys that an experiment names are there, and are what it takes. */
-#include "ecs/load.h"
-#include "mdr/keyring.h"
-#include "mdr/link.h"
+/* Checks the keys that an experiment names. */
+#include "ecs/run/load_experiment.h"
+#include "mdr/link/keyring.h"
+#include "mdr/link/link.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static void report(struct finder *f, bool warning, const char *path, const char 
         f->err = experiment_report(f->found, warning, f->e->store.keys_at, path, "%s: %s", what, why);
 }
 
-static void tell_wrong_file(void *context, const char *file, const char *why)
+static void report_wrong_file(void *context, const char *file, const char *why)
 {
     struct finder *f = context;
     char name[KEY_NAME_MAX + 8];
@@ -40,8 +40,7 @@ static void check_roles(struct finder *f, const struct key_public *key, unsigned
     report(f, false, path, file, text);
 }
 
-/* What the collector has to know of the key of a bezeld that stands, which has the secret one in a folder of its own.
- */
+/* Checks the public key of a persistent bezeld, which keeps its secret key in a folder of its own. */
 static void check_admission(struct finder *f, const char *name, const char *path)
 {
     char file[PATH_MAX];
@@ -54,7 +53,7 @@ static void check_admission(struct finder *f, const char *name, const char *path
         check_roles(f, &public, KEY_OBSERVE, file, path);
 }
 
-/* Both files of key `name`, which has to have `roles`. */
+/* Checks both files of key `name`, which must have `roles`. */
 static void check_pair(struct finder *f, const char *name, unsigned roles, const char *path)
 {
     char file[PATH_MAX];
@@ -75,7 +74,7 @@ static void check_pair(struct finder *f, const char *name, unsigned roles, const
     bool pair = link_key_public(&secret, derived) == 0 && memcmp(derived, public.bytes, KEY_BYTES) == 0;
     key_forget(&secret);
     if (!pair)
-        report(f, false, path, file, "is not the public part of the .key beside it: they are of two pairs");
+        report(f, false, path, file, "is not the public part of the .key beside it: the files belong to two key pairs");
     check_roles(f, &public, roles, file, path);
 }
 
@@ -87,8 +86,8 @@ int load_check_keys(const struct experiment *e, struct experiment_diagnostics *f
         return 0;
     if (!link_has_keys())
         report(&f, false, "store.keys", e->store.keys,
-               "this libzmq was built without CURVE: install one that has it, as Debian's has");
-    else if (keyring_examine(e->store.keys, tell_wrong_file, &f) >= 0) {
+               "this libzmq was built without CURVE: install one with CURVE, such as Debian's");
+    else if (keyring_examine(e->store.keys, report_wrong_file, &f) >= 0) {
         check_pair(&f, e->store.key, 0, "store.key");
         for (uint32_t i = 0; i < e->node_count; i++) {
             snprintf(path, sizeof path, "nodes.%s.key", e->nodes[i].name);

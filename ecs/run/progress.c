@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/progress.h"
+#include "ecs/run/progress.h"
 
 #include "base/clock.h"
 #include "base/units.h"
@@ -38,8 +38,8 @@ void progress_format(const struct progress_view *view, double rate, bool color, 
              units_count((uint64_t)(rate + 0.5)).s, lost, periods);
 }
 
-/* Cuts `line` to `columns`, so that it never wraps: the terminal could not be cleared of it. Escapes take no column. */
-static void cut(char *line, unsigned columns)
+/* Truncates `line` to `columns`: a wrapped line could not be cleared. Escape sequences take no column. */
+static void truncate_line(char *line, unsigned columns)
 {
     unsigned column = 0;
     for (char *p = line; *p; p++) {
@@ -76,8 +76,8 @@ void progress_show(struct progress *p, const struct progress_view *view, int64_t
         fprintf(p->out, "%s\n", line);
         return;
     }
-    cut(line, columns(p->out));
-    /* Where the SUT writes too, the cursor goes back, so that its next line covers this one. */
+    truncate_line(line, columns(p->out));
+    /* Where the SUT writes too, the cursor returns to the first column, so that its next line covers this one. */
     fprintf(p->out, "\r%s%s\033[K%s", line, p->color ? "\033[0m" : "", p->shared ? "\r" : "");
     fflush(p->out);
     p->shown = true;

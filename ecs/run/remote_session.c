@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/standing.h"
+#include "ecs/run/remote_session.h"
 
 #include "base/limit.h"
 
@@ -10,126 +10,137 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { STANDING_QUEUE = 16 };
+enum { REMOTE_SESSION_QUEUE = 16 };
 
 static struct message message; /* scratch: one thread, and too large for a stack */
 static uint8_t bytes[MESSAGE_MAX_BYTES];
 
-static BEZEL_PRINTF(2, 3) void end(struct standing *s, const char *format, ...)
+static BEZEL_PRINTF(2, 3) void end(struct remote_session *s, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
     vsnprintf(s->why, sizeof s->why, format, args);
     va_end(args);
-    s->phase = STANDING_OVER;
+    s->phase = REMOTE_SESSION_OVER;
 }
 
-/* ---- The desk ---------------------------------------------------------------------------------------------------- */
+/* ---- The control endpoint ---------------------------------------------------------------------------------------- */
 
-static void ask(struct standing *s)
+static void ask(struct remote_session *s)
 {
     message.type = MESSAGE_COMMAND;
     message.command = (struct message_command){.id = 1, .verb = VERB_BEGIN};
-    message.begin = *s->wish;
+    message.begin = *s->request;
     s->asked = clock_now();
     int n = message_encode(&message, bytes, sizeof bytes);
     if (n < 0)
-        end(s, "it cannot be asked for: %s", limit_reason(n));
-    else if (link_send(s->desk, NULL, bytes, (size_t)n) != 0)
-        return; /* its queue is full of the same: it is asked again */
+        end(s, "the session cannot be requested: %s", limit_reason(n));
+    else if (link_send(s->control_endpoint, NULL, bytes, (size_t)n) != 0)
+        return; /* the queue is full of such requests; another follows later */
 }
 
-void standing_start(struct standing *s)
+void remote_session_start(struct remote_session *s)
 {
-    s->phase = STANDING_ASKED;
+    s->phase = REMOTE_SESSION_ASKED;
     s->stop = 0;
     s->why[0] = '\0';
-    int err = s->served_once ? 0 : endpoint_try(s->address); /* one that served may be about to come back */
+    int err = s->served_once ? 0 : endpoint_try(s->address); /* one that served before may be restarting */
     if (err == BEZEL_ENOENT || err == BEZEL_EUNREACH) {
-        end(s, "no bezeld stands there: start one with `bezeld --stand DIR`, or leave `address` out of the file");
+        end(s, "no bezeld serves there: start one with `bezeld --control %s`, or leave `address` out of the file",
+            s->address);
         return;
     }
-    if (!err && !s->desk)
-        err = link_connect(s->address, MESSAGE_MAX_BYTES, STANDING_QUEUE, NULL, &s->desk);
+    if (!err && !s->control_endpoint)
+        err = link_connect(s->address, MESSAGE_MAX_BYTES, REMOTE_SESSION_QUEUE, NULL, &s->control_endpoint);
     if (err)
         end(s, "cannot connect: %s", limit_reason(err));
     else
         ask(s);
 }
 
-/* Lets other commands find the session. */
-static void make_alias(const struct standing *s, const char *endpoint)
+/* Links `alias` to the socket of the session, for other commands. */
+static void make_alias(const struct remote_session *s, const char *endpoint)
 {
     const char *path = endpoint_path(endpoint);
     unlink(s->alias);
     if (path && symlink(path, s->alias) != 0)
-        return; /* they will say that they cannot reach it */
+        return; /* other commands then report that they cannot reach it */
 }
 
-static int take_endpoint(struct standing *s, const char *endpoint, struct link **link)
+static int take_endpoint(struct remote_session *s, const char *endpoint, struct link **link)
 {
-    int err = link_connect(endpoint, MESSAGE_MAX_BYTES, STANDING_QUEUE, NULL, link);
+    int err = link_connect(endpoint, MESSAGE_MAX_BYTES, REMOTE_SESSION_QUEUE, NULL, link);
     if (err) {
         end(s, "cannot connect to its session at %s: %s", endpoint, limit_reason(err));
         return 0;
     }
     make_alias(s, endpoint);
     s->why[0] = '\0';
-    s->phase = STANDING_SERVED;
+    s->phase = REMOTE_SESSION_SERVED;
     s->served_once = true;
-    s->heard = clock_now();
+    s->answered = clock_now();
     return 1;
 }
 
-static int take_answer(struct standing *s, const struct message_reply *r, struct link **link)
+static int take_answer(struct remote_session *s, const struct message_reply *r, struct link **link)
 {
-    if (message_reply_get(r, "refused", 0))
+    if (r->answer == ANSWER_REFUSED)
         end(s, "%s", r->text);
-    else if (message_reply_get(r, "waits", 0))
+    else if (r->answer == ANSWER_WAITING)
         snprintf(s->why, sizeof s->why, "%s", r->text);
-    else if (s->phase == STANDING_ASKED)
-        return take_endpoint(s, r->text, link);
-    else if (message_reply_get(r, "began", 0))
-        end(s, "was started again, and takes the session up again");
+    else if (r->answer != ANSWER_SESSION)
+        return 0;
+    else if (s->phase == REMOTE_SESSION_ASKED)
+        return take_endpoint(s, r->session.endpoint, link);
+    else if (r->session.begun)
+        end(s, "was restarted, and resumes the session");
     return 0;
 }
 
-int standing_serves(struct standing *s, struct link **link)
+int remote_session_serves(struct remote_session *s, struct link **link)
 {
     struct link_frame frame;
-    while ((s->phase == STANDING_ASKED || s->phase == STANDING_SERVED) && link_receive(s->desk, &frame) == 0) {
+    if (!s->control_endpoint)
+        return 0;
+    while ((s->phase == REMOTE_SESSION_ASKED || s->phase == REMOTE_SESSION_SERVED) &&
+           link_receive(s->control_endpoint, &frame) == 0) {
         int err = message_decode(frame.data, frame.size, &message);
         link_frame_free(&frame);
-        if (!err && message.type == MESSAGE_REPLY && take_answer(s, &message.reply, link) == 1)
+        if ((!err || err == BEZEL_EVERSION) && message.type == MESSAGE_REFUSE)
+            end(s, "%s", message.refuse.reason);
+        if (!err && message.type == MESSAGE_REPLY && take_answer(s, &message.reply, link) == 1) {
+            if (s->child)
+                remote_session_close(s);
             return 1;
+        }
     }
     int64_t now = clock_now();
-    bool lost = s->phase == STANDING_SERVED && s->stop == 0 && now - s->heard > STANDING_SILENCE;
-    if ((lost || s->phase == STANDING_ASKED) && now - s->asked > STANDING_ASK_EVERY)
+    bool lost = s->phase == REMOTE_SESSION_SERVED && s->stop == 0 && now - s->answered > REMOTE_SESSION_SILENCE;
+    if ((lost || s->phase == REMOTE_SESSION_ASKED) && now - s->asked > REMOTE_SESSION_ASK_EVERY)
         ask(s);
     return 0;
 }
 
 /* ---- The session ------------------------------------------------------------------------------------------------- */
 
-void standing_heard(struct standing *s, const struct message_reply *r)
+void remote_session_answered(struct remote_session *s, const struct message_reply *r)
 {
-    s->heard = clock_now();
+    s->answered = clock_now();
     if (s->stop && r->id == s->stop)
-        s->phase = STANDING_OVER;
-    else if (r->state == DAEMON_FAILED && s->phase == STANDING_SERVED)
+        s->phase = REMOTE_SESSION_OVER;
+    else if (r->state == DAEMON_FAILED && s->phase == REMOTE_SESSION_SERVED)
         end(s, "%s", r->text);
 }
 
-void standing_stopped(struct standing *s, uint32_t id)
+void remote_session_stopped(struct remote_session *s, uint32_t id)
 {
     s->stop = id;
     if (id == 0)
-        s->phase = STANDING_OVER;
+        s->phase = REMOTE_SESSION_OVER;
 }
 
-void standing_close(struct standing *s)
+void remote_session_close(struct remote_session *s)
 {
-    link_close(s->desk, 0);
-    s->desk = NULL;
+    link_close(s->control_endpoint, 0);
+    s->control_endpoint = NULL;
 }

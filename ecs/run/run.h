@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 /** `bezel run`: one experiment from the run directory to the report. */
-#ifndef BEZEL_ECS_RUN_H
-#define BEZEL_ECS_RUN_H
+#ifndef BEZEL_ECS_RUN_RUN_H
+#define BEZEL_ECS_RUN_RUN_H
 
 #include "config/experiment.h"
 
 struct run_options {
-    const char *runs; /* as of rundir_runs() */
+    const char *runs; /* folder of runs, as of rundir_runs() */
     bool interactive; /* the one process keeps the terminal */
     bool quiet;       /* no progress, errors only */
     bool json;        /* the report as JSON */

@@ -1,22 +1,32 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/experiment_state_own.h"
+#include "ecs/run/run_state.h"
 
-#include "ecs/commands.h"
+#include "base/exit_code.h"
 
 #include <string.h>
 
 #define RESTART_PAUSE (100 * CLOCK_MS) /* before the second restart in a row; doubled with each further one */
 
-static void enter(struct experiment_state *s, enum state_phase phase, int64_t now)
+static void enter(struct run_state *s, enum state_phase phase, int64_t now)
 {
     s->phase = phase;
     s->since = now;
 }
 
-static bool all_nodes(const struct experiment_state *s, bool (*is)(const struct state_daemon *d))
+static bool is_manager(const struct run_state *s, uint32_t daemon)
 {
-    for (uint32_t d = 1; d < s->daemon_count; d++)
+    return daemon != STATE_COLLECTOR && daemon == s->manager;
+}
+
+bool run_state_is_node(const struct run_state *s, uint32_t daemon)
+{
+    return daemon != STATE_COLLECTOR && daemon < s->daemon_count && !is_manager(s, daemon);
+}
+
+static bool all_nodes(const struct run_state *s, bool (*is)(const struct state_daemon *d))
+{
+    for (uint32_t d = 1; run_state_is_node(s, d); d++)
         if (!is(&s->daemons[d]))
             return false;
     return true;
@@ -37,9 +47,9 @@ static bool holds_nothing(const struct state_daemon *d)
     return d->drained || is_gone(d);
 }
 
-/* ---- The way down: each step takes the next at once where there is nothing to wait for --------------------------- */
+/* ---- The end of a run: each step goes on to the next at once where there is nothing to wait for ------------------ */
 
-static void close_collector(struct experiment_state *s, int64_t now, struct state_actions *a)
+static void close_collector(struct run_state *s, int64_t now, struct state_actions *a)
 {
     enter(s, PHASE_CLOSING_COLLECTOR, now);
     if (is_gone(&s->daemons[STATE_COLLECTOR]))
@@ -48,7 +58,7 @@ static void close_collector(struct experiment_state *s, int64_t now, struct stat
         a->what |= ACTION_STOP_COLLECTOR;
 }
 
-void state_close_nodes(struct experiment_state *s, int64_t now, struct state_actions *a)
+static void close_nodes(struct run_state *s, int64_t now, struct state_actions *a)
 {
     enter(s, PHASE_CLOSING_NODES, now);
     for (uint32_t d = 0; d < s->daemon_count; d++)
@@ -60,45 +70,65 @@ void state_close_nodes(struct experiment_state *s, int64_t now, struct state_act
         a->what |= ACTION_STOP_NODES;
 }
 
-void state_drain(struct experiment_state *s, int64_t now, struct state_actions *a)
+static void stop_manager(struct run_state *s, struct state_actions *a)
+{
+    if (!s->manager || s->daemons[s->manager].phase == DAEMON_GONE)
+        return;
+    s->daemons[s->manager].phase = DAEMON_GONE;
+    a->what |= ACTION_STOP_MANAGER;
+}
+
+static void drain(struct run_state *s, int64_t now, struct state_actions *a)
 {
     enter(s, PHASE_DRAINING, now);
-    if (s->managed && s->manager.phase != DAEMON_GONE)
-        a->what |= ACTION_STOP_MANAGER;
-    s->manager.phase = DAEMON_GONE;
+    stop_manager(s, a);
     if (is_gone(&s->daemons[STATE_COLLECTOR])) {
-        a->what |= ACTION_TELL_UNDRAINED;
-        state_close_nodes(s, now, a);
+        a->what |= ACTION_REPORT_UNDRAINED;
+        close_nodes(s, now, a);
     } else if (all_nodes(s, holds_nothing))
-        state_close_nodes(s, now, a);
+        close_nodes(s, now, a);
     else
         a->what |= ACTION_DRAIN;
 }
 
-void state_stop(struct experiment_state *s, enum state_ended_by by, int64_t now, struct state_actions *a)
+static void stop(struct run_state *s, enum state_ended_by by, int64_t now, struct state_actions *a)
 {
     if (s->phase > PHASE_RUNNING)
         return;
     s->ended_by = by;
     if (s->phase == PHASE_STARTING) {
         s->failed = true;
-        state_close_nodes(s, now, a);
+        close_nodes(s, now, a);
         return;
     }
     s->ended = now;
     enter(s, PHASE_STOPPING, now);
     if (s->launched == 0)
-        state_drain(s, now, a);
+        drain(s, now, a);
     else
         a->what |= s->interrupt_reached_sut ? ACTION_INTERRUPT_PROCESSES : ACTION_STOP_PROCESSES;
 }
 
 /* ---- Events ------------------------------------------------------------------------------------------------------ */
 
-static void on_serves(struct experiment_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+static void start(struct run_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
 {
     struct state_daemon *d = &s->daemons[daemon];
+    d->phase = DAEMON_STARTS;
+    d->started = now;
+    d->restart_at = 0;
+    a->what |= ACTION_START_DAEMON;
+    a->daemon = daemon;
+}
+
+static void on_serves(struct run_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+{
+    struct state_daemon *d = &s->daemons[daemon];
+    if (is_manager(s, daemon) && d->phase == DAEMON_GONE) /* it was stopped meanwhile */
+        return;
     d->phase = DAEMON_SERVES;
+    if (is_manager(s, daemon))
+        return;
     if (s->phase == PHASE_DRAINING) {
         s->since = now;
         a->what |= ACTION_DRAIN;
@@ -106,7 +136,7 @@ static void on_serves(struct experiment_state *s, uint32_t daemon, int64_t now, 
     if (s->phase != PHASE_STARTING)
         return;
     if (daemon == STATE_COLLECTOR) {
-        for (uint32_t i = 1; i < s->daemon_count; i++)
+        for (uint32_t i = 1; run_state_is_node(s, i); i++)
             s->daemons[i] = (struct state_daemon){.phase = DAEMON_STARTS, .started = now};
         a->what |= ACTION_START_NODES;
     } else if (all_nodes(s, serves)) {
@@ -114,9 +144,8 @@ static void on_serves(struct experiment_state *s, uint32_t daemon, int64_t now, 
         enter(s, PHASE_RUNNING, now);
         if (s->launched > 0)
             a->what |= ACTION_START_PROCESSES;
-        if (s->managed)
-            a->what |= ACTION_START_MANAGER;
-        s->manager.phase = DAEMON_STARTS;
+        if (s->manager)
+            start(s, s->manager, now, a);
     }
 }
 
@@ -128,14 +157,14 @@ static uint32_t recent_restarts(const struct state_daemon *d, int64_t now)
     return recent;
 }
 
-bool experiment_state_gives_up(const struct experiment_state *s, uint32_t daemon, int64_t now)
+bool run_state_gives_up(const struct run_state *s, uint32_t daemon, int64_t now)
 {
     const struct state_daemon *d = &s->daemons[daemon];
     return s->phase >= PHASE_RUNNING && s->phase <= PHASE_DRAINING && !d->drained &&
            recent_restarts(d, now) == STATE_RESTARTS;
 }
 
-bool state_plan_restart(struct state_daemon *d, int64_t now)
+static bool plan_restart(struct state_daemon *d, int64_t now)
 {
     int64_t *oldest = &d->restarts[d->restart_count % STATE_RESTARTS];
     uint32_t recent = recent_restarts(d, now);
@@ -150,24 +179,30 @@ bool state_plan_restart(struct state_daemon *d, int64_t now)
     return true;
 }
 
-/* At its sixth death in a row a daemon is given up, and the experiment with it. */
-static void restart(struct experiment_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+/* A daemon that dies once more after STATE_RESTARTS restarts is given up, and the experiment with it. */
+static void restart(struct run_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
 {
-    if (state_plan_restart(&s->daemons[daemon], now))
+    if (plan_restart(&s->daemons[daemon], now))
         return;
+    if (is_manager(s, daemon)) { /* the nodes keep their polling periods */
+        s->unmanaged = true;
+        return;
+    }
     s->failed = true;
     if (s->phase == PHASE_RUNNING)
-        state_stop(s, ENDED_BY_FAILURE, now, a);
+        stop(s, ENDED_BY_FAILURE, now, a);
     else if (s->phase == PHASE_DRAINING)
-        state_drain(s, now, a);
+        drain(s, now, a);
 }
 
-static void on_daemon_ended(struct experiment_state *s, uint32_t daemon, bool unreachable, int64_t now,
+static void on_daemon_ended(struct run_state *s, uint32_t daemon, bool unreachable, int64_t now,
                             struct state_actions *a)
 {
     struct state_daemon *d = &s->daemons[daemon];
-    if (daemon == STATE_COLLECTOR) /* its next life may have room */
+    if (daemon == STATE_COLLECTOR) /* the disk may have room when it is restarted */
         s->failing = false;
+    if (is_manager(s, daemon) && d->phase == DAEMON_GONE) /* it was stopped */
+        return;
     if (s->phase >= PHASE_RUNNING && s->phase <= PHASE_DRAINING && !d->drained) {
         restart(s, daemon, now, a);
         return;
@@ -175,40 +210,33 @@ static void on_daemon_ended(struct experiment_state *s, uint32_t daemon, bool un
     d->phase = DAEMON_GONE;
     s->unreachable |= unreachable && s->phase == PHASE_STARTING;
     if (s->phase == PHASE_STARTING)
-        state_stop(s, ENDED_BY_FAILURE, now, a);
+        stop(s, ENDED_BY_FAILURE, now, a);
     else if (s->phase == PHASE_CLOSING_NODES && all_nodes(s, is_gone))
         close_collector(s, now, a);
     else if (s->phase == PHASE_CLOSING_COLLECTOR && daemon == STATE_COLLECTOR)
         enter(s, PHASE_DONE, now);
 }
 
-/* The nodes keep how they poll while there is none, so one that is given up fails nothing. */
-static void on_manager_ended(struct experiment_state *s, int64_t now)
-{
-    if (s->manager.phase == DAEMON_STARTS)
-        (void)state_plan_restart(&s->manager, now);
-}
-
-static void on_process_ended(struct experiment_state *s, bool failed, int64_t now, struct state_actions *a)
+static void on_process_ended(struct run_state *s, bool failed, int64_t now, struct state_actions *a)
 {
     s->failed |= failed;
     if (s->launched_left > 0)
         s->launched_left--;
     if (s->launched_left == 0)
-        state_stop(s, ENDED_BY_PROCESSES, now, a);
+        stop(s, ENDED_BY_PROCESSES, now, a);
 }
 
-static void on_launcher_lost(struct experiment_state *s, int64_t now, struct state_actions *a)
+static void on_launcher_lost(struct run_state *s, int64_t now, struct state_actions *a)
 {
     s->launched = s->launched_left = 0;
     s->failed = true;
     if (s->phase == PHASE_STOPPING)
-        state_drain(s, now, a);
+        drain(s, now, a);
     else
-        state_stop(s, ENDED_BY_FAILURE, now, a);
+        stop(s, ENDED_BY_FAILURE, now, a);
 }
 
-static void on_attached(struct experiment_state *s, const struct state_event *event, int64_t now)
+static void on_attached(struct run_state *s, const struct state_event *event, int64_t now)
 {
     s->attached_seen |= event->seen > 0;
     if (event->living > 0)
@@ -217,12 +245,12 @@ static void on_attached(struct experiment_state *s, const struct state_event *ev
         s->absent_since = now;
 }
 
-static void on_interrupt(struct experiment_state *s, bool terminal, int64_t now, struct state_actions *a)
+static void on_interrupt(struct run_state *s, bool terminal, int64_t now, struct state_actions *a)
 {
     if (!s->interrupted) {
         s->interrupted = true;
         s->interrupt_reached_sut = terminal && s->interactive;
-        state_stop(s, ENDED_BY_INTERRUPT, now, a);
+        stop(s, ENDED_BY_INTERRUPT, now, a);
         return;
     }
     s->killed = s->failed = true;
@@ -232,17 +260,151 @@ static void on_interrupt(struct experiment_state *s, bool terminal, int64_t now,
     a->what |= ACTION_KILL;
 }
 
-/* ---- The whole --------------------------------------------------------------------------------------------------- */
+/* ---- Time -------------------------------------------------------------------------------------------------------- */
 
-struct state_actions experiment_state_begin(struct experiment_state *s, const struct experiment *e, bool interactive,
-                                            int64_t now)
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t drain_limit(const struct run_state *s)
+{
+    return s->failing ? STATE_FAILING_LIMIT : STATE_DRAIN_LIMIT;
+}
+
+static bool awaits_attached(const struct run_state *s)
+{
+    return s->attaches && !s->attached_seen && !s->unmatched_reported;
+}
+
+/* With a duration the run goes on: a service that restarts may be away for longer than STATE_ABSENCE. */
+static bool awaits_return(const struct run_state *s)
+{
+    return s->attaches && s->launched == 0 && s->duration == 0 && s->absent_since != 0;
+}
+
+static void tick_starting(struct run_state *s, int64_t now, struct state_actions *a)
+{
+    for (uint32_t d = 0; d < s->daemon_count; d++)
+        if (s->daemons[d].phase == DAEMON_STARTS && now - s->daemons[d].started >= STATE_START_LIMIT) {
+            s->unreachable = true;
+            a->what |= ACTION_REPORT_LATE;
+            stop(s, ENDED_BY_FAILURE, now, a);
+            return;
+        }
+}
+
+static void tick_running(struct run_state *s, int64_t now, struct state_actions *a)
+{
+    if (awaits_attached(s) && now - s->started >= STATE_ATTACH_LIMIT) {
+        s->unmatched_reported = true;
+        a->what |= ACTION_REPORT_UNMATCHED;
+    }
+    if (s->duration > 0 && now - s->started >= s->duration) {
+        if (awaits_attached(s)) /* a run shorter than STATE_ATTACH_LIMIT: not reported so far */
+            a->what |= ACTION_REPORT_UNMATCHED;
+        stop(s, ENDED_BY_DURATION, now, a);
+    } else if (awaits_return(s) && now - s->absent_since >= STATE_ABSENCE)
+        stop(s, ENDED_BY_PROCESSES, now, a);
+}
+
+/* The present phase, one after RUNNING, has exceeded its time. */
+static void give_up_waiting(struct run_state *s, int64_t now, struct state_actions *a)
+{
+    switch (s->phase) {
+    case PHASE_STOPPING:
+        s->failed = true;
+        a->what |= ACTION_REPORT_LATE;
+        drain(s, now, a);
+        break;
+    case PHASE_DRAINING:
+        s->unreachable = !s->store_failed;
+        a->what |= ACTION_REPORT_UNDRAINED;
+        close_nodes(s, now, a);
+        break;
+    case PHASE_CLOSING_NODES:
+    case PHASE_CLOSING_COLLECTOR:
+        s->failed = true;
+        s->since = now;
+        a->what |= ACTION_REPORT_LATE | (s->phase == PHASE_CLOSING_NODES ? ACTION_KILL_NODES : ACTION_KILL_COLLECTOR);
+        break;
+    default:
+        break;
+    }
+}
+
+/* How long the present phase may last without progress; INT64_MAX: for ever. */
+static int64_t patience(const struct run_state *s)
+{
+    switch (s->phase) {
+    case PHASE_STOPPING: /* an interrupted process gets the grace period twice */
+        return 2 * s->grace + STATE_CLOSE_LIMIT;
+    case PHASE_DRAINING:
+        return drain_limit(s);
+    case PHASE_CLOSING_NODES:
+    case PHASE_CLOSING_COLLECTOR:
+        return STATE_CLOSE_LIMIT;
+    default:
+        return INT64_MAX;
+    }
+}
+
+/* Makes one restart a tick, as actions hold one daemon. Others that are due keep run_state_deadline() in the past. */
+static void tick_restarts(struct run_state *s, int64_t now, struct state_actions *a)
+{
+    for (uint32_t i = 0; i < s->daemon_count; i++) {
+        const struct state_daemon *d = &s->daemons[i];
+        if (d->phase != DAEMON_DOWN || d->restart_at == 0 || now < d->restart_at)
+            continue;
+        start(s, i, now, a);
+        return;
+    }
+}
+
+static void tick(struct run_state *s, int64_t now, struct state_actions *a)
+{
+    if (s->phase == PHASE_STARTING)
+        tick_starting(s, now, a);
+    else if (s->phase == PHASE_RUNNING)
+        tick_running(s, now, a);
+    else if (patience(s) != INT64_MAX && now - s->since >= patience(s))
+        give_up_waiting(s, now, a);
+    tick_restarts(s, now, a);
+}
+
+int64_t run_state_deadline(const struct run_state *s)
+{
+    int64_t at = INT64_MAX;
+    for (uint32_t i = 0; i < s->daemon_count; i++) {
+        const struct state_daemon *d = &s->daemons[i];
+        if (s->phase == PHASE_STARTING && d->phase == DAEMON_STARTS)
+            at = earlier(at, d->started + STATE_START_LIMIT);
+        if (d->phase == DAEMON_DOWN && d->restart_at != 0)
+            at = earlier(at, d->restart_at);
+    }
+    if (s->phase == PHASE_RUNNING) {
+        if (awaits_attached(s))
+            at = earlier(at, s->started + STATE_ATTACH_LIMIT);
+        if (awaits_return(s))
+            at = earlier(at, s->absent_since + STATE_ABSENCE);
+        if (s->duration > 0)
+            at = earlier(at, s->started + s->duration);
+    }
+    if (patience(s) != INT64_MAX)
+        at = earlier(at, s->since + patience(s));
+    return at;
+}
+
+/* ---- Interface --------------------------------------------------------------------------------------------------- */
+
+struct state_actions run_state_begin(struct run_state *s, const struct experiment *e, bool interactive, int64_t now)
 {
     memset(s, 0, sizeof *s);
     s->interactive = interactive;
     s->duration = e->duration;
     s->grace = e->grace;
-    s->daemon_count = 1 + e->node_count;
-    s->managed = experiment_has_manager(e);
+    s->manager = experiment_has_manager(e) ? 1 + e->node_count : 0;
+    s->daemon_count = 1 + e->node_count + (s->manager != 0);
     for (uint32_t i = 0; i < e->process_count; i++) {
         if (e->processes[i].attach)
             s->attaches = true;
@@ -250,19 +412,20 @@ struct state_actions experiment_state_begin(struct experiment_state *s, const st
             s->launched += e->processes[i].instances;
     }
     s->launched_left = s->launched;
-    s->daemons[STATE_COLLECTOR] = (struct state_daemon){.phase = DAEMON_STARTS, .started = now};
     enter(s, PHASE_STARTING, now);
-    return (struct state_actions){.what = ACTION_START_COLLECTOR};
+    struct state_actions a = {0};
+    start(s, STATE_COLLECTOR, now, &a);
+    return a;
 }
 
-struct state_actions experiment_state_step(struct experiment_state *s, const struct state_event *event, int64_t now)
+struct state_actions run_state_step(struct run_state *s, const struct state_event *event, int64_t now)
 {
     struct state_actions a = {0};
     if (s->phase == PHASE_DONE)
         return a;
     switch (event->type) {
     case EVENT_TICK:
-        state_tick(s, now, &a);
+        tick(s, now, &a);
         break;
     case EVENT_SERVES:
         on_serves(s, event->daemon, now, &a);
@@ -276,7 +439,7 @@ struct state_actions experiment_state_step(struct experiment_state *s, const str
         break;
     case EVENT_TREE_EMPTY:
         if (s->phase == PHASE_STOPPING)
-            state_drain(s, now, &a);
+            drain(s, now, &a);
         break;
     case EVENT_LAUNCHER_LOST:
         on_launcher_lost(s, now, &a);
@@ -291,14 +454,11 @@ struct state_actions experiment_state_step(struct experiment_state *s, const str
     case EVENT_DRAINED:
         s->daemons[event->daemon].drained = true;
         if (s->phase == PHASE_DRAINING)
-            state_drain(s, now, &a);
+            drain(s, now, &a);
         break;
     case EVENT_STORE_FAILED:
         s->failing = s->store_failed = s->failed = true;
-        state_stop(s, ENDED_BY_FAILURE, now, &a);
-        break;
-    case EVENT_MANAGER_ENDED:
-        on_manager_ended(s, now);
+        stop(s, ENDED_BY_FAILURE, now, &a);
         break;
     case EVENT_INTERRUPT:
         on_interrupt(s, event->terminal, now, &a);
@@ -307,7 +467,7 @@ struct state_actions experiment_state_step(struct experiment_state *s, const str
     return a;
 }
 
-int experiment_state_exit_code(const struct experiment_state *s, int report)
+int run_state_exit_code(const struct run_state *s, int report)
 {
     bool nothing_seen = s->attaches && !s->attached_seen && s->launched == 0;
     if (s->unreachable)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/rundir.h"
+#include "ecs/run/rundir.h"
 
 #include "base/file.h"
 #include "base/folder.h"
@@ -27,11 +27,11 @@ static const char readme[] =
     "A run of Bezel.\n"
     "\n"
     "experiment.yaml   the experiment, as it was run\n"
-    "versions.txt      what it was run with\n"
+    "versions.txt      versions of Bezel, compiler and libc; the host\n"
     "trace/NODE/       every record, as a CTF 1.8 trace for each node: babeltrace2 trace/NODE\n"
     "run.db            everything else, in SQLite: the books, limits, decisions, metrics, events\n"
     "output/           what the processes wrote on stdout and stderr\n"
-    "log/              what the daemons said\n"
+    "log/              logs of the daemons\n"
     "\n"
     "bezel report DIR  prints the report again (--json: as data)\n"
     "bezel export DIR  writes all records as one trace\n";
@@ -90,8 +90,8 @@ static int make_uuid(char text[37])
 }
 
 /*
- * Makes the directory itself; mkdir() decides who of two simultaneous runs gets a name. Its absolute path into
- * run->path.
+ * Makes the directory, and stores its absolute path in run->path. mkdir() decides which of two simultaneous runs gets a
+ * name.
  */
 static int make_unique(const char *runs, const char *experiment, struct rundir *run)
 {
@@ -146,7 +146,7 @@ static int fill(const struct rundir *run, const char *text, size_t n)
     return err ? err : write_versions(run->path);
 }
 
-/* A symbolic link of its own name first, then rename: whoever looks finds the old or the new one. */
+/* Makes a link of another name, then renames it: a reader finds the old link or the new one. */
 static int point_latest(const struct rundir *run)
 {
     const char *name = strrchr(run->path, '/') + 1;
@@ -192,7 +192,7 @@ int rundir_make(const char *runs, const char *experiment, const char *text, size
 
 /* ---- The private folder ------------------------------------------------------------------------------------------ */
 
-/* A folder in which others could rename or replace what is ours is refused. */
+/* Refuses a folder in which other users could rename or replace our files. */
 static int check_own(struct folder *f)
 {
     struct stat st;
@@ -201,7 +201,7 @@ static int check_own(struct folder *f)
     bool shared_but_sticky = (st.st_mode & S_ISVTX) != 0;
     if ((st.st_uid == geteuid() || st.st_uid == 0) && (!(st.st_mode & S_IWGRP) || shared_but_sticky))
         return 0;
-    snprintf(f->why, sizeof f->why, "may be written by others, who could replace what a run has there");
+    snprintf(f->why, sizeof f->why, "may be written by other users, who could replace the files of a run there");
     return errno = EPERM, BEZEL_EPERM;
 }
 
@@ -218,7 +218,7 @@ static int lock_folder(const char *dir, int flags)
     return fd;
 }
 
-/* What killed runs left: their folders hold shared memory. A folder bears its name only once it is locked. */
+/* Removes the folders of killed runs, which hold shared memory. A folder gets its name only after it is locked. */
 static void remove_abandoned(const char *base)
 {
     DIR *all = opendir(base);
@@ -274,7 +274,7 @@ int rundir_make_private(struct rundir *run)
     if (err)
         run->private[0] = '\0';
     if (err && f.why[0])
-        log_error("BEZEL-RUN-PRIVATE", "no place for segments and sockets: %s %s", base, f.why);
+        log_error("BEZEL-RUN-PRIVATE", "no folder for segments and sockets: %s %s", base, f.why);
     else if (err)
         log_error("BEZEL-RUN-PRIVATE",
                   "cannot use %s for segments and sockets: %s; set BEZEL_DIR to a short path of "
@@ -324,11 +324,11 @@ int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX])
     return snprintf(private, RUNDIR_PRIVATE_MAX, "%s", target) < RUNDIR_PRIVATE_MAX ? 0 : BEZEL_EINVAL;
 }
 
-/* ---- Whether somebody runs it ------------------------------------------------------------------------------------ */
+/* ---- Running or not ---------------------------------------------------------------------------------------------- */
 
 /*
- * The lock is that of the open file description (fcntl(2)): it ends with `bezel run`, however that ends, and with
- * nothing else. The one of the private folder is inherited by daemons, which outlive a `bezel run` that was killed.
+ * The lock belongs to the open file description (fcntl(2)): it ends with `bezel run`, however that ends. The lock of
+ * the private folder would not do: daemons inherit it, and outlive a `bezel run` that was killed.
  */
 static int open_experiment(const struct rundir *run)
 {
@@ -343,8 +343,8 @@ void rundir_mark_running(struct rundir *run)
     if (run->running >= 0 && fcntl(run->running, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK}) == 0)
         return;
     log_warn("BEZEL-RUN-LOCK",
-             "cannot lock %s/experiment.yaml: %s; until its end 'bezel report' says that it was cut off", run->path,
-             strerror(errno));
+             "cannot lock %s/experiment.yaml: %s; until the run ends, 'bezel report' says that it was aborted",
+             run->path, strerror(errno));
 }
 
 bool rundir_is_running(const char *run)

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/trigger.h"
+#include "ecs/run/snapshot_trigger.h"
 
-bool trigger_take(struct trigger *t, const struct experiment *e, int64_t limit, uint64_t times, int64_t at, int64_t now)
+bool snapshot_trigger_take(struct snapshot_trigger *t, const struct experiment *e, int64_t limit, uint64_t times,
+                           int64_t at, int64_t now)
 {
     if (times == 0 || limit < 0 || limit >= e->limit_count || e->limits[limit].snapshot == 0)
         return false;
@@ -15,7 +16,7 @@ bool trigger_take(struct trigger *t, const struct experiment *e, int64_t limit, 
     return true;
 }
 
-int64_t trigger_left(const struct trigger *t, int64_t now)
+int64_t snapshot_trigger_left(const struct snapshot_trigger *t, int64_t now)
 {
     return t->number != 0 && now < t->until ? t->until - now : 0;
 }

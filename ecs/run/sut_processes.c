@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/sut.h"
+#include "ecs/run/sut_processes.h"
 
-#include "ecs/load.h"
+#include "ecs/run/load_experiment.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,7 +30,8 @@ static void put_patterns(FILE *out, const char *mode, char *const *patterns)
         fprintf(out, "%s:%s ", mode, *patterns);
 }
 
-/* What aspects do until bezeld sees the process: off is said behind count, so that it counts. NULL: no memory. */
+/* The modes of aspects until bezeld sees the process. `off` comes after `count`, as the last one counts. NULL: no
+ * memory. */
 static char *describe_aspects(const struct experiment *e)
 {
     char *text = NULL;
@@ -47,7 +48,7 @@ static char *describe_aspects(const struct experiment *e)
     return NULL;
 }
 
-/* What libbezel reads, then what the file says, which so has the last word. */
+/* The variables of libbezel, then those of the file, which override them. */
 static char **make_environment(const struct experiment *e, const struct experiment_process *p, const char *name,
                                const char *dir)
 {
@@ -64,10 +65,10 @@ static char **make_environment(const struct experiment *e, const struct experime
     all[4] = describe_aspects(e);
     for (size_t i = 0; i < n; i++)
         all[OWN_VARIABLES + i] = strdup(p->environment[i]);
-    bool whole = true;
+    bool complete = true;
     for (size_t i = 0; i < n + OWN_VARIABLES; i++)
-        whole = whole && all[i];
-    if (whole)
+        complete = complete && all[i];
+    if (complete)
         return all;
     for (size_t i = 0; i < n + OWN_VARIABLES; i++)
         free(all[i]);
@@ -76,7 +77,7 @@ static char **make_environment(const struct experiment *e, const struct experime
 }
 
 static int make_process(const struct experiment *e, const struct experiment_process *p, uint32_t instance,
-                        const char *run, const char *dir, struct sut_process *s)
+                        const char *run, const char *dir, struct sut_processes_process *s)
 {
     const char *why;
     bool of_directory;
@@ -87,18 +88,19 @@ static int make_process(const struct experiment *e, const struct experiment_proc
     return s->environment ? load_find_command(p, s->path, sizeof s->path, &why, &of_directory) : BEZEL_ENOMEM;
 }
 
-int sut_make(const struct experiment *e, const char *run, char *const *node_dirs, bool interactive, struct sut *sut)
+int sut_processes_make(const struct experiment *e, const char *run, char *const *node_dirs, bool interactive,
+                       struct sut_processes *sut)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < e->process_count; i++)
         n += e->processes[i].argv ? e->processes[i].instances : 0;
-    *sut = (struct sut){.processes = calloc(n + 1, sizeof *sut->processes),
-                        .launches = calloc(n + 1, sizeof *sut->launches)};
+    *sut = (struct sut_processes){.processes = calloc(n + 1, sizeof *sut->processes),
+                                  .launches = calloc(n + 1, sizeof *sut->launches)};
     int err = sut->processes && sut->launches ? 0 : BEZEL_ENOMEM;
     for (uint32_t i = 0; i < e->process_count && !err; i++) {
         const struct experiment_process *p = &e->processes[i];
         for (uint32_t k = 0; p->argv && k < p->instances && !err; k++) {
-            struct sut_process *s = &sut->processes[sut->count];
+            struct sut_processes_process *s = &sut->processes[sut->count];
             struct launch *l = &sut->launches[sut->count++];
             err = make_process(e, p, k, run, node_dirs[p->node], s);
             *l = (struct launch){.path = s->path,
@@ -112,11 +114,11 @@ int sut_make(const struct experiment *e, const char *run, char *const *node_dirs
         }
     }
     if (err)
-        sut_free(sut);
+        sut_processes_free(sut);
     return err;
 }
 
-void sut_free(struct sut *sut)
+void sut_processes_free(struct sut_processes *sut)
 {
     for (size_t i = 0; sut->processes && i < sut->count; i++) {
         for (char **v = sut->processes[i].environment; v && *v; v++)
@@ -125,10 +127,10 @@ void sut_free(struct sut *sut)
     }
     free(sut->processes);
     free(sut->launches);
-    *sut = (struct sut){0};
+    *sut = (struct sut_processes){0};
 }
 
-void sut_describe_end(int status, char *text, size_t size)
+void sut_processes_describe_end(int status, char *text, size_t size)
 {
     if (WIFSIGNALED(status))
         snprintf(text, size, "was killed by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));

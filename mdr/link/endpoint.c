@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "mdr/endpoint.h"
+#include "mdr/link/endpoint.h"
 
 #include "base/log.h"
 
@@ -35,12 +35,13 @@ int endpoint_check(const char *endpoint)
         return 0;
     size_t limit = sizeof((struct sockaddr_un *)0)->sun_path - 1;
     if (strlen(path) > limit) {
-        log_error("BEZEL-LINK-PATH", "%s has %zu bytes, but a socket's path has %zu at most: use a shorter directory",
-                  path, strlen(path), limit);
+        log_error("BEZEL-LINK-PATH",
+                  "%s has %zu bytes, but the path of a socket may have only %zu: use a shorter directory", path,
+                  strlen(path), limit);
         return BEZEL_EINVAL;
     }
     /*
-     * ZeroMQ's "*" is a path of its own choice and "@" a socket without permissions: neither is what anybody asked for.
+     * ZeroMQ chooses a path for "*", and makes a socket without permissions for "@": both are refused.
      */
     return path[0] == '\0' || path[0] == '*' || path[0] == '@' ? BEZEL_EINVAL : 0;
 }
@@ -57,7 +58,7 @@ bool endpoint_is_loopback(const char *endpoint)
     return inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
 }
 
-/* Connects to a socket's path and hangs up: 0, BEZEL_EUNREACH where nobody listens behind it, or another error. */
+/* Connects to a socket's path and closes: 0, BEZEL_EUNREACH where no process listens there, or another error. */
 static int try_path(const char *path)
 {
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -73,9 +74,9 @@ static int try_path(const char *path)
 }
 
 /*
- * ZeroMQ unlinks whatever stands at an ipc path before it binds, and so takes the endpoint of a living server, or a
- * file. So ask the path first: a socket that refuses a connection was left by a dead process and may go. (Two servers
- * that start at the same instant can still both pass; directories of runs and nodes belong to one daemon each.)
+ * ZeroMQ unlinks any file at an ipc path before it binds, even the socket of a running server. So try the path first: a
+ * socket that refuses a connection was left by a dead process, and may be replaced. (Two servers that start at the same
+ * instant can both pass; but folders of runs and nodes belong to one daemon each.)
  */
 static int check_path(const char *path)
 {
@@ -83,7 +84,7 @@ static int check_path(const char *path)
     if (lstat(path, &st) != 0)
         return errno == ENOENT ? 0 : err_from_errno(errno);
     if (!S_ISSOCK(st.st_mode)) {
-        log_error("BEZEL-LINK-PATH", "%s exists and is no socket", path);
+        log_error("BEZEL-LINK-PATH", "%s exists and is not a socket: remove it, or name another path", path);
         return BEZEL_EBUSY;
     }
     return try_path(path) == BEZEL_EUNREACH ? 0 : BEZEL_EBUSY;
@@ -104,7 +105,7 @@ int endpoint_check_bind(const char *endpoint, bool keys)
     if (keys || endpoint_is_loopback(endpoint))
         return 0;
     log_error("BEZEL-LINK-KEYS",
-              "%s is refused: without keys only tcp://127.0.0.1 and ipc:// are listened on; make keys with `bezel "
+              "%s is refused: without keys a daemon listens only on tcp://127.0.0.1 and ipc://; make keys with `bezel "
               "keygen`, and name their folder (`store: {keys: DIR}`, or --keys DIR --key FILE)",
               endpoint);
     return BEZEL_EPERM;
@@ -115,8 +116,8 @@ int endpoint_check_connect(const char *endpoint, bool keys)
     if (keys || endpoint_path(endpoint) || endpoint_is_loopback(endpoint))
         return 0;
     log_error("BEZEL-LINK-KEYS",
-              "%s is refused: without keys only tcp://127.0.0.1 and ipc:// are connected to, since nothing would be "
-              "encrypted; make keys with `bezel keygen`, and give --key FILE --collector-key FILE",
+              "%s is refused: without keys nothing is encrypted, so only tcp://127.0.0.1 and ipc:// are allowed; make "
+              "keys with `bezel keygen`, and give --key FILE --collector-key FILE",
               endpoint);
     return BEZEL_EPERM;
 }
@@ -133,7 +134,7 @@ const char *endpoint_check_control(const char *control, bool keys)
     if (stat(*dir ? dir : "/", &st) != 0)
         return "the folder of the control socket does not exist";
     if (st.st_uid != geteuid() || (st.st_mode & 077) != 0)
-        return "the folder of the control socket must be yours alone (chmod 700): who may command a daemon may run "
-               "code";
+        return "the folder of the control socket must be yours alone (chmod 700): anyone who can command a daemon can "
+               "run code";
     return NULL;
 }

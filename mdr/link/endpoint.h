@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Endpoints: what may stand at an end of a link, and who may listen there. Without keys nothing leaves this machine:
- * ipc, and tcp on loopback. Functions that can fail for a reason the operator can mend say it on stderr; thread-safe.
+ * Endpoints: the addresses of links, and which may be used. Without keys nothing leaves this machine: only ipc, and tcp
+ * on loopback. Functions log an error that the operator can fix. Thread-safe.
  */
-#ifndef BEZEL_MDR_ENDPOINT_H
-#define BEZEL_MDR_ENDPOINT_H
+#ifndef BEZEL_MDR_LINK_ENDPOINT_H
+#define BEZEL_MDR_LINK_ENDPOINT_H
 
 #include "base/err.h"
 
@@ -20,7 +20,7 @@ const char *endpoint_path(const char *endpoint);
 /** Whether a tcp endpoint is on loopback, its address given as a number: tcp://127.x.x.x:PORT. */
 bool endpoint_is_loopback(const char *endpoint);
 
-/** Whether the endpoint is written as one is, ipc or tcp: 0 or BEZEL_EINVAL. */
+/** Whether the text is an endpoint, ipc or tcp: 0 or BEZEL_EINVAL. */
 int endpoint_check(const char *endpoint) BEZEL_MUST_CHECK;
 
 /**
@@ -33,14 +33,14 @@ int endpoint_check_bind(const char *endpoint, bool keys) BEZEL_MUST_CHECK;
 int endpoint_check_connect(const char *endpoint, bool keys) BEZEL_MUST_CHECK;
 
 /**
- * Whether somebody listens at an ipc endpoint: 0, BEZEL_EUNREACH where a dead process left it, BEZEL_ENOENT,
- * BEZEL_EPERM, ... 0 for a tcp one, which is not looked at.
+ * Whether a process listens at an ipc endpoint: 0, BEZEL_EUNREACH where a dead process left it, BEZEL_ENOENT,
+ * BEZEL_EPERM, ... A tcp endpoint is not tried: 0.
  */
 int endpoint_try(const char *endpoint) BEZEL_MUST_CHECK;
 
 /**
- * Why commands may not be taken at `control`, NULL where they may: ipc in a folder that is ours alone, or, with keys,
- * tcp. Static storage.
+ * Why commands may not be accepted at endpoint `control`; NULL where they may: on ipc in a folder that only this user
+ * can use, or, with `keys`, on tcp. Static storage.
  */
 const char *endpoint_check_control(const char *control, bool keys);
 

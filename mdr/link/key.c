@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "mdr/key.h"
+#include "mdr/link/key.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -82,10 +82,10 @@ bool key_name_ok(const char *name)
 /* ---- the text of a file ------------------------------------------------------------------------------------------ */
 
 static const char secret_title[] = "bezel-secret-key ", public_title[] = "bezel-public-key ";
-static const char not_version[] = "of a version that this build does not know: make a new key, or install the Bezel "
-                                  "that wrote it";
+static const char not_version[] = "this build does not support the version of this key: make a new key, or install the "
+                                  "Bezel that wrote it";
 
-/* What is left of a text; lines end with '\n', the last one may lack it. */
+/* The rest of a text; lines end with '\n', which the last one may lack. */
 struct lines {
     const char *at, *end;
 };
@@ -101,7 +101,7 @@ static bool next_line(struct lines *l, const char **line, size_t *n)
     return true;
 }
 
-/* Takes a line that opens with `prefix`: what stands behind it. */
+/* Takes a line that begins with `prefix`; *rest is the text behind that. */
 static bool take(struct lines *l, const char *prefix, const char **rest, size_t *n)
 {
     size_t length = strlen(prefix);
@@ -146,7 +146,7 @@ static int take_roles(struct lines *l, unsigned *set, const char **why)
         word = blank ? (size_t)(blank - (rest + i)) : n - i;
         unsigned role = key_role(rest + i, word);
         if (!role) {
-            *why = "'roles:' holds a word that is no role: observe, control and launch are";
+            *why = "'roles:' holds an unknown role: the roles are observe, control and launch";
             return BEZEL_EMALFORMED;
         }
         *set |= role;
@@ -161,7 +161,7 @@ int key_parse_secret(const char *text, size_t n, struct key_secret *key, const c
 {
     struct lines l = {text, text + n};
     struct key_secret read;
-    *why = "not a secret key of `bezel keygen`: 'bezel-secret-key 1' and 'secret: ...' are its two lines";
+    *why = "not a secret key of `bezel keygen`, which has two lines: 'bezel-secret-key 1' and 'secret: ...'";
     int err = take_title(&l, secret_title, why);
     if (!err)
         err = take_key(&l, "secret: ", read.bytes);
@@ -177,7 +177,8 @@ int key_parse_public(const char *text, size_t n, struct key_public *key, const c
 {
     struct lines l = {text, text + n};
     struct key_public read;
-    *why = "not a public key of `bezel keygen`: 'bezel-public-key 1', 'public: ...' and 'roles: ...' are its lines";
+    *why =
+        "not a public key of `bezel keygen`, which has three lines: 'bezel-public-key 1', 'public: ...', 'roles: ...'";
     int err = take_title(&l, public_title, why);
     if (!err)
         err = take_key(&l, "public: ", read.bytes);

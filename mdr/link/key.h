@@ -8,17 +8,17 @@
  *     bezel-secret-key 1
  *     secret: 40 characters of Z85
  *
- * A public key is a file NAME.pub, whose roles say what its holder may do to those who know it:
+ * A public key is a file NAME.pub. Its roles are what the holder of the key may do with daemons that admit it:
  *
  *     bezel-public-key 1
  *     public: 40 characters of Z85
  *     roles: observe control launch
  *
- * The name of a key is its file's; it does not stand inside. Nothing here needs ZeroMQ: making a pair, and the public
- * part of a secret one, are link.h's. Pure or blocking on the file system only; thread-safe.
+ * The name of a key is its file's; it is not in the text. Nothing here needs ZeroMQ; link.h makes pairs, and the public
+ * part of a secret key. Pure or blocking on the file system only; thread-safe.
  */
-#ifndef BEZEL_MDR_KEY_H
-#define BEZEL_MDR_KEY_H
+#ifndef BEZEL_MDR_LINK_KEY_H
+#define BEZEL_MDR_LINK_KEY_H
 
 #include "base/err.h"
 
@@ -54,7 +54,7 @@ struct key_public {
 void key_to_z85(const uint8_t bytes[KEY_BYTES], char text[KEY_Z85 + 1]);
 int key_from_z85(const char *text, uint8_t bytes[KEY_BYTES]) BEZEL_MUST_CHECK;
 
-/** The role called `name` (`n` bytes), 0 where there is none. */
+/** The role called `name` (`n` bytes); 0: there is none. */
 unsigned key_role(const char *name, size_t n);
 
 /** "observe control", as it stands in a file; `text` has room for KEY_ROLES_TEXT bytes. Returns `text`. */
@@ -66,33 +66,34 @@ const char *key_roles_text(unsigned roles, char text[KEY_ROLES_TEXT]);
 bool key_name_ok(const char *name);
 
 /**
- * Reads the text of a key's file. Return 0; BEZEL_EVERSION where its first line names another version; BEZEL_EMALFORMED
- * otherwise, with *why a static sentence. What they accept they would have written, but for blanks in `roles:`.
+ * Read the text of a key's file. Return 0; BEZEL_EVERSION where its first line names another version, or
+ * BEZEL_EMALFORMED, both with *why a static sentence. Accepted texts differ from printed ones only by blanks in
+ * `roles:`.
  */
 int key_parse_secret(const char *text, size_t n, struct key_secret *key, const char **why) BEZEL_MUST_CHECK;
 int key_parse_public(const char *text, size_t n, struct key_public *key, const char **why) BEZEL_MUST_CHECK;
 
-/** Writes the text of a key's file, NUL-terminated: KEY_FILE_MAX bytes are enough. Return its length. */
+/** Write the text of a key's file, NUL-terminated: KEY_FILE_MAX bytes are enough. Return its length. */
 int key_print_secret(const struct key_secret *key, char text[KEY_FILE_MAX]);
 int key_print_public(const struct key_public *key, char text[KEY_FILE_MAX]);
 
 /**
- * Reads a key's file. Errors as of parsing, and BEZEL_ENOENT; BEZEL_EPERM where it may not be read, or, of a secret
- * key, others than its owner can read it, or, of a public key, others can write it; BEZEL_ESYS. *why is a static
- * sentence, or errno's. A FIFO or device is no file.
+ * Read a key's file. Errors of the parsers; BEZEL_ENOENT; BEZEL_ESYS; BEZEL_EPERM where the file may not be read, where
+ * others can read a secret key, or where others can write a public key. *why is a static sentence, or the text of
+ * errno. A FIFO or device is not a key file.
  */
 int key_read_secret(const char *path, struct key_secret *key, const char **why) BEZEL_MUST_CHECK;
 int key_read_public(const char *path, struct key_public *key, const char **why) BEZEL_MUST_CHECK;
 
 /**
- * Writes both files of key `name` into folder `dir`, each whole or not at all, the secret one of mode 0600. Without
- * `replace` nothing is written where one of them is there: BEZEL_EBUSY. Other errors with errno set; the path that it
- * is about is in `path`.
+ * Writes both files of key `name` into folder `dir`, each completely or not at all, the secret one with mode 0600.
+ * Without `replace`, where one of them exists, nothing is written: BEZEL_EBUSY. Other errors set errno. `path`, of
+ * `size` bytes, gets the path that an error is about.
  */
 int key_write_pair(const char *dir, const char *name, const struct key_secret *secret, const struct key_public *public,
                    bool replace, char *path, size_t size) BEZEL_MUST_CHECK;
 
-/** Overwrites a secret key that is not needed any more. */
+/** Overwrites a secret key with zeros, once it is no longer needed. */
 void key_forget(struct key_secret *key);
 
 #endif

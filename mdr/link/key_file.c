@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/file.h"
-#include "mdr/key.h"
+#include "mdr/link/key.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +14,8 @@
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /*
- * Reads the file into `text`; its length, or an error. Of the open file, so that nobody changes its mode in between;
- * `forbidden` are bits of it that it must not have.
+ * Reads the file into `text`. Returns its length, or an error: BEZEL_EPERM where its mode has one of the bits
+ * `forbidden`. The mode is that of the open file, so that it cannot be another file's.
  */
 static int read_small(const char *path, mode_t forbidden, const char *forbidden_why, char text[KEY_FILE_MAX],
                       const char **why)
@@ -33,7 +33,7 @@ static int read_small(const char *path, mode_t forbidden, const char *forbidden_
     ssize_t n = 0;
     int err = 0;
     if (!S_ISREG(st.st_mode) || st.st_size >= KEY_FILE_MAX) {
-        *why = "not a file of a key";
+        *why = "not a key file";
         err = BEZEL_EMALFORMED;
     } else if (st.st_mode & forbidden) {
         *why = forbidden_why;
@@ -41,7 +41,7 @@ static int read_small(const char *path, mode_t forbidden, const char *forbidden_
     } else {
         n = read(fd, text, KEY_FILE_MAX);
         if (n < 0 || n == KEY_FILE_MAX) {
-            *why = n < 0 ? strerror(errno) : "not a file of a key";
+            *why = n < 0 ? strerror(errno) : "not a key file";
             err = n < 0 ? err_from_errno(errno) : BEZEL_EMALFORMED;
         }
     }
@@ -52,7 +52,8 @@ static int read_small(const char *path, mode_t forbidden, const char *forbidden_
 int key_read_secret(const char *path, struct key_secret *key, const char **why)
 {
     char text[KEY_FILE_MAX];
-    int n = read_small(path, 077, "others can read this secret key: chmod 600 it, and make a new one where they have",
+    int n = read_small(path, 077,
+                       "others can read this secret key: chmod 600 it, and make a new one if somebody may have read it",
                        text, why);
     int err = n < 0 ? n : key_parse_secret(text, (size_t)n, key, why);
     explicit_bzero(text, sizeof text);
@@ -62,7 +63,7 @@ int key_read_secret(const char *path, struct key_secret *key, const char **why)
 int key_read_public(const char *path, struct key_public *key, const char **why)
 {
     char text[KEY_FILE_MAX];
-    int n = read_small(path, 022, "others can write this file, and so give themselves roles: chmod go-w it", text, why);
+    int n = read_small(path, 022, "others can write this file and so give themselves roles: chmod go-w it", text, why);
     return n < 0 ? n : key_parse_public(text, (size_t)n, key, why);
 }
 
@@ -78,7 +79,7 @@ static int write_small(const char *path, const char *text, size_t n, mode_t mode
     int folder = slash ? (int)(slash - path) + 1 : 0;
     if (snprintf(temporary, sizeof temporary, "%.*s.%s.tmp", folder, path, path + folder) >= (int)sizeof temporary)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    unlink(temporary); /* of one who was killed */
+    unlink(temporary); /* a killed process may have left it */
     int fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
     if (fd < 0)
         return err_from_errno(errno);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "mdr/keyring.h"
+#include "mdr/link/keyring.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -27,18 +27,18 @@ struct keyring {
     char *dir;
     pthread_mutex_t lock; /* of all below */
     int64_t looked;
-    uint64_t print; /* of the folder as it was read; 0: it could not be */
+    uint64_t print; /* fingerprint of the folder when it was read; 0: it could not be read */
     struct keys keys;
 };
 
-struct teller {
-    void (*tell)(void *context, const char *file, const char *why);
+struct listener {
+    void (*report)(void *context, const char *file, const char *why);
     void *context;
 };
 
 /* ---- reading a folder -------------------------------------------------------------------------------------------- */
 
-/* Whether a file is a public key by its name; the key's name. */
+/* Whether a file is a public key by its name; `name` gets the key's name. */
 static bool is_key_file(const char *file, char name[KEY_NAME_MAX + 1])
 {
     size_t n = strlen(file);
@@ -54,10 +54,13 @@ static const char *check_folder(DIR *folder)
     struct stat st;
     if (fstat(dirfd(folder), &st) != 0)
         return strerror(errno);
-    return st.st_mode & 022 ? "others can write this folder, and so admit themselves: chmod go-w it" : NULL;
+    return st.st_mode & 022 ? "others can write this folder and so admit themselves: chmod go-w it" : NULL;
 }
 
-/* What an unchanged folder keeps: names, times, sizes and inodes. A sum, since the order of entries is not fixed. */
+/*
+ * The fingerprint of an entry, from its name, times, size and inode. A folder's is the sum, since the order of entries
+ * may change.
+ */
 static uint64_t entry_print(int fd, const char *file)
 {
     struct stat st;
@@ -68,7 +71,7 @@ static uint64_t entry_print(int fd, const char *file)
     return hash_fnv64(hash_fnv64(HASH_FNV64_START, file, strlen(file)), all, sizeof all);
 }
 
-/* The folder's print, never 0; 0 where it may not be read. */
+/* The folder's fingerprint; 0 where it may not be read. */
 static uint64_t folder_print(const char *dir)
 {
     char name[KEY_NAME_MAX + 1];
@@ -93,8 +96,8 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const struct keyring_key *)a)->name, ((const struct keyring_key *)b)->name);
 }
 
-/* A key that has two names would have the roles of either: it has none. */
-static void drop_doubles(struct keys *keys, const struct teller *t)
+/* Drops keys that have two names: the roles of both files would apply. */
+static void drop_doubles(struct keys *keys, const struct listener *l)
 {
     size_t kept = 0;
     for (size_t i = 0; i < keys->count; i++) {
@@ -107,12 +110,12 @@ static void drop_doubles(struct keys *keys, const struct teller *t)
         if (keys->list[i].key.roles)
             keys->list[kept++] = keys->list[i];
         else
-            t->tell(t->context, keys->list[i].name, "another file of the folder holds the same key: remove one");
+            l->report(l->context, keys->list[i].name, "another file of the folder holds the same key: remove one");
     }
     keys->count = kept;
 }
 
-static int add_key(const char *dir, const char *file, struct keys *keys, const struct teller *t)
+static int add_key(const char *dir, const char *file, struct keys *keys, const struct listener *l)
 {
     char path[PATH_MAX];
     struct keyring_key read;
@@ -122,11 +125,11 @@ static int add_key(const char *dir, const char *file, struct keys *keys, const s
     if (snprintf(path, sizeof path, "%s/%s", dir, file) >= (int)sizeof path)
         return BEZEL_EINVAL;
     if (key_read_public(path, &read.key, &why) != 0) {
-        t->tell(t->context, read.name, why);
+        l->report(l->context, read.name, why);
         return 0;
     }
     if (keys->count == KEYRING_KEYS_MAX) {
-        t->tell(t->context, read.name, "more keys than the 1024 of a folder: it is left out");
+        l->report(l->context, read.name, "the folder holds more than 1024 keys; this one is ignored: remove some");
         return 0;
     }
     if (!keys->list && !(keys->list = calloc(KEYRING_KEYS_MAX, sizeof *keys->list)))
@@ -135,18 +138,18 @@ static int add_key(const char *dir, const char *file, struct keys *keys, const s
     return 0;
 }
 
-static int read_folder(const char *dir, struct keys *keys, const struct teller *t)
+static int read_folder(const char *dir, struct keys *keys, const struct listener *l)
 {
     *keys = (struct keys){0};
     DIR *folder = opendir(dir);
     const char *why = folder ? check_folder(folder) : strerror(errno);
     int err = folder ? why ? BEZEL_EPERM : 0 : err_from_errno(errno);
     if (why)
-        t->tell(t->context, "", why);
+        l->report(l->context, "", why);
     for (struct dirent *e; folder && !err && (e = file_next(folder, &err));)
-        err = add_key(dir, e->d_name, keys, t);
+        err = add_key(dir, e->d_name, keys, l);
     if (err && !why)
-        t->tell(t->context, "", limit_reason(err));
+        l->report(l->context, "", limit_reason(err));
     if (folder)
         closedir(folder);
     if (err) {
@@ -156,35 +159,35 @@ static int read_folder(const char *dir, struct keys *keys, const struct teller *
     }
     if (keys->count > 0)
         qsort(keys->list, keys->count, sizeof *keys->list, by_name);
-    drop_doubles(keys, t);
+    drop_doubles(keys, l);
     return 0;
 }
 
-int keyring_examine(const char *dir, void (*tell)(void *context, const char *file, const char *why), void *context)
+int keyring_examine(const char *dir, void (*report)(void *context, const char *file, const char *why), void *context)
 {
     struct keys keys;
-    int err = read_folder(dir, &keys, &(struct teller){tell, context});
+    int err = read_folder(dir, &keys, &(struct listener){report, context});
     free(keys.list);
     return err ? err : (int)keys.count;
 }
 
 /* ---- the ring ---------------------------------------------------------------------------------------------------- */
 
-static void tell_operator(void *context, const char *file, const char *why)
+static void log_problem(void *context, const char *file, const char *why)
 {
     const char *dir = context;
     if (file[0])
         log_error("BEZEL-KEYS", "%s/%s.pub is not admitted: %s", dir, file, why);
     else
-        log_error("BEZEL-KEYS", "%s: no key is known: %s", dir, why);
+        log_error("BEZEL-KEYS", "no peer is admitted by the keys in %s: %s", dir, why);
 }
 
-/* The print is taken first: what changes while the folder is read is found at the next look. */
+/* The fingerprint is taken first: a change while the folder is read is then found at the next look. */
 static int look(struct keyring *ring)
 {
     struct keys keys;
     uint64_t print = folder_print(ring->dir);
-    int err = read_folder(ring->dir, &keys, &(struct teller){tell_operator, ring->dir});
+    int err = read_folder(ring->dir, &keys, &(struct listener){log_problem, ring->dir});
     free(ring->keys.list);
     ring->keys = keys;
     ring->print = print;
@@ -226,7 +229,7 @@ int keyring_find(struct keyring *ring, const uint8_t bytes[KEY_BYTES], int64_t n
     if (now - ring->looked >= KEYRING_LOOK) {
         ring->looked = now;
         if (folder_print(ring->dir) != ring->print)
-            (void)!look(ring); /* where that fails nobody is known */
+            (void)!look(ring); /* on failure no key is admitted */
     }
     for (size_t i = 0; i < ring->keys.count && err; i++)
         if (memcmp(ring->keys.list[i].key.bytes, bytes, KEY_BYTES) == 0) {

@@ -2,19 +2,19 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The keys that a daemon knows: the files *.pub of a folder, each with its roles. What is changed there holds from the
- * next look on: a key that is added is admitted, one that is removed, or has lost a role, is not, or not for that; of
- * new connections. The folder is looked at when a key is asked for, at most once in KEYRING_LOOK.
+ * The keys that a daemon admits: the files *.pub of a folder, each with its roles. The folder is checked for changes
+ * when a key is looked up, at most once in KEYRING_LOOK. A change (a key or role added or removed) takes effect for new
+ * connections from then on.
  *
- * Where the folder cannot be read, or others than its owner can write it, nobody is known. A file that is wrong is told
- * once on stderr and left out. Functions are thread-safe, and block on the file system.
+ * Where the folder cannot be read, or others than its owner can write it, no key is admitted. A wrong file is logged
+ * when the folder is read, and ignored. Functions are thread-safe, and block on the file system.
  */
-#ifndef BEZEL_MDR_KEYRING_H
-#define BEZEL_MDR_KEYRING_H
+#ifndef BEZEL_MDR_LINK_KEYRING_H
+#define BEZEL_MDR_LINK_KEYRING_H
 
-#include "mdr/key.h"
+#include "mdr/link/key.h"
 
-enum { KEYRING_KEYS_MAX = 1024 }; /* of a folder; the others are left out, which is told */
+enum { KEYRING_KEYS_MAX = 1024 }; /* of a folder; further ones are logged and ignored */
 
 #define KEYRING_LOOK INT64_C(1000000000) /* ns */
 
@@ -26,8 +26,8 @@ struct keyring_key {
 };
 
 /**
- * Opens folder `dir` and reads it. Returns 0 with *ring for keyring_free(); on failure says why on stderr:
- * BEZEL_ENOENT, BEZEL_EPERM, BEZEL_ENOMEM, BEZEL_ESYS. A folder without keys is none.
+ * Opens folder `dir` and reads it. Returns 0 with *ring for keyring_free(), or logs the reason and returns
+ * BEZEL_ENOENT, BEZEL_EPERM, BEZEL_ENOMEM or BEZEL_ESYS. A folder without keys is no error.
  */
 int keyring_open(const char *dir, struct keyring **ring) BEZEL_MUST_CHECK;
 void keyring_free(struct keyring *ring);
@@ -37,9 +37,9 @@ int keyring_find(struct keyring *ring, const uint8_t bytes[KEY_BYTES], int64_t n
                  struct keyring_key *found) BEZEL_MUST_CHECK;
 
 /**
- * Reads folder `dir` once, and tells what is wrong with a file ("" for the folder itself) and why. Returns the number
- * of keys, or an error.
+ * Reads folder `dir` once, and calls `report` for each wrong file (`file` is the name of its key; "": the folder
+ * itself) with the reason. Returns the number of keys, or an error.
  */
-int keyring_examine(const char *dir, void (*tell)(void *context, const char *file, const char *why), void *context);
+int keyring_examine(const char *dir, void (*report)(void *context, const char *file, const char *why), void *context);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "mdr/link.h"
+#include "mdr/link/link.h"
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "mdr/link_own.h"
-#include "mdr/zap.h"
+#include "mdr/link/link_internal.h"
+#include "mdr/link/zap.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,19 +21,19 @@
 /*
  * Frames. Options that matter are set here, all of them, defaults included:
  *
- * - ZMQ_HEARTBEAT_IVL 0: libzmq's own heartbeats cut healthy links under back-pressure and lose what is queued.
+ * - ZMQ_HEARTBEAT_IVL 0: libzmq's own heartbeats close healthy links under back-pressure, and queued frames are lost.
  * - ZMQ_MAXMSGSIZE: a larger frame ends the connection that sent it.
- * - ZMQ_SNDHWM, ZMQ_RCVHWM: frames per peer. What may be under way is bounded by the credit that the receiver grants;
- * these marks only bound the memory that a peer without manners can take, by pushing back through the transport. (One
- * that sends a message of endlessly many parts is not held by them: ZeroMQ gathers all parts first. Keys keep it out.)
+ * - ZMQ_SNDHWM, ZMQ_RCVHWM: frames per peer. The receiver's credit bounds the bytes under way; these marks only bound
+ * the memory that a misbehaving peer can take, by back-pressure. (A message of endlessly many parts passes them: ZeroMQ
+ * gathers all parts first. Keys keep such a peer out.)
  * - ZMQ_ROUTER_MANDATORY 1: a frame for a peer that is gone or full is an error, where ZeroMQ would drop it silently.
  * - ZMQ_IMMEDIATE 0: a connected link queues from the start and keeps its queue over a reconnect. So frames from before
  * a reconnect may come ahead of the HELLO that follows it; receivers are prepared for that.
- * - ZMQ_HANDSHAKE_IVL: a connection that has not shown its key by then is closed: who knocks and says nothing costs a
- * descriptor for that long.
- * - ZMQ_BACKLOG: known peers find room among those who knock.
- * - ZMQ_TCP_KEEPALIVE: the kernel finds out that a machine is gone, whose connection would stay for ever. (It asks the
- * other kernel, not the program: it cuts no connection that lives, however busy.)
+ * - ZMQ_HANDSHAKE_IVL: a connection that has not shown its key by then is closed: a silent one takes a descriptor for
+ * that long.
+ * - ZMQ_BACKLOG: leaves known peers room beside many unknown connections.
+ * - ZMQ_TCP_KEEPALIVE: the kernel detects that a machine is gone; its connection would stay for ever otherwise. (It
+ * asks the other kernel, not the program, so it never closes a connection because its program is busy.)
  * - ZMQ_LINGER is the argument of link_close().
  */
 
@@ -45,7 +45,7 @@ enum {
     LINK_HANDSHAKE_MS = 5000,
     LINK_BACKLOG = 1024,
     LINK_CURVE_BYTES = 33,      /* that encryption adds to a frame: its command's name, nonce, authenticator, flags */
-    LINK_KEEPALIVE_IDLE_S = 30, /* then three questions, ten seconds apart */
+    LINK_KEEPALIVE_IDLE_S = 30, /* then three probes, ten seconds apart */
     LINK_KEEPALIVE_INTERVAL_S = 10,
     LINK_KEEPALIVE_COUNT = 3,
 };
@@ -103,7 +103,7 @@ static void *context_take(void)
     return taken;
 }
 
-/* The last one out terminates the context, which waits for what still lingers. */
+/* The last user terminates the context, which waits for lingering frames. */
 static void context_give(void)
 {
     pthread_mutex_lock(&link_context_lock);
@@ -251,7 +251,7 @@ int link_send(struct link *link, const struct link_peer *peer, const void *data,
         memcpy(zmq_msg_data(&frame), data, n);
     int err = 0;
     if (peer) {
-        /* The peer's id goes first and meets every error; once it is accepted, the frame is too. */
+        /* The peer's id goes first, and all errors show there: once it is accepted, the frame is too. */
         zmq_msg_init_size(&id, peer->size); /* so short that it allocates nothing */
         memcpy(zmq_msg_data(&id), peer->id, peer->size);
         err = send_part(link->socket, &id, ZMQ_SNDMORE);
@@ -288,7 +288,7 @@ static int receive_part(void *socket, zmq_msg_t *part)
     return got < 0 ? err_from_errno(errno) : 0;
 }
 
-/* Takes the parts behind `part`: none of Bezel's frames has any. Returns whether there were some. */
+/* Drops the parts behind `part`, which no frame of Bezel has. Returns whether there were some. */
 static bool discard_parts(void *socket, zmq_msg_t *part)
 {
     bool some = false;
@@ -297,7 +297,7 @@ static bool discard_parts(void *socket, zmq_msg_t *part)
     return some;
 }
 
-/* The id of the peer that the frame after it comes from; size 0 where this is no sender of ours. */
+/* Receives the id of the next frame's peer; size 0 where the sender is not Bezel's. */
 static int receive_peer(void *socket, struct link_peer *peer)
 {
     zmq_msg_t id;
@@ -312,7 +312,7 @@ static int receive_peer(void *socket, struct link_peer *peer)
     return err;
 }
 
-/* Whose key the frame's connection has, as admission said of it. A connected link knows its peer by its key. */
+/* Sets the roles and key of the frame's connection, as admitted. A connected link has verified its peer by its key. */
 static void take_roles(const struct link *link, zmq_msg_t *part, struct link_frame *frame)
 {
     const char *user = link->domain ? zmq_msg_gets(part, "User-Id") : NULL;
@@ -340,7 +340,7 @@ int link_receive(struct link *link, struct link_frame *frame)
         err = BEZEL_EAGAIN;
     }
     if (foreign)
-        log_warn("BEZEL-LINK-FOREIGN", "a message that no part of Bezel sends came in on %s and was dropped",
+        log_warn("BEZEL-LINK-FOREIGN", "dropped a message on %s that is not Bezel's: another program may connect there",
                  link->endpoint);
     if (err) {
         zmq_msg_close(part);

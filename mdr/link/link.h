@@ -3,23 +3,22 @@
 
 /**
  * The link: the one user of ZeroMQ. A link is a DEALER that connects upward or a ROUTER that binds downward, on tcp://
- * or ipc://. It moves frames; what they mean is message.h's and packet.h's. "Sent" means queued, nothing more: whoever
- * needs to know waits for an acknowledgement. Heartbeats are the caller's (ZMQ_HEARTBEAT_IVL stays 0: it loses
- * messages).
+ * or ipc://. It moves frames; message.h and packet.h define their contents. "Sent" means queued, nothing more: only an
+ * acknowledgement proves arrival. Heartbeats are the caller's (ZMQ_HEARTBEAT_IVL stays 0: it loses messages).
  *
- * With keys a link is CURVE: encrypted, the connecting side knows the bound one by its public key, and the bound one
- * admits the keys of its ring alone. Their roles come with each frame; what they allow is the receiver's to check.
+ * With keys a link is encrypted (CURVE): the connecting side verifies the bound side by its public key, and the bound
+ * side admits only the keys of its key ring. Each frame comes with the roles of its key, which the receiver checks.
  *
  * A link belongs to one thread. Nothing here is async-signal-safe. The process has one ZeroMQ context, made with the
- * first link and terminated with the last (fork before it, never after). Who is admitted is answered by a thread of its
- * own, which runs while a link is bound with keys: it answers also when the link's owner is busy, and costs it nothing.
+ * first link and terminated with the last (fork before it, never after). A thread of its own decides admission while a
+ * link is bound with keys, so that a busy owner delays no handshake.
  */
-#ifndef BEZEL_MDR_LINK_H
-#define BEZEL_MDR_LINK_H
+#ifndef BEZEL_MDR_LINK_LINK_H
+#define BEZEL_MDR_LINK_LINK_H
 
 #include "base/err.h"
-#include "mdr/endpoint.h"
-#include "mdr/key.h"
+#include "mdr/link/endpoint.h"
+#include "mdr/link/key.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -28,16 +27,20 @@
 struct link;
 struct keyring;
 
-enum { LINK_PEER_MAX = 16, LINK_ENDPOINT_MAX = ENDPOINT_MAX, LINK_WAIT_MAX = 64 };
+enum {
+    LINK_PEER_MAX = 8, /* ZeroMQ's own ids have 5 bytes; a peer with a longer one is none of Bezel's */
+    LINK_ENDPOINT_MAX = ENDPOINT_MAX,
+    LINK_WAIT_MAX = 64,
+};
 
 /** The keys of a link; copied, but for `known`. */
 struct link_keys {
     struct key_secret own;
     uint8_t server[KEY_BYTES]; /* connecting: the public key of the bound side */
-    struct keyring *known;     /* binding: who is admitted; borrowed until link_close() */
+    struct keyring *known;     /* binding: the keys that are admitted; borrowed until link_close() */
 };
 
-/** Who sent a frame to a bound link. Plain value; valid as long as that connection lives. */
+/** The sender of a frame to a bound link. Plain value; valid as long as that connection lives. */
 struct link_peer {
     uint8_t size; /* 0: the peer of a connected link */
     uint8_t id[LINK_PEER_MAX];
@@ -60,24 +63,24 @@ struct link_frame {
  * endpoint is in use (an ipc path: also by a file that is no socket; a socket that a dead process left is replaced),
  * BEZEL_EINVAL where it is not an endpoint or its path is too long for a socket, BEZEL_EPERM where it may not be bound
  * or is tcp on anything but loopback without keys, BEZEL_ENOENT where its folder is missing, BEZEL_ENOMEM, BEZEL_ESYS
- * (errno ENOTSUP: this ZeroMQ has no CURVE). A tcp endpoint may end in ":*": link_endpoint() tells the port that was
- * found. `max_frame` bounds the bytes of a received frame: a longer one ends the connection that sent it. `keys` NULL:
- * none.
+ * (errno ENOTSUP: this ZeroMQ has no CURVE). A tcp endpoint may end in ":*": ZeroMQ then chooses a port, which
+ * link_endpoint() returns. `max_frame` bounds the bytes of a received frame: a longer one ends the connection that sent
+ * it. `keys` NULL: none.
  */
 int link_bind(const char *endpoint, size_t max_frame, const struct link_keys *keys,
               struct link **link) BEZEL_MUST_CHECK;
 
 /**
- * Connects a link to a bound one, now or whenever that one appears, and again after it went away. About `queue` frames
- * (at least 1) wait unsent, over a reconnect too: they then come ahead of what is sent after it. Errors as link_bind().
- * Whether keys are accepted shows only later: what went wrong is told on stderr by link_receive().
+ * Connects a link to a bound one, now or when that one appears, and again after it went away. About `queue` frames (at
+ * least 1) wait unsent. They survive a reconnect, and arrive ahead of frames sent after it. Errors as link_bind().
+ * Refused keys show only later: link_receive() logs them.
  */
 int link_connect(const char *endpoint, size_t max_frame, int queue, const struct link_keys *keys,
                  struct link **link) BEZEL_MUST_CHECK;
 
 /**
- * Closes, giving queued frames up to `linger_ms` to leave (0: none). The last link of the process waits for them, the
- * others do so behind the scenes. NULL is allowed.
+ * Closes; queued frames may still be sent for `linger_ms` (0: they are dropped). Only the last link of the process
+ * blocks for that time. NULL is allowed.
  */
 void link_close(struct link *link, int linger_ms);
 
@@ -86,8 +89,8 @@ const char *link_endpoint(const struct link *link);
 
 /**
  * Queues a copy of `n` bytes for `peer` (NULL on a connected link). Returns 0; BEZEL_EAGAIN where the queue is full;
- * BEZEL_EUNREACH where a bound link has no such peer any more; BEZEL_EINVAL where a peer is missing or out of place;
- * BEZEL_ENOMEM, BEZEL_ESYS.
+ * BEZEL_EUNREACH where a bound link has no such peer any more; BEZEL_EINVAL where a bound link gets no peer, or a
+ * connected one gets a peer; BEZEL_ENOMEM; BEZEL_ESYS.
  */
 int link_send(struct link *link, const struct link_peer *peer, const void *data, size_t n) BEZEL_MUST_CHECK;
 
@@ -122,23 +125,23 @@ uint64_t link_connection(const struct link_frame *frame);
 int link_wait(struct link *const *links, size_t link_count, const int *fds, size_t fd_count, int64_t timeout_ns);
 
 /**
- * Reads the keys of a daemon from files: its own secret one, the folder of those that it admits (NULL: none, so it can
- * only connect), and the public one of whom it connects to (NULL: none, so it can only bind). Returns 0 with *keys for
- * link_keys_close(), or an error after saying why on stderr.
+ * Reads the keys of a daemon from files: `own`, its secret key; `known`, the folder of keys that it admits (NULL: it
+ * can only connect); `server`, the public key of the daemon that it connects to (NULL: it can only bind). Returns 0
+ * with *keys for link_keys_close(), or logs the reason and returns an error.
  */
 int link_keys_open(const char *own, const char *known, const char *server, struct link_keys *keys) BEZEL_MUST_CHECK;
 void link_keys_close(struct link_keys *keys);
 
-/** Whether the sender of `frame` has `role`; that it has not is said on stderr. */
+/** Whether the sender of `frame` has `role`; logs a warning where it has not. */
 bool link_may(const struct link_frame *frame, enum key_role role);
 
 /**
- * Why no frame has come over a connected link with keys or without them, as far as handshakes tell: a sentence that
- * goes on where the endpoint's name ends, of static storage. NULL: they tell nothing, or it was bound.
+ * Why no frame has arrived over a connected link, as far as failed handshakes show: a sentence that goes on behind the
+ * endpoint's name. Static storage. NULL: no handshake failed, or the link is bound.
  */
 const char *link_trouble(const struct link *link);
 
-/** Whether this ZeroMQ can have keys: where not, those functions that need it fail, with errno ENOTSUP. */
+/** Whether this ZeroMQ supports keys; if not, functions that need them fail with errno ENOTSUP. */
 bool link_has_keys(void);
 
 /** Makes a new key; the public part of one. Return 0, or BEZEL_ESYS with errno. Thread-safe. */

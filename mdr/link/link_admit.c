@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Who is known, answered to ZeroMQ when it asks (ZAP). */
+/* Admission: decides on the keys of new connections when ZeroMQ asks (ZAP). */
 #include "base/clock.h"
-#include "mdr/link_own.h"
-#include "mdr/zap.h"
+#include "mdr/link/link_internal.h"
+#include "mdr/link/zap.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -15,9 +15,9 @@
 #include <zmq.h>
 
 /*
- * The answers come from a thread, since ZeroMQ asks whenever somebody knocks, and its owner may be writing to a disk.
- * Order: it listens before the first link is bound with keys (ZeroMQ admits everybody where nobody is to be asked), and
- * until the context ends, when no link is left.
+ * A thread of its own answers, since ZeroMQ asks at every new connection, and the link's owner may be writing to a
+ * disk. The thread listens before the first link is bound with keys, since ZeroMQ admits every key while it has nobody
+ * to ask. It ends with the context, when no link is left.
  */
 static struct {
     pthread_t thread;
@@ -50,7 +50,7 @@ static void admission_reply(void *socket, const struct zap_request *r, const str
         (void)!zmq_send(socket, parts[i].data, parts[i].size, i + 1 < count ? ZMQ_SNDMORE : 0);
 }
 
-/* Takes one request and answers it. Who asks is ZeroMQ in this process: what is no request gets no answer. */
+/* Takes one request and answers it. Only ZeroMQ in this process asks; a malformed request gets no answer. */
 static void admission_serve(void *socket)
 {
     zmq_msg_t messages[ZAP_PARTS];

@@ -1,23 +1,23 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What the link's files share: link.c moves frames, link_keys.c has the keys, link_admit.c answers who is admitted. */
-#ifndef BEZEL_MDR_LINK_OWN_H
-#define BEZEL_MDR_LINK_OWN_H
+/** Shared by the link's files: link.c moves frames, link_keys.c has the keys, link_admit.c decides admission. */
+#ifndef BEZEL_MDR_LINK_LINK_INTERNAL_H
+#define BEZEL_MDR_LINK_LINK_INTERNAL_H
 
-#include "mdr/keyring.h"
-#include "mdr/link.h"
+#include "mdr/link/keyring.h"
+#include "mdr/link/link.h"
 
 #include <pthread.h>
 
 struct link {
     void *socket;
-    void *monitor; /* of a connected link with keys, until its first frame: tells why there is none; else NULL */
-    unsigned told; /* events of the monitor that the operator knows of */
+    void *monitor;   /* of a connected link with keys, until its first frame: reports failed handshakes; else NULL */
+    unsigned logged; /* events of the monitor that were logged */
     bool bound, keyed;
     char endpoint[LINK_ENDPOINT_MAX];
     unsigned domain;       /* of a bound link with keys: its number, which is its domain in ZAP; else 0 */
-    struct keyring *known; /* who is admitted there */
+    struct keyring *known; /* the keys that it admits */
     struct link *next;     /* among those */
 };
 
@@ -25,20 +25,20 @@ struct link {
 extern pthread_mutex_t link_context_lock;
 extern void *link_context;
 
-/** Sets the keys of a link's socket: 0, or -1 with errno. A bound one is admitted to from here on. */
+/** Sets the keys of a link's socket: 0, or -1 with errno. A bound link admits peers from here on. */
 int link_set_keys(struct link *link, const struct link_keys *keys);
 
 /**
- * Has the keys of `known` admitted to `link`, by a thread that starts with the first such link: 0, or -1 with errno. To
- * be taken back by link_admit_nobody().
+ * Admits the keys of `known` to `link`; starts the admission thread with the first such link. Returns 0, or -1 with
+ * errno. link_admit_nobody() takes it back.
  */
 int link_admit(struct link *link, struct keyring *known);
 void link_admit_nobody(struct link *link);
 
-/** Ends that thread. No link is left; the context's lock is held. */
+/** Ends the admission thread. No link may be left; the caller holds the context's lock. */
 void link_admission_stop(void);
 
-/** Watches the handshakes of a connected link, and tells why they fail; ended once a frame has come. */
+/** Watch the handshakes of a connected link, and log why they fail; closed once a frame has arrived. */
 void link_monitor_open(struct link *link);
 void link_monitor_look(struct link *link);
 void link_monitor_close(struct link *link);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Keys of links, and why peers with keys do not come together. */
+/* Keys of links, and why handshakes fail. */
 #include "base/log.h"
-#include "mdr/link_own.h"
+#include "mdr/link/link_internal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -96,8 +96,8 @@ bool link_may(const struct link_frame *frame, enum key_role role)
     if (frame->roles & role)
         return true;
     log_warn("BEZEL-KEY-ROLE",
-             "key %s has not the role %s, which what it sent needs: its file in the folder of keys "
-             "gives roles",
+             "a message from key %s was refused: it needs role %s; add it to `roles:` in that key's file in the folder "
+             "of keys",
              frame->key, key_roles_text(role, text));
     return false;
 }
@@ -106,7 +106,7 @@ bool link_may(const struct link_frame *frame, enum key_role role)
  */
 
 /*
- * ZeroMQ tells of a handshake that failed by events only. They are looked at while no frame has come.
+ * ZeroMQ reports a failed handshake by events only. They are read until the first frame arrives.
  */
 void link_monitor_open(struct link *link)
 {
@@ -122,7 +122,7 @@ void link_monitor_open(struct link *link)
     if (link->monitor &&
         (zmq_setsockopt(link->monitor, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
          zmq_socket_monitor(link->socket, address, events) != 0 || zmq_connect(link->monitor, address) != 0))
-        link_monitor_close(link); /* then nobody tells, and all else goes on */
+        link_monitor_close(link); /* then failed handshakes are not logged */
 }
 
 void link_monitor_close(struct link *link)
@@ -136,14 +136,14 @@ void link_monitor_close(struct link *link)
 
 const char *link_trouble(const struct link *link)
 {
-    if (link->told & ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
+    if (link->logged & ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
         return "does not admit our key: put its public part (NAME.pub) into that side's folder of keys";
-    if (link->told == 0)
+    if (link->logged == 0)
         return NULL;
-    return link->keyed ? "accepts the connection and ends it before a word: look whether it is Bezel that listens "
-                         "there, whether it has keys, and whether its public key is the one that was given here"
-                       : "accepts the connection and ends it before a word: look whether it is Bezel that listens "
-                         "there, whether it has keys, which are then needed here too";
+    return link->keyed ? "ends connections before the first message: check that a daemon of Bezel listens there, that "
+                         "it has keys, and that its public key is the one given here"
+                       : "ends connections before the first message: check that a daemon of Bezel listens there; if it "
+                         "has keys, they are needed here too";
 }
 
 /* An event is two frames: its number (16 bits) with a value, and an address. */
@@ -157,9 +157,9 @@ void link_monitor_look(struct link *link)
         memcpy(&event, frame, sizeof event);
         int more = 0;
         size_t size = sizeof more;
-        if (zmq_getsockopt(link->monitor, ZMQ_RCVMORE, &more, &size) != 0 || !more || (link->told & event))
+        if (zmq_getsockopt(link->monitor, ZMQ_RCVMORE, &more, &size) != 0 || !more || (link->logged & event))
             continue;
-        link->told |= event;
+        link->logged |= event;
         log_error("BEZEL-LINK-KEYS", "%s %s", link->endpoint, link_trouble(link));
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "mdr/guests.h"
+#include "mdr/link/unidentified_peers.h"
 
-#include "mdr/endpoint.h"
+#include "mdr/link/endpoint.h"
 
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -14,36 +14,37 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-/* A connection is known by its socket's inode: a descriptor's number may be another's at any moment. */
-struct guest {
+/* The socket's inode identifies a connection: the number of a descriptor may be reused at any moment. */
+struct peer {
     uint64_t connection;
     int64_t since;
     int fd;
     bool here;
 };
 
-struct guests {
+struct unidentified_peers {
     char endpoint[ENDPOINT_MAX];
     int64_t looked;
     uint32_t count, fresh_count;
-    struct guest list[GUESTS_MAX], fresh[GUESTS_MAX]; /* the oldest first; those that this look found */
+    struct peer list[UNIDENTIFIED_PEERS_MAX];  /* the oldest first */
+    struct peer fresh[UNIDENTIFIED_PEERS_MAX]; /* found by this look */
 };
 
-struct guests *guests_new(const char *endpoint)
+struct unidentified_peers *unidentified_peers_new(const char *endpoint)
 {
-    struct guests *g = calloc(1, sizeof *g);
+    struct unidentified_peers *g = calloc(1, sizeof *g);
     if (g)
         snprintf(g->endpoint, sizeof g->endpoint, "%s", endpoint);
     return g;
 }
 
-void guests_free(struct guests *g)
+void unidentified_peers_free(struct unidentified_peers *g)
 {
     free(g);
 }
 
-/* Whether the local end of a connection is where we listen. Of IPv6 ZeroMQ is not asked for. */
-static bool is_ours(const struct guests *g, int fd)
+/* Whether the local end of a connection is the link's endpoint. IPv6 is never bound. */
+static bool is_ours(const struct unidentified_peers *g, int fd)
 {
     union {
         struct sockaddr any;
@@ -74,10 +75,10 @@ static uint64_t connection_of(int fd)
     return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) ? (uint64_t)st.st_ino : 0;
 }
 
-/* False: it had ended by itself. Another one that took its number between these two calls would end for it. */
-static bool end_one(const struct guest *guest)
+/* False: it had ended by itself. A connection that gets its number between these two calls is shut down instead. */
+static bool end_one(const struct peer *peer)
 {
-    return connection_of(guest->fd) == guest->connection && shutdown(guest->fd, SHUT_RDWR) == 0;
+    return connection_of(peer->fd) == peer->connection && shutdown(peer->fd, SHUT_RDWR) == 0;
 }
 
 static int compare(const void *a, const void *b)
@@ -86,8 +87,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Notes the guest `seen`. Returns 1 where it had to be ended, since more are new than may stay. */
-static unsigned note(struct guests *g, const struct guest *seen)
+/* Adds peer `seen`. Returns 1 where it was shut down, since there are more new ones than may stay. */
+static unsigned note(struct unidentified_peers *g, const struct peer *seen)
 {
     for (uint32_t i = 0; i < g->count; i++)
         if (g->list[i].connection == seen->connection) {
@@ -95,18 +96,18 @@ static unsigned note(struct guests *g, const struct guest *seen)
             g->list[i].here = true;
             return 0;
         }
-    if (g->fresh_count == GUESTS_MAX)
+    if (g->fresh_count == UNIDENTIFIED_PEERS_MAX)
         return end_one(seen);
     g->fresh[g->fresh_count++] = *seen;
     return 0;
 }
 
-static unsigned look_around(struct guests *g, const uint64_t *known, size_t known_count, int64_t now)
+static unsigned look_around(struct unidentified_peers *g, const uint64_t *known, size_t known_count, int64_t now)
 {
     unsigned ended = 0;
     DIR *all = opendir("/proc/self/fd");
     for (struct dirent *e; all && (e = readdir(all)) != NULL;) {
-        struct guest seen = {.fd = atoi(e->d_name), .since = now, .here = true};
+        struct peer seen = {.fd = atoi(e->d_name), .since = now, .here = true};
         seen.connection = e->d_name[0] == '.' ? 0 : connection_of(seen.fd);
         if (seen.connection && is_ours(g, seen.fd) &&
             !(known_count && bsearch(&seen.connection, known, known_count, sizeof *known, compare)))
@@ -117,22 +118,22 @@ static unsigned look_around(struct guests *g, const uint64_t *known, size_t know
     return ended;
 }
 
-/* Keeps those that are here still and may stay, the newest as far as there is room beside the new ones. */
-static unsigned settle(struct guests *g, int64_t now)
+/* Keeps the peers that are still here and may stay; the oldest give way to the new ones. */
+static unsigned settle(struct unidentified_peers *g, int64_t now)
 {
     unsigned ended = 0;
     uint32_t kept = 0, here = 0;
     for (uint32_t i = 0; i < g->count; i++)
         here += g->list[i].here;
     for (uint32_t i = 0; i < g->count; i++) {
-        struct guest guest = g->list[i];
-        if (!guest.here)
+        struct peer peer = g->list[i];
+        if (!peer.here)
             continue;
-        guest.here = false;
-        if (now - guest.since <= GUESTS_PATIENCE && here + g->fresh_count <= GUESTS_MAX)
-            g->list[kept++] = guest;
+        peer.here = false;
+        if (now - peer.since <= UNIDENTIFIED_PEERS_PATIENCE && here + g->fresh_count <= UNIDENTIFIED_PEERS_MAX)
+            g->list[kept++] = peer;
         else
-            here--, ended += end_one(&guest);
+            here--, ended += end_one(&peer);
     }
     for (uint32_t i = 0; i < g->fresh_count; i++) {
         g->list[kept] = g->fresh[i];
@@ -142,11 +143,11 @@ static unsigned settle(struct guests *g, int64_t now)
     return ended;
 }
 
-unsigned guests_look(struct guests *g, const uint64_t *known, size_t known_count, int64_t now)
+unsigned unidentified_peers_look(struct unidentified_peers *g, const uint64_t *known, size_t known_count, int64_t now)
 {
     int64_t gap = now - g->looked;
-    for (uint32_t i = 0; i < g->count && gap > 2 * GUESTS_EVERY; i++)
-        g->list[i].since += gap - GUESTS_EVERY;
+    for (uint32_t i = 0; i < g->count && gap > 2 * UNIDENTIFIED_PEERS_EVERY; i++)
+        g->list[i].since += gap - UNIDENTIFIED_PEERS_EVERY;
     g->looked = now;
     g->fresh_count = 0;
     unsigned ended = look_around(g, known, known_count, now);

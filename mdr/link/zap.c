@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "mdr/zap.h"
+#include "mdr/link/zap.h"
 
 #include "base/log.h"
 

@@ -4,12 +4,12 @@
 /**
  * The decision of ZAP (ZeroMQ RFC 27): a request is the parts of a message, the answer a status, a text, and the user
  * id that ZeroMQ then attaches to every frame of the connection. Ours is the roles, as a digit, a blank, and the name
- * of the key: "3 desk1". Knows no ZeroMQ; pure but for the look into the key ring.
+ * of the key: "3 desk1". Needs no ZeroMQ; pure except for the look into the key ring.
  */
-#ifndef BEZEL_MDR_ZAP_H
-#define BEZEL_MDR_ZAP_H
+#ifndef BEZEL_MDR_LINK_ZAP_H
+#define BEZEL_MDR_LINK_ZAP_H
 
-#include "mdr/keyring.h"
+#include "mdr/link/keyring.h"
 
 enum { ZAP_PARTS = 7, ZAP_USER_MAX = KEY_NAME_MAX + 4, ZAP_ADDRESS_MAX = 64 };
 
@@ -18,10 +18,10 @@ struct zap_part {
     size_t size;
 };
 
-/** What is asked. */
+/** A request: may this peer connect? */
 struct zap_request {
     struct zap_part version, id, domain;
-    char address[ZAP_ADDRESS_MAX]; /* of the peer, for messages; cut where it is longer */
+    char address[ZAP_ADDRESS_MAX]; /* of the peer, for messages; truncated where it is longer */
     bool curve;
     uint8_t key[KEY_BYTES];
 };
@@ -31,13 +31,13 @@ struct zap_answer {
     char user[ZAP_USER_MAX];   /* "" where the peer is not admitted */
 };
 
-/** Takes a request apart: 0, or BEZEL_EMALFORMED where it is none; borrows the parts. */
+/** Parses a request: 0, or BEZEL_EMALFORMED; borrows the parts. */
 int zap_read(const struct zap_part *parts, size_t count, struct zap_request *request) BEZEL_MUST_CHECK;
 
 /** Decides at time `now`; `ring` is that of the request's domain, NULL where there is none: then nobody is admitted. */
 void zap_decide(const struct zap_request *request, struct keyring *ring, int64_t now, struct zap_answer *answer);
 
-/** The roles and the key's name that stand in a user id; 0 and "" where it is none of ours or NULL. */
+/** The roles and the key's name in a user id; 0 and "" where it is NULL or not one of ours. */
 unsigned zap_roles(const char *user);
 const char *zap_name(const char *user);
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/backoff.h"
+#include "mdr/uplink/backoff.h"
 
 struct backoff backoff_make(uint64_t seed, int64_t first_ns, int64_t last_ns)
 {

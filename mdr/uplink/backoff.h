@@ -3,10 +3,10 @@
 
 /**
  * Pauses between attempts: each up to twice the one before, drawn at random from the upper half of its range so that
- * many who lost the same peer do not come back at once. The draws follow from a seed. One owner; pure.
+ * many clients that lost the same peer do not return at once. The draws follow from a seed. One owner; pure.
  */
-#ifndef BEZEL_SENSOR_BACKOFF_H
-#define BEZEL_SENSOR_BACKOFF_H
+#ifndef BEZEL_MDR_UPLINK_BACKOFF_H
+#define BEZEL_MDR_UPLINK_BACKOFF_H
 
 #include <stdint.h>
 
@@ -21,7 +21,7 @@ struct backoff backoff_make(uint64_t seed, int64_t first_ns, int64_t last_ns);
 /** The next pause in ns: above half of, and up to, first_ns, 2 first_ns, 4 first_ns, ... last_ns, last_ns, ... */
 int64_t backoff_next(struct backoff *b);
 
-/** What was tried succeeded: the next pause is a short one again. The draws go on. */
+/** After a success: the next pause is short again. The sequence of draws continues. */
 void backoff_reset(struct backoff *b);
 
 #endif

@@ -1,15 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/backlog.h"
+#include "mdr/uplink/send_queue.h"
 
 #include "base/limit.h"
-#include "sensor/notes.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { BACKLOG_RETRY_NS = 500000000 /* between tries of a disk that gave an error */ };
+enum { SEND_QUEUE_RETRY_NS = 500000000 /* between tries of a disk that gave an error */ };
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
@@ -17,7 +16,7 @@ enum { BACKLOG_RETRY_NS = 500000000 /* between tries of a disk that gave an erro
  * Whether a packet of a former life's spool can be what stood there: of a stream that is known, and the one behind
  * those before it. One of a stream that is forgotten was acknowledged.
  */
-static bool take_back(struct backlog *b, const uint8_t *packet, int n)
+static bool take_back(struct send_queue *b, const uint8_t *packet, int n)
 {
     struct packet_header h;
     if (packet_get_header(packet, (size_t)n, &h) != 0 || h.size_bytes != (uint64_t)n)
@@ -27,7 +26,7 @@ static bool take_back(struct backlog *b, const uint8_t *packet, int n)
 }
 
 /* Reads a former life's spool through. What makes no sense ends it. */
-static uint64_t take_all_back(struct backlog *b)
+static uint64_t take_all_back(struct send_queue *b)
 {
     int n;
     for (uint64_t at = spool_oldest(b->spool), from = at;; from = at) {
@@ -37,48 +36,49 @@ static uint64_t take_all_back(struct backlog *b)
         if (n == 0)
             return 0;
         uint64_t lost = spool_written(b->spool) - from;
-        spool_cut(b->spool, from);
+        spool_truncate(b->spool, from);
         return lost;
     }
 }
 
-static void tell_found(struct backlog *b, const struct spool_found *found, uint64_t lost, int64_t now)
+static void note_found(struct send_queue *b, const struct spool_found *found, uint64_t lost, int64_t now)
 {
     b->damaged = found->damaged + lost > 0;
     if (found->torn)
-        notes_tell(b->x, NULL, now, "BEZEL-SPOOL-TORN",
-                   "a packet was being written to %s when bezeld was killed: it is cut off there, and taken from the "
-                   "window",
-                   spool_path(b->spool));
+        b->source.add_note(b->source.context, 0, now, "BEZEL-SPOOL-TORN",
+                           "bezeld was killed while it wrote a packet to %s: the part is removed, and the packet is "
+                           "sent from the window",
+                           spool_path(b->spool));
     if (b->damaged)
-        notes_tell(b->x, NULL, now, "BEZEL-SPOOL-DAMAGED",
-                   "%s does not hold what was written: %llu bytes of packets, or more, are lost; see to the disk",
-                   spool_path(b->spool), (unsigned long long)found->damaged + lost);
+        b->source.add_note(
+            b->source.context, 0, now, "BEZEL-SPOOL-DAMAGED",
+            "%s does not contain what was written to it: at least %llu bytes of packets are lost; check the disk",
+            spool_path(b->spool), (unsigned long long)found->damaged + lost);
 }
 
-int backlog_open(struct backlog *b, struct external *x, int64_t now)
+int send_queue_open(struct send_queue *b, const struct uplink_source *source, const char *spool_dir,
+                    uint64_t spool_bytes, int64_t now)
 {
-    const struct external_options *o = external_options(x);
     struct spool_found found;
-    *b = (struct backlog){.x = x, .window = external_window(x)};
-    if (o->spool_bytes == 0)
+    *b = (struct send_queue){.source = *source, .window = source->window};
+    if (spool_bytes == 0)
         return 0;
-    (void)spool_clear(o->spool_dir);
-    int err = spool_open(o->spool_dir, o->run, o->uuid, o->spool_bytes, &b->spool, &found);
+    (void)spool_clear(spool_dir);
+    int err = spool_open(spool_dir, source->run, source->uuid, spool_bytes, &b->spool, &found);
     if (err)
         return err;
     b->buffer = malloc(WINDOW_PACKET_BYTES);
-    err = b->buffer ? spool_settle(b->spool, o->dir) : BEZEL_ENOMEM;
+    err = b->buffer ? spool_settle(b->spool, source->dir) : BEZEL_ENOMEM;
     if (err) {
-        backlog_close(b, false);
+        send_queue_close(b, false);
         return err;
     }
-    tell_found(b, &found, take_all_back(b), now);
-    backlog_rewind(b);
+    note_found(b, &found, take_all_back(b), now);
+    send_queue_rewind(b);
     return 0;
 }
 
-void backlog_close(struct backlog *b, bool discard)
+void send_queue_close(struct send_queue *b, bool discard)
 {
     if (discard)
         spool_discard(b->spool);
@@ -91,7 +91,7 @@ void backlog_close(struct backlog *b, bool discard)
 
 /* ---- Sending ----------------------------------------------------------------------------------------------------- */
 
-void backlog_rewind(struct backlog *b)
+void send_queue_rewind(struct send_queue *b)
 {
     b->spool_sending = b->spool ? spool_oldest(b->spool) : 0;
     b->sending = window_oldest(b->window);
@@ -99,7 +99,7 @@ void backlog_rewind(struct backlog *b)
 
 /* Reads the header of the packet at *at of the spool, which moves behind it. 0; BEZEL_ENOENT at the end; or an error.
  */
-static int peek(struct backlog *b, uint64_t *at, struct packet_header *h)
+static int peek(struct send_queue *b, uint64_t *at, struct packet_header *h)
 {
     int n = spool_peek(b->spool, at, b->buffer, PACKET_HEADER_BYTES);
     int err = n > 0 ? packet_get_header(b->buffer, (size_t)n, h) : n == 0 ? BEZEL_ENOENT : n;
@@ -110,7 +110,7 @@ static int peek(struct backlog *b, uint64_t *at, struct packet_header *h)
  * What cannot be read back is lost, and so is what follows it in its stream: nothing can be stored behind a gap. Where
  * not even the packet's header is there, that is every stream that has something in the spool.
  */
-static void lose(struct backlog *b, int64_t now)
+static void lose(struct send_queue *b, int64_t now)
 {
     struct packet_header h;
     uint64_t at = b->spool_sending;
@@ -121,12 +121,13 @@ static void lose(struct backlog *b, int64_t now)
         if (s->used && hit)
             window_tear(b->window, i);
     }
-    notes_tell(b->x, NULL, now, "BEZEL-SPOOL-DAMAGED",
-               "%s does not give back what was written: packets are lost, and their rings are not stored any further",
-               spool_path(b->spool));
+    b->source.add_note(b->source.context, 0, now, "BEZEL-SPOOL-DAMAGED",
+                       "cannot read back what was written to %s: packets are lost, and later packets of their rings "
+                       "cannot be stored; check the disk",
+                       spool_path(b->spool));
 }
 
-static bool next_of_spool(struct backlog *b, struct backlog_packet *p, int64_t now)
+static bool next_of_spool(struct send_queue *b, struct send_queue_packet *p, int64_t now)
 {
     while (b->spool && b->spool_sending < spool_written(b->spool)) {
         b->spool_next = b->spool_sending;
@@ -148,7 +149,7 @@ static bool next_of_spool(struct backlog *b, struct backlog_packet *p, int64_t n
     return false;
 }
 
-bool backlog_next(struct backlog *b, struct backlog_packet *p, int64_t now)
+bool send_queue_next(struct send_queue *b, struct send_queue_packet *p, int64_t now)
 {
     if (next_of_spool(b, p, now))
         return true;
@@ -170,7 +171,7 @@ bool backlog_next(struct backlog *b, struct backlog_packet *p, int64_t now)
     }
 }
 
-void backlog_sent(struct backlog *b, const struct backlog_packet *p)
+void send_queue_sent(struct send_queue *b, const struct send_queue_packet *p)
 {
     window_sent(b->window, p->stream, p->header.seq + 1);
     if (p->in_window)
@@ -179,47 +180,43 @@ void backlog_sent(struct backlog *b, const struct backlog_packet *p)
         b->spool_sending = b->spool_next;
 }
 
-static uint64_t under_way(const struct backlog *b, uint64_t spool_to, uint64_t window_to)
+static uint64_t under_way(const struct send_queue *b, uint64_t spool_to, uint64_t window_to)
 {
     uint64_t spool = b->spool ? spool_oldest(b->spool) : 0, window = window_oldest(b->window);
     return (spool_to > spool ? spool_to - spool : 0) + (window_to > window ? window_to - window : 0);
 }
 
-uint64_t backlog_unacknowledged(const struct backlog *b)
+uint64_t send_queue_unacknowledged(const struct send_queue *b)
 {
     return under_way(b, b->spool_sending, b->sending);
 }
 
-uint64_t backlog_with_next(const struct backlog *b)
+uint64_t send_queue_with_next(const struct send_queue *b)
 {
     bool in_spool = b->spool && b->spool_sending < spool_written(b->spool);
     return in_spool ? under_way(b, b->spool_next, b->sending) : under_way(b, b->spool_sending, b->window_next);
 }
 
-uint64_t backlog_spooled(const struct backlog *b)
+uint64_t send_queue_spooled(const struct send_queue *b)
 {
     return b->spool ? spool_written(b->spool) - spool_oldest(b->spool) : 0;
 }
 
-uint64_t backlog_waiting(const struct backlog *b)
+uint64_t send_queue_waiting(const struct send_queue *b)
 {
-    return backlog_spooled(b) + window_waiting(b->window);
+    return send_queue_spooled(b) + window_waiting(b->window);
 }
 
 /* ---- Giving back ------------------------------------------------------------------------------------------------- */
 
-/* What a snapshot saves was old before. */
-static void tell_stored(void *backlog, const struct packet_header *h)
+static void report_stored(void *send_queue, const struct packet_header *h)
 {
-    const struct backlog *b = backlog;
-    const struct external_observer *o = &external_options(b->x)->observer;
-    const struct external_process *p = o->stored && h->records > 0 ? external_find(b->x, h->instance) : NULL;
-    if (p && p->role == ROLE_SUT && p->at->when_full != SEGMENT_OVERWRITE)
-        o->stored(o->context, h->records, (int64_t)h->timestamp_begin, (int64_t)h->timestamp_end, b->now);
+    const struct send_queue *b = send_queue;
+    b->source.stored(b->source.context, h, b->now);
 }
 
 /* Whether the packet at *at, which moves behind it, may go: it is stored, of a process that is done with, or lost. */
-static bool may_go(struct backlog *b, uint64_t *at)
+static bool may_go(struct send_queue *b, uint64_t *at)
 {
     struct packet_header h;
     int err = peek(b, at, &h), i = err ? -1 : window_find(b->window, h.instance, h.ring);
@@ -228,38 +225,42 @@ static bool may_go(struct backlog *b, uint64_t *at)
     if (i >= 0 && h.seq >= window_stream(b->window, (uint32_t)i)->acked_seq)
         return false;
     if (i >= 0 && !window_stream(b->window, (uint32_t)i)->torn)
-        tell_stored(b, &h);
+        report_stored(b, &h);
     return true;
 }
 
-void backlog_free(struct backlog *b, int64_t now)
+void send_queue_free(struct send_queue *b, int64_t now)
 {
     b->now = now;
-    window_free_each(b->window, tell_stored, b);
+    window_free_each(b->window, report_stored, b);
     if (!b->spool || now < b->retry_at)
         return;
     uint64_t until = spool_oldest(b->spool);
-    for (uint64_t at = until, i = 0; i < BACKLOG_TURN && until < b->spool_sending && may_go(b, &at); i++)
+    for (uint64_t at = until, i = 0; i < SEND_QUEUE_TURN && until < b->spool_sending && may_go(b, &at); i++)
         until = at;
     if (spool_free(b->spool, until) != 0)
-        b->retry_at = now + BACKLOG_RETRY_NS;
+        b->retry_at = now + SEND_QUEUE_RETRY_NS;
 }
 
 /* ---- Moving ------------------------------------------------------------------------------------------------------ */
 
-static void tell_full(struct backlog *b, int err, int64_t now)
+static void note_full(struct send_queue *b, int err, int64_t now)
 {
     const char *path = spool_path(b->spool);
     if (err == BEZEL_EFULL)
-        notes_tell(b->x, NULL, now, "BEZEL-SPOOL-FULL",
-                   "%s is as large as it may be: what finds no room in window and rings is lost", path);
+        b->source.add_note(
+            b->source.context, 0, now, "BEZEL-SPOOL-FULL",
+            "%s has reached its size: records that find no room in window and rings are lost; raise sensing.spool.size",
+            path);
     else
-        notes_tell(b->x, NULL, now, "BEZEL-SPOOL-FULL",
-                   "%s cannot be written: %s: what finds no room in window and rings is lost", path, limit_reason(err));
+        b->source.add_note(
+            b->source.context, 0, now, "BEZEL-SPOOL-FULL",
+            "cannot write to %s: %s: records that find no room in window and rings are lost; make room on the disk",
+            path, limit_reason(err));
 }
 
 /* Moves the oldest packet. False: the spool has no room, or it need not move. */
-static bool move_one(struct backlog *b, uint64_t *moved, int64_t now)
+static bool move_one(struct send_queue *b, uint64_t *moved, int64_t now)
 {
     struct packet_header h;
     uint64_t oldest = window_oldest(b->window), next = oldest;
@@ -272,8 +273,8 @@ static bool move_one(struct backlog *b, uint64_t *moved, int64_t now)
     int err = spool_append(b->spool, p->data, p->bytes);
     b->full = err != 0;
     if (err) {
-        tell_full(b, err, now);
-        b->retry_at = err == BEZEL_EFULL ? 0 : now + BACKLOG_RETRY_NS;
+        note_full(b, err, now);
+        b->retry_at = err == BEZEL_EFULL ? 0 : now + SEND_QUEUE_RETRY_NS;
         return false;
     }
     if (b->sending >= next) /* it was sent, and all before it: the spool's too */
@@ -284,14 +285,14 @@ static bool move_one(struct backlog *b, uint64_t *moved, int64_t now)
     return true;
 }
 
-void backlog_move(struct backlog *b, int64_t now)
+void send_queue_move(struct send_queue *b, int64_t now)
 {
     uint64_t capacity = window_capacity(b->window), moved = 0;
     if (!b->spool || now < b->retry_at)
         return;
     b->full = false;
     if (window_waiting(b->window) > capacity / 4 * 3)
-        while (moved < BACKLOG_TURN_BYTES && window_waiting(b->window) > capacity / 2 && move_one(b, &moved, now))
+        while (moved < SEND_QUEUE_TURN_BYTES && window_waiting(b->window) > capacity / 2 && move_one(b, &moved, now))
             ;
-    external_spool_full(b->x, b->full);
+    b->source.spool_full(b->source.context, b->full);
 }

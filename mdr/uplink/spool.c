@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/spool_own.h"
+#include "mdr/uplink/spool_internal.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -118,7 +118,7 @@ int spool_put_mark(struct spool *s)
     return 0;
 }
 
-void spool_cut(struct spool *s, uint64_t from)
+void spool_truncate(struct spool *s, uint64_t from)
 {
     if (from < s->freed || from >= s->written)
         return;

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What the spool's files share: its file and its state. spool.h is the others' view of it. */
-#ifndef BEZEL_SENSOR_SPOOL_OWN_H
-#define BEZEL_SENSOR_SPOOL_OWN_H
+/** What the files of the spool share: the layout of its file, and its state. spool.h is its interface. */
+#ifndef BEZEL_MDR_UPLINK_SPOOL_INTERNAL_H
+#define BEZEL_MDR_UPLINK_SPOOL_INTERNAL_H
 
 #include "base/sum.h"
-#include "sensor/spool.h"
-#include "sensor/window.h"
+#include "mdr/uplink/spool.h"
+#include "mdr/uplink/window.h"
 
 #include <limits.h>
 #include <stddef.h>
@@ -29,15 +29,15 @@ struct spool_head {
 };
 
 struct spool_mark {
-    uint64_t turn, freed, written; /* the last as it was: the end is there or behind it */
-    uint64_t life;                 /* of who wrote it */
+    uint64_t turn, freed, written; /* written: the end when the mark was made; the end is there or later */
+    uint64_t life;                 /* number of the daemon's life that wrote it */
     uint64_t sum;
 };
 
 /*
- * At position p an entry stands at SPOOL_DATA + p % capacity; `bytes` 0: it only fills up the end of the file. Lives of
- * daemons are counted, and stand in the entries in their order: what stood behind a damaged entry is not taken for what
- * a later life wrote in its place.
+ * The entry of position p is at SPOOL_DATA + p % capacity; `bytes` 0: filler up to the end of the file. Lives of
+ * daemons are numbered, and numbers in consecutive entries never fall. So an old entry after a damaged one is not
+ * mistaken for an entry of a later life.
  */
 struct spool_entry {
     uint64_t magic, position;
@@ -50,12 +50,12 @@ _Static_assert(sizeof(struct spool_entry) == SPOOL_ALIGN, "every place can hold 
 struct spool {
     int fd;
     uint64_t capacity;
-    uint64_t freed, marked; /* the oldest position; and as the file's mark has it */
+    uint64_t freed, marked; /* the oldest position; and the one in the file's mark */
     uint64_t written;
     uint64_t turn; /* of the last mark */
-    uint32_t life; /* ours; while reading back, of the last entry */
+    uint32_t life; /* this daemon's; while reading back, the last entry's */
     char path[PATH_MAX];
-    uint8_t buffer[WINDOW_PACKET_BYTES]; /* of reading back at the start */
+    uint8_t buffer[WINDOW_PACKET_BYTES]; /* for reading back at the start */
 };
 
 static inline uint64_t entry_span(uint32_t bytes)
@@ -84,13 +84,14 @@ static inline uint64_t span_at(const struct spool *s, uint64_t position, const s
     return e->bytes ? entry_span(e->bytes) : to_end(s, position);
 }
 
-/** All of it, or the error; `parts` are used up. */
+/** Writes all of `parts`, which it changes. Returns 0 or the error. */
 int spool_write_at(int fd, struct iovec *parts, int count, uint64_t at);
 
-/** All of it, or BEZEL_EMALFORMED where the file ends. */
+/** Reads `n` bytes. Returns 0; BEZEL_EMALFORMED at the end of the file; or the error. */
 int spool_read_at(int fd, void *to, size_t n, uint64_t at);
 
-/** The head of the entry at `position`: whether one was written there in this round of the file. */
+/** Reads the head of the entry at `position`. Returns 0; BEZEL_EMALFORMED if none was written there in this round of
+ * the file; or the error. */
 int spool_get_head(const struct spool *s, uint64_t position, struct spool_entry *e);
 
 /** Writes where the spool begins and ends, over the older of the two marks. */

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/spool_own.h"
+#include "mdr/uplink/spool_internal.h"
 
 #include "base/file.h"
 
@@ -30,7 +30,7 @@ static bool get_marks(struct spool *s, struct spool_mark *last)
 }
 
 /* Whether a whole entry stands at `position`, written in this round by who wrote the one before it, or later. */
-static bool is_whole(struct spool *s, uint64_t position, struct spool_entry *e)
+static bool is_complete(struct spool *s, uint64_t position, struct spool_entry *e)
 {
     return spool_get_head(s, position, e) == 0 && e->life >= s->life &&
            (e->bytes == 0 || spool_read_at(s->fd, s->buffer, e->bytes, place(s, position) + sizeof *e) == 0) &&
@@ -43,14 +43,14 @@ static bool is_whole(struct spool *s, uint64_t position, struct spool_entry *e)
  */
 static uint64_t next_likely(const struct spool *s, uint64_t at, uint64_t end)
 {
-    struct spool_entry places[128];
+    struct spool_entry entries[128];
     while (at < end) {
-        uint64_t n = end - at < sizeof places ? end - at : sizeof places;
+        uint64_t n = end - at < sizeof entries ? end - at : sizeof entries;
         if (n > to_end(s, at))
             n = to_end(s, at);
-        ssize_t got = pread(s->fd, places, n, (off_t)place(s, at));
+        ssize_t got = pread(s->fd, entries, n, (off_t)place(s, at));
         for (ssize_t i = 0; i < got / SPOOL_ALIGN; i++)
-            if (places[i].magic == ENTRY_MAGIC)
+            if (entries[i].magic == ENTRY_MAGIC)
                 return at + (uint64_t)i * SPOOL_ALIGN;
         at += n;
     }
@@ -70,7 +70,7 @@ static uint64_t damage_at(struct spool *s, uint64_t from, uint64_t marked)
     if (end > round)
         end = round;
     for (uint64_t at = from; (at = next_likely(s, at + SPOOL_ALIGN, end)) < end;)
-        if (is_whole(s, at, &e))
+        if (is_complete(s, at, &e))
             return at - from;
     return 0;
 }
@@ -84,7 +84,7 @@ static void read_back(struct spool *s, uint64_t marked, struct spool_found *foun
     s->written = s->freed;
     for (uint64_t at = s->freed; at < s->freed + s->capacity;) {
         struct spool_entry e;
-        if (!is_whole(s, at, &e)) {
+        if (!is_complete(s, at, &e)) {
             bool begun = spool_get_head(s, at, &e) == 0 && e.life >= s->life;
             found->damaged = damage_at(s, at, marked);
             found->torn = begun && !found->damaged;

@@ -4,7 +4,7 @@
 /* Spools that are nobody's any more: what a spool belongs to, and how those go that their daemon could not remove. */
 #include "base/clock.h"
 #include "base/log.h"
-#include "sensor/spool_own.h"
+#include "mdr/uplink/spool_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -18,48 +18,48 @@
 #include <unistd.h>
 
 enum {
-    HOME_AT = 1024 + SPOOL_MARKS, /* behind the marks */
-    HOME_FOLDER = 2048,
-    HOME_OLD_S = 3600,
+    OWNER_AT = 1024 + SPOOL_MARKS, /* behind the marks */
+    OWNER_FOLDER = 2048,
+    OWNER_OLD_S = 3600,
 };
 
 /* A spool is of use with the window that numbered its streams, in the same boot of the machine; else to nobody. */
-struct spool_home {
+struct spool_owner {
     uint8_t boot[16];
-    char folder[HOME_FOLDER]; /* of the window */
+    char folder[OWNER_FOLDER]; /* of the window */
     uint64_t sum;
 };
 
-_Static_assert(HOME_AT + sizeof(struct spool_home) <= SPOOL_DATA, "it stands before the first entry");
+_Static_assert(OWNER_AT + sizeof(struct spool_owner) <= SPOOL_DATA, "it stands before the first entry");
 
 int spool_settle(struct spool *s, const char *folder)
 {
-    struct spool_home h = {0};
+    struct spool_owner h = {0};
     char path[PATH_MAX];
     clock_boot_id(h.boot);
     if (!realpath(folder, path))
         return err_from_errno(errno);
     if (strlen(path) < sizeof h.folder) /* else it is told by the boot alone */
         memcpy(h.folder, path, strlen(path));
-    h.sum = sum_add(SUM_START, &h, offsetof(struct spool_home, sum));
+    h.sum = sum_add(SUM_START, &h, offsetof(struct spool_owner, sum));
     struct iovec part = {&h, sizeof h};
-    return spool_write_at(s->fd, &part, 1, HOME_AT);
+    return spool_write_at(s->fd, &part, 1, OWNER_AT);
 }
 
 /* Whether what wrote the file can come back to it. Where that is not clear, it can. */
-static bool has_home(int fd)
+static bool has_owner(int fd)
 {
     struct spool_head head;
-    struct spool_home home;
+    struct spool_owner owner;
     uint8_t boot[16];
     if (spool_read_at(fd, &head, sizeof head, 0) != 0 || head.magic != SPOOL_MAGIC ||
-        spool_read_at(fd, &home, sizeof home, HOME_AT) != 0 ||
-        home.sum != sum_add(SUM_START, &home, offsetof(struct spool_home, sum)))
+        spool_read_at(fd, &owner, sizeof owner, OWNER_AT) != 0 ||
+        owner.sum != sum_add(SUM_START, &owner, offsetof(struct spool_owner, sum)))
         return true;
     clock_boot_id(boot);
-    if (memcmp(boot, home.boot, sizeof boot) != 0)
+    if (memcmp(boot, owner.boot, sizeof boot) != 0)
         return false;
-    return home.folder[0] == '\0' || window_is_of(home.folder, head.run, head.uuid);
+    return owner.folder[0] == '\0' || window_is_of(owner.folder, head.run, head.uuid);
 }
 
 /* A file that was written lately may be that of a daemon which was killed just now, and whose folder we cannot see. */
@@ -67,7 +67,7 @@ static bool is_abandoned(int fd)
 {
     struct stat st;
     return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1 &&
-           time(NULL) - st.st_mtime > HOME_OLD_S && !has_home(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0;
+           time(NULL) - st.st_mtime > OWNER_OLD_S && !has_owner(fd) && flock(fd, LOCK_EX | LOCK_NB) == 0;
 }
 
 unsigned spool_clear(const char *dir)
@@ -81,7 +81,8 @@ unsigned spool_clear(const char *dir)
         if (fd < 0)
             continue;
         if (is_abandoned(fd) && unlinkat(dirfd(all), e->d_name, 0) == 0) {
-            log_info("BEZEL-SPOOL-ABANDONED", "%s/%s was removed: its window is gone, so nobody can use it", dir,
+            log_info("BEZEL-SPOOL-ABANDONED",
+                     "removed %s/%s: the window that it belongs to is gone, so its packets cannot be sent", dir,
                      e->d_name);
             gone++;
         }

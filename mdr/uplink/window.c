@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/window_own.h"
+#include "mdr/uplink/window_internal.h"
 
 /* ---- Streams ----------------------------------------------------------------------------------------------------- */
 
 int window_find(const struct window *w, uint64_t instance, uint32_t ring)
 {
-    int n = ring == INDEX_WHOLE ? -1 : index_find(&w->stream_index, instance, ring); /* a peer may ask for any number */
+    int n = ring == HASH_INDEX_NO_RING
+                ? -1
+                : hash_index_find(&w->stream_index, instance, ring); /* a peer may ask for any number */
     return n < 0 ? BEZEL_ENOENT : n;
 }
 
@@ -14,15 +16,15 @@ int window_find(const struct window *w, uint64_t instance, uint32_t ring)
 static void enlist(struct window *w, uint32_t i)
 {
     const struct window_stream *s = &w->streams[i];
-    w->next_of_process[i] = (uint16_t)(index_find(&w->stream_index, s->instance, INDEX_WHOLE) + 1);
-    index_put(&w->stream_index, s->instance, INDEX_WHOLE, i);
-    index_put(&w->stream_index, s->instance, s->ring, i);
+    w->next_of_process[i] = (uint16_t)(hash_index_find(&w->stream_index, s->instance, HASH_INDEX_NO_RING) + 1);
+    hash_index_put(&w->stream_index, s->instance, HASH_INDEX_NO_RING, i);
+    hash_index_put(&w->stream_index, s->instance, s->ring, i);
 }
 
 void window_enlist(struct window *w)
 {
-    w->stream_index = (struct index){w->stream_places, WINDOW_STREAM_PLACES - 1};
-    w->process_index = (struct index){w->process_places, WINDOW_PROCESS_PLACES - 1};
+    w->stream_index = (struct hash_index){w->stream_places, WINDOW_STREAM_SLOTS - 1};
+    w->process_index = (struct hash_index){w->process_places, WINDOW_PROCESS_SLOTS - 1};
     for (uint32_t i = WINDOW_STREAMS; i-- > 0;) {
         if (w->streams[i].used)
             enlist(w, i);
@@ -32,7 +34,7 @@ void window_enlist(struct window *w)
     for (uint32_t i = WINDOW_PROCESSES; i-- > 0;) {
         const struct saved_process *p = &w->file->processes[i];
         if (p->stream_id)
-            index_put(&w->process_index, p->instance, INDEX_WHOLE, i);
+            hash_index_put(&w->process_index, p->instance, HASH_INDEX_NO_RING, i);
         else
             w->free_processes[w->free_process_count++] = (uint16_t)i;
     }
@@ -61,7 +63,7 @@ int window_add_stream(struct window *w, uint64_t instance, uint32_t ring, uint32
 
 int window_stream_id(struct window *w, uint64_t instance, uint32_t *stream_id)
 {
-    int known = index_find(&w->process_index, instance, INDEX_WHOLE);
+    int known = hash_index_find(&w->process_index, instance, HASH_INDEX_NO_RING);
     if (known >= 0)
         return *stream_id = w->file->processes[known].stream_id, 0;
     if (w->free_process_count == 0)
@@ -74,23 +76,24 @@ int window_stream_id(struct window *w, uint64_t instance, uint32_t *stream_id)
     entry->left = 0;
     atomic_signal_fence(memory_order_seq_cst); /* a kill between the two leaves the entry free */
     entry->stream_id = *stream_id;
-    index_put(&w->process_index, instance, INDEX_WHOLE, i);
+    hash_index_put(&w->process_index, instance, HASH_INDEX_NO_RING, i);
     return 0;
 }
 
 void window_forget(struct window *w, uint64_t instance)
 {
-    for (int i = index_find(&w->stream_index, instance, INDEX_WHOLE); i >= 0; i = w->next_of_process[i] - 1) {
+    for (int i = hash_index_find(&w->stream_index, instance, HASH_INDEX_NO_RING); i >= 0;
+         i = w->next_of_process[i] - 1) {
         w->file->streams[i].used = w->streams[i].used = false;
-        index_remove(&w->stream_index, instance, w->streams[i].ring);
+        hash_index_remove(&w->stream_index, instance, w->streams[i].ring);
         w->free_streams[w->free_stream_count++] = (uint16_t)i;
     }
-    index_remove(&w->stream_index, instance, INDEX_WHOLE);
-    int entry = index_find(&w->process_index, instance, INDEX_WHOLE);
+    hash_index_remove(&w->stream_index, instance, HASH_INDEX_NO_RING);
+    int entry = hash_index_find(&w->process_index, instance, HASH_INDEX_NO_RING);
     if (entry < 0)
         return;
     w->file->processes[entry].stream_id = 0;
-    index_remove(&w->process_index, instance, INDEX_WHOLE);
+    hash_index_remove(&w->process_index, instance, HASH_INDEX_NO_RING);
     w->free_processes[w->free_process_count++] = (uint16_t)entry;
 }
 
@@ -131,14 +134,14 @@ static uint64_t window_written(const struct window *w)
 
 void window_leave(struct window *w, uint64_t instance)
 {
-    int entry = index_find(&w->process_index, instance, INDEX_WHOLE);
+    int entry = hash_index_find(&w->process_index, instance, HASH_INDEX_NO_RING);
     if (entry >= 0)
         w->file->processes[entry].left = 1;
 }
 
 bool window_left(const struct window *w, uint64_t instance)
 {
-    int entry = index_find(&w->process_index, instance, INDEX_WHOLE);
+    int entry = hash_index_find(&w->process_index, instance, HASH_INDEX_NO_RING);
     return entry >= 0 && w->file->processes[entry].left;
 }
 

@@ -2,18 +2,19 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The window: cut packets wait here until they are acknowledged. A file `<BEZEL_DIR>/window` in shared memory, so that
- * it survives a crash of its daemon: a packet is in the window from the release store of `written` on, whole, and never
- * changes. Its next life finds the packets and, by reading them, where each stream stands.
+ * The window: packets wait here until they are acknowledged. It is a file `<BEZEL_DIR>/window` in shared memory, and
+ * survives a crash of its daemon. A packet is in the window, complete and unchanging, from the release store of
+ * `written` on. The next daemon finds the packets, and computes the state of each stream from them.
  *
  * Crash rules, for a kill between any two stores: (1) a packet becomes visible by one store; (2) what a stream's freed
  * packets amounted to is saved in its entry before `freed` moves past them, and saving twice changes nothing; (3) a
- * stream's state is its entry plus the packets still in the window. So nothing is cut twice and nothing is forgotten.
+ * stream's state is its entry plus the packets still in the window. So no record is packetized twice, and no packet is
+ * lost.
  *
- * One owner; only the count of references of a packet is touched by another thread (ZeroMQ's, when it has let go).
+ * One owner. Another thread changes only the reference count of a packet (ZeroMQ's, when it has sent it).
  */
-#ifndef BEZEL_SENSOR_WINDOW_H
-#define BEZEL_SENSOR_WINDOW_H
+#ifndef BEZEL_MDR_UPLINK_WINDOW_H
+#define BEZEL_MDR_UPLINK_WINDOW_H
 
 #include "base/err.h"
 #include "base/folder.h"
@@ -31,30 +32,29 @@ enum {
     WINDOW_PROCESSES = 1024,
     WINDOW_BYTES_MIN = 1 << 20,
     WINDOW_SHARE = 8,
-    WINDOW_PACKET_BYTES = 1 << 18, /* the longest packet that a window is asked to hold */
+    WINDOW_PACKET_BYTES = 1 << 18, /* the longest packet of a window */
 };
 
-/** Where a stream stands, all its cut packets counted. Owned by the window; changed by window_commit() alone. */
+/** The state of a stream, with all its packets. Owned by the window; only functions of this header change it. */
 struct window_stream {
     uint64_t instance;
     uint32_t ring;
     uint32_t stream_id;
     uint64_t next_seq, next_ordinal, discarded;
-    uint64_t last_ns;   /* timestamp_end of its last packet */
-    uint64_t acked_seq; /* every packet before it is acknowledged */
-    uint64_t sent_seq;  /* no packet from it on was ever sent, as far as is known: acked_seq <= sent_seq <= next_seq */
-    uint64_t held;      /* bytes of the window that its packets take up */
+    uint64_t last_ns;     /* timestamp_end of its last packet */
+    uint64_t acked_seq;   /* every packet before it is acknowledged */
+    uint64_t sent_seq;    /* no packet from it on was ever sent, as far as known: acked_seq <= sent_seq <= next_seq */
+    uint64_t held;        /* bytes of the window that its packets take up */
     uint64_t spooled_seq; /* every packet before it that is not acknowledged is in the spool; 0: none ever was */
     bool used, closed;
-    bool torn;     /* packets of it are lost for good: what follows cannot be stored, and is thrown away */
-    bool welcomed; /* the forwarder's: the receiver told where it stands */
+    bool torn; /* some of its packets are lost: later ones cannot be stored, and are dropped */
 };
 
 /** A packet in the window. */
 struct window_packet {
     _Atomic uint32_t references; /* queues that still read it */
     uint32_t stream;             /* number of its stream */
-    uint32_t bytes;              /* of the packet; 0: only fills up the end of the buffer */
+    uint32_t bytes;              /* of the packet; 0: filler up to the end of the buffer */
     uint32_t reserved;
     uint8_t data[];
 };
@@ -69,8 +69,8 @@ int window_open(const struct folder *folder, const uint8_t run[16], const uint8_
                 struct window **w, uint64_t *left) BEZEL_MUST_CHECK;
 
 /**
- * Closes it; with `remove` the file goes too. NULL is allowed. No queue may hold a packet any more: window_is_read()
- * says whether one does, at the cost of a look at each packet.
+ * Closes it; with `remove`, removes the file. NULL is allowed. No queue may hold a packet any more: window_is_read()
+ * returns whether one does, and reads every packet for it.
  */
 void window_close(struct window *w, bool remove);
 bool window_is_read(const struct window *w);
@@ -83,7 +83,7 @@ int window_stream_id(struct window *w, uint64_t instance, uint32_t *stream_id) B
 /** The number of the stream of `ring` of `instance`, or BEZEL_ENOENT. */
 int window_find(const struct window *w, uint64_t instance, uint32_t ring);
 
-/** A new stream, standing at ordinal `ordinal`: its number, or BEZEL_EFULL. */
+/** Adds a stream whose next ordinal is `ordinal`. Returns its number, or BEZEL_EFULL. */
 int window_add_stream(struct window *w, uint64_t instance, uint32_t ring, uint32_t stream_id,
                       uint64_t ordinal) BEZEL_MUST_CHECK;
 
@@ -91,38 +91,39 @@ int window_add_stream(struct window *w, uint64_t instance, uint32_t ring, uint32
 struct window_stream *window_stream(struct window *w, uint32_t i);
 
 /**
- * Whether a packet of stream `i` is still in the window, acknowledged or not, for one before it may keep it there; or
- * in the spool, and not acknowledged.
+ * Whether a packet of stream `i` is still in the window, acknowledged or not (an older packet can keep it there), or in
+ * the spool without an acknowledgement.
  */
 bool window_holds(const struct window *w, uint32_t i);
 
-/** Forgets a process of which the window holds no packet any more. */
+/** Removes a process and its streams; the window holds no packet of it any more. */
 void window_forget(struct window *w, uint64_t instance);
 
-/** Room for a packet of up to `bytes`: where it goes, or NULL where the window is full. Lasts until the next call. */
+/** Reserves room for a packet of up to `bytes`. Returns its place, valid until the next call; NULL if the window is
+ * full. */
 uint8_t *window_reserve(struct window *w, uint32_t bytes);
 
 /**
  * Whether stream `i` may take `bytes` more of the window: a stream that holds some of it already takes no more than
- * WINDOW_SHARE times what is then still free. So one that floods leaves a ninth of the window to the others, n of them
- * 1 in 8 n + 1; and whoever holds nothing takes what there is.
- */
+ * WINDOW_SHARE times what is then still free. So one flooding stream leaves a ninth of the window to the others, and n
+ * of them leave 1 in 8 n + 1. A stream that holds nothing may take all that is free. */
 bool window_shares(const struct window *w, uint32_t i, uint32_t bytes);
 
 /** Puts the packet written at the reserved place into the window, as the next of stream `i`; `h` says what it holds. */
 void window_commit(struct window *w, uint32_t i, const struct packet_header *h);
 
-/** Notes that packets of stream `i` before `next_seq` were sent: who acknowledges others does not tell the truth. */
+/** Marks packets of stream `i` before `next_seq` as sent; acknowledgements of later ones are impossible. */
 void window_sent(struct window *w, uint32_t i, uint64_t next_seq);
 
 /**
- * Acknowledges: every packet of stream `i` before `next_seq` is stored; nothing where that cannot be. Then frees from
- * the oldest packet on what is acknowledged and read by nobody.
+ * ..._acknowledge(): every packet of stream `i` before `next_seq` is stored; an impossible `next_seq` is ignored.
+ * ..._free_acknowledged() frees packets from the oldest on, as long as they are acknowledged and no queue reads them.
  */
 void window_acknowledge(struct window *w, uint32_t i, uint64_t next_seq);
 void window_free_acknowledged(struct window *w);
 
-/** The same; tells of each packet that the receiver has, but for those that left for a spool, before it goes. */
+/** The same; calls `gone` before it frees a packet that the receiver has stored, but not for packets moved to the
+ * spool. */
 void window_free_each(struct window *w, void (*gone)(void *context, const struct packet_header *h), void *context);
 
 /**
@@ -131,14 +132,14 @@ void window_free_each(struct window *w, void (*gone)(void *context, const struct
 uint64_t window_oldest(const struct window *w);
 struct window_packet *window_next(struct window *w, uint64_t *at);
 
-/** Notes that the streams of `instance` are being closed, for the next life too: it is not taken up again. */
+/** Marks `instance` as closing, for the next daemon too: no further session of it begins. */
 void window_leave(struct window *w, uint64_t instance);
 bool window_left(const struct window *w, uint64_t instance);
 
 /**
- * Works into `uuid` what tells the window from an earlier one of the same run and uuid, which was removed: `birth`,
- * where this life made it and asks for the first time; else what it was then. So its streams have a trace of their own,
- * for where those of the earlier one stood is forgotten with it.
+ * Combines `uuid` with the birth of the window: `birth` if this daemon has created it and this is the first call, else
+ * the birth stored in it. So a window has a trace of its own, distinct from an earlier window of the same run and uuid,
+ * whose stream states were removed with it.
  */
 void window_trace(struct window *w, uint32_t birth, uint8_t uuid[16]);
 
@@ -149,29 +150,30 @@ bool window_is_of(const char *dir, const uint8_t run[16], const uint8_t trace[16
 uint64_t window_records(const struct window *w);
 
 /**
- * Of the spool: packet `seq` of stream `i` stands in a former life's (false: it cannot, by what the window knows);
- * packets before `next_seq` do, and may leave the window; the stream has lost packets, see `torn`.
+ * For the spool. ..._take_back(): packet `seq` of stream `i` was found in the spool of an earlier daemon; false if that
+ * is impossible. ..._spooled(): packets before `next_seq` are in the spool, and may leave the window. ..._tear(): the
+ * stream has lost packets, see `torn`.
  */
 bool window_take_back(struct window *w, uint32_t i, uint64_t seq);
 void window_spooled(struct window *w, uint32_t i, uint64_t next_seq);
 void window_tear(struct window *w, uint32_t i);
 
-/** The sequence number from which on the window itself has the packets of stream `i`, or will have them. */
+/** The sequence number of the first packet of stream `i` that is in the window, or will be. */
 uint64_t window_first(const struct window *w, uint32_t i);
 
 /** Bytes that it can hold. */
 uint64_t window_capacity(const struct window *w);
 
 /**
- * Bytes that a packet should not exceed: WINDOW_PACKET_BYTES, or a sixteenth of the window where that is less. So some
- * streams find room beside each other, and a packet fits wherever a quarter of the window is free.
+ * Bytes that a packet should not exceed: WINDOW_PACKET_BYTES, or a sixteenth of the window where that is less. So
+ * several streams find room at once, and a packet fits if a quarter of the window is free.
  */
 uint32_t window_packet_bytes(const struct window *w);
 
 /** Bytes that wait for an acknowledgement. */
 uint64_t window_waiting(const struct window *w);
 
-/** The memory that cutting and sending read and write; *size in bytes. */
+/** The mapped memory of the window, to be locked; *size in bytes. */
 void *window_memory(struct window *w, size_t *size);
 
 #endif

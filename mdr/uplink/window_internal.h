@@ -1,20 +1,20 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What the window's files share: the file, and what a daemon knows of it. window.h is the others' view of it. */
-#ifndef BEZEL_SENSOR_WINDOW_OWN_H
-#define BEZEL_SENSOR_WINDOW_OWN_H
+/** What the files of the window share: the layout of the file, and the daemon's state. window.h is its interface. */
+#ifndef BEZEL_MDR_UPLINK_WINDOW_INTERNAL_H
+#define BEZEL_MDR_UPLINK_WINDOW_INTERNAL_H
 
-#include "sensor/index.h"
-#include "sensor/window.h"
+#include "base/hash_index.h"
+#include "mdr/uplink/window.h"
 
 #include <stdalign.h>
 
 enum {
     WINDOW_ALIGN = 16,
-    WINDOW_PACKETS = 16,                       /* of the longest that it has room for */
-    WINDOW_STREAM_PLACES = 4 * WINDOW_STREAMS, /* of the index: streams, and a key for each process */
-    WINDOW_PROCESS_PLACES = 4 * WINDOW_PROCESSES,
+    WINDOW_PACKETS = 16,                      /* it has room for so many of the longest */
+    WINDOW_STREAM_SLOTS = 4 * WINDOW_STREAMS, /* of the index: streams, and a key for each process */
+    WINDOW_PROCESS_SLOTS = 4 * WINDOW_PROCESSES,
 };
 
 struct saved_state {
@@ -22,7 +22,7 @@ struct saved_state {
     uint32_t closed, reserved;
 };
 
-/** A stream as its freed packets left it: state[current]. The other one is written first, then `current` changes. */
+/** The state of a stream after its freed packets: state[current]. A change writes the other one, then `current`. */
 struct saved_stream {
     uint64_t instance;
     uint32_t ring, stream_id;
@@ -33,7 +33,7 @@ struct saved_stream {
 struct saved_process {
     uint64_t instance;
     uint32_t stream_id; /* 0: free entry */
-    uint32_t left;      /* 1: its streams are being closed, or are */
+    uint32_t left;      /* 1: its streams are closing or closed */
 };
 
 struct window_file {
@@ -55,21 +55,21 @@ struct window {
     size_t mapped;
     const struct folder *folder;
     uint64_t records;                             /* in its packets */
-    bool created;                                 /* by this life */
-    uint64_t reserved_at;                         /* where the reserved packet starts, filler passed */
+    bool created;                                 /* by this daemon */
+    uint64_t reserved_at;                         /* position of the reserved packet, after filler */
     struct window_stream streams[WINDOW_STREAMS]; /* the saved ones plus what waits in the window */
     /*
-     * So that nothing is searched for: streams by process and ring, and the first one of each process, which leads to
-     * its others; entries of processes; what is free, the lowest number last.
+     * Indexes instead of searches: streams by process and ring; the first stream of each process, which leads to its
+     * others; entries of processes. Free numbers, the lowest last.
      */
-    struct index stream_index, process_index;
-    struct index_place stream_places[WINDOW_STREAM_PLACES], process_places[WINDOW_PROCESS_PLACES];
+    struct hash_index stream_index, process_index;
+    struct hash_index_slot stream_places[WINDOW_STREAM_SLOTS], process_places[WINDOW_PROCESS_SLOTS];
     uint16_t next_of_process[WINDOW_STREAMS]; /* number of the stream that follows, plus 1 */
     uint16_t free_streams[WINDOW_STREAMS], free_processes[WINDOW_PROCESSES];
     uint32_t free_stream_count, free_process_count;
 };
 
-/** What packet `h` does to the state of its stream: the one rule, for cutting, for freeing and for recovery. */
+/** The effect of packet `h` on the state of its stream; packetizing, freeing and recovery all use it. */
 static inline void stream_apply(struct window_stream *s, const struct packet_header *h)
 {
     uint64_t lost = h->discarded - s->discarded;
@@ -112,7 +112,7 @@ static inline uint64_t to_end(const struct window *w, uint64_t position)
     return w->file->capacity - position % w->file->capacity;
 }
 
-/** Makes the indexes of the streams and processes that were read back, and the lists of what is free. */
+/** Builds the indexes of streams and processes that were read back, and the lists of free numbers. */
 void window_enlist(struct window *w);
 
 #endif

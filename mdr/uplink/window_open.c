@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/window_own.h"
+#include "mdr/uplink/window_internal.h"
 
 #include "base/file.h"
 
@@ -80,11 +80,11 @@ static bool window_adopt(struct window *w, const uint8_t run[16], const uint8_t 
         window_map(w, (size_t)st.st_size) != 0 || !w->file)
         return false;
     struct window_file *f = w->file;
-    bool whole = f->magic == WINDOW_MAGIC && f->version == WINDOW_VERSION && f->capacity >= WINDOW_BYTES_MIN &&
-                 f->capacity % WINDOW_ALIGN == 0 && f->capacity == (size_t)st.st_size - sizeof *f && recover(w);
-    if (whole && memcmp(f->run, run, 16) == 0 && memcmp(f->uuid, uuid, 16) == 0)
+    bool complete = f->magic == WINDOW_MAGIC && f->version == WINDOW_VERSION && f->capacity >= WINDOW_BYTES_MIN &&
+                    f->capacity % WINDOW_ALIGN == 0 && f->capacity == (size_t)st.st_size - sizeof *f && recover(w);
+    if (complete && memcmp(f->run, run, 16) == 0 && memcmp(f->uuid, uuid, 16) == 0)
         return true;
-    *left = whole ? count_packets(w) : 0;
+    *left = complete ? count_packets(w) : 0;
     munmap(w->file, w->mapped);
     w->file = NULL;
     return false;
@@ -176,10 +176,10 @@ bool window_is_of(const char *dir, const uint8_t run[16], const uint8_t trace[16
     char path[PATH_MAX];
     snprintf(path, sizeof path, "%s/" WINDOW_NAME, dir);
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    bool whole = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head;
+    bool complete = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head;
     if (fd >= 0)
         close(fd);
-    if (!whole)
+    if (!complete)
         return false;
     memcpy(&magic, head + offsetof(struct window_file, magic), sizeof magic);
     memcpy(uuid, head + offsetof(struct window_file, uuid), sizeof uuid);

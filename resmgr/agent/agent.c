@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "resmgr/agent_own.h"
+#include "resmgr/agent/agent_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,14 +37,14 @@ int64_t agent_settling(const struct experiment *e, const struct experiment_limit
     return experiment_limit_window(e, limit) + AGENT_SETTLING * e->adapt.every;
 }
 
-/* What is built in is the node's, and there from the start. */
+/* Built-in metrics belong to the node, and exist from the start. */
 static int agent_start_built_in(struct agent *agent)
 {
     for (uint32_t i = 0; i < agent->experiment->metric_count; i++) {
         const struct experiment_metric *m = &agent->experiment->metrics[i];
         if (!experiment_metric_is_built_in(m->kind))
             continue;
-        if (reading_start(&agent->node.readings[i], m) != 0)
+        if (evaluator_start(&agent->node.readings[i], m) != 0)
             return BEZEL_ENOMEM;
         agent->wants_stored = agent->wants_stored || m->kind == METRIC_STORING || m->kind == METRIC_STORING_MAX;
         agent->wants_flow = agent->wants_flow || m->kind == METRIC_EN_ROUTE || m->kind == METRIC_LOST;
@@ -61,11 +61,11 @@ int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
         return BEZEL_ENOMEM;
     a->experiment = e;
     policy_start(&a->policy, &e->adapt, e->sensing.period, 1);
-    helm_start(&a->helm, e);
+    knob_controller_start(&a->knob_controller, e);
     for (uint32_t i = 0; i < e->metric_count; i++)
         agent_index_metric(a, (int)i);
     for (uint32_t i = 0; i < e->limit_count; i++)
-        judge_start(&a->judges[i], &e->limits[i], agent_settling(e, &e->limits[i]), &a->limits[i]);
+        limit_judge_start(&a->judges[i], &e->limits[i], agent_settling(e, &e->limits[i]), &a->limits[i]);
     a->outcome.limits = a->limits;
     a->outcome.limit_count = e->limit_count;
     if (agent_start_built_in(a) != 0) {
@@ -79,7 +79,7 @@ int agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
 static void agent_process_release(struct agent_process *p)
 {
     for (int i = 0; i < EXPERIMENT_METRICS_MAX; i++)
-        reading_end(&p->readings[i]);
+        evaluator_end(&p->readings[i]);
     free(p->name);
 }
 
@@ -112,7 +112,7 @@ struct policy_setting agent_setting(const struct agent *agent)
     return (struct policy_setting){.on = node->on, .period = node->period};
 }
 
-/* ---- Processes and what they bring ------------------------------------------------------------------------------- */
+/* ---- Processes and their data ------------------------------------------------------------------------------------ */
 
 /* The process, or the node, that metric `metric` of process `p` belongs to. */
 static struct agent_process *agent_owner(struct agent *agent, struct agent_process *p, int metric)
@@ -144,7 +144,7 @@ const char *agent_process_name(const struct agent *agent, int slot)
     return p ? p->name : NULL;
 }
 
-/* ns in a unit of time; 0: it is none. */
+/* ns in `unit`; 0: it is no unit of time. */
 static double agent_unit(const char *unit)
 {
     static const struct {
@@ -157,18 +157,18 @@ static double agent_unit(const char *unit)
     return 0;
 }
 
-static struct figure_field agent_find_field(const struct dict_aspect *aspect, const struct experiment_metric *metric)
+static struct statistic_field agent_find_field(const struct dict_aspect *aspect, const struct experiment_metric *metric)
 {
-    struct figure_field found = {.at = FIGURE_NO_FIELD};
+    struct statistic_field found = {.at = STATISTIC_NO_FIELD};
     for (uint32_t i = 0; i < aspect->field_count; i++) {
         const struct dict_field *f = &aspect->fields[i];
         double scale = metric->in_time ? agent_unit(f->unit) : 1;
         if (strcmp(f->name, metric->field) != 0 || (f->type != DICT_INT64 && f->type != DICT_FLOAT64) || scale == 0)
             continue;
-        found = (struct figure_field){.at = (int)i,
-                                      .scale = scale,
-                                      .is_float = f->type == DICT_FLOAT64,
-                                      .is_duration = aspect->kind == DICT_SPAN && i == 0};
+        found = (struct statistic_field){.at = (int)i,
+                                         .scale = scale,
+                                         .is_float = f->type == DICT_FLOAT64,
+                                         .is_duration = aspect->kind == DICT_SPAN && i == 0};
     }
     return found;
 }
@@ -178,7 +178,7 @@ const char *agent_lacking(const struct agent *agent, const struct dict_aspect *a
     int at = agent_find_aspect(agent, aspect->name);
     for (int m = at < 0 ? NO_METRIC : agent->aspect_metric[at]; m != NO_METRIC; m = agent->next_metric[m]) {
         const struct experiment_metric *metric = &agent->experiment->metrics[m];
-        if (metric->field && agent_find_field(aspect, metric).at == FIGURE_NO_FIELD)
+        if (metric->field && agent_find_field(aspect, metric).at == STATISTIC_NO_FIELD)
             return metric->name;
     }
     return NULL;
@@ -192,7 +192,7 @@ int agent_watch(struct agent *agent, int slot, const struct dict_aspect *declare
         return BEZEL_ENOENT;
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
         const struct experiment_metric *metric = &agent->experiment->metrics[m];
-        if (reading_start(&agent_owner(agent, p, m)->readings[m], metric) != 0)
+        if (evaluator_start(&agent_owner(agent, p, m)->readings[m], metric) != 0)
             return BEZEL_ENOMEM;
         if (metric->field)
             p->fields[m] = agent_find_field(declared, metric);
@@ -204,15 +204,15 @@ int agent_watch(struct agent *agent, int slot, const struct dict_aspect *declare
     return slot << WATCH_ASPECT_BITS | aspect;
 }
 
-/* The last process with an aspect ended: the node's values of it start anew with the next one. */
-static void agent_node_forget(struct agent *agent, int aspect)
+/* The last process with an aspect ended: the node's values of it start anew with the next process. */
+static void agent_node_reset(struct agent *agent, int aspect)
 {
     agent->node.sources[aspect] = (struct agent_source){0};
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m]) {
-        reading_reset(&agent->node.readings[m]);
+        evaluator_reset(&agent->node.readings[m]);
         for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
             if (agent->experiment->limits[i].metric == m)
-                judge_forget(&agent->judges[i], &agent->node.runs[i]);
+                limit_judge_forget(&agent->judges[i], &agent->node.runs[i]);
     }
 }
 
@@ -222,10 +222,10 @@ void agent_process_remove(struct agent *agent, int slot)
     if (!p)
         return;
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
-        judge_forget(&agent->judges[i], &p->runs[i]);
+        limit_judge_forget(&agent->judges[i], &p->runs[i]);
     for (uint32_t i = 0; i < agent->aspects; i++)
         if (p->sources[i].watchers && --agent->node.sources[i].watchers == 0)
-            agent_node_forget(agent, (int)i);
+            agent_node_reset(agent, (int)i);
     agent_process_release(p);
     free(p);
     agent->processes[slot] = NULL;
@@ -242,7 +242,7 @@ static bool agent_needs_records(const struct agent *agent, const char *name)
     return false;
 }
 
-void agent_heard_of(struct agent *agent, const char *name)
+void agent_received_from(struct agent *agent, const char *name)
 {
     uint32_t weight = experiment_importance(agent->experiment->sensing.importance, name), at = 0;
     while (at < agent->weight_count && agent->weights[at] < weight)
@@ -268,7 +268,7 @@ void agent_records(struct agent *agent, int watch, const struct packet_run *run,
     if (!p)
         return;
     for (int m = agent->aspect_metric[watch % WATCH_ASPECTS]; m != NO_METRIC; m = agent->next_metric[m])
-        reading_records(&agent_owner(agent, p, m)->readings[m], run, &p->fields[m], now);
+        evaluator_records(&agent_owner(agent, p, m)->readings[m], run, &p->fields[m], now);
 }
 
 static void agent_aged(struct agent *agent, enum experiment_metric_kind mean, enum experiment_metric_kind most,
@@ -276,7 +276,7 @@ static void agent_aged(struct agent *agent, enum experiment_metric_kind mean, en
 {
     for (uint32_t m = 0; m < agent->experiment->metric_count; m++)
         if (agent->experiment->metrics[m].kind == mean || agent->experiment->metrics[m].kind == most)
-            reading_taken(&agent->node.readings[m], records, first, last, now);
+            evaluator_taken(&agent->node.readings[m], records, first, last, now);
 }
 
 void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now)
@@ -299,18 +299,18 @@ void agent_waits(struct agent *agent, int64_t first, int64_t now)
     agent_aged(agent, METRIC_STORING_MAX, METRIC_STORING_MAX, 1, first, first, now);
 }
 
-bool agent_wants_flow(const struct agent *agent)
+bool agent_wants_totals(const struct agent *agent)
 {
     return agent->wants_flow;
 }
 
-void agent_flow(struct agent *agent, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now)
+void agent_totals(struct agent *agent, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now)
 {
     for (uint32_t m = 0; m < agent->experiment->metric_count; m++)
-        reading_flow(&agent->node.readings[m], produced, lost, en_route, now);
+        evaluator_totals(&agent->node.readings[m], produced, lost, en_route, now);
 }
 
-/* A counter's first reading is its baseline: what was counted before it is not growth. */
+/* Growth counts from the first reading of a counter. */
 static void agent_source_read(struct agent_source *s, uint64_t attempts, int64_t now, struct agent_source *node)
 {
     if (!s->read)
@@ -332,7 +332,7 @@ void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now)
     int aspect = watch % WATCH_ASPECTS;
     agent_source_read(&p->sources[aspect], attempts, now, &agent->node.sources[aspect]);
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m])
-        reading_count(&p->readings[m], attempts, now);
+        evaluator_count(&p->readings[m], attempts, now);
 }
 
 void agent_blind(struct agent *agent, int watch)
@@ -343,5 +343,5 @@ void agent_blind(struct agent *agent, int watch)
     int aspect = watch % WATCH_ASPECTS;
     p->sources[aspect].read = false;
     for (int m = agent->aspect_metric[aspect]; m != NO_METRIC; m = agent->next_metric[m])
-        reading_reset(&agent_owner(agent, p, m)->readings[m]);
+        evaluator_reset(&agent_owner(agent, p, m)->readings[m]);
 }

@@ -2,57 +2,57 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The agent: on each node it evaluates the limits at its sampling period, judges them, and lets the policy decide. It
- * reads no clock and no counter itself: bezeld feeds it and carries out what it decides. One owner; no function blocks;
- * only agent_new(), agent_process_add() and agent_watch() allocate, and agent_records() for a quantile
- * (metric/figure.h).
+ * The agent of a node: at each sampling instant it evaluates the metrics, judges the limits, and lets the policy
+ * decide. It reads no clock and no counter: bezeld passes it all data, and carries out its decisions. One owner. No
+ * function blocks. Only agent_new(), agent_process_add() and agent_watch() allocate, and agent_records() for a quantile
+ * (metric/statistic.h).
  *
- * A limit on a metric `per: process` has one value for each process; it is broken where one of them breaks it, unknown
- * where none is known. A limit with a persistence is in violation from the moment at which one process has been known
- * to break it that long. What counts for the policy is "in violation", of `hold` limits. Where a value carries an
- * uncertainty (collection off, or records too late), the limit counts as broken only where it is broken beyond it.
+ * A limit on a metric `per: process` has one value for each process. It is broken if one of them breaks it, and unknown
+ * if none is known. A limit with a persistence is in violation when one process has broken it for that long. The policy
+ * sees `hold` limits, and whether they are in violation. If a value is uncertain (collection is off, or records are
+ * late), the limit is broken only if it is broken by more than the uncertainty.
  *
- * Judgement: `hold` limits leave adaptation time to settle: window + AGENT_SETTLING sampling periods from the first
- * known value, reported apart. Outside of that, time held, in violation and unknown is summed, each interval between
- * two steps as the later one found it: settling + held + violated + unknown is the time since the first step, exactly.
- * A limit is violated where its share in violation of the known time, violated / (held + violated), exceeds its
+ * Judgement: adaptation has time to settle before a `hold` limit is judged, namely its window and AGENT_SETTLING
+ * sampling periods from the first known value; this time is reported apart. After that the times held, in violation and
+ * unknown are summed; an interval between two steps counts as the later step found it. So settling + held + violated +
+ * unknown is exactly the time since the first step. A limit is violated if violated / (held + violated) exceeds its
  * tolerance. `expect` limits are judged from their first known value.
  *
- * A process that ended is not a silent one: agent_process_remove() takes back, as unknown, the time in violation since
- * the step before the last records of processes that ended, unless they had been silent for longer than a limit has to
- * settle. Nothing is judged between the last step and the end.
+ * A process that ended is not a silent one. agent_process_remove() turns into unknown the time in violation since the
+ * step before the last records of processes that ended, unless these were silent for longer than a limit's settling
+ * time. Nothing is judged between the last step and the end.
  */
-#ifndef BEZEL_RESMGR_AGENT_H
-#define BEZEL_RESMGR_AGENT_H
+#ifndef BEZEL_RESMGR_AGENT_AGENT_H
+#define BEZEL_RESMGR_AGENT_AGENT_H
 
 #include "mdr/dict.h"
 #include "mdr/message.h"
 #include "mdr/packet.h"
-#include "resmgr/helm.h"
-#include "resmgr/policy.h"
+#include "resmgr/control/knob_controller.h"
+#include "resmgr/policies/policy.h"
 
 struct agent;
 
 enum { AGENT_SETTLING = EXPERIMENT_SETTLING, AGENT_PROCESSES_MAX = 1024 };
 
-/** How a limit stands and stood: cumulative, so that the last one tells the whole. Times in ns. */
+/** State and history of a limit. Times are cumulative, in ns. */
 struct agent_limit {
     enum limit_state state;
     bool known;   /* `value` means something now */
-    double value; /* of the process furthest from holding */
+    double value; /* of the process that is furthest from holding */
     int slot;     /* of that process; -1: a value of the node, or none */
-    double worst; /* that is sure (less its uncertainty), since judgement began; NaN while there was none */
+    double worst; /* worst value less its uncertainty, since judgement began; NaN: none yet */
     int64_t settling, held, violated, unknown;
     int64_t last_violated; /* time of the last instant in violation, settling included; 0: never */
 };
 
-/** What a step found and decided. Arrays belong to the agent and last until its next step. */
+/** Findings and decision of a step. Arrays belong to the agent and last until its next step. */
 struct agent_outcome {
     enum experiment_policy policy;
     enum policy_action action;
     struct policy_setting before, after;
-    struct policy_actions actions; /* of the one member, the node: the policy's verdict */
-    uint32_t floor;                /* aspects less important than this are shed; 0: none */
+    struct policy_actions actions; /* of one member, the node */
+    uint32_t floor;                /* aspects less important than this are only counted; 0: none */
     int cause;                     /* index of the first `hold` limit in violation; -1: none */
     uint32_t limit_count;
     const struct agent_limit *limits; /* in the order of the experiment's limits */
@@ -72,129 +72,130 @@ struct policy_setting agent_setting(const struct agent *agent);
 /** The sampling period, ns. */
 int64_t agent_period(const struct agent *agent);
 
-/** The polling period is another one from now on: an operator wants it. Within the bounds that the policy has. */
+/** An operator set another polling period, ns, within the bounds of the policy: it is in force from now on. */
 void agent_set_period(struct agent *agent, int64_t period);
 
-/** A process appeared: returns its slot, BEZEL_EFULL, BEZEL_ENOMEM. `name` is copied. */
+/** A process appeared. Returns its slot, BEZEL_EFULL or BEZEL_ENOMEM. `name` is copied. */
 int agent_process_add(struct agent *agent, const char *name) BEZEL_MUST_CHECK;
 
-/** The process of `slot` ended: its values are gone, what was judged stays. Its watches are no longer valid. */
+/** The process in `slot` ended: its values are dropped, judged time stays. Its watches are no longer valid. */
 void agent_process_remove(struct agent *agent, int slot);
 
-/** The name of the process in `slot`; NULL where there is none. It lasts until the process is removed. */
+/** The name of the process in `slot`; NULL: there is none. Lasts until the process is removed. */
 const char *agent_process_name(const struct agent *agent, int slot);
 
 /**
- * The number by which to feed records of aspect `aspect`, as the process in `slot` declares it, or BEZEL_ENOENT where
- * no metric reads that aspect: the external sensor hands on only those that are watched. BEZEL_ENOMEM. The same name
- * gives the same number. Nothing of `aspect` is kept.
+ * Watches `aspect`, as the process in `slot` declares it. Returns the number under which its records are passed to
+ * agent_records() (the same name gives the same number), BEZEL_ENOENT where no metric reads the aspect or `slot` is
+ * empty, or BEZEL_ENOMEM. `aspect` is not kept.
  */
 int agent_watch(struct agent *agent, int slot, const struct dict_aspect *aspect) BEZEL_MUST_CHECK;
 
-/** The first metric that reads a field which `aspect` has not, or not as a number of the unit that it takes; else NULL.
+/**
+ * The name of a metric that reads a field which `aspect` lacks, or which is no number, or has no unit of time where the
+ * metric needs one; NULL: there is none.
  */
 const char *agent_lacking(const struct agent *agent, const struct dict_aspect *aspect);
 
 /**
- * The process in some slot has aspect `name`: where it is not as important as others, it may be shed. Those that a
- * metric with a limit reads a field of never are.
+ * A process has aspect `name`: load shedding may turn it to counting if it is less important than others. Aspects with
+ * a field that a limit's metric reads are never turned.
  */
-void agent_heard_of(struct agent *agent, const char *name);
+void agent_received_from(struct agent *agent, const char *name);
 
-/** Whether aspect `name` is only to be counted at present. */
+/** Whether load shedding has aspect `name` only counted at present. */
 bool agent_sheds(const struct agent *agent, const char *name);
 
-/** Records of watched aspect `watch`, which came at `now`; runs come in any order. Only a quantile allocates. */
+/** Records of watched aspect `watch` arrived at `now`; runs may come in any order. Only a quantile allocates. */
 void agent_records(struct agent *agent, int watch, const struct packet_run *run, int64_t now);
 
-/** A poll at `now` took `records` records of the SUT, the first of time `first`, the last of `last`. */
+/** A poll at `now` took `records` records of the SUT, with timestamps from `first` to `last`. */
 void agent_taken(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now);
 
-/** The collector has acknowledged `records` records of the SUT; likewise. */
+/** The collector acknowledged `records` records of the SUT; likewise. */
 void agent_stored(struct agent *agent, uint32_t records, int64_t first, int64_t last, int64_t now);
 
 /**
- * Whether a metric reads how old records are when they are stored; then call agent_waits() before every step, where a
- * record that is not acknowledged waits: the oldest is of time `first`.
+ * Whether a metric reads the storing latency. Then call agent_waits() before every step if records wait for an
+ * acknowledgement; `first` is the timestamp of the oldest.
  */
 bool agent_wants_stored(const struct agent *agent);
 void agent_waits(struct agent *agent, int64_t first, int64_t now);
 
 /**
- * Whether a metric reads what became of records; then call agent_flow() before every step: how many the SUT's processes
- * produced, how many of them are lost, but not for collection's being off, and how many are under way. Cumulative but
- * for the last.
+ * Whether a metric reads the totals. Then call agent_totals() before every step: records that the SUT's processes
+ * produced, and records lost for other causes than *off* (both cumulative); and records that are en route now.
  */
-bool agent_wants_flow(const struct agent *agent);
-void agent_flow(struct agent *agent, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now);
+bool agent_wants_totals(const struct agent *agent);
+void agent_totals(struct agent *agent, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now);
 
 /**
- * The attempt counter of watched aspect `watch` stood at `attempts`. Call it for every watch before every step,
- * collection on or off, with the step's `now`, read just before the counters: the counter is what tells a silent
- * process from one whose records are late. A watch that is not counted becomes unknown within a window.
+ * The attempt counter of watched aspect `watch` stood at `attempts`. Call it for every watch before every step, whether
+ * collection is on or off, with the step's `now`, read just before the counters. The counter distinguishes a silent
+ * process from one whose records are late. Without this call a watch becomes unknown within a window.
  */
 void agent_count(struct agent *agent, int watch, uint64_t attempts, int64_t now);
 
 /**
- * Watched aspect `watch` is neither recorded nor counted at present, for the operator wants it so. Call it before every
- * step in the place of agent_count(): its values are unknown, and start anew with the next count.
+ * The operator turned watched aspect `watch` off: it is neither recorded nor counted. Call this before every step
+ * instead of agent_count(). Its values are unknown, and start anew with the next agent_count().
  */
 void agent_blind(struct agent *agent, int watch);
 
 /**
- * Knob `i` of the file (adapt.knobs) as it is found on this node, before each step; and what was decided of it at the
- * last one: nothing where a manager decides.
+ * agent_find_knob(), before each step: the state of knob `i` of the file (adapt.knobs) on this node.
+ * agent_knob_order(): the last step's decision for it; none if a manager decides. Lasts until the next step.
  */
-void agent_find_knob(struct agent *agent, uint32_t i, const struct trim_seen *seen);
-const struct helm_order *agent_knob_order(const struct agent *agent, uint32_t i);
+void agent_find_knob(struct agent *agent, uint32_t i, const struct knob_search_seen *seen);
+const struct knob_controller_order *agent_knob_order(const struct agent *agent, uint32_t i);
 
-/** One sampling instant; `measured` is what the node was measured to do since the step before. */
+/** A sampling instant. `measured`: measurements of the node since the step before. */
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured);
 
 /**
- * The processes have been told to end: from now on one that is silent does not count as hung, however long it takes to
- * end; its silence is taken back then.
+ * The processes were sent SIGTERM. From now on a silent process does not count as hung, however long it takes to end;
+ * its silence becomes unknown when it has ended.
  */
 void agent_processes_end(struct agent *agent);
 
 /**
- * The end: no step comes any more, and those processes are removed that have ended. The last step's outcome, with those
- * limits unknown that were last found of processes that have ended. What is not a whole sampling period is not judged.
+ * The end, after the last step, with the processes that ended removed. Returns the last step's outcome, in which limits
+ * are unknown if their state was that of processes that ended. The part of a sampling period since then is not judged.
  */
 const struct agent_outcome *agent_end(struct agent *agent);
 
-/** ns that adaptation has to settle before `limit`, to be held, is judged. Pure. */
+/** ns for adaptation to settle before `limit`, of kind `hold`, is judged. Pure. */
 int64_t agent_settling(const struct experiment *e, const struct experiment_limit *limit);
 
-/** Limit `i` of `e`, to be held, as a policy is to see it where it stands so, of member 0. Pure: a manager's too. */
+/** Limit `i` of `e`, of kind `hold`, with `state` and `value`, as a policy sees it for member 0. Pure. */
 struct policy_limit agent_policy_limit(const struct experiment *e, uint32_t i, enum limit_state state, double value);
 
 /**
- * What the policy sees of this node, its one member, as of the last step: for a manager. Belongs to the agent. Where
- * the experiment has a manager (adapt.by) a step judges, and decides nothing.
+ * The policy's observation of this node, its one member, as of the last step: for a manager. Belongs to the agent. If a
+ * manager decides (adapt.by), a step judges limits and decides nothing.
  */
 const struct policy_observation *agent_seen(const struct agent *agent);
 
 /**
- * What this node adds to the value of limit `i`, which is on the whole, as of the last step: for a manager, which
- * judges those. Here they are neither judged nor seen by the policy.
+ * The partial of this node for global limit `i`, as of the last step: for the manager, which judges global limits. The
+ * agent does not judge them, and its policy does not see them.
  */
-struct message_part agent_part(const struct agent *agent, uint32_t i);
+struct message_partial agent_partial(const struct agent *agent, uint32_t i);
 
-/** How many importances of the node's aspects may give way, and do. */
-struct policy_shed agent_shed(const struct agent *agent);
+/** State of load shedding on this node: how many importances of aspects may be shed, and how many are. */
+struct policy_load_shedding agent_shed(const struct agent *agent);
 
 /**
- * What a manager decided for this node is in force: how it polls, how many importances of its aspects give way, as far
- * as it has them, the policy's verdict, and the limit that caused it (-1: none). The outcome is that of the last step
- * with it, and lasts as long.
+ * Puts a manager's decision in force: how the node polls, how many importances of aspects are shed (at most as many as
+ * there are), the policy's verdict, and the index of the limit that caused it (-1: none). Returns the last step's
+ * outcome with the decision; it lasts as long.
  */
-const struct agent_outcome *agent_obey(struct agent *agent, struct policy_setting setting, uint32_t shed,
-                                       const struct policy_actions *verdict, int cause);
+const struct agent_outcome *agent_apply(struct agent *agent, struct policy_setting setting, uint32_t shed,
+                                        const struct policy_actions *verdict, int cause);
 
 /**
- * The value of metric `metric` for the process in `slot` (-1: the node's value, of a metric that is not per process) at
- * the last step. False where unknown.
+ * The value of metric `metric` at the last step, for the process in `slot`, or for the node (-1) if the metric is not
+ * per process. False: unknown, and *value is unchanged.
  */
 bool agent_metric(const struct agent *agent, uint32_t metric, int slot, double *value);
 

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The inside of an agent: agent.c feeds it, agent_step.c evaluates, judges and decides. */
-#ifndef BEZEL_RESMGR_AGENT_OWN_H
-#define BEZEL_RESMGR_AGENT_OWN_H
+/** The state of an agent. agent.c takes processes and data in, agent_step.c evaluates, judges and decides. */
+#ifndef BEZEL_RESMGR_AGENT_AGENT_INTERNAL_H
+#define BEZEL_RESMGR_AGENT_AGENT_INTERNAL_H
 
-#include "resmgr/agent.h"
+#include "resmgr/agent/agent.h"
 
-#include "resmgr/judge.h"
-#include "resmgr/reading.h"
+#include "metric/evaluator.h"
+#include "resmgr/agent/limit_judge.h"
 
 #include <assert.h>
 
@@ -30,44 +30,44 @@ struct agent_source {
 struct agent_process {
     char *name;
     struct agent_source sources[EXPERIMENT_METRICS_MAX]; /* by aspect */
-    struct reading readings[EXPERIMENT_METRICS_MAX];
-    struct figure_field fields[EXPERIMENT_METRICS_MAX]; /* where metrics find theirs in its records */
-    struct judge_run runs[EXPERIMENT_LIMITS_MAX];
+    struct evaluator readings[EXPERIMENT_METRICS_MAX];
+    struct statistic_field fields[EXPERIMENT_METRICS_MAX]; /* where metrics find theirs in its records */
+    struct limit_judge_run runs[EXPERIMENT_LIMITS_MAX];
 };
 
 struct agent {
     const struct experiment *experiment;
     struct policy_state policy;
-    struct policy_observation seen; /* scratch of a step */
-    struct helm helm;               /* steered where no manager does */
+    struct policy_observation seen;         /* scratch of a step */
+    struct knob_controller knob_controller; /* unused if a manager decides */
     uint32_t aspects;
     const char *aspect_name[EXPERIMENT_METRICS_MAX];
     int aspect_metric[EXPERIMENT_METRICS_MAX]; /* its first metric */
     int next_metric[EXPERIMENT_METRICS_MAX];   /* the next metric of the same aspect, or NO_METRIC */
     int metric_aspect[EXPERIMENT_METRICS_MAX];
-    struct judge judges[EXPERIMENT_LIMITS_MAX];
+    struct limit_judge judges[EXPERIMENT_LIMITS_MAX];
     struct agent_limit limits[EXPERIMENT_LIMITS_MAX];
-    struct message_part parts[EXPERIMENT_LIMITS_MAX]; /* of limits on the whole */
+    struct message_partial partials[EXPERIMENT_LIMITS_MAX]; /* of global limits */
     struct agent_outcome outcome;
     struct agent_process node;
     bool wants_flow, wants_stored;
     bool processes_end;                            /* agent_processes_end() */
-    uint32_t weights[EXPERIMENT_PATTERNS_MAX + 1]; /* of aspects that may be shed, rising */
+    uint32_t weights[EXPERIMENT_PATTERNS_MAX + 1]; /* importances of aspects, ascending */
     uint32_t weight_count;
     int slots; /* one above the highest in use */
     struct agent_process *processes[AGENT_PROCESSES_MAX];
 };
 
-/* NULL where there is none in `slot`. */
+/* NULL: there is none in `slot`. */
 static inline struct agent_process *agent_process(const struct agent *agent, int slot)
 {
     return slot >= 0 && slot < agent->slots ? agent->processes[slot] : NULL;
 }
 
-/* Aspects less important than this are shed; 0: none. */
+/* Aspects less important than this are only counted; 0: none. */
 static inline uint32_t agent_floor(const struct agent *agent)
 {
-    uint32_t count = agent->policy.members[0].shed.count;
+    uint32_t count = agent->policy.members[0].load_shedding.count;
     return count > 0 && count < agent->weight_count ? agent->weights[count] : 0;
 }
 

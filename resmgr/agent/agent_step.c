@@ -1,25 +1,26 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "resmgr/agent_own.h"
+#include "resmgr/agent/agent_internal.h"
 
 static void agent_read(const struct agent *agent, struct agent_process *p, int64_t now)
 {
     for (uint32_t m = 0; m < agent->experiment->metric_count; m++)
-        reading_take(&p->readings[m], now);
+        evaluator_take(&p->readings[m], now);
 }
 
 static void agent_read_all(struct agent *agent, int64_t now)
 {
     for (uint32_t i = 0; i < agent->aspects; i++)
         for (int m = agent->aspect_metric[i]; m != NO_METRIC; m = agent->next_metric[m])
-            reading_count(&agent->node.readings[m], agent->node.sources[i].attempts, now);
+            evaluator_count(&agent->node.readings[m], agent->node.sources[i].attempts, now);
     agent_read(agent, &agent->node, now);
     for (int slot = 0; slot < agent->slots; slot++)
         if (agent->processes[slot])
             agent_read(agent, agent->processes[slot], now);
 }
 
-/* ns since its last record; 0: it made one since the step before. One that is told to end does not hang. */
+/* ns since the last record; 0: there was one since the step before. A process that got SIGTERM does not count as hung.
+ */
 static int64_t agent_silence(const struct agent *agent, const struct agent_source *s, int64_t now)
 {
     return s->grew ? 0 : agent->processes_end ? 1 : now - s->grown_at;
@@ -28,25 +29,25 @@ static int64_t agent_silence(const struct agent *agent, const struct agent_sourc
 static void agent_judge_reading(struct agent *agent, uint32_t limit, struct agent_process *p, int slot, int64_t now)
 {
     int metric = agent->experiment->limits[limit].metric;
-    const struct reading *r = &p->readings[metric];
-    struct judge_value v = {.known = r->known, .value = r->value, .resolution = r->resolution};
+    const struct evaluator *r = &p->readings[metric];
+    struct limit_judge_value v = {.known = r->known, .value = r->value, .resolution = r->resolution};
     if (agent->experiment->metrics[metric].aspect) {
         const struct agent_source *s = &p->sources[agent->metric_aspect[metric]];
         v.of_records = true;
         v.silent = agent_silence(agent, s, now);
     }
-    judge_value(&agent->judges[limit], &p->runs[limit], slot, v);
+    limit_judge_value(&agent->judges[limit], &p->runs[limit], slot, v);
 }
 
 /* Whether the limit's state changed. */
 static bool agent_judge(struct agent *agent, uint32_t limit, int64_t now, double sensor_cpu)
 {
-    struct judge *j = &agent->judges[limit];
+    struct limit_judge *j = &agent->judges[limit];
     int metric = agent->experiment->limits[limit].metric;
-    judge_begin(j, now);
+    limit_judge_begin(j, now);
     if (metric == LIMIT_ON_SENSOR_CPU) {
-        struct judge_value v = {.known = policy_cpu_is_sane(sensor_cpu), .value = sensor_cpu};
-        judge_value(j, &agent->node.runs[limit], NODE, v);
+        struct limit_judge_value v = {.known = policy_cpu_is_sane(sensor_cpu), .value = sensor_cpu};
+        limit_judge_value(j, &agent->node.runs[limit], NODE, v);
     } else if (!agent->experiment->metrics[metric].per_process) {
         agent_judge_reading(agent, limit, &agent->node, NODE, now);
     } else {
@@ -54,41 +55,41 @@ static bool agent_judge(struct agent *agent, uint32_t limit, int64_t now, double
             if (agent->processes[slot])
                 agent_judge_reading(agent, limit, agent->processes[slot], slot, now);
     }
-    return judge_end(j);
+    return limit_judge_end(j);
 }
 
-/* What is old is as unknown to a manager as it is to the policy here. */
-static bool agent_is_stale(const struct agent *agent, const struct reading *r, int64_t now)
+/* An old value is unknown to a manager, as it is to the policy here. */
+static bool agent_is_stale(const struct agent *agent, const struct evaluator *r, int64_t now)
 {
-    int64_t hysteresis = agent->experiment->adapt.hysteresis;
-    return r->known && hysteresis > 0 && now - r->at > hysteresis;
+    int64_t max_age = agent->experiment->adapt.max_age;
+    return r->known && max_age > 0 && now - r->at > max_age;
 }
 
-/* Of an aspect that nobody here has ever recorded there is nothing to add, not even a 0 that is not known yet. */
-static void agent_add_part(struct agent *agent, uint32_t limit, int64_t now, double sensor_cpu)
+/* If no process here has ever recorded the aspect, the node has nothing to add: neither 0 nor unknown. */
+static void agent_add_partial(struct agent *agent, uint32_t limit, int64_t now, double sensor_cpu)
 {
-    struct message_part *part = &agent->parts[limit];
+    struct message_partial *partial = &agent->partials[limit];
     int metric = agent->experiment->limits[limit].metric;
-    *part = (struct message_part){.limit = limit};
+    *partial = (struct message_partial){.limit = limit};
     if (metric == LIMIT_ON_SENSOR_CPU) {
-        part->state = policy_cpu_is_sane(sensor_cpu) ? PART_KNOWN : PART_UNKNOWN;
-        part->value = part->state == PART_KNOWN ? sensor_cpu : 0;
+        partial->state = policy_cpu_is_sane(sensor_cpu) ? PARTIAL_KNOWN : PARTIAL_UNKNOWN;
+        partial->value = partial->state == PARTIAL_KNOWN ? sensor_cpu : 0;
         return;
     }
-    struct reading *r = &agent->node.readings[metric];
+    struct evaluator *r = &agent->node.readings[metric];
     bool of_records = agent->experiment->metrics[metric].aspect;
     const struct agent_source *s = of_records ? &agent->node.sources[agent->metric_aspect[metric]] : NULL;
     if (s && s->attempts == 0)
-        part->state = PART_NONE;
+        partial->state = PARTIAL_NONE;
     else if (!agent_is_stale(agent, r, now))
-        reading_part(r, now, part);
-    if (s && part->state == PART_KNOWN)
-        part->silent = agent_silence(agent, s, now);
+        evaluator_part(r, now, partial);
+    if (s && partial->state == PARTIAL_KNOWN)
+        partial->silent = agent_silence(agent, s, now);
 }
 
-struct message_part agent_part(const struct agent *agent, uint32_t i)
+struct message_partial agent_partial(const struct agent *agent, uint32_t i)
 {
-    return agent->parts[i];
+    return agent->partials[i];
 }
 
 static void agent_clear_growth(struct agent_process *p)
@@ -113,7 +114,7 @@ struct policy_limit agent_policy_limit(const struct experiment *e, uint32_t i, e
     };
 }
 
-/* How old the observation is that limit `i` was judged by. */
+/* The age, ns, of the value by which limit `i` was judged. */
 static int64_t agent_age(const struct agent *agent, uint32_t i, int64_t now)
 {
     const struct experiment_limit *limit = &agent->experiment->limits[i];
@@ -127,17 +128,17 @@ static int64_t agent_age(const struct agent *agent, uint32_t i, int64_t now)
 static struct policy_limit agent_observed(const struct agent *agent, uint32_t i, int64_t now)
 {
     const struct agent_limit *seen = &agent->limits[i];
-    int64_t hysteresis = agent->experiment->adapt.hysteresis;
-    bool fresh = seen->known && (hysteresis == 0 || agent_age(agent, i, now) <= hysteresis);
+    int64_t max_age = agent->experiment->adapt.max_age;
+    bool fresh = seen->known && (max_age == 0 || agent_age(agent, i, now) <= max_age);
     return agent_policy_limit(agent->experiment, i, fresh ? seen->state : LIMIT_UNKNOWN, seen->value);
 }
 
-/* The same, but for what a knob answers. */
-static struct policy_limit agent_hear(struct agent *agent, uint32_t i, int64_t now)
+/* The same, unknown if a knob is to answer the violation. */
+static struct policy_limit agent_offer_limit(struct agent *agent, uint32_t i, int64_t now)
 {
     struct policy_limit limit = agent_observed(agent, i, now);
     if (!experiment_is_managed(agent->experiment))
-        helm_take(&agent->helm, i, &limit);
+        knob_controller_take(&agent->knob_controller, i, &limit);
     return limit;
 }
 
@@ -146,11 +147,11 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
     struct agent_outcome *out = &agent->outcome;
     struct policy_observation *seen = &agent->seen;
     seen->limit_count = 0;
-    helm_begin(&agent->helm, measured->elapsed);
+    knob_controller_begin(&agent->knob_controller, measured->elapsed);
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
-        if (agent->experiment->limits[i].kind == LIMIT_HOLD && !agent->experiment->limits[i].whole)
-            seen->limits[seen->limit_count++] = agent_hear(agent, i, now);
-    seen->dead_time = 0; /* bezeld carries a decision out within the step, before it begins to measure again */
+        if (agent->experiment->limits[i].kind == LIMIT_HOLD && !agent->experiment->limits[i].global)
+            seen->limits[seen->limit_count++] = agent_offer_limit(agent, i, now);
+    seen->dead_time = 0; /* bezeld carries out a decision before the next measurement begins */
     seen->member_count = 1;
     seen->members[0] = *measured;
     out->policy = agent->policy.policy;
@@ -159,7 +160,7 @@ static void agent_decide(struct agent *agent, int64_t now, const struct policy_m
     if (experiment_is_managed(agent->experiment))
         return;
     policy_step(&agent->policy, seen, &out->actions);
-    helm_step(&agent->helm, &agent->policy, &out->actions);
+    knob_controller_step(&agent->knob_controller, &agent->policy, &out->actions);
     out->action = out->actions.action[0];
     out->floor = agent_floor(agent);
     out->after = agent_setting(agent);
@@ -172,8 +173,8 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
     out->limit_changed = false;
     agent_read_all(agent, now);
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++) {
-        if (agent->experiment->limits[i].whole) {
-            agent_add_part(agent, i, now, measured->cpu);
+        if (agent->experiment->limits[i].global) {
+            agent_add_partial(agent, i, now, measured->cpu);
             continue;
         }
         if (agent_judge(agent, i, now, measured->cpu))
@@ -190,7 +191,7 @@ const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const s
     return out;
 }
 
-/* Whether what limit `i` was found to be is over: the processes that it was found of have ended. */
+/* Whether the processes that limit `i` was judged by have ended. */
 static bool agent_is_over(const struct agent *agent, uint32_t i)
 {
     int metric = agent->experiment->limits[i].metric, slot = agent->limits[i].slot;
@@ -217,14 +218,14 @@ const struct agent_outcome *agent_end(struct agent *agent)
     return &agent->outcome;
 }
 
-void agent_find_knob(struct agent *agent, uint32_t i, const struct trim_seen *seen)
+void agent_find_knob(struct agent *agent, uint32_t i, const struct knob_search_seen *seen)
 {
-    helm_find(&agent->helm, i, seen);
+    knob_controller_find(&agent->knob_controller, i, seen);
 }
 
-const struct helm_order *agent_knob_order(const struct agent *agent, uint32_t i)
+const struct knob_controller_order *agent_knob_order(const struct agent *agent, uint32_t i)
 {
-    return helm_order(&agent->helm, i);
+    return knob_controller_order(&agent->knob_controller, i);
 }
 
 const struct policy_observation *agent_seen(const struct agent *agent)
@@ -232,16 +233,16 @@ const struct policy_observation *agent_seen(const struct agent *agent)
     return &agent->seen;
 }
 
-struct policy_shed agent_shed(const struct agent *agent)
+struct policy_load_shedding agent_shed(const struct agent *agent)
 {
-    return agent->policy.members[0].shed;
+    return agent->policy.members[0].load_shedding;
 }
 
-const struct agent_outcome *agent_obey(struct agent *agent, struct policy_setting setting, uint32_t shed,
-                                       const struct policy_actions *verdict, int cause)
+const struct agent_outcome *agent_apply(struct agent *agent, struct policy_setting setting, uint32_t shed,
+                                        const struct policy_actions *verdict, int cause)
 {
     struct agent_outcome *out = &agent->outcome;
-    struct policy_shed *s = &agent->policy.members[0].shed;
+    struct policy_load_shedding *s = &agent->policy.members[0].load_shedding;
     s->count = shed < s->levels ? shed : s->levels;
     out->floor = agent_floor(agent);
     out->policy = agent->policy.policy;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "resmgr/lease.h"
+#include "resmgr/agent/leadership.h"
 
-#include "resmgr/agent.h"
+#include "resmgr/agent/agent.h"
 
-/* The longest look back of a limit to be held, and the instant that comes next. */
+/* The longest window of a `hold` limit, with its persistence, and two sampling periods. */
 static int64_t when_it_shows(const struct experiment *e)
 {
     int64_t longest = 0;
@@ -16,13 +16,13 @@ static int64_t when_it_shows(const struct experiment *e)
     return longest + 2 * e->adapt.every;
 }
 
-void lease_start(struct lease *l, const struct experiment *e, uint64_t life, struct message_lease newest)
+void leadership_start(struct leadership *l, const struct experiment *e, uint64_t life, struct message_leadership newest)
 {
-    *l = (struct lease){
+    *l = (struct leadership){
         .life = life,
         .period_min = e->adapt.period_min,
         .period_max = e->adapt.period_max,
-        .moves = experiment_policy_moves(e->adapt.policy),
+        .moves = experiment_policy_can(e->adapt.policy, POLICY_MOVES),
         .holder = newest,
         .shows = when_it_shows(e),
     };
@@ -33,56 +33,57 @@ static int64_t at_most(uint64_t ns, int64_t most)
     return ns > (uint64_t)most ? most : (int64_t)ns;
 }
 
-static bool is_fresh(const struct lease *l, const struct message_setting *s, int64_t now)
+static bool is_fresh(const struct leadership *l, const struct message_setpoint *s, int64_t now)
 {
     if (s->life != l->life || s->answers > (uint64_t)now)
         return false;
     int64_t answers = (int64_t)s->answers;
-    return answers >= l->not_before && now - answers <= at_most(s->expiry, LEASE_EXPIRY_MAX);
+    return answers >= l->not_before && now - answers <= at_most(s->expiry, LEADERSHIP_EXPIRY_MAX);
 }
 
-static bool is_holder(const struct lease *l, struct message_lease who)
+static bool is_holder(const struct leadership *l, struct message_leadership who)
 {
     return who.epoch > 0 && who.epoch == l->holder.epoch && who.holder == l->holder.holder;
 }
 
-static enum lease_answer lease_decide(const struct lease *l, const struct message_setting *s, int64_t now)
+static enum leadership_answer leadership_decide(const struct leadership *l, const struct message_setpoint *s,
+                                                int64_t now)
 {
-    if (s->lease.epoch <= l->holder.epoch && !is_holder(l, s->lease))
-        return LEASE_OUTDATED;
-    if (is_holder(l, s->lease) && s->sequence <= l->sequence)
-        return LEASE_REPEATED;
-    return s->sequence > 0 && is_fresh(l, s, now) ? LEASE_OBEYED : LEASE_EXPIRED;
+    if (s->leadership.epoch <= l->holder.epoch && !is_holder(l, s->leadership))
+        return LEADERSHIP_OUTDATED;
+    if (is_holder(l, s->leadership) && s->sequence <= l->sequence)
+        return LEADERSHIP_REPEATED;
+    return s->sequence > 0 && is_fresh(l, s, now) ? LEADERSHIP_APPLIED : LEADERSHIP_EXPIRED;
 }
 
-static int64_t lease_cut(struct lease *l, uint64_t asked, int64_t desired)
+static int64_t leadership_clamp(struct leadership *l, uint64_t asked, int64_t desired)
 {
     int64_t least = l->moves ? l->period_min : desired, most = l->moves ? l->period_max : desired;
     if (asked >= (uint64_t)least && asked <= (uint64_t)most)
         return (int64_t)asked;
-    l->cut++;
+    l->clamped++;
     return asked < (uint64_t)least ? least : most;
 }
 
-enum lease_answer lease_hear(struct lease *l, const struct message_setting *s, int64_t desired, int64_t now,
-                             struct lease_order *order)
+enum leadership_answer leadership_receive(struct leadership *l, const struct message_setpoint *s, int64_t desired,
+                                          int64_t now, struct leadership_command *command)
 {
-    enum lease_answer answer = lease_decide(l, s, now);
+    enum leadership_answer answer = leadership_decide(l, s, now);
     l->answered[answer]++;
-    if (answer != LEASE_OBEYED)
+    if (answer != LEADERSHIP_APPLIED)
         return answer;
-    *order = (struct lease_order){.taken = !l->held || !is_holder(l, s->lease)};
-    l->taken += order->taken;
-    l->holder = s->lease;
+    *command = (struct leadership_command){.taken = !l->held || !is_holder(l, s->leadership)};
+    l->taken += command->taken;
+    l->holder = s->leadership;
     l->sequence = s->sequence;
     l->held = true;
     l->retreated = false;
-    l->until = (int64_t)s->answers + at_most(s->lasts, LEASE_LASTS_MAX);
-    order->setting = (struct policy_setting){.on = s->on, .period = lease_cut(l, s->period_ns, desired)};
+    l->until = (int64_t)s->answers + at_most(s->lasts, LEADERSHIP_LASTS_MAX);
+    command->setting = (struct policy_setting){.on = s->on, .period = leadership_clamp(l, s->period_ns, desired)};
     return answer;
 }
 
-void lease_overtake(struct lease *l, int64_t now)
+void leadership_override(struct leadership *l, int64_t now)
 {
     l->not_before = now;
     l->safe_known = false;
@@ -93,7 +94,7 @@ static bool polls_less(struct policy_setting a, struct policy_setting b)
     return b.on && (!a.on || a.period > b.period);
 }
 
-void lease_judge(struct lease *l, enum limit_state worst, struct policy_setting in_force, int64_t now)
+void leadership_judge(struct leadership *l, enum limit_state worst, struct policy_setting in_force, int64_t now)
 {
     if (in_force.on != l->in_force.on || in_force.period != l->in_force.period)
         l->in_force_since = now;
@@ -104,7 +105,7 @@ void lease_judge(struct lease *l, enum limit_state worst, struct policy_setting 
     l->safe = in_force;
 }
 
-bool lease_lost(struct lease *l, int64_t now)
+bool leadership_lost(struct leadership *l, int64_t now)
 {
     if (!l->held || now < l->until)
         return false;
@@ -113,7 +114,7 @@ bool lease_lost(struct lease *l, int64_t now)
     return true;
 }
 
-bool lease_retreats(struct lease *l, enum limit_state worst, struct policy_setting *safe)
+bool leadership_retreats(struct leadership *l, enum limit_state worst, struct policy_setting *safe)
 {
     if (l->held || l->lost == 0 || l->retreated || worst != LIMIT_VIOLATED || !l->safe_known ||
         !polls_less(l->safe, l->in_force))

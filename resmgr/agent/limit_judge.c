@@ -1,16 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "resmgr/judge.h"
+#include "resmgr/agent/limit_judge.h"
 
 #include <math.h>
 
-void judge_start(struct judge *j, const struct experiment_limit *limit, int64_t settling, struct agent_limit *seen)
+void limit_judge_start(struct limit_judge *j, const struct experiment_limit *limit, int64_t settling,
+                       struct agent_limit *seen)
 {
-    *j = (struct judge){.limit = limit, .settling = settling, .seen = seen, .trusted_worst = NAN};
+    *j = (struct limit_judge){.limit = limit, .settling = settling, .seen = seen, .trusted_worst = NAN};
     *seen = (struct agent_limit){.worst = NAN, .slot = -1};
 }
 
-void judge_begin(struct judge *j, int64_t now)
+void limit_judge_begin(struct limit_judge *j, int64_t now)
 {
     j->now = now;
     j->broken = j->violated = j->certain = j->confirms = false;
@@ -18,8 +19,8 @@ void judge_begin(struct judge *j, int64_t now)
     j->seen->known = false;
 }
 
-/* A finding that was in doubt before this instant is true. */
-static void judge_confirm(struct judge *j)
+/* A violation before this instant is confirmed. */
+static void limit_judge_confirm(struct limit_judge *j)
 {
     j->doubt_since = j->now;
     j->suspects = j->fresh;
@@ -28,34 +29,34 @@ static void judge_confirm(struct judge *j)
     j->trusted_violated = j->seen->last_violated;
 }
 
-static bool judge_is_suspect(const struct judge *j, const struct judge_run *run)
+static bool limit_judge_is_suspect(const struct limit_judge *j, const struct limit_judge_run *run)
 {
     return run->suspected != 0 && run->suspected >= j->doubt_since;
 }
 
-static void judge_suspect(struct judge *j, struct judge_run *run)
+static void limit_judge_suspect(struct limit_judge *j, struct limit_judge_run *run)
 {
-    j->suspects += !judge_is_suspect(j, run);
+    j->suspects += !limit_judge_is_suspect(j, run);
     j->fresh++;
     run->suspected = j->now;
 }
 
-void judge_forget(struct judge *j, struct judge_run *run)
+void limit_judge_forget(struct limit_judge *j, struct limit_judge_run *run)
 {
-    if (judge_is_suspect(j, run) && --j->suspects == 0) {
+    if (limit_judge_is_suspect(j, run) && --j->suspects == 0) {
         j->seen->violated -= j->doubtful;
         j->seen->unknown += j->doubtful;
         j->seen->worst = j->trusted_worst;
         j->seen->last_violated = j->trusted_violated;
         j->doubtful = 0;
     }
-    *run = (struct judge_run){0};
+    *run = (struct limit_judge_run){0};
 }
 
-void judge_value(struct judge *j, struct judge_run *run, int slot, struct judge_value v)
+void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int slot, struct limit_judge_value v)
 {
     bool hung = v.silent > j->settling;
-    if (judge_is_suspect(j, run) && (hung || v.silent == 0))
+    if (limit_judge_is_suspect(j, run) && (hung || v.silent == 0))
         j->confirms = true;
     if (!v.known) {
         run->broken = false;
@@ -80,20 +81,20 @@ void judge_value(struct judge *j, struct judge_run *run, int slot, struct judge_
     if (hung || !v.of_records)
         j->certain = true;
     else
-        judge_suspect(j, run);
+        limit_judge_suspect(j, run);
     if (j->now - run->broken_since >= j->limit->persistence)
         j->violated = true;
 }
 
-static void judge_worsen(const struct judge *j, double *worst)
+static void limit_judge_worsen(const struct limit_judge *j, double *worst)
 {
     bool at_least = j->limit->compare == COMPARE_AT_LEAST;
     if (isnan(*worst) || (at_least ? j->sure < *worst : j->sure > *worst))
         *worst = j->sure;
 }
 
-/* Adds the time since the instant before, which stands as this instant found it. */
-static void judge_account(struct judge *j, enum limit_state state, bool doubtful)
+/* Adds the time since the instant before, in the state that this instant found. */
+static void limit_judge_account(struct limit_judge *j, enum limit_state state, bool doubtful)
 {
     struct agent_limit *seen = j->seen;
     int64_t passed = j->began ? j->now - j->before : 0;
@@ -114,22 +115,22 @@ static void judge_account(struct judge *j, enum limit_state state, bool doubtful
         j->doubtful += passed;
     if (!seen->known)
         return;
-    judge_worsen(j, &seen->worst);
+    limit_judge_worsen(j, &seen->worst);
     if (!doubtful)
-        judge_worsen(j, &j->trusted_worst);
+        limit_judge_worsen(j, &j->trusted_worst);
 }
 
-bool judge_end(struct judge *j)
+bool limit_judge_end(struct limit_judge *j)
 {
     struct agent_limit *seen = j->seen;
     enum limit_state before = seen->state;
     bool doubtful = j->broken && !j->certain;
     if (j->confirms)
-        judge_confirm(j);
+        limit_judge_confirm(j);
     seen->state = !seen->known ? LIMIT_UNKNOWN : j->violated ? LIMIT_VIOLATED : LIMIT_HELD;
     if (!seen->known)
         seen->slot = -1;
-    judge_account(j, seen->state, doubtful);
+    limit_judge_account(j, seen->state, doubtful);
     if (j->violated)
         seen->last_violated = j->now;
     if (j->violated && !doubtful)

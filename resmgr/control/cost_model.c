@@ -1,33 +1,32 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "resmgr/sense.h"
+#include "resmgr/control/cost_model.h"
 
 #include <math.h>
 
-#define SMOOTHING  0.2   /* of cost and use: a mean over about nine windows */
-#define FLOWING    0.05  /* of the flow of records: what rose explains a cost for about a second */
-#define SPREADING  0.1   /* of the spread */
-#define SPREAD_MIN 0.05  /* ln: no window is surer than this */
-#define LOOSE_MAX  1.0   /* ln, squared */
-#define SURPRISE   0.15  /* ln: below it no deviation is a surprise ... */
-#define SURPRISES  3.0   /* ... nor below so many mean deviations: 2.4 of the usual kind */
-#define STARVED    0.5   /* of the polls that come however late: fewer, and the node is starved of CPU */
-#define FAR_OFF    0.693 /* ln 2: so far below, with the budget kept whatever is thought, one window is enough */
-#define PASSES     3e9   /* ns: a cost that rose for no reason to be seen, where polls are put off, may pass within */
-#define MORE       2.0   /* times as many records as usual explain a cost that rose */
-#define LATE_LASTS 3e9   /* ns: over such a time lateness is smoothed */
-#define LATE_MAX   0.5   /* of the period: more is a hiccup, or a period that nobody can keep */
-#define BASE_SHARE                                                                                                     \
-    0.33 /* of the use, at most, that is taken for base: more is polls that are cheaper at another period */
-#define BASE_BLENDING 0.5 /* of a new division into base and cost with the one before */
-#define CONTRAST      0.5 /* rates must differ by this share for their uses to tell base from cost */
-#define DOUBTS        2.0 /* mean deviations of one window that the smoothed estimate may be off by */
+#define SMOOTHING     0.2   /* of cost and use: a mean over about nine windows */
+#define FLOWING       0.05  /* of the flow of records: a rise explains a higher cost for about a second */
+#define SPREADING     0.1   /* of the spread */
+#define SPREAD_MIN    0.05  /* ln: no window is surer than this */
+#define LOOSE_MAX     1.0   /* ln, squared */
+#define SURPRISE      0.15  /* ln: below it no deviation is a surprise ... */
+#define SURPRISES     3.0   /* ... nor below so many mean deviations: 2.4 of the usual kind */
+#define STARVED       0.5   /* of the polls that even a late node makes: with fewer it is starved of CPU */
+#define FAR_OFF       0.693 /* ln 2: for so much less, one window is enough if the node itself keeps the budget */
+#define PASSES        3e9   /* ns that an unexplained rise of the cost must last if polls are deferred */
+#define MORE          2.0   /* times as many records as usual explain a higher cost */
+#define LATE_LASTS    3e9   /* ns over which lateness is smoothed */
+#define LATE_MAX      0.5   /* of the period: more is a hiccup, or the period cannot be kept */
+#define BASE_SHARE    0.33  /* of the use that may count as base: more means that polls are cheaper at another period */
+#define BASE_BLENDING 0.5   /* of a new division into base and cost with the one before */
+#define CONTRAST      0.5   /* relative difference of rates from which base and cost can be told apart */
+#define UNSURE        2.0   /* mean deviations of one window that the smoothed estimate may be off by */
 
 enum {
     STEP = 2,            /* surprising windows that agree */
-    STEP_RECORDS = 10,   /* a poll, at least, that explain a cost: fewer are little beside the wake-up */
-    LATE_POLLS = 4,      /* in a sampling interval: of fewer, how late they come is where it began */
-    STARVED_WINDOWS = 3, /* that count for nothing */
+    STEP_RECORDS = 10,   /* records a poll, at least, that explain a cost: fewer cost little beside the wake-up */
+    LATE_POLLS = 4,      /* in a sampling interval: with fewer, lateness depends on where the interval began */
+    STARVED_WINDOWS = 3, /* windows that are ignored */
     FIRST_WINDOWS = 5,   /* after a change: enough to compare with those before it */
 };
 
@@ -38,8 +37,8 @@ static double blend(double old, double new, double share)
 
 /* ---- One window -------------------------------------------------------------------------------------------------- */
 
-/* What the first windows since the change used, against those before it, tells base from cost. */
-static void sense_divide(struct policy_sense *s)
+/* Divides the use into base and cost, by comparing the first windows since the change with those before it. */
+static void cost_model_divide(struct policy_cost_model *s)
 {
     double rate = s->sum_rate / FIRST_WINDOWS, use = s->sum_use / FIRST_WINDOWS;
     double apart = fabs(rate - s->before_rate);
@@ -51,11 +50,11 @@ static void sense_divide(struct policy_sense *s)
     s->base = base;
 }
 
-/* What a measurement is, beside what was expected. */
+/* How a measurement fits what was expected. */
 enum fit { ORDINARY, SURPRISING, STEPPED };
 
-/* One more of them on the same side: whether they are enough to be a step. */
-static bool sense_agrees(struct policy_sense *s, double cost, double off)
+/* One more surprising window on the same side: whether they are enough for a step. */
+static bool cost_model_agrees(struct policy_cost_model *s, double cost, double off)
 {
     bool passes = s->put_off && off > 0 && !s->explained;
     uint32_t enough = s->kept && off < -FAR_OFF ? 1 : STEP;
@@ -66,17 +65,17 @@ static bool sense_agrees(struct policy_sense *s, double cost, double off)
 }
 
 /*
- * How much a window counts. At a new period the cost may have changed by as much as the rate did, where base was taken
- * for cost: what is expected is then worth little beside what is measured. As in a Kalman filter.
+ * The weight of a window, as in a Kalman filter. At a new period the cost per poll may have changed as much as the
+ * rate, because base counted as cost; so the measurement is worth more than the expectation.
  */
-static double sense_gain(struct policy_sense *s)
+static double cost_model_gain(struct policy_cost_model *s)
 {
     double chance = fmax(s->spread, SPREAD_MIN), gain = s->loose / (s->loose + chance * chance);
     s->loose *= 1 - gain;
     return fmax(SMOOTHING, gain);
 }
 
-static enum fit sense_learn_cost(struct policy_sense *s, double cost)
+static enum fit cost_model_learn_cost(struct policy_cost_model *s, double cost)
 {
     if (!s->known || s->cost <= 0 || cost <= 0) {
         s->cost = s->known ? blend(s->cost, cost, SMOOTHING) : cost;
@@ -86,11 +85,11 @@ static enum fit sense_learn_cost(struct policy_sense *s, double cost)
     double off = log(cost / s->cost), before = s->surprises > 0 ? log(s->surprise / s->cost) : 0;
     double usual = fmax(SURPRISE, SURPRISES * hypot(s->spread, sqrt(s->loose)));
     bool surprising = fabs(off) > usual;
-    if (before != 0 && !(surprising && before * off > 0)) { /* no step: chance is wider, by no more than a part */
+    if (before != 0 && !(surprising && before * off > 0)) { /* no step: the spread is larger, within bounds */
         s->spread = blend(s->spread, fmin(fabs(before), 2 * usual), SPREADING);
         s->surprises = 0;
     }
-    if (surprising && sense_agrees(s, cost, off)) {
+    if (surprising && cost_model_agrees(s, cost, off)) {
         s->cost = s->surprise;
         s->surprises = 0;
         s->stepped = true;
@@ -98,20 +97,20 @@ static enum fit sense_learn_cost(struct policy_sense *s, double cost)
     }
     if (surprising)
         return SURPRISING;
-    s->cost = blend(s->cost, cost, fmax(sense_gain(s), 1.0 / (2 + s->windows))); /* more while the period is new */
+    s->cost = blend(s->cost, cost, fmax(cost_model_gain(s), 1.0 / (2 + s->windows))); /* more at a new period */
     s->spread = blend(s->spread, fabs(off), SPREADING);
     return ORDINARY;
 }
 
 /* A window with polls in it. */
-static enum fit sense_polled(struct policy_sense *s, double use)
+static enum fit cost_model_polled(struct policy_cost_model *s, double use)
 {
     double rate = s->polls / s->elapsed;
     if (s->windows == 0 && s->rate_then > 0)
         s->loose = fmin(pow(log(rate / s->rate_then) / 2, 2), LOOSE_MAX);
     s->last_rate = rate;
     s->base = fmin(s->base, use);
-    enum fit fit = sense_learn_cost(s, (use - s->base) / 100 / rate);
+    enum fit fit = cost_model_learn_cost(s, (use - s->base) / 100 / rate);
     if (s->windows < FIRST_WINDOWS) {
         s->sum_rate += rate;
         s->sum_use += use;
@@ -119,15 +118,15 @@ static enum fit sense_polled(struct policy_sense *s, double use)
     return fit;
 }
 
-static void sense_close(struct policy_sense *s, bool on)
+static void cost_model_close(struct policy_cost_model *s, bool on)
 {
     double use = 100 * s->cpu / s->elapsed, flow = s->records / s->elapsed;
     enum fit fit = ORDINARY;
     s->explained = flow > MORE * s->flow && s->records > STEP_RECORDS * s->polls;
     s->flow = blend(s->flow, flow, FLOWING);
     if (s->polls > 0)
-        fit = sense_polled(s, use);
-    else if (on) /* a part of a period says no more than this */
+        fit = cost_model_polled(s, use);
+    else if (on) /* less than a period: the use bounds the base */
         s->base = fmin(s->base, use);
     else
         s->base = blend(s->base, use, s->windows == 0 ? 1 : SMOOTHING);
@@ -137,16 +136,16 @@ static void sense_close(struct policy_sense *s, bool on)
     if (s->windows < UINT32_MAX)
         s->windows++;
     if (s->windows == FIRST_WINDOWS && s->polls > 0)
-        sense_divide(s);
+        cost_model_divide(s);
     s->polls = s->records = s->cpu = s->elapsed = 0;
     s->put_off = false;
 }
 
 /*
- * What a node used that got no CPU for most of its polls tells nothing of their cost. Where that lasts, the period is
- * one that it cannot keep.
+ * The use of a node that got no CPU for most of its polls says nothing about their cost. If that lasts, the node cannot
+ * keep the period, and its windows count.
  */
-static void sense_end_window(struct policy_sense *s, bool on, double period)
+static void cost_model_end_window(struct policy_cost_model *s, bool on, double period)
 {
     double expected = s->elapsed / (period * (1 + LATE_MAX));
     bool starved = on && !s->put_off && expected >= LATE_POLLS && s->polls < STARVED * expected;
@@ -154,40 +153,40 @@ static void sense_end_window(struct policy_sense *s, bool on, double period)
     if (starved && s->starved <= STARVED_WINDOWS)
         s->polls = s->records = s->cpu = s->elapsed = 0;
     else
-        sense_close(s, on);
+        cost_model_close(s, on);
 }
 
 /* ---- Operations -------------------------------------------------------------------------------------------------- */
 
-/* What uses up its budget is not late: where polls are put off, what was taken for lateness fades. */
-static void sense_late(struct policy_member *m, const struct policy_measure *seen, double polls)
+/* A deferred poll is not late: while polls are deferred, the lateness fades. */
+static void cost_model_late(struct policy_member *m, const struct policy_measure *seen, double polls)
 {
     double elapsed = (double)seen->elapsed, asked = (double)m->period;
     double late = fmin(fmax(0, elapsed / polls - asked), LATE_MAX * asked);
     if (m->on && (seen->put_off || seen->polls >= LATE_POLLS))
-        m->sense.late = blend(m->sense.late, seen->put_off ? 0 : late, elapsed / (elapsed + LATE_LASTS));
+        m->cost_model.late = blend(m->cost_model.late, seen->put_off ? 0 : late, elapsed / (elapsed + LATE_LASTS));
 }
 
-void sense_step(struct policy_member *member, const struct policy_measure *seen)
+void cost_model_step(struct policy_member *member, const struct policy_measure *seen)
 {
-    struct policy_sense *s = &member->sense;
+    struct policy_cost_model *s = &member->cost_model;
     if (isnan(seen->cpu) || seen->elapsed == 0 || seen->unconfirmed)
         return;
     double elapsed = (double)seen->elapsed, period = (double)member->period;
     double polls = isnan(seen->polls) ? elapsed / period : seen->polls;
-    sense_late(member, seen, polls);
+    cost_model_late(member, seen, polls);
     s->put_off = s->put_off || seen->put_off;
     s->kept = seen->kept;
     s->elapsed += elapsed;
     s->cpu += seen->cpu / 100 * elapsed;
     s->polls += member->on ? polls : 0;
     s->records += isnan(seen->records) ? 0 : seen->records;
-    double least = fmax(SENSE_WINDOW, member->on ? period : 0);
+    double least = fmax(COST_MODEL_WINDOW, member->on ? period : 0);
     if (s->elapsed >= least && (!member->on || s->polls >= 1 || s->elapsed >= 4 * least))
-        sense_end_window(s, member->on, period);
+        cost_model_end_window(s, member->on, period);
 }
 
-void sense_changed(struct policy_sense *s)
+void cost_model_changed(struct policy_cost_model *s)
 {
     s->before_rate =
         s->stepped || s->windows == 0 ? 0 : s->rate; /* across a step of the cost nothing can be compared */
@@ -199,13 +198,13 @@ void sense_changed(struct policy_sense *s)
     s->stepped = false;
 }
 
-double sense_use(const struct policy_sense *s, int64_t period)
+double cost_model_use(const struct policy_cost_model *s, int64_t period)
 {
     double asked = (double)period;
     return s->known ? s->base + 100 * s->cost / (asked + fmin(s->late, LATE_MAX * asked)) : NAN;
 }
 
-int64_t sense_period(const struct policy_sense *s, double use, int64_t shortest, int64_t longest)
+int64_t cost_model_period(const struct policy_cost_model *s, double use, int64_t shortest, int64_t longest)
 {
     if (!s->known)
         return 0;
@@ -215,7 +214,7 @@ int64_t sense_period(const struct policy_sense *s, double use, int64_t shortest,
     return period <= (double)shortest ? shortest : (int64_t)period;
 }
 
-double sense_doubt(const struct policy_sense *s, double least, double most)
+double cost_model_uncertainty(const struct policy_cost_model *s, double least, double most)
 {
-    return fmin(fmax(least, DOUBTS * hypot(s->spread, sqrt(s->loose))), most);
+    return fmin(fmax(least, UNSURE * hypot(s->spread, sqrt(s->loose))), most);
 }

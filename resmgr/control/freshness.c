@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "resmgr/demand.h"
+#include "resmgr/control/freshness.h"
 
 #include "base/clock.h"
-#include "resmgr/allowance.h"
+#include "resmgr/control/qos_backoff.h"
 
 #include <math.h>
 
@@ -15,13 +15,13 @@
 #define CUT_MIN      2.0
 #define CUT_MAX      8.0
 
-/* The limit that is worst off; NULL where none is known. */
+/* The limit that is furthest from holding; NULL: none is known. */
 static const struct policy_limit *find_worst(const struct policy_observation *seen, uint32_t i)
 {
     const struct policy_limit *worst = NULL;
     for (uint32_t j = 0; j < seen->limit_count; j++) {
         const struct policy_limit *l = &seen->limits[j];
-        if (!l->on_flow || l->state == LIMIT_UNKNOWN || (l->member != POLICY_ALL && l->member != (int)i))
+        if (!l->on_flow || l->state == LIMIT_UNKNOWN || !policy_concerns(l, i))
             continue;
         if (!worst || l->state > worst->state || (l->state == worst->state && policy_margin(l) < policy_margin(worst)))
             worst = l;
@@ -30,10 +30,10 @@ static const struct policy_limit *find_worst(const struct policy_observation *se
 }
 
 /*
- * In proportion to how far off the limit is, within bounds: what is late is late by about the period. What has held
- * until now may have been broken by a hiccup, which says nothing about the period.
+ * The factor is proportional to how far off the limit is, within bounds, because records are late by about the period.
+ * A limit that held until now gets the least factor: a hiccup may have broken it, whatever the period.
  */
-static double cut(const struct policy_demand *d, const struct policy_limit *l)
+static double reduction(const struct policy_freshness *d, const struct policy_limit *l)
 {
     if (d->settled)
         return CUT_MIN;
@@ -43,40 +43,36 @@ static double cut(const struct policy_demand *d, const struct policy_limit *l)
 
 static void shorten(const struct policy_state *s, struct policy_member *m, const struct policy_limit *l)
 {
-    struct policy_demand *d = &m->demand;
-    if (d->probed)
-        d->patience = d->patience * 2 > PATIENCE_MAX ? PATIENCE_MAX : d->patience * 2;
-    else if (d->patience == 0)
-        d->patience = PATIENCE;
-    int64_t longest = (int64_t)((double)m->period / cut(d, l));
+    struct policy_freshness *d = &m->freshness;
+    retry_timer_fail(&d->retry, d->probed, PATIENCE, PATIENCE_MAX);
+    int64_t longest = (int64_t)((double)m->period / reduction(d, l));
     d->longest = longest > s->period_min ? longest : s->period_min;
     d->probed = d->settled = false;
-    d->waited = 0;
 }
 
 static void lengthen(const struct policy_state *s, struct policy_member *m)
 {
-    struct policy_demand *d = &m->demand;
+    struct policy_freshness *d = &m->freshness;
     d->longest = (int64_t)((double)d->longest * STEP);
     d->probed = true;
-    d->waited = 0;
+    d->retry.waited = 0;
     if (d->longest >= s->period_max)
         d->longest = 0;
 }
 
-void demand_step(struct policy_state *state, const struct policy_observation *seen, uint32_t i,
-                 struct policy_actions *actions)
+void freshness_step(struct policy_state *state, const struct policy_observation *seen, uint32_t i,
+                    struct policy_actions *actions)
 {
     struct policy_member *m = &state->members[i];
-    struct policy_demand *d = &m->demand;
+    struct policy_freshness *d = &m->freshness;
     const struct policy_limit *l = find_worst(seen, i);
     if (!l || !m->on)
         return;
-    if (d->waited < PATIENCE_MAX && !seen->members[i].unconfirmed)
-        d->waited += seen->members[i].elapsed;
+    if (!seen->members[i].unconfirmed)
+        retry_timer_pass(&d->retry, seen->members[i].elapsed);
     bool broken = l->state == LIMIT_VIOLATED;
-    int64_t settling = allowance_settling(state, seen, i);
-    bool shows = d->waited >= settling;
+    int64_t settling = qos_backoff_settling(state, seen, i);
+    bool shows = d->retry.waited >= settling;
     bool stuck = m->period <= state->period_min || (d->longest > 0 && m->period > d->longest);
     d->held = broken ? 0 : d->held < settling ? d->held + seen->members[i].elapsed : d->held;
     d->settled = d->settled || d->held >= settling;
@@ -84,13 +80,13 @@ void demand_step(struct policy_state *state, const struct policy_observation *se
         d->starved = true;
     else if (broken && shows)
         shorten(state, m, l);
-    else if (!broken && d->longest > 0 && policy_margin(l) > SPARE && d->waited >= d->patience)
+    else if (!broken && d->longest > 0 && policy_margin(l) > SPARE && retry_timer_is_due(&d->retry))
         lengthen(state, m);
     d->starved = d->starved && d->held < settling;
     actions->starved |= (uint64_t)d->starved << i;
 }
 
-int64_t demand_bound(const struct policy_member *m, int64_t period)
+int64_t freshness_bound(const struct policy_member *m, int64_t period)
 {
-    return m->demand.longest > 0 && m->demand.longest < period ? m->demand.longest : period;
+    return m->freshness.longest > 0 && m->freshness.longest < period ? m->freshness.longest : period;
 }

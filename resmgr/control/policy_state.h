@@ -2,26 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Adaptation policies: pure functions from a state and an observation to the next state and what changed. The same code
- * runs in each agent, in a resource manager, in the simulator and in the tests; docs/ADAPTATION.md tells users which
- * policy does what.
- *
- * A policy steers members: nodes, each with a polling period and a switch. An agent has one member, its node; a manager
- * has as many as it decides for at once. What concerns one member alone names it; what concerns all says POLICY_ALL.
- *
- * A policy is one file in resmgr/policies/ with one function (resmgr/rule.h), and one line in EXPERIMENT_POLICIES
- * (config/policies.h). State and observation are bounded plain memory without pointers or clocks: a state may be
- * copied, stored, sent and compared.
- *
- * What may be relied on whatever is observed, and whatever a policy does wrong:
- * - A member's period stays within the bounds of the file (of a policy that moves it; the others leave it alone).
- * - What cannot be true is unknown: a CPU share that is negative, beyond POLICY_CPU_MAX or not finite, a value that is
- *   not finite, time that stands still, runs backwards or jumps.
- * - Unknown is neither held nor broken. Where nothing at all is known, nothing changes.
+ * Observations, state and decisions of a policy, as plain data that the policies share with the control loops below
+ * them. All of it is bounded memory without pointers or clocks.
  */
-#ifndef BEZEL_RESMGR_POLICY_H
-#define BEZEL_RESMGR_POLICY_H
+#ifndef BEZEL_RESMGR_CONTROL_POLICY_STATE_H
+#define BEZEL_RESMGR_CONTROL_POLICY_STATE_H
 
+#include "base/retry_timer.h"
 #include "config/experiment.h"
 
 #include <stdbool.h>
@@ -31,37 +18,36 @@ enum {
     POLICY_ALL = -1, /* in the place of a member: all of them together */
     POLICY_MEMBERS_MAX = EXPERIMENT_NODES_MAX,
     POLICY_LIMITS_MAX = EXPERIMENT_MANAGED_MAX, /* that say `hold`, over all members */
-    POLICY_CPU_MAX = 250, /* percent: a poller and an I/O thread, and what imprecise clocks add. More is a lie. */
+    POLICY_CPU_MAX = 250, /* percent: a poller, an I/O thread, and imprecision of clocks. More is impossible. */
 };
 
 #define POLICY_ELAPSED_MAX INT64_C(60000000000) /* ns: a longer step is a jump of the clock, not a step */
 
-/* ---- What is observed -------------------------------------------------------------------------------------------- */
+/* ---- Observations ------------------------------------------------------------------------------------------------ */
 
 enum limit_state { LIMIT_UNKNOWN = 0, LIMIT_HELD = 1, LIMIT_VIOLATED = 2 };
 
-/** A `hold` limit at a sampling instant, as it was judged: with its persistence, beyond the value's uncertainty. */
+/** A `hold` limit at a sampling instant, as judged: with its persistence, and beyond the value's uncertainty. */
 struct policy_limit {
     enum limit_state state;
     enum experiment_compare compare;
-    bool on_cpu;  /* on the CPU share of the monitor itself: the budget. Else on a metric: a quality to keep ... */
-    bool on_flow; /* ... or on how the monitor's own records flow: polling more often is what helps it */
-    int member;   /* whose value it is */
+    bool on_cpu;  /* on the monitor's own CPU use: a budget. Else on a metric: a quality ... */
+    bool on_flow; /* ... or a limit on the flow of records, which polling more often helps */
+    int member;   /* index of the member, or POLICY_ALL */
     double bound, value;
-    int64_t window;    /* ns that the value looks back: what a change does to it is seen whole only after that */
+    int64_t window;    /* ns that the value looks back: a change shows completely only after that */
     uint32_t priority; /* 0 first: of several broken limits the first one is answered */
 };
 
-/** What a member was measured to do since the step before. NaN, or where said so 0: unknown. */
+/** Measurements of a member since the step before. NaN, or 0 where it says so: unknown. */
 struct policy_measure {
-    double cpu;        /* percent of one CPU */
-    double polls;      /* how many there were; unknown: as many as the period says */
-    double records;    /* taken by them */
-    int64_t elapsed;   /* ns that this covers; 0: unknown */
-    int64_t effective; /* ns from poll to poll as it really was; 0: unknown */
-    bool kept;         /* the node keeps its budget within the sampling interval too (resmgr/quota.h) */
-    bool put_off;      /* polls were put off on purpose: that they came late says nothing */
-    bool unconfirmed;  /* the last change is not known to have been in force all that time */
+    double cpu;       /* percent of one CPU */
+    double polls;     /* number of polls; unknown: as many as the period says */
+    double records;   /* taken by them */
+    int64_t elapsed;  /* ns that this covers; 0: unknown */
+    bool kept;        /* the node keeps its budget within the sampling interval too (resmgr/control/cpu_budget.h) */
+    bool put_off;     /* polls were deferred on purpose: their lateness means nothing */
+    bool unconfirmed; /* the last change may not have been in force all that time */
 };
 
 struct policy_observation {
@@ -72,19 +58,25 @@ struct policy_observation {
 };
 
 /**
- * How far a limit is on the right side, relative to its bound (absolutely where that is 0): 0.1 is a tenth to spare,
- * negative is broken, NaN unknown. Pure.
+ * The distance of a limit's value from its bound, relative to the bound (absolute if the bound is 0): 0.1 is a tenth to
+ * spare, negative is broken, NaN is unknown. Pure.
  */
 double policy_margin(const struct policy_limit *limit);
 
-/* ---- What is remembered ------------------------------------------------------------------------------------------ */
+/** Whether `limit` is about `member`, or about all. Pure. */
+bool policy_concerns(const struct policy_limit *limit, uint32_t member);
 
-/** What polling was measured to cost (resmgr/sense.h). All zeros: nothing known. */
-struct policy_sense {
+/** Whether `a` is to be answered before `b`: broken before held, then by priority, then by margin. Pure. */
+bool policy_is_worse(const struct policy_limit *a, const struct policy_limit *b);
+
+/* ---- State ------------------------------------------------------------------------------------------------------- */
+
+/** The estimated cost of polling (resmgr/control/cost_model.h). All zeros: nothing known. */
+struct policy_cost_model {
     bool known;         /* cost means something */
     double cost;        /* ns of CPU a poll */
     double late;        /* ns that a poll comes later than the period says */
-    double base;        /* percent of one CPU that does not depend on how often is polled */
+    double base;        /* percent of one CPU that does not depend on the period */
     double spread;      /* mean deviation of a measurement from the estimate, in ln */
     double use;         /* percent of one CPU, smoothed since the last change; meaningful where windows > 0 */
     bool stepped;       /* the cost changed at once since the last change of the period */
@@ -107,44 +99,43 @@ struct policy_sense {
     double last_rate;               /* polls a ns of the latest window */
 };
 
-/** What limits on qualities leave for the monitor, and whether it is to blame (resmgr/allowance.h). */
-struct policy_allowance {
-    enum policy_blame { BLAME_NONE = 0, BLAME_TRIED, BLAME_GIVEN_UP } blame;
-    bool off;         /* even the longest period seemed too much */
-    int64_t shortest; /* ns: the shortest period that qualities allow; 0: any */
-    int64_t failed;   /* ns: the longest period at which one was broken lately */
-    int64_t good;     /* ns: the period before the last probe */
-    double step;      /* by which the next probe shortens what failed */
-    double margin;    /* of the limit in question before the last cut ... */
-    double first;     /* ... and before the first one of a series */
-    bool probed;      /* the last move was a probe: a break now is its failure */
-    int64_t waited;   /* ns since the last move */
-    int64_t patience; /* ns until what failed is tried again; doubles with each failure; 0: none failed yet */
+/** Bounds from limits on qualities, and the response to a violated one (resmgr/control/qos_backoff.h). */
+struct policy_qos_backoff {
+    enum policy_response { RESPONSE_NONE = 0, RESPONSE_REDUCED, RESPONSE_GIVEN_UP } response;
+    bool off;                 /* even the longest period seemed too much */
+    int64_t shortest;         /* ns: the shortest period that qualities allow; 0: any */
+    int64_t failed;           /* ns: the longest period at which one was broken lately */
+    int64_t good;             /* ns: the period before the last probe */
+    double step;              /* by which the next probe shortens what failed */
+    double margin;            /* of the limit in question before the last cut ... */
+    double first;             /* ... and before the first one of a series */
+    bool probed;              /* the last move was a probe: a break now is its failure */
+    struct retry_timer retry; /* of what failed; it has waited since the last move */
 };
 
-/** What limits on the flow of records ask for (resmgr/demand.h). */
-struct policy_demand {
+/** Bounds from limits on the flow of records (resmgr/control/freshness.h). */
+struct policy_freshness {
     int64_t longest;          /* ns: the longest period that they allow; 0: any */
-    int64_t waited, patience; /* as above */
+    struct retry_timer retry; /* as above */
     bool probed;              /* the last move lengthened it */
     bool starved;             /* they cannot be met */
     bool settled;             /* they were met for long enough since the last cut: a break now may be a hiccup */
-    int64_t held;             /* ns since when they are */
+    int64_t held;             /* ns for which they have been met */
 };
 
-/** Whether the budget can be met at all (resmgr/resort.h). */
-struct policy_resort {
+/** Whether the budget is infeasible (resmgr/control/cutoff.h). */
+struct policy_cutoff {
     bool over;                /* off: at the longest period the use was beyond the budget ... */
-    bool whole;               /* ... of all members together */
+    bool global;              /* ... of all members together */
     double needed;            /* that use, percent of one CPU */
-    int64_t waited, patience; /* as above */
+    struct retry_timer retry; /* as above */
 };
 
-/** How many importances of aspects give way (resmgr/shed.h). */
-struct policy_shed {
-    uint32_t levels;          /* that may; 0: all aspects are alike */
-    uint32_t count;           /* that do, the least first */
-    int64_t waited, patience; /* as above */
+/** Load shedding by importance of aspects (resmgr/control/load_shedding.h). */
+struct policy_load_shedding {
+    uint32_t levels;          /* importances that may be shed; 0: all aspects have the same */
+    uint32_t count;           /* importances that are shed, the least first */
+    struct retry_timer retry; /* as above */
     bool probed;              /* the last move brought one back */
 };
 
@@ -152,13 +143,13 @@ struct policy_member {
     bool on;
     int64_t period;  /* ns; where off, the period that was in force before */
     int64_t desired; /* ns: what the file or the operator set */
-    double weight;   /* its importance, above 0: the less important gives way first and more */
+    double weight;   /* its importance, above 0: a less important member is reduced first, and more */
     int64_t since;   /* ns since its last change was in force */
-    struct policy_sense sense;
-    struct policy_allowance allowance;
-    struct policy_demand demand;
-    struct policy_resort resort;
-    struct policy_shed shed;
+    struct policy_cost_model cost_model;
+    struct policy_qos_backoff qos_backoff;
+    struct policy_freshness freshness;
+    struct policy_cutoff cutoff;
+    struct policy_load_shedding load_shedding;
     double own[4]; /* for the policy alone */
 };
 
@@ -176,41 +167,20 @@ struct policy_setting {
     int64_t period; /* ns; where off, the period that was in force before */
 };
 
-/* ---- What is decided --------------------------------------------------------------------------------------------- */
+/* ---- Decisions --------------------------------------------------------------------------------------------------- */
 
 enum policy_action { POLICY_KEEP = 0, POLICY_SHORTEN = 1, POLICY_LENGTHEN = 2, POLICY_OFF = 3, POLICY_RESUME = 4 };
 
 struct policy_actions {
     enum policy_action action[POLICY_MEMBERS_MAX];
-    /** The budget cannot be met by polling less: at the longest period the monitor was measured to need more. */
+    /** Infeasible: at the longest period the monitor was measured to need more than the budget. */
     bool infeasible;
     int infeasible_member; /* of which member; POLICY_ALL: of the budget for all */
     double needed, budget; /* percent of one CPU */
-    /** Members of which a quality is broken whether the monitor polls or not: bit i for member i. */
-    uint64_t blameless;
-    /** Members whose records come late, or are lost, though they are polled as often as bounds and budget let them. */
+    /** Members with a quality that is broken whether the monitor polls or not: bit i for member i. */
+    uint64_t not_monitor;
+    /** Members whose records are late or lost although they are polled as often as bounds and budget allow. */
     uint64_t starved;
 };
-
-/** The state in which an experiment starts: `count` members on, at the file's period, of equal weight. Pure. */
-void policy_start(struct policy_state *state, const struct experiment_adapt *adapt, int64_t period, uint32_t count);
-
-/** An operator wants another period for `member`, or for POLICY_ALL: it is in force. Pure. */
-void policy_set_period(struct policy_state *state, int member, int64_t period);
-
-/** How many importances of aspects of `member` may give way, from now on. Pure. */
-void policy_set_levels(struct policy_state *state, uint32_t member, uint32_t levels);
-
-/** One sampling instant: moves *state on and says what changed. Pure. */
-void policy_step(struct policy_state *state, const struct policy_observation *seen, struct policy_actions *actions);
-
-/** Whether `percent` of a CPU can be true of a monitor. Pure. */
-bool policy_cpu_is_sane(double percent);
-
-/** What brings a member from one setting to another. Pure. */
-enum policy_action policy_action_between(struct policy_setting before, struct policy_setting after);
-
-/** "keep", "shorten", "lengthen", "off", "resume". */
-const char *policy_action_name(enum policy_action action);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "resmgr/allowance.h"
+#include "resmgr/control/qos_backoff.h"
 
 #include "base/clock.h"
-#include "resmgr/demand.h"
-#include "resmgr/sense.h"
-#include "resmgr/shed.h"
+#include "resmgr/control/cost_model.h"
+#include "resmgr/control/freshness.h"
+#include "resmgr/control/load_shedding.h"
 
 #include <math.h>
 
@@ -19,14 +19,9 @@
 #define PROBE_MAX    16.0
 #define NEXT_TO_NONE 2.0 /* percent of one CPU: a monitor that uses less breaks no quality */
 
-enum { SAMPLES = 2 }; /* sampling periods until a decision is carried out and what follows is measured */
+enum { SAMPLES = 2 }; /* sampling periods until a decision is carried out and its effect is measured */
 
 /* ---- Limits ------------------------------------------------------------------------------------------------------ */
-
-static bool concerns(const struct policy_limit *l, uint32_t i)
-{
-    return l->member == POLICY_ALL || l->member == (int)i;
-}
 
 static double strictest(const struct policy_observation *seen, int member)
 {
@@ -39,53 +34,49 @@ static double strictest(const struct policy_observation *seen, int member)
     return budget;
 }
 
-double allowance_own(const struct policy_observation *seen, uint32_t i)
+double qos_backoff_own(const struct policy_observation *seen, uint32_t i)
 {
     return strictest(seen, (int)i);
 }
 
-double allowance_whole(const struct policy_observation *seen)
+double qos_backoff_global(const struct policy_observation *seen)
 {
     return strictest(seen, POLICY_ALL);
 }
 
-double allowance_budget(const struct policy_state *state, const struct policy_observation *seen, uint32_t i)
+double qos_backoff_budget(const struct policy_state *state, const struct policy_observation *seen, uint32_t i)
 {
     double weights = 0;
     for (uint32_t k = 0; k < state->count; k++)
         weights += state->members[k].weight;
-    return fmin(allowance_own(seen, i), allowance_whole(seen) * state->members[i].weight / weights);
+    return fmin(qos_backoff_own(seen, i), qos_backoff_global(seen) * state->members[i].weight / weights);
 }
 
-int64_t allowance_settling(const struct policy_state *state, const struct policy_observation *seen, uint32_t i)
+int64_t qos_backoff_settling(const struct policy_state *state, const struct policy_observation *seen, uint32_t i)
 {
     int64_t window = 0;
     for (uint32_t j = 0; j < seen->limit_count; j++)
-        if (concerns(&seen->limits[j], i) && seen->limits[j].window > window)
+        if (policy_concerns(&seen->limits[j], i) && seen->limits[j].window > window)
             window = seen->limits[j].window;
     return seen->dead_time + window + SAMPLES * state->every;
 }
 
-int64_t allowance_desired(const struct policy_state *state, uint32_t i, double budget)
+int64_t qos_backoff_desired(const struct policy_state *state, uint32_t i, double budget)
 {
     const struct policy_member *m = &state->members[i];
-    int64_t desired = isfinite(budget) ? state->period_min : demand_bound(m, m->desired);
+    int64_t desired = isfinite(budget) ? state->period_min : freshness_bound(m, m->desired);
     return desired < state->period_min ? state->period_min : desired > state->period_max ? state->period_max : desired;
 }
 
-/* The quality that is to be answered: a broken one before one that holds, then by priority, then the worst. */
+/* The quality to answer: the worst of those that are known. */
 static const struct policy_limit *find_quality(const struct policy_observation *seen, uint32_t i)
 {
     const struct policy_limit *found = NULL;
     for (uint32_t j = 0; j < seen->limit_count; j++) {
         const struct policy_limit *l = &seen->limits[j];
-        if (l->on_cpu || l->on_flow || l->state == LIMIT_UNKNOWN || !concerns(l, i))
+        if (l->on_cpu || l->on_flow || l->state == LIMIT_UNKNOWN || !policy_concerns(l, i))
             continue;
-        bool before =
-            !found || l->state > found->state ||
-            (l->state == found->state && (l->priority < found->priority ||
-                                          (l->priority == found->priority && policy_margin(l) < policy_margin(found))));
-        if (before)
+        if (!found || policy_is_worse(l, found))
             found = l;
     }
     return found;
@@ -98,34 +89,31 @@ static int64_t longer(const struct policy_state *s, int64_t period, double facto
     return (double)period * factor < (double)s->period_max ? (int64_t)((double)period * factor) : s->period_max;
 }
 
-/* As it really is: where polls take longer than their period, the period says nothing. */
+/* The actual period: polls may take longer than the period that is set. */
 static int64_t period_in_fact(const struct policy_member *m)
 {
-    double rate = m->sense.windows > 0 ? m->sense.last_rate : 0;
+    double rate = m->cost_model.windows > 0 ? m->cost_model.last_rate : 0;
     return rate > 0 && 1 / rate > (double)m->period && 1 / rate < 1e18 ? (int64_t)(1 / rate) : m->period;
 }
 
 static void cut(const struct policy_state *s, struct policy_member *m, double margin)
 {
-    struct policy_allowance *a = &m->allowance;
+    struct policy_qos_backoff *a = &m->qos_backoff;
     int64_t fact = period_in_fact(m);
     a->failed = fact;
-    a->shortest = longer(s, fact, ALLOWANCE_CUT);
+    a->shortest = longer(s, fact, QOS_BACKOFF_CUT);
     a->step = PROBE;
     a->margin = margin;
-    a->blame = BLAME_TRIED;
+    a->response = RESPONSE_REDUCED;
     a->probed = false;
-    a->waited = 0;
+    a->retry.waited = 0;
 }
 
 static void begin_cuts(const struct policy_state *s, struct policy_member *m, double margin)
 {
-    struct policy_allowance *a = &m->allowance;
-    if (a->probed)
-        a->patience = a->patience * 2 > PATIENCE_MAX ? PATIENCE_MAX : a->patience * 2;
-    if (a->patience == 0)
-        a->patience = PATIENCE;
-    bool back = a->probed && a->good > m->period; /* where it was before the probe, it held */
+    struct policy_qos_backoff *a = &m->qos_backoff;
+    retry_timer_fail(&a->retry, a->probed, PATIENCE, PATIENCE_MAX);
+    bool back = a->probed && a->good > m->period; /* at the period before the probe the quality held */
     a->first = margin;
     cut(s, m, margin);
     if (back)
@@ -139,45 +127,44 @@ static bool is_better(double margin, double before)
 
 static bool is_next_to_none(const struct policy_state *s, const struct policy_member *m)
 {
-    double use = sense_use(&m->sense, m->period) - m->sense.base;
+    double use = cost_model_use(&m->cost_model, m->period) - m->cost_model.base;
     return !m->on || m->period >= s->period_max || use < NEXT_TO_NONE;
 }
 
-static void give_up(struct policy_allowance *a, double margin)
+static void give_up(struct policy_qos_backoff *a, double margin)
 {
-    a->blame = BLAME_GIVEN_UP;
-    a->waited = 0;
-    a->patience = a->patience * 2 > PATIENCE_MAX ? PATIENCE_MAX : a->patience * 2;
+    a->response = RESPONSE_GIVEN_UP;
+    retry_timer_fail(&a->retry, true, PATIENCE, PATIENCE_MAX);
     if (is_better(margin, a->first))
         return;
     a->shortest = a->failed = 0;
     a->off = false;
 }
 
-/* The effect of a cut shows by now, and the quality is still broken. */
+/* The effect of a cut shows, and the quality is still broken. */
 static void judge_cut(const struct policy_state *s, struct policy_member *m, double margin)
 {
-    struct policy_allowance *a = &m->allowance;
+    struct policy_qos_backoff *a = &m->qos_backoff;
     bool longest = m->period >= s->period_max;
     if (!is_next_to_none(s, m) || (!longest && is_better(margin, a->margin))) {
         cut(s, m, margin);
     } else if (m->on && longest && is_better(margin, a->first) &&
-               sense_use(&m->sense, s->period_max) - m->sense.base >= NEXT_TO_NONE) {
-        a->off = !shed_more(m);
-        a->waited = 0;
+               cost_model_use(&m->cost_model, s->period_max) - m->cost_model.base >= NEXT_TO_NONE) {
+        a->off = !load_shedding_more(m);
+        a->retry.waited = 0;
     } else {
         give_up(a, margin);
     }
 }
 
-/* The quality holds: a step back towards what is desired, where it is time for one. */
-static void recover(const struct policy_state *s, struct policy_allowance *a, int64_t settling, int64_t desired)
+/* The quality holds: a step back towards the desired period, if one is due. */
+static void recover(const struct policy_state *s, struct policy_qos_backoff *a, int64_t settling, int64_t desired)
 {
     int64_t halt = (int64_t)((double)a->failed * NEXT_TO_FAIL);
     bool probe = a->off || a->shortest <= halt;
-    if (a->waited < (probe ? a->patience : settling))
+    if (a->retry.waited < (probe ? a->retry.pause : settling))
         return;
-    a->waited = 0;
+    a->retry.waited = 0;
     if (a->off) {
         a->off = false;
         a->probed = true;
@@ -187,7 +174,7 @@ static void recover(const struct policy_state *s, struct policy_allowance *a, in
         a->shortest = next < halt ? halt : next;
     } else {
         if (a->probed)
-            a->patience = a->patience / 2 < PATIENCE_MIN ? PATIENCE_MIN : a->patience / 2;
+            retry_timer_ease(&a->retry, PATIENCE_MIN);
         a->good = a->shortest;
         a->failed = (int64_t)((double)a->failed / a->step);
         a->shortest = (int64_t)((double)a->shortest / a->step);
@@ -200,25 +187,25 @@ static void recover(const struct policy_state *s, struct policy_allowance *a, in
 
 /* ---- The step ---------------------------------------------------------------------------------------------------- */
 
-/* Off for a quality that has become unknown, as one that is made of records does: nothing but time brings it back. */
-static void wait_blindly(struct policy_allowance *a, int64_t elapsed)
+/* Off for a quality that became unknown (one that is made of records does): only time turns the member on again. */
+static void wait_blindly(struct policy_qos_backoff *a, int64_t elapsed)
 {
     if (!a->off)
         return;
-    a->waited += elapsed;
-    if (a->waited < a->patience)
+    retry_timer_pass(&a->retry, elapsed);
+    if (!retry_timer_is_due(&a->retry))
         return;
     a->off = false;
     a->probed = true;
     a->good = 0;
-    a->waited = 0;
-    a->blame = BLAME_NONE;
+    a->retry.waited = 0;
+    a->response = RESPONSE_NONE;
 }
 
-void allowance_step(struct policy_state *state, const struct policy_observation *seen, uint32_t i)
+void qos_backoff_step(struct policy_state *state, const struct policy_observation *seen, uint32_t i)
 {
     struct policy_member *m = &state->members[i];
-    struct policy_allowance *a = &m->allowance;
+    struct policy_qos_backoff *a = &m->qos_backoff;
     const struct policy_measure *measure = &seen->members[i];
     const struct policy_limit *quality = find_quality(seen, i);
     if (measure->elapsed == 0 || measure->unconfirmed)
@@ -230,21 +217,20 @@ void allowance_step(struct policy_state *state, const struct policy_observation 
     bool broken = quality->state == LIMIT_VIOLATED;
     double margin = policy_margin(quality);
     int64_t settling = seen->dead_time + quality->window + SAMPLES * state->every;
-    int64_t desired = allowance_desired(state, i, allowance_budget(state, seen, i));
-    if (a->waited < PATIENCE_MAX)
-        a->waited += measure->elapsed;
-    if (broken && a->blame == BLAME_NONE && !a->off) {
+    int64_t desired = qos_backoff_desired(state, i, qos_backoff_budget(state, seen, i));
+    retry_timer_pass(&a->retry, measure->elapsed);
+    if (broken && a->response == RESPONSE_NONE && !a->off) {
         begin_cuts(state, m, margin);
-    } else if (broken && a->blame == BLAME_TRIED) {
-        if (a->waited >= settling)
+    } else if (broken && a->response == RESPONSE_REDUCED) {
+        if (a->retry.waited >= settling)
             judge_cut(state, m, margin);
-    } else if (broken && a->blame == BLAME_GIVEN_UP) {
-        if (a->waited >= a->patience && !is_next_to_none(state, m))
+    } else if (broken && a->response == RESPONSE_GIVEN_UP) {
+        if (retry_timer_is_due(&a->retry) && !is_next_to_none(state, m))
             begin_cuts(state, m, margin);
-    } else if (!broken && a->blame != BLAME_NONE) {
-        if (a->waited >= settling) {
-            a->blame = BLAME_NONE;
-            a->waited = 0;
+    } else if (!broken && a->response != RESPONSE_NONE) {
+        if (a->retry.waited >= settling) {
+            a->response = RESPONSE_NONE;
+            a->retry.waited = 0;
         }
     } else if (!broken && (a->shortest > 0 || a->off)) {
         recover(state, a, settling, desired);

@@ -1,56 +1,57 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "resmgr/whole.h"
+#include "resmgr/manager/aggregate.h"
 
 #include <math.h>
 
-void whole_start(struct whole *w, const struct experiment *e, int64_t stale)
+void aggregate_start(struct aggregate *w, const struct experiment *e, int64_t stale)
 {
-    *w = (struct whole){.experiment = e, .stale = stale, .scribe = EXPERIMENT_NODES_MAX};
+    *w = (struct aggregate){.experiment = e, .stale = stale, .reporter = EXPERIMENT_NODES_MAX};
     for (uint32_t i = 0; i < e->limit_count; i++)
-        judge_start(&w->limits[i].judge, &e->limits[i], agent_settling(e, &e->limits[i]), &w->limits[i].seen);
+        limit_judge_start(&w->limits[i].judge, &e->limits[i], agent_settling(e, &e->limits[i]), &w->limits[i].seen);
 }
 
-bool whole_hear(struct whole *w, uint32_t node, const struct message_parts *parts, int64_t now)
+bool aggregate_receive(struct aggregate *w, uint32_t node, const struct message_partials *partials, int64_t now)
 {
-    struct message_parts *last = &w->parts[node];
-    if (parts->life == 0 || parts->life < last->life || (parts->life == last->life && parts->at <= last->at))
+    struct message_partials *last = &w->partials[node];
+    if (partials->life == 0 || partials->life < last->life ||
+        (partials->life == last->life && partials->at <= last->at))
         return false;
-    *last = *parts;
-    w->heard_at[node] = now;
+    *last = *partials;
+    w->received_at[node] = now;
     return true;
 }
 
-static uint64_t present_nodes(const struct whole *w, int64_t now)
+static uint64_t present_nodes(const struct aggregate *w, int64_t now)
 {
     uint64_t present = 0;
     for (uint32_t i = 0; i < w->experiment->node_count; i++)
-        present |= (uint64_t)(w->parts[i].life != 0 && now - w->heard_at[i] <= w->stale) << i;
+        present |= (uint64_t)(w->partials[i].life != 0 && now - w->received_at[i] <= w->stale) << i;
     return present;
 }
 
 /* ---- One value of many ------------------------------------------------------------------------------------------- */
 
-static const struct message_part *find_part(const struct whole *w, uint32_t node, uint32_t limit)
+static const struct message_partial *find_partial(const struct aggregate *w, uint32_t node, uint32_t limit)
 {
-    const struct message_parts *p = &w->parts[node];
+    const struct message_partials *p = &w->partials[node];
     for (uint32_t i = 0; i < p->count; i++)
         if (p->list[i].limit == limit)
             return &p->list[i];
     return NULL;
 }
 
-/* What cannot be true is unknown: a node that lies must not make the others'. */
-static bool is_sane(const struct message_part *p, enum experiment_join join)
+/* An impossible partial is unknown: one faulty node must not spoil the value of all. */
+static bool is_sane(const struct message_partial *p, enum experiment_join join)
 {
-    return p && p->state != PART_UNKNOWN && isfinite(p->value) && isfinite(p->over) && isfinite(p->unsure) &&
+    return p && p->state != PARTIAL_UNKNOWN && isfinite(p->value) && isfinite(p->over) && isfinite(p->unsure) &&
            p->over >= 0 && p->unsure >= 0 && p->silent >= 0 && (join != JOIN_SUM || p->value >= 0);
 }
 
-static void add(struct whole_value *all, double *over, const struct message_part *p, enum experiment_join join)
+static void add(struct aggregate_value *all, double *over, const struct message_partial *p, enum experiment_join join)
 {
     if (!all->known)
-        *all = (struct whole_value){
+        *all = (struct aggregate_value){
             .known = true, .value = p->value, .silent = p->silent, .missing = all->missing, .ended = false};
     else if (join == JOIN_SUM || join == JOIN_RATIO)
         all->value += p->value;
@@ -61,8 +62,8 @@ static void add(struct whole_value *all, double *over, const struct message_part
     *over += p->over;
 }
 
-/* Of nothing a share is unknown, but for what is under way. */
-static void divide(const struct whole *w, uint32_t i, struct whole_value *all, double over)
+/* A ratio over nothing is unknown. Of the en-route ratio it is all or nothing. */
+static void divide(const struct aggregate *w, uint32_t i, struct aggregate_value *all, double over)
 {
     int metric = w->experiment->limits[i].metric;
     enum experiment_metric_kind kind = w->experiment->metrics[metric].kind;
@@ -77,8 +78,8 @@ static void divide(const struct whole *w, uint32_t i, struct whole_value *all, d
         all->value = 100;
 }
 
-/* Whether the parts that are known decide, whatever the others are. */
-static bool decides(const struct whole *w, uint32_t i, enum experiment_join join, const struct whole_value *v)
+/* Whether the known partials decide the limit, whatever the missing ones are. */
+static bool decides(const struct aggregate *w, uint32_t i, enum experiment_join join, const struct aggregate_value *v)
 {
     const struct experiment_limit *l = &w->experiment->limits[i];
     double low = v->value - v->unsure, high = v->value + v->unsure;
@@ -89,21 +90,21 @@ static bool decides(const struct whole *w, uint32_t i, enum experiment_join join
     return l->compare == COMPARE_AT_MOST ? low > l->bound : low >= l->bound;
 }
 
-struct whole_value whole_join(const struct whole *w, uint32_t i, uint64_t present)
+struct aggregate_value aggregate_join(const struct aggregate *w, uint32_t i, uint64_t present)
 {
     enum experiment_join join = experiment_join_of(w->experiment, w->experiment->limits[i].metric);
-    struct whole_value all = {.known = false};
+    struct aggregate_value all = {.known = false};
     double over = 0;
-    bool any_part = false;
+    bool any_partial = false;
     for (uint32_t node = 0; node < w->experiment->node_count; node++) {
-        const struct message_part *p = present >> node & 1 ? find_part(w, node, i) : NULL;
+        const struct message_partial *p = present >> node & 1 ? find_partial(w, node, i) : NULL;
         if (!is_sane(p, join))
             all.missing |= UINT64_C(1) << node;
-        else if (p->state == PART_KNOWN)
+        else if (p->state == PARTIAL_KNOWN)
             add(&all, &over, p, join);
-        any_part = any_part || (p && p->state != PART_NONE);
+        any_partial = any_partial || (p && p->state != PARTIAL_NONE);
     }
-    all.ended = all.missing == 0 && !any_part;
+    all.ended = all.missing == 0 && !any_partial;
     if (all.known && join == JOIN_RATIO)
         divide(w, i, &all, over);
     if (all.known && (!isfinite(all.value) || (all.missing != 0 && !decides(w, i, join, &all))))
@@ -119,47 +120,48 @@ static bool is_of_records(const struct experiment *e, uint32_t limit)
     return metric != LIMIT_ON_SENSOR_CPU && !experiment_metric_is_built_in(e->metrics[metric].kind);
 }
 
-void whole_step(struct whole *w, int64_t now)
+void aggregate_step(struct aggregate *w, int64_t now)
 {
     uint64_t present = present_nodes(w, now);
     w->missing = 0;
     w->stepped = now;
     for (uint32_t i = 0; i < w->experiment->limit_count; i++) {
-        struct whole_limit *l = &w->limits[i];
-        if (!w->experiment->limits[i].whole)
+        struct aggregate_limit *l = &w->limits[i];
+        if (!w->experiment->limits[i].global)
             continue;
-        struct whole_value all = whole_join(w, i, present);
-        if (all.ended) /* what it looked like at the end of the last process was its end */
-            judge_forget(&l->judge, &l->run);
-        judge_begin(&l->judge, now);
-        judge_value(&l->judge, &l->run, -1,
-                    (struct judge_value){.known = all.known,
-                                         .value = all.value,
-                                         .resolution = all.unsure,
-                                         .of_records = is_of_records(w->experiment, i),
-                                         .silent = all.silent});
-        (void)judge_end(&l->judge);
+        struct aggregate_value all = aggregate_join(w, i, present);
+        if (all.ended) /* the silence before the last process ended was its end */
+            limit_judge_forget(&l->judge, &l->run);
+        limit_judge_begin(&l->judge, now);
+        limit_judge_value(&l->judge, &l->run, -1,
+                          (struct limit_judge_value){.known = all.known,
+                                                     .value = all.value,
+                                                     .resolution = all.unsure,
+                                                     .of_records = is_of_records(w->experiment, i),
+                                                     .silent = all.silent});
+        (void)limit_judge_end(&l->judge);
         w->missing |= all.missing;
         w->news = true;
     }
 }
 
-const struct agent_limit *whole_limit(const struct whole *w, uint32_t i)
+const struct agent_limit *aggregate_limit(const struct aggregate *w, uint32_t i)
 {
     return &w->limits[i].seen;
 }
 
-/* ---- Telling ----------------------------------------------------------------------------------------------------- */
+/* ---- Reporting -----------------------------------------------------------------------------------------------------
+ */
 
-static int64_t since(const struct whole *w, int64_t at)
+static int64_t since(const struct aggregate *w, int64_t at)
 {
     return at == 0 ? -1 : w->stepped - at;
 }
 
-static struct message_judged tell(const struct whole *w, uint32_t i)
+static struct message_judged judged_of(const struct aggregate *w, uint32_t i)
 {
     const struct agent_limit *seen = &w->limits[i].seen;
-    const struct judge *j = &w->limits[i].judge;
+    const struct limit_judge *j = &w->limits[i].judge;
     return (struct message_judged){.limit = i,
                                    .state = (enum message_limit_state)seen->state,
                                    .value = seen->known ? seen->value : (double)NAN,
@@ -174,19 +176,19 @@ static struct message_judged tell(const struct whole *w, uint32_t i)
                                    .trusted_worst = j->doubtful ? j->trusted_worst : seen->worst};
 }
 
-bool whole_tells(struct whole *w, int64_t now, uint32_t *node, struct message_judgement *j)
+bool aggregate_send(struct aggregate *w, int64_t now, uint32_t *node, struct message_judgement *j)
 {
     uint64_t present = present_nodes(w, now);
     if (!w->news || present == 0)
         return false;
-    if (w->scribe == EXPERIMENT_NODES_MAX || !(present >> w->scribe & 1))
-        for (w->scribe = 0; !(present >> w->scribe & 1);)
-            w->scribe++;
+    if (w->reporter == EXPERIMENT_NODES_MAX || !(present >> w->reporter & 1))
+        for (w->reporter = 0; !(present >> w->reporter & 1);)
+            w->reporter++;
     w->news = false;
-    *node = w->scribe;
+    *node = w->reporter;
     *j = (struct message_judgement){.sequence = ++w->sequence, .missing = w->missing};
     for (uint32_t i = 0; i < w->experiment->limit_count; i++)
-        if (w->experiment->limits[i].whole)
-            j->list[j->count++] = tell(w, i);
+        if (w->experiment->limits[i].global)
+            j->list[j->count++] = judged_of(w, i);
     return true;
 }

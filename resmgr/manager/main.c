@@ -1,38 +1,39 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/exit_code.h"
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
-#include "resmgr/server.h"
+#include "resmgr/manager/manager_daemon.h"
 
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { EXIT_DONE = 0, EXIT_USAGE = 2, RESMGR_FILES = 24 /* open at once, ZeroMQ's among them */ };
+enum { RESMGR_FILES = 24 }; /* open at once, ZeroMQ's among them */
 
 static const char usage[] =
     "usage: bezel-resmgr --experiment FILE --epoch N [--sockets DIR] [--node NODE=ENDPOINT]... [--key FILE --keys "
     "DIR]\n"
-    "                    [--ready FD] [--lease FD]\n"
+    "                    [--ready FD] [--parent-pipe FD]\n"
     "\n"
-    "The resource manager of a run whose experiment says `adapt: {by: manager}`: it sees how all nodes stand, decides\n"
-    "for all of them at once, and tells them how to poll. `bezel run` starts it.\n"
+    "The resource manager of a run. With `adapt: {by: manager}` it receives observations from all nodes, decides for\n"
+    "all of them at once, and sends them settings. It also judges global limits. `bezel run` starts it.\n"
     "\n"
-    "  --experiment FILE   the experiment\n"
+    "  --experiment FILE   the experiment file\n"
     "  --sockets DIR       folder of the control sockets of the run's nodes: RUN/control\n"
-    "  --node NODE=ENDPOINT  where that node takes commands, in place of its socket there; may be given several "
-    "times.\n"
-    "                      tcp:// takes keys\n"
-    "  --key FILE          its own secret key, of `bezel keygen`: nodes must know it with the role control\n"
+    "  --node NODE=ENDPOINT  where that node takes commands, instead of its socket in --sockets; may be given\n"
+    "                      several times. tcp:// needs keys\n"
+    "  --key FILE          its own secret key, of `bezel keygen --role control`; nodes must accept this key\n"
     "  --keys DIR          folder of the nodes' public keys: NODE.pub, or as `nodes.NODE.key` says\n"
-    "  --epoch N           its number, above those of the managers of this run before it: nodes obey the greatest\n"
-    "  --ready FD          says `ready` there once it serves\n"
-    "  --lease FD          ends when this pipe does\n"
-    "  --help, --version   print this, or the version, and end\n"
+    "  --epoch N           its number, above those of all earlier managers of this run: nodes follow the highest\n"
+    "  --ready FD          descriptor to which it writes `ready` when it serves\n"
+    "  --parent-pipe FD    read end of a pipe: ends when the other end is closed\n"
+    "  --help, --version   print this summary, or the version\n"
     "\n"
-    "SIGTERM ends it; nodes keep how they poll. Exit codes: 0 ended as told, 1 failed, 2 wrong usage or file.\n";
+    "SIGTERM ends it; nodes keep how they poll. Exit codes: 0 success; 1 failed, or replaced by another manager;\n"
+    "2 wrong arguments or file.\n";
 
 enum option_id {
     OPT_EXPERIMENT = 256,
@@ -42,7 +43,8 @@ enum option_id {
     OPT_KEYS,
     OPT_EPOCH,
     OPT_READY,
-    OPT_LEASE,
+    OPT_PARENT_PIPE,
+    OPT_LEASE, /* given up */
     OPT_HELP,
     OPT_VERSION
 };
@@ -55,7 +57,8 @@ static const struct option long_options[] = {
     {"keys", required_argument, NULL, OPT_KEYS},
     {"epoch", required_argument, NULL, OPT_EPOCH},
     {"ready", required_argument, NULL, OPT_READY},
-    {"lease", required_argument, NULL, OPT_LEASE},
+    {"parent-pipe", required_argument, NULL, OPT_PARENT_PIPE},
+    {"lease", optional_argument, NULL, OPT_LEASE}, /* given up */
     {"help", no_argument, NULL, OPT_HELP},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
@@ -78,11 +81,11 @@ static int read_descriptor(const char *text)
 static int read_fd(const char *text, int *fd)
 {
     *fd = read_descriptor(text);
-    return *fd < 0 ? misuse(text, "not the number of a descriptor") : -1;
+    return *fd < 0 ? misuse(text, "expected the number of a descriptor") : -1;
 }
 
 /* Takes one option. Returns the exit code where the program ends here, -1 where it goes on. */
-static int take_option(int c, struct server_options *o)
+static int take_option(int c, struct manager_daemon_options *o)
 {
     const char *why;
     switch (c) {
@@ -106,15 +109,17 @@ static int take_option(int c, struct server_options *o)
     case OPT_EPOCH:
         return units_read_count(optarg, &o->epoch, &why) == 0 && o->epoch > 0
                    ? -1
-                   : misuse(optarg, "--epoch takes a number from 1");
+                   : misuse(optarg, "--epoch: expected a number from 1");
     case OPT_READY:
         return read_fd(optarg, &o->ready);
+    case OPT_PARENT_PIPE:
+        return read_fd(optarg, &o->parent_pipe);
     case OPT_LEASE:
-        return read_fd(optarg, &o->lease);
+        return misuse("--lease", "is called --parent-pipe now"); /* given up */
     case OPT_HELP:
-        return fputs(usage, stdout) < 0 ? EXIT_FAILURE : EXIT_DONE;
+        return fputs(usage, stdout) < 0 ? EXIT_FAILED : EXIT_OK;
     case OPT_VERSION:
-        return puts("bezel-resmgr " BEZEL_VERSION) < 0 ? EXIT_FAILURE : EXIT_DONE;
+        return puts("bezel-resmgr " BEZEL_VERSION) < 0 ? EXIT_FAILED : EXIT_OK;
     default:
         fputs("Try 'bezel-resmgr --help'.\n", stderr);
         return EXIT_USAGE;
@@ -123,7 +128,7 @@ static int take_option(int c, struct server_options *o)
 
 int main(int argc, char **argv)
 {
-    struct server_options options = {.ready = -1, .lease = -1};
+    struct manager_daemon_options options = {.ready = -1, .parent_pipe = -1};
     file_hold_standard();
     log_init("bezel-resmgr");
     for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
@@ -132,11 +137,11 @@ int main(int argc, char **argv)
             return code;
     }
     if (optind < argc)
-        return misuse(argv[optind], "no such argument");
+        return misuse(argv[optind], "unexpected argument");
     if (!options.experiment || (!options.sockets && options.node_count == 0) || !options.epoch)
-        return misuse("usage", "--experiment, --epoch, and --sockets or --node are needed");
+        return misuse("usage", "needs --experiment, --epoch, and --sockets or --node");
     if (!options.key != !options.keys)
-        return misuse("usage", "--key and --keys go together");
+        return misuse("usage", "--key needs --keys, and --keys needs --key");
     file_raise_limit(); /* a link to each node */
-    return limit_check_files(RESMGR_FILES) == 0 ? server_run(&options) : EXIT_FAILURE;
+    return limit_check_files(RESMGR_FILES) == 0 ? manager_daemon_run(&options) : EXIT_FAILED;
 }

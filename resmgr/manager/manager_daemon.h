@@ -1,25 +1,28 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The resource manager at work: its links to the nodes, signals and lease around manager.h. One thread. */
-#ifndef BEZEL_RESMGR_SERVER_H
-#define BEZEL_RESMGR_SERVER_H
+/** bezel-resmgr: the links to the nodes, signals and parent pipe around manager.h. One thread. */
+#ifndef BEZEL_RESMGR_MANAGER_MANAGER_DAEMON_H
+#define BEZEL_RESMGR_MANAGER_MANAGER_DAEMON_H
 
 #include "config/experiment.h"
 
 #include <stdint.h>
 
-struct server_options {
+struct manager_daemon_options {
     const char *experiment; /* file */
-    const char *sockets;    /* folder of the nodes' control sockets: .node0, .node1 ...; NULL: all are in `nodes` */
-    const char *nodes[EXPERIMENT_NODES_MAX]; /* NODE=ENDPOINT, of those that are reached elsewhere */
+    const char *sockets;    /* folder of the nodes' control sockets .node0, .node1 ...; NULL: all are in `nodes` */
+    const char *nodes[EXPERIMENT_NODES_MAX]; /* NODE=ENDPOINT, for nodes that are reached elsewhere */
     uint32_t node_count;
-    const char *key, *keys; /* files for tcp: its own secret key; the folder of the nodes' public ones; NULL: none */
+    const char *key, *keys; /* for tcp: file of its secret key; folder of the nodes' public keys; NULL: none */
     uint64_t epoch;         /* above those of all managers of this run before it */
-    int ready, lease;       /* descriptors; -1: none */
+    int ready, parent_pipe; /* descriptors; -1: none */
 };
 
-/** Decides until it is told to end (SIGTERM, or the end of its lease). Returns the exit code. */
-int server_run(const struct server_options *options);
+/**
+ * Runs the manager until SIGTERM, until the parent pipe is closed, or until nodes follow another manager. Returns the
+ * exit code (base/exit_code.h): EXIT_USAGE where the experiment file or the options are wrong.
+ */
+int manager_daemon_run(const struct manager_daemon_options *options);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "resmgr/links.h"
+#include "resmgr/manager/node_links.h"
 
 #include "base/limit.h"
 #include "base/log.h"
@@ -12,7 +12,7 @@
 
 enum { QUEUE = 8 }; /* messages to a node that is away */
 
-/* The endpoint of `text`, NODE=ENDPOINT, where it is of node `name`; NULL where it is of another one. */
+/* The endpoint in `text`, NODE=ENDPOINT, if NODE is `name`; else NULL. */
 static const char *endpoint_of(const char *text, const char *name)
 {
     size_t n = strlen(name);
@@ -27,44 +27,47 @@ static bool is_of_some_node(const struct experiment *e, const char *text)
     return false;
 }
 
-static int check_names(const struct experiment *e, const struct server_options *o)
+static int check_names(const struct experiment *e, const struct manager_daemon_options *o)
 {
     for (uint32_t i = 0; i < o->node_count; i++) {
         if (is_of_some_node(e, o->nodes[i]))
             continue;
-        log_error("BEZEL-RESMGR-LINK", "--node %s: expected NODE=ENDPOINT with a node of the experiment", o->nodes[i]);
+        log_error("BEZEL-RESMGR-LINK", "--node %s: expected NODE=ENDPOINT, with a node of the experiment", o->nodes[i]);
         return BEZEL_EINVAL;
     }
     return 0;
 }
 
-static int find_endpoint(const struct experiment *e, const struct server_options *o, uint32_t node,
+static int find_endpoint(const struct experiment *e, const struct manager_daemon_options *o, uint32_t node,
                          char endpoint[LINK_ENDPOINT_MAX])
 {
     const char *given = NULL, *name = e->nodes[node].name;
     for (uint32_t i = 0; i < o->node_count && !given; i++)
         given = endpoint_of(o->nodes[i], name);
     if (!given && !o->sockets) {
-        log_error("BEZEL-RESMGR-LINK", "where is node %s? Give --node %s=ENDPOINT, or --sockets", name, name);
+        log_error("BEZEL-RESMGR-LINK", "node %s has no endpoint: give --node %s=ENDPOINT, or --sockets", name, name);
         return BEZEL_EINVAL;
     }
     int n = given ? snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", given)
                   : snprintf(endpoint, LINK_ENDPOINT_MAX, "ipc://%s/.node%u", o->sockets, node);
     if (n < LINK_ENDPOINT_MAX && endpoint_check(endpoint) == 0)
         return 0;
-    log_error("BEZEL-RESMGR-LINK", "node %s: %s is no endpoint", name, endpoint);
+    log_error("BEZEL-RESMGR-LINK", "node %s: %s is not an endpoint: expected ipc://PATH or tcp://HOST:PORT", name,
+              endpoint);
     return BEZEL_EINVAL;
 }
 
-/* Of the node's public key. Who may turn a program's knobs must not be anybody who finds the port, nor a node
- * anybody's. */
-static int open_keys(const struct experiment *e, const struct server_options *o, uint32_t node, const char *endpoint,
-                     struct link_keys *keys)
+/*
+ * Keys in both directions: not everybody who finds the port may set a program's knobs, and not everybody who listens
+ * at the endpoint is the node.
+ */
+static int open_keys(const struct experiment *e, const struct manager_daemon_options *o, uint32_t node,
+                     const char *endpoint, struct link_keys *keys)
 {
     char server[PATH_MAX];
     if (!o->key || !o->keys) {
         log_error("BEZEL-RESMGR-LINK",
-                  "node %s: commands do not go over %s without keys: give --key and --keys, made with `bezel keygen`",
+                  "node %s: %s needs keys, so no command is sent: give --key and --keys, made with `bezel keygen`",
                   e->nodes[node].name, endpoint);
         return BEZEL_EPERM;
     }
@@ -74,7 +77,8 @@ static int open_keys(const struct experiment *e, const struct server_options *o,
     return link_keys_open(o->key, NULL, server, keys);
 }
 
-static int open_link(const struct experiment *e, const struct server_options *o, uint32_t node, struct link **link)
+static int open_link(const struct experiment *e, const struct manager_daemon_options *o, uint32_t node,
+                     struct link **link)
 {
     char endpoint[LINK_ENDPOINT_MAX];
     struct link_keys keys = {.known = NULL};
@@ -86,13 +90,15 @@ static int open_link(const struct experiment *e, const struct server_options *o,
         return err;
     err = link_connect(endpoint, MESSAGE_MAX_BYTES, QUEUE, keyed ? &keys : NULL, link);
     if (err)
-        log_error("BEZEL-RESMGR-LINK", "cannot connect to %s: %s", endpoint, limit_reason(err));
+        log_error("BEZEL-RESMGR-LINK", "node %s: cannot connect to %s: %s", e->nodes[node].name, endpoint,
+                  limit_reason(err));
     if (keyed)
         link_keys_close(&keys);
     return err;
 }
 
-int links_open(const struct experiment *e, const struct server_options *o, struct link *links[EXPERIMENT_NODES_MAX])
+int node_links_open(const struct experiment *e, const struct manager_daemon_options *o,
+                    struct link *links[EXPERIMENT_NODES_MAX])
 {
     int err = check_names(e, o);
     for (uint32_t i = 0; i < e->node_count && !err; i++)

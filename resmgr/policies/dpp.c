@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * DPP, dynamic polling period, to the letter of the dissertation (5.5.3.2): the period doubles at a sampling instant
- * where a limit is broken; where the double would pass the upper bound, collection is off instead, and on again, at
- * that bound, at the first instant at which no known limit is broken; the period halves at every instant at which none
- * is broken, down to the lower bound, which is reached exactly. Where no limit is known it keeps what it has. Members
- * are one gang: each does the same at the same instant.
+ * DPP, dynamic polling period, as in the dissertation (5.5.3.2). The period doubles at a sampling instant at which a
+ * limit is broken; if the double exceeds the upper bound, collection is turned off instead. It resumes, at the upper
+ * bound, at the first instant at which no known limit is broken. The period halves at every instant at which none is
+ * broken, down to exactly the lower bound. While no limit is known nothing changes. All members change together.
  */
-#include "resmgr/rule.h"
+#include "resmgr/policies/rule.h"
 
 static void lengthen(const struct policy_state *s, struct policy_member *m)
 {

@@ -2,51 +2,42 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * DPP repaired: steps by a factor of two as in the dissertation, but
+ * DPP with a band: steps by a factor of two as in the dissertation, but
  *
- * - after a change nothing moves until what is observed shows it (the cool-down covers the dead time);
- * - the period doubles where the use is beyond the target, and halves only where it is below BAND of the budget, so
- * that twice of it still fits in: without that it must double again. Without a budget it does not become shorter than
- * at the start;
- * - what it goes by is the smoothed use, not one sample of it;
- * - qualities are answered as allowance.h says, for doubling again and again where polling does not matter ends in off.
+ * - after a change nothing moves until observations show it;
+ * - the period doubles when the use exceeds the target, and halves only when it is below BAND of the budget, so that
+ *   twice the use still fits in. Without a budget the period does not become shorter than at the start;
+ * - decisions use the smoothed use, not one sample;
+ * - violated qualities are answered as in qos_backoff.h, because doubling where polling does not matter would end with
+ *   collection off.
  */
-#include "resmgr/allowance.h"
-#include "resmgr/demand.h"
-#include "resmgr/resort.h"
-#include "resmgr/rule.h"
-#include "resmgr/sense.h"
+#include "resmgr/control/constraints.h"
+#include "resmgr/control/qos_backoff.h"
+#include "resmgr/policies/rule.h"
 
 #include <math.h>
 
 #define BAND 0.4 /* of the budget */
 
-static int64_t next_period(const struct policy_state *s, const struct policy_observation *seen, uint32_t i,
-                           double budget)
+static int64_t next_period(const struct policy_member *m, const struct constraints *c)
 {
-    const struct policy_member *m = &s->members[i];
-    int64_t shortest = allowance_desired(s, i, budget);
-    if (m->allowance.shortest > shortest)
-        shortest = m->allowance.shortest;
-    if (m->period < shortest)
-        return m->period < m->allowance.shortest ? shortest : m->period;
-    if (m->since < allowance_settling(s, seen, i) || m->sense.windows == 0)
+    if (m->period < c->shortest)
+        return m->period < m->qos_backoff.shortest ? c->shortest : m->period;
+    if (m->since < c->settling || m->cost_model.windows == 0)
         return m->period;
-    if (m->sense.use > ALLOWANCE_TARGET * budget)
-        return m->period > s->period_max / 2 ? s->period_max : m->period * 2;
-    bool roomy = !isfinite(budget) || m->sense.use < BAND * budget;
-    return !roomy ? m->period : m->period / 2 > shortest ? m->period / 2 : shortest;
+    if (m->cost_model.use > QOS_BACKOFF_TARGET * c->budget)
+        return m->period > c->longest / 2 ? c->longest : m->period * 2;
+    bool roomy = !isfinite(c->budget) || m->cost_model.use < BAND * c->budget;
+    return !roomy ? m->period : m->period / 2 > c->shortest ? m->period / 2 : c->shortest;
 }
 
 void policy_rule_dpp_band(struct policy_state *state, const struct policy_observation *seen,
                           struct policy_actions *actions)
 {
     for (uint32_t i = 0; i < state->count; i++) {
-        double budget = allowance_budget(state, seen, i);
-        demand_step(state, seen, i, actions);
-        allowance_step(state, seen, i);
-        resort_step(state, seen, i, budget, actions);
-        if (state->members[i].on)
-            state->members[i].period = next_period(state, seen, i, budget);
+        struct policy_member *m = &state->members[i];
+        struct constraints c = constraints_step(state, seen, i, qos_backoff_budget(state, seen, i), actions);
+        if (c.on)
+            m->period = next_period(m, &c);
     }
 }

@@ -2,33 +2,34 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Elastic compression (after Buttazzo et al., 1998): periods are springs. From the estimated cost of a poll follows the
- * period at which the use is ALLOWANCE_TARGET of the budget, and it is set at once: a decision rests on what polling
- * costs, not on how the last decision turned out, so a dead time does not make it swing. Where a budget is for all
- * members together and what they want exceeds it, each is compressed to its share by weight; those that want less keep
- * that, and those that reach their longest period give no more.
+ * Elastic compression (after Buttazzo et al., 1998): periods are springs. The estimated cost of a poll gives the period
+ * at which the use is QOS_BACKOFF_TARGET of the budget, and that is set at once. The decision follows from what polling
+ * costs, not from the effect of the last decision, so a dead time causes no oscillation. If a budget is for all members
+ * together and they want more, each is compressed in proportion to its weight. Members that want less keep that, and
+ * those at their longest period give no more.
  *
- * A change is worth it only beyond what chance could make of the estimate; shortening waits until the last change
- * shows, and goes by steps. Where nothing is known of the cost, only qualities move the period, and only upwards.
+ * A change must exceed what chance could make of the estimate. Shortening waits until the last change shows, and goes
+ * by steps. While the cost is unknown, only qualities move the period, and only upwards.
  */
 #include "base/clock.h"
-#include "resmgr/allowance.h"
-#include "resmgr/demand.h"
-#include "resmgr/resort.h"
-#include "resmgr/rule.h"
-#include "resmgr/sense.h"
+#include "resmgr/control/constraints.h"
+#include "resmgr/control/cost_model.h"
+#include "resmgr/control/cutoff.h"
+#include "resmgr/control/freshness.h"
+#include "resmgr/control/qos_backoff.h"
+#include "resmgr/policies/rule.h"
 
 #include <math.h>
 
-#define WORTH_IT     0.0953 /* ln 1.1: a smaller change is none; and 1.1 times the target is just within the budget */
-#define LENGTHEN_MAX 0.25   /* ln: chance may excuse this much where the period is to become longer, ... */
+#define WORTH_IT     0.0953 /* ln 1.1: less is not worthwhile; 1.1 times the target is just within the budget */
+#define LENGTHEN_MAX 0.25   /* ln: at most this much counts as chance when the period is to become longer, ... */
 #define WANDERS      0.262  /* ln 1.3: what a node uses wanders by a fifth to a third within seconds */
-#define MODERATION   0.93   /* of the target, to which a period is shortened: it stays in the middle of the band */
-#define SHORTEN_MAX  1.0    /* ln: ... and this much where it is to become shorter */
-#define FAR_BELOW    0.405  /* ln 1.5: beyond it shortening does not wait ... */
-#define FAR_OVER     1.386  /* ln 4: ... nor lengthening: what uses that much is no hiccup */
+#define MODERATION   0.93   /* of the target: a period is shortened to this, the middle of the band */
+#define SHORTEN_MAX  1.0    /* ln: ... and this much when it is to become shorter */
+#define FAR_BELOW    0.405  /* ln 1.5: beyond it shortening does not wait for patience, ... */
+#define FAR_OVER     1.386  /* ln 4: ... nor lengthening: so much use is no hiccup */
 #define PATIENCE     (2 * CLOCK_S)
-#define REVERSAL     (10 * CLOCK_S) /* a change that is taken back within it was for something that passes */
+#define REVERSAL     (10 * CLOCK_S) /* a change that is undone within this answered something transient */
 #define REVERSED_MIN (4 * CLOCK_S)
 #define REVERSED_MAX (8 * CLOCK_S)
 
@@ -38,47 +39,43 @@ enum {
 };
 
 /*
- * Of policy_member.own: ns that small changes wait since one was taken back; which way the last one went; for how long,
- * in ns, one is wanted, and which way.
+ * In policy_member.own: ns that small changes wait, since one was undone; direction of the last change; ns for which a
+ * change has been wanted, and its direction.
  */
 enum { OWN_PATIENCE, OWN_WAY, OWN_WANTED, OWN_WANTED_WAY };
 
-/* What a member is to come to. */
+/* The target of a member. */
 struct aim {
+    struct constraints alone; /* without the other members */
     int64_t period;
-    double use; /* at most; it may be out of reach */
+    double use; /* percent, at most; may be out of reach */
 };
 
-/* While others do not matter. */
-static struct aim aim_alone(const struct policy_state *s, const struct policy_observation *seen, uint32_t i, double own)
+static struct aim aim_alone(const struct policy_member *m, struct constraints c)
 {
-    const struct policy_member *m = &s->members[i];
-    int64_t shortest = allowance_desired(s, i, fmin(own, allowance_whole(seen)));
-    struct aim aim = {.use = ALLOWANCE_TARGET * own};
-    if (m->allowance.shortest > shortest)
-        shortest = m->allowance.shortest;
-    if (!m->sense.known)
-        aim.period = m->period > shortest ? m->period : shortest;
-    else
-        aim.period = isfinite(own) ? sense_period(&m->sense, aim.use, shortest, s->period_max) : shortest;
+    struct aim aim = {.alone = c, .period = c.shortest, .use = QOS_BACKOFF_TARGET * c.budget};
+    if (!m->cost_model.known)
+        aim.period = m->period > c.shortest ? m->period : c.shortest;
+    else if (isfinite(c.budget))
+        aim.period = cost_model_period(&m->cost_model, aim.use, c.shortest, c.longest);
     return aim;
 }
 
-/* What a member uses under pressure `share` for each unit of weight: no more than it wants, no less than it must. */
+/* The use of a member that gets `share` per unit of weight: within what it needs and what it wants. */
 static double give(const struct policy_member *m, double share, double least, double most)
 {
     return fmin(most, fmax(least, share * m->weight));
 }
 
-/* Compresses what the members want until it fits in `target` together: finds the share for each unit of weight. */
+/* Compresses the members until together they fit in `target`: finds the share per unit of weight. */
 static void compress(const struct policy_state *s, double target, struct aim aims[])
 {
     double least[POLICY_MEMBERS_MAX], most[POLICY_MEMBERS_MAX], low = 0, high = 0;
     for (uint32_t i = 0; i < s->count; i++) {
         const struct policy_member *m = &s->members[i];
-        bool counts = m->on && m->sense.known;
-        least[i] = counts ? sense_use(&m->sense, s->period_max) : 0;
-        most[i] = counts ? sense_use(&m->sense, aims[i].period) : 0;
+        bool counts = m->on && m->cost_model.known;
+        least[i] = counts ? cost_model_use(&m->cost_model, s->period_max) : 0;
+        most[i] = counts ? cost_model_use(&m->cost_model, aims[i].period) : 0;
         high = fmax(high, most[i] / m->weight);
     }
     for (int round = 0; round < HALVINGS; round++) {
@@ -89,21 +86,22 @@ static void compress(const struct policy_state *s, double target, struct aim aim
     }
     for (uint32_t i = 0; i < s->count; i++) {
         const struct policy_member *m = &s->members[i];
-        if (!m->on || !m->sense.known)
+        if (!m->on || !m->cost_model.known)
             continue;
         aims[i].use = fmin(aims[i].use, low * m->weight);
-        aims[i].period = sense_period(&m->sense, give(m, low, least[i], most[i]), aims[i].period, s->period_max);
+        aims[i].period =
+            cost_model_period(&m->cost_model, give(m, low, least[i], most[i]), aims[i].period, s->period_max);
     }
 }
 
-/* Whether the node keeps the budget that bounds it within the sampling interval. */
-static bool is_kept(const struct policy_observation *seen, uint32_t i, const struct policy_member *m, struct aim aim)
+/* Whether the node itself keeps within the budget that bounds it (cpu_budget.h). */
+static bool is_kept(const struct policy_measure *measure, const struct policy_member *m, struct aim aim)
 {
-    double own = allowance_own(seen, i);
-    return seen->members[i].kept && aim.use >= ALLOWANCE_TARGET * own && m->sense.use <= own;
+    double own = aim.alone.budget;
+    return measure->kept && aim.use >= QOS_BACKOFF_TARGET * own && m->cost_model.use <= own;
 }
 
-/* Nothing is lost by waiting then: most of what is off by little passes. */
+/* Whether a change may wait: most small deviations pass. */
 static bool is_patient(struct policy_member *m, double way, double off, int64_t elapsed)
 {
     double *wanted = &m->own[OWN_WANTED];
@@ -112,25 +110,22 @@ static bool is_patient(struct policy_member *m, double way, double off, int64_t 
     return off < (way > 0 ? FAR_OVER : FAR_BELOW) && *wanted < fmax(PATIENCE, m->own[OWN_PATIENCE]);
 }
 
-/* Longer for a budget. A node that is starved of CPU does not use it, dear as its few polls look. */
-static bool is_too_short(const struct policy_observation *seen, uint32_t i, const struct policy_member *m,
-                         struct aim aim, double over)
+/* The use itself must exceed the target: a node starved of CPU uses little, even if its few polls look expensive. */
+static bool is_too_short(const struct policy_member *m, struct aim aim, bool kept, double over)
 {
-    bool kept = is_kept(seen, i, m, aim);
-    return m->sense.windows > 0 && m->sense.use > aim.use &&
-           over > (kept ? WANDERS : fmin(fmax(WORTH_IT, m->sense.spread), LENGTHEN_MAX));
+    return m->cost_model.windows > 0 && m->cost_model.use > aim.use &&
+           over > (kept ? WANDERS : fmin(fmax(WORTH_IT, m->cost_model.spread), LENGTHEN_MAX));
 }
 
-/* Shorter: once the last change shows. */
-static bool is_too_long(const struct policy_state *s, const struct policy_observation *seen, uint32_t i,
-                        const struct policy_member *m, struct aim aim, double under)
+/* Only when the last change shows. */
+static bool is_too_long(const struct policy_member *m, struct aim aim, double under)
 {
-    double there = sense_use(&m->sense, aim.period);
-    double least = there > MODERATION * aim.use ? WANDERS : WORTH_IT; /* the budget is what bounds it, or not */
-    return under > sense_doubt(&m->sense, least, SHORTEN_MAX) && m->since >= allowance_settling(s, seen, i);
+    double there = cost_model_use(&m->cost_model, aim.period);
+    double least = there > MODERATION * aim.use ? WANDERS : WORTH_IT; /* more if the budget bounds the period */
+    return under > cost_model_uncertainty(&m->cost_model, least, SHORTEN_MAX) && m->since >= aim.alone.settling;
 }
 
-/* What is taken back soon makes small changes wait longer; a large one, or a long rest, takes half of that back. */
+/* Undoing a recent change makes small changes wait longer; a large one, or a long pause, halves that wait. */
 static void remember(struct policy_member *m, double way, double size)
 {
     double *patience = &m->own[OWN_PATIENCE];
@@ -142,36 +137,35 @@ static void remember(struct policy_member *m, double way, double size)
     m->own[OWN_WANTED_WAY] = 0;
 }
 
-static int64_t shortened(const struct policy_state *s, const struct policy_member *m, struct aim aim)
+static int64_t shortened(const struct policy_member *m, struct aim aim)
 {
-    int64_t to = sense_period(&m->sense, MODERATION * aim.use, aim.period, s->period_max);
+    int64_t to = cost_model_period(&m->cost_model, MODERATION * aim.use, aim.period, aim.alone.longest);
     return to > m->period / SHORTEN_STEP ? to : m->period / SHORTEN_STEP;
 }
 
-/* Which way a budget, or the lack of one, moves the period: 1 longer, -1 shorter, 0 not. */
-static double way_of(const struct policy_state *s, const struct policy_observation *seen, uint32_t i,
-                     struct policy_member *m, struct aim aim)
+/* The direction in which the budget, or its absence, moves the period: 1 longer, -1 shorter, 0 neither. */
+static double way_of(const struct policy_measure *measure, struct policy_member *m, struct aim aim)
 {
-    double use = sense_use(&m->sense, m->period); /* NaN: unknown, and nothing is compared */
-    double over = log(use / aim.use), under = log(sense_use(&m->sense, aim.period) / use);
-    double way = aim.period > m->period && is_too_short(seen, i, m, aim, over)      ? 1
-                 : aim.period < m->period && is_too_long(s, seen, i, m, aim, under) ? -1
-                                                                                    : 0;
-    bool waits = is_patient(m, way, way > 0 ? over : under, seen->members[i].elapsed);
-    return waits && is_kept(seen, i, m, aim) && !(way > 0 && m->sense.stepped) ? 0 : way;
+    bool kept = is_kept(measure, m, aim);
+    double use = cost_model_use(&m->cost_model, m->period); /* NaN: unknown; all comparisons are false */
+    double over = log(use / aim.use), under = log(cost_model_use(&m->cost_model, aim.period) / use);
+    double way = aim.period > m->period && is_too_short(m, aim, kept, over) ? 1
+                 : aim.period < m->period && is_too_long(m, aim, under)     ? -1
+                                                                            : 0;
+    bool waits = is_patient(m, way, way > 0 ? over : under, measure->elapsed);
+    return waits && kept && !(way > 0 && m->cost_model.stepped) ? 0 : way;
 }
 
-static void apply(const struct policy_state *s, const struct policy_observation *seen, uint32_t i,
-                  struct policy_member *m, struct aim aim)
+static void apply(const struct policy_measure *measure, struct policy_member *m, struct aim aim)
 {
     int64_t before = m->period;
-    double way = way_of(s, seen, i, m, aim);
-    if (m->period < m->allowance.shortest)
+    double way = way_of(measure, m, aim);
+    if (m->period < m->qos_backoff.shortest)
         m->period = aim.period;
     else if (way != 0)
-        m->period = way > 0 ? aim.period : shortened(s, m, aim);
-    else if (aim.period < m->period && m->period > demand_bound(m, m->period))
-        m->period = aim.period; /* worth it, whatever it costs: the demand itself waits until the last change shows */
+        m->period = way > 0 ? aim.period : shortened(m, aim);
+    else if (aim.period < m->period && m->period > freshness_bound(m, m->period))
+        m->period = aim.period; /* at once, for a flow limit: its bound itself waited until the last change shows */
     if (way != 0)
         remember(m, way, fabs(log((double)m->period / (double)before)));
 }
@@ -180,19 +174,16 @@ void policy_rule_elastic(struct policy_state *state, const struct policy_observa
                          struct policy_actions *actions)
 {
     struct aim aims[POLICY_MEMBERS_MAX];
-    double whole = allowance_whole(seen);
+    double global = qos_backoff_global(seen);
     for (uint32_t i = 0; i < state->count; i++) {
-        double own = allowance_own(seen, i);
-        demand_step(state, seen, i, actions);
-        allowance_step(state, seen, i);
-        resort_step(state, seen, i, own, actions);
-        aims[i] = aim_alone(state, seen, i, own);
+        struct constraints c = constraints_step(state, seen, i, qos_backoff_own(seen, i), actions);
+        aims[i] = aim_alone(&state->members[i], c);
     }
-    if (isfinite(whole)) {
-        resort_whole(state, seen, whole, actions);
-        compress(state, ALLOWANCE_TARGET * whole, aims);
+    if (isfinite(global)) {
+        cutoff_global(state, global, actions);
+        compress(state, QOS_BACKOFF_TARGET * global, aims);
     }
     for (uint32_t i = 0; i < state->count; i++)
         if (state->members[i].on)
-            apply(state, seen, i, &state->members[i], aims[i]);
+            apply(&seen->members[i], &state->members[i], aims[i]);
 }

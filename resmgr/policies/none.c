@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* Nothing is adapted. */
-#include "resmgr/rule.h"
+#include "resmgr/policies/rule.h"
 
 void policy_rule_none(struct policy_state *state, const struct policy_observation *seen, struct policy_actions *actions)
 {

@@ -1,31 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "resmgr/policy.h"
+#include "resmgr/policies/policy.h"
 
-#include "resmgr/rule.h"
-#include "resmgr/sense.h"
+#include "resmgr/control/cost_model.h"
+#include "resmgr/policies/rule.h"
 
 #include <assert.h>
 #include <math.h>
 
-#define POLICY_RULE(NAME, name, word, moves) [POLICY_##NAME] = policy_rule_##name,
+#define POLICY_RULE(NAME, name, word, abilities) [POLICY_##NAME] = policy_rule_##name,
 static policy_rule *const rules[] = {EXPERIMENT_POLICIES(POLICY_RULE)};
 #undef POLICY_RULE
 
 static_assert((int)POLICY_MEMBERS_MAX <= 64, "a set of members is a word of 64 bits");
 
-/* ---- What is observed -------------------------------------------------------------------------------------------- */
+/* ---- Observations ------------------------------------------------------------------------------------------------ */
 
 bool policy_cpu_is_sane(double percent)
 {
     return percent >= 0 && percent <= POLICY_CPU_MAX;
-}
-
-double policy_margin(const struct policy_limit *limit)
-{
-    double spare = limit->compare == COMPARE_AT_LEAST ? limit->value - limit->bound : limit->bound - limit->value;
-    double margin = limit->bound == 0 ? spare : spare / fabs(limit->bound);
-    return limit->state != LIMIT_UNKNOWN && isfinite(margin) ? margin : NAN;
 }
 
 enum limit_state policy_worst(const struct policy_observation *seen)
@@ -47,24 +40,22 @@ static struct policy_measure sane_measure(struct policy_measure m)
         m.polls = NAN;
     if (!(m.records >= 0 && isfinite(m.records)))
         m.records = NAN;
-    if (m.effective < 0)
-        m.effective = 0;
     return m;
 }
 
 static struct policy_limit sane_limit(struct policy_limit l, uint32_t members)
 {
-    bool whole = l.member == POLICY_ALL;
-    double most = whole ? (double)POLICY_CPU_MAX * members : POLICY_CPU_MAX;
+    bool global = l.member == POLICY_ALL;
+    double most = global ? (double)POLICY_CPU_MAX * members : POLICY_CPU_MAX;
     if (!isfinite(l.value) || !isfinite(l.bound) || (l.on_cpu && !(l.value >= 0 && l.value <= most)) ||
-        (!whole && (l.member < 0 || l.member >= (int)members)))
+        (!global && (l.member < 0 || l.member >= (int)members)))
         l.state = LIMIT_UNKNOWN;
     if (l.window < 0 || l.window > POLICY_ELAPSED_MAX * 60)
         l.window = 0;
     return l;
 }
 
-/* Fills no more of *s than counts. */
+/* Fills only the elements of *s that are in use. */
 static void make_sane(const struct policy_observation *seen, const struct policy_state *state,
                       struct policy_observation *s)
 {
@@ -101,7 +92,7 @@ void policy_set_period(struct policy_state *state, int member, int64_t period)
         struct policy_member *m = &state->members[i];
         if (member != POLICY_ALL && member != (int)i)
             continue;
-        sense_changed(&m->sense);
+        cost_model_changed(&m->cost_model);
         m->period = m->desired = period;
         m->since = 0;
     }
@@ -109,10 +100,10 @@ void policy_set_period(struct policy_state *state, int member, int64_t period)
 
 void policy_set_levels(struct policy_state *state, uint32_t member, uint32_t levels)
 {
-    struct policy_shed *s = &state->members[member].shed;
-    struct policy_resort *r = &state->members[member].resort;
-    if (levels > s->levels && r->over) /* off, and now there is something that may give way instead */
-        r->waited = r->patience;
+    struct policy_load_shedding *s = &state->members[member].load_shedding;
+    struct policy_cutoff *r = &state->members[member].cutoff;
+    if (levels > s->levels && r->over) /* off, and now there is something to shed instead */
+        r->retry.waited = r->retry.pause;
     s->levels = levels;
     if (s->count > levels)
         s->count = levels;
@@ -133,7 +124,7 @@ static bool is_anything_known(const struct policy_observation *seen)
     return known;
 }
 
-/* A policy that misbehaves proves nothing. */
+/* Guards against a faulty policy. */
 static bool is_proof(double needed, double budget)
 {
     return isfinite(needed) && isfinite(budget) && needed > budget;
@@ -151,13 +142,13 @@ enum policy_action policy_action_between(struct policy_setting before, struct po
 static enum policy_action policy_finish(const struct policy_state *s, struct policy_setting before,
                                         struct policy_member *m, const struct policy_measure *seen)
 {
-    if (experiment_policy_moves(s->policy))
+    if (experiment_policy_can(s->policy, POLICY_MOVES))
         m->period = within_bounds(s, m->period);
     else
         m->period = before.period;
     enum policy_action action = policy_action_between(before, (struct policy_setting){m->on, m->period});
     if (action != POLICY_KEEP) {
-        sense_changed(&m->sense);
+        cost_model_changed(&m->cost_model);
         m->since = 0;
     } else if (!seen->unconfirmed && m->since < INT64_MAX / 2) {
         m->since += seen->elapsed;
@@ -175,7 +166,7 @@ void policy_step(struct policy_state *state, const struct policy_observation *se
         struct policy_member *m = &state->members[i];
         before[i] = (struct policy_setting){m->on, m->period};
         if (m->since >= s.dead_time)
-            sense_step(m, &s.members[i]);
+            cost_model_step(m, &s.members[i]);
     }
     if (is_anything_known(&s))
         rules[state->policy](state, &s, actions);

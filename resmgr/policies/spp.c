@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * SPP, static polling period, to the letter of the dissertation (5.5.3.2): the period never changes; where a limit is
- * broken at a sampling instant, collection is turned off at all members; it is on again at the first instant at which
- * no known limit is broken. Where no limit is known it keeps what it has.
+ * SPP, static polling period, as in the dissertation (5.5.3.2): the period never changes. If a limit is broken at a
+ * sampling instant, collection is turned off at all members. It resumes at the first instant at which no known limit is
+ * broken. While no limit is known nothing changes.
  */
-#include "resmgr/rule.h"
+#include "resmgr/policies/rule.h"
 
 void policy_rule_spp(struct policy_state *state, const struct policy_observation *seen, struct policy_actions *actions)
 {

@@ -1,19 +1,19 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/steer.h"
+#include "sensor/external/aspect_rules.h"
 
-#include "sensor/external_impl.h"
+#include "sensor/external/external_internal.h"
 
 #include <fnmatch.h>
 #include <string.h>
 
-static void drop_rule(struct steer *s, uint32_t i)
+static void drop_rule(struct aspect_rules *s, uint32_t i)
 {
     memmove(&s->rules[i], &s->rules[i + 1], (s->count - i - 1) * sizeof *s->rules);
     s->count--;
 }
 
-int steer_add(struct steer *s, const char *pattern, enum segment_enable mode)
+int aspect_rules_add(struct aspect_rules *s, const char *pattern, enum segment_enable mode)
 {
     size_t n = strlen(pattern);
     if (n == 0 || n > MESSAGE_NAME_MAX)
@@ -23,15 +23,15 @@ int steer_add(struct steer *s, const char *pattern, enum segment_enable mode)
     for (uint32_t i = 0; i < s->count; i++)
         if (strcmp(s->rules[i].pattern, pattern) == 0)
             drop_rule(s, i--);
-    if (s->count >= STEER_RULES)
+    if (s->count >= ASPECT_RULES_MAX)
         return BEZEL_EFULL;
-    struct steer_rule *rule = &s->rules[s->count++];
+    struct aspect_rule *rule = &s->rules[s->count++];
     memcpy(rule->pattern, pattern, n + 1);
     rule->mode = mode;
     return 0;
 }
 
-enum segment_enable steer_mode(const struct steer *s, const char *name)
+enum segment_enable aspect_rules_mode(const struct aspect_rules *s, const char *name)
 {
     for (uint32_t i = s->count; i-- > 0;)
         if (fnmatch(s->rules[i].pattern, name, 0) == 0)
@@ -39,18 +39,18 @@ enum segment_enable steer_mode(const struct steer *s, const char *name)
     return SEGMENT_RECORD;
 }
 
-enum segment_enable steer_wanted(const struct steer *s, const char *name)
+enum segment_enable aspect_rules_wanted(const struct aspect_rules *s, const char *name)
 {
-    enum segment_enable mode = steer_mode(s, name);
+    enum segment_enable mode = aspect_rules_mode(s, name);
     return mode == SEGMENT_RECORD && s->sheds && s->sheds(s->context, name) ? SEGMENT_COUNT : mode;
 }
 
-enum segment_enable steer_combine(enum segment_enable allowed, enum segment_enable wanted)
+enum segment_enable aspect_rules_combine(enum segment_enable allowed, enum segment_enable wanted)
 {
     return allowed == SEGMENT_RECORD || wanted == SEGMENT_DISABLED ? wanted : allowed;
 }
 
-void steer_process(const struct external *x, struct external_process *p)
+void aspect_rules_apply(const struct external *x, struct external_process *p)
 {
     enum segment_enable allowed = external_mode(x, p);
     struct segment *s = p->at->segment;
@@ -58,17 +58,18 @@ void steer_process(const struct external *x, struct external_process *p)
     atomic_store_explicit(&s->mode, allowed, memory_order_relaxed); /* relaxed: late by a record is in time */
     for (uint32_t id = 1; id < RING_ASPECTS; id++) {
         bool ruled = d && id <= d->aspect_count;
-        enum segment_enable wanted = ruled ? steer_wanted(x->options.rules, d->aspects[id - 1].name) : SEGMENT_RECORD;
-        uint32_t word = steer_combine(allowed, wanted);
-        if (p->knocks && word != SEGMENT_DISABLED)
-            word |= BEZEL_KNOCK;
+        enum segment_enable wanted =
+            ruled ? aspect_rules_wanted(x->options.rules, d->aspects[id - 1].name) : SEGMENT_RECORD;
+        uint32_t word = aspect_rules_combine(allowed, wanted);
+        if (p->wake_asked && word != SEGMENT_DISABLED)
+            word |= BEZEL_WAKE;
         atomic_store_explicit(&s->enable[id], word, memory_order_release); /* Q0 release: pairs Q1, publishes `quiet` */
     }
 }
 
-void external_steer(struct external *x)
+void external_set_rules(struct external *x)
 {
     for (uint32_t i = 0; i < x->process_count; i++)
         if (x->processes[i] && x->processes[i]->phase == EXTERNAL_LIVE)
-            steer_process(x, x->processes[i]);
+            aspect_rules_apply(x, x->processes[i]);
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/attach.h"
+#include "sensor/external/attach.h"
 
 #include "base/procstat.h"
-#include "sensor/guard.h"
+#include "sensor/external/sigbus_guard.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -81,7 +81,7 @@ static int map_segment(struct attached *a)
         return err_from_errno(errno);
     a->segment = at;
     a->mapped = (size_t)st.st_size;
-    a->guard = guard_add(at, a->mapped);
+    a->guard = sigbus_guard_add(at, a->mapped);
     if (a->guard < 0) /* unguarded, it could end all that this process does */
         return BEZEL_EFULL;
     return check_head(a->segment, a->mapped);
@@ -97,7 +97,7 @@ static void copy_head(struct attached *a)
     a->pid_namespace = s->pid_namespace;
     a->our_namespace = procstat_namespace();
     a->ring_slots = s->ring_slots;
-    a->bell = s->bell;
+    a->doorbell_id = s->doorbell;
     a->when_full = s->when_full;
     a->clock = s->clock;
     a->clock_frequency = s->clock_frequency;
@@ -122,7 +122,8 @@ int segment_attach(const struct folder *folder, const char *file, struct attache
         copy_head(a);
         char expected[32];
         snprintf(expected, sizeof expected, "%016llx" SEGMENT_SUFFIX, (unsigned long long)a->instance);
-        err = guard_hit(a->guard) || strcmp(expected, file) != 0 ? BEZEL_EMALFORMED : 0;
+        bool named = a->instance != 0 && strcmp(expected, file) == 0; /* 0 stands for the node itself */
+        err = sigbus_guard_hit(a->guard) || !named ? BEZEL_EMALFORMED : 0;
     }
     if (err) {
         segment_detach(a, false);
@@ -140,7 +141,7 @@ void segment_detach(struct attached *a, bool remove)
     if (remove && a->segment)
         (void)unobserved_stop(&a->segment->unobserved);
     if (a->segment) {
-        guard_remove(a->guard);
+        sigbus_guard_remove(a->guard);
         munmap(a->segment, a->mapped);
     }
     if (a->fd >= 0)
@@ -214,13 +215,15 @@ int segment_next_notice(struct attached *a, struct attached_notice *n)
         copy_text(n->text, sizeof n->text, from->text, sizeof from->text);
         return 1;
     }
-    uint32_t untold = atomic_load_explicit(&a->segment->notices_untold, memory_order_relaxed); /* relaxed: a counter */
-    if (!untold || a->untold_seen)
+    uint32_t dropped =
+        atomic_load_explicit(&a->segment->notices_dropped, memory_order_relaxed); /* relaxed: a counter */
+    if (!dropped || a->notices_dropped_seen)
         return 0;
-    a->untold_seen = untold;
+    a->notices_dropped_seen = dropped;
     snprintf(n->code, sizeof n->code, "BEZEL-NOTICES");
     snprintf(n->text, sizeof n->text,
-             "it had more to say than there is room for: BEZEL_DEBUG=1 shows all on its stderr");
+             "it left more notices than there is room for, and the rest is dropped: run it with BEZEL_DEBUG=1 to see "
+             "all on its stderr");
     return 1;
 }
 

@@ -7,8 +7,9 @@
  */
 #include "base/clock.h"
 #include "base/file.h"
-#include "sensor/counter.h"
-#include "sensor/external_impl.h"
+#include "sensor/external/external_internal.h"
+#include "sensor/external/user_clock.h"
+#include "sensor/shm/cpu_counter.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -16,6 +17,8 @@
 #include <unistd.h>
 
 #define CLOCKS_NAME "clock"
+
+enum { CLOCKS_TRIES = 16 };
 
 static struct timebase_store *open_store(const struct external *x)
 {
@@ -30,7 +33,7 @@ static struct timebase_store *open_store(const struct external *x)
     return at == MAP_FAILED ? NULL : at;
 }
 
-void external_clock_tell(struct external_process *p)
+void external_clock_report(struct external_process *p)
 {
     if (!p->timebase || !timebase_ready(p->timebase))
         return;
@@ -38,31 +41,32 @@ void external_clock_tell(struct external_process *p)
                           memory_order_relaxed); /* relaxed: a number of its own */
 }
 
-/* What is stated of a timebase in use: the largest bound, and every jump. */
-static void tell_error(struct external *x, const struct timebase *tb, enum timebase_news news)
+/* Adds a timebase in use to the counts: its largest error bound, and every jump. */
+static void count_error(struct external *x, const struct timebase *tb, enum timebase_news news)
 {
     x->counts.clock_jumps += news == TIMEBASE_JUMPED;
     if (timebase_error_ns(tb) > x->counts.clock_error_ns)
         x->counts.clock_error_ns = timebase_error_ns(tb);
 }
 
-/* Reads a pair of the counter, and tells everybody how long its ticks are now. */
+/* Reads a pair of the counter: some microseconds of work. The doorbell and every process get the new length of a tick.
+ */
 static void feed_counter(struct external *x)
 {
-    struct pair pair = timebase_read_pair();
+    struct clock_pair pair = clock_pair_read(cpu_counter_read, CLOCKS_TRIES);
     enum timebase_news news = timebase_add(&x->counter, &pair);
     if (news == TIMEBASE_IGNORED)
         return;
     if (x->counts.clocks[SEGMENT_CLOCK_COUNTER])
-        tell_error(x, &x->counter, news);
+        count_error(x, &x->counter, news);
     if (x->store)
         timebase_save(x->store, x->boot, &x->counter);
     atomic_store_explicit(&x->doorbell->tick_ns, timebase_tick_ns(&x->counter),
                           memory_order_relaxed); /* relaxed: a number of its own */
     for
-        PLACES_EACH(i, &x->polled)
-    if (x->processes[i]->timebase == &x->counter)
-        external_clock_tell(x->processes[i]);
+        BITSET_EACH (i, &x->polled)
+            if (x->processes[i]->timebase == &x->counter)
+                external_clock_report(x->processes[i]);
 }
 
 void external_clock_open(struct external *x)
@@ -72,7 +76,7 @@ void external_clock_open(struct external *x)
     if (!x->store || !timebase_load(x->store, x->boot, &x->counter))
         timebase_init(&x->counter, 0);
     feed_counter(x);
-    while (!timebase_ready(&x->counter) && counter_read() != 0) { /* once: half a millisecond */
+    while (!timebase_ready(&x->counter) && cpu_counter_read() != 0) { /* once: half a millisecond */
         clock_sleep_until(timebase_due(&x->counter));
         feed_counter(x);
     }
@@ -85,11 +89,11 @@ bool external_clock_adopt(struct external *x, struct external_process *p)
     if (p->at->clock == SEGMENT_CLOCK_USER) {
         if (!(p->user_clock = malloc(sizeof *p->user_clock)))
             return false;
-        timebase_init(p->user_clock, (double)p->at->clock_frequency);
-        p->timebase = p->user_clock;
+        user_clock_init(p->user_clock, (double)p->at->clock_frequency);
+        p->timebase = &p->user_clock->timebase;
         x->user_clocks = true;
     }
-    external_clock_tell(p);
+    external_clock_report(p);
     return true;
 }
 
@@ -100,16 +104,15 @@ void external_clock_poll(struct external *x, int64_t now)
     if (!x->user_clocks)
         return;
     for
-        PLACES_EACH(i, &x->polled)
-        {
+        BITSET_EACH (i, &x->polled) {
             struct external_process *p = x->processes[i];
             if (!p->user_clock)
                 continue;
-            enum timebase_news news = timebase_take_pair(p->user_clock, &p->at->segment->pair, now);
+            enum timebase_news news = user_clock_poll(p->user_clock, &p->at->segment->pair, now);
             if (news == TIMEBASE_IGNORED)
                 continue;
-            external_clock_tell(p);
-            tell_error(x, p->user_clock, news);
+            external_clock_report(p);
+            count_error(x, p->timebase, news);
         }
 }
 
@@ -130,19 +133,19 @@ static bool waiting_ticks(const struct external_process *p, uint64_t *ticks)
 
 bool external_clock_ready(struct external *x, struct external_process *p, int64_t now)
 {
-    struct pair guess;
+    struct clock_pair guess;
     if (!p->timebase || timebase_ready(p->timebase))
         return true;
     if (p->user_clock)
-        (void)timebase_take_pair(p->user_clock, &p->at->segment->pair, now);
-    if (p->phase == EXTERNAL_LIVE || !p->user_clock || timebase_ready(p->user_clock))
+        (void)user_clock_poll(p->user_clock, &p->at->segment->pair, now);
+    if (p->phase == EXTERNAL_LIVE || !p->user_clock || timebase_ready(p->timebase))
         return p->phase != EXTERNAL_LIVE || timebase_ready(p->timebase);
     if (!waiting_ticks(p, &guess.ticks))
         return true;
     int64_t started = p->at->started < (uint64_t)now ? (int64_t)p->at->started : now;
     guess.uncertainty = (now - started) / 2;
     guess.ns = started + guess.uncertainty;
-    (void)timebase_add(p->user_clock, &guess);
+    (void)timebase_add(p->timebase, &guess);
     if (guess.uncertainty > x->counts.clock_error_ns)
         x->counts.clock_error_ns = guess.uncertainty;
     return true;

@@ -6,8 +6,8 @@
 #include "base/hash.h"
 #include "base/limit.h"
 #include "base/log.h"
-#include "sensor/external_impl.h"
-#include "sensor/litter.h"
+#include "sensor/external/external_internal.h"
+#include "sensor/shm/litter.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -26,10 +26,10 @@ enum {
     FIND_STILL_S = 2,           /* what changed this long ago shows in the time of the change, however coarse that is */
     FIND_A_SEGMENT_NS = 4000,   /* looks for who rang are so far apart for each segment: a small share of the time */
     FIND_FEW = 64,              /* segments whose look costs nothing that is worth waiting */
-    FIND_CROWDED_NS = 20000000, /* ... and where the last look found no room for all */
+    FIND_LEFT_OUT_NS = 20000000, /* ... and where the last look found no room for all */
 };
 
-static void forget_passed(struct external *x)
+static void clear_passed(struct external *x)
 {
     memset(x->passed_places, 0, sizeof x->passed_places);
     x->passed_count = 0;
@@ -57,8 +57,8 @@ static bool is_daemon(const struct external *x, const struct attached *a)
 static void pass_over(struct external *x, uint64_t instance)
 {
     if (x->passed_count == EXTERNAL_INDEX / 2)
-        forget_passed(x);
-    index_put(&x->passed, instance, INDEX_WHOLE, 0);
+        clear_passed(x);
+    hash_index_put(&x->passed, instance, HASH_INDEX_NO_RING, 0);
     x->passed_count++;
 }
 
@@ -73,7 +73,6 @@ static bool choose(struct external *x, struct attached *a, const char **name)
     if (ours)
         return true;
     if (!segment_alive(a)) {
-        log_debug("BEZEL-STALE", "removing the segment that %s (pid %u) left", a->name, a->pid);
         segment_detach(a, true);
         return false;
     }
@@ -92,7 +91,7 @@ static uint32_t mark_of(const char *text)
 }
 
 /* Children of a program are that program; metrics and limits by name are of all that bear it. */
-static void tell_same_name(struct external *x, uint32_t place, int64_t now)
+static void note_same_name(struct external *x, uint32_t place, int64_t now)
 {
     const struct external_process *p = x->processes[place];
     struct external_mark mark = x->marks[place];
@@ -101,8 +100,10 @@ static void tell_same_name(struct external *x, uint32_t place, int64_t now)
         if (x->marks[i].name != mark.name || x->marks[i].program == mark.program || !other ||
             strcmp(other->name, p->name) != 0)
             continue;
-        notes_tell(x, p, now, "BEZEL-SAME-NAME", "another program has this name too: this is %s, the other %s (pid %u)",
-                   p->at->executable, other->at->executable, other->at->pid);
+        notes_record(x, p, now, "BEZEL-SAME-NAME",
+                     "two programs have this name, %s and %s (pid %u): metrics and limits by name combine both; give "
+                     "each a name of its own",
+                     p->at->executable, other->at->executable, other->at->pid);
         return;
     }
 }
@@ -111,21 +112,21 @@ static void tell_same_name(struct external *x, uint32_t place, int64_t now)
 static void settle(struct external *x, uint32_t i, struct external_process *p)
 {
     x->processes[i] = p;
-    places_add(&x->present, i);
+    bitset_add(&x->present, i);
     if (p->phase == EXTERNAL_LIVE)
-        places_add(&x->polled, i);
-    index_put(&x->index, p->at->instance, INDEX_WHOLE, i);
+        bitset_add(&x->polled, i);
+    hash_index_put(&x->index, p->at->instance, HASH_INDEX_NO_RING, i);
     x->marks[i] = (struct external_mark){mark_of(p->name), mark_of(p->at->executable)};
     if (i >= x->process_count)
         x->process_count = i + 1;
-    lives_watch(&x->lives, i, p->at);
+    liveness_watch(&x->liveness, i, p->at);
 }
 
 static int adopt(struct external *x, struct attached *a, const char *name, int64_t now)
 {
     uint32_t stream_id;
     struct external_process *p = calloc(1, sizeof *p);
-    int place = places_free(&x->present);
+    int place = bitset_free(&x->present);
     if (!p || place < 0 || window_stream_id(x->window, a->instance, &stream_id) != 0) {
         free(p);
         return p ? BEZEL_EFULL : BEZEL_ENOMEM;
@@ -150,25 +151,25 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
     for (uint32_t i = 0; i < RING_ASPECTS; i++)
         p->watch[i] = -1;
     p->watched = 1;
-    p->announce = true;
-    p->stirred_at = now;
+    p->active_at = now;
     settle(x, (uint32_t)place, p);
     x->counts.processes_seen += p->role == ROLE_SUT;
     x->counts.clocks[p->user_clock ? SEGMENT_CLOCK_USER
                      : p->timebase ? SEGMENT_CLOCK_COUNTER
                                    : 0] += p->role == ROLE_SUT;
-    atomic_store_explicit(&a->segment->quiet, 0, memory_order_relaxed); /* relaxed: our last life asked, if any */
+    atomic_store_explicit(&a->segment->wake_bit, 0, memory_order_relaxed); /* relaxed: our last life asked, if any */
     unobserved_begin(&a->segment->unobserved);
     external_refresh(x, p);
-    steer_process(x, p);
-    tell_same_name(x, (uint32_t)place, now);
+    aspect_rules_apply(x, p);
+    note_same_name(x, (uint32_t)place, now);
     return 0;
 }
 
 static bool known_file(const struct external *x, const char *file)
 {
     uint64_t instance = strtoull(file, NULL, 16);
-    return index_find(&x->index, instance, INDEX_WHOLE) >= 0 || index_find(&x->passed, instance, INDEX_WHOLE) >= 0;
+    return hash_index_find(&x->index, instance, HASH_INDEX_NO_RING) >= 0 ||
+           hash_index_find(&x->passed, instance, HASH_INDEX_NO_RING) >= 0;
 }
 
 static bool lacks_room(int sys)
@@ -177,7 +178,7 @@ static bool lacks_room(int sys)
 }
 
 /* Whether the error says that room may come: a place, memory or descriptors. */
-static bool is_crowd(int err)
+static bool lacks_a_place(int err)
 {
     return err == BEZEL_EFULL || err == BEZEL_ENOMEM || (err == BEZEL_ESYS && lacks_room(errno));
 }
@@ -195,11 +196,11 @@ static void look_at(struct external *x, const char *file, int64_t now)
         return;
     if (err == 0 && (err = adopt(x, a, name, now)) != 0)
         segment_detach(a, false);
-    x->left_out += is_crowd(err);
-    if (err == 0 || err == BEZEL_ENOENT || is_crowd(err))
+    x->left_out += lacks_a_place(err);
+    if (err == 0 || err == BEZEL_ENOENT || lacks_a_place(err))
         return;
-    bool is_new = notes_tell(x, NULL, now, "BEZEL-SEGMENT", "%s/%s is not read: %s", x->options.dir, file,
-                             err == BEZEL_EBUSY ? "another external sensor reads it" : limit_reason(err));
+    bool is_new = notes_record(x, NULL, now, "BEZEL-SEGMENT", "%s/%s is not read: %s", x->options.dir, file,
+                               err == BEZEL_EBUSY ? "another bezeld reads it" : limit_reason(err));
     x->counts.broken_segments += is_new && (err == BEZEL_EMALFORMED || err == BEZEL_EVERSION);
 }
 
@@ -256,7 +257,7 @@ static DIR *open_entries(struct external *x)
     return dir;
 }
 
-void find_processes(struct external *x, int64_t now)
+void discover_processes(struct external *x, int64_t now)
 {
     bool was_crowded = x->left_out != 0;
     DIR *dir = open_entries(x);
@@ -266,7 +267,7 @@ void find_processes(struct external *x, int64_t now)
     x->folder_known = dir && folder_is_still(dirfd(dir), &x->folder_changed);
     x->segments_seen = 0;
     if (x->looks++ % FIND_ALL == 0)
-        forget_passed(x);
+        clear_passed(x);
     int err = 0;
     for (struct dirent *e; dir && (e = file_next(dir, &err)) != NULL;)
         if (!look_at_entry(x, e->d_name, now))
@@ -279,23 +280,27 @@ void find_processes(struct external *x, int64_t now)
     if (dir)
         closedir(dir);
     x->folder_error = lacks_room(unread) ? 0 : unread;
-    x->scan_due = now + (x->left_out ? FIND_CROWDED_NS : FIND_AGAIN_NS);
-    x->find_rests = x->segments_seen > FIND_FEW ? now + (int64_t)x->segments_seen * FIND_A_SEGMENT_NS : INT64_MIN;
+    x->scan_due = now + (x->left_out ? FIND_LEFT_OUT_NS : FIND_AGAIN_NS);
+    x->arrivals_due = x->segments_seen > FIND_FEW ? now + (int64_t)x->segments_seen * FIND_A_SEGMENT_NS : INT64_MIN;
     if (x->folder_error && !was_crowded)
-        log_warn("BEZEL-FOLDER-UNREAD", "%s cannot be read to its end: %s: it is tried again", x->options.dir,
-                 strerror(x->folder_error));
+        log_warn("BEZEL-FOLDER-UNREAD",
+                 "cannot read the whole folder %s: %s: processes that are not found yet wait in their rings; bezeld "
+                 "tries again",
+                 x->options.dir, strerror(x->folder_error));
     else if (x->left_out && !was_crowded)
-        log_warn("BEZEL-CROWDED", "%u processes more than there is room for: they wait until others have ended",
+        log_warn("BEZEL-CROWDED",
+                 "no room for %u more processes: they record into their rings, and are read when others have ended; "
+                 "raise the limit of open files (ulimit -n)",
                  x->left_out);
 }
 
-void find_again(struct external *x, int64_t now)
+void discover_again(struct external *x, int64_t now)
 {
     struct stat st;
     bool same = x->folder_known && x->looks % FIND_ALL != 0 && fstat(x->folder.fd, &st) == 0 && st.st_nlink > 0 &&
                 st.st_mtim.tv_sec == x->folder_changed.tv_sec && st.st_mtim.tv_nsec == x->folder_changed.tv_nsec;
     if (!same) {
-        find_processes(x, now);
+        discover_processes(x, now);
         return;
     }
     x->looks++;
@@ -303,11 +308,11 @@ void find_again(struct external *x, int64_t now)
     x->scan_due = now + FIND_AGAIN_NS;
 }
 
-void find_rung(struct external *x, int64_t now)
+void discover_arrivals(struct external *x, int64_t now)
 {
-    uint32_t rung = atomic_load_explicit(&x->doorbell->rung, memory_order_acquire); /* B1 acquire: pairs B0 */
-    if (rung == x->rung || now < x->find_rests)
+    uint32_t arrivals = atomic_load_explicit(&x->doorbell->arrivals, memory_order_acquire); /* B1 acquire: pairs B0 */
+    if (arrivals == x->arrivals || now < x->arrivals_due)
         return;
-    x->rung = rung;
-    find_processes(x, now);
+    x->arrivals = arrivals;
+    discover_processes(x, now);
 }

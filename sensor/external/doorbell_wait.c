@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/bell.h"
+#include "sensor/external/doorbell_wait.h"
 
 #include "base/clock.h"
 
@@ -15,9 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BELL_AWAKE = 0, BELL_ASLEEP = 1 };
+enum { DOORBELL_WAIT_AWAKE = 0, DOORBELL_WAIT_ASLEEP = 1 };
 
-struct bell {
+struct doorbell_wait {
     struct doorbell *doorbell;
     int fd;
     bool asleep; /* as we said; the doorbell may say something else by now */
@@ -31,20 +31,21 @@ static long futex(_Atomic uint32_t *word, int operation, uint32_t value)
     return syscall(SYS_futex, (void *)word, operation, value, NULL, NULL, 0);
 }
 
-static bool still_sleeps(const struct bell *b)
+static bool still_sleeps(const struct doorbell_wait *b)
 {
-    return atomic_load_explicit(&b->doorbell->asleep, memory_order_relaxed) == BELL_ASLEEP; /* relaxed: a hint */
+    uint32_t asleep = atomic_load_explicit(&b->doorbell->asleep, memory_order_relaxed); /* relaxed: a hint */
+    return asleep == DOORBELL_WAIT_ASLEEP;
 }
 
 /* The thread: from each falling asleep to the waking that follows it. */
 static void *listen(void *context)
 {
-    struct bell *b = context;
+    struct doorbell_wait *b = context;
     for (;;) {
         while (sem_wait(&b->slept) != 0)
             ;
         while (still_sleeps(b) && !atomic_load_explicit(&b->ends, memory_order_relaxed)) /* relaxed: a flag */
-            if (futex(&b->doorbell->asleep, FUTEX_WAIT, BELL_ASLEEP) != 0 && errno != EAGAIN && errno != EINTR)
+            if (futex(&b->doorbell->asleep, FUTEX_WAIT, DOORBELL_WAIT_ASLEEP) != 0 && errno != EAGAIN && errno != EINTR)
                 break;
         if (atomic_load_explicit(&b->ends, memory_order_relaxed)) /* relaxed: a flag */
             return NULL;
@@ -53,7 +54,7 @@ static void *listen(void *context)
 }
 
 /* The thread takes no signals but those of its own faults: the guard of mappings. */
-static int start(struct bell *b)
+static int start(struct doorbell_wait *b)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -64,14 +65,14 @@ static int start(struct bell *b)
     return err;
 }
 
-int bell_open(struct doorbell *doorbell, struct bell **out)
+int doorbell_wait_open(struct doorbell *doorbell, struct doorbell_wait **out)
 {
-    struct bell *b = calloc(1, sizeof *b);
+    struct doorbell_wait *b = calloc(1, sizeof *b);
     if (!b)
         return BEZEL_ENOMEM;
     b->doorbell = doorbell;
     b->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    atomic_store_explicit(&doorbell->asleep, BELL_AWAKE, memory_order_relaxed); /* relaxed: our last life's */
+    atomic_store_explicit(&doorbell->asleep, DOORBELL_WAIT_AWAKE, memory_order_relaxed); /* relaxed: our last life's */
     if (b->fd < 0 || sem_init(&b->slept, 0, 0) != 0 || (errno = start(b)) != 0) {
         int err = err_from_errno(errno);
         if (b->fd >= 0)
@@ -83,11 +84,11 @@ int bell_open(struct doorbell *doorbell, struct bell **out)
     return 0;
 }
 
-void bell_close(struct bell *b)
+void doorbell_wait_close(struct doorbell_wait *b)
 {
     if (!b)
         return;
-    bell_wake(b);
+    doorbell_wait_wake(b);
     atomic_store_explicit(&b->ends, true, memory_order_relaxed); /* relaxed: a flag */
     sem_post(&b->slept);
     while (pthread_tryjoin_np(b->thread, NULL) != 0) { /* somebody may say all the time that we sleep */
@@ -99,37 +100,37 @@ void bell_close(struct bell *b)
     free(b);
 }
 
-int bell_fd(const struct bell *b)
+int doorbell_wait_fd(const struct doorbell_wait *b)
 {
     return b->fd;
 }
 
-void bell_sleep(struct bell *b)
+void doorbell_wait_sleep(struct doorbell_wait *b)
 {
     b->asleep = true;
-    atomic_exchange_explicit(&b->doorbell->asleep, BELL_ASLEEP,
+    atomic_exchange_explicit(&b->doorbell->asleep, DOORBELL_WAIT_ASLEEP,
                              memory_order_acq_rel); /* A0 acq_rel: pairs A0, who is too early to wake us is heard */
     sem_post(&b->slept);
 }
 
-bool bell_sleeps(const struct bell *b)
+bool doorbell_wait_sleeps(const struct doorbell_wait *b)
 {
     return b->asleep && still_sleeps(b);
 }
 
-void bell_hush(struct bell *b)
+void doorbell_wait_hush(struct doorbell_wait *b)
 {
     eventfd_t none;
     (void)eventfd_read(b->fd, &none);
 }
 
-void bell_wake(struct bell *b)
+void doorbell_wait_wake(struct doorbell_wait *b)
 {
     if (!b->asleep)
         return;
     b->asleep = false;
-    uint32_t was =
-        atomic_exchange_explicit(&b->doorbell->asleep, BELL_AWAKE, memory_order_acq_rel); /* A0 acq_rel: pairs A0 */
-    if (was != BELL_AWAKE)
+    uint32_t was = atomic_exchange_explicit(&b->doorbell->asleep, DOORBELL_WAIT_AWAKE,
+                                            memory_order_acq_rel); /* A0 acq_rel: pairs A0 */
+    if (was != DOORBELL_WAIT_AWAKE)
         futex(&b->doorbell->asleep, FUTEX_WAKE, INT_MAX);
 }

@@ -1,14 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/expire.h"
+#include "sensor/external/expiry.h"
 
 #include "config/experiment.h"
-#include "sensor/external_impl.h"
+#include "sensor/external/external_internal.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
 
-int64_t expire_bound(const struct experiment_rule *rules, const char *name)
+int64_t expiry_bound(const struct experiment_rule *rules, const char *name)
 {
     int64_t bound = 0;
     for (; rules && rules->pattern; rules++)
@@ -17,9 +17,9 @@ int64_t expire_bound(const struct experiment_rule *rules, const char *name)
     return bound;
 }
 
-int expire_watch(const struct external *x, struct external_process *p, uint32_t id)
+int expiry_watch(const struct external *x, struct external_process *p, uint32_t id)
 {
-    int64_t bound = p->role == ROLE_SUT ? expire_bound(x->options.expire, p->at->dict->aspects[id - 1].name) : 0;
+    int64_t bound = p->role == ROLE_SUT ? expiry_bound(x->options.expire, p->at->dict->aspects[id - 1].name) : 0;
     if (bound == 0)
         return 0;
     if (!p->expiry && !(p->expiry = calloc(1, sizeof *p->expiry)))
@@ -30,13 +30,13 @@ int expire_watch(const struct external *x, struct external_process *p, uint32_t 
     return 0;
 }
 
-void expire_unwatch(struct external_process *p)
+void expiry_unwatch(struct external_process *p)
 {
     for (uint32_t i = 0; i < RING_ASPECTS; i++)
         p->watch[i] = p->expiry && p->expiry->bound[i] ? EXTERNAL_ATTENDED : -1;
 }
 
-void expire_take(struct external *x, struct external_process *p, const struct packet_run *run, int64_t now)
+void expiry_take(struct external *x, struct external_process *p, const struct packet_run *run, int64_t now)
 {
     const struct external_observer *o = &x->options.observer;
     struct expiry *e = p->expiry;
@@ -53,10 +53,10 @@ void expire_take(struct external *x, struct external_process *p, const struct pa
         o->records(o->context, p->watch[run->aspect], &young);
 }
 
-bool expire_is_told(const struct external_process *p)
+bool expiry_is_reported(const struct external_process *p)
 {
     for (uint32_t i = 0; p->expiry && i < RING_ASPECTS; i++)
-        if (p->expiry->told[i] != p->expiry->taken[i])
+        if (p->expiry->reported[i] != p->expiry->taken[i])
             return false;
     return true;
 }

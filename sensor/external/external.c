@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "sensor/cut_own.h"
-#include "sensor/expire.h"
-#include "sensor/flow.h"
-#include "sensor/guard.h"
-#include "sensor/knobs.h"
+#include "sensor/external/expiry.h"
+#include "sensor/external/packetize_internal.h"
+#include "sensor/external/program_knobs.h"
+#include "sensor/external/sigbus_guard.h"
+#include "sensor/external/totals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +17,15 @@ enum {
 
 /* ---- Processes --------------------------------------------------------------------------------------------------- */
 
-static void tell_watches(struct external *x, struct external_process *p)
+static void refresh_watches(struct external *x, struct external_process *p)
 {
     const struct external_observer *o = &x->options.observer;
     const struct dict *d = p->at->dict;
     for (uint32_t id = p->watched; d && id <= d->aspect_count; p->watched = ++id) {
         p->watch[id] = o->watch && p->slot >= 0 ? o->watch(o->context, p->slot, &d->aspects[id - 1]) : -1;
-        if (expire_watch(x, p, id) != 0)
-            notes_tell(x, p, clock_now(), "BEZEL-EXPIRY", "no memory to count what expires of its records");
+        if (expiry_watch(x, p, id) != 0)
+            notes_record(x, p, clock_now(), "BEZEL-EXPIRY",
+                         "out of memory: its expired records are not counted, and are used for control");
     }
 }
 
@@ -40,13 +41,14 @@ void external_refresh(struct external *x, struct external_process *p)
 {
     int grew = segment_refresh_dict(p->at);
     if (grew < 0)
-        notes_tell(x, p, clock_now(), "BEZEL-DICT-BROKEN", "its dictionary cannot be read any further: %s",
-                   err_text(grew));
+        notes_record(x, p, clock_now(), "BEZEL-DICT-BROKEN",
+                     "its dictionary is invalid from some byte on: %s: records of later aspects are not stored",
+                     err_text(grew));
     if (grew <= 0)
         return;
-    p->announce = true;
-    tell_watches(x, p);
-    steer_process(x, p);
+    p->version++;
+    refresh_watches(x, p);
+    aspect_rules_apply(x, p);
 }
 
 /* ---- Ends of processes ------------------------------------------------------------------------------------------- */
@@ -58,15 +60,15 @@ static void begin_closing(struct external *x, uint32_t i, enum message_process_s
     segment_set_mode(p->at, SEGMENT_DISABLED);
     segment_reset_knobs(p->at);
     p->phase = EXTERNAL_CLOSING;
-    p->knocks = false;
-    places_remove(&x->polled, i);
-    places_remove(&x->resting, i);
+    p->wake_asked = false;
+    bitset_remove(&x->polled, i);
+    bitset_remove(&x->idle, i);
     p->state = state;
     p->closing_since = now;
     if (x->options.observer.process_end && p->slot >= 0)
         x->options.observer.process_end(x->options.observer.context, p->slot);
     p->slot = -1;
-    expire_unwatch(p);
+    expiry_unwatch(p);
 }
 
 /* Whether some ring of `p` is not read to its end. */
@@ -84,7 +86,7 @@ static bool is_broken(const struct external_process *p)
  */
 static uint64_t count_unfinished(struct external *x, const struct external_process *p, int64_t now)
 {
-    uint64_t attempts = 0, dropped = 0, cut = cut_records(x, p);
+    uint64_t attempts = 0, dropped = 0, cut = packetize_records(x, p);
     bool rests = p->state == PROCESS_ENDED || now - p->closing_since >= EXTERNAL_STILL_NS;
     if (is_broken(p))
         return 0;
@@ -107,7 +109,7 @@ static uint64_t count_unfinished(struct external *x, const struct external_proce
 static void set_goals(struct external_process *p)
 {
     for (uint32_t i = 0; i < p->at->ring_count && !p->goals_set; i++)
-        p->at->rings[i].goal = p->at->rings[i].reader.tail + cut_waiting(p, i);
+        p->at->rings[i].goal = p->at->rings[i].reader.tail + packetize_waiting(p, i);
     p->goals_set = true;
 }
 
@@ -119,10 +121,10 @@ static void stop_reading(struct external *x, struct external_process *p, int64_t
         return;
     for (uint32_t i = 0; i < p->at->ring_count; i++) {
         struct attached_ring *ring = &p->at->rings[i];
-        if (cut_waiting(p, i) == 0 || (int32_t)(ring->goal - ring->reader.tail) > 0)
+        if (packetize_waiting(p, i) == 0 || (int32_t)(ring->goal - ring->reader.tail) > 0)
             continue;
-        struct cut c = {.x = x, .p = p, .ring = ring, .now = now};
-        cut_broken(&c, "records, though it was told to stop,");
+        struct packetizer c = {.x = x, .p = p, .ring = ring, .now = now};
+        packetize_broken(&c, "records after collection had ended");
     }
 }
 
@@ -131,9 +133,9 @@ static bool take_final_snapshot(struct external *x, struct external_process *p, 
 {
     if (p->final_snapshot || p->at->when_full != SEGMENT_OVERWRITE)
         return true;
-    if (cut_waits(p) || (p->state == PROCESS_DETACHED && now - p->closing_since < EXTERNAL_STILL_NS))
+    if (packetize_waits(p) || (p->state == PROCESS_DETACHED && now - p->closing_since < EXTERNAL_STILL_NS))
         return false;
-    cut_snapshot(x, p, now);
+    packetize_snapshot(x, p, now);
     return p->final_snapshot = true;
 }
 
@@ -151,17 +153,17 @@ static void close_step(struct external *x, struct external_process *p, int64_t n
 {
     segment_search_rings(p->at);
     set_goals(p);
-    cut_process(x, p, now);
+    packetize_process(x, p, now);
     if (!take_final_snapshot(x, p, now))
         return;
-    cut_process(x, p, now);
+    packetize_process(x, p, now);
     stop_reading(x, p, now);
-    if (cut_waits(p))
+    if (packetize_waits(p))
         return; /* the window is full */
     p->unfinished = count_unfinished(x, p, now);
     if (p->unfinished && p->state == PROCESS_DETACHED && now - p->closing_since < EXTERNAL_STILL_NS)
         return;
-    if (!cut_close(x, p, now))
+    if (!packetize_close(x, p, now))
         return;
     p->phase = EXTERNAL_CLOSED;
     if (p->state == PROCESS_ENDED) /* its children may live on; the doorbell is there for them */
@@ -169,9 +171,9 @@ static void close_step(struct external *x, struct external_process *p, int64_t n
     if (p->at->disbelieved) /* maybe only since the last line but one */
         p->unfinished = 0;
     if (p->clamped)
-        notes_tell(x, p, now, "BEZEL-TIME",
-                   "the times of %llu records were moved: they lay before their predecessor's, or in the future",
-                   (unsigned long long)p->clamped);
+        notes_record(x, p, now, "BEZEL-TIME",
+                     "the times of %llu records were moved: they were earlier than the record before, or in the future",
+                     (unsigned long long)p->clamped);
 }
 
 /* Whether every packet of it is acknowledged, and gone from the window. */
@@ -200,32 +202,33 @@ static void forget(struct external *x, uint32_t i)
 {
     struct external_process *p = x->processes[i];
     uint64_t instance = p->at->instance;
-    flow_add(x, p, &x->gone);
+    totals_add(x, p, &x->gone);
     x->gone_unobserved += p->unobserved;
     external_release(p, p->state == PROCESS_ENDED);
     window_forget(x->window, instance);
-    index_remove(&x->index, instance, INDEX_WHOLE);
-    places_remove(&x->present, i);
+    hash_index_remove(&x->index, instance, HASH_INDEX_NO_RING);
+    bitset_remove(&x->present, i);
     x->processes[i] = NULL;
 }
 
-static void tell_doubt(struct external *x, struct external_process *p, int64_t now)
+static void note_counters(struct external *x, struct external_process *p, int64_t now)
 {
-    if (!p->at->disbelieved || p->doubt_told)
+    if (!p->at->disbelieved || p->counters_noted)
         return;
-    p->doubt_told = true;
-    notes_tell(x, p, now, "BEZEL-COUNTERS",
-               "its counters hold numbers that cannot be: how many records it lost is unknown, and the books have what "
-               "they said before");
+    p->counters_noted = true;
+    notes_record(x, p, now, "BEZEL-COUNTERS",
+                 "its counters contain impossible numbers: the books keep the last possible ones, and its later losses "
+                 "are unknown");
 }
 
 /* `doubtful`: it may have ended. */
 static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int64_t now)
 {
     struct external_process *p = x->processes[i];
-    if (!p->truncated && guard_hit(p->at->guard)) {
-        p->truncated = p->at->disbelieved = p->doubt_told = true;
-        notes_tell(x, p, now, "BEZEL-SEGMENT-CUT", "it truncated its segment, which is not read any further");
+    if (!p->truncated && sigbus_guard_hit(p->at->guard)) {
+        p->truncated = p->at->disbelieved = p->counters_noted = true;
+        notes_record(x, p, now, "BEZEL-SEGMENT-CUT",
+                     "the file of its segment was truncated: it is read no further, and its later records are lost");
         x->counts.broken_segments++;
         for (uint32_t r = 0; r < SEGMENT_RINGS; r++)
             p->at->rings[r].broken = true;
@@ -237,23 +240,23 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
     (void)external_knob_count(x, p); /* takes in new ones, and tells of those that make no sense */
     segment_refresh_rings(p->at);
     if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON) /* its own records do not wait for a long period */
-        cut_process(x, p, now);
+        packetize_process(x, p, now);
     if (p->phase != EXTERNAL_CLOSED) {
         bool grew = take_unobserved(p, unobserved_read(&p->at->segment->unobserved));
         notes_take(x, p, now);
         if (grew && p->phase == EXTERNAL_LIVE) /* it has books to tell, whether it records or rests */
-            quiet_stir(x, i, now);
+            idle_activate(x, i, now);
     }
     if (p->phase == EXTERNAL_LIVE)
-        quiet_look(x, i, now);
+        idle_detect(x, i, now);
     if (p->phase == EXTERNAL_CLOSING)
         close_step(x, p, now);
-    tell_doubt(x, p, now);
+    note_counters(x, p, now);
     if (p->phase != EXTERNAL_CLOSED || !acknowledged(x, p))
         return;
     if (!p->closed_at)
         p->closed_at = now;
-    if (!x->finishing && !expire_is_told(p))
+    if (!x->finishing && !expiry_is_reported(p))
         return;
     /*
      * At the end all stay at hand, but those whose place somebody waits for: it is lost if it does not get one. One
@@ -273,9 +276,9 @@ static void close_living(struct external *x, int64_t now)
 }
 
 /* At the end, takes in who has waited for a place; gives up where none can come free any more. */
-static void finish_crowd(struct external *x, int64_t now)
+static void finish_left_out(struct external *x, int64_t now)
 {
-    find_processes(x, now);
+    discover_processes(x, now);
     close_living(x, now);
     bool hope = x->left_out == 0;
     for (uint32_t i = 0; i < x->process_count && !hope; i++)
@@ -283,15 +286,15 @@ static void finish_crowd(struct external *x, int64_t now)
     if (hope)
         return;
     if (x->folder_error)
-        notes_tell(x, NULL, now, "BEZEL-UNREAD",
-                   "%s cannot be read to its end: %s: processes that were not known by then were never read, and what "
-                   "they recorded is lost",
-                   x->options.dir, strerror(x->folder_error));
+        notes_record(x, NULL, now, "BEZEL-UNREAD",
+                     "cannot read the whole folder %s: %s: processes that bezeld had not found were never read, and "
+                     "their records are lost",
+                     x->options.dir, strerror(x->folder_error));
     else
-        notes_tell(x, NULL, now, "BEZEL-UNREAD",
-                   "%u processes were never read, there were too many at once: what they recorded is lost; raise the "
-                   "limit of open files (ulimit -n)",
-                   x->left_out);
+        notes_record(x, NULL, now, "BEZEL-UNREAD",
+                     "%u processes were never read, because too many ran at once: their records are lost; raise the "
+                     "limit of open files (ulimit -n)",
+                     x->left_out);
     x->counts.unread = x->left_out;
     x->left_out = 0;
 }
@@ -317,9 +320,9 @@ uint32_t external_snapshot(struct external *x, int64_t now)
         struct external_process *p = x->processes[i];
         if (!is_recorder(p))
             continue;
-        quiet_stir(x, i, now);
-        cut_snapshot(x, p, now);
-        done += cut_process(x, p, now);
+        idle_activate(x, i, now);
+        packetize_snapshot(x, p, now);
+        done += packetize_process(x, p, now);
     }
     return done;
 }
@@ -331,8 +334,8 @@ bool external_snapshot_rest(struct external *x, int64_t now)
         struct external_process *p = x->processes[i];
         if (!is_recorder(p))
             continue;
-        cut_process(x, p, now);
-        left = left || cut_waits(p);
+        packetize_process(x, p, now);
+        left = left || packetize_waits(p);
     }
     return left;
 }
@@ -357,13 +360,13 @@ void external_housekeep(struct external *x, int64_t now)
     external_clock_poll(x, now); /* while collection is off, and at the end, nothing else does */
     notes_take_refusals(x, now);
     if (now >= x->scan_due && !x->finishing)
-        find_again(x, now);
+        discover_again(x, now);
     else if (now >= x->scan_due && x->left_out)
-        finish_crowd(x, now);
-    struct places doubtful = lives_look(&x->lives, &x->present);
+        finish_left_out(x, now);
+    struct bitset doubtful = liveness_look(&x->liveness, &x->present);
     for
-        PLACES_EACH(i, &x->present)
-    housekeep_process(x, (uint32_t)i, places_has(&doubtful, (uint32_t)i), now);
+        BITSET_EACH (i, &x->present)
+            housekeep_process(x, (uint32_t)i, bitset_has(&doubtful, (uint32_t)i), now);
 }
 
 void external_collect(struct external *x, bool on)
@@ -373,14 +376,14 @@ void external_collect(struct external *x, bool on)
     x->collecting = on;
     for (uint32_t i = 0; i < x->process_count; i++)
         if (x->processes[i] && x->processes[i]->phase == EXTERNAL_LIVE)
-            steer_process(x, x->processes[i]);
+            aspect_rules_apply(x, x->processes[i]);
 }
 
 void external_finish(struct external *x, int64_t now)
 {
     if (x->finishing)
         return;
-    find_processes(x, now); /* a process that came and went since the last look */
+    discover_processes(x, now); /* a process that came and went since the last look */
     x->finishing = true;
     close_living(x, now);
 }
@@ -395,23 +398,10 @@ bool external_finished(const struct external *x)
 
 int external_next(const struct external *x, uint32_t from)
 {
-    int i = places_next(&x->present, from);
-    while (i >= 0 && places_has(&x->resting, (uint32_t)i))
-        i = places_next(&x->present, (uint32_t)i + 1);
+    int i = bitset_next(&x->present, from);
+    while (i >= 0 && bitset_has(&x->idle, (uint32_t)i))
+        i = bitset_next(&x->present, (uint32_t)i + 1);
     return i;
-}
-
-void external_stir(struct external *x, int64_t now)
-{
-    for
-        PLACES_EACH(i, &x->present)
-    if (x->processes[i]->phase == EXTERNAL_LIVE)
-        quiet_stir(x, (uint32_t)i, now);
-}
-
-const struct external_options *external_options(const struct external *x)
-{
-    return &x->options;
 }
 
 struct window *external_window(struct external *x)
@@ -436,7 +426,7 @@ struct external_process *external_process(struct external *x, uint32_t i)
 
 struct external_process *external_find(struct external *x, uint64_t instance)
 {
-    int i = index_find(&x->index, instance, INDEX_WHOLE);
+    int i = hash_index_find(&x->index, instance, HASH_INDEX_NO_RING);
     return i < 0 ? NULL : x->processes[i];
 }
 

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "base/file.h"
-#include "sensor/external_impl.h"
-#include "sensor/guard.h"
-#include "sensor/knobs.h"
-#include "sensor/litter.h"
+#include "sensor/external/external_internal.h"
+#include "sensor/external/program_knobs.h"
+#include "sensor/external/sigbus_guard.h"
+#include "sensor/shm/litter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,16 +23,16 @@ static int map_doorbell(struct external *x, int fd)
     if (at == MAP_FAILED)
         return err_from_errno(errno);
     x->doorbell = at;
-    x->doorbell_guard = guard_add(at, sizeof *x->doorbell);
+    x->doorbell_guard = sigbus_guard_add(at, sizeof *x->doorbell);
     x->doorbell_id = x->doorbell->id;
     return 0;
 }
 
-static void take_down_doorbell(struct external *x)
+static void unmap_doorbell(struct external *x)
 {
     if (!x->doorbell)
         return;
-    guard_remove(x->doorbell_guard);
+    sigbus_guard_remove(x->doorbell_guard);
     munmap(x->doorbell, sizeof *x->doorbell);
     x->doorbell = NULL;
 }
@@ -49,12 +49,12 @@ static bool take_over_doorbell(struct external *x)
     if (ours && x->doorbell->magic == DOORBELL_MAGIC && x->doorbell->id != 0 &&
         memcmp(x->doorbell->session, x->options.run, sizeof x->doorbell->session) == 0)
         return true;
-    take_down_doorbell(x);
+    unmap_doorbell(x);
     return false;
 }
 
 /* Makes the doorbell. Renamed into place whole. */
-static int hang_doorbell(struct external *x)
+static int make_doorbell(struct external *x)
 {
     struct doorbell first = {.magic = DOORBELL_MAGIC, .id = (uint64_t)clock_now() << 1 | 1};
     memcpy(first.session, x->options.run, sizeof first.session);
@@ -100,13 +100,13 @@ int external_open(const struct external_options *options, struct external **out)
         return BEZEL_ENOMEM;
     x->options = *options;
     x->lock = x->folder.fd = -1;
-    x->index = (struct index){x->index_places, EXTERNAL_INDEX - 1};
-    x->passed = (struct index){x->passed_places, EXTERNAL_INDEX - 1};
-    lives_open(&x->lives);
+    x->index = (struct hash_index){x->index_places, EXTERNAL_INDEX - 1};
+    x->passed = (struct hash_index){x->passed_places, EXTERNAL_INDEX - 1};
+    liveness_open(&x->liveness);
     x->collecting = true;
     x->run_started = (uint64_t)clock_now();
     name_self(x);
-    guard_init();
+    sigbus_guard_init();
     int err = folder_make(options->dir, &x->folder);
     if (!err)
         err = lock_folder(x);
@@ -115,9 +115,9 @@ int external_open(const struct external_options *options, struct external **out)
     if (!err)
         window_trace(x->window, options->birth, x->options.uuid);
     if (!err)
-        err = hang_doorbell(x);
+        err = make_doorbell(x);
     if (!err && options->doorbell)
-        err = bell_open(x->doorbell, &x->bell);
+        err = doorbell_wait_open(x->doorbell, &x->doorbell_wait);
     if (!err)
         external_clock_open(x);
     if (err) {
@@ -127,10 +127,10 @@ int external_open(const struct external_options *options, struct external **out)
         return err;
     }
     if (left)
-        notes_tell(x, NULL, (int64_t)x->run_started, "BEZEL-LEFT-BEHIND",
-                   "%llu packets of another run that were never acknowledged are dropped", (unsigned long long)left);
-    x->counts.dropped_foreign = left;
-    find_processes(x, (int64_t)x->run_started);
+        notes_record(x, NULL, (int64_t)x->run_started, "BEZEL-LEFT-BEHIND",
+                     "the window holds %llu packets of another run that were never acknowledged: they are dropped",
+                     (unsigned long long)left);
+    discover_processes(x, (int64_t)x->run_started);
     *out = x;
     return 0;
 }
@@ -139,7 +139,7 @@ int external_open(const struct external_options *options, struct external **out)
  * Whether the segment of `p` has served; one of a living process is nobody's again, and goes when its process ends. Our
  * own goes with us where there was a finish, even one that was cut short: nobody comes back to it.
  */
-static bool is_spent(const struct external *x, const struct external_process *p)
+static bool is_done(const struct external *x, const struct external_process *p)
 {
     if (p->state == PROCESS_DETACHED)
         memset(p->at->segment->session, 0, sizeof p->at->segment->session);
@@ -160,14 +160,14 @@ void external_close(struct external *x, bool clean)
         if (p && p->phase == EXTERNAL_LIVE) /* left in disorder, and yet by us: nobody is to steer it from now on */
             segment_reset_knobs(p->at);
         if (p)
-            external_release(p, clean && is_spent(x, p));
+            external_release(p, clean && is_done(x, p));
     }
-    lives_close(&x->lives);
+    liveness_close(&x->liveness);
     notes_free(&x->notes);
     window_close(x->window, clean);
     external_clock_close(x, clean);
-    bell_close(x->bell);
-    take_down_doorbell(x);
+    doorbell_wait_close(x->doorbell_wait);
+    unmap_doorbell(x);
     if (clean)
         unlinkat(x->folder.fd, LITTER_LOCK_NAME, 0);
     if (x->lock >= 0)

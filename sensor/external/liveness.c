@@ -1,23 +1,23 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/lives.h"
+#include "sensor/external/liveness.h"
 
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LIVES_OTHER_FILES = 64, LIVES_EVENTS = 64 };
+enum { LIVENESS_OTHER_FILES = 64, LIVENESS_EVENTS = 64 };
 
-void lives_open(struct lives *l)
+void liveness_open(struct liveness *l)
 {
     struct rlimit files;
-    *l = (struct lives){.epoll = -1};
-    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur >= 2 * WINDOW_PROCESSES + LIVES_OTHER_FILES)
+    *l = (struct liveness){.epoll = -1};
+    if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur >= 2 * BITSET_MAX + LIVENESS_OTHER_FILES)
         l->epoll = epoll_create1(EPOLL_CLOEXEC);
 }
 
-void lives_close(struct lives *l)
+void liveness_close(struct liveness *l)
 {
     if (l->epoll >= 0)
         close(l->epoll);
@@ -25,10 +25,10 @@ void lives_close(struct lives *l)
 }
 
 /* The pid may be another's by now: the process is asked once more at the next look, behind this. */
-void lives_watch(struct lives *l, uint32_t i, struct attached *a)
+void liveness_watch(struct liveness *l, uint32_t i, struct attached *a)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u32 = i};
-    places_add(&l->doubtful, i);
+    bitset_add(&l->doubtful, i);
     if (l->epoll < 0 || !segment_pid_is_ours(a))
         return;
     a->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)a->pid, 0);
@@ -36,28 +36,28 @@ void lives_watch(struct lives *l, uint32_t i, struct attached *a)
         (void)epoll_ctl(l->epoll, EPOLL_CTL_ADD, a->pidfd, &event);
 }
 
-static void take_ends(struct lives *l, const struct places *present)
+static void take_ends(struct liveness *l, const struct bitset *present)
 {
-    struct epoll_event events[LIVES_EVENTS];
-    int n = LIVES_EVENTS;
-    while (l->epoll >= 0 && n == LIVES_EVENTS) {
-        n = epoll_wait(l->epoll, events, LIVES_EVENTS, 0);
+    struct epoll_event events[LIVENESS_EVENTS];
+    int n = LIVENESS_EVENTS;
+    while (l->epoll >= 0 && n == LIVENESS_EVENTS) {
+        n = epoll_wait(l->epoll, events, LIVENESS_EVENTS, 0);
         for (int i = 0; i < n; i++)
-            if (places_has(present, events[i].data.u32))
-                places_add(&l->doubtful, events[i].data.u32);
+            if (bitset_has(present, events[i].data.u32))
+                bitset_add(&l->doubtful, events[i].data.u32);
     }
 }
 
-struct places lives_look(struct lives *l, const struct places *present)
+struct bitset liveness_look(struct liveness *l, const struct bitset *present)
 {
     take_ends(l, present);
-    struct places doubtful = l->doubtful;
-    l->doubtful = (struct places){{0}};
-    for (uint32_t asked = 0; asked < LIVES_ASKED; asked++) {
-        int i = places_next(present, l->next);
-        if (i < 0 && (i = places_next(present, 0)) < 0)
+    struct bitset doubtful = l->doubtful;
+    l->doubtful = (struct bitset){{0}};
+    for (uint32_t asked = 0; asked < LIVENESS_ASKED; asked++) {
+        int i = bitset_next(present, l->next);
+        if (i < 0 && (i = bitset_next(present, 0)) < 0)
             break;
-        places_add(&doubtful, (uint32_t)i);
+        bitset_add(&doubtful, (uint32_t)i);
         l->next = (uint32_t)i + 1;
     }
     return doubtful;

@@ -7,17 +7,17 @@
  * window's, or the spool's where that is full too. The sum is what the ring counted, always; the split is right to what
  * is lost within a cut. What is lost while no bezeld reads is the ring's.
  */
-#include "sensor/external_impl.h"
+#include "sensor/external/external_internal.h"
 
-enum { BLAME_NS = 100000000 }; /* how much a kill may put down to the ring that was not its */
+enum { CAUSE_INTERVAL_NS = 100000000 }; /* after a kill, losses of at most this long are booked to the wrong cause */
 
 void external_spool_full(struct external *x, bool full)
 {
     x->spool_full = full;
 }
 
-void blame_losses(const struct external *x, struct external_process *p, struct attached_ring *ring, bool stuck,
-                  int64_t now)
+void loss_cause_assign(const struct external *x, struct external_process *p, struct attached_ring *ring, bool stuck,
+                       int64_t now)
 {
     p->stuck_rings += stuck;
     p->stuck_rings -= ring->stuck;
@@ -25,9 +25,9 @@ void blame_losses(const struct external *x, struct external_process *p, struct a
     enum segment_cause cause = p->stuck_rings == 0 ? SEGMENT_CAUSE_RING
                                : x->spool_full     ? SEGMENT_CAUSE_SPOOL
                                                    : SEGMENT_CAUSE_WINDOW;
-    if (cause == p->cause && now - p->blamed_at < BLAME_NS)
+    if (cause == p->cause && now - p->cause_at < CAUSE_INTERVAL_NS)
         return;
-    segment_blame(p->at, p->cause);
+    segment_loss_cause(p->at, p->cause);
     p->cause = cause;
-    p->blamed_at = now;
+    p->cause_at = now;
 }

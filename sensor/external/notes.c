@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/notes.h"
+#include "sensor/external/notes.h"
 
 #include "base/log.h"
-#include "sensor/external_impl.h"
+#include "sensor/external/external_internal.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,10 +39,10 @@ static bool keep(struct notes *notes, const struct message_note *note)
         notes->list[notes->count++] = *note;
         return true;
     }
-    if (notes->untold++ == 0) {
+    if (notes->dropped++ == 0) {
         struct message_note *last = &notes->list[notes->count++];
         *last = (struct message_note){.at = note->at, .code = "BEZEL-NOTES"};
-        snprintf(last->text, sizeof last->text, "there is more to say than %d notes: bezeld's log has the rest",
+        snprintf(last->text, sizeof last->text, "only the first %d notes are kept: the log of bezeld has all",
                  NOTES_MAX - 1);
     }
     return false;
@@ -73,8 +73,8 @@ static void about(struct message_note *note, const struct external_process *p)
     snprintf(note->name, sizeof note->name, "%s", p->name);
 }
 
-bool notes_tell(struct external *x, const struct external_process *p, int64_t now, const char *code, const char *format,
-                ...)
+bool notes_record(struct external *x, const struct external_process *p, int64_t now, const char *code,
+                  const char *format, ...)
 {
     struct message_note note = {.at = (uint64_t)now};
     va_list args;
@@ -111,9 +111,9 @@ void notes_take_refusals(struct external *x, int64_t now)
         add(&x->notes, &note);
     }
     if (x->refusals_seen == (UINT32_C(1) << DOORBELL_REFUSALS) - 1)
-        notes_tell(x, NULL, now, "BEZEL-NO-SEGMENT",
-                   "%d processes had no segment: of any more than these the books have the number alone",
-                   DOORBELL_REFUSALS);
+        notes_record(x, NULL, now, "BEZEL-NO-SEGMENT",
+                     "%d processes had no segment: further ones are counted in the books, without a note",
+                     DOORBELL_REFUSALS);
 }
 
 uint32_t external_note_count(const struct external *x)

@@ -2,37 +2,37 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What the external sensor has for the operator: what processes say in their segments, and what it finds wrong about
- * them. Logged, kept, and sent by the forwarder; each once, and a bounded number of them. One owner, one thread.
+ * Notes for the operator: notices that processes left in their segments, and faults that the external sensor found.
+ * Each note is logged, kept and sent once; their number is bounded. One owner, one thread.
  */
-#ifndef BEZEL_SENSOR_NOTES_H
-#define BEZEL_SENSOR_NOTES_H
+#ifndef BEZEL_SENSOR_EXTERNAL_NOTES_H
+#define BEZEL_SENSOR_EXTERNAL_NOTES_H
 
 #include "base/err.h"
-#include "sensor/external.h"
+#include "sensor/external/external.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { NOTES_MAX = 256 }; /* of a node in a life of its daemon */
+enum { NOTES_MAX = 256 }; /* for each life of a daemon */
 
 struct notes {
     uint32_t count;
-    uint64_t untold; /* beyond NOTES_MAX */
+    uint64_t dropped; /* beyond NOTES_MAX */
     struct message_note *list;
 };
 
 void notes_free(struct notes *notes);
 
 /**
- * Tells the sentence of `format` under `code`, about process `p`, or about the node where it is NULL. Returns whether
- * it is new: what was told before is not told again.
+ * Adds a note with code `code` and the sentence of `format`, about process `p`, or about the node if it is NULL.
+ * Returns whether it is new and was kept; the same note is not added twice.
  */
-bool notes_tell(struct external *x, const struct external_process *p, int64_t now, const char *code, const char *format,
-                ...) BEZEL_PRINTF(5, 6);
+bool notes_record(struct external *x, const struct external_process *p, int64_t now, const char *code,
+                  const char *format, ...) BEZEL_PRINTF(5, 6);
 
-/** Takes in what process `p` has to say, and what processes without a segment left in the doorbell, their number too.
- */
+/** Adds the notices of process `p`; and the refusals in the doorbell, of processes without a segment, with their
+ * number. */
 void notes_take(struct external *x, struct external_process *p, int64_t now);
 void notes_take_refusals(struct external *x, int64_t now);
 

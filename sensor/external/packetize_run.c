@@ -3,18 +3,18 @@
 
 /*
  * The usual case of cutting, many records at a time: those that are alike, and those that are not. What is taken here
- * is what cut_one() would take, one by one. Who watches an aspect is shown its records together: where they came mixed
- * with others, up to MIX of all, they are gathered for that.
+ * is what packetize_one() would take, one by one. Who watches an aspect is shown its records together: where they came
+ * mixed with others, up to MIX of all, they are gathered for that.
  */
-#include "sensor/cut_own.h"
-#include "sensor/expire.h"
-#include "sensor/run.h"
+#include "sensor/external/expiry.h"
+#include "sensor/external/packetize_internal.h"
+#include "sensor/external/record_run.h"
 
 #include <string.h>
 
-enum { MIX = 64, ALIKE = 8 /* in a row: cut_run() is better at them */ };
+enum { MIX = 64, ALIKE = 8 /* in a row: packetize_run() is better at them */ };
 
-void cut_attend(struct cut *c, uint32_t aspect, uint32_t values, uint32_t n, const uint8_t *first)
+void packetize_attend(struct packetizer *c, uint32_t aspect, uint32_t values, uint32_t n, const uint8_t *first)
 {
     if (c->p->watch[aspect] < 0)
         return;
@@ -23,7 +23,7 @@ void cut_attend(struct cut *c, uint32_t aspect, uint32_t values, uint32_t n, con
                                    .stride = PACKET_RECORD_BYTES + 8 * values,
                                    .value_count = values,
                                    .first = first};
-    expire_take(c->x, c->p, &run, c->now);
+    expiry_take(c->x, c->p, &run, c->now);
 }
 
 /* Whether the dictionary explains a record of this shape: the low bits of its slot's word, values and aspect. */
@@ -39,13 +39,13 @@ static uint32_t least(uint32_t a, uint32_t b)
 }
 
 /* A run at the reader's tail; its word lacks the shape. */
-static struct run begin_run(struct cut *c)
+static struct record_run begin_run(struct packetizer *c)
 {
-    struct run run = {.slot = ring_slot(c->reader, c->reader->tail),
-                      .at = c->at,
-                      .word = ring_word(c->h.first_ordinal + c->h.records, c->ring->generation),
-                      .last = c->h.timestamp_end,
-                      .until = (uint64_t)c->now + CUT_FUTURE_NS};
+    struct record_run run = {.slot = ring_slot(c->reader, c->reader->tail),
+                             .at = c->at,
+                             .word = ring_word(c->h.first_ordinal + c->h.records, c->ring->generation),
+                             .last = c->h.timestamp_end,
+                             .until = (uint64_t)c->now + PACKETIZE_FUTURE_NS};
     if (run.slot[1] - c->line.ticks >= c->line.span)
         c->line = timebase_line(c->p->timebase, run.slot[1]);
     run.line = c->line;
@@ -53,7 +53,8 @@ static struct run begin_run(struct cut *c)
 }
 
 /* `n` records were taken, in `slots` slots, the last one at `last_slot`. */
-static void end_run(struct cut *c, const struct run *run, uint32_t n, uint32_t slots, const uint64_t *last_slot)
+static void end_run(struct packetizer *c, const struct record_run *run, uint32_t n, uint32_t slots,
+                    const uint64_t *last_slot)
 {
     c->last_ticks = last_slot[1];
     c->reader->tail += slots * RING_SLOT_BYTES;
@@ -69,7 +70,7 @@ static uint32_t slots_ahead(const struct ring_reader *r, uint32_t head)
 }
 
 /* One comparison tells ordinal, generation and shape of a record that is like the one before it. */
-bool cut_run(struct cut *c, uint32_t head, uint32_t limit)
+bool packetize_run(struct packetizer *c, uint32_t head, uint32_t limit)
 {
     const uint64_t *slot = ring_slot(c->reader, c->reader->tail);
     uint64_t word = __atomic_load_n(&slot[0], __ATOMIC_RELAXED); /* relaxed: R1 ordered it */
@@ -80,15 +81,15 @@ bool cut_run(struct cut *c, uint32_t head, uint32_t limit)
     uint64_t next = __atomic_load_n(&slot[of_each * BEZEL_SLOT_WORDS], __ATOMIC_RELAXED); /* relaxed: R1 ordered it */
     if (next != word + (UINT64_C(1) << BEZEL_ORDINAL_SHIFT))
         return false;
-    struct run run = begin_run(c);
+    struct record_run run = begin_run(c);
     run.word |= shape;
     uint32_t room = (uint32_t)(c->end - c->at) / (PACKET_RECORD_BYTES + 8 * count);
     const uint8_t *first = c->at;
-    uint32_t n = run_take(&run, least(least(slots / of_each, room), limit - c->h.records), count);
+    uint32_t n = record_run_take(&run, least(least(slots / of_each, room), limit - c->h.records), count);
     if (n == 0)
         return false;
     end_run(c, &run, n, n * of_each, run.slot - of_each * BEZEL_SLOT_WORDS);
-    cut_attend(c, shape & 0xff, count, n, first);
+    packetize_attend(c, shape & 0xff, count, n, first);
     return true;
 }
 
@@ -105,7 +106,8 @@ struct mixed {
 };
 
 /* All is local in the loop: to the compiler, a store into the packet may change whatever is not. */
-static void take_mixed(const struct cut *c, struct run *run, uint32_t slots, uint32_t most, struct mixed *m)
+static void take_mixed(const struct packetizer *c, struct record_run *run, uint32_t slots, uint32_t most,
+                       struct mixed *m)
 {
     const struct dict *const d = c->p->at->dict;
     const int *const watch = c->p->watch;
@@ -147,9 +149,9 @@ static void take_mixed(const struct cut *c, struct run *run, uint32_t slots, uin
 }
 
 /* Shows the watched records aspect by aspect. */
-static void attend_mixed(struct cut *c, struct mixed *m)
+static void attend_mixed(struct packetizer *c, struct mixed *m)
 {
-    uint8_t gathered[MIX * CUT_RECORD_BYTES_MAX];
+    uint8_t gathered[MIX * PACKETIZE_RECORD_BYTES_MAX];
     while (m->watched > 0) {
         uint32_t shape = m->records[0].shape, rest = 0, n = 0;
         uint32_t values = shape >> BEZEL_COUNT_SHIFT;
@@ -160,14 +162,14 @@ static void attend_mixed(struct cut *c, struct mixed *m)
             else
                 m->records[rest++] = m->records[i];
         m->watched = rest;
-        cut_attend(c, shape & 0xff, values, n, gathered);
+        packetize_attend(c, shape & 0xff, values, n, gathered);
     }
 }
 
-bool cut_mixed(struct cut *c, uint32_t head, uint32_t limit)
+bool packetize_mixed(struct packetizer *c, uint32_t head, uint32_t limit)
 {
     struct mixed m;
-    struct run run = begin_run(c);
+    struct record_run run = begin_run(c);
     take_mixed(c, &run, slots_ahead(c->reader, head), least(MIX, limit - c->h.records), &m);
     if (m.taken == 0)
         return false;

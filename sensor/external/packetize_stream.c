@@ -5,12 +5,12 @@
  * Packets without records: what opens a stream, tells a loss, ends it. And what a snapshot copies.
  */
 #include "base/hash.h"
-#include "sensor/cut_own.h"
+#include "sensor/external/packetize_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-void cut_header(struct cut *c, enum packet_kind kind, uint64_t begin, uint64_t end)
+void packetize_header(struct packetizer *c, enum packet_kind kind, uint64_t begin, uint64_t end)
 {
     const struct window_stream *s = c->stream;
     c->h = (struct packet_header){.stream_id = s->stream_id,
@@ -29,7 +29,7 @@ void cut_header(struct cut *c, enum packet_kind kind, uint64_t begin, uint64_t e
     memcpy(c->h.uuid, c->x->options.uuid, sizeof c->h.uuid);
 }
 
-void cut_commit(struct cut *c, uint8_t *packet)
+void packetize_commit(struct packetizer *c, uint8_t *packet)
 {
     packet_put_header(packet, &c->h);
     window_commit(c->x->window, (uint32_t)c->ring->stream, &c->h);
@@ -37,21 +37,21 @@ void cut_commit(struct cut *c, uint8_t *packet)
     c->x->counts.bytes += c->h.size_bytes;
 }
 
-uint8_t *cut_reserve(struct cut *c, uint32_t bytes)
+uint8_t *packetize_reserve(struct packetizer *c, uint32_t bytes)
 {
     uint8_t *packet = window_reserve(c->x->window, bytes);
     c->stuck = !packet;
     return packet;
 }
 
-bool cut_empty(struct cut *c, enum packet_kind kind, uint64_t begin, uint64_t end, uint64_t lost)
+bool packetize_empty(struct packetizer *c, enum packet_kind kind, uint64_t begin, uint64_t end, uint64_t lost)
 {
-    uint8_t *packet = cut_reserve(c, PACKET_HEADER_BYTES);
+    uint8_t *packet = packetize_reserve(c, PACKET_HEADER_BYTES);
     if (!packet)
         return false;
-    cut_header(c, kind, begin, end > begin ? end : begin);
+    packetize_header(c, kind, begin, end > begin ? end : begin);
     c->h.discarded += lost;
-    cut_commit(c, packet);
+    packetize_commit(c, packet);
     return true;
 }
 
@@ -62,7 +62,7 @@ static uint64_t earlier(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-bool cut_stream(struct cut *c, uint32_t i, uint64_t first)
+bool packetize_stream(struct packetizer *c, uint32_t i, uint64_t first)
 {
     struct window *w = c->x->window;
     if (c->ring->stream < 0) {
@@ -70,8 +70,10 @@ bool cut_stream(struct cut *c, uint32_t i, uint64_t first)
         if (n < 0)
             n = window_add_stream(w, c->p->at->instance, i, c->p->stream_id, c->ring->base_ordinal);
         if (n < 0) {
-            notes_tell(c->x, c->p, c->now, "BEZEL-STREAMS", "its rings wait for room: more than %d are read at once",
-                       WINDOW_STREAMS);
+            notes_record(c->x, c->p, c->now, "BEZEL-STREAMS",
+                         "the window has no place for its rings, because %d are in use: they wait until other "
+                         "processes are finished",
+                         WINDOW_STREAMS);
             return false;
         }
         c->ring->stream = n;
@@ -81,16 +83,16 @@ bool cut_stream(struct cut *c, uint32_t i, uint64_t first)
         return true;
     uint64_t begin = c->p->at->started > c->x->run_started ? c->p->at->started : c->x->run_started;
     begin = earlier(earlier(begin, first), (uint64_t)c->now);
-    return cut_empty(c, PACKET_OPEN, begin, begin, 0);
+    return packetize_empty(c, PACKET_OPEN, begin, begin, 0);
 }
 
-void cut_broken(struct cut *c, const char *what)
+void packetize_broken(struct packetizer *c, const char *what)
 {
     c->ring->broken = true;
     c->x->counts.broken_rings++;
-    notes_tell(c->x, c->p, c->now, "BEZEL-RING-BROKEN",
-               "it wrote %s into its ring %ld, which is not read any further: the rest is lost", what,
-               (long)(c->ring - c->p->at->rings));
+    notes_record(c->x, c->p, c->now, "BEZEL-RING-BROKEN",
+                 "it wrote %s into its ring %ld: the ring is read no further, and the rest of its records is lost",
+                 what, (long)(c->ring - c->p->at->rings));
 }
 
 /* ---- Snapshots --------------------------------------------------------------------------------------------------- */
@@ -107,7 +109,7 @@ static bool make_copy(struct attached_ring *ring)
     return copy != NULL;
 }
 
-void cut_snapshot(struct external *x, struct external_process *p, int64_t now)
+void packetize_snapshot(struct external *x, struct external_process *p, int64_t now)
 {
     segment_search_rings(p->at);
     for (uint32_t i = 0; i < p->at->ring_count; i++) {
@@ -115,13 +117,13 @@ void cut_snapshot(struct external *x, struct external_process *p, int64_t now)
         if (!ring->reader.ring || ring->broken)
             continue;
         if (!make_copy(ring)) {
-            notes_tell(x, p, now, "BEZEL-SNAPSHOT", "no memory for a snapshot of a ring of %u slots",
-                       ring->reader.bytes / RING_SLOT_BYTES);
+            notes_record(x, p, now, "BEZEL-SNAPSHOT", "out of memory: a ring of %u slots is missing from the snapshot",
+                         ring->reader.bytes / RING_SLOT_BYTES);
             continue;
         }
-        struct cut c = {.x = x, .p = p, .ring = ring, .now = now};
+        struct packetizer c = {.x = x, .p = p, .ring = ring, .now = now};
         if (ring_waiting(&ring->copy) == 0 && !ring_copy(&ring->reader, &ring->copy))
-            cut_broken(&c, "a head that cannot be");
+            packetize_broken(&c, "an impossible head position");
     }
 }
 
@@ -131,7 +133,7 @@ void cut_snapshot(struct external *x, struct external_process *p, int64_t now)
  * A stream whose end is not known is opened, and left without a closing packet: so everybody behind us knows that it is
  * not. It is ring 0's where a process without any ring is disbelieved.
  */
-static bool close_ring(struct cut *c, uint32_t i)
+static bool close_ring(struct packetizer *c, uint32_t i)
 {
     struct attached *a = c->p->at;
     bool unknown = a->disbelieved || c->ring->broken;
@@ -141,26 +143,26 @@ static bool close_ring(struct cut *c, uint32_t i)
     if (!unknown && c->ring->stream < 0 && attempts == c->ring->base_ordinal &&
         window_find(c->x->window, a->instance, i) < 0)
         return true; /* never used in this session */
-    if (!cut_stream(c, i, (uint64_t)c->now))
+    if (!packetize_stream(c, i, (uint64_t)c->now))
         return false;
     if (!unknown && attempts < c->stream->next_ordinal)
         a->disbelieved = true;
     if (unknown || a->disbelieved || c->stream->closed)
         return true;
-    return cut_empty(c, PACKET_CLOSE, c->stream->last_ns, (uint64_t)c->now, attempts - c->stream->next_ordinal);
+    return packetize_empty(c, PACKET_CLOSE, c->stream->last_ns, (uint64_t)c->now, attempts - c->stream->next_ordinal);
 }
 
-bool cut_close(struct external *x, struct external_process *p, int64_t now)
+bool packetize_close(struct external *x, struct external_process *p, int64_t now)
 {
     for (uint32_t i = 0; i < p->at->ring_count || i == 0; i++) {
-        struct cut c = {.x = x, .p = p, .ring = &p->at->rings[i], .now = now};
+        struct packetizer c = {.x = x, .p = p, .ring = &p->at->rings[i], .now = now};
         if (!close_ring(&c, i))
             return false;
     }
     return true;
 }
 
-uint64_t cut_records(struct external *x, const struct external_process *p)
+uint64_t packetize_records(struct external *x, const struct external_process *p)
 {
     uint64_t records = 0;
     for (uint32_t i = 0; i < p->at->ring_count; i++) {

@@ -11,7 +11,7 @@
  * the number of records of a poll is limited (collect-and-forward: to one), the next poll goes on behind the ring that
  * came last: of R rings with something in them each has its turn within R polls.
  */
-#include "sensor/external_impl.h"
+#include "sensor/external/external_internal.h"
 
 enum { POLL_TURN = 8192 /* records of a turn: about as many as the longest packet holds */ };
 
@@ -19,7 +19,7 @@ struct poll {
     struct external *x;
     int64_t now;
     uint32_t done, limit;      /* records */
-    struct places more;        /* processes with rings that have something left of what this poll began with */
+    struct bitset more;        /* processes with rings that have something left of what this poll began with */
     bool blocked;              /* a ring found no room */
     uint32_t place, next_ring; /* where the next poll begins */
 };
@@ -33,7 +33,7 @@ static uint32_t tail_of(const struct external_process *p, uint32_t ring)
 /* Whether the poll has not come to its goal in this ring. */
 static bool is_short(const struct external_process *p, uint32_t ring)
 {
-    return cut_waiting(p, ring) != 0 && (int32_t)(p->at->rings[ring].goal - tail_of(p, ring)) > 0;
+    return packetize_waiting(p, ring) != 0 && (int32_t)(p->at->rings[ring].goal - tail_of(p, ring)) > 0;
 }
 
 static void begin_next_at(struct poll *poll, uint32_t place, uint32_t ring)
@@ -48,10 +48,10 @@ static bool take_turn(struct poll *poll, uint32_t place, uint32_t ring)
 {
     struct external_process *p = poll->x->processes[place];
     uint32_t left = poll->limit - poll->done;
-    uint32_t done = cut_ring(poll->x, p, ring, poll->now, left < POLL_TURN ? left : POLL_TURN);
+    uint32_t done = packetize_ring(poll->x, p, ring, poll->now, left < POLL_TURN ? left : POLL_TURN);
     poll->done += done;
     if (done != 0)
-        quiet_stir(poll->x, place, poll->now);
+        idle_activate(poll->x, place, poll->now);
     if (poll->done == poll->limit) {
         begin_next_at(poll, place, ring + 1);
     } else if (done == 0 && !poll->blocked && !p->at->rings[ring].broken) {
@@ -65,15 +65,15 @@ static bool take_turn(struct poll *poll, uint32_t place, uint32_t ring)
 static void first_turns(struct poll *poll, uint32_t place, uint32_t from, uint32_t to)
 {
     struct external_process *p = poll->x->processes[place];
-    if (!cut_ready(poll->x, p, poll->now))
+    if (!packetize_ready(poll->x, p, poll->now))
         return;
     for (uint32_t n = 0; n < p->at->live_count && poll->done < poll->limit; n++) {
-        uint32_t i = p->at->live[n], waiting = i >= from && i < to ? cut_waiting(p, i) : 0;
+        uint32_t i = p->at->live[n], waiting = i >= from && i < to ? packetize_waiting(p, i) : 0;
         if (waiting == 0)
             continue;
         p->at->rings[i].goal = tail_of(p, i) + waiting;
         if (take_turn(poll, place, i))
-            places_add(&poll->more, place);
+            bitset_add(&poll->more, place);
     }
 }
 
@@ -88,14 +88,14 @@ static void further_turns(struct poll *poll, uint32_t place)
             more = true;
     }
     if (!more)
-        places_remove(&poll->more, place);
+        bitset_remove(&poll->more, place);
 }
 
 /* The number in `set` that follows `place`, the lowest again behind the highest; -1 where it is empty. */
-static int next_in_turn(const struct places *set, uint32_t place)
+static int next_in_turn(const struct bitset *set, uint32_t place)
 {
-    int i = places_next(set, place);
-    return i < 0 ? places_next(set, 0) : i;
+    int i = bitset_next(set, place);
+    return i < 0 ? bitset_next(set, 0) : i;
 }
 
 static uint32_t poll_limit(const struct external_options *o)
@@ -117,10 +117,10 @@ static uint32_t poll_rings(struct external *x, int64_t now)
         first_turns(&poll, (uint32_t)i, 0, SEGMENT_RINGS);
     if (first > 0)
         first_turns(&poll, place, 0, first);
-    while (!places_empty(&poll.more) && poll.done < poll.limit)
+    while (!bitset_empty(&poll.more) && poll.done < poll.limit)
         for
-            PLACES_EACH(i, &poll.more)
-    further_turns(&poll, (uint32_t)i);
+            BITSET_EACH (i, &poll.more)
+                further_turns(&poll, (uint32_t)i);
     x->next_place = poll.place;
     x->next_ring = poll.next_ring;
     return poll.done;
@@ -128,8 +128,8 @@ static uint32_t poll_rings(struct external *x, int64_t now)
 
 uint32_t external_poll(struct external *x, int64_t now)
 {
-    find_rung(x, now);
-    quiet_listen(x, now);
+    discover_arrivals(x, now);
+    idle_wake(x, now);
     external_clock_poll(x, now);
     return x->collecting ? poll_rings(x, now) : 0;
 }

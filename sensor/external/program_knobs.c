@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/knobs.h"
+#include "sensor/external/program_knobs.h"
 
 #include "base/clock.h"
 #include "mdr/dict.h"
-#include "sensor/external_impl.h"
+#include "sensor/external/external_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -95,8 +95,8 @@ uint32_t external_knob_count(struct external *x, struct external_process *p)
     if (!can_turn(p))
         return 0;
     if (segment_refresh_knobs(p->at) == BEZEL_EMALFORMED)
-        notes_tell(x, p, clock_now(), "BEZEL-KNOBS-BROKEN",
-                   "it declared a knob that makes no sense: that one, and those behind it, cannot be turned");
+        notes_record(x, p, clock_now(), "BEZEL-KNOBS-BROKEN",
+                     "it declared an invalid knob: this knob and those declared after it cannot be changed");
     return p->at->knobs ? p->at->knobs->count : 0;
 }
 

@@ -3,27 +3,28 @@
 
 /**
  * A run: consecutive records of a ring that are alike (same aspect, ordinals without a gap, one generation), in one
- * piece of memory. Copied from slots into a packet with one comparison, one multiplication and the swapping of bytes
- * each; this is where the external sensor's time goes. Wait-free, without side effects but the run's and the packet's.
+ * piece of memory. Each record is copied from its slots into a packet with one comparison, one multiplication and the
+ * swapping of bytes; the external sensor spends most of its time here. Wait-free; changes only the run and the packet.
  */
-#ifndef BEZEL_SENSOR_RUN_H
-#define BEZEL_SENSOR_RUN_H
+#ifndef BEZEL_SENSOR_EXTERNAL_RECORD_RUN_H
+#define BEZEL_SENSOR_EXTERNAL_RECORD_RUN_H
 
+#include "base/timebase.h"
 #include "mdr/packet.h"
-#include "sensor/ring.h"
-#include "sensor/timebase.h"
+#include "sensor/shm/ring_reader.h"
 
-/** Where a run stands: what is copied next, and whereto. */
-struct run {
+/** Progress of copying a run. */
+struct record_run {
     const uint64_t *slot;
     uint8_t *at;
-    uint64_t word;        /* that of the next slot, where the run goes on */
-    uint64_t last, until; /* times of the record before, and the latest that can be */
+    uint64_t word;        /* of the next slot, if the run continues there */
+    uint64_t last, until; /* time of the previous record, and the latest possible time */
     struct timebase_line line;
 };
 
 /* Inline, so that there is a loop for each `count` that is a constant. */
-static inline __attribute__((always_inline)) uint32_t run_copy(struct run *run, uint32_t most, uint32_t count)
+static inline __attribute__((always_inline)) uint32_t record_run_copy(struct record_run *run, uint32_t most,
+                                                                      uint32_t count)
 {
     const uint64_t *slot = run->slot;
     const struct timebase_line line = run->line;
@@ -48,13 +49,15 @@ static inline __attribute__((always_inline)) uint32_t run_copy(struct run *run, 
 }
 
 /**
- * Copies up to `most` records, of `count` values each, as long as they belong to the run: their words follow, their
- * times lie on the line and between the two bounds. Returns how many, with the run moved behind them. At `slot` there
- * is memory for all, at `at` room for all.
+ * Copies up to `most` records of `count` values each, as long as they belong to the run: their words are consecutive,
+ * and their times lie on the line and within last .. until. Returns their number, and moves the run past them. The
+ * caller makes sure that `slot` has `most` records' memory, and `at` room for them.
  */
-static inline uint32_t run_take(struct run *run, uint32_t most, uint32_t count)
+static inline uint32_t record_run_take(struct record_run *run, uint32_t most, uint32_t count)
 {
-    return count == 1 ? run_copy(run, most, 1) : count == 2 ? run_copy(run, most, 2) : run_copy(run, most, count);
+    return count == 1   ? record_run_copy(run, most, 1)
+           : count == 2 ? record_run_copy(run, most, 2)
+                        : record_run_copy(run, most, count);
 }
 
 #endif

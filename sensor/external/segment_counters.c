@@ -3,8 +3,8 @@
 
 /* What the external sensor keeps of a segment's rings and counters: which there are, and where a session began. */
 #include "base/clock.h"
-#include "sensor/attach.h"
-#include "sensor/knobs.h"
+#include "sensor/external/attach.h"
+#include "sensor/external/program_knobs.h"
 
 #include <string.h>
 
@@ -71,8 +71,8 @@ void segment_refresh_rings(struct attached *a)
 
 void segment_set_mode(struct attached *a, enum segment_enable mode)
 {
-    atomic_store_explicit(&a->segment->quiet, 0, memory_order_relaxed);   /* relaxed: a knock too many does no harm */
-    atomic_store_explicit(&a->segment->mode, mode, memory_order_relaxed); /* relaxed: late by a record is in time */
+    atomic_store_explicit(&a->segment->wake_bit, 0, memory_order_relaxed); /* relaxed: a knock too many does no harm */
+    atomic_store_explicit(&a->segment->mode, mode, memory_order_relaxed);  /* relaxed: late by a record is in time */
     for (uint32_t i = 1; i < RING_ASPECTS; i++)
         atomic_store_explicit(&a->segment->enable[i], mode, memory_order_relaxed); /* relaxed: likewise */
 }
@@ -113,7 +113,7 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
         write_counter(&s->base[id].attempts, sum.attempts);
         write_counter(&s->base[id].full, sum.full);
         write_counter(&s->base[id].off, sum.off);
-        s->blames[id] = (struct segment_blames){.state = {{.seen = sum.full}}};
+        s->loss_causes[id] = (struct segment_loss_causes){.state = {{.seen = sum.full}}};
     }
     for (uint32_t i = 0; i < a->ring_count; i++) {
         struct ring_reader *r = &a->rings[i].reader;
@@ -139,11 +139,11 @@ static uint64_t sum_full(const struct attached *a, uint32_t id)
     return sum;
 }
 
-void segment_blame(struct attached *a, enum segment_cause cause)
+void segment_loss_cause(struct attached *a, enum segment_cause cause)
 {
     for (uint32_t id = 1; a->dict && id <= a->dict->aspect_count && id < RING_ASPECTS; id++) {
-        struct segment_blames *all = &a->segment->blames[id];
-        struct segment_blame next = all->state[all->current & 1];
+        struct segment_loss_causes *all = &a->segment->loss_causes[id];
+        struct segment_loss_cause next = all->state[all->current & 1];
         uint64_t full = sum_full(a, id), more = full - next.seen;
         if (more == 0)
             continue;
@@ -156,10 +156,10 @@ void segment_blame(struct attached *a, enum segment_cause cause)
     }
 }
 
-/* What was put down to other causes; the segment is hostile: more than there was it cannot be. */
-static struct segment_blame blame_of(const struct segment *s, uint32_t id, uint64_t full)
+/* Losses booked to the window and the spool; 0 where the hostile segment says more than the rings lost. */
+static struct segment_loss_cause read_loss_cause(const struct segment *s, uint32_t id, uint64_t full)
 {
-    struct segment_blame b = s->blames[id].state[s->blames[id].current & 1];
+    struct segment_loss_cause b = s->loss_causes[id].state[s->loss_causes[id].current & 1];
     if (b.window > full || b.spool > full - b.window)
         b.window = b.spool = 0;
     return b;
@@ -191,14 +191,14 @@ struct message_books_row segment_tally(struct attached *a, uint32_t id)
     uint64_t full = grown(a, sum.full, bezel_tally_get(&s->base[id].full));
     uint64_t off = grown(a, sum.off, bezel_tally_get(&s->base[id].off));
     uint64_t no_ring = grown(a, read_counter(&s->unringed[id].lost), bezel_tally_get(&s->base_unringed[id]));
-    struct segment_blame blame = blame_of(s, id, full);
+    struct segment_loss_cause elsewhere = read_loss_cause(s, id, full);
     if (a->disbelieved)
         return (struct message_books_row){.aspect = id};
     return (struct message_books_row){.aspect = id,
                                       .attempts = attempts + no_ring,
-                                      .full = full - blame.window - blame.spool,
+                                      .full = full - elsewhere.window - elsewhere.spool,
                                       .off = off,
                                       .no_ring = no_ring,
-                                      .window = blame.window,
-                                      .spool = blame.spool};
+                                      .window = elsewhere.window,
+                                      .spool = elsewhere.spool};
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/guard.h"
+#include "sensor/external/sigbus_guard.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -13,16 +13,16 @@ static struct {
     _Atomic uintptr_t at; /* 0: free */
     _Atomic size_t bytes;
     _Atomic bool hit;
-} guards[GUARD_MAX];
+} guards[SIGBUS_GUARD_MAX];
 
 static uintptr_t guard_page;
-static int guard_count, guard_freed[GUARD_MAX], guard_freed_count; /* used so far; of these, free again */
+static int guard_count, guard_freed[SIGBUS_GUARD_MAX], guard_freed_count; /* used so far; of these, free again */
 
-static void guard_handle(int signal, siginfo_t *info, void *context)
+static void sigbus_guard_handle(int signal, siginfo_t *info, void *context)
 {
     (void)context;
     uintptr_t fault = (uintptr_t)info->si_addr;
-    for (int i = 0; i < GUARD_MAX; i++) {
+    for (int i = 0; i < SIGBUS_GUARD_MAX; i++) {
         uintptr_t at = atomic_load_explicit(&guards[i].at, memory_order_acquire);    /* G1 acquire: pairs G0 */
         size_t bytes = atomic_load_explicit(&guards[i].bytes, memory_order_relaxed); /* relaxed: G1 ordered it */
         if (!at || fault < at || fault - at >= bytes)
@@ -36,17 +36,17 @@ static void guard_handle(int signal, siginfo_t *info, void *context)
     sigaction(signal, &usual, NULL); /* the faulting instruction runs again, and the signal takes its usual course */
 }
 
-void guard_init(void)
+void sigbus_guard_init(void)
 {
     guard_page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    struct sigaction action = {.sa_sigaction = guard_handle, .sa_flags = SA_SIGINFO | SA_RESTART};
+    struct sigaction action = {.sa_sigaction = sigbus_guard_handle, .sa_flags = SA_SIGINFO | SA_RESTART};
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
 }
 
-int guard_add(void *at, size_t bytes)
+int sigbus_guard_add(void *at, size_t bytes)
 {
-    if (guard_freed_count == 0 && guard_count == GUARD_MAX)
+    if (guard_freed_count == 0 && guard_count == SIGBUS_GUARD_MAX)
         return -1;
     int i = guard_freed_count ? guard_freed[--guard_freed_count] : guard_count++;
     atomic_store_explicit(&guards[i].bytes, bytes, memory_order_relaxed); /* relaxed: G0 publishes it */
@@ -56,7 +56,7 @@ int guard_add(void *at, size_t bytes)
     return i;
 }
 
-void guard_remove(int i)
+void sigbus_guard_remove(int i)
 {
     if (i < 0)
         return;
@@ -64,7 +64,7 @@ void guard_remove(int i)
     guard_freed[guard_freed_count++] = i;
 }
 
-bool guard_hit(int i)
+bool sigbus_guard_hit(int i)
 {
     return i >= 0 && atomic_load_explicit(&guards[i].hit, memory_order_relaxed); /* relaxed: set on this thread */
 }

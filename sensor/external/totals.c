@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/flow.h"
+#include "sensor/external/totals.h"
 
-#include "sensor/external_impl.h"
+#include "sensor/external/external_internal.h"
 
 /* What the streams of `p` have cut, and what they know to be lost. */
 static void add_streams(struct external *x, const struct external_process *p, uint64_t *cut, uint64_t *discarded)
@@ -23,7 +23,7 @@ static void add_streams(struct external *x, const struct external_process *p, ui
 }
 
 /* The counters of `p`. False: they cannot be believed. */
-static bool flow_of(struct external *x, const struct external_process *p, struct external_flow *flow)
+static bool totals_of(struct external *x, const struct external_process *p, struct external_totals *flow)
 {
     struct message_books_row all = {0};
     uint64_t cut = 0, discarded = 0;
@@ -42,7 +42,7 @@ static bool flow_of(struct external *x, const struct external_process *p, struct
     bool overwrites = p->at->when_full == SEGMENT_OVERWRITE;
     uint64_t overwritten = overwrites && discarded > all.off ? discarded - all.off : 0;
     uint64_t gone = all.full + all.off + all.no_ring + all.window + all.spool + overwritten + p->unfinished + cut;
-    *flow = (struct external_flow){
+    *flow = (struct external_totals){
         .produced = all.attempts,
         .full = all.full,
         .off = all.off,
@@ -55,11 +55,11 @@ static bool flow_of(struct external *x, const struct external_process *p, struct
     return true;
 }
 
-void flow_add(struct external *x, struct external_process *p, struct external_flow *sum)
+void totals_add(struct external *x, struct external_process *p, struct external_totals *sum)
 {
     if (p->role != ROLE_SUT)
         return;
-    if (!flow_of(x, p, &p->flow)) /* it stays what it was when they could */
+    if (!totals_of(x, p, &p->flow)) /* it stays what it was when they could */
         p->flow.in_rings = 0;
     sum->produced += p->flow.produced;
     sum->full += p->flow.full;
@@ -71,12 +71,12 @@ void flow_add(struct external *x, struct external_process *p, struct external_fl
     sum->in_rings += p->flow.in_rings;
 }
 
-struct external_flow external_flow(struct external *x)
+struct external_totals external_totals(struct external *x)
 {
-    struct external_flow sum = x->gone;
+    struct external_totals sum = x->gone;
     for (uint32_t i = 0; i < x->process_count; i++)
         if (x->processes[i])
-            flow_add(x, x->processes[i], &sum);
+            totals_add(x, x->processes[i], &sum);
     sum.in_window = window_records(x->window);
     return sum;
 }

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * What this process declares: aspects into the dictionary, each with an id and an enable word. The write path only
- * reads what was published before.
+ * Declaring aspects: each gets an entry in the dictionary, an id and an enable word. The write path only reads what is
+ * published.
  */
 #include "mdr/dict.h"
-#include "sensor/internal.h"
+#include "sensor/internal/internal.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,11 +26,11 @@ static void count_unringed(uint32_t id, uint32_t n)
                                   memory_order_relaxed); /* relaxed: a counter, nothing hangs on it */
 }
 
-/* Counts for `a`, which may be declared at the same time: whoever comes to `early` second moves what stands there. */
+/* Counts for `a`, which may be declared at the same time: of the two, the second to change `early` moves its count. */
 static void count_early(struct bezel_aspect *a, uint32_t n)
 {
     __atomic_fetch_add(&a->early, n, __ATOMIC_ACQ_REL);      /* L2 acq_rel: pairs L2, publishes id and segment */
-    uint32_t id = __atomic_load_n(&a->id, __ATOMIC_ACQUIRE); /* L1 acquire: pairs L0, where we were the first */
+    uint32_t id = __atomic_load_n(&a->id, __ATOMIC_ACQUIRE); /* L1 acquire: pairs L0 */
     if (id)
         count_unringed(id, __atomic_exchange_n(&a->early, 0, __ATOMIC_RELAXED)); /* relaxed: a counter */
 }
@@ -43,16 +43,16 @@ void sensor_count_unringed(struct bezel_aspect *aspect)
         count_unringed(id, 1);
         return;
     }
-    sensor_block(&mask); /* a handler that jumps would take along what others had counted */
+    sensor_block(&mask); /* a handler that jumps out would lose the count that was being moved */
     count_early(aspect, 1);
     sensor_unblock(&mask);
 }
 
 /* ---- Declaring --------------------------------------------------------------------------------------------------- */
 
-enum { DECLARE_KEPT_BYTES = 64 }; /* of the dictionary, for the aspect that stands for those without room */
+enum { DECLARE_KEPT_BYTES = 64 }; /* of the dictionary, reserved for bezel_undeclared */
 
-/* The aspect that stands for those that cannot be declared: no program may declare it. */
+/* It stands for all aspects that cannot be declared. Programs must not use its name. */
 static const struct bezel_aspect stands_for = {.enable = &bezel_enable_unset, .name = "bezel_undeclared"};
 
 static bool same_text(const char *a, const char *b)
@@ -78,7 +78,7 @@ void sensor_publish_dict(uint32_t used)
     sensor_process.dict_used = used;
     atomic_store_explicit(&sensor_process.own.segment->dict_used, used,
                           memory_order_release); /* D0 release: pairs D1, publishes the entry */
-    sensor_knock_if_quiet();                     /* what is new is steered before it is recorded for long */
+    sensor_wake_if_idle();                       /* so that rules soon apply to the new entry */
 }
 
 static int append_to_dict(const struct bezel_aspect *a, uint32_t id, uint32_t capacity)
@@ -101,9 +101,9 @@ static void enable_from(struct bezel_aspect *a, uint32_t id, const uint32_t *ena
     count_early(a, 0);
 }
 
-/* ---- From the first record on ------------------------------------------------------------------------------------ */
+/* ---- First state of aspects -------------------------------------------------------------------------------------- */
 
-/* The mode that the `n` bytes at `word` name, or a negative number. */
+/* The mode named by the `n` bytes at `word`; negative: none. */
 static int named_mode(const char *word, size_t n)
 {
     if (n == 2 && memcmp(word, "on", n) == 0)
@@ -113,7 +113,7 @@ static int named_mode(const char *word, size_t n)
     return n == 3 && memcmp(word, "off", n) == 0 ? SEGMENT_DISABLED : -1;
 }
 
-/* Of the words MODE:PATTERN of BEZEL_ASPECTS that match `name`, the last counts. Read once. Under the lock. */
+/* The mode of the last word MODE:PATTERN of BEZEL_ASPECTS that matches `name`. Read once. Under the lock. */
 static uint32_t wanted_mode(const char *name)
 {
     static char *words;
@@ -130,7 +130,7 @@ static uint32_t wanted_mode(const char *name)
         int mode = pattern ? named_mode(at, (size_t)(pattern - at)) : -1;
         if (mode < 0)
             sensor_notice(sensor_process.own.segment, "BEZEL-ASPECTS",
-                          "BEZEL_ASPECTS holds %s, which is not on:, count: or off: and a pattern", at);
+                          "BEZEL_ASPECTS: %s is ignored: write on:PATTERN, count:PATTERN or off:PATTERN", at);
         else if (fnmatch(pattern + 1, name, 0) == 0)
             wanted = (uint32_t)mode;
         *end = kept;
@@ -139,7 +139,7 @@ static uint32_t wanted_mode(const char *name)
     return wanted;
 }
 
-/* What aspect `name` does until the external sensor has a word: the segment's mode, but for what is not wanted. */
+/* Mode of aspect `name` until the external sensor sets one: the lower of the segment's and that of BEZEL_ASPECTS. */
 static uint32_t first_mode(const char *name)
 {
     uint32_t allowed =
@@ -150,14 +150,14 @@ static uint32_t first_mode(const char *name)
 
 /* ---- The dictionary ---------------------------------------------------------------------------------------------- */
 
-/* Puts `a` into the dictionary as its next aspect, but for what is kept for another. Returns its id, or an error. */
+/* Adds `a` to the dictionary; `kept_ids` and `kept_bytes` stay reserved. Returns its id, or an error. */
 static int declare_next(const struct bezel_aspect *a, uint32_t kept_ids, uint32_t kept_bytes)
 {
     uint32_t id = sensor_process.aspect_count + 1;
     if (id + kept_ids >= RING_ASPECTS)
         return BEZEL_EFULL;
     atomic_store_explicit(&sensor_process.own.segment->enable[id], first_mode(a->name),
-                          memory_order_relaxed); /* relaxed: ahead of D0, behind which the word is the reader's */
+                          memory_order_relaxed); /* relaxed: before D0; after it the reader writes this word */
     int n = append_to_dict(a, id, SEGMENT_DICT_BYTES - kept_bytes);
     if (n < 0)
         return n;
@@ -166,8 +166,8 @@ static int declare_next(const struct bezel_aspect *a, uint32_t kept_ids, uint32_
 }
 
 /*
- * An aspect that cannot be declared is not lost without a word: its records count as lost, without a ring, of an aspect
- * that stands for all such. An id and some room in the dictionary are kept for it.
+ * Records of an aspect that cannot be declared are counted as lost, with the cause no-ring, under bezel_undeclared. An
+ * id and some room in the dictionary are reserved for that.
  */
 static void declare_undeclared(struct bezel_aspect *a)
 {
@@ -189,8 +189,7 @@ static void refuse(struct bezel_aspect *a, const char *why)
     declare_undeclared(a);
 }
 
-/* Why nothing may look at the fields of `a`, which may be filled by hand; NULL: dict_append_aspect() judges the rest.
- */
+/* Why the fields of `a`, which may be filled by hand, must not be read; NULL: dict_append_aspect() checks the rest. */
 static const char *why_refused(const struct bezel_aspect *a)
 {
     if (!a->name)
@@ -247,10 +246,10 @@ bool sensor_declare_all(void)
     return open;
 }
 
-/* There is no segment, and yet something is recorded. */
+/* A record is to be made, and there is no segment. */
 static void give_up(void)
 {
-    sensor_unobserved_tell();
+    sensor_unobserved_report();
     for (struct bezel_aspect *a = sensor_process.aspects; a; a = a->next)
         if (a->enable == &bezel_enable_unset)
             enable_from(a, 0, &sensor_enable_never);
@@ -274,14 +273,14 @@ void sensor_pin(const void *object)
     if (!dladdr1(object, &info, &map, RTLD_DL_LINKMAP) || !map)
         return;
     const char *name = ((const struct link_map *)map)->l_name;
-    if (*name) /* else the program itself */
+    if (*name) /* empty: the program itself */
         (void)dlopen(name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
 void bezel_aspect_register(struct bezel_aspect *aspect)
 {
     sigset_t mask;
-    sensor_pin(aspect); /* ahead of the lock: the loader, which may call us, has one too */
+    sensor_pin(aspect); /* before our lock, because the loader has a lock too, and may call us */
     sensor_lock(&mask);
     if (!sensor_process.aspects_end)
         sensor_process.aspects_end = &sensor_process.aspects;

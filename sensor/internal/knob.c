@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Knobs of this process: each has a place in the segment, and a word there that says how far it is turned. */
+/* Knobs of this process: each has a place in the segment, and there a word with its value minus its initial value. */
 #include "bezel/knob.h"
 
 #include "mdr/dict.h"
-#include "sensor/internal.h"
+#include "sensor/internal/internal.h"
 
 #include <string.h>
 
 _Static_assert((int)BEZEL_KNOBS_MAX == (int)SEGMENT_KNOBS && (int)BEZEL_KNOB_UNIT_MAX + 1 == (int)SEGMENT_UNIT_BYTES,
-               "what the header promises has its place");
+               "the segment has room for what the header promises");
 
 enum { KNOB_REFUSED = -1 };
 
@@ -27,16 +27,16 @@ static void turn_from(struct bezel_knob *k, uint32_t place, const uint32_t *shif
     __atomic_store_n(&k->shift, shift, __ATOMIC_RELEASE); /* V2 release: pairs V3, publishes the segment */
 }
 
-/* Why it cannot be declared; NULL: it can. */
+/* Why the knob cannot be declared; NULL: it can. */
 static const char *why_not(const struct bezel_knob *k)
 {
     if (!k->name || !dict_name_ok(k->name))
-        return "its name is none";
+        return "its name is not allowed";
     if (!k->unit || strlen(k->unit) >= SEGMENT_UNIT_BYTES || k->unit[dict_text_fit(k->unit, SEGMENT_UNIT_BYTES)])
-        return "its unit is longer than 19 bytes, or no text";
+        return "its unit is longer than 19 bytes, or is not text";
     if (k->min > k->initial || k->initial > k->max)
         return "its initial value is out of its range";
-    return sensor_process.knob_count == SEGMENT_KNOBS ? "there are 16 already" : NULL;
+    return sensor_process.knob_count == SEGMENT_KNOBS ? "the process has 16 already" : NULL;
 }
 
 static bool same_knob(const struct bezel_knob *a, const struct bezel_knob *b)
@@ -55,7 +55,7 @@ static uint32_t add_knob(struct segment *s, const struct bezel_knob *k)
     memcpy(to->unit, k->unit, strlen(k->unit));
     atomic_store_explicit(&s->knob_count, sensor_process.knob_count,
                           memory_order_release); /* V0 release: pairs V1, publishes the knob */
-    sensor_knock_if_quiet();                     /* it can be turned before something is recorded */
+    sensor_wake_if_idle();                       /* so that it can be set before the next record */
     return place + 1;
 }
 
@@ -71,7 +71,7 @@ static void declare_knob(struct segment *s, struct bezel_knob *k)
         return;
     }
     if (twin)
-        why = "another one of this name has another range";
+        why = "another knob of this name has another range, unit or initial value";
     if (why) {
         sensor_notice(s, "BEZEL-KNOB-REFUSED", "knob %s cannot be declared: %s: it keeps its initial value", k->name,
                       why);

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * The sensor of a microcontroller: the writer of sensor/writer.h in a context's ring, and a drain that cuts packets by
- * the rules of sensor/cut.c. Freestanding: no library, no exclusive access.
+ * The sensor of a microcontroller: the writer of sensor/shm/ring_writer.h for each context's ring, and a drain that
+ * builds packets by the rules of sensor/external/packetize.c. Freestanding: no library, no exclusive access.
  */
 #include "bezel/micro.h"
 
 #include "mdr/packet.h"
-#include "sensor/writer.h"
+#include "sensor/shm/ring_writer.h"
 
 _Static_assert(BEZEL_MICRO_PACKET_MIN == PACKET_HEADER_BYTES + PACKET_RECORD_MAX_BYTES, "as the header promises");
 
@@ -24,13 +24,13 @@ void bezel_micro_init(struct bezel_context *c, struct bezel_micro *micro, struct
 }
 
 /*
- * `halves` counts the half turns of the clock; its lowest bit is the clock's highest, so that whoever reads the clock
- * sees whether it is one behind, and mends it. All that do so at the same time store the same.
+ * `halves` counts the half turns of the clock, and its lowest bit equals the clock's highest one. A context that reads
+ * the clock and finds them different adds one; contexts that do so at the same time store the same number.
  */
 uint64_t bezel_micro_time(struct bezel_micro *micro)
 {
     uint32_t halves = __atomic_load_n(&micro->halves, __ATOMIC_RELAXED); /* relaxed: a word of its own */
-    __atomic_signal_fence(__ATOMIC_SEQ_CST);                             /* the clock may be ahead of it, not behind */
+    __atomic_signal_fence(__ATOMIC_SEQ_CST); /* read `halves` first: the clock may be ahead of it, not behind */
     uint32_t ticks = micro->clock();
     if ((halves ^ ticks >> 31) & 1)
         __atomic_store_n(&micro->halves, ++halves, __ATOMIC_RELAXED); /* relaxed: a word of its own */
@@ -39,7 +39,7 @@ uint64_t bezel_micro_time(struct bezel_micro *micro)
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
-/* Takes what came in the middle of records into the books. The caller is busy, or alone. */
+/* Adds the records that interrupted others to the ring's counters. The caller is busy, or alone. */
 static void count_intruders(struct bezel_context *c)
 {
     uint32_t intruded = __atomic_load_n(&c->intruded, __ATOMIC_RELAXED); /* relaxed: a word of its own */
@@ -76,7 +76,8 @@ void bezel_micro_put(struct bezel_context *c, uint32_t aspect, const uint64_t *v
 
 /* ---- Packets ----------------------------------------------------------------------------------------------------- */
 
-/* A packet that follows the last one, over [begin, end], and its records from `at` on. Returns its length. */
+/* Writes the header of the next packet, over [begin, end]; its records are there already, up to `at`. Returns its
+ * length. */
 static uint32_t put_packet(struct bezel_context *c, uint8_t *packet, enum packet_kind kind, uint64_t begin,
                            uint64_t end, uint64_t lost, uint32_t records, const uint8_t *at)
 {
@@ -111,13 +112,13 @@ static uint32_t put_empty(struct bezel_context *c, uint8_t *packet, enum packet_
     return put_packet(c, packet, kind, c->last, end, lost, 0, packet + PACKET_HEADER_BYTES);
 }
 
-/* How far the ordinal of slot word 0 lies ahead of `expected`. */
+/* How far the ordinal of slot word 0 is ahead of `expected`. */
 static uint64_t ordinals_ahead(uint64_t word, uint64_t expected)
 {
     return (word >> BEZEL_ORDINAL_SHIFT) - (expected << BEZEL_ORDINAL_SHIFT >> BEZEL_ORDINAL_SHIFT);
 }
 
-/* The records from position `tail` on, up to `head`, a gap or the packet's end. The ring is our own, not to be doubted.
+/* Writes the records from position `tail` on, up to `head`, a gap or the packet's end. The ring is trusted: it is ours.
  */
 static uint32_t put_records(struct bezel_context *c, uint8_t *packet, uint32_t bytes, uint32_t head)
 {

@@ -6,7 +6,7 @@
  * one): retrying on every record would cost the host.
  */
 #include "base/file.h"
-#include "sensor/internal.h"
+#include "sensor/internal/internal.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -44,7 +44,7 @@ void sensor_unlock(const sigset_t *mask)
     sensor_unblock(mask);
 }
 
-/* A segment that no external sensor reads, or is still to drain, is litter once its process ends. */
+/* Removes the segment at exit if no external sensor has read it: it would be litter. */
 static void forget_at_exit(void)
 {
     static const uint8_t none[16];
@@ -72,23 +72,23 @@ static void fork_parent(void)
 }
 
 /*
- * Where the fork came from a signal handler, the child may go on with a record that it interrupted, which is the
- * parent's: memory of no use takes the segment's place. Of its head always, where a record that is not marked yet looks
- * whether it is wanted; it is not. That stays for ever, as address space: it cannot be known when nobody looks any
- * more.
+ * If a signal handler forked, the child may continue an interrupted record, which is the parent's: anonymous memory
+ * takes the segment's place, and the record goes there. The head is always replaced, because a record that is not yet
+ * marked as busy may still read its enable word there: 0, disabled. The memory stays mapped for ever, because there is
+ * no way to know when such a record has ended.
  */
 static void detach_child(bool busy)
 {
     void *at = sensor_process.own.segment;
     size_t bytes = busy ? sensor_process.own.bytes : segment_ring_offset();
     if (busy)
-        sensor_process.own.bell = NULL; /* the interrupted record may be about to knock: it stays mapped */
-    own_forget(&sensor_process.own);
+        sensor_process.own.doorbell = NULL; /* it stays mapped: the interrupted record may set its wake bit */
+    segment_forget(&sensor_process.own);
     if (at)
         (void)mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
-/* The child never writes its parent's rings: it forgets the segment, and makes its own at its first record. */
+/* The child never writes its parent's rings: it drops the segment, and makes its own at its first record. */
 static void fork_child(void)
 {
     if (sensor_process.own.segment)
@@ -103,7 +103,7 @@ static void fork_child(void)
     sensor_process.failed = false;
     memset((void *)sensor_process.reserved, 0, sizeof sensor_process.reserved);
     sensor_process.aspect_count = sensor_process.undeclared = sensor_process.dict_used = 0;
-    pthread_mutex_unlock(&sensor_process.lock); /* ours since fork_prepare(); nobody waits here */
+    pthread_mutex_unlock(&sensor_process.lock); /* ours since fork_prepare(); the child has no other thread */
     sigset_t mask = fork_mask;
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
@@ -130,10 +130,11 @@ bool sensor_open(void)
     file_bezel_dir(dir, sizeof dir);
     sensor_process.failed = true;
     if (!sensor_hook())
-        snprintf(sensor_process.own.why_not, sizeof sensor_process.own.why_not, "no hooks for fork and thread end");
+        snprintf(sensor_process.own.why_not, sizeof sensor_process.own.why_not,
+                 "cannot install the hooks for forks and ends of threads");
     else {
         sensor_process.own.user_frequency = sensor_user_frequency();
-        sensor_process.failed = !own_make(&sensor_process.own, dir);
+        sensor_process.failed = !segment_create(&sensor_process.own, dir);
     }
     if (!sensor_process.failed) {
         sensor_process.pid = getpid();

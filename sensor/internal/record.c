@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * The write path out of line: what the inline path of <bezel/core.h> does not do. A thread's first record, records of
- * more values than fit a slot, other clocks than the counter, full and overwriting rings, collection that is off, and
- * records of a signal handler that interrupts a record of its own thread: those have a ring of their own.
+ * The write path out of line, for the cases that the inline path of <bezel/core.h> leaves out: a thread's first record,
+ * records of more values than fit a slot, other clocks than the counter, full and overwriting rings, collection that is
+ * off, and records of a signal handler that interrupts a record of its own thread, which go to a ring of their own.
  */
-#include "sensor/internal.h"
-#include "sensor/writer.h"
+#include "sensor/internal/internal.h"
+#include "sensor/shm/ring_writer.h"
 
 struct bezel_ring sensor_no_ring;
 __thread struct bezel_writer bezel_thread = {.ring = &sensor_no_ring};
@@ -19,7 +19,7 @@ const uint32_t sensor_enable_undeclared = BEZEL_UNSET;
 
 /* ---- Levels ------------------------------------------------------------------------------------------------------ */
 
-/* Of a level whose record nobody goes on with: below every stack. */
+/* `busy` of a level whose record was abandoned: an address below every stack. */
 enum { ABANDONED = 1 };
 
 static bool is_within(uintptr_t at, const stack_t *stack)
@@ -28,11 +28,10 @@ static bool is_within(uintptr_t at, const stack_t *stack)
 }
 
 /*
- * A handler that jumps out of a record (longjmp) leaves its level busy for ever. It shows when a record comes from
- * further up the same stack than the busy one: that one's frame is gone. A handler's stack of its own, where the
- * signal's thread has one, may stand higher than what it interrupted; but once its thread is elsewhere, it was left.
- * Where the jump led further down, the level stays in use until a record comes from above; meanwhile the next level
- * serves.
+ * A handler that jumps out of a record (longjmp) leaves its level busy for ever. A later record from further up the
+ * same stack shows that: the busy record's frame is gone. An alternate signal stack may lie higher than the stack that
+ * it interrupted; but a busy record on it is abandoned as soon as its thread makes a record elsewhere. If the jump led
+ * further down the stack, the level stays busy until a record comes from above; until then the next level is used.
  */
 static bool is_abandoned(uintptr_t busy, uintptr_t here)
 {
@@ -47,7 +46,7 @@ static bool is_abandoned(uintptr_t busy, uintptr_t here)
     return busy_within == here_within ? here >= busy : busy_within;
 }
 
-/* Takes up the ring of `w` where its shared state stands: private copies may be in the middle of a change. */
+/* Continues the ring of `w` from its shared state: the private copies may be half changed. */
 static void take_up_again(struct bezel_writer *w)
 {
     if (w->mask)
@@ -55,9 +54,9 @@ static void take_up_again(struct bezel_writer *w)
 }
 
 /*
- * The level at which a record made at stack address `here` is written, marked busy; SENSOR_LEVELS: too deep. What is
- * busy above it is abandoned: its handlers ran inside a record at this level, which is no more. A handler may do all
- * this in between, at any place, and then leaves the level whole and not busy.
+ * Finds the level for a record made at stack address `here`, and marks it busy; SENSOR_LEVELS: too deep. Busy levels
+ * above it are abandoned, because their handlers interrupted a record at this level that has ended. A handler may
+ * interrupt this anywhere and do the same; it leaves the level complete and not busy.
  */
 static uint32_t enter_level(uintptr_t here)
 {
@@ -81,7 +80,7 @@ static uint32_t enter_level(uintptr_t here)
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
-/* What to do with a record of `aspect`, which may not be declared yet. Declaring publishes the rest before `enable`. */
+/* The enable word of `aspect`, which is declared if it is not yet. Declaring publishes the rest before `enable`. */
 static uint32_t declare_and_ask(struct bezel_aspect *aspect)
 {
     const uint32_t *enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
@@ -96,7 +95,7 @@ static uint32_t declare_and_ask(struct bezel_aspect *aspect)
                                       memory_order_acquire); /* Q1 acquire: pairs Q0 */
     else
         wanted = __atomic_load_n(enable, __ATOMIC_ACQUIRE); /* Q1 acquire: pairs Q0 */
-    return wanted & ~(uint32_t)BEZEL_KNOCK;
+    return wanted & ~(uint32_t)BEZEL_WAKE;
 }
 
 static uint64_t time_of(const struct bezel_writer *w, enum bezel_time time, uint64_t given)
@@ -131,7 +130,7 @@ static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum bezel
     if (level == SENSOR_LEVELS) {
         if (wanted != BEZEL_DISABLED) {
             sensor_count_unringed(aspect);
-            sensor_knock_if_quiet();
+            sensor_wake_if_idle();
         }
         return;
     }
@@ -141,12 +140,12 @@ static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum bezel
             sensor_count_unringed(aspect);
         else
             write_record(w, aspect, wanted, values, time, given);
-        sensor_knock_if_quiet();
+        sensor_wake_if_idle();
     }
     bezel_leave(w);
 }
 
-/* Where the stack of the caller ends: what the inline path notes as `busy` in the same function is the same. */
+/* End of the caller's stack frame: the inline path uses the same address for `busy` in the same function. */
 #if defined(__x86_64__) && defined(__LP64__)
 #define CALLERS_STACK ((uintptr_t)__builtin_frame_address(0) + 16) /* behind frame pointer and return address */
 #else
@@ -154,8 +153,8 @@ static void emit(struct bezel_aspect *aspect, const uint64_t *values, enum bezel
 #endif
 
 /*
- * The usual record where the kernel's clock stamps it: as the inline path, but for the call. False, with nothing done,
- * where anything is unusual.
+ * Writes the usual record with the kernel's clock, like the inline path but with a call. False, with nothing done, in
+ * all other cases.
  */
 static bool emit_usual(const struct bezel_aspect *aspect, const uint64_t *values)
 {

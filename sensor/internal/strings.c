@@ -4,7 +4,7 @@
 /* Interned strings: their entries in the dictionary of this process. Everything here is under the lock. */
 #include "base/bytes.h"
 #include "mdr/dict.h"
-#include "sensor/internal.h"
+#include "sensor/internal/internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,8 @@ static struct {
     uint32_t inherited_count;
 } strings;
 
-/* An entry of a string is its kind, id, length and text (mdr.x); string_at holds where the entries begin, in words. */
+/* An entry of a string is its kind, id, length and text (mdr.x); `at` has the offsets of the entries in 4-byte words.
+ */
 enum {
     STRING_ENTRY_LENGTH = 8,
     STRING_ENTRY_TEXT = 12,
@@ -71,7 +72,7 @@ void sensor_strings_bequeath(void)
     strings.inherited_count = count;
 }
 
-/* A child goes on with its parent's strings under the same ids, for its program may hold those. */
+/* The child's strings keep their ids, because the program may have stored them. */
 void sensor_strings_inherit(void)
 {
     for (uint32_t i = 0; i < strings.inherited_count; i++) {
@@ -79,7 +80,7 @@ void sensor_strings_inherit(void)
         const uint8_t *entry = strings.inherited + 4u * strings.at[i];
         uint32_t length = bytes_get_u32(entry + STRING_ENTRY_LENGTH);
         size_t room = strings.inherited_bytes - 4u * strings.at[i] - STRING_ENTRY_TEXT;
-        if (length > DICT_TEXT_MAX || length > room) /* somebody scribbled on it */
+        if (length > DICT_TEXT_MAX || length > room) /* another process overwrote it */
             length = 0;
         memcpy(text, entry + STRING_ENTRY_TEXT, length);
         text[length] = '\0';

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Who writes which ring of this process's segment. A claim may come from a signal handler that interrupted anything,
- * libbezel included: so it takes no lock, and at most one look at each ring.
+ * Claiming and releasing rings of this process's segment. A claim may come from a signal handler that interrupted
+ * anything, even libbezel: so it takes no lock, and tries each ring at most once.
  */
-#include "sensor/internal.h"
-#include "sensor/writer.h"
+#include "sensor/internal/internal.h"
+#include "sensor/shm/ring_writer.h"
 
 #include <limits.h>
 #include <sys/mman.h>
@@ -33,28 +33,28 @@ static bool claim_state(struct segment *s, uint32_t i, uint32_t from, uint32_t t
 static int reserve_ring(uint32_t i)
 {
     _Atomic bool *reserved = &sensor_process.reserved[i];
-    if (atomic_load_explicit(reserved, memory_order_relaxed)) /* relaxed: the memory is there, whoever asked for it */
+    if (atomic_load_explicit(reserved, memory_order_relaxed)) /* relaxed: the memory is there already */
         return 0;
-    int err = own_reserve(&sensor_process.own, ring_offset(i), sensor_process.own.ring_stride);
+    int err = segment_reserve(&sensor_process.own, ring_offset(i), sensor_process.own.ring_stride);
     if (!err)
         atomic_store_explicit(reserved, true, memory_order_relaxed); /* relaxed: likewise */
     return err;
 }
 
-/* Tells the reader that it knows the rings no longer. */
-static void tell_change(struct segment *s)
+/* Makes the reader search the rings again. */
+static void count_ring_change(struct segment *s)
 {
     atomic_fetch_add_explicit(&s->ring_changes, 1, memory_order_release); /* T0 release: pairs T1, publishes a state */
 }
 
-/* Claimed, it finds no memory. */
+/* Gives back a claimed ring for which there is no memory. */
 static void leave_ring(struct segment *s, uint32_t i)
 {
     atomic_store_explicit(&s->ring_state[i], SEGMENT_RING_FRESH,
                           memory_order_release); /* C0 release: pairs C1, H1, for whoever tries next */
 }
 
-/* A ring that was released, records and counters with it; or that somebody scribbled so. */
+/* Claims a released ring, which keeps its records and counters. Its state may be wrong, so its memory is checked. */
 static int take_released(struct segment *s)
 {
     for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
@@ -67,7 +67,7 @@ static int take_released(struct segment *s)
     return BEZEL_EFULL;
 }
 
-/* A ring that nobody had, with its memory; its readers look at it once it is OWNED. */
+/* Claims an unused ring and reserves its memory; the reader does not look at it before it is OWNED. */
 static int take_fresh(struct segment *s)
 {
     for (uint32_t i = 0; i < SEGMENT_RINGS; i++) {
@@ -97,10 +97,10 @@ static void hold_ring(struct segment *s, uint32_t i, uint32_t level)
     __atomic_store_n(&ring->generation, generation, __ATOMIC_RELAXED); /* relaxed: likewise */
     atomic_store_explicit(&s->ring_state[i], SEGMENT_RING_OWNED,
                           memory_order_release); /* H0 release: pairs H1, the ring's memory is there */
-    tell_change(s);
+    count_ring_change(s);
     struct bezel_writer *w = sensor_writer(level);
     uintptr_t busy = w->busy;
-    const struct own_segment *own = &sensor_process.own;
+    const struct segment_owned *own = &sensor_process.own;
     bool discards = own->when_full == SEGMENT_DISCARD;
     w->usual = discards && own->clock == SEGMENT_CLOCK_MONOTONIC;
     writer_hold(w, ring, own->ring_slots, generation, discards && own->clock == SEGMENT_CLOCK_COUNTER);
@@ -109,8 +109,8 @@ static void hold_ring(struct segment *s, uint32_t i, uint32_t level)
 }
 
 /*
- * The hook at a thread's end has been called that often that it may not be called again: a ring claimed now would
- * never be given back.
+ * Whether the hook at the thread's end was called so many times that it may not be called again: a ring claimed now
+ * would never be released.
  */
 static bool too_late(void)
 {
@@ -149,7 +149,7 @@ static int claim(uint32_t level)
 int sensor_claim(uint32_t level)
 {
     sigset_t mask;
-    sensor_block(&mask); /* a handler must not find a ring half held, nor leave one by a jump */
+    sensor_block(&mask); /* a handler must not find a ring half claimed, nor jump out of a claim */
     int err = claim(level);
     sensor_unblock(&mask);
     return err;
@@ -161,8 +161,8 @@ int sensor_prefault(uint32_t level, bool lock)
     uint64_t offset = ring_offset(sensor_thread.ring[level]), bytes = sensor_process.own.ring_stride;
     const volatile char *at = (const char *)s + offset;
     for (uint64_t page = 0; page < bytes; page += 4096)
-        (void)at[page]; /* its memory is there; this maps it, for writing too, since nothing else is cached about it */
-    return lock ? own_lock(&sensor_process.own, offset, bytes) : 0;
+        (void)at[page]; /* its memory is reserved; this maps it, for writing too */
+    return lock ? segment_lock(&sensor_process.own, offset, bytes) : 0;
 }
 
 static void release_ring(struct segment *s, uint32_t level)
@@ -175,14 +175,14 @@ static void release_ring(struct segment *s, uint32_t level)
         return;
     atomic_store_explicit(&s->ring_state[sensor_thread.ring[level]], SEGMENT_RING_RELEASED,
                           memory_order_release); /* C0 release: pairs C1, H1, hands over head and counters */
-    tell_change(s);
+    count_ring_change(s);
 }
 
 void sensor_thread_end(void *unused)
 {
     (void)unused;
     sigset_t mask;
-    sensor_block(&mask); /* a handler finds a ring, or none: then it claims one */
+    sensor_block(&mask); /* a handler finds a complete ring, or none, and then claims one */
     sensor_thread.hooked = false;
     sensor_thread.endings++;
     for (uint32_t level = 0; level < SENSOR_LEVELS; level++)
@@ -197,7 +197,7 @@ bool sensor_forget_rings(void)
     for (uint32_t level = 0; level < SENSOR_LEVELS; level++) {
         struct bezel_writer *w = sensor_writer(level);
         if (w->busy) {
-            w->inlined = w->usual = false; /* all else goes out of line, and finds it stale */
+            w->inlined = w->usual = false; /* the next record goes out of line, and finds the ring stale */
             w->limit = w->usual_limit = 0;
             sensor_thread.stale |= (uint8_t)(1u << level);
             busy = true;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* The clock of this process's records, where it is not read inline. */
-#include "sensor/internal.h"
-#include "sensor/pair.h"
+/* The clock of this process's records, out of line. */
+#include "sensor/internal/internal.h"
+#include "sensor/shm/segment_pair.h"
 
 uint32_t bezel_clock_is_counter;
 
@@ -38,8 +38,8 @@ uint64_t sensor_ticks(void)
     if (sensor_process.own.clock == SEGMENT_CLOCK_COUNTER)
         return bezel_counter();
     if (s && sensor_process.own.clock == SEGMENT_CLOCK_USER) {
-        if (pair_wanted(&s->pair))
-            pair_give(&s->pair, user_clock.now);
+        if (segment_pair_wanted(&s->pair))
+            segment_pair_give(&s->pair, user_clock.now);
         return user_clock.now();
     }
     return sensor_kernel_ns();

@@ -2,22 +2,23 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * A process that records and is not observed leaves word that it exists. It cannot make a segment: it has given up its
- * user, its descriptors or its memory, or the folder is full. Or it made one where nobody reads, for it sees another
- * folder under that name than it did, or than its parent does: the root directory was changed, or the folder removed.
- * Often it can open nothing any more. So it counts itself in memory that it has had since before:
+ * A process that records and is not observed counts itself, so that the report can show it. Either it cannot make a
+ * segment: it has given up its user, its descriptors or its memory, or the folder is full. Or it made a segment that
+ * nobody reads, because the folder's name leads to another folder than before, or than in its parent: the root
+ * directory was changed, or the folder removed. Often it cannot open files any more. So it counts itself in memory that
+ * it mapped before, in the first of these that is possible:
  *
- *     1. in the segment of the process that forked it, where somebody reads that;
- *     2. in the doorbell of its folder, where that can be mapped now;
- *     3. in the doorbell that was there when this program was loaded, or that its parent had;
- *     4. in the segment of the process that forked it: somebody may come to read that.
+ *     1. in the segment of the process that forked it, if that is read;
+ *     2. in the doorbell of its folder, if that can be mapped now;
+ *     3. in the doorbell that was there when the program was loaded, or that its parent had;
+ *     4. in the segment of the process that forked it, which may be read later.
  *
- * Of the parent's segment it keeps the beginning, mapped by an open file description of its own: the parent's one has
- * the parent's lock, which tells that the parent lives. While it keeps that, the file's memory stays. It lets go of it
- * when it has a segment itself that is read. All of this is under the lock.
+ * It keeps the beginning of the parent's segment mapped, through an open file description of its own, because the
+ * parent's has the lock that shows that the parent is alive. The file's memory stays as long as this mapping. The
+ * process unmaps it when it has a segment itself that is read. All of this is under the lock.
  */
 #include "base/file.h"
-#include "sensor/internal.h"
+#include "sensor/internal/internal.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -32,11 +33,11 @@ struct place {
 };
 
 static struct {
-    struct segment *head; /* of our segment; until we have one, of the process that forked us; NULL: none */
-    struct place folder;  /* in which that segment is */
-    struct doorbell *bell;
-    bool looked; /* for a doorbell, when the program was loaded */
-    bool left;   /* word was left, or could not be */
+    struct segment *head; /* of our segment; before we have one, of the parent's; NULL: none */
+    struct place folder;  /* of that segment */
+    struct doorbell *doorbell;
+    bool looked; /* for a doorbell, when the program was loaded: done */
+    bool left;   /* this process is counted, or could not be */
 } word;
 
 void sensor_unobserved_prepare(void)
@@ -46,17 +47,17 @@ void sensor_unobserved_prepare(void)
         return;
     word.looked = true;
     file_bezel_dir(dir, sizeof dir);
-    word.bell = own_map_doorbell(dir);
+    word.doorbell = segment_map_doorbell(dir);
 }
 
-/* A doorbell that is replaced stays mapped: a record that the fork interrupted may be about to knock there. */
+/* A doorbell that is replaced stays mapped: a record that the fork interrupted may set its wake bit there. */
 void sensor_unobserved_inherit(void)
 {
-    struct doorbell **own = &sensor_process.own.bell;
+    struct doorbell **own = &sensor_process.own.doorbell;
     word.left = false;
-    if (!*own || (word.bell && word.bell->id == (*own)->id))
+    if (!*own || (word.doorbell && word.doorbell->id == (*own)->id))
         return;
-    word.bell = *own;
+    word.doorbell = *own;
     *own = NULL;
 }
 
@@ -66,36 +67,36 @@ static bool parent_is_read(void)
            (atomic_load_explicit(&word.head->unobserved, memory_order_relaxed) & SEGMENT_READ); /* relaxed: a hint */
 }
 
-static bool tell_parents_segment(const char *why)
+static bool count_in_parent(const char *why)
 {
     if (!word.head || !sensor_count_unobserved(&word.head->unobserved))
         return false;
-    sensor_notice(word.head, "BEZEL-NO-SEGMENT", "process %d, forked from it, is not observed: %s", (int)getpid(), why);
+    sensor_notice(word.head, "BEZEL-NO-SEGMENT", "its child process %d is not observed: %s", (int)getpid(), why);
     return true;
 }
 
-static bool tell_doorbell(const char *why)
+static bool count_in_doorbell(const char *why)
 {
     char dir[PATH_MAX];
     file_bezel_dir(dir, sizeof dir);
-    struct doorbell *bell = own_map_doorbell(dir);
-    bool told = bell && own_refuse(bell, why);
-    if (bell)
-        munmap(bell, sizeof *bell);
-    return told || (word.bell && own_refuse(word.bell, why));
+    struct doorbell *doorbell = segment_map_doorbell(dir);
+    bool counted = doorbell && segment_refuse(doorbell, why);
+    if (doorbell)
+        munmap(doorbell, sizeof *doorbell);
+    return counted || (word.doorbell && segment_refuse(word.doorbell, why));
 }
 
-void sensor_unobserved_tell(void)
+void sensor_unobserved_report(void)
 {
     const char *why = sensor_process.own.why_not;
     if (word.left)
         return;
     word.left = true;
-    if (!(parent_is_read() && tell_parents_segment(why)) && !tell_doorbell(why) && !tell_parents_segment(why))
+    if (!(parent_is_read() && count_in_parent(why)) && !count_in_doorbell(why) && !count_in_parent(why))
         sensor_notice(NULL, "BEZEL-NO-SEGMENT", "%s", why);
 }
 
-/* Where it is gone already it is none that was there before. */
+/* The place of folder `dir`; zeros if it does not exist, which differ from every place. */
 static struct place folder_at(const char *dir)
 {
     int before = errno;
@@ -105,30 +106,31 @@ static struct place folder_at(const char *dir)
     return is ? (struct place){st.st_dev, st.st_ino} : (struct place){0};
 }
 
-/* Whether our new segment, in `folder`, is where nobody reads, though somebody reads, or may, where it should be. */
+/* Whether our new segment is in a folder that is not read, while the right folder is or may be read. */
 static bool is_astray(struct place folder)
 {
-    if (sensor_process.own.bell)
+    if (sensor_process.own.doorbell)
         return false;
     if (word.head && (folder.dev != word.folder.dev || folder.ino != word.folder.ino))
         return true;
-    uint32_t told = word.bell ? atomic_load_explicit(&word.bell->unobserved, memory_order_relaxed) /* relaxed: a hint */
-                              : SEGMENT_UNREAD;
-    return !(told & SEGMENT_UNREAD);
+    uint32_t state = word.doorbell
+                         ? atomic_load_explicit(&word.doorbell->unobserved, memory_order_relaxed) /* relaxed: a hint */
+                         : SEGMENT_UNREAD;
+    return !(state & SEGMENT_UNREAD);
 }
 
 void sensor_unobserved_made(const char *dir)
 {
-    struct own_segment *own = &sensor_process.own;
+    struct segment_owned *own = &sensor_process.own;
     struct place folder = folder_at(dir);
     if (is_astray(folder)) {
         snprintf(own->why_not, sizeof own->why_not,
-                 "its folder %.64s is not the one that is read: that was removed, or is under another root", dir);
-        sensor_unobserved_tell();
-        return; /* its children keep what it inherited: nobody reads its segment */
+                 "its folder %.64s is not the one that bezeld reads: that was removed, or is under another root", dir);
+        sensor_unobserved_report();
+        return; /* its children keep the inherited mapping, because this segment is not read */
     }
     if (word.head)
         munmap(word.head, segment_word_bytes());
-    word.head = own_map_word(own);
+    word.head = segment_map_word(own);
     word.folder = folder;
 }

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/sampler.h"
+#include "sensor/samplers/sampler.h"
 
 #include "base/clock.h"
 #include "mdr/dict_fields.h"
-#include "sensor/notes.h"
-#include "sensor/sampler_impl.h"
+#include "sensor/external/notes.h"
+#include "sensor/samplers/sampler_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -94,7 +94,7 @@ void sampler_file_close(struct sampler_file *f)
     f->fd = -1;
 }
 
-/* Some files of the kernel's fail when they are read, not when they are opened. */
+/* Some of the kernel's files fail only when they are read, not when they are opened. */
 static ssize_t read_file(struct samplers *s, struct sampler_file *f)
 {
     ssize_t n;
@@ -116,12 +116,12 @@ bool sampler_read(struct samplers *s, struct sampler_file *f, int64_t now, bool 
     if (n > 0) {
         s->text[n] = '\0';
         if (n == SAMPLER_TEXT_BYTES)
-            notes_tell(s->external, NULL, now, "BEZEL-SAMPLER", "%s is longer than %d bytes: its end is not sampled",
-                       f->path, SAMPLER_TEXT_BYTES);
+            notes_record(s->external, NULL, now, "BEZEL-SAMPLER", "%s is longer than %d bytes: its end is not sampled",
+                         f->path, SAMPLER_TEXT_BYTES);
         return true;
     }
     if (!may_vanish || (errno != ENOENT && errno != ESRCH))
-        notes_tell(s->external, NULL, now, "BEZEL-SAMPLER", "%s cannot be sampled: %s", f->path, strerror(errno));
+        notes_record(s->external, NULL, now, "BEZEL-SAMPLER", "%s cannot be sampled: %s", f->path, strerror(errno));
     sampler_file_close(f);
     f->retry_at = now + SAMPLER_RETRY;
     return false;

@@ -2,33 +2,35 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Samplers: sampling-driven collection of what is not instrumented. Each reads files of the kernel's at a period of its
- * own, kept open, with one system call a file, and records what they say into a journal, so that samples are MDRs like
- * any other, in the same trace. docs/SAMPLERS.md lists aspects, fields and units; what the kernel does not tell is -1,
- * or NaN. One owner, one thread; nothing blocks but on the kernel's own files.
+ * Samplers: sampling-driven collection of what is not instrumented. Each sampler reads some files of the kernel at a
+ * period of its own, with one system call for each file, which stays open. It records the values into a journal, so
+ * that samples are MDRs like any other, in the same trace. docs/SAMPLERS.md lists aspects, fields and units; a value
+ * that the kernel does not have is -1, or NaN. One owner, one thread; nothing blocks but reading the kernel's own
+ * files.
  *
- * A sampler that fails tells so once, goes on with what it can read, and tries what it cannot again every ten seconds.
+ * A sampler that cannot read a file notes that once, goes on with the other files, and tries again every ten seconds.
  */
-#ifndef BEZEL_SENSOR_SAMPLER_H
-#define BEZEL_SENSOR_SAMPLER_H
+#ifndef BEZEL_SENSOR_SAMPLERS_SAMPLER_H
+#define BEZEL_SENSOR_SAMPLERS_SAMPLER_H
 
 #include "config/experiment.h"
-#include "sensor/external.h"
+#include "sensor/external/external.h"
 
 struct samplers;
 
 /**
- * Samplers with the periods of `sensing`, 0 for none, that record into folder `dir`; what they have to say to the
- * operator goes to the notes of `x`, whose processes they sample too. Borrows x. Returns 0 with *s, NULL where nothing
- * is to be sampled, for samplers_close(); or journal_open()'s errors.
+ * Makes samplers with the periods of `sensing` (ns; 0: not sampled), which record into folder `dir`. Their messages to
+ * the operator go to the notes of `x`, whose processes they sample too. Borrows x. Returns 0 with *s for
+ * samplers_close(), NULL if nothing is to be sampled; BEZEL_ENOMEM; or an error of journal_open().
  */
 int samplers_open(const struct experiment_sensing *sensing, const char *dir, struct external *x,
                   struct samplers **s) BEZEL_MUST_CHECK;
 void samplers_close(struct samplers *s);
 
 /**
- * All periods become `factor` times as long as in the file, 1 .. SAMPLERS_STRETCH_MAX, from `now` on; what is outside
- * counts as the nearer end. What is due before by the new periods stays due. NULL is allowed.
+ * From `now` on all periods are `factor` times as long as in the experiment file. A factor outside of 1 ..
+ * SAMPLERS_STRETCH_MAX counts as the nearer end. A sample that is due earlier than a new period from now stays due
+ * then. NULL is allowed.
  */
 enum { SAMPLERS_STRETCH_MAX = 16 };
 void samplers_stretch(struct samplers *s, double factor, int64_t now);
@@ -36,7 +38,7 @@ void samplers_stretch(struct samplers *s, double factor, int64_t now);
 /** When the next sample is due, ns of CLOCK_MONOTONIC; INT64_MAX: never. NULL is allowed. */
 int64_t samplers_due(const struct samplers *s);
 
-/** Takes the samples that are due; those that were missed are not made up for. NULL is allowed. */
+/** Takes the samples that are due; missed ones are not made up for. NULL is allowed. */
 void samplers_turn(struct samplers *s, int64_t now);
 
 #endif

@@ -3,17 +3,17 @@
 
 /** The inside of the samplers: sampler.c has the schedule, sampler_node.c, sampler_process.c and sampler_perf.c read.
  */
-#ifndef BEZEL_SENSOR_SAMPLER_IMPL_H
-#define BEZEL_SENSOR_SAMPLER_IMPL_H
+#ifndef BEZEL_SENSOR_SAMPLERS_SAMPLER_INTERNAL_H
+#define BEZEL_SENSOR_SAMPLERS_SAMPLER_INTERNAL_H
 
-#include "sensor/journal.h"
-#include "sensor/sampler.h"
-#include "sensor/sampler_text.h"
+#include "sensor/samplers/sampler.h"
+#include "sensor/samplers/sampler_text.h"
+#include "sensor/shm/journal.h"
 
 #include <limits.h>
 
 enum {
-    SAMPLER_TEXT_BYTES = 1 << 16, /* of a file that is read; what is longer is cut, and told */
+    SAMPLER_TEXT_BYTES = 1 << 16, /* read of a file; a longer one is cut short, and noted */
     SAMPLER_PARTS_MAX = 256,      /* thermal zones, or CPUs with a frequency */
     SAMPLER_PROCESSES = 256,      /* of the SUT that are sampled at once */
     SAMPLER_COUNTERS_MAX = 4096,  /* descriptors of perf counters */
@@ -32,7 +32,7 @@ enum sampler_aspect {
     ASPECT_PERF,
 };
 
-/** A file that is read again and again: open while it can be. */
+/** A file that is read again and again: it stays open as long as reading it succeeds. */
 struct sampler_file {
     int fd;           /* -1: closed */
     int64_t retry_at; /* closed: not before */
@@ -45,7 +45,7 @@ struct sampler_part {
     char name[SAMPLER_NAME_MAX + 1];
 };
 
-/** Perf counters of a process, of all its threads; those that are not counted are left out. */
+/** Perf counters of a process, summed over its threads. */
 enum sampler_perf {
     PERF_CYCLES,
     PERF_INSTRUCTIONS,
@@ -89,15 +89,15 @@ struct sampler_file sampler_file(const char *format, ...) BEZEL_PRINTF(1, 2);
 void sampler_file_close(struct sampler_file *f);
 
 /**
- * Reads `f` into s->text. False where it cannot be read, which is told to the operator, once, unless `may_vanish`:
- * processes do.
+ * Reads `f` into s->text. False if it cannot be read; that is noted once, unless `may_vanish` and the file is gone, as
+ * that of a process that ended.
  */
 bool sampler_read(struct samplers *s, struct sampler_file *f, int64_t now, bool may_vanish);
 
-/** Records sample `values` of `aspect`, `n` integers behind a name, NULL for none. */
+/** Records a sample of `aspect`: `name`, unless it is NULL, and then the `n` integers of `values`. */
 void sampler_record(struct samplers *s, enum sampler_aspect aspect, const char *name, const int64_t *values, int n);
 
-/** A float as a value. */
+/** The bits of a float as an integer, for sampler_record(). */
 int64_t sampler_float(double value);
 
 /** The samplers: each takes one sample. */
@@ -111,17 +111,17 @@ void sampler_take_frequency(struct samplers *s, int64_t now);
 void sampler_take_processes(struct samplers *s, int64_t now);
 void sampler_take_perf(struct samplers *s, int64_t now);
 
-/** Finds thermal zones and CPUs with a frequency; tells where there are none. */
+/** Find thermal zones, and CPUs with a frequency; note if there are none. */
 void sampler_find_zones(struct samplers *s, int64_t now);
 void sampler_find_frequencies(struct samplers *s, int64_t now);
 
 /**
- * The processes of the SUT that live now, with what is kept of each: `i` counts on from 0; NULL at the end. A process
- * that has gone loses its place before the first is returned.
+ * Goes through the SUT's living processes: returns the state of the next one and sets *p, with *i from 0 on; NULL at
+ * the end. The places of ended processes are freed first.
  */
 struct sampler_process_state *sampler_next_process(struct samplers *s, uint32_t *i, const struct external_process **p);
 
-/** Lets go of a process's files and counters. */
+/** Closes a process's files and counters, and frees its place. */
 void sampler_forget_process(struct samplers *s, struct sampler_process_state *p);
 
 /** Closes the counters of a process (sampler_perf.c). */

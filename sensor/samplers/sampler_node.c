@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* What a node says of itself. */
-#include "sensor/notes.h"
-#include "sensor/sampler_impl.h"
+/* Samplers of the node: CPU, memory, network, disks, pressure, temperatures, frequencies. */
+#include "sensor/external/notes.h"
+#include "sensor/samplers/sampler_internal.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -63,9 +63,10 @@ void sampler_take_pressure(struct samplers *s, int64_t now)
     }
 }
 
-/* ---- /sys: what there is differs from machine to machine --------------------------------------------------------- */
+/* ---- /sys, which differs from machine to machine ----------------------------------------------------------------- */
 
-/* Finds the entries of folder `dir` that open with `prefix` and hold file `file`, in the order of their names. */
+/* Fills `parts` with file `file` of each entry of folder `dir` whose name begins with `prefix`, in order of the names.
+ * Returns their number, at most SAMPLER_PARTS_MAX. */
 static uint32_t find_parts(const char *dir, const char *prefix, const char *file, struct sampler_part *parts)
 {
     struct dirent **entries;
@@ -85,7 +86,7 @@ static uint32_t find_parts(const char *dir, const char *prefix, const char *file
     return n;
 }
 
-/* "thermal_zone0" says less than "thermal_zone0:x86_pkg_temp". */
+/* Adds the type to the name of a zone: "thermal_zone0:x86_pkg_temp". */
 static void name_zone(struct samplers *s, struct sampler_part *zone, int64_t now)
 {
     struct sampler_file type = sampler_file("/sys/class/thermal/%.20s/type", zone->name);
@@ -103,17 +104,16 @@ void sampler_find_zones(struct samplers *s, int64_t now)
     for (uint32_t i = 0; i < s->zone_count; i++)
         name_zone(s, &s->zones[i], now);
     if (s->zone_count == 0)
-        notes_tell(s->external, NULL, now, "BEZEL-SAMPLER",
-                   "this machine tells no temperatures (/sys/class/thermal has no zone): none are sampled");
+        notes_record(s->external, NULL, now, "BEZEL-SAMPLER",
+                     "temperatures are not sampled: this machine has no zone in /sys/class/thermal");
 }
 
 void sampler_find_frequencies(struct samplers *s, int64_t now)
 {
     s->frequency_count = find_parts("/sys/devices/system/cpu/cpufreq", "policy", "scaling_cur_freq", s->frequencies);
     if (s->frequency_count == 0)
-        notes_tell(s->external, NULL, now, "BEZEL-SAMPLER",
-                   "this machine tells no CPU frequencies (/sys/devices/system/cpu/cpufreq has no policy): none are "
-                   "sampled");
+        notes_record(s->external, NULL, now, "BEZEL-SAMPLER",
+                     "CPU frequencies are not sampled: this machine has no policy in /sys/devices/system/cpu/cpufreq");
 }
 
 void sampler_take_temperature(struct samplers *s, int64_t now)

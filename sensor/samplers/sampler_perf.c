@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Perf counters of the SUT's processes (perf_event_open(2)), where the kernel allows them: of the threads that are
- * there when a process is first seen, and of those that they make. Counting costs the program nothing but what its
- * context switches take longer.
+ * Perf counters of the SUT's processes (perf_event_open(2)), where the kernel allows them. They count the threads that
+ * a process has when it is first seen, and the threads that those create. Counting costs the program only somewhat
+ * longer context switches.
  */
-#include "sensor/notes.h"
-#include "sensor/sampler_impl.h"
+#include "sensor/external/notes.h"
+#include "sensor/samplers/sampler_internal.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 static const struct {
     uint32_t type;
     uint64_t config;
-    const char *name; /* NULL: told together */
+    const char *name; /* NULL: in one note for all hardware counters */
 } events[PERF_FIELDS] = {
     [PERF_CYCLES] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, NULL},
     [PERF_INSTRUCTIONS] = {PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, NULL},
@@ -32,7 +32,7 @@ static const struct {
     [PERF_MIGRATIONS] = {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS, "migrations"},
 };
 
-/* Kernel included where that is allowed, else the program's own share. */
+/* Counts the kernel's work for the thread too, if that is allowed; else the program's own only. */
 static int open_counter(pid_t thread, enum sampler_perf what)
 {
     struct perf_event_attr attr = {
@@ -45,24 +45,25 @@ static int open_counter(pid_t thread, enum sampler_perf what)
     return fd;
 }
 
-static void tell_refused(struct samplers *s, enum sampler_perf what, int64_t now)
+static void note_refused(struct samplers *s, enum sampler_perf what, int64_t now)
 {
     const char *remedy = errno == EACCES || errno == EPERM
                              ? ": give bezeld CAP_PERFMON, or lower kernel.perf_event_paranoid"
                          : errno == EMFILE ? ": raise the limit of open files (ulimit -n)"
                                            : ": this machine does not count it";
     if (errno != ESRCH)
-        notes_tell(s->external, NULL, now, "BEZEL-SAMPLER", "%s of processes are not counted: %s%s",
-                   events[what].type == PERF_TYPE_HARDWARE ? "cycles, instructions and misses" : events[what].name,
-                   strerror(errno), remedy);
+        notes_record(s->external, NULL, now, "BEZEL-SAMPLER", "%s of processes are not counted: %s%s",
+                     events[what].type == PERF_TYPE_HARDWARE ? "cycles, instructions and misses" : events[what].name,
+                     strerror(errno), remedy);
 }
 
 static void add_counters(struct samplers *s, struct sampler_process_state *p, pid_t thread, int64_t now)
 {
     for (int what = 0; what < PERF_FIELDS; what++) {
         if (s->counter_count >= SAMPLER_COUNTERS_MAX) {
-            notes_tell(s->external, NULL, now, "BEZEL-SAMPLER", "more than %d perf counters: the rest is not counted",
-                       SAMPLER_COUNTERS_MAX);
+            notes_record(s->external, NULL, now, "BEZEL-SAMPLER",
+                         "all %d perf counters are in use: further threads and processes are not counted",
+                         SAMPLER_COUNTERS_MAX);
             return;
         }
         struct sampler_counter *more = realloc(p->counters, (p->counter_count + 1) * sizeof *more);
@@ -71,7 +72,7 @@ static void add_counters(struct samplers *s, struct sampler_process_state *p, pi
         p->counters = more;
         int fd = open_counter(thread, (enum sampler_perf)what);
         if (fd < 0) {
-            tell_refused(s, (enum sampler_perf)what, now);
+            note_refused(s, (enum sampler_perf)what, now);
             continue;
         }
         p->counters[p->counter_count++] = (struct sampler_counter){.fd = fd, .what = (enum sampler_perf)what};

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * What the kernel says of the SUT's processes: of those that the external sensor reads, while they live, where their
- * pid is a number of our pid namespace.
+ * Samplers of the SUT's processes: those that the external sensor reads, while they live, and whose pid belongs to our
+ * pid namespace.
  */
 #include "base/procstat.h"
-#include "sensor/notes.h"
-#include "sensor/sampler_impl.h"
+#include "sensor/external/notes.h"
+#include "sensor/samplers/sampler_internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static bool is_sampled(const struct external_process *p)
     return p && p->role == ROLE_SUT && p->phase == EXTERNAL_LIVE && p->at->pid != 0 && p->at->pid_namespace == ours;
 }
 
-/* Lets go of those that live no longer. */
+/* Frees the places of processes that have ended. */
 static void forget_ended(struct samplers *s)
 {
     for (uint32_t i = 0; i < SAMPLER_PROCESSES; i++) {
@@ -64,15 +64,15 @@ struct sampler_process_state *sampler_next_process(struct samplers *s, uint32_t 
         *p = external_process(s->external, *i);
         struct sampler_process_state *place = is_sampled(*p) ? find_place(s, (*p)->at) : NULL;
         if (is_sampled(*p) && !place)
-            notes_tell(s->external, NULL, 0, "BEZEL-SAMPLER",
-                       "more than %d processes at once: the others are not sampled", SAMPLER_PROCESSES);
+            notes_record(s->external, NULL, 0, "BEZEL-SAMPLER",
+                         "more than %d processes run at once: the others are not sampled", SAMPLER_PROCESSES);
         if (place)
             return ++*i, place;
     }
     return NULL;
 }
 
-/* Where its clock ticks are too coarse, schedstat tells what the scheduler knows: ns on a CPU, and ns in a queue. */
+/* Clock ticks are coarse; schedstat has the scheduler's own times: ns on a CPU, and ns in a queue. */
 static void read_sched(struct samplers *s, struct sampler_process_state *place, int64_t now, int64_t values[2])
 {
     long long running, waiting;

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/sampler_text.h"
+#include "sensor/samplers/sampler_text.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,12 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TICK_MS = 1000000, SECTOR_BYTES = 512, COLUMNS_MAX = 64 };
+enum { TICK_MS = 1000000, SECTOR_BYTES = 512 };
 
 /* ---- Numbers ----------------------------------------------------------------------------------------------------- */
 
-/* The number that *text goes on with, behind blanks of its line; *text is moved behind it. False where there is none.
- */
+/* Reads the next number of the line, after blanks, and moves *text behind it. False if there is none. */
 static bool take_number(const char **text, int64_t *value)
 {
     const char *at = *text + strspn(*text, " \t");
@@ -29,7 +28,7 @@ static bool take_number(const char **text, int64_t *value)
     return true;
 }
 
-/* Up to `max` numbers of a line: how many there are. */
+/* Reads up to `max` numbers of a line; returns their number. */
 static int take_numbers(const char **text, int64_t *values, int max)
 {
     int n = 0;
@@ -44,7 +43,7 @@ static void next_line(const char **text)
     *text = end ? end + 1 : *text + strlen(*text);
 }
 
-/* n * factor, SAMPLER_UNKNOWN where that is no number of ours. */
+/* n * factor; SAMPLER_UNKNOWN if n is negative or the product is out of range. */
 static int64_t scaled(int64_t n, int64_t factor)
 {
     int64_t product;
@@ -57,7 +56,7 @@ static void unknown(int64_t *values, int n)
         values[i] = SAMPLER_UNKNOWN;
 }
 
-/* What stands behind the word `key` that opens a line; NULL where none does. */
+/* The text after `key` at the beginning of a line; NULL if no line begins with it. */
 static const char *find_line(const char *text, const char *key)
 {
     size_t n = strlen(key);
@@ -104,7 +103,7 @@ bool sampler_read_memory(const char *text, int64_t values[MEMORY_FIELDS])
     return values[MEMORY_TOTAL] != SAMPLER_UNKNOWN;
 }
 
-/* The `n` bytes at `from` as a name; what no text may hold becomes '?'. */
+/* Takes the `n` bytes at `from` as a name; bytes that are not printable ASCII become '?'. */
 static void take_name(char name[SAMPLER_NAME_MAX + 1], const char *from, size_t n)
 {
     if (n > SAMPLER_NAME_MAX)
@@ -181,14 +180,14 @@ static bool read_stall(const char *text, const char *key, double *percent, int64
 bool sampler_read_pressure(const char *text, struct sampler_pressure *p)
 {
     bool some = read_stall(text, "some", &p->some_percent, &p->some_ns);
-    return read_stall(text, "full", &p->full_percent, &p->full_ns) || some; /* of CPUs older kernels tell `some` only */
+    return read_stall(text, "full", &p->full_percent, &p->full_ns) || some; /* older kernels have no `full` for CPUs */
 }
 
 /* ---- Processes --------------------------------------------------------------------------------------------------- */
 
 bool sampler_read_process(const char *text, int64_t values[PROCESS_FIELDS], uint64_t *start_time)
 {
-    /* Columns behind the name, which may itself hold anything, and the state. */
+    /* Columns after the name and the state. The name may contain any character, also ')'. */
     enum { MINOR = 6, MAJOR = 8, USER = 10, SYSTEM = 11, THREADS = 16, START = 18, MAPPED, RESIDENT, COLUMNS };
     int64_t columns[COLUMNS];
     const char *at = strrchr(text, ')');
@@ -197,7 +196,7 @@ bool sampler_read_process(const char *text, int64_t values[PROCESS_FIELDS], uint
         return false;
     at += 3;
     if (take_numbers(&at, columns, COLUMNS) < COLUMNS || columns[MAPPED] == 0)
-        return false; /* who is ending has no memory before he is a zombie: zeros, which were never measured */
+        return false; /* a process that is ending has no memory: its zeros were never measured */
     values[PROCESS_USER] = columns[USER];
     values[PROCESS_SYSTEM] = columns[SYSTEM];
     values[PROCESS_MINOR_FAULTS] = columns[MINOR];

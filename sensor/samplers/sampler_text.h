@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * What the kernel's text files say (proc(5), the kernel's admin-guide/iostats and accounting/psi), as the values that
- * samplers record. Each function reads a NUL-terminated text and trusts nothing in it: what is not there or no number
- * is SAMPLER_UNKNOWN. Pure.
+ * Parses the kernel's text files (proc(5), the kernel's admin-guide/iostats and accounting/psi) into the values that
+ * samplers record. Each function reads a NUL-terminated text and trusts nothing in it: a value that is missing or not a
+ * number is SAMPLER_UNKNOWN. Pure.
  */
-#ifndef BEZEL_SENSOR_SAMPLER_TEXT_H
-#define BEZEL_SENSOR_SAMPLER_TEXT_H
+#ifndef BEZEL_SENSOR_SAMPLERS_SAMPLER_TEXT_H
+#define BEZEL_SENSOR_SAMPLERS_SAMPLER_TEXT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -81,12 +81,12 @@ enum sampler_disk {
     DISK_FIELDS
 };
 
-/** Reads the next device that ever did anything; as sampler_next_network(). */
+/** Reads the next device that has done any I/O; as sampler_next_network(). */
 bool sampler_next_disk(const char **text, char name[SAMPLER_NAME_MAX + 1], int64_t values[DISK_FIELDS]);
 
 /** A file of /proc/pressure: how long some, or all, tasks stalled: percent of the last 10 s, ns since boot. */
 struct sampler_pressure {
-    double some_percent, full_percent; /* NAN: not told */
+    double some_percent, full_percent; /* NAN: unknown */
     int64_t some_ns, full_ns;
 };
 bool sampler_read_pressure(const char *text, struct sampler_pressure *p);
@@ -102,7 +102,8 @@ enum sampler_process {
     PROCESS_FIELDS
 };
 
-/** Also tells its start time, in ticks since boot: another one, another process. False of one that has ended. */
+/** Sets *start_time too, in ticks since boot: it differs between two processes of one pid. False if the process has
+ * ended. */
 bool sampler_read_process(const char *text, int64_t values[PROCESS_FIELDS], uint64_t *start_time);
 
 /** A file with one number, as in /sys. */

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/counter.h"
+#include "sensor/shm/cpu_counter.h"
 
 #include "bezel/core.h"
 
@@ -12,26 +12,26 @@
 #include <sys/prctl.h>
 #endif
 
-#define COUNTER_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
+#define CPU_COUNTER_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 
-bool counter_judge(const struct counter_facts *facts, const char **why_not)
+bool cpu_counter_judge(const struct cpu_counter_traits *counter, const char **why_not)
 {
     const char *why = NULL;
-    if (!facts->exists)
+    if (!counter->exists)
         why = "this processor has no counter that Bezel reads";
-    else if (!facts->invariant)
-        why = "the processor does not promise that its counter ticks at one rate";
-    else if (!facts->readable)
+    else if (!counter->invariant)
+        why = "the processor does not guarantee that its counter ticks at one rate";
+    else if (!counter->readable)
         why = "this process may not read the processor's counter";
-    else if (!facts->source[0])
-        why = "the kernel does not tell its clock source, so nothing vouches for the processor's counter";
-    else if (strcmp(facts->source, facts->wanted) != 0)
-        why = "the kernel keeps its own time by another clock source than the processor's counter";
+    else if (!counter->source[0])
+        why = "the kernel's clock source cannot be read, so the processor's counter is not trusted";
+    else if (strcmp(counter->source, counter->wanted) != 0)
+        why = "the kernel uses another clock source than the processor's counter";
     *why_not = why;
     return !why;
 }
 
-/* The first word of the file at `path` into `word`; "" where it cannot be read. */
+/* Reads the first word of the file at `path` into `word`; "" if the file cannot be read. */
 static void read_word(const char *path, char *word, size_t size)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -57,39 +57,40 @@ static bool is_readable(void)
     return prctl(PR_GET_TSC, &mode, 0, 0, 0) == 0 && mode == PR_TSC_ENABLE;
 }
 
-static struct counter_facts find_facts(void)
+static struct cpu_counter_traits find_traits(void)
 {
-    return (struct counter_facts){
+    return (struct cpu_counter_traits){
         .exists = true, .invariant = is_invariant(), .readable = is_readable(), .wanted = "tsc"};
 }
 
 #elif defined(__aarch64__)
 
-/* The architecture promises the rate; the kernel lets programs read what it keeps its own time by. */
-static struct counter_facts find_facts(void)
+/* The architecture guarantees the rate, and the kernel lets programs read the counter where it is its clock source. */
+static struct cpu_counter_traits find_traits(void)
 {
-    return (struct counter_facts){.exists = true, .invariant = true, .readable = true, .wanted = "arch_sys_counter"};
+    return (struct cpu_counter_traits){
+        .exists = true, .invariant = true, .readable = true, .wanted = "arch_sys_counter"};
 }
 
 #else
 
-static struct counter_facts find_facts(void)
+static struct cpu_counter_traits find_traits(void)
 {
-    return (struct counter_facts){.wanted = ""};
+    return (struct cpu_counter_traits){.wanted = ""};
 }
 
 #endif
 
-uint64_t counter_read(void)
+uint64_t cpu_counter_read(void)
 {
     return bezel_counter();
 }
 
-bool counter_trusted(const char **why_not)
+bool cpu_counter_trusted(const char **why_not)
 {
     char source[64];
-    struct counter_facts facts = find_facts();
-    read_word(COUNTER_SOURCE, source, sizeof source);
-    facts.source = source;
-    return counter_judge(&facts, why_not);
+    struct cpu_counter_traits counter = find_traits();
+    read_word(CPU_COUNTER_SOURCE, source, sizeof source);
+    counter.source = source;
+    return cpu_counter_judge(&counter, why_not);
 }

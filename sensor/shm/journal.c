@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/journal.h"
+#include "sensor/shm/journal.h"
 
 #include "base/clock.h"
-#include "sensor/counter.h"
-#include "sensor/own.h"
-#include "sensor/writer.h"
+#include "sensor/shm/cpu_counter.h"
+#include "sensor/shm/ring_writer.h"
+#include "sensor/shm/segment_create.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 enum { JOURNAL_STRINGS = 1024 };
 
 struct journal {
-    struct own_segment own;
+    struct segment_owned own;
     struct bezel_writer writer;
     uint32_t dict_used, string_count;
     uint8_t field_counts[DICT_ASPECTS_MAX + 1];
@@ -45,12 +45,12 @@ static int declare(struct journal *j, const struct dict_aspect *aspects, uint32_
     return 0;
 }
 
-/* Takes the first ring: nobody else does, so it is claimed once it has its memory. */
+/* Takes the first ring, which has no other claimant, and so is OWNED as soon as it has its memory. */
 static int take_ring(struct journal *j)
 {
     struct segment *s = j->own.segment;
     struct bezel_ring *ring = (struct bezel_ring *)(void *)((char *)s + segment_ring_offset());
-    int err = own_reserve(&j->own, segment_ring_offset(), j->own.ring_stride);
+    int err = segment_reserve(&j->own, segment_ring_offset(), j->own.ring_stride);
     if (err)
         return err;
     __atomic_store_n(&ring->thread[0], (uint32_t)gettid(), __ATOMIC_RELAXED); /* relaxed: published by the first R0 */
@@ -68,7 +68,7 @@ int journal_open(const char *dir, const struct dict_aspect *aspects, uint32_t co
     if (!j)
         return BEZEL_ENOMEM;
     j->own.fd = -1;
-    int err = own_make(&j->own, dir) ? 0 : BEZEL_ESYS;
+    int err = segment_create(&j->own, dir) ? 0 : BEZEL_ESYS;
     if (!err)
         err = declare(j, aspects, count);
     if (!err)
@@ -85,7 +85,7 @@ void journal_close(struct journal *j)
 {
     if (!j)
         return;
-    own_forget(&j->own);
+    segment_forget(&j->own);
     for (uint32_t i = 0; i < j->string_count; i++)
         free(j->strings[i]);
     free(j);
@@ -105,7 +105,7 @@ void journal_record(struct journal *j, uint32_t id, const uint64_t *values)
         writer_drop(w, id, w->ring->off);
         return;
     }
-    uint64_t ticks = j->own.clock == SEGMENT_CLOCK_COUNTER ? counter_read() : (uint64_t)clock_now();
+    uint64_t ticks = j->own.clock == SEGMENT_CLOCK_COUNTER ? cpu_counter_read() : (uint64_t)clock_now();
     if (j->own.when_full == SEGMENT_OVERWRITE)
         writer_put_over(w, id, ticks, values, count);
     else if (writer_has_room(w, writer_bytes(count)))

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A journal: a segment with one ring and one writer, apart from libbezel's, which has one segment for its process. By
- * it bezeld records what it does into the folder of the run that it does it for; the external sensor reads it as any
- * segment. One owner, one thread. Only opening and closing block, on the file system; a record that finds no room is
+ * A journal: a segment with one ring and one writer. It is independent of libbezel, which has one segment for its
+ * process. bezeld records its own work into a journal in the folder of the run; the external sensor reads it like any
+ * segment. One owner, one thread. Only opening and closing block, on the file system. A record that finds no room is
  * counted as lost.
  */
-#ifndef BEZEL_SENSOR_JOURNAL_H
-#define BEZEL_SENSOR_JOURNAL_H
+#ifndef BEZEL_SENSOR_SHM_JOURNAL_H
+#define BEZEL_SENSOR_SHM_JOURNAL_H
 
 #include "base/err.h"
 #include "mdr/dict.h"
@@ -20,12 +20,12 @@ struct journal;
 /**
  * Makes a segment in folder `dir`, named after BEZEL_PROCESS of the environment, and declares the `count` aspects,
  * whose ids count from 1 in their order. Returns 0 with *j for journal_close(); BEZEL_EINVAL where an aspect breaks
- * dict_append_aspect()'s rules, BEZEL_ENOMEM, BEZEL_ENOSPC, or BEZEL_ESYS: then the reason stands in the doorbell.
+ * dict_append_aspect()'s rules, BEZEL_ENOMEM, BEZEL_ENOSPC, or BEZEL_ESYS if the segment cannot be made.
  */
 int journal_open(const char *dir, const struct dict_aspect *aspects, uint32_t count,
                  struct journal **j) BEZEL_MUST_CHECK;
 
-/** Lets go of it: whoever reads it finds its writer gone. NULL is allowed. */
+/** Closes it: its reader then finds that the writer has ended. NULL is allowed. */
 void journal_close(struct journal *j);
 
 /**

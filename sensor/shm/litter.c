@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/litter.h"
+#include "sensor/shm/litter.h"
 
 #include "base/clock.h"
-#include "sensor/segment.h"
+#include "sensor/shm/segment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,12 +16,12 @@
 #include <unistd.h>
 
 enum {
-    LITTER_LOOKS = 64,    /* files that are opened in a call */
-    LITTER_LISTED = 1024, /* ... out of so many entries */
-    LITTER_LOCKED_S = 10, /* how long a segment may take to be locked once its file is there */
+    LITTER_LOOKS = 64,    /* files that one call opens */
+    LITTER_LISTED = 1024, /* ... of so many folder entries at most */
+    LITTER_LOCKED_S = 10, /* a process locks its segment within so long after making the file */
 };
 
-/* As getdents64() gives it: readdir() would allocate memory, and a first record may stand in a signal handler. */
+/* An entry of getdents64(): readdir() would allocate memory, and the first record may be made in a signal handler. */
 struct entry {
     uint64_t inode;
     int64_t next;
@@ -30,14 +30,14 @@ struct entry {
     char name[];
 };
 
-/* Whether somebody holds byte `at` of `fd`; asking takes no lock. */
+/* Whether byte `at` of `fd` is locked; this takes no lock. */
 static bool is_locked(int fd, off_t at)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
     return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
-/* Whether a bezeld has the folder, as far as can be seen; *last: when one had it last, 0 where none did. */
+/* Whether a bezeld has the folder, or may have it; *last: when one had it last, 0: never. */
 static bool is_read(const struct folder *folder, time_t *last)
 {
     struct stat st;
@@ -52,8 +52,7 @@ static bool is_read(const struct folder *folder, time_t *last)
     return locked;
 }
 
-/* A segment of which no bezeld ever took notice will not be read by one that comes: its process is not there any more.
- */
+/* Whether the segment is litter. One that no bezeld ever read will not be read by a later one: its process is dead. */
 static bool is_nobodys(int fd, time_t read_last)
 {
     static const uint8_t none[16];
@@ -80,7 +79,7 @@ static bool ends_with(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
-/* Children of who made the segment, that left word there of themselves, are to leave it elsewhere from now on. */
+/* Unobserved children of the segment's process count themselves elsewhere from now on. */
 static void stop_counting(int fd)
 {
     struct segment *s = mmap(NULL, segment_word_bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -115,8 +114,8 @@ void litter_remove_unfinished(const struct folder *folder, const char *file)
     errno = before;
 }
 
-/* Looks at entries from number `from` of those that could be litter. Returns how many there are, LITTER_LISTED at most.
- */
+/* Checks up to `looks` entries that could be litter, from number `from` on, and removes litter. Returns the number of
+ * such entries among the first LITTER_LISTED. */
 static uint32_t look(const struct folder *folder, int entries, uint32_t from, uint32_t looks, time_t read_last)
 {
     _Alignas(struct entry) char buffer[2048];

@@ -2,28 +2,28 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Litter: segments that killed programs left and that nobody will read. Where a bezeld has the folder it collects them;
- * where none has, the next program that makes a segment there does, so that killed programs do not fill the memory of
- * the machine. docs/decisions/litter-goes-with-the-next-program.md says what is litter.
+ * Litter: segments that killed programs left and nobody will read. A bezeld that has the folder removes them. Without a
+ * bezeld, the next program that makes a segment there removes them, so that killed programs do not fill the machine's
+ * memory. docs/decisions/litter-goes-with-the-next-program.md defines litter.
  */
-#ifndef BEZEL_SENSOR_LITTER_H
-#define BEZEL_SENSOR_LITTER_H
+#ifndef BEZEL_SENSOR_SHM_LITTER_H
+#define BEZEL_SENSOR_SHM_LITTER_H
 
 #include "base/folder.h"
 
 /** The file that the external sensor of a folder holds locked, and touches each second. */
 #define LITTER_LOCK_NAME "bezeld.lock"
 
-/** How long nobody has the folder before segments that a bezeld was to read are litter: it may be started again. */
+/** Segments that a bezeld was to read become litter when the folder has had no bezeld for so long: it may restart. */
 enum { LITTER_KEPT_S = 600 };
 
 /**
- * Removes this user's litter, unless a bezeld has the folder: looks at a bounded number of files, from another place at
- * each call where there are more. Never blocks; async-signal-safe; no cancellation point; keeps errno.
+ * Removes this user's litter, unless a bezeld has the folder. Checks a bounded number of files; if there are more, each
+ * call begins at another one. Never blocks; async-signal-safe; no cancellation point; keeps errno.
  */
 void litter_remove(const struct folder *folder);
 
-/** Removes `file`, a segment that is being made, where who made it was killed. Keeps errno. */
+/** Removes `file`, an unfinished segment, if the process that was making it is dead. Keeps errno. */
 void litter_remove_unfinished(const struct folder *folder, const char *file);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/notice.h"
+#include "sensor/shm/notice.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 /* ---- Sentences --------------------------------------------------------------------------------------------------- */
 
-/* printf() may lock and allocate, and rings are claimed inside signal handlers: a small one of our own. */
+/* A small printf(): the C library's may lock and allocate, and notices are written in signal handlers too. */
 struct sentence {
     char *text;
     size_t used, size;
@@ -40,7 +40,7 @@ static void put_number(struct sentence *out, unsigned long long n)
     put_text(out, at);
 }
 
-/* Number of an argument with `longs` l before its letter, or `z`. */
+/* Takes an argument whose conversion has `longs` times 'l', or a 'z'. */
 static unsigned long long take_unsigned(va_list *args, int longs)
 {
     if (longs == 0)
@@ -55,7 +55,7 @@ static long long take_signed(va_list *args, int longs)
     return longs == 1 ? va_arg(*args, long) : va_arg(*args, long long);
 }
 
-/* Puts the argument that the conversion at `f`, behind its '%', asks for; returns the conversion's last character. */
+/* Appends the argument of the conversion at `f`, after its '%'; returns the conversion's last character. */
 static const char *put_conversion(struct sentence *out, const char *f, va_list *args)
 {
     int longs = *f == 'z' && sizeof(size_t) == sizeof(unsigned long);
@@ -103,16 +103,16 @@ static void show(const char *code, const char *text)
     put_text(&out, text);
     put_char(&out, '\n');
     if (write(STDERR_FILENO, line, out.used) < 0)
-        return; /* nobody to tell */
+        return; /* stderr is closed: nothing more can be done */
 }
 
 /* ---- Places ------------------------------------------------------------------------------------------------------ */
 
-/* Claims the next of `places` places counted by `count`; -1: all are taken. */
-static int claim(_Atomic uint32_t *count, uint32_t places)
+/* Claims the next of `place_count` places; `count` is the number taken. -1: all are taken. */
+static int claim(_Atomic uint32_t *count, uint32_t place_count)
 {
     uint32_t n = atomic_load_explicit(count, memory_order_relaxed); /* relaxed: the exchange below decides */
-    while (n < places) {
+    while (n < place_count) {
         /* relaxed: what the place holds is published by `ready` */
         if (atomic_compare_exchange_weak_explicit(count, &n, n + 1, memory_order_relaxed, memory_order_relaxed))
             return (int)n;
@@ -120,10 +120,10 @@ static int claim(_Atomic uint32_t *count, uint32_t places)
     return -1;
 }
 
-enum told { TOLD_NOT, TOLD_ALREADY, TOLD_OFTEN };
+enum notice_found { FOUND_NONE, FOUND_SAME, FOUND_MANY };
 
-/* Whether this was told; or others under its code so often that they would leave no place for other codes. */
-static enum told what_is_told(const struct segment *s, const char *code, const char *text)
+/* Whether this notice is written already, or so many others of its code that other codes would find no place. */
+static enum notice_found find_notice(const struct segment *s, const char *code, const char *text)
 {
     uint32_t of_code = 0;
     for (uint32_t i = 0; i < SEGMENT_NOTICES; i++) {
@@ -132,23 +132,23 @@ static enum told what_is_told(const struct segment *s, const char *code, const c
             strncmp(n->code, code, sizeof n->code) != 0)
             continue;
         if (strncmp(n->text, text, sizeof n->text) == 0)
-            return TOLD_ALREADY;
+            return FOUND_SAME;
         of_code++;
     }
-    return of_code < SEGMENT_NOTICES_A_CODE ? TOLD_NOT : TOLD_OFTEN;
+    return of_code < SEGMENT_NOTICES_A_CODE ? FOUND_NONE : FOUND_MANY;
 }
 
-/* Into `size` bytes that are zeros: cut where it is longer. */
+/* Copies a text into `size` bytes that are zeros; a longer text is cut. */
 static void copy(char *to, size_t size, const char *from)
 {
     memcpy(to, from, strnlen(from, size - 1));
 }
 
-static void tell(struct segment *s, const char *code, const char *text, bool often)
+static void write_notice(struct segment *s, const char *code, const char *text, bool often)
 {
     int place = often ? -1 : claim(&s->notice_count, SEGMENT_NOTICES);
     if (place < 0) {
-        atomic_fetch_add_explicit(&s->notices_untold, 1,
+        atomic_fetch_add_explicit(&s->notices_dropped, 1,
                                   memory_order_relaxed); /* relaxed: a counter, nothing hangs on it */
         return;
     }
@@ -166,11 +166,11 @@ void sensor_notice(struct segment *s, const char *code, const char *format, ...)
     va_start(args, format);
     put_sentence(text, sizeof text, format, &args);
     va_end(args);
-    enum told told = s ? what_is_told(s, code, text) : TOLD_NOT;
-    if (told != TOLD_ALREADY) {
+    enum notice_found found = s ? find_notice(s, code, text) : FOUND_NONE;
+    if (found != FOUND_SAME) {
         show(code, text);
         if (s)
-            tell(s, code, text, told == TOLD_OFTEN);
+            write_notice(s, code, text, found == FOUND_MANY);
     }
     errno = saved;
 }
@@ -181,20 +181,20 @@ bool sensor_count_unobserved(_Atomic uint32_t *unobserved)
     return !(atomic_fetch_add_explicit(unobserved, 1, memory_order_relaxed) & SEGMENT_UNREAD);
 }
 
-bool sensor_refuse(struct doorbell *bell, const char *name, uint64_t pid_namespace, const char *text)
+bool sensor_refuse(struct doorbell *doorbell, const char *name, uint64_t pid_namespace, const char *text)
 {
-    if (!sensor_count_unobserved(&bell->unobserved))
+    if (!sensor_count_unobserved(&doorbell->unobserved))
         return false;
-    int saved = errno, place = claim(&bell->refusal_count, DOORBELL_REFUSALS);
+    int saved = errno, place = claim(&doorbell->refusal_count, DOORBELL_REFUSALS);
     if (place >= 0) {
-        struct doorbell_refusal *r = &bell->refusals[place];
+        struct doorbell_refusal *r = &doorbell->refusals[place];
         r->pid = (uint32_t)getpid();
         r->pid_namespace = pid_namespace;
         copy(r->name, sizeof r->name, name);
         copy(r->text, sizeof r->text, text);
         atomic_store_explicit(&r->ready, 1, memory_order_release); /* N2 release: pairs N3, publishes the refusal */
     }
-    atomic_fetch_add_explicit(&bell->rung, 1, memory_order_relaxed); /* relaxed: N2 publishes */
+    atomic_fetch_add_explicit(&doorbell->arrivals, 1, memory_order_relaxed); /* relaxed: N2 publishes */
     errno = saved;
     return true;
 }

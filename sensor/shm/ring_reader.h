@@ -3,13 +3,13 @@
 
 /**
  * The reader's side of a ring; the ring itself and its protocol are in <bezel/core.h>, the writer's side out of line in
- * sensor/writer.h. Everything in a ring is hostile to its reader: it masks, bounds and copies, and trusts its own tail
- * alone.
+ * sensor/shm/ring_writer.h. The reader treats the ring's contents as hostile: it masks, bounds and copies, and trusts
+ * only its own tail.
  *
- *   O1 slots  writer -> reader   a slot's word, before `oldest` is looked at again
+ *   O1 slots  writer -> reader   a slot's word, before `oldest` is read again
  */
-#ifndef BEZEL_SENSOR_RING_H
-#define BEZEL_SENSOR_RING_H
+#ifndef BEZEL_SENSOR_SHM_RING_READER_H
+#define BEZEL_SENSOR_SHM_RING_READER_H
 
 #include "bezel/core.h"
 
@@ -34,7 +34,7 @@ _Static_assert(sizeof(struct bezel_slot) == RING_SLOT_BYTES && offsetof(struct b
                    sizeof(struct bezel_ring) == 2 * RING_LINE + 3 * RING_ASPECTS * sizeof(uint64_t),
                "layout of version 2, the same on every machine");
 
-/** The reader's hold on a ring, or on a copy of one; `tail` is its own, the shared one may lie. */
+/** A reader of a ring, or of a copy of one. `tail` is its own; the shared one may be wrong. */
 struct ring_reader {
     struct bezel_ring *ring;
     uint32_t tail;  /* a position */
@@ -62,13 +62,13 @@ static inline uint64_t ring_word(uint64_t ordinal, uint32_t generation)
     return ordinal << BEZEL_ORDINAL_SHIFT | (uint64_t)(generation & 0xff) << BEZEL_GENERATION_SHIFT;
 }
 
-/** Bytes from `position` to the end of the ring's memory, behind which its first slot follows. */
+/** Bytes from `position` to the end of the ring's memory, where the ring continues with its first slot. */
 static inline uint32_t ring_bytes_to_end(const struct ring_reader *r, uint32_t position)
 {
     return r->bytes - (position & (r->bytes - 1));
 }
 
-/** The reader of `ring`, whose `slots` slots follow it, from the tail that it shows. */
+/** A reader of `ring`, which is followed by its `slots` slots. It begins at the shared tail. */
 static inline struct ring_reader ring_reader(struct bezel_ring *ring, uint32_t slots)
 {
     return (struct ring_reader){.ring = ring,
@@ -82,15 +82,15 @@ static inline uint32_t ring_waiting(const struct ring_reader *r)
     return __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE) - r->tail; /* R1 acquire: pairs R0 */
 }
 
-/** Whether so much may wait: else the head lies. */
+/** Whether `waiting` bytes are possible; if not, the head is wrong. */
 static inline bool ring_may_wait(const struct ring_reader *r, uint32_t waiting)
 {
     return waiting <= r->bytes && waiting % RING_SLOT_BYTES == 0;
 }
 
 /**
- * Copies the record at the reader's tail, of which `waiting` bytes are there, and moves the private tail behind it.
- * Returns its bytes, or 0 where the slot makes no sense.
+ * Copies the record at the reader's tail, from where `waiting` bytes can be read, and moves the private tail past it.
+ * Returns the record's bytes, or 0 if the slot is invalid.
  */
 static inline uint32_t ring_take(struct ring_reader *r, uint32_t waiting, struct ring_record *out)
 {
@@ -116,7 +116,7 @@ static inline void ring_release(struct ring_reader *r)
     __atomic_store_n(&r->ring->tail, r->tail, __ATOMIC_RELEASE); /* R2 release: pairs R3, ends the loads */
 }
 
-/** How far ordinal `low` lies ahead of `expected`; negative: behind. Right up to 2^43 attempts apart: hours of losses.
+/** How far ordinal `low` is ahead of `expected`; negative: behind. Correct up to a distance of 2^43, hours of losses.
  */
 static inline int64_t ring_ordinals_ahead(uint64_t expected, uint64_t low)
 {
@@ -124,9 +124,9 @@ static inline int64_t ring_ordinals_ahead(uint64_t expected, uint64_t low)
 }
 
 /**
- * Copies what an overwriting ring holds now into `copy`, of as many slots, newest first: what its writer gives up
- * meanwhile is the end of that, and is thrown away. `copy` is then a ring to be read. False where the ring's head makes
- * no sense. Wait-free.
+ * Copies an overwriting ring into `copy`, which has as many slots, newest record first: the records that the writer
+ * overwrites meanwhile are the last ones copied, and are dropped. `copy` can then be read like a ring. False if the
+ * ring's head is invalid. Wait-free.
  */
 static inline bool ring_copy(const struct ring_reader *r, struct ring_reader *copy)
 {
@@ -134,8 +134,8 @@ static inline bool ring_copy(const struct ring_reader *r, struct ring_reader *co
     int tries = 3;
     do {
         head = __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE);          /* R1 acquire: pairs R0 */
-        held = head - __atomic_load_n(&r->ring->oldest, __ATOMIC_RELAXED); /* relaxed: looked at again below */
-    } while (held >> 31 && --tries > 0); /* its writer went round the ring since it stored that head */
+        held = head - __atomic_load_n(&r->ring->oldest, __ATOMIC_RELAXED); /* relaxed: read again below */
+    } while (held >> 31 && --tries > 0); /* the writer has overwritten the whole ring since it stored that head */
     if (held >> 31)
         held = 0;
     if (!ring_may_wait(r, held))

@@ -2,21 +2,20 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The writer's side of a ring, as far as it stands out of line: taking hold of a ring, room, drops, records of any
- * size, overwriting. Pure memory: no clock, no system call, no library; the same for a thread of a process and for a
- * context of a microcontroller. One writer a ring; wait-free, each function with a bounded number of steps.
+ * The writer's side of a ring, out of line: claiming a ring, room, drops, records of any size, overwriting. It only
+ * accesses memory, without clock, system call or library, so that it serves a thread of a process and a context of a
+ * microcontroller alike. One writer per ring; wait-free, each function with a bounded number of steps.
  *
  *   O0 slots  writer -> reader   of an overwriting ring: publishes `oldest`, stored before the slots it gives up
  */
-#ifndef BEZEL_SENSOR_WRITER_H
-#define BEZEL_SENSOR_WRITER_H
+#ifndef BEZEL_SENSOR_SHM_RING_WRITER_H
+#define BEZEL_SENSOR_SHM_RING_WRITER_H
 
 #include "bezel/core.h"
 
 #include <stdbool.h>
 
-#define WRITER_EPOCH                                                                                                   \
-    ((uint64_t)1 << 32) /* positions that the shared words cannot tell apart are so far from each other */
+#define WRITER_EPOCH ((uint64_t)1 << 32) /* distance of two positions that are equal in the ring's 32-bit words */
 
 /** Bytes of slots of a record of `count` values. */
 static inline uint32_t writer_bytes(uint32_t count)
@@ -29,19 +28,20 @@ static inline uint32_t writer_ring_bytes(const struct bezel_writer *w)
     return w->mask + BEZEL_SLOT_BYTES;
 }
 
-/** Where the next record begins: 64 bits. */
+/** Position of the next record, in 64 bits. */
 static inline uint64_t writer_position(const struct bezel_writer *w)
 {
     return w->high + __atomic_load_n(&w->ring->head, __ATOMIC_RELAXED); /* relaxed: own word */
 }
 
-/** What a slot word 0 says of its record. */
+/** Number of values of the record with slot word 0 `word`. */
 static inline uint32_t writer_word_count(uint64_t word)
 {
     return (word >> BEZEL_COUNT_SHIFT) & 0xf;
 }
 
-/* The inline path stops one slot short of where head wraps: the step over it is taken here. */
+/* Sets `base` and the limits. The inline path stops one slot before head wraps: out of line the writer steps over it.
+ */
 static inline void writer_rebase(struct bezel_writer *w)
 {
     uint64_t end = w->high + WRITER_EPOCH - BEZEL_SLOT_BYTES, limit = w->room < end ? w->room : end;
@@ -53,9 +53,9 @@ static inline void writer_rebase(struct bezel_writer *w)
 }
 
 /**
- * Takes hold of `ring` with `slots` slots behind it (a power of two), nobody's so far or released: goes on where the
- * one before it stopped. `generation` is this hold's. `inlined`: bezel_record() may write here without a call. Safe
- * against any bytes in the ring.
+ * Makes `w` the writer of `ring`, which is followed by `slots` slots (a power of two), and is new or released: it
+ * continues where the previous writer stopped. `generation` is that of the new writer. `inlined`: bezel_record() may
+ * write here without a call. Safe against any bytes in the ring.
  */
 static inline void writer_hold(struct bezel_writer *w, struct bezel_ring *ring, uint32_t slots, uint32_t generation,
                                bool inlined)
@@ -64,12 +64,12 @@ static inline void writer_hold(struct bezel_writer *w, struct bezel_ring *ring, 
     uint32_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE);     /* R3 acquire: pairs R2 */
     uint32_t oldest = __atomic_load_n(&ring->oldest, __ATOMIC_RELAXED); /* relaxed: ours now */
     uint32_t bytes = slots * BEZEL_SLOT_BYTES;
-    w->high = WRITER_EPOCH; /* so that nothing before is negative */
+    w->high = WRITER_EPOCH; /* so that earlier positions are not negative */
     uint64_t position = w->high + head;
     w->skew = bezel_ring_attempts(ring) - position / BEZEL_SLOT_BYTES;
     w->oldest = position - (head - oldest <= bytes ? head - oldest : 0);
     w->room =
-        head - tail <= bytes ? position - (head - tail) + bytes : position; /* hostile: full until it makes sense */
+        head - tail <= bytes ? position - (head - tail) + bytes : position; /* a wrong tail: full until it is valid */
     w->previous_end = position;
     w->previous = UINT64_MAX;
     w->generation = generation;
@@ -79,7 +79,7 @@ static inline void writer_hold(struct bezel_writer *w, struct bezel_ring *ring, 
     writer_rebase(w);
 }
 
-/** Counts a record that is lost: an attempt, which has its ordinal, and in `counters`, the ring's `full` or `off`. */
+/** Counts a lost record: its attempt, which uses an ordinal, and its drop in `counters`, the ring's `full` or `off`. */
 static inline void writer_drop(struct bezel_writer *w, uint32_t id, uint64_t *counters)
 {
     bezel_attempt(w->ring, id);
@@ -90,7 +90,7 @@ static inline void writer_drop(struct bezel_writer *w, uint32_t id, uint64_t *co
     writer_rebase(w);
 }
 
-/** Whether `bytes` more fit; looks at the reader's tail only when the last one seen does not answer. */
+/** Whether `bytes` more fit; reads the reader's tail only if the last one read does not suffice. */
 static inline bool writer_has_room(struct bezel_writer *w, uint32_t bytes)
 {
     uint64_t position = writer_position(w);
@@ -99,7 +99,7 @@ static inline bool writer_has_room(struct bezel_writer *w, uint32_t bytes)
     uint32_t tail = __atomic_load_n(&w->ring->tail, __ATOMIC_ACQUIRE); /* R3 acquire: pairs R2 */
     uint32_t used = (uint32_t)position - tail;
     if (used > writer_ring_bytes(w) || used % BEZEL_SLOT_BYTES != 0)
-        return false; /* a tail that cannot be: hostile, the ring counts as full */
+        return false; /* a wrong tail: the ring counts as full */
     w->room = position - used + writer_ring_bytes(w);
     writer_rebase(w);
     return position + bytes <= w->room;
@@ -111,14 +111,14 @@ static inline uint64_t writer_word(const struct bezel_writer *w, uint64_t positi
     return ((position - w->high) << BEZEL_HEAD_SHIFT) + w->base + bezel_record_word(id, count);
 }
 
-/** Word `n` of a record at `position`: words go on in the slots that follow. */
+/** Word `n` of a record at `position`, which may be in one of the following slots. */
 static inline uint64_t *writer_at(const struct bezel_writer *w, uint64_t position, uint32_t n)
 {
     uint32_t slot = n / BEZEL_SLOT_WORDS * BEZEL_SLOT_BYTES;
     return bezel_slot_at(w->ring, w->mask, (uint32_t)position + slot) + n % BEZEL_SLOT_WORDS;
 }
 
-/* Publishes what stands from `position` on, and its attempt. */
+/* Publishes the record of `bytes` bytes at `position`, and its attempt. */
 static inline void writer_publish(struct bezel_writer *w, uint64_t position, uint32_t bytes)
 {
     uint64_t end = position + bytes;
@@ -135,7 +135,7 @@ static inline void writer_publish(struct bezel_writer *w, uint64_t position, uin
     writer_rebase(w);
 }
 
-/** Writes and publishes a record of any size for which there is room; counts its attempt. */
+/** Writes and publishes a record of any size, and counts its attempt. The caller has checked the room. */
 static inline void writer_put(struct bezel_writer *w, uint32_t id, uint64_t ticks, const uint64_t *values,
                               uint32_t count)
 {
@@ -148,7 +148,7 @@ static inline void writer_put(struct bezel_writer *w, uint32_t id, uint64_t tick
     writer_publish(w, position, writer_bytes(count));
 }
 
-/* A word of a slot that a reader may be copying: what it copied is thrown away if this store was seen. */
+/* Stores a word of a slot that a reader may be copying; a reader that sees this store drops its copy. */
 static inline void writer_store(uint64_t *word, uint64_t value)
 {
 #if UINTPTR_MAX > 0xffffffffu
@@ -161,12 +161,12 @@ static inline void writer_store(uint64_t *word, uint64_t value)
 #endif
 }
 
-/** Writes and publishes a record over the oldest ones; counts its attempt. At most as many as it has slots give way. */
+/** Writes and publishes a record over the oldest ones, at most as many as it has slots; counts its attempt. */
 static inline void writer_put_over(struct bezel_writer *w, uint32_t id, uint64_t ticks, const uint64_t *values,
                                    uint32_t count)
 {
     uint64_t position = writer_position(w), end = position + writer_bytes(count);
-    if (position - w->oldest > writer_ring_bytes(w)) /* somebody scribbled on the head: nothing can be told apart */
+    if (position - w->oldest > writer_ring_bytes(w)) /* somebody overwrote the head: no record can be found */
         w->oldest = position;
     while (end - w->oldest > writer_ring_bytes(w))
         w->oldest += writer_bytes(writer_word_count(*writer_at(w, w->oldest, 0)));
@@ -179,7 +179,7 @@ static inline void writer_put_over(struct bezel_writer *w, uint32_t id, uint64_t
     writer_publish(w, position, writer_bytes(count));
 }
 
-/** The time of the record before, which stands in the ring; false where there is none. */
+/** Sets *ticks to the time of the previous record, from the ring; false if there is none. */
 static inline bool writer_previous_time(const struct bezel_writer *w, uint64_t *ticks)
 {
     uint64_t position = writer_position(w), from = position - BEZEL_SLOT_BYTES;

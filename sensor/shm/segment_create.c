@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/own.h"
+#include "sensor/shm/segment_create.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/procstat.h"
-#include "sensor/counter.h"
-#include "sensor/litter.h"
+#include "sensor/shm/cpu_counter.h"
+#include "sensor/shm/litter.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,14 +25,14 @@
 #include <unistd.h>
 
 enum {
-    OWN_TRIES = 32,     /* instances that may be taken before we give up */
-    OWN_INTERRUPTS = 64 /* of a posix_fallocate(), likewise */
+    INSTANCE_TRIES = 32,    /* instances to try, if others have taken them */
+    RESERVE_INTERRUPTS = 64 /* tries of a posix_fallocate() that signals interrupt */
 };
 
-/* ---- What the environment wishes --------------------------------------------------------------------------------- */
+/* ---- Environment ------------------------------------------------------------------------------------------------- */
 
-/* 0: a wish that cannot be. */
-static uint32_t wish_ring_slots(const char *set)
+/* 0: not allowed. */
+static uint32_t parse_ring_slots(const char *set)
 {
     char *end;
     unsigned long n = strtoul(set, &end, 10);
@@ -43,7 +43,7 @@ static uint32_t wish_ring_slots(const char *set)
 static uint32_t ring_slots_wanted(void)
 {
     const char *set = secure_getenv("BEZEL_RING_RECORDS");
-    uint32_t slots = set ? wish_ring_slots(set) : 0;
+    uint32_t slots = set ? parse_ring_slots(set) : 0;
     return slots ? slots : RING_SLOTS_DEFAULT;
 }
 
@@ -66,22 +66,24 @@ static uint32_t clock_wanted(struct segment *s, uint64_t user_frequency)
     if (user_frequency)
         return SEGMENT_CLOCK_USER;
     if (set && counter && strcmp(set, "counter") != 0)
-        sensor_notice(s, "BEZEL-CLOCK", "BEZEL_CLOCK=%s is neither counter nor monotonic", set);
-    if (counter && counter_trusted(&why_not))
+        sensor_notice(s, "BEZEL-CLOCK", "BEZEL_CLOCK=%s is neither counter nor monotonic: using the default, counter",
+                      set);
+    if (counter && cpu_counter_trusted(&why_not))
         return SEGMENT_CLOCK_COUNTER;
     if (set && counter)
         sensor_notice(s, "BEZEL-CLOCK", "records are stamped with CLOCK_MONOTONIC: %s", why_not);
     return SEGMENT_CLOCK_MONOTONIC;
 }
 
-static void take_wishes(struct segment *s, uint64_t user_frequency)
+static void apply_environment(struct segment *s, uint64_t user_frequency)
 {
     if (getauxval(AT_SECURE))
-        sensor_notice(s, "BEZEL-SECURE",
-                      "the program has more rights than who started it: it takes no BEZEL_ variables from there, and "
-                      "records into its default folder");
+        sensor_notice(
+            s, "BEZEL-SECURE",
+            "the program has more rights than its caller: BEZEL_ variables are ignored, and records go to the default "
+            "folder");
     const char *set = secure_getenv("BEZEL_RING_RECORDS");
-    if (set && !wish_ring_slots(set))
+    if (set && !parse_ring_slots(set))
         sensor_notice(s, "BEZEL-RING-RECORDS", "BEZEL_RING_RECORDS=%s is not a power of two from %d to %d: using %d",
                       set, RING_SLOTS_MIN, RING_SLOTS_MAX, RING_SLOTS_DEFAULT);
     s->when_full = when_full_wanted(s);
@@ -89,10 +91,10 @@ static void take_wishes(struct segment *s, uint64_t user_frequency)
     s->clock_frequency = user_frequency;
     if (s->clock_frequency)
         atomic_init(&s->tick_ns, (UINT64_C(1000000000) << 32) / s->clock_frequency);
-    atomic_init(&s->pair.wanted, s->clock == SEGMENT_CLOCK_USER); /* nobody has asked: the first record answers */
+    atomic_init(&s->pair.wanted, s->clock == SEGMENT_CLOCK_USER); /* the first record gives a pair, without a request */
 }
 
-/* ---- Who we are -------------------------------------------------------------------------------------------------- */
+/* ---- Identity ---------------------------------------------------------------------------------------------------- */
 
 struct identity {
     uint64_t pid_namespace, user_frequency;
@@ -113,37 +115,38 @@ static void identify(struct identity *id)
 
 /* ---- Doorbell ---------------------------------------------------------------------------------------------------- */
 
-/* The doorbell of the folder, mapped; NULL where nobody listens. */
+/* Maps the doorbell of the folder; NULL if there is none. */
 static struct doorbell *doorbell_map(const struct folder *folder)
 {
-    struct doorbell *bell = MAP_FAILED;
+    struct doorbell *doorbell = MAP_FAILED;
     struct stat st;
     int fd = folder_open_file(folder, DOORBELL_NAME, O_RDWR);
     if (fd < 0)
         return NULL;
-    if (fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof *bell)
-        bell = mmap(NULL, sizeof *bell, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (fstat(fd, &st) == 0 && st.st_size >= (off_t)sizeof *doorbell)
+        doorbell = mmap(NULL, sizeof *doorbell, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
-    if (bell == MAP_FAILED)
+    if (doorbell == MAP_FAILED)
         return NULL;
-    if (bell->magic != DOORBELL_MAGIC) {
-        munmap(bell, sizeof *bell);
+    if (doorbell->magic != DOORBELL_MAGIC) {
+        munmap(doorbell, sizeof *doorbell);
         return NULL;
     }
-    return bell;
+    return doorbell;
 }
 
-void own_wake(struct doorbell *bell)
+void segment_wake(struct doorbell *doorbell)
 {
     int before = errno;
-    if (atomic_exchange_explicit(&bell->asleep, 0, memory_order_acq_rel)) /* A0 acq_rel: pairs A0, after the knock */
-        syscall(SYS_futex, (void *)&bell->asleep, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
+    if (atomic_exchange_explicit(&doorbell->asleep, 0,
+                                 memory_order_acq_rel)) /* A0 acq_rel: pairs A0, after the wake bit */
+        syscall(SYS_futex, (void *)&doorbell->asleep, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
     errno = before;
 }
 
 /* ---- Making ------------------------------------------------------------------------------------------------------ */
 
-static void remember_head(struct own_segment *own)
+static void remember_head(struct segment_owned *own)
 {
     const struct segment *s = own->segment;
     own->ring_stride = s->ring_stride;
@@ -169,11 +172,11 @@ static void fill_head(struct segment *s, uint32_t slots, uint64_t instance, cons
     s->start_time = procstat_read(0, &self) ? self.start_time : 0;
     memcpy(s->executable, id->executable, sizeof s->executable);
     memcpy(s->name, id->name, sizeof s->name);
-    take_wishes(s, id->user_frequency);
+    apply_environment(s, id->user_frequency);
     s->magic = SEGMENT_MAGIC;
 }
 
-/* Whether a file of so many bytes would outgrow the limit of this process, which raises a signal that ends it. */
+/* Whether a file of so many bytes exceeds RLIMIT_FSIZE: growing it would raise a signal that ends the process. */
 static bool outgrows_limit(uint64_t bytes)
 {
     struct rlimit limit;
@@ -181,12 +184,13 @@ static bool outgrows_limit(uint64_t bytes)
 }
 
 /*
- * A sparse page of a full tmpfs kills. What stops us without a signal to handle (SIGSTOP, a debugger, the freezer of a
- * control group) interrupts the call like one, and undoes it. Returns 0 or an errno.
+ * Reserves the head's memory: touching a sparse page of a full tmpfs would kill the process. Stops without a signal
+ * handler (SIGSTOP, a debugger, the freezer of a control group) interrupt the call too, and undo it. Returns 0 or an
+ * errno.
  */
 static int reserve_head(int fd)
 {
-    int sys, tries = OWN_INTERRUPTS;
+    int sys, tries = RESERVE_INTERRUPTS;
     do
         sys = posix_fallocate(fd, 0, (off_t)segment_ring_offset());
     while (sys == EINTR && --tries > 0);
@@ -207,8 +211,8 @@ static struct segment *segment_map(int fd, uint64_t total)
 }
 
 /*
- * The lock belongs to the open file description, which our mapping keeps open: a program that closes all its
- * descriptors keeps it, exec and the end of the process let it go.
+ * The lock belongs to the open file description, which our mapping keeps open. So it stays if the program closes all
+ * its descriptors, and ends with exec or the process.
  */
 static int lock_process(int fd)
 {
@@ -216,7 +220,7 @@ static int lock_process(int fd)
     return fcntl(fd, F_OFD_SETLK, &lock);
 }
 
-static bool remember_fd(struct own_segment *own, int fd)
+static bool remember_fd(struct segment_owned *own, int fd)
 {
     struct stat st;
     if (fstat(fd, &st) != 0)
@@ -227,15 +231,15 @@ static bool remember_fd(struct own_segment *own, int fd)
     return true;
 }
 
-bool own_holds_fd(const struct own_segment *own)
+bool segment_holds_fd(const struct segment_owned *own)
 {
     struct stat st;
     return own->fd >= 0 && fstat(own->fd, &st) == 0 && st.st_dev == own->dev && st.st_ino == own->ino;
 }
 
 /*
- * Where the program runs without one of the standard streams, the segment does not get its number: what the program
- * prints would be written over the segment's head.
+ * If the program runs without one of the standard streams, the segment must not get its number: the program's output
+ * would overwrite the segment's head.
  */
 static int keep_off_standard(int fd)
 {
@@ -248,11 +252,11 @@ static int keep_off_standard(int fd)
 }
 
 /*
- * Makes the segment `instance` under `temporary`, fills it and links it into place; errno EEXIST where either name is
- * taken: another pid namespace has a process of our number, at the same microsecond.
+ * Makes the segment `instance` under a temporary name, fills it and links it into place. errno is EEXIST if either name
+ * is taken: by a process with our pid in another pid namespace, in the same microsecond.
  */
-static bool make_instance(struct own_segment *own, const struct folder *folder, uint64_t instance,
-                          const struct identity *id, const struct doorbell *bell)
+static bool make_instance(struct segment_owned *own, const struct folder *folder, uint64_t instance,
+                          const struct identity *id, const struct doorbell *doorbell)
 {
     char temporary[32], name[32];
     uint32_t slots = ring_slots_wanted();
@@ -264,19 +268,19 @@ static bool make_instance(struct own_segment *own, const struct folder *folder, 
     if (fd < 0)
         return false;
     fd = keep_off_standard(fd);
-    /* Once it is not empty, a file without its lock is abandoned. */
+    /* Locked before it grows: a file that is not empty and not locked counts as abandoned. */
     own->bytes = segment_ring_offset() + SEGMENT_RINGS * segment_ring_stride(slots);
     bool done = fd >= 0 && remember_fd(own, fd) && lock_process(fd) == 0 &&
                 (own->segment = segment_map(fd, own->bytes)) != NULL;
     if (done) {
         fill_head(own->segment, slots, instance, id);
         remember_head(own);
-        if (bell) { /* somebody listens: record from the first record on */
-            memcpy(own->segment->session, bell->session, sizeof own->segment->session);
-            own->segment->bell = bell->id;
+        if (doorbell) { /* a bezeld serves the folder: record from the first record on */
+            memcpy(own->segment->session, doorbell->session, sizeof own->segment->session);
+            own->segment->doorbell = doorbell->id;
             if (own->segment->clock == SEGMENT_CLOCK_COUNTER)
                 atomic_init(&own->segment->tick_ns,
-                            atomic_load_explicit(&bell->tick_ns, memory_order_relaxed)); /* relaxed: a number */
+                            atomic_load_explicit(&doorbell->tick_ns, memory_order_relaxed)); /* relaxed: a number */
             atomic_init(&own->segment->mode, SEGMENT_RECORD);
         }
         file_share(fd, folder->fd);
@@ -285,36 +289,37 @@ static bool make_instance(struct own_segment *own, const struct folder *folder, 
     int saved = errno;
     unlinkat(folder->fd, temporary, 0);
     if (!done)
-        own_forget(own);
+        segment_forget(own);
     errno = saved;
     return done;
 }
 
 /*
- * Microseconds since boot above a pid: unique in a boot for 50 days, and then only by a pid in the same microsecond; of
- * two pid namespaces the later one tries the next microsecond.
+ * An instance is the microseconds since boot, and the pid in the low 22 bits. It is unique for 50 days after boot;
+ * later it could repeat only for the same pid in the same microsecond. A process that finds it taken by one of another
+ * pid namespace tries the next microsecond.
  */
-static bool make_in(struct own_segment *own, const struct folder *folder, const struct identity *id,
-                    const struct doorbell *bell)
+static bool make_in(struct segment_owned *own, const struct folder *folder, const struct identity *id,
+                    const struct doorbell *doorbell)
 {
     uint64_t us = (uint64_t)(clock_now() / CLOCK_US), pid = (uint64_t)getpid() & 0x3fffff;
     bool done = false;
-    for (uint32_t i = 0; i < OWN_TRIES && !done && (i == 0 || errno == EEXIST); i++)
-        done = make_instance(own, folder, (us + i) << 22 | pid, id, bell);
+    for (uint32_t i = 0; i < INSTANCE_TRIES && !done && (i == 0 || errno == EEXIST); i++)
+        done = make_instance(own, folder, (us + i) << 22 | pid, id, doorbell);
     return done;
 }
 
-/* Keeps why there is no segment: `err` is that of the folder, errno that of either. */
-static void refuse_make(struct own_segment *own, const struct folder *folder, int err)
+/* Keeps the reason why there is no segment: `err` is folder_make()'s, errno that of the failed call. */
+static void keep_reason(struct segment_owned *own, const struct folder *folder, int err)
 {
     if (err && folder->why[0])
         snprintf(own->why_not, sizeof own->why_not, "%s %s", folder->path, folder->why);
     else
-        snprintf(own->why_not, sizeof own->why_not, "cannot make %s in %s: %s", err ? "the folder" : "a segment",
-                 folder->path, strerror(errno));
+        snprintf(own->why_not, sizeof own->why_not,
+                 err ? "cannot make folder %s: %s" : "cannot make a segment in %s: %s", folder->path, strerror(errno));
 }
 
-bool own_make(struct own_segment *own, const char *dir)
+bool segment_create(struct segment_owned *own, const char *dir)
 {
     int cancel, before = errno;
     struct folder folder;
@@ -323,19 +328,19 @@ bool own_make(struct own_segment *own, const char *dir)
     identify(&id);
     id.user_frequency = own->user_frequency;
     int err = folder_make(dir, &folder);
-    struct doorbell *bell = err ? NULL : doorbell_map(&folder);
-    bool done = !err && make_in(own, &folder, &id, bell);
+    struct doorbell *doorbell = err ? NULL : doorbell_map(&folder);
+    bool done = !err && make_in(own, &folder, &id, doorbell);
     if (!done)
-        refuse_make(own, &folder, err);
-    else if (bell)
-        atomic_fetch_add_explicit(&bell->rung, 1,
+        keep_reason(own, &folder, err);
+    else if (doorbell)
+        atomic_fetch_add_explicit(&doorbell->arrivals, 1,
                                   memory_order_release); /* B0 release: pairs B1, publishes the file's name */
-    if (done && bell)
-        own_wake(bell);
+    if (done && doorbell)
+        segment_wake(doorbell);
     if (done)
-        own->bell = bell;
-    else if (bell)
-        munmap(bell, sizeof *bell);
+        own->doorbell = doorbell;
+    else if (doorbell)
+        munmap(doorbell, sizeof *doorbell);
     if (done)
         litter_remove(&folder);
     folder_close(&folder);
@@ -344,33 +349,33 @@ bool own_make(struct own_segment *own, const char *dir)
     return done;
 }
 
-struct doorbell *own_map_doorbell(const char *dir)
+struct doorbell *segment_map_doorbell(const char *dir)
 {
     int cancel, before = errno;
     struct folder folder;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    struct doorbell *bell = folder_open(dir, &folder) == 0 ? doorbell_map(&folder) : NULL;
+    struct doorbell *doorbell = folder_open(dir, &folder) == 0 ? doorbell_map(&folder) : NULL;
     folder_close(&folder);
     pthread_setcancelstate(cancel, &cancel);
     errno = before;
-    return bell;
+    return doorbell;
 }
 
-bool own_refuse(struct doorbell *bell, const char *why)
+bool segment_refuse(struct doorbell *doorbell, const char *why)
 {
     int cancel, before = errno;
     struct identity id;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     identify(&id);
-    bool told = sensor_refuse(bell, id.name, id.pid_namespace, why);
-    if (told)
-        own_wake(bell);
+    bool counted = sensor_refuse(doorbell, id.name, id.pid_namespace, why);
+    if (counted)
+        segment_wake(doorbell);
     pthread_setcancelstate(cancel, &cancel);
     errno = before;
-    return told;
+    return counted;
 }
 
-struct segment *own_map_word(const struct own_segment *own)
+struct segment *segment_map_word(const struct segment_owned *own)
 {
     int cancel, before = errno;
     struct stat st;
@@ -386,17 +391,17 @@ struct segment *own_map_word(const struct own_segment *own)
     return at == MAP_FAILED ? NULL : at;
 }
 
-void own_forget(struct own_segment *own)
+void segment_forget(struct segment_owned *own)
 {
     int before = errno;
-    struct own_segment was = *own;
-    *own = (struct own_segment){.fd = -1};
-    atomic_signal_fence(memory_order_seq_cst); /* a signal handler finds none, or one that is mapped */
+    struct segment_owned was = *own;
+    *own = (struct segment_owned){.fd = -1};
+    atomic_signal_fence(memory_order_seq_cst); /* a signal handler finds no segment, or a mapped one */
     if (was.segment)
         munmap(was.segment, was.bytes);
-    if (was.bell)
-        munmap(was.bell, sizeof *was.bell);
-    if (was.fd >= 0 && own_holds_fd(&was)) /* the number may be the program's by now */
+    if (was.doorbell)
+        munmap(was.doorbell, sizeof *was.doorbell);
+    if (was.fd >= 0 && segment_holds_fd(&was)) /* the program may have reused the number */
         close(was.fd);
     errno = before;
 }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/own.h"
+#include "sensor/shm/segment_create.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,40 +9,39 @@
 #include <unistd.h>
 
 /*
- * How bytes of a segment get their memory, on a file system that may be full. By fallocate(), which needs the
- * descriptor; where that is gone or cannot, the kernel touches the pages; where it cannot either, we write them.
+ * Reserving memory for bytes of a segment, on a file system that may be full: by fallocate(), which needs the
+ * descriptor; if that is closed or fails, by madvise(MADV_POPULATE_WRITE); if that fails too, by writing.
  */
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14; older ones refuse it */
 #endif
 
-enum { OWN_INTERRUPTS = 64 }; /* a signal undoes a fallocate() of tmpfs: so many times it is tried again */
+enum { RESERVE_INTERRUPTS = 64 }; /* tries: a signal undoes a fallocate() of tmpfs */
 
-/* The file's size stays: should the program close the descriptor and use its number right now, its file is not harmed.
+/* Keeps the file's size, so that no harm is done if the program closes the descriptor and reuses its number right now.
  */
 static int allocate(int fd, uint64_t offset, uint64_t bytes)
 {
-    int tries = OWN_INTERRUPTS;
+    int tries = RESERVE_INTERRUPTS;
     while (fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)bytes) != 0)
         if (errno != EINTR || --tries == 0)
             return err_from_errno(errno);
     return 0;
 }
 
-enum { MADV_OF_NOBODY = 0x7fff };
+enum { MADV_INVALID = 0x7fff };
 
-/* Whether a refused advice is refused: qemu-user says yes to all that it does not know, and does nothing. */
+/* Whether madvise() accepts an invalid advice: qemu-user accepts all that it does not know, and does nothing. */
 static bool takes_every_advice(void *page, size_t bytes)
 {
-    return madvise(page, bytes, MADV_OF_NOBODY) == 0;
+    return madvise(page, bytes, MADV_INVALID) == 0;
 }
 
 /*
- * Lets the kernel touch the pages for us: where there is no room it fails, while a touch of our own would end the
- * program.
+ * Lets the kernel touch the pages: without room this fails, while touching them ourselves would end the program.
  */
-static int populate(const struct own_segment *own, uint64_t offset, uint64_t bytes)
+static int populate(const struct segment_owned *own, uint64_t offset, uint64_t bytes)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = offset & ~(page - 1);
     char *at = (char *)own->segment + first;
@@ -54,7 +53,7 @@ static int populate(const struct own_segment *own, uint64_t offset, uint64_t byt
 }
 
 /* For file systems without fallocate() under kernels without MADV_POPULATE_WRITE: writes the bytes over themselves. */
-static int write_over(const struct own_segment *own, uint64_t offset, uint64_t bytes)
+static int write_over(const struct segment_owned *own, uint64_t offset, uint64_t bytes)
 {
     char part[512];
     for (uint64_t done = 0; done < bytes;) {
@@ -73,11 +72,11 @@ static bool is_full(int err)
     return err == BEZEL_ENOSPC || err == BEZEL_ENOMEM;
 }
 
-int own_reserve(const struct own_segment *own, uint64_t offset, uint64_t bytes)
+int segment_reserve(const struct segment_owned *own, uint64_t offset, uint64_t bytes)
 {
     int cancel, saved = errno;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-    bool held = own_holds_fd(own);
+    bool held = segment_holds_fd(own);
     int err = held ? allocate(own->fd, offset, bytes) : BEZEL_ESYS;
     if (err && !is_full(err))
         err = populate(own, offset, bytes);
@@ -88,7 +87,7 @@ int own_reserve(const struct own_segment *own, uint64_t offset, uint64_t bytes)
     return err;
 }
 
-int own_lock(const struct own_segment *own, uint64_t offset, uint64_t bytes)
+int segment_lock(const struct segment_owned *own, uint64_t offset, uint64_t bytes)
 {
     int saved = errno;
     int err = mlock((char *)own->segment + offset, bytes) == 0 ? 0 : err_from_errno(errno);

@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * A real collector, served by made-up external sensors: what they hear, what is on disk, what the readers of CTF say.
+ * A real collector with made-up external sensors: its answers, the files, and the output of CTF readers.
  */
+#include "base/bytes.h"
 #include "base/file.h"
-#include "collector/summary.h"
+#include "collector/rundb/summary.h"
 #include "mdr/builtin.h"
-#include "mdr/guests.h"
+#include "mdr/link/unidentified_peers.h"
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
@@ -53,7 +54,7 @@ static void assert_file(const struct collector_fixture *t, unsigned process, uns
     assert_true(fake_file_is_right(&t->sensor->processes[process]->rings[ring], path, true));
 }
 
-/* The number that shell command `command` prints; it finds the run directory in $RUN, and $DIR to write to. */
+/* The number that shell command `command` prints. It gets the run directory in $RUN, a folder to write to in $DIR. */
 static long shell_number(const struct collector_fixture *t, const char *command)
 {
     long number = -1;
@@ -101,19 +102,19 @@ static void stores_acknowledges_and_tells(struct collector_fixture *t, const cha
     assert_true(fake_say_books(f, 0, PROCESS_ENDED, 0));
     assert_true(fake_say_books(f, 1, PROCESS_RUNNING, 4 + 9 + 14 + 19));
     assert_true(fake_say_bye(f, PATIENCE));
-    assert_int_equal(f->saved, 1); /* those of the living are not final, and not answered */
+    assert_int_equal(f->saved, 1); /* books of running processes are not final, and not answered */
     assert_true(f->saved_instance == f->processes[0]->said.instance);
     assert_true(collector_command(&t->collector, VERB_STATUS));
     const struct message_reply *reply = &t->collector.message.reply;
     assert_int_equal(reply->state, DAEMON_ACTIVE);
-    assert_int_equal(message_reply_get(reply, "records", -1), fake_records(f));
-    assert_int_equal(message_reply_get(reply, "packets", -1), 22 + 22 + 26);
-    assert_int_equal(message_reply_get(reply, "discarded", -1), 46);
-    assert_int_equal(message_reply_get(reply, "refused", -1), 0);
-    assert_int_equal(message_reply_get(reply, "streams", -1), 3);
-    assert_int_equal(message_reply_get(reply, "processes", -1), 2);
-    assert_int_equal(message_reply_get(reply, "nodes", -1), 1);
-    assert_int_equal(message_reply_get(reply, "store_errno", -1), 0);
+    assert_int_equal(reply->collector.records, fake_records(f));
+    assert_int_equal(reply->collector.packets, 22 + 22 + 26);
+    assert_int_equal(reply->collector.discarded, 46);
+    assert_int_equal(reply->collector.refused, 0);
+    assert_int_equal(reply->collector.streams, 3);
+    assert_int_equal(reply->collector.processes, 2);
+    assert_int_equal(reply->collector.nodes, 1);
+    assert_int_equal(reply->collector.store_errno, 0);
     assert_true(collector_command(&t->collector, VERB_DRAIN));
     assert_int_equal(reply->state, DAEMON_DRAINED);
     assert_true(collector_command(&t->collector, VERB_STOP));
@@ -142,7 +143,7 @@ static void assert_summary_agrees(const struct collector_fixture *t)
         assert_int_equal(s->processes[i].discarded, i == 1 ? 46 : 0);
         assert_int_equal(s->processes[i].state, i == 0 ? PROCESS_ENDED : PROCESS_RUNNING);
     }
-    assert_string_equal(summary_fact(s, "run"), "61207275-6e27-7320-6964-656e74697479");
+    assert_string_equal(summary_property(s, "run"), "61207275-6e27-7320-6964-656e74697479");
     summary_free(s);
 }
 
@@ -212,7 +213,7 @@ static void what_is_sent_again_is_stored_once(void **state)
     for (int cut = 0; cut < 10; cut++) {
         for (int i = 0; i < 3; i++)
             fake_round(f, CLOCK_MS);
-        assert_true(fake_connect(f, f->endpoint)); /* in the middle of whatever is under way */
+        assert_true(fake_connect(f, f->endpoint)); /* in the middle of sending */
     }
     assert_true(fake_settle(f, PATIENCE));
     for (unsigned r = 0; r < FAKE_RINGS; r++) /* all of it again, acknowledged or not */
@@ -235,7 +236,7 @@ static void a_process_that_is_not_known_is_asked_for(void **state)
     assert_true(fake_connect(f, t->collector.endpoint));
     while (!f->welcome)
         fake_round(f, 10 * CLOCK_MS);
-    unsigned late = fake_add_process(f, "late", 7, ROLE_SUT); /* after WELCOME: nobody tells of it */
+    unsigned late = fake_add_process(f, "late", 7, ROLE_SUT); /* after WELCOME: not announced */
     fake_cut(f, late, 0, 10);
     assert_true(fake_settle(f, PATIENCE));
     assert_int_not_equal(f->needs, 0);
@@ -264,7 +265,7 @@ static void garbage_is_refused_and_counted(void **state)
         size_t n = seed_next(&seed) % sizeof bytes;
         for (size_t k = 0; k < n; k++)
             bytes[k] = (uint8_t)seed_next(&seed);
-        if (i % 3 == 0 && n >= 4) /* opens like a packet */
+        if (i % 3 == 0 && n >= 4) /* begins like a packet */
             bytes_put_u32(bytes, (uint32_t)PACKET_MAGIC);
         if (i % 3 == 1) { /* a stored packet, cut short */
             n = s->starts[2] - s->starts[1] - 1 - n % 50;
@@ -275,8 +276,8 @@ static void garbage_is_refused_and_counted(void **state)
     }
     assert_true(fake_say_bye(f, PATIENCE));
     assert_true(collector_command(&t->collector, VERB_STATUS));
-    assert_int_equal(message_reply_get(&t->collector.message.reply, "refused", -1), 300);
-    assert_int_equal(message_reply_get(&t->collector.message.reply, "records", -1), fake_records(f));
+    assert_int_equal(t->collector.message.reply.collector.refused, 300);
+    assert_int_equal(t->collector.message.reply.collector.records, fake_records(f));
     assert_ends_well(t);
     assert_file(t, 0, 0, "desk/server-100-0");
     assert_babeltrace_agrees(t, fake_records(f), 4);
@@ -307,7 +308,7 @@ static void what_processes_say_is_kept_once_however_often_it_comes(void **state)
             say_note(f, 0, "", "of the node");
         }
         assert_true(fake_settle(f, PATIENCE));
-        if (life == 0) { /* what was not committed comes again */
+        if (life == 0) { /* uncommitted ones are sent again */
             collector_end(&t->collector, SIGKILL);
             assert_true(collector_start(&t->collector, t->ipc));
         }
@@ -329,7 +330,7 @@ static void what_processes_say_is_kept_once_however_often_it_comes(void **state)
     summary_free(s);
 }
 
-/* How many notes the collector, which runs, has committed. */
+/* How many notes the running collector has committed. */
 static size_t committed_notes(const struct collector_fixture *t)
 {
     struct summary *s;
@@ -350,7 +351,7 @@ static void say_flood(struct fake_sensor *f)
     assert_true(fake_settle(f, PATIENCE));
 }
 
-/* What is said while one is taken for gone, as on a machine that stands still for seconds, is heard by nobody. */
+/* Frames that a peer sends while it counts as gone, as after a pause of its machine, are dropped. */
 static void a_flood_of_notes_fills_no_store(void **state)
 {
     struct collector_fixture *t = *state;
@@ -384,10 +385,47 @@ static void a_sensor_of_another_run_is_refused_with_a_sentence(void **state)
     assert_ends_well(t);
 }
 
+/* Sends `m` to `endpoint` as a message of the next version, and asserts that the answer names both and the remedy. */
+static void assert_version_refused(const char *endpoint, struct message *m)
+{
+    struct link *link;
+    struct link_frame frame;
+    uint8_t bytes[256];
+    int n = message_encode(m, bytes, sizeof bytes);
+    assert_true(n > 0);
+    bytes_put_u32(bytes + 4, MESSAGE_VERSION + 1);
+    assert_int_equal(link_connect(endpoint, MESSAGE_MAX_BYTES, 4, NULL, &link), 0);
+    assert_int_equal(link_send(link, NULL, bytes, (size_t)n), 0);
+    assert_true(link_wait(&link, 1, NULL, 0, PATIENCE) > 0);
+    assert_int_equal(link_receive(link, &frame), 0);
+    assert_int_equal(message_decode(frame.data, frame.size, m), 0);
+    link_frame_free(&frame);
+    link_close(link, 0);
+    assert_int_equal(m->type, MESSAGE_REFUSE);
+    assert_string_equal(m->refuse.reason, "messages of version 3 were sent to a part of Bezel that reads version 2: "
+                                          "install the same version of Bezel on both sides");
+}
+
+static void another_version_is_refused_with_a_sentence(void **state)
+{
+    struct collector_fixture *t = *state;
+    static struct message m;
+    fill(t->sensor);
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(t->sensor, t->collector.endpoint));
+    m = (struct message){.type = MESSAGE_HELLO, .hello = {.node = "newer", .attempt = 1}};
+    memcpy(m.hello.run, run_id, sizeof m.hello.run);
+    assert_version_refused(t->collector.endpoint, &m);
+    m = (struct message){.type = MESSAGE_COMMAND, .command = {.id = 1, .verb = VERB_STATUS}};
+    assert_version_refused(t->collector.control, &m);
+    assert_true(fake_settle(t->sensor, PATIENCE)); /* others go on */
+    assert_ends_well(t);
+}
+
 static int64_t refused(struct collector_fixture *t)
 {
     assert_true(collector_command(&t->collector, VERB_STATUS));
-    return message_reply_get(&t->collector.message.reply, "refused", -1);
+    return t->collector.message.reply.collector.refused;
 }
 
 static void a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does(void **state)
@@ -421,27 +459,27 @@ static void a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does(voi
     assert_file(t, 0, 1, "desk/server-100-1");
 }
 
-static void strangers_who_stay_are_ended_and_counted_while_a_node_is_served(void **state)
+static void unidentified_peers_that_stay_are_ended_and_counted_while_a_node_is_served(void **state)
 {
-    enum { STRANGERS = 200 };
+    enum { UNIDENTIFIED = 200 };
     struct collector_fixture *t = *state;
-    struct link *strangers[STRANGERS]; /* who speak ZeroMQ's protocol, and say nothing in it */
+    struct link *peers[UNIDENTIFIED]; /* connected by ZeroMQ, without HELLO */
     fill(t->sensor);
     assert_true(collector_start(&t->collector, "tcp://127.0.0.1:*"));
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
-    for (int i = 0; i < STRANGERS; i++)
-        assert_int_equal(link_connect(t->collector.endpoint, MESSAGE_MAX_BYTES, 1, NULL, &strangers[i]), 0);
+    for (int i = 0; i < UNIDENTIFIED; i++)
+        assert_int_equal(link_connect(t->collector.endpoint, MESSAGE_MAX_BYTES, 1, NULL, &peers[i]), 0);
     int64_t deadline = clock_now() + PATIENCE, ended = 0;
-    while (ended < STRANGERS - GUESTS_MAX) {
+    while (ended < UNIDENTIFIED - UNIDENTIFIED_PEERS_MAX) {
         fake_cut(t->sensor, 0, 1, 5);
         assert_true(fake_settle(t->sensor, PATIENCE) && clock_now() < deadline);
         assert_true(collector_command(&t->collector, VERB_STATUS));
-        ended = message_reply_get(&t->collector.message.reply, "strangers", -1);
+        ended = t->collector.message.reply.collector.unidentified;
     }
-    for (int i = 0; i < STRANGERS; i++)
-        link_close(strangers[i], 0);
-    assert_int_equal(message_reply_get(&t->collector.message.reply, "peers", -1), 1);
-    assert_true(collector_said(&t->collector, "BEZEL-STRANGERS"));
+    for (int i = 0; i < UNIDENTIFIED; i++)
+        link_close(peers[i], 0);
+    assert_int_equal(t->collector.message.reply.collector.peers, 1);
+    assert_true(collector_said(&t->collector, "BEZEL-UNIDENTIFIED"));
     assert_ends_well(t);
     assert_file(t, 0, 1, "desk/server-100-1");
 }
@@ -459,7 +497,7 @@ static void a_silent_peer_is_taken_for_gone_and_may_come_back(void **state)
         clock_sleep_until(clock_now() + 50 * CLOCK_MS);
     }
     fake_cut(f, 0, 1, 5);
-    f->heard = 0; /* as a sensor that was stopped and goes on */
+    f->heard = 0; /* as a sensor that was stopped and continues */
     assert_true(fake_settle(f, PATIENCE));
     assert_ends_well(t);
     assert_file(t, 0, 1, "desk/server-100-1");
@@ -513,15 +551,15 @@ static void the_database_can_be_read_while_it_is_written(void **state)
     assert_ends_well(t);
 }
 
-static void the_end_of_the_lease_ends_it(void **state)
+static void the_end_of_the_parent_pipe_ends_it(void **state)
 {
     struct collector_fixture *t = *state;
     fill(t->sensor);
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
     assert_true(fake_settle(t->sensor, PATIENCE));
-    close(t->collector.lease);
-    t->collector.lease = -1;
+    close(t->collector.parent_pipe);
+    t->collector.parent_pipe = -1;
     assert_true(fake_say_bye(t->sensor, PATIENCE));
     assert_int_equal(collector_wait(&t->collector), 0);
     assert_file(t, 0, 0, "desk/server-100-0");
@@ -539,7 +577,7 @@ static void an_interrupt_from_the_terminal_does_not_end_it(void **state)
 static void a_run_directory_has_one_collector(void **state)
 {
     struct collector_fixture *t = *state;
-    struct collector_process second = {.lease = -1};
+    struct collector_process second = {.parent_pipe = -1};
     assert_true(collector_start(&t->collector, t->ipc));
     memcpy(second.dir, t->collector.dir, sizeof second.dir);
     const char *argv[] = {"bezel-collector",   "--run",     t->collector.run,     "--listen",
@@ -552,7 +590,7 @@ static void a_run_directory_has_one_collector(void **state)
 static void an_endpoint_in_use_is_told(void **state)
 {
     struct collector_fixture *t = *state;
-    struct collector_process second = {.lease = -1};
+    struct collector_process second = {.parent_pipe = -1};
     char run[96], control[96];
     assert_true(collector_start(&t->collector, "tcp://127.0.0.1:*"));
     memcpy(second.dir, t->collector.dir, sizeof second.dir);
@@ -580,9 +618,10 @@ static void misuse_ends_with_2_and_a_sentence(void **state)
         {"bezel-collector", "--run", c->run, "--listen", t->ipc, "--control", "tcp://127.0.0.1:*", NULL},
         {"bezel-collector", "--run", c->run, "--listen", t->ipc, "--control", control, NULL},
         {"bezel-collector", "--ready", "x", NULL},
+        {"bezel-collector", "--lease", "3", NULL}, /* given up */
     };
     static const char *const sentences[] = {"are needed", "--help",    "no such argument", "loopback",
-                                            "only",       "chmod 700", "descriptor"};
+                                            "only",       "chmod 700", "descriptor",       "--parent-pipe"};
     char open_dir[96];
     snprintf(open_dir, sizeof open_dir, "%s/open", c->dir);
     assert_int_equal(mkdir(open_dir, 0755), 0);
@@ -612,12 +651,13 @@ int main(void)
         TEST(what_processes_say_is_kept_once_however_often_it_comes),
         TEST(a_flood_of_notes_fills_no_store),
         TEST(a_sensor_of_another_run_is_refused_with_a_sentence),
+        TEST(another_version_is_refused_with_a_sentence),
         TEST(a_greeting_that_comes_late_displaces_nobody_and_a_later_one_does),
-        TEST(strangers_who_stay_are_ended_and_counted_while_a_node_is_served),
+        TEST(unidentified_peers_that_stay_are_ended_and_counted_while_a_node_is_served),
         TEST(a_silent_peer_is_taken_for_gone_and_may_come_back),
         TEST(two_nodes_and_a_new_boot_have_traces_of_their_own),
         TEST(the_database_can_be_read_while_it_is_written),
-        TEST(the_end_of_the_lease_ends_it),
+        TEST(the_end_of_the_parent_pipe_ends_it),
         TEST(an_interrupt_from_the_terminal_does_not_end_it),
         TEST(a_run_directory_has_one_collector),
         TEST(an_endpoint_in_use_is_told),

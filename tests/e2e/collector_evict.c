@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* A real collector whose run has many processes, one after the other: what it keeps of them, answers, and bears. */
+/* A real collector whose run has many processes, one after the other: memory, answers, and limits. */
 #include "base/file.h"
-#include "collector/summary.h"
+#include "collector/rundb/summary.h"
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
@@ -90,8 +90,7 @@ static void assert_all_is_there(struct collector_fixture *t)
     summary_free(s);
 }
 
-/* As of a sender that heard no answer: everything again, twice, and once more of a collector that was killed between.
- */
+/* As a node without an answer: everything again, twice, and once more after the collector was killed. */
 static void what_has_ended_and_comes_again_is_answered_and_changes_nothing(void **state)
 {
     struct collector_fixture *t = *state;
@@ -113,7 +112,7 @@ static void what_has_ended_and_comes_again_is_answered_and_changes_nothing(void 
     assert_int_equal(collector_status(&t->collector, "refused"), 0);
     assert_int_equal(collector_status(&t->collector, "processes"), 2);
     end(t, 1);
-    fake_cut(t->sensor, 0, 0, 1); /* behind the end: it cannot be */
+    fake_cut(t->sensor, 0, 0, 1); /* behind the closing packet: impossible */
     assert_true(collector_awaits(&t->collector, t->sensor, "refused", 1, PATIENCE));
     t->sensor->processes[0]->records -= 1;
     assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
@@ -150,14 +149,14 @@ static void pass(struct collector_fixture *t, unsigned processes)
     }
 }
 
-/* A sanitizer keeps what is freed. */
+/* A sanitizer keeps freed memory. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define MEMORY_SAYS_NOTHING true
 #else
 #define MEMORY_SAYS_NOTHING false
 #endif
 
-/* One that lives takes some 50 KiB, and so did one that had ended. */
+/* A living process takes some 50 KiB; before eviction an ended one did, too. */
 static void those_who_have_ended_cost_little(void **state)
 {
     enum { FIRST = 40, MORE = 160, KIB_EACH = 8 };
@@ -173,7 +172,7 @@ static void those_who_have_ended_cost_little(void **state)
     assert_true(MEMORY_SAYS_NOTHING || more < MORE * KIB_EACH);
 }
 
-/* The run, as it is told of when all is over: process `i` has all its records, and of a process there is a note. */
+/* The run at its end: process `i` has all its records, and one process has a note. */
 static struct summary *ended_with_a_note(struct collector_fixture *t, unsigned i, const char *text)
 {
     struct summary *s;
@@ -189,7 +188,7 @@ static struct summary *ended_with_a_note(struct collector_fixture *t, unsigned i
     return s;
 }
 
-/* It is thrown away, and its sender may forget it; the others of its node go on. */
+/* It is thrown away and its sender may drop it; the others of its node go on. */
 static void one_process_too_many_is_left_out_and_stops_no_other(void **state)
 {
     struct collector_fixture *t = *state;
@@ -209,7 +208,7 @@ static void one_process_too_many_is_left_out_and_stops_no_other(void **state)
     end(t, 3);
     assert_true(fake_say_bye(t->sensor, PATIENCE));
     assert_int_equal(collector_status(&t->collector, "processes"), 2);
-    struct summary *s = ended_with_a_note(t, 0, "raise its limit");
+    struct summary *s = ended_with_a_note(t, 0, "raise the limit");
     assert_true(s->left_out);
     assert_int_equal(s->untaken, 2);
     assert_int_equal(s->untaken_records, 40);
@@ -226,7 +225,7 @@ static void take_the_stream_of_another(struct message_process *said)
     said->stream_id = had - 1;
 }
 
-/* Whatever it is for which a process cannot be taken in, the others of its node go on. */
+/* For whatever reason a process is refused, the others of its node go on. */
 static void a_process_that_is_refused_stops_no_other(void **state)
 {
     void (*const spoils[])(struct message_process *) = {spoil_dictionary, take_the_stream_of_another};
@@ -252,7 +251,7 @@ static void a_process_that_is_refused_stops_no_other(void **state)
     assert_int_equal(collector_status(&t->collector, "processes"), 4);
 }
 
-/* The same of one that is known: what was stored of it stands, and its books go on. */
+/* The same for a known process: its stored packets stay, and its books go on. */
 static void a_dictionary_that_is_another_than_before_stops_no_other(void **state)
 {
     struct collector_fixture *t = *state;
@@ -275,7 +274,7 @@ static void a_dictionary_that_is_another_than_before_stops_no_other(void **state
     assert_true(fake_settle(t->sensor, PATIENCE));
     end(t, 1);
     assert_true(fake_say_bye(t->sensor, PATIENCE));
-    struct summary *s = ended_with_a_note(t, 2, "does not continue");
+    struct summary *s = ended_with_a_note(t, 2, "does not contain");
     assert_true(s->processes[1].refused && !s->processes[0].refused && !s->left_out);
     summary_free(s);
 }
@@ -290,7 +289,7 @@ static void one_node_too_many_is_refused_with_a_sentence(void **state)
     int64_t deadline = clock_now() + PATIENCE;
     while (!other->refused[0] && clock_now() < deadline)
         fake_round(other, 10 * CLOCK_MS);
-    assert_non_null(strstr(other->refused, "raise its limit"));
+    assert_non_null(strstr(other->refused, "raise the limit"));
     fake_free(other);
     assert_int_equal(collector_status(&t->collector, "nodes"), 1);
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* A run directory without room: nothing is acknowledged that is not stored, and all is well when room comes back. */
+/* A full run directory: only stored packets are acknowledged, and everything is stored when there is room again. */
 #include "base/file.h"
-#include "collector/summary.h"
+#include "collector/rundb/summary.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/patience.h"
@@ -26,7 +26,7 @@
 static const uint8_t run_id[16] = "a run's identity";
 static uint64_t seed;
 
-/* Until the collector says that it is, or is no more, failing. */
+/* Waits until the collector reports that it is failing, or no longer. */
 static void wait_for_state(struct collector_process *c, struct fake_sensor *f, bool failed)
 {
     for (int64_t deadline = clock_now() + PATIENCE;;) {
@@ -81,7 +81,7 @@ static void a_full_disk_stops_it_until_there_is_room(void **state)
     assert_true(fake_connect(f, listen));
     cut_bytes(f, 2560 << 10);
     wait_for_state(&c, f, true);
-    assert_int_equal(message_reply_get(&c.message.reply, "store_errno", -1), ENOSPC);
+    assert_int_equal(c.message.reply.collector.store_errno, ENOSPC);
     assert_non_null(strstr(c.message.reply.text, "run/")); /* which of its files, the disk decides */
     assert_non_null(strstr(c.message.reply.text, "make room"));
     assert_false(fake_all_acked(f));
@@ -155,7 +155,7 @@ static void a_limit_on_the_size_of_files_stops_it_too(void **state)
     while (f->processes[0]->rings[0].used < 3 << 20)
         fake_cut(f, 0, 0, 1000);
     wait_for_state(&c, f, true);
-    assert_int_equal(message_reply_get(&c.message.reply, "store_errno", -1), EFBIG);
+    assert_int_equal(c.message.reply.collector.store_errno, EFBIG);
     assert_non_null(strstr(c.message.reply.text, "app-1-0"));
     assert_nothing_false_is_acknowledged(&c, f, false);
     assert_int_equal(collector_end(&c, SIGTERM), 0);

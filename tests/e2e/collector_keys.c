@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* A real collector with keys: whom it serves, what it bears, and what those cost it who knock and are nobody. */
+/* A real collector with keys: admission, limits, and the cost of unidentified peers. */
 #include "base/file.h"
-#include "mdr/keyring.h"
+#include "mdr/link/keyring.h"
 #include "tests/lib/collector_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/seed.h"
@@ -128,7 +128,7 @@ static void who_may_not_observe_is_refused_with_a_reason(void **state)
     t->sensor->keys = &t->watcher;
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
     assert_true(is_refused(t->sensor, "has not the role observe"));
-    assert_true(collector_said(&t->collector, "key watcher has not the role observe"));
+    assert_true(collector_said(&t->collector, "a message from key watcher was refused: it needs role observe"));
     assert_int_equal(collector_status(&t->collector, "records"), 0);
     assert_int_equal(collector_status(&t->collector, "peers"), 0);
 }
@@ -147,7 +147,7 @@ static void one_connection_too_many_is_refused_and_a_known_node_may_come_again(v
         fake_round(t->other, 10 * CLOCK_MS);
         fake_round(t->sensor, 0);
     }
-    assert_non_null(strstr(t->other->refused, "serves no more connections"));
+    assert_non_null(strstr(t->other->refused, "as many connections as its limit"));
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
     cut_some(t->sensor, p, 3);
     assert_true(fake_settle(t->sensor, PATIENCE));
@@ -188,11 +188,11 @@ static void beyond_its_rate_a_node_waits_for_its_acknowledgements(void **state)
     assert_false(fake_all_acked(t->sensor)); /* some ten kilobytes of debt: minutes */
     assert_int_equal(collector_status(&t->collector, "over_rate"), 1);
     assert_true(collector_said(&t->collector, "node desk sends more than the limit of 64 B a second"));
-    assert_false(t->sensor->gone); /* it hears the collector live meanwhile */
+    assert_false(t->sensor->gone); /* it receives heartbeats meanwhile */
     assert_true(fake_say_bye(t->sensor, PATIENCE));
 }
 
-/* Its overdraft is INTAKE_OVERDRAFT. What lasts is not taken from it then, and it is taken leave of all the same. */
+/* Beyond RECEIVER_OVERDRAFT packets and lasting messages are refused; BYE is still answered. */
 static void far_beyond_its_rate_a_node_is_not_heard(void **state)
 {
     struct fixture *t = *state;
@@ -214,7 +214,7 @@ static void far_beyond_its_rate_a_node_is_not_heard(void **state)
     assert_true(fake_say_process(t->sensor, second));
     cut_some(t->sensor, first, 1);
     assert_true(collector_awaits(&t->collector, t->sensor, "refused", refused + 2, PATIENCE));
-    for (int anew = 0; anew < 2; anew++) { /* greeting again, and by another name, takes no debt away */
+    for (int anew = 0; anew < 2; anew++) { /* HELLO again, also by another name, does not reset the rate */
         t->sensor->hello.attempt++;
         t->sensor->hello.uuid[0] ^= (uint8_t)anew;
         t->sensor->out.type = MESSAGE_HELLO;
@@ -228,7 +228,7 @@ static void far_beyond_its_rate_a_node_is_not_heard(void **state)
     assert_true(fake_say_bye(t->sensor, PATIENCE));
 }
 
-/* ---- those who knock --------------------------------------------------------------------------------------------- */
+/* ---- unidentified peers ------------------------------------------------------------------------------------------ */
 
 struct burden {
     long descriptors, resident; /* pages */
@@ -264,7 +264,7 @@ static int knock(const struct fixture *t)
 
 enum manner { KNOCK_ONLY, KNOCK_GARBAGE, KNOCK_GREETING, KNOCK_PLAIN, KNOCK_HELLO, KNOCK_FRAME, MANNERS };
 
-/* Says what a stranger of that manner says; some of it may meet a connection that was ended already. */
+/* Sends the bytes of an unidentified peer of that manner. The connection may have been ended already. */
 static void misbehave(int fd, enum manner manner)
 {
     uint8_t bytes[1024] = {0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 0}; /* a greeting of ZMTP 3: 64 bytes */
@@ -300,7 +300,7 @@ static void knock_and_go(const struct fixture *t, unsigned count)
 }
 
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-enum { MEMORY_SAYS_NOTHING = 1 }; /* what was freed is kept, or shadowed */
+enum { MEMORY_SAYS_NOTHING = 1 }; /* a sanitizer keeps freed memory */
 #else
 enum { MEMORY_SAYS_NOTHING = 0 };
 #endif
@@ -314,23 +314,23 @@ static void assert_served(struct fixture *t, unsigned process)
     assert_true(fake_settle(t->sensor, PATIENCE));
 }
 
-static void ten_thousand_strangers_leave_nothing_behind(void **state)
+static void ten_thousand_unidentified_peers_leave_nothing_behind(void **state)
 {
     struct fixture *t = *state;
-    unsigned strangers = getenv("BEZEL_TEST_LIGHT") ? 2000 : 10000;
+    unsigned peers = getenv("BEZEL_TEST_LIGHT") ? 2000 : 10000;
     int held[HELD];
     start(t, NULL, NULL);
     unsigned p = fake_add_process(t->sensor, "a", 100, ROLE_SUT);
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
     assert_served(t, p);
-    knock_and_go(t, 4 * ROUND); /* what the allocator keeps is kept once */
+    knock_and_go(t, 4 * ROUND); /* the allocator keeps some memory, once */
     assert_served(t, p);
     struct burden before = burden_of(t->collector.pid), after;
-    for (unsigned done = 0; done < strangers; done += ROUND) {
+    for (unsigned done = 0; done < peers; done += ROUND) {
         knock_and_go(t, ROUND);
         assert_served(t, p);
     }
-    for (unsigned i = 0; i < HELD; i++) /* and those who stay, and say nothing, or nothing more */
+    for (unsigned i = 0; i < HELD; i++) /* and peers that stay, and send nothing more */
         misbehave(held[i] = knock(t), i % 2 ? KNOCK_ONLY : KNOCK_GREETING);
     assert_served(t, p);
     int64_t deadline = clock_now() + PATIENCE;
@@ -342,7 +342,7 @@ static void ten_thousand_strangers_leave_nothing_behind(void **state)
         close(held[i]);
     assert_true(after.descriptors <= before.descriptors);
     long grown = (after.resident - before.resident) * sysconf(_SC_PAGESIZE) >> 10;
-    printf("%u strangers: %ld descriptors before, %ld after; %ld KiB more memory\n", strangers + HELD,
+    printf("%u unidentified peers: %ld descriptors before, %ld after; %ld KiB more memory\n", peers + HELD,
            before.descriptors, after.descriptors, grown);
     assert_true(MEMORY_SAYS_NOTHING || grown <= GROWTH_MAX_MIB * 1024);
     assert_int_equal(collector_status(&t->collector, "peers"), 1);
@@ -398,7 +398,7 @@ static enum message_type ask(struct fixture *t, const struct link_keys *keys, co
     return m->type;
 }
 
-/* A port that nobody has at the moment. */
+/* A port that is free at the moment. */
 static int free_port_now(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -418,7 +418,7 @@ static void commands_over_tcp_are_for_the_role_control(void **state)
     assert_int_equal(ask(t, &t->watcher, t->collector.control), MESSAGE_REPLY);
     assert_int_equal(ask(t, &t->desk1, t->collector.control), MESSAGE_REFUSE);
     assert_non_null(strstr(t->collector.message.refuse.reason, "role control"));
-    assert_true(collector_said(&t->collector, "key desk1 has not the role control"));
+    assert_true(collector_said(&t->collector, "a message from key desk1 was refused: it needs role control"));
 }
 
 int main(void)
@@ -438,7 +438,7 @@ int main(void)
         TEST(far_beyond_its_rate_a_node_is_not_heard),
         TEST(wrong_keys_are_told_and_nothing_is_served),
         TEST(commands_over_tcp_are_for_the_role_control),
-        TEST(ten_thousand_strangers_leave_nothing_behind),
+        TEST(ten_thousand_unidentified_peers_leave_nothing_behind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* kill -9 of the collector at random moments: what was acknowledged is stored once, the rest comes again, once. */
 #include "base/file.h"
-#include "collector/summary.h"
+#include "collector/rundb/summary.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/fake_sensor.h"
 #include "tests/lib/seed.h"
@@ -122,7 +122,7 @@ static void what_was_acknowledged_is_stored_once_whenever_it_is_killed(void **st
     assert_true(fake_settle(f, 20 * CLOCK_S));
     assert_files(&c, f, true);
     assert_true(collector_command(&c, VERB_STATUS));
-    assert_int_equal(message_reply_get(&c.message.reply, "records", -1), fake_records(f));
+    assert_int_equal(c.message.reply.collector.records, fake_records(f));
     assert_true(fake_say_bye(f, 20 * CLOCK_S));
     assert_int_equal(collector_end(&c, SIGTERM), 0);
     assert_files(&c, f, true);

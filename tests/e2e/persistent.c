@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * The desk of a bezeld that stands: what it refuses, and why; what it answers twice the same; and that nothing of what
+ * The control endpoint of a bezeld: what it refuses, and why; what it answers twice the same; and that nothing of what
  * is said to it wrongly harms the session that it serves.
  */
+#include "base/bytes.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "mdr/keyring.h"
-#include "mdr/link.h"
+#include "mdr/link/keyring.h"
+#include "mdr/link/link.h"
 #include "mdr/message.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
@@ -38,7 +39,7 @@ static struct scene {
     char dir[SCRATCH_PATH]; /* stand/ and folders of nodes */
     char collector[128];    /* endpoint of that of the sessions that are asked for */
     pid_t bezeld;
-    struct link *desk;
+    struct link *control_endpoint;
     struct message message;
     struct message_reply told; /* what came while another reply was waited for */
     uint8_t bytes[MESSAGE_MAX_BYTES];
@@ -47,6 +48,8 @@ static struct scene {
 /* ---- The bezeld -------------------------------------------------------------------------------------------------- */
 
 static int without; /* a system call that a bezeld does not get: as where descriptors are used up; 0: it gets all */
+
+static int lease = -1; /* read end of the pipe that a bezeld gets; -1: none */
 
 static void do_without(int call)
 {
@@ -63,14 +66,20 @@ static void do_without(int call)
 
 static void become_bezeld(const char *stand, int ready)
 {
-    char ready_text[12], log[96];
+    char ready_text[12], log[96], control[128];
+    snprintf(control, sizeof control, "ipc://%s/control", stand);
     snprintf(ready_text, sizeof ready_text, "%d", ready);
     snprintf(log, sizeof log, "%s/log", s.dir);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(open(log, O_WRONLY | O_CREAT | O_APPEND, 0666), 2);
     if (without)
         do_without(without);
-    execl(BEZELD, "bezeld", "--stand", stand, "--ready", ready_text, (char *)NULL);
+    if (lease >= 0) {
+        char lease_text[12];
+        snprintf(lease_text, sizeof lease_text, "%d", lease);
+        execl(BEZELD, "bezeld", "--control", control, "--ready", ready_text, "--parent-pipe", lease_text, (char *)NULL);
+    }
+    execl(BEZELD, "bezeld", "--control", control, "--ready", ready_text, (char *)NULL);
     _exit(127);
 }
 
@@ -107,13 +116,13 @@ static int setup(void **state)
     snprintf(stand, sizeof stand, "%s/stand", s.dir);
     snprintf(endpoint, sizeof endpoint, "ipc://%s/control", stand);
     s.bezeld = start_bezeld(stand);
-    return link_connect(endpoint, MESSAGE_MAX_BYTES, 16, NULL, &s.desk);
+    return link_connect(endpoint, MESSAGE_MAX_BYTES, 16, NULL, &s.control_endpoint);
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    link_close(s.desk, 0);
+    link_close(s.control_endpoint, 0);
     return file_remove_tree(s.dir);
 }
 
@@ -123,7 +132,7 @@ static void say(void)
 {
     int n = message_encode(&s.message, s.bytes, sizeof s.bytes);
     assert_true(n > 0);
-    assert_int_equal(link_send(s.desk, NULL, s.bytes, (size_t)n), 0);
+    assert_int_equal(link_send(s.control_endpoint, NULL, s.bytes, (size_t)n), 0);
 }
 
 /* The reply to command `id`. */
@@ -132,8 +141,8 @@ static const struct message_reply *reply(uint32_t id)
     int64_t deadline = clock_now() + PATIENCE;
     while (clock_now() < deadline) {
         struct link_frame frame;
-        link_wait(&s.desk, 1, NULL, 0, CLOCK_S);
-        if (link_receive(s.desk, &frame) != 0)
+        link_wait(&s.control_endpoint, 1, NULL, 0, CLOCK_S);
+        if (link_receive(s.control_endpoint, &frame) != 0)
             continue;
         assert_int_equal(message_decode(frame.data, frame.size, &s.message), 0);
         link_frame_free(&frame);
@@ -177,14 +186,16 @@ static void ask(uint32_t id, uint8_t run, const char *node, const char *folder, 
 static void assert_refused(uint32_t id, const char *why)
 {
     const struct message_reply *r = reply(id);
-    assert_int_equal(message_reply_get(r, "refused", 0), 1);
+    assert_int_equal(r->answer, ANSWER_REFUSED);
     if (!strstr(r->text, why))
         fail_msg("refused because of: %s", r->text);
 }
 
 static int64_t sessions(uint32_t id)
 {
-    return message_reply_get(command(id, VERB_STATUS), "sessions", -1);
+    const struct message_reply *r = command(id, VERB_STATUS);
+    assert_int_equal(r->answer, ANSWER_BEZELD);
+    return r->sessions;
 }
 
 /* ---- The tests --------------------------------------------------------------------------------------------------- */
@@ -193,26 +204,46 @@ static void what_cannot_be_served_is_refused_with_the_reason(void **state)
 {
     (void)state;
     ask(1, 1, "local", "a", "experiment: asked\ncommand: [unused]\nsensing: {perod: 1 ms}\n");
-    assert_refused(1, "experiment:3:11: sensing.perod: is no key");
+    assert_refused(1, "experiment:3:11: sensing.perod: is not a key");
     ask(2, 1, "elsewhere", "a", file);
     assert_refused(2, "no node elsewhere");
     ask(3, 1, "local", "log/below-a-file", file);
     assert_refused(3, "log/below-a-file");
     ask(4, 1, "local", "a", "");
     assert_refused(4, "experiment:1:1");
-    assert_int_equal(message_reply_get(command(5, VERB_SNAPSHOT), "refused", 0), 1);
-    assert_int_equal(message_reply_get(command(6, VERB_ASPECTS), "refused", 0), 1);
+    ask(9, 1, "local", "a", "/nowhere/experiment.yaml");
+    assert_refused(9, "cannot read /nowhere/experiment.yaml: No such file");
+    assert_int_equal(command(5, VERB_SNAPSHOT)->answer, ANSWER_REFUSED);
+    assert_int_equal(command(6, VERB_ASPECTS)->answer, ANSWER_REFUSED);
     assert_int_equal(sessions(7), 0);
 }
 
 static void what_is_no_command_is_not_answered(void **state)
 {
     (void)state;
-    assert_int_equal(link_send(s.desk, NULL, "nonsense", 8), 0);
-    assert_int_equal(link_send(s.desk, NULL, "", 0), 0);
+    assert_int_equal(link_send(s.control_endpoint, NULL, "nonsense", 8), 0);
+    assert_int_equal(link_send(s.control_endpoint, NULL, "", 0), 0);
     s.message = (struct message){.type = MESSAGE_BYE};
     say();
     assert_int_equal(sessions(8), 0); /* the first answer is to what came after */
+}
+
+static void another_version_is_refused_with_a_sentence(void **state)
+{
+    struct link_frame frame;
+    (void)state;
+    s.message.type = MESSAGE_COMMAND;
+    s.message.command = (struct message_command){.id = 9, .verb = VERB_STATUS};
+    int n = message_encode(&s.message, s.bytes, sizeof s.bytes);
+    assert_true(n > 0);
+    bytes_put_u32(s.bytes + 4, MESSAGE_VERSION + 1);
+    assert_int_equal(link_send(s.control_endpoint, NULL, s.bytes, (size_t)n), 0);
+    assert_true(link_wait(&s.control_endpoint, 1, NULL, 0, PATIENCE) > 0);
+    assert_int_equal(link_receive(s.control_endpoint, &frame), 0);
+    assert_int_equal(message_decode(frame.data, frame.size, &s.message), 0);
+    link_frame_free(&frame);
+    assert_int_equal(s.message.type, MESSAGE_REFUSE);
+    assert_non_null(strstr(s.message.refuse.reason, "version 3 were sent to a part of Bezel that reads version 2: "));
 }
 
 static void a_session_is_one_however_often_it_is_asked_for_and_its_folder_is_its_own(void **state)
@@ -264,9 +295,8 @@ static void what_keeps_a_session_from_its_collector_is_told(void **state)
         poll(NULL, 0, 50);
         ask(40, 3, "local", "c", file);
     } while (command(41, VERB_STATUS) && !was_told(40));
-    assert_int_equal(message_reply_get(&s.told, "waits", 0), 1);
-    assert_int_equal(message_reply_get(&s.told, "refused", 0), 0);
-    assert_non_null(strstr(s.told.text, "whether it has keys, which are then needed here too"));
+    assert_int_equal(s.told.answer, ANSWER_WAITING);
+    assert_non_null(strstr(s.told.text, "if it has keys, they are needed here too"));
     assert_memory_equal(s.told.text, s.collector, strlen(s.collector));
     assert_int_equal(sessions(42), 3);
     link_close(keyed, 0);
@@ -293,6 +323,33 @@ static void told_to_stop_it_ends_though_a_collector_never_came(void **state)
     assert_int_equal(exit_code(s.bezeld), 0);
 }
 
+/* Its `bezel run` may be stopped, and asks again when it goes on: the pipe alone tells that it is gone. */
+static void the_session_of_one_that_bezel_run_started_stays_until_the_pipe_ends(void **state)
+{
+    char stand[96], endpoint[128];
+    struct link *control_endpoint = s.control_endpoint;
+    int ends[2];
+    (void)state;
+    snprintf(stand, sizeof stand, "%s/child", s.dir);
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/control", stand);
+    assert_int_equal(pipe2(ends, 0), 0);
+    fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+    lease = ends[0];
+    pid_t pid = start_bezeld(stand);
+    lease = -1;
+    close(ends[0]);
+    assert_int_equal(link_connect(endpoint, MESSAGE_MAX_BYTES, 16, NULL, &s.control_endpoint), 0);
+    ask(50, 1, "local", "d", file);
+    assert_int_equal(sessions(51), 1);
+    clock_sleep_until(clock_now() + 6 * CLOCK_S); /* a session that others may ask for ends after 5 s */
+    assert_int_equal(sessions(52), 1);
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    close(ends[1]);
+    assert_int_equal(exit_code(pid), 0);
+    link_close(s.control_endpoint, 0);
+    s.control_endpoint = control_endpoint;
+}
+
 /* One that runs all the same could be ended by SIGKILL alone. */
 static void one_that_cannot_listen_for_signals_does_not_start(void **state)
 {
@@ -316,7 +373,7 @@ static void one_that_cannot_listen_for_signals_does_not_start(void **state)
         skip();
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == EXIT_FAILURE);
     assert_int_equal(file_read(path, 1 << 20, &log, &n), 0);
-    assert_non_null(strstr(log, "BEZEL-START: SIGTERM cannot be listened for: Too many open files"));
+    assert_non_null(strstr(log, "BEZEL-START: cannot receive SIGTERM: Too many open files"));
     free(log);
 }
 
@@ -325,10 +382,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_cannot_be_served_is_refused_with_the_reason),
         cmocka_unit_test(what_is_no_command_is_not_answered),
+        cmocka_unit_test(another_version_is_refused_with_a_sentence),
         cmocka_unit_test(a_session_is_one_however_often_it_is_asked_for_and_its_folder_is_its_own),
         cmocka_unit_test(another_one_in_the_same_folder_is_refused_and_one_that_others_may_enter),
         cmocka_unit_test(a_session_that_nobody_asks_for_any_more_ends_before_the_patience_does),
         cmocka_unit_test(what_keeps_a_session_from_its_collector_is_told),
+        cmocka_unit_test(the_session_of_one_that_bezel_run_started_stays_until_the_pipe_ends),
         cmocka_unit_test(one_that_cannot_listen_for_signals_does_not_start),
         cmocka_unit_test(told_to_stop_it_ends_though_a_collector_never_came),
     };

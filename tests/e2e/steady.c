@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "bezel/sensor.h"
+#include "tests/lib/begin.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/count_calls.h"
 #include "tests/lib/patience.h"
@@ -45,7 +46,7 @@ BEZEL_ASPECT(step, (int64, number, "1"), (int64, twice, "1"));
 
 static struct scene {
     struct collector_process collector;
-    char dir[SCRATCH_PATH], experiment[96], control[96], counts[96], log[96];
+    char dir[SCRATCH_PATH], control[96], counts[96], log[96];
     pid_t bezeld, sut;
     struct count_calls *calls;
     struct page {
@@ -88,8 +89,7 @@ static void become_bezeld(const struct scene *s, int ready)
     setenv("COUNT_CALLS", s->counts, 1);
     if (COUNTS)
         setenv("LD_PRELOAD", COUNT_CALLS, 1);
-    execl(BEZELD, "bezeld", "--experiment", s->experiment, "--node", "local", "--dir", s->dir, "--run", run_id,
-          "--collector", s->collector.endpoint, "--control", s->control, "--ready", ready_text, (char *)NULL);
+    execl(BEZELD, "bezeld", "--control", s->control, "--patience", "1 h", "--ready", ready_text, (char *)NULL);
     _exit(127);
 }
 
@@ -106,6 +106,10 @@ static void start_bezeld(struct scene *s)
     assert_int_equal(poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, PATIENCE / CLOCK_MS), 1);
     assert_int_equal(read(ready[0], line, sizeof line), strlen("ready\n"));
     close(ready[0]);
+    static struct begin b;
+    assert_true(begin_fill(&b, experiment, "local", s->dir, run_id, s->collector.endpoint));
+    assert_true(begin_ask(&b, s->control, NULL) && begin_await(&b, PATIENCE));
+    begin_close(&b);
 }
 
 static void await_bursts(const struct scene *s, uint64_t more)
@@ -129,12 +133,10 @@ static int open_scene(void **state)
     scratch_add(s->collector.dir);
     snprintf(listen, sizeof listen, "ipc://%.63s/data", s->collector.dir);
     snprintf(s->control, sizeof s->control, "ipc://%.63s/bezeld", s->collector.dir);
-    snprintf(s->experiment, sizeof s->experiment, "%.63s/experiment.yaml", s->collector.dir);
     snprintf(s->counts, sizeof s->counts, "%.63s/counts", s->collector.dir);
     snprintf(s->log, sizeof s->log, "%.63s/bezeld.log", s->collector.dir);
     struct count_calls none = {0};
-    if (file_replace(s->experiment, experiment, strlen(experiment)) != 0 ||
-        file_replace(s->counts, &none, sizeof none) != 0 || !collector_start(&s->collector, listen))
+    if (file_replace(s->counts, &none, sizeof none) != 0 || !collector_start(&s->collector, listen))
         return -1;
     int fd = open(s->counts, O_RDWR | O_CLOEXEC);
     s->calls = mmap(NULL, sizeof *s->calls, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

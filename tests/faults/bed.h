@@ -55,7 +55,7 @@ struct bed_options {
     unsigned spares;       /* ... and by these none is */
     bool keys;             /* the link has keys, and goes over an address that is not loopback's */
     bool may_lack;         /* what is known and could not be stored by the end is told as a rest, and no failure */
-    const char *evil;      /* beside them a process `evil` does this harm (sut.c); nothing of it is checked */
+    const char *evil;      /* beside them a process `evil` does this harm (sut_processes.c); nothing of it is checked */
     bool damaged;          /* what is stored may be wrong, which is told and no failure; it may lack, too */
     bool shifted_clock;    /* all programs of the run read a wall clock that is off by *wall */
 };

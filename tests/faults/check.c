@@ -7,11 +7,11 @@
  * and each stored record once, in order, and as it was recorded.
  */
 #include "base/clock.h"
-#include "collector/facts_run.h"
-#include "collector/reader.h"
-#include "collector/summary.h"
+#include "collector/rundb/rundb_live.h"
+#include "collector/rundb/summary.h"
+#include "collector/store/trace_reader.h"
 #include "config/experiment.h"
-#include "ecs/verdict.h"
+#include "ecs/report/verdict.h"
 #include "tests/faults/bed.h"
 
 #include "base/file.h"
@@ -94,13 +94,13 @@ static void take_record(struct check *c, const struct model_process *p, const st
 static int take_file(const char *path, void *context)
 {
     struct check *c = context;
-    struct reader *reader;
+    struct trace_reader *reader;
     struct packet_header h;
     const uint8_t *packet;
-    int more, err = reader_open(path, &reader);
+    int more, err = trace_reader_open(path, &reader);
     if (err)
         return err;
-    while ((more = reader_next(reader, &h, &packet)) > 0) {
+    while ((more = trace_reader_next(reader, &h, &packet)) > 0) {
         const struct model_process *p = process_of(c->model, &h);
         struct packet_record r;
         size_t offset = PACKET_HEADER_BYTES;
@@ -114,7 +114,7 @@ static int take_file(const char *path, void *context)
     }
     if (more < 0)
         bed_fail(c->bed, "%s: %s", path, err_text(more));
-    reader_close(reader);
+    trace_reader_close(reader);
     return 0;
 }
 
@@ -125,7 +125,7 @@ static void take_store(struct check *c, const char *run)
     DIR *d = opendir(path);
     for (const struct dirent *e; d && (e = readdir(d));) {
         snprintf(path, sizeof path, "%s/trace/%s", run, e->d_name);
-        int err = e->d_name[0] == '.' ? 0 : reader_list(path, take_file, c);
+        int err = e->d_name[0] == '.' ? 0 : trace_reader_list(path, take_file, c);
         if (err)
             bed_fail(c->bed, "%s: %s", path, err_text(err));
     }
@@ -361,18 +361,18 @@ static void check_causes(struct bed *b)
 void bed_check(struct bed *b)
 {
     char path[PATH_MAX], *run;
-    struct facts *facts;
+    struct rundb *rundb;
     struct check *c = calloc(1, sizeof *c);
     struct model *m = model_new("");
     snprintf(path, sizeof path, "%s/runs/latest", b->dir);
     run = realpath(path, NULL);
-    if (!c || !m || !run || facts_open_read(run, &facts) != 0 || facts_load(facts, m) != 0)
+    if (!c || !m || !run || rundb_open_read(run, &rundb) != 0 || rundb_load(rundb, m) != 0)
         bed_fail(b, "the run in %s cannot be read", path);
     c->bed = b;
     c->model = m;
     take_store(c, run);
     take_books(c, run);
-    facts_close(facts);
+    rundb_close(rundb);
     model_free(m);
     for (int i = 0; i < TRUTH_LINES; i++)
         for (int a = 0; a < TRUTH_ASPECTS; a++)

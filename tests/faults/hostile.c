@@ -3,7 +3,7 @@
 
 /* Those who mean harm: floods of connections, scans of ports, malformed packets at full speed, a collector that lies.
  */
-#include "collector/summary.h"
+#include "collector/rundb/summary.h"
 #include "tests/faults/faults.h"
 #include "tests/lib/fake_collector.h"
 #include "tests/lib/fake_sensor.h"
@@ -121,9 +121,9 @@ static void find_run(struct bed *b, uint8_t id[16])
     char path[PATH_MAX];
     struct summary *s;
     snprintf(path, sizeof path, "%s/runs/latest", b->dir);
-    if (summary_load(path, &s) != 0 || !summary_fact(s, "run"))
+    if (summary_load(path, &s) != 0 || !summary_property(s, "run"))
         bed_fail(b, "%s: no run", path);
-    const char *text = summary_fact(s, "run");
+    const char *text = summary_property(s, "run");
     for (int i = 0; i < 16; i++, text += 2) {
         unsigned byte;
         text += *text == '-';

@@ -7,7 +7,7 @@
  * such a process. `faults_sut TRUTH harm 0 0` is one that damages its own segment, `forge` one that forges segments of
  * others. What they record stands in the file TRUTH. SIGTERM ends all in order.
  */
-#include "sensor/segment.h"
+#include "sensor/shm/segment.h"
 #include "tests/faults/truth.h"
 
 #include <bezel/sensor.h>

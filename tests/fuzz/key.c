@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Files of keys: what is accepted is written and read again as the same key; no input is both kinds of file. */
-#include "mdr/key.h"
+#include "mdr/link/key.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -7,7 +7,7 @@
  * of 16 bits say how long the first two files are. The files follow.
  */
 #include "base/file.h"
-#include "ecs/export_own.h"
+#include "ecs/export/export_internal.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>
@@ -356,6 +356,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (present)
         merge(&nodes.list[0], data[0], parts);
-    export_forget(&nodes);
+    export_find_free(&nodes);
     return 0;
 }

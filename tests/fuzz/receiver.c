@@ -11,10 +11,10 @@
  * besides. Nodes number their packets as the collector has them after each turn, as WELCOME and ACK would tell them.
  */
 #include "base/clock.h"
-#include "collector/recover.h"
+#include "collector/receive/recover.h"
 #include "mdr/builtin.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/intake_collector.h"
+#include "tests/fuzz/receiver_collector.h"
 #include "tests/lib/samples.h"
 
 #include <stdbool.h>
@@ -101,11 +101,11 @@ static void add_builtin(struct dictionary *d, uint32_t id, const char *name, con
 static void add_builtins(struct dictionary *d)
 {
     static const char *const list[][2] = {
-        {BUILTIN_SELF, "000000010"},  {BUILTIN_LIMIT, "0211000000"},     {BUILTIN_DECISION, "22000200"},
-        {BUILTIN_METRIC, "331"},      {BUILTIN_CLOCK, "000000"},         {BUILTIN_POLLING, "20220"},
-        {BUILTIN_FLOW, "0000000000"}, {BUILTIN_EXPIRED, "330000"},       {BUILTIN_KNOB, "33302000100"},
-        {BUILTIN_OBSERVATION, "021"}, {BUILTIN_SNAPSHOT, "30010000002"}, {BUILTIN_OBEYED, "00000000"},
-        {BUILTIN_FINDING, "200110"},
+        {"bezel_usage", "000000010"},   {"bezel_limit", "0211000000"},     {"bezel_decision", "22000200"},
+        {"bezel_metric", "331"},        {"bezel_clocks", "000000"},        {"bezel_polling", "20220"},
+        {"bezel_totals", "0000000000"}, {"bezel_expired", "330000"},       {"bezel_knob", "33302000100"},
+        {"bezel_observation", "021"},   {"bezel_snapshot", "30010000002"}, {"bezel_setpoints", "00000000"},
+        {"bezel_finding", "200110"},
     };
     for (uint32_t i = 0; i < sizeof list / sizeof *list; i++)
         add_builtin(d, i + 1, list[i][0], list[i][1]);
@@ -236,7 +236,7 @@ static void restart(const struct act_input *a, bool spoils)
 static void send_frame(const struct act_input *a, uint8_t *frame, size_t n)
 {
     int who = a->act & LINK_OF_ACT ? 1 : 0;
-    if (who != speaking || waiting >= INTAKE_BATCH - 1)
+    if (who != speaking || waiting >= RECEIVER_BATCH - 1)
         turn(); /* frames of two connections come in any order */
     speaking = who;
     if (a->act & SPOILS && n > 0)
@@ -426,7 +426,7 @@ static void say_plain(const struct act_input *a, enum message_type type)
 {
     static struct message m;
     m.type = type;
-    m.alive.at = 1;
+    m.heartbeat.at = 1;
     say(a, &m);
 }
 
@@ -460,7 +460,7 @@ static void act(const struct act_input *a)
         say_plain(a, MESSAGE_BYE);
         break;
     case SAY_ALIVE:
-        say_plain(a, MESSAGE_ALIVE);
+        say_plain(a, MESSAGE_HEARTBEAT);
         break;
     case SAY_ANYTHING:
         say_anything(a);
@@ -474,8 +474,8 @@ static void act(const struct act_input *a)
     case SAVE:
         turn();
         if (a->bits & 1)
-            fuzz_must(recover_rows(collector.facts, collector.store, collector.model) == 0 || collector.spoilt);
-        fuzz_must(intake_save(collector.intake) == 0);
+            fuzz_must(recover_rows(collector.rundb, collector.store, collector.model) == 0 || collector.spoilt);
+        fuzz_must(receiver_save(collector.receiver) == 0);
         break;
     case RESTART:
         restart(a, false);
@@ -485,7 +485,7 @@ static void act(const struct act_input *a)
         break;
     case TICK:
         turn();
-        (void)intake_tick(collector.intake, clock_now() + (a->bits & 1 ? 2 * INTAKE_SILENT : 0), true);
+        (void)receiver_tick(collector.receiver, clock_now() + (a->bits & 1 ? 2 * RECEIVER_SILENT : 0), true);
         break;
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "tests/fuzz/intake_collector.h"
+#include "tests/fuzz/receiver_collector.h"
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "collector/recover.h"
+#include "collector/receive/recover.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/lib/patience.h"
 
@@ -19,7 +19,7 @@ enum { STREAMS_MAX = 64 }; /* that are looked at; an honest input has fewer */
 static const char watched[] = "experiment: watched\n"
                               "processes: [{name: app, command: app}]\n"
                               "metrics: {fps: {rate: frame_shown}}\n"
-                              "limits: [{expect: fps >= 29}, {expect: sensor_cpu <= 10 %, per: whole}]\n";
+                              "limits: [{expect: fps >= 29}, {expect: sensor_cpu <= 10 %, per: global}]\n";
 static const char steered[] = "experiment: steered\n"
                               "processes: [{name: app, command: app}]\n"
                               "metrics: {fps: {rate: frame_shown}}\n"
@@ -28,12 +28,12 @@ static const char steered[] = "experiment: steered\n"
                               "  - {hold: sensor_cpu <= 10 %}\n"
                               "  - {hold: fps <= 20}\n"
                               "  - {hold: lost_ratio <= 0.1 %}\n"
-                              "  - {hold: sensor_cpu <= 30 %, per: whole}\n"
+                              "  - {hold: sensor_cpu <= 30 %, per: global}\n"
                               "adapt:\n"
                               "  by: manager\n"
                               "  knobs: [{knob: size, process: app, serves: lost_ratio, helps: less, range: 1 .. 9}]\n";
 
-static char dir[] = "/dev/shm/bezel-fuzz-intake-XXXXXX", database[80], wal[80];
+static char dir[] = "/dev/shm/bezel-fuzz-receiver-XXXXXX", database[80], wal[80];
 static char *empty_database;
 static size_t empty_bytes;
 
@@ -47,7 +47,7 @@ void collector_open(struct collector *c)
     snprintf(database, sizeof database, "%s/run.db", c->run);
     snprintf(wal, sizeof wal, "%s/run.db-wal", c->run);
     snprintf(endpoint, sizeof endpoint, "ipc://%s/link", dir);
-    fuzz_must(mkdir(c->run, 0700) == 0 && facts_open(c->run, &c->facts) == 0 && facts_close(c->facts) == 0);
+    fuzz_must(mkdir(c->run, 0700) == 0 && rundb_open(c->run, &c->rundb) == 0 && rundb_close(c->rundb) == 0);
     fuzz_must(file_read(database, 1 << 24, &empty_database, &empty_bytes) == 0);
     fuzz_must(link_bind(endpoint, PACKET_MAX_BYTES, NULL, &c->server) == 0);
 }
@@ -63,24 +63,24 @@ void collector_close(struct collector *c)
 
 static void start(struct collector *c)
 {
-    struct intake_limits limits = {.connections = 2, .processes = 64};
+    struct receiver_limits limits = {.connections = 2, .processes = 64};
     if (c->how & IS_BOUNDED)
         limits.processes = 3, limits.rate = 1;
     int64_t sync = c->how & SYNCS ? 0 : STORE_SYNC_NEVER;
     char name[MODEL_UUID_TEXT] = "";
-    fuzz_must(facts_open(c->run, &c->facts) == 0 && facts_serve(c->facts, false) == 0);
-    (void)!facts_get(c->facts, "run", name, sizeof name);
+    fuzz_must(rundb_open(c->run, &c->rundb) == 0 && rundb_serve(c->rundb, false) == 0);
+    (void)!rundb_get(c->rundb, "run", name, sizeof name);
     c->model = model_new(name);
     fuzz_must(c->model && store_open(c->run, sync, &c->store) == 0);
-    fuzz_must(recover_run(c->facts, c->store, c->model) == 0);
-    c->intake = intake_new(c->model, c->facts, c->store, c->server, limits);
-    fuzz_must(c->intake);
+    fuzz_must(recover_run(c->rundb, c->store, c->model) == 0);
+    c->receiver = receiver_new(c->model, c->rundb, c->store, c->server, limits);
+    fuzz_must(c->receiver);
 }
 
 static void stop(struct collector *c)
 {
-    intake_free(c->intake);
-    fuzz_must(facts_close(c->facts) == 0);
+    receiver_free(c->receiver);
+    fuzz_must(rundb_close(c->rundb) == 0);
     store_close(c->store);
     model_free(c->model);
 }
@@ -120,7 +120,7 @@ void collector_turn(struct collector *c, int frames)
 {
     int64_t deadline = clock_now() + PATIENCE;
     while (frames > 0) {
-        int taken = intake_turn(c->intake);
+        int taken = receiver_turn(c->receiver);
         frames -= taken;
         fuzz_must(frames >= 0 && clock_now() < deadline);
         if (taken == 0)
@@ -179,18 +179,18 @@ void collector_restart(struct collector *c, bool in_order, const struct spoiling
 /* Whether or not it can start on what was spoilt. */
 static void try_start(struct collector *c)
 {
-    c->facts = NULL, c->store = NULL;
+    c->rundb = NULL, c->store = NULL;
     c->model = model_new("");
     fuzz_must(c->model);
-    int err = facts_open(c->run, &c->facts);
+    int err = rundb_open(c->run, &c->rundb);
     if (!err)
-        err = facts_serve(c->facts, false);
+        err = rundb_serve(c->rundb, false);
     if (!err)
         err = store_open(c->run, STORE_SYNC_NEVER, &c->store);
     if (!err)
-        err = recover_run(c->facts, c->store, c->model);
+        err = recover_run(c->rundb, c->store, c->model);
     fuzz_must(!err || c->spoilt);
-    (void)!facts_close(c->facts);
+    (void)!rundb_close(c->rundb);
     store_close(c->store);
     model_free(c->model);
 }
@@ -198,16 +198,16 @@ static void try_start(struct collector *c)
 /* As `bezel run` does. */
 static void put_times(struct collector *c)
 {
-    fuzz_must(facts_put_int(c->facts, "started", RUN_STARTED) == 0 &&
-              facts_put_int(c->facts, "ended", RUN_STARTED + 10 * CLOCK_S) == 0 &&
-              facts_put(c->facts, "ended_by", "duration") == 0);
+    fuzz_must(rundb_put_int(c->rundb, "started", RUN_STARTED) == 0 &&
+              rundb_put_int(c->rundb, "ended", RUN_STARTED + 10 * CLOCK_S) == 0 &&
+              rundb_put(c->rundb, "ended_by", "duration") == 0);
 }
 
 void collector_finish(struct collector *c)
 {
     if (c->how & HAS_ENDED)
         put_times(c);
-    fuzz_must(intake_finish(c->intake) == 0 || c->spoilt);
+    fuzz_must(receiver_finish(c->receiver) == 0 || c->spoilt);
     struct model_totals stored = c->model->totals;
     stop(c);
     if (c->later.path[0] && c->later.bits & SPOILS_DATABASE)

@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The collector of fuzz/intake, in this process, with kills and spoilt files; and who reads the run in the end. */
-#ifndef BEZEL_TESTS_FUZZ_INTAKE_COLLECTOR_H
-#define BEZEL_TESTS_FUZZ_INTAKE_COLLECTOR_H
+/** The collector of fuzz/receiver, in this process, with kills and spoilt files; and who reads the run in the end. */
+#ifndef BEZEL_TESTS_FUZZ_RECEIVER_COLLECTOR_H
+#define BEZEL_TESTS_FUZZ_RECEIVER_COLLECTOR_H
 
-#include "collector/intake.h"
+#include "collector/receive/receiver.h"
 
 #include <limits.h>
 
@@ -39,9 +39,9 @@ struct collector {
     bool spoilt;         /* some file was */
     struct spoiling later;
     struct model *model;
-    struct facts *facts;
+    struct rundb *rundb;
     struct store *store;
-    struct intake *intake;
+    struct receiver *receiver;
 };
 
 /** Makes the folder, an empty database and the link; takes all away. Once. */

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "collector/verify.h"
-#include "ecs/export.h"
-#include "ecs/report.h"
+#include "collector/verify/verify.h"
+#include "ecs/export/export.h"
+#include "ecs/report/report.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/intake_collector.h"
+#include "tests/fuzz/receiver_collector.h"
 
 #include <sqlite3.h>
 #include <stdbool.h>
 
-static void hear_finding(const struct verify_finding *f, void *context)
+static void hear_finding(const struct verify_report *f, void *context)
 {
     const struct collector *c = context;
     fuzz_must(f->is != VERIFY_COMPLETE && f->code[0] && f->file[0] && f->text[0]);
@@ -22,7 +22,7 @@ static void hear_finding(const struct verify_finding *f, void *context)
 
 static void verify(const struct collector *c, const struct model_totals *stored)
 {
-    struct verify v = {.tell = hear_finding, .context = (void *)c};
+    struct verify v = {.report = hear_finding, .context = (void *)c};
     fuzz_must(verify_run(&v, c->run) == 0);
     fuzz_must(c->spoilt || (v.totals.packets == stored->packets && v.totals.records == stored->records &&
                             v.totals.bytes == stored->bytes && v.totals.lost == stored->discarded));
@@ -48,7 +48,7 @@ static void report(const struct collector *c, int form)
     char *text;
     size_t n;
     FILE *out = open_memstream(&text, &n);
-    int code = out ? report_print(c->run, form, out) : -1;
+    int code = out ? report_print(c->run, false, form, out) : -1;
     fuzz_must((code >= 0 || c->spoilt) && fclose(out) == 0 && strlen(text) == n && (n > 0) == (code >= 0));
     fuzz_must(form != REPORT_JSON || code < 0 || is_json(text, n));
     fuzz_must(form != REPORT_SVG || !strstr(text, "nan"));

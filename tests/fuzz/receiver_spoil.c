@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/intake_collector.h"
+#include "tests/fuzz/receiver_collector.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>

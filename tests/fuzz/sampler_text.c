@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Texts that samplers read: whatever they are, nothing is read behind their end, and names fit. */
-#include "sensor/sampler_text.h"
+#include "sensor/samplers/sampler_text.h"
 
 #include "tests/fuzz/fuzz.h"
 

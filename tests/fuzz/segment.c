@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "config/experiment.h"
-#include "sensor/external.h"
-#include "sensor/knobs.h"
-#include "sensor/writer.h"
+#include "sensor/external/external.h"
+#include "sensor/external/program_knobs.h"
+#include "sensor/shm/ring_writer.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>
@@ -180,7 +180,7 @@ static void make(struct victim *v)
     memcpy(v->s->session, usual.run, sizeof v->s->session);
     v->s->session[0] ^= v->kind & WAS_READ;
     v->s->when_full = v->kind & OVERWRITES ? SEGMENT_OVERWRITE : SEGMENT_DISCARD;
-    v->s->bell = v->bell ? v->bell->id : 0;
+    v->s->doorbell = v->bell ? v->bell->id : 0;
     tell_clock(v);
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
     fuzz_must(!(v->kind & LIVES) || fcntl(v->fd, F_OFD_SETLK, &lock) == 0);
@@ -215,7 +215,7 @@ static void look(struct victim *v)
 {
     external_poll(v->x, v->now);
     external_housekeep(v->x, v->now);
-    (void)external_flow(v->x);
+    (void)external_totals(v->x);
     take_packets(v);
 }
 
@@ -325,7 +325,7 @@ static void stroke(struct victim *v, const uint8_t *p)
         put(v->s->notices, sizeof v->s->notices, where, value, 8);
         v->s->notices[where % SEGMENT_NOTICES].ready = *value & 1;
         v->s->notice_count = value[1];
-        v->s->notices_untold = *value & 2;
+        v->s->notices_dropped = *value & 2;
         break;
     case 13: /* knobs: what they are, how many, and how far they are turned */
         put(v->s->knobs, sizeof v->s->knobs, where, value, 8);
@@ -476,7 +476,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         stroke(&v, data + n++ * STROKE);
     v.x = x;
     if (v.x)
-        v.bell->rung++;
+        v.bell->arrivals++;
     else
         start(&v);
     look(&v);

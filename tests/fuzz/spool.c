@@ -6,9 +6,9 @@
  * head, bit 1 the marks' sums, bit 2 the sums of entries; bit 3: with the capacity that the head says. The file
  * follows.
  */
-#include "sensor/spool.h"
+#include "mdr/uplink/spool.h"
 #include "base/sum.h"
-#include "sensor/window.h"
+#include "mdr/uplink/window.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As in sensor/spool_own.h, whose file is nobody else's business. */
+/* As in mdr/uplink/spool_internal.h, whose file is nobody else's business. */
 enum { HEAD = 24 + 32, MARK = 32, ENTRY = 24, MARKS = 512, DATA = 4096, FILE_MAX = 1 << 17, ALIGN = 32 };
 
 static const uint8_t run[16], uuid[16];
@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_must(count == found.packets);
     fuzz_must(spool_append(s, "packet", 7) == 0 || spool_written(s) - spool_oldest(s) > SPOOL_BYTES_MIN / 2);
     fuzz_must(read_all(s) >= count);
-    spool_cut(s, spool_oldest(s) + 1);
+    spool_truncate(s, spool_oldest(s) + 1);
     spool_close(s);
     fuzz_must(spool_open(dir, run, uuid, SPOOL_BYTES_MIN, &s, &found) == 0);
     fuzz_must(spool_free(s, spool_written(s)) == 0);

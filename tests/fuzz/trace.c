@@ -5,8 +5,8 @@
  * is what can be walked in memory, to the byte; what it refuses it places and names.
  */
 #include "base/file.h"
-#include "collector/accept.h"
-#include "collector/verify_own.h"
+#include "collector/model/validate.h"
+#include "collector/verify/verify_internal.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <stdio.h>
@@ -57,18 +57,18 @@ static uint64_t walk(const struct model_process *p, const uint8_t *data, size_t 
     struct model_process *other = make_process(m);
     struct model_stream *s = model_stream(other, RING);
     uint64_t at = 0;
-    struct accept_found found;
+    struct validate_found found;
     while (packet_get_header(data + at, size - at, &h) == 0 && h.instance == p->instance && h.ring == RING &&
            memcmp(h.uuid, uuid, sizeof uuid) == 0 && h.seq == s->at.next_seq && dict_includes(p->dict, h.dictionary) &&
-           !accept_check(other, s, &h, data + at, &found)) {
-        accept_advance(s, &h, found.lost);
+           !validate_check(other, s, &h, data + at, &found)) {
+        validate_advance(s, &h, found.lost);
         at += h.size_bytes;
     }
     model_free(m);
     return at;
 }
 
-static void hear(const struct verify_finding *f, void *context)
+static void hear(const struct verify_report *f, void *context)
 {
     fuzz_must(f->is != VERIFY_COMPLETE && f->code[0] && f->file[0] && f->text[0]);
     *(uint64_t *)context += 1;
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FILE *f = fopen(path, "wb");
     fuzz_must(f && fwrite(data, 1, size, f) == size && fclose(f) == 0);
     uint64_t heard = 0;
-    struct verify v = {.tell = hear, .context = &heard};
+    struct verify v = {.report = hear, .context = &heard};
     struct model *m = model_new("");
     fuzz_must(m);
     const struct model_process *p = make_process(m);

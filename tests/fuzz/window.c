@@ -5,7 +5,7 @@
  * a window that can be used, with well-formed packets in it and every stream where its packets leave it. An input is a
  * list of strokes of STROKE bytes: where in the file, and the value.
  */
-#include "sensor/window.h"
+#include "mdr/uplink/window.h"
 
 #include "tests/fuzz/fuzz.h"
 

@@ -9,7 +9,7 @@
 #define BEZEL_TESTS_LIB_AGENT_HARNESS_H
 
 #include "base/clock.h"
-#include "resmgr/agent.h"
+#include "resmgr/agent/agent.h"
 #include "tests/lib/one_record.h"
 
 #include <math.h>

@@ -11,17 +11,18 @@
 struct collector_fixture {
     struct collector_process collector; /* not started */
     char ipc[LINK_ENDPOINT_MAX];        /* an endpoint in its folder */
-    struct fake_sensor *sensor;         /* of node "desk", without processes; not connected */
+    struct fake_sensor *sensor;         /* of node "control endpoint", without processes; not connected */
 };
 
-/** NULL where that fails. */
+/** Makes both; NULL where that fails. */
 struct collector_fixture *collector_fixture_new(const uint8_t run[16], uint64_t seed);
 
 /** Ends the collector, if it runs, and removes its folder. */
 void collector_fixture_free(struct collector_fixture *t);
 
 /**
- * Has `f` go on until the collector's STATUS says `least` or more of `name`, for `timeout_ns` at most. Whether it does.
+ * Continues `f` until value `name` of the collector's STATUS is `least` or more, for `timeout_ns` at most. Returns
+ * whether it is.
  */
 bool collector_awaits(struct collector_process *c, struct fake_sensor *f, const char *name, int64_t least,
                       int64_t timeout_ns);

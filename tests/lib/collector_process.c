@@ -19,7 +19,7 @@
 bool collector_make(struct collector_process *c)
 {
     snprintf(c->dir, sizeof c->dir, "/tmp/bezel-collector-XXXXXX");
-    c->lease = -1;
+    c->parent_pipe = -1;
     if (!mkdtemp(c->dir))
         return false;
     snprintf(c->run, sizeof c->run, "%s/run", c->dir);
@@ -65,16 +65,16 @@ static bool read_endpoint(struct collector_process *c, int fd)
 
 bool collector_start(struct collector_process *c, const char *listen)
 {
-    int ready[2], lease[2];
-    char ready_text[12], lease_text[12];
-    if (pipe2(ready, 0) != 0 || pipe2(lease, 0) != 0)
+    int ready[2], parent_pipe[2];
+    char ready_text[12], pipe_text[12];
+    if (pipe2(ready, 0) != 0 || pipe2(parent_pipe, 0) != 0)
         return false;
     fcntl(ready[0], F_SETFD, FD_CLOEXEC);
-    fcntl(lease[1], F_SETFD, FD_CLOEXEC);
+    fcntl(parent_pipe[1], F_SETFD, FD_CLOEXEC);
     snprintf(ready_text, sizeof ready_text, "%d", ready[1]);
-    snprintf(lease_text, sizeof lease_text, "%d", lease[0]);
-    const char *argv[32] = {"bezel-collector", "--run",   c->run,     "--listen", listen,    "--control",
-                            c->control,        "--ready", ready_text, "--lease",  lease_text};
+    snprintf(pipe_text, sizeof pipe_text, "%d", parent_pipe[0]);
+    const char *argv[32] = {"bezel-collector", "--run",   c->run,     "--listen",      listen,   "--control",
+                            c->control,        "--ready", ready_text, "--parent-pipe", pipe_text};
     size_t n = 11;
     if (c->sync) {
         argv[n++] = "--sync";
@@ -86,8 +86,8 @@ bool collector_start(struct collector_process *c, const char *listen)
     if (c->pid == 0)
         become(c, argv);
     close(ready[1]);
-    close(lease[0]);
-    c->lease = lease[1];
+    close(parent_pipe[0]);
+    c->parent_pipe = parent_pipe[1];
     bool served = c->pid > 0 && read_endpoint(c, ready[0]);
     close(ready[0]);
     return served;
@@ -105,9 +105,9 @@ int collector_wait(struct collector_process *c)
         waitpid(c->pid, NULL, 0);
         status = -1;
     }
-    if (c->lease >= 0)
-        close(c->lease);
-    c->lease = -1;
+    if (c->parent_pipe >= 0)
+        close(c->parent_pipe);
+    c->parent_pipe = -1;
     c->pid = 0;
     return status;
 }
@@ -150,7 +150,19 @@ bool collector_command(struct collector_process *c, enum message_verb verb)
 
 int64_t collector_status(struct collector_process *c, const char *name)
 {
-    return collector_command(c, VERB_STATUS) ? message_reply_get(&c->message.reply, name, -1) : -1;
+    const struct message_collector_status *s = &c->message.reply.collector;
+    if (!collector_command(c, VERB_STATUS) || c->message.reply.answer != ANSWER_COLLECTOR)
+        return -1;
+    const struct {
+        const char *name;
+        uint64_t value;
+    } values[] = {{"records", s->records}, {"processes", s->processes}, {"nodes", s->nodes},
+                  {"refused", s->refused}, {"over_rate", s->over_rate}, {"unidentified", s->unidentified},
+                  {"peers", s->peers}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (strcmp(values[i].name, name) == 0)
+            return (int64_t)values[i].value;
+    return -1;
 }
 
 bool collector_said(const struct collector_process *c, const char *text)

@@ -6,7 +6,7 @@
 #define BEZEL_TESTS_LIB_COLLECTOR_PROCESS_H
 
 #include "base/clock.h"
-#include "mdr/link.h"
+#include "mdr/link/link.h"
 #include "mdr/message.h"
 
 #include <sys/resource.h>
@@ -18,7 +18,7 @@ struct collector_process {
     char run[96];
     char endpoint[LINK_ENDPOINT_MAX]; /* as bound */
     char control[LINK_ENDPOINT_MAX];
-    int lease;               /* write end */
+    int parent_pipe;         /* write end */
     rlim_t file_limit;       /* RLIMIT_FSIZE of the next start, 0: none */
     const char *sync;        /* start it with --sync so; NULL: without */
     const char *const *more; /* more arguments of the next start, at most 12, NULL-terminated; NULL: none */
@@ -34,7 +34,7 @@ bool collector_start(struct collector_process *c, const char *listen);
 /** Sends a command and fills c->message.reply. */
 bool collector_command(struct collector_process *c, enum message_verb verb);
 
-/** What its STATUS says of `name`; -1: nothing, or it does not answer. */
+/** The value `name` of its STATUS; -1 where it has none, or does not answer. */
 int64_t collector_status(struct collector_process *c, const char *name);
 
 /** Ends it by `signal`; returns its wait status, or -1 after a deadline (it is killed then). */

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What holds for every text given to experiment_read(), right or wrong: for unit and property tests and the fuzzer. */
+/** Checks that hold for every text given to experiment_read(), right or wrong; for unit and property tests and the
+ * fuzzer. */
 #ifndef BEZEL_TESTS_LIB_EXPERIMENTS_H
 #define BEZEL_TESTS_LIB_EXPERIMENTS_H
 
@@ -82,7 +83,7 @@ static inline bool experiments_same_real_time(const struct experiment_real_time 
            a->timer_slack == b->timer_slack;
 }
 
-/** Whether two models say the same, places apart. */
+/** Whether two models are equal, except for places. */
 static inline bool experiments_same(const struct experiment *a, const struct experiment *b)
 {
     bool same = experiments_same_text(a->name, b->name) && a->duration == b->duration && a->grace == b->grace &&
@@ -97,7 +98,7 @@ static inline bool experiments_same(const struct experiment *a, const struct exp
                 a->adapt.period_max == b->adapt.period_max && experiments_same_text(a->store.listen, b->store.listen) &&
                 a->store.sync == b->store.sync;
     same = same && a->sensing.batch == b->sensing.batch && experiments_same_rules(a->sensing.expire, b->sensing.expire);
-    same = same && a->adapt.hysteresis == b->adapt.hysteresis && a->adapt.knob_count == b->adapt.knob_count &&
+    same = same && a->adapt.max_age == b->adapt.max_age && a->adapt.knob_count == b->adapt.knob_count &&
            experiments_same_rules(a->sensing.importance, b->sensing.importance);
     same = same && experiments_same_real_time(&a->sensing.real_time, &b->sensing.real_time);
     for (uint32_t i = 0; same && i < a->node_count; i++)
@@ -143,7 +144,7 @@ static inline bool experiments_is_inside(const char *text, size_t n, struct expe
     return line == at.line && at.column >= 1 && at.column <= column;
 }
 
-/* Findings are sentences with a place in the text, in its order, and errors are what they are counted. */
+/* Findings are sentences with a place in the text, in the order of the text; `errors` is their number of errors. */
 static inline void experiments_check_findings(const char *text, size_t n, const struct experiment_diagnostics *found)
 {
     size_t errors = 0;
@@ -161,7 +162,7 @@ static inline void experiments_check_findings(const char *text, size_t n, const 
     EXPERIMENTS_REQUIRE(found->count < 1000 ? found->errors == errors : found->errors >= errors, "%zu", found->errors);
 }
 
-/* What is printed reads back as the same model, without a new complaint, and prints the same. */
+/* The printed model is read back as the same model, without a new finding, and prints the same. */
 static inline void experiments_check_printed(const struct experiment *e, size_t warnings)
 {
     char *printed = NULL, *again = NULL;
@@ -184,7 +185,7 @@ static inline void experiments_check_printed(const struct experiment *e, size_t 
     free(again);
 }
 
-/** Reads `n` bytes at `text` and requires what must hold. Returns whether it is an experiment. */
+/** Reads `n` bytes at `text`, and makes all checks of this file. Returns whether it is an experiment. */
 static inline bool experiments_require_invariants(const char *text, size_t n)
 {
     struct experiment *e = NULL;

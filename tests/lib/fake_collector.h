@@ -8,7 +8,7 @@
 #ifndef BEZEL_TESTS_LIB_FAKE_COLLECTOR_H
 #define BEZEL_TESTS_LIB_FAKE_COLLECTOR_H
 
-#include "mdr/link.h"
+#include "mdr/link/link.h"
 #include "mdr/message.h"
 #include "mdr/packet.h"
 

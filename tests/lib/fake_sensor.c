@@ -212,7 +212,8 @@ void fake_cut_one(struct fake_sensor *f, unsigned process, unsigned ring, uint32
     finish(f, process, ring, &h, n);
 }
 
-static void cut_empty(struct fake_sensor *f, unsigned process, unsigned ring, enum packet_kind kind, uint64_t lost)
+static void packetize_empty(struct fake_sensor *f, unsigned process, unsigned ring, enum packet_kind kind,
+                            uint64_t lost)
 {
     open_stream(f, process, ring);
     struct fake_stream *s = stream_of(f, process, ring);
@@ -226,12 +227,12 @@ static void cut_empty(struct fake_sensor *f, unsigned process, unsigned ring, en
 
 void fake_lose(struct fake_sensor *f, unsigned process, unsigned ring, uint64_t count)
 {
-    cut_empty(f, process, ring, PACKET_LOSS, count);
+    packetize_empty(f, process, ring, PACKET_LOSS, count);
 }
 
 void fake_close_stream(struct fake_sensor *f, unsigned process, unsigned ring)
 {
-    cut_empty(f, process, ring, PACKET_CLOSE, 0);
+    packetize_empty(f, process, ring, PACKET_CLOSE, 0);
 }
 
 /* ---- the protocol ------------------------------------------------------------------------------------------------ */
@@ -347,7 +348,7 @@ static void take_need(struct fake_sensor *f)
 {
     f->needs++;
     for (unsigned i = 0; i < f->process_count; i++)
-        if (f->processes[i]->said.instance == f->in.need.instance) {
+        if (f->processes[i]->said.instance == f->in.need_process.instance) {
             (void)!fake_say_process(f, i);
             for (unsigned r = 0; r < FAKE_RINGS; r++)
                 f->processes[i]->rings[r].sent = f->processes[i]->rings[r].acked;
@@ -361,7 +362,7 @@ static void take(struct fake_sensor *f, const struct link_frame *frame)
     f->heard = clock_now();
     if (f->in.type == MESSAGE_WELCOME)
         take_welcome(f);
-    else if (f->in.type == MESSAGE_NEED)
+    else if (f->in.type == MESSAGE_NEED_PROCESS)
         take_need(f);
     else if (f->in.type == MESSAGE_ACK)
         for (uint32_t i = 0; i < f->in.ack.stream_count; i++)
@@ -401,8 +402,8 @@ void fake_round(struct fake_sensor *f, int64_t wait_ns)
     }
     if (!f->welcome)
         return;
-    f->out.type = MESSAGE_ALIVE;
-    f->out.alive.at = (uint64_t)clock_now();
+    f->out.type = MESSAGE_HEARTBEAT;
+    f->out.heartbeat.at = (uint64_t)clock_now();
     (void)!fake_say(f);
     send_streams(f);
 }

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "mdr/dict.h"
-#include "mdr/link.h"
+#include "mdr/link/link.h"
 #include "mdr/message.h"
 #include "mdr/packet.h"
 

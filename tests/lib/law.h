@@ -49,7 +49,7 @@ struct law_life {
 };
 
 struct law_page {
-    _Atomic uint32_t lives;
+    _Atomic uint32_t starts;
     _Atomic uint32_t stop;
     struct law_life life[LAW_LIVES];
 };

@@ -5,7 +5,7 @@
 #ifndef BEZEL_TESTS_LIB_LIMITS_SEEN_H
 #define BEZEL_TESTS_LIB_LIMITS_SEEN_H
 
-#include "resmgr/policy.h"
+#include "resmgr/policies/policy.h"
 
 #include <math.h>
 

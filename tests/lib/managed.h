@@ -7,7 +7,7 @@
 #define BEZEL_TESTS_LIB_MANAGED_H
 
 #include "base/clock.h"
-#include "resmgr/manager.h"
+#include "resmgr/manager/manager.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@ enum { NODES = 3 };
 #define EVERY (100 * CLOCK_MS) /* the sampling period */
 
 static struct message_observation how[NODES];
-static struct message_setting told; /* last */
+static struct message_setpoint told; /* last */
 static struct manager *m;
 static int64_t now;
 
@@ -29,17 +29,17 @@ static inline void hear(uint32_t node)
 {
     how[node].at = (uint64_t)now;
     how[node].step++;
-    manager_hear(m, node, &how[node], now);
+    manager_receive(m, node, &how[node], now);
 }
 
 /** The node does what it is told, if it is. Whether it was. */
 static inline bool tell(uint32_t node)
 {
-    if (!manager_tells(m, node, now, &told))
+    if (!manager_send(m, node, now, &told))
         return false;
     how[node].on = told.on;
     how[node].period_ns = told.period_ns;
-    how[node].lease = told.lease;
+    how[node].leadership = told.leadership;
     how[node].sequence = told.sequence;
     how[node].shed = told.shed;
     if (told.knob_count > 0 && told.knobs[0].given)

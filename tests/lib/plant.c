@@ -106,9 +106,9 @@ void plant_step(struct plant *p, const struct policy_state *state, struct policy
         observe(p, i, &state->members[i], seen);
         sum += p->nodes[i].use;
     }
-    if (p->whole > 0 && seen->limit_count < POLICY_LIMITS_MAX)
+    if (p->global > 0 && seen->limit_count < POLICY_LIMITS_MAX)
         limit(seen,
               (struct policy_limit){
-                  .on_cpu = true, .compare = COMPARE_AT_MOST, .member = POLICY_ALL, .bound = p->whole, .value = sum});
+                  .on_cpu = true, .compare = COMPARE_AT_MOST, .member = POLICY_ALL, .bound = p->global, .value = sum});
     p->step++;
 }

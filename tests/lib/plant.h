@@ -9,7 +9,7 @@
 #ifndef BEZEL_TESTS_LIB_PLANT_H
 #define BEZEL_TESTS_LIB_PLANT_H
 
-#include "resmgr/policy.h"
+#include "resmgr/policies/policy.h"
 
 #define PLANT_KEPT   0.96 /* of its budget, that a node uses at most where it keeps it */
 #define PLANT_RECORD 60.0 /* ns of CPU for a record */
@@ -50,12 +50,12 @@ struct plant {
     uint32_t window;  /* steps that the frame rate is the mean over; 0: there is no limit on it */
     bool confirms;    /* the plant tells which measurements a change is in */
     bool blind_polls; /* how many polls there were is unknown */
-    bool keeps;       /* each node puts off polls that its budget has no room for (resmgr/quota.h) */
+    bool keeps;       /* each node puts off polls that its budget has no room for (resmgr/control/cpu_budget.h) */
     double noise;     /* of a poll's cost: uniform, +- this share */
     double starved;   /* share of the steps in which a node gets no CPU for nine of ten polls */
     double need;      /* percent of CPU that the application needs for all its frames */
     double budget;    /* percent of CPU of each node; 0: no such limit */
-    double whole;     /* percent of CPU of all nodes together; 0: no such limit */
+    double global;    /* percent of CPU of all nodes together; 0: no such limit */
     uint64_t step;
     struct plant_node nodes[POLICY_MEMBERS_MAX];
 };

@@ -9,7 +9,7 @@ set -eu
 for tool in jq pgrep; do
     command -v $tool >/dev/null || { echo "skipped: $tool is not installed"; exit 77; }
 done
-bezel=$1/bezel ticker=$1/ticker status=$1/status
+bezel=$1/bezel ticker=$1/ticker status=$1/status asker=$1/asker
 dir=$(mktemp -d)
 BEZEL_DIR=$(mktemp -d /dev/shm/bezel-test-XXXXXX)
 export BEZEL_DIR

@@ -9,9 +9,9 @@
 #define BEZEL_TESTS_LIB_SAMPLE_RUN_H
 
 #include "base/clock.h"
-#include "collector/summary.h"
+#include "collector/rundb/summary.h"
 #include "config/experiment.h"
-#include "resmgr/agent.h"
+#include "resmgr/agent/agent.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,14 +29,14 @@ struct sample {
     struct summary_node nodes[SAMPLE_NODES];
     struct summary_process processes[SAMPLE_PROCESSES];
     struct summary_book books[SAMPLE_PROCESSES][2];
-    struct summary_limit rows[SAMPLE_LIMITS * SAMPLE_NODES];
-    struct summary_decision decisions[SAMPLE_DECISIONS];
-    struct summary_polling polling[3];
-    struct summary_expired expired[2];
+    struct builtin_limit rows[SAMPLE_LIMITS * SAMPLE_NODES];
+    struct builtin_decision decisions[SAMPLE_DECISIONS];
+    struct builtin_polling polling[3];
+    struct builtin_expired expired[2];
     struct summary_metric values[1];
     struct summary_event events[2];
     struct summary_note notes[5];
-    struct summary_fact facts[5];
+    struct summary_property properties[5];
 };
 
 /** `at` seconds after the run's start, on the clock of every node. */
@@ -55,10 +55,10 @@ static inline struct summary_book sample_book(uint32_t aspect, const char *name,
                                  .last_ns = sample_time(0.5) + (int64_t)(count - 1) * CLOCK_S / 30};
 }
 
-static inline struct summary_limit sample_row(uint32_t node, uint32_t index, double held, double violated)
+static inline struct builtin_limit sample_row(uint32_t node, uint32_t index, double held, double violated)
 {
-    return (struct summary_limit){.node = node,
-                                  .index = index,
+    return (struct builtin_limit){.node = node,
+                                  .limit = index,
                                   .state = LIMIT_HELD,
                                   .value = 29.97,
                                   .worst = 28.5,
@@ -70,7 +70,7 @@ static inline struct summary_limit sample_row(uint32_t node, uint32_t index, dou
 static inline void sample_add_decision(struct sample *s, double at, int action, int64_t before, int64_t after,
                                        int cause)
 {
-    s->decisions[s->summary.decision_count++] = (struct summary_decision){.at = sample_time(at),
+    s->decisions[s->summary.decision_count++] = (struct builtin_decision){.at = sample_time(at),
                                                                           .policy = POLICY_DPP,
                                                                           .action = action,
                                                                           .before = before,
@@ -141,13 +141,13 @@ static inline void sample_held(struct sample *s)
                                         .period_worst = 4567890,
                                         .en_route_mean = 0.00123,
                                         .en_route_max = 0.0345,
-                                        .clock = {.counter = 4, .error_ns = 212}};
+                                        .clock = {.counter = 4, .error = 212}};
     static const char *const names[SAMPLE_PROCESSES] = {"server", "client.1", "client.2", "client.3", "bezeld"};
     for (size_t i = 0; i < SAMPLE_PROCESSES; i++) {
         bool daemon = i == SAMPLE_PROCESSES - 1;
         sample_process(s, i, names[i], daemon ? ROLE_DAEMON : ROLE_SUT);
         s->books[i][0] = sample_book(1,
-                                     daemon ? "bezel_self"
+                                     daemon ? "bezel_usage"
                                      : i    ? "frame_received"
                                             : "frame_captured",
                                      daemon ? 96 : 301);
@@ -159,16 +159,16 @@ static inline void sample_held(struct sample *s)
     s->rows[1].worst = 12.5;
     s->values[0] = (struct summary_metric){
         .metric = "fps", .process = "client.1", .count = 9, .mean = 29.98, .min = 29.6, .max = 30.3, .last = 30};
-    s->polling[0] = (struct summary_polling){.at = sample_time(0.01), .period = CLOCK_MS};
-    s->facts[0] = (struct summary_fact){"run", "0b5e1d8e-6a0f-4f0e-9d3b-0123456789ab"};
-    s->facts[1] = (struct summary_fact){"started", "1700000000000000000"};
-    s->facts[2] = (struct summary_fact){"ended", "1700000010000000000"};
-    s->facts[3] = (struct summary_fact){"ended_by", "duration"};
+    s->polling[0] = (struct builtin_polling){.at = sample_time(0.01), .period = CLOCK_MS};
+    s->properties[0] = (struct summary_property){"run", "0b5e1d8e-6a0f-4f0e-9d3b-0123456789ab"};
+    s->properties[1] = (struct summary_property){"started", "1700000000000000000"};
+    s->properties[2] = (struct summary_property){"ended", "1700000010000000000"};
+    s->properties[3] = (struct summary_property){"ended_by", "duration"};
     s->summary = (struct summary){.node_count = 1,
                                   .process_count = SAMPLE_PROCESSES,
                                   .limit_count = 2,
                                   .metric_count = 1,
-                                  .fact_count = 4,
+                                  .property_count = 4,
                                   .polling_count = 1,
                                   .nodes = s->nodes,
                                   .processes = s->processes,
@@ -179,7 +179,7 @@ static inline void sample_held(struct sample *s)
                                   .metrics = s->values,
                                   .events = s->events,
                                   .notes = s->notes,
-                                  .facts = s->facts,
+                                  .properties = s->properties,
                                   .latency = {.count = 2408, .median = 612345, .p99 = 1912345, .max = 4212345}};
 }
 
@@ -249,7 +249,7 @@ static inline void sample_troubled(struct sample *s)
     s->nodes[1].name = "desk1";
     s->nodes[1].sensor_cpu_mean = s->nodes[1].sensor_cpu_max = NAN;
     s->nodes[1].clock =
-        (struct summary_clock){.counter = 1, .kernel = 1, .program = 1, .error_ns = 45678, .jumps = 2, .clamped = 17};
+        (struct builtin_clocks){.counter = 1, .kernel = 1, .program = 1, .error = 45678, .jumps = 2, .clamped = 17};
     s->summary.node_count = 2;
     s->processes[2].node = s->processes[3].node = 1;
     s->rows[0] = sample_row(0, 0, 5, 2.5);
@@ -273,15 +273,15 @@ static inline void sample_troubled(struct sample *s)
     s->books[2][1].attempts += 4;
     s->books[2][1].no_ring = 1;
     s->processes[3].name = "cli\033[31ment";
-    s->polling[1] = (struct summary_polling){
+    s->polling[1] = (struct builtin_polling){
         .node = 1, .at = sample_time(2.5), .cause = 1, .period = 250 * CLOCK_US, .forward = 1, .batch = 1000};
-    s->polling[2] = (struct summary_polling){.at = sample_time(4.25), .cause = 2, .period = CLOCK_MS, .mode = 1};
+    s->polling[2] = (struct builtin_polling){.at = sample_time(4.25), .cause = 2, .period = CLOCK_MS, .mode = 1};
     s->summary.polling_count = 3;
     s->nodes[1].period_mean = s->nodes[1].period_worst = 0;
     s->nodes[1].en_route_mean = s->nodes[1].en_route_max = NAN;
     s->nodes[1].backpressure = 1234;
-    s->expired[0] = (struct summary_expired){0, 31, "client.1", "frame_shown", 100 * CLOCK_MS, 301, 12};
-    s->expired[1] = (struct summary_expired){1, 33, "cli\033[31ment", "frame_shown", 100 * CLOCK_MS, 0, 0};
+    s->expired[0] = (struct builtin_expired){0, 0, "client.1", "frame_shown", 31, 100 * CLOCK_MS, 301, 12};
+    s->expired[1] = (struct builtin_expired){1, 0, "cli\033[31ment", "frame_shown", 33, 100 * CLOCK_MS, 0, 0};
     s->summary.expired_count = 2;
     s->summary.refused = 2;
     s->summary.event_count = 2;

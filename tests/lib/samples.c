@@ -11,9 +11,9 @@
 enum { TICK = 1, FRAME_SHOWN = 2 };
 
 const enum message_type sample_types[] = {
-    MESSAGE_HELLO, MESSAGE_WELCOME,     MESSAGE_REFUSE,  MESSAGE_PROCESS, MESSAGE_NEED,      MESSAGE_ACK,
-    MESSAGE_BOOKS, MESSAGE_ALIVE,       MESSAGE_BYE,     MESSAGE_NOTE,    MESSAGE_COMMAND,   MESSAGE_REPLY,
-    MESSAGE_WATCH, MESSAGE_OBSERVATION, MESSAGE_SETTING, MESSAGE_PARTS,   MESSAGE_JUDGEMENT,
+    MESSAGE_HELLO, MESSAGE_WELCOME,     MESSAGE_REFUSE,   MESSAGE_PROCESS,  MESSAGE_NEED_PROCESS, MESSAGE_ACK,
+    MESSAGE_BOOKS, MESSAGE_HEARTBEAT,   MESSAGE_BYE,      MESSAGE_NOTE,     MESSAGE_COMMAND,      MESSAGE_REPLY,
+    MESSAGE_WATCH, MESSAGE_OBSERVATION, MESSAGE_SETPOINT, MESSAGE_PARTIALS, MESSAGE_JUDGEMENT,
 };
 const size_t sample_type_count = sizeof sample_types / sizeof *sample_types;
 
@@ -35,14 +35,14 @@ const char *sample_message_name(enum message_type type)
         return "message-refuse";
     case MESSAGE_PROCESS:
         return "message-process";
-    case MESSAGE_NEED:
-        return "message-need";
+    case MESSAGE_NEED_PROCESS:
+        return "message-need-process";
     case MESSAGE_ACK:
         return "message-ack";
     case MESSAGE_BOOKS:
         return "message-books";
-    case MESSAGE_ALIVE:
-        return "message-alive";
+    case MESSAGE_HEARTBEAT:
+        return "message-heartbeat";
     case MESSAGE_BYE:
         return "message-bye";
     case MESSAGE_NOTE:
@@ -50,15 +50,15 @@ const char *sample_message_name(enum message_type type)
     case MESSAGE_COMMAND:
         return "message-command";
     case MESSAGE_REPLY:
-        return "message-reply";
+        return sample_reply_name(ANSWER_NODE);
     case MESSAGE_WATCH:
         return "message-watch";
     case MESSAGE_OBSERVATION:
         return "message-observation";
-    case MESSAGE_SETTING:
-        return "message-setting";
-    case MESSAGE_PARTS:
-        return "message-parts";
+    case MESSAGE_SETPOINT:
+        return "message-setpoint";
+    case MESSAGE_PARTIALS:
+        return "message-partials";
     case MESSAGE_JUDGEMENT:
         return "message-judgement";
     }
@@ -230,8 +230,10 @@ void sample_knob(struct message *m)
 {
     memset(m, 0, sizeof *m);
     m->type = MESSAGE_COMMAND;
-    m->command = (struct message_command){
-        .id = 13, .verb = VERB_KNOB, .knob = {.order = KNOB_SET, .process = "server", .name = "quality", .value = -40}};
+    m->command =
+        (struct message_command){.id = 13,
+                                 .verb = VERB_KNOB,
+                                 .knob = {.action = KNOB_SET, .process = "server", .name = "quality", .value = -40}};
 }
 
 static void sample_observation(struct message_observation *o)
@@ -239,12 +241,12 @@ static void sample_observation(struct message_observation *o)
     *o = (struct message_observation){.life = 3600000000000,
                                       .at = 3605000000001,
                                       .step = 49,
-                                      .lease = {.epoch = 2, .holder = UINT64_C(0x0123456789abcdef)},
+                                      .leadership = {.epoch = 2, .holder = UINT64_C(0x0123456789abcdef)},
                                       .sequence = 17,
                                       .on = true,
                                       .period_ns = 2500000,
                                       .desired_ns = 1000000,
-                                      .orders = 1,
+                                      .overrides = 1,
                                       .levels = 3,
                                       .shed = 1,
                                       .settled = true,
@@ -252,26 +254,26 @@ static void sample_observation(struct message_observation *o)
                                       .polls = 40,
                                       .records = 240,
                                       .elapsed = 100000007,
-                                      .effective = 2500113,
                                       .limit_count = 2};
     o->limits[0] = (struct message_observed){.limit = 0, .state = MESSAGE_LIMIT_VIOLATED, .value = 24.25};
     o->limits[1] = (struct message_observed){.limit = 2, .state = MESSAGE_LIMIT_HELD, .value = 9.5};
     o->knob_count = 1;
-    o->knobs[0] = (struct message_steered){.knob = 1, .value = 40, .min = -10, .max = 100, .home = 80, .orders = 1};
+    o->knobs[0] =
+        (struct message_steered){.knob = 1, .value = 40, .min = -10, .max = 100, .baseline = 80, .overrides = 1};
 }
 
-static void sample_parts(struct message_parts *p)
+static void sample_partials(struct message_partials *p)
 {
-    *p = (struct message_parts){.life = 3600000000000, .at = 3605000000001, .step = 49, .count = 3};
-    p->list[0] = (struct message_part){.limit = 1, .state = PART_KNOWN, .value = 1250, .over = 5000};
+    *p = (struct message_partials){.life = 3600000000000, .at = 3605000000001, .step = 49, .count = 3};
+    p->list[0] = (struct message_partial){.limit = 1, .state = PARTIAL_KNOWN, .value = 1250, .over = 5000};
     p->list[1] =
-        (struct message_part){.limit = 3, .state = PART_KNOWN, .value = 29.5, .unsure = 0.5, .silent = 33000000};
-    p->list[2] = (struct message_part){.limit = 4, .state = PART_NONE};
+        (struct message_partial){.limit = 3, .state = PARTIAL_KNOWN, .value = 29.5, .unsure = 0.5, .silent = 33000000};
+    p->list[2] = (struct message_partial){.limit = 4, .state = PARTIAL_NONE};
 }
 
 static void sample_judgement(struct message_judgement *j)
 {
-    *j = (struct message_judgement){.lease = {.epoch = 2, .holder = UINT64_C(0x0123456789abcdef)},
+    *j = (struct message_judgement){.leadership = {.epoch = 2, .holder = UINT64_C(0x0123456789abcdef)},
                                     .sequence = 51,
                                     .missing = UINT64_C(1) << 63 | 2,
                                     .count = 1};
@@ -289,26 +291,26 @@ static void sample_judgement(struct message_judgement *j)
                                          .trusted_worst = 30};
 }
 
-static void sample_setting(struct message_setting *s)
+static void sample_setpoint(struct message_setpoint *s)
 {
-    *s = (struct message_setting){.lease = {.epoch = 2, .holder = UINT64_C(0x0123456789abcdef)},
-                                  .sequence = 18,
-                                  .life = 3600000000000,
-                                  .answers = 3605000000001,
-                                  .expiry = 500000000,
-                                  .lasts = 2000000000,
-                                  .on = true,
-                                  .period_ns = 10000000,
-                                  .cause = -1,
-                                  .infeasible = MESSAGE_INFEASIBLE,
-                                  .needed = 11.5,
-                                  .budget = 10,
-                                  .blameless = true,
-                                  .starved = true,
-                                  .shed = 2,
-                                  .knob_count = 2};
+    *s = (struct message_setpoint){.leadership = {.epoch = 2, .holder = UINT64_C(0x0123456789abcdef)},
+                                   .sequence = 18,
+                                   .life = 3600000000000,
+                                   .answers = 3605000000001,
+                                   .expiry = 500000000,
+                                   .lasts = 2000000000,
+                                   .on = true,
+                                   .period_ns = 10000000,
+                                   .cause = -1,
+                                   .infeasible = MESSAGE_INFEASIBLE,
+                                   .needed = 11.5,
+                                   .budget = 10,
+                                   .not_monitor = true,
+                                   .starved = true,
+                                   .shed = 2,
+                                   .knob_count = 2};
     s->knobs[0] = (struct message_steer){.knob = 0, .given = true, .value = -5, .cause = 2, .metric = 24.25};
-    s->knobs[1] = (struct message_steer){.knob = 1, .value = 10, .cause = -1, .metric = 9.5, .spent = true};
+    s->knobs[1] = (struct message_steer){.knob = 1, .value = 10, .cause = -1, .metric = 9.5, .saturated = true};
 }
 
 void sample_save(struct message *m)
@@ -320,6 +322,107 @@ void sample_save(struct message *m)
         .verb = VERB_SAVE,
         .save = {
             .number = 3, .limit = 1, .node = "desk1", .at = 1790000000123456789, .left = 10000000000, .value = 24.5}};
+}
+
+const char *sample_reply_name(enum message_answer answer)
+{
+    static const char *const names[] = {
+        [ANSWER_REFUSED] = "message-reply-refused",   [ANSWER_WAITING] = "message-reply-waiting",
+        [ANSWER_SESSION] = "message-reply-session",   [ANSWER_BEZELD] = "message-reply-bezeld",
+        [ANSWER_NODE] = "message-reply-node",         [ANSWER_COLLECTOR] = "message-reply-collector",
+        [ANSWER_SAVED] = "message-reply-saved",       [ANSWER_ASPECTS] = "message-reply-aspects",
+        [ANSWER_POLLING] = "message-reply-polling",   [ANSWER_KNOBS] = "message-reply-knobs",
+        [ANSWER_KNOB_SET] = "message-reply-knob-set",
+    };
+    return names[answer];
+}
+
+static const struct message_node_status node_status = {
+    .records = 1001,
+    .lost_full = 1002,
+    .lost_off = 1003,
+    .lost_no_ring = 1004,
+    .lost_window = 1005,
+    .lost_spool = 1006,
+    .window_bytes = 1007,
+    .spool_bytes = 1008,
+    .processes = 1009,
+    .processes_seen = 1010,
+    .period_ns = 2500000,
+    .manager = {.held = true, .epoch = 2, .applied = 1011},
+    .violation = {.count = 3, .limit = 1, .at = 1790000000123456789, .age = 1500000, .value = 24.5}};
+
+static const struct message_collector_status collector_status = {.records = 2001,
+                                                                 .bytes = 2002,
+                                                                 .packets = 2003,
+                                                                 .discarded = 2004,
+                                                                 .refused = 2005,
+                                                                 .over_rate = 2006,
+                                                                 .unidentified = 2007,
+                                                                 .peers = 2008,
+                                                                 .streams = 2009,
+                                                                 .processes = 2010,
+                                                                 .nodes = 2011,
+                                                                 .store_errno = 28};
+
+static const struct message_polling polling = {.on = true,
+                                               .period_ns = 250000,
+                                               .mode = POLL_MODE_BUSY_WAIT,
+                                               .forward = POLL_FORWARD_COLLECT,
+                                               .batch = 64,
+                                               .effective_ns = 250113,
+                                               .worst_ns = 251000};
+
+static const struct message_knob_state knob_states[] = {{.instance = UINT64_C(0x0000303900000001),
+                                                         .pid = 12345,
+                                                         .process = "client",
+                                                         .name = "quality",
+                                                         .unit = "percent of all",
+                                                         .value = 40,
+                                                         .min = -10,
+                                                         .max = 100,
+                                                         .initial = 80},
+                                                        {.instance = 2, .process = "server", .name = "threads"}};
+
+void sample_reply(enum message_answer answer, struct message *m)
+{
+    memset(m, 0, sizeof *m);
+    m->type = MESSAGE_REPLY;
+    m->reply = (struct message_reply){.id = 9, .state = DAEMON_DRAINED, .text = "the store is full", .answer = answer};
+    switch (answer) {
+    case ANSWER_REFUSED:
+    case ANSWER_WAITING:
+        break;
+    case ANSWER_SESSION:
+        m->reply.session = (struct message_session){.endpoint = "ipc:///run/bezel/session-0123", .begun = true};
+        break;
+    case ANSWER_BEZELD:
+        m->reply.sessions = 3;
+        break;
+    case ANSWER_NODE:
+        m->reply.node = node_status;
+        break;
+    case ANSWER_COLLECTOR:
+        m->reply.collector = collector_status;
+        break;
+    case ANSWER_SAVED:
+        m->reply.saved = (struct message_saved){.records = 5000, .processes = 3, .behind = 1};
+        break;
+    case ANSWER_ASPECTS:
+        m->reply.matched = (struct message_matched){.aspects = 7, .processes = 2};
+        break;
+    case ANSWER_POLLING:
+        m->reply.polling = polling;
+        break;
+    case ANSWER_KNOBS:
+        m->knobs.next = 33;
+        m->knobs.count = 2;
+        memcpy(m->knobs.knobs, knob_states, sizeof knob_states);
+        break;
+    case ANSWER_KNOB_SET:
+        m->reply.knob_set = 2;
+        break;
+    }
 }
 
 void sample_message(enum message_type type, struct message *m)
@@ -344,8 +447,8 @@ void sample_message(enum message_type type, struct message *m)
     case MESSAGE_PROCESS:
         sample_process(&m->process);
         break;
-    case MESSAGE_NEED:
-        m->need.instance = UINT64_C(0x0102030405060708);
+    case MESSAGE_NEED_PROCESS:
+        m->need_process.instance = UINT64_C(0x0102030405060708);
         break;
     case MESSAGE_ACK:
         sample_positions(&m->ack.stream_count, m->ack.streams);
@@ -362,17 +465,17 @@ void sample_message(enum message_type type, struct message *m)
     case MESSAGE_OBSERVATION:
         sample_observation(&m->observation);
         break;
-    case MESSAGE_SETTING:
-        sample_setting(&m->setting);
+    case MESSAGE_SETPOINT:
+        sample_setpoint(&m->setpoint);
         break;
-    case MESSAGE_PARTS:
-        sample_parts(&m->parts);
+    case MESSAGE_PARTIALS:
+        sample_partials(&m->partials);
         break;
     case MESSAGE_JUDGEMENT:
         sample_judgement(&m->judgement);
         break;
-    case MESSAGE_ALIVE:
-        m->alive.at = 123456789012;
+    case MESSAGE_HEARTBEAT:
+        m->heartbeat.at = 123456789012;
         break;
     case MESSAGE_NOTE:
         m->note = (struct message_note){.instance = 41, .pid = 42, .at = 43};
@@ -386,9 +489,7 @@ void sample_message(enum message_type type, struct message *m)
         m->command = (struct message_command){.id = 9, .verb = VERB_DRAIN};
         break;
     case MESSAGE_REPLY:
-        m->reply = (struct message_reply){.id = 9, .state = DAEMON_DRAINED, .text = "the store is full"};
-        message_reply_add(&m->reply, "records", 1000);
-        message_reply_add(&m->reply, "store_errno", -28);
+        sample_reply(ANSWER_NODE, m);
         break;
     }
 }

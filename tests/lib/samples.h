@@ -39,6 +39,10 @@ size_t sample_packet(int i, uint8_t *out);
 /** A message of `type` with every field set, each to a value of its own. */
 void sample_message(enum message_type type, struct message *m);
 
+/** A REPLY with an answer of this kind, from ANSWER_REFUSED to ANSWER_KNOB_SET; and its file. */
+void sample_reply(enum message_answer answer, struct message *m);
+const char *sample_reply_name(enum message_answer answer);
+
 /** The COMMANDs that say more than their verb: ASPECTS, POLL, KNOB and BEGIN. */
 void sample_aspects(struct message *m);
 void sample_poll(struct message *m);

@@ -1,37 +1,59 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* What the nodes of a run answer to *status*: status RUN-DIRECTORY KEY prints the sum of their values of KEY. */
-#include "ecs/commands.h"
-#include "ecs/reach.h"
+/* What the nodes of a run answer to STATUS: status RUN-DIRECTORY KEY prints the sum of their values of KEY. */
+#include "ecs/run/control_client.h"
+
+#include "base/exit_code.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct sum {
     const char *key;
     int64_t value;
 };
 
-static bool add(void *context, const char *node, const struct message_reply *reply)
+static int64_t value_of(const struct message_node_status *s, const char *key)
+{
+    const struct {
+        const char *key;
+        uint64_t value;
+    } values[] = {{"processes", s->processes},
+                  {"lost_spool", s->lost_spool},
+                  {"poll_on", s->period_ns != 0},
+                  {"period_ns", s->period_ns},
+                  {"manager_held", s->manager.held},
+                  {"manager_epoch", s->manager.epoch},
+                  {"manager_applied", s->manager.applied}};
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (strcmp(values[i].key, key) == 0)
+            return (int64_t)values[i].value;
+    fprintf(stderr, "status: STATUS has no %s\n", key);
+    exit(EXIT_USAGE);
+}
+
+static bool add(void *context, const char *node, const struct message *answer)
 {
     struct sum *sum = context;
     (void)node;
-    sum->value += message_reply_get(reply, sum->key, 0);
+    sum->value += value_of(&answer->reply.node, sum->key);
     return true;
 }
 
 int main(int argc, char **argv)
 {
-    struct reach r;
+    struct control_client r;
     if (argc != 3)
         return EXIT_USAGE;
     struct sum sum = {.key = argv[2]};
-    int code = reach_open(argv[1], NULL, &r);
-    if (code != EXIT_HELD)
+    int code = control_client_open(argv[1], NULL, &r);
+    if (code != EXIT_OK)
         return code;
-    code = reach_ask(&r, &(struct message_command){.verb = VERB_STATUS}, add, &sum);
-    reach_close(&r);
+    code = control_client_ask(&r, &(struct message_command){.verb = VERB_STATUS}, ANSWER_NODE, add, &sum);
+    control_client_close(&r);
     printf("%" PRId64 "\n", sum.value);
     return code;
 }

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 #include "tests/lib/stored_run.h"
 
-#include "collector/accept.h"
-#include "collector/account.h"
-#include "collector/recover.h"
+#include "collector/model/statistics.h"
+#include "collector/receive/receiver_packet.h"
+#include "collector/receive/recover.h"
+#include "collector/rundb/rundb_save.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -30,13 +31,13 @@ int stored_start(struct stored_run *r, const char *dir, struct fake_sensor *sens
 {
     r->sensor = sensor;
     r->model = model_new("");
-    int err = r->model ? facts_open(dir, &r->facts) : BEZEL_ENOMEM;
+    int err = r->model ? rundb_open(dir, &r->rundb) : BEZEL_ENOMEM;
     if (!err)
-        err = facts_serve(r->facts, sync != STORE_SYNC_NEVER);
+        err = rundb_serve(r->rundb, sync != STORE_SYNC_NEVER);
     if (!err)
         err = store_open(dir, sync, &r->store);
     if (!err)
-        err = recover_run(r->facts, r->store, r->model);
+        err = recover_run(r->rundb, r->store, r->model);
     if (err)
         return err;
     r->node = model_find_node(r->model, sensor->hello.uuid);
@@ -45,7 +46,7 @@ int stored_start(struct stored_run *r, const char *dir, struct fake_sensor *sens
     if (r->node)
         return 0;
     r->node = model_add_node(r->model, &sensor->hello);
-    return r->node ? facts_add_node(r->facts, r->node) : BEZEL_ENOMEM;
+    return r->node ? rundb_add_node(r->rundb, r->node) : BEZEL_ENOMEM;
 }
 
 /* The process, known and with its newest dictionary. */
@@ -60,7 +61,7 @@ static int know(struct stored_run *r, unsigned process, struct model_process **k
     if (err)
         return err;
     if (p) {
-        err = facts_set_dictionary(r->facts, p, said->dictionary, said->dictionary_bytes);
+        err = rundb_set_dictionary(r->rundb, p, said->dictionary, said->dictionary_bytes);
         model_set_dictionary(p, dict);
         return err;
     }
@@ -68,12 +69,12 @@ static int know(struct stored_run *r, unsigned process, struct model_process **k
     if (!p)
         return BEZEL_ENOMEM;
     model_set_dictionary(p, dict);
-    return facts_add_process(r->facts, p, said->dictionary, said->dictionary_bytes);
+    return rundb_add_process(r->rundb, p, said->dictionary, said->dictionary_bytes);
 }
 
 static int take(struct stored_run *r, unsigned process, unsigned ring)
 {
-    struct accepted a;
+    struct received a;
     struct model_process *p;
     int err = know(r, process, &p);
     const struct fake_stream *s = &r->sensor->processes[process]->rings[ring];
@@ -82,12 +83,12 @@ static int take(struct stored_run *r, unsigned process, unsigned ring)
         return err ? err : BEZEL_ENOMEM;
     uint64_t seq = stream->at.next_seq;
     const uint8_t *packet = s->bytes + s->starts[seq];
-    accept_packet(r->node, r->store, packet, s->starts[seq + 1] - s->starts[seq], &a);
-    if (a.what != ACCEPT_STORED)
-        return a.what == ACCEPT_FAILED ? BEZEL_ENOSPC : BEZEL_EMALFORMED;
-    account_count(p, &a.header, packet, &a.found.all, 0);
-    account_sum(a.stream, &a.header, packet);
-    account_rows(r->facts, p, &a.header, packet, a.found.lost);
+    receiver_take_packet(r->node, r->store, packet, s->starts[seq + 1] - s->starts[seq], &a);
+    if (a.what != RECEIVED_STORED)
+        return a.what == RECEIVED_FAILED ? BEZEL_ENOSPC : BEZEL_EMALFORMED;
+    statistics_count(p, &a.header, packet, &a.found.all, 0);
+    statistics_sum(a.stream, &a.header, packet);
+    rundb_add_packet(r->rundb, p, &a.header, packet, a.found.lost);
     return 0;
 }
 
@@ -127,7 +128,7 @@ int stored_feed(struct stored_run *r, uint64_t packets)
                 if (!err && fed % (r->batch ? r->batch : 1) == 0)
                     err = acknowledge(r);
                 if (!err && fed % SAVE_EVERY == 0)
-                    err = account_save(r->facts, r->model);
+                    err = rundb_save(r->rundb, r->model);
             }
     } while (!err && fed > before);
     return err ? err : acknowledge(r);
@@ -154,21 +155,21 @@ int stored_stop(struct stored_run *r)
     int err = acknowledge(r), closed;
     store_tidy(r->store, r->model, true);
     if (!err)
-        err = account_save(r->facts, r->model);
+        err = rundb_save(r->rundb, r->model);
     if (!err)
-        err = account_finish(r->facts, r->model);
-    closed = facts_close(r->facts);
-    r->facts = NULL;
+        err = rundb_finish(r->rundb, r->model);
+    closed = rundb_close(r->rundb);
+    r->rundb = NULL;
     stored_drop(r);
     return err ? err : closed;
 }
 
 void stored_drop(struct stored_run *r)
 {
-    (void)!facts_close(r->facts);
+    (void)!rundb_close(r->rundb);
     store_close(r->store);
     model_free(r->model);
-    r->facts = NULL, r->store = NULL, r->model = NULL, r->node = NULL;
+    r->rundb = NULL, r->store = NULL, r->model = NULL, r->node = NULL;
 }
 
 bool stored_is_right(const struct fake_sensor *sensor, const char *dir, bool whole)

@@ -8,13 +8,13 @@
 #ifndef BEZEL_TESTS_LIB_STORED_RUN_H
 #define BEZEL_TESTS_LIB_STORED_RUN_H
 
-#include "collector/facts_run.h"
-#include "collector/store.h"
+#include "collector/rundb/rundb_live.h"
+#include "collector/store/store.h"
 #include "tests/lib/fake_sensor.h"
 
 struct stored_run {
     struct fake_sensor *sensor;
-    struct facts *facts;
+    struct rundb *rundb;
     struct store *store;
     struct model *model;
     struct model_node *node;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * A system under test with knobs: turner [EXTRA]. Once a millisecond it reads `quality`, and says on standard output
- * what it is where that changed. With EXTRA it has a knob of that name, 0 .. 9, initially 5, too. SIGTERM ends it.
+ * A system under test with knobs: turner [EXTRA]... Once a millisecond it reads `quality`, and says on standard output
+ * what it is where that changed. For each EXTRA, 15 at most, it has a knob of that name, 0 .. 9, initially 5, too.
+ * SIGTERM ends it.
  */
 #include <bezel/sensor.h>
 
@@ -15,11 +16,11 @@ BEZEL_ASPECT(turned, (int64, quality, "%"));
 
 int main(int argc, char **argv)
 {
-    static struct bezel_knob extra = {&bezel_knob_unset, 0, "1", 0, 9, 5, 0, 0};
+    static struct bezel_knob extra[15];
     int32_t before = 0;
-    if (argc > 1) {
-        extra.name = argv[1];
-        bezel_knob_register(&extra);
+    for (int i = 0; i < argc - 1 && i < 15; i++) {
+        extra[i] = (struct bezel_knob){&bezel_knob_unset, argv[i + 1], "1", 0, 9, 5, 0, 0};
+        bezel_knob_register(&extra[i]);
     }
     for (;;) {
         int32_t now = bezel_knob(quality);

@@ -9,7 +9,7 @@
 #ifndef BEZEL_TESTS_LIB_WINDOW_MODEL_H
 #define BEZEL_TESTS_LIB_WINDOW_MODEL_H
 
-#include "sensor/window.h"
+#include "mdr/uplink/window.h"
 
 /** The packet that follows where the stream stands at `s`. */
 struct packet_header model_next(const struct window_stream *s);

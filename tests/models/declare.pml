@@ -4,9 +4,9 @@
  * An aspect's declaration: one thread makes the segment and declares, another one records the aspect or counts records
  * that have no ring, a reader explains records by the dictionary.
  *
- * Held: who sees the aspect declared finds the segment and all of the aspect; what the dictionary is said to hold is
- * there, and with a record comes its entry; what was counted before the declaration is counted for the aspect in the
- * end, once.
+ * Held: a thread that sees the aspect declared finds the segment and all of the aspect; the dictionary has entries up
+ * to its length, and a reader of a record finds its entry; records counted before the declaration are counted for the
+ * aspect in the end, once.
  *
  * Checked: plain : D0 D1 E0 E1 L0 L1 L2 R0 R1
  */

@@ -63,7 +63,7 @@ inline write() {
             load(WRITER, TAIL, R3, seen);
             if
             :: AHEAD(head, seen) <= SLOTS -> tail = seen
-            :: else /* one that cannot be: the ring counts as full */
+            :: else /* a wrong tail: the ring counts as full */
             fi
         :: else
         fi;
@@ -104,7 +104,7 @@ proctype writer() {
 }
 
 #ifdef LIAR
-/* Another process that may write the tail: anything, then what lets the writer go on. */
+/* Another process that may write the tail: anything, and then a value with which the writer can continue. */
 proctype liar() {
     byte lie, head, n;
     do

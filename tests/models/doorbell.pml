@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * The external sensor falls asleep while somebody knocks. Both say so first, and look then: the one at the mark, the other
- * whether there is sleep to end. Both say and ask by one read-modify-write of the same word, so that one of them is the
- * second, and learns of the first.
+ * The external sensor goes to sleep while a process sets its wake bit. The process sets the mark and then asks whether
+ * the sensor sleeps; the sensor declares its sleep and then checks the mark. Both declare and ask by one
+ * read-modify-write of the same word, so one of them is second, and sees what the first one did.
  *
- * Held: there is no sleep over a knock that nobody heard.
+ * Held: the external sensor does not sleep on after a wake bit that it has not seen.
  *
  * Checked: plain : A0
  */

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * A ring that changes hands: two threads claim it, write records, give it up; one reader takes what they wrote.
+ * A ring that changes its owner: two threads claim it, write records and release it; one reader takes the records.
  *
- * Held: nobody touches the ring's memory before it is reserved; who takes it over goes on where the one before stopped;
- * the reader takes all records, whole, each once, in order, and knows of each whose it is.
+ * Held: the ring's memory is not touched before it is reserved; the next owner continues where the previous one
+ * stopped; the reader takes all records, complete, each once, in order, and with the right thread.
  *
  * Checked: plain -DSLOTS=2 : C0 C1 H0 H1 R0 R1 R2 R3
  */
@@ -84,7 +84,7 @@ inline claim(me) {
 
 inline record(me) {
     do
-    :: head - tail == SLOTS -> load(me, TAIL, R3, tail) /* where it does not fit, it waits: losses are no matter here */
+    :: head - tail == SLOTS -> load(me, TAIL, R3, tail) /* without room it waits: losses are not modelled here */
     :: else -> break
     od;
     store(me, SLOT(head), RELAXED, WORD(ordinal, generation));

@@ -1,23 +1,24 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * A memory that reorders, for the models beside it. It is C11's without consume, fences and seq_cst, and knows stores
- * and loads that are relaxed, release or acquire, and read-modify-writes.
+ * A memory that reorders, for the models beside it. It is C11's without consume, fences and seq_cst: it has stores and
+ * loads that are relaxed, release or acquire, and read-modify-writes.
  *
- * Every place keeps all that was ever stored to it. A load returns any of these that is not older than one which the
- * thread has loaded, stored, or must know of: stores leave a writer in any order, loads are satisfied early in any
- * order. What a thread must know of is an acquire's doing: it takes over all that the release had before it, and what
- * that thread knew. Time is a vector clock: a store bears its thread's, a thread knows of it if its own is not less.
+ * Every place keeps all values ever stored to it. A load returns any of these that is not older than one which the
+ * thread has loaded, stored, or must see: stores become visible in any order, loads are satisfied early in any order.
+ * An acquire determines what a thread must see: all stores before the release, and all that the releasing thread had to
+ * see. Time is a vector clock: a store has that of its thread, and a thread must see the store if its own clock is not
+ * less.
  *
- * Loads that are satisfied late, after stores that follow them in the program, are the third reordering: load_slot()
- * is under way until a release of its thread is acquired by whoever stores there next, and a store that meets a load
- * under way is an error.
+ * Loads that are satisfied late, after stores that follow them in the program, are the third reordering: load_slot() is
+ * under way until the thread that stores there next has acquired a release of the loading thread. A store that meets a
+ * load under way is an error.
  *
  * The reorderings are those of the language, not of one processor, and somewhat more: a chain of relaxed accesses
- * hands nothing on, and there are no release sequences but read-modify-writes.
+ * orders nothing, and only read-modify-writes continue a release sequence.
  *
- * A model defines THREADS, PLACES and DEPTH (stores to one place, the first value included), and numbers its labels from
- * 1. The label that is off (see there) is without effect: relaxed.
+ * A model defines THREADS, PLACES and DEPTH (stores to one place, the first value included), and numbers its labels
+ * from 1. The label that off.pml takes away counts as relaxed.
  */
 #include "off.pml"
 
@@ -34,7 +35,7 @@ byte value[PLACES * DEPTH];   /* what was stored, */
 byte author[PLACES * DEPTH];  /* by whom, */
 byte stamp[PLACES * DEPTH];   /* when on its clock (0: the first value), */
 byte borne[PLACES * DEPTH * THREADS]; /* and what a release published with it */
-byte clock[THREADS * THREADS];        /* clock[OF(t, u)]: what t knows of u; its own begins with 1 */
+byte clock[THREADS * THREADS];        /* clock[OF(t, u)]: what t has seen of u; its own begins with 1 */
 byte least[THREADS * PLACES];         /* the oldest store that a thread may still load */
 byte under_way[PLACES * THREADS];     /* clock of a load_slot() that nothing has ended yet */
 byte n_, u_;                          /* 0 outside the steps below */
@@ -80,7 +81,7 @@ inline load(t, place, label, to) {
     }
 }
 
-/* A load that sees the newest store: what somebody else than the memory has told of, the end of a process. */
+/* A load that sees the newest store, because another event than memory ordered it: the end of a process. */
 inline load_last(t, place, label, to) {
     d_step {
         least[LEAST(t, place)] = last[place];
@@ -129,7 +130,7 @@ inline store(t, place, label, v) {
     d_step { append_(t, place, label, v) }
 }
 
-/* Takes over into the newest store what the one before it published: read-modify-writes continue a release. */
+/* Adds to the newest store what the store before it published: read-modify-writes continue a release. */
 inline continue_(place) {
     do
     :: u_ < THREADS ->

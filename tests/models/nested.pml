@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * A thread's records, a signal handler's that interrupts them anywhere, and those of another one that interrupts both.
- * One thread: its memory is in order for itself, but the compiler may move what no signal fence holds. S0 is the fence
- * behind the mark that a level is busy, S1 the one ahead of taking it away.
+ * One thread: its memory is in order for itself, but the compiler may move accesses that no signal fence orders. S0 is
+ * the fence after the mark that a level is busy, S1 the one before the mark is removed.
  *
  * Held: no two records meet in a slot; no ring is written beyond its room; attempts = stored + dropped, in each ring.
  *
@@ -15,7 +15,7 @@
 #include "off.pml"
 
 #define LEVELS  3
-#define ROOM    2 /* slots of a ring, which nobody empties here */
+#define ROOM    2 /* slots of a ring, which is not read here */
 #define RECORDS 2 /* of the thread itself; a handler makes one */
 
 #define SLOT(level, n) ((level) * ROOM + (n))
@@ -25,7 +25,7 @@ byte busy[LEVELS], attempts[LEVELS], dropped[LEVELS], head[LEVELS];
 byte slot[LEVELS * ROOM]; /* how many records were written there */
 byte ended;
 
-/* A single-writer counter: what comes between its load and its store is lost. */
+/* A single-writer counter: an addition between its load and its store is lost. */
 inline count(counter) {
     n = counter;
     counter = n + 1
@@ -53,7 +53,7 @@ inline record() {
     :: else
     fi;
     count(attempts[level]);
-    if /* only now: a record that came in between has taken room */
+    if /* only now: a handler's record may have taken room before */
     :: head[level] < ROOM -> put()
     :: else -> count(dropped[level])
     fi;

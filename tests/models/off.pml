@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* The label whose number the environment's OFF has when a search begins is taken away from the model. */
+/* Takes a label away from the model: the one whose number is in OFF of the environment when a search begins. */
 c_decl {
     \#include <stdlib.h>
 }

@@ -4,8 +4,8 @@
  * The ring that overwrites its oldest records, and a reader that takes snapshots of it. A slot is a single word here: a
  * record of two slots is torn if they do not belong together.
  *
- * Held: what a snapshot accepts are whole consecutive records, the last of them the last one that it saw published;
- * the writer, which may be killed at any step, never waits.
+ * Held: a snapshot accepts complete consecutive records, up to the last one that it saw published; the writer, which
+ * may be killed at any step, never waits.
  *
  * Checked: plain -DSLOTS=2 -DRECORDS=4 : R0 R1 O0 O1
  * Checked: larger -DSLOTS=4 -DRECORDS=4 : R0 R1 O0 O1
@@ -97,7 +97,7 @@ proctype reader() {
         :: else -> load(READER, HEAD, R1, head); load(READER, OLDEST, RELAXED, start)
         fi;
         if
-        :: AHEAD(head, start) > SLOTS -> start = head /* the writer has gone round the ring since that head */
+        :: AHEAD(head, start) > SLOTS -> start = head /* the writer has overwritten the whole ring since that head */
         :: else
         fi;
         at = head;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * A pair of clock readings that the external sensor asks the program for (sensor/pair.h): the program answers question
- * 1, and question 2 if it finds it asked, while the sensor waits for the answer to 1.
+ * A pair of clock readings that the external sensor requests from the program (sensor/shm/segment_pair.h): the program
+ * answers request 1, and request 2 if it sees it, while the sensor waits for the answer to 1.
  *
- * Held: an answer that is taken is whole.
+ * Held: an answer that is taken is complete.
  *
  * Checked: plain : P0 P1 P2 P3
  */

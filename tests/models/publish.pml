@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * The plain publications: something is written, and a flag or a count says so. And their counterpart: a count says that
- * the last look at something is over, and its memory is used again. One pair of labels after the other.
+ * The plain publications: data is written, and then a flag or a count shows it. And their counterpart: a count shows
+ * that data is not read any more, and its memory is used again. One pair of labels after the other.
  *
- * Held: who sees the flag finds what it publishes; nothing is written over while it is looked at.
+ * Held: a reader that sees the flag finds the data; data is not overwritten while it is read.
  *
  * Checked: plain : N0 N1 N2 N3 B0 B1 G0 G1 W0 W1 W2 W3 F0 F1 T0 T1 V0 V1 V2 V3
  */

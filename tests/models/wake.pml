@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * A process that is asked to knock, with two writing threads, and the external sensor that then looks at the doorbell
- * alone. Time is no part of the memory; what the code gives time for has come to pass here: a record takes less than the
- * watch, and an enable word is seen by a record that begins after it.
+ * A process that is idle, with two writing threads, and the external sensor, which then checks the doorbell only. Time
+ * is no part of the memory. The model assumes what the code allows time for: a record takes less than the watch, and a
+ * record that begins after the watch sees the enable word.
  *
- * Held: at rest, whatever was recorded is told by the mark: once the threads are through and there is none, all records
- * were taken; who finds the mark finds the record that it tells of.
+ * Held: while the process is idle, the mark (its wake bit) shows all its records: when the threads have ended and there
+ * is no mark, all records were taken; a reader that finds the mark finds the record that set it.
  *
  * Checked: plain : K0 K1 Q0 Q1
  */
@@ -16,7 +16,7 @@
 
 #define HEAD(w) (w)
 #define ENABLE  2
-#define QUIET   3
+#define WAKE_BIT   3
 #define MARK    4
 
 #define K0 1
@@ -28,27 +28,27 @@
 
 #define READER  2 /* the writers are 0 and 1 */
 #define RECORDS 2 /* of each */
-#define RESTS   2
+#define IDLES   2
 
 #define RECORD 0
-#define KNOCK  1
+#define WAKE  1
 
 /* What really happened. */
 bool inside[2];    /* a record of this writer is under way */
-byte told[2];      /* records of this writer that a mark told of, so far */
+byte marked[2];      /* records of this writer that a mark shows, so far */
 byte through;
 
-inline knock(me) {
-    load(me, QUIET, RELAXED, seen);
+inline set_wake_bit(me) {
+    load(me, WAKE_BIT, RELAXED, seen);
     if
     :: seen ->
         d_step {
             load_last(me, MARK, RELAXED, seen);
             append_(me, MARK, K0, true);
             continue_(MARK);
-            told[me] = head
+            marked[me] = head
         };
-        store(me, QUIET, RELAXED, false)
+        store(me, WAKE_BIT, RELAXED, false)
     :: else
     fi
 }
@@ -66,7 +66,7 @@ proctype writer(byte me) {
             load(me, ENABLE, Q1, seen);
             store(me, HEAD(me), RELAXED, head);
             seen = 0;
-            knock(me)
+            set_wake_bit(me)
         fi;
         d_step { seen = 0; inside[me] = false }
     :: else -> break
@@ -74,25 +74,25 @@ proctype writer(byte me) {
     through++
 }
 
-/* Long enough for what writer w was at, and for it to see the enable word. */
+/* Waits until writer w has ended its record; from then on it sees the enable word. */
 inline wait_for(w) {
     d_step { !inside[w] -> least[LEAST(w, ENABLE)] = last[ENABLE] }
 }
 
 proctype reader() {
-    byte rests, heard, promised[2], head, taken[2];
+    byte idles, found, promised[2], head, taken[2];
     do
-    :: rests < RESTS ->
+    :: idles < IDLES ->
         wait_for(0);
         wait_for(1);
-        store(READER, QUIET, RELAXED, true);
-        store(READER, ENABLE, Q0, KNOCK);
+        store(READER, WAKE_BIT, RELAXED, true);
+        store(READER, ENABLE, Q0, WAKE);
         wait_for(0);
         wait_for(1);
         load_last(READER, HEAD(0), RELAXED, taken[0]);
         load_last(READER, HEAD(1), RELAXED, taken[1]);
         do
-        :: d_step { through == 2 && value[AT(MARK, last[MARK])] == false -> heard = 0 };
+        :: d_step { through == 2 && value[AT(MARK, last[MARK])] == false -> found = 0 };
             load_last(READER, HEAD(0), RELAXED, head);
             assert(head == taken[0]);
             load_last(READER, HEAD(1), RELAXED, head);
@@ -100,9 +100,9 @@ proctype reader() {
             goto done
         :: value[AT(MARK, last[MARK])] ->
             d_step {
-                modify(READER, MARK, K1, RELAXED, heard, false);
-                promised[0] = told[0];
-                promised[1] = told[1]
+                modify(READER, MARK, K1, RELAXED, found, false);
+                promised[0] = marked[0];
+                promised[1] = marked[1]
             };
             load(READER, HEAD(0), RELAXED, head);
             assert(head >= promised[0]);
@@ -110,9 +110,9 @@ proctype reader() {
             assert(head >= promised[1]);
             break
         od;
-        store(READER, QUIET, RELAXED, false);
+        store(READER, WAKE_BIT, RELAXED, false);
         store(READER, ENABLE, Q0, RECORD);
-        d_step { head = 0; heard = 0; promised[0] = 0; promised[1] = 0; taken[0] = 0; taken[1] = 0; rests++ }
+        d_step { head = 0; found = 0; promised[0] = 0; promised[1] = 0; taken[0] = 0; taken[1] = 0; idles++ }
     :: else -> break
     od;
 done:

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* What is counted of a packet's runs is what its records say one by one, however they are mixed. */
-#include "collector/account.h"
+#include "collector/model/statistics.h"
 
 #include "mdr/dict.h"
 #include "tests/lib/samples.h"
@@ -20,7 +20,7 @@ enum { RECORDS_MOST = 3000, ASPECTS = 2 };
 static uint8_t packet[PACKET_MAX_BYTES];
 static struct model_node node = {.local = true};
 static struct model_count counts[2][ASPECTS + 1];
-static struct values *values[ASPECTS + 1];
+static struct kind_statistics *values[ASPECTS + 1];
 static struct model_process process, expected;
 
 static int64_t any_step(uint64_t *seed)
@@ -80,7 +80,7 @@ static void runs_count_as_their_records(void **unused)
         struct packet_header h = make_packet(&seed, begin, received);
         struct packet_run all;
         assert_int_equal(packet_check(packet, &h, process.dict->field_counts, ASPECTS, &all), 0);
-        account_count(&process, &h, packet, &all, received);
+        statistics_count(&process, &h, packet, &all, received);
         assert_memory_equal(counts[0], counts[1], sizeof counts[0]);
         assert_memory_equal(process.latency, expected.latency, sizeof *expected.latency);
         h.timestamp_end--;

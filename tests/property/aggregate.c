@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * A limit on the whole over a network that loses, delays, doubles and reorders, while nodes are restarted and fall
+ * A global limit over a network that loses, delays, doubles and reorders, while nodes are restarted and fall
  * silent, on a virtual clock. Whatever happens, what the manager holds to be known is made of what nodes really had a
  * short while ago; it finds no violation where there can be none, and misses none that one node alone proves; its times
  * add up; and when the network is well again it has the exact sum.
  */
-#include "resmgr/manager.h"
+#include "resmgr/manager/manager.h"
 #include "tests/lib/seed.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ enum { NODES = 5, QUEUE = 2048, BOUND = 100, HISTORY = 512 };
 struct frame { /* under way, from a node */
     int64_t arrives;
     uint32_t node;
-    struct message_parts parts;
+    struct message_partials parts;
     struct message_observation observation;
 };
 
@@ -43,7 +43,7 @@ struct node {
 static struct experiment_node names[NODES];
 static struct experiment_metric metric = {.kind = METRIC_RATE, .window = CLOCK_S};
 static struct experiment_limit limit = {
-    .kind = LIMIT_EXPECT, .whole = true, .compare = COMPARE_AT_MOST, .bound = BOUND};
+    .kind = LIMIT_EXPECT, .global = true, .compare = COMPARE_AT_MOST, .bound = BOUND};
 static struct experiment e = {.node_count = NODES,
                               .nodes = names,
                               .metric_count = 1,
@@ -71,8 +71,8 @@ static void send(uint32_t i)
     struct node *n = &nodes[i];
     uint64_t at = (uint64_t)(now + n->ahead);
     struct frame f = {.node = i};
-    f.parts = (struct message_parts){.life = n->life, .at = at, .step = n->steps, .count = n->steps > 0};
-    f.parts.list[0] = (struct message_part){.state = PART_KNOWN, .value = n->value};
+    f.parts = (struct message_partials){.life = n->life, .at = at, .step = n->steps, .count = n->steps > 0};
+    f.parts.list[0] = (struct message_partial){.state = PARTIAL_KNOWN, .value = n->value};
     f.observation = (struct message_observation){.life = n->life,
                                                  .at = at,
                                                  .step = n->steps,
@@ -107,9 +107,9 @@ static void deliver(void)
         }
         queue[i] = queue[--queued];
         if (!chance(loss))
-            manager_hear_parts(manager, f.node, &f.parts, now);
+            manager_receive_partials(manager, f.node, &f.parts, now);
         if (!chance(loss))
-            manager_hear(manager, f.node, &f.observation, now);
+            manager_receive(manager, f.node, &f.observation, now);
     }
 }
 
@@ -151,7 +151,7 @@ static void check(const struct message_judgement *j)
 static void turn(void)
 {
     struct message_judgement j;
-    uint32_t scribe;
+    uint32_t reporter;
     now += TICK;
     ticks++;
     if (delay == SLOW)
@@ -170,7 +170,7 @@ static void turn(void)
         first_step = first_step ? first_step : now;
         last_step = now;
     }
-    if (manager_judges(manager, now, &scribe, &j))
+    if (manager_judges(manager, now, &reporter, &j))
         check(&j);
 }
 
@@ -182,7 +182,7 @@ static void run(int64_t span)
 
 static void begin(void)
 {
-    static const struct message_lease lease = {.epoch = 1, .holder = 7};
+    static const struct message_leadership lease = {.epoch = 1, .holder = 7};
     now = START;
     queued = ticks = 0;
     first_step = 0;

@@ -29,7 +29,7 @@ static size_t below(size_t n)
     return (size_t)(seed_next(&seed) % n);
 }
 
-/* Replaces `gone` bytes at `at` by `n` of `with`; what grows too large stays as it is. */
+/* Replaces `gone` bytes at `at` by `n` of `with`; does nothing if the text would become too large. */
 static void splice(struct text *t, size_t at, size_t gone, const char *with, size_t n)
 {
     if (t->n - gone + n > TEXT_MAX)

@@ -3,7 +3,7 @@
 
 /* Limits on the flow of the monitor's own records: what holds for every policy that comes to rest. */
 #include "base/clock.h"
-#include "resmgr/policy.h"
+#include "resmgr/policies/policy.h"
 #include "tests/lib/seed.h"
 
 #include <setjmp.h>
@@ -28,6 +28,7 @@ struct world {
     double budget; /* percent; 0: there is no such limit */
     double bound;  /* ns of latency */
     double noise;
+    int64_t window; /* ns that the latency looks back */
 };
 
 static double latency_at(const struct world *w, int64_t period)
@@ -55,7 +56,7 @@ static void step(const struct world *w)
                                                             .on_flow = true,
                                                             .bound = w->bound,
                                                             .value = value,
-                                                            .window = 2 * EVERY};
+                                                            .window = w->window ? w->window : 2 * EVERY};
     if (w->budget > 0)
         seen.limits[seen.limit_count++] = (struct policy_limit){.state = cpu > w->budget ? LIMIT_VIOLATED : LIMIT_HELD,
                                                                 .compare = COMPARE_AT_MOST,
@@ -132,6 +133,19 @@ static void with_a_budget_too_it_is_kept_where_both_fit(void **unused)
     }
 }
 
+/* The window is longer than any pause between two tries: a cut waits for the window all the same. */
+static void a_limit_that_looks_far_back_is_answered(void **unused)
+{
+    (void)unused;
+    for (int i = 0; i < POLICIES; i++) {
+        struct world w = {.cost = 20000, .bound = 1e6, .more = 1e5, .window = 400 * CLOCK_S};
+        begin(policies[i], 900 * CLOCK_MS);
+        for (int k = 0; k < 3 * 4010; k++)
+            step(&w);
+        assert_true(state.members[0].period <= 900 * CLOCK_MS / 4);
+    }
+}
+
 static void where_the_budget_is_in_the_way_it_wins_and_that_is_said(void **unused)
 {
     (void)unused;
@@ -180,6 +194,7 @@ int main(void)
         cmocka_unit_test(a_latency_that_can_be_kept_is_kept_and_the_period_comes_to_rest),
         cmocka_unit_test(a_hiccup_costs_what_has_held_no_more_than_a_half),
         cmocka_unit_test(with_a_budget_too_it_is_kept_where_both_fit),
+        cmocka_unit_test(a_limit_that_looks_far_back_is_answered),
         cmocka_unit_test(where_the_budget_is_in_the_way_it_wins_and_that_is_said),
         cmocka_unit_test(what_no_period_helps_is_said_at_the_shortest),
         cmocka_unit_test(the_literal_policies_do_not_answer_it_by_polling_less),

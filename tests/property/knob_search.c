@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* A knob that is steered, in virtual plants: what holds whatever is observed, and where it comes to rest. */
-#include "resmgr/trim.h"
+#include "resmgr/control/knob_search.h"
 #include "base/clock.h"
 #include "tests/lib/seed.h"
 
@@ -19,9 +19,9 @@ enum { CASES = 200, STEPS = 4000, DELAY = 6 };
 #define SETTLE ((DELAY + 2) * EVERY)
 
 static uint64_t seed;
-static struct trim trim;
+static struct knob_search knob_search;
 static struct experiment_knob file;
-static struct trim_seen seen;
+static struct knob_search_seen seen;
 
 /*
  * A program whose quality falls with its load, and rises with the effort up to what it can show; what is observed is
@@ -56,8 +56,8 @@ static int64_t most_effort(void)
 /* A knob with room in the direction that helps. */
 static void begin(void)
 {
-    trim = (struct trim){0};
-    seen = (struct trim_seen){.present = true, .min = whole(-1000, 0), .max = whole(100, 1000)};
+    knob_search = (struct knob_search){0};
+    seen = (struct knob_search_seen){.present = true, .min = whole(-1000, 0), .max = whole(100, 1000)};
     file = (struct experiment_knob){.process = -1, .min = INT32_MIN, .max = INT32_MAX, .helps = HELPS_LESS};
     if (seed_next(&seed) % 2)
         file.helps = HELPS_MORE;
@@ -67,27 +67,27 @@ static void begin(void)
 
 static int64_t least_step(void)
 {
-    return ((int64_t)seen.max - seen.min) / TRIM_STEPS;
+    return ((int64_t)seen.max - seen.min) / KNOB_SEARCH_STEPS;
 }
 
 static double true_margin(const struct plant *p)
 {
-    return fmin(0.04, p->gain * (double)effort_at(trim.started ? trim.value : seen.home) - p->load);
+    return fmin(0.04, p->gain * (double)effort_at(knob_search.started ? knob_search.value : seen.home) - p->load);
 }
 
 /* One instant of a program in `p`; the program does as it is told. */
-static enum trim_move step(struct plant *p)
+static enum knob_search_move step(struct plant *p)
 {
     double *place = &p->history[p->step++ % DELAY], margin = *place + p->noise * uniform(-1, 1);
     *place = true_margin(p);
-    struct trim_limit limit = {.state = margin < 0 ? LIMIT_VIOLATED : LIMIT_HELD,
-                               .margin = margin,
-                               .helps = true,
-                               .returns = true,
-                               .elapsed = EVERY};
-    enum trim_move move = trim_step(&trim, &file, SETTLE, &seen, &limit);
-    seen.value = trim.value;
-    assert_in_range(trim.value - (int64_t)seen.min, 0, (int64_t)seen.max - seen.min);
+    struct knob_search_limit limit = {.state = margin < 0 ? LIMIT_VIOLATED : LIMIT_HELD,
+                                      .margin = margin,
+                                      .helps = true,
+                                      .returns = true,
+                                      .elapsed = EVERY};
+    enum knob_search_move move = knob_search_step(&knob_search, &file, SETTLE, &seen, &limit);
+    seen.value = knob_search.value;
+    assert_in_range(knob_search.value - (int64_t)seen.min, 0, (int64_t)seen.max - seen.min);
     return move;
 }
 
@@ -117,25 +117,25 @@ static void whatever_is_observed_the_value_stays_in_both_bounds(void **unused)
                 seen.orders += seed_next(&seed) % 2;
                 seen.present = seed_next(&seed) % 4 != 0;
             }
-            seen.value = seed_next(&seed) % 3 ? trim.value : ends[seed_next(&seed) % 10];
+            seen.value = seed_next(&seed) % 3 ? knob_search.value : ends[seed_next(&seed) % 10];
             double margin = seed_next(&seed) % 10 ? margins[seed_next(&seed) % 8] : (double)NAN;
-            struct trim_limit limit = {.state = (enum limit_state)(seed_next(&seed) % 3),
-                                       .margin = seed_next(&seed) % 20 ? margin : (double)INFINITY,
-                                       .helps = seed_next(&seed) % 4 != 0,
-                                       .returns = seed_next(&seed) % 4 != 0,
-                                       .elapsed = (int64_t)(seed_next(&seed) % 5) * SETTLE - SETTLE};
-            int32_t before = trim.value;
-            bool may = trim_is_possible(&file, &seen);
-            enum trim_move move = trim_step(&trim, &file, SETTLE, &seen, &limit);
+            struct knob_search_limit limit = {.state = (enum limit_state)(seed_next(&seed) % 3),
+                                              .margin = seed_next(&seed) % 20 ? margin : (double)INFINITY,
+                                              .helps = seed_next(&seed) % 4 != 0,
+                                              .returns = seed_next(&seed) % 4 != 0,
+                                              .elapsed = (int64_t)(seed_next(&seed) % 5) * SETTLE - SETTLE};
+            int32_t before = knob_search.value;
+            bool may = knob_search_is_possible(&file, &seen);
+            enum knob_search_move move = knob_search_step(&knob_search, &file, SETTLE, &seen, &limit);
             if (!may) {
-                assert_int_equal(move, TRIM_KEEP);
-                assert_int_equal(trim.value, before);
+                assert_int_equal(move, KNOB_SEARCH_KEEP);
+                assert_int_equal(knob_search.value, before);
                 continue;
             }
-            assert_true(trim.value >= file.min && trim.value <= file.max);
-            assert_true(trim.value >= seen.min && trim.value <= seen.max);
+            assert_true(knob_search.value >= file.min && knob_search.value <= file.max);
+            assert_true(knob_search.value >= seen.min && knob_search.value <= seen.max);
             if (limit.state == LIMIT_UNKNOWN || isnan(margin))
-                assert_true(move == TRIM_KEEP || move == TRIM_BOUND);
+                assert_true(move == KNOB_SEARCH_KEEP || move == KNOB_SEARCH_BOUND);
         }
     }
 }
@@ -156,17 +156,17 @@ static void under_a_constant_load_it_comes_to_rest_next_to_the_least_that_is_eno
         p.noise = 0.005 * uniform(0, 1) * p.load;
         int broken = 0, moves = 0;
         for (int k = 0; k < STEPS; k++) {
-            enum trim_move move = step(&p);
+            enum knob_search_move move = step(&p);
             if (k < STEPS / 2)
                 continue;
-            moves += move != TRIM_KEEP;
+            moves += move != KNOB_SEARCH_KEEP;
             broken += true_margin(&p) < 0;
         }
-        double least = needed * (double)most_effort(), used = (double)effort_at(trim.value);
+        double least = needed * (double)most_effort(), used = (double)effort_at(knob_search.value);
         restless += moves > 16 || used > least + 3.5 * (double)least_step() + 1;
         assert_true(moves <= 60);
         assert_true(broken <= STEPS / 2 / 20);
-        assert_false(trim.spent);
+        assert_false(knob_search.spent);
     }
     assert_in_range(restless, 0, 1);
 }
@@ -192,11 +192,11 @@ static void once_the_load_ends_it_returns_to_where_the_program_had_it(void **unu
         struct plant p = make_plant(uniform(0.2, 0.95));
         for (int k = 0; k < 300; k++)
             (void)step(&p);
-        assert_true(trim.value != seen.home);
+        assert_true(knob_search.value != seen.home);
         p.load = -0.04;
         for (int k = 0; k < 60 * (DELAY + 2); k++)
-            assert_true(step(&p) != TRIM_HELP || k < DELAY);
-        assert_int_equal(trim.value, seen.home);
+            assert_true(step(&p) != KNOB_SEARCH_HELP || k < DELAY);
+        assert_int_equal(knob_search.value, seen.home);
     }
 }
 
@@ -209,19 +209,19 @@ static void the_worse_it_is_the_further_it_is_turned(void **unused)
         struct plant p = make_plant(uniform(0.3, 0.95));
         for (uint64_t k = 1 + seed_next(&seed) % 60; k > 0; k--)
             (void)step(&p);
-        struct trim a = trim, b = trim;
-        struct trim_limit limit = {.state = LIMIT_VIOLATED,
-                                   .margin = -uniform(0.001, 1),
-                                   .helps = true,
-                                   .returns = true,
-                                   .elapsed = 2 * SETTLE};
-        (void)trim_step(&a, &file, SETTLE, &seen, &limit);
+        struct knob_search a = knob_search, b = knob_search;
+        struct knob_search_limit limit = {.state = LIMIT_VIOLATED,
+                                          .margin = -uniform(0.001, 1),
+                                          .helps = true,
+                                          .returns = true,
+                                          .elapsed = 2 * SETTLE};
+        (void)knob_search_step(&a, &file, SETTLE, &seen, &limit);
         limit.margin -= uniform(0, 1);
-        (void)trim_step(&b, &file, SETTLE, &seen, &limit);
+        (void)knob_search_step(&b, &file, SETTLE, &seen, &limit);
         if (!a.futile && !b.futile)
             assert_true(effort_at(b.value) >= effort_at(a.value));
-        if (!trim.returning)
-            assert_true(a.futile || effort_at(a.value) >= effort_at(trim.value));
+        if (!knob_search.returning)
+            assert_true(a.futile || effort_at(a.value) >= effort_at(knob_search.value));
     }
 }
 
@@ -234,9 +234,9 @@ static void where_all_of_it_is_not_enough_it_stays_there_and_that_is_said(void *
         for (int k = 0; k < 400; k++)
             (void)step(&p);
         for (int k = 0; k < 400; k++) {
-            assert_int_equal(step(&p), TRIM_KEEP);
-            assert_int_equal(effort_at(trim.value), most_effort());
-            assert_true(trim.spent);
+            assert_int_equal(step(&p), KNOB_SEARCH_KEEP);
+            assert_int_equal(effort_at(knob_search.value), most_effort());
+            assert_true(knob_search.spent);
         }
     }
 }
@@ -250,9 +250,9 @@ static void what_does_not_help_is_given_back_and_seldom_tried_again(void **unuse
         int away = 0;
         for (int k = 0; k < 10 * STEPS; k++) {
             (void)step(&p);
-            away += k > 5 * STEPS && trim.value != seen.home;
+            away += k > 5 * STEPS && knob_search.value != seen.home;
         }
-        assert_true(trim.spent);
+        assert_true(knob_search.spent);
         assert_true(away < 5 * STEPS / 10);
     }
 }
@@ -262,30 +262,32 @@ static void what_is_unknown_moves_nothing_and_the_time_does_not_count(void **unu
     (void)unused;
     begin();
     struct plant p = make_plant(0.5);
-    struct trim_limit unknown = {.state = LIMIT_UNKNOWN, .helps = true, .returns = true, .elapsed = 100 * SETTLE};
+    struct knob_search_limit unknown = {
+        .state = LIMIT_UNKNOWN, .helps = true, .returns = true, .elapsed = 100 * SETTLE};
     for (int k = 0; k < 300; k++)
         (void)step(&p);
-    struct trim before = trim;
+    struct knob_search before = knob_search;
     for (int k = 0; k < 300; k++)
-        assert_int_equal(trim_step(&trim, &file, SETTLE, &seen, &unknown), TRIM_KEEP);
-    assert_memory_equal(&before, &trim, sizeof trim);
+        assert_int_equal(knob_search_step(&knob_search, &file, SETTLE, &seen, &unknown), KNOB_SEARCH_KEEP);
+    assert_memory_equal(&before, &knob_search, sizeof knob_search);
 }
 
 static void who_is_to_give_way_first_is_waited_for(void **unused)
 {
     (void)unused;
     begin();
-    struct trim_limit limit = {
+    struct knob_search_limit limit = {
         .state = LIMIT_VIOLATED, .margin = -0.1, .helps = false, .returns = true, .elapsed = EVERY};
     for (int k = 0; k < 300; k++)
-        assert_int_equal(trim_step(&trim, &file, SETTLE, &seen, &limit), TRIM_KEEP);
+        assert_int_equal(knob_search_step(&knob_search, &file, SETTLE, &seen, &limit), KNOB_SEARCH_KEEP);
     limit.helps = true;
-    assert_int_equal(trim_step(&trim, &file, SETTLE, &seen, &limit), TRIM_HELP);
-    limit = (struct trim_limit){.state = LIMIT_HELD, .margin = 0.1, .helps = true, .returns = false, .elapsed = EVERY};
+    assert_int_equal(knob_search_step(&knob_search, &file, SETTLE, &seen, &limit), KNOB_SEARCH_HELP);
+    limit = (struct knob_search_limit){
+        .state = LIMIT_HELD, .margin = 0.1, .helps = true, .returns = false, .elapsed = EVERY};
     for (int k = 0; k < 3000; k++)
-        assert_int_equal(trim_step(&trim, &file, SETTLE, &seen, &limit), TRIM_KEEP);
+        assert_int_equal(knob_search_step(&knob_search, &file, SETTLE, &seen, &limit), KNOB_SEARCH_KEEP);
     limit.returns = true;
-    assert_int_equal(trim_step(&trim, &file, SETTLE, &seen, &limit), TRIM_RETURN);
+    assert_int_equal(knob_search_step(&knob_search, &file, SETTLE, &seen, &limit), KNOB_SEARCH_RETURN);
 }
 
 static void what_an_operator_sets_is_where_it_begins_and_returns_to(void **unused)
@@ -301,7 +303,7 @@ static void what_an_operator_sets_is_where_it_begins_and_returns_to(void **unuse
         p.load = -0.04;
         for (int k = 0; k < 100; k++)
             (void)step(&p);
-        assert_int_equal(trim.value, seen.home);
+        assert_int_equal(knob_search.value, seen.home);
     }
 }
 

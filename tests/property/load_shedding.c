@@ -3,7 +3,7 @@
 
 /* Aspects that give way by importance: what holds for every policy that comes to rest. */
 #include "base/clock.h"
-#include "resmgr/policy.h"
+#include "resmgr/policies/policy.h"
 #include "tests/lib/seed.h"
 
 #include <setjmp.h>
@@ -39,7 +39,7 @@ static double use_of(const struct world *w)
 {
     const struct policy_member *m = &state.members[0];
     double use = 0.1;
-    for (uint32_t i = m->shed.count; m->on && i < w->levels; i++)
+    for (uint32_t i = m->load_shedding.count; m->on && i < w->levels; i++)
         use += w->percent[i];
     return use + (m->on ? 100 * 20000.0 / (double)m->period : 0);
 }
@@ -47,7 +47,7 @@ static double use_of(const struct world *w)
 static void step(const struct world *w)
 {
     const struct policy_member *m = &state.members[0];
-    uint32_t before = m->shed.count;
+    uint32_t before = m->load_shedding.count;
     bool was_on = m->on;
     double use = use_of(w) * (1 + 0.05 * (seed_unit(&seed) - 0.5));
     seen = (struct policy_observation){.member_count = 1, .limit_count = 1};
@@ -59,10 +59,10 @@ static void step(const struct world *w)
     seen.members[0] =
         (struct policy_measure){.cpu = use, .polls = m->on ? (double)EVERY / (double)m->period : 0, .elapsed = EVERY};
     policy_step(&state, &seen, &actions);
-    assert_true(m->shed.count <= m->shed.levels);
-    assert_true(m->shed.count <= before + 1 && before <= m->shed.count + 1); /* one at a time */
-    if (was_on && !m->on)                                                    /* the last resort */
-        assert_int_equal(m->shed.count, m->shed.levels);
+    assert_true(m->load_shedding.count <= m->load_shedding.levels);
+    assert_true(m->load_shedding.count <= before + 1 && before <= m->load_shedding.count + 1); /* one at a time */
+    if (was_on && !m->on)                                                                      /* the last resort */
+        assert_int_equal(m->load_shedding.count, m->load_shedding.levels);
 }
 
 /* What is left when the first `count` have given way. */
@@ -85,13 +85,13 @@ static void as_few_give_way_as_make_it_fit_and_nothing_is_turned_off(void **unus
         begin(policies[i % POLICIES], w.levels);
         int moves = 0;
         for (int k = 0; k < SETTLE; k++) {
-            uint32_t before = state.members[0].shed.count;
+            uint32_t before = state.members[0].load_shedding.count;
             step(&w);
             assert_true(state.members[0].on);
-            moves += k > 300 && state.members[0].shed.count != before;
+            moves += k > 300 && state.members[0].load_shedding.count != before;
         }
-        assert_true(left(&w, state.members[0].shed.count) <= BUDGET || needed > 0);
-        assert_true(state.members[0].shed.count >= needed || moves > 0); /* or one is being tried */
+        assert_true(left(&w, state.members[0].load_shedding.count) <= BUDGET || needed > 0);
+        assert_true(state.members[0].load_shedding.count >= needed || moves > 0); /* or one is being tried */
         assert_true(moves <= 8); /* tried again with doubling patience, in 90 s */
         assert_false(actions.infeasible);
     }
@@ -123,13 +123,13 @@ static void after_the_load_they_come_back_in_the_reverse_order(void **unused)
         begin(policies[i % POLICIES], w.levels);
         for (int k = 0; k < 300; k++)
             step(&w);
-        assert_true(state.members[0].shed.count >= 2);
+        assert_true(state.members[0].load_shedding.count >= 2);
         for (uint32_t k = 0; k < w.levels; k++)
             w.percent[k] = 0.2;
         int steps = 0;
-        while (state.members[0].shed.count > 0 && steps++ < 8000)
+        while (state.members[0].load_shedding.count > 0 && steps++ < 8000)
             step(&w);
-        assert_int_equal(state.members[0].shed.count, 0);
+        assert_int_equal(state.members[0].load_shedding.count, 0);
         assert_true(state.members[0].on);
     }
 }
@@ -141,7 +141,7 @@ static void where_all_aspects_are_alike_none_gives_way(void **unused)
     begin(POLICY_ELASTIC, 1);
     for (int k = 0; k < 300; k++)
         step(&w);
-    assert_int_equal(state.members[0].shed.count, 0);
+    assert_int_equal(state.members[0].load_shedding.count, 0);
     assert_false(state.members[0].on);
 }
 
@@ -150,7 +150,7 @@ static void the_literal_policies_turn_all_off_at_once(void **unused)
     (void)unused;
     struct world w = {.levels = 3, .percent = {20, 20, 20}};
     begin(POLICY_SPP, 1);
-    state.members[0].shed.levels = 0;
+    state.members[0].load_shedding.levels = 0;
     step(&w);
     assert_false(state.members[0].on);
 }

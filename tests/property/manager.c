@@ -7,8 +7,8 @@
  * nothing twice, and never polls outside of the bounds; and when the network is well again, all nodes do what the
  * newest manager decides, within what they may use.
  */
-#include "resmgr/manager.h"
-#include "resmgr/lease.h"
+#include "resmgr/manager/manager.h"
+#include "resmgr/agent/leadership.h"
 #include "tests/lib/seed.h"
 
 #include <math.h>
@@ -24,18 +24,19 @@ enum { NODES = 4, MANAGERS = 6, QUEUE = 4096, BUDGET = 10 };
 #define TICK  (10 * CLOCK_MS)
 #define START (500 * CLOCK_S)
 
-struct frame { /* under way */
+struct frame {    /* under way */
+    bool is_late; /* of a slow link: its time of arrival was put off already */
     int64_t arrives;
     int64_t observed; /* of a setting: when, in truth, what it answers was sent */
     bool up;          /* to manager `manager` from node `node`; else the other way */
     bool setting;     /* of one that goes down: else WATCH */
     uint32_t manager, node;
     struct message_observation observation;
-    struct message_setting said;
+    struct message_setpoint said;
 };
 
 struct node {
-    struct lease lease;
+    struct leadership lease;
     int64_t ahead; /* of its clock */
     struct policy_setting in_force;
     int64_t desired, due, beat_due;
@@ -44,7 +45,7 @@ struct node {
     bool changed;
     double cost; /* percent of a CPU at a period of 1 ms */
     double cpu;
-    struct message_lease obeyed; /* what the test saw obeyed last */
+    struct message_leadership obeyed; /* what the test saw obeyed last */
     uint64_t obeyed_sequence, obeyed_life;
     int64_t ordered; /* when an operator had its say last, true time */
 };
@@ -71,7 +72,7 @@ static uint32_t newest; /* manager */
 static struct frame queue[QUEUE];
 static uint32_t queued;
 static int64_t now;
-static uint64_t seed, obeyed, refused[LEASE_ANSWERS];
+static uint64_t seed, obeyed, refused[LEADERSHIP_ANSWERS];
 static double loss, doubling, spoiling;
 static int64_t delay;
 
@@ -107,12 +108,12 @@ static void tell(uint32_t node, uint32_t manager)
     f.observation = (struct message_observation){.life = n->lease.life,
                                                  .at = (uint64_t)clock_of(n),
                                                  .step = n->steps,
-                                                 .lease = n->lease.holder,
+                                                 .leadership = n->lease.holder,
                                                  .sequence = n->lease.sequence,
                                                  .on = n->in_force.on,
                                                  .period_ns = (uint64_t)n->in_force.period,
                                                  .desired_ns = (uint64_t)n->desired,
-                                                 .orders = n->orders,
+                                                 .overrides = n->orders,
                                                  .settled = !n->changed,
                                                  .cpu = n->cpu,
                                                  .polls = NAN,
@@ -131,9 +132,9 @@ static void check_period(const struct node *n)
     assert_in_range(n->in_force.period, e.adapt.period_min, e.adapt.period_max);
 }
 
-static void start_node(struct node *n, struct message_lease kept)
+static void start_node(struct node *n, struct message_leadership kept)
 {
-    lease_start(&n->lease, &e, (uint64_t)clock_of(n), kept);
+    leadership_start(&n->lease, &e, (uint64_t)clock_of(n), kept);
     n->in_force = (struct policy_setting){true, n->desired};
     n->due = now + (int64_t)(seed_unit(&seed) * (double)e.adapt.every);
     n->beat_due = INT64_MAX;
@@ -146,16 +147,16 @@ static void start_node(struct node *n, struct message_lease kept)
 /* What a node must never do, by what the test knows and the node does not. */
 static void check_obeyed(struct node *n, const struct frame *f)
 {
-    const struct message_setting *s = &f->said;
+    const struct message_setpoint *s = &f->said;
     assert_true(now - f->observed <= MANAGER_EXPIRY);
     assert_true(f->observed >= n->ordered);
     assert_int_equal(s->life, n->lease.life);
-    assert_true(s->lease.epoch >= n->obeyed.epoch);
-    if (s->lease.epoch == n->obeyed.epoch)
-        assert_int_equal(s->lease.holder, n->obeyed.holder);
-    if (s->lease.epoch == n->obeyed.epoch && s->life == n->obeyed_life)
+    assert_true(s->leadership.epoch >= n->obeyed.epoch);
+    if (s->leadership.epoch == n->obeyed.epoch)
+        assert_int_equal(s->leadership.holder, n->obeyed.holder);
+    if (s->leadership.epoch == n->obeyed.epoch && s->life == n->obeyed_life)
         assert_true(s->sequence > n->obeyed_sequence);
-    n->obeyed = s->lease;
+    n->obeyed = s->leadership;
     n->obeyed_sequence = s->sequence;
     n->obeyed_life = s->life;
 }
@@ -163,21 +164,21 @@ static void check_obeyed(struct node *n, const struct frame *f)
 static void node_hears(const struct frame *f)
 {
     struct node *n = &nodes[f->node];
-    struct lease_order order;
+    struct leadership_command order;
     if (!f->setting) {
         tell(f->node, f->manager);
         return;
     }
-    enum lease_answer answer = lease_hear(&n->lease, &f->said, n->desired, clock_of(n), &order);
+    enum leadership_answer answer = leadership_receive(&n->lease, &f->said, n->desired, clock_of(n), &order);
     refused[answer]++;
-    if (answer != LEASE_OBEYED)
+    if (answer != LEADERSHIP_APPLIED)
         return;
     check_obeyed(n, f);
     obeyed++;
     n->changed |= n->in_force.on != order.setting.on || n->in_force.period != order.setting.period;
     n->in_force = order.setting;
     n->listener = f->manager;
-    n->beat_due = now + MANAGER_BEAT;
+    n->beat_due = now + MANAGER_HEARTBEAT;
     check_period(n);
 }
 
@@ -196,19 +197,19 @@ static void node_turns(uint32_t i)
         n->due += e.adapt.every;
         n->cpu = use_of(n);
         n->steps++;
-        lease_judge(&n->lease, worst, n->in_force, clock_of(n));
-        (void)lease_lost(&n->lease, clock_of(n));
+        leadership_judge(&n->lease, worst, n->in_force, clock_of(n));
+        (void)leadership_lost(&n->lease, clock_of(n));
         if (n->listener < MANAGERS)
             tell(i, n->listener);
         n->changed = false;
-        if (lease_retreats(&n->lease, worst, &safe)) {
+        if (leadership_retreats(&n->lease, worst, &safe)) {
             assert_true(!safe.on || safe.period > n->in_force.period);
             n->in_force = safe;
             n->changed = true;
         }
         check_period(n);
     } else if (now >= n->beat_due && n->listener < MANAGERS) {
-        n->beat_due = now + MANAGER_BEAT;
+        n->beat_due = now + MANAGER_HEARTBEAT;
         tell(i, n->listener);
     }
 }
@@ -217,7 +218,7 @@ static void node_turns(uint32_t i)
 
 static void start_manager(void)
 {
-    struct message_lease lease = {.epoch = ++newest + 1, .holder = seed_next(&seed)};
+    struct message_leadership lease = {.epoch = ++newest + 1, .holder = seed_next(&seed)};
     assert_int_equal(manager_new(&e, lease, now, &offices[newest].manager), 0);
 }
 
@@ -225,7 +226,7 @@ static void manager_hears(const struct frame *f)
 {
     struct office *o = &offices[f->manager];
     o->heard_of[f->node] = f->observed;
-    manager_hear(o->manager, f->node, &f->observation, now);
+    manager_receive(o->manager, f->node, &f->observation, now);
 }
 
 static void manager_turns(uint32_t i)
@@ -239,7 +240,7 @@ static void manager_turns(uint32_t i)
         f.setting = false;
         if (manager_asks(o->manager, f.node, now))
             send(f);
-        if (!manager_tells(o->manager, f.node, now, &f.said))
+        if (!manager_send(o->manager, f.node, now, &f.said))
             continue;
         f.setting = true;
         f.observed = (int64_t)f.said.answers - nodes[f.node].ahead;
@@ -287,7 +288,7 @@ static void operator_says(struct node *n)
     n->orders++;
     n->changed = true;
     n->ordered = now;
-    lease_overtake(&n->lease, clock_of(n));
+    leadership_override(&n->lease, clock_of(n));
 }
 
 static void something_happens(void)
@@ -338,7 +339,7 @@ static void begin(enum experiment_policy policy)
         nodes[i].ahead = (int64_t)(seed_next(&seed) % 1000) * CLOCK_S - 400 * CLOCK_S; /* boots differ */
         nodes[i].cost = 0.5 + 4 * seed_unit(&seed);
         nodes[i].desired = CLOCK_MS;
-        start_node(&nodes[i], (struct message_lease){0});
+        start_node(&nodes[i], (struct message_leadership){0});
     }
 }
 
@@ -360,7 +361,7 @@ static void heal(void)
     offices[newest].stopped = false;
     if (!offices[newest].manager) {
         if (newest + 1 == MANAGERS) {
-            struct message_lease lease = {.epoch = MANAGERS + 1, .holder = 1};
+            struct message_leadership lease = {.epoch = MANAGERS + 1, .holder = 1};
             assert_int_equal(manager_new(&e, lease, now, &offices[newest].manager), 0);
         } else {
             start_manager();
@@ -399,7 +400,7 @@ static int rounds(void)
 static bool all_was_tried(void)
 {
     bool enough = obeyed > 100;
-    for (int i = LEASE_EXPIRED; i < LEASE_ANSWERS; i++)
+    for (int i = LEADERSHIP_EXPIRED; i < LEADERSHIP_ANSWERS; i++)
         enough &= refused[i] > 10;
     return enough;
 }
@@ -448,8 +449,8 @@ static void where_everything_is_a_second_late_nothing_is_obeyed(void **state)
     for (int64_t until = now + 30 * CLOCK_S; now < until;) {
         now += TICK;
         for (uint32_t i = 0; i < queued; i++)
-            if (!queue[i].observation.effective) { /* seen for the first time */
-                queue[i].observation.effective = 1;
+            if (!queue[i].is_late) { /* seen for the first time */
+                queue[i].is_late = true;
                 queue[i].arrives += CLOCK_S / 2; /* each way */
             }
         deliver();

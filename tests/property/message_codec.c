@@ -50,8 +50,8 @@ static void random_poll(uint64_t *seed, struct message_poll *p)
 
 static void random_knob(uint64_t *seed, struct message_knob *k)
 {
-    *k = (struct message_knob){.order = (enum message_knob_order)(seed_next(seed) % 3)};
-    if (k->order == KNOB_ASK) {
+    *k = (struct message_knob){.action = (enum message_knob_action)(seed_next(seed) % 3)};
+    if (k->action == KNOB_LIST) {
         k->from = (uint32_t)seed_next(seed);
         return;
     }
@@ -59,7 +59,7 @@ static void random_knob(uint64_t *seed, struct message_knob *k)
     text_random(seed, k->name, MESSAGE_NAME_MAX);
     if (k->name[0] == '\0')
         k->name[0] = 'x';
-    k->value = k->order == KNOB_SET ? (int32_t)seed_next(seed) : 0;
+    k->value = k->action == KNOB_SET ? (int32_t)seed_next(seed) : 0;
 }
 
 static void random_observation(uint64_t *seed, struct message_observation *o)
@@ -73,23 +73,23 @@ static void random_observation(uint64_t *seed, struct message_observation *o)
     o->knob_count = random_count(seed, MESSAGE_KNOBS_MAX);
 }
 
-static void random_steers(uint64_t *seed, struct message_setting *s)
+static void random_steers(uint64_t *seed, struct message_setpoint *s)
 {
     s->knob_count = random_count(seed, MESSAGE_KNOBS_MAX);
     for (uint32_t i = 0; i < MESSAGE_KNOBS_MAX; i++) {
         s->knobs[i].given = seed_next(seed) & 1;
-        s->knobs[i].spent = seed_next(seed) & 1;
+        s->knobs[i].saturated = seed_next(seed) & 1;
     }
 }
 
-static void random_parts(uint64_t *seed, struct message_parts *p)
+static void random_partials(uint64_t *seed, struct message_partials *p)
 {
     random_bytes(seed, p, sizeof *p);
     p->count = random_count(seed, MESSAGE_LIMITS_MAX);
     for (uint32_t i = 0; i < p->count; i++) {
-        p->list[i].state = (enum message_part_state)(seed_next(seed) % 3);
-        if (p->list[i].state != PART_KNOWN)
-            p->list[i] = (struct message_part){.limit = p->list[i].limit, .state = p->list[i].state};
+        p->list[i].state = (enum message_partial_state)(seed_next(seed) % 3);
+        if (p->list[i].state != PARTIAL_KNOWN)
+            p->list[i] = (struct message_partial){.limit = p->list[i].limit, .state = p->list[i].state};
     }
 }
 
@@ -108,6 +108,49 @@ static void random_save(uint64_t *seed, struct message_save *s)
     text_random(seed, s->node, MESSAGE_NAME_MAX);
     if (s->node[0] == '\0')
         snprintf(s->node, sizeof s->node, "x");
+}
+
+static void random_status(uint64_t *seed, struct message_node_status *s)
+{
+    random_bytes(seed, s, sizeof *s);
+    s->manager.held = seed_next(seed) & 1;
+    s->violation.age &= INT64_MAX;
+    if (seed_next(seed) % 2)
+        s->violation = (struct message_violation){.count = 0};
+}
+
+static void random_knobs(uint64_t *seed, struct message_knob_list *list)
+{
+    list->count = random_count(seed, MESSAGE_LISTED_MAX);
+    list->next = (uint32_t)seed_next(seed);
+    random_bytes(seed, list->knobs, list->count * sizeof *list->knobs);
+    for (struct message_knob_state *k = list->knobs; k < list->knobs + list->count; k++) {
+        text_random(seed, k->process, MESSAGE_NAME_MAX);
+        text_random(seed, k->name, MESSAGE_NAME_MAX);
+        text_random(seed, k->unit, MESSAGE_NAME_MAX);
+    }
+}
+
+/* A random answer of a random kind. */
+static void random_answer(uint64_t *seed)
+{
+    struct message_reply *r = &m.reply;
+    r->answer = (enum message_answer)(seed_next(seed) % (ANSWER_KNOB_SET + 1));
+    if (r->answer == ANSWER_NODE)
+        random_status(seed, &r->node);
+    else if (r->answer == ANSWER_KNOBS)
+        random_knobs(seed, &m.knobs);
+    else
+        random_bytes(seed, &r->collector, sizeof r->collector); /* numbers alone, but for: */
+    if (r->answer == ANSWER_SESSION) {
+        text_random(seed, r->session.endpoint, MESSAGE_TEXT_MAX);
+        r->session.begun = seed_next(seed) & 1;
+    }
+    if (r->answer == ANSWER_POLLING) {
+        r->polling.on = seed_next(seed) & 1;
+        r->polling.mode = (enum message_poll_mode)(seed_next(seed) % 2);
+        r->polling.forward = (enum message_poll_forward)(seed_next(seed) % 2);
+    }
 }
 
 /* Fills `m` with a message of `type`: random bytes wherever any bytes may stand. */
@@ -136,8 +179,8 @@ static void random_message(uint64_t *seed, enum message_type type)
         m.process.dictionary_bytes = random_count(seed, MESSAGE_DICT_MAX);
         random_bytes(seed, m.process.dictionary, m.process.dictionary_bytes);
         break;
-    case MESSAGE_NEED:
-        m.need.instance = seed_next(seed);
+    case MESSAGE_NEED_PROCESS:
+        m.need_process.instance = seed_next(seed);
         break;
     case MESSAGE_ACK:
         random_positions(seed, &m.ack.stream_count, m.ack.streams);
@@ -147,8 +190,8 @@ static void random_message(uint64_t *seed, enum message_type type)
         m.books.state = (enum message_process_state)(seed_next(seed) % 3);
         m.books.row_count = random_count(seed, MESSAGE_BOOKS_MAX);
         break;
-    case MESSAGE_ALIVE:
-        m.alive.at = seed_next(seed);
+    case MESSAGE_HEARTBEAT:
+        m.heartbeat.at = seed_next(seed);
         break;
     case MESSAGE_BYE:
         break;
@@ -177,31 +220,27 @@ static void random_message(uint64_t *seed, enum message_type type)
     case MESSAGE_OBSERVATION:
         random_observation(seed, &m.observation);
         break;
-    case MESSAGE_PARTS:
-        random_parts(seed, &m.parts);
+    case MESSAGE_PARTIALS:
+        random_partials(seed, &m.partials);
         break;
     case MESSAGE_JUDGEMENT:
         random_judgement(seed, &m.judgement);
         break;
-    case MESSAGE_SETTING:
-        random_bytes(seed, &m.setting, sizeof m.setting);
-        m.setting.on = seed_next(seed) & 1;
-        m.setting.blameless = seed_next(seed) & 1;
-        m.setting.starved = seed_next(seed) & 1;
-        random_steers(seed, &m.setting);
-        m.setting.infeasible = (enum message_infeasible)(seed_next(seed) % 3);
-        if (m.setting.infeasible == MESSAGE_FEASIBLE)
-            m.setting.needed = m.setting.budget = 0;
+    case MESSAGE_SETPOINT:
+        random_bytes(seed, &m.setpoint, sizeof m.setpoint);
+        m.setpoint.on = seed_next(seed) & 1;
+        m.setpoint.not_monitor = seed_next(seed) & 1;
+        m.setpoint.starved = seed_next(seed) & 1;
+        random_steers(seed, &m.setpoint);
+        m.setpoint.infeasible = (enum message_infeasible)(seed_next(seed) % 3);
+        if (m.setpoint.infeasible == MESSAGE_FEASIBLE)
+            m.setpoint.needed = m.setpoint.budget = 0;
         break;
     case MESSAGE_REPLY:
         m.reply.id = (uint32_t)seed_next(seed);
         m.reply.state = (enum message_daemon_state)(seed_next(seed) % 5);
         text_random(seed, m.reply.text, MESSAGE_TEXT_MAX);
-        m.reply.value_count = random_count(seed, MESSAGE_VALUES_MAX);
-        for (uint32_t i = 0; i < m.reply.value_count; i++) {
-            text_random(seed, m.reply.values[i].name, MESSAGE_NAME_MAX);
-            m.reply.values[i].value = (int64_t)seed_next(seed);
-        }
+        random_answer(seed);
         break;
     }
 }
@@ -254,15 +293,120 @@ static void assert_same_books(const struct message_books *p, const mdr_books *q)
     }
 }
 
-static void assert_same_reply(const struct message_reply *p, const mdr_reply *q)
+static void assert_same_number(double a, double b)
+{
+    assert_memory_equal(&a, &b, sizeof a); /* NaNs too */
+}
+
+static void assert_same_node(const struct message_node_status *p, const mdr_node_status *q)
+{
+    SAME(p->records, q->records);
+    SAME(p->lost_full, q->lost_full);
+    SAME(p->lost_off, q->lost_off);
+    SAME(p->lost_no_ring, q->lost_no_ring);
+    SAME(p->lost_window, q->lost_window);
+    SAME(p->lost_spool, q->lost_spool);
+    SAME(p->window_bytes, q->window_bytes);
+    SAME(p->spool_bytes, q->spool_bytes);
+    SAME(p->processes, q->processes);
+    SAME(p->processes_seen, q->processes_seen);
+    SAME(p->period_ns, q->period);
+    SAME(p->manager.held, q->manager.held);
+    SAME(p->manager.epoch, q->manager.epoch);
+    SAME(p->manager.applied, q->manager.applied);
+    SAME(p->violation.count, q->violation.count);
+    SAME(p->violation.limit, q->violation.limit);
+    SAME(p->violation.at, q->violation.at);
+    SAME(p->violation.age, q->violation.age);
+    assert_same_number(p->violation.value, q->violation.value);
+}
+
+static void assert_same_collector(const struct message_collector_status *p, const mdr_collector_status *q)
+{
+    SAME(p->records, q->records);
+    SAME(p->bytes, q->bytes);
+    SAME(p->packets, q->packets);
+    SAME(p->discarded, q->discarded);
+    SAME(p->refused, q->refused);
+    SAME(p->over_rate, q->over_rate);
+    SAME(p->unidentified, q->unidentified);
+    SAME(p->peers, q->peers);
+    SAME(p->streams, q->streams);
+    SAME(p->processes, q->processes);
+    SAME(p->nodes, q->nodes);
+    SAME(p->store_errno, q->store_errno);
+}
+
+static void assert_same_polling(const struct message_polling *p, const mdr_polling *q)
+{
+    SAME(p->on, q->on);
+    SAME(p->period_ns, q->period);
+    SAME((int)p->mode, (int)q->mode);
+    SAME((int)p->forward, (int)q->forward);
+    SAME(p->batch, q->batch);
+    SAME(p->effective_ns, q->effective);
+    SAME(p->worst_ns, q->worst);
+}
+
+static void assert_same_knobs(const struct message_knob_list *p, const mdr_knob_list *q)
+{
+    SAME(p->next, q->next);
+    SAME(p->count, q->knobs.knobs_len);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const mdr_knob_state *k = &q->knobs.knobs_val[i];
+        SAME(p->knobs[i].instance, k->instance);
+        SAME(p->knobs[i].pid, k->pid);
+        assert_string_equal(p->knobs[i].process, k->process);
+        assert_string_equal(p->knobs[i].name, k->name);
+        assert_string_equal(p->knobs[i].unit, k->unit);
+        SAME(p->knobs[i].value, k->value);
+        SAME(p->knobs[i].min, k->min);
+        SAME(p->knobs[i].max, k->max);
+        SAME(p->knobs[i].initial, k->initial);
+    }
+}
+
+static void assert_same_reply(const struct message_reply *p, const struct message_knob_list *knobs, const mdr_reply *q)
 {
     SAME(p->id, q->id);
     SAME((int)p->state, (int)q->state);
     assert_string_equal(p->text, q->text);
-    SAME(p->value_count, q->values.values_len);
-    for (uint32_t i = 0; i < p->value_count; i++) {
-        assert_string_equal(p->values[i].name, q->values.values_val[i].name);
-        SAME(p->values[i].value, q->values.values_val[i].value);
+    SAME((int)p->answer, (int)q->answer.kind);
+    switch (q->answer.kind) {
+    case MDR_ANSWER_REFUSED:
+    case MDR_ANSWER_WAITING:
+        break;
+    case MDR_ANSWER_SESSION:
+        assert_string_equal(p->session.endpoint, q->answer.mdr_answer_u.session.endpoint);
+        SAME(p->session.begun, q->answer.mdr_answer_u.session.begun);
+        break;
+    case MDR_ANSWER_BEZELD:
+        SAME(p->sessions, q->answer.mdr_answer_u.sessions);
+        break;
+    case MDR_ANSWER_NODE:
+        assert_same_node(&p->node, &q->answer.mdr_answer_u.node);
+        break;
+    case MDR_ANSWER_COLLECTOR:
+        assert_same_collector(&p->collector, &q->answer.mdr_answer_u.collector);
+        break;
+    case MDR_ANSWER_SAVED:
+        SAME(p->saved.records, q->answer.mdr_answer_u.saved.records);
+        SAME(p->saved.processes, q->answer.mdr_answer_u.saved.processes);
+        SAME(p->saved.behind, q->answer.mdr_answer_u.saved.behind);
+        break;
+    case MDR_ANSWER_ASPECTS:
+        SAME(p->matched.aspects, q->answer.mdr_answer_u.matched.aspects);
+        SAME(p->matched.processes, q->answer.mdr_answer_u.matched.processes);
+        break;
+    case MDR_ANSWER_POLLING:
+        assert_same_polling(&p->polling, &q->answer.mdr_answer_u.polling);
+        break;
+    case MDR_ANSWER_KNOBS:
+        assert_same_knobs(knobs, &q->answer.mdr_answer_u.knobs);
+        break;
+    case MDR_ANSWER_KNOB_SET:
+        SAME(p->knob_set, q->answer.mdr_answer_u.processes);
+        break;
     }
 }
 
@@ -270,35 +414,35 @@ static void assert_same_command(const struct message_command *p, const struct me
                                 const mdr_command *q)
 {
     SAME(p->id, q->id);
-    SAME((int)p->verb, (int)q->order.verb);
-    const mdr_aspects *aspects = &q->order.mdr_order_u.aspects;
-    const mdr_poll *poll = &q->order.mdr_order_u.poll;
-    if (q->order.verb == MDR_ASPECTS) {
+    SAME((int)p->verb, (int)q->body.verb);
+    const mdr_aspects *aspects = &q->body.mdr_command_body_u.aspects;
+    const mdr_poll *poll = &q->body.mdr_command_body_u.poll;
+    if (q->body.verb == MDR_ASPECTS) {
         SAME((int)p->mode, (int)aspects->mode);
         assert_string_equal(p->patterns, aspects->patterns);
-    } else if (q->order.verb == MDR_POLL) {
+    } else if (q->body.verb == MDR_POLL) {
         SAME(p->poll.given, poll->given);
         SAME(p->poll.period_ns, poll->period);
         SAME((int)p->poll.mode, (int)poll->mode);
         SAME((int)p->poll.forward, (int)poll->forward);
         SAME(p->poll.batch, poll->batch);
-    } else if (q->order.verb == MDR_KNOB) {
-        const mdr_knob *knob = &q->order.mdr_order_u.knob;
-        SAME((int)p->knob.order, (int)knob->order);
+    } else if (q->body.verb == MDR_KNOB) {
+        const mdr_knob *knob = &q->body.mdr_command_body_u.knob;
+        SAME((int)p->knob.action, (int)knob->action);
         SAME(p->knob.from, knob->from);
         assert_string_equal(p->knob.process, knob->process);
         assert_string_equal(p->knob.name, knob->name);
         SAME(p->knob.value, knob->value);
-    } else if (q->order.verb == MDR_SAVE) {
-        const mdr_save *save = &q->order.mdr_order_u.save;
+    } else if (q->body.verb == MDR_SAVE) {
+        const mdr_save *save = &q->body.mdr_command_body_u.save;
         SAME(p->save.number, save->number);
         SAME(p->save.limit, save->limit);
         assert_string_equal(p->save.node, save->node);
         SAME(p->save.at, save->at);
         SAME(p->save.left, save->left);
         assert_memory_equal(&p->save.value, &save->value, sizeof save->value);
-    } else if (q->order.verb == MDR_BEGIN) {
-        const mdr_begin *r = &q->order.mdr_order_u.begin;
+    } else if (q->body.verb == MDR_BEGIN) {
+        const mdr_begin *r = &q->body.mdr_command_body_u.begin;
         assert_memory_equal(begin->run, r->run, 16);
         assert_string_equal(begin->node, r->node);
         assert_string_equal(begin->folder, r->folder);
@@ -328,23 +472,18 @@ static void assert_same_note(const struct message_note *p, const mdr_note *q)
     assert_string_equal(p->text, q->text);
 }
 
-static void assert_same_number(double a, double b)
-{
-    assert_memory_equal(&a, &b, sizeof a); /* NaNs too */
-}
-
 static void assert_same_observation(const struct message_observation *p, const mdr_observation *q)
 {
     SAME(p->life, q->life);
     SAME(p->at, q->at);
     SAME(p->step, q->step);
-    SAME(p->lease.epoch, q->lease.epoch);
-    SAME(p->lease.holder, q->lease.holder);
+    SAME(p->leadership.epoch, q->leadership.epoch);
+    SAME(p->leadership.holder, q->leadership.holder);
     SAME(p->sequence, q->sequence);
     SAME(p->on, q->on);
     SAME(p->period_ns, q->period);
     SAME(p->desired_ns, q->desired);
-    SAME(p->orders, q->orders);
+    SAME(p->overrides, q->overrides);
     SAME(p->levels, q->levels);
     SAME(p->shed, q->shed);
     SAME(p->settled, q->settled);
@@ -352,7 +491,6 @@ static void assert_same_observation(const struct message_observation *p, const m
     assert_same_number(p->polls, q->polls);
     assert_same_number(p->records, q->records);
     SAME(p->elapsed, q->elapsed);
-    SAME(p->effective, q->effective);
     SAME(p->limit_count, q->limits.limits_len);
     for (uint32_t i = 0; i < p->limit_count; i++) {
         SAME(p->limits[i].limit, q->limits.limits_val[i].limit);
@@ -365,19 +503,19 @@ static void assert_same_observation(const struct message_observation *p, const m
         SAME(p->knobs[i].value, q->knobs.knobs_val[i].value);
         SAME(p->knobs[i].min, q->knobs.knobs_val[i].min);
         SAME(p->knobs[i].max, q->knobs.knobs_val[i].max);
-        SAME(p->knobs[i].home, q->knobs.knobs_val[i].home);
-        SAME(p->knobs[i].orders, q->knobs.knobs_val[i].orders);
+        SAME(p->knobs[i].baseline, q->knobs.knobs_val[i].baseline);
+        SAME(p->knobs[i].overrides, q->knobs.knobs_val[i].overrides);
     }
 }
 
-static void assert_same_parts(const struct message_parts *p, const mdr_parts *q)
+static void assert_same_partials(const struct message_partials *p, const mdr_partials *q)
 {
     SAME(p->life, q->life);
     SAME(p->at, q->at);
     SAME(p->step, q->step);
     SAME(p->count, q->list.list_len);
     for (uint32_t i = 0; i < p->count; i++) {
-        const mdr_part *part = &q->list.list_val[i];
+        const mdr_partial *part = &q->list.list_val[i];
         SAME(p->list[i].limit, part->limit);
         SAME((int)p->list[i].state, (int)part->state);
         assert_same_number(p->list[i].value, part->value);
@@ -405,8 +543,8 @@ static void assert_same_judged(const struct message_judged *p, const mdr_judged 
 
 static void assert_same_judgement(const struct message_judgement *p, const mdr_judgement *q)
 {
-    SAME(p->lease.epoch, q->lease.epoch);
-    SAME(p->lease.holder, q->lease.holder);
+    SAME(p->leadership.epoch, q->leadership.epoch);
+    SAME(p->leadership.holder, q->leadership.holder);
     SAME(p->sequence, q->sequence);
     SAME(p->missing, q->missing);
     SAME(p->count, q->list.list_len);
@@ -414,10 +552,10 @@ static void assert_same_judgement(const struct message_judgement *p, const mdr_j
         assert_same_judged(&p->list[i], &q->list.list_val[i]);
 }
 
-static void assert_same_setting(const struct message_setting *p, const mdr_setting *q)
+static void assert_same_setpoint(const struct message_setpoint *p, const mdr_setpoint *q)
 {
-    SAME(p->lease.epoch, q->lease.epoch);
-    SAME(p->lease.holder, q->lease.holder);
+    SAME(p->leadership.epoch, q->leadership.epoch);
+    SAME(p->leadership.holder, q->leadership.holder);
     SAME(p->sequence, q->sequence);
     SAME(p->life, q->life);
     SAME(p->answers, q->answers);
@@ -429,7 +567,7 @@ static void assert_same_setting(const struct message_setting *p, const mdr_setti
     SAME((int)p->infeasible, (int)q->infeasible);
     assert_same_number(p->needed, q->needed);
     assert_same_number(p->budget, q->budget);
-    SAME(p->blameless, q->blameless);
+    SAME(p->not_monitor, q->not_monitor);
     SAME(p->starved, q->starved);
     SAME(p->shed, q->shed);
     SAME(p->knob_count, q->knobs.knobs_len);
@@ -439,14 +577,14 @@ static void assert_same_setting(const struct message_setting *p, const mdr_setti
         SAME(p->knobs[i].value, q->knobs.knobs_val[i].value);
         SAME(p->knobs[i].cause, q->knobs.knobs_val[i].cause);
         assert_same_number(p->knobs[i].metric, q->knobs.knobs_val[i].metric);
-        SAME(p->knobs[i].spent, q->knobs.knobs_val[i].spent);
+        SAME(p->knobs[i].saturated, q->knobs.knobs_val[i].saturated);
     }
 }
 
 static void assert_same(const struct message *p, const mdr_message *q)
 {
     SAME(q->magic, (u_int)MDR_MESSAGE_MAGIC);
-    SAME(q->format, (u_int)MDR_VERSION);
+    SAME(q->format, (u_int)MDR_MESSAGE_VERSION);
     SAME((int)p->type, (int)q->body.type);
     switch (q->body.type) {
     case MDR_HELLO:
@@ -465,8 +603,8 @@ static void assert_same(const struct message *p, const mdr_message *q)
     case MDR_PROCESS:
         assert_same_process(&p->process, &q->body.mdr_body_u.process);
         break;
-    case MDR_NEED:
-        SAME(p->need.instance, q->body.mdr_body_u.need.instance);
+    case MDR_NEED_PROCESS:
+        SAME(p->need_process.instance, q->body.mdr_body_u.need_process.instance);
         break;
     case MDR_ACK:
         assert_same_positions(p->ack.stream_count, p->ack.streams, q->body.mdr_body_u.ack.streams.streams_len,
@@ -475,8 +613,8 @@ static void assert_same(const struct message *p, const mdr_message *q)
     case MDR_BOOKS:
         assert_same_books(&p->books, &q->body.mdr_body_u.books);
         break;
-    case MDR_ALIVE:
-        SAME(p->alive.at, q->body.mdr_body_u.alive.at);
+    case MDR_HEARTBEAT:
+        SAME(p->heartbeat.at, q->body.mdr_body_u.heartbeat.at);
         break;
     case MDR_BYE:
         break;
@@ -487,18 +625,18 @@ static void assert_same(const struct message *p, const mdr_message *q)
         assert_same_command(&p->command, &p->begin, &q->body.mdr_body_u.command);
         break;
     case MDR_REPLY:
-        assert_same_reply(&p->reply, &q->body.mdr_body_u.reply);
+        assert_same_reply(&p->reply, &p->knobs, &q->body.mdr_body_u.reply);
         break;
     case MDR_WATCH:
         break;
     case MDR_OBSERVATION:
         assert_same_observation(&p->observation, &q->body.mdr_body_u.observation);
         break;
-    case MDR_SETTING:
-        assert_same_setting(&p->setting, &q->body.mdr_body_u.setting);
+    case MDR_SETPOINT:
+        assert_same_setpoint(&p->setpoint, &q->body.mdr_body_u.setpoint);
         break;
-    case MDR_PARTS:
-        assert_same_parts(&p->parts, &q->body.mdr_body_u.parts);
+    case MDR_PARTIALS:
+        assert_same_partials(&p->partials, &q->body.mdr_body_u.partials);
         break;
     case MDR_JUDGEMENT:
         assert_same_judgement(&p->judgement, &q->body.mdr_body_u.judgement);
@@ -535,7 +673,9 @@ static void what_is_accepted_is_the_reference_s_own_form(void **state)
     for (int round = 0; round < MUTATIONS; round++) {
         sample_message(sample_types[(size_t)round % sample_type_count], &m);
         if (m.type == MESSAGE_COMMAND && seed_next(seed) % 2)
-            samples_of_commands[seed_next(seed) % 4](&m);
+            samples_of_commands[seed_next(seed) % 5](&m);
+        if (m.type == MESSAGE_REPLY)
+            sample_reply((enum message_answer)(seed_next(seed) % (ANSWER_KNOB_SET + 1)), &m);
         int n = message_encode(&m, ours, sizeof ours);
         assert_true(n > 0);
         for (uint64_t flips = 1 + seed_next(seed) % 3; flips > 0; flips--)

@@ -61,7 +61,7 @@ static void random_packet(uint64_t *seed, struct packet_header *h)
 static void assert_same_header(const struct packet_header *h, const mdr_packet_header *r)
 {
     assert_true(r->magic == (u_int)MDR_PACKET_MAGIC);
-    assert_true(r->format == MDR_VERSION);
+    assert_true(r->format == MDR_PACKET_VERSION);
     assert_memory_equal(h->uuid, r->uuid, 16);
     assert_true(h->stream_id == r->stream_id);
     assert_true(h->timestamp_begin == r->timestamp_begin);

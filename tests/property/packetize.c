@@ -35,7 +35,7 @@ BEZEL_ASPECT(twelve, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"), (int64, 
              (int64, l, "1"));
 
 /* Shared with the program: it makes `wanted` records, then says so. */
-struct pace {
+struct poll_stats {
     _Atomic uint64_t wanted, made;
 };
 
@@ -99,18 +99,18 @@ static void check_record(struct fixture *f, const struct packet_header *h, const
 }
 
 struct program {
-    struct pace *pace;
+    struct poll_stats *poll_stats;
     uint64_t seed;
 };
 
 static void record_on_demand(void *context)
 {
     const struct program *p = context;
-    for (uint64_t wanted; (wanted = p->pace->wanted) != UINT64_MAX;) {
-        if (p->pace->made == wanted)
+    for (uint64_t wanted; (wanted = p->poll_stats->wanted) != UINT64_MAX;) {
+        if (p->poll_stats->made == wanted)
             sched_yield();
         else
-            record_number(p->seed, p->pace->made++);
+            record_number(p->seed, p->poll_stats->made++);
     }
 }
 
@@ -170,8 +170,9 @@ static void what_was_recorded_is_cut(bool batch, uint32_t ring, uint64_t records
     struct expectation e = {.seed = seed};
     uint64_t choice = ~seed;
     struct view view = {.seed = seed, .choice = seed_next(&choice)};
-    struct pace *pace = mmap(NULL, sizeof *pace, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    assert_true(pace != MAP_FAILED);
+    struct poll_stats *poll_stats =
+        mmap(NULL, sizeof *poll_stats, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(poll_stats != MAP_FAILED);
     char size[16];
     snprintf(size, sizeof size, "%u", ring);
     setenv("BEZEL_RING_RECORDS", size, 1);
@@ -182,25 +183,25 @@ static void what_was_recorded_is_cut(bool batch, uint32_t ring, uint64_t records
         .record = check_record,
         .context = &e};
     fixture_open(&f);
-    struct program program = {pace, seed};
+    struct program program = {poll_stats, seed};
     pid_t pid = fixture_spawn(record_on_demand, &program);
     int64_t deadline = clock_now() + PATIENCE;
-    while (pace->wanted < (getenv("BEZEL_TEST_LIGHT") ? records / 5 : records)) {
-        pace->wanted += seed_next(&seed) % (ring / 4); /* four slots each at most: nothing is lost */
-        while (pace->made < pace->wanted || f.records < pace->made) {
+    while (poll_stats->wanted < (getenv("BEZEL_TEST_LIGHT") ? records / 5 : records)) {
+        poll_stats->wanted += seed_next(&seed) % (ring / 4); /* four slots each at most: nothing is lost */
+        while (poll_stats->made < poll_stats->wanted || f.records < poll_stats->made) {
             assert_true(clock_now() < deadline);
             fixture_turn(&f);
         }
     }
-    uint64_t all = pace->wanted;
-    pace->wanted = UINT64_MAX;
+    uint64_t all = poll_stats->wanted;
+    poll_stats->wanted = UINT64_MAX;
     assert_int_equal(fixture_wait(pid), 0);
     fixture_finish(&f);
     assert_int_equal(f.records, all);
     assert_int_equal(f.streams[0].discarded, 0);
     all_was_shown(&view, all);
     fixture_close(&f);
-    munmap(pace, sizeof *pace);
+    munmap(poll_stats, sizeof *poll_stats);
     unsetenv("BEZEL_RING_RECORDS");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
-#include "resmgr/agent.h"
+#include "resmgr/agent/agent.h"
 #include "tests/lib/limits_seen.h"
 #include "tests/lib/one_record.h"
 #include "tests/lib/seed.h"
@@ -50,13 +50,13 @@ static const struct row {
 };
 
 /* What the two know of one member. */
-struct pair {
+struct clock_pair {
     enum experiment_policy policy;
     bool on;
     int64_t period, period_min, period_max;
 };
 
-static unsigned stand(const struct pair *s)
+static unsigned stand(const struct clock_pair *s)
 {
     if (!s->on)
         return OFF;
@@ -67,7 +67,7 @@ static unsigned stand(const struct pair *s)
     return ON | above | below;
 }
 
-static struct pair by_table(struct pair s, enum seen seen, enum policy_action *action)
+static struct clock_pair by_table(struct clock_pair s, enum seen seen, enum policy_action *action)
 {
     const struct row *found = NULL;
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
@@ -122,8 +122,8 @@ static void every_trace(struct policy_state s, int steps)
     for (int i = 0; i < VIEWS; i++) {
         enum policy_action should;
         const struct policy_member *m = &s.members[0];
-        struct pair model =
-            by_table((struct pair){s.policy, m->on, m->period, s.period_min, s.period_max}, views[i].seen, &should);
+        struct clock_pair model = by_table((struct clock_pair){s.policy, m->on, m->period, s.period_min, s.period_max},
+                                           views[i].seen, &should);
         struct policy_state real = s;
         m = &real.members[0];
         assert_int_equal(limits_step(&real, views[i].limits), should);

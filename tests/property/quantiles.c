@@ -7,7 +7,7 @@
  * what is right of what is left.
  */
 #include "base/clock.h"
-#include "metric/figure.h"
+#include "metric/statistic.h"
 #include "tests/lib/seed.h"
 
 #include <float.h>
@@ -217,7 +217,7 @@ static int ascending(const void *a, const void *b)
 /* The values of the last `grains` grains at `now`, sorted. */
 static size_t history_sort(struct history *h, int64_t now, int grains)
 {
-    int64_t length = h->window / FIGURE_GRAINS, first = now / length - grains + 1;
+    int64_t length = h->window / STATISTIC_GRAINS, first = now / length - grains + 1;
     size_t n = 0;
     for (size_t i = 0; i < h->count; i++)
         if (h->times[i] / length >= first)
@@ -240,24 +240,24 @@ static bool is_close(double said, double exact)
 /* ---- A stream, and figures of it --------------------------------------------------------------------------------- */
 
 /* `count` figures, of the first shares. */
-static void start_all(struct figure **figures, int count, int64_t window)
+static void start_all(struct statistic **figures, int count, int64_t window)
 {
     for (int i = 0; i < count; i++)
-        assert_int_equal(figure_new(FIGURE_QUANTILE, shares[i], window, &figures[i]), 0);
+        assert_int_equal(statistic_new(STATISTIC_QUANTILE, shares[i], window, &figures[i]), 0);
 }
 
-static void end_all(struct figure **figures, int count)
+static void end_all(struct statistic **figures, int count)
 {
     for (int i = 0; i < count; i++)
-        figure_free(figures[i]);
+        statistic_free(figures[i]);
 }
 
 /* The next `n` (at most RUN) numbers, `gap` ns apart from `start` on, known at the time of the last one. */
-static int64_t feed(const struct stream *s, struct figure *const *figures, int count, struct history *h, int64_t start,
-                    int64_t gap, uint32_t n)
+static int64_t feed(const struct stream *s, struct statistic *const *figures, int count, struct history *h,
+                    int64_t start, int64_t gap, uint32_t n)
 {
     static uint8_t bytes[RUN * STRIDE];
-    const struct figure_field field = {.at = 0, .scale = 1, .is_float = s->is_float};
+    const struct statistic_field field = {.at = 0, .scale = 1, .is_float = s->is_float};
     const struct packet_run run = {.aspect = 1, .count = n, .stride = STRIDE, .value_count = 1, .first = bytes};
     for (uint32_t i = 0; i < n; i++) {
         double value = s->next(h->count);
@@ -272,16 +272,16 @@ static int64_t feed(const struct stream *s, struct figure *const *figures, int c
     }
     int64_t now = start + gap * (int64_t)(n - 1);
     for (int i = 0; i < count; i++)
-        figure_records(figures[i], &run, &field, now);
+        statistic_records(figures[i], &run, &field, now);
     return now;
 }
 
-static void compare(const struct stream *s, struct figure *const *figures, int count, struct history *h, int64_t now)
+static void compare(const struct stream *s, struct statistic *const *figures, int count, struct history *h, int64_t now)
 {
-    size_t n = history_sort(h, now, FIGURE_GRAINS);
+    size_t n = history_sort(h, now, STATISTIC_GRAINS);
     for (int i = 0; i < count; i++) {
         double said = 0;
-        assert_int_equal(figure_value(figures[i], now, &said, NULL), n > 0);
+        assert_int_equal(statistic_value(figures[i], now, &said, NULL), n > 0);
         if (n == 0)
             continue;
         double exact = exact_of(h, n, shares[i]);
@@ -293,7 +293,7 @@ static void compare(const struct stream *s, struct figure *const *figures, int c
 /* A window of about `per_window` numbers, for some four windows; with pauses of up to a window and a half. */
 static void try_stream(const struct stream *s, uint64_t per_window, int64_t window)
 {
-    struct figure *figures[SHARES];
+    struct statistic *figures[SHARES];
     struct history h;
     uint64_t total = 4 * per_window + 20;
     int64_t gap = window / (int64_t)per_window, now = CLOCK_S;
@@ -311,7 +311,7 @@ static void try_stream(const struct stream *s, uint64_t per_window, int64_t wind
         }
     }
     compare(s, figures, SHARES, &h, now);
-    compare(s, figures, SHARES, &h, now + window + window / FIGURE_GRAINS); /* all have left */
+    compare(s, figures, SHARES, &h, now + window + window / STATISTIC_GRAINS); /* all have left */
     end_all(figures, SHARES);
     history_end(&h);
 }
@@ -333,7 +333,7 @@ static void a_window_of_ten_million_records_is_as_good(void **state)
     seed = seed_start();
     const size_t total = getenv("BEZEL_TEST_LIGHT") ? 500000 : 10000000;
     const struct stream *s = &streams[6];
-    struct figure *figures[FEW];
+    struct statistic *figures[FEW];
     struct history h;
     int64_t gap = CLOCK_US, window = 10 * CLOCK_S, now = window;
     start_all(figures, FEW, window);
@@ -357,14 +357,14 @@ static double any_bits(uint64_t i)
 }
 
 /* Numbers that come in all grains of a window of a second; returns the memory that it took. */
-static size_t memory_of(const struct stream *s, struct figure **f, struct history *h, uint32_t per_grain)
+static size_t memory_of(const struct stream *s, struct statistic **f, struct history *h, uint32_t per_grain)
 {
-    int64_t length = CLOCK_S / FIGURE_GRAINS;
+    int64_t length = CLOCK_S / STATISTIC_GRAINS;
     taken = most_taken = 0;
-    assert_int_equal(figure_new(FIGURE_QUANTILE, 0.5, CLOCK_S, f), 0);
+    assert_int_equal(statistic_new(STATISTIC_QUANTILE, 0.5, CLOCK_S, f), 0);
     assert_in_range(taken, 1, 16 << 10);
-    history_start(h, CLOCK_S, 2 * FIGURE_GRAINS * (size_t)per_grain);
-    for (int i = 0; i < 2 * FIGURE_GRAINS; i++)
+    history_start(h, CLOCK_S, 2 * STATISTIC_GRAINS * (size_t)per_grain);
+    for (int i = 0; i < 2 * STATISTIC_GRAINS; i++)
         for (uint32_t done = 0, n; done < per_grain; done += n) {
             n = per_grain - done < RUN ? per_grain - done : RUN;
             feed(s, f, 1, h, (100 + i) * length, 0, n);
@@ -382,7 +382,7 @@ static void memory_is_what_the_header_says(void **state)
 {
     (void)state;
     seed = seed_start();
-    struct figure *f;
+    struct statistic *f;
     struct history h;
     const struct stream few = {"few", bimodal, false, false}, usual = {"usual", a_factor_of_30, false, false},
                         whole = {"whole", any_whole, false, false};
@@ -395,38 +395,38 @@ static void memory_is_what_the_header_says(void **state)
         size_t took = memory_of(cases[i].stream, &f, &h, cases[i].per_grain);
         printf("%s: %zu bytes\n", cases[i].stream->name, took);
         double said = NAN;
-        assert_true(figure_value(f, h.times[h.count - 1], &said, NULL));
-        assert_true(is_close(said, exact_of(&h, history_sort(&h, h.times[h.count - 1], FIGURE_GRAINS), 0.5)));
-        figure_free(f);
+        assert_true(statistic_value(f, h.times[h.count - 1], &said, NULL));
+        assert_true(is_close(said, exact_of(&h, history_sort(&h, h.times[h.count - 1], STATISTIC_GRAINS), 0.5)));
+        statistic_free(f);
         history_end(&h);
         assert_in_range(took, 1, cases[i].most);
         assert_int_equal(taken, 0);
     }
 }
 
-/* What a figure says that may have lost its oldest grains: right of those that it has, whichever these are. */
-static void assert_right_of_the_latest(struct figure *f, struct history *h)
+/* A quantile that may have lost its oldest grains is right for the grains that are left, whichever these are. */
+static void assert_right_of_the_latest(struct statistic *f, struct history *h)
 {
     double said = NAN;
     int grains = 0;
     int64_t now = h->times[h->count - 1];
-    assert_true(figure_value(f, now, &said, NULL));
+    assert_true(statistic_value(f, now, &said, NULL));
     for (bool is_right = false; !is_right; is_right = is_close(said, exact_of(h, history_sort(h, now, grains), 0.5)))
-        assert_in_range(++grains, 1, FIGURE_GRAINS);
+        assert_in_range(++grains, 1, STATISTIC_GRAINS);
 }
 
 static void numbers_of_all_magnitudes_shorten_the_window_and_take_no_more_memory(void **state)
 {
     (void)state;
     seed = seed_start();
-    struct figure *f;
+    struct statistic *f;
     struct history h;
     const struct stream all = {"all", any_bits, true, false};
     size_t took = memory_of(&all, &f, &h, 8000);
     printf("%s: %zu bytes\n", all.name, took);
     assert_in_range(took, 1, 4812 << 10);
     assert_right_of_the_latest(f, &h);
-    figure_free(f);
+    statistic_free(f);
     history_end(&h);
     assert_int_equal(taken, 0);
 }
@@ -435,26 +435,26 @@ static void without_memory_the_oldest_go_and_later_all_is_well(void **state)
 {
     (void)state;
     seed = seed_start();
-    struct figure *f, *other;
+    struct statistic *f, *other;
     struct history h;
     const struct stream s = {"usual", a_factor_of_30, false, false};
-    int64_t length = CLOCK_S / FIGURE_GRAINS;
+    int64_t length = CLOCK_S / STATISTIC_GRAINS;
     none_left = true;
-    assert_int_equal(figure_new(FIGURE_QUANTILE, 0.5, CLOCK_S, &f), BEZEL_ENOMEM);
+    assert_int_equal(statistic_new(STATISTIC_QUANTILE, 0.5, CLOCK_S, &f), BEZEL_ENOMEM);
     none_left = false;
-    assert_int_equal(figure_new(FIGURE_QUANTILE, 0.5, CLOCK_S, &f), 0);
-    assert_int_equal(figure_new(FIGURE_QUANTILE, 0.5, CLOCK_S, &other), 0);
+    assert_int_equal(statistic_new(STATISTIC_QUANTILE, 0.5, CLOCK_S, &f), 0);
+    assert_int_equal(statistic_new(STATISTIC_QUANTILE, 0.5, CLOCK_S, &other), 0);
     history_start(&h, CLOCK_S, 200 * RUN);
     for (int i = 0; i < 200; i++) {
         none_left = i >= 20 && i < 100;
-        feed(&s, (struct figure *[]){f, other}, i < 20 ? 1 : 2, &h, (100 + i) * length, 0, RUN);
+        feed(&s, (struct statistic *[]){f, other}, i < 20 ? 1 : 2, &h, (100 + i) * length, 0, RUN);
         assert_right_of_the_latest(f, &h);
     }
-    double said = NAN, exact = exact_of(&h, history_sort(&h, (100 + 199) * length, FIGURE_GRAINS), 0.5);
-    assert_true(figure_value(f, (100 + 199) * length, &said, NULL) && is_close(said, exact));
-    assert_true(figure_value(other, (100 + 199) * length, &said, NULL) && is_close(said, exact));
-    figure_free(f);
-    figure_free(other);
+    double said = NAN, exact = exact_of(&h, history_sort(&h, (100 + 199) * length, STATISTIC_GRAINS), 0.5);
+    assert_true(statistic_value(f, (100 + 199) * length, &said, NULL) && is_close(said, exact));
+    assert_true(statistic_value(other, (100 + 199) * length, &said, NULL) && is_close(said, exact));
+    statistic_free(f);
+    statistic_free(other);
     history_end(&h);
 }
 

@@ -8,8 +8,8 @@
  * none are among them.
  */
 #include "base/clock.h"
-#include "metric/figure.h"
 #include "metric/rate.h"
+#include "metric/statistic.h"
 #include "tests/lib/seed.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static uint64_t below(uint64_t n)
 enum { LANES = 4 };
 
 struct plain {
-    enum figure_kind kind;
+    enum statistic_kind kind;
     double share;
     int64_t window, newest;
     bool any;
@@ -44,22 +44,22 @@ struct plain {
         int64_t number;
         uint64_t count;
         double sum[LANES], least, most;
-    } grains[FIGURE_GRAINS];
+    } grains[STATISTIC_GRAINS];
     uint32_t count; /* of all values that came */
     int64_t numbers[RUNS * MOST];
     double values[RUNS * MOST];
 };
 
-static void plain_start(struct plain *p, enum figure_kind kind, double share, int64_t window)
+static void plain_start(struct plain *p, enum statistic_kind kind, double share, int64_t window)
 {
     *p = (struct plain){.kind = kind, .share = share, .window = window};
-    for (int i = 0; i < FIGURE_GRAINS; i++)
+    for (int i = 0; i < STATISTIC_GRAINS; i++)
         p->grains[i].number = INT64_MIN;
 }
 
 static int64_t plain_grain(const struct plain *p, int64_t time)
 {
-    int64_t length = p->window / FIGURE_GRAINS > 0 ? p->window / FIGURE_GRAINS : 1;
+    int64_t length = p->window / STATISTIC_GRAINS > 0 ? p->window / STATISTIC_GRAINS : 1;
     return time / length - (time % length < 0);
 }
 
@@ -73,7 +73,7 @@ static void plain_add(struct plain *p, int64_t timestamp, int64_t now, double va
     p->any = true;
     p->numbers[p->count] = number;
     p->values[p->count++] = value;
-    uint64_t at = ((uint64_t)number + ((uint64_t)1 << 63)) % FIGURE_GRAINS;
+    uint64_t at = ((uint64_t)number + ((uint64_t)1 << 63)) % STATISTIC_GRAINS;
     if (p->grains[at].number > number)
         return;
     if (p->grains[at].number < number) {
@@ -93,7 +93,7 @@ static bool plain_agrees(const struct plain *p, int64_t now, double value)
     uint64_t n = 0, reached = 0, far = 0;
     int64_t end = plain_grain(p, now);
     for (uint32_t i = 0; i < p->count; i++) {
-        if (p->numbers[i] <= end - FIGURE_GRAINS)
+        if (p->numbers[i] <= end - STATISTIC_GRAINS)
             continue;
         n++;
         reached += p->values[i] <= value;
@@ -110,8 +110,8 @@ static bool plain_value(const struct plain *p, int64_t now, double *value)
     int64_t end = plain_grain(p, now);
     if (!p->any || p->newest <= now - p->window)
         return false;
-    for (int i = 0; i < FIGURE_GRAINS; i++) {
-        if (p->grains[i].count == 0 || p->grains[i].number > end || p->grains[i].number <= end - FIGURE_GRAINS)
+    for (int i = 0; i < STATISTIC_GRAINS; i++) {
+        if (p->grains[i].count == 0 || p->grains[i].number > end || p->grains[i].number <= end - STATISTIC_GRAINS)
             continue;
         count += p->grains[i].count;
         for (int k = 0; k < LANES; k++)
@@ -119,11 +119,11 @@ static bool plain_value(const struct plain *p, int64_t now, double *value)
         least = p->grains[i].least < least ? p->grains[i].least : least;
         most = p->grains[i].most > most ? p->grains[i].most : most;
     }
-    *value = p->kind == FIGURE_LAST   ? p->last
-             : p->kind == FIGURE_MEAN ? sum / (double)count
-             : p->kind == FIGURE_MIN  ? least
-                                      : most;
-    return p->kind == FIGURE_LAST || count > 0; /* of a quantile *value is not meant: plain_agrees() says */
+    *value = p->kind == STATISTIC_LAST   ? p->last
+             : p->kind == STATISTIC_MEAN ? sum / (double)count
+             : p->kind == STATISTIC_MIN  ? least
+                                         : most;
+    return p->kind == STATISTIC_LAST || count > 0; /* of a quantile *value is not meant: plain_agrees() says */
 }
 
 /* ---- Runs -------------------------------------------------------------------------------------------------------- */
@@ -146,7 +146,7 @@ static uint64_t any_bits(int type)
     return bits;
 }
 
-static double number_of(const struct packet_run *run, uint32_t i, const struct figure_field *f)
+static double number_of(const struct packet_run *run, uint32_t i, const struct statistic_field *f)
 {
     const struct packet_record r = packet_run_record(run, i);
     uint64_t bits = packet_value(&r, (uint32_t)f->at);
@@ -199,31 +199,31 @@ static bool same_bits(double a, double b)
 
 enum { WAYS = 3 }; /* whole runs, pieces, single records */
 
-static void feed(struct figure *const by[WAYS], struct plain *plain, const struct packet_run *run,
-                 const struct figure_field *field, int64_t now)
+static void feed(struct statistic *const by[WAYS], struct plain *plain, const struct packet_run *run,
+                 const struct statistic_field *field, int64_t now)
 {
-    figure_records(by[0], run, field, now);
+    statistic_records(by[0], run, field, now);
     for (uint32_t i = 0, n; i < run->count; i += n) {
         n = 1 + (uint32_t)below(run->count - i);
-        figure_records(by[1], &(struct packet_run[]){part_of(run, i, n)}[0], field, now);
+        statistic_records(by[1], &(struct packet_run[]){part_of(run, i, n)}[0], field, now);
     }
     for (uint32_t i = 0; i < run->count; i++) {
-        figure_records(by[2], &(struct packet_run[]){part_of(run, i, 1)}[0], field, now);
+        statistic_records(by[2], &(struct packet_run[]){part_of(run, i, 1)}[0], field, now);
         plain_add(plain, (int64_t)packet_run_time(run, i), now, number_of(run, i, field));
     }
 }
 
-static void compare(struct figure *const by[WAYS], const struct plain *plain, int64_t now)
+static void compare(struct statistic *const by[WAYS], const struct plain *plain, int64_t now)
 {
     double expected = 0, value = 0, first = 0;
     int64_t newest = 0;
     bool known = plain_value(plain, now, &expected);
     for (int i = 0; i < WAYS; i++) {
-        assert_int_equal(figure_value(by[i], now, &value, &newest), known);
+        assert_int_equal(statistic_value(by[i], now, &value, &newest), known);
         if (!known)
             continue;
         assert_int_equal(newest, plain->newest);
-        if (plain->kind == FIGURE_QUANTILE) {
+        if (plain->kind == STATISTIC_QUANTILE) {
             first = i == 0 ? value : first;
             assert_true(same_bits(value, first) && plain_agrees(plain, now, value));
         } else if (!(isnan(value) && isnan(expected))) /* a sum beyond all numbers; its sign has no meaning */
@@ -231,18 +231,18 @@ static void compare(struct figure *const by[WAYS], const struct plain *plain, in
     }
 }
 
-static void try_figure(enum figure_kind kind, int type, uint8_t *bytes)
+static void try_statistic(enum statistic_kind kind, int type, uint8_t *bytes)
 {
     int64_t window = 1000 << below(21), time = 5 * window, now = time;
     double share = seed_unit(&seed);
-    struct figure_field field = {.at = (int)below(FIELDS),
-                                 .scale = below(2) ? 1 : 1e3,
-                                 .is_float = type == FLOAT,
-                                 .is_duration = type == DURATION};
-    struct figure *by[WAYS];
+    struct statistic_field field = {.at = (int)below(FIELDS),
+                                    .scale = below(2) ? 1 : 1e3,
+                                    .is_float = type == FLOAT,
+                                    .is_duration = type == DURATION};
+    struct statistic *by[WAYS];
     static struct plain plain;
     for (int i = 0; i < WAYS; i++)
-        assert_int_equal(figure_new(kind, share, window, &by[i]), 0);
+        assert_int_equal(statistic_new(kind, share, window, &by[i]), 0);
     plain_start(&plain, kind, share, window);
     for (int runs = 0; runs < RUNS; runs++) {
         time = move(time, window);
@@ -253,7 +253,7 @@ static void try_figure(enum figure_kind kind, int type, uint8_t *bytes)
         compare(by, &plain, now);
     }
     for (int i = 0; i < WAYS; i++)
-        figure_free(by[i]);
+        statistic_free(by[i]);
 }
 
 static void figures_do_not_depend_on_runs(void **unused)
@@ -262,24 +262,24 @@ static void figures_do_not_depend_on_runs(void **unused)
     static uint8_t bytes[MOST * STRIDE];
     seed = seed_start();
     for (int round = 0; round < (getenv("BEZEL_TEST_LIGHT") ? 3 : 20); round++)
-        for (int kind = FIGURE_MEAN; kind <= FIGURE_QUANTILE; kind++)
+        for (int kind = STATISTIC_MEAN; kind <= STATISTIC_QUANTILE; kind++)
             for (int type = WHOLE; type <= DURATION; type++)
-                try_figure((enum figure_kind)kind, type, bytes);
+                try_statistic((enum statistic_kind)kind, type, bytes);
 }
 
 static void records_without_the_field_are_left_out(void **unused)
 {
     (void)unused;
     uint8_t bytes[MOST * STRIDE];
-    struct figure *f;
+    struct statistic *f;
     double value;
     seed = seed_start();
-    assert_int_equal(figure_new(FIGURE_LAST, 0, CLOCK_S, &f), 0);
+    assert_int_equal(statistic_new(STATISTIC_LAST, 0, CLOCK_S, &f), 0);
     const struct packet_run run = any_run(bytes, 5, 5, WHOLE);
-    figure_records(f, &run, &(struct figure_field){.at = FIGURE_NO_FIELD, .scale = 1}, CLOCK_S);
-    figure_records(f, &run, &(struct figure_field){.at = FIELDS, .scale = 1}, CLOCK_S);
-    assert_false(figure_value(f, CLOCK_S, &value, NULL));
-    figure_free(f);
+    statistic_records(f, &run, &(struct statistic_field){.at = STATISTIC_NO_FIELD, .scale = 1}, CLOCK_S);
+    statistic_records(f, &run, &(struct statistic_field){.at = FIELDS, .scale = 1}, CLOCK_S);
+    assert_false(statistic_value(f, CLOCK_S, &value, NULL));
+    statistic_free(f);
 }
 
 /* ---- Rates ------------------------------------------------------------------------------------------------------- */

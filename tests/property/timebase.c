@@ -5,8 +5,9 @@
  * Virtual clocks against the timebase: of any frequency, drifting, slewed, read with jitter, converted late. The clock
  * knows the truth, so that the error is known and not estimated.
  */
-#include "sensor/timebase.h"
+#include "base/timebase.h"
 #include "tests/lib/seed.h"
+#include "tests/lib/timebase_bound.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -88,13 +89,13 @@ static void clock_slew(struct virtual_clock *c, int64_t from, int64_t to, uint64
 }
 
 /* A pair as it is read at `at`: as exact as it says, now and then interrupted. */
-static struct pair clock_pair(struct virtual_clock *c, int64_t at, uint64_t *seed)
+static struct clock_pair clock_pair(struct virtual_clock *c, int64_t at, uint64_t *seed)
 {
     bool interrupted = seed_next(seed) % 20 == 0;
     int64_t most = interrupted ? (int64_t)log_any(seed, 1e4, 1e7) : c->jitter;
     int64_t uncertainty = 1 + (int64_t)any(seed, (double)most / 2, (double)most);
-    return (struct pair){clock_ticks(c, at), at + (int64_t)any(seed, (double)-uncertainty, (double)uncertainty),
-                         uncertainty};
+    return (struct clock_pair){clock_ticks(c, at), at + (int64_t)any(seed, (double)-uncertainty, (double)uncertainty),
+                               uncertainty};
 }
 
 /* ---- A run: pairs at odd times, records between them, converted at once or some pairs later ---------------------- */
@@ -134,7 +135,7 @@ static void run_begin(struct run *r, uint64_t *seed, bool slews)
 static void convert(struct run *r, struct record *record)
 {
     record->ns = timebase_ns(&r->tb, record->ticks);
-    int64_t error = llabs(record->ns - record->truth), bound = timebase_error_at(&r->tb, record->ticks);
+    int64_t error = llabs(record->ns - record->truth), bound = timebase_bound(&r->tb, record->ticks);
     if (error > bound)
         fail_msg("%" PRId64 " ns wrong, stated %" PRId64 ", %g ns behind pair %u; %g ticks/s, jitter %" PRId64, error,
                  bound, (double)(int64_t)(record->ticks - r->tb.last.ticks) / r->clock.rate, r->tb.pairs,
@@ -163,7 +164,7 @@ static void convert_due(struct run *r, int number)
 }
 
 /* Adds a pair: what lay before it stays as it was. */
-static void add_pair(struct run *r, const struct pair *pair)
+static void add_pair(struct run *r, const struct clock_pair *pair)
 {
     struct timebase before = r->tb;
     enum timebase_news news = timebase_add(&r->tb, pair);
@@ -197,7 +198,7 @@ static void one_pair(struct run *r, int number)
         r->changed = true;
     }
     make_records(r, number, at);
-    struct pair pair = clock_pair(&r->clock, at, r->seed);
+    struct clock_pair pair = clock_pair(&r->clock, at, r->seed);
     if (late && r->count < ALL && timebase_ready(&r->tb)) { /* a record that is converted before the pair comes */
         r->now = at + late;
         struct record *record = &r->records[r->count - 1];
@@ -305,7 +306,7 @@ static void a_steady_clock_is_known_to_a_fraction_of_its_jitter_and_asked_once_a
         timebase_init(&tb, 0);
         int pairs = 0;
         for (; now - start < 60 * S; now = timebase_due(&tb), pairs++) {
-            struct pair pair = {clock_ticks(&c, now), now + (int64_t)any(&seed, -40, 40), 40};
+            struct clock_pair pair = {clock_ticks(&c, now), now + (int64_t)any(&seed, -40, 40), 40};
             assert_int_equal(timebase_add(&tb, &pair), TIMEBASE_TOOK);
         }
         assert_in_range(pairs, 60, 75);
@@ -339,11 +340,11 @@ static void a_jump_is_counted_and_the_bound_holds_again_behind_it(void **state)
         if (seed_next(&seed) % 2) /* on another machine */
             r.clock.mean = r.clock.rate *= any(&seed, 0.2, 5);
         int64_t at = timebase_due(&r.tb) > r.now ? timebase_due(&r.tb) : r.now + 1;
-        struct pair pair = {clock_ticks(&r.clock, at), at, r.clock.jitter};
+        struct clock_pair pair = {clock_ticks(&r.clock, at), at, r.clock.jitter};
         r.now = at;
         enum timebase_news news = timebase_add(&r.tb, &pair);
         for (int k = 0; news == TIMEBASE_IGNORED && k < 10; k++) { /* where the pairs before were much better */
-            pair = (struct pair){clock_ticks(&r.clock, r.now += 3 * MS), r.now, r.clock.jitter};
+            pair = (struct clock_pair){clock_ticks(&r.clock, r.now += 3 * MS), r.now, r.clock.jitter};
             news = timebase_add(&r.tb, &pair);
         }
         assert_int_equal(news, TIMEBASE_JUMPED);
@@ -366,7 +367,7 @@ static void a_clock_that_stands_still_jumps_once_and_is_asked_seldom(void **stat
     int64_t now = S;
     int pairs = 0;
     for (; now < 100 * S; now = timebase_due(&tb), pairs++)
-        (void)timebase_add(&tb, &(struct pair){12345, now, 20});
+        (void)timebase_add(&tb, &(struct clock_pair){12345, now, 20});
     assert_in_range(tb.jumps, 1, 3);
     assert_true(pairs < 50000);
     assert_true(timebase_ns(&tb, 12345) >= S);
@@ -396,14 +397,14 @@ static void use_wildly(struct timebase *tb, uint64_t *seed)
         bool far = seed_next(seed) % 8 == 0;
         ticks = far ? seed_next(seed) : ticks + (seed_next(seed) >> (seed_next(seed) % 63 + 1));
         ns = far ? wild_ns(seed) : (ns & (INT64_MAX >> 1)) + (int64_t)(seed_next(seed) >> (seed_next(seed) % 62 + 2));
-        (void)timebase_add(tb, &(struct pair){ticks, ns, wild_ns(seed)});
+        (void)timebase_add(tb, &(struct clock_pair){ticks, ns, wild_ns(seed)});
         if (seed_next(seed) % 4 == 0)
             timebase_seal(tb, ticks + seed_next(seed) % 1000);
         uint64_t at = tb->last.ticks + (uint64_t)(wild_ns(seed) / 2);
         int64_t a = timebase_ns(tb, at), b = timebase_ns(tb, at + 1);
         assert_true(a >= 0 && b >= 0);
         (void)expect_line(tb, at, seed);
-        assert_true(timebase_error_at(tb, at) >= 0);
+        assert_true(timebase_bound(tb, at) >= 0);
         int64_t ahead = (int64_t)(at - tb->pieces[tb->newest].ticks); /* where ticks wrap, times do */
         assert_true(b >= a || ahead == INT64_MAX);
         assert_true(timebase_due(tb) >= 0);
@@ -505,9 +506,9 @@ static void a_kill_while_saving_leaves_the_copy_before(void **state)
     static struct timebase_store old, new, torn;
     struct timebase first, second, loaded;
     timebase_init(&first, 1e9);
-    assert_int_equal(timebase_add(&first, &(struct pair){1000, 1000, 10}), TIMEBASE_TOOK);
+    assert_int_equal(timebase_add(&first, &(struct clock_pair){1000, 1000, 10}), TIMEBASE_TOOK);
     second = first;
-    assert_int_equal(timebase_add(&second, &(struct pair){3000000, 3000100, 10}), TIMEBASE_TOOK);
+    assert_int_equal(timebase_add(&second, &(struct clock_pair){3000000, 3000100, 10}), TIMEBASE_TOOK);
     memset(&old, 0, sizeof old);
     assert_false(timebase_load(&old, boot, &loaded));
     for (int i = 0; i < 3; i++)

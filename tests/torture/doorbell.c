@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * Falling asleep while somebody knocks: the external sensor goes to sleep, a process records at about that moment, from
- * its code, a signal handler or a new thread. Whatever comes first, the record is taken at once: either there is no
- * sleep, or it ends. Nothing but the knock could end it: whole minutes are given, and time for looks never comes.
+ * Wake at the moment of sleep: the external sensor goes to sleep, and a process records at about that moment, from its
+ * code, a signal handler or a new thread. Whichever is first, the record is taken at once: either there is no sleep, or
+ * it ends. Only the wake can end it: there is no housekeeping meanwhile, and the deadline is far away.
  */
 #include "base/clock.h"
 #include "tests/lib/node_fixture.h"
@@ -26,41 +26,41 @@ enum { ROUNDS = 700, ROUNDS_LIGHT = 150, RACE_NS = 60000, DEADLINE_MS = 20000 };
 
 static uint64_t seed;
 
-/* Shared with the process that records: when to, and how; it answers with `done`. */
-static struct orders {
+/* Shared with the recording process: when it records, and how; it answers with `done`. */
+static struct actions {
     _Atomic uint32_t round, done;
     _Atomic int64_t at;
     _Atomic char how;
     char dir[64];
-} * orders;
+} * actions;
 
-static void obey(void *unused)
+static void recorder(void *unused)
 {
     (void)unused;
     for (uint32_t round = 1;; round++) {
-        while (orders->round < round)
+        while (actions->round < round)
             clock_sleep_until(clock_now() + CLOCK_MS / 50);
         if (round == 1)
-            setenv("BEZEL_DIR", orders->dir, 1);
-        while (clock_now() < orders->at)
+            setenv("BEZEL_DIR", actions->dir, 1);
+        while (clock_now() < actions->at)
             ;
-        if (orders->how == 'e')
+        if (actions->how == 'e')
             return;
-        ways_record(orders->how);
-        orders->done = round;
+        ways_record(actions->how);
+        actions->done = round;
     }
 }
 
-static void order(char how, int64_t at)
+static void act(char how, int64_t at)
 {
-    orders->how = how;
-    orders->at = at;
-    orders->round++;
+    actions->how = how;
+    actions->at = at;
+    actions->round++;
 }
 
 static struct fixture f;
 static pid_t pid;
-static int64_t now; /* jumps, so that a process comes to rest in no time */
+static int64_t now; /* jumps, so that a process becomes idle at once */
 
 static uint64_t records(void)
 {
@@ -76,7 +76,7 @@ static void acknowledge_all(void)
     window_free_acknowledged(w);
 }
 
-static void let_rest(void)
+static void let_idle(void)
 {
     for (int i = 0; i < 30 && external_next(f.external, 0) >= 0; i++) {
         external_poll(f.external, now += CLOCK_MS);
@@ -91,7 +91,7 @@ static bool sleep_until_woken(void)
 {
     bool slept = false;
     while (external_sleep(f.external)) {
-        struct pollfd bell = {.fd = external_bell(f.external), .events = POLLIN};
+        struct pollfd bell = {.fd = external_doorbell(f.external), .events = POLLIN};
         slept = true;
         assert_int_equal(poll(&bell, 1, DEADLINE_MS), 1);
     }
@@ -103,14 +103,14 @@ static void a_record_ends_sleep_whenever_it_comes(void **unused)
 {
     (void)unused;
     uint32_t slept = 0, rounds = getenv("BEZEL_TEST_LIGHT") ? ROUNDS_LIGHT : ROUNDS;
-    order('o', 0);
+    act('o', 0);
     for (uint32_t round = 0; round < rounds; round++) {
-        while (orders->done < orders->round)
+        while (actions->done < actions->round)
             clock_sleep_until(clock_now() + CLOCK_MS / 50);
         external_poll(f.external, now += CLOCK_MS);
-        let_rest();
+        let_idle();
         uint64_t before = records();
-        order("ost"[seed_next(&seed) % 3], clock_now() + (int64_t)(seed_next(&seed) % RACE_NS));
+        act("ost"[seed_next(&seed) % 3], clock_now() + (int64_t)(seed_next(&seed) % RACE_NS));
         slept += sleep_until_woken();
         external_poll(f.external, now += CLOCK_MS);
         assert_int_equal(records(), before + 1);
@@ -119,12 +119,12 @@ static void a_record_ends_sleep_whenever_it_comes(void **unused)
     assert_true(slept > 0);
 }
 
-/* What is in the window is to be sent, and acknowledged, by somebody who is awake. */
+/* Packets in the window have to be sent and acknowledged, so bezeld must be awake. */
 static void nobody_sleeps_while_packets_wait(void **unused)
 {
     (void)unused;
-    order('o', 0);
-    while (orders->done < orders->round)
+    act('o', 0);
+    while (actions->done < actions->round)
         clock_sleep_until(clock_now() + CLOCK_MS / 50);
     external_poll(f.external, now += CLOCK_MS); /* finds it */
     for (int i = 0; i < 30 && external_next(f.external, 0) >= 0; i++) {
@@ -143,9 +143,9 @@ static int begin(void **unused)
 {
     (void)unused;
     f.options.batch = f.options.take_all = f.options.doorbell = true;
-    pid = fixture_spawn(obey, NULL); /* ahead of the external sensor, whose locks it would inherit */
+    pid = fixture_spawn(recorder, NULL); /* ahead of the external sensor, whose locks it would inherit */
     fixture_open(&f);
-    memcpy(orders->dir, f.dir, sizeof orders->dir);
+    memcpy(actions->dir, f.dir, sizeof actions->dir);
     now = clock_now();
     return 0;
 }
@@ -153,7 +153,7 @@ static int begin(void **unused)
 static int end(void **unused)
 {
     (void)unused;
-    order('e', 0);
+    act('e', 0);
     fixture_wait(pid);
     external_finish(f.external, now);
     int64_t deadline = clock_now() + PATIENCE;
@@ -171,8 +171,8 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(nobody_sleeps_while_packets_wait),
                                        cmocka_unit_test(a_record_ends_sleep_whenever_it_comes)};
     seed = seed_start();
-    orders = mmap(NULL, sizeof *orders, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (orders == MAP_FAILED)
+    actions = mmap(NULL, sizeof *actions, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (actions == MAP_FAILED)
         return 1;
     return cmocka_run_group_tests_name("doorbell", tests, begin, end);
 }

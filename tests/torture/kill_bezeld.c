@@ -7,8 +7,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "bezel/sensor.h"
-#include "collector/reader.h"
-#include "collector/summary.h"
+#include "collector/rundb/summary.h"
+#include "collector/store/trace_reader.h"
+#include "tests/lib/begin.h"
 #include "tests/lib/collector_process.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
@@ -44,13 +45,15 @@ static uint64_t seed;
 
 /* Shared with the recording process. */
 static struct page {
-    _Atomic bool stop;
+    _Atomic bool go, stop;
     _Atomic uint64_t done[THREADS];
 } * page;
 
+static struct begin begun; /* too large for a stack */
+
 struct scene {
     struct collector_process collector;
-    char dir[SCRATCH_PATH], experiment[96], control[96];
+    char dir[SCRATCH_PATH], bezeld_control[96], control[96]; /* control: the session's */
     pid_t bezeld, sut;
     int lease;
     uint64_t stored[THREADS], lost[THREADS];
@@ -82,6 +85,7 @@ static void record(void)
     exit(0); /* not _exit(): as a program ends */
 }
 
+/* Forks the program, which records from page->go on: before ZeroMQ's threads are in this process. */
 static void start_recording(struct scene *s)
 {
     memset(page, 0, sizeof *page);
@@ -93,6 +97,8 @@ static void start_recording(struct scene *s)
         setenv("BEZEL_DIR", s->dir, 1);
         setenv("BEZEL_PROCESS", "sut", 1);
         setenv("BEZEL_RING_RECORDS", "65536", 1);
+        while (!page->go)
+            clock_sleep_until(clock_now() + CLOCK_MS);
         record();
     }
 }
@@ -107,13 +113,12 @@ static void become_bezeld(const struct scene *s, int ready, int lease)
     snprintf(log, sizeof log, "%s/bezeld.log", s->collector.dir);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(open(log, O_WRONLY | O_CREAT | O_APPEND, 0666), 2);
-    execl(BEZELD, "bezeld", "--experiment", s->experiment, "--node", "local", "--dir", s->dir, "--run", run_id,
-          "--collector", s->collector.endpoint, "--control", s->control, "--ready", ready_text, "--lease", lease_text,
+    execl(BEZELD, "bezeld", "--control", s->bezeld_control, "--ready", ready_text, "--parent-pipe", lease_text,
           (char *)NULL);
     _exit(127);
 }
 
-/* Starts bezeld and waits until it serves, or, with `hurry`, not even that long. */
+/* Starts bezeld, asks it for the session and waits until it serves, or, with `hurry`, not even that long. */
 static void start_bezeld(struct scene *s, bool hurry)
 {
     int ready[2], lease[2];
@@ -129,16 +134,21 @@ static void start_bezeld(struct scene *s, bool hurry)
     close(ready[1]);
     close(lease[0]);
     s->lease = lease[1];
-    if (!hurry) {
-        assert_int_equal(poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, 30000), 1);
-        assert_int_equal(read(ready[0], line, sizeof line), strlen("ready\n"));
-    }
+    assert_int_equal(poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, 30000), 1);
+    assert_int_equal(read(ready[0], line, sizeof line), strlen("ready\n"));
     close(ready[0]);
+    assert_true(begin_fill(&begun, experiment, "local", s->dir, run_id, s->collector.endpoint));
+    assert_true(begin_ask(&begun, s->bezeld_control, NULL));
+    if (hurry)
+        return; /* the link stays open, so that BEGIN arrives */
+    assert_true(begin_await(&begun, PATIENCE));
+    snprintf(s->control, sizeof s->control, "%.95s", begun.message.reply.session.endpoint);
 }
 
 static void kill_bezeld(struct scene *s)
 {
     int status;
+    begin_close(&begun);
     kill(s->bezeld, SIGKILL);
     assert_int_equal(waitpid(s->bezeld, &status, 0), s->bezeld);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL); /* it had not ended by itself */
@@ -170,6 +180,7 @@ static void drain(struct scene *s)
 static void end_bezeld(struct scene *s)
 {
     int status;
+    begin_close(&begun);
     assert_true(ask(s, VERB_STOP) >= 0);
     assert_int_equal(waitpid(s->bezeld, &status, 0), s->bezeld);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -197,14 +208,14 @@ static void check_packet(struct scene *s, const struct packet_header *h, const u
 static int check_file(const char *path, void *context)
 {
     struct scene *s = context;
-    struct reader *r;
+    struct trace_reader *r;
     struct packet_header h;
     const uint8_t *packet;
     uint64_t next_ordinal = 0, discarded = 0;
     bool closed = false, sut = strncmp(strrchr(path, '/'), "/sut-", 5) == 0;
     int n;
-    assert_int_equal(reader_open(path, &r), 0);
-    while ((n = reader_next(r, &h, &packet)) > 0) {
+    assert_int_equal(trace_reader_open(path, &r), 0);
+    while ((n = trace_reader_next(r, &h, &packet)) > 0) {
         assert_false(closed);
         assert_int_equal(h.first_ordinal, next_ordinal);
         next_ordinal += h.records + (h.discarded - discarded);
@@ -215,7 +226,7 @@ static int check_file(const char *path, void *context)
     }
     assert_int_equal(n, 0);
     assert_true(closed);
-    reader_close(r);
+    trace_reader_close(r);
     return 0;
 }
 
@@ -250,7 +261,7 @@ static void check_trace(struct scene *s)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/trace/local", s->collector.run);
-    assert_int_equal(reader_list(path, check_file, s), 0);
+    assert_int_equal(trace_reader_list(path, check_file, s), 0);
 }
 
 /* ---- Scenes ------------------------------------------------------------------------------------------------------ */
@@ -262,12 +273,11 @@ static void open_scene(struct scene *s)
     assert_true(collector_make(&s->collector));
     scratch_add(s->collector.dir);
     snprintf(listen, sizeof listen, "ipc://%s/data", s->collector.dir);
-    snprintf(s->control, sizeof s->control, "ipc://%s/bezeld", s->collector.dir);
-    snprintf(s->experiment, sizeof s->experiment, "%s/experiment.yaml", s->collector.dir);
-    assert_int_equal(file_replace(s->experiment, experiment, strlen(experiment)), 0);
+    snprintf(s->bezeld_control, sizeof s->bezeld_control, "ipc://%s/bezeld", s->collector.dir);
     assert_true(collector_start(&s->collector, listen));
-    start_bezeld(s, false);
     start_recording(s);
+    start_bezeld(s, false);
+    page->go = true;
 }
 
 static void kill_often(struct scene *s)

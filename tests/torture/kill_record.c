@@ -31,8 +31,8 @@ enum {
     SCENE_STEPS_FULL = 300000, /* in all lives of a scene, about: no instruction is left out; */
     SCENE_STEPS = 40000,       /* usually, and in the light version, */
     SCENE_STEPS_LIGHT = 4000,  /* some are */
-    LIVES_MIN = 10,
-    LIVES_MIN_LIGHT = 4,
+    KILLS_MIN = 10,
+    KILLS_MIN_LIGHT = 4,
 };
 
 BEZEL_ASPECT(none);
@@ -254,9 +254,9 @@ static int next_step(uint64_t *seed, int step, int all)
                    : getenv("BEZEL_TEST_LIGHT") ? SCENE_STEPS_LIGHT
                                                 : SCENE_STEPS;
     int64_t stride = 1 + (int64_t)all * all / (2 * most);
-    int lives = most == SCENE_STEPS_LIGHT ? LIVES_MIN_LIGHT : LIVES_MIN;
-    if (stride > all / lives)
-        stride = 1 + all / lives;
+    int kills = most == SCENE_STEPS_LIGHT ? KILLS_MIN_LIGHT : KILLS_MIN;
+    if (stride > all / kills)
+        stride = 1 + all / kills;
     return step + 1 + (int)(seed_next(seed) % (uint64_t)(2 * stride - 1));
 }
 
@@ -264,14 +264,14 @@ static int next_step(uint64_t *seed, int step, int all)
 static void kill_in(const struct scene *s, int interrupt)
 {
     uint64_t seed = seed_start();
-    int lives = 0, with = 0, all, done;
+    int kills = 0, with = 0, all, done;
     scene = s;
     one_life((struct plan){STEPS_MAX, interrupt, false}, &all);
     assert_int_equal(notes->returned, 1);
-    for (int steps = 0; steps <= all; steps = next_step(&seed, steps, all), lives++)
+    for (int steps = 0; steps <= all; steps = next_step(&seed, steps, all), kills++)
         with += one_life((struct plan){steps, interrupt, false}, &done) > 0;
-    printf("%s: %d instructions, killed in %d places, the record was there in %d\n", s->name, all, lives, with);
-    assert_true(s->room ? with < lives : with == 0);
+    printf("%s: %d instructions, killed in %d places, the record was there in %d\n", s->name, all, kills, with);
+    assert_true(s->room ? with < kills : with == 0);
 }
 
 /* Interrupts after every instruction; nobody is killed before all is recorded. Returns how many instructions there are.
@@ -279,15 +279,15 @@ static void kill_in(const struct scene *s, int interrupt)
 static int interrupt_in(const struct scene *s)
 {
     uint64_t seed = seed_start();
-    int lives = 0, all, done;
+    int kills = 0, all, done;
     scene = s;
     one_life((struct plan){STEPS_MAX, -1, false}, &all);
-    for (int at = 0; at < all; at = next_step(&seed, at, all), lives++) {
+    for (int at = 0; at < all; at = next_step(&seed, at, all), kills++) {
         one_life((struct plan){STEPS_MAX, at, true}, &done);
         assert_int_equal(notes->returned, 1);
         assert_true(notes->handled || done <= at); /* the kernel's clock does not always take as many instructions */
     }
-    printf("%s: %d instructions, interrupted in %d places\n", s->name, all, lives);
+    printf("%s: %d instructions, interrupted in %d places\n", s->name, all, kills);
     return all;
 }
 

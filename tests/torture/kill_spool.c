@@ -7,8 +7,8 @@
  * and never bring anything back that was not written.
  */
 #include "base/clock.h"
-#include "sensor/spool.h"
-#include "sensor/window.h"
+#include "mdr/uplink/spool.h"
+#include "mdr/uplink/window.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 
@@ -169,9 +169,9 @@ static void whatever_write_it_is_killed_in_nothing_is_lost_or_doubled(void **unu
     (void)unused;
     static uint64_t list[SPOOL_BYTES_MIN / 32];
     uint64_t torn = 0;
-    int lives = getenv("BEZEL_TEST_LIGHT") ? 100 : 600;
+    int restarts = getenv("BEZEL_TEST_LIGHT") ? 100 : 600;
     notes = mmap(NULL, sizeof *notes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    for (int i = 0; i < lives; i++) {
+    for (int i = 0; i < restarts; i++) {
         uint64_t writes = 1 + seed_next(&seed) % (i % 10 ? 30 : 3000);
         kill_once(writes);
         struct spool_found found;
@@ -194,7 +194,7 @@ static void whatever_write_it_is_killed_in_nothing_is_lost_or_doubled(void **unu
         notes->free_begun = notes->free_done = first;
         end_life(s, count == 0);
     }
-    printf("%d lives, %llu torn entries, %llu packets\n", lives, (unsigned long long)torn,
+    printf("%d lives, %llu torn entries, %llu packets\n", restarts, (unsigned long long)torn,
            (unsigned long long)notes->append_done);
     assert_true(torn > 0);
     munmap(notes, sizeof *notes);

@@ -5,7 +5,7 @@
  * acknowledged is there, once; what was not comes again, once; and the run verifies.
  */
 #include "base/file.h"
-#include "collector/verify.h"
+#include "collector/verify/verify.h"
 #include "tests/lib/calls.h"
 #include "tests/lib/disk_model.h"
 #include "tests/lib/seed.h"
@@ -59,13 +59,13 @@ static void acknowledge(unsigned process, unsigned ring, uint64_t next_seq, void
 /* As `bezel run` does before the collector starts, and after its end. */
 static int write_facts(const struct scene *t)
 {
-    struct facts *f;
-    int err = facts_open(t->dir, &f);
+    struct rundb *f;
+    int err = rundb_open(t->dir, &f);
     if (!err && t->sync != STORE_SYNC_NEVER)
-        err = facts_lasting(f);
+        err = rundb_lasting(f);
     if (!err)
-        err = facts_put(f, "name", "a run");
-    int closed = err ? err : facts_close(f);
+        err = rundb_put(f, "name", "a run");
+    int closed = err ? err : rundb_close(f);
     return err ? err : closed;
 }
 
@@ -127,7 +127,7 @@ static void make_dir(char dir[64])
 
 /* ---- what a run that was cut off must hold ----------------------------------------------------------------------- */
 
-static void hear(const struct verify_finding *f, void *context)
+static void hear(const struct verify_report *f, void *context)
 {
     char *said = context;
     snprintf(said, 512, "%s: %s: %s", f->code, f->file, f->text);
@@ -137,7 +137,7 @@ static void assert_goes_on(const struct scene *t, const char *dir)
 {
     struct stored_run r = {0};
     char said[512] = "";
-    struct verify v = {.tell = hear, .context = said};
+    struct verify v = {.report = hear, .context = said};
     if (stored_start(&r, dir, t->sensor, STORE_SYNC_NEVER) != 0)
         fail_msg("change %d: it does not start", t->changes);
     if (!stored_is_right(t->sensor, dir, false))

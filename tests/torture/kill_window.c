@@ -5,7 +5,7 @@
  * What was committed is there, whole and once; what was freed is counted; nothing unacknowledged is gone.
  */
 #include "base/clock.h"
-#include "sensor/window.h"
+#include "mdr/uplink/window.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"

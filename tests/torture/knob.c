@@ -6,8 +6,8 @@
  * the last value.
  */
 #include "bezel/sensor.h"
-#include "sensor/attach.h"
-#include "sensor/knobs.h"
+#include "sensor/external/attach.h"
+#include "sensor/external/program_knobs.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 

@@ -5,7 +5,7 @@
  * Programs that do not want to end, in random company, and the end of their lease in every way that there is: launcher
  * and its owner told, stopped, continued and killed. Nobody is left. Prints its seed, takes it back from BEZEL_SEED.
  */
-#include "ecs/launcher.h"
+#include "bezeld/launch/launcher.h"
 #include "base/clock.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
@@ -115,7 +115,7 @@ static bool end_it(const struct scene *s, struct launcher *l)
     switch (s->deed) {
     case TELL_STOP:
     case TELL_KILL:
-        return launcher_tell(l, s->deed == TELL_STOP ? LAUNCHER_STOP : LAUNCHER_KILL) == 0 && await_empty(l) &&
+        return launcher_send(l, s->deed == TELL_STOP ? LAUNCHER_STOP : LAUNCHER_KILL) == 0 && await_empty(l) &&
                launcher_close(l);
     case TERMINATE_LAUNCHER:
         kill(l->pid, SIGTERM);
@@ -140,7 +140,7 @@ static _Noreturn void own(const struct scene *s)
 {
     struct launcher l;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (launcher_fork(&s->launch, 1, s->grace, &l) != 0 || launcher_tell(&l, LAUNCHER_START) != 0)
+    if (launcher_fork(&s->launch, 1, s->grace, &l) != 0 || launcher_send(&l, LAUNCHER_START) != 0)
         _exit(1);
     while (!is_ready(s))
         nap();

@@ -88,7 +88,7 @@ static void map_clear(struct map *m)
 static uint64_t drained[LAW_LIVES][LAW_ASPECTS];
 
 static struct sums {
-    uint64_t rounds, lives, kills, stops, takeovers, snapshots, steered;
+    uint64_t rounds, restarts, kills, stops, takeovers, snapshots, steered;
     uint64_t attempts, drained, full, off, overwritten, no_ring, unfinished;
     uint64_t threads, signals, jumps, forks, loads, cancels, inits;
 } sums;
@@ -109,7 +109,7 @@ static uint32_t life_of(const struct external_process *p)
 {
     assert_int_equal(strncmp(p->at->name, "life-", 5), 0);
     uint32_t life = (uint32_t)atoi(p->at->name + 5);
-    assert_true(life < page->lives);
+    assert_true(life < page->starts);
     return life;
 }
 
@@ -225,11 +225,11 @@ static void check_books(const struct fixture *f)
         found[life_of(p)] = true;
         check_process(f, p);
     }
-    for (uint32_t i = 0; i < page->lives && i < LAW_LIVES; i++) {
+    for (uint32_t i = 0; i < page->starts && i < LAW_LIVES; i++) {
         const struct law_life *life = &page->life[i];
         if (!found[i] && sum_of(life->after))
             fail_msg("life %u made %llu records, and was never seen", i, (unsigned long long)sum_of(life->after));
-        sums.lives++;
+        sums.restarts++;
         sums.threads += life->threads;
         sums.signals += life->signals;
         sums.jumps += life->jumps;
@@ -292,7 +292,7 @@ static uint32_t bearable(uint32_t profile)
 static void spawn(struct program *p)
 {
     p->profile = bearable(p->profile);
-    p->life = atomic_fetch_add(&page->lives, 1);
+    p->life = atomic_fetch_add(&page->starts, 1);
     p->pid = fixture_spawn(exec_program, p);
 }
 
@@ -337,17 +337,17 @@ static void say(const struct program *p)
 
 /* ---- Reader ------------------------------------------------------------------------------------------------------ */
 
-static struct steer rules;
+static struct aspect_rules rules;
 
-static void steer_at_random(struct fixture *f)
+static void set_rules_at_random(struct fixture *f)
 {
     static const enum segment_enable modes[] = {SEGMENT_RECORD, SEGMENT_COUNT, SEGMENT_DISABLED};
     uint64_t r = seed_next(&seed);
     char aspect[8];
     snprintf(aspect, sizeof aspect, "v%u", (unsigned)(r >> 8) % LAW_PLAIN);
-    assert_int_equal(steer_add(&rules, aspect, modes[r % 2]), 0);
-    assert_int_equal(steer_add(&rules, "switched", modes[(r >> 16) % 3]), 0);
-    external_steer(f->external);
+    assert_int_equal(aspect_rules_add(&rules, aspect, modes[r % 2]), 0);
+    assert_int_equal(aspect_rules_add(&rules, "switched", modes[(r >> 16) % 3]), 0);
+    external_set_rules(f->external);
     external_collect(f->external, (r >> 32) % 4 != 0);
     sums.steered++;
 }
@@ -394,7 +394,7 @@ static void read_at_random(struct fixture *f)
         sums.snapshots++;
     }
     if (r % 20 == 3)
-        steer_at_random(f);
+        set_rules_at_random(f);
     if (r % 4 == 0)
         usleep(200);
 }
@@ -511,7 +511,7 @@ static void print_table(void)
         const char *what;
         uint64_t count;
     } rows[] = {{"rounds", sums.rounds},
-                {"process lives", sums.lives},
+                {"process lives", sums.restarts},
                 {"  of them killed", sums.kills},
                 {"threads that came and went", sums.threads},
                 {"  of them cancelled", sums.cancels},

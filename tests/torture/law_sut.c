@@ -6,7 +6,7 @@
  * threads make a life.
  */
 #include "bezel/sensor.h"
-#include "sensor/segment.h"
+#include "sensor/shm/segment.h"
 #include "tests/lib/law.h"
 #include "tests/lib/seed.h"
 
@@ -213,7 +213,7 @@ static void record_any(void)
 
 static struct law_life *begin_life(uint32_t *number)
 {
-    *number = atomic_fetch_add(&page->lives, 1);
+    *number = atomic_fetch_add(&page->starts, 1);
     return *number < LAW_LIVES ? &page->life[*number] : NULL;
 }
 

@@ -5,8 +5,8 @@
  * what is read is what was written, in order, whole; what is missing was counted. Under ThreadSanitizer, also that
  * nothing but the ring's own atomics orders the two.
  */
-#include "sensor/ring.h"
-#include "sensor/writer.h"
+#include "sensor/shm/ring_reader.h"
+#include "sensor/shm/ring_writer.h"
 #include "tests/lib/seed.h"
 
 #include <pthread.h>

@@ -7,8 +7,8 @@
  * given back before it is acknowledged; what the window has no room for, the spool has.
  */
 #include "base/clock.h"
-#include "sensor/backlog.h"
-#include "sensor/external_impl.h"
+#include "mdr/uplink/send_queue.h"
+#include "sensor/external/external_internal.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/window_model.h"
@@ -39,7 +39,7 @@ static struct store {
     struct window_stream at[STREAMS]; /* as the model has it there */
     uint64_t acked[STREAMS];          /* the node was told so */
     uint64_t cut[STREAMS];            /* the node cut so many, at least */
-    uint64_t most_spooled, spool_full, lives;
+    uint64_t most_spooled, spool_full, restarts;
 } * store;
 
 ssize_t __real_pwritev64(int fd, const struct iovec *parts, int count, off64_t at);
@@ -58,11 +58,7 @@ ssize_t __wrap_pwritev64(int fd, const struct iovec *parts, int count, off64_t a
 static struct external *open_node(void)
 {
     struct external *x;
-    struct external_options options = {.dir = dir,
-                                       .batch = true,
-                                       .window_bytes = WINDOW_BYTES_MIN,
-                                       .spool_bytes = 2 * SPOOL_BYTES_MIN,
-                                       .spool_dir = dir};
+    struct external_options options = {.dir = dir, .batch = true, .window_bytes = WINDOW_BYTES_MIN};
     memcpy(options.run, run, 16);
     memcpy(options.uuid, uuid, 16);
     if (external_open(&options, &x) != 0)
@@ -74,6 +70,12 @@ static struct external *open_node(void)
     return x;
 }
 
+static int open_backlog(struct external *x, struct send_queue *b)
+{
+    struct uplink_source source = external_uplink(x);
+    return send_queue_open(b, &source, dir, 2 * SPOOL_BYTES_MIN, 0);
+}
+
 static void must(bool holds, int code)
 {
     if (!holds)
@@ -81,7 +83,7 @@ static void must(bool holds, int code)
 }
 
 /* A connection: the collector says where it stands, and takes what comes; of each stream exactly the next. */
-static void welcome(struct backlog *b)
+static void welcome(struct send_queue *b)
 {
     for (uint32_t i = 0; i < STREAMS; i++) {
         int n = window_find(b->window, i + 1, 0);
@@ -91,25 +93,25 @@ static void welcome(struct backlog *b)
         window_acknowledge(b->window, (uint32_t)n, store->next[i]);
         store->acked[i] = store->next[i];
     }
-    backlog_rewind(b);
+    send_queue_rewind(b);
 }
 
-static void take(struct backlog *b, int64_t now)
+static void take(struct send_queue *b, int64_t now)
 {
     static uint8_t expected[WINDOW_PACKET_BYTES];
-    struct backlog_packet p;
-    if (!backlog_next(b, &p, now))
+    struct send_queue_packet p;
+    if (!send_queue_next(b, &p, now))
         return;
     uint32_t i = (uint32_t)p.header.instance - 1;
     must(i < STREAMS && p.header.seq == store->next[i], 13); /* in order, none missing, none twice */
     struct packet_header h = model_next(&store->at[i]);
     packet_put_header(expected, &h);
     must(p.bytes == h.size_bytes && memcmp(expected, p.data, PACKET_HEADER_BYTES) == 0, 14);
-    backlog_sent(b, &p);
+    send_queue_sent(b, &p);
     store->at[i] = model_after(store->at[i], ++store->next[i]);
 }
 
-static void acknowledge(struct backlog *b)
+static void acknowledge(struct send_queue *b)
 {
     uint32_t i = (uint32_t)(seed_next(&seed) % STREAMS);
     store->acked[i] = store->next[i];
@@ -118,11 +120,11 @@ static void acknowledge(struct backlog *b)
 
 static void live(uint64_t writes, uint64_t steps)
 {
-    struct backlog b;
+    struct send_queue b;
     struct external *x = open_node();
     must(x != NULL, 1);
     writes_left = writes;
-    must(backlog_open(&b, x, 0) == 0, 2);
+    must(open_backlog(x, &b) == 0, 2);
     must(!b.damaged, 3);
     for (uint32_t i = 0; i < STREAMS; i++) {
         int n = window_find(b.window, i + 1, 0);
@@ -139,15 +141,15 @@ static void live(uint64_t writes, uint64_t steps)
             if (model_cut(b.window, (uint32_t)stream))
                 store->cut[i] = window_stream(b.window, (uint32_t)stream)->next_seq;
         }
-        backlog_free(&b, now);
+        send_queue_free(&b, now);
         for (uint64_t n = seed_next(&seed) % (drains ? 8 : 3); n > 0; n--)
             take(&b, now);
         if (seed_next(&seed) % 4 == 0)
             acknowledge(&b);
         if (seed_next(&seed) % 50 == 0)
             welcome(&b);
-        backlog_move(&b, now);
-        uint64_t spooled = backlog_spooled(&b);
+        send_queue_move(&b, now);
+        uint64_t spooled = send_queue_spooled(&b);
         must(spooled <= 2 * SPOOL_BYTES_MIN, 5);
         store->most_spooled = spooled > store->most_spooled ? spooled : store->most_spooled;
         store->spool_full += x->spool_full;
@@ -157,12 +159,12 @@ static void live(uint64_t writes, uint64_t steps)
 
 static void drain(void)
 {
-    struct backlog b;
+    struct send_queue b;
     struct external *x = open_node();
     assert_non_null(x);
-    assert_int_equal(backlog_open(&b, x, 0), 0);
+    assert_int_equal(open_backlog(x, &b), 0);
     welcome(&b);
-    for (int64_t now = 0; backlog_waiting(&b) > 0; now += CLOCK_MS) {
+    for (int64_t now = 0; send_queue_waiting(&b) > 0; now += CLOCK_MS) {
         assert_true(now < 100000 * CLOCK_MS);
         for (int i = 0; i < 100; i++)
             take(&b, now);
@@ -170,7 +172,7 @@ static void drain(void)
             store->acked[i] = store->next[i];
             window_acknowledge(b.window, (uint32_t)window_find(b.window, i + 1, 0), store->next[i]);
         }
-        backlog_free(&b, now);
+        send_queue_free(&b, now);
     }
     for (uint32_t i = 0; i < STREAMS; i++) {
         int n = window_find(b.window, i + 1, 0);
@@ -179,7 +181,7 @@ static void drain(void)
     }
     char path[128];
     snprintf(path, sizeof path, "%s", spool_path(b.spool));
-    backlog_close(&b, false);
+    send_queue_close(&b, false);
     assert_int_equal(access(path, F_OK), -1); /* an empty one goes */
     external_close(x, false);
 }
@@ -187,12 +189,12 @@ static void drain(void)
 static void every_packet_goes_up_in_order_whatever_is_killed(void **unused)
 {
     (void)unused;
-    int lives = getenv("BEZEL_TEST_LIGHT") ? 30 : 300;
+    int restarts = getenv("BEZEL_TEST_LIGHT") ? 30 : 300;
     store = mmap(NULL, sizeof *store, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     scratch_make(dir);
     for (uint32_t i = 0; i < STREAMS; i++)
         store->at[i] = (struct window_stream){.instance = i + 1, .stream_id = i + 1};
-    for (int i = 0; i < lives; i++) {
+    for (int i = 0; i < restarts; i++) {
         uint64_t writes = seed_next(&seed) % 3 ? 1 + seed_next(&seed) % 400 : 0, steps = 1 + seed_next(&seed) % 2000;
         pid_t pid = fork();
         if (pid == 0)
@@ -208,8 +210,8 @@ static void every_packet_goes_up_in_order_whatever_is_killed(void **unused)
     uint64_t sum = 0;
     for (uint32_t i = 0; i < STREAMS; i++)
         sum += store->next[i];
-    printf("%d lives, %llu packets, at most %llu bytes spooled, full for %llu steps\n", lives, (unsigned long long)sum,
-           (unsigned long long)store->most_spooled, (unsigned long long)store->spool_full);
+    printf("%d lives, %llu packets, at most %llu bytes spooled, full for %llu steps\n", restarts,
+           (unsigned long long)sum, (unsigned long long)store->most_spooled, (unsigned long long)store->spool_full);
     assert_true(store->most_spooled > SPOOL_BYTES_MIN);
     assert_true(store->spool_full > 0);
     scratch_remove(dir);

@@ -417,14 +417,14 @@ static void the_monitors_own_metrics_are_the_nodes(void **state)
     experiment.metric_count = 4;
     limits[0] = hold(3, COMPARE_AT_MOST, 10);
     assert_int_equal(agent_new(&experiment, 0, &agent), 0);
-    assert_true(agent_wants_flow(agent));
+    assert_true(agent_wants_totals(agent));
     double value[4];
-    agent_flow(agent, 0, 0, 0, now);
+    agent_totals(agent, 0, 0, 0, now);
     step_once(1);
     for (uint32_t m = 0; m < 4; m++)
         assert_false(agent_metric(agent, m, -1, &value[m]));
     for (int i = 1; i <= 15; i++) {
-        agent_flow(agent, (uint64_t)(100 * i), (uint64_t)(20 * i), 250, now);
+        agent_totals(agent, (uint64_t)(100 * i), (uint64_t)(20 * i), 250, now);
         agent_taken(agent, 10, now - 30 * CLOCK_MS, now - 10 * CLOCK_MS, now);
         agent_taken(agent, 1, now + 10 * CLOCK_MS, now + 10 * CLOCK_MS, now); /* from the future: no negative age */
         step_once(1);
@@ -439,7 +439,7 @@ static void the_monitors_own_metrics_are_the_nodes(void **state)
     assert_int_equal(out->limits[0].slot, -1);
 }
 
-static void an_observation_beyond_the_hysteresis_is_unknown_to_the_policy_alone(void **state)
+static void an_observation_beyond_the_max_age_is_unknown_to_the_policy_alone(void **state)
 {
     (void)state;
     struct experiment_metric m = {.name = delay,
@@ -450,7 +450,7 @@ static void an_observation_beyond_the_hysteresis_is_unknown_to_the_policy_alone(
                                   .per_process = true};
     for (int with = 0; with <= 1; with++) {
         begin_with(m, hold(0, COMPARE_AT_MOST, 20), POLICY_SPP);
-        experiment.adapt.hysteresis = with ? 250 * CLOCK_MS : 0;
+        experiment.adapt.max_age = with ? 250 * CLOCK_MS : 0;
         int slot = agent_process_add(agent, "client"), number = agent_watch(agent, slot, &shows);
         agent_records(agent, number, ONE_RECORD(now - 200 * CLOCK_MS, 3, ((uint64_t[]){7, bits(40), 0})), now);
         step_once(1);
@@ -500,7 +500,7 @@ static void aspects_give_way_by_importance_but_not_those_that_limits_read_fields
     assert_int_equal(agent_new(&experiment, 0, &agent), 0);
     static const char *const names[] = {"frame_sent", "debug_x", "other", "debug_y", "shown"};
     for (size_t i = 0; i < 5; i++)
-        agent_heard_of(agent, names[i]);
+        agent_received_from(agent, names[i]);
     for (step_once(60); out->after.on && now < 1020 * CLOCK_S;
          step_once(60)) { /* it costs too much, whatever is done */
         assert_false(agent_sheds(agent, "frame_sent") || agent_sheds(agent, "shown"));
@@ -534,7 +534,7 @@ int main(void)
         AGENT_TEST(a_metric_of_a_field_that_is_no_number_is_unknown_and_that_is_told),
         AGENT_TEST(a_span_of_unknown_duration_and_values_that_are_none_make_no_metric),
         AGENT_TEST(the_monitors_own_metrics_are_the_nodes),
-        AGENT_TEST(an_observation_beyond_the_hysteresis_is_unknown_to_the_policy_alone),
+        AGENT_TEST(an_observation_beyond_the_max_age_is_unknown_to_the_policy_alone),
         AGENT_TEST(a_sensor_that_lies_about_its_cpu_is_not_believed),
         AGENT_TEST(aspects_give_way_by_importance_but_not_those_that_limits_read_fields_of),
     };

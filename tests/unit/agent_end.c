@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* Processes that end are not silent ones, and what they end in is no violation; one judgement alone is unit/judge's. */
+/* Processes that end are not silent ones, and what they end in is no violation; one judgement alone is
+ * unit/limit_judge's. */
 #include "tests/lib/agent_harness.h"
 
 static void processes_that_end_together_leave_no_violation(void **state)

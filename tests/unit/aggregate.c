@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* Limits on the whole: what many parts come to, what is known where some are missing, and who is told. */
-#include "resmgr/whole.h"
+/* Global limits: joining partials, what is known while some are missing, and which node is the reporter. */
+#include "resmgr/manager/aggregate.h"
 
 #include "base/clock.h"
 
@@ -20,14 +20,14 @@ enum { NODES = 3, STALE = 500000000 };
 
 static struct experiment_metric metrics[METRIC_KINDS];
 static struct experiment_limit limits[] = {
-    {.kind = LIMIT_EXPECT, .whole = true, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = 20}};
+    {.kind = LIMIT_EXPECT, .global = true, .metric = LIMIT_ON_SENSOR_CPU, .compare = COMPARE_AT_MOST, .bound = 20}};
 static struct experiment e = {.node_count = NODES,
                               .metric_count = METRIC_KINDS,
                               .metrics = metrics,
                               .limit_count = 1,
                               .limits = limits,
                               .adapt = {.every = EVERY}};
-static struct whole *w;
+static struct aggregate *w;
 static int64_t now;
 static uint64_t instant;
 
@@ -42,7 +42,7 @@ static int start(void **state)
     now = START;
     w = calloc(1, sizeof *w);
     assert_non_null(w);
-    whole_start(w, &e, STALE);
+    aggregate_start(w, &e, STALE);
     return 0;
 }
 
@@ -53,28 +53,28 @@ static int end(void **state)
     return 0;
 }
 
-static bool hear(uint32_t node, struct message_part part)
+static bool hear(uint32_t node, struct message_partial part)
 {
-    struct message_parts parts = {.life = 1, .at = (uint64_t)now, .step = ++instant, .count = 1, .list = {part}};
-    return whole_hear(w, node, &parts, now);
+    struct message_partials parts = {.life = 1, .at = (uint64_t)now, .step = ++instant, .count = 1, .list = {part}};
+    return aggregate_receive(w, node, &parts, now);
 }
 
-static struct message_part known(double value, double over)
+static struct message_partial known(double value, double over)
 {
-    return (struct message_part){.state = PART_KNOWN, .value = value, .over = over};
+    return (struct message_partial){.state = PARTIAL_KNOWN, .value = value, .over = over};
 }
 
-static const struct message_part nothing = {.state = PART_NONE}, unknown = {.state = PART_UNKNOWN};
+static const struct message_partial nothing = {.state = PARTIAL_NONE}, unknown = {.state = PARTIAL_UNKNOWN};
 
 /* The value of three parts of a metric; NaN: unknown. */
-static double joined(int metric, struct message_part a, struct message_part b, struct message_part c)
+static double joined(int metric, struct message_partial a, struct message_partial b, struct message_partial c)
 {
     limits[0].metric = metric;
     now++;
     assert_true(hear(0, a));
     assert_true(hear(1, b));
     assert_true(hear(2, c));
-    struct whole_value v = whole_join(w, 0, 7);
+    struct aggregate_value v = aggregate_join(w, 0, 7);
     return v.known ? v.value : (double)NAN;
 }
 
@@ -105,11 +105,11 @@ static void what_is_missing_leaves_the_value_unknown(void **state)
 {
     (void)state;
     assert_true(isnan(joined(METRIC_RATE, known(1, 0), unknown, known(2, 0))));
-    assert_int_equal(whole_join(w, 0, 7).missing, 2);
+    assert_int_equal(aggregate_join(w, 0, 7).missing, 2);
     assert_true(isnan(joined(METRIC_MEAN, known(1, 1), known(2, 1), unknown)));
     assert_true(joined(METRIC_RATE, known(1, 0), known(1, 0), known(1, 0)) == 3);
-    assert_false(whole_join(w, 0, 6).known); /* node 0 is not heard */
-    assert_int_equal(whole_join(w, 0, 6).missing, 1);
+    assert_false(aggregate_join(w, 0, 6).known); /* node 0 is not heard */
+    assert_int_equal(aggregate_join(w, 0, 6).missing, 1);
 }
 
 static void what_is_known_decides_where_it_can(void **state)
@@ -134,23 +134,23 @@ static void what_is_known_decides_where_it_can(void **state)
         double value = joined(cases[i].metric, known(cases[i].value, 1), nothing, unknown);
         assert_int_equal(isnan(value), !cases[i].known);
     }
-    struct message_part vague = {.state = PART_KNOWN, .value = 22, .unsure = 3};
+    struct message_partial vague = {.state = PARTIAL_KNOWN, .value = 22, .unsure = 3};
     limits[0].compare = COMPARE_AT_MOST;
     assert_true(isnan(joined(METRIC_RATE, vague, nothing, unknown)));
 }
 
 static void a_node_that_lies_is_missing(void **state)
 {
-    static const struct message_part lies[] = {{.state = PART_KNOWN, .value = NAN},
-                                               {.state = PART_KNOWN, .value = INFINITY},
-                                               {.state = PART_KNOWN, .value = -1},
-                                               {.state = PART_KNOWN, .value = 1, .over = -1},
-                                               {.state = PART_KNOWN, .value = 1, .unsure = NAN},
-                                               {.state = PART_KNOWN, .value = 1, .silent = -1}};
+    static const struct message_partial lies[] = {{.state = PARTIAL_KNOWN, .value = NAN},
+                                                  {.state = PARTIAL_KNOWN, .value = INFINITY},
+                                                  {.state = PARTIAL_KNOWN, .value = -1},
+                                                  {.state = PARTIAL_KNOWN, .value = 1, .over = -1},
+                                                  {.state = PARTIAL_KNOWN, .value = 1, .unsure = NAN},
+                                                  {.state = PARTIAL_KNOWN, .value = 1, .silent = -1}};
     (void)state;
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         assert_true(isnan(joined(METRIC_RATE, known(1, 0), lies[i], known(1, 0))));
-        assert_int_equal(whole_join(w, 0, 7).missing, 2);
+        assert_int_equal(aggregate_join(w, 0, 7).missing, 2);
     }
 }
 
@@ -161,22 +161,22 @@ static void what_comes_late_or_twice_is_not_heard(void **state)
     assert_false(hear(0, known(2, 0)));
     now -= CLOCK_MS;
     assert_false(hear(0, known(3, 0)));
-    struct message_parts former = {.life = 0, .at = (uint64_t)now + CLOCK_S};
-    assert_false(whole_hear(w, 0, &former, now));
-    assert_true(w->parts[0].list[0].value == 1);
+    struct message_partials former = {.life = 0, .at = (uint64_t)now + CLOCK_S};
+    assert_false(aggregate_receive(w, 0, &former, now));
+    assert_true(w->partials[0].list[0].value == 1);
 }
 
 static void step(double a, double b, double c)
 {
     now += EVERY;
     assert_true(hear(0, known(a, 0)) && hear(1, known(b, 0)) && hear(2, known(c, 0)));
-    whole_step(w, now);
+    aggregate_step(w, now);
 }
 
 static void no_node_breaks_it_and_all_together_do(void **state)
 {
     (void)state;
-    const struct agent_limit *l = whole_limit(w, 0);
+    const struct agent_limit *l = aggregate_limit(w, 0);
     step(6, 6, 6);
     assert_true(l->state == LIMIT_HELD && l->value == 18);
     step(7, 7, 7);
@@ -197,17 +197,17 @@ static void who_is_not_heard_for_long_is_missing_until_it_is_back(void **state)
     for (int i = 0; i < 6; i++) {
         now += EVERY;
         assert_true(hear(0, known(6, 0)) && hear(1, known(6, 0)));
-        whole_step(w, now);
-        assert_int_equal(whole_limit(w, 0)->state, i < 5 ? LIMIT_HELD : LIMIT_UNKNOWN);
-        assert_true(whole_tells(w, now, &node, &j));
+        aggregate_step(w, now);
+        assert_int_equal(aggregate_limit(w, 0)->state, i < 5 ? LIMIT_HELD : LIMIT_UNKNOWN);
+        assert_true(aggregate_send(w, now, &node, &j));
         assert_int_equal(j.missing, i < 5 ? 0 : 4);
     }
     now += EVERY;
     assert_true(hear(0, known(16, 0)) && hear(1, known(6, 0)));
-    whole_step(w, now);
-    assert_int_equal(whole_limit(w, 0)->state, LIMIT_VIOLATED); /* the third can only add to it */
+    aggregate_step(w, now);
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_VIOLATED); /* the third can only add to it */
     step(6, 6, 6);
-    assert_int_equal(whole_limit(w, 0)->state, LIMIT_HELD);
+    assert_int_equal(aggregate_limit(w, 0)->state, LIMIT_HELD);
 }
 
 static void one_node_is_told_until_it_is_gone(void **state)
@@ -215,18 +215,18 @@ static void one_node_is_told_until_it_is_gone(void **state)
     struct message_judgement j;
     uint32_t node;
     (void)state;
-    whole_step(w, now);
-    assert_false(whole_tells(w, now, &node, &j)); /* nobody is there */
+    aggregate_step(w, now);
+    assert_false(aggregate_send(w, now, &node, &j)); /* nobody is there */
     assert_true(hear(1, known(1, 0)));
-    assert_true(whole_tells(w, now, &node, &j));
+    assert_true(aggregate_send(w, now, &node, &j));
     assert_int_equal(node, 1);
-    assert_false(whole_tells(w, now, &node, &j));
+    assert_false(aggregate_send(w, now, &node, &j));
     for (uint64_t i = 0; i < 7; i++) {
         now += EVERY;
         assert_true(hear(2, known(1, 0)));
         assert_true(hear(0, known(1, 0)));
-        whole_step(w, now);
-        assert_true(whole_tells(w, now, &node, &j));
+        aggregate_step(w, now);
+        assert_true(aggregate_send(w, now, &node, &j));
         assert_int_equal(node, i < 5 ? 1 : 0);
         assert_int_equal(j.sequence, 2 + i);
         assert_int_equal(j.count, 1);
@@ -242,21 +242,21 @@ static void the_end_of_processes_is_no_violation(void **state)
     limits[0].compare = COMPARE_AT_LEAST;
     step(10, 10, 10);
     for (int i = 1; i <= 3; i++) {
-        struct message_part p = {.state = PART_KNOWN, .value = 1, .silent = i * EVERY};
+        struct message_partial p = {.state = PARTIAL_KNOWN, .value = 1, .silent = i * EVERY};
         now += EVERY;
         assert_true(hear(0, p) && hear(1, p) && hear(2, p));
-        whole_step(w, now);
+        aggregate_step(w, now);
     }
-    assert_int_equal(whole_limit(w, 0)->violated, 3 * EVERY);
-    assert_true(whole_tells(w, now, &node, &j));
+    assert_int_equal(aggregate_limit(w, 0)->violated, 3 * EVERY);
+    assert_true(aggregate_send(w, now, &node, &j));
     assert_int_equal(j.list[0].doubtful, 3 * EVERY); /* were it the end of the run */
     assert_int_equal(j.list[0].trusted_ago, -1);
     assert_int_equal(j.list[0].ago, 0);
     now += EVERY;
     assert_true(hear(0, nothing) && hear(1, nothing) && hear(2, nothing));
-    whole_step(w, now);
-    assert_int_equal(whole_limit(w, 0)->violated, 0);
-    assert_int_equal(whole_limit(w, 0)->unknown, 4 * EVERY);
+    aggregate_step(w, now);
+    assert_int_equal(aggregate_limit(w, 0)->violated, 0);
+    assert_int_equal(aggregate_limit(w, 0)->unknown, 4 * EVERY);
 }
 
 int main(void)

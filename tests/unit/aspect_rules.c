@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Rules on aspects: which one counts, and that the enable words of processes follow them. */
-#include "sensor/steer.h"
+#include "sensor/external/aspect_rules.h"
 #include "base/clock.h"
 #include "bezel/sensor.h"
 #include "tests/lib/node_fixture.h"
@@ -23,20 +23,20 @@ BEZEL_ASPECT(frame_sent, (int64, number, "1"));
 BEZEL_ASPECT(frame_shown, (int64, number, "1"));
 BEZEL_ASPECT(debug, (int64, number, "1"));
 
-static struct steer rules;
+static struct aspect_rules rules;
 
 /* ---- Rules ------------------------------------------------------------------------------------------------------- */
 
 static void add(const char *pattern, enum segment_enable mode)
 {
-    assert_int_equal(steer_add(&rules, pattern, mode), 0);
+    assert_int_equal(aspect_rules_add(&rules, pattern, mode), 0);
 }
 
 static void without_a_rule_everything_is_recorded(void **state)
 {
     (void)state;
     rules.count = 0;
-    assert_int_equal(steer_mode(&rules, "frame_shown"), SEGMENT_RECORD);
+    assert_int_equal(aspect_rules_mode(&rules, "frame_shown"), SEGMENT_RECORD);
 }
 
 static void what_was_said_last_counts(void **state)
@@ -45,15 +45,15 @@ static void what_was_said_last_counts(void **state)
     rules.count = 0;
     add("frame_*", SEGMENT_DISABLED);
     add("*_shown", SEGMENT_COUNT);
-    assert_int_equal(steer_mode(&rules, "frame_sent"), SEGMENT_DISABLED);
-    assert_int_equal(steer_mode(&rules, "frame_shown"), SEGMENT_COUNT);
-    assert_int_equal(steer_mode(&rules, "debug"), SEGMENT_RECORD);
+    assert_int_equal(aspect_rules_mode(&rules, "frame_sent"), SEGMENT_DISABLED);
+    assert_int_equal(aspect_rules_mode(&rules, "frame_shown"), SEGMENT_COUNT);
+    assert_int_equal(aspect_rules_mode(&rules, "debug"), SEGMENT_RECORD);
     add("frame_*", SEGMENT_RECORD);
-    assert_int_equal(steer_mode(&rules, "frame_shown"), SEGMENT_RECORD);
+    assert_int_equal(aspect_rules_mode(&rules, "frame_shown"), SEGMENT_RECORD);
     assert_int_equal(rules.count, 2); /* in the place of the first */
     add("*", SEGMENT_COUNT);
     assert_int_equal(rules.count, 1);
-    assert_int_equal(steer_mode(&rules, "frame_shown"), SEGMENT_COUNT);
+    assert_int_equal(aspect_rules_mode(&rules, "frame_shown"), SEGMENT_COUNT);
 }
 
 static void rules_are_bounded_and_what_is_none_changes_nothing(void **state)
@@ -61,23 +61,23 @@ static void rules_are_bounded_and_what_is_none_changes_nothing(void **state)
     char pattern[MESSAGE_NAME_MAX + 2];
     (void)state;
     rules.count = 0;
-    for (int i = 0; i < STEER_RULES; i++) {
+    for (int i = 0; i < ASPECT_RULES_MAX; i++) {
         snprintf(pattern, sizeof pattern, "a%d", i);
         add(pattern, SEGMENT_COUNT);
     }
-    assert_int_equal(steer_add(&rules, "b", SEGMENT_DISABLED), BEZEL_EFULL);
-    assert_int_equal(steer_mode(&rules, "b"), SEGMENT_RECORD);
+    assert_int_equal(aspect_rules_add(&rules, "b", SEGMENT_DISABLED), BEZEL_EFULL);
+    assert_int_equal(aspect_rules_mode(&rules, "b"), SEGMENT_RECORD);
     add("a7", SEGMENT_DISABLED); /* in the place of another */
-    assert_int_equal(steer_mode(&rules, "a7"), SEGMENT_DISABLED);
+    assert_int_equal(aspect_rules_mode(&rules, "a7"), SEGMENT_DISABLED);
     add("*", SEGMENT_RECORD);
-    assert_int_equal(steer_mode(&rules, "a7"), SEGMENT_RECORD);
-    assert_int_equal(steer_add(&rules, "", SEGMENT_DISABLED), BEZEL_EINVAL);
+    assert_int_equal(aspect_rules_mode(&rules, "a7"), SEGMENT_RECORD);
+    assert_int_equal(aspect_rules_add(&rules, "", SEGMENT_DISABLED), BEZEL_EINVAL);
     memset(pattern, 'a', sizeof pattern);
     pattern[MESSAGE_NAME_MAX + 1] = '\0';
-    assert_int_equal(steer_add(&rules, pattern, SEGMENT_DISABLED), BEZEL_EINVAL);
+    assert_int_equal(aspect_rules_add(&rules, pattern, SEGMENT_DISABLED), BEZEL_EINVAL);
     pattern[MESSAGE_NAME_MAX] = '\0';
     add(pattern, SEGMENT_DISABLED);
-    assert_int_equal(steer_mode(&rules, pattern), SEGMENT_DISABLED);
+    assert_int_equal(aspect_rules_mode(&rules, pattern), SEGMENT_DISABLED);
     assert_int_equal(rules.count, 2);
 }
 
@@ -103,7 +103,7 @@ static void any_order_of_rules_is_that_of_saying(void **state)
                 for (int k = 0; k <= n; k++)
                     if (fnmatch(said[k].pattern, names[i], 0) == 0)
                         expected = said[k].mode;
-                assert_int_equal(steer_mode(&rules, names[i]), expected);
+                assert_int_equal(aspect_rules_mode(&rules, names[i]), expected);
             }
         }
         assert_true(rules.count <= sizeof patterns / sizeof *patterns);
@@ -121,7 +121,7 @@ static void a_rule_never_allows_more_than_collection_does(void **state)
     (void)state;
     for (int allowed = 0; allowed < 3; allowed++)
         for (int wanted = 0; wanted < 3; wanted++)
-            assert_int_equal(steer_combine((enum segment_enable)allowed, (enum segment_enable)wanted),
+            assert_int_equal(aspect_rules_combine((enum segment_enable)allowed, (enum segment_enable)wanted),
                              table[allowed][wanted]);
 }
 
@@ -258,7 +258,7 @@ static void processes_follow_the_rules_as_they_change(void **state)
     external_collect(f.external, true);
     add("*", SEGMENT_RECORD);
     add("frame_sent", SEGMENT_DISABLED);
-    external_steer(f.external);
+    external_set_rules(f.external);
     let_write(&w, 1);
     fixture_until(&f, all_is_read);
     assert_aspect(&f, 0, before[0] + 50, off_before[0] + 30);
@@ -313,7 +313,7 @@ static void aspects_that_come_later_follow_too(void **state)
         const struct attached *a = external_process(f.external, 0)->at;
         for (uint32_t id = 1; id <= a->dict->aspect_count; id++) {
             bool ruled = strncmp(a->dict->aspects[id - 1].name, "debug_", 6) == 0;
-            uint32_t word = *(volatile uint32_t *)&a->segment->enable[id] & ~(uint32_t)BEZEL_KNOCK; /* it may rest */
+            uint32_t word = *(volatile uint32_t *)&a->segment->enable[id] & ~(uint32_t)BEZEL_WAKE; /* it may rest */
             if (word != (ruled ? SEGMENT_DISABLED : SEGMENT_RECORD))
                 fail_msg("after %u: %s does %u", i, a->dict->aspects[id - 1].name, word);
         }
@@ -367,7 +367,7 @@ static bool has_note(struct fixture *f, const char *code, const char *part)
 
 static bool wishes_are_told(struct fixture *f)
 {
-    return has_note(f, "BEZEL-ASPECTS", "never:debug") && has_note(f, "BEZEL-ASPECTS", "frame_shown,");
+    return has_note(f, "BEZEL-ASPECTS", "never:debug") && has_note(f, "BEZEL-ASPECTS", "frame_shown is ignored");
 }
 
 static void a_process_does_at_first_what_its_environment_says(void **state)
@@ -406,15 +406,15 @@ static void what_is_shed_is_counted_where_the_rules_would_have_it_recorded(void 
 {
     (void)state;
     int asked = 0;
-    static struct steer s;
-    s = (struct steer){.sheds = sheds_debug, .context = &asked};
-    assert_int_equal(steer_add(&s, "debug_off", SEGMENT_DISABLED), 0);
-    assert_int_equal(steer_wanted(&s, "debug_x"), SEGMENT_COUNT);
-    assert_int_equal(steer_wanted(&s, "frame"), SEGMENT_RECORD);
+    static struct aspect_rules s;
+    s = (struct aspect_rules){.sheds = sheds_debug, .context = &asked};
+    assert_int_equal(aspect_rules_add(&s, "debug_off", SEGMENT_DISABLED), 0);
+    assert_int_equal(aspect_rules_wanted(&s, "debug_x"), SEGMENT_COUNT);
+    assert_int_equal(aspect_rules_wanted(&s, "frame"), SEGMENT_RECORD);
     assert_int_equal(asked, 2);
-    assert_int_equal(steer_wanted(&s, "debug_off"), SEGMENT_DISABLED);
+    assert_int_equal(aspect_rules_wanted(&s, "debug_off"), SEGMENT_DISABLED);
     assert_int_equal(asked, 2);
-    assert_int_equal(steer_mode(&s, "debug_x"), SEGMENT_RECORD);
+    assert_int_equal(aspect_rules_mode(&s, "debug_x"), SEGMENT_RECORD);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/backoff.h"
+#include "mdr/uplink/backoff.h"
 
 #include "tests/lib/seed.h"
 

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/counter.h"
+#include "sensor/shm/cpu_counter.h"
 #include "base/clock.h"
-#include "sensor/timebase.h"
+#include "sensor/external/user_clock.h"
+#include "tests/lib/timebase_bound.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -23,14 +24,14 @@ static void only_the_clock_source_of_the_kernel_itself_is_trusted(void **state)
 {
     (void)state;
     const struct {
-        struct counter_facts facts;
+        struct cpu_counter_traits counter;
         const char *says; /* NULL: trusted */
     } cases[] = {
         {{true, true, true, "tsc", "tsc"}, NULL},
         {{true, true, true, "arch_sys_counter", "arch_sys_counter"}, NULL},
         {{true, true, true, "kvm-clock", "tsc"}, "another clock source"},
         {{true, true, true, "hpet", "tsc"}, "another clock source"},
-        {{true, true, true, "", "tsc"}, "does not tell"},
+        {{true, true, true, "", "tsc"}, "cannot be read"},
         {{true, true, false, "tsc", "tsc"}, "may not read"},
         {{true, false, true, "tsc", "tsc"}, "one rate"},
         {{false, false, false, "riscv_clocksource", ""}, "no counter"},
@@ -38,7 +39,7 @@ static void only_the_clock_source_of_the_kernel_itself_is_trusted(void **state)
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *why = "unset";
-        assert_int_equal(counter_judge(&cases[i].facts, &why), !cases[i].says);
+        assert_int_equal(cpu_counter_judge(&cases[i].counter, &why), !cases[i].says);
         if (cases[i].says)
             assert_non_null(strstr(why, cases[i].says));
         else
@@ -50,11 +51,11 @@ static void this_machine_is_judged_and_a_refusal_has_its_sentence(void **state)
 {
     (void)state;
     const char *why = "unset";
-    bool trusted = counter_trusted(&why);
+    bool trusted = cpu_counter_trusted(&why);
     printf("the counter of this machine: %s\n", trusted ? "trusted" : why);
     assert_int_equal(trusted, why == NULL);
     if (trusted)
-        assert_true(counter_read() != 0);
+        assert_true(cpu_counter_read() != 0);
 }
 
 #if defined(__x86_64__)
@@ -67,7 +68,7 @@ static void a_process_that_may_not_read_the_counter_does_not(void **state)
         const char *why;
         if (prctl(PR_SET_TSC, PR_TSC_SIGSEGV, 0, 0, 0) != 0)
             _exit(77);
-        _exit(counter_trusted(&why) ? 1 : 0);
+        _exit(cpu_counter_trusted(&why) ? 1 : 0);
     }
     int status;
     assert_int_equal(waitpid(child, &status, 0), child);
@@ -84,9 +85,9 @@ static void a_process_that_may_not_read_the_counter_does_not(void **state)
 static int64_t outside(const struct timebase *tb, int64_t *bound)
 {
     int64_t before = clock_now();
-    uint64_t ticks = counter_read();
+    uint64_t ticks = cpu_counter_read();
     int64_t after = clock_now(), ns = timebase_ns(tb, ticks);
-    *bound = timebase_error_at(tb, ticks);
+    *bound = timebase_bound(tb, ticks);
     return ns < before ? before - ns : ns > after ? ns - after : 0;
 }
 
@@ -96,7 +97,7 @@ static void for_a_second_the_counter_tells_the_time_within_its_stated_error(void
 {
     (void)state;
     const char *why;
-    if (!counter_trusted(&why)) {
+    if (!cpu_counter_trusted(&why)) {
         puts(why);
         skip();
     }
@@ -105,11 +106,11 @@ static void for_a_second_the_counter_tells_the_time_within_its_stated_error(void
     int64_t start = clock_now(), last = 0;
     for (int64_t now = start; now - start < CLOCK_S; now = clock_now()) {
         if (now >= timebase_due(&tb)) {
-            struct pair pair = timebase_read_pair();
+            struct clock_pair pair = clock_pair_read(cpu_counter_read, 16);
             assert_int_not_equal(timebase_add(&tb, &pair), TIMEBASE_JUMPED);
         }
         if (timebase_ready(&tb)) {
-            int64_t bound, wrong = outside(&tb, &bound), ns = timebase_ns(&tb, counter_read());
+            int64_t bound, wrong = outside(&tb, &bound), ns = timebase_ns(&tb, cpu_counter_read());
             if (wrong > bound)
                 fail_msg("%" PRId64 " ns wrong, stated %" PRId64, wrong, bound);
             assert_true(ns >= last);
@@ -134,66 +135,65 @@ static void a_clock_of_the_program_is_asked_and_answers_once(void **state)
 {
     (void)state;
     struct segment_pair shared = {0};
-    struct timebase tb;
-    timebase_init(&tb, 1e6);
-    assert_false(pair_wanted(&shared));
-    pair_give(&shared, own_clock); /* nobody asked */
+    struct user_clock c;
+    user_clock_init(&c, 1e6);
+    assert_false(segment_pair_wanted(&shared));
+    segment_pair_give(&shared, own_clock); /* nobody asked */
     assert_int_equal(shared.given, 0);
     for (int i = 0; i < 20; i++) {
         int64_t now = clock_now();
-        now = timebase_due(&tb) > now ? timebase_due(&tb) : now;
-        assert_int_equal(timebase_take_pair(&tb, &shared, now), TIMEBASE_IGNORED); /* asks */
-        assert_true(pair_wanted(&shared));
-        assert_int_equal(timebase_take_pair(&tb, &shared, now), TIMEBASE_IGNORED);
+        now = timebase_due(&c.timebase) > now ? timebase_due(&c.timebase) : now;
+        assert_int_equal(user_clock_poll(&c, &shared, now), TIMEBASE_IGNORED); /* asks */
+        assert_true(segment_pair_wanted(&shared));
+        assert_int_equal(user_clock_poll(&c, &shared, now), TIMEBASE_IGNORED);
         clock_sleep_until(now);
-        pair_give(&shared, own_clock);
-        assert_false(pair_wanted(&shared));
+        segment_pair_give(&shared, own_clock);
+        assert_false(segment_pair_wanted(&shared));
         uint64_t answered = shared.ticks;
-        pair_give(&shared, own_clock); /* answered already */
+        segment_pair_give(&shared, own_clock); /* answered already */
         assert_int_equal(shared.ticks, answered);
-        assert_int_equal(timebase_take_pair(&tb, &shared, clock_now()), TIMEBASE_TOOK);
-        assert_true(timebase_ready(&tb));
+        assert_int_equal(user_clock_poll(&c, &shared, clock_now()), TIMEBASE_TOOK);
+        assert_true(timebase_ready(&c.timebase));
         uint64_t ticks = own_clock();
-        int64_t wrong = llabs(timebase_ns(&tb, ticks) - clock_now());
-        assert_true(wrong <= timebase_error_at(&tb, ticks) + 100 * CLOCK_MS); /* this thread may have slept between */
+        int64_t wrong = llabs(timebase_ns(&c.timebase, ticks) - clock_now());
+        assert_true(wrong <= timebase_bound(&c.timebase, ticks) + 100 * CLOCK_MS); /* this thread may have slept */
     }
-    assert_int_equal(tb.jumps, 0);
+    assert_int_equal(c.timebase.jumps, 0);
 }
 
 static void an_answer_that_is_there_already_is_where_it_begins(void **state)
 {
     (void)state;
     struct segment_pair shared = {.wanted = 1}; /* as a process sets it up */
-    struct timebase tb;
-    pair_give(&shared, own_clock);
-    timebase_init(&tb, 1e6);
-    assert_int_equal(timebase_take_pair(&tb, &shared, clock_now()), TIMEBASE_TOOK);
-    assert_true(timebase_ready(&tb));
-    assert_int_equal(timebase_ns(&tb, shared.ticks), shared.ns);
-    timebase_init(&tb, 1e6); /* given since the poll began */
-    assert_int_equal(timebase_take_pair(&tb, &shared, (int64_t)shared.ns - 1000), TIMEBASE_TOOK);
-    timebase_init(&tb, 1e6); /* from the future: no */
-    assert_int_equal(timebase_take_pair(&tb, &shared, (int64_t)shared.ns - 2 * CLOCK_S), TIMEBASE_IGNORED);
-    assert_false(timebase_ready(&tb));
+    struct user_clock c;
+    segment_pair_give(&shared, own_clock);
+    user_clock_init(&c, 1e6);
+    assert_int_equal(user_clock_poll(&c, &shared, clock_now()), TIMEBASE_TOOK);
+    assert_true(timebase_ready(&c.timebase));
+    assert_int_equal(timebase_ns(&c.timebase, shared.ticks), shared.ns);
+    user_clock_init(&c, 1e6); /* given since the poll began */
+    assert_int_equal(user_clock_poll(&c, &shared, (int64_t)shared.ns - 1000), TIMEBASE_TOOK);
+    user_clock_init(&c, 1e6); /* from the future: no */
+    assert_int_equal(user_clock_poll(&c, &shared, (int64_t)shared.ns - 2 * CLOCK_S), TIMEBASE_IGNORED);
+    assert_false(timebase_ready(&c.timebase));
 }
 
 static void an_answer_that_cannot_be_is_not_believed(void **state)
 {
     (void)state;
-    struct timebase tb;
+    struct user_clock c;
     const int64_t lies[] = {0, -1, INT64_MIN, INT64_MAX, 4 * CLOCK_S};
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         struct segment_pair shared = {0};
-        timebase_init(&tb, 1e6);
+        user_clock_init(&c, 1e6);
         int64_t now = 5 * CLOCK_S;
-        assert_int_equal(timebase_take_pair(&tb, &shared, now), TIMEBASE_IGNORED);
+        assert_int_equal(user_clock_poll(&c, &shared, now), TIMEBASE_IGNORED);
         shared.begun = shared.given = shared.wanted;
         shared.ns = (uint64_t)lies[i];
-        assert_int_equal(timebase_take_pair(&tb, &shared, now + 1), TIMEBASE_IGNORED);
-        assert_false(timebase_ready(&tb));
-        timebase_init(&tb, 1e6); /* as the first it can be from any time but the future */
-        assert_int_equal(timebase_take_pair(&tb, &shared, 2 * CLOCK_S),
-                         lies[i] == 0 ? TIMEBASE_TOOK : TIMEBASE_IGNORED);
+        assert_int_equal(user_clock_poll(&c, &shared, now + 1), TIMEBASE_IGNORED);
+        assert_false(timebase_ready(&c.timebase));
+        user_clock_init(&c, 1e6); /* as the first it can be from any time but the future */
+        assert_int_equal(user_clock_poll(&c, &shared, 2 * CLOCK_S), lies[i] == 0 ? TIMEBASE_TOOK : TIMEBASE_IGNORED);
     }
 }
 
@@ -201,18 +201,18 @@ static void a_question_whose_answer_was_abandoned_is_asked_anew(void **state)
 {
     (void)state;
     struct segment_pair shared = {0};
-    struct timebase tb;
-    timebase_init(&tb, 1e6);
+    struct user_clock c;
+    user_clock_init(&c, 1e6);
     int64_t now = clock_now();
-    (void)timebase_take_pair(&tb, &shared, now);
+    (void)user_clock_poll(&c, &shared, now);
     shared.begun = shared.wanted; /* claimed, and never given */
-    (void)timebase_take_pair(&tb, &shared, now + TIMEBASE_ASK_AGAIN_NS);
-    assert_false(pair_wanted(&shared));
-    (void)timebase_take_pair(&tb, &shared, now + TIMEBASE_ASK_AGAIN_NS + 1);
-    assert_true(pair_wanted(&shared));
-    pair_give(&shared, own_clock);
-    tb.asked_ns = now; /* this test does not wait two seconds */
-    assert_int_equal(timebase_take_pair(&tb, &shared, clock_now()), TIMEBASE_TOOK);
+    (void)user_clock_poll(&c, &shared, now + USER_CLOCK_ASK_AGAIN_NS);
+    assert_false(segment_pair_wanted(&shared));
+    (void)user_clock_poll(&c, &shared, now + USER_CLOCK_ASK_AGAIN_NS + 1);
+    assert_true(segment_pair_wanted(&shared));
+    segment_pair_give(&shared, own_clock);
+    c.asked_ns = now; /* this test does not wait two seconds */
+    assert_int_equal(user_clock_poll(&c, &shared, clock_now()), TIMEBASE_TOOK);
 }
 
 int main(void)

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* The last resort, and what gives way before it: instant by instant. */
-#include "resmgr/resort.h"
+#include "resmgr/control/cutoff.h"
 #include "base/clock.h"
-#include "resmgr/shed.h"
+#include "resmgr/control/load_shedding.h"
+#include "resmgr/policies/policy.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -27,7 +28,8 @@ static int start(void **state)
     seen = (struct policy_observation){.member_count = MEMBERS};
     for (int i = 0; i < MEMBERS; i++) {
         seen.members[i].elapsed = CLOCK_S;
-        s.members[i].sense = (struct policy_sense){.known = true, .cost = 1e6, .windows = 3, .use = 12, .base = 1};
+        s.members[i].cost_model =
+            (struct policy_cost_model){.known = true, .cost = 1e6, .windows = 3, .use = 12, .base = 1};
     }
     return 0;
 }
@@ -36,7 +38,7 @@ static int start(void **state)
 static void step(void)
 {
     actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
-    resort_step(&s, &seen, 0, BUDGET, &actions);
+    cutoff_step(&s, &seen, 0, BUDGET, &actions);
 }
 
 static void wait(int seconds)
@@ -49,17 +51,17 @@ static void step_whole(void)
 {
     actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
     for (uint32_t i = 0; i < MEMBERS; i++)
-        resort_step(&s, &seen, i, INFINITY, &actions);
-    resort_whole(&s, &seen, WHOLE, &actions);
+        cutoff_step(&s, &seen, i, INFINITY, &actions);
+    cutoff_global(&s, WHOLE, &actions);
 }
 
 static void it_takes_three_windows_at_the_longest_period(void **state)
 {
     (void)state;
-    s.members[0].sense.windows = 2;
+    s.members[0].cost_model.windows = 2;
     step();
     assert_true(s.members[0].on);
-    s.members[0].sense.windows = 3;
+    s.members[0].cost_model.windows = 3;
     s.members[0].period = CLOCK_S - 1;
     step();
     assert_true(s.members[0].on);
@@ -76,10 +78,10 @@ static int seconds_off(double cost, double base)
     struct policy_member *m = &s.members[0];
     int seconds = 0;
     m->period = CLOCK_S;
-    m->sense = (struct policy_sense){.known = true, .cost = cost, .windows = 3, .use = 12, .base = base};
+    m->cost_model = (struct policy_cost_model){.known = true, .cost = cost, .windows = 3, .use = 12, .base = base};
     step();
     assert_false(m->on);
-    m->sense.use = base; /* as measured while off */
+    m->cost_model.use = base; /* as measured while off */
     while (!m->on && seconds++ < 1000)
         step();
     return seconds;
@@ -103,7 +105,7 @@ static void it_is_not_tried_again_while_what_stays_is_too_much_by_itself(void **
 {
     (void)state;
     assert_true(seconds_off(1e6, 9.5) > 1000);
-    s.members[0].sense.use = 1;
+    s.members[0].cost_model.use = 1;
     step();
     assert_true(s.members[0].on);
 }
@@ -113,7 +115,7 @@ static void it_comes_back_at_the_longest_period(void **state)
     (void)state;
     step();
     s.members[0].period = CLOCK_MS;
-    s.members[0].sense.use = 1;
+    s.members[0].cost_model.use = 1;
     wait(20);
     assert_true(s.members[0].on);
     assert_int_equal(s.members[0].period, CLOCK_S);
@@ -124,11 +126,11 @@ static void patience_is_forgotten_when_all_has_fit_in_for_long(void **state)
     (void)state;
     assert_int_equal(seconds_off(9e7, 1), 20);
     assert_int_equal(seconds_off(9e7, 1), 40);
-    s.members[0].sense.use = 1;
+    s.members[0].cost_model.use = 1;
     s.members[0].period = CLOCK_MS;
     wait(39);
     assert_int_equal(seconds_off(9e7, 1), 80); /* not long enough */
-    s.members[0].sense.use = 1;
+    s.members[0].cost_model.use = 1;
     s.members[0].period = CLOCK_MS;
     wait(81);
     assert_int_equal(seconds_off(9e7, 1), 20);
@@ -138,7 +140,7 @@ static void time_under_another_setting_does_not_count(void **state)
 {
     (void)state;
     step();
-    s.members[0].sense.use = 1;
+    s.members[0].cost_model.use = 1;
     seen.members[0].unconfirmed = true;
     wait(200);
     assert_false(s.members[0].on);
@@ -150,11 +152,11 @@ static void time_under_another_setting_does_not_count(void **state)
 static void the_worst_proof_is_told(void **state)
 {
     (void)state;
-    s.members[0].sense.use = 15;
-    s.members[1].sense.use = 30;
+    s.members[0].cost_model.use = 15;
+    s.members[1].cost_model.use = 30;
     actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
     for (uint32_t i = 0; i < MEMBERS; i++)
-        resort_step(&s, &seen, i, BUDGET, &actions);
+        cutoff_step(&s, &seen, i, BUDGET, &actions);
     assert_int_equal(actions.infeasible_member, 1);
     assert_true(actions.needed == 30);
 }
@@ -169,9 +171,9 @@ static void of_all_together_the_least_important_goes_first_and_of_equals_the_las
     assert_true(s.members[0].on && !s.members[1].on && s.members[2].on);
     assert_true(actions.infeasible && actions.infeasible_member == POLICY_ALL);
     assert_true(actions.needed == 36 && actions.budget == WHOLE);
-    s.members[1].sense.use = 1;
-    s.members[1].sense.windows = 0; /* of one that is off nothing more is asked */
-    step_whole();                   /* 25 */
+    s.members[1].cost_model.use = 1;
+    s.members[1].cost_model.windows = 0; /* of one that is off nothing more is asked */
+    step_whole();                        /* 25 */
     assert_true(s.members[0].on && !s.members[1].on && !s.members[2].on);
 }
 
@@ -180,11 +182,11 @@ static void one_that_went_for_all_is_no_proof_of_its_own(void **state)
 {
     (void)state;
     for (int i = 0; i < MEMBERS; i++)
-        s.members[i].sense.use = 9;
+        s.members[i].cost_model.use = 9;
     step_whole();
     assert_false(s.members[2].on);
     actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
-    resort_step(&s, &seen, 2, BUDGET, &actions);
+    cutoff_step(&s, &seen, 2, BUDGET, &actions);
     assert_false(actions.infeasible);
 }
 
@@ -193,10 +195,10 @@ static void of_all_together_the_most_important_comes_back_first(void **state)
     (void)state;
     s.members[1].weight = 0.5;
     step_whole();
-    s.members[1].sense.use = 1;
+    s.members[1].cost_model.use = 1;
     step_whole();
-    s.members[2].sense.use = 1;
-    s.members[0].sense.use = 2;
+    s.members[2].cost_model.use = 1;
+    s.members[0].cost_model.use = 2;
     for (int i = 0; i < 100 && !s.members[2].on; i++) {
         assert_false(s.members[1].on);
         step_whole();
@@ -222,8 +224,8 @@ static void of_all_together_aspects_of_the_least_important_give_way_first(void *
     policy_set_levels(&s, 0, 1);
     policy_set_levels(&s, 1, 1);
     step_whole();
-    assert_int_equal(s.members[0].shed.count, 0);
-    assert_int_equal(s.members[1].shed.count, 1);
+    assert_int_equal(s.members[0].load_shedding.count, 0);
+    assert_int_equal(s.members[1].load_shedding.count, 1);
     for (int i = 0; i < MEMBERS; i++)
         assert_true(s.members[i].on);
 }
@@ -235,10 +237,10 @@ static int seconds_shed(void)
 {
     struct policy_member *m = &s.members[0];
     int seconds = 0;
-    assert_true(shed_more(m));
+    assert_true(load_shedding_more(m));
     m->period = CLOCK_MS;
-    for (uint32_t before = m->shed.count; m->shed.count == before && seconds++ < 1000;)
-        shed_step(&s, m, &seen.members[0]);
+    for (uint32_t before = m->load_shedding.count; m->load_shedding.count == before && seconds++ < 1000;)
+        load_shedding_step(&s, m, &seen.members[0]);
     return seconds;
 }
 
@@ -256,8 +258,8 @@ static void one_that_goes_after_another_does_not_count_as_a_failure(void **state
     (void)state;
     policy_set_levels(&s, 0, 3);
     assert_int_equal(seconds_shed(), 20);
-    assert_true(shed_more(&s.members[0])); /* the one that came back: 40 */
-    assert_int_equal(seconds_shed(), 40);  /* and one more */
+    assert_true(load_shedding_more(&s.members[0])); /* the one that came back: 40 */
+    assert_int_equal(seconds_shed(), 40);           /* and one more */
 }
 
 static void patience_with_importances_is_forgotten_when_all_fits_in(void **state)
@@ -267,7 +269,7 @@ static void patience_with_importances_is_forgotten_when_all_fits_in(void **state
     assert_int_equal(seconds_shed(), 20);
     assert_int_equal(seconds_shed(), 40);
     for (int i = 0; i < 40; i++)
-        shed_step(&s, &s.members[0], &seen.members[0]);
+        load_shedding_step(&s, &s.members[0], &seen.members[0]);
     assert_int_equal(seconds_shed(), 20);
 }
 
@@ -276,22 +278,22 @@ static void nothing_comes_back_at_the_longest_period_while_off_or_unconfirmed(vo
     (void)state;
     struct policy_member *m = &s.members[0];
     policy_set_levels(&s, 0, 2);
-    assert_true(shed_more(m));
-    assert_int_equal(m->sense.windows, 0); /* what is measured from now on is another thing */
+    assert_true(load_shedding_more(m));
+    assert_int_equal(m->cost_model.windows, 0); /* what is measured from now on is another thing */
     for (int i = 0; i < 100; i++)
-        shed_step(&s, m, &seen.members[0]);
-    assert_int_equal(m->shed.count, 1);
+        load_shedding_step(&s, m, &seen.members[0]);
+    assert_int_equal(m->load_shedding.count, 1);
     m->period = CLOCK_MS;
     m->on = false;
-    assert_false(shed_more(m));
-    shed_step(&s, m, &seen.members[0]);
-    assert_int_equal(m->shed.count, 1);
+    assert_false(load_shedding_more(m));
+    load_shedding_step(&s, m, &seen.members[0]);
+    assert_int_equal(m->load_shedding.count, 1);
     m->on = true;
-    m->shed.waited = 0;
+    m->load_shedding.retry.waited = 0;
     seen.members[0].unconfirmed = true;
     for (int i = 0; i < 100; i++)
-        shed_step(&s, m, &seen.members[0]);
-    assert_int_equal(m->shed.count, 1);
+        load_shedding_step(&s, m, &seen.members[0]);
+    assert_int_equal(m->load_shedding.count, 1);
 }
 
 int main(void)

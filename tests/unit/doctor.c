@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
+#include "base/exit_code.h"
 #include "base/file.h"
-#include "ecs/commands.h"
-#include "sensor/counter.h"
-#include "sensor/segment.h"
+#include "ecs/cli/commands.h"
+#include "sensor/shm/cpu_counter.h"
+#include "sensor/shm/segment.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -21,23 +22,6 @@
 
 static char folder[] = "/tmp/bezel-doctor-XXXXXX";
 static char bezel_dir[PATH_MAX / 2];
-
-/* main.c's, which a test cannot link. */
-int command_help(const char *text)
-{
-    return fputs(text, stdout) == EOF ? EXIT_FAILED : EXIT_HELD;
-}
-
-int command_end(int code)
-{
-    return code;
-}
-
-int command_misuse(const char *command, const char *format, ...)
-{
-    (void)command, (void)format;
-    return EXIT_USAGE;
-}
 
 /*
  * Runs `bezel doctor [option]` in a process of its own; returns its exit code, with what it wrote to stdout in *text.
@@ -79,7 +63,7 @@ static void expect(int code, const char *finding)
 static void a_folder_that_can_be_made_is_in_order_and_is_not_made(void **state)
 {
     (void)state;
-    expect(EXIT_HELD, "is not there yet and can be made");
+    expect(EXIT_OK, "does not exist yet and can be made");
     assert_int_not_equal(access(bezel_dir, F_OK), 0);
 }
 
@@ -87,7 +71,7 @@ static void a_folder_of_mine_alone_is_in_order(void **state)
 {
     (void)state;
     assert_int_equal(mkdir(bezel_dir, 0700), 0);
-    expect(EXIT_HELD, ", yours alone");
+    expect(EXIT_OK, ", yours alone");
     assert_int_equal(rmdir(bezel_dir), 0); /* and still empty */
 }
 
@@ -99,7 +83,7 @@ static void a_folder_shared_with_a_group_is_in_order(void **state)
     assert_int_equal(mkdir(bezel_dir, 0700), 0);
     assert_int_equal(chown(bezel_dir, (uid_t)-1, getegid()), 0);
     assert_int_equal(chmod(bezel_dir, 02770), 0);
-    expect(EXIT_HELD, told);
+    expect(EXIT_OK, told);
     assert_int_equal(rmdir(bezel_dir), 0);
 }
 
@@ -140,7 +124,7 @@ static int lock_segment(const char *path, off_t at)
     return fd;
 }
 
-static void segments_of_the_dead_are_told_and_left_alone(void **state)
+static void segments_of_the_dead_are_counted_and_left_alone(void **state)
 {
     (void)state;
     char dead[PATH_MAX], alive[PATH_MAX], read[PATH_MAX], remedy[2 * PATH_MAX];
@@ -153,11 +137,11 @@ static void segments_of_the_dead_are_told_and_left_alone(void **state)
         assert_int_equal(file_replace(paths[i], "segment", 7), 0);
     int living = lock_segment(alive, SEGMENT_LOCK_PROCESS), reading = lock_segment(read, SEGMENT_LOCK_READER);
     snprintf(remedy, sizeof remedy, "remedy: rm %s\n", dead);
-    expect(EXIT_HELD, "1 of 3 were left behind by dead processes");
-    expect(EXIT_HELD, remedy);
+    expect(EXIT_OK, "1 of 3 were left behind by dead processes");
+    expect(EXIT_OK, remedy);
     close(living);
     close(reading);
-    expect(EXIT_HELD, "3 of 3 were left behind");
+    expect(EXIT_OK, "3 of 3 were left behind");
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(unlink(paths[i]), 0);
     assert_int_equal(rmdir(bezel_dir), 0);
@@ -167,23 +151,23 @@ static void a_missing_babeltrace2_is_a_warning_with_the_package(void **state)
 {
     (void)state;
     assert_int_equal(setenv("PATH", "/nowhere::", 1), 0);
-    expect(EXIT_HELD, "remedy: sudo apt-get install babeltrace2\n");
+    expect(EXIT_OK, "remedy: sudo apt-get install babeltrace2\n");
 }
 
-static void it_is_told_which_clock_records_get_and_why(void **state)
+static void the_clock_of_records_is_shown_with_the_reason(void **state)
 {
     (void)state;
     const char *why;
     char refused[256];
-    if (counter_trusted(&why)) {
-        expect(EXIT_HELD, "stamps: the processor's counter");
+    if (cpu_counter_trusted(&why)) {
+        expect(EXIT_OK, "stamps: the processor's counter");
         assert_int_equal(setenv("BEZEL_CLOCK", "monotonic", 1), 0);
-        expect(EXIT_HELD, "stamps: CLOCK_MONOTONIC, since BEZEL_CLOCK says so");
+        expect(EXIT_OK, "stamps: CLOCK_MONOTONIC, because BEZEL_CLOCK is set to it");
         assert_int_equal(setenv("BEZEL_CLOCK", "counter", 1), 0);
-        expect(EXIT_HELD, "stamps: the processor's counter");
+        expect(EXIT_OK, "stamps: the processor's counter");
     } else {
         snprintf(refused, sizeof refused, "stamps: CLOCK_MONOTONIC: %s", why);
-        expect(EXIT_HELD, refused);
+        expect(EXIT_OK, refused);
     }
 }
 
@@ -195,13 +179,13 @@ static void json_holds_every_area_and_a_remedy_wherever_one_is_due(void **state)
         skip();
     }
     char *text, command[PATH_MAX];
-    assert_int_equal(doctor((char *)"--json", &text), EXIT_HELD);
+    assert_int_equal(doctor((char *)"--json", &text), EXIT_OK);
     free(text);
     snprintf(
         command, sizeof command,
         "jq -e '.format == 1 and .problems == 0 and"
-        " ([.findings[].area] | unique) == [\"clock\", \"keys\", \"privileges\", \"shared memory\", \"tools\"] and"
-        " (.findings | all((.level == \"ok\") == (.remedy == null) and (.text | length) > 0))' '%s/stdout' >/dev/null",
+        " ([.checks[].area] | unique) == [\"clock\", \"keys\", \"privileges\", \"shared memory\", \"tools\"] and"
+        " (.checks | all((.level == \"ok\") == (.remedy == null) and (.text | length) > 0))' '%s/stdout' >/dev/null",
         folder);
     assert_int_equal(system(command), 0);
 }
@@ -250,9 +234,9 @@ int main(void)
         cmocka_unit_test_setup(a_folder_that_others_may_enter_is_a_problem_with_a_remedy, reset_environment),
         cmocka_unit_test_setup(a_file_in_its_place_is_a_problem, reset_environment),
         cmocka_unit_test_setup(a_folder_that_cannot_be_made_is_a_problem, reset_environment),
-        cmocka_unit_test_setup(segments_of_the_dead_are_told_and_left_alone, reset_environment),
+        cmocka_unit_test_setup(segments_of_the_dead_are_counted_and_left_alone, reset_environment),
         cmocka_unit_test_setup(a_missing_babeltrace2_is_a_warning_with_the_package, reset_environment),
-        cmocka_unit_test_setup(it_is_told_which_clock_records_get_and_why, reset_environment),
+        cmocka_unit_test_setup(the_clock_of_records_is_shown_with_the_reason, reset_environment),
         cmocka_unit_test_setup(json_holds_every_area_and_a_remedy_wherever_one_is_due, reset_environment),
         cmocka_unit_test_setup(misuse_is_exit_code_2, reset_environment),
     };

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* One face for all kinds of metric; what the evaluators behind it make of records is unit/rate's and unit/figure's. */
-#include "resmgr/reading.h"
+/* One face for all kinds of metric; what the evaluators behind it make of records is unit/rate's and unit/statistic's.
+ */
+#include "metric/evaluator.h"
 
 #include "base/clock.h"
 #include "tests/lib/one_record.h"
@@ -19,7 +20,7 @@
 #define EVERY (100 * CLOCK_MS)
 
 static struct experiment_metric metric;
-static struct reading r;
+static struct evaluator r;
 static int64_t now;
 
 static int start(void **state)
@@ -32,28 +33,28 @@ static int start(void **state)
 static int end(void **state)
 {
     (void)state;
-    reading_end(&r);
+    evaluator_end(&r);
     return 0;
 }
 
 /* A reading of another metric. */
 static void begin(enum experiment_metric_kind kind)
 {
-    reading_end(&r);
+    evaluator_end(&r);
     metric = (struct experiment_metric){.kind = kind, .share = 0.5, .window = CLOCK_S};
-    assert_int_equal(reading_start(&r, &metric), 0);
+    assert_int_equal(evaluator_start(&r, &metric), 0);
 }
 
 static void take_unknown(void)
 {
-    reading_take(&r, now);
+    evaluator_take(&r, now);
     assert_false(r.known);
     assert_true(r.resolution == 0);
 }
 
 static void expect(double value, double resolution)
 {
-    reading_take(&r, now);
+    evaluator_take(&r, now);
     assert_true(r.known);
     assert_float_equal(r.value, value, 1e-9);
     assert_float_equal(r.resolution, resolution, 1e-9);
@@ -63,7 +64,7 @@ static void record(double value, int64_t time)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);
-    reading_records(&r, ONE_RECORD(time, 1, &bits), &(struct figure_field){.scale = 1, .is_float = true}, now);
+    evaluator_records(&r, ONE_RECORD(time, 1, &bits), &(struct statistic_field){.scale = 1, .is_float = true}, now);
 }
 
 static void records(void)
@@ -78,23 +79,23 @@ static void count(int lost, uint64_t en_route)
 {
     for (uint64_t i = 1; i <= 15; i++) {
         now += EVERY;
-        reading_count(&r, i, now);
-        reading_flow(&r, 100 * i, (uint64_t)lost * i, en_route, now);
+        evaluator_count(&r, i, now);
+        evaluator_totals(&r, 100 * i, (uint64_t)lost * i, en_route, now);
     }
 }
 
-static struct message_part part(void)
+static struct message_partial part(void)
 {
-    struct message_part p = {0};
-    reading_take(&r, now);
-    reading_part(&r, now, &p);
+    struct message_partial p = {0};
+    evaluator_take(&r, now);
+    evaluator_part(&r, now, &p);
     return p;
 }
 
 static void expect_part(double value, double over, double unsure)
 {
-    struct message_part p = part();
-    assert_int_equal(p.state, PART_KNOWN);
+    struct message_partial p = part();
+    assert_int_equal(p.state, PARTIAL_KNOWN);
     assert_float_equal(p.value, value, 1e-9);
     assert_float_equal(p.over, over, 1e-9);
     assert_float_equal(p.unsure, unsure, 1e-9);
@@ -110,7 +111,7 @@ static void bring(enum experiment_metric_kind kind)
 {
     count(5, 200);
     if (is_latency(kind))
-        reading_taken(&r, 10, now - 30 * CLOCK_MS, now - 10 * CLOCK_MS, now);
+        evaluator_taken(&r, 10, now - 30 * CLOCK_MS, now - 10 * CLOCK_MS, now);
     else
         records();
 }
@@ -143,12 +144,12 @@ static void each_kind_is_unknown_again_after_a_reset_and_comes_back(void **state
         begin(kinds[i].kind);
         bring(kinds[i].kind);
         expect(kinds[i].value, kinds[i].resolution);
-        reading_reset(&r);
+        evaluator_reset(&r);
         take_unknown();
         assert_int_equal(r.level, 0);
         now += EVERY;
-        reading_count(&r, 1000, now); /* not a window after what it counts from now on */
-        reading_flow(&r, 3000, 150, 0, now);
+        evaluator_count(&r, 1000, now); /* not a window after what it counts from now on */
+        evaluator_totals(&r, 3000, 150, 0, now);
         take_unknown();
         bring(kinds[i].kind);
         expect(kinds[i].value, kinds[i].resolution);
@@ -158,12 +159,12 @@ static void each_kind_is_unknown_again_after_a_reset_and_comes_back(void **state
 static void what_was_not_started_knows_nothing_and_takes_anything(void **state)
 {
     (void)state;
-    r = (struct reading){0};
+    r = (struct evaluator){0};
     bring(METRIC_MEAN);
     bring(METRIC_LATENCY);
-    reading_reset(&r);
+    evaluator_reset(&r);
     take_unknown();
-    assert_int_equal(part().state, PART_NONE);
+    assert_int_equal(part().state, PARTIAL_NONE);
 }
 
 static void one_that_was_started_goes_on(void **state)
@@ -172,7 +173,7 @@ static void one_that_was_started_goes_on(void **state)
     (void)state;
     begin(METRIC_MIN);
     records();
-    assert_int_equal(reading_start(&r, &other), 0);
+    assert_int_equal(evaluator_start(&r, &other), 0);
     expect(-1, 0);
 }
 
@@ -184,14 +185,14 @@ static void each_kind_takes_what_it_is_made_of(void **state)
     count(5, 200);
     take_unknown();
     begin(METRIC_RATE);
-    reading_taken(&r, 10, now - EVERY, now, now);
-    reading_flow(&r, 10, 0, 0, now);
+    evaluator_taken(&r, 10, now - EVERY, now, now);
+    evaluator_totals(&r, 10, 0, 0, now);
     take_unknown();
     begin(METRIC_LOST);
     for (int i = 0; i < 15; i++)
-        reading_count(&r, 1, now += EVERY);
+        evaluator_count(&r, 1, now += EVERY);
     records();
-    reading_taken(&r, 10, now - EVERY, now, now);
+    evaluator_taken(&r, 10, now - EVERY, now, now);
     take_unknown();
 }
 
@@ -202,7 +203,7 @@ static void records_make_a_rate_exact(void **state)
     for (uint64_t i = 1; i <= 30; i++) {
         now += EVERY;
         record(0, now - CLOCK_MS);
-        reading_count(&r, i, now);
+        evaluator_count(&r, i, now);
     }
     expect(10, 0);
     now += 2 * CLOCK_S; /* not read for long */
@@ -215,7 +216,7 @@ static void the_time_of_a_value_is_that_of_its_latest_record(void **state)
     begin(METRIC_MEAN);
     record(1, now - 300 * CLOCK_MS);
     record(2, now - 400 * CLOCK_MS);
-    reading_take(&r, now);
+    evaluator_take(&r, now);
     assert_int_equal(r.at, now - 300 * CLOCK_MS);
     now += CLOCK_S;
     take_unknown();
@@ -225,15 +226,15 @@ static void a_record_from_the_future_is_of_no_age(void **state)
 {
     (void)state;
     begin(METRIC_LATENCY);
-    reading_taken(&r, 10, now - 20 * CLOCK_MS, now + CLOCK_S, now);
+    evaluator_taken(&r, 10, now - 20 * CLOCK_MS, now + CLOCK_S, now);
     expect(10e6, 0);
     begin(METRIC_LATENCY);
-    reading_taken(&r, 10, now + CLOCK_MS, now + CLOCK_S, now);
+    evaluator_taken(&r, 10, now + CLOCK_MS, now + CLOCK_S, now);
     expect(0, 0);
     begin(METRIC_LATENCY_MAX);
-    reading_taken(&r, 10, now + CLOCK_MS, now + CLOCK_S, now);
+    evaluator_taken(&r, 10, now + CLOCK_MS, now + CLOCK_S, now);
     expect(0, 0);
-    reading_taken(&r, 10, now - 20 * CLOCK_MS, now + CLOCK_S, now);
+    evaluator_taken(&r, 10, now - 20 * CLOCK_MS, now + CLOCK_S, now);
     expect(20e6, 0);
 }
 
@@ -241,8 +242,8 @@ static void ages_weigh_as_many_records_as_they_are_of(void **state)
 {
     (void)state;
     begin(METRIC_STORING);
-    reading_taken(&r, 30, now - 10, now - 10, now);
-    reading_taken(&r, 10, now - 50, now - 50, now);
+    evaluator_taken(&r, 30, now - 10, now - 10, now);
+    evaluator_taken(&r, 10, now - 50, now - 50, now);
     expect(20, 0);
 }
 
@@ -253,10 +254,10 @@ static void a_mean_beyond_all_numbers_is_unknown(void **state)
     record(DBL_MAX, now - 2);
     record(DBL_MAX, now - 1);
     take_unknown();
-    assert_int_equal(part().state, PART_NONE);
+    assert_int_equal(part().state, PARTIAL_NONE);
     begin(METRIC_MAX);
     record(DBL_MAX, now - 1);
-    reading_take(&r, now);
+    evaluator_take(&r, now);
     assert_true(r.known && r.value == DBL_MAX);
 }
 
@@ -269,9 +270,9 @@ static void a_share_of_nothing_is_unknown_and_nothing_is_under_way(void **state)
     } cases[] = {{METRIC_LOST, false}, {METRIC_EN_ROUTE, true}};
     for (int i = 0; i < 2; i++) {
         begin(cases[i].kind);
-        reading_flow(&r, 500, 5, 0, now);
-        reading_flow(&r, 500, 5, 0, now += CLOCK_S);
-        reading_take(&r, now);
+        evaluator_totals(&r, 500, 5, 0, now);
+        evaluator_totals(&r, 500, 5, 0, now += CLOCK_S);
+        evaluator_take(&r, now);
         assert_int_equal(r.known, cases[i].known);
         expect_part(0, 0, 0); /* of the whole there may be others */
     }
@@ -284,24 +285,24 @@ static void what_each_kind_adds(void **state)
     (void)state;
     static const struct {
         enum experiment_metric_kind kind;
-        enum message_part_state before; /* no record in the window: nothing to add; of counters it is to come */
+        enum message_partial_state before; /* no record in the window: nothing to add; of counters it is to come */
         double value, over, unsure;
-    } cases[] = {{METRIC_RATE, PART_UNKNOWN, 10, 0, 1},
-                 {METRIC_MEAN, PART_NONE, 17, 5, 0},
-                 {METRIC_MIN, PART_NONE, -1, 0, 0},
-                 {METRIC_MAX, PART_NONE, 9, 0, 0},
-                 {METRIC_LATENCY, PART_NONE, 200e6, 10, 0},
-                 {METRIC_LATENCY_MAX, PART_NONE, 30e6, 0, 0},
-                 {METRIC_EN_ROUTE, PART_UNKNOWN, 20000, 1000, 0},
-                 {METRIC_LOST, PART_UNKNOWN, 5000, 1000, 0},
-                 {METRIC_STORING, PART_NONE, 200e6, 10, 0},
-                 {METRIC_STORING_MAX, PART_NONE, 30e6, 0, 0}};
+    } cases[] = {{METRIC_RATE, PARTIAL_UNKNOWN, 10, 0, 1},
+                 {METRIC_MEAN, PARTIAL_NONE, 17, 5, 0},
+                 {METRIC_MIN, PARTIAL_NONE, -1, 0, 0},
+                 {METRIC_MAX, PARTIAL_NONE, 9, 0, 0},
+                 {METRIC_LATENCY, PARTIAL_NONE, 200e6, 10, 0},
+                 {METRIC_LATENCY_MAX, PARTIAL_NONE, 30e6, 0, 0},
+                 {METRIC_EN_ROUTE, PARTIAL_UNKNOWN, 20000, 1000, 0},
+                 {METRIC_LOST, PARTIAL_UNKNOWN, 5000, 1000, 0},
+                 {METRIC_STORING, PARTIAL_NONE, 200e6, 10, 0},
+                 {METRIC_STORING_MAX, PARTIAL_NONE, 30e6, 0, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         begin(cases[i].kind);
         assert_int_equal(part().state, cases[i].before);
         bring(cases[i].kind);
         expect_part(cases[i].value, cases[i].over, cases[i].unsure);
-        reading_reset(&r);
+        evaluator_reset(&r);
         assert_int_equal(part().state, cases[i].before);
     }
 }

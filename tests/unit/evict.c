@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* When a process retires, and what is known of it then. */
-#include "collector/retire.h"
-#include "collector/accept.h"
-#include "collector/metadata.h"
+/* When a process is evicted, and what remains of it. */
+#include "collector/receive/evict.h"
+#include "collector/receive/receiver_packet.h"
+#include "collector/store/metadata.h"
 #include "tests/lib/store_fixture.h"
 
 #include <setjmp.h>
@@ -16,16 +16,16 @@
 
 enum { RECORDS = 3, LOST = 5 };
 
-static struct accepted taken;
+static struct received taken;
 
-static enum accept give(struct store_fixture *t, unsigned ring, unsigned i)
+static enum received_as give(struct store_fixture *t, unsigned ring, unsigned i)
 {
     const struct fake_stream *s = &t->sensor->processes[0]->rings[ring];
-    accept_packet(t->node, t->store, s->bytes + s->starts[i], s->starts[i + 1] - s->starts[i], &taken);
+    receiver_take_packet(t->node, t->store, s->bytes + s->starts[i], s->starts[i + 1] - s->starts[i], &taken);
     return taken.what;
 }
 
-/* A process that is ready, but for what a test takes back: open, data, loss and close of ring 0 are stored. */
+/* A process that is ready for eviction: open, data, loss and close of ring 0 are stored. Tests undo one condition. */
 static struct model_process *ready(struct store_fixture *t)
 {
     fake_add_process(t->sensor, "app", 1, ROLE_SUT);
@@ -34,7 +34,7 @@ static struct model_process *ready(struct store_fixture *t)
     fake_close_stream(t->sensor, 0, 0);
     struct model_process *p = store_fixture_know(t, 0);
     for (unsigned i = 0; i < 4; i++)
-        assert_int_equal(give(t, 0, i), ACCEPT_STORED);
+        assert_int_equal(give(t, 0, i), RECEIVED_STORED);
     while (model_next_touched(t->node))
         ;
     p->state = PROCESS_ENDED;
@@ -42,25 +42,25 @@ static struct model_process *ready(struct store_fixture *t)
     return p;
 }
 
-static void assert_retires(struct store_fixture *t, const struct model_process *p)
+static void assert_evicted(struct store_fixture *t, const struct model_process *p)
 {
-    assert_false(retire_is(p));
-    retire_ended(t->model);
-    assert_true(retire_is(p));
+    assert_false(model_is_evicted(p));
+    evict_ended(t->model);
+    assert_true(model_is_evicted(p));
 }
 
 static void assert_stays(struct store_fixture *t, const struct model_process *p)
 {
-    retire_ended(t->model);
-    assert_false(retire_is(p));
+    evict_ended(t->model);
+    assert_false(model_is_evicted(p));
 }
 
-static void one_of_which_all_is_settled_retires(void **state)
+static void a_settled_process_is_evicted(void **state)
 {
     struct store_fixture *t = *state;
     struct model_process *p = ready(t);
-    assert_retires(t, p);
-    retire_ended(t->model); /* again: nothing to do */
+    assert_evicted(t, p);
+    evict_ended(t->model); /* again: nothing to do */
     assert_ptr_equal(model_find_process(t->node, p->instance), p);
     assert_ptr_equal(t->node->processes, p);
     assert_null(t->node->active);
@@ -70,16 +70,16 @@ static void one_that_waits_for_an_answer_is_active_until_it_has_it(void **state)
 {
     struct store_fixture *t = *state;
     struct model_process *p = ready(t);
-    retire_ended(t->model);
+    evict_ended(t->model);
     for (int twice = 0; twice < 2; twice++) {
         model_activate(p);
         p->books_answer = true;
-        retire_ended(t->model);
+        evict_ended(t->model);
         assert_ptr_equal(t->node->active, p);
         assert_null(p->next_active);
     }
     p->books_answer = false;
-    retire_ended(t->model);
+    evict_ended(t->model);
     assert_null(t->node->active);
 }
 
@@ -89,7 +89,7 @@ static void whose_facts_are_not_settled_stays(void **state)
     struct model_process *p = ready(t);
     p->state = PROCESS_RUNNING;
     assert_stays(t, p);
-    p->state = PROCESS_DETACHED; /* it lives, and may be met again */
+    p->state = PROCESS_DETACHED; /* it lives, and may be attached to again */
     assert_stays(t, p);
     p->state = PROCESS_ENDED;
     p->books_answer = true;
@@ -98,7 +98,7 @@ static void whose_facts_are_not_settled_stays(void **state)
     p->dirty = true;
     assert_stays(t, p);
     p->dirty = false;
-    assert_retires(t, p);
+    assert_evicted(t, p);
 }
 
 static void whose_streams_are_not_settled_stays(void **state)
@@ -116,17 +116,17 @@ static void whose_streams_are_not_settled_stays(void **state)
     s->unsynced = s->closed = false;
     assert_stays(t, p);
     s->closed = true;
-    assert_retires(t, p);
+    assert_evicted(t, p);
 }
 
 static void whose_records_are_missing_stays_but_for_the_unfinished_and_the_overwritten(void **state)
 {
     struct store_fixture *t = *state;
     struct model_process *p = ready(t);
-    p->counts[1].attempts++; /* as of a node that was given up: it may still come */
+    p->counts[1].attempts++; /* a record may still arrive */
     assert_stays(t, p);
-    p->overwrites = true; /* what was overwritten is in no count */
-    assert_retires(t, p);
+    p->overwrites = true; /* overwritten records are in no count */
+    assert_evicted(t, p);
 }
 
 static void a_record_that_was_never_finished_keeps_nobody(void **state)
@@ -135,7 +135,7 @@ static void a_record_that_was_never_finished_keeps_nobody(void **state)
     struct model_process *p = ready(t);
     p->counts[1].attempts++;
     p->unfinished = 1;
-    assert_retires(t, p);
+    assert_evicted(t, p);
 }
 
 static void what_comes_of_it_later_is_a_repetition_or_refused(void **state)
@@ -144,20 +144,20 @@ static void what_comes_of_it_later_is_a_repetition_or_refused(void **state)
     struct model_process *p = ready(t);
     fake_cut(t->sensor, 0, 0, 1);
     fake_cut(t->sensor, 0, 1, 1);
-    assert_retires(t, p);
+    assert_evicted(t, p);
     for (unsigned i = 0; i < 4; i++) {
-        assert_int_equal(give(t, 0, i), ACCEPT_DUPLICATE);
+        assert_int_equal(give(t, 0, i), RECEIVED_DUPLICATE);
         assert_ptr_equal(model_next_touched(t->node), p->streams[0]);
     }
     uint64_t refused = t->model->totals.refused;
-    assert_int_equal(give(t, 0, 4), ACCEPT_REFUSED);
+    assert_int_equal(give(t, 0, 4), RECEIVED_REFUSED);
     assert_string_equal(taken.reason, "a packet of a process that has ended");
-    assert_int_equal(give(t, 1, 0), ACCEPT_REFUSED); /* a ring that it never had */
+    assert_int_equal(give(t, 1, 0), RECEIVED_REFUSED); /* a ring that it never had */
     assert_int_equal(t->model->totals.refused, refused + 2);
     assert_null(p->streams[1]);
 }
 
-/* Also where none was written before: a process that has stored nothing. */
+/* Also a process that has stored nothing, whose metadata was never written. */
 static void metadata_is_the_same_with_and_without_it(void **state)
 {
     struct store_fixture *t = *state;
@@ -168,8 +168,8 @@ static void metadata_is_the_same_with_and_without_it(void **state)
     struct model_process *quiet = store_fixture_know(t, 1);
     quiet->state = PROCESS_ENDED;
     assert_int_equal(metadata_write(t->node, &before, &n), 0);
-    retire_ended(t->model);
-    assert_true(retire_is(p) && retire_is(quiet));
+    evict_ended(t->model);
+    assert_true(model_is_evicted(p) && model_is_evicted(quiet));
     assert_int_equal(metadata_write(t->node, &after, &m), 0);
     assert_int_equal(n, m);
     assert_memory_equal(before, after, n);
@@ -182,7 +182,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, store_fixture_begin, store_fixture_end)
-        TEST(one_of_which_all_is_settled_retires),
+        TEST(a_settled_process_is_evicted),
         TEST(one_that_waits_for_an_answer_is_active_until_it_has_it),
         TEST(whose_facts_are_not_settled_stays),
         TEST(whose_streams_are_not_settled_stays),

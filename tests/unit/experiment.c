@@ -28,7 +28,7 @@ static void done(struct experiment *e)
     experiment_free(e);
 }
 
-/* Reads a wrong text; its only finding is at line:column and speaks of `part`. */
+/* Reads a wrong text, whose only finding must be at line:column and contain `part`. */
 static void expect_error(const char *text, uint32_t line, uint32_t column, const char *part)
 {
     struct experiment *e = NULL;
@@ -122,7 +122,7 @@ static void check_full_limits(const struct experiment *e)
     assert_true(l[2].tolerance == 0.125);
 }
 
-static void the_full_file_says_all_of_it(void **state)
+static void the_full_file_sets_every_key(void **state)
 {
     char *text;
     size_t n;
@@ -168,8 +168,7 @@ static void the_full_file_says_all_of_it(void **state)
     done(e);
 }
 
-/* What both kinds of processes read, the file says to one of them; what nobody said is written out without a warning.
- */
+/* Ring keys apply to started processes only; a printed default draws no warning. */
 static void rings_are_of_the_processes_that_are_started(void **state)
 {
     (void)state;
@@ -213,8 +212,8 @@ static void a_pattern_can_match_a_name(void **state)
     assert_true(experiment_pattern_ok(longest));
 }
 
-/* What a system cannot take is refused with what it takes, however long it is. */
-static void what_is_too_long_for_the_system_is_refused_with_the_bound(void **state)
+/* The error names the bound of the system, for texts of any length. */
+static void texts_too_long_for_the_system_are_refused_with_the_bound(void **state)
 {
     static const struct {
         const char *before, *part, *behind;
@@ -222,9 +221,9 @@ static void what_is_too_long_for_the_system_is_refused_with_the_bound(void **sta
         const char *path, *sentence;
     } cases[] = {{"command: ", "/bb", "", 1700, "command", "is a path of 5100 bytes; allowed: up to 4095"},
                  {"command: [app, ", "bbbbbbbb", "]", 16384, "command[1]",
-                  "is an argument of 131072 bytes; a program is given up to 131071"},
+                  "is an argument of 131072 bytes; allowed: up to 131071"},
                  {"processes: [{name: a, command: app, environment: {A: ", "bbbbbbbb", "}}]", 16384,
-                  "processes[0].environment.A", "is 131074 bytes with its name; a program is given up to 131071"},
+                  "processes[0].environment.A", "has 131074 bytes with its name; allowed: up to 131071"},
                  {"processes: [{name: a, command: app, directory: ", "bbbbb", "}]", 1000, "processes[0].directory",
                   "is a path of 5000 bytes; allowed: up to 4095"},
                  {"processes: [{name: a, attach: ", "a", "}]", 5000, "processes[0].attach",
@@ -255,8 +254,8 @@ static void what_is_too_long_for_the_system_is_refused_with_the_bound(void **sta
     }
 }
 
-/* Bezel's own count: a bezeld for each node. */
-static void more_processes_than_the_store_may_know_are_refused(void **state)
+/* The bezeld of each node counts as a process. */
+static void more_processes_than_the_store_accepts_are_refused(void **state)
 {
     (void)state;
     for (int limit = 9; limit <= 10; limit++) {
@@ -283,8 +282,8 @@ static void more_processes_than_the_store_may_know_are_refused(void **state)
     assert_int_equal(experiment_read(text, n, &e, &found), BEZEL_EMALFORMED);
     assert_int_equal(found.count, 1);
     assert_string_equal(found.list[0].path, "processes");
-    assert_non_null(strstr(found.list[0].sentence, "65536 processes that are started and a bezeld for each node (1) "
-                                                   "are more than store.limits.processes, 65536"));
+    assert_non_null(strstr(found.list[0].sentence, "65536 started processes and one bezeld per node (1) are more "
+                                                   "than store.limits.processes, 65536"));
     experiment_diagnostics_free(&found);
     free(text);
 }
@@ -300,7 +299,7 @@ static void is_glob(const char *glob, bool good)
     experiment_diagnostics_free(&found);
 }
 
-/* Decided by the matcher: what is let through matches the text behind it, what is refused nothing but itself. */
+/* fnmatch() decides: an accepted glob matches the text beside it, a refused one at most itself. */
 static void globs_that_match_nothing_are_refused(void **state)
 {
     static const char *const good[][2] = {
@@ -361,7 +360,7 @@ static void the_policy_follows_from_the_limits(void **state)
     }
 }
 
-/* Who states a budget and no more does not want polls to come more often than the file says. */
+/* With a budget as the only limit, the default policy must not poll more often than the file says. */
 static void a_policy_that_is_not_named_does_not_poll_more_often_than_the_file_says(void **state)
 {
     static const struct {
@@ -373,7 +372,7 @@ static void a_policy_that_is_not_named_does_not_poll_more_often_than_the_file_sa
         {"sensing: {poll: {period: 5 s}}", 5 * CLOCK_S, 5 * CLOCK_S},
         {"sensing: {poll: {period: 20 ms}}\nadapt: {period: 2 ms .. 1 s}", 2 * CLOCK_MS, CLOCK_S},
         {"sensing: {poll: {period: 20 ms}}\nadapt: {policy: elastic}", CLOCK_US, CLOCK_S},
-        {"sensing: {poll: {period: 20 ms}}\nadapt: {hysteresis: 1 s}", 20 * CLOCK_MS, CLOCK_S / 2},
+        {"sensing: {poll: {period: 20 ms}}\nadapt: {max-age: 1 s}", 20 * CLOCK_MS, CLOCK_S / 2},
         {"  - {expect: lost_ratio <= 1 %}", CLOCK_MS, CLOCK_S},
         {"  - {hold: monitoring_latency <= 20 ms}", CLOCK_US, CLOCK_S}, /* which shorter periods help */
         {"sensing: {poll: {mode: busy-wait}}", CLOCK_US, CLOCK_S},
@@ -390,8 +389,7 @@ static void a_policy_that_is_not_named_does_not_poll_more_often_than_the_file_sa
     }
 }
 
-/* The words of a `command:` text, between bars. */
-/* Whether limits `a` and `b` on metrics of one aspect cannot hold together: as both of them say. */
+/* Whether limits `a` and `b` on metrics of one aspect contradict each other; the answer must be the same for both. */
 static bool exclude_each_other(const char *a, const char *b)
 {
     char text[1024];
@@ -437,10 +435,10 @@ static void limits_that_no_records_meet_exclude_each_other(void **state)
         {"soon >= 9 s", "late <= 8 ms", true},
         {"soon >= 9", "late <= 8 ns", false}, /* of what unit? */
         {"each >= 30", "sensor_cpu <= 5 %", false},
-        {"each >= 30", "all <= 29, per: whole", true},
-        {"all >= 30, per: whole", "each <= 29", false}, /* there may be two nodes */
-        {"all >= 30, per: whole", "all <= 29", false},
-        {"least >= 9", "most <= 8, per: whole", true},
+        {"each >= 30", "all <= 29, per: global", true},
+        {"all >= 30, per: global", "each <= 29", false}, /* there may be two nodes */
+        {"all >= 30, per: global", "all <= 29", false},
+        {"least >= 9", "most <= 8, per: global", true},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (exclude_each_other(cases[i].a, cases[i].b) != cases[i].exclude)
@@ -472,7 +470,7 @@ static void commands_are_split_at_blanks(void **state)
     expect_words("app a=b {c} d,e %f @g h~ i#j k!", "|app|a=b|{c}|d,e|%f|@g|h~|i#j|k!|");
 }
 
-static void what_only_a_shell_does_is_refused(void **state)
+static void what_needs_a_shell_is_refused(void **state)
 {
     static const char characters[] = "|&;<>()$`\\*?";
     char text[64];
@@ -490,7 +488,7 @@ static void what_only_a_shell_does_is_refused(void **state)
     expect_error("experiment: x\ncommand: \"app #x\"\n", 2, 10, "shell");
 }
 
-static void a_program_lends_its_name(void **state)
+static void a_process_is_named_after_its_program(void **state)
 {
     static const char *const cases[][2] = {{"/usr/bin/app", "app"},
                                            {"./a b", "a_b"},
@@ -509,7 +507,7 @@ static void a_program_lends_its_name(void **state)
     }
 }
 
-static void instances_are_numbered_where_there_are_several(void **state)
+static void several_instances_are_numbered(void **state)
 {
     char name[EXPERIMENT_NAME_MAX + 1], p_name[] = "client";
     struct experiment_process p = {.name = p_name, .instances = 1};
@@ -521,7 +519,7 @@ static void instances_are_numbered_where_there_are_several(void **state)
     assert_string_equal(name, "client.12");
 }
 
-static void findings_stand_in_the_order_of_the_file(void **state)
+static void findings_are_in_the_order_of_the_file(void **state)
 {
     char *printed;
     size_t n;
@@ -605,7 +603,7 @@ static void entries_beyond_the_maximum_are_refused(void **state)
     free(text);
 }
 
-/* Texts with all that YAML may trip over come back from what experiment_print() writes. */
+/* Texts with characters that YAML must escape are read back from the output of experiment_print(). */
 static void odd_texts_survive_printing(void **state)
 {
     static const char *const texts[] = {
@@ -630,29 +628,65 @@ static void odd_texts_survive_printing(void **state)
     }
 }
 
+static void warns_of_cpus(const char *yaml, uint32_t cpus, const char *of)
+{
+    struct experiment *e;
+    struct experiment_diagnostics read, warned = {0};
+    assert_int_equal(experiment_read(yaml, strlen(yaml), &e, &read), 0);
+    assert_int_equal(experiment_check_cpus(e, cpus, &warned), 0);
+    assert_int_equal(warned.count, of != NULL);
+    if (of) {
+        assert_true(warned.list[0].warning);
+        assert_int_equal(warned.list[0].at.line, 3);
+        assert_non_null(strstr(warned.list[0].sentence, of));
+    }
+    experiment_diagnostics_free(&warned);
+    experiment_diagnostics_free(&read);
+    experiment_free(e);
+}
+
+#define BUSY(nodes, keys)                                                                                              \
+    "experiment: x\nsensing:\n  real-time: {policy: fifo" keys "}\n  poll: {mode: busy-wait}\nnodes: {" nodes          \
+    "}\nprocesses: [{name: x, node: a, command: x}]\n"
+
+static void a_placement_that_starves_a_machine_draws_a_warning(void **state)
+{
+    (void)state;
+    warns_of_cpus(BUSY("a: {}", ", cpu: 1"), 2, NULL);
+    warns_of_cpus(BUSY("a: {}", ", cpu: 2"), 2, "CPUs 0 .. 1");
+    warns_of_cpus(BUSY("a: {}", ", cpu: 1, io-cpu: [0, 7]"), 2, "CPUs 0 .. 1");
+    warns_of_cpus(BUSY("a: {}", ""), 1, "1 node busy-waits");
+    warns_of_cpus(BUSY("a: {}, b: {}", ", cpu: 1"), 4, "1 of them");
+    warns_of_cpus(BUSY("a: {}, b: {}", ", cpu: [1, 2]"), 4, NULL);
+    warns_of_cpus(BUSY("a: {}, b: {}", ", cpu: [0, 1]"), 2,
+                  "2 nodes busy-wait in policy fifo, and this machine has 2 CPUs");
+    warns_of_cpus("experiment: x\nsensing:\n  real-time: {policy: fifo}\ncommand: x\n", 1, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_lines_are_an_experiment),
-        cmocka_unit_test(the_full_file_says_all_of_it),
+        cmocka_unit_test(the_full_file_sets_every_key),
         cmocka_unit_test(rings_are_of_the_processes_that_are_started),
         cmocka_unit_test(a_pattern_can_match_a_name),
-        cmocka_unit_test(what_is_too_long_for_the_system_is_refused_with_the_bound),
-        cmocka_unit_test(more_processes_than_the_store_may_know_are_refused),
+        cmocka_unit_test(texts_too_long_for_the_system_are_refused_with_the_bound),
+        cmocka_unit_test(more_processes_than_the_store_accepts_are_refused),
         cmocka_unit_test(globs_that_match_nothing_are_refused),
         cmocka_unit_test(a_nodes_folder_is_the_same_however_it_is_written),
         cmocka_unit_test(the_policy_follows_from_the_limits),
         cmocka_unit_test(a_policy_that_is_not_named_does_not_poll_more_often_than_the_file_says),
         cmocka_unit_test(limits_that_no_records_meet_exclude_each_other),
         cmocka_unit_test(commands_are_split_at_blanks),
-        cmocka_unit_test(what_only_a_shell_does_is_refused),
-        cmocka_unit_test(a_program_lends_its_name),
-        cmocka_unit_test(instances_are_numbered_where_there_are_several),
-        cmocka_unit_test(findings_stand_in_the_order_of_the_file),
+        cmocka_unit_test(what_needs_a_shell_is_refused),
+        cmocka_unit_test(a_process_is_named_after_its_program),
+        cmocka_unit_test(several_instances_are_numbered),
+        cmocka_unit_test(findings_are_in_the_order_of_the_file),
         cmocka_unit_test(a_flood_of_errors_is_counted),
         cmocka_unit_test(what_is_too_large_is_refused),
         cmocka_unit_test(entries_beyond_the_maximum_are_refused),
         cmocka_unit_test(odd_texts_survive_printing),
+        cmocka_unit_test(a_placement_that_starves_a_machine_draws_a_warning),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

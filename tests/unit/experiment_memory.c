@@ -62,7 +62,7 @@ int __wrap_asprintf(char **text, const char *format, ...)
     return n;
 }
 
-/* Fails each allocation in turn, until the reader gets by without that many. */
+/* Fails each allocation in turn, until the reader makes fewer. */
 static void fail_each(const char *path, int expected)
 {
     char *text;

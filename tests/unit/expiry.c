@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "sensor/expire.h"
+#include "sensor/external/expiry.h"
 
 #include "base/clock.h"
 #include "bezel/sensor.h"
 #include "config/experiment.h"
-#include "sensor/journal.h"
+#include "sensor/shm/journal.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/one_record.h"
 
@@ -94,11 +94,11 @@ static void of_rules_that_match_the_last_counts(void **unused)
     (void)unused;
     const struct experiment_rule list[] = {
         {(char *)"*", 4}, {(char *)"frame_*", 3}, {(char *)"frame_shown", 0}, {NULL, 7}};
-    assert_int_equal(expire_bound(NULL, "tick"), 0);
-    assert_int_equal(expire_bound(list + 3, "tick"), 0);
-    assert_int_equal(expire_bound(list, "tick"), 4);
-    assert_int_equal(expire_bound(list, "frame_sent"), 3);
-    assert_int_equal(expire_bound(list, "frame_shown"), 0);
+    assert_int_equal(expiry_bound(NULL, "tick"), 0);
+    assert_int_equal(expiry_bound(list + 3, "tick"), 0);
+    assert_int_equal(expiry_bound(list, "tick"), 4);
+    assert_int_equal(expiry_bound(list, "frame_sent"), 3);
+    assert_int_equal(expiry_bound(list, "frame_shown"), 0);
 }
 
 /* The process lives, as one whose records somebody looks at does. */
@@ -128,7 +128,7 @@ static void what_is_older_than_its_bound_is_counted_and_not_shown(void **unused)
 
 static void take(struct fixture *f, int64_t time, int64_t now)
 {
-    expire_take(f->external, external_process(f->external, 0), ONE_RECORD(time, 1, (uint64_t[]){0}), now);
+    expiry_take(f->external, external_process(f->external, 0), ONE_RECORD(time, 1, (uint64_t[]){0}), now);
 }
 
 static void what_is_as_old_as_its_bound_is_young_enough(void **unused)
@@ -224,9 +224,9 @@ static void a_process_is_not_forgotten_before_somebody_was_told(void **unused)
     open_fixture(&f, rules, true);
     poll_at_age(&f, CLOCK_S);
     struct external_process *p = external_process(f.external, 0);
-    assert_false(expire_is_told(p));
-    p->expiry->told[1] = p->expiry->taken[1];
-    assert_true(expire_is_told(p));
+    assert_false(expiry_is_reported(p));
+    p->expiry->reported[1] = p->expiry->taken[1];
+    assert_true(expiry_is_reported(p));
     end(&f);
 }
 

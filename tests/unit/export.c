@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/export.h"
+#include "ecs/export/export.h"
 #include "base/clock.h"
 #include "base/file.h"
-#include "collector/accept.h"
-#include "collector/facts_run.h"
+#include "collector/receive/receiver_packet.h"
+#include "collector/rundb/rundb_live.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ enum { RUN_MAX = 128 };
 
 struct writer {
     char run[RUN_MAX];
-    struct facts *facts;
+    struct rundb *rundb;
     struct store *store;
     struct model *model;
     uint8_t dictionary[DICT_MAX_BYTES];
@@ -67,7 +67,7 @@ static void writer_open(struct writer *w, const char *name)
     memset(w, 0, sizeof *w);
     snprintf(w->run, sizeof w->run, "%s/%s", runs, name);
     assert_int_equal(file_make_dirs(w->run, 0777), 0);
-    assert_int_equal(facts_open(w->run, &w->facts), 0);
+    assert_int_equal(rundb_open(w->run, &w->rundb), 0);
     assert_int_equal(store_open(w->run, STORE_SYNC_NEVER, &w->store), 0);
     w->model = model_new("");
     w->clock = CLOCK_S;
@@ -81,7 +81,7 @@ static void writer_close(struct writer *w)
 {
     store_close(w->store);
     model_free(w->model);
-    assert_int_equal(facts_close(w->facts), 0);
+    assert_int_equal(rundb_close(w->rundb), 0);
 }
 
 static struct model_node *add_node(struct writer *w, const char *name, uint8_t number)
@@ -90,7 +90,7 @@ static struct model_node *add_node(struct writer *w, const char *name, uint8_t n
     snprintf(hello.node, sizeof hello.node, "%s", name);
     struct model_node *node = model_add_node(w->model, &hello);
     assert_non_null(node);
-    assert_int_equal(facts_add_node(w->facts, node), 0);
+    assert_int_equal(rundb_add_node(w->rundb, node), 0);
     return node;
 }
 
@@ -101,9 +101,9 @@ static void give_dictionary(struct writer *w, struct model_process *p)
     bool first = p->dict == NULL;
     model_set_dictionary(p, d);
     if (first)
-        assert_int_equal(facts_add_process(w->facts, p, w->dictionary, (size_t)w->dictionary_bytes), 0);
+        assert_int_equal(rundb_add_process(w->rundb, p, w->dictionary, (size_t)w->dictionary_bytes), 0);
     else
-        assert_int_equal(facts_set_dictionary(w->facts, p, w->dictionary, (size_t)w->dictionary_bytes), 0);
+        assert_int_equal(rundb_set_dictionary(w->rundb, p, w->dictionary, (size_t)w->dictionary_bytes), 0);
 }
 
 static struct model_process *add_process(struct writer *w, struct model_node *node, uint32_t number)
@@ -162,11 +162,11 @@ static void tear(struct writer *w, struct model_stream *s, const uint8_t *packet
 static void append(struct writer *w, struct model_process *p, uint32_t ring, uint32_t aspect, uint32_t records)
 {
     static uint8_t packet[PACKET_MAX_BYTES];
-    struct accepted a;
+    struct received a;
     size_t n = next_packet(w, p, ring, aspect, records, packet);
     tear(w, model_stream(p, ring), packet, n / 2);
-    accept_packet(p->node, w->store, packet, n, &a);
-    assert_int_equal(a.what, ACCEPT_STORED);
+    receiver_take_packet(p->node, w->store, packet, n, &a);
+    assert_int_equal(a.what, RECEIVED_STORED);
 }
 
 /* ---- babeltrace2 ---- */
@@ -512,7 +512,7 @@ static void what_cannot_be_exported_is_told_and_never_waited_for(void **state)
     struct model_process *p = add_process(&w, add_node(&w, "studio", 1), 1);
     for (int i = 0; i < 3; i++)
         append(&w, p, 0, 1, 5);
-    assert_int_equal(facts_save_process(w.facts, p), 0);
+    assert_int_equal(rundb_save_process(w.rundb, p), 0);
     assert_int_equal(store_path(w.store, p->node, model_stream(p, 0), path, sizeof path), 0);
     snprintf(target, sizeof target, "%s/export", w.run);
     writer_close(&w);
@@ -529,7 +529,7 @@ static void what_cannot_be_exported_is_told_and_never_waited_for(void **state)
     assert_int_equal(unlink(path), 0);
     snprintf(path, sizeof path, "%s/trace/stray", w.run);
     assert_int_equal(file_replace(path, "", 0), 0);
-    assert_says(w.run, target, "trace/stray is no folder");
+    assert_says(w.run, target, "trace/stray: it is not a folder");
 }
 
 static int make_runs(void **state)

@@ -7,7 +7,7 @@
  */
 #include "base/clock.h"
 #include "bezel/sensor.h"
-#include "sensor/segment.h"
+#include "sensor/shm/segment.h"
 #include "tests/lib/node_fixture.h"
 
 #include <pthread.h>
@@ -86,7 +86,7 @@ static void try_damage(void (*damage)(struct segment *, struct bezel_ring *), bo
     *d.go = 1;
     assert_int_equal(fixture_wait(pid), 0);
     fixture_until(&f, fixture_all_gone);
-    struct external_flow flow = external_flow(f.external);
+    struct external_totals flow = external_totals(f.external);
     assert_in_range(flow.produced, 0, 1);
     assert_int_equal(flow.full + flow.off + flow.no_ring + flow.window + flow.overwritten, 0);
     external_books(external_process(f.external, 0), clock_now(), &books);
@@ -170,6 +170,35 @@ static void a_head_that_lies_breaks_its_ring_alone(void **unused)
     fixture_end(&f);
 }
 
+static void take_the_nodes_number(void *dir)
+{
+    char from[128], to[128];
+    bezel_record(two, 1, 1);
+    struct segment *s = fixture_own_segment();
+    snprintf(from, sizeof from, "%s/%016llx" SEGMENT_SUFFIX, (char *)dir, (unsigned long long)s->instance);
+    snprintf(to, sizeof to, "%s/%016x" SEGMENT_SUFFIX, (char *)dir, 0);
+    s->instance = 0;
+    if (rename(from, to) != 0)
+        _exit(1);
+}
+
+/* Books of instance 0 are the node's own: a process that had this number would speak for the node. */
+static void no_process_has_the_number_of_the_node(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}};
+    char path[128];
+    fixture_open(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(take_the_nodes_number, f.dir)), 0);
+    fixture_turn(&f);
+    assert_int_equal(external_counts(f.external)->processes_seen, 0);
+    assert_int_equal(external_counts(f.external)->broken_segments, 1);
+    assert_string_equal(external_note(f.external, 0)->code, "BEZEL-SEGMENT");
+    snprintf(path, sizeof path, "%s/%016x" SEGMENT_SUFFIX, f.dir, 0);
+    assert_int_equal(unlink(path), 0);
+    fixture_end(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -177,6 +206,7 @@ int main(void)
         cmocka_unit_test(what_a_broken_dictionary_does_not_explain_is_counted),
         cmocka_unit_test(who_records_on_when_it_is_to_stop_is_not_waited_for),
         cmocka_unit_test(a_head_that_lies_breaks_its_ring_alone),
+        cmocka_unit_test(no_process_has_the_number_of_the_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* Databases that somebody else made: what is not this version's schema, word for word, or no file, is not used. */
+/* Databases that are not ours: without exactly this version's schema, or not regular files, they are refused. */
 #include "base/file.h"
-#include "collector/facts_db.h"
-#include "collector/summary.h"
+#include "collector/rundb/rundb_sqlite.h"
+#include "collector/rundb/summary.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,13 +22,13 @@ struct fixture {
 static int setup(void **state)
 {
     struct fixture *t = calloc(1, sizeof *t);
-    struct facts *f;
+    struct rundb *f;
     snprintf(t->dir, sizeof t->dir, "/tmp/bezel-foreign-XXXXXX");
     if (!mkdtemp(t->dir))
         return -1;
     snprintf(t->database, sizeof t->database, "%s/run.db", t->dir);
     *state = t;
-    return facts_open(t->dir, &f) != 0 || facts_put(f, "name", "a run") != 0 || facts_close(f) != 0;
+    return rundb_open(t->dir, &f) != 0 || rundb_put(f, "name", "a run") != 0 || rundb_close(f) != 0;
 }
 
 static int teardown(void **state)
@@ -49,17 +49,17 @@ static void change(const struct fixture *t, const char *statements)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
-/* Both who reads and who would write refuse the run, with a sentence that holds `words`. */
+/* Opening for reading and for writing fails, with a sentence that contains `words`. */
 static void assert_refused(const struct fixture *t, int err, const char *words)
 {
     struct summary *s;
-    struct facts *f;
+    struct rundb *f;
     int found = summary_load(t->dir, &s);
-    if (found != err || !strstr(facts_why(found), words))
-        fail_msg("%d, %s; expected %d, %s", found, facts_why(found), err, words);
-    found = facts_open(t->dir, &f);
-    if (found != err || !strstr(facts_why(found), words))
-        fail_msg("to write: %d, %s; expected %d, %s", found, facts_why(found), err, words);
+    if (found != err || !strstr(rundb_why(found), words))
+        fail_msg("%d, %s; expected %d, %s", found, rundb_why(found), err, words);
+    found = rundb_open(t->dir, &f);
+    if (found != err || !strstr(rundb_why(found), words))
+        fail_msg("to write: %d, %s; expected %d, %s", found, rundb_why(found), err, words);
 }
 
 static void what_bezel_made_is_taken(void **state)
@@ -67,7 +67,7 @@ static void what_bezel_made_is_taken(void **state)
     struct fixture *t = *state;
     struct summary *s;
     assert_int_equal(summary_load(t->dir, &s), 0);
-    assert_string_equal(summary_fact(s, "name"), "a run");
+    assert_string_equal(summary_property(s, "name"), "a run");
     summary_free(s);
 }
 
@@ -76,9 +76,9 @@ static void any_other_schema_is_refused(void **state)
     static const char *const changes[] = {
         "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'name TEXT NOT NULL,',"
         " 'name TEXT GENERATED ALWAYS AS (hex(zeroblob(400000000))),') WHERE name = 'nodes'",
-        "CREATE TRIGGER t AFTER INSERT ON facts BEGIN SELECT 1; END",
+        "CREATE TRIGGER t AFTER INSERT ON properties BEGIN SELECT 1; END",
         "CREATE VIEW v AS SELECT 1",
-        "CREATE INDEX i ON facts(length(value))",
+        "CREATE INDEX i ON properties(length(value))",
         "DROP TABLE notes; CREATE VIRTUAL TABLE notes USING fts5(node, instance, pid, name, at, code, text)",
         "DROP TABLE notes; CREATE VIEW notes AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)"
         " SELECT x node, x instance, x pid, x name, x at, x code, x text FROM c",
@@ -102,12 +102,12 @@ static void another_version_is_named(void **state)
 {
     struct fixture *t = *state;
     char ours[64];
-    snprintf(ours, sizeof ours, "reads format %d", FACTS_VERSION);
+    snprintf(ours, sizeof ours, "reads format %d", RUNDB_VERSION);
     change(t, "PRAGMA user_version = 1234");
     assert_refused(t, BEZEL_EVERSION, "it has format 1234, of another version of Bezel");
     assert_refused(t, BEZEL_EVERSION, ours);
     change(t, "PRAGMA application_id = 1");
-    assert_refused(t, BEZEL_EVERSION, "another program's");
+    assert_refused(t, BEZEL_EVERSION, "another program");
 }
 
 static void what_is_no_file_is_not_opened(void **state)
@@ -119,13 +119,13 @@ static void what_is_no_file_is_not_opened(void **state)
         snprintf(path, sizeof path, "%s/%s", t->dir, names[i]);
         (void)unlink(path);
         assert_int_equal(mkfifo(path, 0600), 0);
-        assert_refused(t, BEZEL_EMALFORMED, "is no regular file");
+        assert_refused(t, BEZEL_EMALFORMED, "is not a regular file");
         assert_int_equal(unlink(path), 0);
         assert_int_equal(symlink("/dev/zero", path), 0);
-        assert_refused(t, BEZEL_EMALFORMED, "is no regular file");
+        assert_refused(t, BEZEL_EMALFORMED, "is not a regular file");
         assert_int_equal(unlink(path), 0);
         assert_int_equal(symlink("elsewhere", path), 0);
-        assert_refused(t, BEZEL_EMALFORMED, "is no regular file");
+        assert_refused(t, BEZEL_EMALFORMED, "is not a regular file");
         assert_int_equal(unlink(path), 0);
     }
 }
@@ -136,11 +136,11 @@ static void what_is_too_large_is_not_read(void **state)
     struct summary *s;
     change(t, "INSERT INTO events VALUES(1, 1, CAST(zeroblob(100000000) AS TEXT))");
     assert_int_equal(summary_load(t->dir, &s), BEZEL_EMALFORMED);
-    assert_non_null(strstr(facts_why(BEZEL_EMALFORMED), "longer than any"));
+    assert_non_null(strstr(rundb_why(BEZEL_EMALFORMED), "longer than any"));
     change(t, "DELETE FROM events; INSERT INTO events WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c"
               " WHERE x < 2100000) SELECT x, 1, '' FROM c");
     assert_int_equal(summary_load(t->dir, &s), BEZEL_EFULL);
-    assert_non_null(strstr(facts_why(BEZEL_EFULL), "more rows of one kind"));
+    assert_non_null(strstr(rundb_why(BEZEL_EFULL), "more rows of one kind"));
 }
 
 int main(void)

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * Golden bytes: what version 1 wrote must be read for ever, and written the same. The files in tests/golden/v1 were
- * made once, by this program with the argument --write, from the samples of tests/lib. They never change; what version
- * 1 gains gets files of its own, a version 2 a folder of its own.
+ * Golden bytes: what a version wrote must be read for ever, and written the same. The files in tests/golden/v1 (packets
+ * and dictionaries) and v2 (messages) were made once, by this program with the argument --write, from the samples of
+ * tests/lib. They never change; what a version gains gets files of its own, another version a folder of its own.
  */
 #include "base/file.h"
 #include "mdr/dict.h"
@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#define GOLDEN BEZEL_SOURCE_DIR "/tests/golden/v1"
+#define GOLDEN BEZEL_SOURCE_DIR "/tests/golden"
 
 static uint8_t sample[SAMPLE_BYTES], again[SAMPLE_BYTES];
 static struct message m;
@@ -25,7 +25,8 @@ static struct message m;
 static const char *path_of(const char *name)
 {
     static char path[1024];
-    snprintf(path, sizeof path, "%s/%s.bin", GOLDEN, name);
+    bool is_message = strncmp(name, "message-", sizeof "message-" - 1) == 0;
+    snprintf(path, sizeof path, "%s/v%d/%s.bin", GOLDEN, is_message ? MESSAGE_VERSION : PACKET_VERSION, name);
     return path;
 }
 
@@ -161,6 +162,10 @@ static void messages_read_and_write_the_golden_bytes(void **state)
     assert_golden_message("message-command-save");
     sample_begin(&m);
     assert_golden_message("message-command-begin");
+    for (enum message_answer answer = ANSWER_REFUSED; answer <= ANSWER_KNOB_SET; answer++) {
+        sample_reply(answer, &m);
+        assert_golden_message(sample_reply_name(answer));
+    }
 }
 
 /* Reads the hex digits that stand before ';' in a line, behind its offset; returns where the bytes end. */
@@ -222,6 +227,10 @@ static int write_all(void)
     err |= write_golden("message-command-save", encoded());
     sample_begin(&m);
     err |= write_golden("message-command-begin", encoded());
+    for (enum message_answer answer = ANSWER_REFUSED; answer <= ANSWER_KNOB_SET; answer++) {
+        sample_reply(answer, &m);
+        err |= write_golden(sample_reply_name(answer), encoded());
+    }
     return err ? 1 : 0;
 }
 

@@ -7,7 +7,7 @@
  */
 #include "tests/lib/golden_ring.h"
 #include "base/file.h"
-#include "sensor/external.h"
+#include "sensor/external/external.h"
 #include "tests/lib/every_aspect.h"
 #include "tests/lib/scratch.h"
 

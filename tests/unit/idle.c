@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * Processes at rest: who records nothing is not polled, knocks at its next record, and is found by the next poll. What
- * a knock misses is found by a look. Time is the tests' own: it jumps.
+ * Idle processes: a process that records nothing is not polled, sets its wake bit at its next record, and is read by
+ * the next poll. Housekeeping finds records whose wake was lost. Time is the tests' own: it jumps.
  */
 #include "base/clock.h"
 #include "bezel/sensor.h"
-#include "sensor/external_impl.h"
+#include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/ways.h"
@@ -28,11 +28,11 @@
 BEZEL_ASPECT(other, (int64, number, "1"));
 BEZEL_ASPECT(wide, (int64, a, "1"), (int64, b, "1"), (int64, c, "1"));
 
-/* What the recording process is to do, a letter each; it takes it away when it is done. And where it is to record. */
-static struct orders {
+/* A letter for each action of the recording process, which clears it when done; and the folder. */
+static struct actions {
     _Atomic char now;
     char dir[64];
-} * orders;
+} * actions;
 
 static void carry_out(char what)
 {
@@ -44,41 +44,41 @@ static void carry_out(char what)
         ways_record(what);
 }
 
-static void obey(void *unused)
+static void recorder(void *unused)
 {
     (void)unused;
-    while (orders->now == 0)
+    while (actions->now == 0)
         clock_sleep_until(clock_now() + CLOCK_MS / 10);
-    setenv("BEZEL_DIR", orders->dir, 1);
+    setenv("BEZEL_DIR", actions->dir, 1);
     ways_record('o');
     bezel_record(other, 0);
     for (;;) {
-        char what = orders->now;
+        char what = actions->now;
         if (what == 'e')
             return;
         carry_out(what);
-        orders->now = 0;
-        while (orders->now == 0)
+        actions->now = 0;
+        while (actions->now == 0)
             clock_sleep_until(clock_now() + CLOCK_MS / 10);
     }
 }
 
-static void tell(char what)
+static void act(char what)
 {
     int64_t deadline = clock_now() + PATIENCE;
-    while (orders->now != 0) {
+    while (actions->now != 0) {
         assert_true(clock_now() < deadline);
         clock_sleep_until(clock_now() + CLOCK_MS / 10);
     }
-    orders->now = what;
-    while (what != 'e' && orders->now != 0) {
+    actions->now = what;
+    while (what != 'e' && actions->now != 0) {
         assert_true(clock_now() < deadline);
         clock_sleep_until(clock_now() + CLOCK_MS / 10);
     }
 }
 
 static struct fixture f;
-static struct steer rules;
+static struct aspect_rules rules;
 static int64_t now;
 static pid_t pid;
 
@@ -108,22 +108,22 @@ static void housekeep(int64_t from_now)
     external_housekeep(f.external, now += from_now);
 }
 
-static bool rests(void)
+static bool is_idle(void)
 {
     return external_next(f.external, 0) < 0;
 }
 
-static void let_rest(void)
+static void let_idle(void)
 {
-    for (int i = 0; i < 30 && !rests(); i++) {
+    for (int i = 0; i < 30 && !is_idle(); i++) {
         poll_now();
         housekeep(100 * CLOCK_MS);
     }
-    assert_true(rests());
-    assert_true(process()->knocks);
+    assert_true(is_idle());
+    assert_true(process()->wake_asked);
 }
 
-static struct doorbell *bell(void)
+static struct doorbell *doorbell(void)
 {
     static struct doorbell *at;
     char path[96];
@@ -142,15 +142,15 @@ static int begin(void **unused)
 {
     (void)unused;
     memset(&f, 0, sizeof f);
-    rules = (struct steer){0};
+    rules = (struct aspect_rules){0};
     f.options.batch = f.options.take_all = true;
     f.options.rules = &rules;
-    orders->now = 0;
-    pid = fixture_spawn(obey, NULL); /* ahead of the external sensor, whose locks it would inherit */
+    actions->now = 0;
+    pid = fixture_spawn(recorder, NULL); /* ahead of the external sensor, whose locks it would inherit */
     fixture_open(&f);
-    memcpy(orders->dir, f.dir, sizeof orders->dir);
+    memcpy(actions->dir, f.dir, sizeof actions->dir);
     now = clock_now();
-    tell('.');
+    act('.');
     while (records() < 2)
         poll_now();
     return 0;
@@ -159,7 +159,7 @@ static int begin(void **unused)
 static int end(void **unused)
 {
     (void)unused;
-    tell('e');
+    act('e');
     fixture_wait(pid);
     fixture_end(&f);
     return 0;
@@ -167,173 +167,159 @@ static int end(void **unused)
 
 /* ---- Tests ------------------------------------------------------------------------------------------------------- */
 
-static void a_quiet_process_knocks_whatever_it_records(void **unused)
+static void an_idle_process_wakes_us_whatever_it_records(void **unused)
 {
     (void)unused;
     for (const char *what = "owstop"; *what; what++) {
-        let_rest();
+        let_idle();
         uint64_t before = records();
-        tell(*what);
+        act(*what);
         assert_int_equal(poll_now(), 1);
         assert_int_equal(records(), before + 1);
-        assert_false(rests());
-        assert_false(process()->knocks);
-        tell('o'); /* the usual way again */
+        assert_false(is_idle());
+        assert_false(process()->wake_asked);
+        act('o'); /* the usual way again */
         assert_int_equal(poll_now(), 1);
     }
 }
 
-/* Long enough that a record that was begun before it was asked is published, and found by a poll. */
-static void who_was_asked_to_knock_is_polled_for_a_while(void **unused)
+/* Long enough for a record that was begun before the request to be published, and found by a poll. */
+static void a_process_with_a_wake_request_is_polled_for_a_while(void **unused)
 {
     (void)unused;
-    for (int i = 0; i < 50 && !process()->knocks; i++) {
+    for (int i = 0; i < 50 && !process()->wake_asked; i++) {
         poll_now();
         housekeep(50 * CLOCK_MS);
     }
-    assert_true(process()->knocks);
+    assert_true(process()->wake_asked);
     housekeep(90 * CLOCK_MS);
-    assert_false(rests());
-    tell('o');
-    memset((void *)bell()->knocks, 0, sizeof bell()->knocks);
+    assert_false(is_idle());
+    act('o');
+    memset((void *)doorbell()->wake_bits, 0, sizeof doorbell()->wake_bits);
     assert_int_equal(poll_now(), 1);
-    let_rest();
+    let_idle();
 }
 
-static void every_place_has_its_look_within_a_second(void **unused)
+static void an_idle_process_that_forks_is_two(void **unused)
 {
     (void)unused;
-    uint32_t looks[EXTERNAL_PROCESSES] = {0};
-    for (int64_t from_now = 0; from_now < CLOCK_S; from_now += 7 * CLOCK_MS) {
-        struct places share = quiet_share(f.external, now += 7 * CLOCK_MS);
-        for
-            PLACES_EACH(i, &share)
-        looks[i]++;
-    }
-    for (uint32_t i = 0; i < EXTERNAL_PROCESSES; i++)
-        assert_in_range(looks[i], 1, 4); /* a share is rounded up */
-}
-
-static void a_quiet_process_that_forks_is_two(void **unused)
-{
-    (void)unused;
-    let_rest();
+    let_idle();
     uint64_t before = records();
-    tell('f');
+    act('f');
     poll_now();
     housekeep(CLOCK_MS);
     poll_now();
     assert_int_equal(records(), before + 1);
-    tell('o');
+    act('o');
     poll_now();
     assert_int_equal(records(), before + 2);
 }
 
-static void a_wiped_knock_is_late_but_not_lost(void **unused)
+static void a_record_with_a_cleared_wake_bit_is_late_but_not_lost(void **unused)
 {
     (void)unused;
-    let_rest();
-    tell('o');
-    memset((void *)bell()->knocks, 0, sizeof bell()->knocks);
+    let_idle();
+    act('o');
+    memset((void *)doorbell()->wake_bits, 0, sizeof doorbell()->wake_bits);
     assert_int_equal(poll_now(), 0);
-    for (int i = 0; i < 11 && rests(); i++) /* a second */
+    for (int i = 0; i < 11 && is_idle(); i++) /* a second */
         housekeep(100 * CLOCK_MS);
     assert_int_equal(poll_now(), 1);
-    let_rest();
-    tell('o');
-    memset((void *)bell()->knocks, 0, sizeof bell()->knocks);
-    process()->at->segment->quiet = 1; /* as if it had not knocked */
+    let_idle();
+    act('o');
+    memset((void *)doorbell()->wake_bits, 0, sizeof doorbell()->wake_bits);
+    process()->at->segment->wake_bit = 1; /* as if it had set no wake bit */
     assert_int_equal(poll_now(), 0);
-    for (int i = 0; i < 11 && rests(); i++)
+    for (int i = 0; i < 11 && is_idle(); i++)
         housekeep(100 * CLOCK_MS);
     assert_int_equal(poll_now(), 1);
 }
 
-static void who_knocks_without_need_is_looked_at(void **unused)
+static void wake_bits_without_need_cause_a_poll(void **unused)
 {
     (void)unused;
-    let_rest();
-    memset((void *)bell()->knocks, 0xff, sizeof bell()->knocks);
+    let_idle();
+    memset((void *)doorbell()->wake_bits, 0xff, sizeof doorbell()->wake_bits);
     assert_int_equal(poll_now(), 0);
-    assert_false(rests());
-    process()->at->segment->quiet = UINT32_MAX; /* a place that is none */
-    tell('w');
+    assert_false(is_idle());
+    process()->at->segment->wake_bit = UINT32_MAX; /* a place that is none */
+    act('w');
     assert_int_equal(poll_now(), 1);
-    let_rest();
+    let_idle();
 }
 
-static void rules_and_rest_go_together(void **unused)
+static void rules_apply_to_idle_processes(void **unused)
 {
     (void)unused;
-    assert_int_equal(steer_add(&rules, "one", SEGMENT_DISABLED), 0);
-    assert_int_equal(steer_add(&rules, "other", SEGMENT_COUNT), 0);
-    external_steer(f.external);
-    let_rest();
-    tell('o');
+    assert_int_equal(aspect_rules_add(&rules, "one", SEGMENT_DISABLED), 0);
+    assert_int_equal(aspect_rules_add(&rules, "other", SEGMENT_COUNT), 0);
+    external_set_rules(f.external);
+    let_idle();
+    act('o');
     assert_int_equal(poll_now(), 0);
-    assert_true(rests()); /* what is off is no attempt */
-    tell('p');
+    assert_true(is_idle()); /* aspects that are off count no attempt */
+    act('p');
     assert_int_equal(poll_now(), 0);
-    assert_false(rests()); /* what is only counted has books */
+    assert_false(is_idle()); /* aspects that are only counted have books */
     assert_int_equal(tally("other").off, 1);
-    let_rest();
-    rules.count = 0; /* steered while it rests */
-    external_steer(f.external);
+    let_idle();
+    rules.count = 0; /* rules changed while it is idle */
+    external_set_rules(f.external);
     uint64_t before = records();
-    tell('o');
+    act('o');
     assert_int_equal(poll_now(), 1);
-    tell('p');
+    act('p');
     poll_now();
     assert_int_equal(records(), before + 2);
     assert_int_equal(tally("one").attempts, 2);
 }
 
-static void the_next_life_hears_the_knock(void **unused)
+static void the_next_bezeld_finds_the_wake_bit(void **unused)
 {
     (void)unused;
-    uint64_t id = bell()->id;
-    let_rest();
+    uint64_t id = doorbell()->id;
+    let_idle();
     external_close(f.external, false);
-    tell('o');
+    act('o');
     fixture_reopen(&f);
-    assert_int_equal(bell()->id, id);
+    assert_int_equal(doorbell()->id, id);
     now = clock_now();
     uint32_t taken = poll_now();
     assert_int_equal(taken, 1);
-    let_rest();
+    let_idle();
     external_close(f.external, false);
     fixture_reopen(&f);
     now = clock_now();
     assert_int_equal(poll_now(), 0);
-    let_rest();
-    tell('o');
+    let_idle();
+    act('o');
     assert_int_equal(poll_now(), 1);
 }
 
-static void a_process_with_another_doorbell_never_rests(void **unused)
+static void a_process_with_another_doorbell_is_never_idle(void **unused)
 {
     (void)unused;
-    process()->at->bell++;
+    process()->at->doorbell_id++;
     for (int i = 0; i < 30; i++) {
         poll_now();
         housekeep(100 * CLOCK_MS);
     }
-    assert_false(rests());
-    assert_false(process()->knocks);
-    process()->at->bell--;
+    assert_false(is_idle());
+    assert_false(process()->wake_asked);
+    process()->at->doorbell_id--;
 }
 
-static void a_process_that_ends_at_rest_is_drained(void **unused)
+static void a_process_that_ends_while_idle_is_drained(void **unused)
 {
     (void)unused;
-    let_rest();
-    tell('o');
-    memset((void *)bell()->knocks, 0, sizeof bell()->knocks);
+    let_idle();
+    act('o');
+    memset((void *)doorbell()->wake_bits, 0, sizeof doorbell()->wake_bits);
     uint64_t before = records();
     kill(pid, SIGKILL);
     siginfo_t info;
     assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
-    orders->now = 0;
+    actions->now = 0;
     for (int i = 0; i < 20 && process()->phase == EXTERNAL_LIVE; i++)
         housekeep(100 * CLOCK_MS);
     assert_int_equal(process()->phase, EXTERNAL_CLOSED);
@@ -351,19 +337,18 @@ static int end_killed(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_quiet_process_knocks_whatever_it_records, begin, end),
-        cmocka_unit_test_setup_teardown(who_was_asked_to_knock_is_polled_for_a_while, begin, end),
-        cmocka_unit_test_setup_teardown(every_place_has_its_look_within_a_second, begin, end),
-        cmocka_unit_test_setup_teardown(a_quiet_process_that_forks_is_two, begin, end),
-        cmocka_unit_test_setup_teardown(a_wiped_knock_is_late_but_not_lost, begin, end),
-        cmocka_unit_test_setup_teardown(who_knocks_without_need_is_looked_at, begin, end),
-        cmocka_unit_test_setup_teardown(rules_and_rest_go_together, begin, end),
-        cmocka_unit_test_setup_teardown(the_next_life_hears_the_knock, begin, end),
-        cmocka_unit_test_setup_teardown(a_process_with_another_doorbell_never_rests, begin, end),
-        cmocka_unit_test_setup_teardown(a_process_that_ends_at_rest_is_drained, begin, end_killed),
+        cmocka_unit_test_setup_teardown(an_idle_process_wakes_us_whatever_it_records, begin, end),
+        cmocka_unit_test_setup_teardown(a_process_with_a_wake_request_is_polled_for_a_while, begin, end),
+        cmocka_unit_test_setup_teardown(an_idle_process_that_forks_is_two, begin, end),
+        cmocka_unit_test_setup_teardown(a_record_with_a_cleared_wake_bit_is_late_but_not_lost, begin, end),
+        cmocka_unit_test_setup_teardown(wake_bits_without_need_cause_a_poll, begin, end),
+        cmocka_unit_test_setup_teardown(rules_apply_to_idle_processes, begin, end),
+        cmocka_unit_test_setup_teardown(the_next_bezeld_finds_the_wake_bit, begin, end),
+        cmocka_unit_test_setup_teardown(a_process_with_another_doorbell_is_never_idle, begin, end),
+        cmocka_unit_test_setup_teardown(a_process_that_ends_while_idle_is_drained, begin, end_killed),
     };
-    orders = mmap(NULL, sizeof *orders, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (orders == MAP_FAILED)
+    actions = mmap(NULL, sizeof *actions, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (actions == MAP_FAILED)
         return 1;
-    return cmocka_run_group_tests_name("quiet", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("idle", tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Journals: several of one process, each read by the sensor of its own folder; full, counted, steered, left behind. */
-#include "sensor/journal.h"
+#include "sensor/shm/journal.h"
 #include "base/clock.h"
 #include "tests/lib/node_fixture.h"
 

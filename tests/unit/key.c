@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Keys: their text, their files, the folder of those that are known, and what ZeroMQ is told about them. */
-#include "mdr/key.h"
+#include "mdr/link/key.h"
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "mdr/keyring.h"
-#include "mdr/link.h"
-#include "mdr/zap.h"
+#include "mdr/link/keyring.h"
+#include "mdr/link/link.h"
+#include "mdr/link/zap.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -137,8 +137,8 @@ static void what_is_no_key_is_told_why(void **state)
         {"bezel-public-key 1\npublic: " Z "\n", "not a public key", BEZEL_EMALFORMED},
         {"bezel-public-key 1\npublic: " Z "0\nroles: observe\n", "not a public key", BEZEL_EMALFORMED},
         {"bezel-public-key 1\npublic: " Z "\nroles:\n", "empty", BEZEL_EMALFORMED},
-        {"bezel-public-key 1\npublic: " Z "\nroles: observer\n", "no role", BEZEL_EMALFORMED},
-        {"bezel-public-key 1\npublic: " Z "\nroles: observe,control\n", "no role", BEZEL_EMALFORMED},
+        {"bezel-public-key 1\npublic: " Z "\nroles: observer\n", "an unknown role", BEZEL_EMALFORMED},
+        {"bezel-public-key 1\npublic: " Z "\nroles: observe,control\n", "an unknown role", BEZEL_EMALFORMED},
         {"bezel-public-key 1\npublic: " Z "\nroles: observe\nroles: control\n", "not a public", BEZEL_EMALFORMED},
         {"bezel-public-key 1\r\npublic: " Z "\r\nroles: observe\r\n", "version", BEZEL_EVERSION},
     };

@@ -3,7 +3,7 @@
 /* <bezel/kinds.h> and <bezel/sensor.hpp>, used from C and from C++: what was said is what arrives, and of which kind.
  */
 #include "mdr/dict.h"
-#include "sensor/attach.h"
+#include "sensor/external/attach.h"
 #include "tests/lib/every_kind.h"
 #include "tests/lib/node_fixture.h"
 

@@ -6,8 +6,8 @@
  */
 #include "base/clock.h"
 #include "bezel/sensor.h"
-#include "sensor/external_impl.h"
-#include "sensor/knobs.h"
+#include "sensor/external/external_internal.h"
+#include "sensor/external/program_knobs.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
 
@@ -238,7 +238,7 @@ static void those_beyond_the_table_are_told_and_stay(void **unused)
     assert_int_equal(external_knob_find(process(), "more15"), -1);
     wait_for(&shared->by_hand, 5);
     fixture_turn(&f);
-    assert_true(is_told("BEZEL-KNOB-REFUSED", "there are 16 already"));
+    assert_true(is_told("BEZEL-KNOB-REFUSED", "the process has 16 already"));
     finish(pid);
 }
 
@@ -251,9 +251,9 @@ static void what_breaks_a_rule_is_told_and_twins_are_one(void **unused)
     wait_for(&shared->quality, 30);
     wait_for(&shared->twin, 30);
     wait_for(&shared->other, 75);
-    assert_true(is_told("BEZEL-KNOB-REFUSED", "another one of this name"));
+    assert_true(is_told("BEZEL-KNOB-REFUSED", "another knob of this name"));
     assert_true(is_told("BEZEL-KNOB-REFUSED", "out of its range"));
-    assert_true(is_told("BEZEL-KNOB-REFUSED", "its name is none"));
+    assert_true(is_told("BEZEL-KNOB-REFUSED", "its name is not allowed"));
     assert_true(is_told("BEZEL-KNOB-REFUSED", "its unit"));
     finish(pid);
 }
@@ -325,7 +325,7 @@ static void what_makes_no_sense_is_not_believed(void **unused)
     s->knob_count = 5;
     fixture_turn(&f);
     assert_int_equal(external_knob_count(f.external, process()), 4);
-    assert_true(is_told("BEZEL-KNOBS-BROKEN", "makes no sense"));
+    assert_true(is_told("BEZEL-KNOBS-BROKEN", "invalid knob"));
     s->knob_count = UINT32_MAX;
     fixture_turn(&f);
     turn("quality", 20, 75); /* those that were known go on */

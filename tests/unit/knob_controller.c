@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 /* Which limit a knob answers, and whose turn it is. */
-#include "resmgr/helm.h"
+#include "resmgr/control/knob_controller.h"
 
 #include "base/clock.h"
+#include "resmgr/policies/policy.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,7 @@ static struct experiment_limit limits[] = {
     {.kind = LIMIT_HOLD, .metric = 1, .compare = COMPARE_AT_MOST, .bound = 10, .priority = 1}};
 static struct experiment_knob files[2];
 static struct experiment e = {.metric_count = 2, .metrics = metrics, .limit_count = 2, .limits = limits};
-static struct helm helm;
+static struct knob_controller knob_controller;
 static struct policy_state policy;
 static struct policy_actions actions;
 
@@ -37,7 +38,7 @@ static int start(void **state)
                                         .knobs = files};
     policy_start(&policy, &e.adapt, CLOCK_MS, 2);
     actions = (struct policy_actions){.infeasible_member = POLICY_ALL};
-    helm_start(&helm, &e);
+    knob_controller_start(&knob_controller, &e);
     return 0;
 }
 
@@ -57,13 +58,13 @@ static struct policy_limit at(uint32_t limit, double value)
 /* An instant with both knobs there, 0 .. 100, at 100 at first, and the rate so. */
 static void instant(double fps)
 {
-    struct trim_seen seen = {.present = true, .value = 100, .min = 0, .max = 100, .home = 100};
+    struct knob_search_seen seen = {.present = true, .value = 100, .min = 0, .max = 100, .home = 100};
     struct policy_limit limit = at(0, fps);
-    helm_begin(&helm, EVERY);
+    knob_controller_begin(&knob_controller, EVERY);
     for (uint32_t i = 0; i < e.adapt.knob_count; i++)
-        helm_find(&helm, i, &seen);
-    helm_hear(&helm, 0, &limit);
-    helm_step(&helm, &policy, &actions);
+        knob_controller_find(&knob_controller, i, &seen);
+    knob_controller_receive(&knob_controller, 0, &limit);
+    knob_controller_step(&knob_controller, &policy, &actions);
 }
 
 static void instants(int count, double fps)
@@ -74,7 +75,7 @@ static void instants(int count, double fps)
 
 static int32_t value(uint32_t i)
 {
-    const struct helm_order *o = helm_order(&helm, i);
+    const struct knob_controller_order *o = knob_controller_order(&knob_controller, i);
     return o->given ? o->value : 100;
 }
 
@@ -83,15 +84,15 @@ static void polling_gives_way_first_and_what_came_of_it_is_waited_for(void **sta
     (void)state;
     instants(50, 50);
     assert_int_equal(value(0), 100);
-    actions.blameless = 1; /* of another node */
+    actions.not_monitor = 1; /* of another node */
     instants(50, 50);
     assert_int_equal(value(0), 100);
-    actions.blameless = 2;
+    actions.not_monitor = 2;
     instant(50);
     assert_int_equal(value(0), 50);
-    assert_int_equal(helm_order(&helm, 0)->moved, TRIM_HELP);
-    assert_int_equal(helm_order(&helm, 0)->limit, 0);
-    assert_true(helm_order(&helm, 0)->metric == 50);
+    assert_int_equal(knob_controller_order(&knob_controller, 0)->moved, KNOB_SEARCH_HELP);
+    assert_int_equal(knob_controller_order(&knob_controller, 0)->limit, 0);
+    assert_true(knob_controller_order(&knob_controller, 0)->metric == 50);
 }
 
 static void polling_at_its_end_has_given_way_when_it_shows(void **state)
@@ -124,38 +125,38 @@ static void a_knob_that_comes_first_hides_the_violation_until_it_is_spent(void *
 {
     (void)state;
     files[0].order = ORDER_KNOB_FIRST;
-    assert_false(helm_hides(&helm, 0)); /* no program has it */
+    assert_false(knob_controller_hides(&knob_controller, 0)); /* no program has it */
     instant(50);
     assert_int_equal(value(0), 50);
-    assert_true(helm_hides(&helm, 0));
-    assert_false(helm_hides(&helm, 1)); /* it does not serve that one */
-    for (int i = 0; i < 100 && !helm_order(&helm, 0)->spent; i++)
+    assert_true(knob_controller_hides(&knob_controller, 0));
+    assert_false(knob_controller_hides(&knob_controller, 1)); /* it does not serve that one */
+    for (int i = 0; i < 100 && !knob_controller_order(&knob_controller, 0)->spent; i++)
         instant(50 + (100 - value(0)) / 4);
     assert_int_equal(value(0), 0);
-    assert_true(helm_order(&helm, 0)->spent);
-    assert_false(helm_hides(&helm, 0));
-    assert_true(helm_order(&helm, 0)->metric == 75); /* the numbers that prove it */
+    assert_true(knob_controller_order(&knob_controller, 0)->spent);
+    assert_false(knob_controller_hides(&knob_controller, 0));
+    assert_true(knob_controller_order(&knob_controller, 0)->metric == 75); /* the numbers that prove it */
 }
 
 static void what_its_own_return_breaks_is_hidden_and_taken_back(void **state)
 {
     (void)state;
-    actions.blameless = 2;
+    actions.not_monitor = 2;
     instant(50);
-    actions.blameless = 0;
-    assert_false(helm_hides(&helm, 0));
-    for (int i = 0; i < 200 && helm_order(&helm, 0)->moved != TRIM_RETURN; i++)
+    actions.not_monitor = 0;
+    assert_false(knob_controller_hides(&knob_controller, 0));
+    for (int i = 0; i < 200 && knob_controller_order(&knob_controller, 0)->moved != KNOB_SEARCH_RETURN; i++)
         instant(120);
     int32_t returned = value(0);
     assert_in_range(returned, 51, 99);
-    assert_true(helm_hides(&helm, 0));
+    assert_true(knob_controller_hides(&knob_controller, 0));
     instant(50);
-    assert_int_equal(helm_order(&helm, 0)->moved, TRIM_REVERT);
+    assert_int_equal(knob_controller_order(&knob_controller, 0)->moved, KNOB_SEARCH_REVERT);
     assert_int_equal(value(0), 50);
-    assert_true(helm_hides(&helm, 0));
+    assert_true(knob_controller_hides(&knob_controller, 0));
     instants(20, 50);
     assert_int_equal(value(0), 50); /* it is polling's turn again */
-    assert_false(helm_hides(&helm, 0));
+    assert_false(knob_controller_hides(&knob_controller, 0));
 }
 
 static void of_two_the_first_gives_way_first_and_comes_back_last(void **state)
@@ -182,33 +183,33 @@ static void it_answers_the_limit_of_the_least_number_that_is_violated(void **sta
     (void)state;
     files[0].serves = 3;
     policy.policy = POLICY_NONE;
-    struct trim_seen seen = {.present = true, .value = 100, .min = 0, .max = 100, .home = 100};
+    struct knob_search_seen seen = {.present = true, .value = 100, .min = 0, .max = 100, .home = 100};
     struct policy_limit first = at(0, 99), second = at(1, 1000), unknown = {.state = LIMIT_UNKNOWN};
-    helm_begin(&helm, EVERY);
-    helm_find(&helm, 0, &seen);
-    helm_hear(&helm, 1, &second);
-    helm_hear(&helm, 0, &first);
-    helm_hear(&helm, 0, &unknown);
-    helm_step(&helm, &policy, &actions);
-    assert_int_equal(helm_order(&helm, 0)->limit, 0);
+    knob_controller_begin(&knob_controller, EVERY);
+    knob_controller_find(&knob_controller, 0, &seen);
+    knob_controller_receive(&knob_controller, 1, &second);
+    knob_controller_receive(&knob_controller, 0, &first);
+    knob_controller_receive(&knob_controller, 0, &unknown);
+    knob_controller_step(&knob_controller, &policy, &actions);
+    assert_int_equal(knob_controller_order(&knob_controller, 0)->limit, 0);
 }
 
 static void programs_with_nothing_in_common_are_left_alone(void **state)
 {
     (void)state;
-    struct trim_seen all = {.present = false}, none = {.present = false},
-                     a = {.present = true, .value = 5, .min = 0, .max = 10, .home = 5},
-                     b = {.present = true, .value = 7, .min = 4, .max = 20, .home = 7},
-                     c = {.present = true, .value = 90, .min = 50, .max = 100, .home = 90};
-    helm_merge(&all, &none);
+    struct knob_search_seen all = {.present = false}, none = {.present = false},
+                            a = {.present = true, .value = 5, .min = 0, .max = 10, .home = 5},
+                            b = {.present = true, .value = 7, .min = 4, .max = 20, .home = 7},
+                            c = {.present = true, .value = 90, .min = 50, .max = 100, .home = 90};
+    knob_controller_merge(&all, &none);
     assert_false(all.present);
-    helm_merge(&all, &a);
-    helm_merge(&all, &none);
-    helm_merge(&all, &b);
+    knob_controller_merge(&all, &a);
+    knob_controller_merge(&all, &none);
+    knob_controller_merge(&all, &b);
     assert_true(all.present && all.min == 4 && all.max == 10 && all.value == 5 && all.home == 5);
-    assert_true(trim_is_possible(&files[0], &all));
-    helm_merge(&all, &c);
-    assert_false(trim_is_possible(&files[0], &all));
+    assert_true(knob_search_is_possible(&files[0], &all));
+    knob_controller_merge(&all, &c);
+    assert_false(knob_search_is_possible(&files[0], &all));
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/launcher.h"
+#include "bezeld/launch/launcher.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "tests/lib/patience.h"
@@ -78,7 +78,7 @@ static pid_t launch_stubborn(struct launcher *l, int64_t grace, pid_t *child)
     char *const argv[] = {TEXT("sh"), TEXT("-c"), TEXT(STUBBORN), (char *)in_folder(file), NULL};
     struct launch launch = {.path = "/bin/sh", .argv = argv, .output = "/dev/null"};
     assert_int_equal(launcher_fork(&launch, 1, grace, l), 0);
-    assert_int_equal(launcher_tell(l, LAUNCHER_START), 0);
+    assert_int_equal(launcher_send(l, LAUNCHER_START), 0);
     struct launcher_event event = next(l);
     assert_int_equal(event.type, LAUNCHER_STARTED);
     *child = event.pid;
@@ -92,7 +92,7 @@ static void ends_a_double_forked_child_that_ignores_sigterm(void **state)
     (void)state;
     struct launcher l;
     pid_t child, hidden = launch_stubborn(&l, 100 * CLOCK_MS, &child);
-    assert_int_equal(launcher_tell(&l, LAUNCHER_STOP), 0);
+    assert_int_equal(launcher_send(&l, LAUNCHER_STOP), 0);
     struct launcher_event event = next(&l);
     assert_int_equal(event.type, LAUNCHER_EXITED);
     assert_int_equal(event.pid, child);
@@ -125,7 +125,7 @@ static void reports_an_exec_that_fails_and_starts_the_others(void **state)
     static const char *const stages[] = {"exec", NULL, "directory", "output"};
     struct launcher l;
     assert_int_equal(launcher_fork(launches, 4, CLOCK_S, &l), 0);
-    assert_int_equal(launcher_tell(&l, LAUNCHER_START), 0);
+    assert_int_equal(launcher_send(&l, LAUNCHER_START), 0);
     unsigned failed = 0;
     for (int i = 0; i < 5; i++) {
         struct launcher_event event = next(&l);
@@ -160,7 +160,7 @@ static void gives_a_process_its_output_environment_and_default_signals(void **st
     void (*before)(int) = signal(SIGUSR1, SIG_IGN);
     assert_int_equal(launcher_fork(&launch, 1, CLOCK_S, &l), 0);
     signal(SIGUSR1, before);
-    assert_int_equal(launcher_tell(&l, LAUNCHER_START), 0);
+    assert_int_equal(launcher_send(&l, LAUNCHER_START), 0);
     assert_int_equal(next(&l).type, LAUNCHER_STARTED);
     assert_int_equal(next(&l).type, LAUNCHER_EXITED);
     char *text;
@@ -176,8 +176,8 @@ static void kills_at_once_when_told_so(void **state)
     (void)state;
     struct launcher l;
     pid_t child, hidden = launch_stubborn(&l, 1000 * CLOCK_S, &child);
-    assert_int_equal(launcher_tell(&l, LAUNCHER_STOP), 0); /* whose grace outlasts the test */
-    assert_int_equal(launcher_tell(&l, LAUNCHER_KILL), 0);
+    assert_int_equal(launcher_send(&l, LAUNCHER_STOP), 0); /* whose grace outlasts the test */
+    assert_int_equal(launcher_send(&l, LAUNCHER_KILL), 0);
     assert_int_equal(next(&l).type, LAUNCHER_EXITED);
     assert_int_equal(next(&l).type, LAUNCHER_EMPTY);
     assert_true(is_gone(hidden));
@@ -193,9 +193,9 @@ static void leaves_an_interrupted_process_the_time_to_end_by_itself(void **state
     struct launch launch = {.path = "/bin/sh", .argv = argv, .foreground = true};
     struct launcher l;
     assert_int_equal(launcher_fork(&launch, 1, 1000 * CLOCK_S, &l), 0);
-    assert_int_equal(launcher_tell(&l, LAUNCHER_START), 0);
+    assert_int_equal(launcher_send(&l, LAUNCHER_START), 0);
     assert_int_equal(next(&l).type, LAUNCHER_STARTED);
-    assert_int_equal(launcher_tell(&l, LAUNCHER_INTERRUPT), 0);
+    assert_int_equal(launcher_send(&l, LAUNCHER_INTERRUPT), 0);
     assert_int_equal(file_replace(in_folder("go"), "", 0), 0);
     struct launcher_event event = next(&l);
     assert_int_equal(event.type, LAUNCHER_EXITED);
@@ -215,7 +215,7 @@ static void its_own_death_is_seen(void **state)
     struct pollfd fd = {.fd = l.fd, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, PATIENCE / CLOCK_MS), 1);
     assert_int_equal(launcher_receive(&l, &event), BEZEL_EUNREACH);
-    assert_int_equal(launcher_tell(&l, LAUNCHER_STOP), BEZEL_EUNREACH);
+    assert_int_equal(launcher_send(&l, LAUNCHER_STOP), BEZEL_EUNREACH);
     launcher_close(&l);
     launcher_close(&l);
 }

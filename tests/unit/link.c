@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* The link: frames in both directions, and every trap of ZeroMQ that mdr/link.c closes. */
-#include "mdr/link.h"
+/* The link: frames in both directions, and every trap of ZeroMQ that mdr/link/link.c closes. */
+#include "mdr/link/link.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -412,7 +412,7 @@ static void foreign_messages_are_dropped(void **state)
     (void)state;
     struct link *server = bound(ipc), *client = connected(ipc);
     void *context = zmq_ctx_new(), *many = zmq_socket(context, ZMQ_DEALER), *named = zmq_socket(context, ZMQ_DEALER);
-    zmq_setsockopt(named, ZMQ_ROUTING_ID, "longer than sixteen", 19);
+    zmq_setsockopt(named, ZMQ_ROUTING_ID, "longer than eight", LINK_PEER_MAX + 1);
     assert_int_equal(zmq_connect(many, ipc), 0);
     assert_int_equal(zmq_connect(named, ipc), 0);
     assert_int_equal(zmq_send(many, "one", 3, ZMQ_SNDMORE), 3);

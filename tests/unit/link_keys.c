@@ -3,8 +3,8 @@
 /* Links with keys: who is admitted, with which roles, and what those hear who are not. */
 #include "base/clock.h"
 #include "base/file.h"
-#include "mdr/keyring.h"
-#include "mdr/link.h"
+#include "mdr/link/keyring.h"
+#include "mdr/link/link.h"
 #include "tests/lib/patience.h"
 
 #include <arpa/inet.h>
@@ -139,7 +139,7 @@ static void a_known_key_is_admitted_with_its_roles(void **state)
     assert_string_equal(frame.key, "desk1");
     assert_true(link_may(&frame, KEY_OBSERVE));
     assert_false(link_may(&frame, KEY_CONTROL));
-    assert_true(was_said("key desk1 has not the role control"));
+    assert_true(was_said("a message from key desk1 was refused: it needs role control"));
     assert_int_equal(link_send(server, &frame.peer, "hello desk1", 11), 0);
     link_frame_free(&frame);
     assert_true(receive(a, &frame, 20 * CLOCK_S));
@@ -174,8 +174,8 @@ static void a_wrong_key_of_the_server_is_found_out(void **state)
     (void)state;
     struct link *server = bound(&server_keys), *link = connected(server, &mistaken);
     say(link, "is it you?");
-    wait_for_word(link, server, "ends it before a word");
-    assert_non_null(strstr(link_trouble(link), "whether its public key is the one that was given here"));
+    wait_for_word(link, server, "ends connections before the first message");
+    assert_non_null(strstr(link_trouble(link), "that its public key is the one given here"));
     link_close(link, 0);
     link_close(server, 0);
 }
@@ -185,7 +185,7 @@ static void a_plain_peer_is_not_heard_where_keys_are(void **state)
     (void)state;
     struct link *server = bound(&server_keys), *link = connected(server, NULL);
     say(link, "no key");
-    wait_for_word(link, server, "ends it before a word");
+    wait_for_word(link, server, "ends connections before the first message");
     link_close(link, 0);
     link_close(server, 0);
 }
@@ -195,7 +195,7 @@ static void a_peer_with_keys_does_not_speak_plainly(void **state)
     (void)state;
     struct link *server = bound(NULL), *link = connected(server, &desk1);
     say(link, "secret");
-    wait_for_word(link, server, "ends it before a word");
+    wait_for_word(link, server, "ends connections before the first message");
     link_close(link, 0);
     link_close(server, 0);
 }

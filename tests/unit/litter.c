@@ -3,10 +3,10 @@
 /*
  * What killed programs leave in a folder: what of it the next program removes, and what it leaves alone.
  */
-#include "sensor/litter.h"
-#include "sensor/attach.h"
-#include "sensor/guard.h"
-#include "sensor/own.h"
+#include "sensor/shm/litter.h"
+#include "sensor/external/attach.h"
+#include "sensor/external/sigbus_guard.h"
+#include "sensor/shm/segment_create.h"
 #include "tests/lib/attach_scratch.h"
 #include "tests/lib/scratch.h"
 
@@ -42,12 +42,12 @@ static unsigned segments(void)
 /* As a killed program leaves its segment, `seconds` ago, of session `session`. */
 static void leave_segment(char session, int seconds)
 {
-    struct own_segment own = {.fd = -1};
+    struct segment_owned own = {.fd = -1};
     struct timespec then[2] = {{time(NULL) - seconds, 0}, {time(NULL) - seconds, 0}};
-    assert_true(own_make(&own, scratch_dir));
+    assert_true(segment_create(&own, scratch_dir));
     own.segment->session[0] = (uint8_t)session;
     assert_int_equal(futimens(own.fd, then), 0);
-    own_forget(&own);
+    segment_forget(&own);
 }
 
 /* A bezeld's hold on the folder, the last sign of life of which is `seconds` old. */
@@ -80,8 +80,8 @@ static pid_t start(void)
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        static struct own_segment own = {.fd = -1};
-        if (!own_make(&own, scratch_dir) || write(made[1], "m", 1) != 1)
+        static struct segment_owned own = {.fd = -1};
+        if (!segment_create(&own, scratch_dir) || write(made[1], "m", 1) != 1)
             _exit(1);
         for (;;)
             pause();
@@ -101,18 +101,18 @@ static void end(pid_t pid)
 static void the_next_program_removes_what_killed_ones_left(void **state)
 {
     (void)state;
-    struct own_segment own = {.fd = -1};
+    struct segment_owned own = {.fd = -1};
     pid_t killed[KILLED], living = start();
     for (int i = 0; i < KILLED; i++)
         killed[i] = start();
     for (int i = 0; i < KILLED; i++)
         end(killed[i]);
     assert_int_equal(segments(), KILLED + 1);
-    assert_true(own_make(&own, scratch_dir));
+    assert_true(segment_create(&own, scratch_dir));
     assert_int_equal(segments(), 2); /* its own, and that of the one that lives */
     assert_int_equal(access(own.path, F_OK), 0);
     assert_int_equal(unlink(own.path), 0);
-    own_forget(&own);
+    segment_forget(&own);
     assert_int_equal(left(), 1);
     end(living);
     assert_int_equal(left(), 0);
@@ -201,7 +201,7 @@ static void a_look_is_bounded_and_looks_reach_everything(void **state)
 
 int main(void)
 {
-    guard_init();
+    sigbus_guard_init();
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
     const struct CMUnitTest tests[] = {
         TEST(the_next_program_removes_what_killed_ones_left),

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/load.h"
 #include "base/file.h"
-#include "ecs/sut.h"
+#include "ecs/run/load_experiment.h"
+#include "ecs/run/sut_processes.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -77,7 +77,8 @@ static void a_program_with_an_odd_name_gets_a_name_that_experiments_allow(void *
 {
     (void)state;
     static const char *const names[][2] = {
-        {"/opt/my app (2)", "my_app__2_"}, {"./.hidden", "command"}, {"a/b.c-d_e", "b.c-d_e"}, {"dir/", "dir_"}};
+        {"/opt/my app (2)", "my_app__2_"}, {"./.hidden", "_hidden"}, {"./-option", "_option"},
+        {"a/b.c-d_e", "b.c-d_e"},          {"dir/", "dir_"},         {"", "command"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         char *const argv[] = {(char *)names[i][0], NULL};
         char *text, expected[64];
@@ -116,6 +117,9 @@ static void finds_commands_as_the_process_itself_would(void **state)
     snprintf(expected, sizeof expected, "%s/./program", folder);
     assert_int_equal(find("./program", folder, NULL, path, &of_directory), 0);
     assert_string_equal(path, expected);
+    in_folder[0] = TEXT("PATH=/nonexistent::/bin"); /* the empty one is the process's own directory */
+    assert_int_equal(find("program", folder, in_folder, path, &of_directory), 0);
+    assert_string_equal(path, expected);
     assert_int_equal(find("", NULL, NULL, path, &of_directory), BEZEL_ENOENT);
     assert_int_equal(find(folder, NULL, NULL, path, &of_directory), BEZEL_ESYS); /* a directory */
     assert_false(of_directory);
@@ -145,10 +149,10 @@ static void each_instance_gets_its_name_output_and_environment(void **state)
                                "  - {name: one, command: [sh], output: none}\n"
                                "  - {name: many, command: [sh, -c, 'exit'], instances: 2, environment: {A: b}}\n";
     struct experiment *e;
-    struct sut sut;
+    struct sut_processes sut;
     char *const dirs[] = {TEXT("/dir")};
     assert_int_equal(load_text(text, sizeof text - 1, "test", &e), 0);
-    assert_int_equal(sut_make(e, "/run", dirs, false, &sut), 0);
+    assert_int_equal(sut_processes_make(e, "/run", dirs, false, &sut), 0);
     assert_int_equal(sut.count, 3);
     assert_string_equal(sut.processes[0].name, "one");
     assert_string_equal(sut.launches[0].output, "/dev/null");
@@ -164,7 +168,7 @@ static void each_instance_gets_its_name_output_and_environment(void **state)
         assert_string_equal(sut.launches[2].environment[i], environment[i]);
     assert_null(sut.launches[2].environment[6]);
     assert_string_equal(sut.launches[2].argv[1], "-c");
-    sut_free(&sut);
+    sut_processes_free(&sut);
     experiment_free(e);
 }
 
@@ -207,9 +211,9 @@ static void the_end_of_a_process_is_described(void **state)
 {
     (void)state;
     char text[128];
-    sut_describe_end(SIGSEGV, text, sizeof text);
+    sut_processes_describe_end(SIGSEGV, text, sizeof text);
     assert_string_equal(text, "was killed by signal 11 (Segmentation fault)");
-    sut_describe_end(3 << 8, text, sizeof text);
+    sut_processes_describe_end(3 << 8, text, sizeof text);
     assert_string_equal(text, "ended with exit code 3");
 }
 

@@ -4,7 +4,7 @@
 /* What a full ring loses is put down to what it is due to: to the ring, or to the window or spool behind it. */
 #include "base/clock.h"
 #include "bezel/sensor.h"
-#include "sensor/external_impl.h"
+#include "sensor/external/external_internal.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/patience.h"
 
@@ -173,7 +173,7 @@ static void what_is_lost_while_the_spool_is_full_too_is_the_spools(void **unused
     assert_int_equal(sum.spool, 5000);
     assert_int_equal(sum.window, window + 3000);
     assert_int_equal(sum.attempts, f.records + sum.full + sum.window + sum.spool);
-    struct external_flow flow = external_flow(f.external);
+    struct external_totals flow = external_totals(f.external);
     assert_int_equal(flow.spool, 5000);
     assert_int_equal(flow.in_rings + flow.in_window, 0);
 }
@@ -205,12 +205,12 @@ static void a_segment_that_lies_of_causes_makes_no_more_losses_than_there_were(v
     uint64_t full = sum_books().full;
     struct attached *a = external_process(f.external, 0)->at;
     for (uint32_t id = 1; id < RING_ASPECTS; id++)
-        a->segment->blames[id] =
-            (struct segment_blames){.state = {{0, UINT64_MAX, 7}, {1, 5, UINT64_MAX - 2}}, .current = id};
+        a->segment->loss_causes[id] =
+            (struct segment_loss_causes){.state = {{0, UINT64_MAX, 7}, {1, 5, UINT64_MAX - 2}}, .current = id};
     struct message_books_row sum = sum_books();
     assert_int_equal(sum.full + sum.window + sum.spool, full);
     for (uint32_t id = 1; id < RING_ASPECTS; id++)
-        a->segment->blames[id] = (struct segment_blames){0};
+        a->segment->loss_causes[id] = (struct segment_loss_causes){0};
 }
 
 int main(void)

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* The resource manager: what it decides from what it hears, and whom it tells when. */
-#include "resmgr/manager.h"
+#include "resmgr/manager/manager.h"
 
-#include "resmgr/policy.h"
+#include "resmgr/policies/policy.h"
 #include "tests/lib/managed.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static struct experiment e = {.node_count = NODES,
                                         .every = EVERY,
                                         .period_min = 100 * CLOCK_US,
                                         .period_max = CLOCK_S}};
-static struct message_lease own = {.epoch = 2, .holder = 77};
+static struct message_leadership own = {.epoch = 2, .holder = 77};
 
 static int start(void **state)
 {
@@ -60,7 +60,7 @@ static void it_asks_those_that_it_does_not_hear(void **state)
     for (uint32_t i = 0; i < NODES; i++) {
         assert_true(manager_asks(m, i, now));
         assert_false(manager_asks(m, i, now));
-        assert_false(manager_tells(m, i, now, &told));
+        assert_false(manager_send(m, i, now, &told));
     }
     hear(0);
     now += MANAGER_ASK;
@@ -78,14 +78,14 @@ static void it_goes_on_from_what_nodes_do(void **state)
     how[1].period_ns = CLOCK_S;
     for (uint32_t i = 0; i < NODES; i++) {
         hear(i);
-        assert_true(manager_tells(m, i, now, &told)); /* to take the lease */
+        assert_true(manager_send(m, i, now, &told)); /* to take the lease */
         assert_int_equal(told.on, i != 1);
         assert_int_equal(told.period_ns, i == 1 ? CLOCK_S : 4 * CLOCK_MS);
         assert_int_equal(told.answers, now);
         assert_int_equal(told.life, 5);
-        assert_int_equal(told.lease.epoch, 2);
+        assert_int_equal(told.leadership.epoch, 2);
         assert_int_equal(told.sequence, 1);
-        assert_false(manager_tells(m, i, now, &told));
+        assert_false(manager_send(m, i, now, &told));
     }
 }
 
@@ -106,7 +106,7 @@ static void one_violation_is_answered_by_all_at_once(void **state)
     for (uint32_t i = 0; i < NODES; i++)
         hear(i);
     assert_true(manager_step(m, now));
-    assert_true(manager_tells(m, 0, now, &told));
+    assert_true(manager_send(m, 0, now, &told));
     assert_int_equal(told.cause, 1); /* which is another node's */
 }
 
@@ -145,7 +145,7 @@ static void a_node_that_is_gone_is_unknown_and_holds_up_nothing(void **state)
     }
     uint64_t steps = manager_counts(m)->steps;
     assert_int_equal(how[0].period_ns, 100 * CLOCK_US); /* the violation is not known to last */
-    assert_false(manager_tells(m, 2, now, &told));
+    assert_false(manager_send(m, 2, now, &told));
     now += EVERY;
     hear(0);
     hear(1);
@@ -161,19 +161,19 @@ static void a_node_that_came_back_is_told_what_it_did_before(void **state)
     assert_int_equal(how[1].period_ns, 100 * CLOCK_US);
     how[1].life++; /* its daemon was restarted */
     how[1].period_ns = CLOCK_MS;
-    how[1].lease.epoch = 0;
+    how[1].leadership.epoch = 0;
     how[1].step = 0;
     now++;
     hear(1);
-    assert_true(manager_tells(m, 1, now, &told));
+    assert_true(manager_send(m, 1, now, &told));
     assert_int_equal(told.period_ns, 100 * CLOCK_US);
     assert_int_equal(told.life, 6);
     how[1].life++;
-    how[1].orders = 1; /* and once more, and an operator was faster than we */
+    how[1].overrides = 1; /* and once more, and an operator was faster than we */
     how[1].period_ns = how[1].desired_ns = 32 * CLOCK_MS;
     now++;
     hear(1);
-    assert_true(manager_tells(m, 1, now, &told));
+    assert_true(manager_send(m, 1, now, &told));
     assert_int_equal(told.period_ns, 32 * CLOCK_MS);
     round_of_all(); /* its instants count from 1 again, and hold up nothing */
 }
@@ -185,17 +185,17 @@ static void what_is_late_or_of_a_former_life_is_not_heard(void **state)
     struct message_observation before = how[0];
     round_of_all();
     before.limits[0].state = MESSAGE_LIMIT_VIOLATED;
-    manager_hear(m, 0, &before, now);
+    manager_receive(m, 0, &before, now);
     before = how[0];
     before.life--;
     before.at += EVERY;
-    manager_hear(m, 0, &before, now);
+    manager_receive(m, 0, &before, now);
     before = how[0];
     before.at += EVERY;
     before.period_ns = 0;
-    manager_hear(m, 0, &before, now);
+    manager_receive(m, 0, &before, now);
     before.period_ns = UINT64_MAX;
-    manager_hear(m, 0, &before, now);
+    manager_receive(m, 0, &before, now);
     assert_int_equal(manager_counts(m)->late, 4);
     assert_int_equal(manager_counts(m)->observations, 2 * NODES + 4);
 }
@@ -210,7 +210,7 @@ static void a_setting_is_repeated_until_it_is_done(void **state)
     for (int i = 0; i < 10; i++) {
         now += 20 * CLOCK_MS;
         hear(0);
-        times += manager_tells(m, 0, now, &told);
+        times += manager_send(m, 0, now, &told);
         assert_int_equal(told.period_ns, period);
     }
     assert_in_range(times, 2, 4); /* every 50 ms */
@@ -218,10 +218,10 @@ static void a_setting_is_repeated_until_it_is_done(void **state)
     hear(0);
     now += MANAGER_RENEW - 1;
     hear(0);
-    times = manager_tells(m, 0, now, &told);
+    times = manager_send(m, 0, now, &told);
     now += MANAGER_RENEW;
     hear(0);
-    assert_true(manager_tells(m, 0, now, &told)); /* the lease */
+    assert_true(manager_send(m, 0, now, &told)); /* the lease */
 }
 
 static void what_answers_an_old_observation_is_not_said(void **state)
@@ -229,16 +229,16 @@ static void what_answers_an_old_observation_is_not_said(void **state)
     (void)state;
     hear(0);
     now += MANAGER_EXPIRY / 2;
-    assert_false(manager_tells(m, 0, now, &told));
+    assert_false(manager_send(m, 0, now, &told));
     hear(0);
-    assert_true(manager_tells(m, 0, now, &told));
+    assert_true(manager_send(m, 0, now, &told));
 }
 
 static void an_operator_s_period_is_where_it_goes_on_from(void **state)
 {
     (void)state;
     round_of_all();
-    how[0].orders++;
+    how[0].overrides++;
     how[0].desired_ns = how[0].period_ns = 64 * CLOCK_MS;
     round_of_all();
     assert_int_equal(how[0].period_ns, 32 * CLOCK_MS);
@@ -253,7 +253,7 @@ static void what_an_operator_wanted_outlives_the_daemon_that_was_told(void **sta
     how[0].desired_ns = how[0].period_ns = 64 * CLOCK_MS; /* kept in a file */
     now++;
     hear(0);
-    assert_true(manager_tells(m, 0, now, &told));
+    assert_true(manager_send(m, 0, now, &told));
     assert_int_equal(told.period_ns, 64 * CLOCK_MS);
 }
 
@@ -262,20 +262,21 @@ static void one_that_is_followed_by_another_says_no_more(void **state)
     (void)state;
     round_of_all();
     assert_null(manager_superseded(m));
-    how[0].lease = (struct message_lease){.epoch = 1, .holder = 1}; /* one before */
+    how[0].leadership = (struct message_leadership){.epoch = 1, .holder = 1}; /* one before */
     hear(0);
     assert_null(manager_superseded(m));
-    how[0].lease = (struct message_lease){.epoch = 2, .holder = 78}; /* another of the same epoch, which came first */
+    how[0].leadership =
+        (struct message_leadership){.epoch = 2, .holder = 78}; /* another of the same epoch, which came first */
     now++;
     hear(0);
     assert_non_null(manager_superseded(m));
-    how[0].lease = (struct message_lease){.epoch = 3, .holder = 1};
+    how[0].leadership = (struct message_leadership){.epoch = 3, .holder = 1};
     now++;
     hear(0);
     assert_int_equal(manager_superseded(m)->epoch, 3);
     now += CLOCK_S;
     hear(0);
-    assert_false(manager_tells(m, 0, now, &told));
+    assert_false(manager_send(m, 0, now, &told));
     assert_false(manager_asks(m, 1, now));
 }
 
@@ -310,10 +311,10 @@ static void what_cannot_be_met_is_told_with_its_proof(void **state)
     now += MANAGER_RENEW;
     hear(0);
     hear(1);
-    assert_true(manager_tells(m, 0, now, &told));
+    assert_true(manager_send(m, 0, now, &told));
     assert_int_equal(told.infeasible, MESSAGE_INFEASIBLE);
     assert_true(told.needed > told.budget && told.budget == 10);
-    assert_true(manager_tells(m, 1, now, &told));
+    assert_true(manager_send(m, 1, now, &told));
     assert_int_equal(told.infeasible, MESSAGE_FEASIBLE);
     assert_true(told.needed == 0 && told.budget == 0);
 }
@@ -366,7 +367,7 @@ static void what_was_measured_under_another_setting_teaches_nothing(void **state
             hear(k);
         }
         assert_true(manager_step(m, now));
-        assert_true(manager_tells(m, 0, now, &told));
+        assert_true(manager_send(m, 0, now, &told));
         assert_int_equal(told.period_ns, period);
     }
 }
@@ -423,7 +424,7 @@ static void what_is_said_again_was_measured_once(void **state)
     for (int i = 0; i < 30; i++) {
         now += EVERY / 2;
         how[0].at = (uint64_t)now;
-        manager_hear(m, 0, &how[0], now); /* 5 % of a CPU for another EVERY, were it measured twice: 10 % */
+        manager_receive(m, 0, &how[0], now); /* 5 % of a CPU for another EVERY, were it measured twice: 10 % */
         now += EVERY / 2;
         for (uint32_t k = 0; k < NODES; k++)
             hear(k);
@@ -436,13 +437,13 @@ static void what_is_said_again_was_measured_once(void **state)
     assert_int_equal(manager_counts(m)->late, 0);
 }
 
-/* ---- Limits on the whole ----------------------------------------------------------------------------------------- */
+/* ---- Global limits ----------------------------------------------------------------------------------------------- */
 
 static void hear_part(uint32_t node, double value)
 {
-    struct message_parts parts = {.life = 5, .at = (uint64_t)now, .step = how[node].step + 1, .count = 1};
-    parts.list[0] = (struct message_part){.limit = 1, .state = PART_KNOWN, .value = value};
-    manager_hear_parts(m, node, &parts, now);
+    struct message_partials parts = {.life = 5, .at = (uint64_t)now, .step = how[node].step + 1, .count = 1};
+    parts.list[0] = (struct message_partial){.limit = 1, .state = PARTIAL_KNOWN, .value = value};
+    manager_receive_partials(m, node, &parts, now);
 }
 
 static void round_of_wholes(double value)
@@ -458,13 +459,13 @@ static void round_of_wholes(double value)
 
 static int start_whole(void **state)
 {
-    limits[1].whole = true;
+    limits[1].global = true;
     return start(state);
 }
 
 static int end_whole(void **state)
 {
-    limits[1].whole = false;
+    limits[1].global = false;
     e.adapt.by = ADAPT_BY_MANAGER;
     return end(state);
 }
@@ -472,22 +473,22 @@ static int end_whole(void **state)
 static void what_all_break_together_all_answer(void **state)
 {
     struct message_judgement j;
-    uint32_t scribe;
+    uint32_t reporter;
     (void)state;
     round_of_wholes(3); /* 9 % of 10 */
     for (uint32_t i = 0; i < NODES; i++)
         tell(i);
-    assert_true(manager_judges(m, now, &scribe, &j));
-    assert_int_equal(j.lease.epoch, 2);
+    assert_true(manager_judges(m, now, &reporter, &j));
+    assert_int_equal(j.leadership.epoch, 2);
     assert_int_equal(j.list[0].state, MESSAGE_LIMIT_HELD);
     uint64_t before = how[0].period_ns;
     round_of_wholes(4);
     for (uint32_t i = 0; i < NODES; i++) {
-        assert_true(manager_tells(m, i, now, &told));
+        assert_true(manager_send(m, i, now, &told));
         assert_int_equal(told.cause, 1);
         assert_true(told.period_ns > before); /* DPP's answer */
     }
-    assert_true(manager_judges(m, now, &scribe, &j));
+    assert_true(manager_judges(m, now, &reporter, &j));
     assert_int_equal(j.list[0].state, MESSAGE_LIMIT_VIOLATED);
     assert_true(j.list[0].value == 12);
 }
@@ -495,7 +496,7 @@ static void what_all_break_together_all_answer(void **state)
 static void one_that_only_judges_asks_and_tells_nobody_how_to_poll(void **state)
 {
     struct message_judgement j;
-    uint32_t scribe;
+    uint32_t reporter;
     (void)state;
     e.adapt.by = ADAPT_BY_NODE;
     manager_free(m);
@@ -506,19 +507,19 @@ static void one_that_only_judges_asks_and_tells_nobody_how_to_poll(void **state)
         for (uint32_t i = 0; i < NODES; i++) {
             assert_true(manager_asks(m, i, now));
             assert_false(manager_asks(m, i, now));
-            assert_false(manager_tells(m, i, now, &told));
+            assert_false(manager_send(m, i, now, &told));
         }
-        assert_true(manager_judges(m, now, &scribe, &j));
+        assert_true(manager_judges(m, now, &reporter, &j));
         assert_int_equal(j.list[0].state, MESSAGE_LIMIT_VIOLATED);
     }
     assert_int_equal(manager_counts(m)->changes, 0);
-    how[1].lease = (struct message_lease){.epoch = 3, .holder = 5};
+    how[1].leadership = (struct message_leadership){.epoch = 3, .holder = 5};
     now++;
     hear(1);
     assert_non_null(manager_superseded(m));
     now += EVERY;
     assert_false(manager_asks(m, 0, now));
-    assert_false(manager_judges(m, now, &scribe, &j));
+    assert_false(manager_judges(m, now, &reporter, &j));
 }
 
 int main(void)

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* Knobs that a manager steers: one value for all nodes. What is decided of a knob is unit/helm's and property/trim's.
+/* Knobs that a manager steers: one value for all nodes. What is decided of a knob is unit/knob_controller's and
+ * property/knob_search's.
  */
-#include "resmgr/manager.h"
+#include "resmgr/manager/manager.h"
 
 #include "tests/lib/managed.h"
 
@@ -30,7 +31,7 @@ static void start_anew(enum experiment_policy policy)
 {
     manager_free(m);
     e.adapt.policy = policy;
-    assert_int_equal(manager_new(&e, (struct message_lease){.epoch = 2, .holder = 77}, now, &m), 0);
+    assert_int_equal(manager_new(&e, (struct message_leadership){.epoch = 2, .holder = 77}, now, &m), 0);
 }
 
 /* All nodes show 30 frames of 29, nobody decides how they poll; the less of the knob the better. */
@@ -67,7 +68,7 @@ static int end(void **state)
 static void has_knob(uint32_t node, int32_t value, int32_t min, int32_t max)
 {
     how[node].knob_count = 1;
-    how[node].knobs[0] = (struct message_steered){.value = value, .min = min, .max = max, .home = max};
+    how[node].knobs[0] = (struct message_steered){.value = value, .min = min, .max = max, .baseline = max};
 }
 
 static void shows(uint32_t node, double fps)
@@ -84,23 +85,23 @@ static struct message_steer what_all_are_told(void)
         struct message_steer before = told.knobs[0];
         uint64_t sequence = how[i].sequence;
         assert_true(tell(i));
-        assert_int_equal(told.lease.epoch, 2);
+        assert_int_equal(told.leadership.epoch, 2);
         assert_int_equal(told.sequence, sequence + 1);
         assert_int_equal(told.knob_count, 1);
         assert_int_equal(told.knobs[0].knob, 0);
         if (i > 0)
             assert_true(told.knobs[0].given == before.given && told.knobs[0].value == before.value &&
-                        told.knobs[0].cause == before.cause && told.knobs[0].spent == before.spent);
+                        told.knobs[0].cause == before.cause && told.knobs[0].saturated == before.saturated);
     }
     return told.knobs[0];
 }
 
 static void rounds_that_turn_nothing(int count)
 {
-    uint64_t turns = manager_counts(m)->turns;
+    uint64_t turns = manager_counts(m)->moves;
     while (count-- > 0)
         round_of_all();
-    assert_int_equal(manager_counts(m)->turns, turns);
+    assert_int_equal(manager_counts(m)->moves, turns);
 }
 
 static void one_value_is_decided_for_all_by_what_the_worst_node_lacks(void **state)
@@ -117,14 +118,14 @@ static void one_value_is_decided_for_all_by_what_the_worst_node_lacks(void **sta
     shows(0, 25);
     shows(1, 20);
     struct message_steer s = what_all_are_told();
-    assert_true(s.given && s.value == 50 && s.cause == 1 && s.metric == 20 && !s.spent);
-    assert_int_equal(manager_counts(m)->turns, 1);
+    assert_true(s.given && s.value == 50 && s.cause == 1 && s.metric == 20 && !s.saturated);
+    assert_int_equal(manager_counts(m)->moves, 1);
     rounds_that_turn_nothing(4); /* what comes of it is waited for */
     assert_int_equal(told.knobs[0].value, 50);
     shows(0, 27);
     shows(1, 24);
     assert_true(what_all_are_told().value < 50);
-    assert_int_equal(manager_counts(m)->turns, 2);
+    assert_int_equal(manager_counts(m)->moves, 2);
     assert_int_equal(manager_counts(m)->changes, 0); /* of how they poll */
 }
 
@@ -139,20 +140,20 @@ static void a_knob_that_is_not_enough_is_said_to_be_spent_when_that_shows(void *
     assert_int_equal(how[0].knobs[0].value, 0);
     shows(0, 25);
     rounds_that_turn_nothing(4);
-    assert_false(told.knobs[0].spent);
+    assert_false(told.knobs[0].saturated);
     struct message_steer s = what_all_are_told();
-    assert_true(s.spent && s.given && s.value == 0 && s.cause == 1 && s.metric == 25);
+    assert_true(s.saturated && s.given && s.value == 0 && s.cause == 1 && s.metric == 25);
 }
 
 static void a_knob_that_was_at_its_end_is_left_alone_and_said_to_be_spent(void **state)
 {
     (void)state;
     has_knob(0, 0, 0, 100);
-    how[0].knobs[0].home = 0;
+    how[0].knobs[0].baseline = 0;
     shows(0, 20);
     struct message_steer s = what_all_are_told();
-    assert_true(s.spent && !s.given && s.metric == 20);
-    assert_int_equal(manager_counts(m)->turns, 0);
+    assert_true(s.saturated && !s.given && s.metric == 20);
+    assert_int_equal(manager_counts(m)->moves, 0);
 }
 
 static void a_new_manager_goes_on_from_the_value_that_is_found(void **state)
@@ -164,7 +165,7 @@ static void a_new_manager_goes_on_from_the_value_that_is_found(void **state)
     assert_true(s.given && s.value == 50 && s.cause == -1 && isnan(s.metric));
     rounds_that_turn_nothing(8);
     round_of_all(); /* twice the settling time: there is room */
-    assert_int_equal(manager_counts(m)->turns, 1);
+    assert_int_equal(manager_counts(m)->moves, 1);
     assert_in_range(how[2].knobs[0].value, 51, 60);
     assert_int_equal(how[1].knobs[0].value, how[2].knobs[0].value);
 }
@@ -176,7 +177,7 @@ static void the_value_suits_all_that_have_the_knob(void **state)
     has_knob(1, 80, 0, 80);
     struct message_steer s = what_all_are_told();
     assert_true(s.given && s.value == 80 && s.cause == -1 && isnan(s.metric)); /* at once, whatever the frames are */
-    assert_int_equal(manager_counts(m)->turns, 1);
+    assert_int_equal(manager_counts(m)->moves, 1);
     for (int i = 0; i < 100; i++) {
         shows(0, 20 + (100 - how[0].knobs[0].value) / 20.0);
         round_of_all();
@@ -223,7 +224,7 @@ static void a_node_that_is_not_heard_is_taken_as_it_stood(void **state)
         tell(0);
         assert_in_range(how[0].knobs[0].value, 70, 100);
     }
-    assert_true(manager_counts(m)->turns > 0);
+    assert_true(manager_counts(m)->moves > 0);
 }
 
 static void what_an_operator_set_is_where_the_search_begins_anew(void **state)
@@ -232,8 +233,8 @@ static void what_an_operator_set_is_where_the_search_begins_anew(void **state)
     has_knob(0, 100, 0, 100);
     shows(0, 20);
     assert_int_equal(what_all_are_told().value, 50);
-    how[0].knobs[0].value = how[0].knobs[0].home = 30;
-    how[0].knobs[0].orders++;
+    how[0].knobs[0].value = how[0].knobs[0].baseline = 30;
+    how[0].knobs[0].overrides++;
     rounds_that_turn_nothing(4); /* what is seen now may be of what was before */
     assert_int_equal(told.knob_count, 0);
     assert_int_equal(what_all_are_told().value, 15);
@@ -246,8 +247,8 @@ static void nor_does_it_matter_on_which_node_it_was(void **state)
     has_knob(1, 100, 0, 100);
     shows(0, 20);
     assert_int_equal(what_all_are_told().value, 50);
-    how[1].knobs[0].value = how[1].knobs[0].home = 30;
-    how[1].knobs[0].orders = 1;
+    how[1].knobs[0].value = how[1].knobs[0].baseline = 30;
+    how[1].knobs[0].overrides = 1;
     rounds_that_turn_nothing(4);
     assert_int_equal(what_all_are_told().value, 15);
     how[1].life++; /* its daemon was started again, and knows of no order */
@@ -271,7 +272,7 @@ static void while_a_knob_that_comes_first_has_room_polling_stays(void **state)
     has_knob(1, 100, 0, 100);
     round_of_all();
     assert_int_equal(how[0].period_ns, 8 * CLOCK_MS);
-    assert_int_equal(manager_counts(m)->turns, 1);
+    assert_int_equal(manager_counts(m)->moves, 1);
 }
 
 int main(void)

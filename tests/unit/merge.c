@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* `bezel export --merge`: what babeltrace2 reads of one stream for each node is what it reads of one for each ring. */
 #include "base/file.h"
-#include "ecs/export.h"
+#include "ecs/export/export.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
 
@@ -31,7 +31,7 @@ struct fixture {
 };
 
 /* Eight processes, half of them alike, of four rings each, whose records and losses interleave. */
-static void cut_run(struct fixture *t)
+static void packetize_run(struct fixture *t)
 {
     t->sensor = fake_new("desk", run_id, seed);
     for (unsigned i = 0; i < FAKE_PROCESSES; i++) {
@@ -58,7 +58,7 @@ static void setup_run(struct fixture *t)
     *t = (struct fixture){.dir = "/tmp/bezel-merge-XXXXXX"};
     assert_non_null(mkdtemp(t->dir));
     snprintf(t->target, sizeof t->target, "%s/export", t->dir);
-    cut_run(t);
+    packetize_run(t);
     assert_int_equal(stored_start(&run, t->dir, t->sensor, STORE_SYNC_NEVER), 0);
     assert_int_equal(stored_feed(&run, UINT64_MAX), 0);
     stored_end(&run);

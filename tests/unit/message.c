@@ -50,12 +50,12 @@ static void a_constant_message_is_encoded(void **state)
 static void any_alignment_is_decoded(void **state)
 {
     (void)state;
-    m = (struct message){.type = MESSAGE_NEED, .need.instance = UINT64_C(0x0102030405060708)};
+    m = (struct message){.type = MESSAGE_NEED_PROCESS, .need_process.instance = UINT64_C(0x0102030405060708)};
     size_t n = encoded();
     for (size_t shift = 1; shift < 8; shift++) {
         memmove(bytes + shift, bytes + shift - 1, n);
         assert_int_equal(message_decode(bytes + shift, n, &back), 0);
-        assert_true(back.need.instance == m.need.instance);
+        assert_true(back.need_process.instance == m.need_process.instance);
     }
 }
 
@@ -77,8 +77,8 @@ static void the_longest_message_fits_and_is_process(void **state)
 static void too_small_a_buffer_says_so(void **state)
 {
     (void)state;
-    m = (struct message){.type = MESSAGE_REPLY, .reply = {.id = 1, .state = DAEMON_ACTIVE, .text = "hello"}};
-    message_reply_add(&m.reply, "records", 12);
+    m = (struct message){.type = MESSAGE_REPLY,
+                         .reply = {.id = 1, .state = DAEMON_ACTIVE, .text = "hello", .answer = ANSWER_NODE}};
     size_t n = encoded();
     for (size_t capacity = 0; capacity < n; capacity++)
         assert_int_equal(message_encode(&m, bytes, capacity), BEZEL_EFULL);
@@ -107,11 +107,11 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command.poll = (struct message_poll){.given = POLL_GIVES_MODE, .period_ns = 1}; /* said, and not given */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m.command = (struct message_command){.verb = VERB_KNOB, .knob = {.order = KNOB_SET}}; /* which */
+    m.command = (struct message_command){.verb = VERB_KNOB, .knob = {.action = KNOB_SET}}; /* which */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m.command.knob = (struct message_knob){.order = KNOB_RESET, .name = "quality", .value = 1};
+    m.command.knob = (struct message_knob){.action = KNOB_RESET, .name = "quality", .value = 1};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m.command.knob = (struct message_knob){.order = KNOB_ASK, .name = "quality"};
+    m.command.knob = (struct message_knob){.action = KNOB_LIST, .name = "quality"};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command = (struct message_command){.verb = VERB_SAVE, .save = {.number = 1}}; /* where */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
@@ -152,9 +152,32 @@ static void another_version_is_told_from_nonsense(void **state)
     size_t n = encoded();
     assert_int_equal(n, 12);
     assert_spoilt(n, 0, 0xC1FC1FC1);
-    bytes_put_u32(bytes + 4, 2);
+    bytes_put_u32(bytes + 4, 3);
     assert_int_equal(message_decode(bytes, n, &back), BEZEL_EVERSION);
     assert_int_equal(message_decode(bytes, 8, &back), BEZEL_EVERSION); /* whatever its body is */
+    assert_int_equal(back.type, MESSAGE_REFUSE);
+    assert_string_equal(back.refuse.reason, "messages of version 3 were sent to a part of Bezel that reads version 2: "
+                                            "install the same version of Bezel on both sides");
+    bytes_put_u32(bytes + 4, UINT32_MAX);
+    assert_int_equal(message_decode(bytes, n, &back), BEZEL_EVERSION);
+    assert_non_null(strstr(back.refuse.reason, "version 4294967295 were"));
+}
+
+/* Or the refused side could not say why. */
+static void a_refusal_is_read_whatever_its_version_is(void **state)
+{
+    (void)state;
+    m = (struct message){.type = MESSAGE_REFUSE, .refuse.reason = "install the same version"};
+    size_t n = encoded();
+    for (uint32_t version = 0; version < 5; version++) {
+        bytes_put_u32(bytes + 4, version);
+        assert_int_equal(message_decode(bytes, n, &back), version == MESSAGE_VERSION ? 0 : BEZEL_EVERSION);
+        assert_int_equal(back.type, MESSAGE_REFUSE);
+        assert_string_equal(back.refuse.reason, m.refuse.reason);
+    }
+    assert_int_equal(message_decode(bytes, n - 4, &back),
+                     BEZEL_EVERSION); /* torn: the sender's version is what counts */
+    assert_non_null(strstr(back.refuse.reason, "messages of version 4 were sent"));
 }
 
 static void what_libtirpc_lets_through_is_refused(void **state)
@@ -206,10 +229,10 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, 20, KNOB_SET); /* and no name */
     assert_spoilt(n, 20, KNOB_RESET + 1);
     assert_spoilt(n, 36, 1); /* a value, of a question */
-    m.command.knob = (struct message_knob){.order = KNOB_SET, .name = "quality", .value = -1};
+    m.command.knob = (struct message_knob){.action = KNOB_SET, .name = "quality", .value = -1};
     n = encoded();
     assert_int_equal(n, 48);
-    assert_spoilt(n, 20, KNOB_ASK);
+    assert_spoilt(n, 20, KNOB_LIST);
     assert_spoilt(n, 20, KNOB_RESET);
     assert_spoilt(n, 24, 1);
     m = (struct message){.type = MESSAGE_COMMAND,
@@ -238,22 +261,58 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     m = (struct message){.type = MESSAGE_REPLY, .reply.state = DAEMON_FAILED};
     n = encoded();
     assert_spoilt(n, 16, DAEMON_FAILED + 1);
-    assert_spoilt(n, n - 4, MESSAGE_VALUES_MAX + 1);
+    assert_spoilt(n, n - 4, ANSWER_KNOB_SET + 1);
+    assert_spoilt(n, n - 4, ANSWER_KNOB_SET); /* nothing behind it */
+    m.reply.answer = ANSWER_KNOB_SET;
+    n = encoded();
+    assert_int_equal(n, 32);
+    assert_spoilt(n, n - 8, ANSWER_REFUSED); /* what is behind it is too much */
+    m = (struct message){.type = MESSAGE_REPLY, .reply.answer = ANSWER_KNOBS};
+    n = encoded();
+    assert_spoilt(n, n - 4, MESSAGE_LISTED_MAX + 1);
+    m = (struct message){.type = MESSAGE_REPLY, .reply.answer = ANSWER_POLLING};
+    n = encoded();
+    assert_int_equal(n, 28 + 4 + 8 + 3 * 4 + 2 * 8);
+    assert_spoilt(n, 28, 2); /* bool */
+    assert_spoilt(n, 40, POLL_MODE_BUSY_WAIT + 1);
+    assert_spoilt(n, 44, POLL_FORWARD_COLLECT + 1);
 }
 
-static void replies_hold_named_values(void **state)
+static void a_violation_that_there_is_not_has_no_details(void **state)
 {
     (void)state;
-    m = (struct message){.type = MESSAGE_REPLY};
-    for (int i = 0; i < MESSAGE_VALUES_MAX; i++)
-        message_reply_add(&m.reply, "filler", i);
-    m.reply.value_count--;
-    message_reply_add(&m.reply, "records", -12);
-    message_reply_add(&m.reply, "one too many", 1);
-    assert_int_equal(message_decode(bytes, encoded(), &back), 0);
-    assert_int_equal(message_reply_get(&back.reply, "records", 7), -12);
-    assert_int_equal(message_reply_get(&back.reply, "filler", 7), 0);
-    assert_int_equal(message_reply_get(&back.reply, "one too many", 7), 7);
+    enum { DETAILS = 4 + 8 + 8 + 8 }; /* limit, at, age, value: behind the count, at the end */
+    m = (struct message){.type = MESSAGE_REPLY, .reply.answer = ANSWER_NODE};
+    size_t n = encoded();
+    for (size_t at = n - DETAILS; at < n; at += 4)
+        assert_spoilt(n, at, 1);
+    m.reply.node.violation = (struct message_violation){.count = 1, .limit = 2, .at = -3, .age = 4, .value = 0.5};
+    n = encoded();
+    assert_spoilt(n, n - 16, 0x80000000); /* younger than now */
+    assert_int_equal(message_decode(bytes, n, &back), 0);
+    assert_int_equal(back.reply.node.violation.at, -3);
+    assert_true(back.reply.node.violation.value == 0.5);
+    m.reply.node.violation.age = -1;
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+}
+
+static void the_longest_list_of_knobs_fits(void **state)
+{
+    (void)state;
+    m = (struct message){.type = MESSAGE_REPLY, .reply.answer = ANSWER_KNOBS};
+    memset(m.reply.text, 't', MESSAGE_TEXT_MAX);
+    m.knobs.count = MESSAGE_LISTED_MAX;
+    for (struct message_knob_state *k = m.knobs.knobs; k < m.knobs.knobs + MESSAGE_LISTED_MAX; k++) {
+        memset(k->process, 'p', MESSAGE_NAME_MAX);
+        memset(k->name, 'n', MESSAGE_NAME_MAX);
+        memset(k->unit, 'u', MESSAGE_NAME_MAX);
+    }
+    size_t n = encoded();
+    assert_int_equal(message_decode(bytes, n, &back), 0);
+    assert_int_equal(back.knobs.count, MESSAGE_LISTED_MAX);
+    assert_string_equal(back.knobs.knobs[MESSAGE_LISTED_MAX - 1].unit, m.knobs.knobs[0].unit);
+    m.knobs.count++;
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
 }
 
 static void texts_from_outside_become_texts(void **state)
@@ -286,8 +345,10 @@ int main(void)
         cmocka_unit_test(what_breaks_a_bound_is_not_encoded),
         cmocka_unit_test(every_torn_or_longer_form_is_refused),
         cmocka_unit_test(another_version_is_told_from_nonsense),
+        cmocka_unit_test(a_refusal_is_read_whatever_its_version_is),
         cmocka_unit_test(what_libtirpc_lets_through_is_refused),
-        cmocka_unit_test(replies_hold_named_values),
+        cmocka_unit_test(a_violation_that_there_is_not_has_no_details),
+        cmocka_unit_test(the_longest_list_of_knobs_fits),
         cmocka_unit_test(texts_from_outside_become_texts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
  * What goes wrong inside a process comes out at the external sensor, as notes: once each, bounded, and also where the
  * process has ended, or the sensor began anew.
  */
-#include "sensor/notes.h"
+#include "sensor/external/notes.h"
 #include "base/clock.h"
 #include "bezel/sensor.h"
 #include "tests/lib/node_fixture.h"
@@ -190,7 +190,7 @@ static void of_many_without_a_segment_some_are_told(void **state)
     assert_int_equal(count_notes(&f, "BEZEL-NO-SEGMENT"), DOORBELL_REFUSALS + 1);
     const struct message_note *last = external_note(f.external, external_note_count(f.external) - 1);
     assert_string_equal(last->name, "");
-    assert_non_null(strstr(last->text, "the books have the number alone"));
+    assert_non_null(strstr(last->text, "counted in the books, without a note"));
     fixture_close(&f);
 }
 
@@ -235,7 +235,7 @@ static void a_segment_that_another_reads_is_told_once(void **state)
     for (int i = 0; i < 5; i++)
         external_housekeep(f.external, clock_now() + i * 2 * CLOCK_S);
     const struct message_note *n = note_of(&f, "BEZEL-SEGMENT");
-    assert_non_null(strstr(n->text, "0000000000000001.seg is not read: another external sensor reads it"));
+    assert_non_null(strstr(n->text, "0000000000000001.seg is not read: another bezeld reads it"));
     assert_string_equal(n->name, "");
     assert_int_equal(external_note_count(f.external), 1);
     close(fd);
@@ -249,11 +249,11 @@ static void a_flood_is_bounded_and_says_so(void **state)
     struct fixture f = {0};
     fixture_open(&f);
     for (int i = 0; i < NOTES_MAX; i++)
-        notes_tell(f.external, NULL, 7, "BEZEL-TEST", "number %d", i);
+        notes_record(f.external, NULL, 7, "BEZEL-TEST", "number %d", i);
     assert_int_equal(external_note_count(f.external), NOTES_MAX); /* one too many is enough to say so */
     for (int i = 0; i < 3 * NOTES_MAX; i++)
         for (int twice = 0; twice < 2; twice++)
-            notes_tell(f.external, NULL, 7, "BEZEL-TEST", "number %d", i);
+            notes_record(f.external, NULL, 7, "BEZEL-TEST", "number %d", i);
     assert_int_equal(external_note_count(f.external), NOTES_MAX);
     assert_string_equal(external_note(f.external, NOTES_MAX - 2)->text, "number 254");
     assert_string_equal(external_note(f.external, NOTES_MAX - 1)->code, "BEZEL-NOTES");

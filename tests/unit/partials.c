@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* What a node adds to limits on the whole, and how old its records are when they are stored. */
-#include "resmgr/agent.h"
+/* The partials of a node for global limits, and the age of its records when they are stored. */
+#include "resmgr/agent/agent.h"
 
 #include "base/clock.h"
 
@@ -44,11 +44,11 @@ static int start(void **state)
     (void)state;
     for (int i = 0; i < LIMITS; i++)
         limits[i] = (struct experiment_limit){.kind = LIMIT_EXPECT,
-                                              .whole = true,
+                                              .global = true,
                                               .metric = i == CPU ? LIMIT_ON_SENSOR_CPU : i,
                                               .compare = COMPARE_AT_MOST,
                                               .bound = 10};
-    e.adapt.hysteresis = 0;
+    e.adapt.max_age = 0;
     now = START;
     return agent_new(&e, 0, &agent);
 }
@@ -71,14 +71,14 @@ static void nobody_here_has_the_aspect(void **state)
     (void)state;
     for (int i = 0; i < 30; i++)
         step(5);
-    assert_int_equal(agent_part(agent, RATE).state, PART_NONE);
-    assert_int_equal(agent_part(agent, RATE).limit, RATE);
-    assert_int_equal(agent_part(agent, LATENCY).state, PART_NONE);
-    assert_int_equal(agent_part(agent, LOST).state, PART_UNKNOWN); /* nobody counted */
-    assert_int_equal(agent_part(agent, CPU).state, PART_KNOWN);
-    assert_true(agent_part(agent, CPU).value == 5);
+    assert_int_equal(agent_partial(agent, RATE).state, PARTIAL_NONE);
+    assert_int_equal(agent_partial(agent, RATE).limit, RATE);
+    assert_int_equal(agent_partial(agent, LATENCY).state, PARTIAL_NONE);
+    assert_int_equal(agent_partial(agent, LOST).state, PARTIAL_UNKNOWN); /* nobody counted */
+    assert_int_equal(agent_partial(agent, CPU).state, PARTIAL_KNOWN);
+    assert_true(agent_partial(agent, CPU).value == 5);
     step(400);
-    assert_int_equal(agent_part(agent, CPU).state, PART_UNKNOWN);
+    assert_int_equal(agent_partial(agent, CPU).state, PARTIAL_UNKNOWN);
 }
 
 static void a_limit_on_the_whole_is_not_judged_here(void **state)
@@ -103,25 +103,25 @@ static void a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_
     for (int i = 0; i < 15; i++) {
         agent_count(agent, watch, attempts, now + EVERY);
         step(5);
-        assert_int_equal(agent_part(agent, RATE).state, PART_NONE);
+        assert_int_equal(agent_partial(agent, RATE).state, PARTIAL_NONE);
     }
     for (int i = 0; i < 25; i++) {
         agent_count(agent, watch, attempts += 4, now + EVERY);
         step(5);
-        enum message_part_state is = agent_part(agent, RATE).state;
-        assert_int_equal(is, i < 10 ? PART_UNKNOWN : PART_KNOWN);
+        enum message_partial_state is = agent_partial(agent, RATE).state;
+        assert_int_equal(is, i < 10 ? PARTIAL_UNKNOWN : PARTIAL_KNOWN);
     }
-    struct message_part part = agent_part(agent, RATE);
+    struct message_partial part = agent_partial(agent, RATE);
     assert_true(part.value == 40 && part.unsure == 1 && part.over == 0);
     assert_int_equal(part.silent, 0);
     for (int i = 1; i <= 3; i++) {
         agent_count(agent, watch, attempts, now + EVERY);
         step(5);
-        assert_int_equal(agent_part(agent, RATE).silent, i * EVERY);
+        assert_int_equal(agent_partial(agent, RATE).silent, i * EVERY);
     }
     agent_process_remove(agent, slot);
     step(5);
-    assert_int_equal(agent_part(agent, RATE).state, PART_NONE);
+    assert_int_equal(agent_partial(agent, RATE).state, PARTIAL_NONE);
 }
 
 static void quotients_are_told_by_numerator_and_denominator(void **state)
@@ -130,24 +130,24 @@ static void quotients_are_told_by_numerator_and_denominator(void **state)
     agent_taken(agent, 4, now - 40, now - 20, now);
     agent_taken(agent, 1, now - 5, now - 5, now);
     for (int i = 0; i < 15; i++) {
-        agent_flow(agent, 1000 * (uint64_t)i, 30 * (uint64_t)i, 7, now + EVERY);
+        agent_totals(agent, 1000 * (uint64_t)i, 30 * (uint64_t)i, 7, now + EVERY);
         step(5);
         if (i == 0)
-            assert_true(agent_part(agent, LATENCY).value == 4 * 30 + 5 && agent_part(agent, LATENCY).over == 5);
+            assert_true(agent_partial(agent, LATENCY).value == 4 * 30 + 5 && agent_partial(agent, LATENCY).over == 5);
     }
-    assert_true(agent_part(agent, LOST).over >= 10000);
-    assert_true(agent_part(agent, LOST).value == 3 * agent_part(agent, LOST).over);
-    assert_int_equal(agent_part(agent, LATENCY).state, PART_NONE); /* its window is empty again */
+    assert_true(agent_partial(agent, LOST).over >= 10000);
+    assert_true(agent_partial(agent, LOST).value == 3 * agent_partial(agent, LOST).over);
+    assert_int_equal(agent_partial(agent, LATENCY).state, PARTIAL_NONE); /* its window is empty again */
 }
 
 static void what_is_too_old_for_control_is_unknown(void **state)
 {
     (void)state;
-    e.adapt.hysteresis = 3 * EVERY;
+    e.adapt.max_age = 3 * EVERY;
     agent_taken(agent, 4, now - 40, now - 20, now);
     for (int i = 1; i <= 6; i++) {
         step(5);
-        assert_int_equal(agent_part(agent, LATENCY).state, i <= 3 ? PART_KNOWN : PART_UNKNOWN);
+        assert_int_equal(agent_partial(agent, LATENCY).state, i <= 3 ? PARTIAL_KNOWN : PARTIAL_UNKNOWN);
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "resmgr/policy.h"
+#include "resmgr/policies/policy.h"
 #include "base/clock.h"
 #include "tests/lib/limits_seen.h"
 
@@ -119,7 +119,7 @@ static void a_period_beyond_the_bounds_is_cut_off_at_them(void **state)
         struct policy_state s = start((enum experiment_policy)p, CLOCK_MS);
         policy_set_period(&s, POLICY_ALL, 5 * CLOCK_S);
         limits_step(&s, partly);
-        if (experiment_policy_moves((enum experiment_policy)p))
+        if (experiment_policy_can((enum experiment_policy)p, POLICY_MOVES))
             assert_true(s.members[0].period <= CLOCK_S);
         else
             assert_int_equal(s.members[0].period, 5 * CLOCK_S);

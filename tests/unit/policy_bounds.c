@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* Policies that misbehave, in the place of all real ones: what they are cut off at. */
 #include "base/clock.h"
-#include "resmgr/rule.h"
+#include "resmgr/policies/rule.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static void misbehave(struct policy_state *state, struct policy_actions *actions
     *actions = verdict;
 }
 
-#define STAND_IN(NAME, name, word, moves)                                                                              \
+#define STAND_IN(NAME, name, word, abilities)                                                                          \
     void policy_rule_##name(struct policy_state *state, const struct policy_observation *seen,                         \
                             struct policy_actions *actions)                                                            \
     {                                                                                                                  \
@@ -60,7 +60,7 @@ static void whatever_period_a_policy_sets_is_cut_to_the_bounds_of_the_file(void 
     static const int64_t periods[] = {INT64_MIN, -1, 0, 1, CLOCK_US, 10 * CLOCK_S, INT64_MAX};
     for (int p = 0; p < EXPERIMENT_POLICY_COUNT; p++)
         for (size_t i = 0; i < sizeof periods / sizeof *periods; i++) {
-            bool moves = experiment_policy_moves((enum experiment_policy)p);
+            bool moves = experiment_policy_can((enum experiment_policy)p, POLICY_MOVES);
             start((enum experiment_policy)p);
             for (int k = 0; k < 6; k++) { /* on, off, on ... */
                 wanted = (struct policy_member){.on = k % 2 == 0, .period = periods[i]};

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/polling.h"
+#include "bezeld/polling.h"
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "ecs/pace.h"
+#include "bezeld/poll_stats.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static int make_dir(void **unused)
 static int remove_dir(void **unused)
 {
     (void)unused;
-    polling_close(&p);
+    state_file_remove(&p.file);
     return rmdir(dir);
 }
 
@@ -95,7 +95,7 @@ static void what_is_out_of_bounds_is_refused_whole(void **unused)
     refuses((struct message_poll){.given = POLL_GIVES_MODE, .mode = POLL_MODE_BUSY_WAIT}, "busy-wait has none");
     set_period(10 * CLOCK_MS);
     set_period(100 * CLOCK_US);
-    assert_int_not_equal(access(p.path, F_OK), -1);
+    assert_int_not_equal(access(p.file.path, F_OK), -1);
 }
 
 static void the_next_life_goes_on_with_what_was_said(void **unused)
@@ -115,7 +115,7 @@ static void the_next_life_goes_on_with_what_was_said(void **unused)
     assert_int_equal(p.now.given, 0);
     assert_int_equal(p.now.period_ns, CLOCK_MS);
     polling_open(&p, &experiment, dir, run);
-    polling_close(&p);
+    state_file_remove(&p.file);
     polling_open(&p, &experiment, dir, run);
     assert_int_equal(p.now.given, 0);
 }
@@ -136,7 +136,7 @@ static void what_makes_no_sense_is_not_taken_up(void **unused)
         memcpy(text, run, sizeof run);
         size_t n = sizeof run + (size_t)snprintf(text + sizeof run, sizeof text - sizeof run, "%s", texts[i]);
         polling_open(&p, &experiment, dir, run);
-        assert_int_equal(file_replace(p.path, text, n), 0);
+        assert_int_equal(file_replace(p.file.path, text, n), 0);
         polling_open(&p, &experiment, dir, run);
         assert_int_equal(p.now.given, 0);
         assert_int_equal(p.now.period_ns, CLOCK_MS);
@@ -146,40 +146,40 @@ static void what_makes_no_sense_is_not_taken_up(void **unused)
 static void the_pace_is_that_of_the_gaps_that_ended(void **unused)
 {
     (void)unused;
-    struct pace pace = {0};
-    pace_take(&pace, 50);
-    assert_int_equal(pace.mean, 0);
-    pace_poll(&pace, 100);
-    pace_poll(&pace, 110);
-    pace_poll(&pace, 140);
-    pace_take(&pace, 150);
-    assert_int_equal(pace.mean, 20);
-    assert_int_equal(pace.worst, 30);
-    pace_poll(&pace, 145); /* the gap before the interval's end belongs to it as a whole */
-    pace_take(&pace, 160);
-    assert_int_equal(pace.mean, 5);
-    assert_int_equal(pace.worst, 5);
+    struct poll_stats poll_stats = {0};
+    poll_stats_take(&poll_stats, 50);
+    assert_int_equal(poll_stats.mean, 0);
+    poll_stats_poll(&poll_stats, 100);
+    poll_stats_poll(&poll_stats, 110);
+    poll_stats_poll(&poll_stats, 140);
+    poll_stats_take(&poll_stats, 150);
+    assert_int_equal(poll_stats.mean, 20);
+    assert_int_equal(poll_stats.worst, 30);
+    poll_stats_poll(&poll_stats, 145); /* the gap before the interval's end belongs to it as a whole */
+    poll_stats_take(&poll_stats, 160);
+    assert_int_equal(poll_stats.mean, 5);
+    assert_int_equal(poll_stats.worst, 5);
 }
 
 static void a_gap_that_goes_on_shows(void **unused)
 {
     (void)unused;
-    struct pace pace = {0};
-    pace_poll(&pace, 100);
-    pace_poll(&pace, 150);
-    pace_take(&pace, 160);
-    pace_take(&pace, 180); /* 30 so far: no longer than is known */
-    assert_int_equal(pace.mean, 50);
-    pace_take(&pace, 350);
-    assert_int_equal(pace.mean, 200);
-    assert_int_equal(pace.worst, 200);
-    pace_restart(&pace);
-    pace_take(&pace, 400);
-    assert_int_equal(pace.mean, 0);
-    pace_poll(&pace, 500); /* the time it was off is no gap */
-    pace_poll(&pace, 510);
-    pace_take(&pace, 510);
-    assert_int_equal(pace.worst, 10);
+    struct poll_stats poll_stats = {0};
+    poll_stats_poll(&poll_stats, 100);
+    poll_stats_poll(&poll_stats, 150);
+    poll_stats_take(&poll_stats, 160);
+    poll_stats_take(&poll_stats, 180); /* 30 so far: no longer than is known */
+    assert_int_equal(poll_stats.mean, 50);
+    poll_stats_take(&poll_stats, 350);
+    assert_int_equal(poll_stats.mean, 200);
+    assert_int_equal(poll_stats.worst, 200);
+    poll_stats_restart(&poll_stats);
+    poll_stats_take(&poll_stats, 400);
+    assert_int_equal(poll_stats.mean, 0);
+    poll_stats_poll(&poll_stats, 500); /* the time it was off is no gap */
+    poll_stats_poll(&poll_stats, 510);
+    poll_stats_take(&poll_stats, 510);
+    assert_int_equal(poll_stats.worst, 10);
 }
 
 int main(void)

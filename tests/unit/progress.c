@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/progress.h"
+#include "ecs/run/progress.h"
 #include "base/clock.h"
 
 #include <setjmp.h>

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* Which numbers of a finished run's database the trace proves: each is changed, one by one, and must be noticed. */
+/* The numbers in a finished run's database that the trace proves: a change of each one must be found. */
 #include "base/file.h"
-#include "ecs/verify_books.h"
-#include "mdr/builtin.h"
+#include "ecs/report/verify_books.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
 
@@ -16,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* Columns that nothing proves, and why. A new column is proved, or named here. */
+/* Columns that nothing proves, with the reason. A new column is proved, or listed here. */
 static const struct {
     const char *table, *column, *reason;
 } unproved[] = {
@@ -27,15 +26,15 @@ static const struct {
     {"processes", "overwrites", "a recorder that overwrote nothing has the books of any other process"},
 };
 
-/* The aspects of bezeld's own that become rows, with the types of their fields as in collector/model.c. */
+/* The aspects of bezeld's own that become rows, with the types of their fields as in collector/model/run_model.c. */
 static const struct {
     const char *name, *types;
 } builtin[] = {
-    {BUILTIN_SELF, "000000010"},       {BUILTIN_LIMIT, "0211000000"}, {BUILTIN_DECISION, "22000200"},
-    {BUILTIN_METRIC, "331"},           {BUILTIN_CLOCK, "000000"},     {BUILTIN_POLLING, "20220"},
-    {BUILTIN_FLOW, "0000000000"},      {BUILTIN_EXPIRED, "330000"},   {BUILTIN_KNOB, "33302000100"},
-    {BUILTIN_SNAPSHOT, "30010000002"}, {BUILTIN_OBSERVATION, "021"},  {BUILTIN_OBEYED, "00000000"},
-    {BUILTIN_FINDING, "200110"},
+    {"bezel_usage", "000000010"},      {"bezel_limit", "0211000000"}, {"bezel_decision", "22000200"},
+    {"bezel_metric", "331"},           {"bezel_clocks", "000000"},    {"bezel_polling", "20220"},
+    {"bezel_totals", "0000000000"},    {"bezel_expired", "330000"},   {"bezel_knob", "33302000100"},
+    {"bezel_snapshot", "30010000002"}, {"bezel_observation", "021"},  {"bezel_setpoints", "00000000"},
+    {"bezel_finding", "200110"},
 };
 
 enum { BUILTINS = sizeof builtin / sizeof *builtin, UNPROVED = sizeof unproved / sizeof *unproved };
@@ -127,7 +126,7 @@ static void make_run(struct fixture *t)
     assert_int_equal(stored_start(&t->run, t->dir, t->sensor, STORE_SYNC_NEVER), 0);
     assert_int_equal(stored_feed(&t->run, UINT64_MAX), 0);
     stored_end(&t->run);
-    assert_int_equal(facts_put(t->run.facts, "ended", "1"), 0);
+    assert_int_equal(rundb_put(t->run.rundb, "ended", "1"), 0);
     assert_int_equal(stored_stop(&t->run), 0);
     assert_int_equal(file_read(t->database, 1 << 24, &t->right, &t->right_bytes), 0);
 }
@@ -156,7 +155,7 @@ static int teardown(void **state)
     return err;
 }
 
-static void hear(const struct verify_finding *f, void *context)
+static void hear(const struct verify_report *f, void *context)
 {
     struct fixture *t = context;
     size_t n = strlen(t->said);
@@ -165,7 +164,7 @@ static void hear(const struct verify_finding *f, void *context)
 
 static enum verify_is look(struct fixture *t)
 {
-    struct verify v = {.tell = hear, .context = t};
+    struct verify v = {.report = hear, .context = t};
     t->said[0] = '\0';
     assert_int_equal(verify_run(&v, t->dir), 0);
     assert_int_equal(verify_books(&v, t->dir), 0);
@@ -190,7 +189,7 @@ static void a_run_that_is_right_is_complete(void **state)
         fail_msg("%s", t->said);
 }
 
-/* The position of a column among what is not proved, or -1. */
+/* The index of a column in the list of unproved ones, or -1. */
 static int find_unproved(const char *table, const char *column)
 {
     for (int i = 0; i < UNPROVED; i++)
@@ -203,10 +202,11 @@ static bool change_number(struct fixture *t, const char *table, const char *colu
                           unsigned row)
 {
     char statement[320];
-    snprintf(statement, sizeof statement,
-             "UPDATE %s SET %s = coalesce(%s, 0) %s WHERE %s = (SELECT %s FROM %s ORDER BY 1 LIMIT 1 OFFSET %u %% "
-             "(SELECT count(*) FROM %s))",
-             table, column, column, by, key, key, table, row, table);
+    snprintf(
+        statement, sizeof statement,
+        "UPDATE %s SET \"%s\" = coalesce(\"%s\", 0) %s WHERE %s = (SELECT %s FROM %s ORDER BY 1 LIMIT 1 OFFSET %u %% "
+        "(SELECT count(*) FROM %s))",
+        table, column, column, by, key, key, table, row, table);
     if (!change(t, statement))
         return false;
     if (look(t) != VERIFY_COMPLETE)
@@ -241,11 +241,11 @@ static const char *table_now;
 
 static void change_column(struct fixture *t, const char *column)
 {
-    static const char *const keyed[] = {"books", "kinds", "streams", "limits", "expired", "snapshots"};
+    static const char *const keyed[] = {"books", "kinds", "streams"};
     const char *key = "rowid";
     for (size_t i = 0; i < sizeof keyed / sizeof *keyed; i++)
         if (strcmp(table_now, keyed[i]) == 0) /* WITHOUT ROWID: what tells its rows of a process apart */
-            key = i < 2 ? "process * 1000 + aspect" : i == 2 ? "process * 1000 + ring" : i == 3 ? "number" : "process";
+            key = i < 2 ? "process * 1000 + aspect" : "process * 1000 + ring";
     static const char *const by[] = {"+ 1", "+ 500", "- 1"};
     bool any = false;
     unsigned rows = find_unproved(table_now, column) < 0 ? 1 : 3, row = (unsigned)(seed_next(&seed) % 100);
@@ -257,8 +257,8 @@ static void change_column(struct fixture *t, const char *column)
 
 static void change_table(struct fixture *t, const char *table)
 {
-    /* What was told, and not measured: no packet says it. */
-    static const char *const told[] = {"facts", "events", "notes"};
+    /* Sent by nodes or `bezel run`: no packet has it. */
+    static const char *const told[] = {"properties", "events", "notes"};
     char query[128];
     for (size_t i = 0; i < sizeof told / sizeof *told; i++)
         if (strcmp(table, told[i]) == 0)
@@ -300,14 +300,14 @@ static void lies_that_balance_are_seen_by_the_ordinals(void **state)
     }
 }
 
-/* Only who knows how a run is balanced can say so; of a collector that was killed the books may be behind. */
+/* Found only by balancing the books; after a killed collector they may be behind. */
 static void books_of_an_interrupted_run_are_not_held_against_it(void **state)
 {
     struct fixture *t = *state;
-    assert_true(change(t, "UPDATE facts SET value = '' WHERE key = 'collector.finished'"));
+    assert_true(change(t, "UPDATE properties SET value = '' WHERE key = 'collector.finished'"));
     assert_int_equal(look(t), VERIFY_INCOMPLETE);
     assert_non_null(strstr(t->said, " interrupted: "));
-    assert_true(change(t, "UPDATE facts SET value = '' WHERE key = 'collector.finished';"
+    assert_true(change(t, "UPDATE properties SET value = '' WHERE key = 'collector.finished';"
                           "UPDATE books SET attempts = attempts + 3"));
     assert_int_equal(look(t), VERIFY_INCOMPLETE);
 }

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* What limits on qualities leave for the monitor, instant by instant. */
-#include "resmgr/allowance.h"
+#include "resmgr/control/qos_backoff.h"
 #include "base/clock.h"
+#include "resmgr/policies/policy.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -23,7 +24,7 @@ static int start(void **state)
     struct experiment_adapt adapt = {
         .policy = POLICY_ELASTIC, .every = CLOCK_S, .period_min = CLOCK_US, .period_max = CLOCK_S};
     policy_start(&s, &adapt, CLOCK_MS, 2);
-    m->sense = (struct policy_sense){.known = true, .cost = 5e4}; /* 5 % at 1 ms */
+    m->cost_model = (struct policy_cost_model){.known = true, .cost = 5e4}; /* 5 % at 1 ms */
     seen = (struct policy_observation){.limit_count = QUALITIES, .member_count = 2};
     for (int i = 0; i < QUALITIES; i++)
         seen.limits[i] = (struct policy_limit){
@@ -35,9 +36,9 @@ static int start(void **state)
 /* An instant; the period follows at once, as it does without a budget. */
 static void step(void)
 {
-    allowance_step(&s, &seen, 0);
-    if (m->allowance.shortest > m->period)
-        m->period = m->allowance.shortest;
+    qos_backoff_step(&s, &seen, 0);
+    if (m->qos_backoff.shortest > m->period)
+        m->period = m->qos_backoff.shortest;
 }
 
 static void steps(int seconds)
@@ -56,13 +57,13 @@ static void only_upper_bounds_of_the_cpu_are_budgets(void **unused)
 {
     (void)unused;
     seen.limits[0] = (struct policy_limit){.on_cpu = true, .compare = COMPARE_AT_LEAST, .bound = 5};
-    assert_true(isinf(allowance_own(&seen, 0)));
+    assert_true(isinf(qos_backoff_own(&seen, 0)));
     seen.limits[0].compare = COMPARE_AT_MOST;
     seen.limits[1] = seen.limits[0];
     seen.limits[1].bound = 3;
-    assert_true(allowance_own(&seen, 0) == 3);
+    assert_true(qos_backoff_own(&seen, 0) == 3);
     seen.limits[1].member = POLICY_ALL;
-    assert_true(allowance_own(&seen, 0) == 5 && allowance_whole(&seen) == 3);
+    assert_true(qos_backoff_own(&seen, 0) == 5 && qos_backoff_global(&seen) == 3);
 }
 
 static void a_budget_for_all_is_shared_by_weight(void **unused)
@@ -71,8 +72,8 @@ static void a_budget_for_all_is_shared_by_weight(void **unused)
     seen.limits[0] =
         (struct policy_limit){.on_cpu = true, .member = POLICY_ALL, .compare = COMPARE_AT_MOST, .bound = 8};
     m->weight = 3;
-    assert_true(allowance_budget(&s, &seen, 0) == 6);
-    assert_true(allowance_budget(&s, &seen, 1) == 2);
+    assert_true(qos_backoff_budget(&s, &seen, 0) == 6);
+    assert_true(qos_backoff_budget(&s, &seen, 1) == 2);
 }
 
 static void of_two_broken_qualities_that_with_the_lower_number_is_answered(void **unused)
@@ -81,18 +82,18 @@ static void of_two_broken_qualities_that_with_the_lower_number_is_answered(void 
     see(0, 20);
     see(1, 10);
     step();
-    assert_true(m->allowance.margin == -19.0 / 29); /* of equals the one that is further off */
+    assert_true(m->qos_backoff.margin == -19.0 / 29); /* of equals the one that is further off */
     start(NULL);
     seen.limits[1].priority = 1;
     see(0, 20);
     see(1, 10);
     step();
-    assert_true(m->allowance.margin == -9.0 / 29);
+    assert_true(m->qos_backoff.margin == -9.0 / 29);
     start(NULL); /* one that is broken before one that holds, whatever its number */
     seen.limits[1].priority = 1;
     see(1, 20);
     step();
-    assert_true(m->allowance.margin == -9.0 / 29);
+    assert_true(m->qos_backoff.margin == -9.0 / 29);
 }
 
 static void a_probe_that_breaks_it_goes_back_to_where_it_held(void **unused)
@@ -102,22 +103,22 @@ static void a_probe_that_breaks_it_goes_back_to_where_it_held(void **unused)
     step();
     assert_int_equal(m->period, 4 * CLOCK_MS);
     see(0, 30);
-    for (int i = 0; i < 300 && !m->allowance.probed; i++)
+    for (int i = 0; i < 300 && !m->qos_backoff.probed; i++)
         step();
-    assert_true(m->allowance.probed);
-    int64_t good = m->allowance.good;
-    m->period = m->allowance.shortest;
+    assert_true(m->qos_backoff.probed);
+    int64_t good = m->qos_backoff.good;
+    m->period = m->qos_backoff.shortest;
     assert_true(m->period < good);
     see(0, 20);
     step();
     assert_int_equal(m->period, good);
-    assert_int_equal(m->allowance.patience, 60 * CLOCK_S);
+    assert_int_equal(m->qos_backoff.retry.pause, 60 * CLOCK_S);
 }
 
 static void time_under_another_setting_or_unknown_does_not_count(void **unused)
 {
     (void)unused;
-    m->sense.cost = 5e5; /* 50 % at 1 ms */
+    m->cost_model.cost = 5e5; /* 50 % at 1 ms */
     see(0, 20);
     step();
     seen.members[0].unconfirmed = true;
@@ -132,40 +133,56 @@ static void time_under_another_setting_or_unknown_does_not_count(void **unused)
     assert_int_equal(m->period, 16 * CLOCK_MS);
 }
 
+/* A metric may look back for an hour, which is longer than any pause. */
+static void a_cut_is_judged_however_far_the_metric_looks_back(void **unused)
+{
+    (void)unused;
+    m->cost_model.cost = 5e5; /* 50 % at 1 ms */
+    seen.limits[0].window = seen.limits[1].window = 600 * CLOCK_S;
+    see(0, 20);
+    step();
+    assert_int_equal(m->period, 4 * CLOCK_MS);
+    steps(601);
+    assert_int_equal(m->period, 4 * CLOCK_MS);
+    step(); /* window and two instants: still broken */
+    assert_int_equal(m->period, 16 * CLOCK_MS);
+}
+
 /* A monitor that uses next to nothing is tried no more, however long a quality is broken. */
 static void what_is_not_its_fault_is_left_alone_while_it_uses_next_to_nothing(void **unused)
 {
     (void)unused;
-    m->sense.cost = 5e3; /* 0.5 % */
+    m->cost_model.cost = 5e3; /* 0.5 % */
     see(0, 20);
     steps(4);
-    assert_int_equal(m->allowance.blame, BLAME_GIVEN_UP);
-    assert_int_equal(m->allowance.shortest, 0);
+    assert_int_equal(m->qos_backoff.response, RESPONSE_GIVEN_UP);
+    assert_int_equal(m->qos_backoff.shortest, 0);
     m->period = CLOCK_MS;
     steps(1000);
-    assert_int_equal(m->allowance.blame, BLAME_GIVEN_UP);
+    assert_int_equal(m->qos_backoff.response, RESPONSE_GIVEN_UP);
     assert_int_equal(m->period, CLOCK_MS);
-    m->sense.cost = 5e4; /* it costs more now: it may be to blame */
+    m->cost_model.cost = 5e4; /* it costs more now: it may be to blame */
     step();
-    assert_int_equal(m->allowance.blame, BLAME_TRIED);
+    assert_int_equal(m->qos_backoff.response, RESPONSE_REDUCED);
 }
 
 /* Off, a quality that is made of records is unknown: time alone brings polling back, and then it begins anew. */
 static void off_for_a_quality_that_became_unknown_ends_with_patience(void **unused)
 {
     (void)unused;
-    m->allowance = (struct policy_allowance){.off = true, .patience = 30 * CLOCK_S, .blame = BLAME_TRIED};
+    m->qos_backoff =
+        (struct policy_qos_backoff){.off = true, .retry.pause = 30 * CLOCK_S, .response = RESPONSE_REDUCED};
     for (int i = 0; i < QUALITIES; i++)
         seen.limits[i].state = LIMIT_UNKNOWN;
     steps(29);
-    assert_true(m->allowance.off);
+    assert_true(m->qos_backoff.off);
     step();
-    assert_false(m->allowance.off);
-    assert_int_equal(m->allowance.blame, BLAME_NONE);
+    assert_false(m->qos_backoff.off);
+    assert_int_equal(m->qos_backoff.response, RESPONSE_NONE);
     see(0, 20); /* at once, not when the last cut shows */
     step();
-    assert_int_equal(m->allowance.blame, BLAME_TRIED);
-    assert_int_equal(m->allowance.patience, 60 * CLOCK_S);
+    assert_int_equal(m->qos_backoff.response, RESPONSE_REDUCED);
+    assert_int_equal(m->qos_backoff.retry.pause, 60 * CLOCK_S);
 }
 
 int main(void)
@@ -176,6 +193,7 @@ int main(void)
         cmocka_unit_test_setup(of_two_broken_qualities_that_with_the_lower_number_is_answered, start),
         cmocka_unit_test_setup(a_probe_that_breaks_it_goes_back_to_where_it_held, start),
         cmocka_unit_test_setup(time_under_another_setting_or_unknown_does_not_count, start),
+        cmocka_unit_test_setup(a_cut_is_judged_however_far_the_metric_looks_back, start),
         cmocka_unit_test_setup(what_is_not_its_fault_is_left_alone_while_it_uses_next_to_nothing, start),
         cmocka_unit_test_setup(off_for_a_quality_that_became_unknown_ends_with_patience, start),
     };

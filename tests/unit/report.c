@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/report.h"
+#include "ecs/report/report.h"
 #include "base/file.h"
-#include "collector/facts.h"
+#include "collector/rundb/rundb.h"
 #include "tests/lib/sample_run.h"
 
 #include <float.h>
@@ -104,7 +104,7 @@ static void the_remedy_of_a_full_ring_is_named(void **state)
     sample_full_rings(&s, false);
     s.experiment.adapt.policy = POLICY_NONE;
     char *text = written(&s, report_text, false);
-    assert_non_null(strstr(text, "  Ring full: 42,480 records of client.2 (4713) and 1 more were lost.\n"
+    assert_non_null(strstr(text, "  Ring full: 42,480 records of client.2 (4713) and 1 more process were lost.\n"
                                  "    Make sensing.ring.records larger than 4096, or poll more often "
                                  "(sensing.poll.period).\n"));
     assert_null(strstr(text, "BEZEL_RING_RECORDS"));
@@ -119,7 +119,7 @@ static void the_remedy_of_a_full_ring_is_named(void **state)
 }
 
 /* A limit breaks on two nodes, again and again on one; a snapshot is taken on both, and one by hand; a node is off. */
-static void what_happened_is_told_in_order_and_plotted(void **state)
+static void the_timeline_is_in_order_and_plotted(void **state)
 {
     (void)state;
     static struct summary_column columns[3][SUMMARY_COLUMNS];
@@ -141,21 +141,34 @@ static void what_happened_is_told_in_order_and_plotted(void **state)
                                              {1, 0, sample_time(5), sample_time(5.5), false, 23, 24},
                                              {1, 0, sample_time(6), sample_time(6.5), false, 22, 24},
                                              {1, 0, sample_time(7), sample_time(10), true, 25, 26}};
-    struct summary_snapshot snapshots[] = {
-        {0, 1, 0, "studio", 24, sample_time(2) - 5000, 2 * CLOCK_S, 1256, 2, sample_time(1.5), sample_time(3.9), true,
-         0},
-        {1, 1, 0, "studio", 24, sample_time(2), 2 * CLOCK_S, 0, 1, 0, 0, false, 0},
-        {1, 0, -1, "", NAN, sample_time(8), 0, 64, 1, sample_time(7.5), sample_time(7.9), true, 0}};
+    struct builtin_snapshot snapshots[] = {
+        {0, 0, "studio", 1, 0, 24, sample_time(2) - 5000, 2 * CLOCK_S, 1256, 2, sample_time(1.5), sample_time(3.9), 1},
+        {1, 0, "studio", 1, 0, 24, sample_time(2), 2 * CLOCK_S, 0, 1, 0, 0, 0},
+        {1, 0, "", 0, -1, NAN, sample_time(8), 0, 64, 1, sample_time(7.5), sample_time(7.9), 1}};
     s.summary.series = series;
     s.summary.series_count = 3;
     s.summary.violations = violations;
     s.summary.violation_count = 6;
     s.summary.snapshots = snapshots;
     s.summary.snapshot_count = 3;
-    s.facts[s.summary.fact_count - 1] = (struct summary_fact){FACTS_SNAPSHOTS_REFUSED, "7"};
-    check_golden(&s, report_text, false, "story.txt");
-    check_golden(&s, report_json, false, "story.json");
-    check_golden(&s, report_svg, false, "story.svg");
+    s.properties[s.summary.property_count - 1] = (struct summary_property){RUNDB_SNAPSHOTS_REFUSED, "7"};
+    check_golden(&s, report_text, false, "timeline.txt");
+    check_golden(&s, report_json, false, "timeline.json");
+    check_golden(&s, report_svg, false, "timeline.svg");
+    struct builtin_finding findings[] = {
+        {0, sample_time(2.5), .what = FINDING_INFEASIBLE, .holds = true, .limit = -1, .needed = 12.5, .budget = 10},
+        {0, sample_time(2.6), .what = FINDING_LOAD_SHEDDING, .holds = true, .limit = -1, .floor = 2},
+        {0, sample_time(2.7), .what = FINDING_VIOLATED, .holds = true}, /* as the violation says */
+        {0, sample_time(4.5), .what = FINDING_INFEASIBLE, .limit = -1}};
+    struct builtin_knob knobs[] = {
+        {0, sample_time(2.8), .process = "server", .knob = "quality", .unit = "%", .cause = TURNED_BY_MANAGER,
+         .before = 80, .after = 60, .value = 24},
+        {1, sample_time(9), .process = "cli\033[2J", .knob = "rate", .unit = "", .before = 3, .after = 4, .limit = -1}};
+    s.summary.findings = findings;
+    s.summary.finding_count = 4;
+    s.summary.knobs = knobs;
+    s.summary.knob_count = 2;
+    check_golden(&s, report_text, true, "timeline-all.txt");
 }
 
 /* Names come from files and foreign programs; a run may be empty, or have no length. */
@@ -225,16 +238,16 @@ static void periods_that_no_daemon_has_leave_the_plot_whole(void **state)
     free(text);
 }
 
-static void a_run_that_was_cut_off_says_so(void **state)
+static void a_run_that_was_aborted_says_so(void **state)
 {
     (void)state;
     struct sample s;
     sample_troubled(&s);
-    s.summary.fact_count = 2;
-    check_golden(&s, report_text, false, "cut.txt");
+    s.summary.property_count = 2;
+    check_golden(&s, report_text, false, "aborted.txt");
 }
 
-static void what_is_unknown_is_told_with_the_ordinal_after_which(void **state)
+static void unknown_records_are_shown_with_the_ordinal_after_which(void **state)
 {
     (void)state;
     struct sample s;
@@ -253,7 +266,7 @@ static void what_is_unknown_is_told_with_the_ordinal_after_which(void **state)
     check_golden(&s, report_json, false, "vanished.json");
 }
 
-static void processes_that_were_not_observed_are_told_with_who_knows_of_them(void **state)
+static void processes_that_were_not_observed_are_shown_with_their_node_or_parent(void **state)
 {
     (void)state;
     struct sample s;
@@ -285,12 +298,12 @@ static void where_no_process_was_observed_the_books_say_how_many_were_not(void *
     free(text);
 }
 
-static void what_a_run_lost_that_was_cut_off_is_not_known(void **state)
+static void losses_of_an_aborted_run_are_unknown(void **state)
 {
     (void)state;
     struct sample s;
     sample_held(&s);
-    s.summary.fact_count = 2;
+    s.summary.property_count = 2;
     char *text = written(&s, report_sentence, false);
     assert_non_null(strstr(text, ", none counted as lost."));
     free(text);
@@ -301,7 +314,7 @@ static void a_run_that_goes_on_calls_its_rest_in_flight(void **state)
     (void)state;
     struct sample s;
     sample_held(&s);
-    s.summary.fact_count = 2;
+    s.summary.property_count = 2;
     s.nodes[0].last_at = sample_time(60);
     s.books[0][0].attempts += 1234;
     s.summary.limit_count = 1;
@@ -310,7 +323,7 @@ static void a_run_that_goes_on_calls_its_rest_in_flight(void **state)
     running = false;
     assert_non_null(strstr(text, "has been running for 1 min 00 s; so far: "));
     assert_non_null(strstr(text, "sensor_cpu <= 10 % is not judged yet; the other limit held; "));
-    assert_non_null(strstr(text, "In flight, or not yet booked: 1,234.\n"));
+    assert_non_null(strstr(text, "In flight, or not yet counted: 1,234.\n"));
     assert_null(strstr(text, "balance"));
     assert_non_null(strstr(text, "bezel export runs/20231114-221320-video | xargs babeltrace2\n"));
     free(text);
@@ -334,7 +347,7 @@ static const struct said said[] = {
     SAID(3, "all 3 limits held, ", VERDICT_HELD, VERDICT_HELD, VERDICT_HELD),
     SAID(2, "sensor_cpu <= 10 % was violated 12 % of the time; the other limit held; ", VERDICT_HELD, VERDICT_VIOLATED),
     SAID(3, "fps >= 29 could not be judged; the other 2 limits held; ", VERDICT_UNKNOWN, VERDICT_HELD, VERDICT_HELD),
-    SAID(1, "fps >= 29 cannot hold: violated 12 % of the time, and still with collection off; ", VERDICT_INFEASIBLE),
+    SAID(1, "fps >= 29 cannot hold: violated 12 % of the time, also while collection was off; ", VERDICT_INFEASIBLE),
 };
 
 /* The sentence depends on the verdict alone: a verdict made by hand is told as it is. */
@@ -362,7 +375,7 @@ static void the_sentence_names_what_did_not_hold(void **state)
     }
 }
 
-static void a_limit_that_several_nodes_violated_is_told_with_their_number(void **state)
+static void a_limit_that_several_nodes_violated_is_shown_with_their_number(void **state)
 {
     (void)state;
     struct sample s;
@@ -395,8 +408,8 @@ static void names_do_nothing_to_a_terminal(void **state)
     (void)state;
     struct sample s;
     sample_held(&s);
-    s.facts[3] = (struct summary_fact){"name", "\033[2Jvideo\xc2\x9b"
-                                               "2J"};
+    s.properties[3] = (struct summary_property){"name", "\033[2Jvideo\xc2\x9b"
+                                                        "2J"};
     s.processes[1].name = "cli\033]0;ent\xc2\x9b";
     s.processes[1].state = PROCESS_RUNNING;
     s.books[1][0].attempts += 5;
@@ -438,18 +451,18 @@ int main(void)
         cmocka_unit_test(values_of_spans_counters_and_gauges_read_as_recorded),
         cmocka_unit_test(flight_recorders_show_what_they_overwrote),
         cmocka_unit_test(the_remedy_of_a_full_ring_is_named),
-        cmocka_unit_test(what_happened_is_told_in_order_and_plotted),
+        cmocka_unit_test(the_timeline_is_in_order_and_plotted),
         cmocka_unit_test(a_plot_is_whole_whatever_the_run_is),
         cmocka_unit_test(values_that_no_axis_can_show_leave_the_plot_whole),
         cmocka_unit_test(periods_that_no_daemon_has_leave_the_plot_whole),
-        cmocka_unit_test(a_run_that_was_cut_off_says_so),
-        cmocka_unit_test(what_is_unknown_is_told_with_the_ordinal_after_which),
-        cmocka_unit_test(processes_that_were_not_observed_are_told_with_who_knows_of_them),
+        cmocka_unit_test(a_run_that_was_aborted_says_so),
+        cmocka_unit_test(unknown_records_are_shown_with_the_ordinal_after_which),
+        cmocka_unit_test(processes_that_were_not_observed_are_shown_with_their_node_or_parent),
         cmocka_unit_test(where_no_process_was_observed_the_books_say_how_many_were_not),
-        cmocka_unit_test(what_a_run_lost_that_was_cut_off_is_not_known),
+        cmocka_unit_test(losses_of_an_aborted_run_are_unknown),
         cmocka_unit_test(a_run_that_goes_on_calls_its_rest_in_flight),
         cmocka_unit_test(the_sentence_names_what_did_not_hold),
-        cmocka_unit_test(a_limit_that_several_nodes_violated_is_told_with_their_number),
+        cmocka_unit_test(a_limit_that_several_nodes_violated_is_shown_with_their_number),
         cmocka_unit_test(lines_fit_a_wide_terminal_and_hold_no_control_characters),
         cmocka_unit_test(names_do_nothing_to_a_terminal),
         cmocka_unit_test(jq_reads_the_json),

@@ -4,9 +4,9 @@
 /*
  * Real-time placement with the system's own answers: each case in a process of its own, which may lose privileges.
  */
-#include "ecs/placement.h"
+#include "bezeld/rt_setup.h"
 #include "base/clock.h"
-#include "mdr/link.h"
+#include "mdr/link/link.h"
 
 #include <errno.h>
 #include <linux/capability.h>
@@ -136,20 +136,20 @@ static void add_cpu(struct experiment_cpus *set, uint32_t cpu)
     set->bits[cpu / 64] |= UINT64_C(1) << cpu % 64;
 }
 
-static bool complains(const struct experiment_real_time *want, const struct placement_result *result,
-                      enum placement_step step, const char *of)
+static bool complains(const struct experiment_real_time *want, const struct rt_setup_result *result,
+                      enum rt_setup_step step, const char *of)
 {
-    char text[PLACEMENT_TEXT_MAX + 1] = "";
-    bool is = placement_complaint(want, result, step, text);
+    char text[RT_SETUP_TEXT_MAX + 1] = "";
+    bool is = rt_setup_complaint(want, result, step, text);
     if (is && (!of || !strstr(text, of)))
         printf("said: %s\n", text);
     return of ? is && strstr(text, of) : is;
 }
 
-static bool complains_at_all(const struct experiment_real_time *want, const struct placement_result *result)
+static bool complains_at_all(const struct experiment_real_time *want, const struct rt_setup_result *result)
 {
-    for (int step = 0; step < PLACEMENT_STEPS; step++)
-        if (complains(want, result, (enum placement_step)step, NULL))
+    for (int step = 0; step < RT_SETUP_STEPS; step++)
+        if (complains(want, result, (enum rt_setup_step)step, NULL))
             return true;
     return false;
 }
@@ -170,9 +170,9 @@ static void become_fifo(void)
     need(SCHED_FIFO);
     want.policy = REAL_TIME_FIFO;
     want.priority = 7;
-    struct placement_result result = placement_apply(&want, NULL, 0);
+    struct rt_setup_result result = rt_setup_apply(&want, NULL, 0);
     MUST(!complains_at_all(&want, &result));
-    struct placement_state state = placement_read();
+    struct rt_setup_state state = rt_setup_read();
     MUST(state.policy == SCHED_FIFO && state.priority == 7);
     MUST(pthread_create(&thread, NULL, tell_policy, &policy_of_thread) == 0);
     pthread_join(thread, NULL);
@@ -198,12 +198,12 @@ static void become_deadline(void)
     want.runtime = 200 * CLOCK_US;
     want.deadline = CLOCK_MS;
     want.period = 2 * CLOCK_MS;
-    struct placement_result result = placement_apply(&want, NULL, 0);
-    if (result.error[PLACEMENT_POLICY]) {
-        printf("skipped: no SCHED_DEADLINE here: %s\n", strerror(result.error[PLACEMENT_POLICY]));
+    struct rt_setup_result result = rt_setup_apply(&want, NULL, 0);
+    if (result.error[RT_SETUP_POLICY]) {
+        printf("skipped: no SCHED_DEADLINE here: %s\n", strerror(result.error[RT_SETUP_POLICY]));
         _exit(SKIP);
     }
-    struct placement_state state = placement_read();
+    struct rt_setup_state state = rt_setup_read();
     MUST(state.policy == DEADLINE_POLICY && state.runtime == 200 * CLOCK_US && state.deadline == CLOCK_MS &&
          state.period == 2 * CLOCK_MS);
     pthread_t thread;
@@ -212,9 +212,9 @@ static void become_deadline(void)
     pthread_join(thread, NULL);
     MUST(policy_of_thread == SCHED_OTHER);
     want.policy = REAL_TIME_OTHER;
-    result = placement_apply(&want, NULL, 0);
+    result = rt_setup_apply(&want, NULL, 0);
     MUST(!complains_at_all(&want, &result));
-    state = placement_read();
+    state = rt_setup_read();
     MUST(state.policy == SCHED_OTHER && state.runtime == 0);
 }
 
@@ -240,16 +240,16 @@ static void overbook(void)
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             struct experiment_real_time most = want;
             most.runtime = CLOCK_MS / 100 * 94;
-            placement_apply(&most, NULL, 0);
+            rt_setup_apply(&most, NULL, 0);
             MUST(write(ready[1], "x", 1) == 1);
             for (;;)
                 pause();
         }
         MUST(read(ready[0], &byte, 1) == 1);
     }
-    struct placement_result result = placement_apply(&want, NULL, 0);
-    MUST(complains(&want, &result, PLACEMENT_POLICY, "shorter runtime"));
-    MUST(placement_read().policy == SCHED_OTHER);
+    struct rt_setup_result result = rt_setup_apply(&want, NULL, 0);
+    MUST(complains(&want, &result, RT_SETUP_POLICY, "shorter runtime"));
+    MUST(rt_setup_read().policy == SCHED_OTHER);
 }
 
 static void a_reservation_that_does_not_fit_is_told(void **state)
@@ -265,19 +265,19 @@ static void lock_memory(void)
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     MUST(memory != MAP_FAILED);
     want.lock_memory = true;
-    struct placement_result result = placement_apply(&want, memory, bytes);
-    if (!LOCKS || result.error[PLACEMENT_MEMORY]) {
-        printf("skipped: memory cannot be locked here: %s\n", strerror(result.error[PLACEMENT_MEMORY]));
+    struct rt_setup_result result = rt_setup_apply(&want, memory, bytes);
+    if (!LOCKS || result.error[RT_SETUP_MEMORY]) {
+        printf("skipped: memory cannot be locked here: %s\n", strerror(result.error[RT_SETUP_MEMORY]));
         _exit(SKIP);
     }
-    struct placement_state state = placement_read();
+    struct rt_setup_state state = rt_setup_read();
     MUST(state.locked_bytes >= bytes);
     unsigned char present[256];
     MUST(mincore(memory, bytes, present) == 0);
     for (size_t i = 0; i < bytes / 4096; i++)
         MUST(present[i] & 1);
     MUST(mmap(NULL, later, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
-    MUST(placement_read().locked_bytes >= state.locked_bytes + later); /* what is mapped later is locked too */
+    MUST(rt_setup_read().locked_bytes >= state.locked_bytes + later); /* what is mapped later is locked too */
 }
 
 static void locked_memory_is_present_and_grows(void **state)
@@ -296,15 +296,15 @@ static void place_on_cpu(void)
         cpu++;
     add_cpu(&want.cpu, cpu);
     want.timer_slack = 12345;
-    struct placement_result result = placement_apply(&want, NULL, 0);
+    struct rt_setup_result result = rt_setup_apply(&want, NULL, 0);
     MUST(!complains_at_all(&want, &result));
-    struct placement_state state = placement_read();
+    struct rt_setup_state state = rt_setup_read();
     MUST(experiment_cpu_count(&state.cpus) == 1 && experiment_has_cpu(&state.cpus, cpu));
     MUST(state.timer_slack == 12345);
     add_cpu(&want.cpu, EXPERIMENT_CPUS_MAX - 1); /* one of two is not there: the other is used, and it is told */
-    result = placement_apply(&want, NULL, 0);
-    MUST(complains(&want, &result, PLACEMENT_CPU, "1 of CPUs"));
-    state = placement_read();
+    result = rt_setup_apply(&want, NULL, 0);
+    MUST(complains(&want, &result, RT_SETUP_CPU, "1 of CPUs"));
+    state = rt_setup_read();
     MUST(experiment_cpu_count(&state.cpus) == 1);
 }
 
@@ -346,7 +346,7 @@ static void place_link_threads(void)
         last = CPU_ISSET(i, &allowed) ? i : last;
     want.policy = REAL_TIME_FIFO;
     add_cpu(&want.io_cpu, last);
-    struct placement_result result = placement_apply(&want, NULL, 0);
+    struct rt_setup_result result = rt_setup_apply(&want, NULL, 0);
     MUST(!complains_at_all(&want, &result));
     FILE *ls = popen("ls /proc/$PPID/task | grep -vx $PPID | tr '\\n' ' '", "r");
     MUST(ls && fgets(tids, sizeof tids, ls));
@@ -358,7 +358,7 @@ static void place_link_threads(void)
         MUST(sched_getscheduler((pid_t)atoi(tid)) == SCHED_OTHER);
     }
     MUST(seen >= 2); /* the reaper, and one that moves bytes */
-    MUST(placement_read().policy == SCHED_FIFO);
+    MUST(rt_setup_read().policy == SCHED_FIFO);
     link_close(link, 0);
 }
 
@@ -387,19 +387,19 @@ static void degrade(void)
     want.timer_slack = 2000;
     add_cpu(&want.cpu, EXPERIMENT_CPUS_MAX - 1);
     add_cpu(&want.io_cpu, EXPERIMENT_CPUS_MAX - 1);
-    struct placement_result result = placement_apply(&want, NULL, 0);
-    MUST(complains(&want, &result, PLACEMENT_POLICY, "CAP_SYS_NICE"));
-    MUST(complains(&want, &result, PLACEMENT_POLICY, "ulimit -r 10"));
-    MUST(!LOCKS || complains(&want, &result, PLACEMENT_MEMORY, "CAP_IPC_LOCK"));
-    MUST(complains(&want, &result, PLACEMENT_CPU, "none of them is there"));
-    MUST(complains(&want, &result, PLACEMENT_IO_CPU, NULL)); /* there is no such thread; a sanitizer may have one */
-    MUST(!complains(&want, &result, PLACEMENT_SLACK, NULL));
-    struct placement_state state = placement_read();
+    struct rt_setup_result result = rt_setup_apply(&want, NULL, 0);
+    MUST(complains(&want, &result, RT_SETUP_POLICY, "CAP_SYS_NICE"));
+    MUST(complains(&want, &result, RT_SETUP_POLICY, "ulimit -r 10"));
+    MUST(!LOCKS || complains(&want, &result, RT_SETUP_MEMORY, "CAP_IPC_LOCK"));
+    MUST(complains(&want, &result, RT_SETUP_CPU, "none of them is there"));
+    MUST(complains(&want, &result, RT_SETUP_IO_CPU, NULL)); /* there is no such thread; a sanitizer may have one */
+    MUST(!complains(&want, &result, RT_SETUP_SLACK, NULL));
+    struct rt_setup_state state = rt_setup_read();
     MUST(state.policy == SCHED_OTHER && state.timer_slack == 2000 && state.locked_bytes == 0);
     want.policy = REAL_TIME_DEADLINE;
     want.runtime = want.deadline = want.period = CLOCK_MS;
-    result = placement_apply(&want, NULL, 0);
-    MUST(complains(&want, &result, PLACEMENT_POLICY, "CAP_SYS_NICE"));
+    result = rt_setup_apply(&want, NULL, 0);
+    MUST(complains(&want, &result, RT_SETUP_POLICY, "CAP_SYS_NICE"));
 }
 
 static void what_is_refused_is_told_and_the_rest_is_done(void **state)
@@ -414,9 +414,9 @@ static void be_limited(void)
     need(SCHED_FIFO);
     played.rtprio = 3;
     want.policy = REAL_TIME_FIFO;
-    struct placement_result result = placement_apply(&want, NULL, 0);
-    MUST(complains(&want, &result, PLACEMENT_POLICY, "priority 3, not 10"));
-    struct placement_state state = placement_read();
+    struct rt_setup_result result = rt_setup_apply(&want, NULL, 0);
+    MUST(complains(&want, &result, RT_SETUP_POLICY, "priority 3, not 10"));
+    struct rt_setup_state state = rt_setup_read();
     MUST(state.policy == SCHED_FIFO && state.priority == 3);
 }
 
@@ -432,15 +432,15 @@ static void lock_under_a_limit(void)
     struct experiment_real_time want = plain();
     played.memlock = 1 << 30;
     want.lock_memory = true;
-    struct placement_result result = placement_apply(&want, NULL, 0); /* with the privilege no limit counts */
+    struct rt_setup_result result = rt_setup_apply(&want, NULL, 0); /* with the privilege no limit counts */
     MUST(!complains_at_all(&want, &result));
     MUST(played.lock_flags == (MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT));
     drop(CAP_IPC_LOCK);
-    result = placement_apply(&want, NULL, 0);
-    MUST(complains(&want, &result, PLACEMENT_LATER, "mapped later"));
+    result = rt_setup_apply(&want, NULL, 0);
+    MUST(complains(&want, &result, RT_SETUP_LATER, "mapped later"));
     MUST(played.lock_flags == (MCL_CURRENT | MCL_ONFAULT));
     played.memlock = RLIM_INFINITY;
-    result = placement_apply(&want, NULL, 0);
+    result = rt_setup_apply(&want, NULL, 0);
     MUST(!complains_at_all(&want, &result));
     MUST(played.lock_flags == (MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT));
 }
@@ -458,15 +458,15 @@ static void a_limit_of_locked_memory_does_not_stop_later_mappings(void **state)
 static void what_is_in_force_is_said_in_a_line(void **state)
 {
     (void)state;
-    char text[PLACEMENT_TEXT_MAX + 1];
-    struct placement_state s = {.policy = SCHED_FIFO, .priority = 12, .cpu_count = 4, .locked_bytes = 1};
+    char text[RT_SETUP_TEXT_MAX + 1];
+    struct rt_setup_state s = {.policy = SCHED_FIFO, .priority = 12, .cpu_count = 4, .locked_bytes = 1};
     add_cpu(&s.cpus, 1);
     add_cpu(&s.cpus, 2);
-    placement_describe(&s, text, sizeof text);
+    rt_setup_describe(&s, text, sizeof text);
     assert_string_equal(text, "policy fifo, priority 12, CPUs 1-2 of 4, memory locked");
-    s = (struct placement_state){.cpu_count = 1, .timer_slack = CLOCK_US};
+    s = (struct rt_setup_state){.cpu_count = 1, .timer_slack = CLOCK_US};
     add_cpu(&s.cpus, 0);
-    placement_describe(&s, text, sizeof text);
+    rt_setup_describe(&s, text, sizeof text);
     assert_string_equal(text, "policy other, any CPU of 1, memory not locked, timer slack 1.00 us");
     s.policy = DEADLINE_POLICY;
     s.runtime = 500 * CLOCK_US;
@@ -474,43 +474,9 @@ static void what_is_in_force_is_said_in_a_line(void **state)
     s.cpu_count = 1024;
     for (uint32_t i = 0; i < 1024; i += 2) /* as many CPUs as the line has no room for */
         add_cpu(&s.cpus, i);
-    placement_describe(&s, text, sizeof text);
+    rt_setup_describe(&s, text, sizeof text);
     assert_string_equal(text, "policy deadline (500 us within 1.00 ms, each 1.00 ms), CPUs 0, 2, 4, 6, 8, 10, 12, 14, "
                               "16, 18, 20, 22, ... of 1024, memory not locked, timer slack 1.00 us");
-}
-
-static void doubts(const char *yaml, uint32_t cpus, const char *of)
-{
-    struct experiment *e;
-    struct experiment_diagnostics read, found = {0};
-    assert_int_equal(experiment_read(yaml, strlen(yaml), &e, &read), 0);
-    assert_int_equal(placement_doubt(e, cpus, &found), 0);
-    assert_int_equal(found.count, of != NULL);
-    if (of) {
-        assert_true(found.list[0].warning);
-        assert_int_equal(found.list[0].at.line, 3);
-        assert_non_null(strstr(found.list[0].sentence, of));
-    }
-    experiment_diagnostics_free(&found);
-    experiment_diagnostics_free(&read);
-    experiment_free(e);
-}
-
-#define BUSY(nodes, keys)                                                                                              \
-    "experiment: x\nsensing:\n  real-time: {policy: fifo" keys "}\n  poll: {mode: busy-wait}\nnodes: {" nodes          \
-    "}\nprocesses: [{name: x, node: a, command: x}]\n"
-
-static void a_placement_that_starves_is_doubted(void **state)
-{
-    (void)state;
-    doubts(BUSY("a: {}", ", cpu: 1"), 2, NULL);
-    doubts(BUSY("a: {}", ", cpu: 2"), 2, "CPUs 0 .. 1");
-    doubts(BUSY("a: {}", ", cpu: 1, io-cpu: [0, 7]"), 2, "CPUs 0 .. 1");
-    doubts(BUSY("a: {}", ""), 1, "1 node busy-waits");
-    doubts(BUSY("a: {}, b: {}", ", cpu: 1"), 4, "1 of them");
-    doubts(BUSY("a: {}, b: {}", ", cpu: [1, 2]"), 4, NULL);
-    doubts(BUSY("a: {}, b: {}", ", cpu: [0, 1]"), 2, "2 nodes busy-wait in policy fifo, and this machine has 2 CPUs");
-    doubts("experiment: x\nsensing:\n  real-time: {policy: fifo}\ncommand: x\n", 1, NULL);
 }
 
 int main(void)
@@ -526,7 +492,6 @@ int main(void)
         cmocka_unit_test(a_limit_allows_a_lower_priority),
         cmocka_unit_test(a_limit_of_locked_memory_does_not_stop_later_mappings),
         cmocka_unit_test(what_is_in_force_is_said_in_a_line),
-        cmocka_unit_test(a_placement_that_starves_is_doubted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/experiment_state.h"
-#include "ecs/commands.h"
+#include "ecs/run/run_state.h"
 
+#include "base/exit_code.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 struct scene {
     struct experiment e;
     struct experiment_process processes[2];
-    struct experiment_state s;
+    struct run_state s;
     int64_t now;
 };
 
@@ -29,13 +29,14 @@ static void begin(struct scene *c, uint32_t nodes, uint32_t launched, bool attac
         c->processes[c->e.process_count++] = (struct experiment_process){.argv = no_arguments, .instances = launched};
     if (attached)
         c->processes[c->e.process_count++] = (struct experiment_process){.attach = (char[]){"nav*"}, .instances = 1};
-    struct state_actions a = experiment_state_begin(&c->s, &c->e, false, c->now);
-    assert_int_equal(a.what, ACTION_START_COLLECTOR);
+    struct state_actions a = run_state_begin(&c->s, &c->e, false, c->now);
+    assert_int_equal(a.what, ACTION_START_DAEMON);
+    assert_int_equal(a.daemon, STATE_COLLECTOR);
 }
 
 static unsigned give(struct scene *c, struct state_event event)
 {
-    return experiment_state_step(&c->s, &event, c->now).what;
+    return run_state_step(&c->s, &event, c->now).what;
 }
 
 #define GIVE(c, ...) give((c), (struct state_event){__VA_ARGS__})
@@ -43,7 +44,7 @@ static unsigned give(struct scene *c, struct state_event event)
 /* Lets the clock go to the next deadline, which must be within `span`, and ticks. */
 static unsigned tick_within(struct scene *c, int64_t span)
 {
-    int64_t at = experiment_state_deadline(&c->s);
+    int64_t at = run_state_deadline(&c->s);
     assert_true(at <= c->now + span);
     c->now = at > c->now ? at : c->now;
     return GIVE(c, .type = EVENT_TICK);
@@ -72,7 +73,7 @@ static void close_down(struct scene *c)
     assert_int_equal(last, ACTION_STOP_COLLECTOR);
     GIVE(c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
     assert_int_equal(c->s.phase, PHASE_DONE);
-    assert_true(experiment_state_deadline(&c->s) == INT64_MAX);
+    assert_true(run_state_deadline(&c->s) == INT64_MAX);
 }
 
 static void runs_for_its_duration_and_takes_everything_down_in_order(void **state)
@@ -92,9 +93,9 @@ static void runs_for_its_duration_and_takes_everything_down_in_order(void **stat
     close_down(&c);
     assert_int_equal(c.s.ended_by, ENDED_BY_DURATION);
     assert_true(c.s.ended - c.s.started == 10 * CLOCK_S);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_VIOLATED), EXIT_VIOLATED);
-    assert_int_equal(experiment_state_exit_code(&c.s, BEZEL_ESYS), EXIT_FAILED);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_VIOLATED), EXIT_VIOLATED);
+    assert_int_equal(run_state_exit_code(&c.s, BEZEL_ESYS), EXIT_FAILED);
 }
 
 static void ends_when_its_processes_have_ended(void **state)
@@ -103,12 +104,12 @@ static void ends_when_its_processes_have_ended(void **state)
     struct scene c;
     begin(&c, 1, 2, false, 0);
     run_up(&c);
-    assert_true(experiment_state_deadline(&c.s) == INT64_MAX);
+    assert_true(run_state_deadline(&c.s) == INT64_MAX);
     assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED), 0);
     assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED), ACTION_STOP_PROCESSES); /* what they left behind */
     assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
     assert_int_equal(c.s.ended_by, ENDED_BY_PROCESSES);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
 static void goes_on_without_a_process_that_died_and_fails_at_the_end(void **state)
@@ -120,7 +121,7 @@ static void goes_on_without_a_process_that_died_and_fails_at_the_end(void **stat
     assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED, .failed = true), 0);
     assert_int_equal(c.s.phase, PHASE_RUNNING);
     assert_int_equal(tick_within(&c, 10 * CLOCK_S), ACTION_STOP_PROCESSES);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_VIOLATED), EXIT_FAILED);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_VIOLATED), EXIT_FAILED);
 }
 
 static void a_daemon_that_let_go_of_its_processes_fails_the_run_and_comes_again(void **state)
@@ -130,10 +131,10 @@ static void a_daemon_that_let_go_of_its_processes_fails_the_run_and_comes_again(
     begin(&c, 1, 1, false, CLOCK_S);
     run_up(&c);
     assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1, .failed = true), 0);
-    assert_int_equal(tick_within(&c, 0), ACTION_RESTART);
+    assert_int_equal(tick_within(&c, 0), ACTION_START_DAEMON);
     assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = 1), 0);
     assert_int_equal(c.s.phase, PHASE_RUNNING);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
 static void a_session_that_cannot_be_had_is_unreachable_but_not_one_that_was_lost(void **state)
@@ -145,15 +146,15 @@ static void a_session_that_cannot_be_had_is_unreachable_but_not_one_that_was_los
     assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1, .unreachable = true), ACTION_STOP_COLLECTOR);
     GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
     assert_int_equal(c.s.phase, PHASE_DONE);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_UNREACHABLE);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_UNREACHABLE);
 
     begin(&c, 1, 1, false, CLOCK_S);
     run_up(&c);
     assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1, .unreachable = true), 0);
-    assert_int_equal(tick_within(&c, 0), ACTION_RESTART); /* asked for again, at once */
+    assert_int_equal(tick_within(&c, 0), ACTION_START_DAEMON); /* asked for again, at once */
     assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = 1), 0);
     assert_int_equal(c.s.phase, PHASE_RUNNING);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
 static void a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched(void **state)
@@ -168,7 +169,7 @@ static void a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched(v
     GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
     assert_int_equal(c.s.phase, PHASE_DONE);
     assert_true(c.s.started == 0);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 
     begin(&c, 2, 1, false, CLOCK_S);
     GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
@@ -181,10 +182,10 @@ static void a_daemon_that_is_not_ready_in_time_is_unreachable(void **state)
     struct scene c;
     begin(&c, 1, 1, false, CLOCK_S);
     GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
-    assert_int_equal(tick_within(&c, STATE_START_LIMIT), ACTION_TELL_LATE | ACTION_STOP_NODES);
-    assert_int_equal(tick_within(&c, STATE_CLOSE_LIMIT), ACTION_TELL_LATE | ACTION_KILL_NODES);
+    assert_int_equal(tick_within(&c, STATE_START_LIMIT), ACTION_REPORT_LATE | ACTION_STOP_NODES);
+    assert_int_equal(tick_within(&c, STATE_CLOSE_LIMIT), ACTION_REPORT_LATE | ACTION_KILL_NODES);
     close_down(&c);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_UNREACHABLE);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_UNREACHABLE);
 }
 
 static void restarts_a_killed_daemon_at_once_and_stays_successful(void **state)
@@ -196,13 +197,13 @@ static void restarts_a_killed_daemon_at_once_and_stays_successful(void **state)
         run_up(&c);
         assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = d), 0);
         struct state_event tick = {.type = EVENT_TICK};
-        assert_true(experiment_state_deadline(&c.s) <= c.now);
-        struct state_actions a = experiment_state_step(&c.s, &tick, c.now);
-        assert_int_equal(a.what, ACTION_RESTART);
+        assert_true(run_state_deadline(&c.s) <= c.now);
+        struct state_actions a = run_state_step(&c.s, &tick, c.now);
+        assert_int_equal(a.what, ACTION_START_DAEMON);
         assert_int_equal(a.daemon, d);
         assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = d), 0);
         assert_int_equal(c.s.phase, PHASE_RUNNING);
-        assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+        assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
     }
 }
 
@@ -214,19 +215,19 @@ static void gives_up_a_daemon_that_dies_too_often_but_forgets_old_deaths(void **
     run_up(&c);
     for (int i = 0; i < 20; i++) { /* often, but never six times in the span */
         GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1);
-        assert_true(tick_within(&c, CLOCK_S * 2) & ACTION_RESTART);
+        assert_true(tick_within(&c, CLOCK_S * 2) & ACTION_START_DAEMON);
         GIVE(&c, .type = EVENT_SERVES, .daemon = 1);
         c.now += STATE_RESTART_SPAN / STATE_RESTARTS;
     }
     c.now += STATE_RESTART_SPAN;
     for (int i = 0; i < STATE_RESTARTS; i++) {
         assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1), 0);
-        assert_true(tick_within(&c, 2 * CLOCK_S) & ACTION_RESTART);
+        assert_true(tick_within(&c, 2 * CLOCK_S) & ACTION_START_DAEMON);
     }
     assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1), ACTION_STOP_PROCESSES);
     assert_int_equal(c.s.ended_by, ENDED_BY_FAILURE);
     assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_STOP_COLLECTOR); /* nobody is left to drain */
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
 static void a_daemon_restarted_while_draining_is_drained_too(void **state)
@@ -235,11 +236,11 @@ static void a_daemon_restarted_while_draining_is_drained_too(void **state)
     struct scene c;
     begin(&c, 2, 0, true, CLOCK_S);
     run_up(&c);
-    assert_int_equal(tick_within(&c, CLOCK_S), ACTION_DRAIN | ACTION_TELL_UNMATCHED);
+    assert_int_equal(tick_within(&c, CLOCK_S), ACTION_DRAIN | ACTION_REPORT_UNMATCHED);
     GIVE(&c, .type = EVENT_DRAINED, .daemon = 1);
     GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 2);
     assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1), 0); /* it holds nothing any more */
-    assert_int_equal(tick_within(&c, 0), ACTION_RESTART);
+    assert_int_equal(tick_within(&c, 0), ACTION_START_DAEMON);
     assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = 2), ACTION_DRAIN);
     assert_int_equal(GIVE(&c, .type = EVENT_DRAINED, .daemon = 2), ACTION_STOP_NODES);
 }
@@ -257,9 +258,9 @@ static void drains_as_long_as_there_is_progress_and_no_longer(void **state)
         assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
         assert_int_equal(GIVE(&c, .type = EVENT_PROGRESS), 0);
     }
-    assert_int_equal(tick_within(&c, STATE_DRAIN_LIMIT), ACTION_TELL_UNDRAINED | ACTION_STOP_NODES);
+    assert_int_equal(tick_within(&c, STATE_DRAIN_LIMIT), ACTION_REPORT_UNDRAINED | ACTION_STOP_NODES);
     close_down(&c);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_UNREACHABLE);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_UNREACHABLE);
 }
 
 /* To DRAINING, into a store that fails. */
@@ -276,10 +277,10 @@ static void a_store_that_fails_stops_the_experiment_and_is_not_waited_for_long(v
     (void)state;
     struct scene c;
     drain_failing(&c);
-    assert_int_equal(tick_within(&c, STATE_FAILING_LIMIT), ACTION_TELL_UNDRAINED | ACTION_STOP_NODES);
+    assert_int_equal(tick_within(&c, STATE_FAILING_LIMIT), ACTION_REPORT_UNDRAINED | ACTION_STOP_NODES);
     close_down(&c);
     assert_int_equal(c.s.ended_by, ENDED_BY_FAILURE);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
 static void a_collector_that_comes_back_has_time_to_show_that_it_can_write(void **state)
@@ -288,12 +289,12 @@ static void a_collector_that_comes_back_has_time_to_show_that_it_can_write(void 
     struct scene c;
     drain_failing(&c);
     (void)GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
-    assert_int_equal(tick_within(&c, CLOCK_S), ACTION_RESTART);
+    assert_int_equal(tick_within(&c, CLOCK_S), ACTION_START_DAEMON);
     (void)GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
-    assert_true(experiment_state_deadline(&c.s) > c.now + STATE_FAILING_LIMIT);
+    assert_true(run_state_deadline(&c.s) > c.now + STATE_FAILING_LIMIT);
     (void)GIVE(&c, .type = EVENT_PROGRESS);
     (void)GIVE(&c, .type = EVENT_STORE_FAILED); /* it cannot */
-    assert_int_equal(tick_within(&c, STATE_FAILING_LIMIT), ACTION_TELL_UNDRAINED | ACTION_STOP_NODES);
+    assert_int_equal(tick_within(&c, STATE_FAILING_LIMIT), ACTION_REPORT_UNDRAINED | ACTION_STOP_NODES);
 }
 
 static void the_first_interrupt_stops_and_the_second_kills(void **state)
@@ -303,11 +304,11 @@ static void the_first_interrupt_stops_and_the_second_kills(void **state)
     begin(&c, 1, 1, false, 0);
     run_up(&c);
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_STOP_PROCESSES);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_KILL);
     assert_int_equal(c.s.phase, PHASE_DONE);
     assert_int_equal(c.s.ended_by, ENDED_BY_INTERRUPT);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
 static void an_interrupt_from_a_shared_terminal_gives_the_process_time(void **state)
@@ -315,11 +316,11 @@ static void an_interrupt_from_a_shared_terminal_gives_the_process_time(void **st
     (void)state;
     struct scene c;
     begin(&c, 1, 1, false, 0);
-    experiment_state_begin(&c.s, &c.e, true, c.now);
+    run_state_begin(&c.s, &c.e, true, c.now);
     run_up(&c);
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT, .terminal = true), ACTION_INTERRUPT_PROCESSES);
     begin(&c, 1, 1, false, 0);
-    experiment_state_begin(&c.s, &c.e, true, c.now);
+    run_state_begin(&c.s, &c.e, true, c.now);
     run_up(&c);
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT, .terminal = false), ACTION_STOP_PROCESSES);
 }
@@ -333,7 +334,7 @@ static void an_interrupt_before_the_start_launches_nothing(void **state)
     assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR), 0);
     GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = STATE_COLLECTOR);
     assert_int_equal(c.s.phase, PHASE_DONE);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
 static void attached_processes_that_ended_end_the_experiment_but_a_short_absence_does_not(void **state)
@@ -345,7 +346,7 @@ static void attached_processes_that_ended_end_the_experiment_but_a_short_absence
     GIVE(&c, .type = EVENT_ATTACHED, .living = 0, .seen = 0);
     c.now += CLOCK_S;
     GIVE(&c, .type = EVENT_ATTACHED, .living = 1, .seen = 1);
-    assert_true(experiment_state_deadline(&c.s) == INT64_MAX);
+    assert_true(run_state_deadline(&c.s) == INT64_MAX);
     GIVE(&c, .type = EVENT_ATTACHED, .living = 0, .seen = 1);
     c.now += STATE_ABSENCE / 2;
     GIVE(&c, .type = EVENT_ATTACHED, .living = 1, .seen = 2);
@@ -354,7 +355,7 @@ static void attached_processes_that_ended_end_the_experiment_but_a_short_absence
     GIVE(&c, .type = EVENT_ATTACHED, .living = 0, .seen = 2);
     assert_int_equal(tick_within(&c, STATE_ABSENCE), ACTION_DRAIN);
     assert_int_equal(c.s.ended_by, ENDED_BY_PROCESSES);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
 static void with_a_duration_attached_processes_may_go_and_come_and_it_lasts_that_long(void **state)
@@ -370,12 +371,12 @@ static void with_a_duration_attached_processes_may_go_and_come_and_it_lasts_that
         GIVE(&c, .type = EVENT_ATTACHED, .living = 0, .seen = life);
         c.now += 2 * STATE_ABSENCE;
         assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
-        assert_true(experiment_state_deadline(&c.s) == started + 10 * CLOCK_S);
+        assert_true(run_state_deadline(&c.s) == started + 10 * CLOCK_S);
     }
     assert_int_equal(tick_within(&c, 10 * CLOCK_S), ACTION_DRAIN);
     assert_int_equal(c.s.ended_by, ENDED_BY_DURATION);
     assert_true(c.s.ended - c.s.started == 10 * CLOCK_S);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_HELD);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
 }
 
 static void what_is_attached_to_neither_ends_nor_prolongs_what_is_started(void **state)
@@ -401,15 +402,15 @@ static void silence_of_what_is_attached_to_is_told_once_and_nothing_seen_is_unre
     struct scene c;
     begin(&c, 1, 0, true, 20 * CLOCK_S);
     run_up(&c);
-    assert_int_equal(tick_within(&c, STATE_ATTACH_LIMIT), ACTION_TELL_UNMATCHED);
+    assert_int_equal(tick_within(&c, STATE_ATTACH_LIMIT), ACTION_REPORT_UNMATCHED);
     c.now += CLOCK_S;
     assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
     assert_int_equal(tick_within(&c, 20 * CLOCK_S), ACTION_DRAIN);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_UNREACHABLE);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_UNREACHABLE);
     begin(&c, 1, 0, true, STATE_ATTACH_LIMIT / 2);
     run_up(&c);
-    assert_int_equal(tick_within(&c, STATE_ATTACH_LIMIT / 2), ACTION_DRAIN | ACTION_TELL_UNMATCHED);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_UNREACHABLE);
+    assert_int_equal(tick_within(&c, STATE_ATTACH_LIMIT / 2), ACTION_DRAIN | ACTION_REPORT_UNMATCHED);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_UNREACHABLE);
 }
 
 static void a_lost_launcher_fails_the_experiment_but_not_the_draining(void **state)
@@ -421,7 +422,7 @@ static void a_lost_launcher_fails_the_experiment_but_not_the_draining(void **sta
     assert_int_equal(GIVE(&c, .type = EVENT_LAUNCHER_LOST), ACTION_DRAIN);
     assert_int_equal(GIVE(&c, .type = EVENT_DRAINED, .daemon = 1), ACTION_STOP_NODES);
     close_down(&c);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
 static void processes_that_cannot_be_ended_do_not_hold_up_the_end(void **state)
@@ -431,8 +432,8 @@ static void processes_that_cannot_be_ended_do_not_hold_up_the_end(void **state)
     begin(&c, 1, 1, false, CLOCK_S);
     run_up(&c);
     assert_int_equal(tick_within(&c, CLOCK_S), ACTION_STOP_PROCESSES);
-    assert_int_equal(tick_within(&c, 2 * c.e.grace + STATE_CLOSE_LIMIT), ACTION_TELL_LATE | ACTION_DRAIN);
-    assert_int_equal(experiment_state_exit_code(&c.s, EXIT_HELD), EXIT_FAILED);
+    assert_int_equal(tick_within(&c, 2 * c.e.grace + STATE_CLOSE_LIMIT), ACTION_REPORT_LATE | ACTION_DRAIN);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
 static void begin_managed(struct scene *c)
@@ -440,10 +441,10 @@ static void begin_managed(struct scene *c)
     begin(c, 2, 1, false, 0);
     c->e.adapt.by = ADAPT_BY_MANAGER;
     c->e.adapt.policy = POLICY_DPP;
-    experiment_state_begin(&c->s, &c->e, false, c->now);
+    run_state_begin(&c->s, &c->e, false, c->now);
     GIVE(c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
     GIVE(c, .type = EVENT_SERVES, .daemon = 1);
-    assert_int_equal(GIVE(c, .type = EVENT_SERVES, .daemon = 2), ACTION_START_PROCESSES | ACTION_START_MANAGER);
+    assert_int_equal(GIVE(c, .type = EVENT_SERVES, .daemon = 2), ACTION_START_PROCESSES | ACTION_START_DAEMON);
 }
 
 static void a_manager_is_started_with_the_processes_and_ended_before_draining(void **state)
@@ -453,8 +454,14 @@ static void a_manager_is_started_with_the_processes_and_ended_before_draining(vo
     begin_managed(&c);
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_STOP_PROCESSES);
     assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_STOP_MANAGER | ACTION_DRAIN);
-    assert_int_equal(GIVE(&c, .type = EVENT_MANAGER_ENDED), 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 3), 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = 3), 0); /* which it sent before it was stopped */
     assert_int_equal(c.s.phase, PHASE_DRAINING);
+    assert_false(c.s.unmanaged);
+    GIVE(&c, .type = EVENT_DRAINED, .daemon = 1);
+    assert_int_equal(GIVE(&c, .type = EVENT_DRAINED, .daemon = 2), ACTION_STOP_NODES); /* nobody waits for its end */
+    GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1);
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 2), ACTION_STOP_COLLECTOR);
 }
 
 static void a_manager_that_dies_is_restarted_until_it_is_given_up_and_the_run_goes_on(void **state)
@@ -463,13 +470,14 @@ static void a_manager_that_dies_is_restarted_until_it_is_given_up_and_the_run_go
     struct scene c;
     begin_managed(&c);
     for (int i = 0; i < STATE_RESTARTS; i++) {
-        assert_int_equal(GIVE(&c, .type = EVENT_MANAGER_ENDED), 0);
-        assert_int_equal(c.s.manager.phase, DAEMON_DOWN);
-        assert_int_equal(tick_within(&c, 2 * CLOCK_S), ACTION_START_MANAGER);
+        assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 3), 0);
+        assert_int_equal(c.s.daemons[3].phase, DAEMON_DOWN);
+        assert_int_equal(tick_within(&c, 2 * CLOCK_S), ACTION_START_DAEMON);
         assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
     }
-    assert_int_equal(GIVE(&c, .type = EVENT_MANAGER_ENDED), 0);
-    assert_int_equal(c.s.manager.phase, DAEMON_GONE);
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 3), 0);
+    assert_int_equal(c.s.daemons[3].phase, DAEMON_GONE);
+    assert_true(c.s.unmanaged);
     assert_int_equal(c.s.phase, PHASE_RUNNING);
     assert_false(c.s.failed);
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_STOP_PROCESSES);

@@ -1,15 +1,15 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * The run's database: what goes in comes out of summary_load(), and what a packet says can be written anew from the
- * trace.
+ * The run database: summary_load() returns what was written, and derived rows can be written anew from the trace.
  */
 #include "base/file.h"
-#include "collector/accept.h"
-#include "collector/account.h"
-#include "collector/facts_db.h"
-#include "collector/recover.h"
-#include "collector/summary.h"
+#include "collector/model/statistics.h"
+#include "collector/receive/receiver_packet.h"
+#include "collector/receive/recover.h"
+#include "collector/rundb/rundb_save.h"
+#include "collector/rundb/rundb_sqlite.h"
+#include "collector/rundb/summary.h"
 #include "mdr/builtin.h"
 #include "tests/lib/fake_sensor.h"
 
@@ -47,7 +47,7 @@ enum {
 
 struct fixture {
     char dir[32];
-    struct facts *facts;
+    struct rundb *rundb;
     struct store *store;
     struct model *model;
     struct fake_sensor *sensor;
@@ -56,20 +56,20 @@ struct fixture {
 /* Opens store, database and model as a collector does when it starts. */
 static void start(struct fixture *t)
 {
-    assert_int_equal(facts_open(t->dir, &t->facts), 0);
-    assert_int_equal(facts_serve(t->facts, false), 0);
+    assert_int_equal(rundb_open(t->dir, &t->rundb), 0);
+    assert_int_equal(rundb_serve(t->rundb, false), 0);
     assert_int_equal(store_open(t->dir, STORE_SYNC_NEVER, &t->store), 0);
     t->model = model_new("");
-    assert_int_equal(recover_run(t->facts, t->store, t->model), 0);
+    assert_int_equal(recover_run(t->rundb, t->store, t->model), 0);
 }
 
 static void stop(struct fixture *t)
 {
-    assert_int_equal(account_save(t->facts, t->model), 0);
-    assert_int_equal(facts_close(t->facts), 0);
+    assert_int_equal(rundb_save(t->rundb, t->model), 0);
+    assert_int_equal(rundb_close(t->rundb), 0);
     store_close(t->store);
     model_free(t->model);
-    t->facts = NULL, t->store = NULL, t->model = NULL;
+    t->rundb = NULL, t->store = NULL, t->model = NULL;
 }
 
 static int setup(void **state)
@@ -88,7 +88,7 @@ static int teardown(void **state)
 {
     struct fixture *t = *state;
     fake_free(t->sensor);
-    if (t->facts)
+    if (t->rundb)
         stop(t);
     int err = file_remove_tree(t->dir);
     free(t);
@@ -102,28 +102,28 @@ static struct model_process *know(struct fixture *t, unsigned process)
     struct dict *dict;
     if (!node) {
         node = model_add_node(t->model, &t->sensor->hello);
-        assert_int_equal(facts_add_node(t->facts, node), 0);
+        assert_int_equal(rundb_add_node(t->rundb, node), 0);
     }
     struct model_process *p = model_add_process(node, said);
     assert_int_equal(dict_parse(said->dictionary, said->dictionary_bytes, &dict), 0);
     model_set_dictionary(p, dict);
-    assert_int_equal(facts_add_process(t->facts, p, said->dictionary, said->dictionary_bytes), 0);
+    assert_int_equal(rundb_add_process(t->rundb, p, said->dictionary, said->dictionary_bytes), 0);
     return p;
 }
 
-/* Takes every packet of a process that was not taken yet; `received` as for account_count(). */
+/* Stores every packet of a process that is not stored yet; `received` as for statistics_count(). */
 static void feed(struct fixture *t, unsigned process, int64_t received)
 {
     struct model_node *node = model_find_node(t->model, t->sensor->hello.uuid);
     for (unsigned r = 0; r < FAKE_RINGS; r++) {
         struct fake_stream *s = &t->sensor->processes[process]->rings[r];
         for (; s->acked < s->packets; s->acked++) {
-            struct accepted a;
+            struct received a;
             const uint8_t *p = s->bytes + s->starts[s->acked];
-            accept_packet(node, t->store, p, s->starts[s->acked + 1] - s->starts[s->acked], &a);
-            assert_int_equal(a.what, ACCEPT_STORED);
-            account_count(a.stream->process, &a.header, p, &a.found.all, received);
-            account_rows(t->facts, a.stream->process, &a.header, p, a.found.lost);
+            receiver_take_packet(node, t->store, p, s->starts[s->acked + 1] - s->starts[s->acked], &a);
+            assert_int_equal(a.what, RECEIVED_STORED);
+            statistics_count(a.stream->process, &a.header, p, &a.found.all, received);
+            rundb_add_packet(t->rundb, a.stream->process, &a.header, p, a.found.lost);
         }
     }
 }
@@ -134,8 +134,8 @@ static unsigned add_daemon(struct fake_sensor *f)
     static const struct dict_aspect aspects[] = {
         {SELF,
          DICT_EVENT,
-         BUILTIN_SELF,
-         SELF_FIELDS,
+         "bezel_usage",
+         9,
          {{0, "cpu", "", ""},
           {0, "wakeups", "", ""},
           {0, "records", "", ""},
@@ -147,8 +147,8 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "worst", "", ""}}},
         {LIMIT,
          DICT_EVENT,
-         BUILTIN_LIMIT,
-         BLIMIT_FIELDS,
+         "bezel_limit",
+         10,
          {{0, "index", "", ""},
           {DICT_ENUM, "state", "", "unknown|held|violated"},
           {DICT_FLOAT64, "value", "", ""},
@@ -161,8 +161,8 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "epoch", "", ""}}},
         {DECISION,
          DICT_EVENT,
-         BUILTIN_DECISION,
-         DECISION_FIELDS,
+         "bezel_decision",
+         8,
          {{DICT_ENUM, "policy", "", "none|spp|dpp"},
           {DICT_ENUM, "action", "", "keep|shorten|lengthen|off|resume"},
           {0, "before", "", ""},
@@ -173,13 +173,13 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "sequence", "", ""}}},
         {METRIC,
          DICT_EVENT,
-         BUILTIN_METRIC,
-         BMETRIC_FIELDS,
+         "bezel_metric",
+         3,
          {{DICT_STRING, "metric", "", ""}, {DICT_STRING, "process", "", ""}, {DICT_FLOAT64, "value", "", ""}}},
         {CLOCK,
          DICT_EVENT,
-         BUILTIN_CLOCK,
-         BCLOCK_FIELDS,
+         "bezel_clocks",
+         6,
          {{0, "kernel", "", ""},
           {0, "counter", "", ""},
           {0, "program", "", ""},
@@ -188,8 +188,8 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "clamped", "", ""}}},
         {POLLING,
          DICT_EVENT,
-         BUILTIN_POLLING,
-         BPOLLING_FIELDS,
+         "bezel_polling",
+         5,
          {{DICT_ENUM, "cause", "", "start|operator|kept"},
           {0, "period", "", ""},
           {DICT_ENUM, "mode", "", "polling|busy-wait"},
@@ -197,8 +197,8 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "batch", "", ""}}},
         {FLOW,
          DICT_EVENT,
-         BUILTIN_FLOW,
-         BFLOW_FIELDS,
+         "bezel_totals",
+         10,
          {{0, "produced", "", ""},
           {0, "full", "", ""},
           {0, "off", "", ""},
@@ -211,8 +211,8 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "spool", "", ""}}},
         {EXPIRED,
          DICT_EVENT,
-         BUILTIN_EXPIRED,
-         BEXPIRED_FIELDS,
+         "bezel_expired",
+         6,
          {{DICT_STRING, "process", "", ""},
           {DICT_STRING, "aspect", "", ""},
           {0, "instance", "", ""},
@@ -221,8 +221,8 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "expired", "", ""}}},
         {KNOB,
          DICT_EVENT,
-         BUILTIN_KNOB,
-         BKNOB_FIELDS,
+         "bezel_knob",
+         11,
          {{DICT_STRING, "process", "", ""},
           {DICT_STRING, "knob", "", ""},
           {DICT_STRING, "unit", "", ""},
@@ -236,9 +236,9 @@ static unsigned add_daemon(struct fake_sensor *f)
           {0, "sequence", "", ""}}},
         {FINDING,
          DICT_EVENT,
-         BUILTIN_FINDING,
-         FINDING_FIELDS,
-         {{DICT_ENUM, "what", "", "infeasible|blameless|starved|shed|violated|spent"},
+         "bezel_finding",
+         6,
+         {{DICT_ENUM, "what", "", "infeasible|not-the-monitors|starved|load-shedding|violated|saturated"},
           {0, "holds", "", ""},
           {0, "limit", "", ""},
           {DICT_FLOAT64, "needed", "", ""},
@@ -265,23 +265,23 @@ static uint64_t bits(double value)
     return b;
 }
 
-static void facts_and_events_are_kept(void **state)
+static void properties_and_events_are_kept(void **state)
 {
     struct fixture *t = *state;
     struct summary *s;
     stop(t);
-    struct facts *f;
-    assert_int_equal(facts_open(t->dir, &f), 0);
-    assert_int_equal(facts_put(f, "name", "first"), 0);
-    assert_int_equal(facts_put(f, "name", "video's \"run\""), 0);
-    assert_int_equal(facts_put_int(f, "started", INT64_C(1700000000123456789)), 0);
-    assert_int_equal(facts_event(f, 1, true, "server died"), 0);
-    assert_int_equal(facts_event(f, INT64_C(1700000000123456790), false, "bezeld was restarted"), 0);
-    assert_int_equal(facts_close(f), 0);
+    struct rundb *f;
+    assert_int_equal(rundb_open(t->dir, &f), 0);
+    assert_int_equal(rundb_put(f, "name", "first"), 0);
+    assert_int_equal(rundb_put(f, "name", "video's \"run\""), 0);
+    assert_int_equal(rundb_put_int(f, "started", INT64_C(1700000000123456789)), 0);
+    assert_int_equal(rundb_event(f, 1, true, "server died"), 0);
+    assert_int_equal(rundb_event(f, INT64_C(1700000000123456790), false, "bezeld was restarted"), 0);
+    assert_int_equal(rundb_close(f), 0);
     assert_int_equal(summary_load(t->dir, &s), 0);
-    assert_string_equal(summary_fact(s, "name"), "video's \"run\"");
-    assert_string_equal(summary_fact(s, "started"), "1700000000123456789");
-    assert_null(summary_fact(s, "ended"));
+    assert_string_equal(summary_property(s, "name"), "video's \"run\"");
+    assert_string_equal(summary_property(s, "started"), "1700000000123456789");
+    assert_null(summary_property(s, "ended"));
     assert_int_equal(s->event_count, 2);
     assert_true(s->events[0].error);
     assert_string_equal(s->events[0].text, "server died");
@@ -293,10 +293,10 @@ static void facts_and_events_are_kept(void **state)
 /* As a killed collector does. */
 static void write_and_leave(const char *run)
 {
-    struct facts *f;
+    struct rundb *f;
     pid_t pid = fork();
     if (pid == 0)
-        _exit(facts_open(run, &f) || facts_put(f, "name", "in the log") || facts_commit(f));
+        _exit(rundb_open(run, &f) || rundb_put(f, "name", "in the log") || rundb_commit(f));
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
@@ -307,7 +307,7 @@ static bool is_named(const char *run, const char *name)
     struct summary *s;
     if (summary_load(run, &s) != 0)
         return false;
-    bool is = strcmp(summary_fact(s, "name"), name) == 0;
+    bool is = strcmp(summary_property(s, "name"), name) == 0;
     summary_free(s);
     return is;
 }
@@ -330,7 +330,7 @@ static void what_a_killed_collector_left_is_read_without_room_for_an_index(void 
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
-    assert_int_equal(access(log, F_OK), 0); /* nothing is written: what was there stays */
+    assert_int_equal(access(log, F_OK), 0); /* opening for reading writes nothing: the log stays */
     assert_true(is_named(t->dir, "in the log"));
 }
 
@@ -340,7 +340,7 @@ static void tables_without_rowid_begin_with_their_key(void **state)
     sqlite3 *db;
     sqlite3_stmt *s;
     stop(t);
-    assert_int_equal(facts_open_database(t->dir, &db), 0);
+    assert_int_equal(rundb_open_database(t->dir, &db), 0);
     const char *strays = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c"
                          " WHERE m.sql LIKE '%WITHOUT ROWID%' AND c.pk > 0 AND c.pk != c.cid + 1";
     assert_int_equal(sqlite3_prepare_v2(db, strays, -1, &s, NULL), SQLITE_OK);
@@ -354,19 +354,20 @@ static void a_process_that_was_launched_and_never_heard_of_is_noted(void **state
 {
     struct fixture *t = *state;
     struct summary *s;
-    struct message_note note = {.pid = 55, .at = 9, .name = "refused", .code = FACTS_NO_SEGMENT, .text = "no room"};
+    struct message_note note = {.pid = 55, .at = 9, .name = "refused", .code = RUNDB_NO_SEGMENT, .text = "no room"};
     fake_add_process(t->sensor, "heard", 50, ROLE_SUT);
     struct model_node *node = model_add_node(t->model, &t->sensor->hello);
-    assert_int_equal(facts_add_node(t->facts, node), 0);
+    assert_int_equal(rundb_add_node(t->rundb, node), 0);
     struct model_process *p = model_add_process(node, &t->sensor->processes[0]->said);
-    assert_int_equal(facts_add_process(t->facts, p, "", 0), 0);
-    assert_int_equal(facts_add_note(t->facts, node, &note), 0);
-    assert_int_equal(facts_silent(t->facts, node->name, "heard", 99, "silent"), 0);   /* by its name */
-    assert_int_equal(facts_silent(t->facts, node->name, "renamed", 50, "silent"), 0); /* by its pid */
-    assert_int_equal(facts_silent(t->facts, node->name, "refused", 55, "silent"), 0); /* said so itself */
-    assert_int_equal(facts_silent(t->facts, node->name, "quiet", 51, "silent"), 0);
-    assert_int_equal(facts_silent(t->facts, "nowhere", "other", 50, "silent"), 0); /* a node that never came */
-    assert_int_equal(facts_commit(t->facts), 0);
+    assert_int_equal(rundb_add_process(t->rundb, p, "", 0), 0);
+    assert_int_equal(rundb_add_note(t->rundb, node, &note), 0);
+    assert_int_equal(rundb_silent(t->rundb, node->name, "heard", 99, "silent"), 0);   /* by its name */
+    assert_int_equal(rundb_silent(t->rundb, node->name, "renamed", 50, "silent"), 0); /* by its pid */
+    assert_int_equal(rundb_silent(t->rundb, node->name, "refused", 55, "silent"), 0); /* has such a note already */
+    assert_int_equal(rundb_silent(t->rundb, node->name, "quiet", 51, "silent"), 0);
+    assert_int_equal(rundb_silent(t->rundb, "nowhere", "other", 50, "silent"),
+                     0); /* a node that is not in the database */
+    assert_int_equal(rundb_commit(t->rundb), 0);
     assert_int_equal(summary_load(t->dir, &s), 0);
     assert_int_equal(s->note_count, 3);
     assert_string_equal(s->notes[0].text, "no room");
@@ -383,15 +384,15 @@ static void what_is_no_run_is_told_from_one(void **state)
 {
     struct fixture *t = *state;
     struct summary *s;
-    struct facts *f;
+    struct rundb *f;
     char path[64];
     assert_int_equal(summary_load("/nonexistent", &s), BEZEL_ENOENT);
-    assert_int_equal(facts_open("/nonexistent", &f), BEZEL_ENOENT);
+    assert_int_equal(rundb_open("/nonexistent", &f), BEZEL_ENOENT);
     stop(t);
     snprintf(path, sizeof path, "%s/run.db", t->dir);
     assert_int_equal(file_replace(path, "this is no database, however long it is", 39), 0);
     assert_int_equal(summary_load(t->dir, &s), BEZEL_EMALFORMED);
-    assert_int_equal(facts_open(t->dir, &f), BEZEL_EMALFORMED);
+    assert_int_equal(rundb_open(t->dir, &f), BEZEL_EMALFORMED);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(file_replace(path, "", 0), 0); /* to SQLite an empty database */
     assert_int_equal(summary_load(t->dir, &s), BEZEL_EVERSION);
@@ -409,7 +410,7 @@ static void a_flight_recorder_is_known_as_one_and_has_no_latency(void **state)
         fake_cut(t->sensor, i, 0, 3);
         feed(t, i, (int64_t)t->sensor->processes[i]->rings[0].time + CLOCK_S);
     }
-    stop(t); /* the next life knows it, too */
+    stop(t); /* a restart loads it */
     start(t);
     struct model_node *node = model_find_node(t->model, t->sensor->hello.uuid);
     assert_false(model_find_process(node, t->sensor->processes[polled]->said.instance)->overwrites);
@@ -448,7 +449,7 @@ static void books_and_latency_are_what_was_counted(void **state)
     p->unobserved = 2;
     p->node->unobserved = 3;
     p->node->dirty = true;
-    assert_int_equal(account_save(t->facts, t->model), 0);
+    assert_int_equal(rundb_save(t->rundb, t->model), 0);
     assert_int_equal(summary_load(t->dir, &s), 0); /* while it is open for writing */
     assert_int_equal(s->node_count, 1);
     assert_string_equal(s->nodes[0].name, "desk");
@@ -478,7 +479,7 @@ static void books_and_latency_are_what_was_counted(void **state)
     summary_free(s);
     uint64_t instance = p->instance;
     stop(t);
-    start(t); /* the collector's next life knows it, too */
+    start(t); /* a restart loads it */
     assert_int_equal(t->model->nodes->unobserved, 3);
     assert_int_equal(model_find_process(t->model->nodes, instance)->unobserved, 2);
 }
@@ -495,11 +496,11 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
     double mean = 100.0 * 2000 / (double)(s->nodes[0].last_at - s->nodes[0].first_at);
     assert_true(fabs(s->nodes[0].sensor_cpu_mean - mean) < 1e-9);
     assert_true(s->nodes[0].sensor_cpu_max == s->nodes[0].sensor_cpu_mean); /* so short a time is one sample */
-    const struct summary_clock *c = &s->nodes[0].clock;
+    const struct builtin_clocks *c = &s->nodes[0].clock;
     assert_int_equal(c->kernel, 1);
     assert_int_equal(c->counter, 3);
     assert_int_equal(c->program, 2);
-    assert_int_equal(c->error_ns, 1200);
+    assert_int_equal(c->error, 1200);
     assert_int_equal(c->jumps, 1);
     assert_int_equal(c->clamped, 17);
     assert_int_equal(s->nodes[0].period_mean, 2000000);
@@ -515,7 +516,7 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
     assert_int_equal(s->polling[1].batch, 64);
     assert_int_equal(s->knob_count, 1);
     assert_string_equal(s->knobs[0].process, "server");
-    assert_string_equal(s->knobs[0].name, "fps");
+    assert_string_equal(s->knobs[0].knob, "fps");
     assert_string_equal(s->knobs[0].unit, "");
     assert_int_equal(s->knobs[0].instance, 77);
     assert_int_equal(s->knobs[0].cause, 3);
@@ -539,9 +540,9 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
     assert_int_equal(s->expired[0].expired, 3);
     assert_int_equal(s->expired[1].expired, 5);
     assert_int_equal(s->limit_count, 4);
-    assert_true(s->limits[2].index == 2 && s->limits[2].epoch == 2 && s->limits[2].held == 20); /* of each manager */
-    assert_true(s->limits[3].index == 2 && s->limits[3].epoch == 3 && s->limits[3].violated == 2);
-    assert_int_equal(s->limits[0].index, 0);
+    assert_true(s->limits[2].limit == 2 && s->limits[2].epoch == 2 && s->limits[2].held == 20); /* of each manager */
+    assert_true(s->limits[3].limit == 2 && s->limits[3].epoch == 3 && s->limits[3].violated == 2);
+    assert_int_equal(s->limits[0].limit, 0);
     assert_int_equal(s->limits[0].state, 2);
     assert_true(s->limits[0].value == 28.5 && s->limits[0].worst == 20.25);
     assert_int_equal(s->limits[0].settling, 11);
@@ -604,26 +605,26 @@ static void built_in_aspects_become_facts_once_however_often_it_starts(void **st
 {
     struct fixture *t = *state;
     unsigned d = add_daemon(t->sensor);
-    /* Of another ring, which is taken up later and whose times are earlier: what comes last need not be the latest. */
+    /* Of another ring, stored later with earlier times: the last packet need not have the latest record. */
     fake_cut_one(t->sensor, d, 1, CLOCK, (uint64_t[]){0, 1, 0, 5, 0, 0});
     fake_cut_one(t->sensor, d, 1, EXPIRED, (uint64_t[]){SERVER, FPS, 77, 100000000, 30, 1});
     record_the_daemon(t->sensor, d);
     know(t, d);
     feed(t, d, clock_now());
-    assert_int_equal(account_save(t->facts, t->model), 0);
+    assert_int_equal(rundb_save(t->rundb, t->model), 0);
     what_the_daemon_records_of_itself_is_told(t);
     for (int i = 0; i < 2; i++) {
         stop(t);
         start(t);
-        assert_int_equal(account_save(t->facts, t->model), 0);
+        assert_int_equal(rundb_save(t->rundb, t->model), 0);
         what_the_daemon_records_of_itself_is_told(t);
     }
-    assert_int_equal(recover_rows(t->facts, t->store, t->model), 0);
-    assert_int_equal(account_save(t->facts, t->model), 0);
+    assert_int_equal(recover_rows(t->rundb, t->store, t->model), 0);
+    assert_int_equal(rundb_save(t->rundb, t->model), 0);
     what_the_daemon_records_of_itself_is_told(t);
 }
 
-/* A process of the SUT may call its aspects as it likes: they stay its own. */
+/* Aspects of the SUT may have the names of built-in ones: they make no rows. */
 static void aspects_named_like_built_in_ones_are_not_believed(void **state)
 {
     struct fixture *t = *state;
@@ -633,7 +634,7 @@ static void aspects_named_like_built_in_ones_are_not_believed(void **state)
     record_the_daemon(t->sensor, d);
     know(t, d);
     feed(t, d, 0);
-    assert_int_equal(account_save(t->facts, t->model), 0);
+    assert_int_equal(rundb_save(t->rundb, t->model), 0);
     assert_int_equal(summary_load(t->dir, &s), 0);
     assert_int_equal(s->limit_count + s->decision_count + s->metric_count, 0);
     assert_int_equal(s->nodes[0].records, 0);
@@ -659,7 +660,7 @@ static void a_start_after_a_kill_has_positions_and_counts_again(void **state)
     assert_int_equal(write(fd, s->bytes + s->starts[1], 300), 300); /* the next one was being written */
     close(fd);
     assert_int_equal(file_replace(hidden, "x", 1), 0);
-    (void)!facts_close(t->facts); /* without a save: counts are not in the database */
+    (void)!rundb_close(t->rundb); /* without a save: the database lacks the counts */
     store_close(t->store);
     model_free(t->model);
     start(t);
@@ -705,7 +706,7 @@ static unsigned add_kinds(struct fixture *t)
 static void what_kinds_came_to_is_told(struct fixture *t, uint64_t spans)
 {
     struct summary *s;
-    assert_int_equal(account_save(t->facts, t->model), 0);
+    assert_int_equal(rundb_save(t->rundb, t->model), 0);
     assert_int_equal(summary_load(t->dir, &s), 0);
     assert_int_equal(s->processes[0].book_count, 4);
     const struct summary_book *b = s->processes[0].books;
@@ -764,16 +765,16 @@ static void what_follows_damage_is_cut_and_comes_again(void **state)
 static void histograms_survive_their_blob(void **state)
 {
     static struct histogram h, back;
-    static uint8_t blob[FACTS_HISTOGRAM_MAX];
+    static uint8_t blob[RUNDB_HISTOGRAM_MAX];
     (void)state;
     for (int64_t v = 1; v < INT64_MAX / 3; v *= 3)
         histogram_add(&h, v);
-    size_t n = facts_pack(&h, blob);
-    assert_int_equal(facts_unpack(blob, n, &back), 0);
+    size_t n = rundb_pack(&h, blob);
+    assert_int_equal(rundb_unpack(blob, n, &back), 0);
     assert_memory_equal(&back, &h, sizeof h);
-    assert_int_equal(facts_unpack(blob, n - 1, &back), BEZEL_EMALFORMED);
+    assert_int_equal(rundb_unpack(blob, n - 1, &back), BEZEL_EMALFORMED);
     blob[8] = 0xff;
-    assert_int_equal(facts_unpack(blob, n, &back), BEZEL_EMALFORMED);
+    assert_int_equal(rundb_unpack(blob, n, &back), BEZEL_EMALFORMED);
 }
 
 int main(void)
@@ -781,7 +782,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(what_a_killed_collector_left_is_read_without_room_for_an_index),
-        TEST(facts_and_events_are_kept),
+        TEST(properties_and_events_are_kept),
         TEST(tables_without_rowid_begin_with_their_key),
         TEST(a_process_that_was_launched_and_never_heard_of_is_noted),
         TEST(what_is_no_run_is_told_from_one),

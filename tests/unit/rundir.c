@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/rundir.h"
+#include "ecs/run/rundir.h"
 #include "base/file.h"
 
 #include <fcntl.h>

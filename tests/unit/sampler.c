@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Samplers on the real kernel's files: their records come out of the window like any others. */
-#include "sensor/sampler.h"
+#include "sensor/samplers/sampler.h"
 
 #include "base/clock.h"
 #include "bezel/sensor.h"

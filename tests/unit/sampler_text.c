@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* What samplers make of the kernel's texts, and of texts that no kernel wrote. */
-#include "sensor/sampler_text.h"
+#include "sensor/samplers/sampler_text.h"
 
 #include <math.h>
 #include <setjmp.h>

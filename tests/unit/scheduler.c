@@ -4,11 +4,11 @@
  * Sessions on one thread: how long one keeps another waiting, and what each is told of their CPU. Nobody collects:
  * what is cut stays in the windows. What a session records of its cost is seen on its way to the journal (--wrap).
  */
-#include "ecs/sessions.h"
+#include "bezeld/scheduler.h"
 
 #include "bezel/sensor.h"
-#include "ecs/node_impl.h"
-#include "ecs/self.h"
+#include "bezeld/node_internal.h"
+#include "bezeld/own_trace.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 
@@ -34,53 +34,68 @@ BEZEL_ASPECT(tick, (int64, number, "1"));
 
 static struct {
     struct journal *j;
-    int64_t cpu_ns;
-} told[SESSIONS_MAX];
+    int64_t cpu;
+} told[SCHEDULER_MAX];
 
-void __real_self_record_sample(struct journal *j, const struct self_sample *s);
-void __wrap_self_record_sample(struct journal *j, const struct self_sample *s);
-void __wrap_self_record_sample(struct journal *j, const struct self_sample *s)
+void __real_own_trace_record_usage(struct journal *j, const struct builtin_usage *s);
+void __wrap_own_trace_record_usage(struct journal *j, const struct builtin_usage *s);
+void __wrap_own_trace_record_usage(struct journal *j, const struct builtin_usage *s)
 {
     unsigned i = 0;
     while (told[i].j && told[i].j != j)
         i++;
     told[i].j = j;
-    told[i].cpu_ns = s->cpu_ns;
-    __real_self_record_sample(j, s);
+    told[i].cpu = s->cpu;
+    __real_own_trace_record_usage(j, s);
+}
+
+static bool no_agent; /* as where memory is used up */
+
+int __real_agent_new(const struct experiment *e, uint32_t node, struct agent **agent);
+int __wrap_agent_new(const struct experiment *e, uint32_t node, struct agent **agent);
+int __wrap_agent_new(const struct experiment *e, uint32_t node, struct agent **agent)
+{
+    return no_agent ? BEZEL_ENOMEM : __real_agent_new(e, node, agent);
 }
 
 static int64_t told_cpu(const struct session *s)
 {
-    for (unsigned i = 0; i < SESSIONS_MAX; i++)
-        if (told[i].j == s->node->self)
-            return told[i].cpu_ns;
+    for (unsigned i = 0; i < SCHEDULER_MAX; i++)
+        if (told[i].j == s->node->own_trace)
+            return told[i].cpu;
     return -1;
 }
 
 /* ---- Sessions, and processes that have recorded -------------------------------------------------------------------
  */
 
-static struct sessions all;
+static struct scheduler all;
 
-static struct session *open_session_in(const char *dir, const char *name, const char *sensing)
+static int try_session(const char *dir, const char *name, const char *sensing, struct session **s, char *why)
 {
-    char control[128], collector[128], text[512], why[SESSION_WHY_MAX];
-    struct session *s;
+    char control[128], collector[128], text[512];
     snprintf(control, sizeof control, "ipc://%s/c-%s", scratch_dir, name);
     snprintf(collector, sizeof collector, "ipc://%s/nobody", scratch_dir);
     snprintf(text, sizeof text, "experiment: %s\ncommand: [unused]\nsensing: {window: 64 MiB, %s}\n", name, sensing);
-    struct session_wish wish = {.run = {(uint8_t)(all.count + 1)},
-                                .node = "local",
-                                .dir = dir,
-                                .collector = collector,
-                                .control = control,
-                                .text = text,
-                                .text_bytes = strlen(text),
-                                .file = name,
-                                .lease = 3600 * CLOCK_S};
-    if (session_open(&wish, &s, why) != 0)
+    struct session_request wish = {.run = {(uint8_t)(all.count + 1)},
+                                   .node = "local",
+                                   .dir = dir,
+                                   .collector = collector,
+                                   .control = control,
+                                   .text = text,
+                                   .text_bytes = strlen(text),
+                                   .file = name,
+                                   .idle_timeout = 3600 * CLOCK_S};
+    return session_open(&wish, s, why);
+}
+
+static struct session *open_session_in(const char *dir, const char *name, const char *sensing)
+{
+    char why[SESSION_WHY_MAX];
+    struct session *s;
+    if (try_session(dir, name, sensing, &s, why) != 0)
         fail_msg("%s: %s", name, why);
-    assert_int_equal(sessions_add(&all, s), 0);
+    assert_int_equal(scheduler_add(&all, s), 0);
     return s;
 }
 
@@ -127,7 +142,7 @@ static uint64_t records(const struct session *s)
 static int begin(void **state)
 {
     memset(told, 0, sizeof told);
-    sessions_init(&all);
+    scheduler_init(&all);
     return scratch_begin(state);
 }
 
@@ -137,7 +152,7 @@ static int end(void **state)
         kill(recorders[--recorder_count], SIGKILL);
         waitpid(recorders[recorder_count], NULL, 0);
     }
-    sessions_free(&all);
+    scheduler_free(&all);
     return scratch_end(state);
 }
 
@@ -156,12 +171,12 @@ static void keeps_nobody_waiting(const char *sensing)
         record(flooded, RING);
     record(quiet, FEW);
     while (records(flooded) < FLOODS * RING && clock_now() < deadline) {
-        uint64_t taken = records(flooded), polls = quiet->node->polls;
-        quiet->node->poll_due = clock_now() + 20 * CLOCK_US;
-        sessions_turn(&all);
+        uint64_t taken = records(flooded), polls = quiet->node->usage.polls;
+        quiet->node->schedule.poll_due = clock_now() + 20 * CLOCK_US;
+        scheduler_turn(&all);
         taken = records(flooded) - taken;
         assert_true(taken <= SLICE);
-        assert_true(taken < SLICE / 2 || quiet->node->polls > polls);
+        assert_true(taken < SLICE / 2 || quiet->node->usage.polls > polls);
     }
     assert_true(records(flooded) >= FLOODS * RING && records(quiet) >= FEW);
 }
@@ -189,9 +204,9 @@ static void one_that_flickers_within_its_period_polls_on(void **state)
 {
     (void)state;
     struct node *n = open_session("flickers", "poll: {period: 100 ms}")->node;
-    struct self_decider by = {.who = SELF_BY_AGENT};
+    struct node_decider by = {.who = DECIDED_BY_AGENT};
     int64_t now = clock_now(), due = now + n->policy.period / 2;
-    n->poll_due = due;
+    n->schedule.poll_due = due;
     for (int i = 0; i < 10; i++, now += n->policy.period / 50) {
         struct agent_outcome o = {.action = POLICY_OFF, .before = n->policy, .after = n->policy, .cause = -1};
         o.after.on = false;
@@ -200,7 +215,7 @@ static void one_that_flickers_within_its_period_polls_on(void **state)
         o.before = o.after;
         o.after.on = true;
         node_carry_out(n, &o, &by, now + CLOCK_MS);
-        assert_int_equal(n->poll_due, due);
+        assert_int_equal(n->schedule.poll_due, due);
     }
 }
 
@@ -210,7 +225,7 @@ static void one_alone_takes_all_at_once(void **state)
     struct session *s = open_session("alone", "poll: {period: 1 us}");
     for (int i = 0; i < FLOODS; i++)
         record(s, RING);
-    sessions_turn(&all);
+    scheduler_turn(&all);
     assert_true(records(s) >= FLOODS * RING);
 }
 
@@ -237,7 +252,7 @@ static void await_sample(const struct session *s)
 {
     int64_t before = told_cpu(s), deadline = clock_now() + PATIENCE;
     while (told_cpu(s) == before && clock_now() < deadline)
-        sessions_turn(&all);
+        scheduler_turn(&all);
     assert_true(told_cpu(s) > before);
 }
 
@@ -247,10 +262,10 @@ static void each_is_told_the_cpu_of_all_threads_undivided(void **state)
     int64_t opened = clock_now();
     struct session *a = open_session("a", "poll: {period: 1 ms}"), *b = open_session("b", "poll: {period: 1 ms}");
     burn_elsewhere(50 * CLOCK_MS);
-    while (a->node->sensor_cpu == 0 || b->node->sensor_cpu == 0)
-        sessions_turn(&all);
+    while (a->node->usage.sensor_cpu == 0 || b->node->usage.sensor_cpu == 0)
+        scheduler_turn(&all);
     double least = 100.0 * (double)(50 * CLOCK_MS) / (double)(clock_now() - opened);
-    assert_true(a->node->sensor_cpu >= least && b->node->sensor_cpu >= least);
+    assert_true(a->node->usage.sensor_cpu >= least && b->node->usage.sensor_cpu >= least);
 }
 
 static void what_was_used_before_a_session_began_is_not_its(void **state)
@@ -273,14 +288,14 @@ static void live_deserted(const char *dir)
     struct session *s = open_session_in(dir, "late", "poll: {period: 1 ms}");
     int64_t deadline = clock_now() + PATIENCE;
     while (records(s) == 0 && clock_now() < deadline) /* its own */
-        sessions_turn(&all);
+        scheduler_turn(&all);
     s->deserted = true;
     session_end(s);
     s->give_up = 0;
     while (s->phase != SESSION_OVER && clock_now() < deadline)
-        sessions_turn(&all);
+        scheduler_turn(&all);
     assert_int_equal(s->phase, SESSION_OVER);
-    sessions_remove(&all, 0);
+    scheduler_remove(&all, 0);
 }
 
 /* Heard of too late, and deserted: it made the run's folder anew, which nobody else knows of. */
@@ -308,6 +323,19 @@ static void one_whose_run_is_gone_leaves_no_folder(void **state)
     assert_int_equal(access(parent, F_OK), 0);
 }
 
+static void an_agent_that_cannot_be_made_is_not_told_as_a_socket_that_cannot_be_bound(void **state)
+{
+    (void)state;
+    char why[SESSION_WHY_MAX];
+    struct session *s;
+    no_agent = true;
+    int err = try_session(scratch_dir, "a", "poll: {period: 1 ms}", &s, why);
+    no_agent = false;
+    assert_int_equal(err, BEZEL_ENOMEM);
+    if (!strstr(why, "cannot make the agent, which evaluates the limits of node local: "))
+        fail_msg("told: %s", why);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -319,6 +347,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(each_is_told_the_cpu_of_all_threads_undivided, begin, end),
         cmocka_unit_test_setup_teardown(what_was_used_before_a_session_began_is_not_its, begin, end),
         cmocka_unit_test_setup_teardown(one_whose_run_is_gone_leaves_no_folder, begin, end),
+        cmocka_unit_test_setup_teardown(an_agent_that_cannot_be_made_is_not_told_as_a_socket_that_cannot_be_bound,
+                                        begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

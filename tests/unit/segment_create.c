@@ -4,12 +4,12 @@
  * The segment that a process makes of its own, from both sides: who is found alive, row by row of the truth table of
  * segment_alive(); memory with and without the descriptor; whose the files are; what is said where it cannot be made.
  */
-#include "sensor/own.h"
+#include "sensor/shm/segment_create.h"
 #include "base/clock.h"
 #include "base/procstat.h"
-#include "sensor/attach.h"
-#include "sensor/guard.h"
-#include "sensor/internal.h"
+#include "sensor/external/attach.h"
+#include "sensor/external/sigbus_guard.h"
+#include "sensor/internal/internal.h"
 #include "tests/lib/attach_scratch.h"
 #include "tests/lib/scratch.h"
 
@@ -61,7 +61,7 @@ struct child {
     int say, hear; /* a byte in either direction */
 };
 
-typedef void body(struct own_segment *own, struct child *c);
+typedef void body(struct segment_owned *own, struct child *c);
 
 static void say(int fd, char what)
 {
@@ -84,7 +84,7 @@ static struct child start(body *run)
     c.pid = fork();
     assert_true(c.pid >= 0);
     if (c.pid == 0) {
-        static struct own_segment own = {.fd = -1};
+        static struct segment_owned own = {.fd = -1};
         struct child self = {.say = up[1], .hear = down[0]};
         close(up[0]);
         close(down[1]);
@@ -118,30 +118,30 @@ static bool ends(const struct attached *a)
     return false;
 }
 
-static void must_make(struct own_segment *own)
+static void must_make(struct segment_owned *own)
 {
-    if (!own_make(own, scratch_dir))
+    if (!segment_create(own, scratch_dir))
         _exit(1);
 }
 
-static void live(struct own_segment *own, struct child *c)
+static void live(struct segment_owned *own, struct child *c)
 {
     must_make(own);
     say(c->say, 'm');
     hear(c->hear);
 }
 
-static void close_everything(struct own_segment *own, struct child *c)
+static void close_everything(struct segment_owned *own, struct child *c)
 {
     must_make(own);
     for (int fd = 3; fd < 64; fd++)
         if (fd != c->say && fd != c->hear)
             close(fd);
-    say(c->say, own_holds_fd(own) ? 'h' : 'm');
+    say(c->say, segment_holds_fd(own) ? 'h' : 'm');
     hear(c->hear);
 }
 
-static void become_another_program(struct own_segment *own, struct child *c)
+static void become_another_program(struct segment_owned *own, struct child *c)
 {
     must_make(own);
     say(c->say, 'm');
@@ -150,7 +150,7 @@ static void become_another_program(struct own_segment *own, struct child *c)
 }
 
 /* A fork that libbezel hears nothing of: the child keeps mapping and descriptor, and with them the lock. */
-static void fork_behind_its_back(struct own_segment *own, struct child *c)
+static void fork_behind_its_back(struct segment_owned *own, struct child *c)
 {
     must_make(own);
     if (_Fork() == 0) {
@@ -254,7 +254,7 @@ static bool enter(int flags)
     return unshare(flags) == 0 || unshare(CLONE_NEWUSER | flags) == 0;
 }
 
-static void live_in_another_pid_namespace(struct own_segment *own, struct child *c)
+static void live_in_another_pid_namespace(struct segment_owned *own, struct child *c)
 {
     pid_t init = enter(CLONE_NEWPID) ? fork() : -1;
     if (init < 0) {
@@ -293,17 +293,17 @@ static void a_process_of_another_pid_namespace_is_told_by_its_lock(void **state)
 static void two_processes_of_one_number_and_moment_have_two_segments(void **state)
 {
     (void)state;
-    struct own_segment one = {.fd = -1}, two = {.fd = -1};
+    struct segment_owned one = {.fd = -1}, two = {.fd = -1};
     clock_stands = true;
-    bool made = own_make(&one, scratch_dir) && own_make(&two, scratch_dir);
+    bool made = segment_create(&one, scratch_dir) && segment_create(&two, scratch_dir);
     clock_stands = false;
     assert_true(made);
     assert_int_not_equal(one.segment->instance, two.segment->instance);
     assert_string_not_equal(one.path, two.path);
     unlink(one.path);
     unlink(two.path);
-    own_forget(&one);
-    own_forget(&two);
+    segment_forget(&one);
+    segment_forget(&two);
 }
 
 /* ---- Memory -------------------------------------------------------------------------------------------------------
@@ -319,25 +319,25 @@ static uint64_t allocated(const char *path)
 static void memory_is_there_once_it_is_reserved(void **state)
 {
     (void)state;
-    struct own_segment own = {.fd = -1};
+    struct segment_owned own = {.fd = -1};
     errno = EXDEV;
-    assert_true(own_make(&own, scratch_dir));
+    assert_true(segment_create(&own, scratch_dir));
     assert_int_equal(errno, EXDEV);
     const struct segment *s = own.segment;
     uint64_t before = allocated(own.path);
     errno = EXDEV;
-    assert_int_equal(own_reserve(&own, s->ring_offset, s->ring_stride), 0);
+    assert_int_equal(segment_reserve(&own, s->ring_offset, s->ring_stride), 0);
     assert_int_equal(errno, EXDEV);
     assert_int_equal(allocated(own.path), before + s->ring_stride);
     close(own.fd); /* as the program may */
-    int err = own_reserve(&own, s->ring_offset + 3 * s->ring_stride, s->ring_stride);
+    int err = segment_reserve(&own, s->ring_offset + 3 * s->ring_stride, s->ring_stride);
     if (err == BEZEL_EINVAL)
         print_message("this kernel knows no MADV_POPULATE_WRITE\n");
     else
         assert_int_equal(err, 0);
     assert_int_equal(allocated(own.path), before + (err ? 1 : 2) * s->ring_stride);
     unlink(own.path);
-    own_forget(&own);
+    segment_forget(&own);
 }
 
 static long locked_kib(void)
@@ -361,14 +361,14 @@ static const bool mlock_works = true;
 static void memory_can_be_locked_or_the_limit_is_told(void **state)
 {
     (void)state;
-    struct own_segment own = {.fd = -1};
+    struct segment_owned own = {.fd = -1};
     struct rlimit limit;
-    assert_true(own_make(&own, scratch_dir));
+    assert_true(segment_create(&own, scratch_dir));
     const struct segment *s = own.segment;
-    assert_int_equal(own_reserve(&own, s->ring_offset, s->ring_stride), 0);
+    assert_int_equal(segment_reserve(&own, s->ring_offset, s->ring_stride), 0);
     long before = locked_kib();
     errno = EXDEV;
-    int err = own_lock(&own, s->ring_offset, s->ring_stride);
+    int err = segment_lock(&own, s->ring_offset, s->ring_stride);
     assert_int_equal(errno, EXDEV);
     assert_int_equal(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
     if (err)
@@ -376,26 +376,26 @@ static void memory_can_be_locked_or_the_limit_is_told(void **state)
     else if (mlock_works)
         assert_int_equal(locked_kib() - before, s->ring_stride / 1024);
     unlink(own.path);
-    own_forget(&own);
+    segment_forget(&own);
 }
 
 /* The number of our descriptor may be a file of the program's by now: that one is not touched. */
 static void a_file_of_the_program_in_our_descriptors_place_is_left_alone(void **state)
 {
     (void)state;
-    struct own_segment own = {.fd = -1};
+    struct segment_owned own = {.fd = -1};
     char path[SCRATCH_PATH + 16];
     struct stat st;
-    assert_true(own_make(&own, scratch_dir));
+    assert_true(segment_create(&own, scratch_dir));
     snprintf(path, sizeof path, "%s/theirs", scratch_dir);
     int theirs = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     assert_int_equal(dup2(theirs, own.fd), own.fd);
-    (void)!own_reserve(&own, own.segment->ring_offset, own.segment->ring_stride);
+    (void)!segment_reserve(&own, own.segment->ring_offset, own.segment->ring_stride);
     assert_int_equal(fstat(theirs, &st), 0);
     assert_int_equal(st.st_size, 0);
     assert_int_equal(st.st_blocks, 0);
     unlink(own.path);
-    own_forget(&own);
+    segment_forget(&own);
     assert_int_equal(fstat(theirs, &st), 0);
     close(theirs);
     unlink(path);
@@ -412,21 +412,21 @@ static void on_alarm(int signal)
 static void signals_do_not_keep_memory_from_being_reserved(void **state)
 {
     (void)state;
-    struct own_segment own = {.fd = -1};
+    struct segment_owned own = {.fd = -1};
     struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
     struct sigaction on = {.sa_handler = on_alarm}, was;
-    assert_true(own_make(&own, scratch_dir));
+    assert_true(segment_create(&own, scratch_dir));
     const struct segment *s = own.segment;
     sigaction(SIGALRM, &on, &was);
     setitimer(ITIMER_REAL, &often, NULL);
     int err = 0;
     for (uint32_t i = 0; i < 64 && !err; i++)
-        err = own_reserve(&own, s->ring_offset + i * s->ring_stride, s->ring_stride);
+        err = segment_reserve(&own, s->ring_offset + i * s->ring_stride, s->ring_stride);
     setitimer(ITIMER_REAL, &never, NULL);
     sigaction(SIGALRM, &was, NULL);
     assert_int_equal(err, 0);
     unlink(own.path);
-    own_forget(&own);
+    segment_forget(&own);
 }
 
 /* No mask keeps out what stops a process: SIGSTOP, a debugger, the freezer of a control group. */
@@ -434,39 +434,40 @@ static void signals_do_not_keep_memory_from_being_reserved(void **state)
 static void the_segment_gets_no_number_of_a_standard_stream(void **state)
 {
     (void)state;
-    struct own_segment own = {.fd = -1};
+    struct segment_owned own = {.fd = -1};
     int in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
     close(STDIN_FILENO);
-    bool made = own_make(&own, scratch_dir);
+    bool made = segment_create(&own, scratch_dir);
     if (in >= 0) {
         dup2(in, STDIN_FILENO);
         close(in);
     }
     assert_true(made);
     assert_true(own.fd > STDERR_FILENO);
-    assert_true(own_holds_fd(&own));
+    assert_true(segment_holds_fd(&own));
     unlink(own.path);
-    own_forget(&own);
+    segment_forget(&own);
 }
 
 static void stops_do_not_keep_a_segment_from_being_made(void **state)
 {
     (void)state;
-    struct own_segment own = {.fd = -1};
+    struct segment_owned own = {.fd = -1};
     interruptions = 3;
-    bool made = own_make(&own, scratch_dir);
+    bool made = segment_create(&own, scratch_dir);
     assert_int_equal(interruptions, 0);
     assert_true(made);
     unlink(own.path);
-    own_forget(&own);
+    segment_forget(&own);
     interruptions = INT_MAX; /* it does not wait for ever */
-    made = own_make(&own, scratch_dir);
+    made = segment_create(&own, scratch_dir);
     interruptions = 0;
     assert_false(made);
 }
 
-/* On a file system of `megabytes`: 's' where we may not mount one, else what own_reserve() says with and without fd. */
-static void fill_a_small_file_system(struct own_segment *own, struct child *c)
+/* On a file system of `megabytes`: 's' where we may not mount one, else what segment_reserve() says with and without
+ * fd. */
+static void fill_a_small_file_system(struct segment_owned *own, struct child *c)
 {
     char path[SCRATCH_PATH + 8];
     snprintf(path, sizeof path, "%s/small", scratch_dir);
@@ -475,7 +476,7 @@ static void fill_a_small_file_system(struct own_segment *own, struct child *c)
         say(c->say, 's');
         return;
     }
-    if (!own_make(own, path)) {
+    if (!segment_create(own, path)) {
         say(c->say, '?');
         return;
     }
@@ -483,11 +484,11 @@ static void fill_a_small_file_system(struct own_segment *own, struct child *c)
     uint32_t held = 0;
     int err = 0;
     while (held < SEGMENT_RINGS &&
-           (err = own_reserve(own, s->ring_offset + held * s->ring_stride, s->ring_stride)) == 0)
+           (err = segment_reserve(own, s->ring_offset + held * s->ring_stride, s->ring_stride)) == 0)
         held++;
     say(c->say, held > 0 && err == BEZEL_ENOSPC ? 'f' : '?');
     close(own->fd);
-    err = own_reserve(own, s->ring_offset + held * s->ring_stride, s->ring_stride);
+    err = segment_reserve(own, s->ring_offset + held * s->ring_stride, s->ring_stride);
     say(c->say, err == BEZEL_ENOSPC || err == BEZEL_EINVAL ? 'f' : '?');
     memset((char *)own->segment + s->ring_offset, 1, held * s->ring_stride); /* what is reserved is there */
     say(c->say, 'd');
@@ -514,16 +515,16 @@ static void a_full_file_system_is_an_error_and_no_signal(void **state)
 
 static unsigned mode_made(mode_t of_folder, mode_t mask)
 {
-    struct own_segment own = {.fd = -1};
+    struct segment_owned own = {.fd = -1};
     struct stat st;
     char folder[SCRATCH_PATH];
     scratch_make(folder);
     assert_int_equal(chmod(folder, of_folder), 0);
     mode_t was = umask(mask);
-    assert_true(own_make(&own, folder));
+    assert_true(segment_create(&own, folder));
     umask(was);
     assert_int_equal(stat(own.path, &st), 0);
-    own_forget(&own);
+    segment_forget(&own);
     scratch_remove(folder);
     return st.st_mode & 07777;
 }
@@ -558,7 +559,7 @@ static struct doorbell *hang_doorbell(void)
 static void a_process_that_cannot_make_its_segment_says_why_in_the_doorbell(void **state)
 {
     (void)state;
-    struct own_segment own = {.fd = -1};
+    struct segment_owned own = {.fd = -1};
     struct attached_refusal r;
     uint32_t seen = 0;
     struct doorbell *bell = hang_doorbell();
@@ -569,9 +570,9 @@ static void a_process_that_cannot_make_its_segment_says_why_in_the_doorbell(void
     setenv("BEZEL_PROCESS", "without.1", 1);
     for (uint32_t i = 1; i <= 2 * DOORBELL_REFUSALS; i++) {
         errno = EXDEV; /* it is called inside the program's own code, and in its signal handlers */
-        assert_false(own_make(&own, scratch_dir));
+        assert_false(segment_create(&own, scratch_dir));
         assert_int_equal(unobserved_read(&bell->unobserved), i - 1); /* it may never record */
-        assert_true(own_refuse(bell, own.why_not));
+        assert_true(segment_refuse(bell, own.why_not));
         assert_int_equal(errno, EXDEV);
         assert_int_equal(unobserved_read(&bell->unobserved), i); /* also of whom there is no place to say more */
     }
@@ -593,11 +594,11 @@ static void who_comes_after_the_last_look_is_told_that_nobody_reads(void **state
 {
     (void)state;
     struct doorbell *bell = hang_doorbell();
-    assert_true(own_refuse(bell, "one"));
+    assert_true(segment_refuse(bell, "one"));
     assert_int_equal(unobserved_stop(&bell->unobserved), 1);
-    assert_false(own_refuse(bell, "two"));
+    assert_false(segment_refuse(bell, "two"));
     assert_int_equal(unobserved_stop(&bell->unobserved), 2); /* nobody looks at it any more: it may be anything */
-    assert_false(own_refuse(bell, "three"));
+    assert_false(segment_refuse(bell, "three"));
     munmap(bell, sizeof *bell);
 }
 
@@ -622,11 +623,11 @@ static void a_scribbled_doorbell_is_read_in_bounds(void **state)
 static void notices_are_told_once_each_and_bounded(void **state)
 {
     (void)state;
-    struct own_segment own = {.fd = -1};
+    struct segment_owned own = {.fd = -1};
     struct attached_notice n;
     setenv("BEZEL_RING_RECORDS", "3", 1);
     setenv("BEZEL_WHEN_FULL", "explode", 1);
-    assert_true(own_make(&own, scratch_dir));
+    assert_true(segment_create(&own, scratch_dir));
     unsetenv("BEZEL_RING_RECORDS");
     unsetenv("BEZEL_WHEN_FULL");
     struct attached *a = attach_scratch();
@@ -666,24 +667,24 @@ static void notices_are_told_once_each_and_bounded(void **state)
     sensor_notice(own.segment, "BEZEL-LAST", "finds no place");
     assert_int_equal(segment_next_notice(a, &n), 0);
     segment_detach(a, true);
-    own_forget(&own);
+    segment_forget(&own);
 }
 
 static void a_long_sentence_and_scribbled_notices_stay_in_bounds(void **state)
 {
     (void)state;
-    struct own_segment own = {.fd = -1};
+    struct segment_owned own = {.fd = -1};
     struct attached_notice n;
     char text[1000];
     memset(text, 'x', sizeof text - 1);
     text[sizeof text - 1] = '\0';
-    assert_true(own_make(&own, scratch_dir));
+    assert_true(segment_create(&own, scratch_dir));
     struct attached *a = attach_scratch();
     sensor_notice(own.segment, "BEZEL-LONG", "%s", text);
     assert_int_equal(segment_next_notice(a, &n), 1);
     assert_int_equal(strlen(n.text), SEGMENT_NOTICE_BYTES - 1);
     memset((void *)own.segment->notices, 0x81, sizeof own.segment->notices);
-    own.segment->notices_untold = 7;
+    own.segment->notices_dropped = 7;
     own.segment->notice_count = UINT32_MAX;
     sensor_notice(own.segment, "BEZEL-LATE", "there is no place: %s", "nothing is written");
     int told = 0;
@@ -693,12 +694,12 @@ static void a_long_sentence_and_scribbled_notices_stay_in_bounds(void **state)
     }
     assert_int_equal(told, SEGMENT_NOTICES - 1 + 1);
     segment_detach(a, true);
-    own_forget(&own);
+    segment_forget(&own);
 }
 
 int main(void)
 {
-    guard_init();
+    sigbus_guard_init();
 #define TEST(name) cmocka_unit_test_setup_teardown(name, scratch_begin, scratch_end)
     const struct CMUnitTest tests[] = {
         TEST(a_living_process_lives_and_a_killed_one_does_not),

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* Window and spool take what a flood brings, as much as they have room for together, however small the window is. */
-#include "sensor/backlog.h"
+#include "mdr/uplink/send_queue.h"
 #include "base/clock.h"
 #include "bezel/sensor.h"
 #include "tests/lib/node_fixture.h"
@@ -31,24 +31,23 @@ static void flood(uint64_t *made)
 static void a_flood_fills_the_spool_behind_the_smallest_window(void **unused)
 {
     (void)unused;
-    struct backlog b;
+    struct send_queue b;
     uint64_t made = 0, want = SPOOL / 2;
     setenv("BEZEL_RING_RECORDS", "65536", 1);
-    f.options = (struct external_options){
-        .batch = true, .take_all = true, .window_bytes = WINDOW_BYTES_MIN, .spool_bytes = SPOOL};
+    f.options = (struct external_options){.batch = true, .take_all = true, .window_bytes = WINDOW_BYTES_MIN};
     scratch_begin(NULL);
-    f.options.spool_dir = scratch_dir;
     fixture_open(&f);
-    assert_int_equal(backlog_open(&b, f.external, clock_now()), 0);
+    struct uplink_source source = external_uplink(f.external);
+    assert_int_equal(send_queue_open(&b, &source, scratch_dir, SPOOL, clock_now()), 0);
     flood(&made);
-    for (int turn = 0; turn < 200 && backlog_spooled(&b) < want; turn++) {
+    for (int turn = 0; turn < 200 && send_queue_spooled(&b) < want; turn++) {
         external_poll(f.external, clock_now());
         external_housekeep(f.external, clock_now());
-        backlog_move(&b, clock_now());
+        send_queue_move(&b, clock_now());
         flood(&made);
     }
-    assert_true(backlog_spooled(&b) >= want);
-    backlog_close(&b, true);
+    assert_true(send_queue_spooled(&b) >= want);
+    send_queue_close(&b, true);
     external_close(f.external, true);
     scratch_remove(f.dir);
     scratch_end(NULL);

@@ -5,7 +5,7 @@
  * The forwarder against a collector that the test plays, over a real link. The forwarder's time is the test's: it
  * stands still while frames travel.
  */
-#include "sensor/forward.h"
+#include "mdr/uplink/sender.h"
 #include "base/clock.h"
 #include "bezel/sensor.h"
 #include "tests/lib/node_fixture.h"
@@ -44,7 +44,7 @@ struct upper {
 
 struct scene {
     struct fixture fixture;
-    struct forward *forward;
+    struct sender *forward;
     struct message_hello hello;
     struct upper upper;
     char endpoint[96];
@@ -55,10 +55,10 @@ static struct message message;
 static uint8_t bytes[MESSAGE_MAX_BYTES];
 
 /* A step that does not put off to look for what arrived. */
-static void step(struct forward *f, int64_t now, bool bye)
+static void step(struct sender *f, int64_t now, bool bye)
 {
-    forward_attend(f);
-    forward_step(f, now, bye);
+    sender_attend(f);
+    sender_step(f, now, bye);
 }
 
 static void record_steps(void *unused)
@@ -93,14 +93,16 @@ static void upper_open(struct scene *s)
     assert_int_equal(link_bind(s->endpoint, PACKET_MAX_BYTES, NULL, &s->upper.link), 0);
 }
 
-static void forward_begin(struct scene *s)
+static void sender_begin(struct scene *s)
 {
-    assert_int_equal(forward_open(s->fixture.external, s->endpoint, NULL, &s->hello, &s->forward), 0);
+    struct uplink_source source = external_uplink(s->fixture.external);
+    struct sender_options options = {.endpoint = s->endpoint, .hello = s->hello};
+    assert_int_equal(sender_open(&source, &options, &s->forward), 0);
 }
 
 static void scene_close(struct scene *s)
 {
-    forward_close(s->forward, false);
+    sender_close(s->forward, false);
     link_close(s->upper.link, 0);
     external_finish(s->fixture.external, clock_now());
     fixture_close(&s->fixture);
@@ -200,7 +202,7 @@ static void until(struct scene *s, bool (*done)(struct scene *s))
         upper_take(s);
         if (clock_now() > deadline)
             fail_msg("it did not come to pass");
-        struct link *links[] = {s->upper.link, forward_link(s->forward)};
+        struct link *links[] = {s->upper.link, sender_link(s->forward)};
         (void)link_wait(links, 2, NULL, 0, CLOCK_MS);
     }
 }
@@ -227,7 +229,7 @@ static bool greeted_twice(struct scene *s)
 
 static bool connected(struct scene *s)
 {
-    return forward_connected(s->forward);
+    return sender_connected(s->forward);
 }
 
 static bool has_all(struct scene *s)
@@ -243,10 +245,10 @@ static bool is_empty(struct scene *s)
 /* Time passes until the forwarder gives its connection up, and another one greets. */
 static void fall_silent(struct scene *s)
 {
-    uint64_t before = forward_counts(s->forward)->attempts;
+    uint64_t before = sender_counts(s->forward)->attempts;
     upper_take(s);
     s->upper.hellos = 0;
-    for (; forward_counts(s->forward)->attempts == before; s->now += CLOCK_MS)
+    for (; sender_counts(s->forward)->attempts == before; s->now += CLOCK_MS)
         step(s->forward, s->now, false);
     until(s, greeted);
 }
@@ -262,7 +264,7 @@ static void hand_over(struct scene *s)
             acknowledge(s, s->upper.at);
         acknowledged = s->upper.at.next_seq;
         assert_true(clock_now() < deadline);
-        struct link *links[] = {s->upper.link, forward_link(s->forward)};
+        struct link *links[] = {s->upper.link, sender_link(s->forward)};
         (void)link_wait(links, 2, NULL, 0, CLOCK_MS);
     }
     assert_true(has_all(s));
@@ -279,7 +281,7 @@ static void scene_begin(struct scene *s, uint64_t credit)
 {
     scene_open(s);
     upper_open(s);
-    forward_begin(s);
+    sender_begin(s);
     meet(s, credit);
 }
 
@@ -299,9 +301,9 @@ static void watch_attempts(struct scene *s, int64_t at[ATTEMPTS])
     int64_t begin = s->now;
     for (uint64_t seen = 1; seen < ATTEMPTS; s->now += CLOCK_MS) {
         step(s->forward, s->now, false);
-        if (forward_counts(s->forward)->attempts == seen)
+        if (sender_counts(s->forward)->attempts == seen)
             continue;
-        assert_int_equal(forward_counts(s->forward)->attempts, seen + 1);
+        assert_int_equal(sender_counts(s->forward)->attempts, seen + 1);
         at[seen++] = s->now - begin;
         assert_true(s->now - begin < 100 * CLOCK_S);
     }
@@ -314,21 +316,21 @@ static void who_is_not_answered_tries_again_after_growing_pauses_that_follow_fro
     struct scene s;
     int64_t first[ATTEMPTS], again[ATTEMPTS], other[ATTEMPTS];
     scene_open(&s);
-    forward_begin(&s);
+    sender_begin(&s);
     watch_attempts(&s, first);
-    int64_t longest = FORWARD_PAUSE_FIRST_NS;
+    int64_t longest = SENDER_PAUSE_FIRST_NS;
     for (int i = 1; i < ATTEMPTS; i++) {
-        int64_t pause = first[i] - first[i - 1] - FORWARD_SILENCE_NS;
+        int64_t pause = first[i] - first[i - 1] - SENDER_SILENCE_NS;
         assert_in_range(pause, longest / 2 - CLOCK_MS, longest + 2 * CLOCK_MS);
-        longest = 2 * longest < FORWARD_PAUSE_LAST_NS ? 2 * longest : FORWARD_PAUSE_LAST_NS;
+        longest = 2 * longest < SENDER_PAUSE_LAST_NS ? 2 * longest : SENDER_PAUSE_LAST_NS;
     }
-    forward_close(s.forward, false);
-    forward_begin(&s);
+    sender_close(s.forward, false);
+    sender_begin(&s);
     watch_attempts(&s, again);
     assert_memory_equal(first, again, sizeof first);
-    forward_close(s.forward, false);
+    sender_close(s.forward, false);
     s.hello.pid++;
-    forward_begin(&s);
+    sender_begin(&s);
     watch_attempts(&s, other);
     assert_memory_not_equal(first, other, sizeof first);
     upper_open(&s);
@@ -343,15 +345,15 @@ static void a_welcome_makes_pauses_short_again(void **unused)
     struct scene s;
     int64_t at[ATTEMPTS];
     scene_open(&s);
-    forward_begin(&s);
+    sender_begin(&s);
     watch_attempts(&s, at);
     upper_open(&s);
     meet(&s, 0);
-    uint64_t attempts = forward_counts(s.forward)->attempts;
+    uint64_t attempts = sender_counts(s.forward)->attempts;
     int64_t silent = s.now;
-    for (; forward_counts(s.forward)->attempts == attempts; s.now += CLOCK_MS)
+    for (; sender_counts(s.forward)->attempts == attempts; s.now += CLOCK_MS)
         step(s.forward, s.now, false);
-    assert_true(s.now - silent <= FORWARD_SILENCE_NS + FORWARD_PAUSE_FIRST_NS + 3 * CLOCK_MS);
+    assert_true(s.now - silent <= SENDER_SILENCE_NS + SENDER_PAUSE_FIRST_NS + 3 * CLOCK_MS);
     s.upper.hellos = 0;
     meet(&s, 0);
     until(&s, has_all);
@@ -364,10 +366,10 @@ static void an_answer_that_comes_after_the_attempt_was_given_up_is_not_listened_
     struct scene s;
     scene_open(&s);
     upper_open(&s);
-    forward_begin(&s);
+    sender_begin(&s);
     until(&s, greeted);
     struct link_peer late = s.upper.peer;
-    for (uint64_t n = forward_counts(s.forward)->attempts; forward_counts(s.forward)->attempts == n; s.now += CLOCK_MS)
+    for (uint64_t n = sender_counts(s.forward)->attempts; sender_counts(s.forward)->attempts == n; s.now += CLOCK_MS)
         step(s.forward, s.now, false);
     until(&s, greeted_twice);
     struct link_peer second = s.upper.peer;
@@ -378,7 +380,7 @@ static void an_answer_that_comes_after_the_attempt_was_given_up_is_not_listened_
     s.upper.peer = second;
     welcome(&s, 0, 0, (struct message_position){0});
     until(&s, has_all);
-    assert_null(forward_refused(s.forward));
+    assert_null(sender_refused(s.forward));
     scene_end(&s);
 }
 
@@ -397,15 +399,15 @@ static void no_more_is_sent_than_the_credit_and_always_a_packet(void **unused)
         struct scene s;
         scene_begin(&s, credits[i]);
         uint64_t most =
-            (uint64_t)FORWARD_QUEUE * PACKET_HEADER_BYTES; /* as the smallest of packets fill ZeroMQ's queue */
-        assert_int_equal(forward_counts(s.forward)->credit, credits[i] < most ? credits[i] : most);
+            (uint64_t)SENDER_QUEUE * PACKET_HEADER_BYTES; /* as the smallest of packets fill ZeroMQ's queue */
+        assert_int_equal(sender_counts(s.forward)->credit, credits[i] < most ? credits[i] : most);
         for (uint64_t before = 0, turns = 0; s.upper.packets < RECORDS + 2; turns++) {
             expected = turns == 0 ? 1 : s.upper.packets + 1;
             until(&s, has_expected);
             settle(&s);
             uint64_t unacknowledged = s.upper.bytes - before;
             assert_true(unacknowledged <= credits[i] || s.upper.packets == expected);
-            uint64_t counted = forward_counts(s.forward)->unacknowledged; /* with what a packet takes in the window */
+            uint64_t counted = sender_counts(s.forward)->unacknowledged; /* with what a packet takes in the window */
             assert_true(counted >= unacknowledged);
             assert_true(counted <= credits[i] || s.upper.packets == expected);
             if (turns > 5) /* enough was seen */
@@ -455,7 +457,7 @@ static void who_lacks_packets_gets_them_on_a_new_connection_but_not_as_often_as_
     acknowledge(&s, at);
     settle(&s);
     assert_int_equal(s.upper.hellos, 2); /* too early */
-    s.now += FORWARD_AGAIN_LAST_NS;
+    s.now += SENDER_AGAIN_LAST_NS;
     acknowledge(&s, at);
     s.upper.hellos = 0;
     until(&s, greeted);
@@ -506,7 +508,7 @@ static void lies_free_nothing(bool in_welcome)
     lie(&s, in_welcome);
     settle(&s);
     assert_int_equal(waiting(&s), before);
-    assert_true(forward_counts(s.forward)->disbelieved >= MESSAGE_ROWS_MAX / 2);
+    assert_true(sender_counts(s.forward)->disbelieved >= MESSAGE_ROWS_MAX / 2);
     assert_int_equal(external_note_count(s.fixture.external), 1); /* told, once */
     assert_string_equal(external_note(s.fixture.external, 0)->code, "BEZEL-AHEAD");
     scene_end(&s); /* and nothing is skipped */
@@ -580,11 +582,11 @@ static void what_no_process_knows_is_told_until_it_is_saved(void **unused)
     settle(&s);
     assert_int_equal(s.upper.node_books, 0); /* there is nothing to say */
     save_books(&s, s.upper.instance, s.upper.process_at);
-    assert_true(forward_booked(s.forward));
+    assert_true(sender_booked(s.forward));
     for (expected = 1; expected <= 2; expected++) {
         assert_int_equal(fixture_wait(fixture_spawn(record_without_room, NULL)), 0);
         external_housekeep(s.fixture.external, clock_now());
-        assert_false(forward_booked(s.forward));
+        assert_false(sender_booked(s.forward));
         until(&s, has_node_books);
         assert_int_equal(s.upper.unobserved, expected);
     }
@@ -596,9 +598,9 @@ static void what_no_process_knows_is_told_until_it_is_saved(void **unused)
     until(&s, has_node_books); /* again, for they were not answered */
     assert_int_equal(s.upper.unobserved, 2);
     save_books(&s, 0, s.upper.node_at - 1); /* those before them were */
-    assert_false(forward_booked(s.forward));
+    assert_false(sender_booked(s.forward));
     save_books(&s, 0, s.upper.node_at);
-    assert_true(forward_booked(s.forward));
+    assert_true(sender_booked(s.forward));
     scene_close(&s);
 }
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /* Which broken limits start a snapshot of the run, and when a node saves. */
-#include "ecs/trigger.h"
-#include "ecs/saving.h"
+#include "ecs/run/snapshot_trigger.h"
+#include "bezeld/snapshot.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,33 +16,33 @@
 static struct experiment_limit limits[] = {{.snapshot = 10 * CLOCK_S}, {.snapshot = 0}, {.snapshot = CLOCK_S}};
 static const struct experiment experiment = {.limit_count = 3, .limits = limits};
 
-static bool broke(struct trigger *t, int64_t limit, uint64_t times, int64_t now)
+static bool broke(struct snapshot_trigger *t, int64_t limit, uint64_t times, int64_t now)
 {
-    return trigger_take(t, &experiment, limit, times, now, now);
+    return snapshot_trigger_take(t, &experiment, limit, times, now, now);
 }
 
 static void a_limit_that_breaks_starts_a_snapshot(void **state)
 {
     (void)state;
-    struct trigger t = {0};
-    assert_int_equal(trigger_left(&t, START), 0);
+    struct snapshot_trigger t = {0};
+    assert_int_equal(snapshot_trigger_left(&t, START), 0);
     assert_true(broke(&t, 0, 1, START));
     assert_int_equal(t.number, 1);
-    assert_int_equal(trigger_left(&t, START), 10 * CLOCK_S);
-    assert_int_equal(trigger_left(&t, START + 4 * CLOCK_S), 6 * CLOCK_S);
-    assert_int_equal(trigger_left(&t, START + 10 * CLOCK_S), 0);
+    assert_int_equal(snapshot_trigger_left(&t, START), 10 * CLOCK_S);
+    assert_int_equal(snapshot_trigger_left(&t, START + 4 * CLOCK_S), 6 * CLOCK_S);
+    assert_int_equal(snapshot_trigger_left(&t, START + 10 * CLOCK_S), 0);
     assert_int_equal(t.refused, 0);
 }
 
 static void there_is_one_at_a_time(void **state)
 {
     (void)state;
-    struct trigger t = {0};
+    struct snapshot_trigger t = {0};
     assert_true(broke(&t, 2, 1, START));
     assert_false(broke(&t, 0, 1, START));
     assert_false(broke(&t, 2, 3, START + CLOCK_S - 1));
     assert_int_equal(t.refused, 4);
-    assert_int_equal(trigger_left(&t, START), CLOCK_S); /* none of them made it longer */
+    assert_int_equal(snapshot_trigger_left(&t, START), CLOCK_S); /* none of them made it longer */
     assert_true(broke(&t, 0, 1, START + CLOCK_S));
     assert_int_equal(t.number, 2);
     assert_int_equal(t.refused, 4);
@@ -51,7 +51,7 @@ static void there_is_one_at_a_time(void **state)
 static void what_broke_unseen_before_is_counted(void **state)
 {
     (void)state;
-    struct trigger t = {0};
+    struct snapshot_trigger t = {0};
     assert_true(broke(&t, 0, 5, START));
     assert_int_equal(t.refused, 4);
 }
@@ -59,19 +59,20 @@ static void what_broke_unseen_before_is_counted(void **state)
 static void what_broke_during_one_starts_none_however_late_it_is_told(void **state)
 {
     (void)state;
-    struct trigger t = {0};
-    assert_true(trigger_take(&t, &experiment, 2, 1, START - CLOCK_S, START)); /* the first of all, however late */
+    struct snapshot_trigger t = {0};
+    assert_true(
+        snapshot_trigger_take(&t, &experiment, 2, 1, START - CLOCK_S, START)); /* the first of all, however late */
     int64_t over = START + CLOCK_S;
-    assert_false(trigger_take(&t, &experiment, 2, 1, over - 1, over + 500 * CLOCK_MS));
+    assert_false(snapshot_trigger_take(&t, &experiment, 2, 1, over - 1, over + 500 * CLOCK_MS));
     assert_int_equal(t.refused, 1);
-    assert_true(trigger_take(&t, &experiment, 2, 1, over, over + 500 * CLOCK_MS));
-    assert_int_equal(trigger_left(&t, over + 500 * CLOCK_MS), CLOCK_S);
+    assert_true(snapshot_trigger_take(&t, &experiment, 2, 1, over, over + 500 * CLOCK_MS));
+    assert_int_equal(snapshot_trigger_left(&t, over + 500 * CLOCK_MS), CLOCK_S);
 }
 
 static void a_storm_starts_no_more_than_one_in_its_duration(void **state)
 {
     (void)state;
-    struct trigger t = {0};
+    struct snapshot_trigger t = {0};
     uint64_t begun = 0;
     for (int64_t now = START; now < START + 100 * CLOCK_S; now += CLOCK_MS)
         begun += broke(&t, 0, 1, now);
@@ -82,7 +83,7 @@ static void a_storm_starts_no_more_than_one_in_its_duration(void **state)
 static void what_no_limit_can_have_asked_for_is_ignored(void **state)
 {
     (void)state;
-    struct trigger t = {0};
+    struct snapshot_trigger t = {0};
     assert_false(broke(&t, 1, 1, START)); /* it asks for none */
     assert_false(broke(&t, 3, 1, START));
     assert_false(broke(&t, -1, 1, START));
@@ -95,18 +96,18 @@ static void what_no_limit_can_have_asked_for_is_ignored(void **state)
 static const struct message_save cause = {.number = 1, .node = "desk1", .left = 2000000000};
 
 /* Does what is due from *now on until the end, each copy taking `took`; returns how many there were. */
-static int play(struct saving *s, int64_t *now, int64_t took, int64_t period)
+static int play(struct snapshot *s, int64_t *now, int64_t took, int64_t period)
 {
     int copies = 0;
-    while (saving_due(s) != INT64_MAX) {
-        assert_true(saving_due(s) >= *now);
-        *now = saving_due(s);
-        enum saving_step step = saving_step(s, *now);
-        assert_true(step == SAVING_COPY || step == SAVING_LAST_COPY);
+    while (snapshot_due(s) != INT64_MAX) {
+        assert_true(snapshot_due(s) >= *now);
+        *now = snapshot_due(s);
+        enum snapshot_step step = snapshot_step(s, *now);
+        assert_true(step == SNAPSHOT_COPY || step == SNAPSHOT_LAST_COPY);
         copies++;
-        if (step == SAVING_COPY)
+        if (step == SNAPSHOT_COPY)
             assert_true(*now < s->until);
-        assert_int_equal(saving_done(s, step, *now, took, period, false), step == SAVING_LAST_COPY);
+        assert_int_equal(snapshot_done(s, step, *now, took, period, false), step == SNAPSHOT_LAST_COPY);
     }
     return copies;
 }
@@ -114,24 +115,24 @@ static int play(struct saving *s, int64_t *now, int64_t took, int64_t period)
 static void a_node_saves_at_once_and_to_the_end(void **state)
 {
     (void)state;
-    struct saving s = {0};
+    struct snapshot s = {0};
     int64_t now = START;
-    assert_int_equal(saving_step(&s, now), SAVING_NOTHING);
-    assert_int_equal(saving_due(&s), INT64_MAX);
-    assert_true(saving_begin(&s, &cause, now));
-    assert_int_equal(saving_due(&s), START);
+    assert_int_equal(snapshot_step(&s, now), SNAPSHOT_NOTHING);
+    assert_int_equal(snapshot_due(&s), INT64_MAX);
+    assert_true(snapshot_begin(&s, &cause, now));
+    assert_int_equal(snapshot_due(&s), START);
     assert_int_equal(play(&s, &now, CLOCK_US, CLOCK_S), 2 * 10 + 1); /* a long polling period counts for 100 ms */
     assert_int_equal(now, START + 2 * CLOCK_S);
 }
 
-static void saving_costs_no_more_than_its_share(void **state)
+static void snapshots_cost_no_more_than_their_share(void **state)
 {
     (void)state;
-    struct saving s = {0};
+    struct snapshot s = {0};
     int64_t now = START;
-    assert_true(saving_begin(&s, &cause, now));
-    assert_int_equal(play(&s, &now, CLOCK_MS, CLOCK_MS), 2000 / SAVING_COST + 1);
-    assert_true(saving_begin(&s, &cause, now = START));
+    assert_true(snapshot_begin(&s, &cause, now));
+    assert_int_equal(play(&s, &now, CLOCK_MS, CLOCK_MS), 2000 / SNAPSHOT_COST + 1);
+    assert_true(snapshot_begin(&s, &cause, now = START));
     assert_int_equal(play(&s, &now, 3 * CLOCK_S, CLOCK_MS), 2); /* at the begin and at the end, whatever it takes */
     assert_int_equal(now, START + 2 * CLOCK_S);
 }
@@ -139,41 +140,41 @@ static void saving_costs_no_more_than_its_share(void **state)
 static void what_finds_no_room_follows_without_another_copy(void **state)
 {
     (void)state;
-    struct saving s = {0};
+    struct snapshot s = {0};
     int64_t end = START + 2 * CLOCK_S;
-    assert_true(saving_begin(&s, &cause, START));
-    assert_int_equal(saving_step(&s, end), SAVING_LAST_COPY);
-    assert_false(saving_done(&s, SAVING_LAST_COPY, end, 0, CLOCK_MS, true));
-    assert_int_equal(saving_step(&s, end), SAVING_NOTHING);
+    assert_true(snapshot_begin(&s, &cause, START));
+    assert_int_equal(snapshot_step(&s, end), SNAPSHOT_LAST_COPY);
+    assert_false(snapshot_done(&s, SNAPSHOT_LAST_COPY, end, 0, CLOCK_MS, true));
+    assert_int_equal(snapshot_step(&s, end), SNAPSHOT_NOTHING);
     for (int i = 0; i < 3; i++) {
-        end = saving_due(&s);
-        assert_int_equal(saving_step(&s, end), SAVING_REST);
-        assert_int_equal(saving_done(&s, SAVING_REST, end, 0, CLOCK_MS, i < 2), i == 2);
+        end = snapshot_due(&s);
+        assert_int_equal(snapshot_step(&s, end), SNAPSHOT_REST);
+        assert_int_equal(snapshot_done(&s, SNAPSHOT_REST, end, 0, CLOCK_MS, i < 2), i == 2);
     }
-    assert_int_equal(saving_due(&s), INT64_MAX);
+    assert_int_equal(snapshot_due(&s), INT64_MAX);
 }
 
 static void told_twice_it_goes_on_to_the_same_end(void **state)
 {
     (void)state;
-    struct saving s = {0};
+    struct snapshot s = {0};
     struct message_save next = cause;
-    assert_true(saving_begin(&s, &cause, START));
-    assert_false(saving_begin(&s, &cause, START + CLOCK_S));
+    assert_true(snapshot_begin(&s, &cause, START));
+    assert_false(snapshot_begin(&s, &cause, START + CLOCK_S));
     assert_int_equal(s.until, START + 2 * CLOCK_S);
     next.number = 2;
-    assert_true(saving_begin(&s, &next, START + CLOCK_S));
+    assert_true(snapshot_begin(&s, &next, START + CLOCK_S));
     assert_int_equal(s.until, START + 3 * CLOCK_S);
 }
 
 static void the_end_of_one_that_comes_late_is_at_once(void **state)
 {
     (void)state;
-    struct saving s = {0};
+    struct snapshot s = {0};
     struct message_save none = cause;
     int64_t now = START;
     none.left = 0;
-    assert_true(saving_begin(&s, &none, now));
+    assert_true(snapshot_begin(&s, &none, now));
     assert_int_equal(play(&s, &now, CLOCK_MS, CLOCK_MS), 1);
     assert_int_equal(now, START);
 }
@@ -188,7 +189,7 @@ int main(void)
         cmocka_unit_test(a_storm_starts_no_more_than_one_in_its_duration),
         cmocka_unit_test(what_no_limit_can_have_asked_for_is_ignored),
         cmocka_unit_test(a_node_saves_at_once_and_to_the_end),
-        cmocka_unit_test(saving_costs_no_more_than_its_share),
+        cmocka_unit_test(snapshots_cost_no_more_than_their_share),
         cmocka_unit_test(what_finds_no_room_follows_without_another_copy),
         cmocka_unit_test(told_twice_it_goes_on_to_the_same_end),
         cmocka_unit_test(the_end_of_one_that_comes_late_is_at_once),

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* The trace on disk: names, order of appearance, few descriptors, and what a failed write leaves (nothing). */
-#include "collector/store.h"
+#include "collector/store/store.h"
 
 #include "base/file.h"
-#include "collector/reader.h"
+#include "collector/store/trace_reader.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/store_fixture.h"
 
@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-static int64_t stands_at; /* not 0: what the clock says */
+static int64_t stands_at; /* not 0: the time of the clock */
 
 int64_t __wrap_clock_now(void);
 int64_t __real_clock_now(void);
@@ -64,7 +64,7 @@ static void metadata_is_there_with_the_first_packet_and_grows_with_the_dictionar
     assert_int_equal(size_of(t, "app-1-0"), 10);
     assert_int_equal(s->bytes, 10);
     struct model_stream *another = model_stream(add(t, "another", 2), 0);
-    assert_int_equal(store_append(t->store, s, "0123456789", 10), 0); /* needs nothing new */
+    assert_int_equal(store_append(t->store, s, "0123456789", 10), 0); /* needs no new descriptor */
     assert_int_equal(store_append(t->store, another, "0123456789", 10), 0);
     snprintf(path, sizeof path, "%s/trace/desk/metadata", t->dir);
     assert_int_equal(file_read(path, 1 << 20, &text, &n), 0);
@@ -116,7 +116,7 @@ static bool explained(const struct store_fixture *t, uint32_t stream_id)
     return found;
 }
 
-/* Beyond its burst and rate it is late: until there is time, or the end. */
+/* Beyond burst and rate metadata is late: until the rate allows it, or the run ends. */
 static void metadata_of_a_thousand_processes_is_written_at_a_bounded_rate(void **state)
 {
     enum { PROCESSES = 1000 };
@@ -139,7 +139,7 @@ static void metadata_of_a_thousand_processes_is_written_at_a_bounded_rate(void *
     }
     uint64_t ms = (uint64_t)((clock_now() - began) / CLOCK_MS);
     assert_true(written <= STORE_METADATA_BURST + (uint64_t)before + (ms + 1) * STORE_METADATA_RATE / 1000);
-    assert_true(written < (uint64_t)before * PROCESSES / 2); /* what it would be without a bound */
+    assert_true(written < (uint64_t)before * PROCESSES / 2); /* the bytes without a bound */
     int64_t deadline = clock_now() + PATIENCE;
     while (t->node->metadata_late && clock_now() < deadline) {
         clock_sleep_until(clock_now() + 10 * CLOCK_MS);
@@ -168,7 +168,7 @@ static void metadata_that_is_late_is_there_at_the_end(void **state)
     assert_true(explained(t, last->stream_id));
 }
 
-/* Its next packet, for which it would have been written, does not come any more. */
+/* Metadata is written although the next packet, which would have it written, never comes. */
 static void what_was_declared_and_not_used_is_explained_at_the_end(void **state)
 {
     struct store_fixture *t = *state;
@@ -280,7 +280,7 @@ static void a_reader_ends_at_a_torn_tail_and_goes_on_when_it_grows(void **state)
 {
     struct store_fixture *t = *state;
     struct model_stream *s = model_stream(add(t, "app", 1), 0);
-    struct reader *r;
+    struct trace_reader *r;
     struct packet_header h;
     const uint8_t *packet;
     char path[256];
@@ -289,22 +289,22 @@ static void a_reader_ends_at_a_torn_tail_and_goes_on_when_it_grows(void **state)
     const struct fake_stream *f = &t->sensor->processes[0]->rings[0];
     assert_int_equal(store_append(t->store, s, f->bytes, f->starts[2] + 50), 0);
     assert_int_equal(store_path(t->store, t->node, s, path, sizeof path), 0);
-    assert_int_equal(reader_open(path, &r), 0);
-    assert_int_equal(reader_next(r, &h, &packet), 1);
+    assert_int_equal(trace_reader_open(path, &r), 0);
+    assert_int_equal(trace_reader_next(r, &h, &packet), 1);
     assert_int_equal(h.kind, PACKET_OPEN);
-    assert_int_equal(reader_next(r, &h, &packet), 1);
+    assert_int_equal(trace_reader_next(r, &h, &packet), 1);
     assert_int_equal(h.records, 10);
     assert_memory_equal(packet, f->bytes + f->starts[1], h.size_bytes);
     for (int i = 0; i < 2; i++)
-        assert_int_equal(reader_next(r, &h, &packet), 0);
-    assert_int_equal(reader_offset(r), f->starts[2]);
+        assert_int_equal(trace_reader_next(r, &h, &packet), 0);
+    assert_int_equal(trace_reader_offset(r), f->starts[2]);
     size_t rest = f->starts[2] + 50;
     assert_int_equal(store_append(t->store, s, f->bytes + rest, f->used - rest), 0);
-    assert_int_equal(reader_next(r, &h, &packet), 1);
+    assert_int_equal(trace_reader_next(r, &h, &packet), 1);
     assert_int_equal(h.records, 20);
     assert_int_equal(store_append(t->store, s, f->bytes + f->starts[1], f->starts[2] - f->starts[1]), 0);
-    assert_int_equal(reader_next(r, &h, &packet), BEZEL_EMALFORMED); /* out of sequence */
-    reader_close(r);
+    assert_int_equal(trace_reader_next(r, &h, &packet), BEZEL_EMALFORMED); /* out of sequence */
+    trace_reader_close(r);
 }
 
 int main(void)

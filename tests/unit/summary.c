@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* What a run's database says, where nodes, or who made it, said what cannot be. */
-#include "collector/summary.h"
+/* Summaries of databases with impossible values, from nodes or forged. */
+#include "collector/rundb/summary.h"
 
-#include "collector/facts.h"
+#include "collector/rundb/rundb.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 
@@ -26,27 +26,28 @@
 
 static struct summary *load(const char *statements)
 {
-    struct facts *f;
+    struct rundb *f;
     struct summary *s;
     char path[SCRATCH_PATH + 8];
     sqlite3 *db;
     snprintf(path, sizeof path, "%s/run.db", scratch_dir);
-    assert_int_equal(facts_open(scratch_dir, &f), 0);
-    assert_int_equal(facts_close(f), 0);
+    assert_int_equal(rundb_open(scratch_dir, &f), 0);
+    assert_int_equal(rundb_close(f), 0);
     assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
     assert_int_equal(sqlite3_exec(db, statements, NULL, NULL, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     return summary_load(scratch_dir, &s) ? NULL : s;
 }
 
-/* SQLite's own would refuse the whole run. */
+/* SQLite's own sum() would fail. */
 static void sums_stop_at_the_end_of_their_range(void **state)
 {
     (void)state;
-    struct summary *s = load(NODE DAEMONS "INSERT INTO clocks VALUES(1, 0, 0, 0, 0, 0, 9223372036854775807, 3);"
-                                          "INSERT INTO clocks VALUES(2, 0, 0, 0, 0, 0, 9223372036854775807, 4);"
-                                          "INSERT INTO self VALUES(1, 5, 0, 9223372036854775807, 0, 0, 0, 0, 0, 0, 0);"
-                                          "INSERT INTO self VALUES(2, 5, 0, 9223372036854775807, 0, 0, 0, 0, 0, 0, 0)");
+    struct summary *s =
+        load(NODE DAEMONS "INSERT INTO clocks VALUES(1, 0, 0, 0, 0, 0, 9223372036854775807, 3);"
+                          "INSERT INTO clocks VALUES(2, 0, 0, 0, 0, 0, 9223372036854775807, 4);"
+                          "INSERT INTO usage VALUES(1, 5, 0, 9223372036854775807, 0, 0, 0, 0, 0, 0, 0);"
+                          "INSERT INTO usage VALUES(2, 5, 0, 9223372036854775807, 0, 0, 0, 0, 0, 0, 0)");
     assert_non_null(s);
     assert_true(s->nodes[0].clock.jumps == INT64_MAX && s->nodes[0].clock.clamped == 7);
     assert_true(s->nodes[0].wakeups == INT64_MAX);
@@ -66,7 +67,7 @@ static void the_mean_of_what_a_daemon_cost_is_never_above_the_largest(void **sta
             size_t n = strlen(text);
             at += (int64_t)(seed_next(&seed) % (seed_next(&seed) % 2 ? 5000000 : 200000000));
             cpu += (int64_t)(seed_next(&seed) % 30000000) - (round % 4 == 0 ? 10000000 : 0);
-            snprintf(text + n, sizeof text - n, "INSERT INTO self VALUES(%d, %lld, %lld, 0, 0, 0, 0, 0, 0, 99, 0);",
+            snprintf(text + n, sizeof text - n, "INSERT INTO usage VALUES(%d, %lld, %lld, 0, 0, 0, 0, 0, 0, 99, 0);",
                      i < second ? 1 : 2, (long long)at, (long long)cpu);
         }
         struct summary *s = load(text);
@@ -91,7 +92,7 @@ static void what_a_daemon_cost_is_of_its_samples(void **state)
         {"", NAN, NAN},
         {"(1, 100, 3)", NAN, NAN},                         /* no time */
         {"(1, 100, 3), (1, 110, 5)", 20, 20},              /* a short run is one sample */
-        {"(1, 0, 0), (1, 100, 10), (1, 200, 40)", 20, 30}, /* as it is measured usually */
+        {"(1, 0, 0), (1, 100, 10), (1, 200, 40)", 20, 30}, /* the usual case */
         {"(1, 0, 0), (1, 100, 10), (1, 110, 20)", 100. * 20 / 110,
          100. * 20 / 110},                                              /* the end is no sample of its own */
         {"(1, 0, 0), (1, 10, 5), (1, 20, 5), (1, 100, 10)", 10, 10},    /* nor is the start */
@@ -101,7 +102,7 @@ static void what_a_daemon_cost_is_of_its_samples(void **state)
         char text[2048];
         snprintf(text, sizeof text,
                  NODE DAEMONS "CREATE TABLE t(p, at, cpu); %s%s;"
-                              "INSERT INTO self SELECT p, at * 1000000, cpu * 1000000, 0, 0, 0, 0, 0, 0, 0, 0 FROM t;"
+                              "INSERT INTO usage SELECT p, at * 1000000, cpu * 1000000, 0, 0, 0, 0, 0, 0, 0, 0 FROM t;"
                               "DROP TABLE t",
                  *cases[i].rows ? "INSERT INTO t VALUES " : "", cases[i].rows);
         struct summary *s = load(text);
@@ -129,7 +130,7 @@ static void times_are_cut_to_what_clocks_can_reach(void **state)
     summary_free(s);
 }
 
-/* Each would take the memory of a plot's line. */
+/* Each would take the memory of a plotted line. */
 static void observations_of_limits_that_no_experiment_has_are_left_out(void **state)
 {
     (void)state;
@@ -145,9 +146,9 @@ static void observations_of_limits_that_no_experiment_has_are_left_out(void **st
 static void texts_are_utf_8_whatever_stands_there(void **state)
 {
     (void)state;
-    struct summary *s = load("INSERT INTO facts VALUES('name', CAST(x'41ff42c3' AS TEXT))");
+    struct summary *s = load("INSERT INTO properties VALUES('name', CAST(x'41ff42c3' AS TEXT))");
     assert_non_null(s);
-    assert_string_equal(summary_fact(s, "name"), "A?B?");
+    assert_string_equal(summary_property(s, "name"), "A?B?");
     summary_free(s);
 }
 
@@ -157,7 +158,7 @@ static void a_node_whose_name_is_none_is_refused(void **state)
     assert_null(load("INSERT INTO nodes VALUES(1, char(27), zeroblob(16), zeroblob(16), 0, 'desk', 1, 0)"));
 }
 
-/* Whose rows have no end. */
+/* A query whose rows have no end. */
 static void a_view_in_place_of_a_table_is_refused(void **state)
 {
     (void)state;

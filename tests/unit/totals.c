@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "base/clock.h"
 #include "bezel/sensor.h"
-#include "sensor/journal.h"
+#include "sensor/shm/journal.h"
 #include "tests/lib/node_fixture.h"
 
 #include <setjmp.h>
@@ -25,7 +25,7 @@ static void record_many(void *unused)
 
 static void assert_flow(struct fixture *f, uint64_t produced, uint64_t full, uint64_t in_rings, uint64_t in_window)
 {
-    struct external_flow flow = external_flow(f->external);
+    struct external_totals flow = external_totals(f->external);
     assert_int_equal(flow.produced, produced);
     assert_int_equal(flow.full, full);
     assert_int_equal(flow.off + flow.no_ring + flow.overwritten + flow.window + flow.spool, 0);
@@ -80,7 +80,7 @@ static void a_full_window_is_told(void **unused)
     fixture_wait(fixture_spawn(record_many, NULL));
     external_poll(f.external, clock_now());
     assert_true(external_counts(f.external)->backpressure > 0);
-    struct external_flow flow = external_flow(f.external);
+    struct external_totals flow = external_totals(f.external);
     assert_true(flow.in_rings > 0 && flow.in_window > 0);
     assert_int_equal(flow.in_rings + flow.in_window, 6 * MANY);
     fixture_until(&f, nobody_is_left);

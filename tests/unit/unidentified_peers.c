@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /* Connections that nobody knows: how many stay, and how long; that nothing else of the process is touched. */
-#include "mdr/guests.h"
+#include "mdr/link/unidentified_peers.h"
 
 #include "base/clock.h"
-#include "mdr/link.h"
+#include "mdr/link/link.h"
 #include "tests/lib/scratch.h"
 
 #include <arpa/inet.h>
@@ -21,14 +21,14 @@
 
 #include <cmocka.h>
 
-enum { WAIT_MS = 20000, MANY = 2 * GUESTS_MAX };
+enum { WAIT_MS = 20000, MANY = 2 * UNIDENTIFIED_PEERS_MAX };
 
 static const int64_t start = 1000 * CLOCK_S;
 
 static struct scene {
     char dir[SCRATCH_PATH], endpoint[LINK_ENDPOINT_MAX];
     struct link *link, *node;
-    struct guests *guests;
+    struct unidentified_peers *unidentified_peers;
     uint64_t known; /* the node's connection */
 } s;
 
@@ -52,8 +52,8 @@ static void begin(const char *endpoint)
     assert_int_equal(link_bind(endpoint, 4096, NULL, &s.link), 0);
     snprintf(s.endpoint, sizeof s.endpoint, "%s", link_endpoint(s.link));
     assert_int_equal(link_connect(s.endpoint, 4096, 16, NULL, &s.node), 0);
-    s.guests = guests_new(s.endpoint);
-    assert_non_null(s.guests);
+    s.unidentified_peers = unidentified_peers_new(s.endpoint);
+    assert_non_null(s.unidentified_peers);
     greet();
 }
 
@@ -78,7 +78,7 @@ static int begin_ipc(void **state)
 static int end(void **state)
 {
     (void)state;
-    guests_free(s.guests);
+    unidentified_peers_free(s.unidentified_peers);
     link_close(s.node, 0);
     link_close(s.link, 0);
     scratch_remove(s.dir);
@@ -113,7 +113,7 @@ static bool has_ended(int fd, bool expected)
 
 static unsigned look(int64_t after)
 {
-    return guests_look(s.guests, &s.known, 1, start + after);
+    return unidentified_peers_look(s.unidentified_peers, &s.known, 1, start + after);
 }
 
 static void who_says_nothing_is_ended_and_a_known_one_is_not(void **state)
@@ -122,7 +122,7 @@ static void who_says_nothing_is_ended_and_a_known_one_is_not(void **state)
     (void)state;
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     int64_t after = 0;
-    for (; after <= GUESTS_PATIENCE; after += CLOCK_S)
+    for (; after <= UNIDENTIFIED_PEERS_PATIENCE; after += CLOCK_S)
         assert_int_equal(look(after), 0);
     assert_false(has_ended(stranger, false));
     assert_int_equal(look(after), 1);
@@ -141,38 +141,38 @@ static void who_is_not_known_any_more_is_ended(void **state)
     (void)state;
     int64_t after = 0;
     for (unsigned ended = 0; ended == 0; after += CLOCK_S) {
-        assert_true(after <= GUESTS_PATIENCE + 2 * CLOCK_S);
-        ended = guests_look(s.guests, NULL, 0, start + after);
+        assert_true(after <= UNIDENTIFIED_PEERS_PATIENCE + 2 * CLOCK_S);
+        ended = unidentified_peers_look(s.unidentified_peers, NULL, 0, start + after);
     }
-    assert_true(after > GUESTS_PATIENCE);
+    assert_true(after > UNIDENTIFIED_PEERS_PATIENCE);
     greet(); /* it comes again by itself */
 }
 
 static void so_many_stay_and_the_oldest_go_first(void **state)
 {
-    int old[10], fresh[GUESTS_MAX], flood[MANY];
+    int old[10], fresh[UNIDENTIFIED_PEERS_MAX], flood[MANY];
     (void)state;
     for (int i = 0; i < 10; i++)
         old[i] = knock();
     assert_int_equal(look(0), 0);
-    for (int i = 0; i < GUESTS_MAX - 5; i++)
+    for (int i = 0; i < UNIDENTIFIED_PEERS_MAX - 5; i++)
         fresh[i] = knock();
     assert_int_equal(look(CLOCK_S), 5);
     int ended = 0;
     for (int i = 0; i < 10; i++)
         ended += has_ended(old[i], false);
     assert_true(ended <= 5);
-    for (int i = 0; i < GUESTS_MAX - 5; i++)
+    for (int i = 0; i < UNIDENTIFIED_PEERS_MAX - 5; i++)
         assert_false(has_ended(fresh[i], false));
     for (int i = 0; i < MANY; i++)
         flood[i] = knock();
-    assert_int_equal(look(2 * CLOCK_S), MANY - GUESTS_MAX + GUESTS_MAX);
-    for (int i = 0; i < GUESTS_MAX - 5; i++)
+    assert_int_equal(look(2 * CLOCK_S), MANY - UNIDENTIFIED_PEERS_MAX + UNIDENTIFIED_PEERS_MAX);
+    for (int i = 0; i < UNIDENTIFIED_PEERS_MAX - 5; i++)
         assert_true(has_ended(fresh[i], true));
     greet();
     for (int i = 0; i < 10; i++)
         close(old[i]);
-    for (int i = 0; i < GUESTS_MAX - 5; i++)
+    for (int i = 0; i < UNIDENTIFIED_PEERS_MAX - 5; i++)
         close(fresh[i]);
     for (int i = 0; i < MANY; i++)
         close(flood[i]);
@@ -187,7 +187,8 @@ static void time_in_which_nobody_looked_ends_nobody(void **state)
     int64_t after = 61 * CLOCK_S;
     while (look(after) == 0)
         after += CLOCK_S;
-    assert_in_range(after, 60 * CLOCK_S + GUESTS_PATIENCE - CLOCK_S, 60 * CLOCK_S + GUESTS_PATIENCE + CLOCK_S);
+    assert_in_range(after, 60 * CLOCK_S + UNIDENTIFIED_PEERS_PATIENCE - CLOCK_S,
+                    60 * CLOCK_S + UNIDENTIFIED_PEERS_PATIENCE + CLOCK_S);
     assert_true(has_ended(stranger, true));
     close(stranger);
 }

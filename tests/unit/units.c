@@ -76,9 +76,9 @@ static void what_is_no_duration_is_refused(void **state)
     no_duration("1.0000000 s", "at most 6 digits");
     no_duration("1.5 ns", "whole number");
     no_duration("0.0001 us", "whole number");
-    no_duration("1 ms x", "something follows");
-    no_duration("1 ms 5 us", "something follows");
-    no_duration("1 ms.", "something follows");
+    no_duration("1 ms x", "text behind");
+    no_duration("1 ms 5 us", "text behind");
+    no_duration("1 ms.", "text behind");
     no_duration("9223372036854775808 ns", "too large");
     no_duration("2562048 h", "too large");
     no_duration("99999999999999999999 ns", "too large");

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "bezel/sensor.h"
-#include "sensor/notes.h"
+#include "sensor/external/notes.h"
 #include "tests/lib/node_fixture.h"
 #include "tests/lib/scratch.h"
 
@@ -236,7 +236,7 @@ static void a_child_of_a_process_that_was_there_before_is_counted(void **state)
     hear_done();
     await_count(&f, 1);
     assert_int_equal(books_of_processes(&f), 1);
-    assert_true(says(&f, "forked from it, is not observed: cannot make a segment in "));
+    assert_true(says(&f, " is not observed: cannot make a segment in "));
     external_close(f.external, false); /* killed: its next life counts the same */
     fixture_reopen(&f);
     await_count(&f, 1);
@@ -350,7 +350,7 @@ static void who_makes_its_segment_where_nobody_reads_is_counted(void **state)
     struct fixture f = {.dir = ""};
     fixture_observe(&f, record_where_nobody_reads);
     assert_int_equal(external_unobserved(f.external), 2);
-    assert_true(says(&f, "is not the one that is read"));
+    assert_true(says(&f, "is not the one that bezeld reads"));
     fixture_end(&f);
 }
 

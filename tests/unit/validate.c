@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* Which packets a collector takes: the next one of its stream, whole, explained; and what it says of all others. */
-#include "collector/accept.h"
+/* A collector stores the next packet of a stream if it is valid, and refuses all others with a reason. */
+#include "collector/receive/receiver_packet.h"
 
 #include "base/file.h"
 #include "tests/lib/seed.h"
@@ -16,14 +16,14 @@
 
 #include <cmocka.h>
 
-static struct accepted taken;
+static struct received taken;
 
 /* Process 0, ring 0: open, data, loss, data. */
 static int setup(void **state)
 {
     int err = store_fixture_begin(state);
     struct store_fixture *t = *state;
-    taken = (struct accepted){0};
+    taken = (struct received){0};
     fake_add_process(t->sensor, "app", 1, ROLE_SUT);
     fake_cut(t->sensor, 0, 0, 3);
     fake_lose(t->sensor, 0, 0, 5);
@@ -38,16 +38,16 @@ static const uint8_t *packet(const struct store_fixture *t, unsigned i, size_t *
     return s->bytes + s->starts[i];
 }
 
-static enum accept give(struct store_fixture *t, unsigned i)
+static enum received_as give(struct store_fixture *t, unsigned i)
 {
     size_t n;
     const uint8_t *p = packet(t, i, &n);
-    accept_packet(t->node, t->store, p, n, &taken);
+    receiver_take_packet(t->node, t->store, p, n, &taken);
     return taken.what;
 }
 
 /* Gives packet `i` with its header changed by `change`. */
-static enum accept give_changed(struct store_fixture *t, unsigned i, void (*change)(struct packet_header *h))
+static enum received_as give_changed(struct store_fixture *t, unsigned i, void (*change)(struct packet_header *h))
 {
     size_t n;
     struct packet_header h;
@@ -57,7 +57,7 @@ static enum accept give_changed(struct store_fixture *t, unsigned i, void (*chan
     assert_int_equal(packet_get_header(p, n, &h), 0);
     change(&h);
     packet_put_header(copy, &h);
-    accept_packet(t->node, t->store, copy, n, &taken);
+    receiver_take_packet(t->node, t->store, copy, n, &taken);
     free(copy);
     return taken.what;
 }
@@ -80,7 +80,7 @@ static void packets_in_sequence_are_stored(void **state)
     store_fixture_know(t, 0);
     fake_close_stream(t->sensor, 0, 0);
     for (unsigned i = 0; i < 5; i++) {
-        assert_int_equal(give(t, i), ACCEPT_STORED);
+        assert_int_equal(give(t, i), RECEIVED_STORED);
         assert_int_equal(taken.found.lost, i == 2 ? 5 : 0);
     }
     assert_stored(t, 5);
@@ -103,9 +103,9 @@ static void a_duplicate_is_acknowledged_again_and_not_stored(void **state)
         give(t, i);
     assert_non_null(model_next_touched(t->node));
     for (unsigned i = 0; i < 3; i++)
-        assert_int_equal(give(t, i), ACCEPT_DUPLICATE);
+        assert_int_equal(give(t, i), RECEIVED_DUPLICATE);
     assert_non_null(model_next_touched(t->node));
-    assert_int_equal(give(t, 3), ACCEPT_STORED);
+    assert_int_equal(give(t, 3), RECEIVED_STORED);
     assert_stored(t, 4);
 }
 
@@ -113,31 +113,31 @@ static void a_packet_ahead_is_dropped_and_the_position_told(void **state)
 {
     struct store_fixture *t = *state;
     store_fixture_know(t, 0);
-    assert_int_equal(give(t, 1), ACCEPT_AHEAD);
+    assert_int_equal(give(t, 1), RECEIVED_AHEAD);
     struct model_stream *s = model_next_touched(t->node);
     assert_int_equal(s->at.next_seq, 0);
     assert_true(s->behind);
     give(t, 0);
     assert_false(s->behind);
-    assert_int_equal(give(t, 3), ACCEPT_AHEAD);
-    assert_int_equal(give(t, 1), ACCEPT_STORED);
+    assert_int_equal(give(t, 3), RECEIVED_AHEAD);
+    assert_int_equal(give(t, 1), RECEIVED_STORED);
     assert_stored(t, 2);
 }
 
 static void a_process_or_dictionary_that_is_not_known_is_needed(void **state)
 {
     struct store_fixture *t = *state;
-    assert_int_equal(give(t, 0), ACCEPT_NEED);
+    assert_int_equal(give(t, 0), RECEIVED_UNKNOWN);
     assert_int_equal(taken.header.instance, t->sensor->processes[0]->said.instance);
     store_fixture_know(t, 0);
-    assert_int_equal(give(t, 0), ACCEPT_STORED);
+    assert_int_equal(give(t, 0), RECEIVED_STORED);
     fake_add_aspect(t->sensor, 0, "later");
     fake_cut(t->sensor, 0, 0, 50);
     for (unsigned i = 1; i < 4; i++)
-        assert_int_equal(give(t, i), ACCEPT_STORED); /* an earlier version of the dictionary */
-    assert_int_equal(give(t, 4), ACCEPT_NEED);
+        assert_int_equal(give(t, i), RECEIVED_STORED); /* an earlier version of the dictionary */
+    assert_int_equal(give(t, 4), RECEIVED_UNKNOWN);
     store_fixture_know(t, 0);
-    assert_int_equal(give(t, 4), ACCEPT_STORED);
+    assert_int_equal(give(t, 4), RECEIVED_STORED);
     assert_stored(t, 5);
 }
 
@@ -190,7 +190,7 @@ static void assert_refused(struct store_fixture *t, unsigned i, void (*change)(s
                            const char *reason)
 {
     uint64_t refused = t->model->totals.refused;
-    assert_int_equal(give_changed(t, i, change), ACCEPT_REFUSED);
+    assert_int_equal(give_changed(t, i, change), RECEIVED_REFUSED);
     assert_string_equal(taken.reason, reason);
     assert_int_equal(t->model->totals.refused, refused + 1);
 }
@@ -216,7 +216,7 @@ static void a_packet_that_contradicts_its_stream_is_refused_with_the_reason(void
     give(t, 2);
     give(t, 3);
     assert_refused(t, 4, change_discarded_down, "fewer losses than before");
-    assert_int_equal(give(t, 4), ACCEPT_STORED);
+    assert_int_equal(give(t, 4), RECEIVED_STORED);
     assert_refused(t, 5, change_nothing, "a packet behind the closing one");
     assert_stored(t, 5);
 }
@@ -230,19 +230,19 @@ static void bytes_that_are_no_packet_are_refused(void **state)
     give(t, 0);
     memcpy(bytes, packet(t, 1, &n), packet(t, 1, &n) ? n : 0);
     for (size_t k = 0; k < n; k++) {
-        accept_packet(t->node, t->store, bytes, k, &taken);
-        assert_int_equal(taken.what, ACCEPT_REFUSED);
+        receiver_take_packet(t->node, t->store, bytes, k, &taken);
+        assert_int_equal(taken.what, RECEIVED_REFUSED);
     }
-    accept_packet(t->node, t->store, bytes, n + 4, &taken);
-    assert_int_equal(taken.what, ACCEPT_REFUSED);
+    receiver_take_packet(t->node, t->store, bytes, n + 4, &taken);
+    assert_int_equal(taken.what, RECEIVED_REFUSED);
     assert_string_equal(taken.reason, "bytes behind the packet");
     bytes_put_u32(bytes + 72, PACKET_VERSION + 1);
-    accept_packet(t->node, t->store, bytes, n, &taken);
+    receiver_take_packet(t->node, t->store, bytes, n, &taken);
     assert_string_equal(taken.reason, "a packet of another version");
     assert_stored(t, 1);
 }
 
-/* Whatever is flipped: what is stored has the position, the bounds and the aspects that it must have. */
+/* Whichever bit is flipped, a stored packet has a valid position, valid bounds and known aspects. */
 static void a_damaged_packet_does_no_harm(void **state)
 {
     struct store_fixture *t = *state;
@@ -255,8 +255,8 @@ static void a_damaged_packet_does_no_harm(void **state)
     for (int i = 0; i < 20000; i++) {
         memcpy(bytes, good, n);
         bytes[seed_next(&seed) % n] ^= (uint8_t)(1 + seed_next(&seed) % 255);
-        accept_packet(t->node, t->store, bytes, n, &taken);
-        if (taken.what != ACCEPT_STORED)
+        receiver_take_packet(t->node, t->store, bytes, n, &taken);
+        if (taken.what != RECEIVED_STORED)
             continue;
         struct model_stream *s = taken.stream;
         assert_int_equal(s->at.next_seq, 2);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/verdict.h"
-#include "ecs/self.h"
+#include "ecs/report/verdict.h"
+#include "base/exit_code.h"
+#include "bezeld/own_trace.h"
 
-#include "collector/facts.h"
-#include "ecs/commands.h"
+#include "collector/rundb/rundb.h"
 #include "tests/lib/sample_run.h"
 
 #include <math.h>
@@ -65,8 +65,8 @@ static void a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt(void **
         if (c->resumed_at > 0)
             sample_add_decision(&s, c->resumed_at, POLICY_RESUME, 0, CLOCK_S, -1);
         struct verdict *v = judge(&s, false);
-        if (v->limits[0].is != c->is || v->whole != c->is || verdict_exit_code(v) != c->exit_code)
-            fail_msg("%s: %s, exit code %d", c->why, verdict_name(v->whole), verdict_exit_code(v));
+        if (v->limits[0].is != c->is || v->is != c->is || verdict_exit_code(v) != c->exit_code)
+            fail_msg("%s: %s, exit code %d", c->why, verdict_name(v->is), verdict_exit_code(v));
         verdict_free(v);
     }
 }
@@ -78,21 +78,20 @@ static void what_proves_a_limit_infeasible_is_told(void **state)
     static const struct {
         int metric;
         enum experiment_metric_kind kind;
-        int found, ended; /* of enum self_finding_what; whether it held no longer for long */
+        int found, ended; /* of enum builtin_conclusion; whether it held no longer for long */
         enum verdict_is is;
         enum verdict_why why;
     } cases[] = {
-        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_INFEASIBLE, 0, VERDICT_INFEASIBLE, WHY_BUDGET},
-        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_INFEASIBLE, 1, VERDICT_VIOLATED, WHY_NONE},
-        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_INFEASIBLE, 2, VERDICT_INFEASIBLE, WHY_BUDGET}, /* just found */
-        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_INFEASIBLE, 3, VERDICT_INFEASIBLE,
-         WHY_BUDGET}, /* tried again */
-        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, SELF_FINDING_BLAMELESS, 0, VERDICT_VIOLATED, WHY_NONE},
-        {0, METRIC_RATE, SELF_FINDING_BLAMELESS, 0, VERDICT_INFEASIBLE, WHY_BLAMELESS},
-        {0, METRIC_RATE, SELF_FINDING_INFEASIBLE, 0, VERDICT_VIOLATED, WHY_NONE},
-        {0, METRIC_LOST, SELF_FINDING_STARVED, 0, VERDICT_INFEASIBLE, WHY_STARVED},
-        {0, METRIC_LOST, SELF_FINDING_BLAMELESS, 0, VERDICT_VIOLATED, WHY_NONE},
-        {0, METRIC_RATE, SELF_FINDING_SHED, 0, VERDICT_VIOLATED, WHY_NONE},
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, FINDING_INFEASIBLE, 0, VERDICT_INFEASIBLE, WHY_BUDGET},
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, FINDING_INFEASIBLE, 1, VERDICT_VIOLATED, WHY_NONE},
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, FINDING_INFEASIBLE, 2, VERDICT_INFEASIBLE, WHY_BUDGET}, /* just found */
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, FINDING_INFEASIBLE, 3, VERDICT_INFEASIBLE, WHY_BUDGET}, /* tried again */
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, FINDING_NOT_THE_MONITORS, 0, VERDICT_VIOLATED, WHY_NONE},
+        {0, METRIC_RATE, FINDING_NOT_THE_MONITORS, 0, VERDICT_INFEASIBLE, WHY_NOT_THE_MONITORS},
+        {0, METRIC_RATE, FINDING_INFEASIBLE, 0, VERDICT_VIOLATED, WHY_NONE},
+        {0, METRIC_LOST, FINDING_STARVED, 0, VERDICT_INFEASIBLE, WHY_STARVED},
+        {0, METRIC_LOST, FINDING_NOT_THE_MONITORS, 0, VERDICT_VIOLATED, WHY_NONE},
+        {0, METRIC_RATE, FINDING_LOAD_SHEDDING, 0, VERDICT_VIOLATED, WHY_NONE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sample s;
@@ -104,8 +103,8 @@ static void what_proves_a_limit_infeasible_is_told(void **state)
         static const double last_at[] = {8, 9.5, 5.999, 7.5};
         s.rows[0].last_violated = sample_time(last_at[cases[i].ended]);
         s.summary.limit_count = 1;
-        struct summary_finding findings[] = {
-            {.at = sample_time(2), .what = SELF_FINDING_VIOLATED, .holds = true, .limit = 0},
+        struct builtin_finding findings[] = {
+            {.at = sample_time(2), .what = FINDING_VIOLATED, .holds = true, .limit = 0},
             {.at = sample_time(6), .what = cases[i].found, .holds = true, .limit = -1, .needed = 12, .budget = 10},
             {.at = sample_time(7), .what = cases[i].found, .holds = false, .limit = -1}};
         s.summary.findings = findings;
@@ -159,19 +158,19 @@ static void limits_that_exclude_each_other_are_infeasible_where_they_are_violate
 static void the_exit_code_is_that_of_the_run_where_it_failed_by_itself(void **state)
 {
     (void)state;
-    static const int outcomes[] = {EXIT_HELD, EXIT_FAILED, EXIT_UNREACHABLE};
+    static const int outcomes[] = {EXIT_OK, EXIT_FAILED, EXIT_UNREACHABLE};
     static const char *const none[] = {"256", "-1", "4294967296"}; /* a shell would see the last byte of it */
     for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++) {
         struct sample held, troubled;
         char number[2] = {(char)('0' + outcomes[i])};
         sample_held(&held);
-        held.facts[0] = (struct summary_fact){"outcome", number};
+        held.properties[0] = (struct summary_property){"outcome", number};
         struct verdict *v = judge(&held, false);
         assert_int_equal(verdict_exit_code(v), outcomes[i]);
-        assert_int_equal(v->failed, outcomes[i] != EXIT_HELD);
+        assert_int_equal(v->failed, outcomes[i] != EXIT_OK);
         verdict_free(v);
         sample_troubled(&troubled);
-        troubled.facts[0] = (struct summary_fact){"outcome", number};
+        troubled.properties[0] = (struct summary_property){"outcome", number};
         v = judge(&troubled, false);
         assert_int_equal(verdict_exit_code(v), outcomes[i] ? outcomes[i] : EXIT_VIOLATED);
         verdict_free(v);
@@ -179,7 +178,7 @@ static void the_exit_code_is_that_of_the_run_where_it_failed_by_itself(void **st
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         struct sample held;
         sample_held(&held);
-        held.facts[0] = (struct summary_fact){"outcome", none[i]};
+        held.properties[0] = (struct summary_property){"outcome", none[i]};
         struct verdict *v = judge(&held, false);
         assert_int_equal(verdict_exit_code(v), EXIT_FAILED);
         verdict_free(v);
@@ -209,7 +208,7 @@ static void nodes_that_cannot_judge_a_limit_leave_it_to_those_that_can(void **st
     assert_int_equal(v->limits[1].is, VERDICT_VIOLATED);
     assert_int_equal(v->limits[1].node, 0);
     assert_int_equal(v->limits[2].is, VERDICT_UNKNOWN); /* no row at all */
-    assert_int_equal(v->whole, VERDICT_INFEASIBLE);
+    assert_int_equal(v->is, VERDICT_INFEASIBLE);
     verdict_free(v);
 }
 
@@ -218,10 +217,10 @@ static void rows_of_limits_that_the_experiment_lacks_are_passed_over(void **stat
     (void)state;
     struct sample s;
     sample_held(&s);
-    s.rows[1].index = 7;
+    s.rows[1].limit = 7;
     s.experiment.limit_count = 1;
     struct verdict *v = judge(&s, false);
-    assert_int_equal(v->whole, VERDICT_HELD);
+    assert_int_equal(v->is, VERDICT_HELD);
     verdict_free(v);
 }
 
@@ -267,14 +266,14 @@ static void books_that_agree_do_not_balance_where_the_end_is_not_stored(void **s
         assert_int_equal(v->balanced, fault == 0);
         assert_int_equal(v->unknown, fault == 1 || fault == 2);
         assert_int_equal(v->vanished, fault == 3);
-        assert_int_equal(v->whole, fault == 3 ? VERDICT_UNKNOWN : VERDICT_HELD);
+        assert_int_equal(v->is, fault == 3 ? VERDICT_UNKNOWN : VERDICT_HELD);
         assert_int_equal(verdict_exit_code(v), fault == 0 ? 0 : 1);
         verdict_free(v);
-        s.summary.fact_count = 2; /* the run lives: it is in flight */
+        s.summary.property_count = 2; /* the run lives: it is in flight */
         v = judge(&s, true);
         assert_int_equal(v->run, RUN_RUNNING);
         assert_int_equal(v->unknown + v->vanished, 0);
-        assert_int_equal(v->whole, VERDICT_HELD);
+        assert_int_equal(v->is, VERDICT_HELD);
         verdict_free(v);
     }
 }
@@ -290,11 +289,11 @@ static void books_do_not_balance_where_a_process_was_not_observed(void **state)
         struct verdict *v = judge(&s, false);
         assert_int_equal(v->unobserved, who);
         assert_int_equal(v->balanced, who == 0);
-        assert_int_equal(v->whole, who ? VERDICT_UNKNOWN : VERDICT_HELD);
+        assert_int_equal(v->is, who ? VERDICT_UNKNOWN : VERDICT_HELD);
         assert_int_equal(v->limits[0].is, who ? VERDICT_UNKNOWN : VERDICT_HELD);
         assert_int_equal(verdict_exit_code(v), who ? 1 : 0);
         verdict_free(v);
-        s.summary.fact_count = 2; /* nor will they be, however long the run goes on */
+        s.summary.property_count = 2; /* nor will they be, however long the run goes on */
         v = judge(&s, true);
         assert_int_equal(v->run, RUN_RUNNING);
         assert_int_equal(v->balanced, who == 0);
@@ -321,14 +320,14 @@ static void what_a_node_gave_up_is_lost_where_its_last_books_tell_how_much(void 
         s.books[1][0].attempts += 7;
         s.books[1][0].full += 2;
         if (lacks != 1)
-            s.facts[s.summary.fact_count++] = (struct summary_fact){FACTS_UNDRAINED, "1"};
+            s.properties[s.summary.property_count++] = (struct summary_property){RUNDB_UNDRAINED, "1"};
         struct verdict *v = judge(&s, false);
         assert_int_equal(v->balanced, lacks == 0);
         assert_int_equal(v->sut.unstored, lacks == 3 ? 0 : 5); /* its last books are there, and tell */
         assert_int_equal(v->sut.rest, lacks == 3 ? 5 : 0);
         assert_int_equal(v->vanished, lacks == 1 || lacks == 3);
         assert_int_equal(v->unknown, lacks != 0);
-        assert_int_equal(v->whole, lacks == 2 ? VERDICT_HELD : VERDICT_UNKNOWN);
+        assert_int_equal(v->is, lacks == 2 ? VERDICT_HELD : VERDICT_UNKNOWN);
         s.books[1][0].stored += 6; /* more than was produced: a fault, but where its end is unknown */
         verdict_free(v);
         v = judge(&s, false);
@@ -377,10 +376,10 @@ static void a_limit_on_the_whole_is_unknown_once_its_manager_was_given_up(void *
         for (int whole = 0; whole < 2; whole++) {
             struct sample s;
             sample_held(&s);
-            s.limits[0].whole = whole;
+            s.limits[0].global = whole;
             s.rows[0].epoch = whole;
             if (given_up)
-                s.facts[s.summary.fact_count++] = (struct summary_fact){FACTS_UNMANAGED, "1"};
+                s.properties[s.summary.property_count++] = (struct summary_property){RUNDB_UNMANAGED, "1"};
             struct verdict *v = judge(&s, false);
             assert_int_equal(v->limits[0].is, given_up && whole ? VERDICT_UNKNOWN : VERDICT_HELD);
             assert_int_equal(verdict_exit_code(v), given_up && whole ? 1 : 0);
@@ -418,7 +417,7 @@ static void what_a_refused_process_counted_is_unstored_and_its_end_unknown(void 
         assert_int_equal(v->sut.unstored, more > 0 ? more : 0);
         assert_int_equal(v->unknown, 1);
         assert_false(v->balanced);
-        assert_int_equal(v->whole, VERDICT_HELD);
+        assert_int_equal(v->is, VERDICT_HELD);
         verdict_free(v);
     }
 }
@@ -502,11 +501,11 @@ static void a_run_without_an_end_is_running_while_somebody_runs_it(void **state)
     (void)state;
     struct sample s;
     sample_held(&s);
-    s.summary.fact_count = 2;
+    s.summary.property_count = 2;
     int64_t last = SAMPLE_BOOTED + s.nodes[0].last_at;
     for (int running = 0; running < 2; running++) {
         struct verdict *v = judge(&s, running);
-        assert_int_equal(v->run, running ? RUN_RUNNING : RUN_CUT);
+        assert_int_equal(v->run, running ? RUN_RUNNING : RUN_ABORTED);
         assert_int_equal(v->duration, last - SAMPLE_STARTED);
         verdict_free(v);
     }
@@ -517,9 +516,9 @@ static void a_run_that_failed_or_was_cut_is_not_passed(void **state)
     (void)state;
     struct sample s;
     sample_held(&s);
-    s.facts[3].value = "failure";
+    s.properties[3].value = "failure";
     struct verdict *v = judge(&s, false);
-    assert_int_equal(v->whole, VERDICT_HELD);
+    assert_int_equal(v->is, VERDICT_HELD);
     assert_int_equal(verdict_exit_code(v), 1);
     verdict_free(v);
 
@@ -536,7 +535,7 @@ static void a_run_that_failed_or_was_cut_is_not_passed(void **state)
     verdict_free(v);
 
     sample_held(&s);
-    s.summary.fact_count = 2; /* without an end */
+    s.summary.property_count = 2; /* without an end */
     v = judge(&s, false);
     assert_int_equal(verdict_exit_code(v), 1);
     verdict_free(v);
@@ -553,8 +552,8 @@ static void an_empty_database_gives_a_verdict_too(void **state)
     sample_held(&s);
     struct verdict *v;
     assert_int_equal(verdict_new(&empty, &s.experiment, false, &v), 0);
-    assert_int_equal(v->run, RUN_CUT);
-    assert_int_equal(v->whole, VERDICT_UNKNOWN);
+    assert_int_equal(v->run, RUN_ABORTED);
+    assert_int_equal(v->is, VERDICT_UNKNOWN);
     assert_int_equal(v->duration, 0);
     assert_true(v->balanced);
     verdict_free(v);

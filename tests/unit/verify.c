@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* `bezel verify` on a run that is right, and on one that is wrong in every way that is known. */
-#include "collector/verify.h"
+/* `bezel verify` on a valid run, and on runs with every known kind of damage. */
+#include "collector/verify/verify.h"
 
 #include "base/file.h"
 #include "tests/lib/seed.h"
@@ -37,7 +37,7 @@ struct fixture {
     struct verify_totals totals;
 };
 
-static void hear(const struct verify_finding *f, void *context)
+static void hear(const struct verify_report *f, void *context)
 {
     struct fixture *t = context;
     size_t n = strlen(t->said);
@@ -48,7 +48,7 @@ static void hear(const struct verify_finding *f, void *context)
 
 static enum verify_is look(struct fixture *t)
 {
-    struct verify v = {.tell = hear, .context = t};
+    struct verify v = {.report = hear, .context = t};
     t->said[0] = '\0';
     assert_int_equal(verify_run(&v, t->dir), 0);
     t->totals = v.totals;
@@ -74,7 +74,7 @@ static void end(struct fixture *t)
     assert_int_equal(stored_stop(&t->run), 0);
 }
 
-/* Two processes of two rings each, with losses; `end` says that they ended. */
+/* Two processes of two rings each, with losses; `end`: they have ended. */
 static int setup(void **state)
 {
     struct fixture *t = calloc(1, sizeof *t);
@@ -263,7 +263,7 @@ static void metadata_that_explains_less_is_damage(void **state)
     free(text);
 }
 
-/* One byte more, one less, or another one, anywhere: no reader would parse it, or it would read something else. */
+/* One byte more, less or different, anywhere: readers would fail, or read something else. */
 static void any_byte_of_metadata_that_changes_is_seen(void **state)
 {
     struct fixture *t = *state;
@@ -276,7 +276,7 @@ static void any_byte_of_metadata_that_changes_is_seen(void **state)
     for (int i = 0; i < FLIPS; i++) {
         size_t at = (size_t)(seed_next(&seed) % n);
         if (at >= (size_t)(version - text) && at < end_of_version)
-            continue; /* which version wrote it is its own to say */
+            continue; /* the version may be any */
         text[at] ^= 1;
         assert_int_equal(file_replace(path, text, n), 0);
         assert_finds(t, VERIFY_DAMAGED, " metadata trace/desk/metadata ");
@@ -292,7 +292,7 @@ static void any_byte_of_metadata_that_changes_is_seen(void **state)
     free(text);
 }
 
-/* A killed collector leaves metadata as it was a while before: that is not damage, and no other text is that. */
+/* A killed collector leaves an earlier state of metadata. That is no damage; any other text is. */
 static void metadata_that_a_kill_left_behind_is_late(void **state)
 {
     struct fixture *t = *state;
@@ -316,7 +316,7 @@ static void metadata_that_a_kill_left_behind_is_late(void **state)
     begin(t);
     end(t);
     assert_finds(t, VERIFY_COMPLETE, NULL);
-    assert_int_equal(file_replace(path, text, n), 0); /* who finished was not late */
+    assert_int_equal(file_replace(path, text, n), 0); /* after a finished collector it is damage */
     assert_finds(t, VERIFY_DAMAGED, " metadata trace/desk/metadata ");
     free(text);
 }
@@ -331,7 +331,7 @@ static void what_a_finished_database_lacks_is_damage(void **state)
     assert_finds(t, VERIFY_DAMAGED, " other-counts trace/desk/app-10-1 ");
 }
 
-/* A collector that takes up process after process; `ready` gets a byte after the first. It is there until killed. */
+/* A collector that adds process after process until it is killed; writes a byte to `ready` after the first. */
 static void store_for_ever(struct fixture *t, int ready)
 {
     t->run = (struct stored_run){0};
@@ -430,8 +430,8 @@ static void a_database_that_is_none_is_damage(void **state)
     free(text);
 }
 
-/* What follows a damaged packet is kept by a restart, and the damage is not forgotten though all agrees again. */
-/* Names that lead elsewhere, and numbers that stand for nothing, of one who knows how a database is made. */
+/* A restart keeps the bytes behind a damaged packet, and notes the damage, although everything agrees again. */
+/* A forged database, with names that lead to other folders, and invalid numbers. */
 static void a_database_that_says_what_cannot_be_is_damage(void **state)
 {
     struct fixture *t = *state;
@@ -483,7 +483,7 @@ static void a_restart_does_not_take_changed_bytes_for_good(void **state)
     struct fixture *t = *state;
     const struct fake_stream *s = &t->sensor->processes[0]->rings[0];
     int fd = open(path_of(t, "trace/desk/app-10-0"), O_RDWR);
-    assert_int_equal(pwrite(fd, "\x7f", 1, (off_t)s->starts[1] + 92), 1); /* the thread: any value is a packet's */
+    assert_int_equal(pwrite(fd, "\x7f", 1, (off_t)s->starts[1] + 92), 1); /* the thread: any value is valid */
     close(fd);
     assert_finds(t, VERIFY_DAMAGED, " changed trace/desk/app-10-0 ");
     begin(t);

@@ -3,7 +3,7 @@
 /*
  * The window: packets come out as they went in, in order, until they are acknowledged; and so after every new opening.
  */
-#include "sensor/window_own.h"
+#include "mdr/uplink/window_internal.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/window_model.h"
@@ -382,7 +382,7 @@ static void model_add(struct window *w, uint32_t i)
     model.acked[i] = model.freed[i] = 0;
 }
 
-static void cut_one(struct window *w, uint32_t i)
+static void packetize_one(struct window *w, uint32_t i)
 {
     struct packet_header h = model_next(&model.now[i]);
     uint64_t waiting = window_waiting(w);
@@ -474,7 +474,7 @@ static void whatever_is_done_the_window_holds_what_the_model_holds(void **unused
         uint64_t r = seed_next(&seed), what = r % 64;
         uint32_t i = (uint32_t)(r >> 8) % STREAMS;
         if (what < 40)
-            cut_one(w, i);
+            packetize_one(w, i);
         else if (what < 54) {
             uint64_t most = model.now[i].next_seq - model.acked[i];
             model.acked[i] += most ? (r >> 16) % (most + 1) : 0;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * <bezel/core.h>: the ring, and the write path that <bezel/sensor.h> puts into a program. Part of the binary interface
- * of this version, not of the programming interface: include <bezel/sensor.h>. Needs a C11, C++11 or freestanding
- * compiler with GCC's builtins; no library.
+ * <bezel/core.h>: the ring, and the write path that <bezel/sensor.h> puts into a program. It is part of the binary
+ * interface of this version, not of the programming interface: include <bezel/sensor.h>. It needs a C11, C++11 or
+ * freestanding compiler with GCC's builtins, and no library.
  *
  * A ring is a bounded buffer in shared memory with one writing thread and one reader. The writer is wait-free with a
  * bounded number of instructions, no loop and no read-modify-write of memory that another writes; the reader never
@@ -12,11 +12,11 @@
  * wrap at 2^32: compare them by unsigned difference only.
  *
  * Crash: the release store of `head` is the last store of a record, so a writer that is killed anywhere loses at most
- * the record that it was writing. Every attempt has an ordinal, whether it finds a place or not: a gap between the
- * ordinals of two records says how many were lost between them. Counters of each aspect say of what, and why; the sum
- * of all aspects' attempts is the ordinal that comes next. Order of a record's stores: slots, attempts, head;
- * of one that is lost: attempts, drop counter. What was counted and not published shows as an attempt that is neither
- * stored nor dropped.
+ * the record that it was writing. Every attempt has an ordinal, also that of a lost record: a gap between the ordinals
+ * of two records is the number of records lost between them. Counters of each aspect show which aspects lost records,
+ * and why; the sum of all aspects' attempts is the next ordinal. A record's stores are ordered slots, attempts, head;
+ * those of a lost record attempts, drop counter. A record that was counted and not published shows as an attempt that
+ * is neither stored nor dropped.
  *
  * Slot words: 0 = ordinal's low 44 bits, generation's low 8, number of values (4 bits), aspect (8 bits); 1 = timestamp
  * in ticks of the segment's clock; then values.
@@ -44,18 +44,19 @@ enum {
     BEZEL_GENERATION_SHIFT = 12,
     BEZEL_COUNT_SHIFT = 8,
     BEZEL_INLINE_VALUES = 2, /* records of more values are written out of line */
-    BEZEL_AHEAD_WORDS = 64,  /* so far ahead of a record the ring is fetched: the time of some ten records */
-    BEZEL_RING_THREADS = 16, /* thread ids remembered, by generation */
+    BEZEL_AHEAD_WORDS = 64,  /* the ring is prefetched so far ahead of a record: the time of some ten records */
+    BEZEL_RING_THREADS = 16, /* thread ids that a ring keeps, by generation */
 };
 
-/** Where the time of a record comes from: the clock, the caller, the record before it. */
+/** Source of a record's time: the clock, the caller, the record before it. */
 enum bezel_time { BEZEL_TIME_NOW, BEZEL_TIME_GIVEN, BEZEL_TIME_AGAIN };
 
 /** Values of an enable word; the write path treats all but the first two alike. */
 enum { BEZEL_DISABLED = 0, BEZEL_RECORD = 1, BEZEL_COUNT = 2, BEZEL_UNSET = 3 };
 
-/** Beside BEZEL_RECORD or BEZEL_COUNT in an enable word: nobody polls this process, its next record is to knock. */
-enum { BEZEL_KNOCK = 4 };
+/** A bit beside BEZEL_RECORD or BEZEL_COUNT in an enable word: the process is idle, and its next record sets its wake
+ * bit. */
+enum { BEZEL_WAKE = 4 };
 
 #define BEZEL_ALIGNED_(n) __attribute__((aligned(n)))
 
@@ -65,12 +66,12 @@ struct bezel_slot {
 
 /** The ring; its slots follow it. Counters have one writer, and an element for each aspect. */
 struct bezel_ring {
-    uint32_t head BEZEL_ALIGNED_(BEZEL_LINE); /* writer's: up to here slots are written */
-    uint32_t oldest;                     /* writer's, of an overwriting ring: first slot that still holds a record */
-    uint32_t generation;                 /* writer's: how often the ring changed hands */
-    uint32_t thread[BEZEL_RING_THREADS]; /* writer's: thread id by generation modulo BEZEL_RING_THREADS */
+    uint32_t head BEZEL_ALIGNED_(BEZEL_LINE); /* writer's: slots before this position are written */
+    uint32_t oldest;                          /* writer's, of an overwriting ring: first slot that still has a record */
+    uint32_t generation;                      /* writer's: how often the ring changed its owner */
+    uint32_t thread[BEZEL_RING_THREADS];      /* writer's: thread id by generation modulo BEZEL_RING_THREADS */
 
-    uint32_t tail BEZEL_ALIGNED_(BEZEL_LINE); /* reader's: up to here slots are given back */
+    uint32_t tail BEZEL_ALIGNED_(BEZEL_LINE); /* reader's: slots before this position are given back */
     uint64_t base_ordinal BEZEL_ALIGNED_(8);  /* reader's: attempts when its session began */
 
     uint64_t attempts[BEZEL_ASPECTS] BEZEL_ALIGNED_(BEZEL_LINE);
@@ -79,33 +80,34 @@ struct bezel_ring {
 };
 
 /**
- * A thread's hold on a ring, or a context's; private to it. The inline path works where nothing is `busy` and `head` is
- * below `limit`; everything else (no ring yet, a full one, another clock than the counter, overwriting, a signal
- * handler inside a record) goes out of line. There, positions have 64 bits and do not wrap: high + head. The ordinal of
- * the next attempt is its position / 32 + skew.
+ * The state of a ring's writer: private to its thread, or to its context. The inline path runs if `busy` is 0 and
+ * `head` is below `limit`; every other case (no ring yet, a full ring, another clock than the counter, overwriting, a
+ * signal handler inside a record) goes out of line. There, positions have 64 bits and do not wrap: high + head. The
+ * ordinal of the next attempt is its position / 32 + skew.
  */
 struct bezel_writer {
     uintptr_t busy;          /* stack pointer of the record being written; 0: none */
     uint32_t limit;          /* the inline path may write while head is below; 0: never */
-    uint32_t mask;           /* makes an offset of a position: bytes of all slots but one; 0: there is no ring */
-    uint64_t base;           /* what head << BEZEL_HEAD_SHIFT lacks to be slot word 0, but for count and aspect */
-    struct bezel_ring *ring; /* always readable, if only a dummy */
+    uint32_t mask;           /* position & mask is an offset: bytes of all slots but one; 0: there is no ring */
+    uint64_t base;           /* slot word 0 minus (head << BEZEL_HEAD_SHIFT), without count and aspect */
+    struct bezel_ring *ring; /* never NULL: a dummy where there is no ring */
     /* out of line */
     uint64_t high; /* multiple of 2^32; the inline path stops short of the next */
     uint64_t skew;
-    uint64_t room;         /* last seen tail plus size: may be written up to here */
+    uint64_t room;         /* last tail read plus size: the end of the free slots */
     uint64_t oldest;       /* of an overwriting ring */
-    uint64_t previous_end; /* position behind a record that did not begin one slot before ... */
-    uint64_t previous;     /* ... but here; UINT64_MAX: there was none whose time could be used again */
+    uint64_t previous_end; /* position after a record that did not begin one slot before it ... */
+    uint64_t previous;     /* ... but here; UINT64_MAX: no record whose time can be used again */
     uint32_t generation;
     uint32_t inlined;     /* the inline path may be used */
-    uint32_t usual;       /* the library's: as inlined, but for the kernel's clock ... */
+    uint32_t usual;       /* library's: as inlined, for the kernel's clock ... */
     uint32_t usual_limit; /* ... and as limit */
 };
 
 /* ---- Clock ------------------------------------------------------------------------------------------------------- */
 
-/** The processor's counter, not serialised with what stands around it; 0 where there is none that programs may read. */
+/** The processor's counter, not serialised with the instructions around it; 0 on processors without a counter for
+ * programs. */
 static inline uint64_t bezel_counter(void)
 {
 #if defined(__x86_64__)
@@ -140,8 +142,8 @@ static inline uint32_t bezel_record_slots(uint32_t values)
 }
 
 /**
- * Sets a counter that has one writer. On 32-bit machines the halves are stored one after the other, the high one first:
- * no exclusive access, no loop; a reader that looks between the two, once in 2^32, sees a value too large by that.
+ * Sets a counter that has one writer. On 32-bit machines the halves are stored one after the other, the high one first,
+ * without exclusive access or loop. A read between the two stores, once in 2^32 records, is too large by 2^32.
  */
 static inline void bezel_tally_set(uint64_t *counter, uint64_t value)
 {
@@ -157,7 +159,7 @@ static inline void bezel_tally_set(uint64_t *counter, uint64_t value)
 #endif
 }
 
-/** A counter that has one writer, read by it or by another. */
+/** Reads a counter that has one writer; the caller is the writer or not. */
 static inline uint64_t bezel_tally_get(const uint64_t *counter)
 {
 #if UINTPTR_MAX > 0xffffffffu
@@ -175,7 +177,7 @@ static inline void bezel_tally_add(uint64_t *counter)
     bezel_tally_set(counter, bezel_tally_get(counter) + 1);
 }
 
-/** Attempts of all aspects in `ring` so far: the ordinal of the next. Exact where its writer stands still. */
+/** Attempts of all aspects in `ring` so far: the next ordinal. Exact while its writer does nothing. */
 static inline uint64_t bezel_ring_attempts(const struct bezel_ring *ring)
 {
     uint64_t sum = 0;
@@ -184,7 +186,7 @@ static inline uint64_t bezel_ring_attempts(const struct bezel_ring *ring)
     return sum;
 }
 
-/** Counts an attempt at aspect `id`. One instruction where there is one: nothing is locked, there is one writer. */
+/** Counts an attempt of aspect `id`: on x86-64 by one instruction, without a lock, as there is one writer. */
 static inline __attribute__((always_inline)) void bezel_attempt(struct bezel_ring *ring, uint32_t id)
 {
 #if defined(__x86_64__)
@@ -194,14 +196,14 @@ static inline __attribute__((always_inline)) void bezel_attempt(struct bezel_rin
 #endif
 }
 
-/** The slot at `position` of `ring`; `mask` keeps any number inside. */
+/** The slot at `position` of `ring`; `mask` keeps any position within the ring. */
 static inline uint64_t *bezel_slot_at(const struct bezel_ring *ring, uint32_t mask, uint32_t position)
 {
     char *slots = BEZEL_POINTER_(char, BEZEL_UNCONST_(ring) + 1);
     return BEZEL_POINTER_(uint64_t, slots + (position & mask));
 }
 
-/** Marks `w` as inside a record: a signal handler's record, from here on, takes another ring. */
+/** Marks `w` as busy: from here on a signal handler's record takes another ring. */
 static inline __attribute__((always_inline)) void bezel_enter(struct bezel_writer *w)
 {
 #if defined(__x86_64__) && defined(__LP64__)
@@ -218,7 +220,7 @@ static inline __attribute__((always_inline)) void bezel_leave(struct bezel_write
     __atomic_store_n(&w->busy, 0, __ATOMIC_RELAXED); /* relaxed: for this thread alone */
 }
 
-/** What slot word 0 says of a record of `count` values of aspect `id`, beside ordinal and generation. */
+/** Slot word 0 of a record of `count` values of aspect `id`, without ordinal and generation. */
 static inline uint32_t bezel_record_word(uint32_t id, uint32_t count)
 {
     return count << BEZEL_COUNT_SHIFT | id;
@@ -231,7 +233,7 @@ static inline __attribute__((always_inline)) void bezel_store_one(const struct b
                                                                   uint32_t count, uint64_t value0, uint64_t value1)
 {
     uint64_t *at = bezel_slot_at(ring, w->mask, head);
-    __builtin_prefetch(at + BEZEL_AHEAD_WORDS, 1); /* the reader had it: fetch it back in time */
+    __builtin_prefetch(at + BEZEL_AHEAD_WORDS, 1); /* the line is in the reader's cache: fetch it in time */
     at[0] = (BEZEL_AS_(uint64_t, head) << BEZEL_HEAD_SHIFT) + w->base + bezel_record_word(id, count);
     at[1] = ticks;
     if (count > 0)
@@ -244,8 +246,9 @@ static inline __attribute__((always_inline)) void bezel_store_one(const struct b
 }
 
 /**
- * The inline path: a record that fits one slot, `ticks` given, or read here. False, with nothing done, where it is for
- * the path out of line. What stands in `w` is read behind the mark: a handler's record before that is one of the past.
+ * The inline path: a record that fits one slot, with `ticks` given, or read here. Returns 0, with nothing done, if the
+ * record must go out of line. `w` is read only after it is marked busy, because a handler's record before that may
+ * change it.
  */
 static inline __attribute__((always_inline)) int bezel_put_inline(struct bezel_writer *w, uint32_t id,
                                                                   enum bezel_time time, uint64_t ticks, uint32_t count,

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Kinds of aspects, a part of <bezel/sensor.h>: aspects whose first fields have a meaning that Bezel knows. They cost
- * what a record costs; a span reads the clock once more.
+ * Kinds of aspects, a part of <bezel/sensor.h>: aspects whose first fields have a fixed meaning. Each costs as much as
+ * a record; a span reads the clock once more.
  *
  *     BEZEL_SPAN(decode, (int64, frame, "1"));         bezel_span s = bezel_begin(decode);
  *                                                      ...
@@ -14,10 +14,10 @@
  *     BEZEL_RECEIVED(asked);                           bezel_received(asked, peer, tag);
  *
  * All are declared like BEZEL_ASPECT(): at file scope, in C++ also inside a namespace; and used like bezel_record():
- * from any thread and signal handler. The fields of a kind come first, then those that the declaration names; all count
- * for the 12. Which kind an aspect is belongs to it as its fields do: two of the same name must agree in it. What every
- * value of a record is stays bezel_record()'s: bezel_record(decode, duration, frame) records a span that was measured
- * by other means.
+ * from any thread and signal handler. The fields of the kind come first, then those of the declaration; all count
+ * towards the 12. Two aspects of the same name must have the same kind, as they must have the same fields.
+ * bezel_record() takes all values, those of the kind's fields too: bezel_record(decode, duration, frame) records a span
+ * that was measured by other means.
  *
  * Compiled with -DBEZEL_OFF all of it is empty, and arguments are still type-checked and evaluated.
  */
@@ -26,7 +26,7 @@
 
 #include <bezel/sensor.h>
 
-/** What an aspect's records are, and the fields that they open with. The numbers never change. */
+/** Kind of an aspect, and the fields that its records begin with. The numbers never change. */
 enum bezel_kind {
     BEZEL_KIND_event = 0,   /* none */
     BEZEL_KIND_span = 1,    /* (int64, duration, "ns") */
@@ -37,8 +37,8 @@ enum bezel_kind {
 };
 
 /**
- * A span that has begun; all zeros: none, whose end records nothing. A plain value: keep it where the work is, hand it
- * to the thread that ends it, drop it where the work comes to nothing. Spans of one aspect may overlap and nest.
+ * A span that has begun; all zeros: no span, and its end records nothing. A plain value: keep it with the work, hand it
+ * to the thread that ends it, or drop it if the work is abandoned. Spans of one aspect may overlap and nest.
  */
 typedef struct {
     uint64_t ticks;
@@ -48,14 +48,14 @@ typedef struct {
 /**
  * BEZEL_SPAN(name, field, ...) declares work that takes time, with up to 11 fields of its own. bezel_begin(name) reads
  * the clock; bezel_end(name, span, value, ...) reads it again and writes one record, whose timestamp is the end and
- * whose duration, in ns, ends at that same reading. Before its end a span leaves no trace: one that never ends, or is
- * dropped, is not recorded and not counted as lost. Nor is one whose aspect was disabled when it began or when it
- * ended: that costs two loads and a branch at its begin, a branch at its end. The end may be in another thread than
+ * whose duration, in ns, ends at that same reading. A span is recorded at its end: one that never ends, or is dropped,
+ * is neither recorded nor counted as lost. The same holds for a span whose aspect was disabled when it began or when it
+ * ended: that costs two loads and a branch at its begin, and a branch at its end. The end may be in another thread than
  * the begin, but not in another process.
  *
- * Duration is -1 where it is not known: the clock ran backwards meanwhile, or is a counter whose rate nobody has
- * measured yet, as in the first milliseconds of a process or before anybody reads it. Such spans count as spans, and
- * have no part in sums and quantiles.
+ * Duration is -1 where it is not known: the clock ran backwards meanwhile, or it is a counter whose rate is not
+ * measured yet, as in the first milliseconds of a process, or before an external sensor reads it. Such spans count as
+ * spans, but are left out of sums and quantiles.
  */
 #define BEZEL_SPAN(...)  BEZEL_SPAN_(BEZEL_COUNT_(__VA_ARGS__), BEZEL_COUNT_(__VA_ARGS__, ~), __VA_ARGS__, ~)
 #define bezel_begin(...) BEZEL_BEGIN_(__VA_ARGS__)
@@ -63,17 +63,18 @@ typedef struct {
 
 /**
  * BEZEL_COUNTER(name, unit) declares something that is counted; bezel_count(name, n) says that there are `n` more
- * (int64_t; not negative, if sums are to grow). A record holds the increment, not the sum: threads and processes count
- * the same thing without knowing of each other, and a sum over any stretch of time is a sum of records. So a lost
- * record takes its increment with it: where the books tell of losses, a sum is short by what those counted. To count
- * more often than one wants to record, add up in a variable of the thread and count that now and then.
+ * (int64_t; not negative, if sums are to grow). A record has the increment, not the sum: so threads and processes can
+ * count the same thing independently, and the sum over any interval is a sum of records. A lost record loses its
+ * increment: where the books have losses, the sum is short by their increments. To count more often than you want to
+ * record, add up in a variable of the thread and count that now and then.
  */
 #define BEZEL_COUNTER(name, unit) BEZEL_TYPED_(count, counter, 1, name, (int64, count, unit), ~)
 #define bezel_count(...)          BEZEL_COUNT_MORE_(__VA_ARGS__, 0)
 
 /**
- * BEZEL_GAUGE(name, unit) declares something that has a level; bezel_gauge(name, value) says what it is now (double).
- * It holds until the next record: one that is lost leaves the level before it standing for too long, no more.
+ * BEZEL_GAUGE(name, unit) declares something that has a level; bezel_gauge(name, value) records its present level
+ * (double). The level is valid until the next record: if a record is lost, the level before it is taken for valid too
+ * long.
  */
 #define BEZEL_GAUGE(name, unit) BEZEL_TYPED_(gauge, gauge, 1, name, (float64, value, unit), ~)
 #define bezel_gauge(...)        BEZEL_GAUGE_NOW_(__VA_ARGS__, 0)
@@ -81,19 +82,19 @@ typedef struct {
 /**
  * BEZEL_SENT(name, field, ...) and BEZEL_RECEIVED(name, field, ...) declare the two ends of messages between processes,
  * with up to 10 fields of their own: bezel_sent(name, peer, tag, value, ...) just before a message is handed on,
- * bezel_received(name, peer, tag, value, ...) as soon as it is there. What was received was sent before: such pairs are
- * what puts records of different processes and clocks in order, and what tells how long a message took.
+ * bezel_received(name, peer, tag, value, ...) as soon as it has arrived. A message is sent before it is received: such
+ * pairs put the records of different processes and clocks in order, and give the time that a message took.
  *
  * The two records of a message have the same tag, and
  *   - either each names the other process as `peer`, as the experiment names it (BEZEL_PROCESS), interned once;
- *   - or, where a process does not know with whom it speaks, or speaks with many, both name the channel: a multicast
- *     group, a topic, a connection. A channel's name is no process's.
+ *   - or, if a process has many peers or does not know them, both name the channel: a multicast group, a topic, a
+ *     connection. A channel must not have the name of a process.
  * A tag is unique among all messages that go from one process to the other, or through one channel, in a run: a number
  * that the message carries anyway, as a sequence number or frame number, together with the sender's number where
- * several send into one channel. Times, addresses and descriptors are no tags, for they come again. A message that is
- * received more than once, by several or because it was sent again, is several records of one tag: the first at each
- * receiver counts. One that has no partner, because a record was lost or the message was, orders nothing and harms
- * nothing.
+ * several send into one channel. Times, addresses and descriptors are no tags, because they repeat. A message that is
+ * received more than once, by several receivers or because it was sent again, has several records of one tag: the first
+ * one at each receiver counts. A record without a partner, because a record or the message was lost, orders nothing and
+ * does no harm.
  */
 #define BEZEL_SENT(...)     BEZEL_MESSAGE_(sent, BEZEL_COUNT_(__VA_ARGS__, ~, ~), __VA_ARGS__, ~)
 #define BEZEL_RECEIVED(...) BEZEL_MESSAGE_(received, BEZEL_COUNT_(__VA_ARGS__, ~, ~), __VA_ARGS__, ~)
@@ -125,7 +126,7 @@ typedef struct {
     }                                                                                                                  \
     struct bezel_semicolon_##verb##_##name
 
-/* `n` fields of the user's, `all` with the duration. */
+/* `n`: fields of the user; `all`: with the duration. */
 #define BEZEL_SPAN_(n, all, ...) BEZEL_SPAN_N_(n, all, __VA_ARGS__)
 #define BEZEL_SPAN_N_(n, all, name, ...)                                                                               \
     BEZEL_DECLARE_(all, BEZEL_KIND_span, name, (int64, duration, "ns"), __VA_ARGS__);                                  \
@@ -134,8 +135,9 @@ typedef struct {
 #ifndef BEZEL_OFF
 
 /**
- * Whether a span of `aspect` is wanted. Before the process's first record its clock is not chosen: it is chosen now,
- * for a span's two readings are of one clock. In a signal handler that cannot wait for that the answer is no.
+ * Whether a span of `aspect` is to be recorded. The clock is chosen at the process's first record; if there was none,
+ * it is chosen now, because both readings of a span must be of one clock. In a signal handler, which cannot wait for
+ * that, the answer is no.
  */
 static inline int bezel_span_wanted(const struct bezel_aspect *aspect)
 {
@@ -149,7 +151,7 @@ static inline int bezel_span_wanted(const struct bezel_aspect *aspect)
     return __atomic_load_n(enable, __ATOMIC_RELAXED) != BEZEL_DISABLED; /* relaxed: late by a record is in time */
 }
 
-/** From `begun` to `ended` in ns; -1 where that is not known. */
+/** Time from `begun` to `ended` in ns; -1 if it is not known. */
 static inline int64_t bezel_span_ns(uint64_t begun, uint64_t ended)
 {
     uint64_t ticks = ended - begun;

@@ -2,29 +2,29 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Knobs, a part of <bezel/sensor.h>: numbers of the program that an operator, and later the resource manager, may turn
- * while it runs.
+ * Knobs, a part of <bezel/sensor.h>: integers of the program that an operator or the resource manager can change while
+ * it runs.
  *
  *     BEZEL_KNOB(quality, "%", 10, 100, 75);
  *     ...
  *     encoder_set_quality(encoder, bezel_knob(quality));
  *
  * A knob has a name (as an aspect's), a unit (text for people, "1" for a plain number, at most BEZEL_KNOB_UNIT_MAX
- * bytes), a range min..max and an initial value within it, all int32_t. The program reads it where a change suits it,
- * its safe point: once a frame, once a round. Nothing is called, no thread and no signal handler of Bezel's runs in the
- * program.
+ * bytes), a range min..max and an initial value within it, all int32_t. The program reads it at a safe point, where a
+ * change does no harm: once a frame, once a round. Bezel calls nothing in the program, and runs no thread or signal
+ * handler there.
  *
  * Reading costs two loads, of which one is of shared memory and relaxed, an addition and a comparison with each end of
  * the range: wait-free, no system call, no lock, no allocation; from any thread and signal handler, also before main().
  * A knob orders nothing: two reads may see a new value and then, on another thread, the old one; two knobs that are
- * turned together are not read together. Where one value must hold for a while, read once and keep it.
+ * changed together are not read together. If one value must stay the same for a while, read it once and keep it.
  *
- * Whatever stands in the shared memory, what is read lies within min..max as the program was compiled. It is the
- * initial value where nobody observes this process, where there is no shared memory, after fork() in the child until
- * somebody turns the child's own knob, and with -DBEZEL_OFF, which makes it a constant. A process is known to the
- * external sensor from its first record, bezel_intern() or bezel_thread_init() on, and so are its knobs. When
- * observation ends, every knob is back at its initial value; an external sensor that was killed leaves them where they
- * were, and its next life goes on from there.
+ * Whatever the shared memory contains, the value read lies within min..max as the program was compiled. It is the
+ * initial value while the process is not observed, where there is no shared memory, after fork() in the child until the
+ * child's own knob is changed, and with -DBEZEL_OFF, which makes it a constant. The external sensor finds a process and
+ * its knobs from its first record, bezel_intern() or bezel_thread_init() on. When observation ends, every knob gets its
+ * initial value back. An external sensor that is killed leaves the knobs as they are, and its next life continues from
+ * there.
  *
  * A process has room for BEZEL_KNOBS_MAX knobs; those beyond, and those that break a rule, keep their initial values,
  * and a notice says so (docs/NOTICES.md). Two knobs of the same name, unit, range and initial value are one.
@@ -52,16 +52,16 @@ struct bezel_knob {
     struct bezel_knob *next; /* library's */
 };
 
-/** Where `shift` points while nobody can turn the knob: 0. */
+/** `shift` points here while the knob cannot be changed: 0. */
 extern BEZEL_API const uint32_t bezel_knob_unset;
 
 /**
- * Makes `knob` known; BEZEL_KNOB() calls it before main(). Borrows `knob` for ever: a library that holds it stays in
+ * Registers `knob`; BEZEL_KNOB() calls this before main(). Borrows `knob` for ever: a library that contains it stays in
  * memory when it is unloaded. Not async-signal-safe.
  */
 BEZEL_API void bezel_knob_register(struct bezel_knob *knob);
 
-/** Its value now, as bezel_knob() has it, out of line: for knobs that were filled by hand. */
+/** The knob's present value, like bezel_knob(), but out of line: for knobs that were filled by hand. */
 BEZEL_API int32_t bezel_knob_value(const struct bezel_knob *knob);
 
 /** The value `shift` away from `initial`, within min..max. */
@@ -72,7 +72,7 @@ static inline int32_t bezel_knob_within(uint32_t shift, int32_t min, int32_t max
     return value < min ? min : value > max ? max : value;
 }
 
-/** What bezel_knob() does. The range is handed over as constants: no memory that others write can widen it. */
+/** Does the work of bezel_knob(). The range comes as constants, so that no memory that others write can widen it. */
 static inline __attribute__((always_inline)) int32_t bezel_knob_load(const struct bezel_knob *knob, int32_t min,
                                                                      int32_t max, int32_t initial)
 {
@@ -81,7 +81,7 @@ static inline __attribute__((always_inline)) int32_t bezel_knob_load(const struc
     return bezel_knob_within(__atomic_load_n(shift, __ATOMIC_RELAXED), min, max, initial);
 }
 
-/** The value of a knob that BEZEL_KNOB() declared, now: int32_t. */
+/** The present value of a knob that BEZEL_KNOB() declared: int32_t. */
 #define bezel_knob(name) bezel_knob_read_##name()
 
 #ifdef __cplusplus

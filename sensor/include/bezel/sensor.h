@@ -18,30 +18,31 @@
  *
  * The unit is text for people, "1" for a plain number. A record is written into a ring in shared memory at the cost of
  * one clock read: no system call, no lock, no allocation, never blocking; the calling thread's first record also claims
- * its ring (see bezel_thread_init()). Where nobody listens an aspect costs two loads and a branch. If the shared memory
- * cannot be made, the program runs on unharmed without it; BEZEL_DEBUG=1 in the environment makes the library say why
- * on stderr.
+ * its ring (see bezel_thread_init()). A disabled aspect costs two loads and a branch. If the shared memory cannot be
+ * made, the program runs on unharmed without it; with BEZEL_DEBUG=1 in the environment the library prints the reason on
+ * stderr.
  *
  * Compiled with -DBEZEL_OFF, every record is an empty function: arguments are still type-checked, nothing is linked.
  *
  * Everything here is thread-safe. bezel_record() may be called from a signal handler, also from one that interrupts
- * another record: that one goes into a ring of its own (three levels deep; deeper ones are counted as lost, with the
- * cause "no-ring"). A handler may leave by longjmp(). It must not change to another user-level context (swapcontext())
- * and come back later, nor run on an alternate stack that disarms itself (SS_AUTODISARM). After fork(), from a handler
- * too, the child records into a segment of its own, and a record that the fork interrupted is its parent's; a child
- * made by a bare clone or _Fork() must not record before it calls exec.
+ * another record: the handler's record goes into a ring of its own (three levels deep; deeper ones are counted as lost,
+ * with the cause "no-ring"). A handler may leave by longjmp(). It must not change to another user-level context
+ * (swapcontext()) and come back later, nor run on an alternate stack that disarms itself (SS_AUTODISARM). After fork(),
+ * from a handler too, the child records into a segment of its own, and a record that the fork interrupted is its
+ * parent's; a child made by a bare clone or _Fork() must not record before it calls exec.
  *
  * Environment, read once at the process's first record:
  *     BEZEL_DIR            folder of the shared memory; default /dev/shm/bezel-<uid>
  *     BEZEL_PROCESS        name of this process in the experiment; default the program's file name
  *     BEZEL_RING_RECORDS   slots of a ring (one holds two values), a power of two from 64 to 1048576; default 4096
  *     BEZEL_WHEN_FULL      which records a full ring loses: discard, the new one (default); overwrite, the oldest ones
- *     BEZEL_CLOCK          what stamps records: counter, the processor's, where it is trusted (default); monotonic
- *     BEZEL_ASPECTS        what aspects do at first: on:PATTERN, count:PATTERN, off:PATTERN, with blanks between them
- *     BEZEL_DEBUG          1: say on stderr why nothing is recorded
+ *     BEZEL_CLOCK          clock of the records: counter, the processor's, where it is trusted (default); monotonic
+ *     BEZEL_ASPECTS        first state of aspects: on:PATTERN, count:PATTERN, off:PATTERN, with blanks between them
+ *     BEZEL_DEBUG          1: print on stderr why nothing is recorded
  *
- * When the program is loaded, libbezel maps the doorbell of the folder, if a bezeld listens there: by it a process that
- * can make no shared memory later, for it gave up its user say, still counts itself as one whose records are unknown.
+ * When the program is loaded, libbezel maps the doorbell of the folder, if a bezeld serves it. A process that cannot
+ * make shared memory later, for example because it gave up its user, counts itself there as one whose records are
+ * unknown.
  */
 #ifndef BEZEL_SENSOR_H
 #define BEZEL_SENSOR_H
@@ -69,7 +70,7 @@ enum { BEZEL_FIELDS_MAX = 12 };
 /** Types of a field. The numbers stand in dictionaries on the wire (mdr.x) and never change. */
 enum bezel_type { BEZEL_TYPE_int64 = 0, BEZEL_TYPE_float64 = 1, BEZEL_TYPE_enum = 2, BEZEL_TYPE_string = 3 };
 
-/** The id of an interned string; 0 stands for a string that found no place. A plain value: copy it freely. */
+/** The id of an interned string; 0: there was no room for the string. A plain value: copy it freely. */
 typedef struct {
     uint64_t id;
 } bezel_string;
@@ -88,31 +89,31 @@ struct bezel_field {
  * run time.
  */
 struct bezel_aspect {
-    const uint32_t *enable; /* library's: the word that says whether to record */
+    const uint32_t *enable; /* library's: the enable word */
     const char *name;       /* 1 to 63 bytes: letters, digits, '_', '.', ':'; not bezel_undeclared */
     uint32_t field_count;
     uint32_t id; /* library's: number in this process's dictionary, from 1; 0 while not declared */
     const struct bezel_field *fields;
     struct bezel_aspect *next; /* library's */
     uint32_t early;            /* library's: records lost before it was declared */
-    uint32_t kind;             /* enum bezel_kind; 0: an event, whose fields are all its own */
+    uint32_t kind;             /* enum bezel_kind; 0: an event */
 };
 
 /**
- * Where `enable` points before the aspect is declared: non-zero, so that the first record finds its way to the library.
+ * `enable` points here before the aspect is declared: not zero, so that the first record goes to the library.
  */
 extern BEZEL_API const uint32_t bezel_enable_unset;
 
 /**
- * Makes `aspect` known; BEZEL_ASPECT() calls it before main(). Borrows `aspect` for ever: a library that holds it
- * stays in memory when it is unloaded. Two aspects of the same name and the same fields are one; of the same name and
- * other fields, records of the later one are lost, and counted under the aspect bezel_undeclared. The same happens to
- * aspects that break a limit, find no room, or bear the name bezel_undeclared: the notice BEZEL-ASPECT-REFUSED says
- * why. Not async-signal-safe.
+ * Registers `aspect`; BEZEL_ASPECT() calls this before main(). Borrows `aspect` for ever: a library that contains it
+ * stays in memory when it is unloaded. Two aspects of the same name and the same fields are one. If the fields differ,
+ * records of the later aspect are lost, and counted under the aspect bezel_undeclared. The same happens to aspects that
+ * exceed a limit, find no room, or are named bezel_undeclared: the notice BEZEL-ASPECT-REFUSED has the reason. Not
+ * async-signal-safe.
  */
 BEZEL_API void bezel_aspect_register(struct bezel_aspect *aspect);
 
-/** The calling thread's hold on its ring. The library's. */
+/** The writer of the calling thread's ring. The library's. */
 extern BEZEL_API __thread struct bezel_writer bezel_thread __attribute__((tls_model("initial-exec")));
 
 /** Whether this process's records are stamped with the processor's counter. The library's. */
@@ -133,10 +134,10 @@ BEZEL_API void bezel_emit_again(struct bezel_aspect *aspect, const uint64_t *val
 #define BEZEL_SIGNALS 2u
 
 /**
- * Claims the calling thread's ring now, so that its first record costs what every record costs: call it before the
- * real-time phase of the thread. `options`: 0, BEZEL_LOCK, BEZEL_SIGNALS, both. May block, allocate and fault. Returns
- * 0, or a negative number where there is no shared memory, no free ring, or RLIMIT_MEMLOCK does not allow the lock: the
- * program may ignore it, what has no ring is counted as lost. Not async-signal-safe.
+ * Claims the calling thread's ring now, so that its first record costs no more than later ones: call it before the
+ * real-time phase of the thread. `options`: 0, BEZEL_LOCK, BEZEL_SIGNALS, or both. May block, allocate and fault.
+ * Returns 0, or a negative number if there is no shared memory or no free ring, or if RLIMIT_MEMLOCK does not allow the
+ * lock. The program may ignore an error: records without a ring are counted as lost. Not async-signal-safe.
  */
 #ifndef BEZEL_OFF
 BEZEL_API int bezel_thread_init(unsigned options);
@@ -149,11 +150,11 @@ static inline int bezel_thread_init(unsigned options)
 #endif
 
 /**
- * Stamps this process's records with a clock of the program's: `now` returns ticks that never run backwards,
- * `frequency` how many a second it makes (Hz, above 0). Call it before the first record; returns 0, or a negative
- * number where it comes too late or an argument makes no sense. `now` is called in the write path, from any thread and
- * signal handler that records. The external sensor relates it to CLOCK_MONOTONIC by pairs of readings that it asks for
- * once in a while.
+ * Stamps this process's records with a clock of the program: `now` returns ticks that never run backwards, `frequency`
+ * is their rate (Hz, above 0). Call it before the first record. Returns 0, or a negative number if it is too late,
+ * `now` is NULL or `frequency` is 0. `now` is called in the write path, from any thread and signal handler that
+ * records. The external sensor relates this clock to CLOCK_MONOTONIC by pairs of readings, which it requests now and
+ * then.
  */
 #ifndef BEZEL_OFF
 BEZEL_API int bezel_clock(uint64_t (*now)(void), uint64_t frequency);
@@ -165,12 +166,12 @@ static inline int bezel_clock(uint64_t (*now)(void), uint64_t frequency)
 }
 #endif
 
-/** The clock that stamps records, in its ticks: out of line. */
+/** As bezel_ticks(), out of line. */
 BEZEL_API uint64_t bezel_ticks_now(void);
 
 /**
- * A duration in ticks as nanoseconds; 0 where nothing is known about the clock, as before anybody reads this process.
- * Thread-safe, async-signal-safe.
+ * Converts a duration in ticks to nanoseconds; 0 while the clock's rate is not known, as before an external sensor
+ * reads this process. Thread-safe, async-signal-safe.
  */
 BEZEL_API int64_t bezel_ticks_ns(uint64_t ticks);
 
@@ -182,9 +183,9 @@ static inline uint64_t bezel_ticks(void)
 }
 
 /**
- * The id of `text` (cut at 255 bytes) in this process; the same text has the same id. The process has room for some
- * thousands of strings; then, and where there is no shared memory, the id is 0. Takes a lock: intern ahead of the
- * real-time phase and keep the id. Not async-signal-safe.
+ * Returns the id of `text` (cut at 255 bytes) in this process; the same text has the same id. There is room for some
+ * thousands of strings. The id is 0 if there is no room left, or no shared memory. Takes a lock: intern before the
+ * real-time phase, and keep the id. Not async-signal-safe.
  */
 #ifndef BEZEL_OFF
 BEZEL_API bezel_string bezel_intern(const char *text);
@@ -236,8 +237,7 @@ typedef bezel_string bezel_param_string;
 #define BEZEL_RECORD_(name, ...) bezel_record_##name(__VA_ARGS__)
 
 /**
- * As bezel_record(), with the time of the record that this thread wrote before: in a burst, only the first one pays for
- * the clock.
+ * As bezel_record(), with the time of this thread's previous record: in a burst, only the first record reads the clock.
  */
 #define bezel_again(...)        BEZEL_AGAIN_(__VA_ARGS__, 0)
 #define BEZEL_AGAIN_(name, ...) bezel_again_##name(__VA_ARGS__)
@@ -245,10 +245,10 @@ typedef bezel_string bezel_param_string;
 /** Declares an aspect at file scope: BEZEL_ASPECT(name, field, field, ...); in C++ also inside a namespace. */
 #define BEZEL_ASPECT(...) BEZEL_DECLARE_(BEZEL_COUNT_(__VA_ARGS__), BEZEL_KIND_event, __VA_ARGS__, ~)
 
-/* Below: the preprocessor's side. Every list ends in one item of ours, so that an empty list needs no special case. */
+/* Below: macros. Every list ends with an item of ours, so that an empty list needs no special case. */
 #ifndef BEZEL_OFF
 
-/** What to do with a record of `aspect`, as far as it shows without the library: BEZEL_DISABLED and so on. */
+/** The enable word of `aspect`: BEZEL_DISABLED and so on; BEZEL_UNSET before the library has declared it. */
 static inline __attribute__((always_inline)) uint32_t bezel_wanted(const struct bezel_aspect *aspect)
 {
     const uint32_t *enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */
@@ -267,9 +267,9 @@ static inline void bezel_write_slow(struct bezel_aspect *aspect, enum bezel_time
 }
 
 /**
- * A record of an aspect that is not disabled (`wanted`, as bezel_wanted() says): `count` and `time` are constants. What
- * the ring of this thread takes in one slot, with the processor's counter, is written here; all else goes to the
- * library. A macro, so that values stay in registers but for the call.
+ * Writes a record of an aspect that is not disabled; `wanted` comes from bezel_wanted(), `count` and `time` are
+ * constants. A record that fits one slot and has the processor's counter as its clock is written here; every other goes
+ * to the library. A macro, so that values stay in registers unless the library is called.
  */
 #define BEZEL_WRITE_(aspect, wanted, count, time, ticks, ...)                                                          \
     do {                                                                                                               \
@@ -331,8 +331,8 @@ static inline void bezel_write_slow(struct bezel_aspect *aspect, enum bezel_time
 #define BEZEL_THIRD_(a, b, c, ...) c
 
 /*
- * BEZEL_DECLARE_(n, kind, name, n fields, ~); the fields are counted by BEZEL_COUNT_(name, fields), and BEZEL_LIST_n()
- * puts `m` before each and a comma behind.
+ * BEZEL_DECLARE_(n, kind, name, n fields, ~); BEZEL_COUNT_(name, fields) counts the fields, and BEZEL_LIST_n() puts `m`
+ * before each and a comma after it.
  */
 #define BEZEL_DECLARE_(n, ...) BEZEL_DECLARE_N_(n, __VA_ARGS__)
 #define BEZEL_DECLARE_N_(n, kind, name, ...)                                                                           \

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** A clock's reading beside CLOCK_MONOTONIC's: what a timebase is fed with. */
+#ifndef BEZEL_BASE_CLOCK_PAIR_H
+#define BEZEL_BASE_CLOCK_PAIR_H
+
+#include "base/clock.h"
+
+#include <stdint.h>
+
+/** At a moment not further than `uncertainty` ns from `ns` (CLOCK_MONOTONIC) the clock said `ticks`. */
+struct clock_pair {
+    uint64_t ticks;
+    int64_t ns;
+    int64_t uncertainty;
+};
+
+/**
+ * Reads `clock` between two readings of CLOCK_MONOTONIC, `tries` times, and returns the narrowest: its half width is
+ * the uncertainty. As thread- and signal-safe as `clock`.
+ */
+static inline struct clock_pair clock_pair_read(uint64_t (*clock)(void), int tries)
+{
+    struct clock_pair best = {.uncertainty = INT64_MAX};
+    for (int i = 0; i < tries; i++) {
+        int64_t before = clock_now();
+        uint64_t ticks = clock();
+        int64_t after = clock_now(), half = (after - before) / 2;
+        if (half < best.uncertainty)
+            best = (struct clock_pair){ticks, before + half, half + 1};
+    }
+    return best;
+}
+
+#endif

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The control endpoint of a bezeld, where it takes requests for sessions: a socket in a folder of mode 0700, or a tcp
+ * port for holders of keys with the role control. Anybody with access to it can make bezeld read any folder of this
+ * user. One thread.
+ */
+#ifndef BEZEL_BEZELD_CONTROL_ENDPOINT_H
+#define BEZEL_BEZELD_CONTROL_ENDPOINT_H
+
+#include "bezeld/scheduler.h"
+
+struct control_endpoint;
+
+/**
+ * Opens it at `control`: an ipc endpoint, whose folder is made with mode 0700 if it is missing, or a tcp one, which
+ * needs the secret key in file `key` and the public keys in folder `keys`. `keys` is also the folder of the keys that
+ * experiments name; NULL: experiments that name keys are refused. `patience` is the idle time-out of sessions in ns; 0:
+ * none. Returns 0 with *d for control_endpoint_close(); or, after a line on stderr, an error: BEZEL_EBUSY if another
+ * bezeld uses the folder, BEZEL_EPERM if others may enter it or write to the folder of keys, ...
+ */
+int control_endpoint_open(const char *control, const char *key, const char *keys, int64_t patience,
+                          struct control_endpoint **d) BEZEL_MUST_CHECK;
+void control_endpoint_close(struct control_endpoint *d);
+
+/** The link, to wait on. */
+struct link *control_endpoint_link(const struct control_endpoint *d);
+
+/** Answers commands that arrived, a few in each turn. Returns whether STOP was among them. */
+bool control_endpoint_turn(struct control_endpoint *d, struct scheduler *all);
+
+/** Notes that session `s` is over. If it ended by itself, a later BEGIN for it is refused. */
+void control_endpoint_note_end(struct control_endpoint *d, const struct session *s);
+
+/** From now on refuses new sessions. */
+void control_endpoint_shut(struct control_endpoint *d);
+
+#endif

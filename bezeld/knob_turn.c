@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "bezeld/node_internal.h"
+#include "bezeld/own_trace.h"
+#include "sensor/external/program_knobs.h"
+
+#include <math.h>
+
+static void record(struct node *n, const struct external_process *p, uint32_t i, int32_t before, int32_t after,
+                   const struct node_turn *why)
+{
+    const struct knob *k = &p->at->knobs->knob[i];
+    own_trace_record_knob(n->own_trace, &(struct builtin_knob){.process = p->name,
+                                                               .knob = k->name,
+                                                               .unit = k->unit,
+                                                               .instance = (int64_t)p->at->instance,
+                                                               .cause = why->cause,
+                                                               .before = before,
+                                                               .after = after,
+                                                               .limit = why->limit,
+                                                               .value = why->value,
+                                                               .epoch = why->epoch,
+                                                               .sequence = why->sequence});
+}
+
+bool node_knob_turn(struct node *n, struct external_process *p, uint32_t i, int32_t value, const struct node_turn *why)
+{
+    int32_t before;
+    if (external_knob_set(p, i, value, &before) != 0)
+        return false;
+    if (before != value)
+        record(n, p, i, before, value, why);
+    return true;
+}
+
+static const struct node_turn kept = {.cause = TURNED_BY_KEPT, .limit = -1, .value = NAN},
+                              at_the_end = {.cause = TURNED_BY_END, .limit = -1, .value = NAN};
+
+/* Knobs that an earlier daemon of this run left changed. Those of a process that another run had were reset on
+ * attaching. */
+void node_knobs_start(struct node *n)
+{
+    for (uint32_t i = 0; i < external_process_count(n->external); i++) {
+        struct external_process *p = external_process(n->external, i);
+        for (uint32_t k = 0; p && k < external_knob_count(n->external, p); k++) {
+            int32_t initial = p->at->knobs->knob[k].initial, value = segment_knob(p->at, k);
+            if (value != initial)
+                record(n, p, k, initial, value, &kept);
+        }
+    }
+}
+
+void node_knobs_end(struct node *n)
+{
+    for (uint32_t i = 0; i < external_process_count(n->external); i++) {
+        struct external_process *p = external_process(n->external, i);
+        for (uint32_t k = 0; p && k < external_knob_count(n->external, p); k++)
+            (void)node_knob_turn(n, p, k, p->at->knobs->knob[k].initial, &at_the_end);
+    }
+}

@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "bezeld/usage.h"
+
+#include <math.h>
+
+void usage_open(struct usage *u, int64_t cpu)
+{
+    *u = (struct usage){.cpu_opened = cpu, .measured.cpu = NAN};
+}
+
+void usage_start(struct usage *u, const struct experiment *e, int64_t now, int64_t cpu)
+{
+    u->begun = now;
+    u->cpu_begun = cpu;
+    cpu_budget_start(&u->cpu_budget, e);
+}
+
+void usage_took(struct usage *u, uint32_t records)
+{
+    u->records += records;
+}
+
+void usage_polled(struct usage *u, int64_t now)
+{
+    u->polls++;
+    poll_stats_poll(&u->poll_stats, now);
+}
+
+bool usage_begin(struct usage *u, int64_t now, int64_t cpu)
+{
+    bool put_off = u->cpu_budget.put_off;
+    cpu_budget_begin(&u->cpu_budget, now, cpu, u->polls - u->polls_begun);
+    u->begun = now;
+    u->cpu_begun = cpu;
+    u->polls_begun = u->polls;
+    u->records_begun = u->records;
+    return put_off;
+}
+
+/* The CPU time includes that of other sessions on this thread. */
+bool usage_measure(struct usage *u, int64_t now, int64_t cpu, int64_t every)
+{
+    int64_t elapsed = now - u->begun;
+    u->measured.elapsed = 0;
+    if (elapsed <= 0 || elapsed < every / 2)
+        return false;
+    u->sensor_cpu = 100.0 * (double)(cpu - u->cpu_begun) / (double)elapsed;
+    u->measured = (struct policy_measure){.cpu = u->sensor_cpu,
+                                          .polls = (double)(u->polls - u->polls_begun),
+                                          .records = (double)(u->records - u->records_begun),
+                                          .elapsed = elapsed,
+                                          .kept = u->cpu_budget.share > 0,
+                                          .put_off = u->cpu_budget.put_off};
+    return usage_begin(u, now, cpu);
+}

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * A node's use and cost: its polls and records, and the CPU time of the complete bezeld process, in total and since the
+ * last sampling instant. Pure: the caller passes time and CPU time, in ns. Only these functions change the numbers;
+ * bezeld/poll_stats.h and resmgr/control/cpu_budget.h change their own. One owner.
+ */
+#ifndef BEZEL_BEZELD_USAGE_H
+#define BEZEL_BEZELD_USAGE_H
+
+#include "bezeld/poll_stats.h"
+#include "resmgr/control/cpu_budget.h"
+#include "resmgr/policies/policy.h"
+
+struct usage {
+    int64_t cpu_opened;             /* CPU time when the node was opened; use before that belongs to other runs */
+    uint64_t polls, records;        /* how many polls, and records that they took */
+    struct poll_stats poll_stats;   /* the effective polling period */
+    struct cpu_budget cpu_budget;   /* the budget of polls within the interval */
+    double sensor_cpu;              /* % of one CPU, in the last measured interval */
+    struct policy_measure measured; /* that interval; its `elapsed` is 0 where the latest was too short */
+    int64_t begun, cpu_begun;       /* when the current interval began, and the CPU time then */
+    uint64_t polls_begun, records_begun;
+};
+
+/** usage_open(): a node is opened. usage_start(): its first interval begins, with the CPU budget that `e` gives. */
+void usage_open(struct usage *u, int64_t cpu);
+void usage_start(struct usage *u, const struct experiment *e, int64_t now, int64_t cpu);
+
+/** usage_took(): records were taken out of rings. usage_polled(): a poll is complete. */
+void usage_took(struct usage *u, uint32_t records);
+void usage_polled(struct usage *u, int64_t now);
+
+/**
+ * A sampling instant: measures the interval that ends, and begins another. If less than half of `every` is over, the
+ * interval continues instead, since a single poll might be all of it. Returns whether deferred polls may begin now.
+ */
+bool usage_measure(struct usage *u, int64_t now, int64_t cpu, int64_t every);
+
+/** Begins an interval; the one before is not measured. Returns the same as usage_measure(). */
+bool usage_begin(struct usage *u, int64_t now, int64_t cpu);
+
+#endif

@@ -1,0 +1,116 @@
+# SPDX-FileCopyrightText: 2026 The Bezel authors
+# SPDX-License-Identifier: MIT
+#
+# How tests are declared. A test is named FOLDER/NAME after its file in tests/. Exit code 77 skips it. tests/run lets each
+# run for 300 s: a test of 8 s took 120 s on a machine that others used. Attributes that all kinds share:
+#
+#   LONG         it is among the longest, and starts first, so that no CPU idles while the last one runs alone
+#   NEEDS T...   targets to build first
+#   IN_SOURCE    it runs in the root of the source tree
+
+get_filename_component(BEZEL_TEST_ROOT ${CMAKE_CURRENT_LIST_DIR}/../tests ABSOLUTE)
+file(WRITE ${PROJECT_BINARY_DIR}/left-out.txt "")
+file(WRITE ${PROJECT_BINARY_DIR}/one-thread.txt "")
+string(FIND "${CMAKE_C_FLAGS}" "-fsanitize" BEZEL_SANITIZED)
+if(BEZEL_SANITIZED EQUAL -1)
+    set(BEZEL_SANITIZED OFF)
+else()
+    set(BEZEL_SANITIZED ON)
+endif()
+
+# This preset leaves out test NAME since another preset runs it; tests/run prints how many. TARGET builds on request.
+function(bezel_leave_out name target why)
+    set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL ON)
+    file(APPEND ${PROJECT_BINARY_DIR}/left-out.txt "${name}: ${why}\n")
+endfunction()
+
+# Sets the properties of test NAME from the attributes above, which the caller parsed with prefix T.
+macro(bezel_test_attributes name)
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77)
+    if(T_LONG)
+        set_tests_properties(${name} PROPERTIES COST 1000)
+    endif()
+    if(T_IN_SOURCE)
+        set_tests_properties(${name} PROPERTIES WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    endif()
+endmacro()
+
+# bezel_test(NAME LIBS lib...) builds NAME.c of this folder with cmocka and runs it in a process of its own.
+#   FROM F       the file with its main() is F
+#   SOURCES F... more sources, paths from the root
+#   WRAP F...    functions that the test replaces, for the linker's --wrap
+#   DEFINES D... macros
+#   ONE_THREAD   it cannot start a thread, which tests/house/threads checks. ThreadSanitizer, which sees nothing between
+#                processes, has nothing to find in it, so preset tsan leaves it out
+function(bezel_test file)
+    cmake_parse_arguments(T "LONG;IN_SOURCE;ONE_THREAD" "FROM" "LIBS;SOURCES;WRAP;DEFINES;NEEDS" ${ARGN})
+    cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
+    set(name ${folder}/${file})
+    set(target test_${folder}_${file})
+    if(NOT T_FROM)
+        set(T_FROM ${file}.c)
+    endif()
+    list(TRANSFORM T_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/)
+    list(TRANSFORM T_WRAP PREPEND LINKER:--wrap=)
+    add_executable(${target} ${T_FROM} ${T_SOURCES})
+    target_link_libraries(${target} PRIVATE bezel_warnings ${T_LIBS} PkgConfig::CMOCKA)
+    target_compile_definitions(${target} PRIVATE ${T_DEFINES})
+    target_link_options(${target} PRIVATE ${T_WRAP})
+    if(T_NEEDS)
+        add_dependencies(${target} ${T_NEEDS})
+    endif()
+    if(T_ONE_THREAD)
+        file(APPEND ${PROJECT_BINARY_DIR}/one-thread.txt "${name}\n")
+        if(CMAKE_C_FLAGS MATCHES "-fsanitize=thread")
+            bezel_leave_out(${name} ${target} "it has one thread")
+            return()
+        endif()
+    endif()
+    add_test(NAME ${name} COMMAND ${target})
+    bezel_test_attributes(${name})
+endfunction()
+
+# bezel_script(NAME [ARGS arg... | ALONE]) runs script NAME of this folder, with the build folder as its argument, with ARGS, or
+# with none.
+function(bezel_script file)
+    cmake_parse_arguments(T "LONG;IN_SOURCE;ALONE" "" "ARGS;ENVIRONMENT" ${ARGN})
+    cmake_path(GET CMAKE_CURRENT_SOURCE_DIR FILENAME folder)
+    if(NOT DEFINED T_ARGS AND NOT T_ALONE)
+        set(T_ARGS ${PROJECT_BINARY_DIR})
+    endif()
+    add_test(NAME ${folder}/${file} COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/${file} ${T_ARGS})
+    bezel_test_attributes(${folder}/${file})
+    set_tests_properties(${folder}/${file} PROPERTIES ENVIRONMENT "${T_ENVIRONMENT}")
+endfunction()
+
+# bezel_helper(NAME LIBS lib...) builds tests/lib/NAME.c, a program that tests run.
+function(bezel_helper name)
+    cmake_parse_arguments(T "" "" "LIBS" ${ARGN})
+    add_executable(${name} ${BEZEL_TEST_ROOT}/lib/${name}.c)
+    target_link_libraries(${name} PRIVATE bezel_warnings ${T_LIBS})
+endfunction()
+
+# bezel_fuzzer(NAME LIBS lib... [SOURCES file...] [DEFINES macro...] [MORE folder]) builds NAME.c of this folder as test
+# fuzz/NAME, with seeds in tests/fuzz/seeds/NAME. With BEZEL_FUZZ it is a libFuzzer, with sanitizers, that runs for
+# BEZEL_FUZZ_SECONDS (environment; default 10), from the files in MORE too, and keeps an input that fails it; else it is
+# fed the seeds and their near relatives.
+function(bezel_fuzzer name)
+    cmake_parse_arguments(F "" "MORE" "LIBS;SOURCES;DEFINES" ${ARGN})
+    set(seeds ${CMAKE_CURRENT_SOURCE_DIR}/seeds/${name})
+    add_executable(fuzz_${name} ${name}.c ${F_SOURCES})
+    target_link_libraries(fuzz_${name} PRIVATE bezel_warnings ${F_LIBS})
+    target_compile_definitions(fuzz_${name} PRIVATE ${F_DEFINES})
+    if(BEZEL_FUZZ)
+        target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
+        add_test(NAME fuzz/${name}
+                 COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/run $<TARGET_FILE:fuzz_${name}> ${seeds} ${F_MORE})
+    else()
+        target_sources(fuzz_${name} PRIVATE replay.c)
+        if(BEZEL_SANITIZED)
+            bezel_leave_out(fuzz/${name} fuzz_${name} "preset fuzz feeds it the seeds")
+            return()
+        endif()
+        add_test(NAME fuzz/${name} COMMAND fuzz_${name} ${seeds})
+    endif()
+    set_tests_properties(fuzz/${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900)
+endfunction()

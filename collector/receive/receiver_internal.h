@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Shared by the receiver's files: peers, and the batch that is being received. */
+#ifndef BEZEL_COLLECTOR_RECEIVE_RECEIVER_INTERNAL_H
+#define BEZEL_COLLECTOR_RECEIVE_RECEIVER_INTERNAL_H
+
+#include "base/hash_index.h"
+#include "collector/receive/receiver.h"
+#include "collector/receive/receiver_packet.h"
+#include "mdr/link/unidentified_peers.h"
+
+/*
+ * A peer is a connection that has sent HELLO. Frames of other connections are dropped without an answer: a sender whose
+ * collector was restarted then receives no heartbeat, and sends HELLO. A node has at most one peer, its latest.
+ */
+struct peer {
+    struct link_peer id;
+    struct model_node *node;
+    uint64_t attempt;    /* of its HELLO */
+    uint64_t connection; /* link_connection() of that */
+    int64_t received_at; /* of its last frame */
+    bool over;           /* beyond its rate, which was logged */
+    bool bye;            /* sent BYE, which is answered when all before it is saved */
+};
+
+struct receiver {
+    struct model *model;
+    struct rundb *rundb;
+    struct store *store;
+    struct link *link;
+    struct peer *peers; /* peer_count of them, closely packed, with room for as many as the limit allows */
+    unsigned peer_count;
+    struct hash_index by_id; /* numbers of peers, by connection and by node */
+    struct receiver_limits limits;
+    uint64_t over_rate, unidentified;              /* counts: receiver.h */
+    struct unidentified_peers *unidentified_peers; /* connections of no peer */
+    bool changed;
+    int64_t alive_at, saved_at, unidentified_at;
+    struct message in, out;
+    uint8_t bytes[MESSAGE_MAX_BYTES];
+    size_t batch; /* frames received in this turn, not yet counted */
+    struct link_frame frames[RECEIVER_BATCH];
+    struct received results[RECEIVER_BATCH];
+    int64_t received[RECEIVER_BATCH];
+};
+
+/** Allocates room for as many peers as the limits allow, or frees it. Returns 0 or BEZEL_ENOMEM. */
+int receiver_peers_open(struct receiver *in) BEZEL_MUST_CHECK;
+void receiver_peers_close(struct receiver *in);
+
+/** The peer of connection `id`, or of a node; NULL where there is none. */
+struct peer *receiver_find(struct receiver *in, const struct link_peer *id);
+struct peer *receiver_find_node(const struct receiver *in, const struct model_node *node);
+
+/**
+ * Adds a peer for a node that has none (NULL where the limit is reached); drops one. The last peer moves to the place
+ * of a dropped one, so a loop that drops must go from the last to the first.
+ */
+struct peer *receiver_add(struct receiver *in, const struct link_peer *id, struct model_node *node);
+void receiver_drop(struct receiver *in, struct peer *peer);
+
+/** Counts `bytes` that a peer sent at `now` against its rate. False where it is beyond RECEIVER_OVERDRAFT. */
+bool receiver_charge(struct receiver *in, struct peer *peer, size_t bytes, int64_t now);
+
+/** Whether acknowledgements to the peer wait: it is beyond its rate, and has not sent BYE. */
+bool receiver_holds_back(const struct receiver *in, struct peer *peer, int64_t now);
+
+/** Brings all streams of a node to stable storage. Returns 0, or BEZEL_ESYS where one of them fails. */
+int receiver_sync(struct receiver *in, const struct model_node *node) BEZEL_MUST_CHECK;
+
+/** Sends in->out. Returns 0 or link_send()'s error. A lost message is made up for by heartbeats and HELLO. */
+int receiver_send(struct receiver *in, const struct link_peer *id);
+
+/**
+ * Refuses a process that the model has, for good: its packets are from now on thrown away and acknowledged, so that
+ * they do not hold up the other processes of its node. Adds a note with the reason to the run.
+ */
+void receiver_refuse_process(struct receiver *in, struct model_process *p, const char *reason);
+
+/** Acknowledges a packet of a process that the model does not have, and that was thrown away. */
+void receiver_throw(struct receiver *in, struct peer *peer, const struct packet_header *h);
+
+/** Sends REFUSE; NEED_PROCESS for one process; WELCOME with all positions of the peer's node, in as many messages as
+ * needed. */
+void receiver_refuse(struct receiver *in, const struct link_peer *id, const char *reason);
+void receiver_need(struct receiver *in, const struct link_peer *id, uint64_t instance);
+void receiver_welcome(struct receiver *in, const struct peer *peer);
+
+/**
+ * Handles a frame that is no packet. `peer`: its sender, NULL where it is unidentified. `within_rate`: false where the
+ * peer is too far beyond its rate; then messages that cost memory or disk are refused.
+ */
+void receiver_take_message(struct receiver *in, const struct link_frame *frame, struct peer *peer, bool within_rate);
+
+/** Logs that `what` could not be written to the run database: it counts as not received, and its sender repeats it. */
+void receiver_rundb_failed(struct receiver *in, int err, const char *what);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The run database, `<run>/run.db`, in SQLite, which only collector/rundb/ uses. The schema is in rundb.c. During a run
+ * the collector writes it; before and after, `bezel` adds properties, events and notes. Keys of properties: run (UUID),
+ * name, started, ended (CLOCK_REALTIME, ns), ended_by (duration, processes, interrupt, failure), versions.*, host.*.
+ *
+ * One thread for each struct. Functions block on the disk and on other users of the database, and return 0 or an error;
+ * errno is set where it is BEZEL_ESYS.
+ */
+#ifndef BEZEL_COLLECTOR_RUNDB_RUNDB_H
+#define BEZEL_COLLECTOR_RUNDB_RUNDB_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rundb;
+
+/**
+ * Opens or creates the database of run directory `run`. Returns 0 with *f for rundb_close(), BEZEL_ENOSPC, BEZEL_EPERM,
+ * or another error, which rundb_why() explains.
+ */
+int rundb_open(const char *run, struct rundb **f) BEZEL_MUST_CHECK;
+
+/** Commits and closes. NULL is allowed. Returns 0, with errno unchanged, or the commit's error, with its errno. */
+int rundb_close(struct rundb *f);
+
+/**
+ * A sentence, without its dot, about `err`, which the last opening or reading of a run database in this thread
+ * returned. Valid until the next such call.
+ */
+const char *rundb_why(int err);
+
+/** Makes commits and rundb_close() return only when the data is in stable storage, from now on. */
+int rundb_lasting(struct rundb *f) BEZEL_MUST_CHECK;
+
+/** Sets property `key`. */
+int rundb_put(struct rundb *f, const char *key, const char *value) BEZEL_MUST_CHECK;
+int rundb_put_int(struct rundb *f, const char *key, int64_t value) BEZEL_MUST_CHECK;
+
+/** Adds an event: a message of `bezel run` to the operator at `at`, ns of CLOCK_REALTIME. */
+int rundb_event(struct rundb *f, int64_t at, bool error, const char *text) BEZEL_MUST_CHECK;
+
+/** Property: draining was given up, so records that nodes still held are lost. */
+#define RUNDB_UNDRAINED "undrained"
+
+/** Property: the resource manager was given up, so global limits are not judged from then on. */
+#define RUNDB_UNMANAGED "unmanaged"
+
+/** Property: how many violations started no snapshot, because one was being taken. */
+#define RUNDB_SNAPSHOTS_REFUSED "snapshots.refused"
+
+/** Code of the note about a process that the collector refuses; about a node: the run has had too many processes. */
+#define RUNDB_PROCESS_REFUSED "BEZEL-REFUSED"
+
+/** Name, in the books, of all aspects that the process's dictionary does not have. */
+#define RUNDB_UNEXPLAINED "(not in its dictionary)"
+
+/** Code of the note about a process that has no segment. */
+#define RUNDB_NO_SEGMENT "BEZEL-NO-SEGMENT"
+
+/**
+ * Adds note RUNDB_NO_SEGMENT, with sentence `text`, about process `name`, which was launched on node `node` as `pid`
+ * (0: it was to be attached to). Does nothing if the process has recorded, or has such a note already.
+ */
+int rundb_silent(struct rundb *f, const char *node, const char *name, int64_t pid, const char *text) BEZEL_MUST_CHECK;
+
+#endif

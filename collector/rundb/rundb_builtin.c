@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* The tables of run.db for records of built-in aspects. The table in mdr/builtin.h has their names and columns. */
+#include "mdr/builtin.h"
+
+#include "collector/rundb/rundb_live.h"
+#include "collector/rundb/rundb_sqlite.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Their statements -------------------------------------------------------------------------------------------- */
+
+static void write_schema(FILE *out, enum builtin b)
+{
+    static const char *const types[] = {[DICT_INT64] = "INTEGER NOT NULL",
+                                        [DICT_FLOAT64] = "REAL",
+                                        [DICT_ENUM] = "INTEGER NOT NULL",
+                                        [DICT_STRING] = "TEXT NOT NULL"};
+    const struct builtin_layout *l = builtin_layout(b);
+    const struct dict_aspect *a = &builtin_aspects[b];
+    fprintf(out, "CREATE TABLE %s(%s INTEGER NOT NULL REFERENCES %s, at INTEGER NOT NULL", l->table, l->owner,
+            strcmp(l->owner, "node") == 0 ? "nodes" : "processes");
+    for (uint32_t i = 0; i < a->field_count; i++)
+        fprintf(out, ", \"%s\" %s", a->fields[i].name, types[a->fields[i].type]);
+    if (l->latest)
+        fprintf(out, ", UNIQUE(%s", l->owner);
+    for (uint32_t i = 0; l->latest && i < a->field_count; i++)
+        if (l->keys[i])
+            fprintf(out, ", \"%s\"", a->fields[i].name);
+    fputs(l->latest ? "))" : ")", out);
+}
+
+/* Writes time and all fields, as columns or as parameters, as a row value to compare: a NULL is the least. */
+static void write_row(FILE *out, const struct dict_aspect *a, bool parameters)
+{
+    fputs(parameters ? "(?2" : "(at", out);
+    for (uint32_t i = 0; i < a->field_count; i++) {
+        bool real = a->fields[i].type == DICT_FLOAT64;
+        fputs(real ? ", ifnull(" : ", ", out);
+        if (parameters)
+            fprintf(out, "?%" PRIu32, i + 3);
+        else
+            fprintf(out, "\"%s\"", a->fields[i].name);
+        fputs(real ? ", -9e999)" : "", out);
+    }
+    fputs(")", out);
+}
+
+/*
+ * Of rows that replace each other the latest stays, and of those with the same time the greatest. So the rows follow
+ * from the trace alone, whatever the order in which packets of several rings arrived.
+ */
+static void write_insert(FILE *out, enum builtin b)
+{
+    const struct builtin_layout *l = builtin_layout(b);
+    const struct dict_aspect *a = &builtin_aspects[b];
+    fprintf(out, "INSERT OR REPLACE INTO %s SELECT ?1", l->table);
+    for (uint32_t i = 0; i <= a->field_count; i++)
+        fprintf(out, ", ?%" PRIu32, i + 2);
+    if (!l->latest)
+        return;
+    fprintf(out, " WHERE NOT EXISTS (SELECT 1 FROM %s WHERE %s = ?1", l->table, l->owner);
+    for (uint32_t i = 0; i < a->field_count; i++)
+        if (l->keys[i])
+            fprintf(out, " AND \"%s\" = ?%" PRIu32, a->fields[i].name, i + 3);
+    fputs(" AND ", out);
+    write_row(out, a, false);
+    fputs(" > ", out);
+    write_row(out, a, true);
+    fputs(")", out);
+}
+
+/* Returns the text that `write` writes for `b`, for free(); NULL without memory. */
+static char *text_of(void (*write)(FILE *out, enum builtin b), enum builtin b)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    if (!out)
+        return NULL;
+    write(out, b);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+static int exec_each(sqlite3 *db, void (*write)(FILE *out, enum builtin b))
+{
+    int err = 0;
+    for (enum builtin b = 0; b < BUILTIN_COUNT && !err; b++) {
+        char *text = text_of(write, b);
+        err = text ? rundb_error(db, sqlite3_exec(db, text, NULL, NULL, NULL)) : BEZEL_ENOMEM;
+        free(text);
+    }
+    return err;
+}
+
+int rundb_make_builtins(sqlite3 *db)
+{
+    return exec_each(db, write_schema);
+}
+
+static void write_delete(FILE *out, enum builtin b)
+{
+    fprintf(out, "DELETE FROM %s", builtin_layout(b)->table);
+}
+
+int rundb_clear_builtins(sqlite3 *db)
+{
+    return exec_each(db, write_delete);
+}
+
+int rundb_prepare_builtins(struct rundb *f)
+{
+    int err = 0;
+    for (enum builtin b = 0; b < BUILTIN_COUNT && !err; b++) {
+        char *text = text_of(write_insert, b);
+        err = text ? rundb_error(f->db, sqlite3_prepare_v2(f->db, text, -1, &f->statements[RUNDB_BUILTIN + b], NULL))
+                   : BEZEL_ENOMEM;
+        free(text);
+    }
+    return err;
+}
+
+/* ---- Their rows -------------------------------------------------------------------------------------------------- */
+
+/* A string is looked up in the dictionary; "" for an id that it lacks. */
+static void bind(sqlite3_stmt *s, int at, const struct dict *d, enum dict_type type, uint64_t value)
+{
+    double real;
+    switch (type) {
+    case DICT_FLOAT64:
+        memcpy(&real, &value, sizeof real);
+        sqlite3_bind_double(s, at, real); /* a NaN becomes NULL */
+        break;
+    case DICT_STRING:
+        rundb_bind_text(s, at, value && value <= d->string_count ? d->strings[value - 1] : "");
+        break;
+    case DICT_INT64:
+    case DICT_ENUM:
+        sqlite3_bind_int64(s, at, (int64_t)value);
+    }
+}
+
+int rundb_add_builtin(struct rundb *f, const struct model_process *process, const struct packet_record *r)
+{
+    enum builtin b = 0;
+    while (b < BUILTIN_COUNT && process->builtins[b] != r->aspect)
+        b++;
+    if (b == BUILTIN_COUNT)
+        return 0;
+    int err;
+    sqlite3_stmt *s = rundb_prepare(f, RUNDB_BUILTIN + b, &err);
+    if (!s)
+        return err;
+    bool is_node = strcmp(builtin_layout(b)->owner, "node") == 0;
+    sqlite3_bind_int64(s, 1, is_node ? process->node->row : process->row);
+    sqlite3_bind_int64(s, 2, (int64_t)r->timestamp);
+    for (uint32_t i = 0; i < r->value_count; i++)
+        bind(s, (int)i + 3, process->dict, builtin_aspects[b].fields[i].type, packet_value(r, i));
+    return rundb_run(f, s);
+}

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * SQLite as rundb*.c and summary*.c share it. Integers above INT64_MAX are stored as their two's complement, a NaN as
+ * NULL.
+ */
+#ifndef BEZEL_COLLECTOR_RUNDB_RUNDB_SQLITE_H
+#define BEZEL_COLLECTOR_RUNDB_RUNDB_SQLITE_H
+
+#include "collector/rundb/rundb.h"
+#include "mdr/builtin.h"
+
+#include <sqlite3.h>
+
+enum {
+    RUNDB_APPLICATION = 0x425A4C46, /* "BZLF" */
+    RUNDB_VERSION = 11,             /* of the schema */
+    RUNDB_BUSY_MS = 5000,           /* ms to wait for other users of the database */
+    RUNDB_SERVE_BUSY_MS = 100,      /* the same in the collector, whose packets wait meanwhile */
+    RUNDB_READ_S = 20,              /* s of CPU time that reading a run may take */
+};
+
+enum rundb_statement {
+    RUNDB_BEGIN,
+    RUNDB_COMMIT,
+    RUNDB_PUT,
+    RUNDB_GET,
+    RUNDB_EVENT,
+    RUNDB_NODE,
+    RUNDB_NODE_STATE,
+    RUNDB_PROCESS,
+    RUNDB_DICTIONARY,
+    RUNDB_PROCESS_STATE,
+    RUNDB_BOOK,
+    RUNDB_KIND,
+    RUNDB_STREAM,
+    RUNDB_LOSS,
+    RUNDB_NOTE,
+    RUNDB_SILENT,
+    RUNDB_BUILTIN, /* the first of one for each built-in aspect, by enum builtin */
+    RUNDB_STATEMENTS = RUNDB_BUILTIN + BUILTIN_COUNT
+};
+
+struct rundb {
+    sqlite3 *db;
+    bool within;          /* a transaction is open */
+    int64_t data_version; /* SQLite's: it changes when another connection has written */
+    bool lacks;           /* a write has failed: the derived rows must be written anew */
+    sqlite3_stmt *statements[RUNDB_STATEMENTS];
+};
+
+/** The error for SQLite's result `rc`. Sets errno to that of the failed system call, 0 where there was none. */
+int rundb_error(sqlite3 *db, int rc);
+
+/** Returns `err`, and makes rundb_why() return the sentence of `format` for it. */
+int rundb_refuse(int err, const char *format, ...) BEZEL_PRINTF(2, 3);
+
+/** Runs statement `text`, such as a pragma, and gives the number that it returns; 0 where it returns no row. */
+int rundb_number(sqlite3 *db, const char *text, int64_t *value) BEZEL_MUST_CHECK;
+
+/** Makes the schema of this version in an empty database, within the open transaction, if any. */
+int rundb_make_schema(sqlite3 *db) BEZEL_MUST_CHECK;
+
+/** Make the tables of built-in aspects, delete their rows, prepare their statements (rundb_builtin.c). */
+int rundb_make_builtins(sqlite3 *db) BEZEL_MUST_CHECK;
+int rundb_clear_builtins(sqlite3 *db) BEZEL_MUST_CHECK;
+int rundb_prepare_builtins(struct rundb *f) BEZEL_MUST_CHECK;
+
+/**
+ * Checks that the database is a run database of this version, whose schema has exactly the text that this version
+ * makes. Returns 0; BEZEL_EVERSION, with *empty set where it has no schema yet; BEZEL_EMALFORMED; or another error.
+ */
+int rundb_check_schema(sqlite3 *db, bool *empty) BEZEL_MUST_CHECK;
+
+/**
+ * Opens run.db of directory `run` with SQLite's `flags` and file system `vfs` (NULL: the usual one). The file is not
+ * trusted: nothing in its schema is executed, and no pipe, device or symbolic link is opened, also for the files beside
+ * it. Returns 0, or an error that rundb_why() explains; *db is for sqlite3_close() in both cases.
+ */
+int rundb_open_file(const char *run, int flags, const char *vfs, sqlite3 **db) BEZEL_MUST_CHECK;
+
+/**
+ * Opens the database of run directory `run` for reading, in one transaction, so that its tables agree. Reading is
+ * bounded to values of 1 MiB, 512 MiB of memory, and RUNDB_READ_S of CPU time, after which it fails with
+ * BEZEL_ETIMEDOUT. Returns 0 with *db for sqlite3_close(); or BEZEL_ENOENT, BEZEL_EMALFORMED, BEZEL_EVERSION or another
+ * error, with *db NULL.
+ */
+int rundb_open_database(const char *run, sqlite3 **db) BEZEL_MUST_CHECK;
+
+/** Allows this thread `seconds` of CPU time for reading from now on, instead of the rest; 0: unbounded. */
+void rundb_allow(int seconds);
+
+/** Whether this thread's CPU time for reading is used up: check it in loops over rows. */
+bool rundb_is_too_long(void) BEZEL_MUST_CHECK;
+
+/** Prepares only the statement of rundb_get(). */
+int rundb_prepare_get(struct rundb *f) BEZEL_MUST_CHECK;
+
+/** Makes sure that a transaction is open. */
+int rundb_begin(struct rundb *f) BEZEL_MUST_CHECK;
+
+/** Makes sure that a transaction is open and returns a statement to bind to; NULL with *err where it cannot. */
+sqlite3_stmt *rundb_prepare(struct rundb *f, enum rundb_statement which, int *err);
+
+/** Runs a statement of rundb_prepare(). Returns 0, or an error with f->lacks set. */
+int rundb_run(struct rundb *f, sqlite3_stmt *statement) BEZEL_MUST_CHECK;
+
+/** Commits the open transaction. Returns 0 or an error; then it can be tried again, unless f->lacks is set. */
+int rundb_commit(struct rundb *f) BEZEL_MUST_CHECK;
+
+/** Binds a text without copying it: it must live until the statement has run. */
+void rundb_bind_text(sqlite3_stmt *statement, int at, const char *text);
+
+#endif

@@ -1,0 +1,345 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "config/check_internal.h"
+
+#include "base/units.h"
+#include "config/diagnostics.h"
+#include "config/knobs.h"
+
+#include <fnmatch.h>
+#include <string.h>
+
+static void warn_unused_metrics(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        bool used = false;
+        for (uint32_t j = 0; j < e->limit_count; j++)
+            used = used || e->limits[j].metric == (int)i;
+        if (!used)
+            reader_warn(r, t, "no limit uses this metric");
+    }
+}
+
+/* The first of `patterns` that matches `name`; NULL: none. */
+static const char *find_match(char *const *patterns, const char *name)
+{
+    for (; patterns && *patterns; patterns++)
+        if (fnmatch(*patterns, name, 0) == 0)
+            return *patterns;
+    return NULL;
+}
+
+static void warn_blind_metrics(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        const struct experiment_metric *m = &e->metrics[i];
+        const char *match = m->aspect ? find_match(e->sensing.off, m->aspect) : NULL;
+        if (e->sensing.when_full == WHEN_FULL_OVERWRITE && !experiment_attaches(e) && m->kind != METRIC_RATE) {
+            reader_warn(r, t, "stays unknown: the rings of flight recorders ('when-full: overwrite') are not polled");
+            continue;
+        }
+        if (!match && m->field && (match = find_match(e->sensing.count, m->aspect)))
+            reader_warn(
+                r, tree_get(t, "of"),
+                "the metric stays unknown: pattern %s in sensing.aspects.count leaves no records of this aspect",
+                diagnostics_quote(match).s);
+        else if (match)
+            reader_warn(r, tree_get(t, m->field ? "of" : "rate"),
+                        "the metric stays unknown: pattern %s in sensing.aspects.off turns this aspect off",
+                        diagnostics_quote(match).s);
+    }
+}
+
+static void warn_polling(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *poll = tree_get(tree_get(root, "sensing"), "poll");
+    const struct tree *period = tree_get(poll, "period"), *batch = tree_get(poll, "batch");
+    if (e->sensing.mode == POLL_BUSY_WAIT && period)
+        reader_warn(r, period, "is not used in busy-wait mode");
+    if (e->sensing.mode == POLL_BUSY_WAIT && e->sensing.doorbell)
+        reader_warn(r, tree_get(poll, "doorbell"), "is not used in busy-wait mode, which never sleeps");
+    if (e->limit_count > 0 && e->sensing.doorbell)
+        reader_warn(r, tree_get(poll, "doorbell"), "has no effect: no node sleeps while limits are judged");
+    if (e->sensing.forward == FORWARD_COLLECT && e->sensing.batch > 0)
+        reader_warn(r, batch, "is not used with 'forward: collect', which takes one record per poll");
+}
+
+/* Only policies with POLICY_SETTLES shed load by importance. */
+static void warn_importance(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = tree_get(tree_get(tree_get(root, "sensing"), "aspects"), "importance");
+    if (!t || !e->sensing.importance || !e->sensing.importance[0].pattern)
+        return;
+    if (!experiment_policy_can(e->adapt.policy, POLICY_SETTLES))
+        reader_warn(r, t, "has no effect with policy %s; use elastic, dpp-band, integral or aimd",
+                    experiment_policy_word((int)e->adapt.policy));
+}
+
+static void warn_adapt(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *adapt = tree_get(root, "adapt"), *policy = tree_get(adapt, "policy"), *at;
+    const struct tree *every = tree_get(adapt, "every");
+    const struct experiment_limit *hold = check_first_hold(root, e, 0, &at);
+    if (!experiment_policy_can(e->adapt.policy, POLICY_ADAPTS) && e->adapt.knob_count == 0) {
+        if (e->adapt.by == ADAPT_BY_MANAGER)
+            reader_warn(r, tree_get(adapt, "by"), "has no effect: with policy none there is nothing to decide");
+        if (hold)
+            reader_warn(r, policy, "with policy none nothing is adapted: 'hold' limits (line %u) are only judged",
+                        hold->at.line);
+        return;
+    }
+    if (!hold)
+        reader_warn(r, policy, "has no effect: no limit says 'hold', so there is nothing to adapt to");
+    hold = every ? check_first_hold(root, e, 2 * e->adapt.every, &at) : NULL;
+    if (hold)
+        reader_warn(r, every,
+                    "%s is less than half the window (%s) of metric %s: the effect of a decision shows only after the "
+                    "next ones, and adaptation may oscillate; shorten the window, or lengthen adapt.every",
+                    units_exact_duration(e->adapt.every).s, units_exact_duration(e->metrics[hold->metric].window).s,
+                    diagnostics_quote(e->metrics[hold->metric].name).s);
+}
+
+/* Attached processes may be flight recorders; started ones are if the file says so. */
+static void warn_snapshots(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
+    bool may = e->sensing.when_full == WHEN_FULL_OVERWRITE || experiment_attaches(e);
+    for (uint32_t i = 0; t && !may; t = t->next, i++)
+        if (e->limits[i].snapshot > 0)
+            reader_warn(r, tree_get(t, "on-violation"),
+                        "saves nothing: no process is a flight recorder (sensing.ring.when-full: overwrite)");
+}
+
+/* ---- Processes that are attached to ------------------------------------------------------------------------------ */
+
+/* Writes the attached processes as "'nav' (line 5)" or "'nav' (line 5) and 2 more". There is at least one. */
+static void name_attached(const struct experiment *e, char *text, size_t size)
+{
+    const struct experiment_process *first = NULL;
+    unsigned more = 0;
+    for (uint32_t i = 0; i < e->process_count; i++) {
+        if (!e->processes[i].attach)
+            continue;
+        more += first != NULL;
+        first = first ? first : &e->processes[i];
+    }
+    int n = snprintf(text, size, "'%s' (line %u)", first ? first->name : "", first ? first->at.line : 0);
+    if (more > 0)
+        snprintf(text + n, size - (size_t)n, " and %u more", more);
+}
+
+/* The environment of an attached process decided on its rings when it started. */
+static void warn_ring(struct reader *r, const struct tree *t, const struct experiment *e, const char *variable)
+{
+    char names[EXPERIMENT_NAME_MAX + 64];
+    if (!t)
+        return;
+    name_attached(e, names, sizeof names);
+    reader_warn(
+        r, t, "%s: attached processes make their rings themselves, here %s; start them with %s=%s in their environment",
+        experiment_starts(e) ? "applies to started processes only" : "has no effect", names, variable, t->text);
+}
+
+/* If two entries of a node have the same pattern, the first one takes all matches. */
+static void warn_patterns(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "processes"), e->process_count);
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        const struct experiment_process *p = &e->processes[i], *q = e->processes;
+        while (q < p && !(p->attach && q->attach && p->node == q->node && strcmp(p->attach, q->attach) == 0))
+            q++;
+        if (q < p)
+            reader_warn(r, tree_get(t, "attach"),
+                        "is also the pattern of process '%s' (line %u), which takes all programs that match", q->name,
+                        q->at.line);
+    }
+}
+
+/* Keys that have no effect on attached processes. */
+static void warn_attached(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *sensing = tree_get(root, "sensing"), *ring = tree_get(sensing, "ring");
+    if (!experiment_attaches(e))
+        return;
+    warn_ring(r, tree_get(ring, "records"), e, "BEZEL_RING_RECORDS");
+    warn_ring(r, tree_get(ring, "when-full"), e, "BEZEL_WHEN_FULL");
+    warn_patterns(r, root, e);
+    if (tree_get(root, "grace") && !experiment_starts(e))
+        reader_warn(r, tree_get(root, "grace"), "has no effect: Bezel starts no process here, so it ends none");
+    if (e->sensing.doorbell && e->sensing.mode == POLL_POLLING && e->limit_count == 0)
+        reader_warn(r, tree_get(tree_get(sensing, "poll"), "doorbell"),
+                    "may have no effect: a process that started before bezeld cannot wake the node, which keeps "
+                    "polling while such a process lives");
+}
+
+/* ---- Values that are valid alone and do not fit together --------------------------------------------------------- */
+
+/* The value of `key` in map `t`; `fallback` if there is none. */
+static const struct tree *value_or(const struct tree *t, const char *key, const struct tree *fallback)
+{
+    const struct tree *value = tree_get(t, key);
+    return value ? value : fallback;
+}
+
+static void warn_window(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *sensing = tree_get(root, "sensing"), *window = tree_get(sensing, "window");
+    if (e->store.sync > 0 && e->sensing.window_bytes <= EXPERIMENT_SYNC_BYTES)
+        reader_warn(r, window,
+                    "is not larger than the %s after which the collector syncs early: once full, the window stays full "
+                    "until the next sync (store.sync, %s); make it larger",
+                    units_exact_size(EXPERIMENT_SYNC_BYTES).s, units_exact_duration(e->store.sync).s);
+    if (e->sensing.spool_bytes > 0 && e->sensing.spool_bytes < e->sensing.window_bytes)
+        reader_warn(r, tree_get(tree_get(sensing, "spool"), "size"),
+                    "is smaller than sensing.window, %s: a window enlarged by this size holds as much without a disk",
+                    units_exact_size(e->sensing.window_bytes).s);
+}
+
+static void warn_connections(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *limits = tree_get(tree_get(root, "store"), "limits");
+    if (e->store.limits.connections < e->node_count)
+        reader_warn(r, tree_get(limits, "connections"),
+                    "is less than the number of nodes, %u: each node needs a connection", e->node_count);
+}
+
+/* The longest time between two polls, ns; a policy may lengthen it. */
+static int64_t longest_period(const struct experiment *e)
+{
+    return experiment_policy_can(e->adapt.policy, POLICY_MOVES) ? e->adapt.period_max : e->sensing.period;
+}
+
+/* Slots of a ring: as in the file for started processes, the default for attached ones. */
+static uint32_t ring_slots(const struct experiment *e)
+{
+    return experiment_starts(e) ? e->sensing.ring_records : schema_defaults.sensing.ring_records;
+}
+
+/* Whether no ring is polled, because all processes are flight recorders. */
+static bool polls_nothing(const struct experiment *e)
+{
+    return e->sensing.when_full == WHEN_FULL_OVERWRITE && !experiment_attaches(e);
+}
+
+/* The rate that limit `l` requires may exceed what polls take, or what the ring of one thread holds between polls. */
+static void warn_rate(struct reader *r, const struct tree *root, const struct experiment *e, const struct tree *t,
+                      const struct experiment_limit *l)
+{
+    const struct tree *sensing = tree_get(root, "sensing"), *poll = tree_get(sensing, "poll");
+    const struct experiment_metric *m = &e->metrics[l->metric];
+    int64_t longest = longest_period(e);
+    double period = (double)longest / 1e9;
+    uint32_t taken = e->sensing.forward == FORWARD_COLLECT ? 1 : e->sensing.batch;
+    const char *taker = e->sensing.forward == FORWARD_COLLECT ? "forward" : "batch";
+    if (taken > 0 && l->bound * period > taken)
+        reader_warn(r, tree_get(poll, taker),
+                    "takes fewer records per poll than limit %s (line %u) requires with %s between polls: rings fill "
+                    "up, and records are lost",
+                    diagnostics_quote(l->text).s, l->at.line, units_exact_duration(longest).s);
+    else if (m->per_process && l->bound * period > ring_slots(e))
+        reader_warn(r, experiment_starts(e) ? value_or(tree_get(sensing, "ring"), "records", t) : t,
+                    "a ring holds %u records%s, fewer than one thread writes between two polls (%s) if it keeps limit "
+                    "%s (line %u): some are lost",
+                    ring_slots(e), experiment_starts(e) ? "" : " (unless BEZEL_RING_RECORDS is set)",
+                    units_exact_duration(longest).s, diagnostics_quote(l->text).s, l->at.line);
+}
+
+static void warn_rates(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
+    if (e->sensing.mode == POLL_BUSY_WAIT || polls_nothing(e))
+        return;
+    for (uint32_t i = 0; t; t = t->next, i++)
+        if (!e->limits[i].global && e->limits[i].unit == UNIT_PER_SECOND && e->limits[i].compare == COMPARE_AT_LEAST)
+            warn_rate(r, root, e, t, &e->limits[i]);
+}
+
+/* Records arrive in polls only, so a window shorter than the polling period is empty most of the time. */
+static void warn_metric_windows(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "metrics"), e->metric_count);
+    if (e->sensing.mode == POLL_BUSY_WAIT || polls_nothing(e))
+        return;
+    for (uint32_t i = 0; t; t = t->next, i++)
+        if (e->metrics[i].window < e->sensing.period)
+            reader_warn(r, value_or(t, "window", t),
+                        "%s is shorter than the polling period, %s: the window is empty most of the time",
+                        units_exact_duration(e->metrics[i].window).s, units_exact_duration(e->sensing.period).s);
+}
+
+/* The polling period alone may reach a latency bound, at the start or after the policy has lengthened it. */
+static void warn_expiries(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct experiment_sensing *s = &e->sensing;
+    const struct tree *expire = tree_get(tree_get(root, "sensing"), "expire"), *t = expire ? expire->first : NULL;
+    if (s->mode == POLL_BUSY_WAIT || polls_nothing(e) || !s->expire)
+        return;
+    for (const struct experiment_rule *x = s->expire; x->pattern && t; x++, t = t->next) {
+        if (x->value > 0 && x->value <= s->period)
+            reader_warn(r, t,
+                        "is not longer than the polling period, %s: most records have expired when a poll takes them",
+                        units_exact_duration(s->period).s);
+        else if (x->value > 0 && x->value <= longest_period(e))
+            reader_warn(r, t,
+                        "is not longer than the polling period that policy %s may choose, %s: most records then have "
+                        "expired when a poll takes them; give adapt.period a lower upper end",
+                        experiment_policy_word((int)e->adapt.policy), units_exact_duration(longest_period(e)).s);
+    }
+}
+
+/* ns after the start from which on a limit is judged; as in ecs/report/verdict.h. */
+static int64_t judged_from(const struct experiment *e, const struct experiment_limit *l)
+{
+    return l->kind == LIMIT_HOLD ? experiment_limit_window(e, l) + EXPERIMENT_SETTLING * e->adapt.every : 0;
+}
+
+static void warn_duration(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
+    for (uint32_t i = 0; t && e->duration > 0; t = t->next, i++) {
+        int64_t from = judged_from(e, &e->limits[i]);
+        if (from >= e->duration)
+            reader_warn(r, t,
+                        "is never judged: judging begins after %s (window and %d decisions), and the run ends after %s",
+                        units_exact_duration(from).s, EXPERIMENT_SETTLING, units_exact_duration(e->duration).s);
+        else if (e->limits[i].persistence >= e->duration)
+            reader_warn(r, tree_get(t, "for"),
+                        "is not shorter than the duration of the run, %s: the limit cannot be violated",
+                        units_exact_duration(e->duration).s);
+    }
+}
+
+static void warn_limits(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        const struct experiment_limit *a = &e->limits[i];
+        if (a->tolerance >= 1)
+            reader_warn(r, tree_get(t, "tolerance"), "allows violation all the time: the limit cannot fail the run");
+        int other = experiment_limit_contradicts(e, i);
+        if (other >= 0 && other < (int)i)
+            reader_warn(r, t, "contradicts limit %s (line %u): both cannot hold",
+                        diagnostics_quote(e->limits[other].text).s, e->limits[other].at.line);
+    }
+}
+
+void check_warn(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    warn_unused_metrics(r, root, e);
+    warn_blind_metrics(r, root, e);
+    warn_polling(r, root, e);
+    warn_adapt(r, root, e);
+    warn_importance(r, root, e);
+    warn_snapshots(r, root, e);
+    warn_attached(r, root, e);
+    knobs_warn(r, root, e);
+    warn_window(r, root, e);
+    warn_connections(r, root, e);
+    warn_rates(r, root, e);
+    warn_metric_windows(r, root, e);
+    warn_expiries(r, root, e);
+    warn_duration(r, root, e);
+    warn_limits(r, root, e);
+}

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** The findings about a file: errors and warnings. Internal to config/. */
+#ifndef BEZEL_CONFIG_DIAGNOSTICS_H
+#define BEZEL_CONFIG_DIAGNOSTICS_H
+
+#include "config/experiment.h"
+
+#include <stdarg.h>
+
+/** A text of the file for a message: in quotes, with '...' at its end if it was shortened. */
+struct diagnostics_quoted {
+    char s[64];
+};
+struct diagnostics_quoted diagnostics_quote(const char *text);
+
+/** Inserts a finding by its place in the file; control characters become '?'. Returns 0 or BEZEL_ENOMEM. */
+int diagnostics_add(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,
+                    const char *format, va_list args) BEZEL_MUST_CHECK;
+
+/** Search for the candidate that is most similar to `wanted`; start with {.wanted = text}. `best` NULL: none. */
+struct diagnostics_near {
+    const char *wanted, *best;
+    unsigned distance;
+};
+
+/** Makes `candidate` the best one if `wanted` may be a misspelling of it, and no earlier candidate is as similar. */
+void diagnostics_near_consider(struct diagnostics_near *near, const char *candidate);
+
+#endif

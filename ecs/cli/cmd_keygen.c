@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/file.h"
+#include "base/log.h"
+#include "ecs/cli/commands.h"
+#include "ecs/cli/options.h"
+#include "mdr/link/link.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: bezel keygen [--role ROLE]... [--dir DIR] [--force] NAME\n"
+    "\n"
+    "Makes a pair of keys. NAME.key, the secret key, stays with its owner; nobody else may read it. NAME.pub, the\n"
+    "public key, is to be copied into the folder of keys of everybody who accepts it. It lists the roles of its\n"
+    "holder, and they may be changed there.\n"
+    "\n"
+    "  --role observe   may send packets to a collector (the default)\n"
+    "  --role control   may command a daemon\n"
+    "  --role launch    may have programs started\n"
+    "  --dir DIR        folder of the two files, created with mode 0700 if it is missing (default: the current one)\n"
+    "  --force          replace an existing pair of that name; its secret key is lost\n"
+    "  -h, --help\n"
+    "\n"
+    "Exit codes: 0 made, 1 failed, 2 wrong usage.\n";
+
+struct request {
+    const char *name, *dir;
+    unsigned roles;
+    bool replace;
+};
+
+static int read_role(const char *word, void *context)
+{
+    unsigned role = key_role(word, strlen(word));
+    if (role == 0)
+        return command_misuse("keygen", "'%s' is not a role: use observe, control or launch", word);
+    *(unsigned *)context |= role;
+    return OPTIONS_GO_ON;
+}
+
+static int read_options(int argc, char **argv, struct request *q)
+{
+    *q = (struct request){.dir = "."};
+    struct options o = {.command = "keygen",
+                        .help = help,
+                        .least = 1,
+                        .most = 1,
+                        .wanted = "give exactly one NAME",
+                        .context = &q->roles};
+    const struct options_entry entries[] = {
+        {"role", .read = read_role}, {"dir", .value = &q->dir}, {"force", .flag = &q->replace}, {0}};
+    int code = options_read(&o, entries, argc, argv);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    q->name = o.words[0];
+    if (!key_name_ok(q->name))
+        return command_misuse(
+            "keygen",
+            "'%s' is not a name for a key: use 1 to %d letters, digits, '_', '-' or '.', and begin with "
+            "neither '.' nor '-'",
+            q->name, KEY_NAME_MAX);
+    if (!q->roles)
+        q->roles = KEY_OBSERVE;
+    return OPTIONS_GO_ON;
+}
+
+static int write_pair(const struct request *q, const struct key_secret *secret)
+{
+    char path[PATH_MAX] = "";
+    struct key_public public = {.roles = q->roles};
+    int err = link_key_public(secret, public.bytes);
+    if (!err && file_make_dirs(q->dir, 0700) != 0) {
+        log_error("BEZEL-KEYGEN", "cannot make folder %s: %s", q->dir, strerror(errno));
+        return BEZEL_ESYS;
+    }
+    if (!err)
+        err = key_write_pair(q->dir, q->name, secret, &public, q->replace, path, sizeof path);
+    if (err == BEZEL_EBUSY)
+        log_error("BEZEL-KEYGEN", "%s exists already: use another name, or --force to replace the old key", path);
+    else if (err)
+        log_error("BEZEL-KEYGEN", "%s: %s", path[0] ? path : q->name, strerror(errno));
+    return err;
+}
+
+int cmd_keygen(int argc, char **argv)
+{
+    struct request q;
+    struct key_secret secret;
+    char roles[KEY_ROLES_TEXT];
+    int code = read_options(argc, argv, &q);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    if (!link_has_keys()) {
+        log_error("BEZEL-LINK-CURVE",
+                  "cannot make keys: this libzmq was built without CURVE; install one with it, such as Debian's");
+        return EXIT_FAILED;
+    }
+    int err = link_key_new(&secret);
+    if (err)
+        log_error("BEZEL-KEYGEN", "cannot make a key: %s", strerror(errno));
+    else
+        err = write_pair(&q, &secret);
+    key_forget(&secret);
+    if (err)
+        return EXIT_FAILED;
+    printf("%s/%s.key  secret: keep it on the machine that uses it\n", q.dir, q.name);
+    printf("%s/%s.pub  public, roles %s: copy it into the folder of keys of everybody who is to accept it\n", q.dir,
+           q.name, key_roles_text(q.roles, roles));
+    return command_end(EXIT_OK);
+}

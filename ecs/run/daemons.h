@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The daemons of a run together: 0 is the collector, 1 + i that of node i, and the last one is the resource manager
+ * where the experiment has one. One thread.
+ */
+#ifndef BEZEL_ECS_RUN_DAEMONS_H
+#define BEZEL_ECS_RUN_DAEMONS_H
+
+#include "base/units.h"
+#include "config/experiment.h"
+#include "ecs/run/daemon.h"
+#include "ecs/run/rundir.h"
+
+/** What a daemon reported last. */
+struct daemons_status {
+    bool known;                 /* it has answered since its last start */
+    bool drain_sent;            /* DRAIN was sent since its last start */
+    bool unresponsive_reported; /* logged that it does not answer; until its next answer */
+    int64_t answered;           /* when it answered last, or began to serve, ns; 0: it does not serve */
+    enum message_daemon_state state;
+    uint64_t records, lost;             /* collector: stored; node: lost at its rings */
+    uint64_t waiting;                   /* node: bytes of packets that the collector has not acknowledged */
+    uint64_t living, seen;              /* node: processes of the SUT */
+    int64_t period;                     /* node: polling period, ns; 0: off; -1: unknown */
+    int store_errno;                    /* collector */
+    struct message_violation violation; /* node: of limits with `on-violation` */
+    uint64_t violations_taken;          /* how many of these violations have been processed */
+    char text[MESSAGE_TEXT_MAX + 1];
+};
+
+/** One daemon of the run. */
+struct daemons_member {
+    struct daemon process;
+    struct daemons_status status;
+    bool up;                             /* started, and its end not yet processed */
+    struct message_begin *request;       /* of a node: the session requested of its bezeld; owned */
+    char alias[RUNDIR_PRIVATE_MAX + 16]; /* of a node: where other commands find that session */
+};
+
+struct daemons {
+    uint32_t count, nodes;
+    uint32_t manager; /* its number; 0: there is none */
+    struct daemons_member *daemons;
+    char **node_dirs;                                          /* of each node: its BEZEL_DIR, absolute */
+    char keys[PATH_MAX], collector_key[PATH_MAX + 80];         /* folder and file; "": the experiment has none */
+    char connections[16], processes[16], packet[40], rate[40]; /* limits of the collector, as its options */
+    char experiment[PATH_MAX];                                 /* the file, in the run directory */
+    char data[LINK_ENDPOINT_MAX];                              /* where the collector takes packets */
+    char sync[sizeof(struct units_text)];                      /* the collector's policy, as --sync takes it */
+    char collector_program[PATH_MAX], node_program[PATH_MAX], manager_program[PATH_MAX];
+    uint64_t epoch; /* of the resource manager that was started last */
+    char epoch_text[24];
+};
+
+/**
+ * Finds the programs for the daemons of `e`. Returns 0 with *f for daemons_free(), or an error, logged to stderr.
+ */
+int daemons_find(const struct experiment *e, struct daemons *f) BEZEL_MUST_CHECK;
+
+/**
+ * Makes the nodes' folders, and prepares the command line or session request of every daemon of `run`. Borrows `e`.
+ * Returns 0, or an error, logged to stderr.
+ */
+int daemons_make(const struct experiment *e, const struct rundir *run, struct daemons *f) BEZEL_MUST_CHECK;
+
+/** Kills every daemon that still runs, waits for them, and frees *f. */
+void daemons_free(struct daemons *f);
+
+/** Starts daemon `d`. Returns 0 or an error with errno set. */
+int daemons_start(struct daemons *f, uint32_t d) BEZEL_MUST_CHECK;
+
+/** Checks whether `d` serves, as daemon_serves(), and stores the endpoint that the collector reports. */
+int daemons_serves(struct daemons *f, uint32_t d) BEZEL_MUST_CHECK;
+
+/** Stores the answers that `d` has sent in its status. Returns their number. */
+int daemons_listen(struct daemons *f, uint32_t d);
+
+/** Sends `verb` to `d`. If a STOP cannot be sent, `d` gets SIGTERM. */
+void daemons_ask(struct daemons *f, uint32_t d, enum message_verb verb);
+
+/** Sends `command` to `d`. Returns 0, BEZEL_EUNREACH while it does not serve, or link_send()'s error. */
+int daemons_command(struct daemons *f, uint32_t d, const struct message_command *command) BEZEL_MUST_CHECK;
+
+#endif

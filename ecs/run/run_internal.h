@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Shared by run.c, run_events.c and run_snapshot.c: the state of `bezel run`, and the functions that drive its parts.
+ */
+#ifndef BEZEL_ECS_RUN_RUN_INTERNAL_H
+#define BEZEL_ECS_RUN_RUN_INTERNAL_H
+
+#include "ecs/run/console.h"
+#include "ecs/run/daemons.h"
+#include "ecs/run/run.h"
+#include "ecs/run/run_state.h"
+#include "ecs/run/rundir.h"
+#include "ecs/run/snapshot_trigger.h"
+#include "ecs/run/sut_processes.h"
+
+struct run {
+    const struct experiment *e;
+    const struct run_options *options;
+    struct run_state state;
+    struct console console;
+    struct rundir dir;
+    struct daemons daemons;
+    struct sut_processes sut;
+    struct launcher launcher;
+    bool launcher_lost;
+    bool undrained;      /* draining was given up */
+    bool store_unclean;  /* the collector last ended with an error or signal: run.db may lag behind the trace */
+    uint64_t drain_mark; /* changes when draining makes progress */
+    struct snapshot_trigger trigger; /* of snapshots that limits start */
+    struct message_save save;        /* the latest of them */
+    int signals;
+    int64_t next_status;
+};
+
+/** run_feed() feeds an event to the state machine and carries out its actions; run_act() carries out `actions`. */
+void run_feed(struct run *r, const struct state_event *event);
+void run_act(struct run *r, struct state_actions actions);
+
+/** Kills the rest of the SUT when its launcher is gone: all descendants of this process but the daemons. */
+void run_finish_tree(struct run *r);
+
+/**
+ * Snapshots that limits start (run_snapshot.c). run_take_violations() starts one if a limit was violated on the node
+ * of daemon `d`. run_resend_snapshot() sends the snapshot under way to daemon `d`, which has just begun to serve.
+ */
+void run_take_violations(struct run *r, uint32_t d);
+void run_resend_snapshot(struct run *r, uint32_t d);
+
+/** Process what the launcher, or the daemons, have sent. */
+void run_take_launcher(struct run *r);
+void run_take_daemons(struct run *r);
+
+#endif

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** State and functions that the files of the sender share; sender.h is its interface. */
+#ifndef BEZEL_MDR_UPLINK_SENDER_INTERNAL_H
+#define BEZEL_MDR_UPLINK_SENDER_INTERNAL_H
+
+#include "mdr/uplink/backoff.h"
+#include "mdr/uplink/send_queue.h"
+#include "mdr/uplink/sender.h"
+
+/*
+ * States of the connection:
+ *
+ *     WAITING   no link; the next attempt is due at `until`
+ *     GREETING  a new link, HELLO was sent; given up at `until`
+ *     UP        WELCOME arrived, with what is stored: sending starts at the oldest packet that is not
+ *     REFUSED, DONE  the end
+ *
+ * Invariants: (1) every attempt has a link of its own, and sends HELLO once on it, so that all answers belong to this
+ * attempt, and the queues of an earlier attempt are gone with its link; (2) a packet is sent at most once on a
+ * connection: if the receiver misses one, a new connection is made, and its WELCOME states where to start; (3) at most
+ * `credit` bytes of packets are sent on a connection and not acknowledged, but always one packet; (4) a packet is
+ * acknowledged only by a position that is not beyond what was ever sent of its stream.
+ */
+enum sender_state { WAITING, GREETING, UP, REFUSED, DONE };
+
+/** What was sent about a process. */
+struct sender_process {
+    uint64_t instance;
+    uint64_t books_at;     /* `at` of its final books */
+    uint32_t version;      /* of its description */
+    bool described, final; /* on this connection: its description, and its final books, were sent */
+};
+
+struct sender {
+    struct uplink_source source;
+    struct window *window;                             /* the source's */
+    struct sender_process processes[WINDOW_PROCESSES]; /* by place */
+    bool welcomed[WINDOW_STREAMS]; /* this connection's WELCOME has a usable position of the stream */
+    struct send_queue send_queue;
+    struct link *link; /* NULL while waiting */
+    char endpoint[LINK_ENDPOINT_MAX];
+    const struct link_keys *keys;
+    struct message_hello hello;
+    enum sender_state state;
+    bool bye_sent;
+    bool given_up; /* packets are not sent any more, final books are */
+    int64_t until; /* end of WAITING and GREETING; 0: counts from the next step */
+    int64_t received_at, sent_at, books_at;
+    int64_t look_at;               /* in UP: when to receive next */
+    int64_t again_at;              /* no earlier new connection to ask the receiver for its positions */
+    struct backoff attempts, asks; /* pauses between attempts; between new connections to a receiver that is there */
+    uint32_t notes_sent;           /* notes that were told on this connection */
+    uint64_t unobserved_sent;      /* of the node's own books, on this connection */
+    uint64_t unobserved_saved;     /* likewise, as far as the receiver has saved it */
+    uint64_t node_books_at;        /* `at` of the node's last books */
+    uint64_t credit;               /* bytes */
+    struct sender_counts counts;
+    char refused[MESSAGE_TEXT_MAX + 1];
+    struct message message; /* scratch: too large for the stack */
+    uint8_t bytes[MESSAGE_MAX_BYTES];
+};
+
+/** Sends f->message. False: the queue is full, or the message cannot be encoded, which is logged. */
+bool sender_message(struct sender *f, int64_t now);
+
+/** Sends packets as far as the credit allows, the description of a process before its first packet. */
+void sender_packets(struct sender *f, int64_t now);
+
+/** What was sent about process `p` on this connection: zeros if nothing was. */
+struct sender_process *sender_sent(struct sender *f, const struct uplink_process *p);
+
+/** Sends every note once on each connection. False: some are left. */
+bool sender_notes(struct sender *f, int64_t now);
+
+/**
+ * Sends books: of living processes once a second; final ones once on a connection, when all packets of the process are
+ * acknowledged. The source keeps a process until its final books are saved. The node's own books are sent first, if
+ * they have changed. True: all books are final, and sent.
+ */
+bool sender_books(struct sender *f, int64_t now);
+
+/** Receives messages, and changes `state` and `until` as they require. */
+void sender_receive(struct sender *f, int64_t now);
+
+/**
+ * If packets in the spool of an earlier daemon were lost: finds the streams that lack packets, by the positions of a
+ * complete WELCOME, and gives them up.
+ */
+void sender_tear(struct sender *f, int64_t now);
+
+/** WELCOME is complete. */
+void sender_come_up(struct sender *f, int64_t now);
+
+/** The receiver lacks packets that were sent: connects again to get its positions, but not too often. */
+void sender_ask_again(struct sender *f, int64_t now);
+
+#endif

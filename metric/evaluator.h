@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The value of one metric of one process, or of the node: one interface to rate, statistic and ratio, of which the
+ * metric's kind needs one. One owner. Only evaluator_start() allocates, and for a quantile evaluator_records().
+ */
+#ifndef BEZEL_METRIC_EVALUATOR_H
+#define BEZEL_METRIC_EVALUATOR_H
+
+#include "config/experiment.h"
+#include "mdr/message.h"
+#include "metric/rate.h"
+#include "metric/ratio.h"
+#include "metric/statistic.h"
+
+struct evaluator {
+    const struct experiment_metric *metric; /* NULL: not started, the value is unknown */
+    struct rate *rate;                      /* one of these three, by the metric's kind; the others are NULL */
+    struct statistic *statistic;
+    struct ratio *ratio;
+    uint64_t level; /* of METRIC_EN_ROUTE: records under way */
+    /* At the last evaluator_take(). */
+    bool known;
+    double value, resolution;
+    int64_t at; /* time of the latest record or reading in the value; meaningful where known */
+};
+
+/** Starts it for `metric`, which it borrows; does nothing where it is started. Returns 0 or BEZEL_ENOMEM. */
+int evaluator_start(struct evaluator *r, const struct experiment_metric *metric) BEZEL_MUST_CHECK;
+void evaluator_end(struct evaluator *r);
+
+/** Drops all records and readings. */
+void evaluator_reset(struct evaluator *r);
+
+/**
+ * Takes in records of the metric's aspect, which arrived at `now`. `field` is the place of the metric's field in them;
+ * not used by metrics without a field.
+ */
+void evaluator_records(struct evaluator *r, const struct packet_run *run, const struct statistic_field *field,
+                       int64_t now);
+
+/** Takes in the counter of attempts of the metric's aspect. */
+void evaluator_count(struct evaluator *r, uint64_t attempts, int64_t now);
+
+/** Takes in that `records` records with times `first` to `last` were taken from a ring at `now`. */
+void evaluator_taken(struct evaluator *r, uint32_t records, int64_t first, int64_t last, int64_t now);
+
+/** Takes in the totals of the SUT's processes: records produced and lost, cumulative, and records under way. */
+void evaluator_totals(struct evaluator *r, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now);
+
+/** Brings known, value, resolution and `at` up to date. */
+void evaluator_take(struct evaluator *r, int64_t now);
+
+/**
+ * Writes what this node contributes to the value over all nodes; the caller sets `limit` and `silent`. Call after
+ * evaluator_take() at the same time.
+ */
+void evaluator_part(struct evaluator *r, int64_t now, struct message_partial *part);
+
+#endif

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Mean, least, largest, latest value or a quantile of numbers over a sliding window. A window has STATISTIC_GRAINS
+ * grains of time: the window at `now` begins with a grain, so it is shorter than its nominal length by less than one.
+ * Numbers that are not finite are left out. Where the sum overflows, the mean is unknown.
+ *
+ * A quantile takes every number into account. It is never below the exact one, above it by 1/32 of its magnitude at
+ * most, and exact where the numbers of two windows are equal or further apart than that (metric/quantile.h).
+ * Exceptions: only 4,294,967,295 numbers of a grain count; and where numbers have more than 8,256 pairs of grain and
+ * power of two, which integers of one unit cannot have, the oldest grains are dropped early.
+ *
+ * Memory is bounded: 3.1 KiB, all of it taken by statistic_new(). Of a quantile 13 KiB more then; later, as numbers
+ * come, 76 KiB where they span a factor of 30, at most 1.2 MiB where they are integers and 4.7 MiB in any case. So 64
+ * of them take 4.8, 76 and 298 MiB. It is used again and returned by statistic_free(). Pure: the caller brings the
+ * time, which does not go back. One owner.
+ */
+#ifndef BEZEL_METRIC_STATISTIC_H
+#define BEZEL_METRIC_STATISTIC_H
+
+#include "base/err.h"
+#include "mdr/packet.h"
+#include "metric/quantile.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { STATISTIC_GRAINS = QUANTILE_GRAINS };
+
+enum statistic_kind { STATISTIC_MEAN, STATISTIC_MIN, STATISTIC_MAX, STATISTIC_LAST, STATISTIC_QUANTILE };
+
+struct statistic;
+
+enum { STATISTIC_NO_FIELD = -1 };
+
+/** The place, in the records of a run, of the number that a statistic takes. */
+struct statistic_field {
+    int at;       /* in a record's values; STATISTIC_NO_FIELD: they have none */
+    double scale; /* the statistic takes the number times this */
+    bool is_float;
+    bool is_duration; /* negative numbers are unknown durations, and left out */
+};
+
+/**
+ * A statistic over `window` ns (1 us or more). `share` (0 .. 1) is for a quantile: its rank is histogram_rank().
+ * Returns 0 with *s to be freed by statistic_free, or BEZEL_ENOMEM.
+ */
+int statistic_new(enum statistic_kind kind, double share, int64_t window, struct statistic **s) BEZEL_MUST_CHECK;
+void statistic_free(struct statistic *f);
+
+/** Drops all values. */
+void statistic_reset(struct statistic *f);
+
+/**
+ * Takes in the values of the records of a run, which arrived at `now`: a later timestamp counts as `now`. Runs come in
+ * any order. Values older than the window are ignored. The result is the same, to the last bit, however records are
+ * grouped into runs. Takes some instructions a record, next to none for the latest value. Only a quantile allocates;
+ * where memory is missing the oldest grains are dropped, and the quantile is that of the rest.
+ */
+void statistic_records(struct statistic *f, const struct packet_run *run, const struct statistic_field *field,
+                       int64_t now);
+
+/** Takes in `n` values at `now`, known by their mean, minimum and maximum. Not for a quantile. */
+void statistic_add_many(struct statistic *f, int64_t now, uint64_t n, double mean, double min, double max);
+
+/**
+ * The statistic at `now`; *newest (NULL is allowed) gets the time of its latest value. False, and nothing written,
+ * where the window holds no value.
+ */
+bool statistic_value(struct statistic *f, int64_t now, double *value, int64_t *newest);
+
+/** For a mean: the sum and number of its values at `now`. False where the window holds no value. */
+bool statistic_sum(const struct statistic *f, int64_t now, double *sum, uint64_t *count);
+
+#endif

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The judgement of one limit over time, from the values of all processes that it is about (agent.h has the rules).
+ * A sampling instant is limit_judge_begin(), limit_judge_value() for each value, limit_judge_end(). Pure; one owner.
+ *
+ * A process that has just ended looks silent for a moment: its last records leave the window before its end is noticed,
+ * and it may have made them early in its last interval. So a violation by values that are made of records is doubtful
+ * at first. It counts, but its time becomes unknown if all processes that break the limit turn out to have ended
+ * without a further record. It is confirmed when one of them makes a further record, or is silent for longer than the
+ * settling time.
+ */
+#ifndef BEZEL_RESMGR_AGENT_LIMIT_JUDGE_H
+#define BEZEL_RESMGR_AGENT_LIMIT_JUDGE_H
+
+#include "config/experiment.h"
+#include "resmgr/agent/agent.h"
+
+/** The state of a limit for one process, or for the node. All zeros: none. */
+struct limit_judge_run {
+    bool broken;
+    int64_t broken_since; /* meaningful if broken */
+    int64_t suspected;    /* the latest instant at which the process broke the limit and may have ended; 0: none */
+};
+
+/** A value as it stands at a sampling instant. */
+struct limit_judge_value {
+    bool known;
+    double value, resolution; /* neither is NaN where known */
+    bool of_records;          /* computed from records of processes; else `silent` is not used */
+    int64_t silent;           /* ns since the last record; 0: there was one since the instant before */
+};
+
+struct limit_judge {
+    const struct experiment_limit *limit;
+    int64_t settling; /* ns: time to settle, and silence after which a process counts as hung */
+    struct agent_limit *seen;
+
+    bool began, ever_known;
+    int64_t before, first_known; /* the instant before; the instant of the first known value */
+
+    /* Of the instant that is being judged. */
+    int64_t now;
+    double excess; /* of the value furthest from holding: by how much it breaks the limit, less its resolution */
+    double sure;   /* that value, less its resolution */
+    bool broken, violated, certain, confirms;
+    uint32_t fresh; /* suspects of this instant */
+
+    /* Violations that are not confirmed. */
+    int64_t doubt_since; /* a process suspected at this instant or later is a suspect */
+    uint32_t suspects;
+    int64_t doubtful;     /* ns in violation that may become unknown */
+    double trusted_worst; /* seen->worst and seen->last_violated without the doubtful time */
+    int64_t trusted_violated;
+};
+
+/** Starts judging `limit` into *seen (both borrowed). */
+void limit_judge_start(struct limit_judge *j, const struct experiment_limit *limit, int64_t settling,
+                       struct agent_limit *seen);
+
+void limit_judge_begin(struct limit_judge *j, int64_t now);
+
+/** A value of the process in `slot` (-1: of the node), with its state `run`. */
+void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int slot, struct limit_judge_value v);
+
+/** Updates *seen; true if the limit's state changed. */
+bool limit_judge_end(struct limit_judge *j);
+
+/** The process of `run` ended: clears `run`, and doubtful time that depends on it becomes unknown. */
+void limit_judge_forget(struct limit_judge *j, struct limit_judge_run *run);
+
+#endif

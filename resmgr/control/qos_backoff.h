@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The bounds that a member must respect: the budget, from limits on the monitor's own CPU, and the shortest period that
+ * limits on qualities of the application allow. How a quality depends on polling is unknown beforehand, and often it
+ * does not. So:
+ *
+ * - When a quality is broken, the period becomes QOS_BACKOFF_CUT times as long at once. The effect is judged when the
+ *   metric's window lies entirely after the change; another cut follows if the quality is still broken.
+ * - When the quality holds, the period returns step by step to just above the one that failed. That one is probed again
+ *   only after some patience, which doubles with each failure and halves with each success; the step of the probe
+ * grows.
+ * - If polling next to nothing did not help either, the monitor is not the cause. The cuts are undone, or kept if they
+ *   improved the quality without repairing it. They are tried again after patience; when the quality holds, the search
+ *   starts anew.
+ *
+ * While a quality is unknown nothing moves, and the time does not count. Pure.
+ */
+#ifndef BEZEL_RESMGR_CONTROL_QOS_BACKOFF_H
+#define BEZEL_RESMGR_CONTROL_QOS_BACKOFF_H
+
+#include "resmgr/control/policy_state.h"
+
+enum { QOS_BACKOFF_CUT = 4 };
+
+#define QOS_BACKOFF_TARGET 0.9 /* of the budget: the use to aim at, so that noise does not exceed the budget */
+
+/**
+ * The strictest budget, in percent of one CPU: of member `i` alone; of all members together; of member `i`, including
+ * its part, by weight, of the budget of all. INFINITY: none.
+ */
+double qos_backoff_own(const struct policy_observation *seen, uint32_t i);
+double qos_backoff_global(const struct policy_observation *seen);
+double qos_backoff_budget(const struct policy_state *state, const struct policy_observation *seen, uint32_t i);
+
+/** ns from a decision for member `i` until all observations show it. */
+int64_t qos_backoff_settling(const struct policy_state *state, const struct policy_observation *seen, uint32_t i);
+
+/**
+ * The shortest period to aim at, ns: the lower bound of the file if there is a budget, else the period that the file or
+ * the operator set.
+ */
+int64_t qos_backoff_desired(const struct policy_state *state, uint32_t i, double budget);
+
+/** A sampling instant: updates the bound of member `i`. */
+void qos_backoff_step(struct policy_state *state, const struct policy_observation *seen, uint32_t i);
+
+#endif

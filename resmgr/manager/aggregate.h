@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * Global limits (`per: global`): each node sends its partials, the manager joins them to one value and judges that, as
+ * agents judge the limits of their nodes (limit_judge.h). Pure; one owner.
+ *
+ * A node that has sent nothing for some time, or whose partial is unknown, is missing. The value is then unknown,
+ * unless the partials that are known decide already: a sum that exceeds an upper bound without the missing nodes
+ * exceeds it with them, and a sum that has reached a lower bound has reached it. The same holds for the largest of all
+ * values and, with the bounds exchanged, for the least.
+ *
+ * The judgement is sent to one node, the reporter, which records it: the first node that is present, and the same one
+ * until it is missing.
+ */
+#ifndef BEZEL_RESMGR_MANAGER_AGGREGATE_H
+#define BEZEL_RESMGR_MANAGER_AGGREGATE_H
+
+#include "config/experiment.h"
+#include "mdr/message.h"
+#include "resmgr/agent/limit_judge.h"
+
+/** The value of one limit, joined from its partials. */
+struct aggregate_value {
+    bool known;
+    double value, unsure;
+    int64_t silent;   /* ns since the latest record on any node */
+    uint64_t missing; /* bit i: node i */
+    bool ended;       /* no node has anything to add, and none is missing */
+};
+
+struct aggregate_limit {
+    struct agent_limit seen;
+    struct limit_judge judge;
+    struct limit_judge_run run;
+};
+
+struct aggregate {
+    const struct experiment *experiment;
+    struct aggregate_limit limits[EXPERIMENT_LIMITS_MAX];   /* meaningful where they are global */
+    struct message_partials partials[EXPERIMENT_NODES_MAX]; /* the latest; life 0: none */
+    int64_t received_at[EXPERIMENT_NODES_MAX], stale;       /* when it arrived; ns after which a node is missing */
+    uint64_t missing;                                       /* bit i: node i, for any limit */
+    uint64_t sequence;
+    uint32_t reporter; /* EXPERIMENT_NODES_MAX: none yet */
+    bool news;
+    int64_t stepped;
+};
+
+/** Starts without partials. A node that sends none for `stale` ns is missing. Borrows `e`. */
+void aggregate_start(struct aggregate *w, const struct experiment *e, int64_t stale);
+
+/** Takes the partials of node `node`. False where they are older than what is known, and discarded. */
+bool aggregate_receive(struct aggregate *w, uint32_t node, const struct message_partials *partials, int64_t now);
+
+/** A sampling instant: joins and judges all global limits. */
+void aggregate_step(struct aggregate *w, int64_t now);
+
+/** The state of limit `i`; lasts as long as `w`, and changes with aggregate_step(). */
+const struct agent_limit *aggregate_limit(const struct aggregate *w, uint32_t i);
+
+/** True where *j is to be sent to *node: once for each step. The caller fills in j->leadership. */
+bool aggregate_send(struct aggregate *w, int64_t now, uint32_t *node, struct message_judgement *j);
+
+/** Joins the partials of limit `i`. Bit n of `present`: node n is present. */
+struct aggregate_value aggregate_join(const struct aggregate *w, uint32_t i, uint64_t present);
+
+#endif

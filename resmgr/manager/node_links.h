@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/** Links from a resource manager to its nodes: over their sockets on this machine, or over tcp with keys. */
+#ifndef BEZEL_RESMGR_MANAGER_NODE_LINKS_H
+#define BEZEL_RESMGR_MANAGER_NODE_LINKS_H
+
+#include "config/experiment.h"
+#include "mdr/link/link.h"
+#include "resmgr/manager/manager_daemon.h"
+
+/**
+ * Makes a link to each node of `e`, as `o` says, also to nodes that do not serve yet. Returns 0 with `links`, in the
+ * order of nodes, for link_close(). Else an error, with its reason logged: BEZEL_EINVAL where `o` does not fit the
+ * experiment, BEZEL_EPERM where keys are missing, or what link_keys_open() and link_connect() return. Links that were
+ * made before the error are in `links` all the same; the others are left as they are.
+ */
+int node_links_open(const struct experiment *e, const struct manager_daemon_options *o,
+                    struct link *links[EXPERIMENT_NODES_MAX]) BEZEL_MUST_CHECK;
+
+#endif

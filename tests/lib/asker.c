@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * Asks a bezeld for a session until it serves: asker CONTROL FILE NODE FOLDER UUID COLLECTOR [KEY SERVER] prints the
+ * session's endpoint. KEY is the file of its own secret key, SERVER of the bezeld's public one.
+ */
+#include "base/clock.h"
+#include "base/file.h"
+#include "config/experiment.h"
+#include "tests/lib/begin.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+    static struct begin b;
+    struct link_keys keys = {.known = NULL};
+    char *text;
+    size_t n;
+    if (argc != 7 && argc != 9)
+        return 2;
+    if (argc == 9 && link_keys_open(argv[7], NULL, argv[8], &keys) != 0)
+        return 2;
+    if (file_read(argv[2], MESSAGE_EXPERIMENT_MAX, &text, &n) != 0 ||
+        !begin_fill(&b, text, argv[3], argv[4], argv[5], argv[6]))
+        return 2;
+    free(text);
+    bool serves = begin_ask(&b, argv[1], argc == 9 ? &keys : NULL) && begin_await(&b, 3600 * CLOCK_S);
+    fprintf(serves ? stdout : stderr, "%s\n", serves ? b.message.reply.session.endpoint : b.message.reply.text);
+    begin_close(&b);
+    return serves ? 0 : 1;
+}

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* When a node does what: missed polls are not made up for, and no change of how it polls puts a poll off. */
+#include "bezeld/schedule.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define T0 (1000 * CLOCK_S)
+
+static struct schedule started(void)
+{
+    struct schedule s = {.turned = 0};
+    schedule_start(&s, T0, 50 * CLOCK_MS);
+    return s;
+}
+
+static void it_begins_with_a_poll_and_samples_after_an_interval(void **state)
+{
+    (void)state;
+    struct schedule s = started();
+    assert_int_equal(schedule_due(&s, true), T0);
+    assert_int_equal(s.step_due, T0 + 50 * CLOCK_MS);
+    schedule_housekept(&s, T0);
+    assert_int_equal(schedule_due(&s, true), T0);
+    assert_int_equal(schedule_due(&s, false), T0 + 50 * CLOCK_MS);
+    schedule_stepped(&s, T0 + 50 * CLOCK_MS, 500 * CLOCK_MS);
+    assert_int_equal(schedule_due(&s, false), T0 + SCHEDULE_HOUSEKEEP);
+}
+
+static void missed_polls_are_not_made_up_for(void **state)
+{
+    (void)state;
+    struct schedule s = started();
+    schedule_polled(&s, T0, CLOCK_MS);
+    assert_int_equal(s.poll_due, T0 + CLOCK_MS);
+    schedule_polled(&s, T0 + 10 * CLOCK_MS + 1, CLOCK_MS);
+    assert_int_equal(s.poll_due, T0 + 11 * CLOCK_MS);
+    schedule_polled(&s, T0 + 12 * CLOCK_MS, CLOCK_MS); /* the next one is after it, not at it */
+    assert_int_equal(s.poll_due, T0 + 13 * CLOCK_MS);
+}
+
+static void a_period_moves_a_poll_nearer_and_never_off(void **state)
+{
+    (void)state;
+    struct schedule s = started();
+    schedule_poll_at(&s, T0 + 100);
+    schedule_poll_within(&s, T0, 200);
+    assert_int_equal(s.poll_due, T0 + 100);
+    schedule_poll_within(&s, T0, 50);
+    assert_int_equal(s.poll_due, T0 + 50);
+    schedule_busy_wait(&s, true);
+    schedule_poll_within(&s, T0, 10);
+    schedule_polled(&s, T0, 10);
+    assert_int_equal(s.poll_due, T0 + 50);
+}
+
+static void late_steps_begin_anew(void **state)
+{
+    (void)state;
+    struct schedule s = started();
+    schedule_stepped(&s, T0 + 60 * CLOCK_MS, 50 * CLOCK_MS);
+    assert_int_equal(s.step_due, T0 + 100 * CLOCK_MS);
+    schedule_stepped(&s, T0 + 300 * CLOCK_MS, 50 * CLOCK_MS);
+    assert_int_equal(s.step_due, T0 + 350 * CLOCK_MS);
+}
+
+static void what_comes_once_in_a_while_comes_once(void **state)
+{
+    (void)state;
+    int64_t due = 0;
+    assert_true(schedule_takes(&due, T0, 10));
+    assert_false(schedule_takes(&due, T0 + 9, 10));
+    assert_true(schedule_takes(&due, T0 + 10, 10));
+}
+
+static void commands_are_looked_at_often(void **state)
+{
+    (void)state;
+    struct schedule s = started();
+    schedule_attended(&s, T0, CLOCK_S);
+    assert_int_equal(s.control_due, T0 + SCHEDULE_CONTROL);
+    schedule_attended(&s, T0, CLOCK_MS);
+    assert_int_equal(s.control_due, T0 + CLOCK_MS);
+}
+
+static void asleep_it_housekeeps_once_a_second_and_awake_at_once(void **state)
+{
+    (void)state;
+    struct schedule s = started();
+    schedule_sleep(&s, T0);
+    schedule_sleep(&s, T0 + 100); /* still */
+    assert_true(s.asleep && s.housekeep_due == T0 + CLOCK_S);
+    schedule_housekept(&s, T0 + CLOCK_S);
+    assert_int_equal(s.housekeep_due, T0 + 2 * CLOCK_S);
+    schedule_wake(&s, T0 + 5, 50);
+    assert_true(!s.asleep && s.poll_due == T0 + 5 && s.housekeep_due == T0 + 5 && s.step_due == T0 + 55);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_begins_with_a_poll_and_samples_after_an_interval),
+        cmocka_unit_test(missed_polls_are_not_made_up_for),
+        cmocka_unit_test(a_period_moves_a_poll_nearer_and_never_off),
+        cmocka_unit_test(late_steps_begin_anew),
+        cmocka_unit_test(what_comes_once_in_a_while_comes_once),
+        cmocka_unit_test(commands_are_looked_at_often),
+        cmocka_unit_test(asleep_it_housekeeps_once_a_second_and_awake_at_once),
+    };
+    return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);
+}

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/state_file.h"
+
+#include "base/file.h"
+#include "tests/lib/scratch.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static const uint8_t run[16] = "this run", other_run[16] = "another run";
+static struct state_file f;
+
+static int begin(void **state)
+{
+    int err = scratch_begin(state);
+    state_file_init(&f, scratch_dir, "state", run, "what it was told");
+    return err;
+}
+
+static void reads(const char *expected)
+{
+    char *text = state_file_read(&f);
+    assert_non_null(text);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void what_was_written_last_is_read(void **unused)
+{
+    (void)unused;
+    assert_null(state_file_read(&f));
+    state_file_write(&f, "first\nof two lines\n");
+    reads("first\nof two lines\n");
+    state_file_write(&f, "");
+    reads("");
+    state_file_remove(&f);
+    assert_null(state_file_read(&f));
+    state_file_remove(&f);
+}
+
+static void a_file_of_another_run_counts_for_nothing(void **unused)
+{
+    (void)unused;
+    state_file_write(&f, "said");
+    state_file_init(&f, scratch_dir, "state", other_run, "what it was told");
+    assert_null(state_file_read(&f));
+    state_file_init(&f, scratch_dir, "state", run, "what it was told");
+    reads("said");
+}
+
+static void the_longest_text_fits_and_a_longer_file_counts_for_nothing(void **unused)
+{
+    (void)unused;
+    static char text[STATE_FILE_MAX + 1], bytes[sizeof run + STATE_FILE_MAX + 1];
+    memset(text, 'x', STATE_FILE_MAX);
+    state_file_write(&f, text);
+    reads(text);
+    memcpy(bytes, run, sizeof run);
+    assert_int_equal(file_replace(f.path, bytes, sizeof bytes), 0);
+    assert_null(state_file_read(&f));
+}
+
+static void a_file_that_is_cut_short_counts_for_nothing(void **unused)
+{
+    (void)unused;
+    for (size_t n = 0; n < sizeof run; n++) {
+        assert_int_equal(file_replace(f.path, run, n), 0);
+        assert_null(state_file_read(&f));
+    }
+    assert_int_equal(file_replace(f.path, run, sizeof run), 0);
+    reads("");
+}
+
+/* In a folder that may be anybody's a link would have the daemon read, or write, what it was not meant to. */
+static void no_link_is_followed(void **unused)
+{
+    (void)unused;
+    char other[PATH_MAX];
+    snprintf(other, sizeof other, "%s/other", scratch_dir);
+    state_file_write(&f, "said");
+    assert_int_equal(rename(f.path, other), 0);
+    assert_int_equal(symlink(other, f.path), 0);
+    assert_null(state_file_read(&f));
+    state_file_write(&f, "new");
+    reads("new");
+    char *old;
+    size_t n;
+    assert_int_equal(file_read(other, 64, &old, &n), 0);
+    assert_memory_equal(old + sizeof run, "said", 4);
+    free(old);
+}
+
+static void what_cannot_be_written_is_logged(void **unused)
+{
+    (void)unused;
+    char path[PATH_MAX], *said;
+    size_t n;
+    snprintf(path, sizeof path, "%s/log", scratch_dir);
+    int saved = dup(STDERR_FILENO), log = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(saved >= 0 && log >= 0);
+    state_file_init(&f, "/nowhere", "state", run, "how it is to poll");
+    dup2(log, STDERR_FILENO);
+    state_file_write(&f, "said");
+    dup2(saved, STDERR_FILENO);
+    close(log);
+    close(saved);
+    assert_int_equal(file_read(path, 4096, &said, &n), 0);
+    assert_non_null(strstr(said, "cannot write /nowhere/state: No such file or directory; when started again, this "
+                                 "daemon will not know how it is to poll"));
+    free(said);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(what_was_written_last_is_read, begin, scratch_end),
+        cmocka_unit_test_setup_teardown(a_file_of_another_run_counts_for_nothing, begin, scratch_end),
+        cmocka_unit_test_setup_teardown(the_longest_text_fits_and_a_longer_file_counts_for_nothing, begin, scratch_end),
+        cmocka_unit_test_setup_teardown(a_file_that_is_cut_short_counts_for_nothing, begin, scratch_end),
+        cmocka_unit_test_setup_teardown(no_link_is_followed, begin, scratch_end),
+        cmocka_unit_test_setup_teardown(what_cannot_be_written_is_logged, begin, scratch_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
