@@ -112,6 +112,8 @@ int segment_attach(const struct folder *folder, const char *file, struct attache
     if (!a)
         return BEZEL_ENOMEM;
     a->guard = a->pidfd = -1;
+    for (uint32_t i = 0; i < SEGMENT_RINGS; i++)
+        a->rings[i].stream = -1;
     a->folder = folder;
     snprintf(a->file, sizeof a->file, "%s", file);
     a->fd = folder_open_file(folder, file, O_RDWR);
