@@ -6,7 +6,6 @@
 #include "tests/lib/sample_run.h"
 
 #include <float.h>
-#include <libgen.h>
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -41,9 +40,9 @@ static char *written(const struct sample *s, writer *write, bool all)
 /* Compares with tests/golden/report/NAME; BEZEL_GOLDEN_UPDATE=1 in the environment writes it anew instead. */
 static void assert_golden(const char *name, const char *text)
 {
-    char here[] = __FILE__, path[PATH_MAX], *expected;
+    char path[PATH_MAX], *expected;
     size_t n;
-    snprintf(path, sizeof path, "%s/../golden/report/%s", dirname(here), name);
+    snprintf(path, sizeof path, BEZEL_SOURCE_DIR "/tests/golden/report/%s", name);
     if (getenv("BEZEL_GOLDEN_UPDATE"))
         assert_int_equal(file_replace(path, text, strlen(text)), 0);
     assert_int_equal(file_read(path, 1 << 20, &expected, &n), 0);
