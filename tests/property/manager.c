@@ -405,7 +405,7 @@ static bool all_was_tried(void)
     return enough;
 }
 
-static void nothing_that_must_not_be_obeyed_is(void **state)
+static void nothing_that_must_not_be_applied_is(void **state)
 {
     (void)state;
     obeyed = 0;
@@ -441,7 +441,7 @@ static void all_nodes_come_to_what_the_newest_manager_decides(void **state)
     }
 }
 
-static void where_everything_is_a_second_late_nothing_is_obeyed(void **state)
+static void where_everything_is_a_second_late_nothing_is_applied(void **state)
 {
     (void)state;
     begin(POLICY_ELASTIC);
@@ -467,9 +467,9 @@ int main(void)
 {
     seed = seed_start();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_that_must_not_be_obeyed_is),
+        cmocka_unit_test(nothing_that_must_not_be_applied_is),
         cmocka_unit_test(all_nodes_come_to_what_the_newest_manager_decides),
-        cmocka_unit_test(where_everything_is_a_second_late_nothing_is_obeyed),
+        cmocka_unit_test(where_everything_is_a_second_late_nothing_is_applied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

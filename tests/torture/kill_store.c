@@ -257,7 +257,7 @@ static void without_power_it_keeps_what_was_acknowledged_when_all_are_synced_tog
 }
 
 /* The first life syncs nothing: all that the second one tells it must have synced itself. */
-static void a_restart_tells_only_what_it_synced(void **state)
+static void a_restart_acknowledges_only_what_it_synced(void **state)
 {
     (void)state;
     lose_power_with(10 * CLOCK_S);
@@ -270,7 +270,7 @@ int main(void)
         cmocka_unit_test(killed_at_any_write_it_keeps_what_was_acknowledged),
         cmocka_unit_test(without_power_it_keeps_what_was_acknowledged_when_each_is_synced),
         cmocka_unit_test(without_power_it_keeps_what_was_acknowledged_when_all_are_synced_together),
-        cmocka_unit_test(a_restart_tells_only_what_it_synced),
+        cmocka_unit_test(a_restart_acknowledges_only_what_it_synced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

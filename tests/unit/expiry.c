@@ -217,7 +217,7 @@ static void without_rules_there_is_nothing(void **unused)
     end(&f);
 }
 
-static void a_process_is_not_forgotten_before_somebody_was_told(void **unused)
+static void a_process_is_not_removed_before_its_expiry_is_reported(void **unused)
 {
     (void)unused;
     struct fixture f;
@@ -241,7 +241,7 @@ int main(void)
         cmocka_unit_test(it_is_counted_where_nobody_looks),
         cmocka_unit_test(it_is_counted_of_a_process_that_has_ended),
         cmocka_unit_test(without_rules_there_is_nothing),
-        cmocka_unit_test(a_process_is_not_forgotten_before_somebody_was_told),
+        cmocka_unit_test(a_process_is_not_removed_before_its_expiry_is_reported),
     };
     setenv("BEZEL_CLOCK", "monotonic", 1); /* ages are of that clock, to the nanosecond */
     return cmocka_run_group_tests(tests, NULL, NULL);

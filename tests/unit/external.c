@@ -366,7 +366,7 @@ static void a_forked_child_has_a_segment_of_its_own(void **unused)
     fixture_end(&f);
 }
 
-static void a_process_attached_later_is_heard_from_then_on(void **unused)
+static void a_process_attached_later_is_read_from_then_on(void **unused)
 {
     (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true}};
@@ -621,7 +621,7 @@ static void a_folder_that_cannot_be_read_is_read_later(void **unused)
     fixture_end(&f);
 }
 
-static void of_a_folder_that_cannot_be_read_at_the_end_it_is_told(void **unused)
+static void a_folder_that_cannot_be_read_at_the_end_is_reported(void **unused)
 {
     (void)unused;
     struct fixture f = {.dir = ""};
@@ -659,7 +659,7 @@ int main(void)
         cmocka_unit_test(threads_that_come_and_go_share_rings_and_keep_their_names),
         cmocka_unit_test(a_thread_without_a_ring_counts_its_losses),
         cmocka_unit_test(a_forked_child_has_a_segment_of_its_own),
-        cmocka_unit_test(a_process_attached_later_is_heard_from_then_on),
+        cmocka_unit_test(a_process_attached_later_is_read_from_then_on),
         cmocka_unit_test_prestate(a_process_that_was_left_is_not_taken_up_by_the_next_life, (bool[]){true}),
         cmocka_unit_test_prestate(a_process_that_was_left_is_not_taken_up_by_the_next_life, (bool[]){false}),
         cmocka_unit_test(what_a_crashed_bezeld_recorded_of_itself_is_drained),
@@ -668,7 +668,7 @@ int main(void)
         cmocka_unit_test(what_a_process_killed_at_birth_left_is_removed),
         cmocka_unit_test(a_truncated_segment_is_survived),
         cmocka_unit_test(a_folder_that_cannot_be_read_is_read_later),
-        cmocka_unit_test(of_a_folder_that_cannot_be_read_at_the_end_it_is_told),
+        cmocka_unit_test(a_folder_that_cannot_be_read_at_the_end_is_reported),
         cmocka_unit_test(a_file_as_large_as_no_segment_keeps_nobody_waiting),
         cmocka_unit_test(without_shared_memory_the_program_runs_on),
     };

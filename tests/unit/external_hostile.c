@@ -101,7 +101,7 @@ static void try_damage(void (*damage)(struct segment *, struct bezel_ring *), bo
     fixture_end(&f);
 }
 
-static void counters_that_cannot_be_are_told_and_their_process_is_unknown(void **unused)
+static void counters_that_cannot_be_are_reported_and_their_process_is_unknown(void **unused)
 {
     static void (*const damages[])(struct segment *, struct bezel_ring *) = {
         of_attempts, of_no_attempts, of_an_attempt_at_nothing, of_losses, of_losses_without_a_ring, of_the_session};
@@ -202,7 +202,7 @@ static void no_process_has_the_number_of_the_node(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(counters_that_cannot_be_are_told_and_their_process_is_unknown),
+        cmocka_unit_test(counters_that_cannot_be_are_reported_and_their_process_is_unknown),
         cmocka_unit_test(what_a_broken_dictionary_does_not_explain_is_counted),
         cmocka_unit_test(who_records_on_when_it_is_to_stop_is_not_waited_for),
         cmocka_unit_test(a_head_that_lies_breaks_its_ring_alone),

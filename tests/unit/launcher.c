@@ -171,7 +171,7 @@ static void gives_a_process_its_output_environment_and_default_signals(void **st
     launcher_close(&l);
 }
 
-static void kills_at_once_when_told_so(void **state)
+static void kills_at_once_on_command(void **state)
 {
     (void)state;
     struct launcher l;
@@ -227,7 +227,7 @@ int main(void)
         cmocka_unit_test(ends_everything_when_its_lease_ends),
         cmocka_unit_test(reports_an_exec_that_fails_and_starts_the_others),
         cmocka_unit_test(gives_a_process_its_output_environment_and_default_signals),
-        cmocka_unit_test(kills_at_once_when_told_so),
+        cmocka_unit_test(kills_at_once_on_command),
         cmocka_unit_test(leaves_an_interrupted_process_the_time_to_end_by_itself),
         cmocka_unit_test(its_own_death_is_seen),
     };

@@ -30,7 +30,7 @@ static void expect_reason(int err, int sys, const char *reason)
     assert_int_equal(errno, sys);
 }
 
-static void a_limit_that_is_behind_an_error_is_told_with_its_value(void **state)
+static void a_limit_that_is_behind_an_error_is_named_with_its_value(void **state)
 {
     (void)state;
     struct rlimit before = limited(RLIMIT_NOFILE, 40);
@@ -49,7 +49,7 @@ static void a_limit_that_is_behind_an_error_is_told_with_its_value(void **state)
     assert_int_equal(setrlimit(RLIMIT_NPROC, &before), 0);
 }
 
-static void what_errno_does_not_explain_is_told_by_the_code(void **state)
+static void what_errno_does_not_explain_is_explained_by_the_code(void **state)
 {
     (void)state;
     expect_reason(BEZEL_EMALFORMED, EMFILE, "malformed bytes");
@@ -82,8 +82,8 @@ static void too_low_a_limit_is_found_before_it_hurts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_limit_that_is_behind_an_error_is_told_with_its_value),
-        cmocka_unit_test(what_errno_does_not_explain_is_told_by_the_code),
+        cmocka_unit_test(a_limit_that_is_behind_an_error_is_named_with_its_value),
+        cmocka_unit_test(what_errno_does_not_explain_is_explained_by_the_code),
         cmocka_unit_test(too_low_a_limit_is_found_before_it_hurts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

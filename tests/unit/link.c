@@ -104,7 +104,7 @@ static void frames_go_both_ways_over_ipc(void **state)
     frames_go_both_ways(ipc);
 }
 
-static void a_port_of_its_own_choice_is_told(void **state)
+static void a_port_of_its_own_choice_is_reported(void **state)
 {
     (void)state;
     struct link *server = bound("tcp://127.0.0.1:*"), *second = NULL;
@@ -497,7 +497,7 @@ int main(void)
         cmocka_unit_test(the_ipc_path_of_a_killed_server_is_free), /* forks: before any context */
         cmocka_unit_test(frames_go_both_ways_over_tcp),
         cmocka_unit_test(frames_go_both_ways_over_ipc),
-        cmocka_unit_test(a_port_of_its_own_choice_is_told),
+        cmocka_unit_test(a_port_of_its_own_choice_is_reported),
         cmocka_unit_test(what_is_no_endpoint_is_refused),
         cmocka_unit_test(tcp_binds_to_loopback_alone),
         cmocka_unit_test(an_ipc_path_has_the_length_of_a_socket_at_most),

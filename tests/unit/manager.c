@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* The resource manager: what it decides from what it hears, and whom it tells when. */
+/* The resource manager: its decisions from observations, and when it sends setpoints to which node. */
 #include "resmgr/manager/manager.h"
 
 #include "resmgr/policies/policy.h"
@@ -78,7 +78,7 @@ static void it_goes_on_from_what_nodes_do(void **state)
     how[1].period_ns = CLOCK_S;
     for (uint32_t i = 0; i < NODES; i++) {
         hear(i);
-        assert_true(manager_send(m, i, now, &told)); /* to take the lease */
+        assert_true(manager_send(m, i, now, &told)); /* to take the leadership */
         assert_int_equal(told.on, i != 1);
         assert_int_equal(told.period_ns, i == 1 ? CLOCK_S : 4 * CLOCK_MS);
         assert_int_equal(told.answers, now);
@@ -221,7 +221,7 @@ static void a_setting_is_repeated_until_it_is_done(void **state)
     times = manager_send(m, 0, now, &told);
     now += MANAGER_RENEW;
     hear(0);
-    assert_true(manager_send(m, 0, now, &told)); /* the lease */
+    assert_true(manager_send(m, 0, now, &told)); /* the leadership */
 }
 
 static void what_answers_an_old_observation_is_not_said(void **state)

@@ -65,7 +65,7 @@ static void declare_twice_and_badly(void *unused)
         bezel_emit(&all[i], values);
 }
 
-static void aspects_that_cannot_be_are_told(void **state)
+static void aspects_that_cannot_be_are_reported(void **state)
 {
     (void)state;
     struct fixture f = {0};
@@ -94,7 +94,7 @@ static void intern_too_much(void *unused)
     }
 }
 
-static void strings_without_room_are_told_but_not_each(void **state)
+static void strings_without_room_are_reported_but_not_each(void **state)
 {
     (void)state;
     struct fixture f = {0};
@@ -128,7 +128,7 @@ static void record_in_many_threads(void *unused)
         pthread_join(threads[i], NULL);
 }
 
-static void threads_without_rings_are_told_once(void **state)
+static void threads_without_rings_are_reported_once(void **state)
 {
     (void)state;
     struct fixture f = {0};
@@ -152,7 +152,7 @@ static void record_without_room(void *unused)
     bezel_record(plain, 1);
 }
 
-static void a_process_without_a_segment_is_told_also_after_a_restart(void **state)
+static void a_process_without_a_segment_is_reported_also_after_a_restart(void **state)
 {
     (void)state;
     struct fixture f = {0};
@@ -179,7 +179,7 @@ static void be_without_room_often(void *context)
             _exit(1);
 }
 
-static void of_many_without_a_segment_some_are_told(void **state)
+static void of_many_without_a_segment_some_are_reported(void **state)
 {
     (void)state;
     struct fixture f = {0};
@@ -206,7 +206,7 @@ static void record_at_odd_times(void *unused)
     bezel_emit_at(&odd, 2 * now, values); /* of the future */
 }
 
-static void times_that_cannot_be_are_told(void **state)
+static void times_that_cannot_be_are_reported(void **state)
 {
     (void)state;
     struct fixture f = {.options = {.batch = true}};
@@ -218,7 +218,7 @@ static void times_that_cannot_be_are_told(void **state)
     fixture_close(&f);
 }
 
-static void a_segment_that_another_reads_is_told_once(void **state)
+static void a_segment_that_another_reads_is_reported_once(void **state)
 {
     (void)state;
     struct fixture f = {0};
@@ -263,13 +263,13 @@ static void a_flood_is_bounded_and_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(aspects_that_cannot_be_are_told),
-        cmocka_unit_test(strings_without_room_are_told_but_not_each),
-        cmocka_unit_test(threads_without_rings_are_told_once),
-        cmocka_unit_test(a_process_without_a_segment_is_told_also_after_a_restart),
-        cmocka_unit_test(of_many_without_a_segment_some_are_told),
-        cmocka_unit_test(times_that_cannot_be_are_told),
-        cmocka_unit_test(a_segment_that_another_reads_is_told_once),
+        cmocka_unit_test(aspects_that_cannot_be_are_reported),
+        cmocka_unit_test(strings_without_room_are_reported_but_not_each),
+        cmocka_unit_test(threads_without_rings_are_reported_once),
+        cmocka_unit_test(a_process_without_a_segment_is_reported_also_after_a_restart),
+        cmocka_unit_test(of_many_without_a_segment_some_are_reported),
+        cmocka_unit_test(times_that_cannot_be_are_reported),
+        cmocka_unit_test(a_segment_that_another_reads_is_reported_once),
         cmocka_unit_test(a_flood_is_bounded_and_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -81,7 +81,7 @@ static void nobody_here_has_the_aspect(void **state)
     assert_int_equal(agent_partial(agent, CPU).state, PARTIAL_UNKNOWN);
 }
 
-static void a_limit_on_the_whole_is_not_judged_here(void **state)
+static void a_global_limit_is_not_judged_here(void **state)
 {
     (void)state;
     const struct agent_outcome *o = NULL;
@@ -192,7 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(nobody_here_has_the_aspect, start, end),
-        cmocka_unit_test_setup_teardown(a_limit_on_the_whole_is_not_judged_here, start, end),
+        cmocka_unit_test_setup_teardown(a_global_limit_is_not_judged_here, start, end),
         cmocka_unit_test_setup_teardown(a_rate_is_none_until_somebody_recorded_and_then_tells_since_when_it_is_silent,
                                         start, end),
         cmocka_unit_test_setup_teardown(quotients_are_told_by_numerator_and_denominator, start, end),

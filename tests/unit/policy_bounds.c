@@ -54,7 +54,7 @@ static void step(void)
     policy_step(&state, &seen, &actions);
 }
 
-static void whatever_period_a_policy_sets_is_cut_to_the_bounds_of_the_file(void **unused)
+static void whatever_period_a_policy_sets_is_clamped_to_the_bounds_of_the_file(void **unused)
 {
     (void)unused;
     static const int64_t periods[] = {INT64_MIN, -1, 0, 1, CLOCK_US, 10 * CLOCK_S, INT64_MAX};
@@ -108,7 +108,7 @@ static void numbers_that_are_none_prove_nothing(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(whatever_period_a_policy_sets_is_cut_to_the_bounds_of_the_file),
+        cmocka_unit_test(whatever_period_a_policy_sets_is_clamped_to_the_bounds_of_the_file),
         cmocka_unit_test(what_a_policy_says_is_done_is_what_changed),
         cmocka_unit_test(numbers_that_are_none_prove_nothing),
     };

@@ -17,7 +17,7 @@ static const struct progress_view view = {.phase = "running",
                                           .lost = 7,
                                           .periods = "desk1 polls every 4.00 ms"};
 
-static void a_line_tells_time_records_rate_losses_and_adapted_periods(void **state)
+static void a_line_shows_time_records_rate_losses_and_adapted_periods(void **state)
 {
     (void)state;
     char line[256];
@@ -86,7 +86,7 @@ static void quiet_shows_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_line_tells_time_records_rate_losses_and_adapted_periods),
+        cmocka_unit_test(a_line_shows_time_records_rate_losses_and_adapted_periods),
         cmocka_unit_test(losses_are_red_only_where_colour_is_wanted),
         cmocka_unit_test(without_a_terminal_there_is_a_plain_line_each_second),
         cmocka_unit_test(quiet_shows_nothing),

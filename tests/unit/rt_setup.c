@@ -252,7 +252,7 @@ static void overbook(void)
     MUST(rt_setup_read().policy == SCHED_OTHER);
 }
 
-static void a_reservation_that_does_not_fit_is_told(void **state)
+static void a_reservation_that_does_not_fit_is_reported(void **state)
 {
     (void)state;
     in_a_process(overbook);
@@ -402,7 +402,7 @@ static void degrade(void)
     MUST(complains(&want, &result, RT_SETUP_POLICY, "CAP_SYS_NICE"));
 }
 
-static void what_is_refused_is_told_and_the_rest_is_done(void **state)
+static void what_is_refused_is_reported_and_the_rest_is_done(void **state)
 {
     (void)state;
     in_a_process(degrade);
@@ -484,11 +484,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fifo_has_its_priority_and_is_not_inherited),
         cmocka_unit_test(deadline_has_its_reservation),
-        cmocka_unit_test(a_reservation_that_does_not_fit_is_told),
+        cmocka_unit_test(a_reservation_that_does_not_fit_is_reported),
         cmocka_unit_test(locked_memory_is_present_and_grows),
         cmocka_unit_test(a_thread_gets_its_cpu_and_slack),
         cmocka_unit_test(the_threads_of_the_link_stay_ordinary),
-        cmocka_unit_test(what_is_refused_is_told_and_the_rest_is_done),
+        cmocka_unit_test(what_is_refused_is_reported_and_the_rest_is_done),
         cmocka_unit_test(a_limit_allows_a_lower_priority),
         cmocka_unit_test(a_limit_of_locked_memory_does_not_stop_later_mappings),
         cmocka_unit_test(what_is_in_force_is_said_in_a_line),

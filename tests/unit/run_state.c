@@ -396,7 +396,7 @@ static void what_is_attached_to_neither_ends_nor_prolongs_what_is_started(void *
     }
 }
 
-static void silence_of_what_is_attached_to_is_told_once_and_nothing_seen_is_unreachable(void **state)
+static void silence_of_what_is_attached_to_is_reported_once_and_nothing_seen_is_unreachable(void **state)
 {
     (void)state;
     struct scene c;
@@ -516,7 +516,7 @@ int main(void)
         cmocka_unit_test(attached_processes_that_ended_end_the_experiment_but_a_short_absence_does_not),
         cmocka_unit_test(with_a_duration_attached_processes_may_go_and_come_and_it_lasts_that_long),
         cmocka_unit_test(what_is_attached_to_neither_ends_nor_prolongs_what_is_started),
-        cmocka_unit_test(silence_of_what_is_attached_to_is_told_once_and_nothing_seen_is_unreachable),
+        cmocka_unit_test(silence_of_what_is_attached_to_is_reported_once_and_nothing_seen_is_unreachable),
         cmocka_unit_test(a_lost_launcher_fails_the_experiment_but_not_the_draining),
         cmocka_unit_test(processes_that_cannot_be_ended_do_not_hold_up_the_end),
         cmocka_unit_test(a_manager_is_started_with_the_processes_and_ended_before_draining),

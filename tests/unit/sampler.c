@@ -101,7 +101,7 @@ static void sample(struct fixture *f, struct samplers *s, uint64_t times, bool p
     }
 }
 
-static void samples_are_records_of_what_the_kernel_tells(void **unused)
+static void samples_are_records_of_what_the_kernel_reports(void **unused)
 {
     (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take};
@@ -216,7 +216,7 @@ static void a_sampler_that_fails_says_so_once_and_the_others_go_on(void **unused
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_are_records_of_what_the_kernel_tells),
+        cmocka_unit_test(samples_are_records_of_what_the_kernel_reports),
         cmocka_unit_test(periods_can_be_stretched_and_come_back),
         cmocka_unit_test(what_is_not_wanted_is_not_sampled),
         cmocka_unit_test(a_sampler_that_fails_says_so_once_and_the_others_go_on),

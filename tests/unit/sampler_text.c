@@ -27,7 +27,7 @@ static void cpu_times_and_counts_are_found_by_their_words(void **unused)
     assert_int_equal(v[CPU_BLOCKED], 0);
 }
 
-static void what_an_old_kernel_does_not_tell_is_unknown(void **unused)
+static void what_an_old_kernel_does_not_report_is_unknown(void **unused)
 {
     (void)unused;
     int64_t v[CPU_FIELDS], m[MEMORY_FIELDS];
@@ -153,7 +153,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cpu_times_and_counts_are_found_by_their_words),
-        cmocka_unit_test(what_an_old_kernel_does_not_tell_is_unknown),
+        cmocka_unit_test(what_an_old_kernel_does_not_report_is_unknown),
         cmocka_unit_test(interfaces_come_one_by_one_whatever_their_names),
         cmocka_unit_test(disks_that_did_nothing_are_left_out),
         cmocka_unit_test(a_process_may_be_named_like_its_own_line),

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * The forwarder against a collector that the test plays, over a real link. The forwarder's time is the test's: it
+ * The sender against a collector that the test plays, over a real link. The sender's time is the test's: it
  * stands still while frames travel.
  */
 #include "mdr/uplink/sender.h"
@@ -193,7 +193,7 @@ static void acknowledge(struct scene *s, struct message_position at)
 
 /* ---- Both -------------------------------------------------------------------------------------------------------- */
 
-/* Has both do their part, at the same moment of the forwarder's time, until `done`. */
+/* Has both do their part, at the same moment of the sender's time, until `done`. */
 static void until(struct scene *s, bool (*done)(struct scene *s))
 {
     int64_t deadline = clock_now() + PATIENCE;
@@ -242,7 +242,7 @@ static bool is_empty(struct scene *s)
     return waiting(s) == 0;
 }
 
-/* Time passes until the forwarder gives its connection up, and another one greets. */
+/* Time passes until the sender gives its connection up, and another one greets. */
 static void fall_silent(struct scene *s)
 {
     uint64_t before = sender_counts(s->forward)->attempts;
@@ -526,7 +526,7 @@ static void who_welcomes_with_positions_that_cannot_be_frees_nothing(void **unus
     lies_free_nothing(true);
 }
 
-static void a_collector_that_lost_what_it_had_acknowledged_is_told_and_costs_nothing_else(void **unused)
+static void a_collector_that_lost_what_it_had_acknowledged_is_noted_and_costs_nothing_else(void **unused)
 {
     (void)unused;
     struct scene s;
@@ -572,7 +572,7 @@ static void save_books(struct scene *s, uint64_t instance, uint64_t at)
     settle(s);
 }
 
-static void what_no_process_knows_is_told_until_it_is_saved(void **unused)
+static void what_no_process_counts_is_sent_until_it_is_saved(void **unused)
 {
     (void)unused;
     struct scene s;
@@ -615,8 +615,8 @@ int main(void)
         cmocka_unit_test(who_lacks_packets_gets_them_on_a_new_connection_but_not_as_often_as_it_asks),
         cmocka_unit_test(who_acknowledges_what_it_never_got_frees_nothing),
         cmocka_unit_test(who_welcomes_with_positions_that_cannot_be_frees_nothing),
-        cmocka_unit_test(a_collector_that_lost_what_it_had_acknowledged_is_told_and_costs_nothing_else),
-        cmocka_unit_test(what_no_process_knows_is_told_until_it_is_saved),
+        cmocka_unit_test(a_collector_that_lost_what_it_had_acknowledged_is_noted_and_costs_nothing_else),
+        cmocka_unit_test(what_no_process_counts_is_sent_until_it_is_saved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

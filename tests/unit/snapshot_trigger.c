@@ -56,7 +56,7 @@ static void what_broke_unseen_before_is_counted(void **state)
     assert_int_equal(t.refused, 4);
 }
 
-static void what_broke_during_one_starts_none_however_late_it_is_told(void **state)
+static void what_broke_during_one_starts_none_however_late_it_is_reported(void **state)
 {
     (void)state;
     struct snapshot_trigger t = {0};
@@ -154,7 +154,7 @@ static void what_finds_no_room_follows_without_another_copy(void **state)
     assert_int_equal(snapshot_due(&s), INT64_MAX);
 }
 
-static void told_twice_it_goes_on_to_the_same_end(void **state)
+static void commanded_twice_it_goes_on_to_the_same_end(void **state)
 {
     (void)state;
     struct snapshot s = {0};
@@ -185,13 +185,13 @@ int main(void)
         cmocka_unit_test(a_limit_that_breaks_starts_a_snapshot),
         cmocka_unit_test(there_is_one_at_a_time),
         cmocka_unit_test(what_broke_unseen_before_is_counted),
-        cmocka_unit_test(what_broke_during_one_starts_none_however_late_it_is_told),
+        cmocka_unit_test(what_broke_during_one_starts_none_however_late_it_is_reported),
         cmocka_unit_test(a_storm_starts_no_more_than_one_in_its_duration),
         cmocka_unit_test(what_no_limit_can_have_asked_for_is_ignored),
         cmocka_unit_test(a_node_saves_at_once_and_to_the_end),
         cmocka_unit_test(snapshots_cost_no_more_than_their_share),
         cmocka_unit_test(what_finds_no_room_follows_without_another_copy),
-        cmocka_unit_test(told_twice_it_goes_on_to_the_same_end),
+        cmocka_unit_test(commanded_twice_it_goes_on_to_the_same_end),
         cmocka_unit_test(the_end_of_one_that_comes_late_is_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -66,7 +66,7 @@ static void every_record_is_somewhere(void **unused)
     fixture_end(&f);
 }
 
-static void a_full_window_is_told(void **unused)
+static void a_full_window_is_reported(void **unused)
 {
     (void)unused;
     struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}};
@@ -155,7 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_that_was_never_finished_is_in_no_ring_once_its_process_is_closed),
         cmocka_unit_test(every_record_is_somewhere),
-        cmocka_unit_test(a_full_window_is_told),
+        cmocka_unit_test(a_full_window_is_reported),
         cmocka_unit_test(what_bezel_records_of_itself_is_in_the_window_and_nothing_else),
         cmocka_unit_test(a_ring_that_nobody_ever_had_is_no_ring),
     };

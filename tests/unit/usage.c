@@ -65,7 +65,7 @@ static void of_a_short_interval_nothing_is_measured_and_it_goes_on(void **state)
     assert_true(u.measured.elapsed == EVERY && u.measured.cpu == 100 && u.measured.records == 5);
 }
 
-static void polls_that_were_put_off_are_told_of_with_the_next_interval(void **state)
+static void polls_that_were_put_off_are_reported_with_the_next_interval(void **state)
 {
     (void)state;
     struct experiment_limit limit = {
@@ -102,7 +102,7 @@ int main(void)
         cmocka_unit_test(nothing_is_measured_at_first),
         cmocka_unit_test(an_interval_is_what_happened_in_it),
         cmocka_unit_test(of_a_short_interval_nothing_is_measured_and_it_goes_on),
-        cmocka_unit_test(polls_that_were_put_off_are_told_of_with_the_next_interval),
+        cmocka_unit_test(polls_that_were_put_off_are_reported_with_the_next_interval),
         cmocka_unit_test(the_pace_is_that_of_polls_and_begins_anew),
     };
     return cmocka_run_group_tests_name("usage", tests, NULL, NULL);

@@ -72,7 +72,7 @@ static void a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt(void **
 }
 
 /* A violated limit, and what was found when it was last in violation, or had been. */
-static void what_proves_a_limit_infeasible_is_told(void **state)
+static void what_proves_a_limit_infeasible_is_named(void **state)
 {
     (void)state;
     static const struct {
@@ -305,7 +305,7 @@ static void books_do_not_balance_where_a_process_was_not_observed(void **state)
     verdict_free(v);
 }
 
-static void what_a_node_gave_up_is_lost_where_its_last_books_tell_how_much(void **state)
+static void what_a_node_gave_up_is_lost_where_its_last_books_show_how_much(void **state)
 {
     (void)state;
     struct sample s;
@@ -369,7 +369,7 @@ static void until_the_last_books_are_there_what_is_stored_or_lost_was_produced(v
     verdict_free(v);
 }
 
-static void a_limit_on_the_whole_is_unknown_once_its_manager_was_given_up(void **state)
+static void a_global_limit_is_unknown_once_its_manager_was_given_up(void **state)
 {
     (void)state;
     for (int given_up = 0; given_up < 2; given_up++)
@@ -511,7 +511,7 @@ static void a_run_without_an_end_is_running_while_somebody_runs_it(void **state)
     }
 }
 
-static void a_run_that_failed_or_was_cut_is_not_passed(void **state)
+static void a_run_that_failed_or_was_aborted_is_not_passed(void **state)
 {
     (void)state;
     struct sample s;
@@ -574,7 +574,7 @@ static void a_rate_counts_intervals_not_records(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_proves_a_limit_infeasible_is_told),
+        cmocka_unit_test(what_proves_a_limit_infeasible_is_named),
         cmocka_unit_test(the_flow_of_records_is_starved_where_collection_was_turned_off),
         cmocka_unit_test(limits_that_exclude_each_other_are_infeasible_where_they_are_violated),
         cmocka_unit_test(a_limit_is_judged_by_its_share_and_by_what_was_left_to_adapt),
@@ -585,9 +585,9 @@ int main(void)
         cmocka_unit_test(books_balance_by_unfinished_records_and_by_nothing_else),
         cmocka_unit_test(books_that_agree_do_not_balance_where_the_end_is_not_stored),
         cmocka_unit_test(books_do_not_balance_where_a_process_was_not_observed),
-        cmocka_unit_test(what_a_node_gave_up_is_lost_where_its_last_books_tell_how_much),
+        cmocka_unit_test(what_a_node_gave_up_is_lost_where_its_last_books_show_how_much),
         cmocka_unit_test(until_the_last_books_are_there_what_is_stored_or_lost_was_produced),
-        cmocka_unit_test(a_limit_on_the_whole_is_unknown_once_its_manager_was_given_up),
+        cmocka_unit_test(a_global_limit_is_unknown_once_its_manager_was_given_up),
         cmocka_unit_test(the_trace_may_hold_more_where_something_is_unknown),
         cmocka_unit_test(what_a_refused_process_counted_is_unstored_and_its_end_unknown),
         cmocka_unit_test(processes_that_were_left_out_are_in_no_balance),
@@ -595,7 +595,7 @@ int main(void)
         cmocka_unit_test(what_was_overwritten_is_counted_by_ordinals_and_must_agree_with_the_counters),
         cmocka_unit_test(gaps_are_overwritten_only_where_a_process_overwrites),
         cmocka_unit_test(a_run_without_an_end_is_running_while_somebody_runs_it),
-        cmocka_unit_test(a_run_that_failed_or_was_cut_is_not_passed),
+        cmocka_unit_test(a_run_that_failed_or_was_aborted_is_not_passed),
         cmocka_unit_test(an_empty_database_gives_a_verdict_too),
         cmocka_unit_test(a_rate_counts_intervals_not_records),
     };
