@@ -60,8 +60,10 @@ int options_read(struct options *o, const struct options_entry *entries, int arg
     int n = list_options(o, entries, list, letters);
     for (int c; (c = getopt_long(argc, argv, letters, list, NULL)) != -1;) {
         int i = c - ENTRY_VALUE;
-        if (c == 'h')
-            return command_help(o->help);
+        if (c == 'h') {
+            fputs(o->help, stdout);
+            return command_end(EXIT_OK);
+        }
         if (c == '?')
             return command_misuse(o->command, "invalid option");
         for (int k = 0; i < 0 && k < n; k++)
@@ -131,12 +133,6 @@ int command_end(int code)
     log_error("BEZEL-OUTPUT", "cannot write all of the output to standard output%s%s", errno ? ": " : "",
               errno ? strerror(errno) : "");
     return code == EXIT_OK ? EXIT_FAILED : code;
-}
-
-int command_help(const char *text)
-{
-    fputs(text, stdout);
-    return command_end(EXIT_OK);
 }
 
 int command_misuse(const char *command, const char *format, ...)

@@ -71,9 +71,6 @@ int options_ask(const struct options *o, const char *word, const struct message_
  */
 int command_end(int code);
 
-/** Prints `text` to stdout and ends the command. For --help. */
-int command_help(const char *text);
-
 /** Prints to stderr what is wrong with the arguments of `command`, and how to get help; returns EXIT_USAGE. */
 int command_misuse(const char *command, const char *format, ...) BEZEL_PRINTF(2, 3);
 

@@ -300,8 +300,3 @@ void daemons_ask(struct daemons *f, uint32_t d, enum message_verb verb)
     if (daemon_ask(&f->daemons[d].process, verb) != 0 && verb == VERB_STOP)
         daemon_signal(&f->daemons[d].process, SIGTERM);
 }
-
-int daemons_command(struct daemons *f, uint32_t d, const struct message_command *command)
-{
-    return daemon_command(&f->daemons[d].process, command);
-}

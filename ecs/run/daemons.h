@@ -80,7 +80,4 @@ int daemons_listen(struct daemons *f, uint32_t d);
 /** Sends `verb` to `d`. If a STOP cannot be sent, `d` gets SIGTERM. */
 void daemons_ask(struct daemons *f, uint32_t d, enum message_verb verb);
 
-/** Sends `command` to `d`. Returns 0, BEZEL_EUNREACH while it does not serve, or link_send()'s error. */
-int daemons_command(struct daemons *f, uint32_t d, const struct message_command *command) BEZEL_MUST_CHECK;
-
 #endif

@@ -34,10 +34,4 @@ int load_command(char *const *argv, const char *name, const char *duration, char
 int load_find_command(const struct experiment_process *p, char *path, size_t size, const char **why,
                       bool *of_directory) BEZEL_MUST_CHECK;
 
-/**
- * Checks that the keys that `e` names exist, are pairs, are readable by their owner alone, and have their roles. Adds
- * diagnostics to `found`. Returns 0 or BEZEL_ENOMEM.
- */
-int load_check_keys(const struct experiment *e, struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
-
 #endif

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/wait.h>
 
+enum { SNAPSHOTS_SHOWN = 20 }; /* on the console; the report lists all */
+
 /* ---- Actions ----------------------------------------------------------------------------------------------------- */
 
 static void start_daemon(struct run *r, uint32_t d)
@@ -266,6 +268,48 @@ void run_take_launcher(struct run *r)
         on_launcher_lost(r);
 }
 
+/* ---- Snapshots that limits start: all nodes save what their flight recorders hold ----------------------------------
+ */
+
+/* Sends the snapshot under way, if there is one, to daemon `d`. */
+static void send_snapshot(struct run *r, uint32_t d)
+{
+    struct message_command command = {.verb = VERB_SAVE, .save = r->save};
+    struct daemon *daemon = &r->daemons.daemons[d].process;
+    command.save.left = (uint64_t)snapshot_trigger_left(&r->trigger, clock_now());
+    if (command.save.left > 0 && daemon->link && daemon_command(daemon, &command) != 0)
+        console_error(&r->console, "BEZEL-RUN-SNAPSHOT",
+                      "cannot send the snapshot command to %s: its flight recorders may overwrite the records",
+                      daemon->name);
+}
+
+/* Starts a snapshot if a limit was violated on the node of daemon `d`. */
+static void take_violations(struct run *r, uint32_t d)
+{
+    struct daemons_status *s = &r->daemons.daemons[d].status;
+    const struct message_violation *v = &s->violation;
+    uint64_t times = v->count - s->violations_taken;
+    int64_t now = clock_now();
+    if (d == STATE_COLLECTOR || v->count <= s->violations_taken)
+        return;
+    s->violations_taken = v->count;
+    if (r->state.phase != PHASE_RUNNING ||
+        !snapshot_trigger_take(&r->trigger, r->e, v->limit, times, now - v->age, now))
+        return;
+    r->save =
+        (struct message_save){.number = r->trigger.number, .limit = v->limit, .at = (uint64_t)v->at, .value = v->value};
+    snprintf(r->save.node, sizeof r->save.node, "%s", r->e->nodes[d - 1].name);
+    for (uint32_t i = 1; i <= r->daemons.nodes; i++)
+        send_snapshot(r, i);
+    if (r->trigger.number > SNAPSHOTS_SHOWN)
+        return;
+    console_event(&r->console, "BEZEL-RUN-SNAPSHOT",
+                  "snapshot %u: %s broke on node %s; flight recorders save what they hold and what follows for %s%s",
+                  r->trigger.number, r->e->limits[v->limit].text, r->save.node,
+                  units_exact_duration(r->e->limits[v->limit].snapshot).s,
+                  r->trigger.number == SNAPSHOTS_SHOWN ? "; the report lists further snapshots" : "");
+}
+
 /* ---- The daemons ------------------------------------------------------------------------------------------------- */
 
 /* A session has no process id and no exit status. It ended for a reason, or was sent STOP. */
@@ -420,12 +464,12 @@ void run_take_daemons(struct run *r)
             run_feed(r, &(struct state_event){.type = EVENT_SERVES, .daemon = d});
             daemons_ask(&r->daemons, d, VERB_STATUS);
             if (run_state_is_node(&r->state, d))
-                run_resend_snapshot(r, d);
+                send_snapshot(r, d);
             if (run_state_is_node(&r->state, d) && r->state.phase == PHASE_STOPPING)
                 daemons_ask(&r->daemons, d, VERB_ENDING);
         }
         take_answers(r, d);
-        run_take_violations(r, d);
+        take_violations(r, d);
         take_end(r, d);
     }
     take_counts(r);

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Shared by run.c, run_events.c and run_snapshot.c: the state of `bezel run`, and the functions that drive its parts.
- */
+/** Shared by run.c and run_events.c: the state of `bezel run`, and the functions that drive its parts. */
 #ifndef BEZEL_ECS_RUN_RUN_INTERNAL_H
 #define BEZEL_ECS_RUN_RUN_INTERNAL_H
 
@@ -39,13 +38,6 @@ void run_act(struct run *r, struct state_actions actions);
 
 /** Kills the rest of the SUT when its launcher is gone: all descendants of this process but the daemons. */
 void run_finish_tree(struct run *r);
-
-/**
- * Snapshots that limits start (run_snapshot.c). run_take_violations() starts one if a limit was violated on the node
- * of daemon `d`. run_resend_snapshot() sends the snapshot under way to daemon `d`, which has just begun to serve.
- */
-void run_take_violations(struct run *r, uint32_t d);
-void run_resend_snapshot(struct run *r, uint32_t d);
 
 /** Process what the launcher, or the daemons, have sent. */
 void run_take_launcher(struct run *r);

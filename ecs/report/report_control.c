@@ -84,3 +84,85 @@ void report_json_conclusions(const struct report *r, struct json *j)
     }
     json_array_end(j);
 }
+
+/* ---- Knobs ---------------------------------------------------------------------------------------------------------
+ */
+
+void report_knob(const struct report *r, struct table *t, const struct builtin_knob *k)
+{
+    static const char *const by_whom[] = {"operator", "manager", "agent", "kept", "end of observation"};
+    const char *by = k->cause >= 0 && k->cause < 5 ? by_whom[k->cause] : "?";
+    char change[512];
+    snprintf(change, sizeof change, "%s: knob %s of %s, %" PRId64 " -> %" PRId64 "%s%s", by, k->knob, k->process,
+             k->before, k->after, k->unit[0] ? " " : "", k->unit);
+    if (k->limit < 0)
+        table_cell(t, "%s", change);
+    else
+        table_cell(t, "%s, for %s (%s)", change, report_limit_text(r, k->limit),
+                   report_limit_value(r, (uint32_t)k->limit, k->value).s);
+}
+
+void report_json_knobs(const struct report *r, struct json *j)
+{
+    json_array(j, "knobs");
+    for (size_t i = 0; i < r->summary->knob_count; i++) {
+        const struct builtin_knob *k = &r->summary->knobs[i];
+        json_object(j, NULL);
+        json_int(j, "time_ns", report_run_time(r, k->node, k->at));
+        json_text(j, "node", report_node_name(r, k->node));
+        json_text(j, "process", k->process);
+        json_uint_text(j, "instance", (uint64_t)k->instance);
+        json_text(j, "knob", k->knob);
+        json_text(j, "by", builtin_turner_name(k->cause));
+        json_int(j, "before", k->before);
+        json_int(j, "after", k->after);
+        json_text(j, "unit", k->unit);
+        json_text(j, "limit", k->limit < 0 ? NULL : report_limit_text(r, k->limit));
+        json_double(j, "value", k->value);
+        json_int(j, "epoch", k->epoch);
+        json_int(j, "sequence", k->sequence);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
+
+/* ---- Setpoints of the resource manager, on each node ---------------------------------------------------------------
+ */
+
+void report_setpoints(const struct report *r, FILE *out)
+{
+    static const char *const heads[] = {"node",     "manager",  "applied", "expired",
+                                        "outdated", "repeated", "clamped", "lost"};
+    if (r->summary->setpoints_count == 0)
+        return;
+    report_title(r, "Setpoints of the manager", out);
+    struct table *t = table_with_heads("lrrrrrrr", heads);
+    for (size_t i = 0; i < r->summary->setpoints_count; i++) {
+        const struct builtin_setpoints *o = &r->summary->setpoints[i];
+        const int64_t counts[] = {o->epoch, o->applied, o->expired, o->outdated, o->repeated, o->clamped, o->lost};
+        table_cell(t, "%s", report_node_name(r, o->node));
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; k++)
+            table_cell(t, "%s", number_signed(counts[k]).s);
+    }
+    table_print(t, 2, out);
+}
+
+void report_json_setpoints(const struct report *r, struct json *j)
+{
+    json_array(j, "setpoints");
+    for (size_t i = 0; i < r->summary->setpoints_count; i++) {
+        const struct builtin_setpoints *o = &r->summary->setpoints[i];
+        json_object(j, NULL);
+        json_text(j, "node", report_node_name(r, o->node));
+        json_int(j, "epoch", o->epoch);
+        json_int(j, "applied", o->applied);
+        json_int(j, "expired", o->expired);
+        json_int(j, "outdated", o->outdated);
+        json_int(j, "repeated", o->repeated);
+        json_int(j, "clamped", o->clamped);
+        json_int(j, "lost", o->lost);
+        json_int(j, "unsent", o->unsent);
+        json_object_end(j);
+    }
+    json_array_end(j);
+}
