@@ -41,7 +41,7 @@ void doctor_add(struct doctor *d, enum doctor_level level, const char *area, con
     if (vasprintf(&f.text, format, args) < 0)
         f.text = NULL;
     va_end(args);
-    f.remedy = remedy ? strdup(remedy) : NULL;
+    f.remedy = remedy && level != DOCTOR_OK ? strdup(remedy) : NULL;
     d->list[d->count++] = f;
 }
 

@@ -28,7 +28,8 @@ struct doctor {
     struct doctor_check *list;
 };
 
-/** Adds a check with its result as text; `remedy` is copied, or NULL. Out of memory: it is left out. */
+/** Adds a check with its result as text; `remedy` is copied, and has no effect with DOCTOR_OK. Out of memory: it is
+ * left out. */
 void doctor_add(struct doctor *d, enum doctor_level level, const char *area, const char *name, const char *remedy,
                 const char *format, ...) BEZEL_PRINTF(6, 7);
 void doctor_free(struct doctor *d);

@@ -60,5 +60,5 @@ void doctor_keys(struct doctor *d, const char *dir)
         check_secrets(&f);
     if (known >= 0 && !f.wrong)
         doctor_add(d, known ? DOCTOR_OK : DOCTOR_WARNING, "keys", "folder",
-                   known ? NULL : "make keys with `bezel keygen --dir DIR NAME`", "%s: %d public keys", dir, known);
+                   "make keys with `bezel keygen --dir DIR NAME`", "%s: %d public keys", dir, known);
 }

@@ -97,8 +97,7 @@ static bool check_stamps(struct doctor *d)
             "the processor's counter (for CLOCK_MONOTONIC set BEZEL_CLOCK=monotonic in a process's environment)");
     else
         doctor_add(d, strstr(available, "tsc") ? DOCTOR_WARNING : DOCTOR_OK, "clock", "stamps",
-                   strstr(available, "tsc") ? "echo tsc | sudo tee " CLOCKSOURCE "current_clocksource" : NULL,
-                   "CLOCK_MONOTONIC: %s", why_not);
+                   "echo tsc | sudo tee " CLOCKSOURCE "current_clocksource", "CLOCK_MONOTONIC: %s", why_not);
     return trusted && !(set && strcmp(set, "monotonic") == 0);
 }
 
@@ -126,8 +125,7 @@ static void check_read_cost(struct doctor *d, bool counter)
 {
     double ns = read_cost(counter ? cpu_counter_read : read_kernel);
     doctor_add(d, ns > READ_SLOW_NS ? DOCTOR_WARNING : DOCTOR_OK, "clock", "reading",
-               ns > READ_SLOW_NS ? "use a clock source that needs no system call: see 'source'" : NULL,
-               "takes %.1f ns, once for each record", ns);
+               "use a clock source that needs no system call: see 'source'", "takes %.1f ns, once for each record", ns);
 }
 
 static int compare_times(const void *a, const void *b)
@@ -146,9 +144,8 @@ static void check_sleep(struct doctor *d)
     }
     qsort(took, SLEEPS, sizeof *took, compare_times);
     int64_t median = took[SLEEPS / 2];
-    bool is_long = median > SLEEP_LONG_NS;
-    doctor_add(d, is_long ? DOCTOR_WARNING : DOCTOR_OK, "clock", "shortest sleep",
-               is_long ? "end other programs on this machine, or use busy-wait for short polling periods" : NULL,
+    doctor_add(d, median > SLEEP_LONG_NS ? DOCTOR_WARNING : DOCTOR_OK, "clock", "shortest sleep",
+               "end other programs on this machine, or use busy-wait for short polling periods",
                "%s; polling periods below it busy-wait", units_duration(median).s);
 }
 
@@ -173,12 +170,9 @@ static void check_locked_memory(struct doctor *d)
     if (limit.rlim_cur == RLIM_INFINITY)
         doctor_add(d, DOCTOR_OK, "privileges", "locked memory", NULL, "unlimited");
     else
-        doctor_add(
-            d, limit.rlim_cur < LOCKED_ENOUGH ? DOCTOR_WARNING : DOCTOR_OK, "privileges", "locked memory",
-            limit.rlim_cur < LOCKED_ENOUGH
-                ? "echo \"$USER - memlock unlimited\" | sudo tee /etc/security/limits.d/bezel.conf, then log in again"
-                : NULL,
-            "%s", units_bytes(limit.rlim_cur).s);
+        doctor_add(d, limit.rlim_cur < LOCKED_ENOUGH ? DOCTOR_WARNING : DOCTOR_OK, "privileges", "locked memory",
+                   "echo \"$USER - memlock unlimited\" | sudo tee /etc/security/limits.d/bezel.conf, then log in again",
+                   "%s", units_bytes(limit.rlim_cur).s);
 }
 
 /* Limits and capabilities both decide, so this tries it, and switches back at once. */
@@ -207,8 +201,7 @@ static void check_files(struct doctor *d)
     struct rlimit limit = {0};
     getrlimit(RLIMIT_NOFILE, &limit);
     doctor_add(d, limit.rlim_cur < FILES_ENOUGH ? DOCTOR_WARNING : DOCTOR_OK, "privileges", "open files",
-               limit.rlim_cur < FILES_ENOUGH ? "ulimit -n 4096" : NULL, "%s",
-               limit.rlim_cur == RLIM_INFINITY ? "unlimited" : units_count(limit.rlim_cur).s);
+               "ulimit -n 4096", "%s", limit.rlim_cur == RLIM_INFINITY ? "unlimited" : units_count(limit.rlim_cur).s);
 }
 
 static void check_cores(struct doctor *d)
@@ -217,7 +210,7 @@ static void check_cores(struct doctor *d)
     CPU_ZERO(&set);
     int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
     doctor_add(d, cores < 2 ? DOCTOR_WARNING : DOCTOR_OK, "privileges", "cores",
-               cores < 2 ? "taskset -pc 0-1 $$ (where the machine has a second one)" : NULL, "%d%s", cores,
+               "taskset -pc 0-1 $$ (where the machine has a second one)", "%d%s", cores,
                cores < 2 ? ": the monitor and the system under test share it" : "");
 }
 

@@ -114,8 +114,7 @@ static void check_space(struct doctor *d, const char *dir)
     enum doctor_level level = left < SPACE_NONE ? DOCTOR_PROBLEM : left < SPACE_LITTLE ? DOCTOR_WARNING : DOCTOR_OK;
     const char *remedy = in_memory ? "sudo mount -o remount,size=1G /dev/shm (a container: docker run --shm-size=1g)"
                                    : "unset BEZEL_DIR, or make room there";
-    doctor_add(d, level, area, "space", level == DOCTOR_OK ? NULL : remedy, "%s free of %s", units_bytes(left).s,
-               units_bytes(size).s);
+    doctor_add(d, level, area, "space", remedy, "%s free of %s", units_bytes(left).s, units_bytes(size).s);
 }
 
 /* ---- segments that no process uses ---- */

@@ -64,24 +64,6 @@ static int copy_file(const char *path, const char *dir, uint64_t bytes)
     return err;
 }
 
-/* Nodes, processes and dictionaries from the run's database; NULL with *err if it cannot be read. */
-static struct model *load_model(const char *run, int *err)
-{
-    struct rundb *f;
-    struct model *m = model_new("");
-    *err = m ? rundb_open_read(run, &f) : BEZEL_ENOMEM;
-    if (!*err) {
-        *err = rundb_get(f, "run", m->run, sizeof m->run);
-        if (!*err || *err == BEZEL_ENOENT)
-            *err = rundb_load(f, m);
-        (void)!rundb_close(f);
-    }
-    if (!*err)
-        return m;
-    model_free(m);
-    return NULL;
-}
-
 static const struct model_node *find_node(const struct model *m, const char *dir)
 {
     const struct model_node *node = m ? m->nodes : NULL;
@@ -90,19 +72,25 @@ static const struct model_node *find_node(const struct model *m, const char *dir
     return node;
 }
 
+static int write_into(const char *dir, const char *name, const char *text, size_t n)
+{
+    char path[PATH_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+        return errno = ENAMETOOLONG, BEZEL_EINVAL;
+    return file_replace(path, text, n);
+}
+
 /* Writes the metadata of `node` into directory `to`; a copy of file `from` if `node` is NULL or memory runs out. */
 static int copy_metadata(const struct model_node *node, const char *from, const char *to)
 {
-    char target[PATH_MAX], *text;
+    char *text;
     size_t n;
-    if (snprintf(target, sizeof target, "%s/metadata", to) >= (int)sizeof target)
-        return errno = ENAMETOOLONG, BEZEL_EINVAL;
     int err = node ? metadata_write(node, &text, &n) : BEZEL_ENOENT;
     if (err)
         err = file_read_plain(from, TRACE_READER_PLAIN, METADATA_MAX, &text, &n);
     if (err)
         return err;
-    err = file_replace(target, text, n);
+    err = write_into(to, "metadata", text, n);
     free(text);
     return err;
 }
@@ -122,10 +110,7 @@ static int copy_streams(const char *run, const struct model_node *model, const s
 static int write_empty_trace(const char *into)
 {
     static const char text[] = "/* CTF 1.8 */\ntrace { major = 1; minor = 8; byte_order = be; };\n";
-    char path[PATH_MAX];
-    if (snprintf(path, sizeof path, "%s/metadata", into) >= (int)sizeof path)
-        return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    return file_replace(path, text, sizeof text - 1);
+    return write_into(into, "metadata", text, sizeof text - 1);
 }
 
 /* Copies each node that has a stream into a directory of its own below `into`. */
@@ -158,7 +143,7 @@ static int copy_run(const char *run, bool merged, const char *into)
 {
     struct export_nodes nodes;
     int err = export_find(run, &nodes), unknown = 0;
-    struct model *m = err ? NULL : load_model(run, &unknown);
+    struct model *m = err ? NULL : export_load_model(run, false, &unknown);
     if (merged && unknown) {
         log_error("BEZEL-EXPORT-DATABASE", "cannot merge without %s/run.db: %s", run, rundb_why(unknown));
         err = unknown;
@@ -217,10 +202,7 @@ static int put_in_place(const char *made, const char *target)
 static int write_mark(const char *dir)
 {
     static const char text[] = "This directory was made by 'bezel export', which replaces it.\n";
-    char mark[PATH_MAX];
-    if (snprintf(mark, sizeof mark, "%s/" EXPORT_MARK, dir) >= (int)sizeof mark)
-        return errno = ENAMETOOLONG, BEZEL_EINVAL;
-    return file_replace(mark, text, sizeof text - 1);
+    return write_into(dir, EXPORT_MARK, text, sizeof text - 1);
 }
 
 /* Makes a directory beside `target`, in the same file system; its path into `made`. */

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/export/export_csv.h"
+#include "ecs/export/export_internal.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The files that export a trace share this header; export.h is the interface of the room. */
+/** Shared by the files of this room; export.h is its interface. */
 #ifndef BEZEL_ECS_EXPORT_EXPORT_INTERNAL_H
 #define BEZEL_ECS_EXPORT_EXPORT_INTERNAL_H
 
@@ -10,6 +10,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 
 /** The committed part of a stream file, and facts from its first packet. */
 struct export_stream {
@@ -43,5 +44,52 @@ void export_find_free(struct export_nodes *nodes);
  */
 int export_merge(const struct model_node *model, const struct export_node *node, const char *to,
                  size_t memory) BEZEL_MUST_CHECK;
+
+/**
+ * Loads nodes, processes and dictionaries from the run's database, and the positions of streams if `streams`. Returns
+ * the model for model_free(), or NULL with *err.
+ */
+struct model *export_load_model(const char *run, bool streams, int *err) BEZEL_MUST_CHECK;
+
+/** A record with its context, for all formats of `bezel export --format`. */
+struct export_record {
+    const struct model_process *process;
+    const struct packet_header *packet;
+    const struct packet_record *r;
+    const struct dict_aspect *aspect;
+};
+
+enum export_shown {
+    EXPORT_TEXT,
+    EXPORT_ABSENT /* a string that its process had no room for */,
+    EXPORT_INT,
+    EXPORT_FLOAT
+};
+
+/** A value, ready to be written. */
+struct export_value {
+    enum export_shown as;
+    const char *text; /* of the dictionary: `length` bytes, not NUL-terminated */
+    size_t length;
+    int64_t integer;
+    double real;
+};
+
+/** Value `i` of a record, with i below the number of its aspect's fields. Pure. */
+struct export_value export_value(const struct export_record *record, uint32_t i);
+
+/** Records as CSV (RFC 4180, but lines end in LF): a column for each name of a field in the run. */
+struct csv;
+
+/**
+ * Writes the first line to `out`: the names of the columns, from all dictionaries in `m`. Borrows both until
+ * csv_close(), and uses `out` without locking it. Returns 0 with *csv for csv_close(), or BEZEL_ENOMEM.
+ */
+int csv_open(FILE *out, const struct model *m, struct csv **csv) BEZEL_MUST_CHECK;
+void csv_close(struct csv *csv);
+
+/** csv_packet() begins a packet of process `p`; csv_record() writes one of its records. */
+void csv_packet(struct csv *csv, const struct model_process *p, const struct packet_header *h);
+void csv_record(struct csv *csv, const struct export_record *record);
 
 #endif

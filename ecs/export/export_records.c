@@ -6,7 +6,7 @@
 #include "collector/store/trace_reader.h"
 #include "collector/verify/verify.h"
 #include "ecs/export/export.h"
-#include "ecs/export/export_csv.h"
+#include "ecs/export/export_internal.h"
 #include "ecs/report/json.h"
 
 #include <errno.h>
@@ -26,6 +26,48 @@ struct records {
     const char *run;
     bool served; /* by a collector: files grow */
 };
+
+/* ---- values ---- */
+
+static struct export_value text(const char *text, size_t length)
+{
+    return (struct export_value){.as = EXPORT_TEXT, .text = text, .length = length};
+}
+
+/* The label of `value` of an enum; length 0: it has no label. */
+static struct export_value enum_label(const struct dict_field *f, uint64_t value)
+{
+    const char *label = f->labels;
+    for (; value > 0; value--) {
+        label = strchr(label, '|');
+        if (!label)
+            return text("", 0);
+        label++;
+    }
+    return text(label, strcspn(label, "|"));
+}
+
+struct export_value export_value(const struct export_record *record, uint32_t i)
+{
+    const struct dict_field *f = &record->aspect->fields[i];
+    const struct dict *dict = record->process->dict;
+    uint64_t bits = packet_value(record->r, i);
+    struct export_value v = {.as = EXPORT_INT, .integer = (int64_t)bits};
+    if (f->type == DICT_FLOAT64) {
+        v.as = EXPORT_FLOAT;
+        memcpy(&v.real, &bits, sizeof v.real);
+    } else if (f->type == DICT_STRING) {
+        if (bits == 0 || bits > dict->string_count)
+            v.as = EXPORT_ABSENT;
+        else
+            v = text(dict->strings[bits - 1], strlen(dict->strings[bits - 1]));
+    } else if (f->type == DICT_ENUM && bits <= DICT_LABELS_MAX) {
+        struct export_value label = enum_label(f, bits);
+        if (label.length)
+            v = label;
+    }
+    return v;
+}
 
 /* ---- JSON lines ---- */
 
@@ -148,24 +190,30 @@ static int put_all(struct records *x, const struct model *m)
     return err;
 }
 
-static int load(const char *run, struct model *m)
+struct model *export_load_model(const char *run, bool streams, int *err)
 {
     struct rundb *f;
-    int err = rundb_open_read(run, &f);
-    if (err)
-        return err;
-    err = rundb_load(f, m);
-    if (!err)
-        err = rundb_load_streams(f, m);
-    (void)!rundb_close(f);
-    return err;
+    struct model *m = model_new("");
+    *err = m ? rundb_open_read(run, &f) : BEZEL_ENOMEM;
+    if (!*err) {
+        *err = rundb_get(f, "run", m->run, sizeof m->run);
+        if (!*err || *err == BEZEL_ENOENT)
+            *err = rundb_load(f, m);
+        if (!*err && streams)
+            *err = rundb_load_streams(f, m);
+        (void)!rundb_close(f);
+    }
+    if (!*err)
+        return m;
+    model_free(m);
+    return NULL;
 }
 
 int export_records(const char *run, enum export_format format, FILE *out)
 {
     struct records x = {.out = out, .run = run, .served = verify_is_served(run)};
-    struct model *m = model_new("");
-    int err = m ? load(run, m) : BEZEL_ENOMEM;
+    int err;
+    struct model *m = export_load_model(run, true, &err);
     if (err) {
         log_error("BEZEL-EXPORT-DATABASE", "%s/run.db: %s", run, rundb_why(err));
     } else {
@@ -176,7 +224,6 @@ int export_records(const char *run, enum export_format format, FILE *out)
             log_error("BEZEL-EXPORT", "cannot export the records of %s: %s", run, limit_reason(err));
     }
     csv_close(x.csv);
-    if (m)
-        model_free(m);
+    model_free(m);
     return err;
 }

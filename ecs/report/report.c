@@ -104,7 +104,7 @@ static void path_to_show(const char *run, char *path)
     snprintf(path, PATH_MAX, "%s", below ? real + n + 1 : real);
 }
 
-static int load_experiment(const char *run, struct experiment **e)
+int report_load_experiment(const char *run, struct experiment **e)
 {
     char path[PATH_MAX], *text;
     size_t n;
@@ -112,7 +112,7 @@ static int load_experiment(const char *run, struct experiment **e)
         return BEZEL_EINVAL;
     int err = file_read_plain(path, 1, EXPERIMENT_FILE_MAX, &text, &n);
     if (err) {
-        log_error("BEZEL-REPORT-RUN", "%s: %s: is this a run directory?", path, strerror(errno));
+        log_error("BEZEL-RUN-EXPERIMENT", "cannot read %s: %s: is this a run directory?", path, strerror(errno));
         return err;
     }
     struct experiment_diagnostics found;
@@ -154,7 +154,7 @@ static int print_loaded(const char *run, bool running, const struct summary *s, 
 int report_print(const char *run, bool running, int form, FILE *out)
 {
     struct experiment *e;
-    int err = load_experiment(run, &e);
+    int err = report_load_experiment(run, &e);
     if (err)
         return err;
     struct summary *s;

@@ -24,6 +24,9 @@ enum report_form { REPORT_TEXT = 0, REPORT_JSON = 1, REPORT_ALL = 2, REPORT_SVG 
  */
 int report_print(const char *run, bool running, int form, FILE *out) BEZEL_MUST_CHECK;
 
+/** Reads the experiment of run directory `run`. Returns 0 with *e for experiment_free(), or an error, which it logs. */
+int report_load_experiment(const char *run, struct experiment **e) BEZEL_MUST_CHECK;
+
 /** The input of all functions below; everything is borrowed. */
 struct report {
     const char *run; /* the directory, as the report shows it */
@@ -34,8 +37,9 @@ struct report {
     bool color; /* text: for a terminal */
 };
 
-/** The sentence that opens a report, without a newline. Pure. */
+/** The sentence that opens a report, without a newline; as text, for free(): NULL if memory is short. Pure. */
 void report_sentence(const struct report *r, FILE *out);
+char *report_sentence_text(const struct report *r);
 
 /** Print the complete report. Errors show in ferror(out). Pure but for `out`. */
 void report_text(const struct report *r, FILE *out);

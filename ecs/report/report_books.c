@@ -10,39 +10,43 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns of rare losses are shown only if there are such losses. */
-static bool shows_window(const struct report *r)
+/* The columns of counts. Those of rare losses are shown only if there are such losses. */
+static const struct column {
+    const char *head;
+    size_t at; /* of the count, in struct verdict_books */
+    bool rare;
+} columns[] = {{"produced", offsetof(struct verdict_books, attempts), false},
+               {"stored", offsetof(struct verdict_books, stored), false},
+               {"full", offsetof(struct verdict_books, full), false},
+               {"window", offsetof(struct verdict_books, window), true},
+               {"spool", offsetof(struct verdict_books, spool), true},
+               {"off", offsetof(struct verdict_books, off), false},
+               {"overwritten", offsetof(struct verdict_books, overwritten), true},
+               {"no-ring", offsetof(struct verdict_books, no_ring), false},
+               {"unfinished", offsetof(struct verdict_books, unfinished), false},
+               {"unstored", offsetof(struct verdict_books, unstored), true}};
+
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+static uint64_t count_of(const struct verdict_books *b, size_t column)
 {
-    return r->verdict->sut.window + r->verdict->daemons.window > 0;
+    return *(const uint64_t *)(const void *)((const char *)b + columns[column].at);
 }
 
-static bool shows_spool(const struct report *r)
+static bool is_shown(const struct report *r, size_t column)
 {
-    return r->verdict->sut.spool + r->verdict->daemons.spool > 0;
-}
-
-static bool shows_unstored(const struct report *r)
-{
-    return r->verdict->sut.unstored + r->verdict->daemons.unstored > 0;
+    const struct verdict *v = r->verdict;
+    if (columns[column].at == offsetof(struct verdict_books, overwritten))
+        return v->overwrites;
+    return !columns[column].rare || count_of(&v->sut, column) + count_of(&v->daemons, column) > 0;
 }
 
 static void books_row(const struct report *r, struct table *t, const char *name, const struct verdict_books *b)
 {
     table_cell(t, "%s", name);
-    table_cell(t, "%s", units_count(b->attempts).s);
-    table_cell(t, "%s", units_count(b->stored).s);
-    table_cell(t, "%s", units_count(b->full).s);
-    if (shows_window(r))
-        table_cell(t, "%s", units_count(b->window).s);
-    if (shows_spool(r))
-        table_cell(t, "%s", units_count(b->spool).s);
-    table_cell(t, "%s", units_count(b->off).s);
-    if (r->verdict->overwrites)
-        table_cell(t, "%s", units_count(b->overwritten).s);
-    table_cell(t, "%s", units_count(b->no_ring).s);
-    table_cell(t, "%s", units_count(b->unfinished).s);
-    if (shows_unstored(r))
-        table_cell(t, "%s", units_count(b->unstored).s);
+    for (size_t i = 0; i < COLUMNS; i++)
+        if (is_shown(r, i))
+            table_cell(t, "%s", units_count(count_of(b, i)).s);
     table_cell(t, "%s", number_signed(b->rest).s);
 }
 
@@ -362,22 +366,6 @@ static void print_books_remarks(const struct report *r, FILE *out)
 
 void report_books(const struct report *r, FILE *out)
 {
-    const struct {
-        const char *head;
-        bool shown;
-    } columns[] = {{"process (pid), aspect", true},
-                   {"produced", true},
-                   {"stored", true},
-                   {"full", true},
-                   {"window", shows_window(r)},
-                   {"spool", shows_spool(r)},
-                   {"off", true},
-                   {"overwritten", r->verdict->overwrites},
-                   {"no-ring", true},
-                   {"unfinished", true},
-                   {"unstored", shows_unstored(r)},
-                   {"rest", true}};
-    enum { COLUMNS = sizeof columns / sizeof *columns };
     const struct summary *s = r->summary;
     if (s->process_count == 0 && r->verdict->unobserved == 0)
         return;
@@ -386,14 +374,16 @@ void report_books(const struct report *r, FILE *out)
         print_unobserved(r, out);
         return;
     }
-    char align[COLUMNS + 1] = "";
-    for (size_t i = 0, at = 0; i < COLUMNS; i++)
-        if (columns[i].shown)
-            align[at++] = i == 0 ? 'l' : 'r';
+    char align[COLUMNS + 3] = "lr"; /* the name and the rest */
+    for (size_t i = 0, at = 2; i < COLUMNS; i++)
+        if (is_shown(r, i))
+            align[at++] = 'r';
     struct table *t = table_new(align);
+    table_cell(t, "process (pid), aspect");
     for (size_t i = 0; i < COLUMNS; i++)
-        if (columns[i].shown)
+        if (is_shown(r, i))
             table_cell(t, "%s", columns[i].head);
+    table_cell(t, "rest");
     for (size_t i = 0; i < s->process_count; i++) {
         const struct summary_process *p = &s->processes[i];
         if (!report_shows(r, p))

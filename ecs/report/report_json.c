@@ -45,13 +45,7 @@ static void put_run(const struct report *r, struct json *j)
 
 static void put_verdict(const struct report *r, struct json *j)
 {
-    char *sentence = NULL;
-    size_t n = 0;
-    FILE *memory = open_memstream(&sentence, &n);
-    if (memory) {
-        report_sentence(r, memory);
-        fclose(memory);
-    }
+    char *sentence = report_sentence_text(r);
     json_object(j, "verdict");
     json_text(j, "is", verdict_name(r->verdict->is));
     json_text(j, "sentence", sentence);

@@ -47,12 +47,16 @@ static void gauge_row(struct table *t, const struct summary_book *b)
 static const struct kind_section {
     enum dict_kind kind;
     const char *title, *columns;
-    const char *heads[9]; /* behind process and aspect; up to a NULL */
+    const char *heads[8];
     kind_row *row;
 } sections[] = {
-    {DICT_SPAN, "Spans", "llrrrrrr", {"spans", "spans/s", "total", "median", "p99", "max"}, span_row},
-    {DICT_COUNTER, "Counters", "llrrll", {"total", "per second", "unit", ""}, counter_row},
-    {DICT_GAUGE, "Gauges", "llrrrl", {"last", "min", "max", "unit"}, gauge_row},
+    {DICT_SPAN,
+     "Spans",
+     "llrrrrrr",
+     {"process (pid)", "aspect", "spans", "spans/s", "total", "median", "p99", "max"},
+     span_row},
+    {DICT_COUNTER, "Counters", "llrrll", {"process (pid)", "aspect", "total", "per second", "unit", ""}, counter_row},
+    {DICT_GAUGE, "Gauges", "llrrrl", {"process (pid)", "aspect", "last", "min", "max", "unit"}, gauge_row},
 };
 
 /* Adds the rows of `p` to the section. *t is NULL until the first row. */
@@ -65,13 +69,8 @@ static void section_rows(const struct report *r, const struct kind_section *sect
         const struct summary_book *b = &p->books[i];
         if (b->kind != section->kind || b->stored == 0)
             continue;
-        if (!*t) {
-            *t = table_new(section->columns);
-            table_cell(*t, "%s", "process (pid)");
-            table_cell(*t, "%s", "aspect");
-            for (size_t h = 0; section->heads[h]; h++)
-                table_cell(*t, "%s", section->heads[h]);
-        }
+        if (!*t)
+            *t = table_with_heads(section->columns, section->heads);
         table_cell(*t, "%s", name);
         table_cell(*t, "%s", b->name);
         section->row(*t, b);

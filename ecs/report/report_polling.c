@@ -9,17 +9,7 @@ static const char *word(const char *const *words, int count, int value)
     return value >= 0 && value < count ? words[value] : "?";
 }
 
-static const char *mode_word(int mode)
-{
-    static const char *const words[] = {"polling", "busy-wait"};
-    return word(words, 2, mode);
-}
-
-static const char *forward_word(int forward)
-{
-    static const char *const words[] = {"batch", "collect"};
-    return word(words, 2, forward);
-}
+static const char *const modes[] = {"polling", "busy-wait"}, *const forwards[] = {"batch", "collect"};
 
 /* ---- How nodes polled -------------------------------------------------------------------------------------------- */
 
@@ -48,7 +38,7 @@ void report_polling_change(struct table *t, const struct builtin_polling *p)
     else if (p->batch > 0)
         most = units_count((uint64_t)p->batch);
     table_cell(t, "%s: %s, period %s, %s%s record%s a poll", p->cause == 2 ? "operator, kept" : "operator",
-               mode_word(p->mode), units_exact_duration(p->period).s,
+               word(modes, 2, p->mode), units_exact_duration(p->period).s,
                p->forward != POLL_FORWARD_COLLECT && p->batch > 0 ? "at most " : "", most.s,
                p->forward == POLL_FORWARD_COLLECT || p->batch == 1 ? "" : "s");
 }
@@ -71,9 +61,9 @@ void report_json_polling(const struct report *r, struct json *j)
         json_int(j, "time_ns", report_run_time(r, p->node, p->at));
         json_text(j, "node", report_node_name(r, p->node));
         json_text(j, "by", word(causes, 3, p->cause));
-        json_text(j, "mode", mode_word(p->mode));
+        json_text(j, "mode", word(modes, 2, p->mode));
         json_int(j, "period_ns", p->period);
-        json_text(j, "forward", forward_word(p->forward));
+        json_text(j, "forward", word(forwards, 2, p->forward));
         json_int(j, "batch", p->batch);
         json_object_end(j);
     }

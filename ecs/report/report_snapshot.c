@@ -22,9 +22,12 @@ static size_t rows_end(const struct summary *s, size_t from)
     return i;
 }
 
-static int64_t realtime(const struct report *r, uint32_t node, int64_t at)
+static uint64_t records_of(const struct summary *s, size_t from)
 {
-    return at + (node < r->summary->node_count ? r->summary->nodes[node].realtime_offset : 0);
+    uint64_t records = 0;
+    for (size_t i = from; i < rows_end(s, from); i++)
+        records += s->snapshots[i].records;
+    return records;
 }
 
 /* Writes the command that shows the records of rows `from` to `to` - 1 into `text`; "" if there are no records. */
@@ -34,7 +37,8 @@ static void command_of(const struct report *r, size_t from, size_t to, char *tex
     text[0] = '\0';
     for (size_t i = from; i < to; i++) {
         const struct builtin_snapshot *n = &r->summary->snapshots[i];
-        int64_t first = realtime(r, n->node, n->first), last = realtime(r, n->node, n->last);
+        int64_t first = report_run_time(r, n->node, n->first) + r->verdict->started;
+        int64_t last = report_run_time(r, n->node, n->last) + r->verdict->started;
         begin = n->records && first < begin ? first : begin;
         end = n->records && last > end ? last : end;
     }
@@ -54,8 +58,8 @@ static void command_of(const struct report *r, size_t from, size_t to, char *tex
 
 static uint64_t refused(const struct report *r)
 {
-    const char *fact = summary_property(r->summary, RUNDB_SNAPSHOTS_REFUSED);
-    return fact ? strtoull(fact, NULL, 10) : 0;
+    const char *number = summary_property(r->summary, RUNDB_SNAPSHOTS_REFUSED);
+    return number ? strtoull(number, NULL, 10) : 0;
 }
 
 /* ---- Text -------------------------------------------------------------------------------------------------------- */
@@ -95,9 +99,7 @@ static void snapshot_row(const struct report *r, struct table *t, const struct b
 void report_snapshot(const struct report *r, struct table *t, size_t from)
 {
     const struct builtin_snapshot *n = &r->summary->snapshots[from];
-    uint64_t records = 0;
-    for (size_t i = from; i < rows_end(r->summary, from); i++)
-        records += r->summary->snapshots[i].records;
+    uint64_t records = records_of(r->summary, from);
     const char *s = records == 1 ? "" : "s";
     if (n->number == 0)
         table_cell(t, "operator: snapshot of %s record%s", units_count(records).s, s);
@@ -146,7 +148,6 @@ static void put_snapshot(const struct report *r, struct json *j, size_t from, si
 {
     const struct builtin_snapshot *n = &r->summary->snapshots[from];
     char command[1024];
-    uint64_t records = 0;
     command_of(r, from, to, command, sizeof command);
     json_object(j, NULL);
     json_int(j, "number", n->number);
@@ -155,9 +156,7 @@ static void put_snapshot(const struct report *r, struct json *j, size_t from, si
     json_double(j, "value", n->value);
     json_int(j, "time_ns", report_run_time(r, n->node, n->moment));
     json_int(j, "duration_ns", n->duration);
-    for (size_t i = from; i < to; i++)
-        records += r->summary->snapshots[i].records;
-    json_uint(j, "records", records);
+    json_uint(j, "records", records_of(r->summary, from));
     json_array(j, "nodes");
     for (size_t i = from; i < to; i++)
         put_node(r, j, &r->summary->snapshots[i]);

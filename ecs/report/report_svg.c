@@ -357,13 +357,7 @@ static void put_legend(const struct plot *p)
 
 static void put_head(const struct plot *p, int height)
 {
-    char *sentence = NULL;
-    size_t n = 0;
-    FILE *memory = open_memstream(&sentence, &n);
-    if (memory) {
-        report_sentence(p->r, memory);
-        fclose(memory);
-    }
+    char *sentence = report_sentence_text(p->r);
     int width = PLOT_LEFT + PLOT_WIDTH + PLOT_RIGHT;
     fprintf(p->out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" role=\"img\">\n"

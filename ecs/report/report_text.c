@@ -186,6 +186,18 @@ void report_sentence(const struct report *r, FILE *out)
     fputc('.', out);
 }
 
+char *report_sentence_text(const struct report *r)
+{
+    char *sentence = NULL;
+    size_t n;
+    FILE *memory = open_memstream(&sentence, &n);
+    if (!memory)
+        return NULL;
+    report_sentence(r, memory);
+    fclose(memory);
+    return sentence;
+}
+
 /* ---- verdict and limits ---- */
 
 static void print_sentence(const struct report *r, FILE *out)

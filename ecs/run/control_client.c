@@ -4,10 +4,10 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
-#include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "ecs/report/report.h"
 #include "ecs/run/rundir.h"
 #include "mdr/link/link.h"
 
@@ -37,24 +37,6 @@ static int find_control(const char *run, char private[RUNDIR_PRIVATE_MAX])
     return err == BEZEL_EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
-static int load_experiment(const char *run, struct experiment **e)
-{
-    char path[PATH_MAX + 32], *text;
-    size_t n;
-    struct experiment_diagnostics found;
-    snprintf(path, sizeof path, "%.*s/experiment.yaml", PATH_MAX, run);
-    if (file_read_plain(path, 1, EXPERIMENT_FILE_MAX, &text, &n) != 0) {
-        log_error("BEZEL-UNREACHABLE", "cannot read %s: %s", path, strerror(errno));
-        return EXIT_FAILED;
-    }
-    int err = experiment_read(text, n, e, &found);
-    if (err)
-        experiment_print_diagnostics(&found, path, stderr);
-    experiment_diagnostics_free(&found);
-    free(text);
-    return err ? EXIT_FAILED : EXIT_OK;
-}
-
 static int connect_nodes(struct control_client *r, const char *private, const char *node)
 {
     const struct experiment *e = r->experiment;
@@ -82,7 +64,7 @@ int control_client_open(const char *run, const char *node, struct control_client
 {
     char private[RUNDIR_PRIVATE_MAX];
     *r = (struct control_client){.count = 0};
-    int code = load_experiment(run, &r->experiment);
+    int code = report_load_experiment(run, &r->experiment) == 0 ? EXIT_OK : EXIT_FAILED;
     if (code == EXIT_OK)
         code = find_control(run, private);
     if (code == EXIT_OK && !(r->nodes = calloc(r->experiment->node_count, sizeof *r->nodes)))

@@ -76,29 +76,29 @@ static int start_child(struct daemon *d)
     d->session.why[0] = '\0';
     d->stop_sent = false;
     int log = open(d->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    int ready[2] = {-1, -1}, lease[2] = {-1, -1}, error = 0;
-    if (log < 0 || pipe2(ready, O_CLOEXEC) != 0 || pipe2(lease, O_CLOEXEC) != 0)
+    int ready[2] = {-1, -1}, parent_pipe[2] = {-1, -1}, error = 0;
+    if (log < 0 || pipe2(ready, O_CLOEXEC) != 0 || pipe2(parent_pipe, O_CLOEXEC) != 0)
         error = errno;
     if (!error) {
-        char ready_text[16], lease_text[16], *args[DAEMON_ARGS_MAX + 5];
+        char ready_text[16], pipe_text[16], *args[DAEMON_ARGS_MAX + 5];
         size_t n = 0;
         while (d->args[n]) {
             args[n] = d->args[n];
             n++;
         }
-        fcntl(lease[0], F_SETFL, O_NONBLOCK); /* whoever looks whether the lease holds does not want to wait */
+        fcntl(parent_pipe[0], F_SETFL, O_NONBLOCK); /* the daemon polls it without waiting */
         snprintf(ready_text, sizeof ready_text, "%d", ready[1]);
-        snprintf(lease_text, sizeof lease_text, "%d", lease[0]);
-        char *more[] = {(char[]){"--ready"}, ready_text, (char[]){"--parent-pipe"}, lease_text, NULL};
+        snprintf(pipe_text, sizeof pipe_text, "%d", parent_pipe[0]);
+        char *more[] = {(char[]){"--ready"}, ready_text, (char[]){"--parent-pipe"}, pipe_text, NULL};
         memcpy(args + n, more, sizeof more);
         d->log_start = lseek(log, 0, SEEK_END);
-        error = spawn(d, args, log, ready[1], lease[0]);
+        error = spawn(d, args, log, ready[1], parent_pipe[0]);
     }
     close_fd(&log);
     close_fd(&ready[1]);
-    close_fd(&lease[0]);
+    close_fd(&parent_pipe[0]);
     d->ready = ready[0];
-    d->parent_pipe = lease[1];
+    d->parent_pipe = parent_pipe[1];
     if (error) {
         d->pid = 0;
         close_fd(&d->ready);

@@ -8,12 +8,7 @@
 #include "base/units.h"
 #include "collector/rundb/rundb.h"
 #include "ecs/report/report.h"
-#include "ecs/run/console.h"
-#include "ecs/run/daemons.h"
 #include "ecs/run/run_internal.h"
-#include "ecs/run/run_state.h"
-#include "ecs/run/rundir.h"
-#include "ecs/run/sut_processes.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -387,7 +382,7 @@ static int prepare(struct run *r, const char *text, size_t n)
     rundir_mark_running(&r->dir); /* after the fork: the launcher must not inherit the lock */
     err = put_first_properties(r);
     if (err)
-        log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, rundb_why(err));
+        log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s", r->dir.path, rundb_why(err));
     return err;
 }
 
@@ -396,7 +391,7 @@ static int conclude(struct run *r)
     read_stored_trace(r);
     int err = put_last_properties(r), report = BEZEL_ESYS;
     if (err)
-        log_error("BEZEL-RUN-FACTS", "cannot write %s/run.db: %s", r->dir.path, rundb_why(err));
+        log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s", r->dir.path, rundb_why(err));
     if (r->state.killed)
         log_error(
             "BEZEL-RUN-KILLED",

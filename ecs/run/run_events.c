@@ -140,20 +140,20 @@ void run_act(struct run *r, struct state_actions actions)
         daemon_signal(&r->daemons.daemons[r->daemons.manager].process, SIGTERM);
     if (what & ACTION_START_PROCESSES)
         send_to_launcher(r, LAUNCHER_START);
-    if (what & (ACTION_STOP_PROCESSES | ACTION_INTERRUPT_PROCESSES))
+    if (what & (ACTION_STOP_PROCESSES | ACTION_INTERRUPT_PROCESSES)) {
         send_ending(r);
-    if (what & (ACTION_STOP_PROCESSES | ACTION_INTERRUPT_PROCESSES))
         send_to_launcher(r, what & ACTION_STOP_PROCESSES ? LAUNCHER_STOP : LAUNCHER_INTERRUPT);
+    }
     if (what & ACTION_DRAIN)
         drain_nodes(r);
     if (what & ACTION_STOP_NODES)
         stop_nodes(r);
     if (what & ACTION_STOP_COLLECTOR)
         daemons_ask(&r->daemons, STATE_COLLECTOR, VERB_STOP);
-    if (what & ACTION_KILL)
+    if (what & ACTION_KILL) {
         send_to_launcher(r, LAUNCHER_KILL);
-    if (what & ACTION_KILL)
         kill_daemons(r, 0, r->daemons.count);
+    }
     if (what & ACTION_KILL_NODES)
         kill_daemons(r, 1, 1 + r->daemons.nodes);
     if (what & ACTION_KILL_COLLECTOR)

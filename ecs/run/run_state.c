@@ -267,11 +267,6 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static int64_t drain_limit(const struct run_state *s)
-{
-    return s->failing ? STATE_FAILING_LIMIT : STATE_DRAIN_LIMIT;
-}
-
 static bool awaits_attached(const struct run_state *s)
 {
     return s->attaches && !s->attached_seen && !s->unmatched_reported;
@@ -340,7 +335,7 @@ static int64_t patience(const struct run_state *s)
     case PHASE_STOPPING: /* an interrupted process gets the grace period twice */
         return 2 * s->grace + STATE_CLOSE_LIMIT;
     case PHASE_DRAINING:
-        return drain_limit(s);
+        return s->failing ? STATE_FAILING_LIMIT : STATE_DRAIN_LIMIT;
     case PHASE_CLOSING_NODES:
     case PHASE_CLOSING_COLLECTOR:
         return STATE_CLOSE_LIMIT;

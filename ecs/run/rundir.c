@@ -330,21 +330,15 @@ int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX])
  * The lock belongs to the open file description (fcntl(2)): it ends with `bezel run`, however that ends. The lock of
  * the private folder would not do: daemons inherit it, and outlive a `bezel run` that was killed.
  */
-static int open_experiment(const struct rundir *run)
+void rundir_mark_running(struct rundir *run)
 {
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/experiment.yaml", run->path);
-    return open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-}
-
-void rundir_mark_running(struct rundir *run)
-{
-    run->running = open_experiment(run);
+    run->running = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (run->running >= 0 && fcntl(run->running, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK}) == 0)
         return;
-    log_warn("BEZEL-RUN-LOCK",
-             "cannot lock %s/experiment.yaml: %s; until the run ends, 'bezel report' says that it was aborted",
-             run->path, strerror(errno));
+    log_warn("BEZEL-RUN-LOCK", "cannot lock %s: %s; until the run ends, 'bezel report' says that it was aborted", path,
+             strerror(errno));
 }
 
 bool rundir_is_running(const char *run)

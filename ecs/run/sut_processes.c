@@ -13,8 +13,7 @@
 enum { OWN_VARIABLES = 5 };
 
 /* NULL: no memory. */
-static char *variable(const char *format, ...) BEZEL_PRINTF(1, 2);
-static char *variable(const char *format, ...)
+static BEZEL_PRINTF(1, 2) char *variable(const char *format, ...)
 {
     char *text;
     va_list args;
