@@ -21,7 +21,7 @@ static const char help[] =
     "  count        not recorded, but counted: lost with the cause off\n"
     "  off          neither recorded nor counted\n"
     "\n"
-    "  --node NODE  on this node alone\n"
+    "  --node NODE  only on this node\n"
     "  --runs DIR   the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
     "\n"

@@ -113,7 +113,7 @@ int cmd_doctor(int argc, char **argv)
 {
     const char *keys = NULL;
     bool json = false;
-    struct options o = {.command = "doctor", .help = help, .wanted = "it takes no arguments"};
+    struct options o = {.command = "doctor", .help = help, .wanted = "give no arguments"};
     const struct options_entry entries[] = {{"json", .flag = &json}, {"keys", .value = &keys}, {0}};
     int code = options_read(&o, entries, argc, argv);
     return code == OPTIONS_GO_ON ? examine(json, keys) : code;

@@ -19,7 +19,7 @@ static const char help[] =
     "    bezel export RUN | xargs babeltrace2\n"
     "\n"
     "  --merge     write one stream for each node, in order of time, instead of one for each ring of each process:\n"
-    "              for runs with more streams than a reader may open files\n"
+    "              for runs with more streams than a reader can open files\n"
     "  --format F  write every record to stdout instead, one a line, as CSV or JSON lines (docs/REPORT.md)\n"
     "  --runs DIR  the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"

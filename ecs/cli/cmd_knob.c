@@ -16,14 +16,14 @@
 static const char help[] =
     "usage: bezel knob [--process PROCESS] [--node NODE] [--json] [--runs DIR] [RUN] [NAME[=VALUE]]\n"
     "\n"
-    "Lists the knobs of a run's processes, or turns one. A knob is a number that a program declares with BEZEL_KNOB\n"
-    "and reads where a change suits it. It stays turned until the run ends. RUN is a run directory or its name below\n"
-    "the folder of runs; without RUN, the newest one, which takes NAME=VALUE alone.\n"
+    "Lists the knobs of a run's processes, or sets one. A knob is a number that a program declares with BEZEL_KNOB\n"
+    "and reads where it can take a change. The value stays until the run ends. RUN is a run directory or its name\n"
+    "below the folder of runs (default: the newest run).\n"
     "\n"
-    "  NAME               list this knob alone; needs RUN\n"
-    "  NAME=VALUE         turn it: a number in its range, or 'initial'\n"
-    "  --process PROCESS  of this process alone, named as in the experiment (default: all)\n"
-    "  --node NODE        on this node alone\n"
+    "  NAME               list only this knob; needs RUN\n"
+    "  NAME=VALUE         set it, in all processes that have it, to a number in its range or to 'initial'\n"
+    "  --process PROCESS  only of this process, named as in the experiment\n"
+    "  --node NODE        only on this node\n"
     "  --json             list them as JSON\n"
     "  --runs DIR         the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
@@ -47,7 +47,7 @@ struct arguments {
     const char *run, *process;
     bool json;
     char name[MESSAGE_NAME_MAX + 1]; /* empty: all */
-    struct message_knob command;     /* KNOB_LIST: nothing is turned */
+    struct message_knob command;     /* KNOB_LIST: nothing is set */
 };
 
 /* ---- The command line -------------------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static int read_value(const char *text, struct message_knob *command)
     errno = 0;
     long long value = strtoll(text, &end, 10);
     if (end == text || *end != '\0')
-        return command_misuse("knob", "'%s' is no value of a knob: a whole number, or initial", text);
+        return command_misuse("knob", "'%s' is not a value of a knob: use a whole number, or initial", text);
     if (errno != 0 || value < INT32_MIN || value > INT32_MAX)
         return command_misuse("knob", "'%s' is out of range; allowed: %d .. %d", text, INT32_MIN, INT32_MAX);
     command->action = KNOB_SET;
@@ -75,7 +75,7 @@ static int read_knob(const char *word, struct arguments *a)
     size_t n = strcspn(word, "=");
     snprintf(a->name, sizeof a->name, "%.*s", (int)n, word);
     if (n > MESSAGE_NAME_MAX || !dict_name_ok(a->name))
-        return command_misuse("knob", "'%.*s' is no name of a knob", (int)n, word);
+        return command_misuse("knob", "'%.*s' is not a name of a knob", (int)n, word);
     if (word[n] == '\0')
         return OPTIONS_GO_ON;
     snprintf(a->command.name, sizeof a->command.name, "%s", a->name);
@@ -86,7 +86,7 @@ static int read_knob(const char *word, struct arguments *a)
 static int read_words(unsigned count, char **words, struct arguments *a)
 {
     if (a->process && strlen(a->process) > MESSAGE_NAME_MAX)
-        return command_misuse("knob", "'%s' is no name of a process", a->process);
+        return command_misuse("knob", "'%s' is not a name of a process", a->process);
     if (count == 1 && strchr(words[0], '='))
         return read_knob(words[0], a);
     a->run = count > 0 ? words[0] : NULL;
@@ -229,7 +229,7 @@ int cmd_knob(int argc, char **argv)
 {
     struct arguments a = {0};
     struct control_client r;
-    struct options o = {.command = "knob", .help = help, .most = 2, .wanted = "a RUN and a NAME at most"};
+    struct options o = {.command = "knob", .help = help, .most = 2, .wanted = "give at most a RUN and a NAME"};
     const struct options_entry entries[] = {{"process", .value = &a.process},
                                             {"node", .value = &o.node},
                                             {"json", .flag = &a.json},

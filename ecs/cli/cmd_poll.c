@@ -21,7 +21,7 @@ static const char help[] =
     "  --mode MODE       polling or busy-wait\n"
     "  --forward POLICY  batch (a poll takes all waiting records) or collect (one record)\n"
     "  --batch N         with batch, the most records that a poll takes; 0: all\n"
-    "  --node NODE       on this node alone\n"
+    "  --node NODE       only on this node\n"
     "  --runs DIR        the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
     "\n"
@@ -43,7 +43,7 @@ static int read_period(const char *text, void *context)
     int64_t period;
     const char *why;
     if (units_read_duration(text, &period, &why) != 0)
-        return command_misuse("poll", "'%s' is no duration: %s", text, why);
+        return command_misuse("poll", "'%s' is not a duration: %s", text, why);
     poll->given |= POLL_GIVES_PERIOD;
     poll->period_ns = (uint64_t)period;
     return OPTIONS_GO_ON;
@@ -55,7 +55,7 @@ static int read_batch(const char *text, void *context)
     uint64_t batch;
     const char *why;
     if (units_read_count(text, &batch, &why) != 0)
-        return command_misuse("poll", "'%s' is no count: %s", text, why);
+        return command_misuse("poll", "'%s' is not a count: %s", text, why);
     if (batch > EXPERIMENT_BATCH_MAX)
         return command_misuse("poll", "'%s' is out of range; allowed: 0 .. %d", text, EXPERIMENT_BATCH_MAX);
     poll->given |= POLL_GIVES_BATCH;
@@ -68,7 +68,7 @@ static int read_mode(const char *text, void *context)
     struct message_poll *poll = context;
     int word = find_word(modes, text);
     if (word < 0)
-        return command_misuse("poll", "'%s' is no mode: polling or busy-wait", text);
+        return command_misuse("poll", "'%s' is not a mode: use polling or busy-wait", text);
     poll->given |= POLL_GIVES_MODE;
     poll->mode = (enum message_poll_mode)word;
     return OPTIONS_GO_ON;
@@ -79,7 +79,7 @@ static int read_forward(const char *text, void *context)
     struct message_poll *poll = context;
     int word = find_word(forwards, text);
     if (word < 0)
-        return command_misuse("poll", "'%s' is no forwarding policy: batch or collect", text);
+        return command_misuse("poll", "'%s' is not a forwarding policy: use batch or collect", text);
     poll->given |= POLL_GIVES_FORWARD;
     poll->forward = (enum message_poll_forward)word;
     return OPTIONS_GO_ON;
@@ -115,7 +115,7 @@ int cmd_poll(int argc, char **argv)
 {
     struct message_command command = {.verb = VERB_POLL};
     struct options o = {
-        .command = "poll", .help = help, .most = 1, .wanted = "one RUN at a time", .context = &command.poll};
+        .command = "poll", .help = help, .most = 1, .wanted = "give at most one RUN", .context = &command.poll};
     const struct options_entry entries[] = {{"period", .read = read_period},
                                             {"mode", .read = read_mode},
                                             {"forward", .read = read_forward},

@@ -119,7 +119,7 @@ int cmd_run(int argc, char **argv)
         return command_misuse("run", "--duration '%s': %s", a.duration, why);
     if (a.name && !experiment_name_ok(a.name))
         return command_misuse("run",
-                              "--name '%s' is no name: give 1 to %d letters, digits, '_', '-' or '.', beginning with "
+                              "--name '%s' is not a name: use 1 to %d letters, digits, '_', '-' or '.', beginning with "
                               "neither '.' nor '-'",
                               a.name, EXPERIMENT_NAME_MAX);
     struct experiment *e = NULL;

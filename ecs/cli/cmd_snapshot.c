@@ -15,7 +15,7 @@ static const char help[] =
     "record is saved twice. The rings are also saved when their process ends, and when the run ends. RUN is a run\n"
     "directory or its name below the folder of runs; without RUN, the newest one.\n"
     "\n"
-    "  --node NODE  on this node alone\n"
+    "  --node NODE  only on this node\n"
     "  --runs DIR   the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
     "\n"
@@ -36,7 +36,7 @@ int cmd_snapshot(int argc, char **argv)
 {
     static const struct message_command command = {.verb = VERB_SNAPSHOT};
     uint64_t processes = 0;
-    struct options o = {.command = "snapshot", .help = help, .most = 1, .wanted = "one RUN at a time"};
+    struct options o = {.command = "snapshot", .help = help, .most = 1, .wanted = "give at most one RUN"};
     const struct options_entry entries[] = {{"node", .value = &o.node}, {"runs", .value = &o.runs}, {0}};
     int code = options_read(&o, entries, argc, argv);
     if (code != OPTIONS_GO_ON)

@@ -47,13 +47,13 @@ int options_read(struct options *o, const struct options_entry *entries, int arg
 
 /**
  * Finds the run that `word` names: a run directory, or the name of one below the folder of runs; NULL is the newest.
- * Returns OPTIONS_GO_ON with `run`, or EXIT_USAGE after saying on stderr that there is none.
+ * Returns OPTIONS_GO_ON with `run`, or EXIT_USAGE, with the reason on stderr.
  */
 int options_find_run(const struct options *o, const char *word, char run[PATH_MAX]) BEZEL_MUST_CHECK;
 
 /**
  * Finds the run like options_find_run() and connects to its nodes, or only to --node. Returns OPTIONS_GO_ON with *r for
- * control_client_close(), or an exit code after saying on stderr why not.
+ * control_client_close(), or an exit code, with the reason on stderr.
  */
 int options_reach(const struct options *o, const char *word, struct control_client *r) BEZEL_MUST_CHECK;
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/** The committed part of a stream file, and facts from its first packet. */
+/** The committed part of a stream file, and where its first packet belongs. */
 struct export_stream {
     char *path;
     uint64_t bytes;

@@ -28,7 +28,7 @@ enum {
 };
 
 #define SHOWN_MAX 1e300 /* larger values are clamped, so that sums and differences are finite */
-/* Okabe and Ito's colours, which colour-blind people can tell apart. */
+/* Okabe and Ito's colours, which differ for colour-blind people, too. */
 static const char *const colors[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
                                      "#56b4e9", "#e69f00", "#000000", "#999999"};
 

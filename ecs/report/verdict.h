@@ -91,7 +91,7 @@ struct verdict_books verdict_aspect(const struct summary *s, const struct summar
 /** The books of process `p` of `s`. Pure. */
 struct verdict_books verdict_process(const struct summary *s, const struct summary_process *p);
 
-/** Whether all records that are missing of each aspect of `p`, whose sums are `b`, were overwritten. Pure. */
+/** Whether the missing records of each aspect of `p` count as overwritten; `b`: the books of `p`. Pure. */
 bool verdict_explains_aspects(const struct summary_process *p, const struct verdict_books *b);
 
 /**

@@ -20,9 +20,9 @@ int load_text(const char *text, size_t n, const char *file, struct experiment **
 int load_file(const char *file, char **text, size_t *n, struct experiment **e) BEZEL_MUST_CHECK;
 
 /**
- * Writes the experiment that runs the one command `argv`. NULL as `name` names it after the command; NULL as `duration`
- * lets it last as long as the command. Returns 0 with *text, NUL-terminated, for the caller to free; BEZEL_EINVAL where
- * an argument is not UTF-8, which YAML cannot hold; BEZEL_ENOMEM.
+ * Writes the experiment that runs the one command `argv`. If `name` is NULL, it is named after the command; if
+ * `duration` is NULL, it lasts as long as the command. Returns 0 with *text, NUL-terminated, for the caller to free;
+ * BEZEL_EINVAL where an argument is not UTF-8, which YAML cannot hold; BEZEL_ENOMEM.
  */
 int load_command(char *const *argv, const char *name, const char *duration, char **text, size_t *n) BEZEL_MUST_CHECK;
 

@@ -32,7 +32,7 @@
 #define REREAD_LIMIT        (60 * CLOCK_S) /* for reading the complete trace once more */
 #define REREAD_LIMIT_KILLED (2 * CLOCK_S)  /* the same after a second interrupt */
 
-/* Descriptors that are open at once, as counted: for the run, with those of ZeroMQ, and in addition for each node. */
+/* Open descriptors, as counted: of the run, with those of ZeroMQ, and of each node. */
 enum { RUN_FILES = 24, RUN_FILES_NODE = 4 };
 
 /* ---- The loop ---------------------------------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ static void drain_nodes(struct run *r)
     r->next_status = 0;
 }
 
-/* The processes are being stopped: one that stops recording now does not hang. */
+/* Makes nodes expect that processes fall silent: one that is being stopped does not hang. */
 static void send_ending(struct run *r)
 {
     for (uint32_t d = 1; d <= r->daemons.nodes; d++)
@@ -93,7 +93,7 @@ static void report_undrained(struct run *r)
     }
 }
 
-/* `why` of a session: its bezeld may have sent what it waits for. */
+/* A session's `why` is what its bezeld waits for, if that sent it. */
 static void report_unready(struct run *r, const struct daemon *daemon)
 {
     const char *why = daemon->session.why;
