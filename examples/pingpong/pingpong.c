@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Two processes play ping-pong: pingpong pinger|ponger CHANNEL [BALLS]. An example of all kinds of aspects: messages
- * that are sent and received, so that one sees which record of one process came before which of the other; a span, a
+ * that are sent and received, which order the records of the two processes; a span, a
  * counter, a gauge.
  */
 #include <bezel/sensor.h>

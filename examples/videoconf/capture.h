@@ -18,7 +18,7 @@ struct capture;
 struct capture *capture_new(const char *input, int width, int height, int format);
 void capture_free(struct capture *c);
 
-/** Pictures have this size from now on. False, and nothing is changed, where there is no memory. */
+/** Changes the size of the pictures from now on. False: no memory, and nothing is changed. */
 bool capture_resize(struct capture *c, int width, int height);
 
 /**

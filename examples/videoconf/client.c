@@ -30,7 +30,7 @@ struct client {
     struct display *display;
     int socket;
     bool joined;      /* an I frame came, what follows can be decoded */
-    uint64_t dropped; /* whole frames that could not be shown */
+    uint64_t dropped; /* complete frames that could not be shown */
     struct figures figures;
 };
 
@@ -88,7 +88,7 @@ static bool client_wants(struct client *c, const struct frame *f)
     return c->joined;
 }
 
-/* A frame that is whole: the second half of the cycle. */
+/* The second half of the cycle, of a complete frame. */
 static void client_show(struct client *c, const struct frame *f, int64_t received)
 {
     bezel_record(decode_begin, f->number);

@@ -46,7 +46,7 @@ static int encoder_open(struct encoder *e, const AVCodec *codec, int width, int 
     c->time_base = (AVRational){1, fps};
     c->framerate = (AVRational){fps, 1};
     c->bit_rate = (int64_t)width * height * fps / 4 * quality / 100;
-    c->gop_size = fps;   /* an I frame, its headers with it, every second: who joins late waits no longer */
+    c->gop_size = fps;   /* an I frame, its headers with it, every second: a late client waits no longer */
     c->max_b_frames = 0; /* nothing is held back */
     c->thread_count = 1;
     av_opt_set(c->priv_data, "tune", "zerolatency", 0); /* x264 and its like; the others do not know it */

@@ -39,7 +39,7 @@ struct options {
 enum options_result { OPTIONS_RUN, OPTIONS_HELP, OPTIONS_WRONG };
 
 /**
- * Reads the command line of the server or the client. Has printed the help, or what is wrong, where not OPTIONS_RUN.
+ * Reads the command line of the server or the client. Prints the help or the error unless it returns OPTIONS_RUN.
  */
 enum options_result options_read(struct options *o, bool server, int argc, char **argv);
 

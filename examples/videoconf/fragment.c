@@ -93,8 +93,8 @@ struct slot {
 struct assembler {
     bool following, delivered; /* a session; a frame of it */
     uint32_t session;
-    uint32_t last; /* number of the frame delivered last; the first one heard of where none was */
-    int64_t heard; /* when the session was heard last */
+    uint32_t last;   /* number of the frame delivered last; the first one that arrived where none was */
+    int64_t arrived; /* when a datagram of the session arrived last */
     struct assembler_counts counts;
     struct slot slots[SLOTS];
 };
@@ -126,7 +126,7 @@ static bool follow(struct assembler *a, const struct frame *f, int64_t now)
     bool same = a->following && f->session == a->session && ahead(f->number, a->last) <= JUMP_MAX &&
                 ahead(f->number, a->last) >= -JUMP_MAX;
     if (!same) {
-        if (a->following && now - a->heard < SILENCE)
+        if (a->following && now - a->arrived < SILENCE)
             return false;
         for (int i = 0; i < SLOTS; i++)
             a->slots[i].used = false;
@@ -135,7 +135,7 @@ static bool follow(struct assembler *a, const struct frame *f, int64_t now)
         a->session = f->session;
         a->last = f->number;
     }
-    a->heard = now;
+    a->arrived = now;
     return true;
 }
 
@@ -155,7 +155,7 @@ static struct slot *slot_of(struct assembler *a, const struct frame *f)
     return s;
 }
 
-/* Whether two fragments speak of the same frame. */
+/* Whether two fragments belong to the same frame. */
 static bool same_frame(const struct frame *x, const struct frame *y)
 {
     return x->bytes == y->bytes && x->type == y->type && x->captured == y->captured && x->width == y->width &&

@@ -11,7 +11,7 @@
  *     16  u32  fragment, from 0        48  payload: bytes [fragment * FRAGMENT_PAYLOAD, ...) of the frame
  *     20  u32  type: 0 I, 1 P
  *
- * Every fragment but the last is full, so that the bytes of the frame tell how many there are.
+ * Every fragment but the last is full, so that the bytes of the frame determine their number.
  */
 #ifndef VIDEOCONF_FRAGMENT_H
 #define VIDEOCONF_FRAGMENT_H

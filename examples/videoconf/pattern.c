@@ -22,7 +22,7 @@ static const struct colour white = {235, 128, 128}, black = {16, 128, 128}, oran
 
 enum { BARS = sizeof bars / sizeof *bars };
 
-/* Fills a rectangle, cut to the canvas and to even coordinates, so that the colour planes match. */
+/* Fills a rectangle, clipped to the canvas and to even coordinates, so that the colour planes match. */
 static void fill(const struct canvas *c, int x, int y, int w, int h, struct colour colour)
 {
     int right = x + w > c->width ? c->width : x + w, bottom = y + h > c->height ? c->height : y + h;

@@ -34,8 +34,8 @@ void scaler_free(struct scaler *s)
 }
 
 /*
- * JPEG's formats are the common ones at full range. libswscale takes them under protest, and, since it turns them into
- * these, finds that the format changed with every frame.
+ * JPEG's formats are the common ones at full range. libswscale accepts them with a warning, replaces them by these, and
+ * then finds that the format changed with every frame.
  */
 static struct side side_of(const AVFrame *f)
 {

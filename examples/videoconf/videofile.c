@@ -79,7 +79,7 @@ void videofile_close(struct videofile *v)
     free(v);
 }
 
-/* Gives the decoder one more packet of the video, or tells it once that there is none. */
+/* Gives the decoder one more packet of the video, or signals the end of the video once. */
 static int feed(struct videofile *v)
 {
     for (;;) {
