@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The checks of `bezel doctor`. Each has a result, and a remedy if it is not in order: a command if there is one.
+ * The checks of `bezel doctor`. Each has a result and, if something is wrong, a remedy: a command if there is one.
  * Checks read and measure; they change nothing. One thread.
  */
 #ifndef BEZEL_ECS_CLI_DOCTOR_H

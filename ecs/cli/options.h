@@ -40,7 +40,7 @@ struct options {
 };
 
 /**
- * Reads the options of `entries`, which end with one that has no name, and --help. Returns OPTIONS_GO_ON, or the exit
+ * Reads --help and the options of `entries`, the last of which has no name. Returns OPTIONS_GO_ON, or the exit
  * code to end with, after printing help or what is wrong.
  */
 int options_read(struct options *o, const struct options_entry *entries, int argc, char **argv) BEZEL_MUST_CHECK;

@@ -228,7 +228,7 @@ void report_json_remedies(const struct report *r, struct json *j)
 
 /* ---- Unknown records --------------------------------------------------------------------------------------------- */
 
-/* Of nodes that vanished, of processes whose end is not in the store, and of processes that were not observed. */
+/* They belong to nodes that vanished, or to processes that were not observed or whose end is not in the store. */
 
 enum { STREAMS_SHOWN = 24 }; /* unless --all is given */
 

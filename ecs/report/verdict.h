@@ -41,8 +41,8 @@ struct verdict_limit {
 
 /**
  * Sums of books. attempts = stored + full + window + spool + off + overwritten + no_ring + unfinished + unstored +
- * rest, exactly. Unstored are records that a node still held when draining was given up; and, of a process that could
- * not be read or stored to its end, the records that its counters have beyond the known ones. Overwritten records are
+ * rest, exactly. Unstored are records that a node still held when draining was given up. If a process could not be
+ * read or stored to its end, they are the records by which its counters exceed the known ones. Overwritten records are
  * counted by the gaps between ordinals, not by the counters of attempts: the two must agree.
  */
 struct verdict_books {

@@ -25,9 +25,9 @@ static bool attaches(const struct experiment *e, uint32_t node)
 }
 
 /*
- * Makes the folder of a node: that of the file; else, where the node attaches to processes, the default one, which
- * those use; else one of the run's own, so that runs do not collide. Names of nodes begin with no dot, those of sockets
- * do.
+ * Makes the folder of a node, which the experiment file may name. If it does not, a node that attaches to processes has
+ * the default folder, which they use; another node has one of the run's own, so that runs do not collide. Names of
+ * nodes do not begin with a dot, those of sockets do.
  */
 static char *make_node_dir(const struct experiment *e, uint32_t node, const struct rundir *run)
 {

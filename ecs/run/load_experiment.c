@@ -241,8 +241,8 @@ int load_text(const char *text, size_t n, const char *file, struct experiment **
 }
 
 /*
- * The descriptor of this process that `file` names, or -1. The caller of `bezel` opened it, such as the shell a pipe:
- * it is read to its end.
+ * The descriptor of this process that `file` names, or -1. The caller of `bezel` opened it, for example the shell a
+ * pipe. It is read to its end.
  */
 static int own_descriptor(const char *file)
 {

@@ -349,8 +349,8 @@ static void read_stored_trace(struct run *r)
         words, r->dir.path);
 }
 
-/* Makes folders, launcher and run.db; the run directory after steps that fail more often. Returns 0, or a logged error.
- */
+/* Makes folders, launcher and run.db. Steps that fail more often come before the run directory. Returns 0, or a logged
+ * error. */
 static int prepare(struct run *r, const char *text, size_t n)
 {
     int err = limit_check_files(RUN_FILES + RUN_FILES_NODE * r->e->node_count);
