@@ -49,7 +49,7 @@ static struct scene {
 
 static int without; /* a system call that a bezeld does not get: as where descriptors are used up; 0: it gets all */
 
-static int lease = -1; /* read end of the pipe that a bezeld gets; -1: none */
+static int parent_pipe = -1; /* read end of the pipe that a bezeld gets; -1: none */
 
 static void do_without(int call)
 {
@@ -74,10 +74,10 @@ static void become_bezeld(const char *stand, int ready)
     dup2(open(log, O_WRONLY | O_CREAT | O_APPEND, 0666), 2);
     if (without)
         do_without(without);
-    if (lease >= 0) {
-        char lease_text[12];
-        snprintf(lease_text, sizeof lease_text, "%d", lease);
-        execl(BEZELD, "bezeld", "--control", control, "--ready", ready_text, "--parent-pipe", lease_text, (char *)NULL);
+    if (parent_pipe >= 0) {
+        char pipe_text[12];
+        snprintf(pipe_text, sizeof pipe_text, "%d", parent_pipe);
+        execl(BEZELD, "bezeld", "--control", control, "--ready", ready_text, "--parent-pipe", pipe_text, (char *)NULL);
     }
     execl(BEZELD, "bezeld", "--control", control, "--ready", ready_text, (char *)NULL);
     _exit(127);
@@ -334,9 +334,9 @@ static void the_session_of_one_that_bezel_run_started_stays_until_the_pipe_ends(
     snprintf(endpoint, sizeof endpoint, "ipc://%s/control", stand);
     assert_int_equal(pipe2(ends, 0), 0);
     fcntl(ends[1], F_SETFD, FD_CLOEXEC);
-    lease = ends[0];
+    parent_pipe = ends[0];
     pid_t pid = start_bezeld(stand);
-    lease = -1;
+    parent_pipe = -1;
     close(ends[0]);
     assert_int_equal(link_connect(endpoint, MESSAGE_MAX_BYTES, 16, NULL, &s.control_endpoint), 0);
     ask(50, 1, "local", "d", file);

@@ -54,9 +54,9 @@ struct bed_options {
     unsigned loses;        /* set of causes: by each of them records are lost, ... */
     unsigned spares;       /* ... and by these none is */
     bool keys;             /* the link has keys, and goes over an address that is not loopback's */
-    bool may_lack;         /* what is known and could not be stored by the end is told as a rest, and no failure */
+    bool may_lack;         /* records that could not be stored by the end are reported as the rest, and no failure */
     const char *evil;      /* beside them a process `evil` does this harm (sut_processes.c); nothing of it is checked */
-    bool damaged;          /* what is stored may be wrong, which is told and no failure; it may lack, too */
+    bool damaged;          /* what is stored may be wrong, which is reported and no failure; it may lack, too */
     bool shifted_clock;    /* all programs of the run read a wall clock that is off by *wall */
 };
 

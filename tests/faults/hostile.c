@@ -283,8 +283,8 @@ static bool all_are_noted(struct bed *b)
 }
 
 /*
- * Processes of which the collector cannot be told what they recorded, or which count what cannot be: others lose
- * nothing by it, and draining takes no longer.
+ * Processes whose books cannot be sent to the collector, or are impossible: others lose nothing by it, and draining
+ * takes no longer.
  */
 static void try_forge(struct bed *b, const struct bed_options *o, const void *of)
 {

@@ -62,7 +62,8 @@ static void try_mode(struct bed *b, const struct bed_options *o, const void *of)
     bed_end(b, "0");
 }
 
-/* Nothing passes one way, or both, and nobody is told; then the old connections go on where they were, or are cut. */
+/* Nothing passes one way, or both, and neither end gets an error; then the old connections go on where they were, or
+ * are cut. */
 static void try_half_open(struct bed *b, const struct bed_options *o, const void *of)
 {
     make(b, o, false);

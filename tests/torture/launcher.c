@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Programs that do not want to end, in random company, and the end of their lease in every way that there is: launcher
- * and its owner told, stopped, continued and killed. Nobody is left. Prints its seed, takes it back from BEZEL_SEED.
+ * Programs that do not want to end, in random company, and the end of the launcher socket in every way that there is:
+ * launcher and its owner commanded, stopped, continued and killed. No process is left. Prints its seed, takes it back
+ * from BEZEL_SEED.
  */
 #include "bezeld/launch/launcher.h"
 #include "base/clock.h"

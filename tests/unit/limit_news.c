@@ -1,7 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* What is new of limits: recorded where it changed and once a second, told at once where one breaks that asks for it.
- */
+/* Changes of limits: recorded when they happen and once a second; sent at once if a limit breaks that asks for it. */
 #include "bezeld/limit_news.h"
 
 #include "base/clock.h"

@@ -95,7 +95,7 @@ static void flight_recorders_show_what_they_overwrote(void **state)
     check_golden(&s, report_json, false, "recorder.json");
 }
 
-/* What is to be done about it is told of processes that are started, and of those that are attached to. */
+/* It is another one for processes that are started than for those that are attached to. */
 static void the_remedy_of_a_full_ring_is_named(void **state)
 {
     (void)state;
@@ -349,7 +349,7 @@ static const struct said said[] = {
     SAID(1, "fps >= 29 cannot hold: violated 12 % of the time, also while collection was off; ", VERDICT_INFEASIBLE),
 };
 
-/* The sentence depends on the verdict alone: a verdict made by hand is told as it is. */
+/* The sentence depends on the verdict alone: a verdict made by hand is printed as it is. */
 static void the_sentence_names_what_did_not_hold(void **state)
 {
     (void)state;
