@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/report/json.h"
 
+#include "mdr/dict.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,39 +14,20 @@ static void line_break(struct json *j)
         fprintf(j->out, "\n%*s", 2 * j->depth, "");
 }
 
-/*
- * Length of the UTF-8 sequence at `s` (RFC 3629: shortest form, no surrogates, below 0x110000); 0 where there is none.
- */
-static int utf8_length(const unsigned char *s)
-{
-    if (s[0] < 0x80)
-        return 1;
-    int n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4)
-        return 0;
-    for (int i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80)
-            return 0;
-    bool overlong = (s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xf0 && s[1] < 0x90);
-    bool outside = (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf4 && s[1] > 0x8f);
-    return overlong || outside ? 0 : n;
-}
-
 static void put_text(FILE *out, const char *text)
 {
-    const unsigned char *s = (const unsigned char *)text;
+    const char *valid = text + dict_text_fit(text, SIZE_MAX);
     fputc('"', out);
-    while (*s) {
-        int n = utf8_length(s);
-        if (*s == '"' || *s == '\\')
-            fprintf(out, "\\%c", *s);
-        else if (*s < 0x20 || *s == 0x7f)
-            fprintf(out, "\\u%04x", *s);
-        else if (n == 0)
+    for (; *text; text++) {
+        if (text == valid) { /* no UTF-8 begins here */
             fputs("\\ufffd", out);
+            valid += 1 + dict_text_fit(text + 1, SIZE_MAX);
+        } else if (*text == '"' || *text == '\\')
+            fprintf(out, "\\%c", *text);
+        else if ((unsigned char)*text < 0x20 || *text == 0x7f)
+            fprintf(out, "\\u%04x", *text);
         else
-            fwrite(s, 1, (size_t)n, out);
-        s += n > 0 ? n : 1;
+            fputc(*text, out);
     }
     fputc('"', out);
 }

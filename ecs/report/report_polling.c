@@ -13,10 +13,13 @@ static const char *const modes[] = {"polling", "busy-wait"}, *const forwards[] =
 
 /* ---- How nodes polled -------------------------------------------------------------------------------------------- */
 
-static void poll_stats_rows(const struct report *r, FILE *out)
+void report_polling(const struct report *r, FILE *out)
 {
     static const char *const heads[] = {"node",       "time between polls: mean", "worst", "en route: mean", "most",
                                         "window full"};
+    if (r->summary->polling_count == 0)
+        return;
+    report_title(r, "Polling", out);
     struct table *t = table_with_heads("lrrrrr", heads);
     for (size_t i = 0; i < r->summary->node_count; i++) {
         const struct summary_node *n = &r->summary->nodes[i];
@@ -41,14 +44,6 @@ void report_polling_change(struct table *t, const struct builtin_polling *p)
                word(modes, 2, p->mode), units_exact_duration(p->period).s,
                p->forward != POLL_FORWARD_COLLECT && p->batch > 0 ? "at most " : "", most.s,
                p->forward == POLL_FORWARD_COLLECT || p->batch == 1 ? "" : "s");
-}
-
-void report_polling(const struct report *r, FILE *out)
-{
-    if (r->summary->polling_count == 0)
-        return;
-    report_title(r, "Polling", out);
-    poll_stats_rows(r, out);
 }
 
 void report_json_polling(const struct report *r, struct json *j)

@@ -87,15 +87,19 @@ static void verify_process(const struct subject *w)
         verify_aspects(w);
 }
 
+static void print_incomplete(struct verify *v, const char *code, const char *text)
+{
+    verify_print(v, &(struct verify_report){.is = VERIFY_INCOMPLETE, .code = code, .file = "run.db", .text = text});
+}
+
 static void verify_unobserved(struct verify *v, uint64_t count, const char *what, const char *name)
 {
     char text[256];
-    struct verify_report f = {.is = VERIFY_INCOMPLETE, .code = "unobserved", .file = "run.db", .text = text};
     if (count == 0)
         return;
     snprintf(text, sizeof text, "%" PRIu64 " process%s %s %s recorded, but %s not observed: the records are unknown",
              count, count == 1 ? "" : "es", what, name, count == 1 ? "was" : "were");
-    verify_print(v, &f);
+    print_incomplete(v, "unobserved", text);
 }
 
 static void verify_all_observed(struct verify *v, const struct summary *s)
@@ -114,25 +118,18 @@ static void verify_all_observed(struct verify *v, const struct summary *s)
 static void verify_loaded(struct verify *v, const struct summary *s)
 {
     const char *finished = summary_property(s, RUNDB_FINISHED);
-    struct verify_report f = {.is = VERIFY_INCOMPLETE, .file = "run.db"};
     bool settled = v->finished[0] && finished && strcmp(finished, v->finished) == 0;
     verify_all_observed(v, s);
     if (v->totals.served || (v->finished[0] && !settled)) {
-        f.code = "going-on";
-        f.text = "a collector serves the run: more may come";
-        verify_print(v, &f);
+        print_incomplete(v, "going-on", "a collector serves the run: more may come");
         return;
     }
     for (size_t i = 0; settled && i < s->process_count; i++)
         verify_process(&(struct subject){v, s, &s->processes[i]});
-    f.code = "refused";
-    f.text = "the collector refused processes, whose records are missing: see bezel report";
     if (settled && s->left_out)
-        verify_print(v, &f);
-    f.code = "aborted";
-    f.text = "the run did not end in order, because its bezel run was killed";
+        print_incomplete(v, "refused", "the collector refused processes, whose records are missing: see bezel report");
     if (!summary_property(s, "ended"))
-        verify_print(v, &f);
+        print_incomplete(v, "aborted", "the run did not end in order, because its bezel run was killed");
 }
 
 int verify_books(struct verify *v, const char *run)

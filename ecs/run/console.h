@@ -19,17 +19,15 @@ struct console_event {
 
 struct console {
     struct progress progress;
-    int64_t
-        realtime_offset; /* of the monotonic clock when the run began, ns: later steps of the wall clock do not count */
-    size_t count, dropped; /* dropped: events beyond CONSOLE_EVENTS_MAX, which are shown but not kept */
+    int64_t realtime_offset; /* of the monotonic clock when the run began, ns, without later steps of the wall clock */
+    size_t count, dropped;   /* dropped: events beyond CONSOLE_EVENTS_MAX, which are shown but not kept */
     struct console_event *events;
 };
 
 void console_init(struct console *c, bool quiet, bool shared);
 void console_free(struct console *c);
 
-/** Logs an error, or an event of the run's timeline, to stderr, and keeps it for console_keep(). `id` as in base/log.h.
- */
+/** Logs an error, or another event of the run, to stderr, and keeps it for console_keep(). `id` as in base/log.h. */
 void console_error(struct console *c, const char *id, const char *format, ...) BEZEL_PRINTF(3, 4);
 void console_event(struct console *c, const char *id, const char *format, ...) BEZEL_PRINTF(3, 4);
 

@@ -6,6 +6,7 @@
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/program.h"
+#include "mdr/dict.h"
 #include "mdr/link/keyring.h"
 #include "mdr/link/link.h"
 
@@ -289,20 +290,14 @@ int load_file(const char *file, char **text, size_t *n, struct experiment **e)
 
 /* ---- An experiment around a command ------------------------------------------------------------------------------ */
 
-/* Decodes the UTF-8 character at `p`. Returns its length; 0: it is malformed. */
+/* Decodes the UTF-8 character at `p`, which is well-formed. Returns its length. */
 static int utf8_decode(const unsigned char *p, uint32_t *c)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    int n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
-    if (n == 0)
-        return 0;
+    int n = *p < 0x80 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
     *c = n == 1 ? *p : *p & (0x7fu >> n);
-    for (int i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
+    for (int i = 1; i < n; i++)
         *c = *c << 6 | (p[i] & 0x3fu);
-    }
-    return *c < least[n] || *c > 0x10ffff || (*c >= 0xd800 && *c < 0xe000) ? 0 : n;
+    return n;
 }
 
 /* Whether YAML requires an escape: the character is not printable, or breaks lines. */
@@ -316,11 +311,11 @@ static bool put_quoted(FILE *out, const char *s)
 {
     const unsigned char *p = (const unsigned char *)s;
     uint32_t c;
+    if (s[dict_text_fit(s, SIZE_MAX)] != '\0')
+        return false;
     fputc('"', out);
     for (int n; *p; p += n) {
         n = utf8_decode(p, &c);
-        if (n == 0)
-            return false;
         if (c == '"' || c == '\\')
             fprintf(out, "\\%c", (int)c);
         else if (needs_escape(c))

@@ -15,8 +15,7 @@ enum { RUNDIR_PRIVATE_MAX = 80 }; /* so that the path of a socket within it fits
 
 struct rundir {
     char path[PATH_MAX];              /* absolute */
-    char private[RUNDIR_PRIVATE_MAX]; /* folder of mode 0700 for sockets and the folders of nodes; removed with the run
-                                       */
+    char private[RUNDIR_PRIVATE_MAX]; /* folder of mode 0700 for sockets and folders of nodes; removed with the run */
     char uuid[37];                    /* the run's id */
     int lock;    /* descriptor: as long as some process of the run holds it, the private folder is in use; -1: none */
     int running; /* descriptor: as long as it is open, rundir_is_running(); -1: none */
