@@ -58,7 +58,7 @@ struct model_stream {
     uint64_t bytes;    /* length of the file up to its last complete packet */
     uint64_t pushed;   /* of these, bytes that the kernel was asked to write */
     uint64_t packets;
-    uint64_t sum; /* checksum of all packets (base/sum.h) */
+    uint64_t sum; /* checksum of all packets (base/checksum.h) */
     struct model_saved saved;
     bool closed;                        /* its closing packet is stored */
     bool touched;                       /* its position is to be sent; linked by next_touched */

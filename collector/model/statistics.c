@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "collector/model/statistics.h"
 
-#include "base/sum.h"
+#include "base/checksum.h"
 
 #include <stdlib.h>
 
@@ -82,5 +82,5 @@ void statistics_count(struct model_process *process, const struct packet_header 
 
 void statistics_sum(struct model_stream *stream, const struct packet_header *h, const uint8_t *p)
 {
-    stream->sum = sum_add(stream->sum, p, h->size_bytes);
+    stream->sum = checksum_add(stream->sum, p, h->size_bytes);
 }

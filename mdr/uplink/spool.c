@@ -108,7 +108,7 @@ int spool_peek(const struct spool *s, uint64_t *at, void *begin, uint32_t room)
 int spool_put_mark(struct spool *s)
 {
     struct spool_mark m = {.turn = s->turn + 1, .freed = s->freed, .written = s->written, .life = s->life};
-    m.sum = sum_add(SUM_START, &m, offsetof(struct spool_mark, sum));
+    m.sum = checksum_add(CHECKSUM_START, &m, offsetof(struct spool_mark, sum));
     struct iovec part = {&m, sizeof m};
     int err = spool_write_at(s->fd, &part, 1, SPOOL_MARKS * (1 + m.turn % 2));
     if (err)

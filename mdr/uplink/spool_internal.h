@@ -5,7 +5,7 @@
 #ifndef BEZEL_MDR_UPLINK_SPOOL_INTERNAL_H
 #define BEZEL_MDR_UPLINK_SPOOL_INTERNAL_H
 
-#include "base/sum.h"
+#include "base/checksum.h"
 #include "mdr/uplink/spool.h"
 #include "mdr/uplink/window.h"
 
@@ -75,8 +75,8 @@ static inline uint64_t place(const struct spool *s, uint64_t position)
 
 static inline uint64_t entry_sum(const struct spool_entry *e, const void *packet)
 {
-    uint64_t sum = sum_add(SUM_START, e, offsetof(struct spool_entry, sum));
-    return e->bytes ? sum_add(sum, packet, e->bytes) : sum;
+    uint64_t sum = checksum_add(CHECKSUM_START, e, offsetof(struct spool_entry, sum));
+    return e->bytes ? checksum_add(sum, packet, e->bytes) : sum;
 }
 
 static inline uint64_t span_at(const struct spool *s, uint64_t position, const struct spool_entry *e)

@@ -20,7 +20,7 @@ static bool get_marks(struct spool *s, struct spool_mark *last)
     for (uint64_t i = 0; i < 2; i++) {
         struct spool_mark m;
         if (spool_read_at(s->fd, &m, sizeof m, SPOOL_MARKS * (1 + i)) != 0 || m.turn % 2 != i ||
-            m.sum != sum_add(SUM_START, &m, offsetof(struct spool_mark, sum)) || m.freed % SPOOL_ALIGN ||
+            m.sum != checksum_add(CHECKSUM_START, &m, offsetof(struct spool_mark, sum)) || m.freed % SPOOL_ALIGN ||
             m.freed > INT64_MAX || m.life >= UINT32_MAX || (any && m.turn < last->turn))
             continue;
         *last = m;
@@ -113,7 +113,7 @@ static struct spool_head head_of(const uint8_t run[16], const uint8_t uuid[16], 
     struct spool_head h = {.magic = SPOOL_MAGIC, .version = SPOOL_VERSION, .capacity = capacity};
     memcpy(h.run, run, 16);
     memcpy(h.uuid, uuid, 16);
-    h.sum = sum_add(SUM_START, &h, offsetof(struct spool_head, sum));
+    h.sum = checksum_add(CHECKSUM_START, &h, offsetof(struct spool_head, sum));
     return h;
 }
 

@@ -41,7 +41,7 @@ int spool_settle(struct spool *s, const char *folder)
         return err_from_errno(errno);
     if (strlen(path) < sizeof h.folder) /* else it is told by the boot alone */
         memcpy(h.folder, path, strlen(path));
-    h.sum = sum_add(SUM_START, &h, offsetof(struct spool_owner, sum));
+    h.sum = checksum_add(CHECKSUM_START, &h, offsetof(struct spool_owner, sum));
     struct iovec part = {&h, sizeof h};
     return spool_write_at(s->fd, &part, 1, OWNER_AT);
 }
@@ -54,7 +54,7 @@ static bool has_owner(int fd)
     uint8_t boot[16];
     if (spool_read_at(fd, &head, sizeof head, 0) != 0 || head.magic != SPOOL_MAGIC ||
         spool_read_at(fd, &owner, sizeof owner, OWNER_AT) != 0 ||
-        owner.sum != sum_add(SUM_START, &owner, offsetof(struct spool_owner, sum)))
+        owner.sum != checksum_add(CHECKSUM_START, &owner, offsetof(struct spool_owner, sum)))
         return true;
     clock_boot_id(boot);
     if (memcmp(boot, owner.boot, sizeof boot) != 0)

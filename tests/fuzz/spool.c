@@ -7,7 +7,7 @@
  * follows.
  */
 #include "mdr/uplink/spool.h"
-#include "base/sum.h"
+#include "base/checksum.h"
 #include "mdr/uplink/window.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -45,16 +45,16 @@ static void put_sums(uint8_t what, size_t size)
         put_u64(0, UINT64_C(0x42455a454c535031));
         put_u64(8, 1);
         put_u64(16, what & 8 ? capacity : SPOOL_BYTES_MIN);
-        put_u64(HEAD, sum_add(SUM_START, file, HEAD));
+        put_u64(HEAD, checksum_add(CHECKSUM_START, file, HEAD));
     }
     for (size_t at = MARKS; what & 2 && at <= 2 * MARKS; at += MARKS)
-        put_u64(at + MARK, sum_add(SUM_START, file + at, MARK));
+        put_u64(at + MARK, checksum_add(CHECKSUM_START, file + at, MARK));
     for (size_t at = DATA; what & 4 && at + ALIGN <= size;) {
         uint32_t bytes = get_u32(at + 16);
         if (bytes > size - at - ALIGN)
             return;
-        uint64_t sum = sum_add(SUM_START, file + at, ENTRY);
-        put_u64(at + ENTRY, bytes ? sum_add(sum, file + at + ALIGN, bytes) : sum);
+        uint64_t sum = checksum_add(CHECKSUM_START, file + at, ENTRY);
+        put_u64(at + ENTRY, bytes ? checksum_add(sum, file + at + ALIGN, bytes) : sum);
         at += (ALIGN + (size_t)bytes + ALIGN - 1) / ALIGN * ALIGN;
     }
 }
