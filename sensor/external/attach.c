@@ -67,7 +67,7 @@ static int lock_reader(int fd)
     return errno == EAGAIN || errno == EACCES ? BEZEL_EBUSY : err_from_errno(errno);
 }
 
-/* A file that is larger than any segment would find no address space, and pass for a crowd that all others wait for. */
+/* A file larger than any segment is refused: it could take the address space that other segments need. */
 static int map_segment(struct attached *a)
 {
     struct stat st;
@@ -82,7 +82,7 @@ static int map_segment(struct attached *a)
     a->segment = at;
     a->mapped = (size_t)st.st_size;
     a->guard = sigbus_guard_add(at, a->mapped);
-    if (a->guard < 0) /* unguarded, it could end all that this process does */
+    if (a->guard < 0) /* without the guard, a truncated file would kill this process */
         return BEZEL_EFULL;
     return check_head(a->segment, a->mapped);
 }
@@ -160,7 +160,7 @@ void segment_detach(struct attached *a, bool remove)
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* Whether the process that made the segment certainly is gone: its pid is free, or another's, or a zombie's. */
+/* Whether the process that made the segment is certainly gone: its pid is free, reused, or a zombie's. */
 static bool is_gone(const struct attached *a)
 {
     struct procstat now;
@@ -195,9 +195,9 @@ bool segment_alive(const struct attached *a)
     return !segment_pid_is_ours(a) || !is_gone(a);
 }
 
-/* ---- What processes say ------------------------------------------------------------------------------------------ */
+/* ---- Notices and counts ------------------------------------------------------------------------------------------ */
 
-/* Whether all that was claimed is seen: then a look at each is spared. */
+/* Whether all claimed notices were seen, so that none has to be looked at. */
 static bool all_seen(const struct attached *a)
 {
     uint32_t claimed =
@@ -253,7 +253,7 @@ static uint32_t believable(uint32_t count)
 
 void unobserved_begin(_Atomic uint32_t *count)
 {
-    /* relaxed: whoever adds to it finds the bit or not, and is counted either way */
+    /* relaxed: a process that adds to it sees the bit or not, and is counted either way */
     atomic_fetch_or_explicit(count, SEGMENT_READ, memory_order_relaxed);
 }
 
@@ -264,13 +264,13 @@ uint32_t unobserved_read(_Atomic uint32_t *count)
 
 uint32_t unobserved_stop(_Atomic uint32_t *count)
 {
-    /* relaxed: this word alone decides who reads it */
+    /* relaxed: this word alone decides which daemon reads it */
     return believable(atomic_fetch_or_explicit(count, SEGMENT_UNREAD, memory_order_relaxed));
 }
 
-/* ---- What grows -------------------------------------------------------------------------------------------------- */
+/* ---- Dictionary -------------------------------------------------------------------------------------------------- */
 
-/* Reads a copy of the first `used` bytes: the original may change under our eyes. */
+/* Parses a copy of the first `used` bytes, since the process may change the original meanwhile. */
 static int read_dict(const struct attached *a, uint32_t used, uint8_t **copy, struct dict **d)
 {
     if (used < a->dict_used || used > SEGMENT_DICT_BYTES)
@@ -279,7 +279,7 @@ static int read_dict(const struct attached *a, uint32_t used, uint8_t **copy, st
         return BEZEL_ENOMEM;
     memcpy(*copy, a->segment->dict, used);
     int err = dict_parse(*copy, used, d);
-    if (!err && a->dict && !dict_includes(*d, a->dict->hash)) { /* what was said before stands */
+    if (!err && a->dict && !dict_includes(*d, a->dict->hash)) { /* earlier declarations must stay */
         dict_free(*d);
         err = BEZEL_EMALFORMED;
     }

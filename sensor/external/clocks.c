@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * The clocks of a node's processes: which timebase makes nanoseconds of whose ticks, and when it is fed. The counter's
- * is one for the node, and outlives the daemon in a file beside the window, so that times go on continuously.
+ * The clocks of a node's processes: which timebase converts a process's ticks, and when it gets a new pair. The CPU
+ * counter has one timebase on the node. A file beside the window keeps it for the next daemon, so that times continue.
  */
 #include "base/clock.h"
 #include "base/file.h"
@@ -27,7 +27,8 @@ static struct timebase_store *open_store(const struct external *x)
         return NULL;
     file_share(fd, x->folder.fd);
     void *at = MAP_FAILED;
-    if (posix_fallocate(fd, 0, sizeof(struct timebase_store)) == 0) /* a sparse page of a full tmpfs kills */
+    if (posix_fallocate(fd, 0, sizeof(struct timebase_store)) ==
+        0) /* a write to a sparse page of a full tmpfs raises SIGBUS */
         at = mmap(NULL, sizeof(struct timebase_store), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     return at == MAP_FAILED ? NULL : at;
@@ -116,7 +117,7 @@ void external_clock_poll(struct external *x, int64_t now)
         }
 }
 
-/* The ticks of a record that waits. False: none does. */
+/* The ticks of a waiting record. False: none waits. */
 static bool waiting_ticks(const struct external_process *p, uint64_t *ticks)
 {
     for (uint32_t i = 0; i < p->at->ring_count; i++) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Finding processes: looks the folder through for segments, decides which are ours, takes them in. */
+/* Finding processes: searches the folder for segments, decides which are ours, takes them in. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/limit.h"
@@ -21,12 +21,12 @@
 #include <unistd.h>
 
 enum {
-    FIND_AGAIN_NS = 1000000000, /* the folder is looked at this often even if nobody rings */
-    FIND_ALL = 10,              /* ... and every so many times looked through, if it did not change */
-    FIND_STILL_S = 2,           /* what changed this long ago shows in the time of the change, however coarse that is */
-    FIND_A_SEGMENT_NS = 4000,   /* looks for who rang are so far apart for each segment: a small share of the time */
-    FIND_FEW = 64,              /* segments whose look costs nothing that is worth waiting */
-    FIND_LEFT_OUT_NS = 20000000, /* ... and where the last look found no room for all */
+    FIND_AGAIN_NS = 1000000000,  /* the folder is checked this often even without an arrival */
+    FIND_ALL = 10,               /* ... and searched every so many checks, even if it did not change */
+    FIND_STILL_S = 2,            /* a change this long ago shows in the modification time, however coarse */
+    FIND_A_SEGMENT_NS = 4000,    /* after arrivals, time between searches for each segment: a small share of the CPU */
+    FIND_FEW = 64,               /* so few segments are searched without waiting */
+    FIND_LEFT_OUT_NS = 20000000, /* ... and where the last search found no room for all */
 };
 
 static void clear_passed(struct external *x)
@@ -53,7 +53,7 @@ static bool is_daemon(const struct external *x, const struct attached *a)
     return strcmp(a->name, "bezeld") == 0 && strcmp(a->executable, x->self_executable) == 0;
 }
 
-/* It is not looked at again before FIND_ALL looks have passed, but for what is forgotten to make room. */
+/* The segment is passed over for FIND_ALL checks; entries are dropped earlier to make room. */
 static void pass_over(struct external *x, uint64_t instance)
 {
     if (x->passed_count == EXTERNAL_INDEX / 2)
@@ -63,7 +63,7 @@ static void pass_over(struct external *x, uint64_t instance)
 }
 
 /*
- * Whether the segment is ours to read, and under which name; a segment left by another run's ended process is removed.
+ * Whether the segment is ours to read, with its name in *name. Removes the segment of another run's ended process.
  */
 static bool choose(struct external *x, struct attached *a, const char **name)
 {
@@ -90,7 +90,7 @@ static uint32_t mark_of(const char *text)
     return (uint32_t)hash_fnv64(HASH_FNV64_START, text, strlen(text));
 }
 
-/* Children of a program are that program; metrics and limits by name are of all that bear it. */
+/* Children of a program count as that program; a metric or limit by name covers all processes of the name. */
 static void note_same_name(struct external *x, uint32_t place, int64_t now)
 {
     const struct external_process *p = x->processes[place];
@@ -157,7 +157,7 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
     x->counts.clocks[p->user_clock ? SEGMENT_CLOCK_USER
                      : p->timebase ? SEGMENT_CLOCK_COUNTER
                                    : 0] += p->role == ROLE_SUT;
-    atomic_store_explicit(&a->segment->wake_bit, 0, memory_order_relaxed); /* relaxed: our last life asked, if any */
+    atomic_store_explicit(&a->segment->wake_bit, 0, memory_order_relaxed); /* relaxed: set by a predecessor, if any */
     unobserved_begin(&a->segment->unobserved);
     external_refresh(x, p);
     aspect_rules_apply(x, p);
@@ -177,7 +177,7 @@ static bool lacks_room(int sys)
     return sys == EMFILE || sys == ENFILE || sys == ENOMEM;
 }
 
-/* Whether the error says that room may come: a place, memory or descriptors. */
+/* Whether the error may pass: no place, memory or descriptor. */
 static bool lacks_a_place(int err)
 {
     return err == BEZEL_EFULL || err == BEZEL_ENOMEM || (err == BEZEL_ESYS && lacks_room(errno));
@@ -187,7 +187,7 @@ static void look_at(struct external *x, const char *file, int64_t now)
 {
     struct attached *a;
     const char *name;
-    if (x->left_out) { /* as the one before it */
+    if (x->left_out) { /* like the one before */
         x->left_out++;
         return;
     }
@@ -205,8 +205,8 @@ static void look_at(struct external *x, const char *file, int64_t now)
 }
 
 /*
- * Whether the folder last changed so long ago that a further change will show; *when is when. (Its clock is the one of
- * the file system: where it is far ahead of ours, every look is a full one.)
+ * Whether the folder's last change, returned in *when, is so old that a further change will show. (The time is the file
+ * system's: where it is far ahead of ours, every check is a full search.)
  */
 static bool folder_is_still(int fd, struct timespec *when)
 {
@@ -223,7 +223,7 @@ static bool ends_with(const char *text, const char *end)
     return n > m && strcmp(text + n - m, end) == 0;
 }
 
-/* Looks at entry `file`. Whether it is settled what that is. */
+/* Examines entry `file`. Returns whether that is final. */
 static bool look_at_entry(struct external *x, const char *file, int64_t now)
 {
     if (file[0] == '.') {
@@ -241,7 +241,7 @@ static bool look_at_entry(struct external *x, const char *file, int64_t now)
     return known_file(x, file);
 }
 
-/* Opens the folder's entries; where it was removed and is there again, those of the new one. NULL with errno. */
+/* Opens the folder's entries, also where the folder was removed and made again. NULL with errno. */
 static DIR *open_entries(struct external *x)
 {
     struct stat st;
@@ -262,7 +262,7 @@ void discover_processes(struct external *x, int64_t now)
     bool was_crowded = x->left_out != 0;
     DIR *dir = open_entries(x);
     int unread = dir || errno == ENOENT ? 0 : errno;
-    (void)futimens(x->lock, NULL); /* so that it is known when somebody read here last: litter.c */
+    (void)futimens(x->lock, NULL); /* litter.c reads it as the time of the last reader */
     x->left_out = unread != 0;
     x->folder_known = dir && folder_is_still(dirfd(dir), &x->folder_changed);
     x->segments_seen = 0;
@@ -272,7 +272,7 @@ void discover_processes(struct external *x, int64_t now)
     for (struct dirent *e; dir && (e = file_next(dir, &err)) != NULL;)
         if (!look_at_entry(x, e->d_name, now))
             x->folder_known = false;
-    if (err) { /* who else is there nobody knows */
+    if (err) { /* other processes may be there, unseen */
         unread = errno;
         x->left_out++;
         x->folder_known = false;

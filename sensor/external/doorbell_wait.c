@@ -20,9 +20,9 @@ enum { DOORBELL_WAIT_AWAKE = 0, DOORBELL_WAIT_ASLEEP = 1 };
 struct doorbell_wait {
     struct doorbell *doorbell;
     int fd;
-    bool asleep; /* as we said; the doorbell may say something else by now */
+    bool asleep; /* as the owner set it; the doorbell's word may differ by now */
     pthread_t thread;
-    sem_t slept; /* how often we fell asleep */
+    sem_t slept; /* posted each time the owner falls asleep */
     _Atomic bool ends;
 };
 
@@ -37,7 +37,7 @@ static bool still_sleeps(const struct doorbell_wait *b)
     return asleep == DOORBELL_WAIT_ASLEEP;
 }
 
-/* The thread: from each falling asleep to the waking that follows it. */
+/* The thread waits from each falling asleep to the wake that follows. */
 static void *listen(void *context)
 {
     struct doorbell_wait *b = context;
@@ -53,7 +53,7 @@ static void *listen(void *context)
     }
 }
 
-/* The thread takes no signals but those of its own faults: the guard of mappings. */
+/* The thread blocks all signals but those of its own faults, which sigbus_guard handles. */
 static int start(struct doorbell_wait *b)
 {
     sigset_t all, before;
@@ -72,7 +72,8 @@ int doorbell_wait_open(struct doorbell *doorbell, struct doorbell_wait **out)
         return BEZEL_ENOMEM;
     b->doorbell = doorbell;
     b->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    atomic_store_explicit(&doorbell->asleep, DOORBELL_WAIT_AWAKE, memory_order_relaxed); /* relaxed: our last life's */
+    atomic_store_explicit(&doorbell->asleep, DOORBELL_WAIT_AWAKE,
+                          memory_order_relaxed); /* relaxed: a crashed predecessor's */
     if (b->fd < 0 || sem_init(&b->slept, 0, 0) != 0 || (errno = start(b)) != 0) {
         int err = err_from_errno(errno);
         if (b->fd >= 0)
@@ -91,7 +92,7 @@ void doorbell_wait_close(struct doorbell_wait *b)
     doorbell_wait_wake(b);
     atomic_store_explicit(&b->ends, true, memory_order_relaxed); /* relaxed: a flag */
     sem_post(&b->slept);
-    while (pthread_tryjoin_np(b->thread, NULL) != 0) { /* somebody may say all the time that we sleep */
+    while (pthread_tryjoin_np(b->thread, NULL) != 0) { /* a hostile process may set `asleep` again and again */
         futex(&b->doorbell->asleep, FUTEX_WAKE, INT_MAX);
         clock_sleep_until(clock_now() + CLOCK_MS / 10);
     }
@@ -109,7 +110,7 @@ void doorbell_wait_sleep(struct doorbell_wait *b)
 {
     b->asleep = true;
     atomic_exchange_explicit(&b->doorbell->asleep, DOORBELL_WAIT_ASLEEP,
-                             memory_order_acq_rel); /* A0 acq_rel: pairs A0, who is too early to wake us is heard */
+                             memory_order_acq_rel); /* A0 acq_rel: pairs A0, a wake that came too early is seen */
     sem_post(&b->slept);
 }
 

@@ -12,7 +12,7 @@
 
 enum {
     EXTERNAL_STILL_NS = 200000000, /* how long a detached process's last record may take */
-    EXTERNAL_STOP_NS = 1000000000, /* who still writes then does not heed that it is to stop */
+    EXTERNAL_STOP_NS = 1000000000, /* a process that still writes then ignores its enable words */
 };
 
 /* ---- Processes --------------------------------------------------------------------------------------------------- */
@@ -29,7 +29,7 @@ static void refresh_watches(struct external *x, struct external_process *p)
     }
 }
 
-/* Off is for the system under test: the daemon's own few records go on telling what happens. */
+/* `Off` applies to the SUT: the daemons' own few records go on. */
 enum segment_enable external_mode(const struct external *x, const struct external_process *p)
 {
     if (p->phase != EXTERNAL_LIVE)
@@ -81,8 +81,8 @@ static bool is_broken(const struct external_process *p)
 }
 
 /*
- * Records that were attempted, not dropped and not cut: begun by a writer that was killed, or is still at it. What is
- * left in a ring that is not read to its end is not counted here: nobody knows how much of it was finished.
+ * Records that were attempted, but neither dropped nor packetized: a writer that was killed, or still runs, has begun
+ * them. The rest of a ring that is not read to its end is left out: how much of it was finished is unknown.
  */
 static uint64_t count_unfinished(struct external *x, const struct external_process *p, int64_t now)
 {
@@ -96,16 +96,16 @@ static uint64_t count_unfinished(struct external *x, const struct external_proce
         dropped += row.no_ring + row.full + row.off + row.window + row.spool;
     }
     if (attempts < dropped || attempts - dropped < cut) {
-        p->at->disbelieved = rests; /* else a record was counted between two of our looks */
+        p->at->disbelieved = rests; /* else a record was counted between two reads */
         return !rests;
     }
     if (p->at->disbelieved ||
-        p->at->when_full == SEGMENT_OVERWRITE) /* of this one, counted with what was overwritten */
+        p->at->when_full == SEGMENT_OVERWRITE) /* the unfinished record is counted as overwritten */
         return 0;
     return attempts - dropped - cut;
 }
 
-/* Notes, once, how far each ring of a process that is left is to be read. */
+/* Sets, once, how far each ring of a detached process is to be read. */
 static void set_goals(struct external_process *p)
 {
     for (uint32_t i = 0; i < p->at->ring_count && !p->goals_set; i++)
@@ -113,7 +113,7 @@ static void set_goals(struct external_process *p)
     p->goals_set = true;
 }
 
-/* A process that writes on, whatever its enable words say, is not waited for: its rings are read no further. */
+/* Does not wait for a process that ignores its enable words: its rings are read no further. */
 static void stop_reading(struct external *x, struct external_process *p, int64_t now)
 {
     if (p->state != PROCESS_DETACHED || now - p->closing_since < EXTERNAL_STOP_NS ||
@@ -128,7 +128,7 @@ static void stop_reading(struct external *x, struct external_process *p, int64_t
     }
 }
 
-/* A flight recorder is read once more, when nothing is written any longer. False: not yet. */
+/* Reads a flight recorder once more, after its last write. False: not yet. */
 static bool take_final_snapshot(struct external *x, struct external_process *p, int64_t now)
 {
     if (p->final_snapshot || p->at->when_full != SEGMENT_OVERWRITE)
@@ -148,7 +148,7 @@ static bool take_unobserved(struct external_process *p, uint32_t count)
     return grew;
 }
 
-/* Drains and closes a process that ended, or is left. Waits a little for a living one to finish its last record. */
+/* Drains and closes a process that ended or is detached. A living one gets a short time to finish its last record. */
 static void close_step(struct external *x, struct external_process *p, int64_t now)
 {
     segment_search_rings(p->at);
@@ -166,9 +166,9 @@ static void close_step(struct external *x, struct external_process *p, int64_t n
     if (!packetize_close(x, p, now))
         return;
     p->phase = EXTERNAL_CLOSED;
-    if (p->state == PROCESS_ENDED) /* its children may live on; the doorbell is there for them */
+    if (p->state == PROCESS_ENDED) /* its living children have the doorbell */
         take_unobserved(p, unobserved_stop(&p->at->segment->unobserved));
-    if (p->at->disbelieved) /* maybe only since the last line but one */
+    if (p->at->disbelieved) /* perhaps only since packetize_close() */
         p->unfinished = 0;
     if (p->clamped)
         notes_record(x, p, now, "BEZEL-TIME",
@@ -176,7 +176,7 @@ static void close_step(struct external *x, struct external_process *p, int64_t n
                      (unsigned long long)p->clamped);
 }
 
-/* Whether every packet of it is acknowledged, and gone from the window. */
+/* Whether every packet of `p` is acknowledged, and gone from the window. */
 static bool acknowledged(struct external *x, const struct external_process *p)
 {
     for (uint32_t i = 0; i < p->at->ring_count; i++) {
@@ -196,7 +196,7 @@ void external_release(struct external_process *p, bool remove)
 }
 
 /*
- * Forgets process number `i`. The segment goes first: an entry without a segment is harmless, not the other way round.
+ * Removes process `i`. The segment goes before its entry in the window: a segment without an entry would be read again.
  */
 static void forget(struct external *x, uint32_t i)
 {
@@ -221,7 +221,7 @@ static void note_counters(struct external *x, struct external_process *p, int64_
                  "are unknown");
 }
 
-/* `doubtful`: it may have ended. */
+/* `doubtful`: the process may have ended. */
 static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int64_t now)
 {
     struct external_process *p = x->processes[i];
@@ -234,17 +234,18 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
             p->at->rings[r].broken = true;
     }
     if (p->phase == EXTERNAL_LIVE && doubtful && !segment_alive(p->at))
-        begin_closing(x, i, PROCESS_ENDED, now); /* first: what is read from here on is all that it wrote */
+        begin_closing(x, i, PROCESS_ENDED, now); /* first: from here on a read sees all that it wrote */
     if (p->phase != EXTERNAL_CLOSED && !p->truncated)
-        external_refresh(x, p);      /* where nothing waits, too: aspects that are only counted have books */
-    (void)external_knob_count(x, p); /* takes in new ones, and tells of those that make no sense */
+        external_refresh(x, p);      /* also without waiting records: aspects that are only counted have books */
+    (void)external_knob_count(x, p); /* takes in new knobs, and notes invalid ones */
     segment_refresh_rings(p->at);
-    if (p->phase == EXTERNAL_LIVE && p->role == ROLE_DAEMON) /* its own records do not wait for a long period */
+    if (p->phase == EXTERNAL_LIVE &&
+        p->role == ROLE_DAEMON) /* the daemon's own records do not wait for a long period */
         packetize_process(x, p, now);
     if (p->phase != EXTERNAL_CLOSED) {
         bool grew = take_unobserved(p, unobserved_read(&p->at->segment->unobserved));
         notes_take(x, p, now);
-        if (grew && p->phase == EXTERNAL_LIVE) /* it has books to tell, whether it records or rests */
+        if (grew && p->phase == EXTERNAL_LIVE) /* its books changed, even if it is idle */
             idle_activate(x, i, now);
     }
     if (p->phase == EXTERNAL_LIVE)
@@ -259,8 +260,8 @@ static void housekeep_process(struct external *x, uint32_t i, bool doubtful, int
     if (!x->finishing && !expiry_is_reported(p))
         return;
     /*
-     * At the end all stay at hand, but those whose place somebody waits for: it is lost if it does not get one. One
-     * that was left alive is never forgotten: its segment would be found again, and its streams begun anew.
+     * At the end all processes stay, unless another waits for their place, which would be lost without one. A process
+     * that was detached alive always stays: its segment would be found again, and its streams opened anew.
      */
     if (p->books_saved && p->state == PROCESS_ENDED && (!x->finishing || x->left_out))
         forget(x, i);
@@ -275,7 +276,7 @@ static void close_living(struct external *x, int64_t now)
     }
 }
 
-/* At the end, takes in who has waited for a place; gives up where none can come free any more. */
+/* At the end, takes in processes that waited for a place, or gives up if none can become free. */
 static void finish_left_out(struct external *x, int64_t now)
 {
     discover_processes(x, now);
@@ -299,7 +300,7 @@ static void finish_left_out(struct external *x, int64_t now)
     x->left_out = 0;
 }
 
-/* ---- The public face --------------------------------------------------------------------------------------------- */
+/* ---- Interface -------------------------------------------------------------------------------------------------- */
 
 void external_batch(struct external *x, bool batch, uint32_t limit)
 {
@@ -357,7 +358,7 @@ void external_saved_begin(struct external *x)
 
 void external_housekeep(struct external *x, int64_t now)
 {
-    external_clock_poll(x, now); /* while collection is off, and at the end, nothing else does */
+    external_clock_poll(x, now); /* with collection off, and at the end, nothing else reads the clock */
     notes_take_refusals(x, now);
     if (now >= x->scan_due && !x->finishing)
         discover_again(x, now);
@@ -383,7 +384,7 @@ void external_finish(struct external *x, int64_t now)
 {
     if (x->finishing)
         return;
-    discover_processes(x, now); /* a process that came and went since the last look */
+    discover_processes(x, now); /* finds a process that came and went since the last search */
     x->finishing = true;
     close_living(x, now);
 }

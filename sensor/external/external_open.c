@@ -37,7 +37,7 @@ static void unmap_doorbell(struct external *x)
     x->doorbell = NULL;
 }
 
-/* Takes up what a crashed predecessor of this run left: its processes go on knocking there. */
+/* Takes over the doorbell of a crashed predecessor of this run, which its processes go on using. */
 static bool take_over_doorbell(struct external *x)
 {
     struct stat st;
@@ -53,7 +53,7 @@ static bool take_over_doorbell(struct external *x)
     return false;
 }
 
-/* Makes the doorbell. Renamed into place whole. */
+/* Makes the doorbell under a temporary name, then renames it. */
 static int make_doorbell(struct external *x)
 {
     struct doorbell first = {.magic = DOORBELL_MAGIC, .id = (uint64_t)clock_now() << 1 | 1};
@@ -73,7 +73,7 @@ static int make_doorbell(struct external *x)
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
-/* A lock of the kind that can be asked for without being taken: programs ask whether somebody reads (litter.c). */
+/* Programs test this lock to see whether a daemon reads (litter.c), which F_GETLK does without taking it. */
 static int lock_folder(struct external *x)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
@@ -136,8 +136,8 @@ int external_open(const struct external_options *options, struct external **out)
 }
 
 /*
- * Whether the segment of `p` has served; one of a living process is nobody's again, and goes when its process ends. Our
- * own goes with us where there was a finish, even one that was cut short: nobody comes back to it.
+ * Whether the segment of `p` can be removed. A living process keeps its segment until it ends. The daemon's own goes
+ * with external_finish(), even if that was cut short: no successor needs it.
  */
 static bool is_done(const struct external *x, const struct external_process *p)
 {
@@ -157,7 +157,7 @@ void external_close(struct external *x, bool clean)
         (void)unobserved_stop(&x->doorbell->unobserved);
     for (uint32_t i = 0; i < x->process_count; i++) {
         struct external_process *p = x->processes[i];
-        if (p && p->phase == EXTERNAL_LIVE) /* left in disorder, and yet by us: nobody is to steer it from now on */
+        if (p && p->phase == EXTERNAL_LIVE) /* closed without a finish: the process must not stay steered */
             segment_reset_knobs(p->at);
         if (p)
             external_release(p, clean && is_done(x, p));

@@ -54,7 +54,7 @@ static void source_describe(void *context, uint64_t instance, struct message_pro
         memcpy(m->dictionary, a->dict_bytes, a->dict_used);
 }
 
-/* A process that is given up before its rings were read to their end has its final state all the same. */
+/* A process that is given up before its rings were drained has its final state all the same. */
 static void source_books(void *context, uint64_t instance, bool final, int64_t now, struct message_books *books)
 {
     const struct external_process *p = external_find(context, instance);
@@ -100,7 +100,7 @@ static void source_saved(void *context, uint64_t instance, bool saved)
     external_find(context, instance)->books_saved = saved;
 }
 
-/* The records of a snapshot were old before it was taken: nobody asks how long they took to the store. */
+/* A snapshot's records were old before it was taken: they have no latency to the store. */
 static void source_stored(void *context, const struct packet_header *h, int64_t now)
 {
     struct external *x = context;

@@ -69,7 +69,7 @@ static void ask_for_wake(struct external *x, uint32_t i, int64_t now)
     aspect_rules_apply(x, p);
 }
 
-/* Whether the process has set its wake bit, even if the bit was cleared since. */
+/* Whether the process has set its wake bit, even if another has cleared the bit since. */
 static bool has_woken(const struct external_process *p, uint32_t i)
 {
     uint32_t quiet = atomic_load_explicit(&p->at->segment->wake_bit, memory_order_relaxed); /* relaxed: ours, or 0 */

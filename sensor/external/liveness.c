@@ -24,7 +24,7 @@ void liveness_close(struct liveness *l)
     l->epoll = -1;
 }
 
-/* The pid may be another's by now: the process is asked once more at the next look, behind this. */
+/* The pid may be reused by now, so the next check looks at the process once more. */
 void liveness_watch(struct liveness *l, uint32_t i, struct attached *a)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.u32 = i};

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Why a full ring was full. A ring counts what it loses and cannot know why; the reader can: from the cut of a
- * ring that found no room in the window, to the next one of it that found enough, losses of its process are the
- * window's, or the spool's where that is full too. The sum is what the ring counted, always; the split is right to what
- * is lost within a cut. What is lost while no bezeld reads is the ring's.
+ * Why a ring was full. A ring counts its losses, but only the reader can see their cause. From the moment a ring's
+ * packet finds no room in the window until one does, losses of its process are booked to the window, or to the spool
+ * if that is full too. The sum is always the ring's count; the split is exact to the losses within one packet. Losses
+ * while no bezeld reads are booked to the ring.
  */
 #include "sensor/external/external_internal.h"
 

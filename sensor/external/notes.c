@@ -30,7 +30,7 @@ static bool is_kept(const struct notes *notes, const struct message_note *note)
     return false;
 }
 
-/* The last place tells that there was more. False: no place, or no memory. */
+/* The last place is for the note that there were more. False: no place, or no memory. */
 static bool keep(struct notes *notes, const struct message_note *note)
 {
     if (!notes->list && !(notes->list = calloc(NOTES_MAX, sizeof *notes->list)))

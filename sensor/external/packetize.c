@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Cutting packets. A packet holds consecutive records of one ring and one thread: a gap between ordinals ends it, and a
- * loss packet takes the gap's place. The ring's tail moves only when its packet stands in the window; after a crash
- * between the two, records that the window already has are recognised by their ordinals and skipped.
+ * Packetizing. A packet holds consecutive records of one ring and one thread: a gap between ordinals ends it, and a
+ * loss packet takes the gap's place. The ring's tail moves only after the window has the packet; after a crash between
+ * the two, records that the window already has are recognised by their ordinals and skipped.
  */
 #include "sensor/external/expiry.h"
 #include "sensor/external/packetize_internal.h"
@@ -15,7 +15,7 @@ static uint64_t time_of(const struct packetizer *c, uint64_t ticks)
     return c->p->timebase ? (uint64_t)timebase_ns(c->p->timebase, ticks) : ticks;
 }
 
-/* The record's time, made to fit: not before its predecessor, not from the future. */
+/* The record's time, clamped: not before its predecessor, not in the future. */
 static uint64_t fit_time(struct packetizer *c, uint64_t ticks, uint64_t last)
 {
     uint64_t timestamp = time_of(c, ticks), fit = timestamp;
@@ -94,7 +94,7 @@ static void end_packet(struct packetizer *c)
         o->taken(o->context, c->h.records, (int64_t)c->h.timestamp_begin, (int64_t)c->h.timestamp_end, c->now);
 }
 
-/* Bytes that a packet of at most `limit` records needs, which take up `waiting` bytes of slots. */
+/* Bytes of a packet for at most `limit` records out of `waiting` bytes of slots. */
 static uint64_t room_for(const struct window *w, uint32_t waiting, uint32_t limit)
 {
     uint64_t room = waiting; /* a record is shorter than its slots */
@@ -105,7 +105,7 @@ static uint64_t room_for(const struct window *w, uint32_t waiting, uint32_t limi
     return room < most ? room : most;
 }
 
-/* Whether so many records can be lost ahead of one that is there: its attempt was counted before it was published. */
+/* Whether `lost` records before this one are possible: a record's attempt is counted before it is published. */
 static bool is_possible(const struct packetizer *c, uint64_t lost)
 {
     uint64_t attempts = lost ? segment_attempts(c->p->at, c->ring) : 0;
@@ -115,8 +115,8 @@ static bool is_possible(const struct packetizer *c, uint64_t lost)
 enum packetize_next { PACKETIZE_TOOK, PACKETIZE_EMPTY, PACKETIZE_AGAIN, PACKETIZE_FULL };
 
 /*
- * Starts a packet with the record that is first in the ring, opening the stream and telling of a gap first:
- * PACKETIZE_TOOK with the record in the packet, PACKETIZE_AGAIN where it was skipped, PACKETIZE_EMPTY, PACKETIZE_FULL.
+ * Starts a packet with the first record of the ring, after opening the stream and recording a gap. Returns
+ * PACKETIZE_TOOK with the record in the packet, PACKETIZE_AGAIN if it was skipped, PACKETIZE_EMPTY, or PACKETIZE_FULL.
  */
 static enum packetize_next packetize_first(struct packetizer *c, uint32_t ring, uint32_t waiting, uint32_t limit)
 {
@@ -133,7 +133,7 @@ static enum packetize_next packetize_first(struct packetizer *c, uint32_t ring, 
         return PACKETIZE_FULL;
     }
     int64_t lost = ring_ordinals_ahead(c->stream->next_ordinal, r.ordinal_low);
-    if (lost < 0) { /* in the window already: a crash came before the tail moved, or a snapshot saved it before */
+    if (lost < 0) { /* already in the window: we crashed before the tail moved, or a snapshot saved it */
         ring_release(reader);
         return PACKETIZE_AGAIN;
     }
@@ -159,7 +159,7 @@ static enum packetize_next packetize_first(struct packetizer *c, uint32_t ring, 
     return PACKETIZE_TOOK;
 }
 
-/* Takes the next record, where it belongs to the packet. */
+/* Takes the next record if it belongs to the packet. */
 static bool packetize_one(struct packetizer *c, uint32_t head)
 {
     struct ring_reader *reader = c->reader, before = *reader;
@@ -174,7 +174,7 @@ static bool packetize_one(struct packetizer *c, uint32_t head)
     return true;
 }
 
-/* Fills the packet with the records that follow without a gap; returns when one does not belong to it. */
+/* Fills the packet with the records that follow without a gap, up to the first that does not belong to it. */
 static void packetize_rest(struct packetizer *c, uint32_t waiting, uint32_t limit)
 {
     uint32_t head = c->reader->tail + waiting;
@@ -202,7 +202,7 @@ static uint32_t packetize_what_waits(struct packetizer *c, uint32_t ring, uint32
         packetize_broken(c, "an impossible head position");
         return 0;
     }
-    external_refresh(c->x, c->p); /* after the head: what its records need was written before them */
+    external_refresh(c->x, c->p); /* after the head: declarations are written before the records that need them */
     while (done < limit && !c->ring->broken && c->reader->tail != head) {
         enum packetize_next next = packetize_first(c, ring, head - c->reader->tail, limit - done);
         c->x->counts.backpressure += next == PACKETIZE_FULL;

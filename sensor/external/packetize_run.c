@@ -2,9 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * The usual case of cutting, many records at a time: those that are alike, and those that are not. What is taken here
- * is what packetize_one() would take, one by one. Who watches an aspect is shown its records together: where they came
- * mixed with others, up to MIX of all, they are gathered for that.
+ * Packetizing many records at a time, alike or mixed; the result is that of packetize_one() called for each. An
+ * observer gets the records of its aspect together: of mixed records, up to MIX are gathered first.
  */
 #include "sensor/external/expiry.h"
 #include "sensor/external/packetize_internal.h"
@@ -26,7 +25,7 @@ void packetize_attend(struct packetizer *c, uint32_t aspect, uint32_t values, ui
     expiry_take(c->x, c->p, &run, c->now);
 }
 
-/* Whether the dictionary explains a record of this shape: the low bits of its slot's word, values and aspect. */
+/* Whether the dictionary explains records of this shape (the low bits of a slot's first word: values and aspect). */
 static inline bool explains(const struct dict *d, uint32_t shape)
 {
     uint32_t aspect = shape & 0xff;
@@ -38,7 +37,7 @@ static uint32_t least(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
-/* A run at the reader's tail; its word lacks the shape. */
+/* A run at the reader's tail. Its word is set but for the shape. */
 static struct record_run begin_run(struct packetizer *c)
 {
     struct record_run run = {.slot = ring_slot(c->reader, c->reader->tail),
@@ -69,7 +68,7 @@ static uint32_t slots_ahead(const struct ring_reader *r, uint32_t head)
     return least(head - r->tail, ring_bytes_to_end(r, r->tail)) / RING_SLOT_BYTES;
 }
 
-/* One comparison tells ordinal, generation and shape of a record that is like the one before it. */
+/* A record like its predecessor has its ordinal, generation and shape: one comparison checks all three. */
 bool packetize_run(struct packetizer *c, uint32_t head, uint32_t limit)
 {
     const uint64_t *slot = ring_slot(c->reader, c->reader->tail);
@@ -95,7 +94,7 @@ bool packetize_run(struct packetizer *c, uint32_t head, uint32_t limit)
 
 /* ---- Records that are not alike ---------------------------------------------------------------------------------- */
 
-/* What was taken: where records that somebody watches stand in the packet. */
+/* Where the watched records stand in the packet. */
 struct mixed {
     uint32_t taken, slots, watched;
     const uint64_t *last_slot;
@@ -105,7 +104,7 @@ struct mixed {
     } records[MIX];
 };
 
-/* All is local in the loop: to the compiler, a store into the packet may change whatever is not. */
+/* The loop works on locals: for the compiler, a store into the packet may change anything else. */
 static void take_mixed(const struct packetizer *c, struct record_run *run, uint32_t slots, uint32_t most,
                        struct mixed *m)
 {

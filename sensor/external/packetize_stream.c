@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/*
- * Packets without records: what opens a stream, tells a loss, ends it. And what a snapshot copies.
- */
+/* Packets without records: they open a stream, record a loss, or close the stream. Also the copies for a snapshot. */
 #include "base/hash.h"
 #include "sensor/external/packetize_internal.h"
 
@@ -97,7 +95,7 @@ void packetize_broken(struct packetizer *c, const char *what)
 
 /* ---- Snapshots --------------------------------------------------------------------------------------------------- */
 
-/* Room for a copy of a ring; kept, since who takes one snapshot takes more. */
+/* Memory for a copy of a ring. It is kept for the next snapshot. */
 static bool make_copy(struct attached_ring *ring)
 {
     uint32_t slots = ring->reader.bytes / RING_SLOT_BYTES;
@@ -130,8 +128,8 @@ void packetize_snapshot(struct external *x, struct external_process *p, int64_t 
 /* ---- Closing ----------------------------------------------------------------------------------------------------- */
 
 /*
- * A stream whose end is not known is opened, and left without a closing packet: so everybody behind us knows that it is
- * not. It is ring 0's where a process without any ring is disbelieved.
+ * A stream whose end is unknown is opened but gets no closing packet, so that the collector sees that the end is
+ * unknown. A disbelieved process without any ring gets such a stream for ring 0.
  */
 static bool close_ring(struct packetizer *c, uint32_t i)
 {

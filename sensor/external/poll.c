@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Polling: whose rings are looked at, and in which order.
+ * Polling: which rings are read, and in which order.
  *
- * A poll takes what waits when it looks, in rounds: each ring with something in it has a turn of a bounded number of
- * records before any has its second. What comes while the poll goes on is left to the next one, so a flooding ring does
- * not hold it up. Of the window a stream takes no more than a share of what is free (window_shares()), so a flood
- * leaves room for the others; where room ends all the same, the next poll begins with the ring that found none. Where
- * the number of records of a poll is limited (collect-and-forward: to one), the next poll goes on behind the ring that
- * came last: of R rings with something in them each has its turn within R polls.
+ * A poll takes the records that wait when it reads a ring's head, in rounds: each ring with records gets a turn of a
+ * bounded number of records before any gets its second. Later records are left to the next poll, so a flooding ring
+ * cannot prolong it. A stream takes only a share of the window's free room (window_shares()), so a flood leaves room
+ * for the others; if room ends all the same, the next poll begins with the ring that found none. Where a poll's number
+ * of records is limited (collect-and-forward: to one), the next poll goes on behind the last ring: of R rings with
+ * records, each gets its turn within R polls.
  */
 #include "sensor/external/external_internal.h"
 
@@ -19,7 +19,7 @@ struct poll {
     struct external *x;
     int64_t now;
     uint32_t done, limit;      /* records */
-    struct bitset more;        /* processes with rings that have something left of what this poll began with */
+    struct bitset more;        /* processes with records left of those that this poll is to take */
     bool blocked;              /* a ring found no room */
     uint32_t place, next_ring; /* where the next poll begins */
 };
@@ -30,7 +30,7 @@ static uint32_t tail_of(const struct external_process *p, uint32_t ring)
     return p->at->when_full == SEGMENT_OVERWRITE ? r->copy.tail : r->reader.tail;
 }
 
-/* Whether the poll has not come to its goal in this ring. */
+/* Whether the poll has records left to take from this ring. */
 static bool is_short(const struct external_process *p, uint32_t ring)
 {
     return packetize_waiting(p, ring) != 0 && (int32_t)(p->at->rings[ring].goal - tail_of(p, ring)) > 0;
@@ -43,7 +43,7 @@ static void begin_next_at(struct poll *poll, uint32_t place, uint32_t ring)
     poll->next_ring = behind ? 0 : ring;
 }
 
-/* One turn of a ring. Whether more of what the poll is to take is left, and may find room. */
+/* One turn of a ring. Returns whether more of the poll's records are left, and may find room. */
 static bool take_turn(struct poll *poll, uint32_t place, uint32_t ring)
 {
     struct external_process *p = poll->x->processes[place];
@@ -61,7 +61,7 @@ static bool take_turn(struct poll *poll, uint32_t place, uint32_t ring)
     return done != 0 && is_short(p, ring);
 }
 
-/* The first turn of rings `from` to below `to` of a process: sets what this poll is to take of them. */
+/* The first turn of rings `from` to below `to` of a process. Sets how far this poll is to read them. */
 static void first_turns(struct poll *poll, uint32_t place, uint32_t from, uint32_t to)
 {
     struct external_process *p = poll->x->processes[place];
@@ -103,7 +103,7 @@ static uint32_t poll_limit(const struct external_options *o)
     return !o->batch ? 1 : o->batch_limit ? o->batch_limit : UINT32_MAX;
 }
 
-/* All rings in turn, from where the last poll says. */
+/* All rings in turn, from where the last poll ended. */
 static uint32_t poll_rings(struct external *x, int64_t now)
 {
     int start = next_in_turn(&x->polled, x->next_place);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Believing --------------------------------------------------------------------------------------------------- */
+/* ---- Declarations ----------------------------------------------------------------------------------------------- */
 
 static int find(const struct knobs *k, const char *name)
 {
@@ -27,7 +27,7 @@ static bool is_printable(const char *text)
     return true;
 }
 
-/* Checks a copy: the original may change under our eyes. */
+/* Checks a copy, since the process may change the original meanwhile. */
 static bool makes_sense(const struct knobs *known, const struct knob *k)
 {
     if (k->name[sizeof k->name - 1] || k->unit[sizeof k->unit - 1])
@@ -61,7 +61,7 @@ int segment_refresh_knobs(struct attached *a)
     return ok ? 1 : BEZEL_EMALFORMED;
 }
 
-/* ---- Turning ----------------------------------------------------------------------------------------------------- */
+/* ---- Values ----------------------------------------------------------------------------------------------------- */
 
 int32_t segment_knob(const struct attached *a, uint32_t i)
 {
@@ -83,7 +83,7 @@ void segment_reset_knobs(struct attached *a)
         atomic_store_explicit(&a->segment->knob_shift[i], 0, memory_order_relaxed); /* relaxed: likewise */
 }
 
-/* ---- Of the processes that are read ------------------------------------------------------------------------------ */
+/* ---- Knobs of attached processes --------------------------------------------------------------------------------- */
 
 static bool can_turn(const struct external_process *p)
 {

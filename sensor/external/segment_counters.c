@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* What the external sensor keeps of a segment's rings and counters: which there are, and where a session began. */
+/* A segment's rings and counters: which rings there are, and the counts at the start of a session. */
 #include "base/clock.h"
 #include "sensor/external/attach.h"
 #include "sensor/external/program_knobs.h"
@@ -10,7 +10,7 @@
 
 /* ---- Rings ------------------------------------------------------------------------------------------------------- */
 
-/* Whether a counter of one ring can say so: no more than one for each nanosecond since the machine started. */
+/* Whether a ring's counter is possible: at most one for each nanosecond since the machine started. */
 static bool is_possible(uint64_t count)
 {
     return count <= (uint64_t)clock_now();
@@ -32,8 +32,7 @@ static struct attached_ring take_in_ring(struct attached *a, uint32_t i)
     };
 }
 
-/* Whether a poll may pass over a ring in `state`: it is nobody's, and drained. It is a snapshot's too that overwrites.
- */
+/* Whether a poll may pass over a ring in `state`: without owner, drained, and not for a later snapshot. */
 static bool is_idle(const struct attached *a, uint32_t i, uint32_t state)
 {
     return state != SEGMENT_RING_OWNED && a->when_full != SEGMENT_OVERWRITE && ring_waiting(&a->rings[i].reader) == 0;
@@ -71,7 +70,7 @@ void segment_refresh_rings(struct attached *a)
 
 void segment_set_mode(struct attached *a, enum segment_enable mode)
 {
-    atomic_store_explicit(&a->segment->wake_bit, 0, memory_order_relaxed); /* relaxed: a knock too many does no harm */
+    atomic_store_explicit(&a->segment->wake_bit, 0, memory_order_relaxed); /* relaxed: one wake too many does no harm */
     atomic_store_explicit(&a->segment->mode, mode, memory_order_relaxed);  /* relaxed: late by a record is in time */
     for (uint32_t i = 1; i < RING_ASPECTS; i++)
         atomic_store_explicit(&a->segment->enable[i], mode, memory_order_relaxed); /* relaxed: likewise */
@@ -86,7 +85,7 @@ static uint64_t read_counter(const _Atomic uint64_t *counter)
 
 static void write_counter(uint64_t *counter, uint64_t value)
 {
-    __atomic_store_n(counter, value, __ATOMIC_RELAXED); /* relaxed: for our next life */
+    __atomic_store_n(counter, value, __ATOMIC_RELAXED); /* relaxed: for the next daemon */
 }
 
 /* The counters of aspect `id`, over all rings, since the process began. */
@@ -125,7 +124,7 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
         ring_release(r);
     }
     segment_reset_knobs(a);
-    atomic_signal_fence(memory_order_seq_cst); /* a kill before the session stands begins it anew */
+    atomic_signal_fence(memory_order_seq_cst); /* after a kill before this point, the session begins anew */
     memcpy(s->session, run, sizeof s->session);
     memcpy(a->session, run, sizeof a->session);
 }
@@ -156,7 +155,7 @@ void segment_loss_cause(struct attached *a, enum segment_cause cause)
     }
 }
 
-/* Losses booked to the window and the spool; 0 where the hostile segment says more than the rings lost. */
+/* Losses booked to the window and the spool; 0 where a hostile segment claims more than its rings lost. */
 static struct segment_loss_cause read_loss_cause(const struct segment *s, uint32_t id, uint64_t full)
 {
     struct segment_loss_cause b = s->loss_causes[id].state[s->loss_causes[id].current & 1];
@@ -165,7 +164,7 @@ static struct segment_loss_cause read_loss_cause(const struct segment *s, uint32
     return b;
 }
 
-/* What a counter grew by since the session began, when it stood at `base`; 0 where that cannot be. */
+/* How much a counter grew since the session began, when it was `base`; 0 where that is impossible. */
 static uint64_t grown(struct attached *a, uint64_t value, uint64_t base)
 {
     uint32_t writers = a->ring_count ? a->ring_count : 1;
@@ -178,7 +177,7 @@ uint64_t segment_attempts(struct attached *a, const struct attached_ring *ring)
 {
     uint64_t attempts = bezel_ring_attempts(ring->reader.ring);
     (void)grown(a, attempts, ring->base_ordinal);
-    if (bezel_tally_get(&ring->reader.ring->attempts[0]) != 0) /* of no aspect */
+    if (bezel_tally_get(&ring->reader.ring->attempts[0]) != 0) /* aspect 0 does not exist */
         a->disbelieved = true;
     return attempts;
 }

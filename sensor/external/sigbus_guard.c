@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Written by the one thread that maps, read by the handler on whichever thread the signal meets. */
+/* The one thread that maps writes it; the handler reads it, on whichever thread the signal arrives. */
 static struct {
     _Atomic uintptr_t at; /* 0: free */
     _Atomic size_t bytes;
@@ -16,7 +16,8 @@ static struct {
 } guards[SIGBUS_GUARD_MAX];
 
 static uintptr_t guard_page;
-static int guard_count, guard_freed[SIGBUS_GUARD_MAX], guard_freed_count; /* used so far; of these, free again */
+static int guard_count, guard_freed[SIGBUS_GUARD_MAX],
+    guard_freed_count; /* entries ever used; the freed ones; their number */
 
 static void sigbus_guard_handle(int signal, siginfo_t *info, void *context)
 {
@@ -27,13 +28,13 @@ static void sigbus_guard_handle(int signal, siginfo_t *info, void *context)
         size_t bytes = atomic_load_explicit(&guards[i].bytes, memory_order_relaxed); /* relaxed: G1 ordered it */
         if (!at || fault < at || fault - at >= bytes)
             continue;
-        atomic_store_explicit(&guards[i].hit, true, memory_order_relaxed); /* relaxed: read by this thread, later */
+        atomic_store_explicit(&guards[i].hit, true, memory_order_relaxed); /* relaxed: this thread reads it, later */
         void *page = (void *)(fault & ~(guard_page - 1));                  /* NOLINT: an address is all we have */
         if (mmap(page, guard_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == page)
             return;
     }
     struct sigaction usual = {.sa_handler = SIG_DFL};
-    sigaction(signal, &usual, NULL); /* the faulting instruction runs again, and the signal takes its usual course */
+    sigaction(signal, &usual, NULL); /* the faulting instruction runs again, and the default action follows */
 }
 
 void sigbus_guard_init(void)

@@ -4,15 +4,15 @@
 
 #include "sensor/external/external_internal.h"
 
-/* What the streams of `p` have cut, and what they know to be lost. */
+/* What the streams of `p` have packetized, and what they have recorded as lost. */
 static void add_streams(struct external *x, const struct external_process *p, uint64_t *cut, uint64_t *discarded)
 {
     for (uint32_t i = 0; i < p->at->ring_count; i++) {
         const struct attached_ring *ring = &p->at->rings[i];
-        if (!ring->reader.ring) /* for which there was no memory, say */
+        if (!ring->reader.ring) /* not taken in */
             continue;
         int n = ring->stream;
-        if (n < 0) /* of our former life, and not cut in this one */
+        if (n < 0) /* a predecessor's, without a packet since */
             n = window_find(x->window, p->at->instance, i);
         if (n < 0)
             continue;
@@ -22,7 +22,7 @@ static void add_streams(struct external *x, const struct external_process *p, ui
     }
 }
 
-/* The counters of `p`. False: they cannot be believed. */
+/* The counters of `p`. False: they are impossible. */
 static bool totals_of(struct external *x, const struct external_process *p, struct external_totals *flow)
 {
     struct message_books_row all = {0};
@@ -59,7 +59,7 @@ void totals_add(struct external *x, struct external_process *p, struct external_
 {
     if (p->role != ROLE_SUT)
         return;
-    if (!totals_of(x, p, &p->flow)) /* it stays what it was when they could */
+    if (!totals_of(x, p, &p->flow)) /* the last possible numbers stay */
         p->flow.in_rings = 0;
     sum->produced += p->flow.produced;
     sum->full += p->flow.full;
