@@ -25,7 +25,7 @@ struct uplink_process {
     uint32_t place;   /* below WINDOW_PROCESSES; no other process has it for as long as this one is there */
     uint32_t version; /* of its description; changes where the dictionary grew */
     bool recording;   /* it lives, and is read */
-    bool complete;    /* all of its packets were cut and acknowledged: its books change no more */
+    bool complete;    /* all of its packets were made and acknowledged: its books are final */
     bool saved;       /* the receiver has saved its final books, see saved() */
 };
 

@@ -86,7 +86,7 @@ static bool is_broken(const struct external_process *p)
  */
 static uint64_t count_unfinished(struct external *x, const struct external_process *p, int64_t now)
 {
-    uint64_t attempts = 0, dropped = 0, cut = packetize_records(x, p);
+    uint64_t attempts = 0, dropped = 0, packetized = packetize_records(x, p);
     bool rests = p->state == PROCESS_ENDED || now - p->closing_since >= EXTERNAL_STILL_NS;
     if (is_broken(p))
         return 0;
@@ -95,14 +95,14 @@ static uint64_t count_unfinished(struct external *x, const struct external_proce
         attempts += row.attempts;
         dropped += row.no_ring + row.full + row.off + row.window + row.spool;
     }
-    if (attempts < dropped || attempts - dropped < cut) {
+    if (attempts < dropped || attempts - dropped < packetized) {
         p->at->disbelieved = rests; /* else a record was counted between two reads */
         return !rests;
     }
     if (p->at->disbelieved ||
         p->at->when_full == SEGMENT_OVERWRITE) /* the unfinished record is counted as overwritten */
         return 0;
-    return attempts - dropped - cut;
+    return attempts - dropped - packetized;
 }
 
 /* Sets, once, how far each ring of a detached process is to be read. */

@@ -5,7 +5,7 @@
 #include "sensor/external/external_internal.h"
 
 /* What the streams of `p` have packetized, and what they have recorded as lost. */
-static void add_streams(struct external *x, const struct external_process *p, uint64_t *cut, uint64_t *discarded)
+static void add_streams(struct external *x, const struct external_process *p, uint64_t *packetized, uint64_t *discarded)
 {
     for (uint32_t i = 0; i < p->at->ring_count; i++) {
         const struct attached_ring *ring = &p->at->rings[i];
@@ -17,7 +17,7 @@ static void add_streams(struct external *x, const struct external_process *p, ui
         if (n < 0)
             continue;
         const struct window_stream *s = window_stream(x->window, (uint32_t)n);
-        *cut += s->next_ordinal - ring->base_ordinal - s->discarded;
+        *packetized += s->next_ordinal - ring->base_ordinal - s->discarded;
         *discarded += s->discarded;
     }
 }
@@ -26,7 +26,7 @@ static void add_streams(struct external *x, const struct external_process *p, ui
 static bool totals_of(struct external *x, const struct external_process *p, struct external_totals *flow)
 {
     struct message_books_row all = {0};
-    uint64_t cut = 0, discarded = 0;
+    uint64_t packetized = 0, discarded = 0;
     for (uint32_t id = 1; p->at->dict && id <= p->at->dict->aspect_count; id++) {
         struct message_books_row row = segment_tally(p->at, id);
         all.attempts += row.attempts;
@@ -38,10 +38,11 @@ static bool totals_of(struct external *x, const struct external_process *p, stru
     }
     if (p->at->disbelieved)
         return false;
-    add_streams(x, p, &cut, &discarded);
+    add_streams(x, p, &packetized, &discarded);
     bool overwrites = p->at->when_full == SEGMENT_OVERWRITE;
     uint64_t overwritten = overwrites && discarded > all.off ? discarded - all.off : 0;
-    uint64_t gone = all.full + all.off + all.no_ring + all.window + all.spool + overwritten + p->unfinished + cut;
+    uint64_t gone =
+        all.full + all.off + all.no_ring + all.window + all.spool + overwritten + p->unfinished + packetized;
     *flow = (struct external_totals){
         .produced = all.attempts,
         .full = all.full,
