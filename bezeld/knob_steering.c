@@ -40,7 +40,7 @@ static void note_diverged(struct node *n, uint32_t i, const struct external_proc
     notes_record(n->external, p, clock_now(), "BEZEL-KNOB-DIVERGED",
                  "its knob %s was set to %" PRId32 " and now has the value %" PRId32
                  ": something else changes it, so decisions have no effect on it",
-                 file_of(n, i)->name, k->order.value, value);
+                 file_of(n, i)->name, k->setpoint.value, value);
 }
 
 static void take(struct node *n, uint32_t i, struct external_process *p, uint32_t at)
@@ -51,9 +51,9 @@ static void take(struct node *n, uint32_t i, struct external_process *p, uint32_
                                    .value = segment_knob(p->at, at),
                                    .min = own->min,
                                    .max = own->max,
-                                   .home = k->has_baseline ? k->baseline : own->initial};
-    bool in_range = k->order.value >= own->min && k->order.value <= own->max;
-    if (k->order.given && p->steered >> at & 1 && in_range && one.value != k->order.value)
+                                   .baseline = k->has_baseline ? k->baseline : own->initial};
+    bool in_range = k->setpoint.value >= own->min && k->setpoint.value <= own->max;
+    if (k->setpoint.given && p->steered >> at & 1 && in_range && one.value != k->setpoint.value)
         note_diverged(n, i, p, one.value);
     knob_controller_merge(&k->seen, &one);
 }
@@ -68,7 +68,7 @@ void knob_steering_find(struct node *n)
             if (at >= 0)
                 take(n, i, p, (uint32_t)at);
         }
-        n->knobs[i].seen.orders = n->knobs[i].overrides;
+        n->knobs[i].seen.overrides = n->knobs[i].overrides;
         agent_find_knob(n->agent, i, &n->knobs[i].seen);
     }
 }
@@ -79,7 +79,9 @@ static void give(struct node *n, uint32_t i, struct external_process *p, uint32_
 {
     const struct node_knob *k = &n->knobs[i];
     const struct knob *own = &p->at->knobs->knob[at];
-    int32_t value = k->order.value < own->min ? own->min : k->order.value > own->max ? own->max : k->order.value;
+    int32_t value = k->setpoint.value < own->min   ? own->min
+                    : k->setpoint.value > own->max ? own->max
+                                                   : k->setpoint.value;
     if (!changed && p->steered >> at & 1)
         return;
     if (node_knob_turn(n, p, at, value, &k->because))
@@ -100,28 +102,28 @@ static int32_t end_of(const struct node *n, uint32_t i)
 static void record_saturated(struct node *n, uint32_t i)
 {
     struct node_knob *k = &n->knobs[i];
-    if (k->saturated == k->order.spent || !k->seen.present)
+    if (k->saturated == k->setpoint.saturated || !k->seen.present)
         return;
-    k->saturated = k->order.spent;
+    k->saturated = k->setpoint.saturated;
     own_trace_record_finding(n->own_trace, &(struct builtin_finding){.what = FINDING_SATURATED,
                                                                      .holds = k->saturated,
-                                                                     .limit = k->order.limit,
-                                                                     .needed = k->order.metric,
+                                                                     .limit = k->setpoint.limit,
+                                                                     .needed = k->setpoint.metric,
                                                                      .budget = end_of(n, i),
                                                                      .floor = i});
 }
 
-/* Puts *order in force, and applies it to all programs that have the knob. */
-static void carry_out(struct node *n, uint32_t i, const struct knob_controller_order *order,
+/* Puts *setpoint in force, and applies it to all programs that have the knob. */
+static void carry_out(struct node *n, uint32_t i, const struct knob_controller_setpoint *setpoint,
                       const struct node_turn *because)
 {
     struct node_knob *k = &n->knobs[i];
-    bool changed = order->given && (!k->order.given || order->value != k->order.value);
-    k->order = *order;
+    bool changed = setpoint->given && (!k->setpoint.given || setpoint->value != k->setpoint.value);
+    k->setpoint = *setpoint;
     record_saturated(n, i);
     if (changed)
         k->because = *because;
-    if (!order->given)
+    if (!setpoint->given)
         return;
     for (uint32_t j = 0; j < external_process_count(n->external); j++) {
         struct external_process *p = external_process(n->external, j);
@@ -134,9 +136,9 @@ static void carry_out(struct node *n, uint32_t i, const struct knob_controller_o
 void knob_steering_sample(struct node *n)
 {
     for (uint32_t i = 0; i < n->options.experiment->adapt.knob_count && !node_is_managed(n); i++) {
-        const struct knob_controller_order *order = agent_knob_order(n->agent, i);
-        carry_out(n, i, order,
-                  &(struct node_turn){.cause = TURNED_BY_AGENT, .limit = order->limit, .value = order->metric});
+        const struct knob_controller_setpoint *setpoint = agent_knob_setpoint(n->agent, i);
+        carry_out(n, i, setpoint,
+                  &(struct node_turn){.cause = TURNED_BY_AGENT, .limit = setpoint->limit, .value = setpoint->metric});
     }
 }
 
@@ -151,8 +153,8 @@ void knob_steering_fill(const struct node *n, struct message_observation *o)
                                                                  .value = seen->value,
                                                                  .min = seen->min,
                                                                  .max = seen->max,
-                                                                 .baseline = seen->home,
-                                                                 .overrides = seen->orders};
+                                                                 .baseline = seen->baseline,
+                                                                 .overrides = seen->overrides};
     }
 }
 
@@ -179,19 +181,19 @@ uint32_t knob_steering_apply(struct node *n, const struct message_setpoint *s)
     uint32_t clamped = 0;
     for (uint32_t i = 0; i < n->options.experiment->adapt.knob_count; i++) {
         const struct message_steer *decision = find_steer(s, i);
-        struct knob_controller_order order = n->knobs[i].order;
-        order.spent = decision && decision->saturated;
+        struct knob_controller_setpoint setpoint = n->knobs[i].setpoint;
+        setpoint.saturated = decision && decision->saturated;
         if (decision) {
             bool known = decision->cause >= 0 && decision->cause < (int32_t)n->options.experiment->limit_count;
-            order.limit = known ? decision->cause : -1;
-            order.metric = decision->metric;
-            order.given = decision->given;
-            order.value = decision->given ? clamp(n, i, decision->value, &clamped) : decision->value;
+            setpoint.limit = known ? decision->cause : -1;
+            setpoint.metric = decision->metric;
+            setpoint.given = decision->given;
+            setpoint.value = decision->given ? clamp(n, i, decision->value, &clamped) : decision->value;
         }
-        carry_out(n, i, &order,
+        carry_out(n, i, &setpoint,
                   &(struct node_turn){.cause = TURNED_BY_MANAGER,
-                                      .limit = order.limit,
-                                      .value = order.metric,
+                                      .limit = setpoint.limit,
+                                      .value = setpoint.metric,
                                       .epoch = (int64_t)s->leadership.epoch,
                                       .sequence = (int64_t)s->sequence});
     }
@@ -212,9 +214,9 @@ void knob_steering_override(struct node *n, const struct external_process *p, co
         k->overrides++;
         k->has_baseline = command->action == KNOB_SET;
         k->baseline = value;
-        k->order.given = false;
-        k->seen.orders = k->overrides; /* for observations that are sent before the next sampling instant */
-        k->seen.value = k->seen.home = value;
+        k->setpoint.given = false;
+        k->seen.overrides = k->overrides; /* for observations that are sent before the next sampling instant */
+        k->seen.value = k->seen.baseline = value;
         if (node_is_managed(n))
             leadership_override(&n->managed.leadership, clock_now());
     }

@@ -67,10 +67,10 @@ struct node_knob {
     uint32_t overrides; /* by operators, in this life of the daemon */
     bool has_baseline;  /* an operator set the knob, to `baseline` */
     int32_t baseline;
-    struct knob_search_seen seen;       /* at the last sampling instant */
-    struct knob_controller_order order; /* the decision in force, ... */
-    struct node_turn because;           /* ... and its reason */
-    bool saturated, diverged;           /* as recorded last */
+    struct knob_search_seen seen;             /* at the last sampling instant */
+    struct knob_controller_setpoint setpoint; /* the decision in force, ... */
+    struct node_turn because;                 /* ... and its reason */
+    bool saturated, diverged;                 /* as recorded last */
 };
 
 /** Conclusions of the policy as they were recorded last. */

@@ -144,10 +144,10 @@ void agent_blind(struct agent *agent, int watch);
 
 /**
  * agent_find_knob(), before each step: the state of knob `i` of the file (adapt.knobs) on this node.
- * agent_knob_order(): the last step's decision for it; none if a manager decides. Lasts until the next step.
+ * agent_knob_setpoint(): the last step's decision for it; none if a manager decides. Lasts until the next step.
  */
 void agent_find_knob(struct agent *agent, uint32_t i, const struct knob_search_seen *seen);
-const struct knob_controller_order *agent_knob_order(const struct agent *agent, uint32_t i);
+const struct knob_controller_setpoint *agent_knob_setpoint(const struct agent *agent, uint32_t i);
 
 /** A sampling instant. `measured`: measurements of the node since the step before. */
 const struct agent_outcome *agent_step(struct agent *agent, int64_t now, const struct policy_measure *measured);

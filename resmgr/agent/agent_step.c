@@ -223,9 +223,9 @@ void agent_find_knob(struct agent *agent, uint32_t i, const struct knob_search_s
     knob_controller_find(&agent->knob_controller, i, seen);
 }
 
-const struct knob_controller_order *agent_knob_order(const struct agent *agent, uint32_t i)
+const struct knob_controller_setpoint *agent_knob_setpoint(const struct agent *agent, uint32_t i)
 {
-    return knob_controller_order(&agent->knob_controller, i);
+    return knob_controller_setpoint(&agent->knob_controller, i);
 }
 
 const struct policy_observation *agent_seen(const struct agent *agent)

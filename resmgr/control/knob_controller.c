@@ -13,7 +13,7 @@ void knob_controller_start(struct knob_controller *h, const struct experiment *e
 {
     *h = (struct knob_controller){.experiment = e};
     for (uint32_t i = 0; i < e->adapt.knob_count; i++)
-        h->knobs[i].limit = h->knobs[i].order.limit = -1;
+        h->knobs[i].limit = h->knobs[i].setpoint.limit = -1;
 }
 
 void knob_controller_begin(struct knob_controller *h, int64_t elapsed)
@@ -22,7 +22,7 @@ void knob_controller_begin(struct knob_controller *h, int64_t elapsed)
     for (uint32_t i = 0; i < h->experiment->adapt.knob_count; i++) {
         h->knobs[i].worst = (struct policy_limit){.state = LIMIT_UNKNOWN};
         h->knobs[i].limit = -1;
-        h->knobs[i].order.moved = KNOB_SEARCH_KEEP;
+        h->knobs[i].setpoint.moved = KNOB_SEARCH_KEEP;
     }
 }
 
@@ -64,7 +64,7 @@ bool knob_controller_hides(const struct knob_controller *h, uint32_t i)
         if (!(file->serves >> i & 1) || !knob_search_is_possible(file, &knob->seen))
             continue;
         if (knob_search_answers(&knob->knob_search) ||
-            (file->order == ORDER_KNOB_FIRST && !knob->knob_search.spent &&
+            (file->order == ORDER_KNOB_FIRST && !knob->knob_search.saturated &&
              (!knob->knob_search.started || knob_search_has_room(&knob->knob_search, file))))
             return true;
     }
@@ -120,7 +120,7 @@ static bool earlier_have_yielded(const struct knob_controller *h, uint32_t i)
 {
     for (uint32_t k = 0; k < i; k++)
         if (knob_of(h, k)->serves & knob_of(h, i)->serves &&
-            knob_search_is_possible(knob_of(h, k), &h->knobs[k].seen) && !h->knobs[k].knob_search.spent &&
+            knob_search_is_possible(knob_of(h, k), &h->knobs[k].seen) && !h->knobs[k].knob_search.saturated &&
             !h->knobs[k].knob_search.futile)
             return false;
     return true;
@@ -150,24 +150,25 @@ static void step_knob(struct knob_controller *h, uint32_t i, const struct policy
                                       .helps = polling && earlier_have_yielded(h, i),
                                       .returns = later_are_back(h, i),
                                       .elapsed = h->elapsed};
-    uint32_t orders = knob->knob_search.orders;
+    uint32_t overrides = knob->knob_search.overrides;
     bool started = knob->knob_search.started;
     enum knob_search_move move = knob_search_step(&knob->knob_search, file, settle, &knob->seen, &limit);
-    if (!started || knob->knob_search.orders != orders)
-        knob->order = (struct knob_controller_order){.limit = -1, .metric = NAN};
-    bool spent = knob->order.spent;
-    knob->order.spent = knob->knob_search.spent;
-    if (knob->order.spent && !spent) {
-        knob->order.limit = knob->limit;
-        knob->order.metric = knob->worst.value;
+    if (!started || knob->knob_search.overrides != overrides)
+        knob->setpoint = (struct knob_controller_setpoint){.limit = -1, .metric = NAN};
+    bool before = knob->setpoint.saturated;
+    knob->setpoint.saturated = knob->knob_search.saturated;
+    if (knob->setpoint.saturated && !before) {
+        knob->setpoint.limit = knob->limit;
+        knob->setpoint.metric = knob->worst.value;
     }
-    knob->order.given = knob->order.given || move != KNOB_SEARCH_KEEP || !knob_search_is_baseline(&knob->knob_search);
-    knob->order.value = knob->knob_search.value;
+    knob->setpoint.given =
+        knob->setpoint.given || move != KNOB_SEARCH_KEEP || !knob_search_is_baseline(&knob->knob_search);
+    knob->setpoint.value = knob->knob_search.value;
     if (move == KNOB_SEARCH_KEEP)
         return;
-    knob->order.moved = move;
-    knob->order.limit = move == KNOB_SEARCH_BOUND ? -1 : knob->limit;
-    knob->order.metric = move == KNOB_SEARCH_BOUND ? (double)NAN : knob->worst.value;
+    knob->setpoint.moved = move;
+    knob->setpoint.limit = move == KNOB_SEARCH_BOUND ? -1 : knob->limit;
+    knob->setpoint.metric = move == KNOB_SEARCH_BOUND ? (double)NAN : knob->worst.value;
 }
 
 void knob_controller_step(struct knob_controller *h, const struct policy_state *policy,
@@ -177,7 +178,7 @@ void knob_controller_step(struct knob_controller *h, const struct policy_state *
         step_knob(h, i, policy, actions);
 }
 
-const struct knob_controller_order *knob_controller_order(const struct knob_controller *h, uint32_t i)
+const struct knob_controller_setpoint *knob_controller_setpoint(const struct knob_controller *h, uint32_t i)
 {
-    return &h->knobs[i].order;
+    return &h->knobs[i].setpoint;
 }

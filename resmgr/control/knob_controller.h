@@ -19,11 +19,11 @@
 #include "resmgr/control/knob_search.h"
 
 /** The decision for a knob. */
-struct knob_controller_order {
+struct knob_controller_setpoint {
     bool given;                  /* else the value means nothing */
     int32_t value;               /* to be in force */
     enum knob_search_move moved; /* at this instant */
-    bool spent;                  /* at the end of its range, and the limit is violated */
+    bool saturated;              /* at the end of its range, and the limit is violated */
     int limit;                   /* index of the limit that it answered last; -1: none */
     double metric;               /* the value of that limit's metric then; NaN: unknown */
 };
@@ -37,7 +37,7 @@ struct knob_controller {
         struct policy_limit worst; /* limit that the knob serves, at this instant; LIMIT_UNKNOWN: none */
         int limit;                 /* its index; -1: none */
         int64_t yielded;           /* ns for which polling has had nothing left to give */
-        struct knob_controller_order order;
+        struct knob_controller_setpoint setpoint;
     } knobs[EXPERIMENT_KNOBS_MAX];
 };
 
@@ -64,11 +64,11 @@ void knob_controller_step(struct knob_controller *h, const struct policy_state *
                           const struct policy_actions *actions);
 
 /** The decision for knob `i`; lasts until the next step. */
-const struct knob_controller_order *knob_controller_order(const struct knob_controller *h, uint32_t i);
+const struct knob_controller_setpoint *knob_controller_setpoint(const struct knob_controller *h, uint32_t i);
 
 /**
  * Merges the knob of one more program into what several programs or nodes have in common. *into is all zeros at first.
- * Value, home and orders are those of the first one.
+ * Value, baseline and overrides are those of the first one.
  */
 void knob_controller_merge(struct knob_search_seen *into, const struct knob_search_seen *one);
 

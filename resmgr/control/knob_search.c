@@ -10,12 +10,12 @@
 
 static int64_t effort_of(const struct knob_search *s, const struct experiment_knob *k, int32_t value)
 {
-    return k->helps == HELPS_MORE ? (int64_t)value - s->home : (int64_t)s->home - value;
+    return k->helps == HELPS_MORE ? (int64_t)value - s->baseline : (int64_t)s->baseline - value;
 }
 
 static int32_t value_of(const struct knob_search *s, const struct experiment_knob *k, int64_t effort)
 {
-    return (int32_t)(k->helps == HELPS_MORE ? s->home + effort : s->home - effort);
+    return (int32_t)(k->helps == HELPS_MORE ? s->baseline + effort : s->baseline - effort);
 }
 
 static int64_t most_effort(const struct knob_search *s, const struct experiment_knob *k)
@@ -61,13 +61,13 @@ static void begin(struct knob_search *s, const struct experiment_knob *k, const 
     *s = (struct knob_search){.started = true,
                               .min = min,
                               .max = max,
-                              .home = (int32_t)between(seen->home, min, max),
+                              .baseline = (int32_t)between(seen->baseline, min, max),
                               .value = (int32_t)between(value, min, max),
-                              .orders = seen->orders,
+                              .overrides = seen->overrides,
                               .retry.waited = s->started ? 0 : INT64_MAX, /* observations do not show this value yet */
                               .failed = -1};
     if (effort_of(s, k, s->value) < 0) /* on the other side of the baseline: somebody wants it there */
-        s->home = s->value;
+        s->baseline = s->value;
     s->stride = least_step(s, k);
 }
 
@@ -75,12 +75,12 @@ static void begin(struct knob_search *s, const struct experiment_knob *k, const 
 static bool take_in(struct knob_search *s, const struct experiment_knob *k, const struct knob_search_seen *seen)
 {
     int32_t min = seen->min > k->min ? seen->min : k->min, max = seen->max < k->max ? seen->max : k->max;
-    bool ordered = !s->started || s->orders != seen->orders;
-    bool same = !ordered && s->min == min && s->max == max &&
-                (s->home == between(seen->home, min, max) || effort_of(s, k, seen->home) > 0);
+    bool overridden = !s->started || s->overrides != seen->overrides;
+    bool same = !overridden && s->min == min && s->max == max &&
+                (s->baseline == between(seen->baseline, min, max) || effort_of(s, k, seen->baseline) > 0);
     if (same)
         return false;
-    int32_t before = ordered ? seen->value : s->value;
+    int32_t before = overridden ? seen->value : s->value;
     begin(s, k, seen, before);
     return s->value != before;
 }
@@ -118,7 +118,7 @@ static void help(struct knob_search *s, const struct experiment_knob *k, double 
 static enum knob_search_move end_reached(struct knob_search *s, const struct experiment_knob *k, int64_t settle,
                                          double margin)
 {
-    s->spent = true;
+    s->saturated = true;
     if (!s->helping || margin - s->first > KNOB_SEARCH_GAIN * fabs(s->first))
         return KNOB_SEARCH_KEEP;
     s->helping = false;
@@ -191,7 +191,7 @@ static enum knob_search_move come_back(struct knob_search *s, const struct exper
         retry_timer_ease(&s->retry, KNOB_SEARCH_PATIENCE * settle);
         s->failed = -1;
     }
-    s->helping = s->returning = s->reverted = s->spent = s->futile = false;
+    s->helping = s->returning = s->reverted = s->saturated = s->futile = false;
     int64_t effort = effort_of(s, k, s->value), next = next_effort(s, k, settle, limit->margin, &pause);
     if (effort == 0 || !limit->returns || s->calm < pause)
         return KNOB_SEARCH_KEEP;
@@ -228,7 +228,7 @@ bool knob_search_has_room(const struct knob_search *s, const struct experiment_k
 
 bool knob_search_is_baseline(const struct knob_search *s)
 {
-    return !s->started || s->value == s->home;
+    return !s->started || s->value == s->baseline;
 }
 
 bool knob_search_answers(const struct knob_search *s)

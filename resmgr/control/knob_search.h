@@ -47,8 +47,8 @@ enum knob_search_move {
 struct knob_search_seen {
     bool present; /* a program that has it is running */
     int32_t value, min, max;
-    int32_t home;    /* baseline: the initial value, or the one that an operator set */
-    uint32_t orders; /* overrides by an operator */
+    int32_t baseline;   /* the initial value, or the one that an operator set */
+    uint32_t overrides; /* by an operator */
 };
 
 /** The limit to answer, at a sampling instant. */
@@ -63,8 +63,8 @@ struct knob_search_limit {
 /** All zeros: nothing is known, nothing was done. Effort is in units of the knob. */
 struct knob_search {
     bool started;
-    int32_t value, home, min, max; /* in force; within these */
-    uint32_t orders;
+    int32_t value, baseline, min, max; /* in force; within these */
+    uint32_t overrides;
     struct retry_timer retry; /* of what failed; it has waited since the last move */
     int64_t calm;             /* ns since then in which the limit held; time while it is unknown does not count */
     int64_t failed;           /* the largest effort known not to be enough; -1: none */
@@ -78,7 +78,7 @@ struct knob_search {
     bool helping;             /* a series is under way */
     bool returned;            /* the last move was a return: a violation within the patience is its failure */
     bool returning, reverted; /* the last move did so, and its effect is not judged yet */
-    bool spent, futile;       /* as above */
+    bool saturated, futile;   /* as above */
 };
 
 /**

@@ -42,7 +42,7 @@ struct manager {
     struct policy_state policy;
     struct policy_observation seen; /* scratch of a step */
     struct knob_controller knob_controller;
-    struct manager_ordered ordered[EXPERIMENT_KNOBS_MAX];
+    struct manager_override overrides[EXPERIMENT_KNOBS_MAX];
     struct policy_actions actions;
     int64_t stepped;
     struct manager_counts counts;
@@ -138,7 +138,7 @@ void manager_receive(struct manager *m, uint32_t node, const struct message_obse
     if (first)
         m->policy.members[node].load_shedding.count = o->shed < o->levels ? o->shed : o->levels;
     if (!first)
-        manager_knobs_order(m->ordered, back ? NULL : &n->last, o);
+        manager_knobs_override(m->overrides, back ? NULL : &n->last, o);
     n->news |= first || back;
     if (back || o->step > n->last.step)
         add_measure(&n->sum, o);
@@ -299,7 +299,7 @@ bool manager_step(struct manager *m, int64_t now)
     }
     if (m->decides) {
         policy_step(&m->policy, &m->seen, &m->actions);
-        moved = manager_knobs_step(&m->knob_controller, m->ordered, &m->policy, &m->actions, &m->counts.moves);
+        moved = manager_knobs_step(&m->knob_controller, m->overrides, &m->policy, &m->actions, &m->counts.moves);
     }
     for (uint32_t i = 0; i < count && m->decides; i++) {
         bool changed = m->actions.action[i] != POLICY_KEEP;

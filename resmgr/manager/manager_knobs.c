@@ -6,7 +6,7 @@
 
 static_assert((int)MESSAGE_KNOBS_MAX == (int)EXPERIMENT_KNOBS_MAX, "one bound, two names");
 
-static uint32_t orders_of(const struct message_observation *o, uint32_t knob)
+static uint32_t overrides_of(const struct message_observation *o, uint32_t knob)
 {
     for (uint32_t i = 0; o && i < o->knob_count; i++)
         if (o->knobs[i].knob == knob)
@@ -14,13 +14,13 @@ static uint32_t orders_of(const struct message_observation *o, uint32_t knob)
     return 0;
 }
 
-void manager_knobs_order(struct manager_ordered *ordered, const struct message_observation *before,
-                         const struct message_observation *o)
+void manager_knobs_override(struct manager_override *overrides, const struct message_observation *before,
+                            const struct message_observation *o)
 {
     for (const struct message_steered *s = o->knobs; s < o->knobs + o->knob_count; s++)
-        if (s->knob < EXPERIMENT_KNOBS_MAX && s->overrides > orders_of(before, s->knob))
-            ordered[s->knob] =
-                (struct manager_ordered){.orders = ordered[s->knob].orders + 1, .value = s->value, .home = s->baseline};
+        if (s->knob < EXPERIMENT_KNOBS_MAX && s->overrides > overrides_of(before, s->knob))
+            overrides[s->knob] = (struct manager_override){
+                .count = overrides[s->knob].count + 1, .value = s->value, .baseline = s->baseline};
 }
 
 void manager_knobs_begin(struct knob_controller *h, int64_t elapsed)
@@ -34,35 +34,35 @@ void manager_knobs_receive(struct knob_controller *h, const struct message_obser
 {
     for (const struct message_steered *s = o->knobs; s < o->knobs + o->knob_count; s++) {
         struct knob_search_seen one = {
-            .present = true, .value = s->value, .min = s->min, .max = s->max, .home = s->baseline};
+            .present = true, .value = s->value, .min = s->min, .max = s->max, .baseline = s->baseline};
         if (s->knob < h->experiment->adapt.knob_count)
             knob_controller_merge(&h->knobs[s->knob].seen, &one);
     }
 }
 
-static void take_order(struct knob_search_seen *seen, const struct manager_ordered *ordered)
+static void take_override(struct knob_search_seen *seen, const struct manager_override *override)
 {
-    if (ordered->orders == 0)
+    if (override->count == 0)
         return;
-    seen->orders = ordered->orders;
-    seen->value = ordered->value;
-    seen->home = ordered->home;
+    seen->overrides = override->count;
+    seen->value = override->value;
+    seen->baseline = override->baseline;
 }
 
-bool manager_knobs_step(struct knob_controller *h, const struct manager_ordered *ordered,
+bool manager_knobs_step(struct knob_controller *h, const struct manager_override *overrides,
                         const struct policy_state *policy, const struct policy_actions *actions, uint64_t *moves)
 {
-    bool news = false, spent[EXPERIMENT_KNOBS_MAX];
+    bool news = false, saturated[EXPERIMENT_KNOBS_MAX];
     uint32_t count = h->experiment->adapt.knob_count;
     for (uint32_t i = 0; i < count; i++) {
-        take_order(&h->knobs[i].seen, &ordered[i]);
-        spent[i] = knob_controller_order(h, i)->spent;
+        take_override(&h->knobs[i].seen, &overrides[i]);
+        saturated[i] = knob_controller_setpoint(h, i)->saturated;
     }
     knob_controller_step(h, policy, actions);
     for (uint32_t i = 0; i < count; i++) {
-        const struct knob_controller_order *now = knob_controller_order(h, i);
+        const struct knob_controller_setpoint *now = knob_controller_setpoint(h, i);
         *moves += now->moved != KNOB_SEARCH_KEEP;
-        news = news || now->moved != KNOB_SEARCH_KEEP || now->spent != spent[i];
+        news = news || now->moved != KNOB_SEARCH_KEEP || now->saturated != saturated[i];
     }
     return news;
 }
@@ -70,13 +70,13 @@ bool manager_knobs_step(struct knob_controller *h, const struct manager_ordered 
 void manager_knobs_send(const struct knob_controller *h, struct message_setpoint *s)
 {
     for (uint32_t i = 0; i < h->experiment->adapt.knob_count; i++) {
-        const struct knob_controller_order *o = knob_controller_order(h, i);
-        if (o->given || o->spent)
+        const struct knob_controller_setpoint *o = knob_controller_setpoint(h, i);
+        if (o->given || o->saturated)
             s->knobs[s->knob_count++] = (struct message_steer){.knob = i,
                                                                .given = o->given,
                                                                .value = o->value,
                                                                .cause = o->limit,
                                                                .metric = o->metric,
-                                                               .saturated = o->spent};
+                                                               .saturated = o->saturated};
     }
 }

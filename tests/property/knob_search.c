@@ -45,7 +45,7 @@ static int32_t whole(int32_t least, int32_t most)
 
 static int64_t effort_at(int32_t value)
 {
-    return file.helps == HELPS_MORE ? (int64_t)value - seen.home : (int64_t)seen.home - value;
+    return file.helps == HELPS_MORE ? (int64_t)value - seen.baseline : (int64_t)seen.baseline - value;
 }
 
 static int64_t most_effort(void)
@@ -61,8 +61,8 @@ static void begin(void)
     file = (struct experiment_knob){.process = -1, .min = INT32_MIN, .max = INT32_MAX, .helps = HELPS_LESS};
     if (seed_next(&seed) % 2)
         file.helps = HELPS_MORE;
-    seen.home = file.helps == HELPS_MORE ? whole(seen.min, 20) : whole(80, seen.max);
-    seen.value = seen.home;
+    seen.baseline = file.helps == HELPS_MORE ? whole(seen.min, 20) : whole(80, seen.max);
+    seen.value = seen.baseline;
 }
 
 static int64_t least_step(void)
@@ -72,7 +72,7 @@ static int64_t least_step(void)
 
 static double true_margin(const struct plant *p)
 {
-    return fmin(0.04, p->gain * (double)effort_at(knob_search.started ? knob_search.value : seen.home) - p->load);
+    return fmin(0.04, p->gain * (double)effort_at(knob_search.started ? knob_search.value : seen.baseline) - p->load);
 }
 
 /* One instant of a program in `p`; the program does as it is told. */
@@ -113,8 +113,8 @@ static void whatever_is_observed_the_value_stays_in_both_bounds(void **unused)
                 bool of_file = seed_next(&seed) % 2;
                 *(of_file ? &file.min : &seen.min) = a < b ? a : b;
                 *(of_file ? &file.max : &seen.max) = a < b ? b : a;
-                seen.home = ends[seed_next(&seed) % 10];
-                seen.orders += seed_next(&seed) % 2;
+                seen.baseline = ends[seed_next(&seed) % 10];
+                seen.overrides += seed_next(&seed) % 2;
                 seen.present = seed_next(&seed) % 4 != 0;
             }
             seen.value = seed_next(&seed) % 3 ? knob_search.value : ends[seed_next(&seed) % 10];
@@ -166,7 +166,7 @@ static void under_a_constant_load_it_comes_to_rest_next_to_the_least_that_is_eno
         restless += moves > 16 || used > least + 3.5 * (double)least_step() + 1;
         assert_true(moves <= 60);
         assert_true(broken <= STEPS / 2 / 20);
-        assert_false(knob_search.spent);
+        assert_false(knob_search.saturated);
     }
     assert_in_range(restless, 0, 1);
 }
@@ -192,11 +192,11 @@ static void once_the_load_ends_it_returns_to_where_the_program_had_it(void **unu
         struct plant p = make_plant(uniform(0.2, 0.95));
         for (int k = 0; k < 300; k++)
             (void)step(&p);
-        assert_true(knob_search.value != seen.home);
+        assert_true(knob_search.value != seen.baseline);
         p.load = -0.04;
         for (int k = 0; k < 60 * (DELAY + 2); k++)
             assert_true(step(&p) != KNOB_SEARCH_HELP || k < DELAY);
-        assert_int_equal(knob_search.value, seen.home);
+        assert_int_equal(knob_search.value, seen.baseline);
     }
 }
 
@@ -236,7 +236,7 @@ static void where_all_of_it_is_not_enough_it_stays_there_and_that_is_said(void *
         for (int k = 0; k < 400; k++) {
             assert_int_equal(step(&p), KNOB_SEARCH_KEEP);
             assert_int_equal(effort_at(knob_search.value), most_effort());
-            assert_true(knob_search.spent);
+            assert_true(knob_search.saturated);
         }
     }
 }
@@ -250,9 +250,9 @@ static void what_does_not_help_is_given_back_and_seldom_tried_again(void **unuse
         int away = 0;
         for (int k = 0; k < 10 * STEPS; k++) {
             (void)step(&p);
-            away += k > 5 * STEPS && knob_search.value != seen.home;
+            away += k > 5 * STEPS && knob_search.value != seen.baseline;
         }
-        assert_true(knob_search.spent);
+        assert_true(knob_search.saturated);
         assert_true(away < 5 * STEPS / 10);
     }
 }
@@ -298,12 +298,12 @@ static void what_an_operator_sets_is_where_it_begins_and_returns_to(void **unuse
         struct plant p = make_plant(0.5);
         for (int k = 0; k < 100; k++)
             (void)step(&p);
-        seen.orders++;
-        seen.home = seen.value = whole(seen.min, seen.max);
+        seen.overrides++;
+        seen.baseline = seen.value = whole(seen.min, seen.max);
         p.load = -0.04;
         for (int k = 0; k < 100; k++)
             (void)step(&p);
-        assert_int_equal(knob_search.value, seen.home);
+        assert_int_equal(knob_search.value, seen.baseline);
     }
 }
 

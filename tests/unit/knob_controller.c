@@ -58,7 +58,7 @@ static struct policy_limit at(uint32_t limit, double value)
 /* An instant with both knobs there, 0 .. 100, at 100 at first, and the rate so. */
 static void instant(double fps)
 {
-    struct knob_search_seen seen = {.present = true, .value = 100, .min = 0, .max = 100, .home = 100};
+    struct knob_search_seen seen = {.present = true, .value = 100, .min = 0, .max = 100, .baseline = 100};
     struct policy_limit limit = at(0, fps);
     knob_controller_begin(&knob_controller, EVERY);
     for (uint32_t i = 0; i < e.adapt.knob_count; i++)
@@ -75,7 +75,7 @@ static void instants(int count, double fps)
 
 static int32_t value(uint32_t i)
 {
-    const struct knob_controller_order *o = knob_controller_order(&knob_controller, i);
+    const struct knob_controller_setpoint *o = knob_controller_setpoint(&knob_controller, i);
     return o->given ? o->value : 100;
 }
 
@@ -90,9 +90,9 @@ static void polling_gives_way_first_and_what_came_of_it_is_waited_for(void **sta
     actions.not_monitor = 2;
     instant(50);
     assert_int_equal(value(0), 50);
-    assert_int_equal(knob_controller_order(&knob_controller, 0)->moved, KNOB_SEARCH_HELP);
-    assert_int_equal(knob_controller_order(&knob_controller, 0)->limit, 0);
-    assert_true(knob_controller_order(&knob_controller, 0)->metric == 50);
+    assert_int_equal(knob_controller_setpoint(&knob_controller, 0)->moved, KNOB_SEARCH_HELP);
+    assert_int_equal(knob_controller_setpoint(&knob_controller, 0)->limit, 0);
+    assert_true(knob_controller_setpoint(&knob_controller, 0)->metric == 50);
 }
 
 static void polling_at_its_end_has_given_way_when_it_shows(void **state)
@@ -121,7 +121,7 @@ static void without_a_policy_nothing_gives_way_first(void **state)
     assert_int_equal(value(0), 50);
 }
 
-static void a_knob_that_comes_first_hides_the_violation_until_it_is_spent(void **state)
+static void a_knob_that_comes_first_hides_the_violation_until_it_is_saturated(void **state)
 {
     (void)state;
     files[0].order = ORDER_KNOB_FIRST;
@@ -130,12 +130,12 @@ static void a_knob_that_comes_first_hides_the_violation_until_it_is_spent(void *
     assert_int_equal(value(0), 50);
     assert_true(knob_controller_hides(&knob_controller, 0));
     assert_false(knob_controller_hides(&knob_controller, 1)); /* it does not serve that one */
-    for (int i = 0; i < 100 && !knob_controller_order(&knob_controller, 0)->spent; i++)
+    for (int i = 0; i < 100 && !knob_controller_setpoint(&knob_controller, 0)->saturated; i++)
         instant(50 + (100 - value(0)) / 4);
     assert_int_equal(value(0), 0);
-    assert_true(knob_controller_order(&knob_controller, 0)->spent);
+    assert_true(knob_controller_setpoint(&knob_controller, 0)->saturated);
     assert_false(knob_controller_hides(&knob_controller, 0));
-    assert_true(knob_controller_order(&knob_controller, 0)->metric == 75); /* the numbers that prove it */
+    assert_true(knob_controller_setpoint(&knob_controller, 0)->metric == 75); /* the numbers that prove it */
 }
 
 static void what_its_own_return_breaks_is_hidden_and_taken_back(void **state)
@@ -145,13 +145,13 @@ static void what_its_own_return_breaks_is_hidden_and_taken_back(void **state)
     instant(50);
     actions.not_monitor = 0;
     assert_false(knob_controller_hides(&knob_controller, 0));
-    for (int i = 0; i < 200 && knob_controller_order(&knob_controller, 0)->moved != KNOB_SEARCH_RETURN; i++)
+    for (int i = 0; i < 200 && knob_controller_setpoint(&knob_controller, 0)->moved != KNOB_SEARCH_RETURN; i++)
         instant(120);
     int32_t returned = value(0);
     assert_in_range(returned, 51, 99);
     assert_true(knob_controller_hides(&knob_controller, 0));
     instant(50);
-    assert_int_equal(knob_controller_order(&knob_controller, 0)->moved, KNOB_SEARCH_REVERT);
+    assert_int_equal(knob_controller_setpoint(&knob_controller, 0)->moved, KNOB_SEARCH_REVERT);
     assert_int_equal(value(0), 50);
     assert_true(knob_controller_hides(&knob_controller, 0));
     instants(20, 50);
@@ -183,7 +183,7 @@ static void it_answers_the_limit_of_the_least_number_that_is_violated(void **sta
     (void)state;
     files[0].serves = 3;
     policy.policy = POLICY_NONE;
-    struct knob_search_seen seen = {.present = true, .value = 100, .min = 0, .max = 100, .home = 100};
+    struct knob_search_seen seen = {.present = true, .value = 100, .min = 0, .max = 100, .baseline = 100};
     struct policy_limit first = at(0, 99), second = at(1, 1000), unknown = {.state = LIMIT_UNKNOWN};
     knob_controller_begin(&knob_controller, EVERY);
     knob_controller_find(&knob_controller, 0, &seen);
@@ -191,22 +191,22 @@ static void it_answers_the_limit_of_the_least_number_that_is_violated(void **sta
     knob_controller_receive(&knob_controller, 0, &first);
     knob_controller_receive(&knob_controller, 0, &unknown);
     knob_controller_step(&knob_controller, &policy, &actions);
-    assert_int_equal(knob_controller_order(&knob_controller, 0)->limit, 0);
+    assert_int_equal(knob_controller_setpoint(&knob_controller, 0)->limit, 0);
 }
 
 static void programs_with_nothing_in_common_are_left_alone(void **state)
 {
     (void)state;
     struct knob_search_seen all = {.present = false}, none = {.present = false},
-                            a = {.present = true, .value = 5, .min = 0, .max = 10, .home = 5},
-                            b = {.present = true, .value = 7, .min = 4, .max = 20, .home = 7},
-                            c = {.present = true, .value = 90, .min = 50, .max = 100, .home = 90};
+                            a = {.present = true, .value = 5, .min = 0, .max = 10, .baseline = 5},
+                            b = {.present = true, .value = 7, .min = 4, .max = 20, .baseline = 7},
+                            c = {.present = true, .value = 90, .min = 50, .max = 100, .baseline = 90};
     knob_controller_merge(&all, &none);
     assert_false(all.present);
     knob_controller_merge(&all, &a);
     knob_controller_merge(&all, &none);
     knob_controller_merge(&all, &b);
-    assert_true(all.present && all.min == 4 && all.max == 10 && all.value == 5 && all.home == 5);
+    assert_true(all.present && all.min == 4 && all.max == 10 && all.value == 5 && all.baseline == 5);
     assert_true(knob_search_is_possible(&files[0], &all));
     knob_controller_merge(&all, &c);
     assert_false(knob_search_is_possible(&files[0], &all));
@@ -218,7 +218,7 @@ int main(void)
         cmocka_unit_test_setup(polling_gives_way_first_and_what_came_of_it_is_waited_for, start),
         cmocka_unit_test_setup(polling_at_its_end_has_given_way_when_it_shows, start),
         cmocka_unit_test_setup(without_a_policy_nothing_gives_way_first, start),
-        cmocka_unit_test_setup(a_knob_that_comes_first_hides_the_violation_until_it_is_spent, start),
+        cmocka_unit_test_setup(a_knob_that_comes_first_hides_the_violation_until_it_is_saturated, start),
         cmocka_unit_test_setup(what_its_own_return_breaks_is_hidden_and_taken_back, start),
         cmocka_unit_test_setup(of_two_the_first_gives_way_first_and_comes_back_last, start),
         cmocka_unit_test_setup(it_answers_the_limit_of_the_least_number_that_is_violated, start),

@@ -129,7 +129,7 @@ static void one_value_is_decided_for_all_by_what_the_worst_node_lacks(void **sta
     assert_int_equal(manager_counts(m)->changes, 0); /* of how they poll */
 }
 
-static void a_knob_that_is_not_enough_is_said_to_be_spent_when_that_shows(void **state)
+static void a_knob_that_is_not_enough_is_reported_saturated_when_that_shows(void **state)
 {
     (void)state;
     has_knob(0, 100, 0, 100);
@@ -145,7 +145,7 @@ static void a_knob_that_is_not_enough_is_said_to_be_spent_when_that_shows(void *
     assert_true(s.saturated && s.given && s.value == 0 && s.cause == 1 && s.metric == 25);
 }
 
-static void a_knob_that_was_at_its_end_is_left_alone_and_said_to_be_spent(void **state)
+static void a_knob_that_was_at_its_end_is_left_alone_and_reported_saturated(void **state)
 {
     (void)state;
     has_knob(0, 0, 0, 100);
@@ -251,7 +251,7 @@ static void nor_does_it_matter_on_which_node_it_was(void **state)
     how[1].knobs[0].overrides = 1;
     rounds_that_turn_nothing(4);
     assert_int_equal(what_all_are_told().value, 15);
-    how[1].life++; /* its daemon was started again, and knows of no order */
+    how[1].life++; /* its daemon was started again, and has no override */
     how[1].at = how[1].step = 0;
     how[1].knobs[0] = how[0].knobs[0];
     shows(0, 30);
@@ -279,8 +279,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(one_value_is_decided_for_all_by_what_the_worst_node_lacks, start, end),
-        cmocka_unit_test_setup_teardown(a_knob_that_is_not_enough_is_said_to_be_spent_when_that_shows, start, end),
-        cmocka_unit_test_setup_teardown(a_knob_that_was_at_its_end_is_left_alone_and_said_to_be_spent, start, end),
+        cmocka_unit_test_setup_teardown(a_knob_that_is_not_enough_is_reported_saturated_when_that_shows, start, end),
+        cmocka_unit_test_setup_teardown(a_knob_that_was_at_its_end_is_left_alone_and_reported_saturated, start, end),
         cmocka_unit_test_setup_teardown(a_new_manager_goes_on_from_the_value_that_is_found, start, end),
         cmocka_unit_test_setup_teardown(the_value_suits_all_that_have_the_knob, start, end),
         cmocka_unit_test_setup_teardown(where_ranges_have_nothing_in_common_none_is_touched, start, end),
