@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Three nodes of a manager under test: what each shows stands until a test changes it, and each does what it is told.
+/** Three nodes of a manager under test: each observation stays until a test changes it, and each node applies its
+ * setpoints.
  */
 #ifndef BEZEL_TESTS_LIB_MANAGED_H
 #define BEZEL_TESTS_LIB_MANAGED_H
@@ -20,30 +21,30 @@ enum { NODES = 3 };
 #define EVERY (100 * CLOCK_MS) /* the sampling period */
 
 static struct message_observation how[NODES];
-static struct message_setpoint told; /* last */
+static struct message_setpoint setpoint; /* last */
 static struct manager *m;
 static int64_t now;
 
-/** An instant of `node`. */
-static inline void hear(uint32_t node)
+/** A sampling instant of `node`. */
+static inline void observe(uint32_t node)
 {
     how[node].at = (uint64_t)now;
     how[node].step++;
     manager_receive(m, node, &how[node], now);
 }
 
-/** The node does what it is told, if it is. Whether it was. */
-static inline bool tell(uint32_t node)
+/** The node gets a setpoint, if one is sent, and applies it. Returns whether one was sent. */
+static inline bool deliver(uint32_t node)
 {
-    if (!manager_send(m, node, now, &told))
+    if (!manager_send(m, node, now, &setpoint))
         return false;
-    how[node].on = told.on;
-    how[node].period_ns = told.period_ns;
-    how[node].leadership = told.leadership;
-    how[node].sequence = told.sequence;
-    how[node].shed = told.shed;
-    if (told.knob_count > 0 && told.knobs[0].given)
-        how[node].knobs[0].value = told.knobs[0].value;
+    how[node].on = setpoint.on;
+    how[node].period_ns = setpoint.period_ns;
+    how[node].leadership = setpoint.leadership;
+    how[node].sequence = setpoint.sequence;
+    how[node].shed = setpoint.shed;
+    if (setpoint.knob_count > 0 && setpoint.knobs[0].given)
+        how[node].knobs[0].value = setpoint.knobs[0].value;
     return true;
 }
 
@@ -52,16 +53,16 @@ static inline void decide(void)
 {
     now += EVERY;
     for (uint32_t i = 0; i < NODES; i++)
-        hear(i);
+        observe(i);
     assert_true(manager_step(m, now));
 }
 
-/** The same, and all are told. */
+/** The same; then all get their setpoints. */
 static inline void round_of_all(void)
 {
     decide();
     for (uint32_t i = 0; i < NODES; i++)
-        tell(i);
+        deliver(i);
 }
 
 #endif

@@ -182,7 +182,7 @@ static void run(int64_t span)
 
 static void begin(void)
 {
-    static const struct message_leadership lease = {.epoch = 1, .holder = 7};
+    static const struct message_leadership leadership = {.epoch = 1, .holder = 7};
     now = START;
     queued = ticks = 0;
     first_step = 0;
@@ -196,7 +196,7 @@ static void begin(void)
         nodes[i].value = (double)(seed_next(&seed) % 20);
         start_node(i);
     }
-    assert_int_equal(manager_new(&e, lease, now, &manager), 0);
+    assert_int_equal(manager_new(&e, leadership, now, &manager), 0);
 }
 
 static void something_happens(double most)

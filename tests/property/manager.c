@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 /*
- * Managers and nodes over a network that loses, delays, doubles, reorders and spoils what they say to one another, on a
- * virtual clock, while managers are stopped, continued, killed and followed by others, nodes are restarted, and
- * operators have their say. Whatever happens, a node obeys nothing that is too old, nobody who was followed by another,
- * nothing twice, and never polls outside of the bounds; and when the network is well again, all nodes do what the
- * newest manager decides, within what they may use.
+ * Managers and nodes on a virtual clock, over a network that loses, delays, doubles, reorders and spoils messages.
+ * Managers are stopped, continued, killed and replaced, nodes are restarted, and operators override periods. Whatever
+ * happens, a node applies no setpoint that is too old, none of a manager that was replaced, none twice, and never polls
+ * outside of the bounds. When the network is well again, all nodes apply the decisions of the newest manager, and keep
+ * within their budgets.
  */
 #include "resmgr/manager/manager.h"
 #include "resmgr/agent/leadership.h"
@@ -32,28 +32,28 @@ struct frame {    /* under way */
     bool setting;     /* of one that goes down: else WATCH */
     uint32_t manager, node;
     struct message_observation observation;
-    struct message_setpoint said;
+    struct message_setpoint setpoint;
 };
 
 struct node {
-    struct leadership lease;
+    struct leadership leadership;
     int64_t ahead; /* of its clock */
     struct policy_setting in_force;
     int64_t desired, due, beat_due;
-    uint32_t orders, listener; /* the manager that it tells; MANAGERS: none */
+    uint32_t overrides, listener; /* the manager that it sends observations to; MANAGERS: none */
     uint64_t steps;
     bool changed;
     double cost; /* percent of a CPU at a period of 1 ms */
     double cpu;
-    struct message_leadership obeyed; /* what the test saw obeyed last */
-    uint64_t obeyed_sequence, obeyed_life;
-    int64_t ordered; /* when an operator had its say last, true time */
+    struct message_leadership applied; /* of the setpoint that was applied last */
+    uint64_t applied_sequence, applied_life;
+    int64_t overridden; /* when an operator changed the period last, true time */
 };
 
-struct office {
+struct host {
     struct manager *manager; /* NULL: not running */
     bool stopped;
-    int64_t heard_of[NODES]; /* true time at which the last observation that it heard was sent */
+    int64_t received_of[NODES]; /* true time at which the last observation that arrived was sent */
 };
 
 static struct experiment_node names[NODES];
@@ -67,12 +67,12 @@ static struct experiment e = {
     .sensing = {.period = CLOCK_MS},
     .adapt = {.by = ADAPT_BY_MANAGER, .every = 100 * CLOCK_MS, .period_min = 100 * CLOCK_US, .period_max = CLOCK_S}};
 static struct node nodes[NODES];
-static struct office offices[MANAGERS];
+static struct host hosts[MANAGERS];
 static uint32_t newest; /* manager */
 static struct frame queue[QUEUE];
 static uint32_t queued;
 static int64_t now;
-static uint64_t seed, obeyed, refused[LEADERSHIP_ANSWERS];
+static uint64_t seed, applied, refused[LEADERSHIP_ANSWERS];
 static double loss, doubling, spoiling;
 static int64_t delay;
 
@@ -95,25 +95,25 @@ static void send(struct frame f)
             continue;
         f.arrives = now + (int64_t)(seed_unit(&seed) * (double)delay);
         if (f.setting && chance(spoiling)) /* a manager that misbehaves */
-            f.said.period_ns = seed_next(&seed) >> (seed_next(&seed) % 64);
+            f.setpoint.period_ns = seed_next(&seed) >> (seed_next(&seed) % 64);
         queue[queued++] = f;
     }
 }
 
-static void tell(uint32_t node, uint32_t manager)
+static void observe(uint32_t node, uint32_t manager)
 {
     struct node *n = &nodes[node];
     struct frame f = {.up = true, .manager = manager, .node = node, .observed = now};
     bool broken = n->cpu > BUDGET;
-    f.observation = (struct message_observation){.life = n->lease.life,
+    f.observation = (struct message_observation){.life = n->leadership.life,
                                                  .at = (uint64_t)clock_of(n),
                                                  .step = n->steps,
-                                                 .leadership = n->lease.holder,
-                                                 .sequence = n->lease.sequence,
+                                                 .leadership = n->leadership.holder,
+                                                 .sequence = n->leadership.sequence,
                                                  .on = n->in_force.on,
                                                  .period_ns = (uint64_t)n->in_force.period,
                                                  .desired_ns = (uint64_t)n->desired,
-                                                 .overrides = n->orders,
+                                                 .overrides = n->overrides,
                                                  .settled = !n->changed,
                                                  .cpu = n->cpu,
                                                  .polls = NAN,
@@ -134,7 +134,7 @@ static void check_period(const struct node *n)
 
 static void start_node(struct node *n, struct message_leadership kept)
 {
-    leadership_start(&n->lease, &e, (uint64_t)clock_of(n), kept);
+    leadership_start(&n->leadership, &e, (uint64_t)clock_of(n), kept);
     n->in_force = (struct policy_setting){true, n->desired};
     n->due = now + (int64_t)(seed_unit(&seed) * (double)e.adapt.every);
     n->beat_due = INT64_MAX;
@@ -144,39 +144,39 @@ static void start_node(struct node *n, struct message_leadership kept)
     n->cpu = NAN;
 }
 
-/* What a node must never do, by what the test knows and the node does not. */
-static void check_obeyed(struct node *n, const struct frame *f)
+/* Rules that a node cannot check itself. */
+static void check_applied(struct node *n, const struct frame *f)
 {
-    const struct message_setpoint *s = &f->said;
+    const struct message_setpoint *s = &f->setpoint;
     assert_true(now - f->observed <= MANAGER_EXPIRY);
-    assert_true(f->observed >= n->ordered);
-    assert_int_equal(s->life, n->lease.life);
-    assert_true(s->leadership.epoch >= n->obeyed.epoch);
-    if (s->leadership.epoch == n->obeyed.epoch)
-        assert_int_equal(s->leadership.holder, n->obeyed.holder);
-    if (s->leadership.epoch == n->obeyed.epoch && s->life == n->obeyed_life)
-        assert_true(s->sequence > n->obeyed_sequence);
-    n->obeyed = s->leadership;
-    n->obeyed_sequence = s->sequence;
-    n->obeyed_life = s->life;
+    assert_true(f->observed >= n->overridden);
+    assert_int_equal(s->life, n->leadership.life);
+    assert_true(s->leadership.epoch >= n->applied.epoch);
+    if (s->leadership.epoch == n->applied.epoch)
+        assert_int_equal(s->leadership.holder, n->applied.holder);
+    if (s->leadership.epoch == n->applied.epoch && s->life == n->applied_life)
+        assert_true(s->sequence > n->applied_sequence);
+    n->applied = s->leadership;
+    n->applied_sequence = s->sequence;
+    n->applied_life = s->life;
 }
 
-static void node_hears(const struct frame *f)
+static void node_receives(const struct frame *f)
 {
     struct node *n = &nodes[f->node];
-    struct leadership_command order;
+    struct leadership_command command;
     if (!f->setting) {
-        tell(f->node, f->manager);
+        observe(f->node, f->manager);
         return;
     }
-    enum leadership_answer answer = leadership_receive(&n->lease, &f->said, n->desired, clock_of(n), &order);
+    enum leadership_answer answer = leadership_receive(&n->leadership, &f->setpoint, n->desired, clock_of(n), &command);
     refused[answer]++;
     if (answer != LEADERSHIP_APPLIED)
         return;
-    check_obeyed(n, f);
-    obeyed++;
-    n->changed |= n->in_force.on != order.setting.on || n->in_force.period != order.setting.period;
-    n->in_force = order.setting;
+    check_applied(n, f);
+    applied++;
+    n->changed |= n->in_force.on != command.setting.on || n->in_force.period != command.setting.period;
+    n->in_force = command.setting;
     n->listener = f->manager;
     n->beat_due = now + MANAGER_HEARTBEAT;
     check_period(n);
@@ -197,12 +197,12 @@ static void node_turns(uint32_t i)
         n->due += e.adapt.every;
         n->cpu = use_of(n);
         n->steps++;
-        leadership_judge(&n->lease, worst, n->in_force, clock_of(n));
-        (void)leadership_lost(&n->lease, clock_of(n));
+        leadership_judge(&n->leadership, worst, n->in_force, clock_of(n));
+        (void)leadership_lost(&n->leadership, clock_of(n));
         if (n->listener < MANAGERS)
-            tell(i, n->listener);
+            observe(i, n->listener);
         n->changed = false;
-        if (leadership_retreats(&n->lease, worst, &safe)) {
+        if (leadership_retreats(&n->leadership, worst, &safe)) {
             assert_true(!safe.on || safe.period > n->in_force.period);
             n->in_force = safe;
             n->changed = true;
@@ -210,7 +210,7 @@ static void node_turns(uint32_t i)
         check_period(n);
     } else if (now >= n->beat_due && n->listener < MANAGERS) {
         n->beat_due = now + MANAGER_HEARTBEAT;
-        tell(i, n->listener);
+        observe(i, n->listener);
     }
 }
 
@@ -218,20 +218,20 @@ static void node_turns(uint32_t i)
 
 static void start_manager(void)
 {
-    struct message_leadership lease = {.epoch = ++newest + 1, .holder = seed_next(&seed)};
-    assert_int_equal(manager_new(&e, lease, now, &offices[newest].manager), 0);
+    struct message_leadership leadership = {.epoch = ++newest + 1, .holder = seed_next(&seed)};
+    assert_int_equal(manager_new(&e, leadership, now, &hosts[newest].manager), 0);
 }
 
-static void manager_hears(const struct frame *f)
+static void manager_receives(const struct frame *f)
 {
-    struct office *o = &offices[f->manager];
-    o->heard_of[f->node] = f->observed;
+    struct host *o = &hosts[f->manager];
+    o->received_of[f->node] = f->observed;
     manager_receive(o->manager, f->node, &f->observation, now);
 }
 
 static void manager_turns(uint32_t i)
 {
-    struct office *o = &offices[i];
+    struct host *o = &hosts[i];
     struct frame f = {.manager = i};
     if (!o->manager || o->stopped)
         return;
@@ -240,10 +240,10 @@ static void manager_turns(uint32_t i)
         f.setting = false;
         if (manager_asks(o->manager, f.node, now))
             send(f);
-        if (!manager_send(o->manager, f.node, now, &f.said))
+        if (!manager_send(o->manager, f.node, now, &f.setpoint))
             continue;
         f.setting = true;
-        f.observed = (int64_t)f.said.answers - nodes[f.node].ahead;
+        f.observed = (int64_t)f.setpoint.answers - nodes[f.node].ahead;
         send(f);
     }
     if (manager_superseded(o->manager) && chance(0.1)) { /* it ends, though not at once */
@@ -258,16 +258,16 @@ static void deliver(void)
 {
     for (uint32_t i = 0; i < queued;) {
         struct frame f = queue[i];
-        bool waits = f.up && offices[f.manager].stopped; /* for one that is stopped, not gone */
+        bool waits = f.up && hosts[f.manager].stopped; /* for one that is stopped, not gone */
         if (f.arrives > now || waits) {
             i++;
             continue;
         }
         queue[i] = queue[--queued];
         if (!f.up)
-            node_hears(&f);
-        else if (offices[f.manager].manager)
-            manager_hears(&f);
+            node_receives(&f);
+        else if (hosts[f.manager].manager)
+            manager_receives(&f);
     }
 }
 
@@ -281,14 +281,14 @@ static void turn(void)
         manager_turns(i);
 }
 
-static void operator_says(struct node *n)
+static void operator_overrides(struct node *n)
 {
     n->desired = CLOCK_MS * (1 + (int64_t)(seed_next(&seed) % 8));
     n->in_force.period = n->desired;
-    n->orders++;
+    n->overrides++;
     n->changed = true;
-    n->ordered = now;
-    leadership_override(&n->lease, clock_of(n));
+    n->overridden = now;
+    leadership_override(&n->leadership, clock_of(n));
 }
 
 static void something_happens(void)
@@ -297,21 +297,21 @@ static void something_happens(void)
     switch (seed_next(&seed) % 6) {
     case 0: /* kill -9, and a new one; or two at once */
         if (chance(0.7)) {
-            manager_free(offices[newest].manager);
-            offices[newest].manager = NULL;
+            manager_free(hosts[newest].manager);
+            hosts[newest].manager = NULL;
         }
         if (newest + 1 < MANAGERS)
             start_manager();
         break;
     case 1:
-        offices[which].stopped = !offices[which].stopped;
+        hosts[which].stopped = !hosts[which].stopped;
         break;
-    case 2: /* a bezeld is killed and comes back with what file and operator said */
-        start_node(&nodes[node], nodes[node].lease.holder);
-        nodes[node].orders = 0;
+    case 2: /* a bezeld is killed and comes back with the settings of file and operator */
+        start_node(&nodes[node], nodes[node].leadership.holder);
+        nodes[node].overrides = 0;
         break;
     case 3:
-        operator_says(&nodes[node]);
+        operator_overrides(&nodes[node]);
         break;
     case 4:
         nodes[node].cost = 0.5 + 4 * seed_unit(&seed);
@@ -332,7 +332,7 @@ static void begin(enum experiment_policy policy)
     loss = doubling = spoiling = 0;
     delay = 5 * CLOCK_MS;
     memset(nodes, 0, sizeof nodes);
-    memset(offices, 0, sizeof offices);
+    memset(hosts, 0, sizeof hosts);
     newest = UINT32_MAX;
     start_manager();
     for (uint32_t i = 0; i < NODES; i++) {
@@ -346,7 +346,7 @@ static void begin(enum experiment_policy policy)
 static void end(void)
 {
     for (uint32_t i = 0; i < MANAGERS; i++)
-        manager_free(offices[i].manager);
+        manager_free(hosts[i].manager);
 }
 
 /* All is well again, and one manager is there. */
@@ -355,14 +355,14 @@ static void heal(void)
     loss = doubling = spoiling = 0;
     delay = 5 * CLOCK_MS;
     for (uint32_t i = 0; i < newest; i++) {
-        manager_free(offices[i].manager);
-        offices[i].manager = NULL;
+        manager_free(hosts[i].manager);
+        hosts[i].manager = NULL;
     }
-    offices[newest].stopped = false;
-    if (!offices[newest].manager) {
+    hosts[newest].stopped = false;
+    if (!hosts[newest].manager) {
         if (newest + 1 == MANAGERS) {
-            struct message_leadership lease = {.epoch = MANAGERS + 1, .holder = 1};
-            assert_int_equal(manager_new(&e, lease, now, &offices[newest].manager), 0);
+            struct message_leadership leadership = {.epoch = MANAGERS + 1, .holder = 1};
+            assert_int_equal(manager_new(&e, leadership, now, &hosts[newest].manager), 0);
         } else {
             start_manager();
         }
@@ -379,8 +379,8 @@ static void check_converged(void)
 {
     for (uint32_t i = 0; i < NODES; i++) {
         const struct node *n = &nodes[i];
-        assert_true(n->lease.held);
-        assert_true(n->lease.holder.epoch > newest);
+        assert_true(n->leadership.held);
+        assert_true(n->leadership.holder.epoch > newest);
         assert_int_equal(n->listener, newest);
         assert_true(n->in_force.on);
         if (e.adapt.policy == POLICY_ELASTIC)
@@ -396,19 +396,19 @@ static int rounds(void)
     return getenv("BEZEL_TEST_LIGHT") && strcmp(getenv("BEZEL_TEST_LIGHT"), "0") != 0 ? 6 : 24;
 }
 
-/* Enough was obeyed, and enough refused for each of the reasons, for the checks to have had something to check. */
+/* Enough was applied, and enough refused for each of the reasons, for the checks to have had something to check. */
 static bool all_was_tried(void)
 {
-    bool enough = obeyed > 100;
+    bool enough = applied > 100;
     for (int i = LEADERSHIP_EXPIRED; i < LEADERSHIP_ANSWERS; i++)
         enough &= refused[i] > 10;
     return enough;
 }
 
-static void nothing_that_must_not_be_applied_is(void **state)
+static void no_setpoint_is_applied_that_must_not_be(void **state)
 {
     (void)state;
-    obeyed = 0;
+    applied = 0;
     memset(refused, 0, sizeof refused);
     for (int i = 0; i < rounds() || (i < 10 * rounds() && !all_was_tried()); i++) { /* few rounds may be unlucky */
         begin(policies[(size_t)i % (sizeof policies / sizeof *policies)]);
@@ -423,7 +423,7 @@ static void nothing_that_must_not_be_applied_is(void **state)
     assert_true(all_was_tried());
 }
 
-static void all_nodes_come_to_what_the_newest_manager_decides(void **state)
+static void all_nodes_come_to_the_decisions_of_the_newest_manager(void **state)
 {
     (void)state;
     for (int i = 0; i < rounds() / 3; i++) {
@@ -441,11 +441,11 @@ static void all_nodes_come_to_what_the_newest_manager_decides(void **state)
     }
 }
 
-static void where_everything_is_a_second_late_nothing_is_applied(void **state)
+static void setpoints_that_are_a_second_late_are_not_applied(void **state)
 {
     (void)state;
     begin(POLICY_ELASTIC);
-    obeyed = 0;
+    applied = 0;
     for (int64_t until = now + 30 * CLOCK_S; now < until;) {
         now += TICK;
         for (uint32_t i = 0; i < queued; i++)
@@ -458,8 +458,8 @@ static void where_everything_is_a_second_late_nothing_is_applied(void **state)
             node_turns(i);
         manager_turns(0);
     }
-    assert_int_equal(obeyed, 0);
-    assert_true(manager_counts(offices[0].manager)->settings > 0);
+    assert_int_equal(applied, 0);
+    assert_true(manager_counts(hosts[0].manager)->settings > 0);
     end();
 }
 
@@ -467,9 +467,9 @@ int main(void)
 {
     seed = seed_start();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_that_must_not_be_applied_is),
-        cmocka_unit_test(all_nodes_come_to_what_the_newest_manager_decides),
-        cmocka_unit_test(where_everything_is_a_second_late_nothing_is_applied),
+        cmocka_unit_test(no_setpoint_is_applied_that_must_not_be),
+        cmocka_unit_test(all_nodes_come_to_the_decisions_of_the_newest_manager),
+        cmocka_unit_test(setpoints_that_are_a_second_late_are_not_applied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

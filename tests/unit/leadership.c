@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* Whom a node obeys where a resource manager decides for it. */
+/* Which settings of resource managers a node applies. */
 #include "resmgr/agent/leadership.h"
 
 #include <setjmp.h>
@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#define START  (1000 * CLOCK_S)
-#define LIFE   UINT64_C(999)
-#define WISHED CLOCK_MS
+#define START   (1000 * CLOCK_S)
+#define LIFE    UINT64_C(999)
+#define DESIRED CLOCK_MS
 
 static struct experiment_metric fps = {.name = (char *)"fps", .window = CLOCK_S};
 static struct experiment_limit hold = {.kind = LIMIT_HOLD, .metric = 0, .bound = 29};
@@ -22,7 +22,7 @@ static struct experiment e = {
     .limits = &hold,
     .adapt = {.policy = POLICY_ELASTIC, .every = 100 * CLOCK_MS, .period_min = 100 * CLOCK_US, .period_max = CLOCK_S}};
 static struct leadership l;
-static struct leadership_command order;
+static struct leadership_command command;
 
 static int start(void **state)
 {
@@ -45,120 +45,121 @@ static struct message_setpoint setting(uint64_t epoch, uint64_t sequence, int64_
                                      .period_ns = 4 * CLOCK_MS};
 }
 
-static enum leadership_answer hear(struct message_setpoint s, int64_t now)
+static enum leadership_answer receive(struct message_setpoint s, int64_t now)
 {
-    return leadership_receive(&l, &s, WISHED, now, &order);
+    return leadership_receive(&l, &s, DESIRED, now, &command);
 }
 
-static void a_fresh_setting_is_obeyed_once(void **state)
+static void a_fresh_setting_is_applied_once(void **state)
 {
     (void)state;
-    assert_int_equal(hear(setting(1, 1, START), START + CLOCK_MS), LEADERSHIP_APPLIED);
-    assert_true(order.setting.on && order.taken);
-    assert_int_equal(order.setting.period, 4 * CLOCK_MS);
-    assert_int_equal(hear(setting(1, 1, START), START + 2 * CLOCK_MS), LEADERSHIP_REPEATED);
-    assert_int_equal(hear(setting(1, 3, START), START + 3 * CLOCK_MS), LEADERSHIP_APPLIED);
-    assert_false(order.taken);
-    assert_int_equal(hear(setting(1, 2, START), START + 4 * CLOCK_MS), LEADERSHIP_REPEATED); /* overtaken on the way */
+    assert_int_equal(receive(setting(1, 1, START), START + CLOCK_MS), LEADERSHIP_APPLIED);
+    assert_true(command.setting.on && command.taken);
+    assert_int_equal(command.setting.period, 4 * CLOCK_MS);
+    assert_int_equal(receive(setting(1, 1, START), START + 2 * CLOCK_MS), LEADERSHIP_REPEATED);
+    assert_int_equal(receive(setting(1, 3, START), START + 3 * CLOCK_MS), LEADERSHIP_APPLIED);
+    assert_false(command.taken);
+    assert_int_equal(receive(setting(1, 2, START), START + 4 * CLOCK_MS),
+                     LEADERSHIP_REPEATED); /* overtaken on the way */
     assert_int_equal(l.answered[LEADERSHIP_APPLIED], 2);
     assert_int_equal(l.answered[LEADERSHIP_REPEATED], 2);
 }
 
-static void what_answers_something_too_old_is_expired(void **state)
+static void an_answer_to_an_old_observation_is_expired(void **state)
 {
     (void)state;
-    assert_int_equal(hear(setting(1, 1, START), START + 500 * CLOCK_MS + 1), LEADERSHIP_EXPIRED);
-    assert_int_equal(hear(setting(1, 2, START), START + CLOCK_S), LEADERSHIP_EXPIRED);
+    assert_int_equal(receive(setting(1, 1, START), START + 500 * CLOCK_MS + 1), LEADERSHIP_EXPIRED);
+    assert_int_equal(receive(setting(1, 2, START), START + CLOCK_S), LEADERSHIP_EXPIRED);
     struct message_setpoint s = setting(1, 3, START);
     s.expiry = UINT64_MAX; /* a second late is late whatever the sender says */
-    assert_int_equal(hear(s, START + CLOCK_S), LEADERSHIP_EXPIRED);
+    assert_int_equal(receive(s, START + CLOCK_S), LEADERSHIP_EXPIRED);
     s.expiry = INT64_MAX;
-    assert_int_equal(hear(s, START + CLOCK_S), LEADERSHIP_EXPIRED);
-    assert_int_equal(hear(setting(1, 4, START + CLOCK_S), START), LEADERSHIP_EXPIRED); /* not observed yet */
+    assert_int_equal(receive(s, START + CLOCK_S), LEADERSHIP_EXPIRED);
+    assert_int_equal(receive(setting(1, 4, START + CLOCK_S), START), LEADERSHIP_EXPIRED); /* not observed yet */
     s.answers = UINT64_MAX;
-    assert_int_equal(hear(s, START), LEADERSHIP_EXPIRED);
+    assert_int_equal(receive(s, START), LEADERSHIP_EXPIRED);
     assert_false(l.held);
-    assert_int_equal(l.holder.epoch, 0); /* what is not obeyed takes no lease */
-    assert_int_equal(hear(setting(1, 5, START), START + 500 * CLOCK_MS), LEADERSHIP_APPLIED);
+    assert_int_equal(l.holder.epoch, 0); /* a setting that is not applied takes no leadership */
+    assert_int_equal(receive(setting(1, 5, START), START + 500 * CLOCK_MS), LEADERSHIP_APPLIED);
 }
 
-static void what_answers_another_life_is_expired(void **state)
+static void an_answer_to_another_life_is_expired(void **state)
 {
     (void)state;
     struct message_setpoint s = setting(1, 1, START);
     s.life = LIFE - 1;
-    assert_int_equal(hear(s, START), LEADERSHIP_EXPIRED);
+    assert_int_equal(receive(s, START), LEADERSHIP_EXPIRED);
     s.life = LIFE + 1;
-    assert_int_equal(hear(s, START), LEADERSHIP_EXPIRED);
+    assert_int_equal(receive(s, START), LEADERSHIP_EXPIRED);
 }
 
-static void an_operator_overtakes_what_was_decided_before(void **state)
+static void an_operator_overrides_earlier_decisions(void **state)
 {
     (void)state;
     leadership_override(&l, START + 10 * CLOCK_MS);
-    assert_int_equal(hear(setting(1, 1, START), START + 20 * CLOCK_MS), LEADERSHIP_EXPIRED);
-    assert_int_equal(hear(setting(1, 2, START + 10 * CLOCK_MS), START + 20 * CLOCK_MS), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(setting(1, 1, START), START + 20 * CLOCK_MS), LEADERSHIP_EXPIRED);
+    assert_int_equal(receive(setting(1, 2, START + 10 * CLOCK_MS), START + 20 * CLOCK_MS), LEADERSHIP_APPLIED);
 }
 
-static void the_newest_lease_is_obeyed_and_the_one_before_never_again(void **state)
+static void the_newest_leadership_is_followed_and_the_one_before_never_again(void **state)
 {
     (void)state;
-    assert_int_equal(hear(setting(2, 1, START), START), LEADERSHIP_APPLIED);
-    assert_int_equal(hear(setting(1, 9, START), START), LEADERSHIP_OUTDATED);
-    assert_int_equal(hear(setting(3, 1, START), START), LEADERSHIP_APPLIED);
-    assert_true(order.taken);
-    assert_int_equal(hear(setting(2, 2, START), START), LEADERSHIP_OUTDATED);
+    assert_int_equal(receive(setting(2, 1, START), START), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(setting(1, 9, START), START), LEADERSHIP_OUTDATED);
+    assert_int_equal(receive(setting(3, 1, START), START), LEADERSHIP_APPLIED);
+    assert_true(command.taken);
+    assert_int_equal(receive(setting(2, 2, START), START), LEADERSHIP_OUTDATED);
     assert_true(leadership_lost(&l, START + 2 * CLOCK_S));
-    assert_int_equal(hear(setting(2, 3, START + 3 * CLOCK_S), START + 3 * CLOCK_S),
+    assert_int_equal(receive(setting(2, 3, START + 3 * CLOCK_S), START + 3 * CLOCK_S),
                      LEADERSHIP_OUTDATED); /* nor when lost */
-    assert_int_equal(hear(setting(3, 2, START + 3 * CLOCK_S), START + 3 * CLOCK_S), LEADERSHIP_APPLIED);
-    assert_true(order.taken);
+    assert_int_equal(receive(setting(3, 2, START + 3 * CLOCK_S), START + 3 * CLOCK_S), LEADERSHIP_APPLIED);
+    assert_true(command.taken);
     assert_int_equal(l.answered[LEADERSHIP_OUTDATED], 3);
 }
 
 static void of_two_holders_of_an_epoch_the_first_one_stays(void **state)
 {
     (void)state;
-    assert_int_equal(hear(setting(2, 1, START), START), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(setting(2, 1, START), START), LEADERSHIP_APPLIED);
     struct message_setpoint s = setting(2, 2, START);
     s.leadership.holder++;
-    assert_int_equal(hear(s, START), LEADERSHIP_OUTDATED);
+    assert_int_equal(receive(s, START), LEADERSHIP_OUTDATED);
     s.leadership.epoch++;
-    assert_int_equal(hear(s, START), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(s, START), LEADERSHIP_APPLIED);
 }
 
-static void nobody_has_no_lease(void **state)
+static void nobody_has_no_leadership(void **state)
 {
     (void)state;
-    assert_int_equal(hear(setting(0, 1, START), START), LEADERSHIP_OUTDATED);
-    assert_int_equal(hear(setting(1, 0, START), START), LEADERSHIP_EXPIRED); /* numbers count from 1 */
+    assert_int_equal(receive(setting(0, 1, START), START), LEADERSHIP_OUTDATED);
+    assert_int_equal(receive(setting(1, 0, START), START), LEADERSHIP_EXPIRED); /* numbers count from 1 */
 }
 
-static void the_newest_lease_outlives_the_daemon(void **state)
+static void the_newest_leadership_outlives_the_daemon(void **state)
 {
     (void)state;
-    assert_int_equal(hear(setting(2, 7, START), START), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(setting(2, 7, START), START), LEADERSHIP_APPLIED);
     struct message_leadership kept = l.holder;
     leadership_start(&l, &e, LIFE + 5, kept);
     struct message_setpoint s = setting(1, 8, START);
     s.life = LIFE + 5;
-    assert_int_equal(hear(s, START), LEADERSHIP_OUTDATED);
+    assert_int_equal(receive(s, START), LEADERSHIP_OUTDATED);
     s = setting(2, 8, START); /* was on its way when the daemon was killed */
-    assert_int_equal(hear(s, START), LEADERSHIP_EXPIRED);
+    assert_int_equal(receive(s, START), LEADERSHIP_EXPIRED);
     s.life = LIFE + 5;
-    assert_int_equal(hear(s, START), LEADERSHIP_APPLIED);
-    assert_true(order.taken);
+    assert_int_equal(receive(s, START), LEADERSHIP_APPLIED);
+    assert_true(command.taken);
 }
 
-static void a_period_is_cut_to_the_bounds_and_counted(void **state)
+static void a_period_is_clamped_to_the_bounds_and_counted(void **state)
 {
     (void)state;
     static const uint64_t asked[] = {0, 1, 99999, 2000000000, UINT64_MAX};
     for (uint64_t i = 0; i < 5; i++) {
         struct message_setpoint s = setting(1, i + 1, START);
         s.period_ns = asked[i];
-        assert_int_equal(hear(s, START), LEADERSHIP_APPLIED);
-        assert_int_equal(order.setting.period, i < 3 ? 100 * CLOCK_US : CLOCK_S);
+        assert_int_equal(receive(s, START), LEADERSHIP_APPLIED);
+        assert_int_equal(command.setting.period, i < 3 ? 100 * CLOCK_US : CLOCK_S);
         assert_int_equal(l.clamped, i + 1);
     }
 }
@@ -170,19 +171,19 @@ static void a_policy_that_moves_no_period_gets_the_one_that_was_set(void **state
     leadership_start(&l, &e, LIFE, (struct message_leadership){0});
     struct message_setpoint s = setting(1, 1, START);
     s.on = false;
-    assert_int_equal(hear(s, START), LEADERSHIP_APPLIED);
-    assert_int_equal(order.setting.period, WISHED);
-    assert_false(order.setting.on);
+    assert_int_equal(receive(s, START), LEADERSHIP_APPLIED);
+    assert_int_equal(command.setting.period, DESIRED);
+    assert_false(command.setting.on);
     assert_int_equal(l.clamped, 1);
 }
 
-static void a_lease_that_is_not_renewed_is_lost_once(void **state)
+static void a_leadership_that_is_not_renewed_is_lost_once(void **state)
 {
     (void)state;
-    assert_false(leadership_lost(&l, START + 100 * CLOCK_S)); /* nobody was heard yet */
-    assert_int_equal(hear(setting(1, 1, START), START + 100 * CLOCK_MS), LEADERSHIP_APPLIED);
+    assert_false(leadership_lost(&l, START + 100 * CLOCK_S)); /* no setting arrived yet */
+    assert_int_equal(receive(setting(1, 1, START), START + 100 * CLOCK_MS), LEADERSHIP_APPLIED);
     assert_false(leadership_lost(&l, START + 2 * CLOCK_S - 1));
-    assert_int_equal(hear(setting(1, 2, START + CLOCK_S), START + CLOCK_S), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(setting(1, 2, START + CLOCK_S), START + CLOCK_S), LEADERSHIP_APPLIED);
     assert_false(leadership_lost(&l, START + 3 * CLOCK_S - 1));
     assert_true(
         leadership_lost(&l, START + 3 * CLOCK_S)); /* from what was answered on, not from when the answer came */
@@ -190,7 +191,7 @@ static void a_lease_that_is_not_renewed_is_lost_once(void **state)
     assert_int_equal(l.lost, 1);
     struct message_setpoint s = setting(1, 3, START + 5 * CLOCK_S);
     s.lasts = UINT64_MAX;
-    assert_int_equal(hear(s, START + 5 * CLOCK_S), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(s, START + 5 * CLOCK_S), LEADERSHIP_APPLIED);
     assert_false(leadership_lost(&l, START + 5 * CLOCK_S + LEADERSHIP_LASTS_MAX - 1));
     assert_true(leadership_lost(&l, START + 5 * CLOCK_S + LEADERSHIP_LASTS_MAX));
 }
@@ -205,7 +206,7 @@ static void a_node_whose_manager_is_lost_goes_back_to_what_was_safe(void **state
 {
     (void)state;
     struct policy_setting safe;
-    assert_int_equal(hear(setting(1, 1, START), START), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
     judge(LIMIT_HELD, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
     judge(LIMIT_HELD, CLOCK_MS, START + 2 * CLOCK_S, START + 2 * CLOCK_S + 900 * CLOCK_MS); /* does not show yet */
     judge(LIMIT_VIOLATED, CLOCK_MS, START + 3 * CLOCK_S, START + 4 * CLOCK_S);
@@ -223,7 +224,7 @@ static void a_node_goes_back_to_nothing_that_polls_more(void **state)
 {
     (void)state;
     struct policy_setting safe;
-    assert_int_equal(hear(setting(1, 1, START), START), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
     judge(LIMIT_HELD, CLOCK_MS, START, START + 2 * CLOCK_S);
     judge(LIMIT_VIOLATED, 8 * CLOCK_MS, START + 2 * CLOCK_S, START + 4 * CLOCK_S);
     assert_true(leadership_lost(&l, START + 4 * CLOCK_S));
@@ -239,7 +240,7 @@ static bool goes_back(int64_t period, bool on, struct policy_setting *safe)
     return leadership_retreats(&l, LIMIT_VIOLATED, safe);
 }
 
-static void what_is_safe_must_have_shown_in_all_that_must_hold(void **state)
+static void a_safe_setting_must_show_in_all_hold_limits(void **state)
 {
     (void)state;
     static const struct {
@@ -250,7 +251,7 @@ static void what_is_safe_must_have_shown_in_all_that_must_hold(void **state)
         for (int early = 0; early < 2; early++) {
             hold.persistence = cases[i].persistence;
             start(state);
-            assert_int_equal(hear(setting(1, 1, START), START), LEADERSHIP_APPLIED);
+            assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
             leadership_judge(&l, LIMIT_HELD, (struct policy_setting){true, 8 * CLOCK_MS}, START);
             leadership_judge(&l, LIMIT_HELD, (struct policy_setting){true, 8 * CLOCK_MS},
                              START + cases[i].shows - early);
@@ -276,16 +277,16 @@ static void limits_that_are_only_judged_delay_nothing(void **state)
     e.limits = &hold;
     e.metrics = &fps;
     e.limit_count = e.metric_count = 1;
-    assert_int_equal(hear(setting(1, 1, START), START), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
     judge(LIMIT_HELD, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
     assert_true(goes_back(CLOCK_MS, true, &safe));
 }
 
-static void what_was_safe_is_forgotten_where_an_operator_has_his_say(void **state)
+static void an_override_drops_the_safe_setting(void **state)
 {
     (void)state;
     struct policy_setting safe;
-    assert_int_equal(hear(setting(1, 1, START), START), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
     judge(LIMIT_HELD, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
     leadership_override(&l, START + 2 * CLOCK_S);
     assert_false(goes_back(CLOCK_MS, true, &safe));
@@ -294,17 +295,17 @@ static void what_was_safe_is_forgotten_where_an_operator_has_his_say(void **stat
 static void off_polls_less_than_any_period_and_nothing_less_than_off(void **state)
 {
     struct policy_setting safe, off = {false, CLOCK_MS};
-    assert_int_equal(hear(setting(1, 1, START), START), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
     for (int64_t now = START; now < START + 2 * CLOCK_S; now += e.adapt.every)
         leadership_judge(&l, LIMIT_HELD, off, now);
     assert_true(goes_back(CLOCK_S, true, &safe));
     assert_false(safe.on);
     start(state);
-    assert_int_equal(hear(setting(1, 1, START), START), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
     judge(LIMIT_HELD, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
     assert_false(goes_back(CLOCK_MS, false, &safe));
     start(state); /* off for a moment only: that it held shows what was before */
-    assert_int_equal(hear(setting(1, 1, START), START), LEADERSHIP_APPLIED);
+    assert_int_equal(receive(setting(1, 1, START), START), LEADERSHIP_APPLIED);
     judge(LIMIT_VIOLATED, 8 * CLOCK_MS, START, START + 2 * CLOCK_S);
     leadership_judge(&l, LIMIT_HELD, (struct policy_setting){false, 8 * CLOCK_MS}, START + 2 * CLOCK_S);
     assert_false(goes_back(CLOCK_MS, true, &safe));
@@ -316,10 +317,10 @@ static void it_goes_back_once_for_each_loss(void **state)
     struct policy_setting safe;
     judge(LIMIT_HELD, 8 * CLOCK_MS, START - 3 * CLOCK_S, START - CLOCK_S);
     leadership_judge(&l, LIMIT_VIOLATED, (struct policy_setting){true, CLOCK_MS}, START);
-    assert_false(leadership_retreats(&l, LIMIT_VIOLATED, &safe)); /* nobody was lost yet */
+    assert_false(leadership_retreats(&l, LIMIT_VIOLATED, &safe)); /* no manager was lost yet */
     for (uint64_t i = 0; i < 3; i++) {
         int64_t at = START + (int64_t)i * 10 * CLOCK_S;
-        assert_int_equal(hear(setting(1, i + 1, at), at), LEADERSHIP_APPLIED);
+        assert_int_equal(receive(setting(1, i + 1, at), at), LEADERSHIP_APPLIED);
         assert_true(leadership_lost(&l, at + 2 * CLOCK_S));
         assert_true(leadership_retreats(&l, LIMIT_VIOLATED, &safe));
         assert_false(leadership_retreats(&l, LIMIT_VIOLATED, &safe));
@@ -329,22 +330,22 @@ static void it_goes_back_once_for_each_loss(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(a_fresh_setting_is_obeyed_once, start),
-        cmocka_unit_test_setup(what_answers_something_too_old_is_expired, start),
-        cmocka_unit_test_setup(what_answers_another_life_is_expired, start),
-        cmocka_unit_test_setup(an_operator_overtakes_what_was_decided_before, start),
-        cmocka_unit_test_setup(the_newest_lease_is_obeyed_and_the_one_before_never_again, start),
+        cmocka_unit_test_setup(a_fresh_setting_is_applied_once, start),
+        cmocka_unit_test_setup(an_answer_to_an_old_observation_is_expired, start),
+        cmocka_unit_test_setup(an_answer_to_another_life_is_expired, start),
+        cmocka_unit_test_setup(an_operator_overrides_earlier_decisions, start),
+        cmocka_unit_test_setup(the_newest_leadership_is_followed_and_the_one_before_never_again, start),
         cmocka_unit_test_setup(of_two_holders_of_an_epoch_the_first_one_stays, start),
-        cmocka_unit_test_setup(nobody_has_no_lease, start),
-        cmocka_unit_test_setup(the_newest_lease_outlives_the_daemon, start),
-        cmocka_unit_test_setup(a_period_is_cut_to_the_bounds_and_counted, start),
+        cmocka_unit_test_setup(nobody_has_no_leadership, start),
+        cmocka_unit_test_setup(the_newest_leadership_outlives_the_daemon, start),
+        cmocka_unit_test_setup(a_period_is_clamped_to_the_bounds_and_counted, start),
         cmocka_unit_test_setup(a_policy_that_moves_no_period_gets_the_one_that_was_set, start),
-        cmocka_unit_test_setup(a_lease_that_is_not_renewed_is_lost_once, start),
+        cmocka_unit_test_setup(a_leadership_that_is_not_renewed_is_lost_once, start),
         cmocka_unit_test_setup(a_node_whose_manager_is_lost_goes_back_to_what_was_safe, start),
         cmocka_unit_test_setup(a_node_goes_back_to_nothing_that_polls_more, start),
-        cmocka_unit_test_setup(what_is_safe_must_have_shown_in_all_that_must_hold, start),
+        cmocka_unit_test_setup(a_safe_setting_must_show_in_all_hold_limits, start),
         cmocka_unit_test_setup(limits_that_are_only_judged_delay_nothing, start),
-        cmocka_unit_test_setup(what_was_safe_is_forgotten_where_an_operator_has_his_say, start),
+        cmocka_unit_test_setup(an_override_drops_the_safe_setting, start),
         cmocka_unit_test_setup(off_polls_less_than_any_period_and_nothing_less_than_off, start),
         cmocka_unit_test_setup(it_goes_back_once_for_each_loss, start),
     };

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* The resource manager: its decisions from observations, and when it sends setpoints to which node. */
+/* The resource manager: its decisions, and when it sends them. */
 #include "resmgr/manager/manager.h"
 
 #include "resmgr/policies/policy.h"
@@ -54,19 +54,19 @@ static int end(void **state)
     return 0;
 }
 
-static void it_asks_those_that_it_does_not_hear(void **state)
+static void it_asks_silent_nodes(void **state)
 {
     (void)state;
     for (uint32_t i = 0; i < NODES; i++) {
         assert_true(manager_asks(m, i, now));
         assert_false(manager_asks(m, i, now));
-        assert_false(manager_send(m, i, now, &told));
+        assert_false(manager_send(m, i, now, &setpoint));
     }
-    hear(0);
+    observe(0);
     now += MANAGER_ASK;
     assert_true(manager_asks(m, 1, now));
     assert_true(manager_asks(m, 0, now));
-    hear(0);
+    observe(0);
     now += MANAGER_ASK - 1;
     assert_false(manager_asks(m, 0, now));
 }
@@ -77,15 +77,15 @@ static void it_goes_on_from_what_nodes_do(void **state)
     how[1].on = false;
     how[1].period_ns = CLOCK_S;
     for (uint32_t i = 0; i < NODES; i++) {
-        hear(i);
-        assert_true(manager_send(m, i, now, &told)); /* to take the leadership */
-        assert_int_equal(told.on, i != 1);
-        assert_int_equal(told.period_ns, i == 1 ? CLOCK_S : 4 * CLOCK_MS);
-        assert_int_equal(told.answers, now);
-        assert_int_equal(told.life, 5);
-        assert_int_equal(told.leadership.epoch, 2);
-        assert_int_equal(told.sequence, 1);
-        assert_false(manager_send(m, i, now, &told));
+        observe(i);
+        assert_true(manager_send(m, i, now, &setpoint)); /* to take the leadership */
+        assert_int_equal(setpoint.on, i != 1);
+        assert_int_equal(setpoint.period_ns, i == 1 ? CLOCK_S : 4 * CLOCK_MS);
+        assert_int_equal(setpoint.answers, now);
+        assert_int_equal(setpoint.life, 5);
+        assert_int_equal(setpoint.leadership.epoch, 2);
+        assert_int_equal(setpoint.sequence, 1);
+        assert_false(manager_send(m, i, now, &setpoint));
     }
 }
 
@@ -101,28 +101,28 @@ static void one_violation_is_answered_by_all_at_once(void **state)
     round_of_all();
     for (uint32_t i = 0; i < NODES; i++)
         assert_int_equal(how[i].period_ns, 8 * CLOCK_MS);
-    assert_int_equal(told.cause, 1);
+    assert_int_equal(setpoint.cause, 1);
     now += EVERY;
     for (uint32_t i = 0; i < NODES; i++)
-        hear(i);
+        observe(i);
     assert_true(manager_step(m, now));
-    assert_true(manager_send(m, 0, now, &told));
-    assert_int_equal(told.cause, 1); /* which is another node's */
+    assert_true(manager_send(m, 0, now, &setpoint));
+    assert_int_equal(setpoint.cause, 1); /* of another node */
 }
 
-static void it_decides_when_all_were_heard_or_when_it_is_late(void **state)
+static void it_decides_when_all_have_reported_or_when_it_is_late(void **state)
 {
     (void)state;
     round_of_all();
     now += EVERY;
-    hear(0);
-    hear(1);
+    observe(0);
+    observe(1);
     assert_false(manager_step(m, now));
-    hear(2);
+    observe(2);
     assert_true(manager_step(m, now));
     assert_false(manager_step(m, now));
     now += EVERY + EVERY / 2 - 1;
-    hear(0);
+    observe(0);
     assert_false(manager_step(m, now));
     assert_int_equal(manager_due(m, now) <= now + 1, true);
     now++;
@@ -135,25 +135,25 @@ static void a_node_that_is_gone_is_unknown_and_holds_up_nothing(void **state)
     (void)state;
     how[2].limits[0].state = MESSAGE_LIMIT_VIOLATED;
     round_of_all();
-    for (int i = 0; i < 40; i++) { /* node 2 is not heard any more */
+    for (int i = 0; i < 40; i++) { /* node 2 is not before any more */
         now += EVERY;
-        hear(0);
-        hear(1);
+        observe(0);
+        observe(1);
         (void)manager_step(m, now);
-        tell(0);
-        tell(1);
+        deliver(0);
+        deliver(1);
     }
     uint64_t steps = manager_counts(m)->steps;
     assert_int_equal(how[0].period_ns, 100 * CLOCK_US); /* the violation is not known to last */
-    assert_false(manager_send(m, 2, now, &told));
+    assert_false(manager_send(m, 2, now, &setpoint));
     now += EVERY;
-    hear(0);
-    hear(1);
+    observe(0);
+    observe(1);
     assert_true(manager_step(m, now)); /* without waiting */
     assert_int_equal(manager_counts(m)->steps, steps + 1);
 }
 
-static void a_node_that_came_back_is_told_what_it_did_before(void **state)
+static void a_node_that_came_back_is_sent_its_setting_of_before(void **state)
 {
     (void)state;
     for (int i = 0; i < 10; i++)
@@ -164,21 +164,21 @@ static void a_node_that_came_back_is_told_what_it_did_before(void **state)
     how[1].leadership.epoch = 0;
     how[1].step = 0;
     now++;
-    hear(1);
-    assert_true(manager_send(m, 1, now, &told));
-    assert_int_equal(told.period_ns, 100 * CLOCK_US);
-    assert_int_equal(told.life, 6);
+    observe(1);
+    assert_true(manager_send(m, 1, now, &setpoint));
+    assert_int_equal(setpoint.period_ns, 100 * CLOCK_US);
+    assert_int_equal(setpoint.life, 6);
     how[1].life++;
     how[1].overrides = 1; /* and once more, and an operator was faster than we */
     how[1].period_ns = how[1].desired_ns = 32 * CLOCK_MS;
     now++;
-    hear(1);
-    assert_true(manager_send(m, 1, now, &told));
-    assert_int_equal(told.period_ns, 32 * CLOCK_MS);
+    observe(1);
+    assert_true(manager_send(m, 1, now, &setpoint));
+    assert_int_equal(setpoint.period_ns, 32 * CLOCK_MS);
     round_of_all(); /* its instants count from 1 again, and hold up nothing */
 }
 
-static void what_is_late_or_of_a_former_life_is_not_heard(void **state)
+static void late_observations_and_those_of_a_former_life_are_discarded(void **state)
 {
     (void)state;
     round_of_all();
@@ -205,33 +205,33 @@ static void a_setting_is_repeated_until_it_is_done(void **state)
     (void)state;
     round_of_all();
     uint64_t period = how[0].period_ns;
-    how[0].period_ns = 2 * period; /* it did not hear */
+    how[0].period_ns = 2 * period; /* the setpoint was lost */
     int times = 0;
     for (int i = 0; i < 10; i++) {
         now += 20 * CLOCK_MS;
-        hear(0);
-        times += manager_send(m, 0, now, &told);
-        assert_int_equal(told.period_ns, period);
+        observe(0);
+        times += manager_send(m, 0, now, &setpoint);
+        assert_int_equal(setpoint.period_ns, period);
     }
     assert_in_range(times, 2, 4); /* every 50 ms */
     how[0].period_ns = period;
-    hear(0);
+    observe(0);
     now += MANAGER_RENEW - 1;
-    hear(0);
-    times = manager_send(m, 0, now, &told);
+    observe(0);
+    times = manager_send(m, 0, now, &setpoint);
     now += MANAGER_RENEW;
-    hear(0);
-    assert_true(manager_send(m, 0, now, &told)); /* the leadership */
+    observe(0);
+    assert_true(manager_send(m, 0, now, &setpoint)); /* renews the leadership */
 }
 
-static void what_answers_an_old_observation_is_not_said(void **state)
+static void an_old_observation_is_not_answered(void **state)
 {
     (void)state;
-    hear(0);
+    observe(0);
     now += MANAGER_EXPIRY / 2;
-    assert_false(manager_send(m, 0, now, &told));
-    hear(0);
-    assert_true(manager_send(m, 0, now, &told));
+    assert_false(manager_send(m, 0, now, &setpoint));
+    observe(0);
+    assert_true(manager_send(m, 0, now, &setpoint));
 }
 
 static void an_operator_s_period_is_where_it_goes_on_from(void **state)
@@ -244,39 +244,39 @@ static void an_operator_s_period_is_where_it_goes_on_from(void **state)
     assert_int_equal(how[0].period_ns, 32 * CLOCK_MS);
 }
 
-/* ... nor lost where the node's daemon is killed before it could tell. */
-static void what_an_operator_wanted_outlives_the_daemon_that_was_told(void **state)
+/* The daemon of the node is killed before it sent an observation with the override. */
+static void an_operator_s_period_outlives_the_daemon(void **state)
 {
     (void)state;
     round_of_all();
     how[0].life++;
     how[0].desired_ns = how[0].period_ns = 64 * CLOCK_MS; /* kept in a file */
     now++;
-    hear(0);
-    assert_true(manager_send(m, 0, now, &told));
-    assert_int_equal(told.period_ns, 64 * CLOCK_MS);
+    observe(0);
+    assert_true(manager_send(m, 0, now, &setpoint));
+    assert_int_equal(setpoint.period_ns, 64 * CLOCK_MS);
 }
 
-static void one_that_is_followed_by_another_says_no_more(void **state)
+static void a_superseded_manager_sends_nothing(void **state)
 {
     (void)state;
     round_of_all();
     assert_null(manager_superseded(m));
     how[0].leadership = (struct message_leadership){.epoch = 1, .holder = 1}; /* one before */
-    hear(0);
+    observe(0);
     assert_null(manager_superseded(m));
     how[0].leadership =
         (struct message_leadership){.epoch = 2, .holder = 78}; /* another of the same epoch, which came first */
     now++;
-    hear(0);
+    observe(0);
     assert_non_null(manager_superseded(m));
     how[0].leadership = (struct message_leadership){.epoch = 3, .holder = 1};
     now++;
-    hear(0);
+    observe(0);
     assert_int_equal(manager_superseded(m)->epoch, 3);
     now += CLOCK_S;
-    hear(0);
-    assert_false(manager_send(m, 0, now, &told));
+    observe(0);
+    assert_false(manager_send(m, 0, now, &setpoint));
     assert_false(manager_asks(m, 1, now));
 }
 
@@ -291,7 +291,7 @@ static void limits_that_make_no_sense_are_not_seen(void **state)
     assert_int_equal(how[0].period_ns, 2 * CLOCK_MS);
 }
 
-static void what_cannot_be_met_is_told_with_its_proof(void **state)
+static void an_infeasible_limit_is_reported_with_its_numbers(void **state)
 {
     (void)state;
     manager_free(m);
@@ -306,17 +306,17 @@ static void what_cannot_be_met_is_told_with_its_proof(void **state)
     assert_false(how[0].on);
     now += EVERY;
     for (uint32_t i = 0; i < NODES; i++)
-        hear(i);
+        observe(i);
     assert_true(manager_step(m, now));
     now += MANAGER_RENEW;
-    hear(0);
-    hear(1);
-    assert_true(manager_send(m, 0, now, &told));
-    assert_int_equal(told.infeasible, MESSAGE_INFEASIBLE);
-    assert_true(told.needed > told.budget && told.budget == 10);
-    assert_true(manager_send(m, 1, now, &told));
-    assert_int_equal(told.infeasible, MESSAGE_FEASIBLE);
-    assert_true(told.needed == 0 && told.budget == 0);
+    observe(0);
+    observe(1);
+    assert_true(manager_send(m, 0, now, &setpoint));
+    assert_int_equal(setpoint.infeasible, MESSAGE_INFEASIBLE);
+    assert_true(setpoint.needed > setpoint.budget && setpoint.budget == 10);
+    assert_true(manager_send(m, 1, now, &setpoint));
+    assert_int_equal(setpoint.infeasible, MESSAGE_FEASIBLE);
+    assert_true(setpoint.needed == 0 && setpoint.budget == 0);
 }
 
 static void aspects_give_way_before_all_collection_does(void **state)
@@ -339,7 +339,7 @@ static void aspects_give_way_before_all_collection_does(void **state)
     assert_int_equal(how[1].shed, 0);
 }
 
-/* All nodes poll every millisecond, which takes twice the budget of elastic; `told` is what node 0 is told then. */
+/* All nodes poll every millisecond, which takes twice the budget of elastic; `setpoint` is that of node 0. */
 static void start_over_budget(void)
 {
     manager_free(m);
@@ -360,15 +360,15 @@ static void what_was_measured_under_another_setting_teaches_nothing(void **state
     (void)state;
     start_over_budget();
     uint64_t period = how[0].period_ns;
-    for (int i = 0; i < 20; i++) { /* they do not hear, and go on as before */
+    for (int i = 0; i < 20; i++) { /* the setpoints are lost */
         now += EVERY;
         for (uint32_t k = 0; k < NODES; k++) {
             how[k].period_ns = CLOCK_MS;
-            hear(k);
+            observe(k);
         }
         assert_true(manager_step(m, now));
-        assert_true(manager_send(m, 0, now, &told));
-        assert_int_equal(told.period_ns, period);
+        assert_true(manager_send(m, 0, now, &setpoint));
+        assert_int_equal(setpoint.period_ns, period);
     }
 }
 
@@ -390,8 +390,8 @@ static void what_was_measured_while_the_setting_changed_teaches_nothing(void **s
     assert_true(how[0].period_ns > period);
 }
 
-/* Two lies about the CPU that come to what could be true together. */
-static void what_cannot_be_true_is_unknown_whatever_else_is_measured_with_it(void **state)
+/* Two impossible values of CPU use whose mean is possible. */
+static void an_impossible_value_is_unknown_whatever_its_mean_with_others(void **state)
 {
     (void)state;
     start_over_budget();
@@ -399,20 +399,20 @@ static void what_cannot_be_true_is_unknown_whatever_else_is_measured_with_it(voi
     for (int i = 0; i < 20; i++) {
         now += EVERY / 2;
         how[0].cpu = i % 2 ? -300 : (double)NAN;
-        hear(0);
+        observe(0);
         now += EVERY / 2;
         how[0].cpu = 400;
         for (uint32_t k = 0; k < NODES; k++)
-            hear(k);
+            observe(k);
         assert_true(manager_step(m, now));
         for (uint32_t k = 0; k < NODES; k++)
-            tell(k);
+            deliver(k);
         assert_int_equal(how[0].period_ns, period);
     }
 }
 
-/* Between two instants a node says again how it stands, so that settings have something to answer. */
-static void what_is_said_again_was_measured_once(void **state)
+/* Between two instants a node repeats its observation, so that settings have something to answer. */
+static void a_repeated_observation_was_measured_once(void **state)
 {
     (void)state;
     e.adapt.policy = POLICY_ELASTIC;
@@ -420,80 +420,80 @@ static void what_is_said_again_was_measured_once(void **state)
     assert_int_equal(manager_new(&e, own, now, &m), 0);
     for (int i = 0; i < 10; i++)
         round_of_all();
-    uint64_t heard = manager_counts(m)->observations;
+    uint64_t before = manager_counts(m)->observations;
     for (int i = 0; i < 30; i++) {
         now += EVERY / 2;
         how[0].at = (uint64_t)now;
         manager_receive(m, 0, &how[0], now); /* 5 % of a CPU for another EVERY, were it measured twice: 10 % */
         now += EVERY / 2;
         for (uint32_t k = 0; k < NODES; k++)
-            hear(k);
+            observe(k);
         assert_true(manager_step(m, now));
         for (uint32_t k = 0; k < NODES; k++)
-            tell(k);
-        assert_int_equal(how[0].period_ns, how[1].period_ns); /* who did not say it again */
+            deliver(k);
+        assert_int_equal(how[0].period_ns, how[1].period_ns); /* which did not repeat it */
     }
-    assert_int_equal(manager_counts(m)->observations - heard, 30 * (NODES + 1));
+    assert_int_equal(manager_counts(m)->observations - before, 30 * (NODES + 1));
     assert_int_equal(manager_counts(m)->late, 0);
 }
 
 /* ---- Global limits ----------------------------------------------------------------------------------------------- */
 
-static void hear_part(uint32_t node, double value)
+static void observe_partials(uint32_t node, double value)
 {
     struct message_partials parts = {.life = 5, .at = (uint64_t)now, .step = how[node].step + 1, .count = 1};
     parts.list[0] = (struct message_partial){.limit = 1, .state = PARTIAL_KNOWN, .value = value};
     manager_receive_partials(m, node, &parts, now);
 }
 
-static void round_of_wholes(double value)
+static void round_of_partials(double value)
 {
     now += EVERY;
     for (uint32_t i = 0; i < NODES; i++) {
         how[i].limit_count = 0;
-        hear_part(i, value);
-        hear(i);
+        observe_partials(i, value);
+        observe(i);
     }
     assert_true(manager_step(m, now));
 }
 
-static int start_whole(void **state)
+static int start_global(void **state)
 {
     limits[1].global = true;
     return start(state);
 }
 
-static int end_whole(void **state)
+static int end_global(void **state)
 {
     limits[1].global = false;
     e.adapt.by = ADAPT_BY_MANAGER;
     return end(state);
 }
 
-static void what_all_break_together_all_answer(void **state)
+static void a_violation_of_all_together_is_answered_by_all(void **state)
 {
     struct message_judgement j;
     uint32_t reporter;
     (void)state;
-    round_of_wholes(3); /* 9 % of 10 */
+    round_of_partials(3); /* 9 % of 10 */
     for (uint32_t i = 0; i < NODES; i++)
-        tell(i);
+        deliver(i);
     assert_true(manager_judges(m, now, &reporter, &j));
     assert_int_equal(j.leadership.epoch, 2);
     assert_int_equal(j.list[0].state, MESSAGE_LIMIT_HELD);
     uint64_t before = how[0].period_ns;
-    round_of_wholes(4);
+    round_of_partials(4);
     for (uint32_t i = 0; i < NODES; i++) {
-        assert_true(manager_send(m, i, now, &told));
-        assert_int_equal(told.cause, 1);
-        assert_true(told.period_ns > before); /* DPP's answer */
+        assert_true(manager_send(m, i, now, &setpoint));
+        assert_int_equal(setpoint.cause, 1);
+        assert_true(setpoint.period_ns > before); /* DPP's answer */
     }
     assert_true(manager_judges(m, now, &reporter, &j));
     assert_int_equal(j.list[0].state, MESSAGE_LIMIT_VIOLATED);
     assert_true(j.list[0].value == 12);
 }
 
-static void one_that_only_judges_asks_and_tells_nobody_how_to_poll(void **state)
+static void a_manager_that_only_judges_asks_and_sends_no_setpoints(void **state)
 {
     struct message_judgement j;
     uint32_t reporter;
@@ -503,11 +503,11 @@ static void one_that_only_judges_asks_and_tells_nobody_how_to_poll(void **state)
     assert_int_equal(manager_new(&e, own, now, &m), 0);
     for (int k = 0; k < 5; k++) {
         assert_true(manager_due(m, now) <= now + EVERY);
-        round_of_wholes(4);
+        round_of_partials(4);
         for (uint32_t i = 0; i < NODES; i++) {
             assert_true(manager_asks(m, i, now));
             assert_false(manager_asks(m, i, now));
-            assert_false(manager_send(m, i, now, &told));
+            assert_false(manager_send(m, i, now, &setpoint));
         }
         assert_true(manager_judges(m, now, &reporter, &j));
         assert_int_equal(j.list[0].state, MESSAGE_LIMIT_VIOLATED);
@@ -515,7 +515,7 @@ static void one_that_only_judges_asks_and_tells_nobody_how_to_poll(void **state)
     assert_int_equal(manager_counts(m)->changes, 0);
     how[1].leadership = (struct message_leadership){.epoch = 3, .holder = 5};
     now++;
-    hear(1);
+    observe(1);
     assert_non_null(manager_superseded(m));
     now += EVERY;
     assert_false(manager_asks(m, 0, now));
@@ -525,27 +525,28 @@ static void one_that_only_judges_asks_and_tells_nobody_how_to_poll(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(it_asks_those_that_it_does_not_hear, start, end),
+        cmocka_unit_test_setup_teardown(it_asks_silent_nodes, start, end),
         cmocka_unit_test_setup_teardown(it_goes_on_from_what_nodes_do, start, end),
         cmocka_unit_test_setup_teardown(one_violation_is_answered_by_all_at_once, start, end),
-        cmocka_unit_test_setup_teardown(it_decides_when_all_were_heard_or_when_it_is_late, start, end),
+        cmocka_unit_test_setup_teardown(it_decides_when_all_have_reported_or_when_it_is_late, start, end),
         cmocka_unit_test_setup_teardown(a_node_that_is_gone_is_unknown_and_holds_up_nothing, start, end),
-        cmocka_unit_test_setup_teardown(a_node_that_came_back_is_told_what_it_did_before, start, end),
-        cmocka_unit_test_setup_teardown(what_is_late_or_of_a_former_life_is_not_heard, start, end),
+        cmocka_unit_test_setup_teardown(a_node_that_came_back_is_sent_its_setting_of_before, start, end),
+        cmocka_unit_test_setup_teardown(late_observations_and_those_of_a_former_life_are_discarded, start, end),
         cmocka_unit_test_setup_teardown(a_setting_is_repeated_until_it_is_done, start, end),
-        cmocka_unit_test_setup_teardown(what_answers_an_old_observation_is_not_said, start, end),
+        cmocka_unit_test_setup_teardown(an_old_observation_is_not_answered, start, end),
         cmocka_unit_test_setup_teardown(an_operator_s_period_is_where_it_goes_on_from, start, end),
-        cmocka_unit_test_setup_teardown(what_an_operator_wanted_outlives_the_daemon_that_was_told, start, end),
-        cmocka_unit_test_setup_teardown(one_that_is_followed_by_another_says_no_more, start, end),
+        cmocka_unit_test_setup_teardown(an_operator_s_period_outlives_the_daemon, start, end),
+        cmocka_unit_test_setup_teardown(a_superseded_manager_sends_nothing, start, end),
         cmocka_unit_test_setup_teardown(limits_that_make_no_sense_are_not_seen, start, end),
-        cmocka_unit_test_setup_teardown(what_cannot_be_met_is_told_with_its_proof, start, end),
+        cmocka_unit_test_setup_teardown(an_infeasible_limit_is_reported_with_its_numbers, start, end),
         cmocka_unit_test_setup_teardown(aspects_give_way_before_all_collection_does, start, end),
         cmocka_unit_test_setup_teardown(what_was_measured_under_another_setting_teaches_nothing, start, end),
         cmocka_unit_test_setup_teardown(what_was_measured_while_the_setting_changed_teaches_nothing, start, end),
-        cmocka_unit_test_setup_teardown(what_cannot_be_true_is_unknown_whatever_else_is_measured_with_it, start, end),
-        cmocka_unit_test_setup_teardown(what_is_said_again_was_measured_once, start, end),
-        cmocka_unit_test_setup_teardown(what_all_break_together_all_answer, start_whole, end_whole),
-        cmocka_unit_test_setup_teardown(one_that_only_judges_asks_and_tells_nobody_how_to_poll, start_whole, end_whole),
+        cmocka_unit_test_setup_teardown(an_impossible_value_is_unknown_whatever_its_mean_with_others, start, end),
+        cmocka_unit_test_setup_teardown(a_repeated_observation_was_measured_once, start, end),
+        cmocka_unit_test_setup_teardown(a_violation_of_all_together_is_answered_by_all, start_global, end_global),
+        cmocka_unit_test_setup_teardown(a_manager_that_only_judges_asks_and_sends_no_setpoints, start_global,
+                                        end_global),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

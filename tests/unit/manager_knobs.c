@@ -77,23 +77,23 @@ static void shows(uint32_t node, double fps)
     how[node].limits[0].state = fps < 29 ? MESSAGE_LIMIT_VIOLATED : MESSAGE_LIMIT_HELD;
 }
 
-/* An instant at which each is told something: of the knob, all the same. */
-static struct message_steer what_all_are_told(void)
+/* An instant at which each node gets a setpoint, with the same value of the knob. */
+static struct message_steer setpoint_of_all(void)
 {
     decide();
     for (uint32_t i = 0; i < NODES; i++) {
-        struct message_steer before = told.knobs[0];
+        struct message_steer before = setpoint.knobs[0];
         uint64_t sequence = how[i].sequence;
-        assert_true(tell(i));
-        assert_int_equal(told.leadership.epoch, 2);
-        assert_int_equal(told.sequence, sequence + 1);
-        assert_int_equal(told.knob_count, 1);
-        assert_int_equal(told.knobs[0].knob, 0);
+        assert_true(deliver(i));
+        assert_int_equal(setpoint.leadership.epoch, 2);
+        assert_int_equal(setpoint.sequence, sequence + 1);
+        assert_int_equal(setpoint.knob_count, 1);
+        assert_int_equal(setpoint.knobs[0].knob, 0);
         if (i > 0)
-            assert_true(told.knobs[0].given == before.given && told.knobs[0].value == before.value &&
-                        told.knobs[0].cause == before.cause && told.knobs[0].saturated == before.saturated);
+            assert_true(setpoint.knobs[0].given == before.given && setpoint.knobs[0].value == before.value &&
+                        setpoint.knobs[0].cause == before.cause && setpoint.knobs[0].saturated == before.saturated);
     }
-    return told.knobs[0];
+    return setpoint.knobs[0];
 }
 
 static void rounds_that_turn_nothing(int count)
@@ -109,22 +109,22 @@ static void one_value_is_decided_for_all_by_what_the_worst_node_lacks(void **sta
     (void)state;
     has_knob(0, 100, 0, 100);
     has_knob(1, 0, 0, 0);
-    how[1].knobs[0].knob = 1; /* another one, and one that there is not: node 1 is told all the same */
+    how[1].knobs[0].knob = 1; /* another knob, and one that does not exist */
     how[1].knobs[1] = (struct message_steered){.knob = UINT32_MAX};
     how[1].knob_count = 2;
     has_knob(2, 100, 0, 100);
     rounds_that_turn_nothing(1);
-    assert_int_equal(told.knob_count, 0);
+    assert_int_equal(setpoint.knob_count, 0);
     shows(0, 25);
     shows(1, 20);
-    struct message_steer s = what_all_are_told();
+    struct message_steer s = setpoint_of_all();
     assert_true(s.given && s.value == 50 && s.cause == 1 && s.metric == 20 && !s.saturated);
     assert_int_equal(manager_counts(m)->moves, 1);
     rounds_that_turn_nothing(4); /* what comes of it is waited for */
-    assert_int_equal(told.knobs[0].value, 50);
+    assert_int_equal(setpoint.knobs[0].value, 50);
     shows(0, 27);
     shows(1, 24);
-    assert_true(what_all_are_told().value < 50);
+    assert_true(setpoint_of_all().value < 50);
     assert_int_equal(manager_counts(m)->moves, 2);
     assert_int_equal(manager_counts(m)->changes, 0); /* of how they poll */
 }
@@ -140,8 +140,8 @@ static void a_knob_that_is_not_enough_is_reported_saturated_when_that_shows(void
     assert_int_equal(how[0].knobs[0].value, 0);
     shows(0, 25);
     rounds_that_turn_nothing(4);
-    assert_false(told.knobs[0].saturated);
-    struct message_steer s = what_all_are_told();
+    assert_false(setpoint.knobs[0].saturated);
+    struct message_steer s = setpoint_of_all();
     assert_true(s.saturated && s.given && s.value == 0 && s.cause == 1 && s.metric == 25);
 }
 
@@ -151,7 +151,7 @@ static void a_knob_that_was_at_its_end_is_left_alone_and_reported_saturated(void
     has_knob(0, 0, 0, 100);
     how[0].knobs[0].baseline = 0;
     shows(0, 20);
-    struct message_steer s = what_all_are_told();
+    struct message_steer s = setpoint_of_all();
     assert_true(s.saturated && !s.given && s.metric == 20);
     assert_int_equal(manager_counts(m)->moves, 0);
 }
@@ -160,8 +160,8 @@ static void a_new_manager_goes_on_from_the_value_that_is_found(void **state)
 {
     (void)state;
     has_knob(1, 50, 0, 100);
-    has_knob(2, 100, 0, 100); /* came back just now, and the manager before was not there to tell it */
-    struct message_steer s = what_all_are_told();
+    has_knob(2, 100, 0, 100); /* came back just now, and has no setpoint of the manager before */
+    struct message_steer s = setpoint_of_all();
     assert_true(s.given && s.value == 50 && s.cause == -1 && isnan(s.metric));
     rounds_that_turn_nothing(8);
     round_of_all(); /* twice the settling time: there is room */
@@ -175,7 +175,7 @@ static void the_value_suits_all_that_have_the_knob(void **state)
     (void)state;
     has_knob(0, 100, 40, 100);
     has_knob(1, 80, 0, 80);
-    struct message_steer s = what_all_are_told();
+    struct message_steer s = setpoint_of_all();
     assert_true(s.given && s.value == 80 && s.cause == -1 && isnan(s.metric)); /* at once, whatever the frames are */
     assert_int_equal(manager_counts(m)->moves, 1);
     for (int i = 0; i < 100; i++) {
@@ -194,9 +194,9 @@ static void where_ranges_have_nothing_in_common_none_is_touched(void **state)
     has_knob(1, 100, 60, 100);
     shows(0, 20);
     rounds_that_turn_nothing(20);
-    assert_int_equal(told.knob_count, 0);
+    assert_int_equal(setpoint.knob_count, 0);
     how[1].knob_count = 0; /* that program ended */
-    assert_int_equal(what_all_are_told().value, 20);
+    assert_int_equal(setpoint_of_all().value, 20);
 }
 
 static void nor_where_it_is_programs_of_one_node_that_have_nothing_in_common(void **state)
@@ -206,10 +206,10 @@ static void nor_where_it_is_programs_of_one_node_that_have_nothing_in_common(voi
     has_knob(1, 40, 60, 40); /* of 0 .. 40, and of 60 .. 100 */
     shows(0, 20);
     rounds_that_turn_nothing(20);
-    assert_int_equal(told.knob_count, 0);
+    assert_int_equal(setpoint.knob_count, 0);
 }
 
-static void a_node_that_is_not_heard_is_taken_as_it_stood(void **state)
+static void a_silent_node_counts_as_last_observed(void **state)
 {
     (void)state;
     has_knob(0, 100, 0, 100);
@@ -218,10 +218,10 @@ static void a_node_that_is_not_heard_is_taken_as_it_stood(void **state)
     shows(0, 20);
     for (int i = 0; i < 100; i++) {
         now += 2 * EVERY; /* so that node 1 is waited for in vain */
-        hear(0);
-        hear(2);
+        observe(0);
+        observe(2);
         assert_true(manager_step(m, now));
-        tell(0);
+        deliver(0);
         assert_in_range(how[0].knobs[0].value, 70, 100);
     }
     assert_true(manager_counts(m)->moves > 0);
@@ -232,12 +232,12 @@ static void what_an_operator_set_is_where_the_search_begins_anew(void **state)
     (void)state;
     has_knob(0, 100, 0, 100);
     shows(0, 20);
-    assert_int_equal(what_all_are_told().value, 50);
+    assert_int_equal(setpoint_of_all().value, 50);
     how[0].knobs[0].value = how[0].knobs[0].baseline = 30;
     how[0].knobs[0].overrides++;
     rounds_that_turn_nothing(4); /* what is seen now may be of what was before */
-    assert_int_equal(told.knob_count, 0);
-    assert_int_equal(what_all_are_told().value, 15);
+    assert_int_equal(setpoint.knob_count, 0);
+    assert_int_equal(setpoint_of_all().value, 15);
 }
 
 static void nor_does_it_matter_on_which_node_it_was(void **state)
@@ -246,11 +246,11 @@ static void nor_does_it_matter_on_which_node_it_was(void **state)
     has_knob(0, 100, 0, 100);
     has_knob(1, 100, 0, 100);
     shows(0, 20);
-    assert_int_equal(what_all_are_told().value, 50);
+    assert_int_equal(setpoint_of_all().value, 50);
     how[1].knobs[0].value = how[1].knobs[0].baseline = 30;
     how[1].knobs[0].overrides = 1;
     rounds_that_turn_nothing(4);
-    assert_int_equal(what_all_are_told().value, 15);
+    assert_int_equal(setpoint_of_all().value, 15);
     how[1].life++; /* its daemon was started again, and has no override */
     how[1].at = how[1].step = 0;
     how[1].knobs[0] = how[0].knobs[0];
@@ -285,7 +285,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_value_suits_all_that_have_the_knob, start, end),
         cmocka_unit_test_setup_teardown(where_ranges_have_nothing_in_common_none_is_touched, start, end),
         cmocka_unit_test_setup_teardown(nor_where_it_is_programs_of_one_node_that_have_nothing_in_common, start, end),
-        cmocka_unit_test_setup_teardown(a_node_that_is_not_heard_is_taken_as_it_stood, start, end),
+        cmocka_unit_test_setup_teardown(a_silent_node_counts_as_last_observed, start, end),
         cmocka_unit_test_setup_teardown(what_an_operator_set_is_where_the_search_begins_anew, start, end),
         cmocka_unit_test_setup_teardown(nor_does_it_matter_on_which_node_it_was, start, end),
         cmocka_unit_test_setup_teardown(while_a_knob_that_comes_first_has_room_polling_stays, start, end),
