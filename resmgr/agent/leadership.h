@@ -2,18 +2,15 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Decides whether a node applies a setting of a resource manager (adapt.by: manager). Pure: no clock, no link; one
+ * Decides whether a node applies a setpoint of a resource manager (adapt.by: manager). Pure: no clock, no link; one
  * owner.
  *
- * A setting is applied only if all of the following holds. Otherwise it changes nothing and is counted.
- * - It answers an observation that this bezeld made, after the last override, and not longer ago than the setting's
- *   expiry. Both times are readings of the node's own monotonic clock, so a setting that was delayed anywhere on its
- * way is recognised, whatever the clocks of other machines do.
- * - Its leadership is the newest: its epoch is higher than any followed so far, or it is the leadership that is
- * followed now. An epoch that was replaced by a higher one never comes back, and of two holders of one epoch the first
- * stays.
- * - Its number is higher than that of the last setting of that leadership: it is no copy and did not arrive out of
- * order.
+ * A setpoint is applied only if all of the following holds. Otherwise it changes nothing and is counted.
+ * - It answers an observation that this bezeld made after the last override, and not longer ago than the setpoint's
+ *   expiry. Both times are of the node's own monotonic clock, so other clocks do not matter.
+ * - Its leadership is the newest: the one followed now, or one with a higher epoch than any followed so far. Of two
+ *   holders of one epoch the first stays.
+ * - Its number is higher than that of the last setpoint of that leadership: it is no copy, and not out of order.
  *
  * The period is clamped to the bounds of the file, which is counted. A leadership that is not renewed in time is lost,
  * once: the node keeps how it polls. If a `hold` limit is in violation then, the node returns, once, to the last
@@ -26,7 +23,7 @@
 #include "mdr/message.h"
 #include "resmgr/policies/policy.h"
 
-#define LEADERSHIP_EXPIRY_MAX (900 * CLOCK_MS) /* whatever a setting says */
+#define LEADERSHIP_EXPIRY_MAX (900 * CLOCK_MS) /* whatever a setpoint says */
 #define LEADERSHIP_LASTS_MAX  (10 * CLOCK_S)
 
 enum leadership_answer {
@@ -43,20 +40,20 @@ struct leadership {
     bool moves; /* the policy moves the period; else it stays as set */
 
     struct message_leadership holder; /* the newest; epoch 0: none yet */
-    uint64_t sequence;                /* of the setting of that one that was applied last */
+    uint64_t sequence;                /* of the setpoint of that one that was applied last */
     bool held;                        /* not lost */
     int64_t until;                    /* lost at this time */
-    int64_t not_before;               /* settings that answer an earlier observation were overridden */
+    int64_t not_before;               /* setpoints that answer an earlier observation were overridden */
     int64_t shows;                    /* ns after which all observations show how the node polls */
     struct policy_setting in_force;
     int64_t in_force_since;
     bool safe_known, retreated;
     struct policy_setting safe;            /* the last one under which all limits held */
-    uint64_t answered[LEADERSHIP_ANSWERS]; /* settings received, by answer */
-    uint64_t clamped, lost, taken;         /* settings clamped; leaderships lost; taken */
+    uint64_t answered[LEADERSHIP_ANSWERS]; /* setpoints received, by answer */
+    uint64_t clamped, lost, taken;         /* setpoints clamped; leaderships lost; taken */
 };
 
-/** A setting to apply. */
+/** A setpoint to apply. */
 struct leadership_command {
     struct policy_setting setting;
     bool taken; /* of a leadership that was not held before */
@@ -68,13 +65,13 @@ void leadership_start(struct leadership *l, const struct experiment *e, uint64_t
                       struct message_leadership newest);
 
 /**
- * A setting arrived at `now`. `desired` is the period, in ns, that the file or the operator set: it stays where the
+ * A setpoint arrived at `now`. `desired` is the period, in ns, that the file or the operator set: it stays where the
  * policy does not move periods. Writes *command only with LEADERSHIP_APPLIED.
  */
 enum leadership_answer leadership_receive(struct leadership *l, const struct message_setpoint *s, int64_t desired,
                                           int64_t now, struct leadership_command *command);
 
-/** An operator changed at `now` how to poll: settings that answer earlier observations are not applied. */
+/** An operator changed at `now` how to poll: setpoints that answer earlier observations are not applied. */
 void leadership_override(struct leadership *l, int64_t now);
 
 /** A sampling instant at `now`: the worst state of the `hold` limits, and how the node polls. */

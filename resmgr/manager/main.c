@@ -19,7 +19,7 @@ static const char usage[] =
     "                    [--ready FD] [--parent-pipe FD]\n"
     "\n"
     "The resource manager of a run. With `adapt: {by: manager}` it receives observations from all nodes, decides for\n"
-    "all of them at once, and sends them settings. It also judges global limits. `bezel run` starts it.\n"
+    "all of them at once, and sends them setpoints. It also judges global limits. `bezel run` starts it.\n"
     "\n"
     "  --experiment FILE   the experiment file\n"
     "  --sockets DIR       folder of the control sockets of the run's nodes: RUN/control\n"

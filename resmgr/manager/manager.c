@@ -330,7 +330,7 @@ bool manager_asks(struct manager *m, uint32_t node, int64_t now)
     return true;
 }
 
-/* A setting that answers an old observation would have expired on arrival; the next observation gets one. */
+/* A setpoint that answers an old observation would have expired on arrival; the next observation gets one. */
 static bool may_send(const struct manager *m, const struct manager_node *n, int64_t now)
 {
     return m->decides && n->known && m->newer.epoch == 0 && now - n->received_at < MANAGER_EXPIRY / 2;
@@ -361,7 +361,7 @@ bool manager_send(struct manager *m, uint32_t node, int64_t now, struct message_
     manager_knobs_send(&m->knob_controller, s);
     n->news = false;
     n->sent = now;
-    m->counts.settings++;
+    m->counts.setpoints++;
     return true;
 }
 

@@ -4,18 +4,19 @@
 /**
  * The resource manager: decides for all nodes at once, by the same policies as agents, with one member for each node.
  * Pure: no clock, no link, no allocation except in manager_new(); one owner. leadership.h decides whether a node
- * applies a setting.
+ * applies a setpoint.
  *
  * The manager decides once in a sampling period: when all present nodes have had a sampling instant since the last
  * decision, or half a period late without the nodes that have not. Limits of a node that has sent nothing for some time
  * are unknown to the policy, neither held nor violated.
  *
  * The manager also judges global limits (aggregate.h). If there is nothing else for it to do (adapt.by is node), it
- * asks the nodes for their partials at each sampling instant, decides nothing, and sends no settings.
+ * asks the nodes for their partials at each sampling instant, decides nothing, and sends no setpoints.
  *
- * A node is sent its setting when the setting changes; repeatedly, while the node reports that it polls otherwise; and
- * now and then, which renews the leadership. So a node that comes back with another setting gets the current one. From
- * the first observation of a node the manager takes over how it polls, so a restarted manager continues from there.
+ * A node is sent its setpoint when the setpoint changes; repeatedly, while the node reports that it polls otherwise;
+ * and now and then, which renews the leadership. So a node that comes back with another setting gets the current one.
+ * From the first observation of a node the manager takes over how it polls, so a restarted manager continues from
+ * there.
  */
 #ifndef BEZEL_RESMGR_MANAGER_MANAGER_H
 #define BEZEL_RESMGR_MANAGER_MANAGER_H
@@ -24,9 +25,9 @@
 #include "config/experiment.h"
 #include "mdr/message.h"
 
-#define MANAGER_EXPIRY    (500 * CLOCK_MS) /* of a setting, counted from the observation that it answers */
+#define MANAGER_EXPIRY    (500 * CLOCK_MS) /* of a setpoint, counted from the observation that it answers */
 #define MANAGER_LASTS     (2 * CLOCK_S)    /* the leadership that it renews; likewise */
-#define MANAGER_RENEW     (200 * CLOCK_MS) /* a node is sent its setting at least this often ... */
+#define MANAGER_RENEW     (200 * CLOCK_MS) /* a node is sent its setpoint at least this often ... */
 #define MANAGER_RETRY     (50 * CLOCK_MS)  /* ... and this often while it polls otherwise */
 #define MANAGER_HEARTBEAT (100 * CLOCK_MS) /* a node sends an observation at least this often */
 #define MANAGER_ASK       (200 * CLOCK_MS) /* a node that sends nothing is asked this often */
@@ -37,9 +38,9 @@ struct manager;
 /** Counts since manager_new(). */
 struct manager_counts {
     uint64_t observations, late; /* received; of them discarded: old, of an earlier bezeld, or invalid */
-    uint64_t steps, changes;     /* decisions; changes of a node's setting */
+    uint64_t steps, changes;     /* decisions; changes of how a node polls */
     uint64_t moves;              /* moves of knobs */
-    uint64_t settings;           /* sent to nodes */
+    uint64_t setpoints;          /* sent to nodes */
 };
 
 /** Makes a manager for all nodes of `e`, which is borrowed. Returns 0 with *m for manager_free(), or BEZEL_ENOMEM. */

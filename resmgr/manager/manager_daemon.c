@@ -106,7 +106,7 @@ static void receive(struct manager_daemon *s, uint32_t node)
     }
 }
 
-/* A full queue belongs to a node that is away: when it is back, it gets the setting of that time. */
+/* A full queue belongs to a node that is away: when it is back, it gets the setpoint of that time. */
 static void send_message(struct manager_daemon *s, uint32_t node)
 {
     int size = message_encode(&s->message, s->bytes, sizeof s->bytes);
@@ -177,9 +177,9 @@ static void log_counts(const struct manager_daemon *s)
     const struct manager_counts *c = manager_counts(s->manager);
     log_info("BEZEL-RESMGR-COUNTS",
              "%" PRIu64 " observations received (%" PRIu64 " discarded as old or invalid), %" PRIu64
-             " decisions, %" PRIu64 " changes of settings, %" PRIu64 " moves of knobs, %" PRIu64
-             " settings sent (%" PRIu64 " messages not sent), %" PRIu64 " malformed messages",
-             c->observations, c->late, c->steps, c->changes, c->moves, c->settings, s->unsent, s->malformed);
+             " decisions, %" PRIu64 " changes of how nodes poll, %" PRIu64 " moves of knobs, %" PRIu64
+             " setpoints sent (%" PRIu64 " messages not sent), %" PRIu64 " malformed messages",
+             c->observations, c->late, c->steps, c->changes, c->moves, c->setpoints, s->unsent, s->malformed);
 }
 
 /* Logs the counts, and why the manager ends. Returns the exit code. */

@@ -33,7 +33,7 @@ void manager_knobs_receive(struct knob_controller *h, const struct message_obser
 bool manager_knobs_step(struct knob_controller *h, const struct manager_override *overrides,
                         const struct policy_state *policy, const struct policy_actions *actions, uint64_t *moves);
 
-/** Adds the knobs' values to a setting. */
+/** Adds the knobs' values to a setpoint. */
 void manager_knobs_send(const struct knob_controller *h, struct message_setpoint *s);
 
 #endif

@@ -459,7 +459,7 @@ static void setpoints_that_are_a_second_late_are_not_applied(void **state)
         manager_turns(0);
     }
     assert_int_equal(applied, 0);
-    assert_true(manager_counts(hosts[0].manager)->settings > 0);
+    assert_true(manager_counts(hosts[0].manager)->setpoints > 0);
     end();
 }
 
