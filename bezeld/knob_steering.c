@@ -84,7 +84,7 @@ static void give(struct node *n, uint32_t i, struct external_process *p, uint32_
                                                    : k->setpoint.value;
     if (!changed && p->steered >> at & 1)
         return;
-    if (node_knob_turn(n, p, at, value, &k->because))
+    if (node_knob_set(n, p, at, value, &k->because))
         p->steered |= UINT32_C(1) << at;
 }
 
@@ -115,7 +115,7 @@ static void record_saturated(struct node *n, uint32_t i)
 
 /* Puts *setpoint in force, and applies it to all programs that have the knob. */
 static void carry_out(struct node *n, uint32_t i, const struct knob_controller_setpoint *setpoint,
-                      const struct node_turn *because)
+                      const struct node_knob_reason *because)
 {
     struct node_knob *k = &n->knobs[i];
     bool changed = setpoint->given && (!k->setpoint.given || setpoint->value != k->setpoint.value);
@@ -137,8 +137,9 @@ void knob_steering_sample(struct node *n)
 {
     for (uint32_t i = 0; i < n->options.experiment->adapt.knob_count && !node_is_managed(n); i++) {
         const struct knob_controller_setpoint *setpoint = agent_knob_setpoint(n->agent, i);
-        carry_out(n, i, setpoint,
-                  &(struct node_turn){.cause = TURNED_BY_AGENT, .limit = setpoint->limit, .value = setpoint->metric});
+        carry_out(
+            n, i, setpoint,
+            &(struct node_knob_reason){.cause = TURNED_BY_AGENT, .limit = setpoint->limit, .value = setpoint->metric});
     }
 }
 
@@ -191,11 +192,11 @@ uint32_t knob_steering_apply(struct node *n, const struct message_setpoint *s)
             setpoint.value = decision->given ? clamp(n, i, decision->value, &clamped) : decision->value;
         }
         carry_out(n, i, &setpoint,
-                  &(struct node_turn){.cause = TURNED_BY_MANAGER,
-                                      .limit = setpoint.limit,
-                                      .value = setpoint.metric,
-                                      .epoch = (int64_t)s->leadership.epoch,
-                                      .sequence = (int64_t)s->sequence});
+                  &(struct node_knob_reason){.cause = TURNED_BY_MANAGER,
+                                             .limit = setpoint.limit,
+                                             .value = setpoint.metric,
+                                             .epoch = (int64_t)s->leadership.epoch,
+                                             .sequence = (int64_t)s->sequence});
     }
     return clamped;
 }

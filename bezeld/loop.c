@@ -10,7 +10,7 @@
 
 static void sample(struct node *n, int64_t now)
 {
-    if (usage_measure(&n->usage, now, clock_process_cpu(), agent_period(n->agent)))
+    if (cpu_usage_measure(&n->usage, now, clock_process_cpu(), agent_period(n->agent)))
         schedule_poll_within(&n->schedule, now, 0);
     node_count_attempts(n, now);
     knob_steering_find(n);
@@ -21,7 +21,7 @@ static void sample(struct node *n, int64_t now)
     manager_client_sample(n, o, now);
     snapshot_take_watch(n, o, now);
     node_report_broken(n, now);
-    if (limit_news_records_all(&n->limits, o->limit_changed, now))
+    if (limit_changes_records_all(&n->limits, o->limit_changed, now))
         node_record_limits(n, o);
     if (schedule_takes(&n->schedule.sample_due, now, SCHEDULE_HOUSEKEEP))
         node_record_sample(n);
@@ -51,7 +51,7 @@ static void wake(struct node *n, int64_t now)
 {
     external_wake(n->external);
     schedule_wake(&n->schedule, now, agent_period(n->agent));
-    (void)usage_begin(&n->usage, now, clock_process_cpu()); /* the next poll is due now, deferred or not */
+    (void)cpu_usage_begin(&n->usage, now, clock_process_cpu()); /* the next poll is due now, deferred or not */
     poll_stats_restart(&n->usage.poll_stats);
 }
 

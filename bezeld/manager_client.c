@@ -70,7 +70,7 @@ static void fill(const struct node *n, int64_t now, struct message_observation *
                                       .sequence = n->managed.leadership.sequence,
                                       .on = n->policy.on,
                                       .period_ns = (uint64_t)n->policy.period,
-                                      .desired_ns = n->polling.now.period_ns,
+                                      .desired_ns = n->poll_settings.now.period_ns,
                                       .overrides = n->managed.overrides,
                                       .levels = agent_shed(n->agent).levels,
                                       .shed = agent_shed(n->agent).count,
@@ -204,7 +204,7 @@ static void receive_setpoint(struct node *n, const struct link_peer *peer, const
     struct leadership_command order;
     struct leadership *l = &n->managed.leadership;
     uint64_t epoch = l->holder.epoch, holder = l->holder.holder;
-    if (leadership_receive(l, s, (int64_t)n->polling.now.period_ns, now, &order) != LEADERSHIP_APPLIED)
+    if (leadership_receive(l, s, (int64_t)n->poll_settings.now.period_ns, now, &order) != LEADERSHIP_APPLIED)
         return;
     n->managed.peer = *peer;
     if (n->managed.beat_due == INT64_MAX)

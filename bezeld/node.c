@@ -140,9 +140,9 @@ int node_open(const struct node_options *options, struct node **out)
     if (!n)
         return BEZEL_ENOMEM;
     n->options = *options;
-    usage_open(&n->usage, clock_process_cpu());
-    polling_open(&n->polling, options->experiment, options->dir, options->run);
-    n->policy = (struct policy_setting){.on = true, .period = (int64_t)n->polling.now.period_ns};
+    cpu_usage_open(&n->usage, clock_process_cpu());
+    poll_settings_open(&n->poll_settings, options->experiment, options->dir, options->run);
+    n->policy = (struct policy_setting){.on = true, .period = (int64_t)n->poll_settings.now.period_ns};
     struct message_hello hello = make_hello(options);
     int err = agent_new(options->experiment, options->node, &n->agent);
     if (err)
@@ -165,11 +165,11 @@ int node_open(const struct node_options *options, struct node **out)
         return err;
     }
     n->realtime_offset = hello.realtime_offset;
-    node_place(n);
+    node_rt_setup(n);
     int64_t now = clock_now();
     n->last_received = now;
     schedule_start(&n->schedule, now, agent_period(n->agent));
-    usage_start(&n->usage, options->experiment, now, clock_process_cpu());
+    cpu_usage_start(&n->usage, options->experiment, now, clock_process_cpu());
     agent_set_period(n->agent, n->policy.period);
     node_poll_start(n);
     manager_client_start(n);
@@ -203,7 +203,7 @@ void node_close(struct node *n)
         external_close(n->external, n->clean);
     if (n->clean) { /* the run is over: no restarted daemon will continue it */
         state_file_remove(&n->aspect_steering.file);
-        state_file_remove(&n->polling.file);
+        state_file_remove(&n->poll_settings.file);
         state_file_remove(&n->managed.file);
     }
     journal_close(n->own_trace);

@@ -90,7 +90,7 @@ static void send_message(struct node *n, const struct link_peer *peer)
 void node_report_broken(struct node *n, int64_t now)
 {
     bool listens = n->has_asker && snapshot_due(&n->snapshot) == INT64_MAX;
-    if (!limit_news_report_due(&n->limits, listens, now))
+    if (!limit_changes_report_due(&n->limits, listens, now))
         return;
     n->message.type = MESSAGE_REPLY;
     n->message.reply = (struct message_reply){.id = 0, .answer = ANSWER_NODE};

@@ -6,22 +6,22 @@
  * thread.
  *
  * Files call downward only, in this order: loop.c; node_commands.c; node.c; manager_client.c, node_knobs.c;
- * global_limits.c, knob_steering.c; snapshot_take.c, node_polling.c, knob_turn.c; conclusions.c, node_record.c,
- * observer.c, place.c; and the modules that do not know struct node (schedule, usage, limit_news, polling,
- * aspect_steering, snapshot, own_trace).
+ * global_limits.c, knob_steering.c; snapshot_take.c, node_polling.c, knob_set.c; conclusions.c, node_record.c,
+ * observer.c, node_rt_setup.c; and the modules that do not know struct node (schedule, cpu_usage, limit_changes,
+ * poll_settings, aspect_steering, snapshot, own_trace).
  */
 #ifndef BEZEL_BEZELD_NODE_INTERNAL_H
 #define BEZEL_BEZELD_NODE_INTERNAL_H
 
 #include "bezeld/aspect_steering.h"
-#include "bezeld/limit_news.h"
+#include "bezeld/cpu_usage.h"
+#include "bezeld/limit_changes.h"
 #include "bezeld/node.h"
 #include "bezeld/own_trace.h"
-#include "bezeld/polling.h"
+#include "bezeld/poll_settings.h"
 #include "bezeld/rt_setup.h"
 #include "bezeld/schedule.h"
 #include "bezeld/snapshot.h"
-#include "bezeld/usage.h"
 #include "mdr/uplink/sender.h"
 #include "resmgr/agent/agent.h"
 #include "resmgr/agent/leadership.h"
@@ -55,7 +55,7 @@ struct node_judged {
 };
 
 /** Why a knob is set; as in struct builtin_knob. */
-struct node_turn {
+struct node_knob_reason {
     enum builtin_turner cause;
     int limit;
     double value;
@@ -69,7 +69,7 @@ struct node_knob {
     int32_t baseline;
     struct knob_search_seen seen;             /* at the last sampling instant */
     struct knob_controller_setpoint setpoint; /* the decision in force, ... */
-    struct node_turn because;                 /* ... and its reason */
+    struct node_knob_reason because;          /* ... and its reason */
     bool saturated, diverged;                 /* as recorded last */
 };
 
@@ -89,14 +89,14 @@ struct node {
     struct journal *own_trace; /* records of the monitor about itself */
     struct samplers *samplers;
     struct link *control;
-    struct schedule schedule;     /* schedule.h */
-    struct usage usage;           /* usage.h */
-    struct limit_news limits;     /* limit_news.h */
-    struct policy_setting policy; /* how the node polls, by the last decision (node_polling.c) */
-    struct polling polling;       /* how file and operator want it to poll (polling.h) */
-    uint32_t slice;               /* records that a turn may take; 0: all that wait (node_polling.c) */
+    struct schedule schedule;           /* schedule.h */
+    struct cpu_usage usage;             /* cpu_usage.h */
+    struct limit_changes limits;        /* limit_changes.h */
+    struct policy_setting policy;       /* how the node polls, by the last decision (node_polling.c) */
+    struct poll_settings poll_settings; /* how file and operator want it to poll (poll_settings.h) */
+    uint32_t slice;                     /* records that a turn may take; 0: all that wait (node_polling.c) */
     struct aspect_steering aspect_steering;
-    struct rt_setup_state rt_setup;               /* place.c */
+    struct rt_setup_state rt_setup;               /* node_rt_setup.c */
     struct snapshot snapshot;                     /* the run's snapshot in progress (snapshot_take.c) */
     struct node_managed managed;                  /* manager_client.c */
     struct node_judged judged;                    /* global_limits.c */
@@ -150,11 +150,12 @@ void node_poll_start(struct node *n);
 bool node_poll_answer(struct node *n, const struct message_poll *poll, int64_t now, struct message_reply *reply);
 
 /**
- * Setting knobs (knob_turn.c). node_knob_turn() sets knob `i` of process `p`, records the change with its reason, and
+ * Setting knobs (knob_set.c). node_knob_set() sets knob `i` of process `p`, records the change with its reason, and
  * returns whether the knob could be set. node_knobs_start() records the knobs that an earlier daemon left changed;
  * node_knobs_end() sets all knobs back to their initial values.
  */
-bool node_knob_turn(struct node *n, struct external_process *p, uint32_t i, int32_t value, const struct node_turn *why);
+bool node_knob_set(struct node *n, struct external_process *p, uint32_t i, int32_t value,
+                   const struct node_knob_reason *why);
 void node_knobs_start(struct node *n);
 void node_knobs_end(struct node *n);
 
@@ -231,9 +232,10 @@ struct message_violation snapshot_take_violation(const struct node *n);
  */
 void node_fill_reply(struct node *n, struct message_reply *reply);
 
-/** Sets up this thread as the experiment says, and records the result as notes (place.c). ZeroMQ's threads must exist.
+/** Sets up this thread as the experiment says, and records the result as notes (node_rt_setup.c). ZeroMQ's threads must
+ * exist.
  */
-void node_place(struct node *n);
+void node_rt_setup(struct node *n);
 
 /**
  * node_answer_commands() answers commands that arrived on the control link, a few in each turn (node_commands.c).

@@ -65,7 +65,7 @@ static bool is_refused(struct node *n, const struct message_knob *command, struc
     return false;
 }
 
-static const struct node_turn by_operator = {.cause = TURNED_BY_OPERATOR, .limit = -1, .value = NAN};
+static const struct node_knob_reason by_operator = {.cause = TURNED_BY_OPERATOR, .limit = -1, .value = NAN};
 
 static void carry_out(struct node *n, const struct message_knob *command, struct message_reply *reply)
 {
@@ -77,7 +77,7 @@ static void carry_out(struct node *n, const struct message_knob *command, struct
         if (at < 0)
             continue;
         int32_t value = command->action == KNOB_SET ? command->value : p->at->knobs->knob[at].initial;
-        if (!node_knob_turn(n, p, (uint32_t)at, value, &by_operator))
+        if (!node_knob_set(n, p, (uint32_t)at, value, &by_operator))
             continue;
         reply->knob_set++;
         knob_steering_override(n, p, command, value);

@@ -9,19 +9,19 @@
 /* Whether a poll is divided into slices: other nodes share this thread, and the settings do not limit a poll. */
 static bool comes_in_slices(const struct node *n)
 {
-    const struct message_poll *p = &n->polling.now;
+    const struct message_poll *p = &n->poll_settings.now;
     return n->slice != 0 && p->forward == POLL_FORWARD_BATCH && p->batch == 0;
 }
 
 bool node_poll(struct node *n, int64_t now)
 {
     uint32_t done = external_poll(n->external, now);
-    usage_took(&n->usage, done);
+    cpu_usage_took(&n->usage, done);
     if (comes_in_slices(n) && done >= n->slice) {
         schedule_poll_at(&n->schedule, now); /* other nodes get their turns first */
         return true;
     }
-    usage_polled(&n->usage, now);
+    cpu_usage_polled(&n->usage, now);
     schedule_polled(&n->schedule, now, n->policy.period);
     return done > 0;
 }
@@ -33,7 +33,7 @@ static void stretch(struct node *n, int64_t now)
 {
     bool moves = experiment_policy_can(n->options.experiment->adapt.policy, POLICY_MOVES);
     double factor = !moves         ? 1
-                    : n->policy.on ? (double)n->policy.period / (double)n->polling.now.period_ns
+                    : n->policy.on ? (double)n->policy.period / (double)n->poll_settings.now.period_ns
                                    : SAMPLERS_STRETCH_MAX;
     samplers_stretch(n->samplers, factor, now);
 }
@@ -69,7 +69,7 @@ void node_carry_out(struct node *n, const struct agent_outcome *o, const struct 
 
 static void limit_polls(struct node *n)
 {
-    const struct message_poll *p = &n->polling.now;
+    const struct message_poll *p = &n->poll_settings.now;
     bool low = p->batch != 0 && (n->slice == 0 || p->batch < n->slice);
     external_batch(n->external, p->forward == POLL_FORWARD_BATCH, low ? p->batch : n->slice);
 }
@@ -84,7 +84,7 @@ void node_share(struct node *n, uint32_t slice)
 
 static void apply(struct node *n, enum builtin_poller cause)
 {
-    const struct message_poll *now = &n->polling.now;
+    const struct message_poll *now = &n->poll_settings.now;
     schedule_busy_wait(&n->schedule, now->mode == POLL_MODE_BUSY_WAIT);
     limit_polls(n);
     own_trace_record_polling(n->own_trace, &(struct builtin_polling){.cause = cause,
@@ -96,7 +96,7 @@ static void apply(struct node *n, enum builtin_poller cause)
 
 void node_poll_start(struct node *n)
 {
-    apply(n, n->polling.now.given ? POLLING_BY_KEPT : POLLING_BY_START);
+    apply(n, n->poll_settings.now.given ? POLLING_BY_KEPT : POLLING_BY_START);
 }
 
 /* Applies settings of an operator. Records that wait in the rings stay there, so none is missed. */
@@ -116,8 +116,8 @@ static void change(struct node *n, const struct message_poll *wanted, int64_t no
 
 bool node_poll_answer(struct node *n, const struct message_poll *poll, int64_t now, struct message_reply *reply)
 {
-    const struct message_poll *in_force = &n->polling.now;
-    if (poll->given && !polling_change(&n->polling, poll, reply->text)) {
+    const struct message_poll *in_force = &n->poll_settings.now;
+    if (poll->given && !poll_settings_change(&n->poll_settings, poll, reply->text)) {
         reply->answer = ANSWER_REFUSED;
         return false;
     }

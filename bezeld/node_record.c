@@ -105,7 +105,7 @@ void node_record_expired(struct node *n)
 
 void node_record_observation(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
 {
-    if (limit_news_records(&n->limits, i, l, now))
+    if (limit_changes_records(&n->limits, i, l, now))
         own_trace_record_observation(
             n->own_trace,
             &(struct builtin_observation){.limit = i, .state = l->state, .value = l->known ? l->value : (double)NAN});

@@ -26,7 +26,7 @@ struct message_violation snapshot_take_violation(const struct node *n)
 
 static void note(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
 {
-    limit_news_update(&n->limits, i, l, n->options.experiment->limits[i].snapshot != 0, now);
+    limit_changes_update(&n->limits, i, l, n->options.experiment->limits[i].snapshot != 0, now);
 }
 
 void snapshot_take_watch(struct node *n, const struct agent_outcome *o, int64_t now)

@@ -7,7 +7,7 @@
  * bound, at the first instant at which no known limit is broken. The period halves at every instant at which none is
  * broken, down to exactly the lower bound. While no limit is known nothing changes. All members change together.
  */
-#include "resmgr/policies/rule.h"
+#include "resmgr/policies/policy_internal.h"
 
 static void lengthen(const struct policy_state *s, struct policy_member *m)
 {

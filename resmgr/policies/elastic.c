@@ -17,7 +17,7 @@
 #include "resmgr/control/cutoff.h"
 #include "resmgr/control/freshness.h"
 #include "resmgr/control/qos_backoff.h"
-#include "resmgr/policies/rule.h"
+#include "resmgr/policies/policy_internal.h"
 
 #include <math.h>
 

@@ -9,7 +9,7 @@
  */
 #include "resmgr/control/constraints.h"
 #include "resmgr/control/qos_backoff.h"
-#include "resmgr/policies/rule.h"
+#include "resmgr/policies/policy_internal.h"
 
 #include <math.h>
 

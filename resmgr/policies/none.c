@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /* Nothing is adapted. */
-#include "resmgr/policies/rule.h"
+#include "resmgr/policies/policy_internal.h"
 
 void policy_rule_none(struct policy_state *state, const struct policy_observation *seen, struct policy_actions *actions)
 {

@@ -3,7 +3,7 @@
 #include "resmgr/policies/policy.h"
 
 #include "resmgr/control/cost_model.h"
-#include "resmgr/policies/rule.h"
+#include "resmgr/policies/policy_internal.h"
 
 #include <assert.h>
 #include <math.h>

@@ -6,7 +6,7 @@
  * sampling instant, collection is turned off at all members. It resumes at the first instant at which no known limit is
  * broken. While no limit is known nothing changes.
  */
-#include "resmgr/policies/rule.h"
+#include "resmgr/policies/policy_internal.h"
 
 void policy_rule_spp(struct policy_state *state, const struct policy_observation *seen, struct policy_actions *actions)
 {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 /* Policies that misbehave, in the place of all real ones: what they are cut off at. */
 #include "base/clock.h"
-#include "resmgr/policies/rule.h"
+#include "resmgr/policies/policy_internal.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -6,14 +6,14 @@
  * last sampling instant. Pure: the caller passes time and CPU time, in ns. Only these functions change the numbers;
  * bezeld/poll_stats.h and resmgr/control/cpu_budget.h change their own. One owner.
  */
-#ifndef BEZEL_BEZELD_USAGE_H
-#define BEZEL_BEZELD_USAGE_H
+#ifndef BEZEL_BEZELD_CPU_USAGE_H
+#define BEZEL_BEZELD_CPU_USAGE_H
 
 #include "bezeld/poll_stats.h"
 #include "resmgr/control/cpu_budget.h"
 #include "resmgr/policies/policy.h"
 
-struct usage {
+struct cpu_usage {
     int64_t cpu_opened;             /* CPU time when the node was opened; use before that belongs to other runs */
     uint64_t polls, records;        /* how many polls, and records that they took */
     struct poll_stats poll_stats;   /* the effective polling period */
@@ -24,21 +24,22 @@ struct usage {
     uint64_t polls_begun, records_begun;
 };
 
-/** usage_open(): a node is opened. usage_start(): its first interval begins, with the CPU budget that `e` gives. */
-void usage_open(struct usage *u, int64_t cpu);
-void usage_start(struct usage *u, const struct experiment *e, int64_t now, int64_t cpu);
+/** cpu_usage_open(): a node is opened. cpu_usage_start(): its first interval begins, with the CPU budget that `e`
+ * gives. */
+void cpu_usage_open(struct cpu_usage *u, int64_t cpu);
+void cpu_usage_start(struct cpu_usage *u, const struct experiment *e, int64_t now, int64_t cpu);
 
-/** usage_took(): records were taken out of rings. usage_polled(): a poll is complete. */
-void usage_took(struct usage *u, uint32_t records);
-void usage_polled(struct usage *u, int64_t now);
+/** cpu_usage_took(): records were taken out of rings. cpu_usage_polled(): a poll is complete. */
+void cpu_usage_took(struct cpu_usage *u, uint32_t records);
+void cpu_usage_polled(struct cpu_usage *u, int64_t now);
 
 /**
  * A sampling instant: measures the interval that ends, and begins another. If less than half of `every` is over, the
  * interval continues instead, since a single poll might be all of it. Returns whether deferred polls may begin now.
  */
-bool usage_measure(struct usage *u, int64_t now, int64_t cpu, int64_t every);
+bool cpu_usage_measure(struct cpu_usage *u, int64_t now, int64_t cpu, int64_t every);
 
-/** Begins an interval; the one before is not measured. Returns the same as usage_measure(). */
-bool usage_begin(struct usage *u, int64_t now, int64_t cpu);
+/** Begins an interval; the one before is not measured. Returns the same as cpu_usage_measure(). */
+bool cpu_usage_begin(struct cpu_usage *u, int64_t now, int64_t cpu);
 
 #endif

@@ -7,7 +7,7 @@
 #include <math.h>
 
 static void record(struct node *n, const struct external_process *p, uint32_t i, int32_t before, int32_t after,
-                   const struct node_turn *why)
+                   const struct node_knob_reason *why)
 {
     const struct knob *k = &p->at->knobs->knob[i];
     own_trace_record_knob(n->own_trace, &(struct builtin_knob){.process = p->name,
@@ -23,7 +23,8 @@ static void record(struct node *n, const struct external_process *p, uint32_t i,
                                                                .sequence = why->sequence});
 }
 
-bool node_knob_turn(struct node *n, struct external_process *p, uint32_t i, int32_t value, const struct node_turn *why)
+bool node_knob_set(struct node *n, struct external_process *p, uint32_t i, int32_t value,
+                   const struct node_knob_reason *why)
 {
     int32_t before;
     if (external_knob_set(p, i, value, &before) != 0)
@@ -33,8 +34,8 @@ bool node_knob_turn(struct node *n, struct external_process *p, uint32_t i, int3
     return true;
 }
 
-static const struct node_turn kept = {.cause = TURNED_BY_KEPT, .limit = -1, .value = NAN},
-                              at_the_end = {.cause = TURNED_BY_END, .limit = -1, .value = NAN};
+static const struct node_knob_reason kept = {.cause = TURNED_BY_KEPT, .limit = -1, .value = NAN},
+                                     at_the_end = {.cause = TURNED_BY_END, .limit = -1, .value = NAN};
 
 /* Knobs that an earlier daemon of this run left changed. Those of a process that another run had were reset on
  * attaching. */
@@ -55,6 +56,6 @@ void node_knobs_end(struct node *n)
     for (uint32_t i = 0; i < external_process_count(n->external); i++) {
         struct external_process *p = external_process(n->external, i);
         for (uint32_t k = 0; p && k < external_knob_count(n->external, p); k++)
-            (void)node_knob_turn(n, p, k, p->at->knobs->knob[k].initial, &at_the_end);
+            (void)node_knob_set(n, p, k, p->at->knobs->knob[k].initial, &at_the_end);
     }
 }

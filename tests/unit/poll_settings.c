@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "bezeld/polling.h"
+#include "bezeld/poll_settings.h"
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -18,8 +18,8 @@
 
 static const uint8_t run[16] = "this run", other_run[16] = "another run";
 static struct experiment experiment;
-static char dir[64], why[POLLING_WHY_SIZE];
-static struct polling p;
+static char dir[64], why[POLL_SETTINGS_WHY_SIZE];
+static struct poll_settings p;
 
 static int make_dir(void **unused)
 {
@@ -41,13 +41,13 @@ static int remove_dir(void **unused)
 static void set_period(int64_t period)
 {
     struct message_poll order = {.given = POLL_GIVES_PERIOD, .period_ns = (uint64_t)period};
-    assert_true(polling_change(&p, &order, why));
+    assert_true(poll_settings_change(&p, &order, why));
 }
 
 static void refuses(struct message_poll order, const char *reason)
 {
     struct message_poll before = p.now;
-    assert_false(polling_change(&p, &order, why));
+    assert_false(poll_settings_change(&p, &order, why));
     assert_non_null(strstr(why, reason));
     assert_memory_equal(&before, &p.now, sizeof before);
 }
@@ -55,7 +55,7 @@ static void refuses(struct message_poll order, const char *reason)
 static void it_begins_as_the_file_says(void **unused)
 {
     (void)unused;
-    polling_open(&p, &experiment, dir, run);
+    poll_settings_open(&p, &experiment, dir, run);
     assert_int_equal(p.now.given, 0);
     assert_int_equal(p.now.period_ns, CLOCK_MS);
     assert_int_equal(p.now.mode, POLL_MODE_POLLING);
@@ -66,13 +66,13 @@ static void it_begins_as_the_file_says(void **unused)
 static void what_is_not_given_stays(void **unused)
 {
     (void)unused;
-    polling_open(&p, &experiment, dir, run);
+    poll_settings_open(&p, &experiment, dir, run);
     set_period(CLOCK_US);
     set_period(10 * CLOCK_S);
     assert_int_equal(p.now.period_ns, 10 * CLOCK_S);
     assert_int_equal(p.now.batch, 12);
     assert_true(
-        polling_change(&p, &(struct message_poll){.given = POLL_GIVES_BATCH | POLL_GIVES_MODE, .mode = 1}, why));
+        poll_settings_change(&p, &(struct message_poll){.given = POLL_GIVES_BATCH | POLL_GIVES_MODE, .mode = 1}, why));
     assert_int_equal(p.now.period_ns, 10 * CLOCK_S);
     assert_int_equal(p.now.batch, 0);
     assert_int_equal(p.now.mode, POLL_MODE_BUSY_WAIT);
@@ -82,7 +82,7 @@ static void what_is_not_given_stays(void **unused)
 static void what_is_out_of_bounds_is_refused_whole(void **unused)
 {
     (void)unused;
-    polling_open(&p, &experiment, dir, run);
+    poll_settings_open(&p, &experiment, dir, run);
     refuses((struct message_poll){.given = POLL_GIVES_PERIOD, .period_ns = CLOCK_US - 1}, "allowed: 1 us .. 10 s");
     refuses((struct message_poll){.given = POLL_GIVES_PERIOD, .period_ns = UINT64_MAX}, "allowed: 1 us .. 10 s");
     refuses((struct message_poll){.given = POLL_GIVES_PERIOD | POLL_GIVES_BATCH,
@@ -103,20 +103,20 @@ static void the_next_life_goes_on_with_what_was_said(void **unused)
     (void)unused;
     struct message_poll order = {
         .given = POLL_GIVES_FORWARD | POLL_GIVES_PERIOD, .period_ns = 250 * CLOCK_US, .forward = POLL_FORWARD_COLLECT};
-    polling_open(&p, &experiment, dir, run);
-    assert_true(polling_change(&p, &order, why));
+    poll_settings_open(&p, &experiment, dir, run);
+    assert_true(poll_settings_change(&p, &order, why));
     experiment.sensing.batch = 99; /* was not said: the file counts */
-    polling_open(&p, &experiment, dir, run);
+    poll_settings_open(&p, &experiment, dir, run);
     assert_int_equal(p.now.given, order.given);
     assert_int_equal(p.now.period_ns, 250 * CLOCK_US);
     assert_int_equal(p.now.forward, POLL_FORWARD_COLLECT);
     assert_int_equal(p.now.batch, 99);
-    polling_open(&p, &experiment, dir, other_run);
+    poll_settings_open(&p, &experiment, dir, other_run);
     assert_int_equal(p.now.given, 0);
     assert_int_equal(p.now.period_ns, CLOCK_MS);
-    polling_open(&p, &experiment, dir, run);
+    poll_settings_open(&p, &experiment, dir, run);
     state_file_remove(&p.file);
-    polling_open(&p, &experiment, dir, run);
+    poll_settings_open(&p, &experiment, dir, run);
     assert_int_equal(p.now.given, 0);
 }
 
@@ -135,9 +135,9 @@ static void what_makes_no_sense_is_not_taken_up(void **unused)
         char text[128];
         memcpy(text, run, sizeof run);
         size_t n = sizeof run + (size_t)snprintf(text + sizeof run, sizeof text - sizeof run, "%s", texts[i]);
-        polling_open(&p, &experiment, dir, run);
+        poll_settings_open(&p, &experiment, dir, run);
         assert_int_equal(file_replace(p.file.path, text, n), 0);
-        polling_open(&p, &experiment, dir, run);
+        poll_settings_open(&p, &experiment, dir, run);
         assert_int_equal(p.now.given, 0);
         assert_int_equal(p.now.period_ns, CLOCK_MS);
     }

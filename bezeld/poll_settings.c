@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "bezeld/polling.h"
+#include "bezeld/poll_settings.h"
 
 #include "base/clock.h"
 #include "base/units.h"
@@ -20,11 +20,11 @@ _Static_assert((int)POLL_MODE_POLLING == (int)POLL_POLLING && (int)POLL_MODE_BUS
 static bool refuse_period(const struct experiment_adapt *adapt, int64_t period, char *why)
 {
     if (period < CLOCK_US || period > 10 * CLOCK_S)
-        snprintf(why, POLLING_WHY_SIZE, "a polling period of %s is out of range; allowed: 1 us .. 10 s",
+        snprintf(why, POLL_SETTINGS_WHY_SIZE, "a polling period of %s is out of range; allowed: 1 us .. 10 s",
                  units_exact_duration(period).s);
     else if (experiment_policy_can(adapt->policy, POLICY_MOVES) &&
              (period < adapt->period_min || period > adapt->period_max))
-        snprintf(why, POLLING_WHY_SIZE, "policy %s moves the period within adapt.period, %s .. %s: %s is outside",
+        snprintf(why, POLL_SETTINGS_WHY_SIZE, "policy %s moves the period within adapt.period, %s .. %s: %s is outside",
                  experiment_policy_word((int)adapt->policy), units_exact_duration(adapt->period_min).s,
                  units_exact_duration(adapt->period_max).s, units_exact_duration(period).s);
     else
@@ -40,11 +40,12 @@ static bool is_refused(const struct experiment *e, const struct message_poll *wa
             return true;
     }
     if (wanted->mode == POLL_MODE_BUSY_WAIT && experiment_policy_can(e->adapt.policy, POLICY_MOVES))
-        snprintf(why, POLLING_WHY_SIZE, "policy %s adapts the polling period, and busy-wait has none",
+        snprintf(why, POLL_SETTINGS_WHY_SIZE, "policy %s adapts the polling period, and busy-wait has none",
                  experiment_policy_word((int)e->adapt.policy));
     else if (wanted->batch > EXPERIMENT_BATCH_MAX)
-        snprintf(why, POLLING_WHY_SIZE, "a batch limit of %" PRIu32 " is out of range; allowed: 0 .. %d, 0 for all",
-                 wanted->batch, EXPERIMENT_BATCH_MAX);
+        snprintf(why, POLL_SETTINGS_WHY_SIZE,
+                 "a batch limit of %" PRIu32 " is out of range; allowed: 0 .. %d, 0 for all", wanted->batch,
+                 EXPERIMENT_BATCH_MAX);
     else
         return false;
     return true;
@@ -66,7 +67,7 @@ static void take(struct message_poll *now, const struct message_poll *wanted)
 /* ---- The kept settings
  * ------------------------------------------------------------------------------------------------ */
 
-static void keep(const struct polling *p)
+static void keep(const struct poll_settings *p)
 {
     char text[KEPT_MAX];
     snprintf(text, sizeof text, "%" PRIu32 " %" PRIu64 " %d %d %" PRIu32 "\n", p->now.given, p->now.period_ns,
@@ -75,7 +76,7 @@ static void keep(const struct polling *p)
 }
 
 /* Reads the settings that an earlier daemon of this run kept; false if there are none, or they are not valid. */
-static bool read_kept(const struct polling *p, struct message_poll *wanted)
+static bool read_kept(const struct poll_settings *p, struct message_poll *wanted)
 {
     char *text = state_file_read(&p->file);
     unsigned mode, forward;
@@ -91,21 +92,21 @@ static bool read_kept(const struct polling *p, struct message_poll *wanted)
     return ok;
 }
 
-void polling_open(struct polling *p, const struct experiment *e, const char *dir, const uint8_t run[16])
+void poll_settings_open(struct poll_settings *p, const struct experiment *e, const char *dir, const uint8_t run[16])
 {
-    *p = (struct polling){.experiment = e,
-                          .now = {.period_ns = (uint64_t)e->sensing.period,
-                                  .mode = (enum message_poll_mode)e->sensing.mode,
-                                  .forward = (enum message_poll_forward)e->sensing.forward,
-                                  .batch = e->sensing.batch}};
+    *p = (struct poll_settings){.experiment = e,
+                                .now = {.period_ns = (uint64_t)e->sensing.period,
+                                        .mode = (enum message_poll_mode)e->sensing.mode,
+                                        .forward = (enum message_poll_forward)e->sensing.forward,
+                                        .batch = e->sensing.batch}};
     state_file_init(&p->file, dir, "poll", run, "how it is to poll");
     struct message_poll kept = {0};
-    char why[POLLING_WHY_SIZE];
+    char why[POLL_SETTINGS_WHY_SIZE];
     if (read_kept(p, &kept) && !is_refused(e, &kept, why))
         take(&p->now, &kept);
 }
 
-bool polling_change(struct polling *p, const struct message_poll *wanted, char why[POLLING_WHY_SIZE])
+bool poll_settings_change(struct poll_settings *p, const struct message_poll *wanted, char why[POLL_SETTINGS_WHY_SIZE])
 {
     if (is_refused(p->experiment, wanted, why))
         return false;

@@ -1,33 +1,33 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "bezeld/usage.h"
+#include "bezeld/cpu_usage.h"
 
 #include <math.h>
 
-void usage_open(struct usage *u, int64_t cpu)
+void cpu_usage_open(struct cpu_usage *u, int64_t cpu)
 {
-    *u = (struct usage){.cpu_opened = cpu, .measured.cpu = NAN};
+    *u = (struct cpu_usage){.cpu_opened = cpu, .measured.cpu = NAN};
 }
 
-void usage_start(struct usage *u, const struct experiment *e, int64_t now, int64_t cpu)
+void cpu_usage_start(struct cpu_usage *u, const struct experiment *e, int64_t now, int64_t cpu)
 {
     u->begun = now;
     u->cpu_begun = cpu;
     cpu_budget_start(&u->cpu_budget, e);
 }
 
-void usage_took(struct usage *u, uint32_t records)
+void cpu_usage_took(struct cpu_usage *u, uint32_t records)
 {
     u->records += records;
 }
 
-void usage_polled(struct usage *u, int64_t now)
+void cpu_usage_polled(struct cpu_usage *u, int64_t now)
 {
     u->polls++;
     poll_stats_poll(&u->poll_stats, now);
 }
 
-bool usage_begin(struct usage *u, int64_t now, int64_t cpu)
+bool cpu_usage_begin(struct cpu_usage *u, int64_t now, int64_t cpu)
 {
     bool put_off = u->cpu_budget.put_off;
     cpu_budget_begin(&u->cpu_budget, now, cpu, u->polls - u->polls_begun);
@@ -39,7 +39,7 @@ bool usage_begin(struct usage *u, int64_t now, int64_t cpu)
 }
 
 /* The CPU time includes that of other sessions on this thread. */
-bool usage_measure(struct usage *u, int64_t now, int64_t cpu, int64_t every)
+bool cpu_usage_measure(struct cpu_usage *u, int64_t now, int64_t cpu, int64_t every)
 {
     int64_t elapsed = now - u->begun;
     u->measured.elapsed = 0;
@@ -52,5 +52,5 @@ bool usage_measure(struct usage *u, int64_t now, int64_t cpu, int64_t every)
                                           .elapsed = elapsed,
                                           .kept = u->cpu_budget.share > 0,
                                           .put_off = u->cpu_budget.put_off};
-    return usage_begin(u, now, cpu);
+    return cpu_usage_begin(u, now, cpu);
 }

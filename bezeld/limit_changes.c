@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "bezeld/limit_news.h"
+#include "bezeld/limit_changes.h"
 
 #include "base/clock.h"
 
@@ -9,9 +9,9 @@
 #define REPORTS_APART (100 * CLOCK_MS)
 
 /* An unchanged limit is recorded again once a second, so that a gap in the records means that it was not judged. */
-bool limit_news_records(struct limit_news *news, uint32_t i, const struct agent_limit *l, int64_t now)
+bool limit_changes_records(struct limit_changes *changes, uint32_t i, const struct agent_limit *l, int64_t now)
 {
-    struct limit_recorded *was = &news->recorded[i];
+    struct limit_recorded *was = &changes->recorded[i];
     bool same = l->state == was->state && l->known == was->known && (!l->known || l->value == was->value);
     if (same && was->at != 0 && now - was->at < CLOCK_S)
         return false;
@@ -19,17 +19,18 @@ bool limit_news_records(struct limit_news *news, uint32_t i, const struct agent_
     return true;
 }
 
-bool limit_news_records_all(struct limit_news *news, bool changed, int64_t now)
+bool limit_changes_records_all(struct limit_changes *changes, bool changed, int64_t now)
 {
-    if (!changed && now - news->all_recorded < CLOCK_S)
+    if (!changed && now - changes->all_recorded < CLOCK_S)
         return false;
-    news->all_recorded = now;
+    changes->all_recorded = now;
     return true;
 }
 
-void limit_news_update(struct limit_news *news, uint32_t i, const struct agent_limit *l, bool asks, int64_t now)
+void limit_changes_update(struct limit_changes *changes, uint32_t i, const struct agent_limit *l, bool asks,
+                          int64_t now)
 {
-    struct limit_broken *b = &news->broken;
+    struct limit_broken *b = &changes->broken;
     bool violated = l->state == LIMIT_VIOLATED, before = b->is[i];
     b->is[i] = violated;
     if (!violated || before || !asks)
@@ -41,11 +42,11 @@ void limit_news_update(struct limit_news *news, uint32_t i, const struct agent_l
     b->value = l->known ? l->value : (double)NAN;
 }
 
-bool limit_news_report_due(struct limit_news *news, bool listens, int64_t now)
+bool limit_changes_report_due(struct limit_changes *changes, bool listens, int64_t now)
 {
-    bool due = news->broken.fresh && listens && now >= news->broken.report_due;
-    news->broken.fresh = false;
+    bool due = changes->broken.fresh && listens && now >= changes->broken.report_due;
+    changes->broken.fresh = false;
     if (due)
-        news->broken.report_due = now + REPORTS_APART;
+        changes->broken.report_due = now + REPORTS_APART;
     return due;
 }

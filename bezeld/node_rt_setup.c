@@ -13,7 +13,7 @@
 static struct {
     bool is;
     struct experiment_real_time want;
-} placed;
+} applied;
 
 static bool asks_for_the_same(const struct experiment_real_time *a, const struct experiment_real_time *b)
 {
@@ -23,7 +23,7 @@ static bool asks_for_the_same(const struct experiment_real_time *a, const struct
 }
 
 /* Takes the steps, and records a note for each that was refused. */
-static void place(struct node *n, const struct experiment_real_time *want, int64_t now)
+static void apply(struct node *n, const struct experiment_real_time *want, int64_t now)
 {
     char text[RT_SETUP_TEXT_MAX + 1];
     size_t bytes;
@@ -34,21 +34,21 @@ static void place(struct node *n, const struct experiment_real_time *want, int64
             notes_record(n->external, NULL, now, "BEZEL-RT-REFUSED", "%s", text);
 }
 
-void node_place(struct node *n)
+void node_rt_setup(struct node *n)
 {
     const struct experiment_real_time *want = &n->options.experiment->sensing.real_time;
     char text[RT_SETUP_TEXT_MAX + 1];
     int64_t now = clock_now();
     bool wanted = rt_setup_wanted(want);
-    if (!placed.is || asks_for_the_same(want, &placed.want))
-        place(n, want, now);
+    if (!applied.is || asks_for_the_same(want, &applied.want))
+        apply(n, want, now);
     else if (wanted)
         notes_record(n->external, NULL, now, "BEZEL-RT-REFUSED",
                      "another experiment of this bezeld has already set up its thread: `sensing: real-time:` of this "
                      "experiment has no effect");
-    if (wanted && !placed.is) {
-        placed.is = true;
-        placed.want = *want;
+    if (wanted && !applied.is) {
+        applied.is = true;
+        applied.want = *want;
     }
     if (!wanted)
         return;

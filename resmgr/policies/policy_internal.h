@@ -7,8 +7,8 @@
  * keeps periods within bounds, and derives the actions. `seen` has no impossible values, and as many members as the
  * state.
  */
-#ifndef BEZEL_RESMGR_POLICIES_RULE_H
-#define BEZEL_RESMGR_POLICIES_RULE_H
+#ifndef BEZEL_RESMGR_POLICIES_POLICY_INTERNAL_H
+#define BEZEL_RESMGR_POLICIES_POLICY_INTERNAL_H
 
 #include "resmgr/policies/policy.h"
 
