@@ -29,13 +29,13 @@ void cpu_usage_polled(struct cpu_usage *u, int64_t now)
 
 bool cpu_usage_begin(struct cpu_usage *u, int64_t now, int64_t cpu)
 {
-    bool put_off = u->cpu_budget.put_off;
+    bool deferred = u->cpu_budget.deferred;
     cpu_budget_begin(&u->cpu_budget, now, cpu, u->polls - u->polls_begun);
     u->begun = now;
     u->cpu_begun = cpu;
     u->polls_begun = u->polls;
     u->records_begun = u->records;
-    return put_off;
+    return deferred;
 }
 
 /* The CPU time includes that of other sessions on this thread. */
@@ -51,6 +51,6 @@ bool cpu_usage_measure(struct cpu_usage *u, int64_t now, int64_t cpu, int64_t ev
                                           .records = (double)(u->records - u->records_begun),
                                           .elapsed = elapsed,
                                           .kept = u->cpu_budget.share > 0,
-                                          .put_off = u->cpu_budget.put_off};
+                                          .deferred = u->cpu_budget.deferred};
     return cpu_usage_begin(u, now, cpu);
 }

@@ -61,7 +61,7 @@ static int64_t earliest(int64_t a, int64_t b)
 }
 
 /* Whether a due poll is deferred, because the CPU budget of the sampling interval is used up. */
-static bool is_put_off(struct node *n, int64_t now)
+static bool is_deferred(struct node *n, int64_t now)
 {
     if (n->schedule.busy_wait || !cpu_budget_asks(&n->usage.cpu_budget, now))
         return false;
@@ -79,7 +79,7 @@ static void turn(struct node *n, bool attend)
     if (s->asleep && (!external_sleeps(n->external) || n->draining))
         wake(n, now);
     bool news = n->draining || s->asleep || now >= sender_due(n->sender);
-    if (n->policy.on && !n->draining && now >= s->poll_due && !s->asleep && !is_put_off(n, now))
+    if (n->policy.on && !n->draining && now >= s->poll_due && !s->asleep && !is_deferred(n, now))
         news = node_poll(n, now) || news;
     if (!n->draining && now >= s->step_due && !s->asleep)
         sample(n, now);

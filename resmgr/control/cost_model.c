@@ -56,7 +56,7 @@ enum fit { ORDINARY, SURPRISING, STEPPED };
 /* One more surprising window on the same side: whether they are enough for a step. */
 static bool cost_model_agrees(struct policy_cost_model *s, double cost, double off)
 {
-    bool passes = s->put_off && off > 0 && !s->explained;
+    bool passes = s->deferred && off > 0 && !s->explained;
     uint32_t enough = s->kept && off < -FAR_OFF ? 1 : STEP;
     s->surprise = s->surprises > 0 ? exp(blend(log(s->surprise), log(cost), 1.0 / (1 + s->surprises))) : cost;
     s->surprised = s->surprises > 0 ? s->surprised + s->elapsed : s->elapsed;
@@ -138,7 +138,7 @@ static void cost_model_close(struct policy_cost_model *s, bool on)
     if (s->windows == FIRST_WINDOWS && s->polls > 0)
         cost_model_divide(s);
     s->polls = s->records = s->cpu = s->elapsed = 0;
-    s->put_off = false;
+    s->deferred = false;
 }
 
 /*
@@ -148,7 +148,7 @@ static void cost_model_close(struct policy_cost_model *s, bool on)
 static void cost_model_end_window(struct policy_cost_model *s, bool on, double period)
 {
     double expected = s->elapsed / (period * (1 + LATE_MAX));
-    bool starved = on && !s->put_off && expected >= LATE_POLLS && s->polls < STARVED * expected;
+    bool starved = on && !s->deferred && expected >= LATE_POLLS && s->polls < STARVED * expected;
     s->starved = starved ? s->starved + 1 : 0;
     if (starved && s->starved <= STARVED_WINDOWS)
         s->polls = s->records = s->cpu = s->elapsed = 0;
@@ -163,8 +163,8 @@ static void cost_model_late(struct policy_member *m, const struct policy_measure
 {
     double elapsed = (double)seen->elapsed, asked = (double)m->period;
     double late = fmin(fmax(0, elapsed / polls - asked), LATE_MAX * asked);
-    if (m->on && (seen->put_off || seen->polls >= LATE_POLLS))
-        m->cost_model.late = blend(m->cost_model.late, seen->put_off ? 0 : late, elapsed / (elapsed + LATE_LASTS));
+    if (m->on && (seen->deferred || seen->polls >= LATE_POLLS))
+        m->cost_model.late = blend(m->cost_model.late, seen->deferred ? 0 : late, elapsed / (elapsed + LATE_LASTS));
 }
 
 void cost_model_step(struct policy_member *member, const struct policy_measure *seen)
@@ -175,7 +175,7 @@ void cost_model_step(struct policy_member *member, const struct policy_measure *
     double elapsed = (double)seen->elapsed, period = (double)member->period;
     double polls = isnan(seen->polls) ? elapsed / period : seen->polls;
     cost_model_late(member, seen, polls);
-    s->put_off = s->put_off || seen->put_off;
+    s->deferred = s->deferred || seen->deferred;
     s->kept = seen->kept;
     s->elapsed += elapsed;
     s->cpu += seen->cpu / 100 * elapsed;
@@ -194,7 +194,7 @@ void cost_model_changed(struct policy_cost_model *s)
     s->rate_then = s->last_rate;
     s->polls = s->records = s->cpu = s->elapsed = s->sum_rate = s->sum_use = s->last_rate = 0;
     s->windows = s->surprises = 0;
-    s->put_off = false;
+    s->deferred = false;
     s->stepped = false;
 }
 

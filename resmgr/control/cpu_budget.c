@@ -41,7 +41,7 @@ void cpu_budget_begin(struct cpu_budget *q, int64_t now, int64_t cpu, uint64_t p
         q->poll = (double)(cpu - q->cpu) / (double)polls;
     q->begun = q->look = now;
     q->cpu = cpu;
-    q->put_off = false;
+    q->deferred = false;
 }
 
 static int64_t looks_apart(const struct cpu_budget *q)
@@ -69,10 +69,10 @@ int64_t cpu_budget_look(struct cpu_budget *q, int64_t now, int64_t cpu)
 {
     int64_t room = room_for(q, cpu), least = now + wait_at_least(q);
     if (room <= now) {
-        q->look = q->put_off ? now : now + looks_apart(q); /* near the end of the budget every poll counts */
+        q->look = q->deferred ? now : now + looks_apart(q); /* near the end of the budget every poll counts */
         return now;
     }
-    q->put_off = true;
+    q->deferred = true;
     q->look = now;
     return room > least ? room : least;
 }

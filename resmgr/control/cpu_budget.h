@@ -25,7 +25,7 @@ struct cpu_budget {
     int64_t begun, cpu; /* when this interval began, and the CPU time used until then */
     double poll;        /* ns of CPU that a poll of the interval before took; 0: unknown */
     int64_t look;       /* when to read the CPU time next */
-    bool put_off;       /* a poll was deferred in this interval */
+    bool deferred;      /* a poll was deferred in this interval */
 };
 
 /** Starts with the budget that `e` sets for each node; none if the policy does not ration (POLICY_RATIONS). */

@@ -7,13 +7,13 @@
 
 #include <math.h>
 
-#define PATIENCE     (30 * CLOCK_S)
-#define PATIENCE_MAX (320 * CLOCK_S)
-#define SPARE        0.5  /* of the bound, before more is asked of the limit */
-#define STEP         1.25 /* by which the bound on the period grows */
-#define AIM          1.25 /* beyond the limit, so that noise does not break it again */
-#define CUT_MIN      2.0
-#define CUT_MAX      8.0
+#define PATIENCE      (30 * CLOCK_S)
+#define PATIENCE_MAX  (320 * CLOCK_S)
+#define SPARE         0.5  /* of the bound, before more is asked of the limit */
+#define STEP          1.25 /* by which the bound on the period grows */
+#define AIM           1.25 /* beyond the limit, so that noise does not violate it again */
+#define REDUCTION_MIN 2.0
+#define REDUCTION_MAX 8.0
 
 /* The limit that is furthest from holding; NULL: none is known. */
 static const struct policy_limit *find_worst(const struct policy_observation *seen, uint32_t i)
@@ -31,14 +31,14 @@ static const struct policy_limit *find_worst(const struct policy_observation *se
 
 /*
  * The factor is proportional to how far off the limit is, within bounds, because records are late by about the period.
- * A limit that held until now gets the least factor: a hiccup may have broken it, whatever the period.
+ * A limit that held until now gets the least factor: a hiccup may have violated it, whatever the period.
  */
 static double reduction(const struct policy_freshness *d, const struct policy_limit *l)
 {
     if (d->settled)
-        return CUT_MIN;
-    double off = l->bound > 0 ? AIM * l->value / l->bound : CUT_MAX;
-    return fmin(fmax(off, CUT_MIN), CUT_MAX);
+        return REDUCTION_MIN;
+    double off = l->bound > 0 ? AIM * l->value / l->bound : REDUCTION_MAX;
+    return fmin(fmax(off, REDUCTION_MIN), REDUCTION_MAX);
 }
 
 static void shorten(const struct policy_state *s, struct policy_member *m, const struct policy_limit *l)
@@ -70,17 +70,17 @@ void freshness_step(struct policy_state *state, const struct policy_observation 
         return;
     if (!seen->members[i].unconfirmed)
         retry_timer_pass(&d->retry, seen->members[i].elapsed);
-    bool broken = l->state == LIMIT_VIOLATED;
+    bool violated = l->state == LIMIT_VIOLATED;
     int64_t settling = qos_backoff_settling(state, seen, i);
     bool shows = d->retry.waited >= settling;
     bool stuck = m->period <= state->period_min || (d->longest > 0 && m->period > d->longest);
-    d->held = broken ? 0 : d->held < settling ? d->held + seen->members[i].elapsed : d->held;
+    d->held = violated ? 0 : d->held < settling ? d->held + seen->members[i].elapsed : d->held;
     d->settled = d->settled || d->held >= settling;
-    if (broken && shows && stuck)
+    if (violated && shows && stuck)
         d->starved = true;
-    else if (broken && shows)
+    else if (violated && shows)
         shorten(state, m, l);
-    else if (!broken && d->longest > 0 && policy_margin(l) > SPARE && retry_timer_is_due(&d->retry))
+    else if (!violated && d->longest > 0 && policy_margin(l) > SPARE && retry_timer_is_due(&d->retry))
         lengthen(state, m);
     d->starved = d->starved && d->held < settling;
     actions->starved |= (uint64_t)d->starved << i;

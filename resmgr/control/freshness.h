@@ -5,12 +5,12 @@
  * Bounds on the period from limits on the flow of records: their latency, en-route ratio and loss. Polling more often
  * helps such a limit, so it bounds the period from above.
  *
- * - If the limit is broken, the bound becomes half of the period; down to an eighth, if the limit has not held before
- * and is far off. The next reduction waits until the effect of the last one shows.
+ * - If the limit is violated, the bound becomes half of the period, or down to an eighth if the limit has not held
+ *   before and is far off. The next reduction waits until the effect of the last one shows.
  * - If the limit holds with half of its bound to spare, the bound grows by a step after some patience, which doubles if
- *   that step breaks the limit.
- * - Budgets and qualities have priority: they bound the period from below. If the limit is still broken when they, or
- * the lower bound of the file, allow no shorter period, the member is starved, which the verdict reports.
+ *   that step violates the limit.
+ * - Budgets and qualities have priority: they bound the period from below. If the limit is still violated when they,
+ *   or the lower bound of the file, allow no shorter period, the member is starved, which the verdict reports.
  *
  * Pure.
  */

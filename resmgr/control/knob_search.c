@@ -179,7 +179,7 @@ static enum knob_search_move come_back(struct knob_search *s, const struct exper
 {
     int64_t pause;
     s->calm = saturate_add(s->calm, limit->elapsed);
-    if (limit->margin < 0) /* broken, but not for its persistence yet */
+    if (limit->margin < 0) /* beyond its bound, but not for its persistence yet */
         s->calm = 0;
     if (s->calm < settle)
         return KNOB_SEARCH_KEEP;

@@ -12,7 +12,7 @@
  * - While the limit holds, the knob returns in steps that grow from the least one, as far as the last moves show that
  *   there is room, and stops next to the effort that failed. That effort is tried again after some patience, which
  *   doubles with each failure, up to KNOB_SEARCH_PATIENCE_MAX times the settling time, and halves with each success. A
- *   return that breaks the limit is undone at once.
+ *   return that violates the limit is undone at once.
  * - A knob at the end of its range with the limit still violated is *saturated*. If the whole range did not improve the
  *   value, the knob returns to its baseline, because it does not matter for this limit. That, too, is tried again after
  *   patience.
@@ -27,7 +27,7 @@
 
 enum {
     KNOB_SEARCH_PATIENCE = 10,      /* settling times until a failed effort is tried again */
-    KNOB_SEARCH_PATIENCE_MAX = 160, /* a failed return breaks the limit for about one: below 1 % of the time */
+    KNOB_SEARCH_PATIENCE_MAX = 160, /* a failed return violates the limit for about one: below 1 % of the time */
     KNOB_SEARCH_STEPS = 20,         /* steps in the range, if the file sets no step */
 };
 
@@ -39,7 +39,7 @@ enum knob_search_move {
     KNOB_SEARCH_BOUND,  /* the value was out of bounds */
     KNOB_SEARCH_HELP,   /* the limit is violated */
     KNOB_SEARCH_RETURN, /* the limit holds */
-    KNOB_SEARCH_REVERT, /* the return broke the limit */
+    KNOB_SEARCH_REVERT, /* the return violated the limit */
     KNOB_SEARCH_GIVE_UP /* the knob does not help */
 };
 

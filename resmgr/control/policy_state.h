@@ -36,7 +36,7 @@ struct policy_limit {
     int member;   /* index of the member, or POLICY_ALL */
     double bound, value;
     int64_t window;    /* ns that the value looks back: a change shows completely only after that */
-    uint32_t priority; /* 0 first: of several broken limits the first one is answered */
+    uint32_t priority; /* 0 first: of several violated limits the first one is answered */
 };
 
 /** Measurements of a member since the step before. NaN, or 0 where it says so: unknown. */
@@ -46,7 +46,7 @@ struct policy_measure {
     double records;   /* taken by them */
     int64_t elapsed;  /* ns that this covers; 0: unknown */
     bool kept;        /* the node keeps its budget within the sampling interval too (resmgr/control/cpu_budget.h) */
-    bool put_off;     /* polls were deferred on purpose: their lateness means nothing */
+    bool deferred;    /* polls were deferred on purpose: their lateness means nothing */
     bool unconfirmed; /* the last change may not have been in force all that time */
 };
 
@@ -59,14 +59,14 @@ struct policy_observation {
 
 /**
  * The distance of a limit's value from its bound, relative to the bound (absolute if the bound is 0): 0.1 is a tenth to
- * spare, negative is broken, NaN is unknown. Pure.
+ * spare, negative is beyond the bound, NaN is unknown. Pure.
  */
 double policy_margin(const struct policy_limit *limit);
 
 /** Whether `limit` is about `member`, or about all. Pure. */
 bool policy_concerns(const struct policy_limit *limit, uint32_t member);
 
-/** Whether `a` is to be answered before `b`: broken before held, then by priority, then by margin. Pure. */
+/** Whether `a` is to be answered before `b`: violated before held, then by priority, then by margin. Pure. */
 bool policy_is_worse(const struct policy_limit *a, const struct policy_limit *b);
 
 /* ---- State ------------------------------------------------------------------------------------------------------- */
@@ -83,7 +83,7 @@ struct policy_cost_model {
     double surprise;    /* a cost so far off that it waits for others to agree: their mean, where there are any */
     double surprised;   /* ns that they cover */
     uint32_t surprises; /* how many did */
-    bool put_off;       /* polls were, in the window that is open */
+    bool deferred;      /* polls were, in the window that is open */
     uint32_t windows;   /* measured since the last change */
     bool kept;          /* the node keeps its budget within the sampling interval */
     bool explained;     /* the latest window had far more records than those before */
@@ -104,12 +104,12 @@ struct policy_qos_backoff {
     enum policy_response { RESPONSE_NONE = 0, RESPONSE_REDUCED, RESPONSE_GIVEN_UP } response;
     bool off;                 /* even the longest period seemed too much */
     int64_t shortest;         /* ns: the shortest period that qualities allow; 0: any */
-    int64_t failed;           /* ns: the longest period at which one was broken lately */
+    int64_t failed;           /* ns: the longest period at which one was violated lately */
     int64_t good;             /* ns: the period before the last probe */
     double step;              /* by which the next probe shortens what failed */
-    double margin;            /* of the limit in question before the last cut ... */
+    double margin;            /* of the limit in question before the last backoff ... */
     double first;             /* ... and before the first one of a series */
-    bool probed;              /* the last move was a probe: a break now is its failure */
+    bool probed;              /* the last move was a probe: a violation now is its failure */
     struct retry_timer retry; /* of what failed; it has waited since the last move */
 };
 
@@ -119,8 +119,8 @@ struct policy_freshness {
     struct retry_timer retry; /* as above */
     bool probed;              /* the last move lengthened it */
     bool starved;             /* they cannot be met */
-    bool settled;             /* they were met for long enough since the last cut: a break now may be a hiccup */
-    int64_t held;             /* ns for which they have been met */
+    bool settled; /* they were met for long enough since the last reduction: a violation now may be a hiccup */
+    int64_t held; /* ns for which they have been met */
 };
 
 /** Whether the budget is infeasible (resmgr/control/cutoff.h). */
@@ -177,7 +177,7 @@ struct policy_actions {
     bool infeasible;
     int infeasible_member; /* of which member; POLICY_ALL: of the budget for all */
     double needed, budget; /* percent of one CPU */
-    /** Members with a quality that is broken whether the monitor polls or not: bit i for member i. */
+    /** Members with a quality that is violated whether the monitor polls or not: bit i for member i. */
     uint64_t not_monitor;
     /** Members whose records are late or lost although they are polled as often as bounds and budget allow. */
     uint64_t starved;

@@ -11,15 +11,18 @@
 
 #define PATIENCE_MIN (10 * CLOCK_S)
 #define PATIENCE     (30 * CLOCK_S)
-#define PATIENCE_MAX (320 * CLOCK_S) /* a failed probe breaks a limit for about its window: below 1 % of the time */
+#define PATIENCE_MAX (320 * CLOCK_S) /* a failed probe violates a limit for about its window: below 1 % of the time */
 #define GAIN         0.2             /* of the shortfall: less is chance, not a help */
 #define NEXT_TO_FAIL 1.25            /* times the period that failed: where a recovery halts */
 #define RECOVERY     1.5             /* a step of it */
 #define PROBE        1.25            /* the first step beyond, and the step after a failure */
 #define PROBE_MAX    16.0
-#define NEXT_TO_NONE 2.0 /* percent of one CPU: a monitor that uses less breaks no quality */
+#define NEXT_TO_NONE 2.0 /* percent of one CPU: a monitor that uses less violates no quality */
 
-enum { SAMPLES = 2 }; /* sampling periods until a decision is carried out and its effect is measured */
+enum {
+    FACTOR = 4,  /* by which a backoff lengthens the period */
+    SAMPLES = 2, /* sampling periods until a decision is carried out and its effect is measured */
+};
 
 /* ---- Limits ------------------------------------------------------------------------------------------------------ */
 
@@ -96,12 +99,12 @@ static int64_t period_in_fact(const struct policy_member *m)
     return rate > 0 && 1 / rate > (double)m->period && 1 / rate < 1e18 ? (int64_t)(1 / rate) : m->period;
 }
 
-static void cut(const struct policy_state *s, struct policy_member *m, double margin)
+static void back_off(const struct policy_state *s, struct policy_member *m, double margin)
 {
     struct policy_qos_backoff *a = &m->qos_backoff;
     int64_t fact = period_in_fact(m);
     a->failed = fact;
-    a->shortest = longer(s, fact, QOS_BACKOFF_CUT);
+    a->shortest = longer(s, fact, FACTOR);
     a->step = PROBE;
     a->margin = margin;
     a->response = RESPONSE_REDUCED;
@@ -109,13 +112,13 @@ static void cut(const struct policy_state *s, struct policy_member *m, double ma
     a->retry.waited = 0;
 }
 
-static void begin_cuts(const struct policy_state *s, struct policy_member *m, double margin)
+static void begin_backoff(const struct policy_state *s, struct policy_member *m, double margin)
 {
     struct policy_qos_backoff *a = &m->qos_backoff;
     retry_timer_fail(&a->retry, a->probed, PATIENCE, PATIENCE_MAX);
     bool back = a->probed && a->good > m->period; /* at the period before the probe the quality held */
     a->first = margin;
-    cut(s, m, margin);
+    back_off(s, m, margin);
     if (back)
         a->shortest = a->good;
 }
@@ -141,13 +144,13 @@ static void give_up(struct policy_qos_backoff *a, double margin)
     a->off = false;
 }
 
-/* The effect of a cut shows, and the quality is still broken. */
-static void judge_cut(const struct policy_state *s, struct policy_member *m, double margin)
+/* The effect of a backoff shows, and the quality is still violated. */
+static void judge_backoff(const struct policy_state *s, struct policy_member *m, double margin)
 {
     struct policy_qos_backoff *a = &m->qos_backoff;
     bool longest = m->period >= s->period_max;
     if (!is_next_to_none(s, m) || (!longest && is_better(margin, a->margin))) {
-        cut(s, m, margin);
+        back_off(s, m, margin);
     } else if (m->on && longest && is_better(margin, a->first) &&
                cost_model_use(&m->cost_model, s->period_max) - m->cost_model.base >= NEXT_TO_NONE) {
         a->off = !load_shedding_more(m);
@@ -214,25 +217,25 @@ void qos_backoff_step(struct policy_state *state, const struct policy_observatio
         wait_blindly(a, measure->elapsed);
         return;
     }
-    bool broken = quality->state == LIMIT_VIOLATED;
+    bool violated = quality->state == LIMIT_VIOLATED;
     double margin = policy_margin(quality);
     int64_t settling = seen->dead_time + quality->window + SAMPLES * state->every;
     int64_t desired = qos_backoff_desired(state, i, qos_backoff_budget(state, seen, i));
     retry_timer_pass(&a->retry, measure->elapsed);
-    if (broken && a->response == RESPONSE_NONE && !a->off) {
-        begin_cuts(state, m, margin);
-    } else if (broken && a->response == RESPONSE_REDUCED) {
+    if (violated && a->response == RESPONSE_NONE && !a->off) {
+        begin_backoff(state, m, margin);
+    } else if (violated && a->response == RESPONSE_REDUCED) {
         if (a->retry.waited >= settling)
-            judge_cut(state, m, margin);
-    } else if (broken && a->response == RESPONSE_GIVEN_UP) {
+            judge_backoff(state, m, margin);
+    } else if (violated && a->response == RESPONSE_GIVEN_UP) {
         if (retry_timer_is_due(&a->retry) && !is_next_to_none(state, m))
-            begin_cuts(state, m, margin);
-    } else if (!broken && a->response != RESPONSE_NONE) {
+            begin_backoff(state, m, margin);
+    } else if (!violated && a->response != RESPONSE_NONE) {
         if (a->retry.waited >= settling) {
             a->response = RESPONSE_NONE;
             a->retry.waited = 0;
         }
-    } else if (!broken && (a->shortest > 0 || a->off)) {
+    } else if (!violated && (a->shortest > 0 || a->off)) {
         recover(state, a, settling, desired);
     }
 }

@@ -6,13 +6,12 @@
  * limits on qualities of the application allow. How a quality depends on polling is unknown beforehand, and often it
  * does not. So:
  *
- * - When a quality is broken, the period becomes QOS_BACKOFF_CUT times as long at once. The effect is judged when the
- *   metric's window lies entirely after the change; another cut follows if the quality is still broken.
+ * - When a quality is violated, the period becomes four times as long at once (a backoff). The effect is judged when
+ *   the metric's window lies entirely after the change; another backoff follows if the quality is still violated.
  * - When the quality holds, the period returns step by step to just above the one that failed. That one is probed again
- *   only after some patience, which doubles with each failure and halves with each success; the step of the probe
- * grows.
- * - If polling next to nothing did not help either, the monitor is not the cause. The cuts are undone, or kept if they
- *   improved the quality without repairing it. They are tried again after patience; when the quality holds, the search
+ *   after some patience, which doubles with each failure and halves with each success; the step of the probe grows.
+ * - If polling next to nothing did not help either, the monitor is not the cause. The backoff is undone, or kept if it
+ *   improved the quality without repairing it. It is tried again after patience; when the quality holds, the search
  *   starts anew.
  *
  * While a quality is unknown nothing moves, and the time does not count. Pure.
@@ -21,8 +20,6 @@
 #define BEZEL_RESMGR_CONTROL_QOS_BACKOFF_H
 
 #include "resmgr/control/policy_state.h"
-
-enum { QOS_BACKOFF_CUT = 4 };
 
 #define QOS_BACKOFF_TARGET 0.9 /* of the budget: the use to aim at, so that noise does not exceed the budget */
 

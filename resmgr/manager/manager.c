@@ -182,7 +182,7 @@ static struct policy_measure take_measure(struct manager *m, uint32_t i)
                                    .records = sum.records,
                                    .elapsed = sum.elapsed,
                                    .kept = m->cpu_budget.share > 0,
-                                   .put_off = cpu_budget_is_used_up(&m->cpu_budget, sum.cpu / (double)sum.elapsed),
+                                   .deferred = cpu_budget_is_used_up(&m->cpu_budget, sum.cpu / (double)sum.elapsed),
                                    .unconfirmed = sum.unsettled || !applies_decision(m, i)};
 }
 

@@ -3,9 +3,9 @@
 
 /*
  * DPP, dynamic polling period, as in the dissertation (5.5.3.2). The period doubles at a sampling instant at which a
- * limit is broken; if the double exceeds the upper bound, collection is turned off instead. It resumes, at the upper
- * bound, at the first instant at which no known limit is broken. The period halves at every instant at which none is
- * broken, down to exactly the lower bound. While no limit is known nothing changes. All members change together.
+ * limit is violated; if the double exceeds the upper bound, collection is turned off instead. It resumes, at the upper
+ * bound, at the first instant at which no known limit is violated. The period halves at every instant at which none is
+ * violated, down to exactly the lower bound. While no limit is known nothing changes. All members change together.
  */
 #include "resmgr/policies/policy_internal.h"
 

@@ -17,7 +17,7 @@
  * - A member's period stays within the bounds of the file (of a policy that moves it; the others leave it alone).
  * - Impossible values are unknown: a CPU share that is negative, beyond POLICY_CPU_MAX or not finite, a value that is
  *   not finite, time that stands still, runs backwards or jumps.
- * - Unknown is neither held nor broken. Where nothing at all is known, nothing changes.
+ * - Unknown is neither held nor violated. Where nothing at all is known, nothing changes.
  */
 #ifndef BEZEL_RESMGR_POLICIES_POLICY_H
 #define BEZEL_RESMGR_POLICIES_POLICY_H

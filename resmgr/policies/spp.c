@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * SPP, static polling period, as in the dissertation (5.5.3.2): the period never changes. If a limit is broken at a
+ * SPP, static polling period, as in the dissertation (5.5.3.2): the period never changes. If a limit is violated at a
  * sampling instant, collection is turned off at all members. It resumes at the first instant at which no known limit is
- * broken. While no limit is known nothing changes.
+ * violated. While no limit is known nothing changes.
  */
 #include "resmgr/policies/policy_internal.h"
 

@@ -36,8 +36,8 @@ static double poll(struct plant *p, struct plant_node *n)
     if (p->starved > 0 && seed_unit(&p->seed) < p->starved)
         n->phase /= 10;
     double polls = floor(n->phase), fit = floor(room / each);
-    n->put_off = p->keeps && polls > fit;
-    if (n->put_off) {
+    n->deferred = p->keeps && polls > fit;
+    if (n->deferred) {
         polls = fit;
         n->phase = 0;
     } else {
@@ -82,7 +82,7 @@ static void observe(struct plant *p, uint32_t i, const struct policy_member *m, 
                                                .records = n->records,
                                                .elapsed = p->every,
                                                .kept = p->keeps,
-                                               .put_off = n->put_off,
+                                               .deferred = n->deferred,
                                                .unconfirmed = late};
     if (p->budget > 0 && seen->limit_count < POLICY_LIMITS_MAX)
         limit(seen,

@@ -37,7 +37,7 @@ struct plant_node {
     } decided[PLANT_DELAY_MAX]; /* the setting after each of the latest steps */
     double phase;               /* of the next poll, in polls */
     double records;             /* taken at the last step */
-    bool put_off;               /* polls were, at the last step */
+    bool deferred;              /* polls were, at the last step */
     double owed;                /* ns of CPU of polls that began and are not done */
     double shown[PLANT_WINDOW_MAX];
 };

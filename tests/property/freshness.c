@@ -133,7 +133,7 @@ static void with_a_budget_too_it_is_kept_where_both_fit(void **unused)
     }
 }
 
-/* The window is longer than any pause between two tries: a cut waits for the window all the same. */
+/* The window is longer than any pause between two tries: a reduction waits for the window all the same. */
 static void a_limit_that_looks_far_back_is_answered(void **unused)
 {
     (void)unused;

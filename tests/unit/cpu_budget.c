@@ -59,9 +59,9 @@ static void a_budget_is_kept_however_short_the_period_and_dear_the_polls(void **
                     assert_true(used <= most);
                 assert_true(used <= most + cost + CLOCK_MS);
                 if (wanted > 0.12)
-                    assert_true(q.put_off && used >= most * 8 / 10);
+                    assert_true(q.deferred && used >= most * 8 / 10);
                 if (wanted < 0.09)
-                    assert_false(q.put_off);
+                    assert_false(q.deferred);
             }
 }
 
@@ -72,7 +72,7 @@ static void what_is_not_used_up_puts_off_nothing(void **state)
     int64_t polls;
     interval(&q, CLOCK_MS, 50000, &polls); /* half of it */
     assert_int_equal(polls, 100);
-    assert_false(q.put_off);
+    assert_false(q.deferred);
     assert_false(cpu_budget_is_used_up(&q, 5));
     assert_true(cpu_budget_is_used_up(&q, 9.9));
 }
@@ -86,21 +86,21 @@ static void a_burst_is_let_through_and_the_rest_comes_evenly(void **state)
     int64_t half = cpu_budget_look(&q, START, 5 * CLOCK_MS), most = cpu_budget_look(&q, START, 9 * CLOCK_MS);
     assert_in_range(half, START + EVERY / 5, START + EVERY / 2);
     assert_in_range(most, START + EVERY * 8 / 10, START + EVERY);
-    assert_true(q.put_off);
+    assert_true(q.deferred);
     cpu_budget_begin(&q, START + EVERY, 9 * CLOCK_MS, 0);
-    assert_false(q.put_off);
+    assert_false(q.deferred);
     assert_int_equal(cpu_budget_look(&q, START + EVERY, 9 * CLOCK_MS), START + EVERY);
 }
 
 /* Else each of polls that are due all the time begins as soon as there is room for it, and most of it is its wake-up.
  */
-static void what_is_put_off_waits_for_room_that_is_worth_it(void **state)
+static void a_deferred_poll_waits_for_more_than_its_wake_up(void **state)
 {
     (void)state;
     for (int64_t every = 10 * CLOCK_MS; every <= CLOCK_S; every *= 10) {
         struct cpu_budget q = cpu_budget_of(POLICY_ELASTIC, LIMIT_HOLD, every);
         int64_t cpu = every / 100 * BUDGET / 2, now = cpu_budget_look(&q, START, cpu);
-        assert_true(q.put_off && cpu_budget_look(&q, now, cpu) == now);
+        assert_true(q.deferred && cpu_budget_look(&q, now, cpu) == now);
         int64_t next = cpu_budget_look(&q, now, cpu + 2000); /* a poll that found nothing */
         assert_in_range(next - now, CLOCK_MS / 2, every / 8);
     }
@@ -123,7 +123,7 @@ static void a_poll_as_dear_as_those_before_begins_only_where_it_fits_in(void **s
     assert_true(cpu_budget_look(&q, second, cpu + 8 * CLOCK_MS) > begun + EVERY);
     assert_true(cpu_budget_look(&q, begun + EVERY, cpu + 8 * CLOCK_MS) >
                 begun + EVERY); /* however late the next begins */
-    assert_true(q.put_off);
+    assert_true(q.deferred);
     cpu_budget_begin(&q, begun + EVERY, cpu + 8 * CLOCK_MS, 0);
     assert_int_equal(cpu_budget_look(&q, begun + EVERY, cpu + 8 * CLOCK_MS), begun + EVERY);
     assert_true(cpu_budget_look(&q, begun + EVERY, cpu + 16 * CLOCK_MS) >
@@ -176,7 +176,7 @@ int main(void)
         cmocka_unit_test(a_budget_is_kept_however_short_the_period_and_dear_the_polls),
         cmocka_unit_test(what_is_not_used_up_puts_off_nothing),
         cmocka_unit_test(a_burst_is_let_through_and_the_rest_comes_evenly),
-        cmocka_unit_test(what_is_put_off_waits_for_room_that_is_worth_it),
+        cmocka_unit_test(a_deferred_poll_waits_for_more_than_its_wake_up),
         cmocka_unit_test(a_poll_as_dear_as_those_before_begins_only_where_it_fits_in),
         cmocka_unit_test(a_poll_dearer_than_the_budget_begins_once_an_interval),
         cmocka_unit_test(the_clock_is_looked_at_now_and_then_only),

@@ -65,7 +65,7 @@ static void of_a_short_interval_nothing_is_measured_and_it_goes_on(void **state)
     assert_true(u.measured.elapsed == EVERY && u.measured.cpu == 100 && u.measured.records == 5);
 }
 
-static void polls_that_were_put_off_are_reported_with_the_next_interval(void **state)
+static void deferred_polls_are_reported_with_the_next_interval(void **state)
 {
     (void)state;
     struct experiment_limit limit = {
@@ -79,9 +79,9 @@ static void polls_that_were_put_off_are_reported_with_the_next_interval(void **s
     assert_false(cpu_usage_begin(&u, T0, 0));
     assert_true(cpu_budget_look(&u.cpu_budget, T0 + 1, EVERY) > T0 + 1); /* all of a CPU was used */
     assert_true(cpu_usage_measure(&u, T0 + EVERY, EVERY, EVERY));
-    assert_true(u.measured.kept && u.measured.put_off);
+    assert_true(u.measured.kept && u.measured.deferred);
     assert_false(cpu_usage_measure(&u, T0 + 2 * EVERY, EVERY, EVERY));
-    assert_false(u.measured.put_off);
+    assert_false(u.measured.deferred);
 }
 
 static void the_pace_is_that_of_polls_and_begins_anew(void **state)
@@ -102,7 +102,7 @@ int main(void)
         cmocka_unit_test(nothing_is_measured_at_first),
         cmocka_unit_test(an_interval_is_what_happened_in_it),
         cmocka_unit_test(of_a_short_interval_nothing_is_measured_and_it_goes_on),
-        cmocka_unit_test(polls_that_were_put_off_are_reported_with_the_next_interval),
+        cmocka_unit_test(deferred_polls_are_reported_with_the_next_interval),
         cmocka_unit_test(the_pace_is_that_of_polls_and_begins_anew),
     };
     return cmocka_run_group_tests_name("cpu_usage", tests, NULL, NULL);

@@ -112,7 +112,7 @@ static void a_bound_near_the_end_of_int64_does_not_overflow(void **state)
     expect(&s, broken, POLICY_LENGTHEN, true, INT64_MAX - 1);
 }
 
-static void a_period_beyond_the_bounds_is_clamped_to_them(void **state)
+static void a_period_beyond_the_bounds_is_clamped(void **state)
 {
     (void)state;
     for (int p = POLICY_NONE; p < EXPERIMENT_POLICY_COUNT; p++) {
@@ -147,7 +147,7 @@ int main(void)
         cmocka_unit_test(dpp_halves_down_to_the_lower_bound_itself),
         cmocka_unit_test(what_is_unknown_keeps_everything_on_or_off),
         cmocka_unit_test(a_bound_near_the_end_of_int64_does_not_overflow),
-        cmocka_unit_test(a_period_beyond_the_bounds_is_clamped_to_them),
+        cmocka_unit_test(a_period_beyond_the_bounds_is_clamped),
         cmocka_unit_test(actions_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-/* Policies that misbehave, in the place of all real ones: what they are cut off at. */
+/* Policies that misbehave, in the place of all real ones: the bounds that they get. */
 #include "base/clock.h"
 #include "resmgr/policies/policy_internal.h"
 

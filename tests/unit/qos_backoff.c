@@ -134,7 +134,7 @@ static void time_under_another_setting_or_unknown_does_not_count(void **unused)
 }
 
 /* A metric may look back for an hour, which is longer than any pause. */
-static void a_cut_is_judged_however_far_the_metric_looks_back(void **unused)
+static void a_backoff_is_judged_however_far_the_metric_looks_back(void **unused)
 {
     (void)unused;
     m->cost_model.cost = 5e5; /* 50 % at 1 ms */
@@ -179,7 +179,7 @@ static void off_for_a_quality_that_became_unknown_ends_with_patience(void **unus
     step();
     assert_false(m->qos_backoff.off);
     assert_int_equal(m->qos_backoff.response, RESPONSE_NONE);
-    see(0, 20); /* at once, not when the last cut shows */
+    see(0, 20); /* at once, not when the last backoff shows */
     step();
     assert_int_equal(m->qos_backoff.response, RESPONSE_REDUCED);
     assert_int_equal(m->qos_backoff.retry.pause, 60 * CLOCK_S);
@@ -193,7 +193,7 @@ int main(void)
         cmocka_unit_test_setup(of_two_broken_qualities_that_with_the_lower_number_is_answered, start),
         cmocka_unit_test_setup(a_probe_that_breaks_it_goes_back_to_where_it_held, start),
         cmocka_unit_test_setup(time_under_another_setting_or_unknown_does_not_count, start),
-        cmocka_unit_test_setup(a_cut_is_judged_however_far_the_metric_looks_back, start),
+        cmocka_unit_test_setup(a_backoff_is_judged_however_far_the_metric_looks_back, start),
         cmocka_unit_test_setup(what_is_not_its_fault_is_left_alone_while_it_uses_next_to_nothing, start),
         cmocka_unit_test_setup(off_for_a_quality_that_became_unknown_ends_with_patience, start),
     };
