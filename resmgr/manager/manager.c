@@ -4,14 +4,23 @@
 
 #include "resmgr/agent/agent.h"
 #include "resmgr/control/cpu_budget.h"
+#include "resmgr/control/knob_controller.h"
 #include "resmgr/manager/aggregate.h"
-#include "resmgr/manager/manager_knobs.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { STALE_STEPS = 3 }; /* sampling periods, plus MANAGER_EXPIRY, without a message: the node is unknown then */
+
+static_assert((int)MESSAGE_KNOBS_MAX == (int)EXPERIMENT_KNOBS_MAX, "one bound, two names");
+
+/* Operators' overrides of a knob, on any node: the latest counts, for all nodes. */
+struct manager_override {
+    uint32_t count;
+    int32_t value, baseline;
+};
 
 /* Measurements since the last decision. */
 struct manager_sum {
@@ -120,6 +129,24 @@ static void add_measure(struct manager_sum *sum, const struct message_observatio
     sum->unsettled = sum->unsettled || !o->settled;
 }
 
+static uint32_t overrides_of(const struct message_observation *o, uint32_t knob)
+{
+    for (uint32_t i = 0; o && i < o->knob_count; i++)
+        if (o->knobs[i].knob == knob)
+            return o->knobs[i].overrides;
+    return 0;
+}
+
+/* `before`: the node's previous observation; NULL: there is none since its bezeld started. */
+static void add_overrides(struct manager *m, const struct message_observation *before,
+                          const struct message_observation *o)
+{
+    for (const struct message_steered *s = o->knobs; s < o->knobs + o->knob_count; s++)
+        if (s->knob < EXPERIMENT_KNOBS_MAX && s->overrides > overrides_of(before, s->knob))
+            m->overrides[s->knob] = (struct manager_override){
+                .count = m->overrides[s->knob].count + 1, .value = s->value, .baseline = s->baseline};
+}
+
 void manager_receive(struct manager *m, uint32_t node, const struct message_observation *o, int64_t now)
 {
     struct manager_node *n = &m->nodes[node];
@@ -138,7 +165,7 @@ void manager_receive(struct manager *m, uint32_t node, const struct message_obse
     if (first)
         m->policy.members[node].load_shedding.count = o->shed < o->levels ? o->shed : o->levels;
     if (!first)
-        manager_knobs_override(m->overrides, back ? NULL : &n->last, o);
+        add_overrides(m, back ? NULL : &n->last, o);
     n->news |= first || back;
     if (back || o->step > n->last.step)
         add_measure(&n->sum, o);
@@ -224,12 +251,48 @@ static void add_global_limits(struct manager *m, int64_t now)
     }
 }
 
+static void merge_knobs(struct knob_controller *h, const struct message_observation *o)
+{
+    for (const struct message_steered *s = o->knobs; s < o->knobs + o->knob_count; s++) {
+        struct knob_search_seen one = {
+            .present = true, .value = s->value, .min = s->min, .max = s->max, .baseline = s->baseline};
+        if (s->knob < h->experiment->adapt.knob_count)
+            knob_controller_merge(&h->knobs[s->knob].seen, &one);
+    }
+}
+
 static void find_knobs(struct manager *m, int64_t elapsed)
 {
-    manager_knobs_begin(&m->knob_controller, elapsed);
+    struct knob_controller *h = &m->knob_controller;
+    knob_controller_begin(h, elapsed);
+    for (uint32_t i = 0; i < m->experiment->adapt.knob_count; i++)
+        h->knobs[i].seen = (struct knob_search_seen){.present = false};
     for (uint32_t i = 0; i < m->experiment->node_count; i++)
         if (m->nodes[i].known) /* of a missing node: its last observation */
-            manager_knobs_receive(&m->knob_controller, &m->nodes[i].last);
+            merge_knobs(h, &m->nodes[i].last);
+    for (uint32_t i = 0; i < m->experiment->adapt.knob_count; i++) {
+        if (m->overrides[i].count == 0)
+            continue;
+        h->knobs[i].seen.overrides = m->overrides[i].count;
+        h->knobs[i].seen.value = m->overrides[i].value;
+        h->knobs[i].seen.baseline = m->overrides[i].baseline;
+    }
+}
+
+/* Whether a knob moved, or became saturated, or no longer is. */
+static bool step_knobs(struct manager *m)
+{
+    bool changed = false, saturated[EXPERIMENT_KNOBS_MAX];
+    uint32_t count = m->experiment->adapt.knob_count;
+    for (uint32_t i = 0; i < count; i++)
+        saturated[i] = knob_controller_setpoint(&m->knob_controller, i)->saturated;
+    knob_controller_step(&m->knob_controller, &m->policy, &m->actions);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct knob_controller_setpoint *now = knob_controller_setpoint(&m->knob_controller, i);
+        m->counts.moves += now->moved != KNOB_SEARCH_KEEP;
+        changed = changed || now->moved != KNOB_SEARCH_KEEP || now->saturated != saturated[i];
+    }
+    return changed;
 }
 
 /* The limit that caused a decision for `node`: preferably one of its own. */
@@ -299,7 +362,7 @@ bool manager_step(struct manager *m, int64_t now)
     }
     if (m->decides) {
         policy_step(&m->policy, &m->seen, &m->actions);
-        moved = manager_knobs_step(&m->knob_controller, m->overrides, &m->policy, &m->actions, &m->counts.moves);
+        moved = step_knobs(m);
     }
     for (uint32_t i = 0; i < count && m->decides; i++) {
         bool changed = m->actions.action[i] != POLICY_KEEP;
@@ -336,6 +399,20 @@ static bool may_send(const struct manager *m, const struct manager_node *n, int6
     return m->decides && n->known && m->newer.epoch == 0 && now - n->received_at < MANAGER_EXPIRY / 2;
 }
 
+static void add_knobs(const struct manager *m, struct message_setpoint *s)
+{
+    for (uint32_t i = 0; i < m->experiment->adapt.knob_count; i++) {
+        const struct knob_controller_setpoint *k = knob_controller_setpoint(&m->knob_controller, i);
+        if (k->given || k->saturated)
+            s->knobs[s->knob_count++] = (struct message_steer){.knob = i,
+                                                               .given = k->given,
+                                                               .value = k->value,
+                                                               .cause = k->limit,
+                                                               .metric = k->metric,
+                                                               .saturated = k->saturated};
+    }
+}
+
 bool manager_send(struct manager *m, uint32_t node, int64_t now, struct message_setpoint *s)
 {
     struct manager_node *n = &m->nodes[node];
@@ -358,7 +435,7 @@ bool manager_send(struct manager *m, uint32_t node, int64_t now, struct message_
                                    .not_monitor = n->not_monitor,
                                    .starved = n->starved,
                                    .shed = p->load_shedding.count};
-    manager_knobs_send(&m->knob_controller, s);
+    add_knobs(m, s);
     n->news = false;
     n->sent = now;
     m->counts.setpoints++;
