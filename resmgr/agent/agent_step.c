@@ -220,12 +220,12 @@ const struct agent_outcome *agent_end(struct agent *agent)
 
 void agent_find_knob(struct agent *agent, uint32_t i, const struct knob_search_seen *seen)
 {
-    knob_controller_find(&agent->knob_controller, i, seen);
+    agent->knob_controller.knobs[i].seen = *seen;
 }
 
 const struct knob_controller_setpoint *agent_knob_setpoint(const struct agent *agent, uint32_t i)
 {
-    return knob_controller_setpoint(&agent->knob_controller, i);
+    return &agent->knob_controller.knobs[i].setpoint;
 }
 
 const struct policy_observation *agent_seen(const struct agent *agent)

@@ -22,3 +22,20 @@ struct constraints constraints_step(struct policy_state *state, const struct pol
         .budget = budget,
     };
 }
+
+void constraints_step_each(struct policy_state *state, const struct policy_observation *seen,
+                           struct policy_actions *actions,
+                           int64_t (*next_period)(struct policy_member *, const struct constraints *))
+{
+    for (uint32_t i = 0; i < state->count; i++) {
+        struct policy_member *m = &state->members[i];
+        struct constraints c = constraints_step(state, seen, i, qos_backoff_budget(state, seen, i), actions);
+        if (c.on)
+            m->period = next_period(m, &c);
+    }
+}
+
+int64_t constraints_clamp(const struct constraints *c, double period)
+{
+    return period < (double)c->shortest ? c->shortest : period > (double)c->longest ? c->longest : (int64_t)period;
+}

@@ -24,4 +24,12 @@ struct constraints {
 struct constraints constraints_step(struct policy_state *state, const struct policy_observation *seen, uint32_t i,
                                     double budget, struct policy_actions *actions);
 
+/** The same for every member, with its part of all budgets. The period of each that is on becomes `next_period`. */
+void constraints_step_each(struct policy_state *state, const struct policy_observation *seen,
+                           struct policy_actions *actions,
+                           int64_t (*next_period)(struct policy_member *, const struct constraints *));
+
+/** `period`, ns, within the bounds. */
+int64_t constraints_clamp(const struct constraints *c, double period);
+
 #endif

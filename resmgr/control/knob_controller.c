@@ -26,11 +26,6 @@ void knob_controller_begin(struct knob_controller *h, int64_t elapsed)
     }
 }
 
-void knob_controller_find(struct knob_controller *h, uint32_t i, const struct knob_search_seen *seen)
-{
-    h->knobs[i].seen = *seen;
-}
-
 void knob_controller_merge(struct knob_search_seen *into, const struct knob_search_seen *one)
 {
     if (!one->present)
@@ -43,7 +38,8 @@ void knob_controller_merge(struct knob_search_seen *into, const struct knob_sear
     into->max = one->max < into->max ? one->max : into->max;
 }
 
-void knob_controller_receive(struct knob_controller *h, uint32_t i, const struct policy_limit *limit)
+/* Limit `i` becomes the one that a knob answers, where it is the worst of those that the knob serves. */
+static void offer(struct knob_controller *h, uint32_t i, const struct policy_limit *limit)
 {
     if (limit->state == LIMIT_UNKNOWN || isnan(policy_margin(limit)))
         return;
@@ -56,7 +52,8 @@ void knob_controller_receive(struct knob_controller *h, uint32_t i, const struct
     }
 }
 
-bool knob_controller_hides(const struct knob_controller *h, uint32_t i)
+/* Whether the policy is not to see that limit `i` is violated. */
+static bool hides(const struct knob_controller *h, uint32_t i)
 {
     for (uint32_t k = 0; k < h->experiment->adapt.knob_count; k++) {
         const struct knob_controller_knob *knob = &h->knobs[k];
@@ -73,8 +70,8 @@ bool knob_controller_hides(const struct knob_controller *h, uint32_t i)
 
 void knob_controller_take(struct knob_controller *h, uint32_t i, struct policy_limit *limit)
 {
-    knob_controller_receive(h, i, limit);
-    if (limit->state == LIMIT_VIOLATED && knob_controller_hides(h, i))
+    offer(h, i, limit);
+    if (limit->state == LIMIT_VIOLATED && hides(h, i))
         limit->state = LIMIT_UNKNOWN;
 }
 
@@ -176,9 +173,4 @@ void knob_controller_step(struct knob_controller *h, const struct policy_state *
 {
     for (uint32_t i = 0; i < h->experiment->adapt.knob_count; i++)
         step_knob(h, i, policy, actions);
-}
-
-const struct knob_controller_setpoint *knob_controller_setpoint(const struct knob_controller *h, uint32_t i)
-{
-    return &h->knobs[i].setpoint;
 }

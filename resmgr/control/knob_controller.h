@@ -7,11 +7,10 @@
  *
  * A knob answers the worst of the limits that it serves. Of several knobs for one limit, the first in the file moves
  * first and returns last. Polling changes before a knob (`order: polling-first`) or after it. While a knob that comes
- * first has room, or while a violation follows from a knob's own return, the policy does not see that violation
- * (knob_controller_hides()).
+ * first has room, or while a violation follows from a knob's own return, the policy does not see that violation.
  *
- * At each sampling instant: knob_controller_begin(), knob_controller_find() for each knob, knob_controller_take() for
- * each `hold` limit, the policy's step, knob_controller_step().
+ * At each sampling instant: knob_controller_begin(); `seen` of each knob is set; knob_controller_take() for each
+ * `hold` limit; the policy's step; knob_controller_step().
  */
 #ifndef BEZEL_RESMGR_CONTROL_KNOB_CONTROLLER_H
 #define BEZEL_RESMGR_CONTROL_KNOB_CONTROLLER_H
@@ -47,24 +46,13 @@ void knob_controller_start(struct knob_controller *h, const struct experiment *e
 /** An instant begins, `elapsed` ns after the one before (0: unknown). */
 void knob_controller_begin(struct knob_controller *h, int64_t elapsed);
 
-/** The state of knob `i` of the file at this instant. */
-void knob_controller_find(struct knob_controller *h, uint32_t i, const struct knob_search_seen *seen);
-
-/** The state of limit `i` of the file, for a member of the policy or for all. */
-void knob_controller_receive(struct knob_controller *h, uint32_t i, const struct policy_limit *limit);
-
-/** Whether the policy is not to see that limit `i` is violated. */
-bool knob_controller_hides(const struct knob_controller *h, uint32_t i);
-
-/** Receives the limit, and makes it unknown if the policy is not to see its violation. */
+/** The state of limit `i` of the file, for a member of the policy or for all. Makes it unknown if the policy is not to
+ * see its violation. */
 void knob_controller_take(struct knob_controller *h, uint32_t i, struct policy_limit *limit);
 
 /** Decides for all knobs, after the policy's step. `actions` may be of a policy that does nothing. */
 void knob_controller_step(struct knob_controller *h, const struct policy_state *policy,
                           const struct policy_actions *actions);
-
-/** The decision for knob `i`; lasts until the next step. */
-const struct knob_controller_setpoint *knob_controller_setpoint(const struct knob_controller *h, uint32_t i);
 
 /**
  * Merges the knob of one more program into what several programs or nodes have in common. *into is all zeros at first.

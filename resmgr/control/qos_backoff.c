@@ -26,7 +26,7 @@ enum {
 
 /* ---- Limits ------------------------------------------------------------------------------------------------------ */
 
-static double strictest(const struct policy_observation *seen, int member)
+double qos_backoff_strictest(const struct policy_observation *seen, int member)
 {
     double budget = INFINITY;
     for (uint32_t j = 0; j < seen->limit_count; j++) {
@@ -37,22 +37,13 @@ static double strictest(const struct policy_observation *seen, int member)
     return budget;
 }
 
-double qos_backoff_own(const struct policy_observation *seen, uint32_t i)
-{
-    return strictest(seen, (int)i);
-}
-
-double qos_backoff_global(const struct policy_observation *seen)
-{
-    return strictest(seen, POLICY_ALL);
-}
-
 double qos_backoff_budget(const struct policy_state *state, const struct policy_observation *seen, uint32_t i)
 {
     double weights = 0;
     for (uint32_t k = 0; k < state->count; k++)
         weights += state->members[k].weight;
-    return fmin(qos_backoff_own(seen, i), qos_backoff_global(seen) * state->members[i].weight / weights);
+    return fmin(qos_backoff_strictest(seen, (int)i),
+                qos_backoff_strictest(seen, POLICY_ALL) * state->members[i].weight / weights);
 }
 
 int64_t qos_backoff_settling(const struct policy_state *state, const struct policy_observation *seen, uint32_t i)

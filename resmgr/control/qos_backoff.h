@@ -24,11 +24,10 @@
 #define QOS_BACKOFF_TARGET 0.9 /* of the budget: the use to aim at, so that noise does not exceed the budget */
 
 /**
- * The strictest budget, in percent of one CPU: of member `i` alone; of all members together; of member `i`, including
- * its part, by weight, of the budget of all. INFINITY: none.
+ * The strictest budget, in percent of one CPU; INFINITY: none. qos_backoff_strictest(): of `member`, or of POLICY_ALL
+ * together. qos_backoff_budget(): of member `i`, including its part, by weight, of the budget of all.
  */
-double qos_backoff_own(const struct policy_observation *seen, uint32_t i);
-double qos_backoff_global(const struct policy_observation *seen);
+double qos_backoff_strictest(const struct policy_observation *seen, int member);
 double qos_backoff_budget(const struct policy_state *state, const struct policy_observation *seen, uint32_t i);
 
 /** ns from a decision for member `i` until all observations show it. */

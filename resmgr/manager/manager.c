@@ -285,10 +285,10 @@ static bool step_knobs(struct manager *m)
     bool changed = false, saturated[EXPERIMENT_KNOBS_MAX];
     uint32_t count = m->experiment->adapt.knob_count;
     for (uint32_t i = 0; i < count; i++)
-        saturated[i] = knob_controller_setpoint(&m->knob_controller, i)->saturated;
+        saturated[i] = m->knob_controller.knobs[i].setpoint.saturated;
     knob_controller_step(&m->knob_controller, &m->policy, &m->actions);
     for (uint32_t i = 0; i < count; i++) {
-        const struct knob_controller_setpoint *now = knob_controller_setpoint(&m->knob_controller, i);
+        const struct knob_controller_setpoint *now = &m->knob_controller.knobs[i].setpoint;
         m->counts.moves += now->moved != KNOB_SEARCH_KEEP;
         changed = changed || now->moved != KNOB_SEARCH_KEEP || now->saturated != saturated[i];
     }
@@ -402,7 +402,7 @@ static bool may_send(const struct manager *m, const struct manager_node *n, int6
 static void add_knobs(const struct manager *m, struct message_setpoint *s)
 {
     for (uint32_t i = 0; i < m->experiment->adapt.knob_count; i++) {
-        const struct knob_controller_setpoint *k = knob_controller_setpoint(&m->knob_controller, i);
+        const struct knob_controller_setpoint *k = &m->knob_controller.knobs[i].setpoint;
         if (k->given || k->saturated)
             s->knobs[s->knob_count++] = (struct message_steer){.knob = i,
                                                                .given = k->given,

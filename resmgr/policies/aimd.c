@@ -41,19 +41,10 @@ static int64_t next_period(struct policy_member *m, const struct constraints *c)
     if (m->since < c->settling || m->cost_model.windows == 0)
         return m->period;
     double rate = next_rate(m, c->budget);
-    if (rate == 1 / (double)m->period)
-        return m->period;
-    return 1 / rate < (double)c->shortest  ? c->shortest
-           : 1 / rate > (double)c->longest ? c->longest
-                                           : (int64_t)(1 / rate);
+    return rate == 1 / (double)m->period ? m->period : constraints_clamp(c, 1 / rate);
 }
 
 void policy_rule_aimd(struct policy_state *state, const struct policy_observation *seen, struct policy_actions *actions)
 {
-    for (uint32_t i = 0; i < state->count; i++) {
-        struct policy_member *m = &state->members[i];
-        struct constraints c = constraints_step(state, seen, i, qos_backoff_budget(state, seen, i), actions);
-        if (c.on)
-            m->period = next_period(m, &c);
-    }
+    constraints_step_each(state, seen, actions, next_period);
 }

@@ -19,7 +19,7 @@
 
 #define BAND 0.4 /* of the budget */
 
-static int64_t next_period(const struct policy_member *m, const struct constraints *c)
+static int64_t next_period(struct policy_member *m, const struct constraints *c)
 {
     if (m->period < c->shortest)
         return m->period < m->qos_backoff.shortest ? c->shortest : m->period;
@@ -34,10 +34,5 @@ static int64_t next_period(const struct policy_member *m, const struct constrain
 void policy_rule_dpp_band(struct policy_state *state, const struct policy_observation *seen,
                           struct policy_actions *actions)
 {
-    for (uint32_t i = 0; i < state->count; i++) {
-        struct policy_member *m = &state->members[i];
-        struct constraints c = constraints_step(state, seen, i, qos_backoff_budget(state, seen, i), actions);
-        if (c.on)
-            m->period = next_period(m, &c);
-    }
+    constraints_step_each(state, seen, actions, next_period);
 }

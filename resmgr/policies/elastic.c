@@ -174,9 +174,9 @@ void policy_rule_elastic(struct policy_state *state, const struct policy_observa
                          struct policy_actions *actions)
 {
     struct aim aims[POLICY_MEMBERS_MAX];
-    double global = qos_backoff_global(seen);
+    double global = qos_backoff_strictest(seen, POLICY_ALL);
     for (uint32_t i = 0; i < state->count; i++) {
-        struct constraints c = constraints_step(state, seen, i, qos_backoff_own(seen, i), actions);
+        struct constraints c = constraints_step(state, seen, i, qos_backoff_strictest(seen, (int)i), actions);
         aims[i] = aim_alone(&state->members[i], c);
     }
     if (isfinite(global)) {

@@ -20,7 +20,7 @@
 #define SHORTEN_MAX  0.4
 #define NO_USE       1e-3 /* percent: the least use to compute with */
 
-static int64_t next_period(const struct policy_member *m, const struct constraints *c)
+static int64_t next_period(struct policy_member *m, const struct constraints *c)
 {
     if (m->period < m->qos_backoff.shortest || !isfinite(c->budget))
         return c->shortest;
@@ -30,16 +30,11 @@ static int64_t next_period(const struct policy_member *m, const struct constrain
     if (off >= -BAND_BELOW && off <= BAND_ABOVE)
         return m->period;
     double period = (double)m->period * exp(fmin(fmax(GAIN * off, -SHORTEN_MAX), LENGTHEN_MAX));
-    return period < (double)c->shortest ? c->shortest : period > (double)c->longest ? c->longest : (int64_t)period;
+    return constraints_clamp(c, period);
 }
 
 void policy_rule_integral(struct policy_state *state, const struct policy_observation *seen,
                           struct policy_actions *actions)
 {
-    for (uint32_t i = 0; i < state->count; i++) {
-        struct policy_member *m = &state->members[i];
-        struct constraints c = constraints_step(state, seen, i, qos_backoff_budget(state, seen, i), actions);
-        if (c.on)
-            m->period = next_period(m, &c);
-    }
+    constraints_step_each(state, seen, actions, next_period);
 }

@@ -62,8 +62,8 @@ static void instant(double fps)
     struct policy_limit limit = at(0, fps);
     knob_controller_begin(&knob_controller, EVERY);
     for (uint32_t i = 0; i < e.adapt.knob_count; i++)
-        knob_controller_find(&knob_controller, i, &seen);
-    knob_controller_receive(&knob_controller, 0, &limit);
+        knob_controller.knobs[i].seen = seen;
+    knob_controller_take(&knob_controller, 0, &limit);
     knob_controller_step(&knob_controller, &policy, &actions);
 }
 
@@ -73,9 +73,16 @@ static void instants(int count, double fps)
         instant(fps);
 }
 
+static bool hides(uint32_t i)
+{
+    struct policy_limit limit = at(i, i == 0 ? 1 : 1000); /* violated */
+    knob_controller_take(&knob_controller, i, &limit);
+    return limit.state == LIMIT_UNKNOWN;
+}
+
 static int32_t value(uint32_t i)
 {
-    const struct knob_controller_setpoint *o = knob_controller_setpoint(&knob_controller, i);
+    const struct knob_controller_setpoint *o = &knob_controller.knobs[i].setpoint;
     return o->given ? o->value : 100;
 }
 
@@ -90,9 +97,9 @@ static void polling_gives_way_first_and_what_came_of_it_is_waited_for(void **sta
     actions.not_monitor = 2;
     instant(50);
     assert_int_equal(value(0), 50);
-    assert_int_equal(knob_controller_setpoint(&knob_controller, 0)->moved, KNOB_SEARCH_HELP);
-    assert_int_equal(knob_controller_setpoint(&knob_controller, 0)->limit, 0);
-    assert_true(knob_controller_setpoint(&knob_controller, 0)->metric == 50);
+    assert_int_equal(knob_controller.knobs[0].setpoint.moved, KNOB_SEARCH_HELP);
+    assert_int_equal(knob_controller.knobs[0].setpoint.limit, 0);
+    assert_true(knob_controller.knobs[0].setpoint.metric == 50);
 }
 
 static void polling_at_its_end_has_given_way_when_it_shows(void **state)
@@ -125,17 +132,17 @@ static void a_knob_that_comes_first_hides_the_violation_until_it_is_saturated(vo
 {
     (void)state;
     files[0].order = ORDER_KNOB_FIRST;
-    assert_false(knob_controller_hides(&knob_controller, 0)); /* no program has it */
+    assert_false(hides(0)); /* no program has it */
     instant(50);
     assert_int_equal(value(0), 50);
-    assert_true(knob_controller_hides(&knob_controller, 0));
-    assert_false(knob_controller_hides(&knob_controller, 1)); /* it does not serve that one */
-    for (int i = 0; i < 100 && !knob_controller_setpoint(&knob_controller, 0)->saturated; i++)
+    assert_true(hides(0));
+    assert_false(hides(1)); /* it does not serve that one */
+    for (int i = 0; i < 100 && !knob_controller.knobs[0].setpoint.saturated; i++)
         instant(50 + (100 - value(0)) / 4);
     assert_int_equal(value(0), 0);
-    assert_true(knob_controller_setpoint(&knob_controller, 0)->saturated);
-    assert_false(knob_controller_hides(&knob_controller, 0));
-    assert_true(knob_controller_setpoint(&knob_controller, 0)->metric == 75); /* the numbers that prove it */
+    assert_true(knob_controller.knobs[0].setpoint.saturated);
+    assert_false(hides(0));
+    assert_true(knob_controller.knobs[0].setpoint.metric == 75); /* the numbers that prove it */
 }
 
 static void what_its_own_return_breaks_is_hidden_and_taken_back(void **state)
@@ -144,19 +151,19 @@ static void what_its_own_return_breaks_is_hidden_and_taken_back(void **state)
     actions.not_monitor = 2;
     instant(50);
     actions.not_monitor = 0;
-    assert_false(knob_controller_hides(&knob_controller, 0));
-    for (int i = 0; i < 200 && knob_controller_setpoint(&knob_controller, 0)->moved != KNOB_SEARCH_RETURN; i++)
+    assert_false(hides(0));
+    for (int i = 0; i < 200 && knob_controller.knobs[0].setpoint.moved != KNOB_SEARCH_RETURN; i++)
         instant(120);
     int32_t returned = value(0);
     assert_in_range(returned, 51, 99);
-    assert_true(knob_controller_hides(&knob_controller, 0));
+    assert_true(hides(0));
     instant(50);
-    assert_int_equal(knob_controller_setpoint(&knob_controller, 0)->moved, KNOB_SEARCH_REVERT);
+    assert_int_equal(knob_controller.knobs[0].setpoint.moved, KNOB_SEARCH_REVERT);
     assert_int_equal(value(0), 50);
-    assert_true(knob_controller_hides(&knob_controller, 0));
+    assert_true(hides(0));
     instants(20, 50);
     assert_int_equal(value(0), 50); /* it is polling's turn again */
-    assert_false(knob_controller_hides(&knob_controller, 0));
+    assert_false(hides(0));
 }
 
 static void of_two_the_first_gives_way_first_and_comes_back_last(void **state)
@@ -186,12 +193,12 @@ static void it_answers_the_limit_of_the_least_number_that_is_violated(void **sta
     struct knob_search_seen seen = {.present = true, .value = 100, .min = 0, .max = 100, .baseline = 100};
     struct policy_limit first = at(0, 99), second = at(1, 1000), unknown = {.state = LIMIT_UNKNOWN};
     knob_controller_begin(&knob_controller, EVERY);
-    knob_controller_find(&knob_controller, 0, &seen);
-    knob_controller_receive(&knob_controller, 1, &second);
-    knob_controller_receive(&knob_controller, 0, &first);
-    knob_controller_receive(&knob_controller, 0, &unknown);
+    knob_controller.knobs[0].seen = seen;
+    knob_controller_take(&knob_controller, 1, &second);
+    knob_controller_take(&knob_controller, 0, &first);
+    knob_controller_take(&knob_controller, 0, &unknown);
     knob_controller_step(&knob_controller, &policy, &actions);
-    assert_int_equal(knob_controller_setpoint(&knob_controller, 0)->limit, 0);
+    assert_int_equal(knob_controller.knobs[0].setpoint.limit, 0);
 }
 
 static void programs_with_nothing_in_common_are_left_alone(void **state)

@@ -57,13 +57,13 @@ static void only_upper_bounds_of_the_cpu_are_budgets(void **unused)
 {
     (void)unused;
     seen.limits[0] = (struct policy_limit){.on_cpu = true, .compare = COMPARE_AT_LEAST, .bound = 5};
-    assert_true(isinf(qos_backoff_own(&seen, 0)));
+    assert_true(isinf(qos_backoff_strictest(&seen, 0)));
     seen.limits[0].compare = COMPARE_AT_MOST;
     seen.limits[1] = seen.limits[0];
     seen.limits[1].bound = 3;
-    assert_true(qos_backoff_own(&seen, 0) == 3);
+    assert_true(qos_backoff_strictest(&seen, 0) == 3);
     seen.limits[1].member = POLICY_ALL;
-    assert_true(qos_backoff_own(&seen, 0) == 5 && qos_backoff_global(&seen) == 3);
+    assert_true(qos_backoff_strictest(&seen, 0) == 5 && qos_backoff_strictest(&seen, POLICY_ALL) == 3);
 }
 
 static void a_budget_for_all_is_shared_by_weight(void **unused)
