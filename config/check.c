@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "config/check.h"
 #include "config/diagnostics.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
@@ -65,6 +64,84 @@ static void check_manager_limits(struct reader *r, const struct tree *at, const 
                      EXPERIMENT_MANAGED_MAX, holds, e->node_count);
 }
 
+/*
+ * The first 'hold' limit on a metric that is made of records, and therefore unknown while collection is off. A policy
+ * that turns collection on only when the limit holds would never do so.
+ */
+static const struct experiment_limit *first_that_needs_records(const struct experiment *e)
+{
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        const struct experiment_limit *l = &e->limits[i];
+        if (l->kind == LIMIT_HOLD && l->text && l->metric >= 0 && e->metrics[l->metric].kind != METRIC_RATE)
+            return l;
+    }
+    return NULL;
+}
+
+/* Whether a 'hold' limit is on the flow of records, which shorter polling periods help. */
+static bool wants_shorter(const struct experiment *e)
+{
+    for (uint32_t i = 0; i < e->limit_count; i++) {
+        const struct experiment_limit *l = &e->limits[i];
+        if (l->kind == LIMIT_HOLD && l->text && l->metric >= 0 &&
+            experiment_metric_is_built_in(e->metrics[l->metric].kind))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Busy-wait has no period to adapt, so SPP is its default; limits that need records are refused there with any policy.
+ * If the only limits are budgets, the period does not fall below sensing.poll.period: a budget is an upper bound, not
+ * something to use up.
+ */
+static void choose_policy(const struct tree *adapt, struct experiment *e, bool holds)
+{
+    struct experiment_adapt *a = &e->adapt;
+    bool fixed_period = e->sensing.mode == POLL_BUSY_WAIT && !first_that_needs_records(e);
+    a->policy = !holds ? POLICY_NONE : fixed_period ? POLICY_SPP : POLICY_ELASTIC;
+    if (!experiment_policy_can(a->policy, POLICY_MOVES) || tree_get(adapt, "period"))
+        return;
+    if (!wants_shorter(e))
+        a->period_min = e->sensing.period;
+    if (a->period_max < e->sensing.period)
+        a->period_max = e->sensing.period;
+}
+
+static void check_policy(struct reader *r, const struct tree *policy, const struct experiment *e)
+{
+    const struct experiment_limit *l = first_that_needs_records(e);
+    bool waits_for_limits = experiment_policy_can(e->adapt.policy, POLICY_ADAPTS) &&
+                            !experiment_policy_can(e->adapt.policy, POLICY_SETTLES);
+    if (l && policy && waits_for_limits)
+        reader_wrong(r, policy,
+                     "policy %s turns collection on again only when limit %s (line %u) is known to hold, but it is "
+                     "unknown while collection is off: use elastic",
+                     experiment_policy_word((int)e->adapt.policy), diagnostics_quote(l->text).s, l->at.line);
+}
+
+static void check_max_age(struct reader *r, const struct tree *root, struct experiment *e)
+{
+    const struct tree *adapt = tree_get(root, "adapt"), *max_age = tree_get(adapt, "max-age");
+    struct experiment_adapt *a = &e->adapt;
+    if (a->max_age == 0 || !max_age)
+        return;
+    if (a->max_age < a->every)
+        reader_wrong(r, max_age,
+                     "is less than adapt.every, %s: every observation would be too old at the next decision",
+                     units_exact_duration(a->every).s);
+    if (!experiment_policy_can(a->policy, POLICY_SETTLES))
+        return;
+    int64_t longest = a->max_age / 2;
+    if (!tree_get(adapt, "period") && longest < a->period_max && longest >= a->period_min)
+        a->period_max = longest;
+    if (a->period_max > longest)
+        reader_wrong(r, tree_get(adapt, "period") ? tree_get(adapt, "period") : max_age,
+                     "the polling period may become %s, which is more than half of adapt.max-age, %s: records would be "
+                     "too old when a poll takes them",
+                     units_exact_duration(a->period_max).s, units_exact_duration(a->max_age).s);
+}
+
 static void check_adapt(struct reader *r, const struct tree *root, struct experiment *e)
 {
     const struct tree *adapt = tree_get(root, "adapt"), *policy = tree_get(adapt, "policy"), *at;
@@ -76,7 +153,7 @@ static void check_adapt(struct reader *r, const struct tree *root, struct experi
     check_global(r, root, e);
     check_manager_limits(r, tree_get(tree_get(adapt, "by") ? adapt : root, tree_get(adapt, "by") ? "by" : "limits"), e);
     if (!policy)
-        check_choose_policy(adapt, e, check_first_hold(root, e, 0, &at) != NULL);
+        choose_policy(adapt, e, check_first_hold(root, e, 0, &at) != NULL);
     check_policy(r, policy, e);
     check_max_age(r, root, e);
     knobs_check(r, root, e);
@@ -86,7 +163,7 @@ static void check_adapt(struct reader *r, const struct tree *root, struct experi
         policy = check_entries(tree_get(root, "limits"), e->limit_count); /* the policy follows from a limit */
     if (e->sensing.mode == POLL_BUSY_WAIT)
         reader_wrong(r, policy, "policy %s adapts the polling period, and busy-wait has none: use %s'mode: polling'",
-                     experiment_policy_word((int)e->adapt.policy), check_needs_records(e) ? "" : "spp, or ");
+                     experiment_policy_word((int)e->adapt.policy), first_that_needs_records(e) ? "" : "spp, or ");
     else if (e->sensing.period < e->adapt.period_min || e->sensing.period > e->adapt.period_max)
         reader_wrong(r, period ? period : policy,
                      "the polling period at the start, %s, is outside adapt.period, %s .. %s",
@@ -100,6 +177,45 @@ static void check_spool(struct reader *r, const struct tree *root)
     const struct tree *sensing = tree_get(root, "sensing"), *spool = sensing ? tree_get(sensing, "spool") : NULL;
     if (spool && spool->kind == TREE_MAP && !tree_get(spool, "size"))
         reader_missing(r, spool, "size", "is missing; expected: the largest size of the spool, such as '1 GiB'");
+}
+
+/* ---- keys ---- */
+
+static const char no_folder[] = "needs 'store.keys': the folder in which `bezel keygen` stored the key";
+
+/* False for "tcp://" beyond 127.x.x.x. The address itself was checked before. */
+static bool is_of_this_machine(const char *listen)
+{
+    return strncmp(listen, "tcp://", 6) != 0 || strncmp(listen, "tcp://127.", 10) == 0;
+}
+
+static void without_keys(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *store = tree_get(root, "store"), *nodes = tree_get(root, "nodes");
+    if (tree_get(store, "key"))
+        reader_wrong_key(r, tree_get(store, "key"), "%s", no_folder);
+    for (const struct tree *t = nodes ? nodes->first : NULL; t; t = t->next)
+        if (tree_get(t, "key"))
+            reader_wrong_key(r, tree_get(t, "key"), "%s", no_folder);
+    if (e->store.listen && !is_of_this_machine(e->store.listen))
+        reader_wrong(r, tree_get(store, "listen"),
+                     "an address beyond 127.0.0.1 requires keys: make them with `bezel keygen --dir DIR NAME`, and add "
+                     "'keys: DIR'");
+}
+
+static void check_keys(struct reader *r, const struct tree *root, struct experiment *e)
+{
+    const struct tree *keys = tree_get(tree_get(root, "store"), "keys");
+    if (!keys) {
+        without_keys(r, root, e);
+        return;
+    }
+    e->store.keys_at = keys->at;
+    if (!e->store.key)
+        e->store.key = reader_copy(r, "collector");
+    for (uint32_t i = 0; i < e->node_count; i++)
+        if (!e->nodes[i].key && e->nodes[i].name)
+            e->nodes[i].key = reader_copy(r, e->nodes[i].name);
 }
 
 void experiment_check(struct reader *r, const struct tree *root, struct experiment *e)

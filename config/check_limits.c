@@ -274,87 +274,56 @@ void check_limits(struct reader *r, const struct tree *root, struct experiment *
     check_time(r, root, e);
 }
 
-/* ---- adaptation -------------------------------------------------------------------------------------------------- */
+/* ---- global limits ----------------------------------------------------------------------------------------------- */
 
-/*
- * The first 'hold' limit on a metric that is made of records, and therefore unknown while collection is off. A policy
- * that turns collection on only when the limit holds would never do so.
- */
-static const struct experiment_limit *first_that_needs_records(const struct experiment *e)
+/* Why the nodes' values cannot be joined to one, and the remedy, for a message that begins with the metric. NULL: they
+ * can. */
+static const char *not_joined(const struct experiment *e, const struct experiment_limit *l)
 {
-    for (uint32_t i = 0; i < e->limit_count; i++) {
+    const struct experiment_metric *m = l->metric == LIMIT_ON_SENSOR_CPU ? NULL : &e->metrics[l->metric];
+    if (m && m->per_process)
+        return "has one value per process, and a global limit needs one per node: give the metric 'per: node' in "
+               "'metrics'";
+    if (experiment_join_of(e, l->metric) != JOIN_NOT)
+        return NULL;
+    return m->kind == METRIC_QUANTILE ? "is a quantile, which cannot be combined across nodes: remove 'per: global' (a "
+                                        "bound that holds on every node holds over all of them), or use 'max' or 'mean'"
+                                      : "is of the latest record, which the clocks of several nodes cannot determine: "
+                                        "remove 'per: global', or use 'min', 'max' or 'mean'";
+}
+
+static void check_joins(struct reader *r, const struct tree *root, const struct experiment *e)
+{
+    const struct tree *t = check_entries(tree_get(root, "limits"), e->limit_count);
+    for (uint32_t i = 0; t; t = t->next, i++) {
         const struct experiment_limit *l = &e->limits[i];
-        if (l->kind == LIMIT_HOLD && l->text && l->metric >= 0 && e->metrics[l->metric].kind != METRIC_RATE)
-            return l;
+        const char *why = l->global && l->text ? not_joined(e, l) : NULL;
+        if (why)
+            reader_wrong(r, tree_get(t, "per"), "metric %s %s", diagnostics_quote(e->metrics[l->metric].name).s, why);
     }
+}
+
+/* The first global 'hold' limit: only a manager can adapt to it. */
+static const struct experiment_limit *first_held(const struct experiment *e)
+{
+    for (uint32_t i = 0; i < e->limit_count; i++)
+        if (e->limits[i].global && e->limits[i].kind == LIMIT_HOLD && e->limits[i].text)
+            return &e->limits[i];
     return NULL;
 }
 
-bool check_needs_records(const struct experiment *e)
+void check_global(struct reader *r, const struct tree *root, struct experiment *e)
 {
-    return first_that_needs_records(e) != NULL;
-}
-
-/* Whether a 'hold' limit is on the flow of records, which shorter polling periods help. */
-static bool wants_shorter(const struct experiment *e)
-{
-    for (uint32_t i = 0; i < e->limit_count; i++) {
-        const struct experiment_limit *l = &e->limits[i];
-        if (l->kind == LIMIT_HOLD && l->text && l->metric >= 0 &&
-            experiment_metric_is_built_in(e->metrics[l->metric].kind))
-            return true;
-    }
-    return false;
-}
-
-/*
- * Busy-wait has no period to adapt, so SPP is its default; limits that need records are refused there with any policy.
- * If the only limits are budgets, the period does not fall below sensing.poll.period: a budget is an upper bound, not
- * something to use up.
- */
-void check_choose_policy(const struct tree *adapt, struct experiment *e, bool holds)
-{
-    struct experiment_adapt *a = &e->adapt;
-    bool fixed_period = e->sensing.mode == POLL_BUSY_WAIT && !check_needs_records(e);
-    a->policy = !holds ? POLICY_NONE : fixed_period ? POLICY_SPP : POLICY_ELASTIC;
-    if (!experiment_policy_can(a->policy, POLICY_MOVES) || tree_get(adapt, "period"))
+    const struct tree *adapt = tree_get(root, "adapt"), *by = tree_get(adapt, "by");
+    const struct experiment_limit *held = first_held(e);
+    check_joins(r, root, e);
+    if (!held || (tree_get(adapt, "policy") && !experiment_policy_can(e->adapt.policy, POLICY_ADAPTS)))
         return;
-    if (!wants_shorter(e))
-        a->period_min = e->sensing.period;
-    if (a->period_max < e->sensing.period)
-        a->period_max = e->sensing.period;
-}
-
-void check_policy(struct reader *r, const struct tree *policy, const struct experiment *e)
-{
-    const struct experiment_limit *l = first_that_needs_records(e);
-    bool waits_for_limits = experiment_policy_can(e->adapt.policy, POLICY_ADAPTS) &&
-                            !experiment_policy_can(e->adapt.policy, POLICY_SETTLES);
-    if (l && policy && waits_for_limits)
-        reader_wrong(r, policy,
-                     "policy %s turns collection on again only when limit %s (line %u) is known to hold, but it is "
-                     "unknown while collection is off: use elastic",
-                     experiment_policy_word((int)e->adapt.policy), diagnostics_quote(l->text).s, l->at.line);
-}
-
-void check_max_age(struct reader *r, const struct tree *root, struct experiment *e)
-{
-    const struct tree *adapt = tree_get(root, "adapt"), *max_age = tree_get(adapt, "max-age");
-    struct experiment_adapt *a = &e->adapt;
-    if (a->max_age == 0 || !max_age)
-        return;
-    if (a->max_age < a->every)
-        reader_wrong(r, max_age,
-                     "is less than adapt.every, %s: every observation would be too old at the next decision",
-                     units_exact_duration(a->every).s);
-    if (!experiment_policy_can(a->policy, POLICY_SETTLES))
-        return;
-    int64_t longest = a->max_age / 2;
-    if (!tree_get(adapt, "period") && longest < a->period_max && longest >= a->period_min)
-        a->period_max = longest;
-    if (a->period_max > longest)
-        reader_wrong(r, tree_get(adapt, "period") ? tree_get(adapt, "period") : max_age,
-                     "the polling period may become %s, which is more than half of adapt.max-age, %s: records would be "
-                     "too old when a poll takes them",
-                     units_exact_duration(a->period_max).s, units_exact_duration(a->max_age).s);
+    if (!by)
+        e->adapt.by = ADAPT_BY_MANAGER;
+    else if (e->adapt.by == ADAPT_BY_NODE)
+        reader_wrong(r, by,
+                     "limit %s (line %u) is global, and no node sees the records of the others: use 'by: manager', or "
+                     "replace 'hold' by 'expect', which is only judged",
+                     diagnostics_quote(held->text).s, held->at.line);
 }

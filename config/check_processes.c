@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "config/check_internal.h"
 
-#include "config/command.h"
 #include "config/diagnostics.h"
+#include "config/fields_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,13 +48,11 @@ void check_nodes(struct reader *r, const struct tree *root, struct experiment *e
                              diagnostics_quote(e->nodes[j].name ? e->nodes[j].name : "").s);
     if (e->node_count > 0 || (section && section->children > 0))
         return;
-    struct experiment_node *local = calloc(1, sizeof *local);
+    struct experiment_node *local = reader_alloc(r, 1, sizeof *local);
     free(e->nodes); /* of an empty map */
     e->nodes = local;
-    if (!local) {
-        r->out_of_memory = true;
+    if (!local)
         return;
-    }
     e->node_count = 1;
     local->name = reader_copy(r, "local");
 }
@@ -153,16 +151,14 @@ static void check_process_names(struct reader *r, const struct tree *t, struct e
 /* `command` at the top of the file: one process on the only node. */
 static void add_short_form(struct reader *r, const struct tree *command, struct experiment *e)
 {
-    struct experiment_process *p = malloc(sizeof *p);
-    if (!p) {
-        r->out_of_memory = true;
+    struct experiment_process *p = reader_alloc(r, 1, sizeof *p);
+    if (!p)
         return;
-    }
     *p = schema_default_process;
     p->at = command->key_at;
     e->processes = p;
     e->process_count = 1;
-    command_read(r, command, &p->argv);
+    fields_read_command(r, command, &p->argv);
     if (p->argv) {
         char name[EXPERIMENT_NAME_MAX + 1];
         experiment_name_of_program(p->argv[0], name);

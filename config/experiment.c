@@ -5,10 +5,10 @@
 #include "config/schema.h"
 
 #include "base/units.h"
-#include "config/check.h"
-#include "config/command.h"
-#include "config/rules.h"
+#include "config/check_internal.h"
+#include "config/fields_internal.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,10 +78,10 @@ int experiment_read(const char *text, size_t n, struct experiment **out, struct 
 static void free_process(struct experiment_process *p)
 {
     free(p->name);
-    command_free(p->argv);
+    fields_free_texts(p->argv);
     free(p->attach);
     free(p->directory);
-    command_free(p->environment);
+    fields_free_texts(p->environment);
 }
 
 void experiment_free(struct experiment *e)
@@ -106,11 +106,11 @@ void experiment_free(struct experiment *e)
     for (uint32_t i = 0; i < e->adapt.knob_count; i++)
         free(e->adapt.knobs[i].name);
     free(e->adapt.knobs);
-    rules_free(e->sensing.expire);
-    rules_free(e->sensing.importance);
+    fields_free_rules(e->sensing.expire);
+    fields_free_rules(e->sensing.importance);
     free(e->sensing.spool_dir);
-    command_free(e->sensing.count);
-    command_free(e->sensing.off);
+    fields_free_texts(e->sensing.count);
+    fields_free_texts(e->sensing.off);
     free(e->nodes);
     free(e->processes);
     free(e->metrics);
@@ -202,4 +202,13 @@ void experiment_instance_name(const struct experiment_process *p, uint32_t i, ch
         snprintf(name, size, "%s.%u", p->name, i + 1);
     else
         snprintf(name, size, "%s", p->name);
+}
+
+uint32_t experiment_importance(const struct experiment_rule *rules, const char *name)
+{
+    int64_t weight = 1;
+    for (; rules && rules->pattern; rules++)
+        if (fnmatch(rules->pattern, name, 0) == 0)
+            weight = rules->value;
+    return (uint32_t)weight;
 }

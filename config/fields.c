@@ -6,11 +6,8 @@
 
 #include "base/clock.h"
 #include "base/units.h"
-#include "config/command.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
-#include "config/rules.h"
-#include "config/samplers.h"
 
 #define IN(type, member) offsetof(struct type, member)
 
@@ -52,7 +49,7 @@ static const struct schema_field process_fields[] = {
      .required = true,
      .note = "a name for the process"},
     {.key = "node", .kind = SCHEMA_CHECKED},
-    {.key = "command", .kind = SCHEMA_OWN, .offset = IN(experiment_process, argv), .read = command_read},
+    {.key = "command", .kind = SCHEMA_OWN, .offset = IN(experiment_process, argv), .read = fields_read_command},
     {.key = "attach", .kind = SCHEMA_OWN, .offset = IN(experiment_process, attach), .read = fields_read_attach},
     {.key = "instances",
      .kind = SCHEMA_COUNT,
@@ -93,7 +90,10 @@ static const struct schema_field poll_fields[] = {
 static const struct schema_field aspect_fields[] = {
     {.key = "count", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.count), .read = fields_read_patterns},
     {.key = "off", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.off), .read = fields_read_patterns},
-    {.key = "importance", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.importance), .read = rules_read_weights},
+    {.key = "importance",
+     .kind = SCHEMA_OWN,
+     .offset = IN(experiment, sensing.importance),
+     .read = fields_read_importance},
     {0},
 };
 
@@ -107,6 +107,28 @@ static const struct schema_field spool_fields[] = {
     {0},
 };
 
+#define SAMPLER(name, which)                                                                                           \
+    {                                                                                                                  \
+        .key = (name), .kind = SCHEMA_DURATION, .offset = offsetof(struct experiment, sensing.sampler[which]),         \
+        .min = CLOCK_MS, .max = 3600 * CLOCK_S                                                                         \
+    }
+
+/* In the order of enum experiment_sampler. */
+const struct schema_field schema_samplers[] = {
+    SAMPLER("cpu", EXPERIMENT_SAMPLER_CPU),
+    SAMPLER("memory", EXPERIMENT_SAMPLER_MEMORY),
+    SAMPLER("network", EXPERIMENT_SAMPLER_NETWORK),
+    SAMPLER("disk", EXPERIMENT_SAMPLER_DISK),
+    SAMPLER("pressure", EXPERIMENT_SAMPLER_PRESSURE),
+    SAMPLER("temperature", EXPERIMENT_SAMPLER_TEMPERATURE),
+    SAMPLER("frequency", EXPERIMENT_SAMPLER_FREQUENCY),
+    SAMPLER("processes", EXPERIMENT_SAMPLER_PROCESSES),
+    SAMPLER("perf", EXPERIMENT_SAMPLER_PERF),
+    {0},
+};
+
+_Static_assert(sizeof schema_samplers / sizeof *schema_samplers == EXPERIMENT_SAMPLERS + 1, "one key for each sampler");
+
 static const struct schema_field sensing_fields[] = {
     {.key = "ring", .kind = SCHEMA_MAP, .fields = ring_fields},
     {.key = "poll", .kind = SCHEMA_MAP, .fields = poll_fields},
@@ -117,9 +139,9 @@ static const struct schema_field sensing_fields[] = {
      .max = UNITS_GIB},
     {.key = "spool", .kind = SCHEMA_MAP, .fields = spool_fields},
     {.key = "aspects", .kind = SCHEMA_MAP, .fields = aspect_fields},
-    {.key = "expire", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.expire), .read = rules_read_bounds},
+    {.key = "expire", .kind = SCHEMA_OWN, .offset = IN(experiment, sensing.expire), .read = fields_read_expire},
     {.key = "real-time", .kind = SCHEMA_MAP, .fields = real_time_fields},
-    {.key = "samplers", .kind = SCHEMA_MAP, .fields = sampler_fields},
+    {.key = "samplers", .kind = SCHEMA_MAP, .fields = schema_samplers},
     {0},
 };
 

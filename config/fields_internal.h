@@ -10,12 +10,6 @@
 
 #include "config/schema.h"
 
-/** Bytes of an argument or of NAME=value for a program: MAX_ARG_STRLEN of Linux, without its NUL. */
-enum { FIELDS_WORD_MAX = 32 * 4096 - 1 };
-
-/** Whether `path` has at most `max` bytes, and each name in it NAME_MAX; if not, reports it at `t`. */
-bool fields_path_fits(struct reader *r, const struct tree *t, const char *path, size_t max);
-
 /** char *: the working directory of a process; a folder of keys. */
 void fields_read_directory(struct reader *r, const struct tree *t, void *to);
 void fields_read_keys(struct reader *r, const struct tree *t, void *to);
@@ -29,9 +23,18 @@ void fields_read_attach(struct reader *r, const struct tree *t, void *to);
 void fields_read_aspect(struct reader *r, const struct tree *t, void *to);
 void fields_read_field(struct reader *r, const struct tree *t, void *to);
 
-/** char **, ending with NULL: NAME=value of variables; patterns of aspects. */
+/**
+ * char **, ending with NULL, to be freed with fields_free_texts(): NAME=value of variables; patterns of aspects; a
+ * command. A command is a list of texts, or a text that is split at blanks; in a text, '...' and "..." group a word and
+ * are removed, and characters that only a shell interprets are an error.
+ */
 void fields_read_environment(struct reader *r, const struct tree *t, void *to);
 void fields_read_patterns(struct reader *r, const struct tree *t, void *to);
+void fields_read_command(struct reader *r, const struct tree *t, void *to);
+
+/** struct experiment_rule *, to be freed with fields_free_rules(): {frame_shown: 100 ms}; {frame_shown: 10}. */
+void fields_read_expire(struct reader *r, const struct tree *t, void *to);
+void fields_read_importance(struct reader *r, const struct tree *t, void *to);
 
 /** char *: the endpoint of the collector, NULL for `ipc`; the control endpoint of a persistent bezeld. */
 void fields_read_listen(struct reader *r, const struct tree *t, void *to);
@@ -39,5 +42,9 @@ void fields_read_address(struct reader *r, const struct tree *t, void *to);
 
 /** int64_t: one of schema_syncs, or a duration, ns. */
 void fields_read_sync(struct reader *r, const struct tree *t, void *to);
+
+/** The arguments may be NULL. */
+void fields_free_texts(char **texts);
+void fields_free_rules(struct experiment_rule *rules);
 
 #endif

@@ -13,18 +13,35 @@
 #include <string.h>
 
 enum {
-    DIR_LENGTH_MAX = 72, /* leaves 35 of the 107 bytes of a socket's path for the names below it */
+    WORD_LENGTH_MAX = 32 * 4096 - 1, /* an argument, or NAME=value: MAX_ARG_STRLEN of Linux, without its NUL */
+    DIR_LENGTH_MAX = 72,             /* leaves 35 of the 107 bytes of a socket's path for the names below it */
     SPOOL_DIR_MAX = 1000,
     KEYS_DIR_MAX = PATH_MAX - 1 - (EXPERIMENT_NAME_MAX + 5), /* leaves room for /NAME.key */
     ENDPOINT_LENGTH_MAX = 107 + 6,                           /* ipc:// and a socket's path */
 };
 
+#define EXPIRE_MAX     (3600 * CLOCK_S)
 #define SYNC_EVERY_MIN CLOCK_MS
 #define SYNC_EVERY_MAX (10 * CLOCK_S) /* draining waits for a sync, because only synced records are acknowledged */
 
+void fields_free_texts(char **texts)
+{
+    for (char **text = texts; text && *text; text++)
+        free(*text);
+    free(texts);
+}
+
+void fields_free_rules(struct experiment_rule *rules)
+{
+    for (struct experiment_rule *rule = rules; rule && rule->pattern; rule++)
+        free(rule->pattern);
+    free(rules);
+}
+
 /* ---- Paths ------------------------------------------------------------------------------------------------------- */
 
-bool fields_path_fits(struct reader *r, const struct tree *t, const char *path, size_t max)
+/* Whether `path` has at most `max` bytes, and each name in it NAME_MAX; if not, reports it at `t`. */
+static bool path_fits(struct reader *r, const struct tree *t, const char *path, size_t max)
 {
     size_t length = strlen(path);
     if (length > max) {
@@ -50,7 +67,7 @@ static void read_path(struct reader *r, const struct tree *t, const char *expect
         return;
     if (text[0] == '\0')
         reader_wrong(r, t, "the text is empty; expected: %s", expected);
-    else if (fields_path_fits(r, t, text, max))
+    else if (path_fits(r, t, text, max))
         *to = reader_copy(r, text);
 }
 
@@ -198,9 +215,9 @@ static char *read_variable(struct reader *r, const struct tree *t)
     }
     if (!value)
         return NULL;
-    if (strlen(t->key) + 1 + strlen(value) > FIELDS_WORD_MAX) {
+    if (strlen(t->key) + 1 + strlen(value) > WORD_LENGTH_MAX) {
         reader_wrong(r, t, "has %zu bytes with its name; allowed: up to %d", strlen(t->key) + 1 + strlen(value),
-                     FIELDS_WORD_MAX);
+                     WORD_LENGTH_MAX);
         return NULL;
     }
     if (asprintf(&entry, "%s=%s", t->key, value) >= 0)
@@ -215,11 +232,9 @@ void fields_read_environment(struct reader *r, const struct tree *t, void *to)
         reader_wrong(r, t, "a map of variables is expected, NAME: value");
         return;
     }
-    char **entries = calloc(t->children + 1, sizeof *entries), **next = entries;
-    if (!entries) {
-        r->out_of_memory = true;
+    char **entries = reader_alloc(r, t->children + 1, sizeof *entries), **next = entries;
+    if (!entries)
         return;
-    }
     for (const struct tree *child = t->first; child; child = child->next)
         if (!child->refused && (*next = read_variable(r, child)))
             next++;
@@ -294,11 +309,9 @@ void fields_read_patterns(struct reader *r, const struct tree *t, void *to)
         reader_wrong(r, t, "has %u entries; allowed: up to %d", t->children, EXPERIMENT_PATTERNS_MAX);
         return;
     }
-    char **patterns = calloc(t->children + 1, sizeof *patterns), **next = patterns;
-    if (!patterns) {
-        r->out_of_memory = true;
+    char **patterns = reader_alloc(r, t->children + 1, sizeof *patterns), **next = patterns;
+    if (!patterns)
         return;
-    }
     for (const struct tree *child = t->first; child; child = child->next)
         if ((*next = read_pattern(r, child)) && !appears_twice(r, child, patterns, next))
             next++;
@@ -384,8 +397,202 @@ void fields_read_spool_dir(struct reader *r, const struct tree *t, void *to)
         reader_wrong(r, t, "expected: an absolute path of at most %d bytes", SPOOL_DIR_MAX);
         return;
     }
-    if (!fields_path_fits(r, t, text, SPOOL_DIR_MAX))
+    if (!path_fits(r, t, text, SPOOL_DIR_MAX))
         return;
     free(*dir);
     *dir = reader_copy(r, text);
+}
+
+/* ---- Commands ---------------------------------------------------------------------------------------------------- */
+
+#define BLANKS " \t\n\r"
+
+/* Characters with a meaning in a shell; '~' and '#' only at the start of a word. '!' and braces are accepted. */
+static bool is_shell(char c, bool opens_word)
+{
+    return c != '\0' && (strchr("|&;<>()$`\\*?", c) || (opens_word && strchr("~#", c)));
+}
+
+static bool wrong_character(struct reader *r, const struct tree *t, char c)
+{
+    reader_wrong(r, t,
+                 "'%c' has a meaning only in a shell, and no shell is used: put the word in '...', or write the "
+                 "command as a list (to use a shell: [sh, -c, \"...\"])",
+                 c);
+    return false;
+}
+
+/*
+ * Copies the word at *p, which is not a blank, without its quotes into `word` (as large as the rest of the text), and
+ * moves *p behind it. False: an error was reported.
+ */
+static bool take_word(struct reader *r, const struct tree *t, const char **p, char *word)
+{
+    const char *s = *p;
+    bool opens = true;
+    for (; !strchr(BLANKS, *s); opens = false) { /* to a blank, or the end */
+        if (*s != '\'' && *s != '"') {
+            if (is_shell(*s, opens))
+                return wrong_character(r, t, *s);
+            *word++ = *s++;
+            continue;
+        }
+        char quote = *s++;
+        for (; *s != quote; *word++ = *s++) {
+            if (*s == '\0') {
+                reader_wrong(r, t, "the quotation mark %c is never closed", quote);
+                return false;
+            }
+            if (quote == '"' && strchr("$`\\", *s))
+                return wrong_character(r, t, *s);
+        }
+        s++;
+    }
+    *word = '\0';
+    *p = s;
+    return true;
+}
+
+static const char *skip_blanks(const char *p)
+{
+    return p + strspn(p, BLANKS);
+}
+
+/* `word`: a buffer for one word, as large as the text. */
+static bool split(struct reader *r, const struct tree *t, char **argv, char *word)
+{
+    for (const char *p = skip_blanks(t->text); *p != '\0'; p = skip_blanks(p))
+        if (!take_word(r, t, &p, word) || !(*argv++ = reader_copy(r, word)))
+            return false;
+    return true;
+}
+
+static bool copy_list(struct reader *r, const struct tree *t, char **argv)
+{
+    bool good = true;
+    for (const struct tree *item = t->first; item; item = item->next) {
+        const char *text = reader_text(r, item, "a text");
+        good = good && text && (*argv++ = reader_copy(r, text));
+    }
+    return good;
+}
+
+/* The kernel's limits on arguments and paths, beyond which a program cannot be started. */
+static bool words_fit(struct reader *r, const struct tree *t, char *const *argv)
+{
+    const struct tree *item = t->kind == TREE_LIST ? t->first : NULL;
+    if (!path_fits(r, item ? item : t, argv[0], PATH_MAX - 1))
+        return false;
+    for (; *argv; argv++, item = item ? item->next : NULL)
+        if (strlen(*argv) > WORD_LENGTH_MAX) {
+            reader_wrong(r, item ? item : t, "is an argument of %zu bytes; allowed: up to %d", strlen(*argv),
+                         WORD_LENGTH_MAX);
+            return false;
+        }
+    return true;
+}
+
+void fields_read_command(struct reader *r, const struct tree *t, void *to)
+{
+    static const char expected[] = "a list of texts, or one text that is split at blanks";
+    bool is_list = t->kind == TREE_LIST;
+    if (!is_list && !reader_text(r, t, expected))
+        return;
+    size_t length = is_list ? 0 : strlen(t->text), words = is_list ? t->children : (length + 1) / 2; /* at most */
+    char **argv = reader_alloc(r, words + 1, sizeof *argv), *word = reader_alloc(r, length + 1, 1);
+    bool good = argv && word && (is_list ? copy_list(r, t, argv) : split(r, t, argv, word));
+    free(word);
+    if (good && (!argv[0] || argv[0][0] == '\0')) {
+        reader_wrong(r, t, "the command is empty; expected: %s", expected);
+        good = false;
+    }
+    if (good && words_fit(r, t, argv))
+        *(char ***)to = argv;
+    else
+        fields_free_texts(argv);
+}
+
+/* ---- Rules ------------------------------------------------------------------------------------------------------- */
+
+/* The kind of the values of a map. */
+struct value_kind {
+    const char *all, *one; /* what is expected, with an example: the map, a value */
+    bool (*read)(struct reader *r, const struct tree *t, const char *text, int64_t *value);
+};
+
+static bool read_bound(struct reader *r, const struct tree *t, const char *text, int64_t *value)
+{
+    const char *why;
+    if (units_read_duration(text, value, &why) != 0)
+        reader_wrong(r, t, "%s is not a duration: %s", diagnostics_quote(text).s, why);
+    else if (*value > EXPIRE_MAX)
+        reader_wrong(r, t, "%s is out of range; allowed: 0 .. %s, 0 for none", diagnostics_quote(text).s,
+                     units_exact_duration(EXPIRE_MAX).s);
+    else
+        return true;
+    return false;
+}
+
+static bool read_weight(struct reader *r, const struct tree *t, const char *text, int64_t *value)
+{
+    uint64_t weight = 0;
+    const char *why;
+    if (units_read_count(text, &weight, &why) != 0)
+        reader_wrong(r, t, "%s is not a weight: %s", diagnostics_quote(text).s, why);
+    else if (weight < 1 || weight > EXPERIMENT_IMPORTANCE_MAX)
+        reader_wrong(r, t, "%s is out of range; allowed: 1 .. %d", diagnostics_quote(text).s,
+                     EXPERIMENT_IMPORTANCE_MAX);
+    else
+        *value = (int64_t)weight;
+    return *value > 0;
+}
+
+/* Reads an entry into *rule; false: an error was reported. */
+static bool read_entry(struct reader *r, const struct tree *t, const struct value_kind *of,
+                       struct experiment_rule *rule)
+{
+    const char *text = reader_text(r, t, of->one);
+    rule->value = 0; /* a wrong entry before may have set it */
+    if (!experiment_pattern_ok(t->key)) {
+        reader_wrong_key(
+            r, t, "is not a pattern; allowed: 1 to %d letters, digits, '_', '.', ':', '*', '?' or sets such as [a-z]",
+            EXPERIMENT_NAME_MAX);
+        return false;
+    }
+    return text && of->read(r, t, text, &rule->value) && (rule->pattern = reader_copy(r, t->key));
+}
+
+static void read_rules(struct reader *r, const struct tree *t, const struct value_kind *of, void *to)
+{
+    if (t->refused)
+        return;
+    if (t->kind != TREE_MAP) {
+        reader_wrong(r, t, "a map of patterns and %s", of->all);
+        return;
+    }
+    if (t->children > EXPERIMENT_PATTERNS_MAX) {
+        reader_wrong(r, t, "has %u entries; allowed: up to %d", t->children, EXPERIMENT_PATTERNS_MAX);
+        return;
+    }
+    struct experiment_rule *rules = reader_alloc(r, t->children + 1, sizeof *rules), *next = rules;
+    if (!rules)
+        return;
+    for (const struct tree *child = t->first; child; child = child->next)
+        if (!child->refused && read_entry(r, child, of, next))
+            next++;
+    *(struct experiment_rule **)to = rules;
+}
+
+void fields_read_expire(struct reader *r, const struct tree *t, void *to)
+{
+    static const struct value_kind bounds = {"bounds is expected, such as {\"frame_*\": 100 ms}",
+                                             "a latency bound such as 100 ms", read_bound};
+    read_rules(r, t, &bounds, to);
+}
+
+void fields_read_importance(struct reader *r, const struct tree *t, void *to)
+{
+    static const struct value_kind weights = {"weights is expected, such as {frame_shown: 10, \"debug_*\": 1}",
+                                              "a weight such as 10", read_weight};
+    read_rules(r, t, &weights, to);
 }

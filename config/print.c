@@ -3,7 +3,6 @@
 #include "base/units.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
-#include "config/samplers.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -128,6 +127,18 @@ static void print_ring(const struct experiment *e, FILE *out)
         fprintf(out, "  # ring: {records: %u, when-full: %s}\n", s->ring_records, word);
 }
 
+static void print_samplers(const struct experiment_sensing *s, FILE *out)
+{
+    bool any = false;
+    fputs("  samplers: {", out);
+    for (int i = 0; i < EXPERIMENT_SAMPLERS; i++) {
+        if (s->sampler[i])
+            fprintf(out, "%s%s: %s", any ? ", " : "", schema_samplers[i].key, units_exact_duration(s->sampler[i]).s);
+        any = any || s->sampler[i];
+    }
+    fputs("}\n", out);
+}
+
 static void print_sensing(const struct experiment *e, FILE *out)
 {
     const struct experiment_sensing *s = &e->sensing;
@@ -157,7 +168,7 @@ static void print_sensing(const struct experiment *e, FILE *out)
     print_rules(s->expire, true, out);
     fputc('\n', out);
     real_time_print(&s->real_time, out);
-    sampler_keys_print(s, out);
+    print_samplers(s, out);
 }
 
 static void print_metric(const struct experiment_metric *m, FILE *out)

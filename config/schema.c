@@ -67,9 +67,15 @@ void reader_missing(struct reader *r, const struct tree *t, const char *key, con
 char *reader_copy(struct reader *r, const char *text)
 {
     char *copy = strdup(text);
-    if (!copy)
-        r->out_of_memory = true;
+    r->out_of_memory = r->out_of_memory || !copy;
     return copy;
+}
+
+void *reader_alloc(struct reader *r, size_t count, size_t size)
+{
+    void *memory = calloc(count, size);
+    r->out_of_memory = r->out_of_memory || !memory;
+    return memory;
 }
 
 const char *reader_text(struct reader *r, const struct tree *t, const char *expected)
@@ -243,11 +249,9 @@ static void read_table(struct reader *r, const struct tree *t, const struct sche
         reader_wrong(r, t, "has %u entries; allowed: up to %u", t->children, table->max);
         return;
     }
-    char *objects = calloc(t->children ? t->children : 1, table->size);
-    if (!objects) {
-        r->out_of_memory = true;
+    char *objects = reader_alloc(r, t->children ? t->children : 1, table->size);
+    if (!objects)
         return;
-    }
     memcpy(to, &objects, sizeof objects); /* the member is a pointer to a struct of its own */
     *(uint32_t *)((char *)model + table->count) = t->children;
     for (const struct tree *child = t->first; child; child = child->next, objects += table->size) {

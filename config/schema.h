@@ -67,7 +67,7 @@ struct schema_field {
 };
 
 /** The keys of the whole file, and the model before any key is read. */
-extern const struct schema_field schema_experiment[];
+extern const struct schema_field schema_experiment[], schema_samplers[];
 extern const struct experiment schema_defaults;
 extern const struct experiment_process schema_default_process;
 extern const struct schema_word schema_yes_or_no[], schema_outputs[], schema_when_fulls[], schema_modes[],
@@ -94,7 +94,8 @@ void reader_missing(struct reader *r, const struct tree *t, const char *key, con
 /** The text of value `t`; NULL, and reported, if it is not a text. `expected` describes the value in the message. */
 const char *reader_text(struct reader *r, const struct tree *t, const char *expected);
 
-/** strdup(); NULL, with out_of_memory set, if there is no memory. */
+/** strdup() and calloc(); NULL, with out_of_memory set, if there is no memory. */
 char *reader_copy(struct reader *r, const char *text);
+void *reader_alloc(struct reader *r, size_t count, size_t size);
 
 #endif
