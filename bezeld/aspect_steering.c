@@ -42,8 +42,7 @@ static void add_experiment(struct aspect_rules *rules, char *const *patterns, en
 _Static_assert(2 * (int)EXPERIMENT_PATTERNS_MAX < ASPECT_RULES_MAX && (int)EXPERIMENT_NAME_MAX == (int)MESSAGE_NAME_MAX,
                "all patterns of a file fit among the rules");
 
-/* ---- The kept rules ------------------------------------------------------------------------------------------------
- */
+/* ---- The kept rules ---------------------------------------------------------------------------------------------- */
 
 static void keep(const struct aspect_steering *s)
 {

@@ -30,8 +30,7 @@ void global_limits_fill(const struct node *n, int64_t now, struct message_partia
             parts->list[parts->count++] = agent_partial(n->agent, i);
 }
 
-/* ---- Recording judgements
- * -------------------------------------------------------------------------------------------- */
+/* ---- Recording judgements ---------------------------------------------------------------------------------------- */
 
 static int64_t time_of(int64_t ago, int64_t now)
 {
@@ -111,8 +110,7 @@ static void note_missing(struct node *n, uint64_t missing, int64_t now)
     }
 }
 
-/* ---- Judgements of the manager --------------------------------------------------------------------------------------
- */
+/* ---- Judgements of the manager ----------------------------------------------------------------------------------- */
 
 /* Judgements of a replaced manager, and repeated ones, are refused. */
 static bool is_newer(const struct node *n, const struct message_judgement *j)

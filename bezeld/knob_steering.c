@@ -201,8 +201,7 @@ uint32_t knob_steering_apply(struct node *n, const struct message_setpoint *s)
     return clamped;
 }
 
-/* ---- Overrides by an operator
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Overrides by an operator ------------------------------------------------------------------------------------ */
 
 void knob_steering_override(struct node *n, const struct external_process *p, const struct message_knob *command,
                             int32_t value)

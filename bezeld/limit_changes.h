@@ -36,12 +36,10 @@ struct limit_changes {
     int64_t all_recorded; /* when the totals of all limits were recorded last */
 };
 
-/** Whether limit `i`, now in state `l`, is due to be recorded: it changed, or a second has passed since the last time.
- */
+/** Whether limit `i`, now in state `l`, is to be recorded: it changed, or was recorded a second ago. */
 bool limit_changes_records(struct limit_changes *changes, uint32_t i, const struct agent_limit *l, int64_t now);
 
-/** Whether the totals of all limits are due to be recorded: one `changed`, or a second has passed since the last time.
- */
+/** Whether the totals of all limits are to be recorded: one `changed`, or they were recorded a second ago. */
 bool limit_changes_records_all(struct limit_changes *changes, bool changed, int64_t now);
 
 /** Notes that limit `i` is in state `l`. `asks`: a violation of it requests a snapshot. */

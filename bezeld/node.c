@@ -211,8 +211,7 @@ void node_close(struct node *n)
     free(n);
 }
 
-/* ---- Draining, and the node's state ---------------------------------------------------------------------------------
- */
+/* ---- Draining, and the node's state ------------------------------------------------------------------------------ */
 
 void node_drain(struct node *n)
 {

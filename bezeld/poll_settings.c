@@ -64,8 +64,7 @@ static void take(struct message_poll *now, const struct message_poll *wanted)
     now->given |= wanted->given;
 }
 
-/* ---- The kept settings
- * ------------------------------------------------------------------------------------------------ */
+/* ---- The kept settings ------------------------------------------------------------------------------------------- */
 
 static void keep(const struct poll_settings *p)
 {

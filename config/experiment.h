@@ -324,8 +324,7 @@ bool experiment_pattern_ok(const char *pattern);
 /** The word of `policy` in files and reports; "?" if there is no such policy. Pure. */
 const char *experiment_policy_word(int policy);
 
-/** ns from a change of knob `k` until its effect is judged; by default until the metrics of its limits show it. Pure.
- */
+/** ns from a change of knob `k` until its effect is judged; by default, until its limits show it. Pure. */
 int64_t experiment_knob_settle(const struct experiment *e, const struct experiment_knob *k);
 
 /** Whether knob `k` is one of process `name`, which may be an instance, such as `NAME.1`. Pure. */

@@ -229,8 +229,8 @@ static int warn_of_starving(const struct experiment *e, uint32_t cpus, struct ex
     if (nodes >= cpus)
         return experiment_report(
             found, true, rt->at, "sensing.real-time",
-            "%u node%s busy-wait%s in policy fifo, and this machine has %u CPU%s: all else is left "
-            "what the kernel's real-time throttling leaves it, which may be nothing",
+            "%u node%s busy-wait%s in policy fifo, and this machine has %u CPU%s: everything else gets only the "
+            "time that the kernel's real-time throttling leaves, which may be none",
             nodes, nodes == 1 ? "" : "s", nodes == 1 ? "s" : "", cpus, cpus == 1 ? "" : "s");
     return 0;
 }

@@ -9,8 +9,7 @@
 
 extern const struct schema_field real_time_fields[];
 
-/** Checks the keys against each other, and sets defaults that follow from the polling period. After all keys are read.
- */
+/** After all keys are read: checks them, and sets defaults that follow from the polling period. */
 void real_time_check(struct reader *r, const struct tree *root, struct experiment *e);
 
 /** Warns about a file without errors. */

@@ -18,9 +18,9 @@
  * unknown is exactly the time since the first step. A limit is violated if violated / (held + violated) exceeds its
  * tolerance. `expect` limits are judged from their first known value.
  *
- * A process that ended is not a silent one. agent_process_remove() turns into unknown the time in violation since the
- * step before the last records of processes that ended, unless these were silent for longer than a limit's settling
- * time. Nothing is judged between the last step and the end.
+ * A process that ended is not a silent one. When it is removed, its time in violation becomes unknown, from the step
+ * before its last records on, unless it was silent for longer than a limit's settling time. Nothing is judged between
+ * the last step and the end.
  */
 #ifndef BEZEL_RESMGR_AGENT_AGENT_H
 #define BEZEL_RESMGR_AGENT_AGENT_H

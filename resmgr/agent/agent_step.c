@@ -19,8 +19,7 @@ static void agent_read_all(struct agent *agent, int64_t now)
             agent_read(agent, agent->processes[slot], now);
 }
 
-/* ns since the last record; 0: there was one since the step before. A process that got SIGTERM does not count as hung.
- */
+/* ns since the last record; 0: there was one since the step before. After SIGTERM no process counts as hung. */
 static int64_t agent_silence(const struct agent *agent, const struct agent_source *s, int64_t now)
 {
     return s->grew ? 0 : agent->processes_end ? 1 : now - s->grown_at;

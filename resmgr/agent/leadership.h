@@ -59,8 +59,7 @@ struct leadership_command {
     bool taken; /* of a leadership that was not held before */
 };
 
-/** `life`: a number above those of earlier bezelds of this session; `newest`: the leadership that they followed last.
- */
+/** `life`: above those of earlier bezelds of this session; `newest`: the leadership that they followed last. */
 void leadership_start(struct leadership *l, const struct experiment *e, uint64_t life,
                       struct message_leadership newest);
 

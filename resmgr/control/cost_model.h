@@ -42,8 +42,7 @@ double cost_model_use(const struct policy_cost_model *model, int64_t period);
  */
 int64_t cost_model_period(const struct policy_cost_model *model, double use, int64_t shortest, int64_t longest);
 
-/** By how much, in ln, an estimate may be off by chance: a smaller change is not worthwhile. Within `least` and `most`.
- */
+/** The error, in ln, that an estimate may have by chance, within `least` and `most`: smaller changes are not made. */
 double cost_model_uncertainty(const struct policy_cost_model *model, double least, double most);
 
 #endif

@@ -29,22 +29,21 @@ struct cpu_budget {
 };
 
 /** Starts with the budget that `e` sets for each node; none if the policy does not ration (POLICY_RATIONS). */
-void cpu_budget_start(struct cpu_budget *q, const struct experiment *e);
+void cpu_budget_start(struct cpu_budget *b, const struct experiment *e);
 
 /** A sampling interval begins at `now`, with CPU time `cpu`. `polls`: polls in the one before; 0: none, or unknown. */
-void cpu_budget_begin(struct cpu_budget *q, int64_t now, int64_t cpu, uint64_t polls);
+void cpu_budget_begin(struct cpu_budget *b, int64_t now, int64_t cpu, uint64_t polls);
 
 /** Whether a poll must call cpu_budget_look() first: reading a CPU clock costs about a tenth of a poll. */
-static inline bool cpu_budget_asks(const struct cpu_budget *q, int64_t now)
+static inline bool cpu_budget_asks(const struct cpu_budget *b, int64_t now)
 {
-    return q->share > 0 && now >= q->look;
+    return b->share > 0 && now >= b->look;
 }
 
 /** When a poll that is due at `now` may begin: `now`, or later. `cpu`: the CPU time at `now`. */
-int64_t cpu_budget_look(struct cpu_budget *q, int64_t now, int64_t cpu);
+int64_t cpu_budget_look(struct cpu_budget *b, int64_t now, int64_t cpu);
 
-/** Whether a use of `percent` of one CPU in an interval shows that polls were deferred: for a manager, which knows only
- * the use. */
-bool cpu_budget_is_used_up(const struct cpu_budget *q, double percent);
+/** Whether a use of `percent` of one CPU in an interval shows that polls were deferred. For a manager. */
+bool cpu_budget_is_used_up(const struct cpu_budget *b, double percent);
 
 #endif

@@ -4,25 +4,25 @@
 
 #include <math.h>
 
-static const struct experiment_knob *knob_of(const struct knob_controller *h, uint32_t i)
+static const struct experiment_knob *knob_of(const struct knob_controller *c, uint32_t i)
 {
-    return &h->experiment->adapt.knobs[i];
+    return &c->experiment->adapt.knobs[i];
 }
 
-void knob_controller_start(struct knob_controller *h, const struct experiment *e)
+void knob_controller_start(struct knob_controller *c, const struct experiment *e)
 {
-    *h = (struct knob_controller){.experiment = e};
+    *c = (struct knob_controller){.experiment = e};
     for (uint32_t i = 0; i < e->adapt.knob_count; i++)
-        h->knobs[i].limit = h->knobs[i].setpoint.limit = -1;
+        c->knobs[i].limit = c->knobs[i].setpoint.limit = -1;
 }
 
-void knob_controller_begin(struct knob_controller *h, int64_t elapsed)
+void knob_controller_begin(struct knob_controller *c, int64_t elapsed)
 {
-    h->elapsed = elapsed > 0 && elapsed <= POLICY_ELAPSED_MAX ? elapsed : 0;
-    for (uint32_t i = 0; i < h->experiment->adapt.knob_count; i++) {
-        h->knobs[i].worst = (struct policy_limit){.state = LIMIT_UNKNOWN};
-        h->knobs[i].limit = -1;
-        h->knobs[i].setpoint.moved = KNOB_SEARCH_KEEP;
+    c->elapsed = elapsed > 0 && elapsed <= POLICY_ELAPSED_MAX ? elapsed : 0;
+    for (uint32_t i = 0; i < c->experiment->adapt.knob_count; i++) {
+        c->knobs[i].worst = (struct policy_limit){.state = LIMIT_UNKNOWN};
+        c->knobs[i].limit = -1;
+        c->knobs[i].setpoint.moved = KNOB_SEARCH_KEEP;
     }
 }
 
@@ -39,13 +39,13 @@ void knob_controller_merge(struct knob_search_seen *into, const struct knob_sear
 }
 
 /* Limit `i` becomes the one that a knob answers, where it is the worst of those that the knob serves. */
-static void offer(struct knob_controller *h, uint32_t i, const struct policy_limit *limit)
+static void offer(struct knob_controller *c, uint32_t i, const struct policy_limit *limit)
 {
     if (limit->state == LIMIT_UNKNOWN || isnan(policy_margin(limit)))
         return;
-    for (uint32_t k = 0; k < h->experiment->adapt.knob_count; k++) {
-        struct knob_controller_knob *knob = &h->knobs[k];
-        if (!(knob_of(h, k)->serves >> i & 1) || (knob->limit >= 0 && !policy_is_worse(limit, &knob->worst)))
+    for (uint32_t k = 0; k < c->experiment->adapt.knob_count; k++) {
+        struct knob_controller_knob *knob = &c->knobs[k];
+        if (!(knob_of(c, k)->serves >> i & 1) || (knob->limit >= 0 && !policy_is_worse(limit, &knob->worst)))
             continue;
         knob->worst = *limit;
         knob->limit = (int)i;
@@ -53,11 +53,11 @@ static void offer(struct knob_controller *h, uint32_t i, const struct policy_lim
 }
 
 /* Whether the policy is not to see that limit `i` is violated. */
-static bool hides(const struct knob_controller *h, uint32_t i)
+static bool hides(const struct knob_controller *c, uint32_t i)
 {
-    for (uint32_t k = 0; k < h->experiment->adapt.knob_count; k++) {
-        const struct knob_controller_knob *knob = &h->knobs[k];
-        const struct experiment_knob *file = knob_of(h, k);
+    for (uint32_t k = 0; k < c->experiment->adapt.knob_count; k++) {
+        const struct knob_controller_knob *knob = &c->knobs[k];
+        const struct experiment_knob *file = knob_of(c, k);
         if (!(file->serves >> i & 1) || !knob_search_is_possible(file, &knob->seen))
             continue;
         if (knob_search_answers(&knob->knob_search) ||
@@ -68,10 +68,10 @@ static bool hides(const struct knob_controller *h, uint32_t i)
     return false;
 }
 
-void knob_controller_take(struct knob_controller *h, uint32_t i, struct policy_limit *limit)
+void knob_controller_take(struct knob_controller *c, uint32_t i, struct policy_limit *limit)
 {
-    offer(h, i, limit);
-    if (limit->state == LIMIT_VIOLATED && hides(h, i))
+    offer(c, i, limit);
+    if (limit->state == LIMIT_VIOLATED && hides(c, i))
         limit->state = LIMIT_UNKNOWN;
 }
 
@@ -94,7 +94,7 @@ static bool has_yielded(const struct policy_state *s, const struct policy_action
     return *judged || !m->on || (experiment_policy_can(s->policy, POLICY_MOVES) && m->period >= s->period_max);
 }
 
-static bool polling_has_yielded(const struct knob_controller *h, struct knob_controller_knob *knob,
+static bool polling_has_yielded(const struct knob_controller *c, struct knob_controller_knob *knob,
                                 const struct policy_state *s, const struct policy_actions *a, int64_t settle)
 {
     const struct policy_limit *l = &knob->worst;
@@ -108,45 +108,45 @@ static bool polling_has_yielded(const struct knob_controller *h, struct knob_con
     if (!yielded)
         knob->yielded = 0;
     else if (knob->yielded < settle)
-        knob->yielded = all_judged ? settle : knob->yielded + h->elapsed;
+        knob->yielded = all_judged ? settle : knob->yielded + c->elapsed;
     return yielded && knob->yielded >= settle;
 }
 
 /* Knobs before `i` that serve the same limits have nothing left to give. */
-static bool earlier_have_yielded(const struct knob_controller *h, uint32_t i)
+static bool earlier_have_yielded(const struct knob_controller *c, uint32_t i)
 {
     for (uint32_t k = 0; k < i; k++)
-        if (knob_of(h, k)->serves & knob_of(h, i)->serves &&
-            knob_search_is_possible(knob_of(h, k), &h->knobs[k].seen) && !h->knobs[k].knob_search.saturated &&
-            !h->knobs[k].knob_search.futile)
+        if (knob_of(c, k)->serves & knob_of(c, i)->serves &&
+            knob_search_is_possible(knob_of(c, k), &c->knobs[k].seen) && !c->knobs[k].knob_search.saturated &&
+            !c->knobs[k].knob_search.futile)
             return false;
     return true;
 }
 
-static bool later_are_back(const struct knob_controller *h, uint32_t i)
+static bool later_are_back(const struct knob_controller *c, uint32_t i)
 {
-    for (uint32_t k = i + 1; k < h->experiment->adapt.knob_count; k++)
-        if (knob_of(h, k)->serves & knob_of(h, i)->serves &&
-            knob_search_is_possible(knob_of(h, k), &h->knobs[k].seen) &&
-            !knob_search_is_baseline(&h->knobs[k].knob_search))
+    for (uint32_t k = i + 1; k < c->experiment->adapt.knob_count; k++)
+        if (knob_of(c, k)->serves & knob_of(c, i)->serves &&
+            knob_search_is_possible(knob_of(c, k), &c->knobs[k].seen) &&
+            !knob_search_is_baseline(&c->knobs[k].knob_search))
             return false;
     return true;
 }
 
 /* ---- The step ---------------------------------------------------------------------------------------------------- */
 
-static void step_knob(struct knob_controller *h, uint32_t i, const struct policy_state *policy,
+static void step_knob(struct knob_controller *c, uint32_t i, const struct policy_state *policy,
                       const struct policy_actions *actions)
 {
-    struct knob_controller_knob *knob = &h->knobs[i];
-    const struct experiment_knob *file = knob_of(h, i);
-    int64_t settle = experiment_knob_settle(h->experiment, file);
-    bool polling = file->order == ORDER_KNOB_FIRST || polling_has_yielded(h, knob, policy, actions, settle);
+    struct knob_controller_knob *knob = &c->knobs[i];
+    const struct experiment_knob *file = knob_of(c, i);
+    int64_t settle = experiment_knob_settle(c->experiment, file);
+    bool polling = file->order == ORDER_KNOB_FIRST || polling_has_yielded(c, knob, policy, actions, settle);
     struct knob_search_limit limit = {.state = knob->worst.state,
                                       .margin = policy_margin(&knob->worst),
-                                      .helps = polling && earlier_have_yielded(h, i),
-                                      .returns = later_are_back(h, i),
-                                      .elapsed = h->elapsed};
+                                      .helps = polling && earlier_have_yielded(c, i),
+                                      .returns = later_are_back(c, i),
+                                      .elapsed = c->elapsed};
     uint32_t overrides = knob->knob_search.overrides;
     bool started = knob->knob_search.started;
     enum knob_search_move move = knob_search_step(&knob->knob_search, file, settle, &knob->seen, &limit);
@@ -168,9 +168,9 @@ static void step_knob(struct knob_controller *h, uint32_t i, const struct policy
     knob->setpoint.metric = move == KNOB_SEARCH_BOUND ? (double)NAN : knob->worst.value;
 }
 
-void knob_controller_step(struct knob_controller *h, const struct policy_state *policy,
+void knob_controller_step(struct knob_controller *c, const struct policy_state *policy,
                           const struct policy_actions *actions)
 {
-    for (uint32_t i = 0; i < h->experiment->adapt.knob_count; i++)
-        step_knob(h, i, policy, actions);
+    for (uint32_t i = 0; i < c->experiment->adapt.knob_count; i++)
+        step_knob(c, i, policy, actions);
 }

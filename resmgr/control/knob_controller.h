@@ -41,17 +41,17 @@ struct knob_controller {
 };
 
 /** `e` is borrowed. */
-void knob_controller_start(struct knob_controller *h, const struct experiment *e);
+void knob_controller_start(struct knob_controller *c, const struct experiment *e);
 
 /** An instant begins, `elapsed` ns after the one before (0: unknown). */
-void knob_controller_begin(struct knob_controller *h, int64_t elapsed);
+void knob_controller_begin(struct knob_controller *c, int64_t elapsed);
 
 /** The state of limit `i` of the file, for a member of the policy or for all. Makes it unknown if the policy is not to
  * see its violation. */
-void knob_controller_take(struct knob_controller *h, uint32_t i, struct policy_limit *limit);
+void knob_controller_take(struct knob_controller *c, uint32_t i, struct policy_limit *limit);
 
 /** Decides for all knobs, after the policy's step. `actions` may be of a policy that does nothing. */
-void knob_controller_step(struct knob_controller *h, const struct policy_state *policy,
+void knob_controller_step(struct knob_controller *c, const struct policy_state *policy,
                           const struct policy_actions *actions);
 
 /**

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 enum {
-    POLICY_ALL = -1, /* in the place of a member: all of them together */
+    POLICY_ALL = -1, /* instead of a member: all of them together */
     POLICY_MEMBERS_MAX = EXPERIMENT_NODES_MAX,
     POLICY_LIMITS_MAX = EXPERIMENT_MANAGED_MAX, /* that say `hold`, over all members */
     POLICY_CPU_MAX = 250, /* percent: a poller, an I/O thread, and imprecision of clocks. More is impossible. */
@@ -79,22 +79,22 @@ struct policy_cost_model {
     double base;        /* percent of one CPU that does not depend on the period */
     double spread;      /* mean deviation of a measurement from the estimate, in ln */
     double use;         /* percent of one CPU, smoothed since the last change; meaningful where windows > 0 */
-    bool stepped;       /* the cost changed at once since the last change of the period */
-    double surprise;    /* a cost so far off that it waits for others to agree: their mean, where there are any */
-    double surprised;   /* ns that they cover */
-    uint32_t surprises; /* how many did */
-    bool deferred;      /* polls were, in the window that is open */
+    bool stepped;       /* the cost made a step since the last change of the period */
+    double surprise;    /* mean cost in the latest windows that deviate too far to count at once; if there are any */
+    double surprised;   /* ns that these windows cover */
+    uint32_t surprises; /* number of these windows */
+    bool deferred;      /* polls were deferred in the open window */
     uint32_t windows;   /* measured since the last change */
     bool kept;          /* the node keeps its budget within the sampling interval */
     bool explained;     /* the latest window had far more records than those before */
     uint32_t starved;   /* windows in a row in which most polls did not come */
     double flow;        /* records a ns, smoothed */
-    double records;     /* of the window that is open */
-    double polls, cpu, elapsed;     /* of the window that is open: CPU and time in ns */
+    double records;     /* of the open window */
+    double polls, cpu, elapsed;     /* of the open window: CPU and time in ns */
     double rate;                    /* polls a ns, smoothed as the use is */
     double sum_rate, sum_use;       /* of the first windows since the last change */
     double before_rate, before_use; /* of the windows before it; rate 0: none */
-    double loose;                   /* variance, in ln, of what is expected at a new period beside what is measured */
+    double loose;                   /* variance, in ln, of the expectation at a new period */
     double rate_then;               /* polls a ns of the last window before it; 0: none */
     double last_rate;               /* polls a ns of the latest window */
 };

@@ -84,7 +84,7 @@ static int64_t longer(const struct policy_state *s, int64_t period, double facto
 }
 
 /* The actual period: polls may take longer than the period that is set. */
-static int64_t period_in_fact(const struct policy_member *m)
+static int64_t actual_period(const struct policy_member *m)
 {
     double rate = m->cost_model.windows > 0 ? m->cost_model.last_rate : 0;
     return rate > 0 && 1 / rate > (double)m->period && 1 / rate < 1e18 ? (int64_t)(1 / rate) : m->period;
@@ -93,7 +93,7 @@ static int64_t period_in_fact(const struct policy_member *m)
 static void back_off(const struct policy_state *s, struct policy_member *m, double margin)
 {
     struct policy_qos_backoff *a = &m->qos_backoff;
-    int64_t fact = period_in_fact(m);
+    int64_t fact = actual_period(m);
     a->failed = fact;
     a->shortest = longer(s, fact, FACTOR);
     a->step = PROBE;

@@ -4,37 +4,37 @@
 
 #include <math.h>
 
-void aggregate_start(struct aggregate *w, const struct experiment *e, int64_t stale)
+void aggregate_start(struct aggregate *a, const struct experiment *e, int64_t stale)
 {
-    *w = (struct aggregate){.experiment = e, .stale = stale, .reporter = EXPERIMENT_NODES_MAX};
+    *a = (struct aggregate){.experiment = e, .stale = stale, .reporter = EXPERIMENT_NODES_MAX};
     for (uint32_t i = 0; i < e->limit_count; i++)
-        limit_judge_start(&w->limits[i].judge, &e->limits[i], agent_settling(e, &e->limits[i]), &w->limits[i].seen);
+        limit_judge_start(&a->limits[i].judge, &e->limits[i], agent_settling(e, &e->limits[i]), &a->limits[i].seen);
 }
 
-bool aggregate_receive(struct aggregate *w, uint32_t node, const struct message_partials *partials, int64_t now)
+bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_partials *partials, int64_t now)
 {
-    struct message_partials *last = &w->partials[node];
+    struct message_partials *last = &a->partials[node];
     if (partials->life == 0 || partials->life < last->life ||
         (partials->life == last->life && partials->at <= last->at))
         return false;
     *last = *partials;
-    w->received_at[node] = now;
+    a->received_at[node] = now;
     return true;
 }
 
-static uint64_t present_nodes(const struct aggregate *w, int64_t now)
+static uint64_t present_nodes(const struct aggregate *a, int64_t now)
 {
     uint64_t present = 0;
-    for (uint32_t i = 0; i < w->experiment->node_count; i++)
-        present |= (uint64_t)(w->partials[i].life != 0 && now - w->received_at[i] <= w->stale) << i;
+    for (uint32_t i = 0; i < a->experiment->node_count; i++)
+        present |= (uint64_t)(a->partials[i].life != 0 && now - a->received_at[i] <= a->stale) << i;
     return present;
 }
 
 /* ---- One value of many ------------------------------------------------------------------------------------------- */
 
-static const struct message_partial *find_partial(const struct aggregate *w, uint32_t node, uint32_t limit)
+static const struct message_partial *find_partial(const struct aggregate *a, uint32_t node, uint32_t limit)
 {
-    const struct message_partials *p = &w->partials[node];
+    const struct message_partials *p = &a->partials[node];
     for (uint32_t i = 0; i < p->count; i++)
         if (p->list[i].limit == limit)
             return &p->list[i];
@@ -63,10 +63,10 @@ static void add(struct aggregate_value *all, double *over, const struct message_
 }
 
 /* A ratio over nothing is unknown. Of the en-route ratio it is all or nothing. */
-static void divide(const struct aggregate *w, uint32_t i, struct aggregate_value *all, double over)
+static void divide(const struct aggregate *a, uint32_t i, struct aggregate_value *all, double over)
 {
-    int metric = w->experiment->limits[i].metric;
-    enum experiment_metric_kind kind = w->experiment->metrics[metric].kind;
+    int metric = a->experiment->limits[i].metric;
+    enum experiment_metric_kind kind = a->experiment->metrics[metric].kind;
     bool en_route = kind == METRIC_EN_ROUTE;
     if (over > 0)
         all->value /= over;
@@ -79,9 +79,9 @@ static void divide(const struct aggregate *w, uint32_t i, struct aggregate_value
 }
 
 /* Whether the known partials decide the limit, whatever the missing ones are. */
-static bool decides(const struct aggregate *w, uint32_t i, enum experiment_join join, const struct aggregate_value *v)
+static bool decides(const struct aggregate *a, uint32_t i, enum experiment_join join, const struct aggregate_value *v)
 {
-    const struct experiment_limit *l = &w->experiment->limits[i];
+    const struct experiment_limit *l = &a->experiment->limits[i];
     double low = v->value - v->unsure, high = v->value + v->unsure;
     if (join == JOIN_RATIO)
         return false;
@@ -90,14 +90,14 @@ static bool decides(const struct aggregate *w, uint32_t i, enum experiment_join 
     return l->compare == COMPARE_AT_MOST ? low > l->bound : low >= l->bound;
 }
 
-struct aggregate_value aggregate_join(const struct aggregate *w, uint32_t i, uint64_t present)
+struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, uint64_t present)
 {
-    enum experiment_join join = experiment_join_of(w->experiment, w->experiment->limits[i].metric);
+    enum experiment_join join = experiment_join_of(a->experiment, a->experiment->limits[i].metric);
     struct aggregate_value all = {.known = false};
     double over = 0;
     bool any_partial = false;
-    for (uint32_t node = 0; node < w->experiment->node_count; node++) {
-        const struct message_partial *p = present >> node & 1 ? find_partial(w, node, i) : NULL;
+    for (uint32_t node = 0; node < a->experiment->node_count; node++) {
+        const struct message_partial *p = present >> node & 1 ? find_partial(a, node, i) : NULL;
         if (!is_sane(p, join))
             all.missing |= UINT64_C(1) << node;
         else if (p->state == PARTIAL_KNOWN)
@@ -106,8 +106,8 @@ struct aggregate_value aggregate_join(const struct aggregate *w, uint32_t i, uin
     }
     all.ended = all.missing == 0 && !any_partial;
     if (all.known && join == JOIN_RATIO)
-        divide(w, i, &all, over);
-    if (all.known && (!isfinite(all.value) || (all.missing != 0 && !decides(w, i, join, &all))))
+        divide(a, i, &all, over);
+    if (all.known && (!isfinite(all.value) || (all.missing != 0 && !decides(a, i, join, &all))))
         all.known = false;
     return all;
 }
@@ -120,16 +120,16 @@ static bool is_of_records(const struct experiment *e, uint32_t limit)
     return metric != LIMIT_ON_SENSOR_CPU && !experiment_metric_is_built_in(e->metrics[metric].kind);
 }
 
-void aggregate_step(struct aggregate *w, int64_t now)
+void aggregate_step(struct aggregate *a, int64_t now)
 {
-    uint64_t present = present_nodes(w, now);
-    w->missing = 0;
-    w->stepped = now;
-    for (uint32_t i = 0; i < w->experiment->limit_count; i++) {
-        struct aggregate_limit *l = &w->limits[i];
-        if (!w->experiment->limits[i].global)
+    uint64_t present = present_nodes(a, now);
+    a->missing = 0;
+    a->stepped = now;
+    for (uint32_t i = 0; i < a->experiment->limit_count; i++) {
+        struct aggregate_limit *l = &a->limits[i];
+        if (!a->experiment->limits[i].global)
             continue;
-        struct aggregate_value all = aggregate_join(w, i, present);
+        struct aggregate_value all = aggregate_join(a, i, present);
         if (all.ended) /* the silence before the last process ended was its end */
             limit_judge_forget(&l->judge, &l->run);
         limit_judge_begin(&l->judge, now);
@@ -137,31 +137,30 @@ void aggregate_step(struct aggregate *w, int64_t now)
                           (struct limit_judge_value){.known = all.known,
                                                      .value = all.value,
                                                      .resolution = all.unsure,
-                                                     .of_records = is_of_records(w->experiment, i),
+                                                     .of_records = is_of_records(a->experiment, i),
                                                      .silent = all.silent});
         (void)limit_judge_end(&l->judge);
-        w->missing |= all.missing;
-        w->news = true;
+        a->missing |= all.missing;
+        a->news = true;
     }
 }
 
-const struct agent_limit *aggregate_limit(const struct aggregate *w, uint32_t i)
+const struct agent_limit *aggregate_limit(const struct aggregate *a, uint32_t i)
 {
-    return &w->limits[i].seen;
+    return &a->limits[i].seen;
 }
 
-/* ---- Reporting -----------------------------------------------------------------------------------------------------
- */
+/* ---- Reporting --------------------------------------------------------------------------------------------------- */
 
-static int64_t since(const struct aggregate *w, int64_t at)
+static int64_t since(const struct aggregate *a, int64_t at)
 {
-    return at == 0 ? -1 : w->stepped - at;
+    return at == 0 ? -1 : a->stepped - at;
 }
 
-static struct message_judged judged_of(const struct aggregate *w, uint32_t i)
+static struct message_judged judged_of(const struct aggregate *a, uint32_t i)
 {
-    const struct agent_limit *seen = &w->limits[i].seen;
-    const struct limit_judge *j = &w->limits[i].judge;
+    const struct agent_limit *seen = &a->limits[i].seen;
+    const struct limit_judge *j = &a->limits[i].judge;
     return (struct message_judged){.limit = i,
                                    .state = (enum message_limit_state)seen->state,
                                    .value = seen->known ? seen->value : (double)NAN,
@@ -170,25 +169,25 @@ static struct message_judged judged_of(const struct aggregate *w, uint32_t i)
                                    .held = seen->held,
                                    .violated = seen->violated,
                                    .unknown = seen->unknown,
-                                   .ago = since(w, seen->last_violated),
+                                   .ago = since(a, seen->last_violated),
                                    .doubtful = j->doubtful,
-                                   .trusted_ago = since(w, j->doubtful ? j->trusted_violated : seen->last_violated),
+                                   .trusted_ago = since(a, j->doubtful ? j->trusted_violated : seen->last_violated),
                                    .trusted_worst = j->doubtful ? j->trusted_worst : seen->worst};
 }
 
-bool aggregate_send(struct aggregate *w, int64_t now, uint32_t *node, struct message_judgement *j)
+bool aggregate_send(struct aggregate *a, int64_t now, uint32_t *node, struct message_judgement *j)
 {
-    uint64_t present = present_nodes(w, now);
-    if (!w->news || present == 0)
+    uint64_t present = present_nodes(a, now);
+    if (!a->news || present == 0)
         return false;
-    if (w->reporter == EXPERIMENT_NODES_MAX || !(present >> w->reporter & 1))
-        for (w->reporter = 0; !(present >> w->reporter & 1);)
-            w->reporter++;
-    w->news = false;
-    *node = w->reporter;
-    *j = (struct message_judgement){.sequence = ++w->sequence, .missing = w->missing};
-    for (uint32_t i = 0; i < w->experiment->limit_count; i++)
-        if (w->experiment->limits[i].global)
-            j->list[j->count++] = judged_of(w, i);
+    if (a->reporter == EXPERIMENT_NODES_MAX || !(present >> a->reporter & 1))
+        for (a->reporter = 0; !(present >> a->reporter & 1);)
+            a->reporter++;
+    a->news = false;
+    *node = a->reporter;
+    *j = (struct message_judgement){.sequence = ++a->sequence, .missing = a->missing};
+    for (uint32_t i = 0; i < a->experiment->limit_count; i++)
+        if (a->experiment->limits[i].global)
+            j->list[j->count++] = judged_of(a, i);
     return true;
 }

@@ -48,21 +48,21 @@ struct aggregate {
 };
 
 /** Starts without partials. A node that sends none for `stale` ns is missing. Borrows `e`. */
-void aggregate_start(struct aggregate *w, const struct experiment *e, int64_t stale);
+void aggregate_start(struct aggregate *a, const struct experiment *e, int64_t stale);
 
-/** Takes the partials of node `node`. False where they are older than what is known, and discarded. */
-bool aggregate_receive(struct aggregate *w, uint32_t node, const struct message_partials *partials, int64_t now);
+/** Takes the partials of node `node`. False: they are older than its last ones, and discarded. */
+bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_partials *partials, int64_t now);
 
 /** A sampling instant: joins and judges all global limits. */
-void aggregate_step(struct aggregate *w, int64_t now);
+void aggregate_step(struct aggregate *a, int64_t now);
 
-/** The state of limit `i`; lasts as long as `w`, and changes with aggregate_step(). */
-const struct agent_limit *aggregate_limit(const struct aggregate *w, uint32_t i);
+/** The state of limit `i`; lasts as long as `a`, and changes with aggregate_step(). */
+const struct agent_limit *aggregate_limit(const struct aggregate *a, uint32_t i);
 
 /** True where *j is to be sent to *node: once for each step. The caller fills in j->leadership. */
-bool aggregate_send(struct aggregate *w, int64_t now, uint32_t *node, struct message_judgement *j);
+bool aggregate_send(struct aggregate *a, int64_t now, uint32_t *node, struct message_judgement *j);
 
 /** Joins the partials of limit `i`. Bit n of `present`: node n is present. */
-struct aggregate_value aggregate_join(const struct aggregate *w, uint32_t i, uint64_t present);
+struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, uint64_t present);
 
 #endif

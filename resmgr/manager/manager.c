@@ -94,8 +94,7 @@ void manager_free(struct manager *m)
     free(m);
 }
 
-/* ---- Observations -------------------------------------------------------------------------------------------------
- */
+/* ---- Observations ------------------------------------------------------------------------------------------------ */
 
 static bool is_sane(const struct message_observation *o)
 {
@@ -251,31 +250,31 @@ static void add_global_limits(struct manager *m, int64_t now)
     }
 }
 
-static void merge_knobs(struct knob_controller *h, const struct message_observation *o)
+static void merge_knobs(struct knob_controller *c, const struct message_observation *o)
 {
     for (const struct message_steered *s = o->knobs; s < o->knobs + o->knob_count; s++) {
         struct knob_search_seen one = {
             .present = true, .value = s->value, .min = s->min, .max = s->max, .baseline = s->baseline};
-        if (s->knob < h->experiment->adapt.knob_count)
-            knob_controller_merge(&h->knobs[s->knob].seen, &one);
+        if (s->knob < c->experiment->adapt.knob_count)
+            knob_controller_merge(&c->knobs[s->knob].seen, &one);
     }
 }
 
 static void find_knobs(struct manager *m, int64_t elapsed)
 {
-    struct knob_controller *h = &m->knob_controller;
-    knob_controller_begin(h, elapsed);
+    struct knob_controller *c = &m->knob_controller;
+    knob_controller_begin(c, elapsed);
     for (uint32_t i = 0; i < m->experiment->adapt.knob_count; i++)
-        h->knobs[i].seen = (struct knob_search_seen){.present = false};
+        c->knobs[i].seen = (struct knob_search_seen){.present = false};
     for (uint32_t i = 0; i < m->experiment->node_count; i++)
         if (m->nodes[i].known) /* of a missing node: its last observation */
-            merge_knobs(h, &m->nodes[i].last);
+            merge_knobs(c, &m->nodes[i].last);
     for (uint32_t i = 0; i < m->experiment->adapt.knob_count; i++) {
         if (m->overrides[i].count == 0)
             continue;
-        h->knobs[i].seen.overrides = m->overrides[i].count;
-        h->knobs[i].seen.value = m->overrides[i].value;
-        h->knobs[i].seen.baseline = m->overrides[i].baseline;
+        c->knobs[i].seen.overrides = m->overrides[i].count;
+        c->knobs[i].seen.value = m->overrides[i].value;
+        c->knobs[i].seen.baseline = m->overrides[i].baseline;
     }
 }
 

@@ -126,7 +126,7 @@ static bool is_too_long(const struct policy_member *m, struct aim aim, double un
 }
 
 /* Undoing a recent change makes small changes wait longer; a large one, or a long pause, halves that wait. */
-static void remember(struct policy_member *m, double way, double size)
+static void note_change(struct policy_member *m, double way, double size)
 {
     double *patience = &m->own[OWN_PATIENCE];
     if (size > FAR_BELOW || m->since >= REVERSAL)
@@ -167,7 +167,7 @@ static void apply(const struct policy_measure *measure, struct policy_member *m,
     else if (aim.period < m->period && m->period > freshness_bound(m, m->period))
         m->period = aim.period; /* at once, for a flow limit: its bound itself waited until the last change shows */
     if (way != 0)
-        remember(m, way, fabs(log((double)m->period / (double)before)));
+        note_change(m, way, fabs(log((double)m->period / (double)before)));
 }
 
 void policy_rule_elastic(struct policy_state *state, const struct policy_observation *seen,

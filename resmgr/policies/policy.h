@@ -7,7 +7,7 @@
  * policies for users.
  *
  * A policy steers members: nodes, each with a polling period and a switch. An agent has one member, its node; a manager
- * has as many as it decides for at once. What concerns one member alone names it; what concerns all says POLICY_ALL.
+ * has one for each node of the run. A limit, or an operator's period, is of one member or of POLICY_ALL.
  *
  * A policy is one file in resmgr/policies/ with one function (resmgr/policies/policy_internal.h), and one line in
  * EXPERIMENT_POLICIES (config/policies.h). State and observation are bounded plain memory without pointers or clocks: a

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A policy from the inside: one function that moves the members of a state. It may set `on` and `period` of each
- * member, its memory, and the verdict in *actions; policy.c
- * keeps periods within bounds, and derives the actions. `seen` has no impossible values, and as many members as the
- * state.
+ * The inside of a policy: one function that moves the members of a state. It may set `on` and `period` of each
+ * member, its memory, and the verdict in *actions; policy.c keeps periods within bounds, and derives the actions.
+ * `seen` has no impossible values, and as many members as the state.
  */
 #ifndef BEZEL_RESMGR_POLICIES_POLICY_INTERNAL_H
 #define BEZEL_RESMGR_POLICIES_POLICY_INTERNAL_H
