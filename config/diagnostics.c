@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Findings beyond this number are counted, not kept. */
+/* Diagnostics beyond this number are counted, not kept. */
 enum { DIAGNOSTICS_MAX = 1000, DIAGNOSTICS_SENTENCE_MAX = 512 };
 
 /* Replaces control characters in `s` by '?', and removes an incomplete UTF-8 character at its end. */

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The findings about a file: errors and warnings. Internal to config/. */
+/** The diagnostics of a file: errors and warnings. Internal to config/. */
 #ifndef BEZEL_CONFIG_DIAGNOSTICS_H
 #define BEZEL_CONFIG_DIAGNOSTICS_H
 
@@ -15,7 +15,7 @@ struct diagnostics_quoted {
 };
 struct diagnostics_quoted diagnostics_quote(const char *text);
 
-/** Inserts a finding by its place in the file; control characters become '?'. Returns 0 or BEZEL_ENOMEM. */
+/** Inserts a diagnostic by its place in the file; control characters become '?'. Returns 0 or BEZEL_ENOMEM. */
 int diagnostics_add(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,
                     const char *format, va_list args) BEZEL_MUST_CHECK;
 

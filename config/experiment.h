@@ -279,7 +279,7 @@ struct experiment_diagnostics {
 int experiment_read(const char *text, size_t n, struct experiment **e,
                     struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
 
-/** Appends a finding of the caller's own (a command that does not exist, say) to `found`. Returns 0 or BEZEL_ENOMEM. */
+/** Appends a diagnostic of the caller's own, say about a command that does not exist. Returns 0 or BEZEL_ENOMEM. */
 int experiment_report(struct experiment_diagnostics *found, bool warning, struct experiment_place at, const char *path,
                       const char *format, ...) BEZEL_PRINTF(5, 6);
 
@@ -290,7 +290,7 @@ int experiment_report(struct experiment_diagnostics *found, bool warning, struct
 int experiment_check_cpus(const struct experiment *e, uint32_t cpus,
                           struct experiment_diagnostics *found) BEZEL_MUST_CHECK;
 
-/** Prints each finding as a line `file:line:col: path: sentence` ("warning: " before the path of a warning). */
+/** Prints each diagnostic as a line `file:line:col: path: sentence` ("warning: " before the path of a warning). */
 void experiment_print_diagnostics(const struct experiment_diagnostics *found, const char *file, FILE *out);
 
 void experiment_free(struct experiment *e);

@@ -94,7 +94,7 @@ static void choose_reservation(const struct experiment_sensing *s, struct experi
         rt->runtime = within(busy ? rt->deadline / 10 * 9 : rt->deadline / 2, RUNTIME_MIN, rt->deadline);
 }
 
-/* The place for a finding about the reservation: the first of the keys that the file has. */
+/* The place for a diagnostic about the reservation: the first of the keys that the file has. */
 static const struct tree *first_key(const struct tree *root, const char *first, const char *second)
 {
     static const char *const any[] = {"runtime", "deadline", "period", "policy"};

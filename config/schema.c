@@ -13,7 +13,7 @@ const char schema_name_characters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNO
 
 enum { PATH_LENGTH_MAX = 256, LIST_LENGTH_MAX = 256 };
 
-/* Adds a finding about `t`, or about its missing key `missing`. */
+/* Adds a diagnostic about `t`, or about its missing key `missing`. */
 static void report(struct reader *r, bool warning, struct experiment_place at, const struct tree *t,
                    const char *missing, const char *format, va_list args)
 {

@@ -10,7 +10,7 @@
 
 #include "config/tree.h"
 
-/** Collects findings. Functions do not return BEZEL_ENOMEM: they set out_of_memory. */
+/** Collects diagnostics. Functions do not return BEZEL_ENOMEM: they set out_of_memory. */
 struct reader {
     struct experiment_diagnostics *found;
     bool out_of_memory;

@@ -46,7 +46,7 @@ struct agent_limit {
     int64_t last_violated; /* time of the last instant in violation, settling included; 0: never */
 };
 
-/** Findings and decision of a step. Arrays belong to the agent and last until its next step. */
+/** Conclusions and decision of a step. Arrays belong to the agent and last until its next step. */
 struct agent_outcome {
     enum experiment_policy policy;
     enum policy_action action;
