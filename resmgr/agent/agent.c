@@ -212,7 +212,7 @@ static void agent_node_reset(struct agent *agent, int aspect)
         evaluator_reset(&agent->node.readings[m]);
         for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
             if (agent->experiment->limits[i].metric == m)
-                limit_judge_forget(&agent->judges[i], &agent->node.runs[i]);
+                limit_judge_drop(&agent->judges[i], &agent->node.runs[i]);
     }
 }
 
@@ -222,7 +222,7 @@ void agent_process_remove(struct agent *agent, int slot)
     if (!p)
         return;
     for (uint32_t i = 0; i < agent->experiment->limit_count; i++)
-        limit_judge_forget(&agent->judges[i], &p->runs[i]);
+        limit_judge_drop(&agent->judges[i], &p->runs[i]);
     for (uint32_t i = 0; i < agent->aspects; i++)
         if (p->sources[i].watchers && --agent->node.sources[i].watchers == 0)
             agent_node_reset(agent, (int)i);

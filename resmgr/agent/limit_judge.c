@@ -41,7 +41,7 @@ static void limit_judge_suspect(struct limit_judge *j, struct limit_judge_run *r
     run->suspected = j->now;
 }
 
-void limit_judge_forget(struct limit_judge *j, struct limit_judge_run *run)
+void limit_judge_drop(struct limit_judge *j, struct limit_judge_run *run)
 {
     if (limit_judge_is_suspect(j, run) && --j->suspects == 0) {
         j->seen->violated -= j->doubtful;

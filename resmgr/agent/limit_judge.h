@@ -68,6 +68,6 @@ void limit_judge_value(struct limit_judge *j, struct limit_judge_run *run, int s
 bool limit_judge_end(struct limit_judge *j);
 
 /** The process of `run` ended: clears `run`, and doubtful time that depends on it becomes unknown. */
-void limit_judge_forget(struct limit_judge *j, struct limit_judge_run *run);
+void limit_judge_drop(struct limit_judge *j, struct limit_judge_run *run);
 
 #endif

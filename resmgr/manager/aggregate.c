@@ -131,7 +131,7 @@ void aggregate_step(struct aggregate *a, int64_t now)
             continue;
         struct aggregate_value all = aggregate_join(a, i, present);
         if (all.ended) /* the silence before the last process ended was its end */
-            limit_judge_forget(&l->judge, &l->run);
+            limit_judge_drop(&l->judge, &l->run);
         limit_judge_begin(&l->judge, now);
         limit_judge_value(&l->judge, &l->run, -1,
                           (struct limit_judge_value){.known = all.known,
@@ -141,7 +141,7 @@ void aggregate_step(struct aggregate *a, int64_t now)
                                                      .silent = all.silent});
         (void)limit_judge_end(&l->judge);
         a->missing |= all.missing;
-        a->news = true;
+        a->unsent = true;
     }
 }
 
@@ -178,12 +178,12 @@ static struct message_judged judged_of(const struct aggregate *a, uint32_t i)
 bool aggregate_send(struct aggregate *a, int64_t now, uint32_t *node, struct message_judgement *j)
 {
     uint64_t present = present_nodes(a, now);
-    if (!a->news || present == 0)
+    if (!a->unsent || present == 0)
         return false;
     if (a->reporter == EXPERIMENT_NODES_MAX || !(present >> a->reporter & 1))
         for (a->reporter = 0; !(present >> a->reporter & 1);)
             a->reporter++;
-    a->news = false;
+    a->unsent = false;
     *node = a->reporter;
     *j = (struct message_judgement){.sequence = ++a->sequence, .missing = a->missing};
     for (uint32_t i = 0; i < a->experiment->limit_count; i++)

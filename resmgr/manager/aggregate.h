@@ -43,7 +43,7 @@ struct aggregate {
     uint64_t missing;                                       /* bit i: node i, for any limit */
     uint64_t sequence;
     uint32_t reporter; /* EXPERIMENT_NODES_MAX: none yet */
-    bool news;
+    bool unsent;
     int64_t stepped;
 };
 

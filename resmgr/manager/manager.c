@@ -36,7 +36,7 @@ struct manager_node {
     struct manager_sum sum;
     uint64_t stepped; /* number of the sampling instant that the last decision used */
     int64_t asked, sent;
-    bool news; /* a decision is not sent yet */
+    bool unsent; /* a decision is not sent yet */
     uint64_t sequence;
     int cause;
     enum message_infeasible infeasible;
@@ -165,7 +165,7 @@ void manager_receive(struct manager *m, uint32_t node, const struct message_obse
         m->policy.members[node].load_shedding.count = o->shed < o->levels ? o->shed : o->levels;
     if (!first)
         add_overrides(m, back ? NULL : &n->last, o);
-    n->news |= first || back;
+    n->unsent |= first || back;
     if (back || o->step > n->last.step)
         add_measure(&n->sum, o);
     if (back)
@@ -314,7 +314,8 @@ static void take_verdict(struct manager *m, uint32_t i)
                                                 : MESSAGE_FEASIBLE;
     bool not_monitor = a->not_monitor >> i & 1, starved = a->starved >> i & 1;
     uint32_t shed = m->policy.members[i].load_shedding.count;
-    n->news |= infeasible != n->infeasible || not_monitor != n->not_monitor || starved != n->starved || shed != n->shed;
+    n->unsent |=
+        infeasible != n->infeasible || not_monitor != n->not_monitor || starved != n->starved || shed != n->shed;
     n->starved = starved;
     n->shed = shed;
     n->infeasible = infeasible;
@@ -366,7 +367,7 @@ bool manager_step(struct manager *m, int64_t now)
     for (uint32_t i = 0; i < count && m->decides; i++) {
         bool changed = m->actions.action[i] != POLICY_KEEP;
         m->counts.changes += changed;
-        m->nodes[i].news |= changed || moved;
+        m->nodes[i].unsent |= changed || moved;
         take_verdict(m, i);
     }
     return true;
@@ -417,7 +418,7 @@ bool manager_send(struct manager *m, uint32_t node, int64_t now, struct message_
     struct manager_node *n = &m->nodes[node];
     const struct policy_member *p = &m->policy.members[node];
     int64_t pause = applies_decision(m, node) ? MANAGER_RENEW : MANAGER_RETRY;
-    if (!may_send(m, n, now) || (!n->news && now - n->sent < pause))
+    if (!may_send(m, n, now) || (!n->unsent && now - n->sent < pause))
         return false;
     *s = (struct message_setpoint){.leadership = m->leadership,
                                    .sequence = ++n->sequence,
@@ -435,7 +436,7 @@ bool manager_send(struct manager *m, uint32_t node, int64_t now, struct message_
                                    .starved = n->starved,
                                    .shed = p->load_shedding.count};
     add_knobs(m, s);
-    n->news = false;
+    n->unsent = false;
     n->sent = now;
     m->counts.setpoints++;
     return true;

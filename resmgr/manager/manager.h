@@ -13,10 +13,9 @@
  * The manager also judges global limits (aggregate.h). If there is nothing else for it to do (adapt.by is node), it
  * asks the nodes for their partials at each sampling instant, decides nothing, and sends no setpoints.
  *
- * A node is sent its setpoint when the setpoint changes; repeatedly, while the node reports that it polls otherwise;
- * and now and then, which renews the leadership. So a node that comes back with another setting gets the current one.
- * From the first observation of a node the manager takes over how it polls, so a restarted manager continues from
- * there.
+ * A node is sent its setpoint when that changes, repeatedly while the node reports that it polls otherwise, and now and
+ * then, which renews the leadership. From the first observation of a node the manager takes over how it polls, so a
+ * restarted manager continues from there.
  */
 #ifndef BEZEL_RESMGR_MANAGER_MANAGER_H
 #define BEZEL_RESMGR_MANAGER_MANAGER_H
