@@ -86,7 +86,6 @@ static int start_child(struct daemon *d)
             args[n] = d->args[n];
             n++;
         }
-        fcntl(parent_pipe[0], F_SETFL, O_NONBLOCK); /* the daemon polls it without waiting */
         snprintf(ready_text, sizeof ready_text, "%d", ready[1]);
         snprintf(pipe_text, sizeof pipe_text, "%d", parent_pipe[0]);
         char *more[] = {(char[]){"--ready"}, ready_text, (char[]){"--parent-pipe"}, pipe_text, NULL};

@@ -73,7 +73,7 @@ static void show_logs(struct bed *b)
         free(logs);
 }
 
-/* Ends what the bed has started. The daemons end with the run's lease, and the SUT with its launcher's. */
+/* Ends what the bed has started. The daemons end with their parent pipes, the SUT with the launcher socket. */
 static void put_away(struct bed *b)
 {
     if (b->run > 0) {

@@ -55,7 +55,7 @@ struct scene {
     struct collector_process collector;
     char dir[SCRATCH_PATH], bezeld_control[96], control[96]; /* control: the session's */
     pid_t bezeld, sut;
-    int lease;
+    int parent_pipe;
     uint64_t stored[THREADS], lost[THREADS];
 };
 
@@ -105,15 +105,15 @@ static void start_recording(struct scene *s)
 
 /* ---- bezeld ------------------------------------------------------------------------------------------------------ */
 
-static void become_bezeld(const struct scene *s, int ready, int lease)
+static void become_bezeld(const struct scene *s, int ready, int parent_pipe)
 {
-    char ready_text[12], lease_text[12], log[96];
+    char ready_text[12], pipe_text[12], log[96];
     snprintf(ready_text, sizeof ready_text, "%d", ready);
-    snprintf(lease_text, sizeof lease_text, "%d", lease);
+    snprintf(pipe_text, sizeof pipe_text, "%d", parent_pipe);
     snprintf(log, sizeof log, "%s/bezeld.log", s->collector.dir);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(open(log, O_WRONLY | O_CREAT | O_APPEND, 0666), 2);
-    execl(BEZELD, "bezeld", "--control", s->bezeld_control, "--ready", ready_text, "--parent-pipe", lease_text,
+    execl(BEZELD, "bezeld", "--control", s->bezeld_control, "--ready", ready_text, "--parent-pipe", pipe_text,
           (char *)NULL);
     _exit(127);
 }
@@ -121,19 +121,19 @@ static void become_bezeld(const struct scene *s, int ready, int lease)
 /* Starts bezeld, asks it for the session and waits until it serves, or, with `hurry`, not even that long. */
 static void start_bezeld(struct scene *s, bool hurry)
 {
-    int ready[2], lease[2];
+    int ready[2], parent_pipe[2];
     char line[16];
-    assert_true(pipe2(ready, 0) == 0 && pipe2(lease, 0) == 0);
+    assert_true(pipe2(ready, 0) == 0 && pipe2(parent_pipe, 0) == 0);
     fcntl(ready[0], F_SETFD, FD_CLOEXEC);
-    fcntl(lease[1], F_SETFD, FD_CLOEXEC);
-    fcntl(lease[0], F_SETFL, O_NONBLOCK);
+    fcntl(parent_pipe[1], F_SETFD, FD_CLOEXEC);
+    fcntl(parent_pipe[0], F_SETFL, O_NONBLOCK);
     s->bezeld = fork();
     assert_true(s->bezeld >= 0);
     if (s->bezeld == 0)
-        become_bezeld(s, ready[1], lease[0]);
+        become_bezeld(s, ready[1], parent_pipe[0]);
     close(ready[1]);
-    close(lease[0]);
-    s->lease = lease[1];
+    close(parent_pipe[0]);
+    s->parent_pipe = parent_pipe[1];
     assert_int_equal(poll(&(struct pollfd){.fd = ready[0], .events = POLLIN}, 1, 30000), 1);
     assert_int_equal(read(ready[0], line, sizeof line), strlen("ready\n"));
     close(ready[0]);
@@ -152,7 +152,7 @@ static void kill_bezeld(struct scene *s)
     kill(s->bezeld, SIGKILL);
     assert_int_equal(waitpid(s->bezeld, &status, 0), s->bezeld);
     assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL); /* it had not ended by itself */
-    close(s->lease);
+    close(s->parent_pipe);
 }
 
 /* Asks bezeld: its state, or -1. */
@@ -184,7 +184,7 @@ static void end_bezeld(struct scene *s)
     assert_true(ask(s, VERB_STOP) >= 0);
     assert_int_equal(waitpid(s->bezeld, &status, 0), s->bezeld);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-    close(s->lease);
+    close(s->parent_pipe);
 }
 
 /* ---- What is stored ---------------------------------------------------------------------------------------------- */

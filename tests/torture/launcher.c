@@ -32,13 +32,13 @@ enum { KINDS_MAX = 6 };
 
 static uint64_t seed;
 
-/* What is done to the owner of the lease, and to the launcher. */
+/* What is done to the owner of the socket, and to the launcher. */
 enum deed {
-    GIVE_UP_LEASE,
+    CLOSE_SOCKET,
     TELL_STOP,
     TELL_KILL,
     KILL_LAUNCHER,
-    STOP_LAUNCHER_AND_GIVE_UP,
+    STOP_LAUNCHER_AND_CLOSE,
     TERMINATE_LAUNCHER,
     KILL_OWNER,
     STOP_LAUNCHER_AND_KILL_OWNER,
@@ -46,11 +46,11 @@ enum deed {
     DEEDS,
 };
 
-static const char *const names[DEEDS] = {"the lease is given up",
+static const char *const names[DEEDS] = {"the socket is closed",
                                          "told to stop",
                                          "told to kill",
                                          "the launcher is killed",
-                                         "the launcher is stopped, the lease given up",
+                                         "the launcher is stopped, the socket closed",
                                          "the launcher gets SIGTERM",
                                          "the owner is killed",
                                          "the launcher is stopped, the owner killed",
@@ -126,10 +126,10 @@ static bool end_it(const struct scene *s, struct launcher *l)
         return !await_empty(l) && launcher_close(l) && launcher_finish(NULL, 0);
     case STOP_OWNER_AND_KILL_LAUNCHER:
         return !await_empty(l) && launcher_close(l) && launcher_finish(NULL, 0);
-    case STOP_LAUNCHER_AND_GIVE_UP:
+    case STOP_LAUNCHER_AND_CLOSE:
         kill(l->pid, SIGSTOP);
         return launcher_close(l);
-    case GIVE_UP_LEASE:
+    case CLOSE_SOCKET:
         return launcher_close(l);
     default: /* to be killed */
         for (;;)
@@ -215,7 +215,7 @@ static void play(enum deed deed)
     await_over(&s);
 }
 
-static void nobody_is_left_however_the_lease_ends(void **state)
+static void nobody_is_left_however_the_socket_ends(void **state)
 {
     (void)state;
     for (int round = getenv("BEZEL_TEST_LIGHT") ? 1 : 2; round > 0; round--)
@@ -244,7 +244,7 @@ int main(void)
 {
     seed = seed_start();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nobody_is_left_however_the_lease_ends),
+        cmocka_unit_test(nobody_is_left_however_the_socket_ends),
         cmocka_unit_test(what_was_launched_itself_ends_even_when_both_are_killed),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);

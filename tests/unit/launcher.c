@@ -103,7 +103,7 @@ static void ends_a_double_forked_child_that_ignores_sigterm(void **state)
     launcher_close(&l);
 }
 
-static void ends_everything_when_its_lease_ends(void **state)
+static void ends_everything_when_its_socket_ends(void **state)
 {
     (void)state;
     struct launcher l;
@@ -224,7 +224,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ends_a_double_forked_child_that_ignores_sigterm),
-        cmocka_unit_test(ends_everything_when_its_lease_ends),
+        cmocka_unit_test(ends_everything_when_its_socket_ends),
         cmocka_unit_test(reports_an_exec_that_fails_and_starts_the_others),
         cmocka_unit_test(gives_a_process_its_output_environment_and_default_signals),
         cmocka_unit_test(kills_at_once_on_command),
