@@ -36,7 +36,7 @@ struct control_endpoint {
     char dir[PATH_MAX], keys[PATH_MAX]; /* dir: "" over tcp; keys: "" where there are none */
     int lock;
     bool shut;
-    int64_t patience;
+    int64_t idle_timeout;
     struct {
         uint8_t run[16];
         char node[EXPERIMENT_NAME_MAX + 1];
@@ -141,7 +141,7 @@ static int bind_control(struct control_endpoint *d, const char *control, const c
     return err;
 }
 
-int control_endpoint_open(const char *control, const char *key, const char *keys, int64_t patience,
+int control_endpoint_open(const char *control, const char *key, const char *keys, int64_t idle_timeout,
                           struct control_endpoint **out)
 {
     const char *socket = endpoint_path(control);
@@ -149,7 +149,7 @@ int control_endpoint_open(const char *control, const char *key, const char *keys
     if (!d)
         return BEZEL_ENOMEM;
     d->lock = -1;
-    d->patience = patience;
+    d->idle_timeout = idle_timeout;
     int err = socket ? take_folder(d, socket) : 0;
     if (!err)
         err = take_keys(d, keys);
@@ -259,7 +259,7 @@ static struct session *open_session(struct control_endpoint *d, struct scheduler
                                       .text = text ? text : b->experiment,
                                       .text_bytes = n,
                                       .file = "experiment",
-                                      .idle_timeout = d->patience};
+                                      .idle_timeout = d->idle_timeout};
     memcpy(request.run, b->run, sizeof request.run);
     int err = session_open(&request, &s, why);
     free(text);
@@ -284,7 +284,7 @@ static struct session *begin(struct control_endpoint *d, struct scheduler *all, 
         return s;
     if (has_ended(d, b))
         snprintf(why, sizeof why, "the session has ended: it received no command from `bezel run` for %s",
-                 units_duration(d->patience).s);
+                 units_duration(d->idle_timeout).s);
     else if (!d->shut && (s || is_being_left(all, b)))
         return NULL;
     else if (!d->shut && all->count == SCHEDULER_MAX)

@@ -25,10 +25,10 @@ enum {
     BEZELD_FILES = 24 /* open at once, with those of ZeroMQ and of one process; each further process takes one */
 };
 
-#define PATIENCE (30 * CLOCK_S) /* the default idle time-out of sessions */
+#define IDLE_TIMEOUT (30 * CLOCK_S) /* the default idle time-out of sessions */
 
 static const char help[] =
-    "Usage: bezeld --control ENDPOINT [--keys DIR] [--key FILE] [--patience D] [--ready FD]\n"
+    "Usage: bezeld --control ENDPOINT [--keys DIR] [--key FILE] [--idle-timeout D] [--ready FD]\n"
     "              [--parent-pipe FD]\n"
     "\n"
     "The daemon of a node: it reads records, sends them to the collector, and keeps limits. It serves up to 16\n"
@@ -40,9 +40,9 @@ static const char help[] =
     "  --keys DIR          folder of the keys that experiments name, NODE.key and COLLECTOR.pub; over tcp:// also\n"
     "                      of the public keys with the role control, whose owners may send commands\n"
     "  --key FILE          this bezeld's secret key, of `bezel keygen`, for commands over tcp://\n"
-    "  --patience D        a session ends after so long without a command: 1 s to 1 h (default: 30 s; with "
-    "--parent-pipe\n"
-    "                      and without --patience sessions do not time out, and bezeld ends with the last one)\n"
+    "  --idle-timeout D    a session that receives no command for this long ends: 1 s to 1 h (default: 30 s; with\n"
+    "                      --parent-pipe and without this option sessions do not time out, and bezeld ends with the\n"
+    "                      last one)\n"
     "  --ready FD          writes `ready` there once it serves\n"
     "  --parent-pipe FD    ends when this pipe does\n"
     "      --help          this text\n"
@@ -52,9 +52,9 @@ static const char help[] =
     "Exit codes: 0 ended on request, 1 failed, 2 misuse.\n";
 
 struct arguments {
-    const char *control, *key, *keys, *patience_text;
-    int64_t patience; /* ns */
-    int ready, lease;
+    const char *control, *key, *keys, *idle_timeout_text;
+    int64_t idle_timeout; /* ns */
+    int ready, parent_pipe;
 };
 
 static int misuse(const char *what)
@@ -73,17 +73,18 @@ static const char **text_of(struct arguments *a, int c)
         return &a->key;
     case 's':
         return &a->keys;
-    case 'P':
-        return &a->patience_text;
+    case 'i':
+        return &a->idle_timeout_text;
     default:
         return NULL;
     }
 }
 
-static bool read_patience(const char *text, int64_t *patience)
+static bool read_idle_timeout(const char *text, int64_t *idle_timeout)
 {
     const char *why;
-    return units_read_duration(text, patience, &why) == 0 && *patience >= CLOCK_S && *patience <= 3600 * CLOCK_S;
+    return units_read_duration(text, idle_timeout, &why) == 0 && *idle_timeout >= CLOCK_S &&
+           *idle_timeout <= 3600 * CLOCK_S;
 }
 
 /* What is wrong with the options; NULL: nothing. */
@@ -96,9 +97,9 @@ static const char *check_arguments(struct arguments *a)
         return "--key needs --keys, and a tcp:// endpoint as --control";
     if (path ? *path != '/' : !a->key)
         return "--control takes ipc:///PATH, or with --keys and --key tcp://HOST:PORT";
-    a->patience = a->lease >= 0 ? 0 : PATIENCE;
-    if (a->patience_text && !read_patience(a->patience_text, &a->patience))
-        return "--patience takes a duration from 1 s to 1 h";
+    a->idle_timeout = a->parent_pipe >= 0 ? 0 : IDLE_TIMEOUT;
+    if (a->idle_timeout_text && !read_idle_timeout(a->idle_timeout_text, &a->idle_timeout))
+        return "--idle-timeout takes a duration from 1 s to 1 h";
     return NULL;
 }
 
@@ -106,27 +107,30 @@ static const char *check_arguments(struct arguments *a)
 static int read_arguments(int argc, char **argv, struct arguments *a)
 {
     static const struct option options[] = {
-        {"lease", optional_argument, NULL, 'L'}, /* given up */
-        {"stand", optional_argument, NULL, 'S'}, /* given up */
+        {"lease", optional_argument, NULL, 'L'},    /* given up */
+        {"patience", optional_argument, NULL, 'P'}, /* given up */
+        {"stand", optional_argument, NULL, 'S'},    /* given up */
         {"control", required_argument, NULL, 'o'},
         {"key", required_argument, NULL, 'k'},
         {"keys", required_argument, NULL, 's'},
         {"ready", required_argument, NULL, 'y'},
         {"parent-pipe", required_argument, NULL, 'l'},
-        {"patience", required_argument, NULL, 'P'},
+        {"idle-timeout", required_argument, NULL, 'i'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'v'},
         {NULL, 0, NULL, 0},
     };
-    *a = (struct arguments){.ready = -1, .lease = -1};
+    *a = (struct arguments){.ready = -1, .parent_pipe = -1};
     for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         const char **text = text_of(a, c);
         if (text)
             *text = optarg;
         else if (c == 'y' || c == 'l')
-            *(c == 'y' ? &a->ready : &a->lease) = atoi(optarg);
+            *(c == 'y' ? &a->ready : &a->parent_pipe) = atoi(optarg);
         else if (c == 'L')
             return misuse("--lease is called --parent-pipe now") + 1; /* given up */
+        else if (c == 'P')
+            return misuse("--patience is called --idle-timeout now") + 1; /* given up */
         else if (c == 'S')
             return misuse("--stand DIR is --control ipc://DIR/control now") + 1; /* given up */
         else if (c == 'h')
@@ -145,9 +149,8 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
 struct host {
     struct scheduler all;
     struct control_endpoint *control_endpoint;
-    int64_t
-        patience; /* idle time-out of sessions; 0: none, all sessions are those of the parent with the parent pipe */
-    int signals, lease, ready;
+    int64_t idle_timeout; /* 0: none, because all sessions are those of the parent with the parent pipe */
+    int signals, parent_pipe, ready;
     unsigned terms;        /* how often SIGTERM came */
     bool served;           /* it has had a session */
     bool ending, deserted; /* deserted: the parent pipe ended */
@@ -159,9 +162,9 @@ static bool must_end(struct host *h)
     h->terms += serve_terms(h->signals);
     if (h->terms > 1)
         _exit(EXIT_FAILED);
-    if (serve_is_deserted(h->lease)) {
-        close(h->lease);
-        h->lease = -1;
+    if (serve_is_deserted(h->parent_pipe)) {
+        close(h->parent_pipe);
+        h->parent_pipe = -1;
         log_warn("BEZEL-PARENT-PIPE", "`bezel run` is gone: sending what is left, then ending");
         return h->deserted = true;
     }
@@ -172,7 +175,7 @@ static bool must_end(struct host *h)
 static void end(struct host *h)
 {
     h->ending = true;
-    for (uint32_t i = 0; i < h->all.count && h->patience == 0; i++) /* other sessions' `bezel run` may ask again */
+    for (uint32_t i = 0; i < h->all.count && h->idle_timeout == 0; i++) /* other sessions' `bezel run` may ask again */
         h->all.list[i]->deserted |= h->deserted;
     scheduler_end(&h->all);
     control_endpoint_shut(h->control_endpoint);
@@ -193,7 +196,7 @@ static void remove_ended(struct host *h)
 /* A bezeld whose sessions are all its parent's ends with the last of them. */
 static bool is_needed(const struct host *h)
 {
-    return h->all.count > 0 || !(h->ending || (h->patience == 0 && h->served));
+    return h->all.count > 0 || !(h->ending || (h->idle_timeout == 0 && h->served));
 }
 
 static void serve(struct host *h)
@@ -213,7 +216,7 @@ static void serve(struct host *h)
         }
         remove_ended(h);
         if (is_needed(h)) /* otherwise the wait would never end */
-            scheduler_wait(&h->all, (int[]){h->signals, h->lease}, 2);
+            scheduler_wait(&h->all, (int[]){h->signals, h->parent_pipe}, 2);
     }
 }
 
@@ -225,17 +228,18 @@ int main(int argc, char **argv)
     int code = read_arguments(argc, argv, &a);
     if (code)
         return code - 1;
-    struct host h = {.signals = serve_signals(), .lease = a.lease, .ready = a.ready, .patience = a.patience};
+    struct host h = {
+        .signals = serve_signals(), .parent_pipe = a.parent_pipe, .ready = a.ready, .idle_timeout = a.idle_timeout};
     if (h.signals < 0) { /* SIGTERM is blocked by now, so only SIGKILL would end this process */
         log_error("BEZEL-START", "cannot receive SIGTERM: %s", strerror(errno));
         return EXIT_FAILURE;
     }
-    serve_parent_pipe(a.lease);
+    serve_parent_pipe(a.parent_pipe);
     setenv("BEZEL_PROCESS", "bezeld", 1); /* the name of the segments of its own trace */
     file_raise_limit();                   /* each process that is read takes a descriptor */
     if (limit_check_files(BEZELD_FILES) != 0)
         return EXIT_FAILED;
-    if (control_endpoint_open(a.control, a.key, a.keys, a.patience, &h.control_endpoint) != 0)
+    if (control_endpoint_open(a.control, a.key, a.keys, a.idle_timeout, &h.control_endpoint) != 0)
         return EXIT_FAILED;
     scheduler_init(&h.all);
     h.all.control_endpoint = control_endpoint_link(h.control_endpoint);

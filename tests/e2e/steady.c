@@ -89,7 +89,7 @@ static void become_bezeld(const struct scene *s, int ready)
     setenv("COUNT_CALLS", s->counts, 1);
     if (COUNTS)
         setenv("LD_PRELOAD", COUNT_CALLS, 1);
-    execl(BEZELD, "bezeld", "--control", s->control, "--patience", "1 h", "--ready", ready_text, (char *)NULL);
+    execl(BEZELD, "bezeld", "--control", s->control, "--idle-timeout", "1 h", "--ready", ready_text, (char *)NULL);
     _exit(127);
 }
 
