@@ -226,22 +226,36 @@ int rundb_begin(struct rundb *f)
     return err;
 }
 
-sqlite3_stmt *rundb_prepare(struct rundb *f, enum rundb_statement which, int *err)
+static void bind(sqlite3_stmt *s, int at, const struct rundb_value *v)
 {
-    *err = rundb_begin(f);
-    if (*err)
-        f->lacks = true;
-    return *err ? NULL : f->statements[which];
+    switch (v->type) {
+    case RUNDB_IS_INT:
+        sqlite3_bind_int64(s, at, v->number);
+        break;
+    case RUNDB_IS_REAL:
+        sqlite3_bind_double(s, at, v->real);
+        break;
+    case RUNDB_IS_TEXT:
+        sqlite3_bind_text(s, at, v->bytes, -1, SQLITE_STATIC);
+        break;
+    case RUNDB_IS_BLOB:
+        sqlite3_bind_blob(s, at, v->bytes, (int)v->number, SQLITE_STATIC);
+    }
 }
 
-int rundb_run(struct rundb *f, sqlite3_stmt *statement)
+int rundb_write_row(struct rundb *f, int which, const struct rundb_value *values, size_t count)
 {
-    int err = rundb_error(f->db, sqlite3_step(statement)), sys = errno;
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
-    if (err)
-        f->lacks = true;
-    f->within = !sqlite3_get_autocommit(f->db);
+    sqlite3_stmt *s = f->statements[which];
+    int err = rundb_begin(f), sys = errno;
+    if (!err) {
+        for (size_t i = 0; i < count; i++)
+            bind(s, (int)i + 1, &values[i]);
+        err = rundb_error(f->db, sqlite3_step(s)), sys = errno;
+        sqlite3_reset(s);
+        sqlite3_clear_bindings(s);
+        f->within = !sqlite3_get_autocommit(f->db);
+    }
+    f->lacks = f->lacks || err;
     errno = sys;
     return err;
 }
@@ -259,20 +273,9 @@ int rundb_commit(struct rundb *f)
     return err;
 }
 
-void rundb_bind_text(sqlite3_stmt *statement, int at, const char *text)
-{
-    sqlite3_bind_text(statement, at, text, -1, SQLITE_STATIC);
-}
-
 int rundb_put(struct rundb *f, const char *key, const char *value)
 {
-    int err;
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_PUT, &err);
-    if (!s)
-        return err;
-    rundb_bind_text(s, 1, key);
-    rundb_bind_text(s, 2, value);
-    return rundb_run(f, s);
+    return rundb_write(f, RUNDB_PUT, RUNDB_TEXT(key), RUNDB_TEXT(value));
 }
 
 int rundb_put_int(struct rundb *f, const char *key, int64_t value)
@@ -284,27 +287,11 @@ int rundb_put_int(struct rundb *f, const char *key, int64_t value)
 
 int rundb_event(struct rundb *f, int64_t at, bool error, const char *text)
 {
-    int err;
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_EVENT, &err);
-    if (!s)
-        return err;
-    sqlite3_bind_int64(s, 1, at);
-    sqlite3_bind_int(s, 2, error);
-    rundb_bind_text(s, 3, text);
-    return rundb_run(f, s);
+    return rundb_write(f, RUNDB_EVENT, RUNDB_INT(at), RUNDB_INT(error), RUNDB_TEXT(text));
 }
 
 int rundb_silent(struct rundb *f, const char *node, const char *name, int64_t pid, const char *text)
 {
-    int err;
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_SILENT, &err);
-    if (!s)
-        return err;
-    rundb_bind_text(s, 1, node);
-    rundb_bind_text(s, 2, name);
-    sqlite3_bind_int64(s, 3, pid);
-    sqlite3_bind_int64(s, 4, clock_now());
-    rundb_bind_text(s, 5, RUNDB_NO_SEGMENT);
-    rundb_bind_text(s, 6, text);
-    return rundb_run(f, s);
+    return rundb_write(f, RUNDB_SILENT, RUNDB_TEXT(node), RUNDB_TEXT(name), RUNDB_INT(pid), RUNDB_INT(clock_now()),
+                       RUNDB_TEXT(RUNDB_NO_SEGMENT), RUNDB_TEXT(text));
 }

@@ -129,22 +129,16 @@ int rundb_prepare_builtins(struct rundb *f)
 
 /* ---- Their rows -------------------------------------------------------------------------------------------------- */
 
-/* A string is looked up in the dictionary; "" for an id that it lacks. */
-static void bind(sqlite3_stmt *s, int at, const struct dict *d, enum dict_type type, uint64_t value)
+/* The value of a field. A string is looked up in the dictionary; "" for an id that it lacks. */
+static struct rundb_value value_of(const struct dict *d, enum dict_type type, uint64_t value)
 {
     double real;
-    switch (type) {
-    case DICT_FLOAT64:
-        memcpy(&real, &value, sizeof real);
-        sqlite3_bind_double(s, at, real); /* a NaN becomes NULL */
-        break;
-    case DICT_STRING:
-        rundb_bind_text(s, at, value && value <= d->string_count ? d->strings[value - 1] : "");
-        break;
-    case DICT_INT64:
-    case DICT_ENUM:
-        sqlite3_bind_int64(s, at, (int64_t)value);
-    }
+    memcpy(&real, &value, sizeof real);
+    if (type == DICT_FLOAT64)
+        return RUNDB_REAL(real);
+    if (type == DICT_STRING)
+        return RUNDB_TEXT(value && value <= d->string_count ? d->strings[value - 1] : "");
+    return RUNDB_INT(value);
 }
 
 int rundb_add_builtin(struct rundb *f, const struct model_process *process, const struct packet_record *r)
@@ -154,14 +148,10 @@ int rundb_add_builtin(struct rundb *f, const struct model_process *process, cons
         b++;
     if (b == BUILTIN_COUNT)
         return 0;
-    int err;
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_BUILTIN + b, &err);
-    if (!s)
-        return err;
     bool is_node = strcmp(builtin_layout(b)->owner, "node") == 0;
-    sqlite3_bind_int64(s, 1, is_node ? process->node->row : process->row);
-    sqlite3_bind_int64(s, 2, (int64_t)r->timestamp);
+    struct rundb_value row[2 + DICT_FIELDS_MAX] = {RUNDB_INT(is_node ? process->node->row : process->row),
+                                                   RUNDB_INT(r->timestamp)};
     for (uint32_t i = 0; i < r->value_count; i++)
-        bind(s, (int)i + 3, process->dict, builtin_aspects[b].fields[i].type, packet_value(r, i));
-    return rundb_run(f, s);
+        row[i + 2] = value_of(process->dict, builtin_aspects[b].fields[i].type, packet_value(r, i));
+    return rundb_write_row(f, RUNDB_BUILTIN + (int)b, row, r->value_count + 2);
 }

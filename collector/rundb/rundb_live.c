@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "collector/rundb/rundb_sqlite.h"
 
+#include <math.h>
 #include <stdio.h>
 
 int rundb_serve(struct rundb *f, bool sync)
@@ -21,7 +22,7 @@ bool rundb_lacks(const struct rundb *f)
 int rundb_get(struct rundb *f, const char *key, char *value, size_t size)
 {
     sqlite3_stmt *s = f->statements[RUNDB_GET];
-    rundb_bind_text(s, 1, key);
+    sqlite3_bind_text(s, 1, key, -1, SQLITE_STATIC);
     int rc = sqlite3_step(s);
     int err = rundb_error(f->db, rc);
     const char *text = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
@@ -33,15 +34,9 @@ int rundb_get(struct rundb *f, const char *key, char *value, size_t size)
     return err;
 }
 
-static void bind_u64(sqlite3_stmt *s, int at, uint64_t value)
+/* Commits a row that was written with result `err`; *row, if not NULL, gets its id. */
+static int commit_row(struct rundb *f, int err, int64_t *row)
 {
-    sqlite3_bind_int64(s, at, (int64_t)value);
-}
-
-/* Runs the statement and commits; *row, if not NULL, gets the id of the inserted row. */
-static int run_lasting(struct rundb *f, sqlite3_stmt *s, int64_t *row)
-{
-    int err = rundb_run(f, s);
     if (!err && row)
         *row = sqlite3_last_insert_rowid(f->db);
     return err ? err : rundb_commit(f);
@@ -49,59 +44,31 @@ static int run_lasting(struct rundb *f, sqlite3_stmt *s, int64_t *row)
 
 int rundb_add_node(struct rundb *f, struct model_node *node)
 {
-    int err;
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_NODE, &err);
-    if (!s)
-        return err;
-    rundb_bind_text(s, 1, node->name);
-    sqlite3_bind_blob(s, 2, node->uuid, sizeof node->uuid, SQLITE_STATIC);
-    sqlite3_bind_blob(s, 3, node->boot, sizeof node->boot, SQLITE_STATIC);
-    sqlite3_bind_int64(s, 4, node->realtime_offset);
-    rundb_bind_text(s, 5, node->dir);
-    return run_lasting(f, s, &node->row);
+    int err =
+        rundb_write(f, RUNDB_NODE, RUNDB_TEXT(node->name), RUNDB_BLOB(node->uuid, sizeof node->uuid),
+                    RUNDB_BLOB(node->boot, sizeof node->boot), RUNDB_INT(node->realtime_offset), RUNDB_TEXT(node->dir));
+    return commit_row(f, err, &node->row);
 }
 
 int rundb_add_process(struct rundb *f, struct model_process *process, const void *dictionary, size_t n)
 {
-    int err;
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_PROCESS, &err);
-    if (!s)
-        return err;
-    sqlite3_bind_int64(s, 1, process->node->row);
-    bind_u64(s, 2, process->instance);
-    sqlite3_bind_int64(s, 3, process->stream_id);
-    sqlite3_bind_int64(s, 4, process->pid);
-    sqlite3_bind_int(s, 5, process->role);
-    rundb_bind_text(s, 6, process->name);
-    rundb_bind_text(s, 7, process->program);
-    bind_u64(s, 8, process->started);
-    rundb_bind_text(s, 9, process->base);
-    sqlite3_bind_blob(s, 10, n ? dictionary : "", (int)n, SQLITE_STATIC);
-    sqlite3_bind_int(s, 11, process->overwrites);
-    return run_lasting(f, s, &process->row);
+    int err =
+        rundb_write(f, RUNDB_PROCESS, RUNDB_INT(process->node->row), RUNDB_INT(process->instance),
+                    RUNDB_INT(process->stream_id), RUNDB_INT(process->pid), RUNDB_INT(process->role),
+                    RUNDB_TEXT(process->name), RUNDB_TEXT(process->program), RUNDB_INT(process->started),
+                    RUNDB_TEXT(process->base), RUNDB_BLOB(n ? dictionary : "", n), RUNDB_INT(process->overwrites));
+    return commit_row(f, err, &process->row);
 }
 
 int rundb_set_dictionary(struct rundb *f, const struct model_process *process, const void *dictionary, size_t n)
 {
-    int err;
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_DICTIONARY, &err);
-    if (!s)
-        return err;
-    sqlite3_bind_int64(s, 1, process->row);
-    sqlite3_bind_blob(s, 2, n ? dictionary : "", (int)n, SQLITE_STATIC);
-    return run_lasting(f, s, NULL);
+    int err = rundb_write(f, RUNDB_DICTIONARY, RUNDB_INT(process->row), RUNDB_BLOB(n ? dictionary : "", n));
+    return commit_row(f, err, NULL);
 }
 
 int rundb_save_node(struct rundb *f, const struct model_node *node)
 {
-    int err;
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_NODE_STATE, &err);
-    if (!s)
-        return err;
-    sqlite3_bind_int64(s, 1, node->row);
-    sqlite3_bind_int(s, 2, node->left);
-    bind_u64(s, 3, node->unobserved);
-    return rundb_run(f, s);
+    return rundb_write(f, RUNDB_NODE_STATE, RUNDB_INT(node->row), RUNDB_INT(node->left), RUNDB_INT(node->unobserved));
 }
 
 size_t rundb_pack(const struct histogram *h, uint8_t *blob)
@@ -138,67 +105,35 @@ int rundb_unpack(const void *blob, size_t n, struct histogram *h)
 
 static int save_state(struct rundb *f, const struct model_process *p)
 {
-    int err;
     uint8_t blob[RUNDB_HISTOGRAM_MAX];
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_PROCESS_STATE, &err);
-    if (!s)
-        return err;
-    sqlite3_bind_int64(s, 1, p->row);
-    sqlite3_bind_int(s, 2, p->state);
-    bind_u64(s, 3, p->unfinished);
-    if (p->latency)
-        sqlite3_bind_blob(s, 4, blob, (int)rundb_pack(p->latency, blob), SQLITE_STATIC);
-    bind_u64(s, 5, p->unobserved);
-    return rundb_run(f, s);
+    size_t n = p->latency ? rundb_pack(p->latency, blob) : 0;
+    return rundb_write(f, RUNDB_PROCESS_STATE, RUNDB_INT(p->row), RUNDB_INT(p->state), RUNDB_INT(p->unfinished),
+                       RUNDB_BLOB(n ? blob : NULL, n), RUNDB_INT(p->unobserved));
 }
 
 static int save_book(struct rundb *f, const struct model_process *p, uint32_t aspect)
 {
-    int err;
     const struct model_count *c = &p->counts[aspect];
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_BOOK, &err);
-    if (!s)
-        return err;
-    sqlite3_bind_int64(s, 1, p->row);
-    sqlite3_bind_int64(s, 2, aspect);
-    rundb_bind_text(s, 3, aspect ? p->dict->aspects[aspect - 1].name : RUNDB_UNEXPLAINED);
-    bind_u64(s, 4, c->attempts);
-    bind_u64(s, 5, c->full);
-    bind_u64(s, 6, c->off);
-    bind_u64(s, 7, c->no_ring);
-    bind_u64(s, 8, c->window);
-    bind_u64(s, 9, c->spool);
-    bind_u64(s, 10, c->stored);
-    sqlite3_bind_int64(s, 11, c->first_ns);
-    sqlite3_bind_int64(s, 12, c->last_ns);
-    return rundb_run(f, s);
+    return rundb_write(f, RUNDB_BOOK, RUNDB_INT(p->row), RUNDB_INT(aspect),
+                       RUNDB_TEXT(aspect ? p->dict->aspects[aspect - 1].name : RUNDB_UNEXPLAINED),
+                       RUNDB_INT(c->attempts), RUNDB_INT(c->full), RUNDB_INT(c->off), RUNDB_INT(c->no_ring),
+                       RUNDB_INT(c->window), RUNDB_INT(c->spool), RUNDB_INT(c->stored), RUNDB_INT(c->first_ns),
+                       RUNDB_INT(c->last_ns));
 }
 
 /* Saves the kind and statistics of an aspect that is not a plain event. */
 static int save_kind(struct rundb *f, const struct model_process *p, uint32_t aspect)
 {
-    int err;
+    static const struct kind_statistics none = {.last = NAN, .min = NAN, .max = NAN};
     uint8_t blob[RUNDB_HISTOGRAM_MAX];
     const struct dict_aspect *a = &p->dict->aspects[aspect - 1];
-    const struct kind_statistics *v = p->values[aspect];
+    const struct kind_statistics *v = p->values[aspect] ? p->values[aspect] : &none;
     if (a->kind == DICT_EVENT)
         return 0;
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_KIND, &err);
-    if (!s)
-        return err;
-    sqlite3_bind_int64(s, 1, p->row);
-    sqlite3_bind_int64(s, 2, aspect);
-    sqlite3_bind_int(s, 3, a->kind);
-    rundb_bind_text(s, 4, a->fields[0].unit);
-    sqlite3_bind_int64(s, 5, v ? v->total : 0);
-    if (v && a->kind == DICT_GAUGE) { /* a NaN becomes NULL */
-        sqlite3_bind_double(s, 6, v->last);
-        sqlite3_bind_double(s, 7, v->min);
-        sqlite3_bind_double(s, 8, v->max);
-    }
-    if (v && v->durations)
-        sqlite3_bind_blob(s, 9, blob, (int)rundb_pack(v->durations, blob), SQLITE_STATIC);
-    return rundb_run(f, s);
+    size_t n = v->durations ? rundb_pack(v->durations, blob) : 0;
+    return rundb_write(f, RUNDB_KIND, RUNDB_INT(p->row), RUNDB_INT(aspect), RUNDB_INT(a->kind),
+                       RUNDB_TEXT(a->fields[0].unit), RUNDB_INT(v->total), RUNDB_REAL(v->last), RUNDB_REAL(v->min),
+                       RUNDB_REAL(v->max), RUNDB_BLOB(n ? blob : NULL, n));
 }
 
 /*
@@ -207,21 +142,11 @@ static int save_kind(struct rundb *f, const struct model_process *p, uint32_t as
  */
 static int save_stream(struct rundb *f, const struct model_process *p, const struct model_stream *stream)
 {
-    int err;
     if (stream->unsynced)
         return 0;
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_STREAM, &err);
-    if (!s)
-        return err;
-    sqlite3_bind_int64(s, 1, p->row);
-    sqlite3_bind_int64(s, 2, stream->at.ring);
-    bind_u64(s, 3, stream->packets);
-    bind_u64(s, 4, stream->bytes);
-    bind_u64(s, 5, stream->at.next_ordinal);
-    bind_u64(s, 6, stream->at.discarded);
-    bind_u64(s, 7, stream->sum);
-    sqlite3_bind_int(s, 8, stream->closed);
-    return rundb_run(f, s);
+    return rundb_write(f, RUNDB_STREAM, RUNDB_INT(p->row), RUNDB_INT(stream->at.ring), RUNDB_INT(stream->packets),
+                       RUNDB_INT(stream->bytes), RUNDB_INT(stream->at.next_ordinal), RUNDB_INT(stream->at.discarded),
+                       RUNDB_INT(stream->sum), RUNDB_INT(stream->closed));
 }
 
 int rundb_save_process(struct rundb *f, const struct model_process *process)
@@ -239,34 +164,15 @@ int rundb_save_process(struct rundb *f, const struct model_process *process)
 
 int rundb_add_loss(struct rundb *f, const struct model_process *process, const struct packet_header *h, uint64_t count)
 {
-    int err;
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_LOSS, &err);
-    if (!s)
-        return err;
-    sqlite3_bind_int64(s, 1, process->row);
-    sqlite3_bind_int64(s, 2, h->ring);
-    bind_u64(s, 3, h->timestamp_begin);
-    bind_u64(s, 4, h->timestamp_end);
-    bind_u64(s, 5, h->first_ordinal);
-    bind_u64(s, 6, count);
-    return rundb_run(f, s);
+    return rundb_write(f, RUNDB_LOSS, RUNDB_INT(process->row), RUNDB_INT(h->ring), RUNDB_INT(h->timestamp_begin),
+                       RUNDB_INT(h->timestamp_end), RUNDB_INT(h->first_ordinal), RUNDB_INT(count));
 }
 
 int rundb_add_note(struct rundb *f, const struct model_node *node, const struct message_note *note)
 {
-    int err;
-    sqlite3_stmt *s = rundb_prepare(f, RUNDB_NOTE, &err);
-    if (!s)
-        return err;
-    sqlite3_bind_int64(s, 1, node->row);
-    bind_u64(s, 2, note->instance);
-    sqlite3_bind_int64(s, 3, note->pid);
-    rundb_bind_text(s, 4, note->name);
-    bind_u64(s, 5, note->at);
-    rundb_bind_text(s, 6, note->code);
-    rundb_bind_text(s, 7, note->text);
-    sqlite3_bind_int64(s, 8, RUNDB_NOTES_MAX);
-    return rundb_run(f, s);
+    return rundb_write(f, RUNDB_NOTE, RUNDB_INT(node->row), RUNDB_INT(note->instance), RUNDB_INT(note->pid),
+                       RUNDB_TEXT(note->name), RUNDB_INT(note->at), RUNDB_TEXT(note->code), RUNDB_TEXT(note->text),
+                       RUNDB_INT(RUNDB_NOTES_MAX));
 }
 
 int rundb_clear_derived(struct rundb *f)

@@ -49,6 +49,13 @@ static struct model_node *node_of_row(const struct model *m, int64_t row)
     return node;
 }
 
+/* The process whose node and instance are the first columns; NULL where there is none. */
+static struct model_process *process_of_row(sqlite3_stmt *s, const struct model *m)
+{
+    const struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 0));
+    return node ? model_find_process(node, (uint64_t)sqlite3_column_int64(s, 1)) : NULL;
+}
+
 /* Whether `base`, the first part of the names of its files, ends with its pid, or its pid and instance. */
 static bool base_ok(const struct model_process *p)
 {
@@ -111,8 +118,7 @@ static int load_process(sqlite3_stmt *s, struct model *m)
 
 static int load_book(sqlite3_stmt *s, struct model *m)
 {
-    struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 0));
-    struct model_process *p = node ? model_find_process(node, (uint64_t)sqlite3_column_int64(s, 1)) : NULL;
+    struct model_process *p = process_of_row(s, m);
     int64_t aspect = sqlite3_column_int64(s, 2);
     if (!p || aspect < 0 || aspect > p->dict->aspect_count)
         return BEZEL_EMALFORMED;
@@ -162,8 +168,7 @@ int rundb_load(struct rundb *f, struct model *m)
 
 static int load_stream(sqlite3_stmt *s, struct model *m)
 {
-    struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 0));
-    struct model_process *p = node ? model_find_process(node, (uint64_t)sqlite3_column_int64(s, 1)) : NULL;
+    struct model_process *p = process_of_row(s, m);
     int64_t ring = sqlite3_column_int64(s, 2);
     if (!p || ring < 0 || ring >= PACKET_RINGS_MAX)
         return BEZEL_EMALFORMED;
@@ -182,8 +187,7 @@ static int load_stream(sqlite3_stmt *s, struct model *m)
 
 static int load_stored(sqlite3_stmt *s, struct model *m)
 {
-    struct model_node *node = node_of_row(m, sqlite3_column_int64(s, 0));
-    struct model_process *p = node ? model_find_process(node, (uint64_t)sqlite3_column_int64(s, 1)) : NULL;
+    struct model_process *p = process_of_row(s, m);
     if (p)
         p->saved_stored += (uint64_t)sqlite3_column_int64(s, 2);
     return p ? 0 : BEZEL_EMALFORMED;

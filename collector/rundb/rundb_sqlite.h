@@ -100,16 +100,25 @@ int rundb_prepare_get(struct rundb *f) BEZEL_MUST_CHECK;
 /** Makes sure that a transaction is open. */
 int rundb_begin(struct rundb *f) BEZEL_MUST_CHECK;
 
-/** Makes sure that a transaction is open and returns a statement to bind to; NULL with *err where it cannot. */
-sqlite3_stmt *rundb_prepare(struct rundb *f, enum rundb_statement which, int *err);
+/** A parameter of a statement. A NaN and a blob at NULL become NULL. Texts and blobs are borrowed. */
+struct rundb_value {
+    enum { RUNDB_IS_INT, RUNDB_IS_REAL, RUNDB_IS_TEXT, RUNDB_IS_BLOB } type;
+    int64_t number; /* or bytes of the blob */
+    double real;
+    const void *bytes;
+};
+#define RUNDB_INT(x)     ((struct rundb_value){.type = RUNDB_IS_INT, .number = (int64_t)(x)})
+#define RUNDB_REAL(x)    ((struct rundb_value){.type = RUNDB_IS_REAL, .real = (x)})
+#define RUNDB_TEXT(x)    ((struct rundb_value){.type = RUNDB_IS_TEXT, .bytes = (x)})
+#define RUNDB_BLOB(x, n) ((struct rundb_value){.type = RUNDB_IS_BLOB, .bytes = (x), .number = (int64_t)(n)})
 
-/** Runs a statement of rundb_prepare(). Returns 0, or an error with f->lacks set. */
-int rundb_run(struct rundb *f, sqlite3_stmt *statement) BEZEL_MUST_CHECK;
+/** Runs statement `which` with these values within a transaction. Returns 0, or an error with f->lacks set. */
+#define rundb_write(f, which, ...)                                                                                     \
+    rundb_write_row(f, which, (struct rundb_value[]){__VA_ARGS__},                                                     \
+                    sizeof((struct rundb_value[]){__VA_ARGS__}) / sizeof(struct rundb_value))
+int rundb_write_row(struct rundb *f, int which, const struct rundb_value *values, size_t count) BEZEL_MUST_CHECK;
 
 /** Commits the open transaction. Returns 0 or an error; then it can be tried again, unless f->lacks is set. */
 int rundb_commit(struct rundb *f) BEZEL_MUST_CHECK;
-
-/** Binds a text without copying it: it must live until the statement has run. */
-void rundb_bind_text(sqlite3_stmt *statement, int at, const char *text);
 
 #endif
