@@ -399,7 +399,7 @@ void receiver_take_message(struct receiver *in, const struct link_frame *frame, 
         return;
     }
     if (in->in.type == MESSAGE_HELLO && !link_may(frame, KEY_OBSERVE))
-        receiver_refuse(in, &frame->peer, "your key has not the role observe at this collector");
+        receiver_refuse(in, &frame->peer, "your key does not have the role observe at this collector");
     else if (in->in.type == MESSAGE_HELLO)
         on_hello(in, frame, &in->in.hello);
     else if (!peer)

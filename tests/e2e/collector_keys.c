@@ -127,7 +127,7 @@ static void who_may_not_observe_is_refused_with_a_reason(void **state)
     cut_some(t->sensor, p, 3);
     t->sensor->keys = &t->watcher;
     assert_true(fake_connect(t->sensor, t->collector.endpoint));
-    assert_true(is_refused(t->sensor, "has not the role observe"));
+    assert_true(is_refused(t->sensor, "does not have the role observe"));
     assert_true(collector_said(&t->collector, "a message from key watcher was refused: it needs role observe"));
     assert_int_equal(collector_status(&t->collector, "records"), 0);
     assert_int_equal(collector_status(&t->collector, "peers"), 0);
