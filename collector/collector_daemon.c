@@ -154,23 +154,6 @@ static void fill_state(struct collector_daemon *v, struct message_reply *reply)
     }
 }
 
-static void fill_status(const struct collector_daemon *v, struct message_collector_status *s)
-{
-    const struct model_totals *t = &v->model->totals;
-    *s = (struct message_collector_status){.records = t->records,
-                                           .bytes = t->bytes,
-                                           .packets = t->packets,
-                                           .discarded = t->discarded,
-                                           .refused = t->refused,
-                                           .over_rate = receiver_over_rate(v->receiver),
-                                           .unidentified = receiver_unidentified(v->receiver),
-                                           .peers = receiver_peers(v->receiver),
-                                           .streams = t->streams,
-                                           .processes = t->processes,
-                                           .nodes = t->nodes,
-                                           .store_errno = store_failure(v->store, NULL)};
-}
-
 static void reply(struct collector_daemon *v, const struct link_peer *peer)
 {
     int n = message_encode(&v->out, v->bytes, sizeof v->bytes);
@@ -211,7 +194,7 @@ static void take_command(struct collector_daemon *v, const struct link_frame *fr
     v->out.reply.id = v->in.command.id;
     v->out.reply.answer = ANSWER_COLLECTOR;
     fill_state(v, &v->out.reply);
-    fill_status(v, &v->out.reply.collector);
+    receiver_status(v->receiver, &v->out.reply.collector);
     reply(v, &frame->peer);
 }
 

@@ -84,7 +84,7 @@ struct model_node *model_find_node(const struct model *m, const uint8_t uuid[16]
     return node;
 }
 
-static bool dir_is_taken(const struct model *m, const char *dir)
+bool model_has_dir(const struct model *m, const char *dir)
 {
     for (const struct model_node *node = m->nodes; node; node = node->next)
         if (strcmp(node->dir, dir) == 0)
@@ -114,7 +114,7 @@ struct model_node *model_add_node(struct model *m, const struct message_hello *h
     node->local = memcmp(node->boot, m->boot, sizeof node->boot) == 0;
     node->last_process = &node->processes;
     memcpy(node->dir, node->name, sizeof node->name);
-    for (unsigned i = 1 + count_called(m, node->name); dir_is_taken(m, node->dir); i++)
+    for (unsigned i = 1 + count_called(m, node->name); model_has_dir(m, node->dir); i++)
         snprintf(node->dir, sizeof node->dir, "%s.%u", node->name, i);
     *m->last_node = node;
     m->last_node = &node->next;

@@ -159,6 +159,9 @@ void model_free(struct model *m);
 
 struct model_node *model_find_node(const struct model *m, const uint8_t uuid[16]);
 
+/** Whether `dir` is the directory of a node. */
+bool model_has_dir(const struct model *m, const char *dir);
+
 /** Adds the node that `hello` names; its directory is its name, with ".2" and so on where another boot has it. */
 struct model_node *model_add_node(struct model *m, const struct message_hello *hello);
 

@@ -63,9 +63,10 @@ static void count_all(struct model_process *process, const struct packet_run *ru
         count_latency(process->latency, run, received);
 }
 
-void statistics_count(struct model_process *process, const struct packet_header *h, const uint8_t *p,
+void statistics_count(struct model_stream *stream, const struct packet_header *h, const uint8_t *p,
                       const struct packet_run *all, int64_t received)
 {
+    struct model_process *process = stream->process;
     struct packet_run run = *all;
     size_t offset = PACKET_HEADER_BYTES;
     bool polled = process->role == ROLE_SUT && !process->overwrites; /* the age of a snapshot's records is no latency */
@@ -78,9 +79,5 @@ void statistics_count(struct model_process *process, const struct packet_header 
         while (packet_next_run(p, h, process->dict->field_counts, process->dict->aspect_count, &offset, &run) > 0)
             count_all(process, &run, timed ? received : 0);
     process->dirty = true;
-}
-
-void statistics_sum(struct model_stream *stream, const struct packet_header *h, const uint8_t *p)
-{
     stream->sum = checksum_add(stream->sum, p, h->size_bytes);
 }

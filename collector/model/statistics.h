@@ -1,20 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Counts stored packets in the model: records, times and values of each aspect, and latency. */
+/** Counts stored packets in the model: records, times and values of each aspect, latency, and the stream's checksum. */
 #ifndef BEZEL_COLLECTOR_MODEL_STATISTICS_H
 #define BEZEL_COLLECTOR_MODEL_STATISTICS_H
 
 #include "collector/model/run_model.h"
 
 /**
- * Counts the records of stored packet `p` into its process. `received`: when it arrived, by clock_now(); 0: unknown, so
+ * Counts stored packet `p` into its stream and process. `received`: when it arrived, by clock_now(); 0: unknown, so
  * it does not count for the latency. `all`: the run that validate_check() found.
  */
-void statistics_count(struct model_process *process, const struct packet_header *h, const uint8_t *p,
+void statistics_count(struct model_stream *stream, const struct packet_header *h, const uint8_t *p,
                       const struct packet_run *all, int64_t received);
-
-/** Adds stored packet `p` to the checksum of its stream. */
-void statistics_sum(struct model_stream *stream, const struct packet_header *h, const uint8_t *p);
 
 #endif

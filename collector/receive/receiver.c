@@ -46,19 +46,26 @@ bool receiver_changed(const struct receiver *in)
     return in->changed;
 }
 
-uint64_t receiver_over_rate(const struct receiver *in)
-{
-    return in->over_rate;
-}
-
-uint64_t receiver_unidentified(const struct receiver *in)
-{
-    return in->unidentified;
-}
-
 unsigned receiver_peers(const struct receiver *in)
 {
     return in->peer_count;
+}
+
+void receiver_status(const struct receiver *in, struct message_collector_status *s)
+{
+    const struct model_totals *t = &in->model->totals;
+    *s = (struct message_collector_status){.records = t->records,
+                                           .bytes = t->bytes,
+                                           .packets = t->packets,
+                                           .discarded = t->discarded,
+                                           .refused = t->refused,
+                                           .over_rate = in->over_rate,
+                                           .unidentified = in->unidentified,
+                                           .peers = in->peer_count,
+                                           .streams = t->streams,
+                                           .processes = t->processes,
+                                           .nodes = t->nodes,
+                                           .store_errno = store_failure(in->store, NULL)};
 }
 
 /* ---- packets ----------------------------------------------------------------------------------------------------- */
@@ -162,8 +169,7 @@ static void count_batch(struct receiver *in)
     for (size_t i = 0; i < in->batch; i++) {
         const struct received *a = &in->results[i];
         if (a->what == RECEIVED_STORED) {
-            statistics_count(a->stream->process, &a->header, in->frames[i].data, &a->found.all, in->received[i]);
-            statistics_sum(a->stream, &a->header, in->frames[i].data);
+            statistics_count(a->stream, &a->header, in->frames[i].data, &a->found.all, in->received[i]);
             rundb_add_packet(in->rundb, a->stream->process, &a->header, in->frames[i].data, a->found.lost);
         }
         link_frame_free(&in->frames[i]);
@@ -260,27 +266,28 @@ static void acknowledge_leaving(struct receiver *in)
 }
 
 /* Answers final books, which are saved: the node may drop them. Answers that cannot be sent wait for the next save. */
+static bool answer(struct receiver *in, const struct peer *peer, struct message_books books)
+{
+    in->out.type = MESSAGE_BOOKS;
+    in->out.books = books;
+    if (receiver_send(in, &peer->id) == 0)
+        return true;
+    in->changed = true;
+    return false;
+}
+
 static void answer_books(struct receiver *in, const struct peer *peer)
 {
-    if (peer->node->books_answer) {
-        in->out.type = MESSAGE_BOOKS;
-        in->out.books = (struct message_books){.state = PROCESS_ENDED, .at = peer->node->books_at};
-        if (receiver_send(in, &peer->id) != 0) {
-            in->changed = true;
-            return;
-        }
-        peer->node->books_answer = false;
-    }
-    for (struct model_process *p = peer->node->active; p; p = p->next_active) {
+    struct model_node *node = peer->node;
+    bool sent = true;
+    if (node->books_answer)
+        sent = answer(in, peer, (struct message_books){.state = PROCESS_ENDED, .at = node->books_at});
+    node->books_answer = node->books_answer && !sent;
+    for (struct model_process *p = node->active; p && sent; p = p->next_active) {
         if (!p->books_answer)
             continue;
-        in->out.type = MESSAGE_BOOKS;
-        in->out.books = (struct message_books){.instance = p->instance, .state = p->state, .at = p->books_at};
-        if (receiver_send(in, &peer->id) != 0) {
-            in->changed = true;
-            return;
-        }
-        p->books_answer = false;
+        sent = answer(in, peer, (struct message_books){.instance = p->instance, .state = p->state, .at = p->books_at});
+        p->books_answer = !sent;
     }
 }
 

@@ -64,13 +64,10 @@ int receiver_finish(struct receiver *in) BEZEL_MUST_CHECK;
 /** Whether there is anything to save. */
 bool receiver_changed(const struct receiver *in);
 
-/** How often a peer went beyond its rate. */
-uint64_t receiver_over_rate(const struct receiver *in);
-
-/** How many connections of no peer were ended: without HELLO, or replaced by a newer one of their node. */
-uint64_t receiver_unidentified(const struct receiver *in);
-
 /** The number of peers. */
 unsigned receiver_peers(const struct receiver *in);
+
+/** Fills the answer to STATUS. */
+void receiver_status(const struct receiver *in, struct message_collector_status *s);
 
 #endif

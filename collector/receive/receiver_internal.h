@@ -33,7 +33,8 @@ struct receiver {
     unsigned peer_count;
     struct hash_index by_id; /* numbers of peers, by connection and by node */
     struct receiver_limits limits;
-    uint64_t over_rate, unidentified;              /* counts: receiver.h */
+    uint64_t over_rate;    /* how often a peer went beyond its rate */
+    uint64_t unidentified; /* connections of no peer that were ended: without HELLO, or replaced by a newer one */
     struct unidentified_peers *unidentified_peers; /* connections of no peer */
     bool changed;
     int64_t alive_at, saved_at, unidentified_at;

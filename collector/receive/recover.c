@@ -74,8 +74,7 @@ static const char *recover_packet(const struct recovery *r, const char *path, co
     validate_advance(s, h, found.lost);
     s->bytes += h->size_bytes;
     store_found(r->store, s);
-    statistics_count(s->process, h, packet, &found.all, 0);
-    statistics_sum(s, h, packet);
+    statistics_count(s, h, packet, &found.all, 0);
     if (s->bytes == s->saved.bytes && s->sum != s->saved.sum)
         report_damaged(r->rundb,
                        "%s: its first %" PRIu64 " bytes were changed since they were stored: their checksum differs",

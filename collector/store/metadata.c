@@ -26,41 +26,31 @@ static const char context[] = "    packet.context := struct {\n"
                               "        bezel_u64 content_size;\n"
                               "        bezel_u64 packet_size;\n"
                               "        bezel_u64 events_discarded;\n"
-                              "        bezel_u64 packet_seq_num;\n"
-                              "        bezel_u32 format;\n"
-                              "        enum : bezel_u32 { DATA = 0, OPEN = 1, LOSS = 2, CLOSE = 3 } kind;\n"
-                              "        bezel_hex64 instance;\n"
-                              "        bezel_u32 ring;\n"
-                              "        bezel_u32 thread;\n"
-                              "        bezel_u32 generation;\n"
-                              "        bezel_u32 records;\n"
-                              "        bezel_hex64 dictionary;\n"
-                              "        bezel_u64 first_ordinal;\n"
-                              "    };\n"
-                              "    event.header := struct {\n"
-                              "        bezel_u32 id;\n"
-                              "        bezel_time timestamp;\n"
-                              "    };\n";
+                              "        bezel_u64 packet_seq_num;\n";
 
-static const char merged_context[] = "    packet.context := struct {\n"
-                                     "        bezel_time timestamp_begin;\n"
-                                     "        bezel_time timestamp_end;\n"
-                                     "        bezel_u64 content_size;\n"
-                                     "        bezel_u64 packet_size;\n"
-                                     "        bezel_u64 events_discarded;\n"
-                                     "        bezel_u64 packet_seq_num;\n"
-                                     "    };\n"
-                                     "    event.header := struct {\n"
-                                     "        bezel_u32 id;\n"
-                                     "        bezel_time timestamp;\n"
-                                     "    };\n"
-                                     "    event.context := struct {\n"
-                                     "        string process;\n"
-                                     "        bezel_u32 pid;\n"
+static const char packet_context[] = "        bezel_u32 format;\n"
+                                     "        enum : bezel_u32 { DATA = 0, OPEN = 1, LOSS = 2, CLOSE = 3 } kind;\n"
                                      "        bezel_hex64 instance;\n"
                                      "        bezel_u32 ring;\n"
                                      "        bezel_u32 thread;\n"
-                                     "    };\n";
+                                     "        bezel_u32 generation;\n"
+                                     "        bezel_u32 records;\n"
+                                     "        bezel_hex64 dictionary;\n"
+                                     "        bezel_u64 first_ordinal;\n";
+
+static const char event_header[] = "    };\n"
+                                   "    event.header := struct {\n"
+                                   "        bezel_u32 id;\n"
+                                   "        bezel_time timestamp;\n"
+                                   "    };\n";
+
+static const char merged_event_context[] = "    event.context := struct {\n"
+                                           "        string process;\n"
+                                           "        bezel_u32 pid;\n"
+                                           "        bezel_hex64 instance;\n"
+                                           "        bezel_u32 ring;\n"
+                                           "        bezel_u32 thread;\n"
+                                           "    };\n";
 
 /* Writes a TSDL string literal. Control characters are three octal digits, which a following digit cannot lengthen. */
 static void put_literal(FILE *out, const char *text, size_t n)
@@ -217,7 +207,7 @@ static void put_strings(FILE *out, const struct model_process *p)
 
 static void put_stream(FILE *out, const struct model_process *p)
 {
-    fprintf(out, "stream {\n    id = %" PRIu32 ";\n%s};\n", p->stream_id, context);
+    fprintf(out, "stream {\n    id = %" PRIu32 ";\n%s%s%s};\n", p->stream_id, context, packet_context, event_header);
 }
 
 /*
@@ -410,7 +400,7 @@ void metadata_put_merged(FILE *out, const struct model_node *node)
 {
     put_trace(out, node, BEZEL_VERSION);
     put_clock(out, node);
-    fprintf(out, "\nstream {\n    id = %d;\n%s};\n", METADATA_MERGED, merged_context);
+    fprintf(out, "\nstream {\n    id = %d;\n%s%s%s};\n", METADATA_MERGED, context, event_header, merged_event_context);
 }
 
 void metadata_put_merged_event(FILE *out, uint32_t id, const struct dict_aspect *a)

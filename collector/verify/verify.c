@@ -194,14 +194,6 @@ static int verify_node(struct verify_walk *w)
     return err;
 }
 
-static bool is_known(const struct model *m, const char *name)
-{
-    for (const struct model_node *node = m->nodes; node; node = node->next)
-        if (strcmp(node->dir, name) == 0)
-            return true;
-    return false;
-}
-
 /* Reports entries of trace/ that are no node's folder. For a node that came meanwhile the database is read again. */
 static int verify_foreign(struct verify_walk *w)
 {
@@ -215,10 +207,10 @@ static int verify_foreign(struct verify_walk *w)
     for (const struct dirent *e; dir && !err && (e = file_next(dir, &read_err));) {
         char file[sizeof e->d_name + 8];
         snprintf(file, sizeof file, "trace/%s", e->d_name);
-        if (e->d_name[0] == '.' || is_known(w->model, e->d_name))
+        if (e->d_name[0] == '.' || model_has_dir(w->model, e->d_name))
             continue;
         (void)verify_look_again(w, &err);
-        if (!err && !is_known(w->newer, e->d_name))
+        if (!err && !model_has_dir(w->newer, e->d_name))
             report(w->v, "foreign", file, verify_remedy_foreign, "it belongs to no node in run.db");
     }
     if (read_err)

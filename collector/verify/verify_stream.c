@@ -126,8 +126,7 @@ static bool take_packet(struct file *f, const struct packet_header *h, const uin
     }
     validate_advance(s, h, found.lost);
     s->bytes += h->size_bytes;
-    statistics_count(p, h, packet, &found.all, 0);
-    statistics_sum(s, h, packet);
+    statistics_count(s, h, packet, &found.all, 0);
     if (f->walk->rows)
         rundb_add_packet(f->walk->rows, p, h, packet, found.lost);
     check_saved(f);

@@ -86,8 +86,7 @@ static int take(struct stored_run *r, unsigned process, unsigned ring)
     receiver_take_packet(r->node, r->store, packet, s->starts[seq + 1] - s->starts[seq], &a);
     if (a.what != RECEIVED_STORED)
         return a.what == RECEIVED_FAILED ? BEZEL_ENOSPC : BEZEL_EMALFORMED;
-    statistics_count(p, &a.header, packet, &a.found.all, 0);
-    statistics_sum(a.stream, &a.header, packet);
+    statistics_count(stream, &a.header, packet, &a.found.all, 0);
     rundb_add_packet(r->rundb, p, &a.header, packet, a.found.lost);
     return 0;
 }

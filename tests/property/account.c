@@ -22,6 +22,7 @@ static struct model_node node = {.local = true};
 static struct model_count counts[2][ASPECTS + 1];
 static struct kind_statistics *values[ASPECTS + 1];
 static struct model_process process, expected;
+static struct model_stream stream = {.process = &process};
 
 static int64_t any_step(uint64_t *seed)
 {
@@ -80,7 +81,7 @@ static void runs_count_as_their_records(void **unused)
         struct packet_header h = make_packet(&seed, begin, received);
         struct packet_run all;
         assert_int_equal(packet_check(packet, &h, process.dict->field_counts, ASPECTS, &all), 0);
-        statistics_count(&process, &h, packet, &all, received);
+        statistics_count(&stream, &h, packet, &all, received);
         assert_memory_equal(counts[0], counts[1], sizeof counts[0]);
         assert_memory_equal(process.latency, expected.latency, sizeof *expected.latency);
         h.timestamp_end--;
