@@ -37,9 +37,11 @@
 enum { METADATA_MAX = 1 << 28 };
 
 const char verify_remedy_restart[] = "start a collector on the run, which repairs it: bezel-collector --run DIR ...";
+static const char remedy_metadata[] =
+    "start a collector on the run, which writes it anew: bezel-collector --run DIR ...";
 const char verify_remedy_foreign[] = "move it out of the run directory";
 
-void verify_print(struct verify *v, const struct verify_report *finding)
+void verify_add(struct verify *v, const struct verify_report *finding)
 {
     if (finding->is == VERIFY_DAMAGED)
         v->totals.damaged++;
@@ -53,16 +55,15 @@ enum verify_is verify_is(const struct verify *v)
     return v->totals.damaged ? VERIFY_DAMAGED : v->totals.incomplete ? VERIFY_INCOMPLETE : VERIFY_COMPLETE;
 }
 
-static BEZEL_PRINTF(5, 6) void report(struct verify *v, const char *code, const char *file, const char *remedy,
-                                      const char *format, ...)
+static BEZEL_PRINTF(6, 7) void report(struct verify *v, enum verify_is is, const char *code, const char *file,
+                                      const char *remedy, const char *format, ...)
 {
     char text[16384 + 256];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    verify_print(
-        v, &(struct verify_report){.is = VERIFY_DAMAGED, .code = code, .file = file, .text = text, .remedy = remedy});
+    verify_add(v, &(struct verify_report){.is = is, .code = code, .file = file, .text = text, .remedy = remedy});
 }
 
 /* The collector holds a lock on the directory. Trying it holds it only for a moment. */
@@ -127,7 +128,6 @@ static bool is_stored(const struct model_process *p)
  */
 static int compare_metadata(struct verify_walk *w, const char *file, const char *text, size_t n)
 {
-    static const char remedy[] = "start a collector on the run, which writes it anew: bezel-collector --run DIR ...";
     int err = 0;
     size_t same;
     const struct model_node *node = w->settled ? w->node : verify_look_again(w, &err);
@@ -135,22 +135,17 @@ static int compare_metadata(struct verify_walk *w, const char *file, const char 
     if (is == METADATA_SAME || is < 0)
         return is;
     if (verify_is_settled(w) || is == METADATA_OTHER)
-        report(w->v, "metadata", file, remedy, "%s",
+        report(w->v, VERIFY_DAMAGED, "metadata", file, remedy_metadata, "%s",
                is == METADATA_OTHER ? "its text differs from the declarations in run.db"
                                     : "the latest declarations are missing");
     else if (verify_is_left(w))
-        verify_print(w->v,
-                     &(struct verify_report){.is = VERIFY_INCOMPLETE,
-                                             .code = "late",
-                                             .file = file,
-                                             .text = "the latest declarations are missing: the collector was killed",
-                                             .remedy = remedy});
+        report(w->v, VERIFY_INCOMPLETE, "late", file, remedy_metadata,
+               "the latest declarations are missing: the collector was killed");
     return 0;
 }
 
 static int verify_metadata(struct verify_walk *w, const char *dir)
 {
-    static const char remedy[] = "start a collector on the run, which writes it anew: bezel-collector --run DIR ...";
     char path[PATH_MAX + 16], file[MESSAGE_NAME_MAX + 48], *text;
     const struct model_process *p = w->node->processes;
     size_t n;
@@ -162,7 +157,7 @@ static int verify_metadata(struct verify_walk *w, const char *dir)
     if (err == BEZEL_ENOENT && !p)
         return 0; /* no packet needs it */
     if (err && err != BEZEL_ENOMEM)
-        report(w->v, "metadata", file, remedy, "it cannot be read: %s",
+        report(w->v, VERIFY_DAMAGED, "metadata", file, remedy_metadata, "it cannot be read: %s",
                errno == EINVAL ? "it is no regular file" : strerror(errno));
     if (err)
         return err == BEZEL_ENOMEM ? err : 0;
@@ -183,7 +178,7 @@ static int verify_node(struct verify_walk *w)
         return err;
     bool unreadable = err && err != BEZEL_ENOENT; /* its missing files cannot be known then */
     if (unreadable)
-        report(w->v, "unreadable", w->node->dir, NULL, "the trace of this node cannot be read: %s",
+        report(w->v, VERIFY_DAMAGED, "unreadable", w->node->dir, NULL, "the trace of this node cannot be read: %s",
                errno == ELOOP ? "a symbolic link leads to it" : strerror(errno));
     else
         verify_missing(w);
@@ -202,7 +197,7 @@ static int verify_foreign(struct verify_walk *w)
     snprintf(path, sizeof path, "%s/trace", w->run);
     DIR *dir = file_open_dir(path, 1);
     if (!dir && errno != ENOENT)
-        report(w->v, "unreadable", "trace", NULL, "it cannot be read: %s",
+        report(w->v, VERIFY_DAMAGED, "unreadable", "trace", NULL, "it cannot be read: %s",
                errno == ELOOP ? "a symbolic link leads to it" : strerror(errno));
     for (const struct dirent *e; dir && !err && (e = file_next(dir, &read_err));) {
         char file[sizeof e->d_name + 8];
@@ -211,10 +206,10 @@ static int verify_foreign(struct verify_walk *w)
             continue;
         (void)verify_look_again(w, &err);
         if (!err && !model_has_dir(w->newer, e->d_name))
-            report(w->v, "foreign", file, verify_remedy_foreign, "it belongs to no node in run.db");
+            report(w->v, VERIFY_DAMAGED, "foreign", file, verify_remedy_foreign, "it belongs to no node in run.db");
     }
     if (read_err)
-        report(w->v, "unreadable", "trace", NULL, "its list of files could not be read to the end: %s",
+        report(w->v, VERIFY_DAMAGED, "unreadable", "trace", NULL, "its list of files could not be read to the end: %s",
                strerror(errno));
     if (dir)
         closedir(dir);
@@ -232,7 +227,7 @@ static void verify_stored(struct verify *v, const struct model_process *p)
     for (uint32_t aspect = 1; aspect <= p->dict->aspect_count; aspect++)
         stored += p->counts[aspect].stored;
     if (p->saved_stored != stored)
-        report(v, "other-counts", "run.db", NULL,
+        report(v, VERIFY_DAMAGED, "other-counts", "run.db", NULL,
                "the books of %s (pid %" PRIu32 ") count %" PRIu64 " stored records; its files hold %" PRIu64, p->name,
                p->pid, p->saved_stored, stored);
 }
@@ -241,7 +236,8 @@ static void verify_recovered(struct verify *v, struct rundb *f)
 {
     char text[16384];
     if (rundb_get(f, RUNDB_DAMAGED, text, sizeof text) == 0)
-        report(v, "was-damaged", "run.db", NULL, "when a collector recovered the run, it found: %s", text);
+        report(v, VERIFY_DAMAGED, "was-damaged", "run.db", NULL, "when a collector recovered the run, it found: %s",
+               text);
 }
 
 /* Compares the rows made from the trace with those of the database, unless damage was found already, which explains
@@ -258,7 +254,7 @@ static int verify_rows(struct verify_walk *w)
     if (!err)
         err = rundb_compare(w->rundb, w->rows, text, sizeof text);
     if (err == 1 && verify_is_settled(w))
-        report(w->v, "other-rows", "run.db", NULL, "%s", text);
+        report(w->v, VERIFY_DAMAGED, "other-rows", "run.db", NULL, "%s", text);
     return err == 1 ? 0 : err;
 }
 
@@ -289,13 +285,9 @@ static int verify_loaded(struct verify_walk *w)
     if (!err)
         err = verify_rows(w);
     if (!err && !verify_is_settled(w) && verify_is_left(w))
-        verify_print(w->v, &(struct verify_report){.is = VERIFY_INCOMPLETE,
-                                                   .code = "interrupted",
-                                                   .file = "run.db",
-                                                   .text = "the collector was killed: run.db may lack packets that "
-                                                           "the files have, and nodes may hold packets that were "
-                                                           "not stored",
-                                                   .remedy = verify_remedy_restart});
+        report(w->v, VERIFY_INCOMPLETE, "interrupted", "run.db", verify_remedy_restart,
+               "the collector was killed: run.db may lack packets that the files have, and nodes may hold packets that "
+               "were not stored");
     take_totals(&w->v->totals, &m->totals);
     return err;
 }
@@ -338,16 +330,14 @@ static bool has_no_trace(const char *run)
 /* A run gets its database first: one with neither database nor trace has only begun. */
 static void report_unread(struct verify_walk *w, int err)
 {
-    if (err == BEZEL_EBUSY || (err == BEZEL_ENOENT && has_no_trace(w->run)))
-        verify_print(
-            w->v, &(struct verify_report){.is = VERIFY_INCOMPLETE,
-                                          .code = err == BEZEL_EBUSY ? "busy" : "begun",
-                                          .file = "run.db",
-                                          .text = err == BEZEL_EBUSY
-                                                      ? "another program has locked it: the run cannot be verified now"
-                                                      : "the run has neither a database nor a trace yet"});
+    if (err == BEZEL_EBUSY)
+        report(w->v, VERIFY_INCOMPLETE, "busy", "run.db", NULL,
+               "another program has locked it: the run cannot be verified now");
+    else if (err == BEZEL_ENOENT && has_no_trace(w->run))
+        report(w->v, VERIFY_INCOMPLETE, "begun", "run.db", NULL, "the run has neither a database nor a trace yet");
     else
-        report(w->v, "database", "run.db", NULL, "%s: without it the trace cannot be checked", rundb_why(err));
+        report(w->v, VERIFY_DAMAGED, "database", "run.db", NULL, "%s: without it the trace cannot be checked",
+               rundb_why(err));
 }
 
 int verify_run(struct verify *v, const char *run)

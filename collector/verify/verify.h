@@ -48,8 +48,7 @@ struct verify {
     void (*report)(const struct verify_report *finding, void *context);
     void *context;
     struct verify_totals totals;
-    char finished[24]; /* the RUNDB_FINISHED under which all was verified; "": the run is not finished, or was taken up
-                        */
+    char finished[24]; /* the RUNDB_FINISHED under which all was verified; "": not finished, or begun again */
 };
 
 /**
@@ -63,7 +62,7 @@ int verify_run(struct verify *v, const char *run) BEZEL_MUST_CHECK;
 bool verify_is_served(const char *run);
 
 /** Counts and reports a finding of the caller. */
-void verify_print(struct verify *v, const struct verify_report *finding);
+void verify_add(struct verify *v, const struct verify_report *finding);
 
 /** The result of all findings: the heaviest. */
 enum verify_is verify_is(const struct verify *v);

@@ -31,14 +31,14 @@ static BEZEL_PRINTF(5, 6) void report(struct file *f, enum verify_is is, const c
     va_end(args);
     snprintf(file, sizeof file, "trace/%s/%s", f->walk->node->dir, f->name);
     const struct model_stream *s = f->stream;
-    verify_print(f->walk->v, &(struct verify_report){.is = is,
-                                                     .code = code,
-                                                     .file = file,
-                                                     .placed = s != NULL,
-                                                     .offset = s ? s->bytes : 0,
-                                                     .packet = s ? s->packets : 0,
-                                                     .text = text,
-                                                     .remedy = remedy});
+    verify_add(f->walk->v, &(struct verify_report){.is = is,
+                                                   .code = code,
+                                                   .file = file,
+                                                   .placed = s != NULL,
+                                                   .offset = s ? s->bytes : 0,
+                                                   .packet = s ? s->packets : 0,
+                                                   .text = text,
+                                                   .remedy = remedy});
 }
 
 /* The process of a packet in the database as it is now, with its dictionary; NULL where it is not there, or f->err. */

@@ -28,7 +28,7 @@ static BEZEL_PRINTF(4, 5) void report_finding(const struct subject *w, enum veri
     va_start(args, format);
     vsnprintf(text + n, sizeof text - (size_t)n, format, args);
     va_end(args);
-    verify_print(w->v, &(struct verify_report){.is = is, .code = code, .file = "run.db", .text = text});
+    verify_add(w->v, &(struct verify_report){.is = is, .code = code, .file = "run.db", .text = text});
 }
 
 /*
@@ -87,9 +87,9 @@ static void verify_process(const struct subject *w)
         verify_aspects(w);
 }
 
-static void print_incomplete(struct verify *v, const char *code, const char *text)
+static void add_incomplete(struct verify *v, const char *code, const char *text)
 {
-    verify_print(v, &(struct verify_report){.is = VERIFY_INCOMPLETE, .code = code, .file = "run.db", .text = text});
+    verify_add(v, &(struct verify_report){.is = VERIFY_INCOMPLETE, .code = code, .file = "run.db", .text = text});
 }
 
 static void verify_unobserved(struct verify *v, uint64_t count, const char *what, const char *name)
@@ -99,7 +99,7 @@ static void verify_unobserved(struct verify *v, uint64_t count, const char *what
         return;
     snprintf(text, sizeof text, "%" PRIu64 " process%s %s %s recorded, but %s not observed: the records are unknown",
              count, count == 1 ? "" : "es", what, name, count == 1 ? "was" : "were");
-    print_incomplete(v, "unobserved", text);
+    add_incomplete(v, "unobserved", text);
 }
 
 static void verify_all_observed(struct verify *v, const struct summary *s)
@@ -121,15 +121,15 @@ static void verify_loaded(struct verify *v, const struct summary *s)
     bool settled = v->finished[0] && finished && strcmp(finished, v->finished) == 0;
     verify_all_observed(v, s);
     if (v->totals.served || (v->finished[0] && !settled)) {
-        print_incomplete(v, "going-on", "a collector serves the run: more may come");
+        add_incomplete(v, "going-on", "a collector serves the run: more may come");
         return;
     }
     for (size_t i = 0; settled && i < s->process_count; i++)
         verify_process(&(struct subject){v, s, &s->processes[i]});
     if (settled && s->left_out)
-        print_incomplete(v, "refused", "the collector refused processes, whose records are missing: see bezel report");
+        add_incomplete(v, "refused", "the collector refused processes, whose records are missing: see bezel report");
     if (!summary_property(s, "ended"))
-        print_incomplete(v, "aborted", "the run did not end in order, because its bezel run was killed");
+        add_incomplete(v, "aborted", "the run did not end in order, because its bezel run was killed");
 }
 
 int verify_books(struct verify *v, const char *run)
@@ -140,7 +140,7 @@ int verify_books(struct verify *v, const char *run)
     if (err == BEZEL_ENOMEM)
         return err;
     if (err && v->totals.damaged == 0 && v->totals.incomplete == 0)
-        verify_print(v, &f);
+        verify_add(v, &f);
     if (err)
         return 0;
     verify_loaded(v, s);
