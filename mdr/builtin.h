@@ -87,7 +87,7 @@
     FIELD(TEXT,  process, "1",   "name of the process; the node's name where the metric is not per process")           \
     FIELD(FLOAT, value,   "1/s", "its value")
 
-/** How well this node's times are known; every second and at the end. Cumulative, over one life of the daemon. */
+/** How exact this node's times are; every second and at the end. Cumulative, over one life of the daemon. */
 #define BUILTIN_CLOCKS_FIELDS(KEY, FIELD)                                                                              \
     FIELD(INT,   kernel,  "1",  "processes of the SUT whose records were stamped with CLOCK_MONOTONIC")                \
     FIELD(INT,   counter, "1",  "those stamped with the processor's counter")                                          \
@@ -98,10 +98,10 @@
 
 /** How the node polls from now on; at the start, and where an operator changes it. */
 #define BUILTIN_POLLING_FIELDS(KEY, FIELD)                                                                             \
-    FIELD(ENUM,  cause,   LABELS_POLLING, "who says so (see BUILTIN_POLLINGS)")                                        \
+    FIELD(ENUM,  cause,   LABELS_POLLING, "why it polls so (see BUILTIN_POLLINGS)")                                        \
     FIELD(INT,   period,  "ns",           "in force; decisions move it from there")                                    \
     FIELD(ENUM,  mode,    LABELS_MODE,    "how the daemon waits")                                                      \
-    FIELD(ENUM,  forward, LABELS_FORWARD, "what is sent with each poll")                                               \
+    FIELD(ENUM,  forward, LABELS_FORWARD, "forwarding policy")                                                         \
     FIELD(INT,   batch,   "1",            "records that a poll takes at most; 0: all that wait")
 
 /**
@@ -146,7 +146,7 @@
     FIELD(INT,   epoch,    "1",           "of the manager that decided it; else 0")                                    \
     FIELD(INT,   sequence, "1",           "number of that manager's setpoint; else 0")
 
-/** A snapshot of flight recorders on this node; at its begin, every second and at its end. The last one says all. */
+/** A snapshot of flight recorders on this node; at its begin, every second and at its end. The last one is complete. */
 #define BUILTIN_SNAPSHOT_FIELDS(KEY, FIELD)                                                                            \
     FIELD(TEXT,  origin,    "1",          "node where the limit broke; none of an operator's snapshot")                \
     KEY(  INT,   number,    "1",          "of the run's snapshots that limits asked for, from 1; an operator's: 0")    \

@@ -13,7 +13,7 @@
 /*
  * The one user of libtirpc. Each message has one filter, in XDR's manner: the same function encodes and decodes, so
  * that the two cannot differ. A filter returns FALSE where the bytes end or a bound is broken; the latter is noted
- * through x_public, XDR's place for its user's data, because the encoder must tell the two apart.
+ * through x_public, XDR's place for its user's data, because the encoder must distinguish the two.
  *
  * libtirpc's own filters for bool, enum, bytes, string and array are not used: they let through non-zero padding, NUL
  * in strings, any number as a bool or enum, or allocate. What is left of it are numbers and whole units of four bytes.

@@ -140,8 +140,7 @@ struct message_books {
     enum message_process_state state;
     uint64_t at; /* ns, monotonic */
     uint64_t unfinished;
-    uint64_t
-        unobserved; /* processes that record and are not observed: those that it forked, or the node's; never falls */
+    uint64_t unobserved; /* processes that record and are not observed: its children, or the node's; never falls */
     uint32_t row_count;
     struct message_books_row rows[MESSAGE_BOOKS_MAX];
 };
@@ -160,8 +159,7 @@ struct message_note {
     char text[MESSAGE_TEXT_MAX + 1];
 };
 
-/** Polling settings for a node. A setting that is not given is 0 and stays as it is; none given: the reply reports
- * them. */
+/** Polling settings for a node. One that is not given is 0 and stays as it is; none given: the reply reports them. */
 struct message_poll {
     uint32_t given;     /* sum of enum message_poll_given */
     uint64_t period_ns; /* 1 us .. 10 s */
@@ -320,7 +318,7 @@ struct message_reply {
 /** Identifies a resource manager: the one with the greatest epoch decides. */
 struct message_leadership {
     uint64_t epoch;  /* 0: no manager */
-    uint64_t holder; /* drawn at random: tells managers of the same epoch apart */
+    uint64_t holder; /* drawn at random: distinguishes managers of the same epoch */
 };
 
 enum message_limit_state { MESSAGE_LIMIT_UNKNOWN = 0, MESSAGE_LIMIT_HELD = 1, MESSAGE_LIMIT_VIOLATED = 2 };
@@ -413,8 +411,7 @@ struct message_partials {
     struct message_partial list[MESSAGE_LIMITS_MAX];
 };
 
-/** The manager's judgement of a global limit, cumulative over the manager's life (resmgr/agent/agent.h). Times in ns.
- */
+/** A manager's judgement of a global limit, cumulative over the manager's life (resmgr/agent/agent.h). Times in ns. */
 struct message_judged {
     uint32_t limit;
     enum message_limit_state state;
@@ -430,7 +427,7 @@ struct message_judged {
 struct message_judgement {
     struct message_leadership leadership; /* the sender's */
     uint64_t sequence;                    /* number of the JUDGEMENT from this manager, from 1 */
-    uint64_t missing;                     /* bit i: nothing is known from node i */
+    uint64_t missing;                     /* bit i: node i is missing */
     uint32_t count;
     struct message_judged list[MESSAGE_LIMITS_MAX];
 };

@@ -40,9 +40,7 @@ int endpoint_check(const char *endpoint)
                   strlen(path), limit);
         return BEZEL_EINVAL;
     }
-    /*
-     * ZeroMQ chooses a path for "*", and makes a socket without permissions for "@": both are refused.
-     */
+    /* ZeroMQ chooses a path for "*", and makes a socket without permissions for "@": both are refused. */
     return path[0] == '\0' || path[0] == '*' || path[0] == '@' ? BEZEL_EINVAL : 0;
 }
 

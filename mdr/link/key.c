@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- Z85 (ZeroMQ RFC 32): five characters of base 85 for four bytes, the most significant first -------------------
- */
+/* ---- Z85 (ZeroMQ RFC 32): five characters of base 85 for four bytes, the most significant first ------------------ */
 
 static const char z85[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
 

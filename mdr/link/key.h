@@ -61,8 +61,7 @@ unsigned key_role(const char *name, size_t n);
 enum { KEY_ROLES_TEXT = 32 };
 const char *key_roles_text(unsigned roles, char text[KEY_ROLES_TEXT]);
 
-/** Whether `name` may name a key: 1 to KEY_NAME_MAX letters, digits, '_', '-', '.', opening with neither '.' nor '-'.
- */
+/** Whether `name` may name a key: 1 to KEY_NAME_MAX letters, digits, '_', '-', '.'; no '.' or '-' first. */
 bool key_name_ok(const char *name);
 
 /**

@@ -69,9 +69,7 @@ int key_read_public(const char *path, struct key_public *key, const char **why)
 
 /* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/*
- * Writes a file beside `path` and moves it there in one step. link() does not replace, rename() does.
- */
+/* Writes a file beside `path` and moves it there in one step. link() does not replace, rename() does. */
 static int write_small(const char *path, const char *text, size_t n, mode_t mode, bool replace)
 {
     char temporary[PATH_MAX];

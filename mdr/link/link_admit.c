@@ -16,8 +16,8 @@
 
 /*
  * A thread of its own answers, since ZeroMQ asks at every new connection, and the link's owner may be writing to a
- * disk. The thread listens before the first link is bound with keys, since ZeroMQ admits every key while it has nobody
- * to ask. It ends with the context, when no link is left.
+ * disk. The thread listens before the first link is bound with keys, since without a listener ZeroMQ admits every key.
+ * It ends with the context, when no link is left.
  */
 static struct {
     pthread_t thread;

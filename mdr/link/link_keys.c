@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Keys of links, and why handshakes fail. */
+/* Keys of links, and reports of failed handshakes. */
 #include "base/log.h"
 #include "mdr/link/link_internal.h"
 
@@ -60,9 +60,7 @@ void link_keys_close(struct link_keys *keys)
     key_forget(&keys->own);
 }
 
-/*
- * Both sides name their own secret key; the bound one who is asked for admission, the other its public key and whom it
- * will have at the other end. */
+/* Both sides set their secret key; the bound side its ZAP domain, the other its public key and the server's. */
 int link_set_keys(struct link *link, const struct link_keys *keys)
 {
     uint8_t public[KEY_BYTES];
@@ -102,12 +100,9 @@ bool link_may(const struct link_frame *frame, enum key_role role)
     return false;
 }
 
-/* ---- why a connection does not come about -------------------------------------------------------------------------
- */
+/* ---- failed handshakes ------------------------------------------------------------------------------------------- */
 
-/*
- * ZeroMQ reports a failed handshake by events only. They are read until the first frame arrives.
- */
+/* ZeroMQ reports a failed handshake by events only. They are read until the first frame arrives. */
 void link_monitor_open(struct link *link)
 {
     static unsigned monitors;

@@ -87,7 +87,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Adds peer `seen`. Returns 1 where it was shut down, since there are more new ones than may stay. */
+/* Adds peer `seen`. Returns 1 if it was shut down, because there are too many new ones. */
 static unsigned note(struct unidentified_peers *g, const struct peer *seen)
 {
     for (uint32_t i = 0; i < g->count; i++)
@@ -118,7 +118,7 @@ static unsigned look_around(struct unidentified_peers *g, const uint64_t *known,
     return ended;
 }
 
-/* Keeps the peers that are still here and may stay; the oldest give way to the new ones. */
+/* Keeps peers that are still connected and may stay; new ones replace the oldest. */
 static unsigned settle(struct unidentified_peers *g, int64_t now)
 {
     unsigned ended = 0;

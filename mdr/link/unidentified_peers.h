@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * Unidentified peers: connections to a bound link that have not said which node they belong to. ZeroMQ keeps a
+ * Unidentified peers: connections to a bound link that have not sent their HELLO. ZeroMQ keeps a
  * connection for as long as the other side does, and does not report it. So this looks among the process's descriptors,
  * and shuts down connections that are too many or stay too long. A peer that is shut down wrongly connects again.
  *

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SEND_QUEUE_RETRY_NS = 500000000 /* between tries of a disk that gave an error */ };
+enum { SEND_QUEUE_RETRY_NS = 500000000 /* after an error of the disk */ };
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
 
 /*
- * Whether a packet of a former life's spool can be what stood there: of a stream that is known, and the one behind
- * those before it. One of a stream that is forgotten was acknowledged.
+ * Whether a packet in the spool of an earlier daemon is possible: the next one of its stream. A packet of an unknown
+ * stream is possible too: it was acknowledged.
  */
 static bool take_back(struct send_queue *b, const uint8_t *packet, int n)
 {
@@ -25,7 +25,7 @@ static bool take_back(struct send_queue *b, const uint8_t *packet, int n)
     return i < 0 || window_take_back(b->window, (uint32_t)i, h.seq);
 }
 
-/* Reads a former life's spool through. What makes no sense ends it. */
+/* Reads the spool of an earlier daemon up to the first impossible packet. Returns the bytes from there on, lost. */
 static uint64_t take_all_back(struct send_queue *b)
 {
     int n;
@@ -97,18 +97,17 @@ void send_queue_rewind(struct send_queue *b)
     b->sending = window_oldest(b->window);
 }
 
-/* Reads the header of the packet at *at of the spool, which moves behind it. 0; BEZEL_ENOENT at the end; or an error.
- */
+/* Reads the header of the packet at *at of the spool, and moves *at behind it. 0; BEZEL_ENOENT at the end; an error. */
 static int peek(struct send_queue *b, uint64_t *at, struct packet_header *h)
 {
     int n = spool_peek(b->spool, at, b->buffer, PACKET_HEADER_BYTES);
     int err = n > 0 ? packet_get_header(b->buffer, (size_t)n, h) : n == 0 ? BEZEL_ENOENT : n;
-    return err == BEZEL_EAGAIN && n == PACKET_HEADER_BYTES ? 0 : err; /* the rest of the packet was not asked for */
+    return err == BEZEL_EAGAIN && n == PACKET_HEADER_BYTES ? 0 : err; /* only the header was read */
 }
 
 /*
- * What cannot be read back is lost, and so is what follows it in its stream: nothing can be stored behind a gap. Where
- * not even the packet's header is there, that is every stream that has something in the spool.
+ * Gives up the stream of a packet that cannot be read back: nothing can be stored behind a gap. If the packet's header
+ * cannot be read either, gives up every stream that has packets in the spool.
  */
 static void lose(struct send_queue *b, int64_t now)
 {
@@ -207,7 +206,7 @@ uint64_t send_queue_waiting(const struct send_queue *b)
     return send_queue_spooled(b) + window_waiting(b->window);
 }
 
-/* ---- Giving back ------------------------------------------------------------------------------------------------- */
+/* ---- Freeing ----------------------------------------------------------------------------------------------------- */
 
 static void report_stored(void *send_queue, const struct packet_header *h)
 {
@@ -215,13 +214,13 @@ static void report_stored(void *send_queue, const struct packet_header *h)
     b->source.stored(b->source.context, h, b->now);
 }
 
-/* Whether the packet at *at, which moves behind it, may go: it is stored, of a process that is done with, or lost. */
+/* Whether the packet at *at may be freed: it is stored, lost, or of a removed process. Moves *at behind it. */
 static bool may_go(struct send_queue *b, uint64_t *at)
 {
     struct packet_header h;
     int err = peek(b, at, &h), i = err ? -1 : window_find(b->window, h.instance, h.ring);
     if (err)
-        return err == BEZEL_EMALFORMED; /* which was told when it was to be sent */
+        return err == BEZEL_EMALFORMED; /* lost, which lose() has noted */
     if (i >= 0 && h.seq >= window_stream(b->window, (uint32_t)i)->acked_seq)
         return false;
     if (i >= 0 && !window_stream(b->window, (uint32_t)i)->torn)
@@ -269,7 +268,7 @@ static bool move_one(struct send_queue *b, uint64_t *moved, int64_t now)
         return false;
     const struct window_stream *s = window_stream(b->window, p->stream);
     if (h.seq < s->acked_seq || h.seq < s->spooled_seq)
-        return false; /* it waits for a queue to let go of it */
+        return false; /* a queue still reads it */
     int err = spool_append(b->spool, p->data, p->bytes);
     b->full = err != 0;
     if (err) {
@@ -277,7 +276,7 @@ static bool move_one(struct send_queue *b, uint64_t *moved, int64_t now)
         b->retry_at = err == BEZEL_EFULL ? 0 : now + SEND_QUEUE_RETRY_NS;
         return false;
     }
-    if (b->sending >= next) /* it was sent, and all before it: the spool's too */
+    if (b->sending >= next) /* it and all packets before it, in the spool too, were sent */
         b->spool_sending = spool_written(b->spool);
     *moved += p->bytes;
     window_spooled(b->window, p->stream, h.seq + 1);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* The connection: when to make one, when to give it up; what is said on it stands in sender_send.c, _receive.c. */
+/* The connection: when to make one, and when to give it up. Messages are in sender_send.c and sender_receive.c. */
 #include "mdr/uplink/sender_internal.h"
 
 #include "base/clock.h"
@@ -36,7 +36,7 @@ static void hang_up(struct sender *f, int64_t until)
     f->until = until;
 }
 
-/* Whatever comes back in the name of this connection from now on is not listened to: its link is gone. */
+/* Later messages of this connection are not received, because its link is closed. */
 void sender_ask_again(struct sender *f, int64_t now)
 {
     if (now < f->again_at || f->state != UP || f->given_up)
@@ -71,7 +71,7 @@ static void keep_connection(struct sender *f, int64_t now)
         hang_up(f, now + backoff_next(&f->attempts));
     } else if (f->state == WAITING && now >= f->until) {
         if (attempt(f, now) != 0)
-            f->until = now + backoff_next(&f->attempts); /* no memory, or no descriptor: later there may be */
+            f->until = now + backoff_next(&f->attempts); /* no memory, or no descriptor now */
     } else if (f->state == UP && now - f->sent_at > SENDER_ALIVE_NS) {
         f->message.type = MESSAGE_HEARTBEAT;
         f->message.heartbeat.at = (uint64_t)now;
@@ -90,7 +90,7 @@ static void send_all(struct sender *f, int64_t now, bool bye)
     }
 }
 
-/* Whether what arrived is to be taken now: an eighth of what may wait for an acknowledgement waits already. */
+/* Whether to receive now: it is due, or an eighth of the credit or of the window waits for an acknowledgement. */
 static bool must_look(const struct sender *f, int64_t now, bool bye)
 {
     uint64_t waits = send_queue_unacknowledged(&f->send_queue);
@@ -125,7 +125,7 @@ void sender_step(struct sender *f, int64_t now, bool bye)
     keep_connection(f, now);
 }
 
-/* ---- The rest of the public face --------------------------------------------------------------------------------- */
+/* ---- The rest of the interface ----------------------------------------------------------------------------------- */
 
 static uint64_t seed_of(const struct message_hello *hello)
 {
@@ -146,7 +146,7 @@ int sender_open(const struct uplink_source *source, const struct sender_options 
     f->hello = options->hello;
     memcpy(f->hello.run, source->run, sizeof f->hello.run);
     memcpy(f->hello.uuid, source->uuid, sizeof f->hello.uuid);
-    f->hello.attempt = (uint64_t)clock_now(); /* a former life's attempts were before */
+    f->hello.attempt = (uint64_t)clock_now(); /* above all attempts of earlier daemons */
     f->attempts = backoff_make(seed_of(&f->hello), SENDER_PAUSE_FIRST_NS, SENDER_PAUSE_LAST_NS);
     f->asks = backoff_make(~seed_of(&f->hello), SENDER_AGAIN_FIRST_NS, SENDER_AGAIN_LAST_NS);
     memcpy(f->endpoint, options->endpoint, strlen(options->endpoint) + 1);
@@ -183,11 +183,6 @@ bool sender_booked(const struct sender *f)
         if (!p.saved)
             return false;
     return f->source.unobserved(f->source.context) == f->unobserved_saved;
-}
-
-uint64_t sender_waiting(const struct sender *f)
-{
-    return send_queue_waiting(&f->send_queue);
 }
 
 uint64_t sender_spooled(const struct sender *f)

@@ -35,7 +35,7 @@ enum {
 struct sender_counts {
     uint64_t attempts, welcomes;
     uint64_t packets, bytes;         /* packets sent, repetitions included; their bytes */
-    uint64_t disbelieved;            /* impossible positions in acknowledgements */
+    uint64_t impossible;             /* positions in acknowledgements that were ignored */
     uint64_t unacknowledged, credit; /* bytes: sent on this connection; allowed on it, at least one packet */
 };
 
@@ -57,8 +57,7 @@ struct sender_options {
 int sender_open(const struct uplink_source *source, const struct sender_options *options,
                 struct sender **f) BEZEL_MUST_CHECK;
 
-/** Bytes of packets that are not acknowledged: in window and spool; in the spool only. */
-uint64_t sender_waiting(const struct sender *f);
+/** Bytes of packets in the spool that are not acknowledged. */
 uint64_t sender_spooled(const struct sender *f);
 
 /**

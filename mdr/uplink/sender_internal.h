@@ -49,9 +49,9 @@ struct sender {
     int64_t until; /* end of WAITING and GREETING; 0: counts from the next step */
     int64_t received_at, sent_at, books_at;
     int64_t look_at;               /* in UP: when to receive next */
-    int64_t again_at;              /* no earlier new connection to ask the receiver for its positions */
-    struct backoff attempts, asks; /* pauses between attempts; between new connections to a receiver that is there */
-    uint32_t notes_sent;           /* notes that were told on this connection */
+    int64_t again_at;              /* no new connection for the receiver's positions before this time */
+    struct backoff attempts, asks; /* pauses between attempts, and between sender_ask_again() */
+    uint32_t notes_sent;           /* notes that were sent on this connection */
     uint64_t unobserved_sent;      /* of the node's own books, on this connection */
     uint64_t unobserved_saved;     /* likewise, as far as the receiver has saved it */
     uint64_t node_books_at;        /* `at` of the node's last books */

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* What comes down. Nothing of it is believed further than it can be true; nothing that it says frees what is not
- * stored, unless the store itself lies about a packet that it was sent. */
+/* Messages from the receiver. Impossible positions are ignored, so a wrong one frees no packet that was never sent. */
 #include "mdr/uplink/sender_internal.h"
 
 #include "base/log.h"
@@ -11,11 +10,11 @@
 
 enum { SENDER_TURN_FRAMES = 64 }; /* frames taken in one step */
 
-/* The sentence has no numbers that change: it is told once for each ring, however often it is received_at. */
-static void disbelieve(struct sender *f, const struct message_position *at, int64_t now, const char *code,
-                       const char *what)
+/* The sentence has no numbers that change, so there is one note for each ring, however often this happens. */
+static void note_impossible(struct sender *f, const struct message_position *at, int64_t now, const char *code,
+                            const char *what)
 {
-    f->counts.disbelieved++;
+    f->counts.impossible++;
     f->source.add_note(f->source.context, at->instance, now, code, "the collector %s of its ring %u", what, at->ring);
 }
 
@@ -28,8 +27,8 @@ static bool has_no_gap(const struct sender *f, uint32_t i, uint64_t from)
 }
 
 /*
- * A position that moves on acknowledges. One that repeats itself lacks what was sent behind it. Positions of streams
- * that this node does not have are of processes that are done with.
+ * A position that has moved on acknowledges packets. If it is repeated, the receiver lacks the packets sent after it.
+ * Positions of unknown streams are of processes that were removed.
  */
 static void take_position(struct sender *f, const struct message_position *at, int64_t now)
 {
@@ -43,9 +42,10 @@ static void take_position(struct sender *f, const struct message_position *at, i
             return; /* see sender_tear() */
     }
     if (at->next_seq > s->sent_seq)
-        disbelieve(f, at, now, "BEZEL-AHEAD", "acknowledges packets that this node never sent,");
+        note_impossible(f, at, now, "BEZEL-AHEAD", "acknowledges packets that this node never sent,");
     else if (at->next_seq < s->acked_seq)
-        disbelieve(f, at, now, "BEZEL-BEHIND", "lacks packets that it had acknowledged, and that this node has freed,");
+        note_impossible(f, at, now, "BEZEL-BEHIND",
+                        "lacks packets that it had acknowledged, and that this node has freed,");
     else if (at->next_seq > s->acked_seq) {
         window_acknowledge(f->window, (uint32_t)n, at->next_seq);
         backoff_reset(&f->asks);
@@ -57,7 +57,7 @@ void sender_tear(struct sender *f, int64_t now)
 {
     for (uint32_t i = 0; i < WINDOW_STREAMS && f->send_queue.damaged; i++) {
         const struct window_stream *s = window_stream(f->window, i);
-        if (!s->used || f->welcomed[i] || has_no_gap(f, i, 0)) /* who was not named is at 0 */
+        if (!s->used || f->welcomed[i] || has_no_gap(f, i, 0)) /* a stream without a position is at 0 */
             continue;
         window_tear(f->window, i);
         f->source.add_note(
@@ -78,7 +78,7 @@ static void take_welcome(struct sender *f, const struct message_welcome *w, int6
     if (f->state != GREETING)
         return;
     take_positions(f, w->streams, w->stream_count, now);
-    uint64_t most = (uint64_t)SENDER_QUEUE * PACKET_HEADER_BYTES; /* so that ZeroMQ's bound lies above it */
+    uint64_t most = (uint64_t)SENDER_QUEUE * PACKET_HEADER_BYTES; /* below ZeroMQ's bound */
     f->credit = w->credit_bytes && w->credit_bytes < most ? w->credit_bytes : most;
     f->counts.credit = f->credit;
     if (!w->more)
@@ -102,15 +102,14 @@ static void take_message(struct sender *f, int64_t now)
         if (f->state == UP)
             take_positions(f, m->ack.streams, m->ack.stream_count, now);
         break;
-    case MESSAGE_NEED_PROCESS: /* it dropped the packets that it could not read: all of them again, with the process
-                                  first */
+    case MESSAGE_NEED_PROCESS: /* the receiver dropped the packets: they are sent again, after PROCESS */
         if (source->find(source->context, m->need_process.instance, &p)) {
             *sender_sent(f, &p) = (struct sender_process){0};
             source->saved(source->context, p.instance, false);
         }
         sender_ask_again(f, now);
         break;
-    case MESSAGE_BOOKS: /* an answer to books that were sent before these is not of these */
+    case MESSAGE_BOOKS: /* an answer to older books is ignored */
         if (m->books.instance == 0 && m->books.at >= f->node_books_at)
             f->unobserved_saved = f->unobserved_sent;
         if (source->find(source->context, m->books.instance, &p) && sender_sent(f, &p)->final &&
@@ -121,7 +120,7 @@ static void take_message(struct sender *f, int64_t now)
         if (f->bye_sent)
             f->state = DONE;
         break;
-    default: /* HEARTBEAT: to be received_at was all */
+    default: /* HEARTBEAT only sets received_at */
         break;
     }
 }

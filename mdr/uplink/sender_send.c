@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* What goes up: packets as far as the credit goes, processes ahead of them, notes, books. */
+/* Messages to the receiver: packets within the credit, each process before its packets, notes, books. */
 #include "mdr/uplink/sender_internal.h"
 
 #include "base/log.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    SENDER_COPY_BYTES = 2048,         /* shorter packets are copied: cheaper than keeping books of who reads them */
-    SENDER_READ_BACK_BYTES = 1 << 20, /* from the spool in one step: the rings wait meanwhile */
+    SENDER_COPY_BYTES = 2048,         /* shorter packets are copied, which is cheaper than counting their readers */
+    SENDER_READ_BACK_BYTES = 1 << 20, /* from the spool in one step, while the rings wait */
 };
 
 bool sender_message(struct sender *f, int64_t now)
@@ -35,7 +35,7 @@ struct sender_process *sender_sent(struct sender *f, const struct uplink_process
     return sent;
 }
 
-/* The receiver must have the description of `p`, as it is now, ahead of what follows. False: it cannot be sent now. */
+/* Sends the description of `p`, unless its present version was sent. False: it cannot be sent now. */
 static bool describe(struct sender *f, const struct uplink_process *p, int64_t now)
 {
     struct sender_process *sent = sender_sent(f, p);
@@ -56,8 +56,8 @@ static void let_go(void *data, void *hint)
 }
 
 /*
- * With a spool all are copied: a packet that a queue reads could not leave the window for it. Then as many bytes as the
- * credit allows for may stand in ZeroMQ's queue besides.
+ * With a spool all packets are copied, because a packet that a queue reads cannot leave the window. ZeroMQ's queue then
+ * holds up to the credit in bytes besides.
  */
 static bool send_packet(struct sender *f, const struct send_queue_packet *packet)
 {
@@ -68,7 +68,7 @@ static bool send_packet(struct sender *f, const struct send_queue_packet *packet
     return link_send_shared(f->link, p->data, p->bytes, let_go, p) == 0;
 }
 
-/* Whether the next packet may go: what was sent before it may be all there is, or fit with it. */
+/* Whether the next packet may be sent: nothing is unacknowledged, or the credit covers it too. */
 static bool credit_allows(const struct sender *f)
 {
     return send_queue_unacknowledged(&f->send_queue) == 0 || send_queue_with_next(&f->send_queue) <= f->credit;
@@ -106,7 +106,7 @@ static void send_books(struct sender *f, const struct uplink_process *p, bool fi
     }
 }
 
-/* A node of which there is nothing to say says nothing. False: they are still to be sent. */
+/* Sends the node's own books if they changed. False: they are still to be sent. */
 static bool send_node_books(struct sender *f, int64_t now)
 {
     if (f->source.unobserved(f->source.context) == f->unobserved_sent)

@@ -58,7 +58,7 @@ int spool_get_head(const struct spool *s, uint64_t position, struct spool_entry 
     return err;
 }
 
-/* Moves *at over what fills up an end, then behind the packet that follows, whose head is in *e. */
+/* Moves *at over filler, and behind the packet that follows, whose head is in *e. */
 static int next_head(const struct spool *s, uint64_t *at, struct spool_entry *e, uint64_t *position)
 {
     for (;;) {
@@ -123,7 +123,7 @@ void spool_truncate(struct spool *s, uint64_t from)
     if (from < s->freed || from >= s->written)
         return;
     s->written = from;
-    (void)!spool_put_mark(s); /* else the next life finds the same, and cuts it again */
+    (void)!spool_put_mark(s); /* else the next daemon truncates it again */
 }
 
 int spool_free(struct spool *s, uint64_t until)

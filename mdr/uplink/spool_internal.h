@@ -90,8 +90,7 @@ int spool_write_at(int fd, struct iovec *parts, int count, uint64_t at);
 /** Reads `n` bytes. Returns 0; BEZEL_EMALFORMED at the end of the file; or the error. */
 int spool_read_at(int fd, void *to, size_t n, uint64_t at);
 
-/** Reads the head of the entry at `position`. Returns 0; BEZEL_EMALFORMED if none was written there in this round of
- * the file; or the error. */
+/** Reads the head of the entry at `position`. Returns 0; BEZEL_EMALFORMED if there is none; or the error. */
 int spool_get_head(const struct spool *s, uint64_t position, struct spool_entry *e);
 
 /** Writes where the spool begins and ends, over the older of the two marks. */

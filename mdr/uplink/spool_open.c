@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The later one of the two that are whole. */
+/* Reads the later one of the complete marks. */
 static bool get_marks(struct spool *s, struct spool_mark *last)
 {
     bool any = false;
@@ -29,7 +29,7 @@ static bool get_marks(struct spool *s, struct spool_mark *last)
     return any;
 }
 
-/* Whether a whole entry stands at `position`, written in this round by who wrote the one before it, or later. */
+/* Whether a complete entry is at `position`, written by the writer of the entry before it, or by a later daemon. */
 static bool is_complete(struct spool *s, uint64_t position, struct spool_entry *e)
 {
     return spool_get_head(s, position, e) == 0 && e->life >= s->life &&
@@ -37,10 +37,7 @@ static bool is_complete(struct spool *s, uint64_t position, struct spool_entry *
            entry_sum(e, s->buffer) == e->sum;
 }
 
-/*
- * The first position from `at` on, before `end`, where an entry may stand, by its magic; `end` where none may. Many
- * places are read at once; behind the end of the file nothing stands.
- */
+/* The first position in `at` .. `end` that has the magic of an entry; `end`: none. Reads many places at once. */
 static uint64_t next_likely(const struct spool *s, uint64_t at, uint64_t end)
 {
     struct spool_entry entries[128];
@@ -58,8 +55,8 @@ static uint64_t next_likely(const struct spool *s, uint64_t at, uint64_t end)
 }
 
 /*
- * The bytes that are lost where reading back ends at `from`, and that is not the end: as the mark says, or a whole
- * entry that follows within the length of any.
+ * Reading back has ended at `from`. Returns the bytes that are lost if that is not the end, as the mark shows, or a
+ * complete entry within the length of the longest; else 0.
  */
 static uint64_t damage_at(struct spool *s, uint64_t from, uint64_t marked)
 {
@@ -76,8 +73,8 @@ static uint64_t damage_at(struct spool *s, uint64_t from, uint64_t marked)
 }
 
 /*
- * Reads back what a crashed daemon left: the entries from the mark on, to the first that is not whole. What only fills
- * up the end of the file ends nothing: it is written again, before the packet that it was for.
+ * Reads back the entries of a crashed daemon, from the mark to the first incomplete one. Filler at the end is dropped,
+ * because it is written again, before the packet that needed it.
  */
 static void read_back(struct spool *s, uint64_t marked, struct spool_found *found)
 {
@@ -98,7 +95,7 @@ static void read_back(struct spool *s, uint64_t marked, struct spool_found *foun
     }
 }
 
-/* Begins our life: no entry of it is written before the mark that counts it. */
+/* Begins this daemon's life: its mark is written before its first entry. */
 static int take_over(struct spool *s, const struct spool_mark *last, struct spool_found *found)
 {
     s->turn = last->turn;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* Spools that are nobody's any more: what a spool belongs to, and how those go that their daemon could not remove. */
+/* The owner of a spool, and the removal of abandoned spools, which their daemon could not remove. */
 #include "base/clock.h"
 #include "base/log.h"
 #include "mdr/uplink/spool_internal.h"
@@ -23,14 +23,14 @@ enum {
     OWNER_OLD_S = 3600,
 };
 
-/* A spool is of use with the window that numbered its streams, in the same boot of the machine; else to nobody. */
+/* A spool can be used only with the window that numbered its streams, in the same boot of the machine. */
 struct spool_owner {
     uint8_t boot[16];
     char folder[OWNER_FOLDER]; /* of the window */
     uint64_t sum;
 };
 
-_Static_assert(OWNER_AT + sizeof(struct spool_owner) <= SPOOL_DATA, "it stands before the first entry");
+_Static_assert(OWNER_AT + sizeof(struct spool_owner) <= SPOOL_DATA, "it lies before the first entry");
 
 int spool_settle(struct spool *s, const char *folder)
 {
@@ -39,14 +39,14 @@ int spool_settle(struct spool *s, const char *folder)
     clock_boot_id(h.boot);
     if (!realpath(folder, path))
         return err_from_errno(errno);
-    if (strlen(path) < sizeof h.folder) /* else it is told by the boot alone */
+    if (strlen(path) < sizeof h.folder) /* else only the boot is compared */
         memcpy(h.folder, path, strlen(path));
     h.sum = checksum_add(CHECKSUM_START, &h, offsetof(struct spool_owner, sum));
     struct iovec part = {&h, sizeof h};
     return spool_write_at(s->fd, &part, 1, OWNER_AT);
 }
 
-/* Whether what wrote the file can come back to it. Where that is not clear, it can. */
+/* Whether a daemon may still continue with this file. If that cannot be read, it may. */
 static bool has_owner(int fd)
 {
     struct spool_head head;
@@ -62,7 +62,7 @@ static bool has_owner(int fd)
     return owner.folder[0] == '\0' || window_is_of(owner.folder, head.run, head.uuid);
 }
 
-/* A file that was written lately may be that of a daemon which was killed just now, and whose folder we cannot see. */
+/* A file written lately may belong to a daemon that was just killed, and whose folder is not visible here. */
 static bool is_abandoned(int fd)
 {
     struct stat st;

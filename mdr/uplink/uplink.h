@@ -7,7 +7,7 @@
  * forwards packets can be one.
  *
  * The window keeps each stream (process instance, ring) and its marks: what was packetized, sent, acknowledged,
- * spooled, lost. The source keeps what the packets alone do not say: the processes, with their dictionaries and books,
+ * spooled, lost. The source keeps everything beside the packets: the processes, with their dictionaries and books,
  * and notes. The uplink keeps what it has sent of these on the present connection.
  *
  * The uplink calls these functions from within its own, on its owner's thread. They must not block, or call the uplink.
@@ -25,7 +25,7 @@ struct uplink_process {
     uint32_t place;   /* below WINDOW_PROCESSES; no other process has it for as long as this one is there */
     uint32_t version; /* of its description; changes where the dictionary grew */
     bool recording;   /* it lives, and is read */
-    bool complete;    /* all of its packets were made and acknowledged: its books are final */
+    bool complete;    /* all its packets were built and acknowledged: its books are final */
     bool saved;       /* the receiver has saved its final books, see saved() */
 };
 
@@ -60,7 +60,7 @@ struct uplink_source {
     /** Books of all processes are due, of idle ones too: a connection has come up, or the uplink gives up. */
     void (*books_due)(void *context, int64_t now);
 
-    /** Whether the receiver has saved the final books of process `instance`; false where it asks for them once more. */
+    /** Whether the receiver has saved the final books of process `instance`; false where it needs them once more. */
     void (*saved)(void *context, uint64_t instance, bool saved);
 
     /** The receiver has stored the packet with header `h`. Not called for streams that have lost packets. */

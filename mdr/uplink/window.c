@@ -8,7 +8,7 @@ int window_find(const struct window *w, uint64_t instance, uint32_t ring)
 {
     int n = ring == HASH_INDEX_NO_RING
                 ? -1
-                : hash_index_find(&w->stream_index, instance, ring); /* a peer may ask for any number */
+                : hash_index_find(&w->stream_index, instance, ring); /* a peer may send any number */
     return n < 0 ? BEZEL_ENOENT : n;
 }
 
@@ -104,7 +104,7 @@ bool window_holds(const struct window *w, uint32_t i)
     return saved->state[saved->current & 1].next_seq < s->next_seq || s->acked_seq < s->next_seq;
 }
 
-/* Counts a packet that is about to be freed into the saved stream; once, however often a crash makes us come here. */
+/* Adds a packet that is about to be freed to the saved stream; once, even if a crash repeats the call. */
 static void stream_save(struct saved_stream *saved, const struct packet_header *h)
 {
     struct window_stream s = stream_from(saved);
@@ -199,7 +199,7 @@ void window_commit(struct window *w, uint32_t i, const struct packet_header *h)
     p->stream = i;
     p->bytes = (uint32_t)h->size_bytes;
     atomic_store_explicit(&w->file->written, w->reserved_at + packet_span(p->bytes),
-                          memory_order_release); /* W0 release: pairs W1, publishes the packet to our next life */
+                          memory_order_release); /* W0 release: pairs W1, publishes the packet to the next daemon */
     w->records += h->records;
     stream_apply(&w->streams[i], h);
     w->streams[i].held += packet_span(p->bytes);
@@ -213,7 +213,7 @@ bool window_take_back(struct window *w, uint32_t i, uint64_t seq)
     if (seq >= s->next_seq || seq < s->spooled_seq)
         return false;
     if (s->spooled_seq == 0 ? seq < s->acked_seq : seq > s->spooled_seq)
-        s->acked_seq = seq; /* what is between went from the window itself: it was acknowledged, and all before it */
+        s->acked_seq = seq; /* the packets between were freed from the window, so they were acknowledged */
     s->spooled_seq = seq + 1;
     return true;
 }

@@ -99,8 +99,7 @@ bool window_holds(const struct window *w, uint32_t i);
 /** Removes a process and its streams; the window holds no packet of it any more. */
 void window_forget(struct window *w, uint64_t instance);
 
-/** Reserves room for a packet of up to `bytes`. Returns its place, valid until the next call; NULL if the window is
- * full. */
+/** Reserves room for a packet of up to `bytes`. Returns its place until the next call; NULL: the window is full. */
 uint8_t *window_reserve(struct window *w, uint32_t bytes);
 
 /**
@@ -109,7 +108,7 @@ uint8_t *window_reserve(struct window *w, uint32_t bytes);
  * of them leave 1 in 8 n + 1. A stream that holds nothing may take all that is free. */
 bool window_shares(const struct window *w, uint32_t i, uint32_t bytes);
 
-/** Puts the packet written at the reserved place into the window, as the next of stream `i`; `h` says what it holds. */
+/** Puts the packet written at the reserved place into the window, as the next of stream `i`; `h`: its header. */
 void window_commit(struct window *w, uint32_t i, const struct packet_header *h);
 
 /** Marks packets of stream `i` before `next_seq` as sent; acknowledgements of later ones are impossible. */
@@ -122,8 +121,7 @@ void window_sent(struct window *w, uint32_t i, uint64_t next_seq);
 void window_acknowledge(struct window *w, uint32_t i, uint64_t next_seq);
 void window_free_acknowledged(struct window *w);
 
-/** The same; calls `gone` before it frees a packet that the receiver has stored, but not for packets moved to the
- * spool. */
+/** The same; calls `gone` before it frees a packet that is stored, but not for packets moved to the spool. */
 void window_free_each(struct window *w, void (*gone)(void *context, const struct packet_header *h), void *context);
 
 /**

@@ -20,14 +20,14 @@
 
 enum { WINDOW_VERSION = 1 };
 
-/* Reads back what a crashed daemon left: false where it does not add up. */
+/* Reads back the packets of a crashed daemon. False: the file is inconsistent. */
 static bool recover(struct window *w)
 {
     struct window_file *f = w->file;
     uint64_t freed = atomic_load_explicit(&f->freed, memory_order_acquire);     /* W3 acquire: pairs W2 */
     uint64_t written = atomic_load_explicit(&f->written, memory_order_acquire); /* W1 acquire: pairs W0 */
     if (written < freed || written - freed > f->capacity || freed % WINDOW_ALIGN || written % WINDOW_ALIGN ||
-        written > INT64_MAX) /* no life is so long, and behind it positions begin anew */
+        written > INT64_MAX) /* impossible */
         return false;
     for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
         w->streams[i] = stream_from(&f->streams[i]);
@@ -42,15 +42,15 @@ static bool recover(struct window *w)
         if (p->bytes > room || packet_span(p->bytes) > room || p->stream >= WINDOW_STREAMS ||
             packet_get_header(p->data, p->bytes, &h) != 0 || h.size_bytes != p->bytes)
             return false;
-        atomic_store_explicit(&p->references, 0, memory_order_relaxed); /* relaxed: who held them is gone */
+        atomic_store_explicit(&p->references, 0, memory_order_relaxed); /* relaxed: its readers are gone */
         w->records += h.records;
-        if (h.seq >= w->streams[p->stream].next_seq) /* else it was saved, and the crash came before it was freed */
+        if (h.seq >= w->streams[p->stream].next_seq) /* else it was saved, and not freed yet */
             stream_apply(&w->streams[p->stream], &h);
         w->streams[p->stream].held += packet_span(p->bytes);
         at += packet_span(p->bytes);
     }
     for (uint32_t i = 0; i < WINDOW_STREAMS; i++)
-        w->streams[i].sent_seq = w->streams[i].next_seq; /* what our former life sent nobody knows */
+        w->streams[i].sent_seq = w->streams[i].next_seq; /* any of them may have been sent */
     return true;
 }
 
@@ -72,7 +72,7 @@ static int window_map(struct window *w, size_t bytes)
     return 0;
 }
 
-/* Maps and reads back the window that is in the open file: whether it is whole, and of which run. */
+/* Maps the window in the open file and reads it back. Whether it is complete, and of this run and trace. */
 static bool window_adopt(struct window *w, const uint8_t run[16], const uint8_t uuid[16], uint64_t *left)
 {
     struct stat st;
@@ -101,7 +101,7 @@ static int window_create(struct window *w, const uint8_t run[16], const uint8_t 
     int err = window_map(w, total);
     if (!w->file)
         return err;
-    memset(w->streams, 0, sizeof w->streams); /* of what could not be adopted */
+    memset(w->streams, 0, sizeof w->streams); /* recover() may have filled them */
     w->records = 0;
     w->created = true;
     w->file->version = WINDOW_VERSION;

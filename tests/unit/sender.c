@@ -508,7 +508,7 @@ static void lies_free_nothing(bool in_welcome)
     lie(&s, in_welcome);
     settle(&s);
     assert_int_equal(waiting(&s), before);
-    assert_true(sender_counts(s.forward)->disbelieved >= MESSAGE_ROWS_MAX / 2);
+    assert_true(sender_counts(s.forward)->impossible >= MESSAGE_ROWS_MAX / 2);
     assert_int_equal(external_note_count(s.fixture.external), 1); /* told, once */
     assert_string_equal(external_note(s.fixture.external, 0)->code, "BEZEL-AHEAD");
     scene_end(&s); /* and nothing is skipped */
