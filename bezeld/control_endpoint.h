@@ -16,9 +16,9 @@ struct control_endpoint;
 /**
  * Opens it at `control`: an ipc endpoint, whose folder is made with mode 0700 if it is missing, or a tcp one, which
  * needs the secret key in file `key` and the public keys in folder `keys`. `keys` is also the folder of the keys that
- * experiments name; NULL: experiments that name keys are refused. `idle_timeout` is the idle time-out of sessions in
- * ns; 0: none. Returns 0 with *d for control_endpoint_close(); or, after a line on stderr, an error: BEZEL_EBUSY if
- * another bezeld uses the folder, BEZEL_EPERM if others may enter it or write to the folder of keys, ...
+ * experiments name; NULL: experiments that name keys are refused. `idle_timeout`: of sessions, in ns; 0: none. Returns
+ * 0 with *d for control_endpoint_close(); or, after a line on stderr, an error: BEZEL_EBUSY if another bezeld uses the
+ * folder, BEZEL_EPERM if others may enter it or write to the folder of keys, ...
  */
 int control_endpoint_open(const char *control, const char *key, const char *keys, int64_t idle_timeout,
                           struct control_endpoint **d) BEZEL_MUST_CHECK;

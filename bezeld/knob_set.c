@@ -37,8 +37,7 @@ bool node_knob_set(struct node *n, struct external_process *p, uint32_t i, int32
 static const struct node_knob_reason kept = {.cause = TURNED_BY_KEPT, .limit = -1, .value = NAN},
                                      at_the_end = {.cause = TURNED_BY_END, .limit = -1, .value = NAN};
 
-/* Knobs that an earlier daemon of this run left changed. Those of a process that another run had were reset on
- * attaching. */
+/* Knobs that an earlier daemon of this run left changed. Attaching resets those that another run left changed. */
 void node_knobs_start(struct node *n)
 {
     for (uint32_t i = 0; i < external_process_count(n->external); i++) {

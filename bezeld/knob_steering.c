@@ -29,7 +29,7 @@ static int find(struct node *n, uint32_t i, struct external_process *p)
     return meant && external_knob_count(n->external, p) > 0 ? external_knob_find(p, k->name) : -1;
 }
 
-/* ---- Values of knobs ----------------------------------------------------------------------------------------- */
+/* ---- Values of knobs --------------------------------------------------------------------------------------------- */
 
 static void note_diverged(struct node *n, uint32_t i, const struct external_process *p, int32_t value)
 {
@@ -73,7 +73,7 @@ void knob_steering_find(struct node *n)
     }
 }
 
-/* ---- Decisions -------------------------------------------------------------------------------------------- */
+/* ---- Decisions --------------------------------------------------------------------------------------------------- */
 
 static void give(struct node *n, uint32_t i, struct external_process *p, uint32_t at, bool changed)
 {

@@ -45,8 +45,7 @@ void manager_client_start(struct node *n)
     n->managed.beat_due = INT64_MAX; /* no manager has asked yet */
 }
 
-/* ---- Observations for the manager
- * ------------------------------------------------------------------------------------ */
+/* ---- Observations for the manager -------------------------------------------------------------------------------- */
 
 static void fill_limits(const struct node *n, struct message_observation *o)
 {
@@ -118,8 +117,7 @@ void manager_client_heartbeat(struct node *n, int64_t now)
         report(n, now);
 }
 
-/* ---- Decisions of the manager
- * --------------------------------------------------------------------------------------------- */
+/* ---- Decisions of the manager ------------------------------------------------------------------------------------ */
 
 static enum limit_state worst_of(const struct agent *agent)
 {

@@ -70,7 +70,8 @@ static void fill_trouble(const struct node *n, char text[MESSAGE_TEXT_MAX + 1])
                  "a process corrupted its segment, and is no longer read: the report names it");
 }
 
-void node_fill_reply(struct node *n, struct message_reply *reply)
+/* Fills in the state; the status, if that is the answer; and, if there is no text yet, the most important fault. */
+static void fill_reply(struct node *n, struct message_reply *reply)
 {
     reply->state = node_state(n);
     if (reply->answer == ANSWER_NODE)
@@ -94,7 +95,7 @@ void node_report_broken(struct node *n, int64_t now)
         return;
     n->message.type = MESSAGE_REPLY;
     n->message.reply = (struct message_reply){.id = 0, .answer = ANSWER_NODE};
-    node_fill_reply(n, &n->message.reply);
+    fill_reply(n, &n->message.reply);
     int size = message_encode(&n->message, n->bytes, sizeof n->bytes);
     if (size > 0)
         (void)!link_send(n->control, &n->asker, n->bytes, (size_t)size);
@@ -148,7 +149,7 @@ static void answer(struct node *n, const struct link_peer *peer, struct message_
     struct message_reply reply = {.id = command.id, .answer = ANSWER_NODE};
     n->last_received = clock_now();
     carry_out(n, peer, &command, n->last_received, &reply);
-    node_fill_reply(n, &reply);
+    fill_reply(n, &reply);
     n->message.type = MESSAGE_REPLY;
     n->message.reply = reply; /* a list of knobs is already in n->message.knobs */
     send_message(n, peer);

@@ -208,8 +208,7 @@ struct node_decider {
     int64_t epoch, sequence; /* of the manager, and of its setpoint; 0: none */
 };
 
-/** Applies the decision `o` on polling and records it with its decider. Samplers follow a period that a policy moves.
- */
+/** Applies decision `o` on polling and records it with its decider. Samplers follow a period that moves. */
 void node_carry_out(struct node *n, const struct agent_outcome *o, const struct node_decider *by, int64_t now);
 
 /**
@@ -226,14 +225,7 @@ void snapshot_take_answer(struct node *n, const struct message_save *save, int64
 void snapshot_take_report(struct node *n, uint32_t processes, int64_t now);
 struct message_violation snapshot_take_violation(const struct node *n);
 
-/**
- * Fills a reply with the state of the node; with its status, if that is the answer; and, if it has no text yet, with
- * the most important fault, if there is one (node_commands.c).
- */
-void node_fill_reply(struct node *n, struct message_reply *reply);
-
-/** Sets up this thread as the experiment says, and records the result as notes (node_rt_setup.c). ZeroMQ's threads must
- * exist.
+/** Sets up this thread as the experiment says, and records the result as notes (node_rt_setup.c). ZeroMQ's threads must exist.
  */
 void node_rt_setup(struct node *n);
 

@@ -23,8 +23,7 @@ static void describe(const struct external_process *p, uint32_t i, struct messag
     message_text(to->unit, MESSAGE_NAME_MAX, k->unit);
 }
 
-/* Lists the knobs from number `from` on, as many as fit. A knob's number: process index * SEGMENT_KNOBS + index of the
- * knob. */
+/* Lists the knobs from number `from` on, as many as fit. A number is process index * SEGMENT_KNOBS + knob index. */
 static void list_from(struct node *n, uint32_t from, struct message_knob_list *to)
 {
     to->count = to->next = 0;

@@ -26,7 +26,7 @@ bool node_poll(struct node *n, int64_t now)
     return done > 0;
 }
 
-/* ---- Decisions -------------------------------------------------------------------------------------------- */
+/* ---- Decisions --------------------------------------------------------------------------------------------------- */
 
 /* Stretches the samplers' periods by the factor between the period in force and the one that file or operator set. */
 static void stretch(struct node *n, int64_t now)
@@ -65,7 +65,7 @@ void node_carry_out(struct node *n, const struct agent_outcome *o, const struct 
     schedule_poll_within(&n->schedule, now, n->policy.period);
 }
 
-/* ---- Settings of an operator ------------------------------------------------------------------------------------ */
+/* ---- Settings of an operator ------------------------------------------------------------------------------------- */
 
 static void limit_polls(struct node *n)
 {

@@ -75,8 +75,7 @@ static void report_totals(struct node *n, int64_t now)
                  f.in_rings + f.in_window, now);
 }
 
-/* Passes the time of the SUT's oldest unacknowledged packet in the window to the agent; packets in the spool do not
- * count. */
+/* Passes the time of the SUT's oldest unacknowledged packet in the window (not in the spool) to the agent. */
 static void report_waiting(struct node *n, int64_t now)
 {
     struct window *w = external_window(n->external);

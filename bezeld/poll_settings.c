@@ -15,7 +15,7 @@ _Static_assert((int)POLL_MODE_POLLING == (int)POLL_POLLING && (int)POLL_MODE_BUS
                    (int)POLL_FORWARD_BATCH == (int)FORWARD_BATCH && (int)POLL_FORWARD_COLLECT == (int)FORWARD_COLLECT,
                "the file's words are the message's");
 
-/* ---- Bounds ------------------------------------------------------------------------------------------- */
+/* ---- Bounds ------------------------------------------------------------------------------------------------------ */
 
 static bool refuse_period(const struct experiment_adapt *adapt, int64_t period, char *why)
 {

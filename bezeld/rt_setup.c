@@ -40,7 +40,7 @@ _Static_assert(sizeof(struct attributes) == 48, "version 0 of sched_attr");
 
 /* ---- CPUs -------------------------------------------------------------------------------------------------------- */
 
-_Static_assert((int)EXPERIMENT_CPUS_MAX <= CPU_SETSIZE, "a cpu_set_t holds what a file can say");
+_Static_assert((int)EXPERIMENT_CPUS_MAX <= CPU_SETSIZE, "a cpu_set_t has every CPU that a file can name");
 
 static cpu_set_t to_set(const struct experiment_cpus *cpus)
 {
@@ -71,7 +71,7 @@ static int place_link_thread(pid_t tid, const struct experiment_real_time *want,
     return experiment_cpu_count(&want->io_cpu) > 0 ? move(tid, &want->io_cpu, missing) : 0;
 }
 
-/* All threads but this one are ZeroMQ's. They are not told by their names, which they set only after they start. */
+/* All threads but this one are ZeroMQ's. Their names, which they set only after they start, are no help. */
 static int place_link_threads(const struct experiment_real_time *want, uint32_t *missing)
 {
     pid_t self = (pid_t)syscall(SYS_gettid);

@@ -43,8 +43,7 @@ void schedule_turn(struct schedule *s, int64_t now);
 /** A poll is done: the next one is a period later. Missed polls are not made up for. */
 void schedule_polled(struct schedule *s, int64_t now, int64_t period);
 
-/** schedule_poll_at() sets the next poll to `at`; schedule_poll_within() moves it to within `period`, if it is later.
- */
+/** Sets the next poll to `at`; moves it to within `period`, if it is later. */
 void schedule_poll_at(struct schedule *s, int64_t at);
 void schedule_poll_within(struct schedule *s, int64_t now, int64_t period);
 

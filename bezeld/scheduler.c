@@ -144,9 +144,3 @@ void scheduler_end(struct scheduler *all)
     for (uint32_t i = 0; i < all->count; i++)
         session_end(all->list[i]);
 }
-
-void scheduler_free(struct scheduler *all)
-{
-    while (all->count > 0)
-        scheduler_remove(all, all->count - 1);
-}

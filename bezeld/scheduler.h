@@ -30,8 +30,7 @@ int scheduler_add(struct scheduler *all, struct session *s) BEZEL_MUST_CHECK;
 /** The session of run `run` and node `node`, or NULL. */
 struct session *scheduler_find(const struct scheduler *all, const uint8_t run[16], const char *node);
 
-/** Gives a turn to each session whose turn is due. Returns whether it looked at links, which it does at least every 10
- * ms. */
+/** Gives a turn to each session that is due. Returns whether it looked at links, as it does at least every 10 ms. */
 bool scheduler_turn(struct scheduler *all);
 
 /** Frees session number `i`, and moves the last one to its place. */
@@ -42,7 +41,5 @@ void scheduler_wait(struct scheduler *all, const int *fds, size_t fd_count);
 
 /** session_end() for all sessions. */
 void scheduler_end(struct scheduler *all);
-
-void scheduler_free(struct scheduler *all);
 
 #endif

@@ -24,7 +24,7 @@ struct message_violation snapshot_take_violation(const struct node *n)
                                       .value = b->value};
 }
 
-static void note(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
+void snapshot_take_judged(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
 {
     limit_changes_update(&n->limits, i, l, n->options.experiment->limits[i].snapshot != 0, now);
 }
@@ -33,12 +33,7 @@ void snapshot_take_watch(struct node *n, const struct agent_outcome *o, int64_t 
 {
     for (uint32_t i = 0; i < o->limit_count && o->limit_changed; i++)
         if (!n->options.experiment->limits[i].global)
-            note(n, i, &o->limits[i], now);
-}
-
-void snapshot_take_judged(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now)
-{
-    note(n, i, l, now);
+            snapshot_take_judged(n, i, &o->limits[i], now);
 }
 
 /* ---- The snapshot ------------------------------------------------------------------------------------------------ */

@@ -147,8 +147,7 @@ static void start_one(struct serving *s, uint32_t i)
     send_event(s, &event);
 }
 
-/* Waits for every child that ended, adopted ones too. Returns whether no child, and so no process of the tree, is left.
- */
+/* Waits for every child that ended, adopted ones too. Returns whether no process of the tree is left. */
 static bool reap(struct serving *s)
 {
     int status;

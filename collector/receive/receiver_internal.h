@@ -82,8 +82,7 @@ void receiver_refuse_process(struct receiver *in, struct model_process *p, const
 /** Acknowledges a packet of a process that the model does not have, and that was thrown away. */
 void receiver_throw(struct receiver *in, struct peer *peer, const struct packet_header *h);
 
-/** Sends REFUSE; NEED_PROCESS for one process; WELCOME with all positions of the peer's node, in as many messages as
- * needed. */
+/** Sends REFUSE; NEED_PROCESS for a process; WELCOME with all positions of the peer's node, as several if needed. */
 void receiver_refuse(struct receiver *in, const struct link_peer *id, const char *reason);
 void receiver_need(struct receiver *in, const struct link_peer *id, uint64_t instance);
 void receiver_welcome(struct receiver *in, const struct peer *peer);

@@ -21,8 +21,7 @@
  */
 int recover_run(struct rundb *f, struct store *s, struct model *m) BEZEL_MUST_CHECK;
 
-/** Writes all rows that are derived from packets anew, from the files; the model stays as it is. Commits nothing.
- * Returns as recover_run(). */
+/** Writes all rows derived from packets anew; the model stays as it is. Commits nothing. Returns as recover_run(). */
 int recover_rows(struct rundb *f, struct store *s, struct model *m) BEZEL_MUST_CHECK;
 
 #endif

@@ -150,8 +150,7 @@ static bool same_text(sqlite3_stmt *a, sqlite3_stmt *b, int at)
     return x && y ? strcmp(x, y) == 0 : x == y;
 }
 
-/* Steps through both schemas. Returns 0 where they are the same, BEZEL_EMALFORMED at the first difference, or an error.
- */
+/* Steps through both schemas. Returns 0, BEZEL_EMALFORMED at the first difference, or an error. */
 static int compare_schemas(sqlite3 *db, sqlite3_stmt *found, sqlite3_stmt *ours)
 {
     for (;;) {

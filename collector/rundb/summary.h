@@ -172,8 +172,7 @@ struct summary {
  */
 int summary_load(const char *run, struct summary **s) BEZEL_MUST_CHECK;
 
-/** The same without costs, limits and decisions of nodes: only properties, events, nodes, processes, books and notes.
- */
+/** The same without costs, limits and decisions: only properties, events, nodes, processes, books and notes. */
 int summary_load_books(const char *run, struct summary **s) BEZEL_MUST_CHECK;
 void summary_free(struct summary *s);
 

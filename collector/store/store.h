@@ -103,8 +103,7 @@ int store_failure(const struct store *s, const char **path);
 /** Whether a failing store can be tried again at `now`, so that nodes should send again. At most every STORE_RETRY. */
 bool store_retry(struct store *s, int64_t now);
 
-/** Makes the store fail with errno `sys`, after a write to `path` elsewhere in the run directory (the database) failed.
- */
+/** Makes the store fail with errno `sys`, after a failed write to `path` elsewhere in the run directory. */
 void store_fail(struct store *s, int sys, const char *path);
 
 #endif

@@ -240,8 +240,7 @@ static void verify_recovered(struct verify *v, struct rundb *f)
                text);
 }
 
-/* Compares the rows made from the trace with those of the database, unless damage was found already, which explains
- * differences. */
+/* Compares the rows made from the trace with the database, unless damage was found, which explains differences. */
 static int verify_rows(struct verify_walk *w)
 {
     char text[512];

@@ -152,7 +152,8 @@ static int end(void **state)
         kill(recorders[--recorder_count], SIGKILL);
         waitpid(recorders[recorder_count], NULL, 0);
     }
-    scheduler_free(&all);
+    while (all.count > 0)
+        scheduler_remove(&all, all.count - 1);
     return scratch_end(state);
 }
 
