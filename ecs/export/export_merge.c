@@ -6,7 +6,7 @@
 #include "collector/store/metadata.h"
 #include "collector/store/trace_reader.h"
 #include "ecs/export/export_internal.h"
-#include "ecs/export/merge_out.h"
+#include "ecs/export/merged_trace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -182,15 +182,15 @@ static void take_out_first(struct merge *m)
 
 /* ---- merging ----------------------------------------------------------------------------------------------------- */
 
-static void put(struct merge_out *out, const struct source *s)
+static void put(struct merged_trace *out, const struct source *s)
 {
     if (s->next == LOSS)
-        merge_out_lose(out, s->time, s->lost);
+        merged_trace_lose(out, s->time, s->lost);
     else if (s->next == RECORD)
-        merge_out_record(out, s->process, &s->packet, &s->record, s->classes[s->record.aspect - 1]);
+        merged_trace_record(out, s->process, &s->packet, &s->record, s->classes[s->record.aspect - 1]);
 }
 
-static int run(struct merge *m, struct merge_out *out)
+static int run(struct merge *m, struct merged_trace *out)
 {
     for (size_t i = m->count; i-- > 0;)
         sift_down(m, i);
@@ -212,7 +212,7 @@ static int run(struct merge *m, struct merge_out *out)
 }
 
 static int add_sources(struct merge *m, const struct model_node *model, const struct export_node *node,
-                       struct merge_out *out)
+                       struct merged_trace *out)
 {
     for (size_t i = 0; i < node->count; i++) {
         const struct export_stream *stream = &node->streams[i];
@@ -223,7 +223,7 @@ static int add_sources(struct merge *m, const struct model_node *model, const st
         }
         struct source *s = &m->sources[m->count];
         *s = (struct source){.stream = stream, .process = p, .time = stream->begin};
-        s->classes = merge_out_classes(out, p);
+        s->classes = merged_trace_classes(out, p);
         if (!s->classes)
             return BEZEL_ENOMEM;
         m->heap[m->count++] = s;
@@ -234,12 +234,12 @@ static int add_sources(struct merge *m, const struct model_node *model, const st
 int export_merge(const struct model_node *model, const struct export_node *node, const char *to, size_t memory)
 {
     struct merge m = {.buffer_bytes = memory / node->count};
-    struct merge_out *out;
+    struct merged_trace *out;
     if (m.buffer_bytes < BUFFER_LEAST)
         m.buffer_bytes = BUFFER_LEAST;
     if (m.buffer_bytes > BUFFER_MOST)
         m.buffer_bytes = BUFFER_MOST;
-    int err = merge_out_open(to, model, &out);
+    int err = merged_trace_open(to, model, &out);
     if (err)
         return err;
     m.sources = calloc(node->count, sizeof *m.sources);
@@ -247,7 +247,7 @@ int export_merge(const struct model_node *model, const struct export_node *node,
     err = m.sources && m.heap ? add_sources(&m, model, node, out) : BEZEL_ENOMEM;
     if (!err)
         err = run(&m, out);
-    int end = merge_out_close(out);
+    int end = merged_trace_close(out);
     for (size_t i = 0; m.sources && i < node->count; i++)
         free(m.sources[i].bytes);
     free(m.sources);

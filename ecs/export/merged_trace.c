@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
-#include "ecs/export/merge_out.h"
+#include "ecs/export/merged_trace.h"
 
 #include "base/bytes.h"
 #include "base/file.h"
@@ -41,7 +41,7 @@ struct process_classes {
     uint32_t ids[];
 };
 
-struct merge_out {
+struct merged_trace {
     int fd, err, sys;
     FILE *metadata;
     uint8_t uuid[16];
@@ -54,7 +54,7 @@ struct merge_out {
     uint8_t bytes[OUT_BYTES];
 };
 
-static void fail(struct merge_out *out, int err)
+static void fail(struct merged_trace *out, int err)
 {
     if (!out->err)
         out->err = err, out->sys = errno;
@@ -86,7 +86,7 @@ static struct event_class *describe(const struct dict_aspect *a)
 }
 
 /* The id of the class of aspect `a`; 0: out of memory. */
-static uint32_t class_of(struct merge_out *out, const struct dict_aspect *a)
+static uint32_t class_of(struct merged_trace *out, const struct dict_aspect *a)
 {
     struct event_class *made = describe(a);
     struct event_class **found = made ? tsearch(made, &out->classes, compare_classes) : NULL;
@@ -99,7 +99,7 @@ static uint32_t class_of(struct merge_out *out, const struct dict_aspect *a)
     return made->id;
 }
 
-const uint32_t *merge_out_classes(struct merge_out *out, const struct model_process *p)
+const uint32_t *merged_trace_classes(struct merged_trace *out, const struct model_process *p)
 {
     if (out->processes && out->processes->process == p) /* streams of a process follow each other */
         return out->processes->ids;
@@ -117,7 +117,7 @@ const uint32_t *merge_out_classes(struct merge_out *out, const struct model_proc
 
 /* ---- packets ----------------------------------------------------------------------------------------------------- */
 
-static void end_packet(struct merge_out *out)
+static void end_packet(struct merged_trace *out)
 {
     uint8_t *p = out->bytes;
     size_t size = (out->used + 3) / 4 * 4;
@@ -136,7 +136,7 @@ static void end_packet(struct merge_out *out)
 }
 
 /* Makes room for `n` more bytes at `time`. */
-static void make_room(struct merge_out *out, uint64_t time, size_t n)
+static void make_room(struct merged_trace *out, uint64_t time, size_t n)
 {
     if (out->number == 0) {
         out->begin = out->end = time;
@@ -158,14 +158,14 @@ static uint8_t *put_text(uint8_t *p, const char *text)
     return p + n;
 }
 
-static uint8_t *align(const struct merge_out *out, uint8_t *p)
+static uint8_t *align(const struct merged_trace *out, uint8_t *p)
 {
     while ((size_t)(p - out->bytes) % 4 != 0)
         *p++ = 0;
     return p;
 }
 
-static uint8_t *put_context(const struct merge_out *out, uint8_t *p, const struct model_process *process,
+static uint8_t *put_context(const struct merged_trace *out, uint8_t *p, const struct model_process *process,
                             const struct packet_header *h)
 {
     p = align(out, put_text(p, process->name));
@@ -182,8 +182,8 @@ static const char *text_of(const struct dict *d, uint64_t id)
     return id == 0 || id > d->string_count ? "" : d->strings[id - 1];
 }
 
-void merge_out_record(struct merge_out *out, const struct model_process *p, const struct packet_header *h,
-                      const struct packet_record *r, uint32_t event_class)
+void merged_trace_record(struct merged_trace *out, const struct model_process *p, const struct packet_header *h,
+                         const struct packet_record *r, uint32_t event_class)
 {
     const struct dict_aspect *a = &p->dict->aspects[r->aspect - 1];
     make_room(out, r->timestamp, OUT_RECORD_MAX_BYTES);
@@ -201,7 +201,7 @@ void merge_out_record(struct merge_out *out, const struct model_process *p, cons
     out->used = (size_t)(at - out->bytes);
 }
 
-void merge_out_lose(struct merge_out *out, uint64_t time, uint64_t lost)
+void merged_trace_lose(struct merged_trace *out, uint64_t time, uint64_t lost)
 {
     make_room(out, time, 0);
     out->discarded = lost > UINT64_MAX - out->discarded ? UINT64_MAX : out->discarded + lost; /* never falls */
@@ -217,9 +217,9 @@ static int create(const char *to, const char *name)
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 }
 
-int merge_out_open(const char *to, const struct model_node *node, struct merge_out **out)
+int merged_trace_open(const char *to, const struct model_node *node, struct merged_trace **out)
 {
-    struct merge_out *it = calloc(1, sizeof *it);
+    struct merged_trace *it = calloc(1, sizeof *it);
     if (!it)
         return BEZEL_ENOMEM;
     it->used = OUT_HEADER_BYTES;
@@ -241,7 +241,7 @@ int merge_out_open(const char *to, const struct model_node *node, struct merge_o
     return err;
 }
 
-int merge_out_close(struct merge_out *out)
+int merged_trace_close(struct merged_trace *out)
 {
     if (out->begun)
         end_packet(out);
