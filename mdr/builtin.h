@@ -60,7 +60,7 @@
 /** A limit of a node; at every change of state, every second and at the end. Cumulative. */
 #define BUILTIN_LIMIT_FIELDS(KEY, FIELD)                                                                               \
     KEY(  INT,   limit,         "1",           "index in the experiment's list")                                       \
-    FIELD(ENUM,  state,         LABELS_STATE,  "how it stands")                                                        \
+    FIELD(ENUM,  state,         LABELS_STATE,  "its state")                                                            \
     FIELD(FLOAT, value,         "1",           "value now")                                                            \
     FIELD(FLOAT, worst,         "1",           "worst value since it is judged")                                       \
     FIELD(INT,   settling,      "ns",          "time for which adaptation settled")                                    \
@@ -72,8 +72,8 @@
 
 /** A decision of the policy that changed something. */
 #define BUILTIN_DECISION_FIELDS(KEY, FIELD)                                                                            \
-    FIELD(ENUM,  policy,   LABELS_POLICY,   "who decided")                                                             \
-    FIELD(ENUM,  action,   LABELS_ACTION,   "what was done")                                                           \
+    FIELD(ENUM,  policy,   LABELS_POLICY,   "the policy")                                                              \
+    FIELD(ENUM,  action,   LABELS_ACTION,   "its action")                                                              \
     FIELD(INT,   before,   "ns",            "polling period before; 0: off")                                           \
     FIELD(INT,   after,    "ns",            "polling period after; 0: off")                                            \
     FIELD(INT,   cause,    "1",             "index of the limit in violation; -1: none")                               \
@@ -141,29 +141,29 @@
     FIELD(ENUM,  cause,    LABELS_TURNER, "who turned it; found so at a restart; brought back at the end of the run")  \
     FIELD(INT,   before,   "1",           "value before")                                                              \
     FIELD(INT,   after,    "1",           "value after")                                                               \
-    FIELD(INT,   limit,    "1",           "index of the limit that a manager or agent did it for; else -1")            \
+    FIELD(INT,   limit,    "1",           "index of the limit that a manager or agent set it for; else -1")            \
     FIELD(FLOAT, value,    "1",           "of that limit's metric when it was decided")                                \
     FIELD(INT,   epoch,    "1",           "of the manager that decided it; else 0")                                    \
     FIELD(INT,   sequence, "1",           "number of that manager's setpoint; else 0")
 
 /** A snapshot of flight recorders on this node; at its begin, every second and at its end. The last one is complete. */
 #define BUILTIN_SNAPSHOT_FIELDS(KEY, FIELD)                                                                            \
-    FIELD(TEXT,  origin,    "1",          "node where the limit broke; none of an operator's snapshot")                \
-    KEY(  INT,   number,    "1",          "of the run's snapshots that limits asked for, from 1; an operator's: 0")    \
+    FIELD(TEXT,  origin,    "1",          "node where the limit was violated; an operator's: none")                    \
+    KEY(  INT,   number,    "1",          "of the run's snapshots that limits requested, from 1; an operator's: 0")    \
     FIELD(INT,   limit,     "1",          "index of the limit; an operator's: -1")                                     \
     FIELD(FLOAT, value,     "1",          "of the limit's metric then")                                                \
-    KEY(  INT,   moment,    "ns",         "time when the limit broke, or the operator asked")                          \
-    FIELD(INT,   duration,  "ns",         "time that it goes on from there, as the file has it")                       \
+    KEY(  INT,   moment,    "ns",         "time of the violation, or of the operator's command")                       \
+    FIELD(INT,   duration,  "ns",         "time that it lasts from then, by the file")                                 \
     FIELD(INT,   records,   "1",          "that this life of the daemon saved so far")                                 \
     FIELD(INT,   processes, "1",          "processes whose rings overwrite")                                           \
     FIELD(INT,   first,     "ns",         "time of the oldest of these records; 0: there is none")                     \
     FIELD(INT,   last,      "ns",         "time of the newest")                                                        \
-    FIELD(ENUM,  state,     LABELS_SAVED, "whether it came to its end")
+    FIELD(ENUM,  state,     LABELS_SAVED, "whether it is over")
 
 /** A limit at a sampling instant, as the policy saw it; every second where nothing changes. */
 #define BUILTIN_OBSERVATION_FIELDS(KEY, FIELD)                                                                         \
     FIELD(INT,   limit, "1",          "index in the experiment's list")                                                \
-    FIELD(ENUM,  state, LABELS_STATE, "how it stands")                                                                 \
+    FIELD(ENUM,  state, LABELS_STATE, "its state")                                                                     \
     FIELD(FLOAT, value, "1",          "of the process furthest from holding it")
 
 /** What the policy finds or does beyond the polling period; each time that it changes. */

@@ -16,7 +16,8 @@
  * through x_public, XDR's place for its user's data, because the encoder must distinguish the two.
  *
  * libtirpc's own filters for bool, enum, bytes, string and array are not used: they let through non-zero padding, NUL
- * in strings, any number as a bool or enum, or allocate. What is left of it are numbers and whole units of four bytes.
+ * in strings, any number as a bool or enum, or allocate. Only its filters for numbers and whole units of four bytes are
+ * used.
  */
 
 enum { MESSAGE_MAGIC = 0x425A4C31 };

@@ -142,7 +142,7 @@ static inline struct packet_record packet_run_record(const struct packet_run *ru
 /**
  * Checks every record of a packet: aspects known, bytes filled exactly, the announced number of records, timestamps not
  * decreasing and within the header's. *all, if not NULL, gets the run of all its records where they are of one aspect,
- * as most packets' are, so that nobody need look for it again; else a run of 0. Returns 0 or BEZEL_EMALFORMED. Pure.
+ * as most packets' are, so that no caller looks for it again; else a run of 0. Returns 0 or BEZEL_EMALFORMED. Pure.
  */
 int packet_check(const uint8_t *packet, const struct packet_header *h, const uint8_t *field_counts, uint32_t aspects,
                  struct packet_run *all) BEZEL_MUST_CHECK;

@@ -28,7 +28,7 @@ struct link;
 struct keyring;
 
 enum {
-    LINK_PEER_MAX = 8, /* ZeroMQ's own ids have 5 bytes; a peer with a longer one is none of Bezel's */
+    LINK_PEER_MAX = 8, /* ZeroMQ's own ids have 5 bytes; a peer with a longer one is not Bezel's */
     LINK_ENDPOINT_MAX = ENDPOINT_MAX,
     LINK_WAIT_MAX = 64,
 };
@@ -47,7 +47,7 @@ struct link_peer {
 };
 
 /**
- * A received frame, alive until link_frame_free(). Short data stand in `handle` itself: do not copy or move a frame.
+ * A received frame, valid until link_frame_free(). Short data are in `handle` itself: do not copy or move a frame.
  */
 struct link_frame {
     struct link_peer peer;

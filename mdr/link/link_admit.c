@@ -56,22 +56,22 @@ static void admission_serve(void *socket)
     zmq_msg_t messages[ZAP_PARTS];
     struct zap_part parts[ZAP_PARTS];
     size_t count = 0;
-    bool more = true, whole = true;
+    bool more = true, received = true;
     while (more) {
         zmq_msg_t rest, *m = count < ZAP_PARTS ? &messages[count] : &rest;
         zmq_msg_init(m);
-        whole = zmq_msg_recv(m, socket, count ? 0 : ZMQ_DONTWAIT) >= 0;
-        more = whole && zmq_msg_more(m);
-        if (whole && m != &rest)
+        received = zmq_msg_recv(m, socket, count ? 0 : ZMQ_DONTWAIT) >= 0;
+        more = received && zmq_msg_more(m);
+        if (received && m != &rest)
             parts[count++] = (struct zap_part){zmq_msg_data(m), zmq_msg_size(m)};
         else
             zmq_msg_close(m);
-        if (!whole)
+        if (!received)
             break;
     }
     struct zap_request request;
     struct zap_answer answer;
-    if (whole && zap_read(parts, count, &request) == 0) {
+    if (received && zap_read(parts, count, &request) == 0) {
         pthread_mutex_lock(&admit_lock);
         zap_decide(&request, ring_of(&request.domain), clock_now(), &answer);
         pthread_mutex_unlock(&admit_lock);

@@ -19,7 +19,7 @@
 #include "mdr/message.h"
 #include "mdr/uplink/window.h"
 
-/** A process of the source, as it stands now. */
+/** A process of the source, in its present state. */
 struct uplink_process {
     uint64_t instance;
     uint32_t place;   /* below WINDOW_PROCESSES; no other process has it for as long as this one is there */
