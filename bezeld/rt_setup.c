@@ -270,22 +270,22 @@ static bool complain_cpus(const struct experiment_cpus *cpus, const char *who, i
     char list[CPUS_TEXT];
     list_cpus(cpus, list);
     if (error == ESRCH)
-        snprintf(text, RT_SETUP_TEXT_MAX + 1, "%s: no thread of ZeroMQ's is found: they stay where they are", list);
+        snprintf(text, RT_SETUP_TEXT_MAX + 1, "%s: no thread of ZeroMQ is found, so none is moved there", list);
     else if (error)
         snprintf(text, RT_SETUP_TEXT_MAX + 1,
-                 "%s stay%s off %s: %s. CPUs that are there and allowed: Cpus_allowed_list in /proc/self/status", who,
+                 "%s stay%s off %s: %s; /proc/self/status lists the CPUs that are allowed (Cpus_allowed_list)", who,
                  who[0] == 'Z' ? "" : "s", list,
-                 error == EINVAL ? "none of them is there, or allowed" : strerror(error));
+                 error == EINVAL ? "none of them exists, or is allowed" : strerror(error));
     else if (missing)
-        snprintf(text, RT_SETUP_TEXT_MAX + 1, "%u of %s not there, or not allowed: %s may use the others", missing,
-                 list, who);
+        snprintf(text, RT_SETUP_TEXT_MAX + 1, "%u of %s missing, or not allowed: %s may use the others", missing, list,
+                 who);
     return error || missing;
 }
 
 static bool complain_policy(const struct experiment_real_time *want, const struct rt_setup_result *result, char *text)
 {
     static const char remedy[] =
-        "it takes CAP_SYS_NICE (setcap cap_sys_nice+ep bezeld; a container: --cap-add SYS_NICE)";
+        "it needs CAP_SYS_NICE (setcap cap_sys_nice+ep bezeld; a container: --cap-add SYS_NICE)";
     int error = result->error[RT_SETUP_POLICY];
     if (error == 0)
         return false;
@@ -297,8 +297,8 @@ static bool complain_policy(const struct experiment_real_time *want, const struc
                  remedy, want->priority);
     else if (want->policy == REAL_TIME_DEADLINE && error == EBUSY)
         snprintf(text, RT_SETUP_TEXT_MAX + 1,
-                 "policy deadline is refused: %s in %s are more than the CPUs have left: a shorter runtime, a longer "
-                 "period",
+                 "policy deadline is refused: %s in %s exceed what the CPUs have left: set a shorter runtime, or a "
+                 "longer period",
                  units_duration(want->runtime).s, units_duration(want->period).s);
     else if (want->policy == REAL_TIME_DEADLINE)
         snprintf(text, RT_SETUP_TEXT_MAX + 1, "policy deadline is refused (%s): %s, and all CPUs of its cpuset",
@@ -319,13 +319,13 @@ bool rt_setup_complaint(const struct experiment_real_time *want, const struct rt
         return complain_cpus(&want->io_cpu, "ZeroMQ's threads", error, result->missing_io_cpus, text);
     case RT_SETUP_MEMORY:
         snprintf(text, RT_SETUP_TEXT_MAX + 1,
-                 "memory is not locked (%s): it takes CAP_IPC_LOCK (setcap cap_ipc_lock+ep bezeld; a container: "
+                 "memory is not locked (%s): it needs CAP_IPC_LOCK (setcap cap_ipc_lock+ep bezeld; a container: "
                  "--cap-add IPC_LOCK), or ulimit -l unlimited",
-                 error == ENOMEM ? "more is mapped than may be" : strerror(error));
+                 error == ENOMEM ? "more is mapped than the limit allows" : strerror(error));
         break;
     case RT_SETUP_LATER:
         snprintf(text, RT_SETUP_TEXT_MAX + 1,
-                 "memory is locked as far as it was mapped at the start; what is mapped later is not: that takes "
+                 "only memory that was mapped at the start is locked: to lock later mappings too, bezeld needs "
                  "CAP_IPC_LOCK, or ulimit -l unlimited");
         break;
     case RT_SETUP_SLACK:

@@ -391,7 +391,7 @@ static void degrade(void)
     MUST(complains(&want, &result, RT_SETUP_POLICY, "CAP_SYS_NICE"));
     MUST(complains(&want, &result, RT_SETUP_POLICY, "ulimit -r 10"));
     MUST(!LOCKS || complains(&want, &result, RT_SETUP_MEMORY, "CAP_IPC_LOCK"));
-    MUST(complains(&want, &result, RT_SETUP_CPU, "none of them is there"));
+    MUST(complains(&want, &result, RT_SETUP_CPU, "none of them exists"));
     MUST(complains(&want, &result, RT_SETUP_IO_CPU, NULL)); /* there is no such thread; a sanitizer may have one */
     MUST(!complains(&want, &result, RT_SETUP_SLACK, NULL));
     struct rt_setup_state state = rt_setup_read();
@@ -437,7 +437,7 @@ static void lock_under_a_limit(void)
     MUST(played.lock_flags == (MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT));
     drop(CAP_IPC_LOCK);
     result = rt_setup_apply(&want, NULL, 0);
-    MUST(complains(&want, &result, RT_SETUP_LATER, "mapped later"));
+    MUST(complains(&want, &result, RT_SETUP_LATER, "later mappings"));
     MUST(played.lock_flags == (MCL_CURRENT | MCL_ONFAULT));
     played.memlock = RLIM_INFINITY;
     result = rt_setup_apply(&want, NULL, 0);
