@@ -225,7 +225,9 @@ void snapshot_take_answer(struct node *n, const struct message_save *save, int64
 void snapshot_take_report(struct node *n, uint32_t processes, int64_t now);
 struct message_violation snapshot_take_violation(const struct node *n);
 
-/** Sets up this thread as the experiment says, and records the result as notes (node_rt_setup.c). ZeroMQ's threads must exist.
+/**
+ * Sets up this thread as the experiment says, and records the result as notes (node_rt_setup.c). ZeroMQ's threads must
+ * exist.
  */
 void node_rt_setup(struct node *n);
 
