@@ -134,22 +134,23 @@ enum { FORGED_RECORDS = 40 };
 
 static char folder[4096]; /* of the segments */
 
-/* This process's own segment. */
+/* This process's own segment: the largest mapping, since the words that children write are mapped a second time. */
 static struct segment *find_own(void)
 {
     char line[4096], path[4096];
-    unsigned long long from = 0, to;
+    unsigned long long from, to, own = 0, bytes = 0;
     FILE *maps = fopen("/proc/self/maps", "r");
     snprintf(folder, sizeof folder, "%s", getenv("BEZEL_DIR") ? getenv("BEZEL_DIR") : "");
     while (maps && fgets(line, sizeof line, maps)) {
         if (sscanf(line, "%llx-%llx rw-s %*s %*s %*s %4095s", &from, &to, path) == 3 && strstr(path, folder) &&
-            !strstr(path, "/" DOORBELL_NAME))
-            break;
-        from = 0;
+            !strstr(path, "/" DOORBELL_NAME) && to - from > bytes) {
+            own = from;
+            bytes = to - from;
+        }
     }
     if (maps)
         fclose(maps);
-    return (struct segment *)(uintptr_t)from; /* NOLINT: it is mapped there */
+    return (struct segment *)(uintptr_t)own; /* NOLINT: it is mapped there */
 }
 
 /* A piece of a dictionary, put in the place of the real one. */
