@@ -16,33 +16,23 @@
 
 #if __STDC_HOSTED__ || defined(__ARM_FEATURE_UNALIGNED)
 
-static inline uint32_t bytes_swap32_if_little(uint32_t v)
-{
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return __builtin_bswap32(v);
+#define BYTES_BIG_ENDIAN32(v) __builtin_bswap32(v)
+#define BYTES_BIG_ENDIAN64(v) __builtin_bswap64(v)
 #else
-    return v;
+#define BYTES_BIG_ENDIAN32(v) (v)
+#define BYTES_BIG_ENDIAN64(v) (v)
 #endif
-}
-
-static inline uint64_t bytes_swap64_if_little(uint64_t v)
-{
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    return __builtin_bswap64(v);
-#else
-    return v;
-#endif
-}
 
 static inline void bytes_put_u32(uint8_t *p, uint32_t v)
 {
-    v = bytes_swap32_if_little(v);
+    v = BYTES_BIG_ENDIAN32(v);
     __builtin_memcpy(p, &v, sizeof v);
 }
 
 static inline void bytes_put_u64(uint8_t *p, uint64_t v)
 {
-    v = bytes_swap64_if_little(v);
+    v = BYTES_BIG_ENDIAN64(v);
     __builtin_memcpy(p, &v, sizeof v);
 }
 
@@ -50,14 +40,14 @@ static inline uint32_t bytes_get_u32(const uint8_t *p)
 {
     uint32_t v;
     __builtin_memcpy(&v, p, sizeof v);
-    return bytes_swap32_if_little(v);
+    return BYTES_BIG_ENDIAN32(v);
 }
 
 static inline uint64_t bytes_get_u64(const uint8_t *p)
 {
     uint64_t v;
     __builtin_memcpy(&v, p, sizeof v);
-    return bytes_swap64_if_little(v);
+    return BYTES_BIG_ENDIAN64(v);
 }
 
 #else

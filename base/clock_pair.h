@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** A clock's reading beside CLOCK_MONOTONIC's: what a timebase is fed with. */
+/** A clock's reading beside CLOCK_MONOTONIC's: the input of a timebase. */
 #ifndef BEZEL_BASE_CLOCK_PAIR_H
 #define BEZEL_BASE_CLOCK_PAIR_H
 
@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-/** At a moment not further than `uncertainty` ns from `ns` (CLOCK_MONOTONIC) the clock said `ticks`. */
+/** The clock was at `ticks` at a moment within `uncertainty` ns of `ns` (CLOCK_MONOTONIC). */
 struct clock_pair {
     uint64_t ticks;
     int64_t ns;

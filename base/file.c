@@ -259,18 +259,18 @@ int file_read_stream(int fd, size_t max, char **data, size_t *n)
     return read_all(fd, max, true, data, n);
 }
 
-static int file_remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
-{
-    (void)st, (void)kind, (void)at;
-    return remove(path);
-}
-
 struct dirent *file_next(DIR *dir, int *err)
 {
     errno = 0; /* readdir() leaves it at the end */
     struct dirent *entry = readdir(dir);
     *err = entry ? 0 : err_from_errno(errno);
     return entry;
+}
+
+static int file_remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st, (void)kind, (void)at;
+    return remove(path);
 }
 
 int file_remove_tree(const char *path)

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* ---- Words ------------------------------------------------------------------------------------------------------- */
+/* ---- Reasons ----------------------------------------------------------------------------------------------------- */
 
 static bool is_bounded(__rlimit_resource_t which, rlim_t *value)
 {
@@ -45,7 +45,7 @@ static void describe(int sys, char *text, size_t size)
                  (unsigned long long)value);
 }
 
-/* Whether errno `sys` is likely the reason of `err`, and says more than its text. */
+/* Whether errno `sys` is likely the reason of `err`, and more precise. */
 static bool is_reason(int err, int sys)
 {
     if (sys == 0 || err == BEZEL_EINVAL || err == BEZEL_ETIMEDOUT)

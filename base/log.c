@@ -29,7 +29,7 @@ void log_init(const char *program)
     log_program = program;
 }
 
-/* Whether a line of `id` may pass now; fills *withheld with what was held back before it. Under log_lock. */
+/* Whether a line of `id` may be printed now; *withheld becomes the number of those that were not. Under log_lock. */
 static bool log_admit(const char *id, unsigned *withheld)
 {
     int64_t second = clock_now() / CLOCK_S;

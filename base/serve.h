@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** What all daemons have in common: signals, readiness, and the parent pipe. */
+/** Signals, readiness and the parent pipe of all daemons. */
 #ifndef BEZEL_BASE_SERVE_H
 #define BEZEL_BASE_SERVE_H
 

@@ -25,7 +25,7 @@ void state_file_write(const struct state_file *f, const char *text)
     memcpy(bytes, f->run, sizeof f->run);
     memcpy(bytes + sizeof f->run, text, n);
     if (file_replace(f->path, bytes, sizeof f->run + n) != 0)
-        log_warn("BEZEL-STATE-FILE", "cannot write %s: %s; when started again, this daemon will not know %s", f->path,
+        log_warn("BEZEL-STATE-FILE", "cannot write %s: %s; after a restart, this daemon cannot restore %s", f->path,
                  strerror(errno), f->about);
 }
 

@@ -24,8 +24,8 @@ struct state_file {
 };
 
 /**
- * Names file `name` in folder `dir`, of run `run`; opens nothing. `about` (borrowed) is for the warning, as in
- * "this daemon will not know *how it is to poll*".
+ * Names file `name` in folder `dir`, of run `run`; opens nothing. `about` (borrowed) is for the warning: "after a
+ * restart, this daemon cannot restore *how it is to poll*".
  */
 void state_file_init(struct state_file *f, const char *dir, const char *name, const uint8_t run[16], const char *about);
 

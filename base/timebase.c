@@ -43,7 +43,6 @@ static double magnitude(double x)
     return x < 0 ? -x : x;
 }
 
-/* Rounded up. */
 static int64_t rounded_up(double ns)
 {
     return ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
@@ -55,14 +54,14 @@ static const struct timebase_piece *piece_back(const struct timebase *tb, uint32
     return &tb->pieces[(tb->newest + TIMEBASE_PIECES - back) % TIMEBASE_PIECES];
 }
 
-/* timebase_scale(), INT64_MAX where that is not enough. */
+/* timebase_scale(), at most INT64_MAX. */
 static int64_t scale_held(uint64_t ticks, uint64_t factor, uint32_t shift)
 {
     double about = (double)ticks * (double)factor / (double)(UINT64_C(1) << shift);
     return about < 9e18 ? (int64_t)timebase_scale(ticks, factor, shift) : INT64_MAX;
 }
 
-/* ns + more, held; both are not negative. */
+/* ns + more, at most INT64_MAX; neither is negative. */
 static int64_t add_held(int64_t ns, int64_t more)
 {
     return more > INT64_MAX - ns ? INT64_MAX : ns + more;
@@ -76,7 +75,7 @@ static int64_t piece_ns(const struct timebase_piece *p, uint64_t after)
     return add_held(p->bend_ns, scale_held(after - p->bend, p->rate, p->shift));
 }
 
-/* Whether it can be calculated with. */
+/* Whether calculations with it cannot overflow. */
 static bool is_sane(const struct clock_pair *pair)
 {
     return pair->ns >= 0 && pair->ns < ns_max && pair->uncertainty >= 0 && pair->uncertainty < ns_max;
@@ -316,10 +315,10 @@ void timebase_init(struct timebase *tb, double ticks_per_s)
     }
 }
 
-/* Takes the first pair, of all or after a jump: the function starts here if the rate is known. */
+/* Takes the first pair ever, or after a jump: the function starts here if the rate is known. */
 static void begin(struct timebase *tb, const struct clock_pair *pair)
 {
-    if (tb->opening_length > 0) /* no interval has come behind it */
+    if (tb->opening_length > 0) /* no second interval made its bound final */
         raise_to(&tb->worst_ns, tb->pieces[tb->newest].error_ns);
     tb->opening_length = 0;
     tb->base = tb->last = *pair;
@@ -357,7 +356,7 @@ static bool is_plausible(const struct timebase *tb, const struct clock_pair *pai
     if (!(tb->rate > 0))
         return true;
     if (tb->held && magnitude((double)(pair->ns - timebase_ns(tb, pair->ticks))) > horizon_max * bend_max)
-        return false; /* further off than could be made up for */
+        return false; /* too far off to be slewed away */
     double allowed = (tb->rate_error + implausible) * larger(ns, expected) + pair_error(&tb->last, tick_most(tb)) +
                      pair_error(pair, tick_most(tb)) + JUMP_NS;
     return magnitude(ns - expected) <= allowed;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * A timebase converts a clock's ticks into nanoseconds of CLOCK_MONOTONIC. It learns from pairs
- * (base/clock_pair.h), and reads no clock itself. The conversion is one function of the ticks: continuous, never
+ * A timebase converts a clock's ticks into nanoseconds of CLOCK_MONOTONIC. The caller feeds it with pairs
+ * (base/clock_pair.h); it reads no clock itself. The conversion is one function of the ticks: continuous, never
  * falling, its slope always above zero. A pair bends the function from its own moment on and changes nothing before it,
  * so that two records keep their order even if a pair comes between their conversions. An error that a pair shows is
  * slewed away, not stepped. The function is a list of pieces, the newest TIMEBASE_PIECES of them; times before them are

@@ -109,7 +109,7 @@ static const char *read_quantity(const char **p, const struct unit *table, const
     return NULL;
 }
 
-/* The result of a reader: `wrong`, or that something stands at `rest`, becomes *why. */
+/* Ends a reader: *why becomes `wrong`, or that there is text at `rest`. */
 static int finish(const char *wrong, const char *rest, const char **why)
 {
     if (!wrong && *rest != '\0')

@@ -113,8 +113,8 @@ static void what_cannot_be_written_is_logged(void **unused)
     close(log);
     close(saved);
     assert_int_equal(file_read(path, 4096, &said, &n), 0);
-    assert_non_null(strstr(said, "cannot write /nowhere/state: No such file or directory; when started again, this "
-                                 "daemon will not know how it is to poll"));
+    assert_non_null(strstr(said, "cannot write /nowhere/state: No such file or directory; after a restart, this "
+                                 "daemon cannot restore how it is to poll"));
     free(said);
 }
 
