@@ -23,126 +23,124 @@ static enum statistic_kind statistic_kind_of(enum experiment_metric_kind kind)
     }
 }
 
-int evaluator_start(struct evaluator *r, const struct experiment_metric *metric)
+int evaluator_start(struct evaluator *e, const struct experiment_metric *metric)
 {
     int err = 0;
-    if (r->metric)
+    if (e->metric)
         return 0;
     if (metric->kind == METRIC_RATE)
-        err = rate_new(metric->window, &r->rate);
+        err = rate_new(metric->window, &e->rate);
     else if (metric->kind != METRIC_EN_ROUTE && metric->kind != METRIC_LOST)
-        err = statistic_new(statistic_kind_of(metric->kind), metric->share, metric->window, &r->statistic);
-    else if ((r->ratio = calloc(1, sizeof *r->ratio)))
-        ratio_start(r->ratio, metric->window);
+        err = statistic_new(statistic_kind_of(metric->kind), metric->share, metric->window, &e->statistic);
+    else if ((e->ratio = calloc(1, sizeof *e->ratio)))
+        ratio_start(e->ratio, metric->window);
     else
         err = BEZEL_ENOMEM;
     if (!err)
-        r->metric = metric;
+        e->metric = metric;
     return err;
 }
 
-void evaluator_end(struct evaluator *r)
+void evaluator_end(struct evaluator *e)
 {
-    rate_free(r->rate);
-    statistic_free(r->statistic);
-    free(r->ratio);
-    *r = (struct evaluator){0};
+    rate_free(e->rate);
+    statistic_free(e->statistic);
+    free(e->ratio);
+    *e = (struct evaluator){0};
 }
 
-void evaluator_reset(struct evaluator *r)
+void evaluator_reset(struct evaluator *e)
 {
-    if (r->rate)
-        rate_reset(r->rate);
-    if (r->statistic)
-        statistic_reset(r->statistic);
-    if (r->ratio)
-        ratio_start(r->ratio, r->metric->window);
-    r->level = 0;
+    if (e->rate)
+        rate_reset(e->rate);
+    if (e->statistic)
+        statistic_reset(e->statistic);
+    if (e->ratio)
+        ratio_start(e->ratio, e->metric->window);
+    e->level = 0;
 }
 
-void evaluator_records(struct evaluator *r, const struct packet_run *run, const struct statistic_field *field,
+void evaluator_records(struct evaluator *e, const struct packet_run *run, const struct statistic_field *field,
                        int64_t now)
 {
-    if (r->rate)
-        rate_records(r->rate, run);
-    else if (r->statistic)
-        statistic_records(r->statistic, run, field, now);
+    if (e->rate)
+        rate_records(e->rate, run);
+    else if (e->statistic)
+        statistic_records(e->statistic, run, field, now);
 }
 
-void evaluator_count(struct evaluator *r, uint64_t attempts, int64_t now)
+void evaluator_count(struct evaluator *e, uint64_t attempts, int64_t now)
 {
-    if (r->rate)
-        rate_count(r->rate, attempts, now);
+    if (e->rate)
+        rate_count(e->rate, attempts, now);
 }
 
-/*
- * Ages between the first and the last are assumed to be spread evenly. A time in the future is an age of 0.
- */
-void evaluator_taken(struct evaluator *r, uint32_t records, int64_t first, int64_t last, int64_t now)
+/* Assumes that the ages between the first and the last are spread evenly. A time in the future is an age of 0. */
+void evaluator_taken(struct evaluator *e, uint32_t records, int64_t first, int64_t last, int64_t now)
 {
     double most = first < now ? (double)(now - first) : 0, least = last < now ? (double)(now - last) : 0;
-    if (r->statistic)
-        statistic_add_many(r->statistic, now, records, (most + least) / 2, least, most);
+    if (e->statistic)
+        statistic_add_many(e->statistic, now, records, (most + least) / 2, least, most);
 }
 
-void evaluator_totals(struct evaluator *r, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now)
+void evaluator_totals(struct evaluator *e, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now)
 {
-    if (!r->ratio)
+    if (!e->ratio)
         return;
-    ratio_read(r->ratio, now, produced, lost);
-    r->level = en_route;
+    ratio_read(e->ratio, now, produced, lost);
+    e->level = en_route;
 }
 
-void evaluator_take(struct evaluator *r, int64_t now)
+void evaluator_take(struct evaluator *e, int64_t now)
 {
-    r->known = false;
-    r->resolution = 0;
-    r->at = now;
-    if (r->rate)
-        r->known = rate_value(r->rate, now, &r->value, &r->resolution);
-    else if (r->statistic)
-        r->known = statistic_value(r->statistic, now, &r->value, &r->at);
-    else if (r->ratio)
-        r->known = r->metric->kind == METRIC_LOST ? ratio_value(r->ratio, &r->value)
-                                                  : ratio_level(r->ratio, r->level, &r->value);
-    r->known = r->known && isfinite(r->value); /* a mean of very large numbers may overflow */
+    e->known = false;
+    e->resolution = 0;
+    e->at = now;
+    if (e->rate)
+        e->known = rate_value(e->rate, now, &e->value, &e->resolution);
+    else if (e->statistic)
+        e->known = statistic_value(e->statistic, now, &e->value, &e->at);
+    else if (e->ratio)
+        e->known = e->metric->kind == METRIC_LOST ? ratio_value(e->ratio, &e->value)
+                                                  : ratio_level(e->ratio, e->level, &e->value);
+    e->known = e->known && isfinite(e->value); /* a mean of very large numbers may overflow */
 }
 
-static void part_of_ratio(const struct evaluator *r, struct message_partial *part)
+static void partial_of_ratio(const struct evaluator *e, struct message_partial *partial)
 {
     uint64_t produced, lost;
-    if (!ratio_growth(r->ratio, &produced, &lost))
+    if (!ratio_growth(e->ratio, &produced, &lost))
         return;
-    part->state = PARTIAL_KNOWN;
-    part->value = 100 * (double)(r->metric->kind == METRIC_LOST ? lost : r->level);
-    part->over = (double)produced;
+    partial->state = PARTIAL_KNOWN;
+    partial->value = 100 * (double)(e->metric->kind == METRIC_LOST ? lost : e->level);
+    partial->over = (double)produced;
 }
 
-static void part_of_statistic(struct evaluator *r, int64_t now, struct message_partial *part)
+static void partial_of_statistic(struct evaluator *e, int64_t now, struct message_partial *partial)
 {
     uint64_t count = 0;
     double sum;
-    part->state = PARTIAL_NONE;
-    if (!r->known)
+    partial->state = PARTIAL_NONE;
+    if (!e->known)
         return;
-    part->state = PARTIAL_KNOWN;
-    part->value = r->value;
-    if (statistic_kind_of(r->metric->kind) != STATISTIC_MEAN || !statistic_sum(r->statistic, now, &sum, &count))
+    partial->state = PARTIAL_KNOWN;
+    partial->value = e->value;
+    if (statistic_kind_of(e->metric->kind) != STATISTIC_MEAN || !statistic_sum(e->statistic, now, &sum, &count))
         return;
-    part->value = sum;
-    part->over = (double)count;
+    partial->value = sum;
+    partial->over = (double)count;
 }
 
-void evaluator_part(struct evaluator *r, int64_t now, struct message_partial *part)
+void evaluator_partial(struct evaluator *e, int64_t now, struct message_partial *partial)
 {
-    part->state = r->metric ? PARTIAL_UNKNOWN : PARTIAL_NONE;
-    if (r->ratio)
-        part_of_ratio(r, part);
-    else if (r->statistic)
-        part_of_statistic(r, now, part);
-    else if (r->known) {
-        part->state = PARTIAL_KNOWN;
-        part->value = r->value;
-        part->unsure = r->resolution;
+    partial->state = e->metric ? PARTIAL_UNKNOWN : PARTIAL_NONE;
+    if (e->ratio)
+        partial_of_ratio(e, partial);
+    else if (e->statistic)
+        partial_of_statistic(e, now, partial);
+    else if (e->known) {
+        partial->state = PARTIAL_KNOWN;
+        partial->value = e->value;
+        partial->unsure = e->resolution;
     }
 }

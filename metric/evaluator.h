@@ -27,35 +27,35 @@ struct evaluator {
 };
 
 /** Starts it for `metric`, which it borrows; does nothing where it is started. Returns 0 or BEZEL_ENOMEM. */
-int evaluator_start(struct evaluator *r, const struct experiment_metric *metric) BEZEL_MUST_CHECK;
-void evaluator_end(struct evaluator *r);
+int evaluator_start(struct evaluator *e, const struct experiment_metric *metric) BEZEL_MUST_CHECK;
+void evaluator_end(struct evaluator *e);
 
 /** Drops all records and readings. */
-void evaluator_reset(struct evaluator *r);
+void evaluator_reset(struct evaluator *e);
 
 /**
  * Takes in records of the metric's aspect, which arrived at `now`. `field` is the place of the metric's field in them;
  * not used by metrics without a field.
  */
-void evaluator_records(struct evaluator *r, const struct packet_run *run, const struct statistic_field *field,
+void evaluator_records(struct evaluator *e, const struct packet_run *run, const struct statistic_field *field,
                        int64_t now);
 
 /** Takes in the counter of attempts of the metric's aspect. */
-void evaluator_count(struct evaluator *r, uint64_t attempts, int64_t now);
+void evaluator_count(struct evaluator *e, uint64_t attempts, int64_t now);
 
 /** Takes in that `records` records with times `first` to `last` were taken from a ring at `now`. */
-void evaluator_taken(struct evaluator *r, uint32_t records, int64_t first, int64_t last, int64_t now);
+void evaluator_taken(struct evaluator *e, uint32_t records, int64_t first, int64_t last, int64_t now);
 
 /** Takes in the totals of the SUT's processes: records produced and lost, cumulative, and records under way. */
-void evaluator_totals(struct evaluator *r, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now);
+void evaluator_totals(struct evaluator *e, uint64_t produced, uint64_t lost, uint64_t en_route, int64_t now);
 
 /** Brings known, value, resolution and `at` up to date. */
-void evaluator_take(struct evaluator *r, int64_t now);
+void evaluator_take(struct evaluator *e, int64_t now);
 
 /**
  * Writes what this node contributes to the value over all nodes; the caller sets `limit` and `silent`. Call after
  * evaluator_take() at the same time.
  */
-void evaluator_part(struct evaluator *r, int64_t now, struct message_partial *part);
+void evaluator_partial(struct evaluator *e, int64_t now, struct message_partial *partial);
 
 #endif

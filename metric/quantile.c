@@ -9,9 +9,8 @@
 #include <string.h>
 
 /*
- * An octave is a power of two of one sign. Its number is that of the exponent in the encoding of a double, with the
- * sign above it, so that it takes one shift to find; 0 is zero's. Below the normal numbers each power of two has a
- * number of its own behind those.
+ * An octave is a power of two of one sign. Its number is the sign and exponent of a double, so that one shift finds it;
+ * octave 0 is for zero. The octaves of subnormal numbers have numbers behind those, because they share one exponent.
  */
 enum {
     STEPS = HISTOGRAM_STEPS,
@@ -20,7 +19,7 @@ enum {
     SUBNORMAL = 4096,
     SUBNORMAL_NEGATIVE = SUBNORMAL + SUBNORMALS,
     OCTAVES = SUBNORMAL_NEGATIVE + SUBNORMALS,
-    ROWS_MAX = 1 + 2 * (2046 + SUBNORMALS) + 1, /* and the row of what has none */
+    ROWS_MAX = 1 + 2 * (2046 + SUBNORMALS) + 1, /* the first 1 is for zero, the last for row 0, which has no octave */
     PARTS_MAX = 129 * QUANTILE_GRAINS,          /* integers have 64 octaves of either sign, and zero */
 };
 
@@ -29,7 +28,7 @@ struct quantile_bucket {
     double largest; /* added since it was last empty, and since the last turn */
 };
 
-/* An octave of the window, with the numbers of its parts: its counters of each grain; 0: the grain has none. */
+/* An octave of the window. part[g] is the index of its counters for grain g in `parts`; 0: the grain has none. */
 struct row {
     uint16_t octave, parts;
     uint16_t part[QUANTILE_GRAINS];
@@ -66,7 +65,7 @@ static bool is_negative(unsigned octave)
     return octave >= SUBNORMAL_NEGATIVE || (octave >= NEGATIVE && octave < SUBNORMAL);
 }
 
-/* Rises with the numbers of an octave. */
+/* Orders octaves by the numbers that they hold. */
 static int place_of(unsigned octave)
 {
     int sign = is_negative(octave) ? -1 : 1;
@@ -122,7 +121,7 @@ static uint16_t find_row(struct quantile *q, unsigned octave)
     return row;
 }
 
-/* Frees row number `at` in the order, which has no parts left: its octave is not in the window any more. */
+/* Frees the row at `at` in the order. It has no parts left: its octave has left the window. */
 static void give_row(struct quantile *q, uint32_t at)
 {
     uint16_t row = q->order[at];
@@ -269,7 +268,7 @@ bool quantile_value(const struct quantile *q, double share, double *value)
     uint64_t rank = histogram_rank(q->count, share), seen = 0;
     for (uint32_t at = 0; at < q->used && q->count > 0; at++) {
         const struct row *row = &q->rows[q->order[at]];
-        unsigned last = is_negative(row->octave) ? STEPS - 1 : 0; /* of negative numbers the least have the last step */
+        unsigned last = is_negative(row->octave) ? STEPS - 1 : 0; /* negative numbers: the last step is the least */
         for (unsigned s = 0; s < STEPS; s++) {
             seen += row->buckets[s ^ last].count;
             if (seen >= rank) {

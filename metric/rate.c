@@ -6,13 +6,11 @@
 #include <stdlib.h>
 
 /*
- * A mark is a reading of the counter together with the records of the time since the mark before it. Marks are numbered
- * 0, 1, 2 ... and stand at their number modulo RATE_MARKS; `marks` counts them all. Mark 0 and the oldest one kept
- * bound time from below: what happened before them is not known.
+ * A mark is a reading of the counter, with the records since the mark before it. Mark number i is stored at i modulo
+ * RATE_MARKS; `marks` counts them all. Nothing is known of the time before the oldest mark that is kept.
  *
- * The newest mark moves along with the readings until it is a grain from the one before; only then a new one begins. So
- * any stretch of two windows holds at most 2 * RATE_GRAINS + 2 marks, and the RATE_MARKS newest are all that is ever
- * asked for.
+ * Each reading moves the newest mark, until it is a grain away from the mark before it; then the next reading begins a
+ * new one. So two windows hold at most 2 * RATE_GRAINS + 2 marks, and the newest RATE_MARKS suffice.
  */
 enum { RATE_MARKS = 256 };
 static_assert(RATE_MARKS >= 2 * RATE_GRAINS + 4, "two windows of marks must be kept");
@@ -33,10 +31,7 @@ struct rate {
     struct rate_mark mark[RATE_MARKS];
 };
 
-/*
- * The time from mark `from` to mark `to`, and the counted attempts in it minus the records: modulo 2^64, often
- * negative.
- */
+/* The time from mark `from` to mark `to`; `missing`: counted attempts in it minus records, modulo 2^64. */
 struct rate_span {
     uint64_t from, to;
     uint64_t missing;
@@ -78,7 +73,7 @@ void rate_reset(struct rate *r)
     r->open.records = 0;
 }
 
-/* The mark whose records include one at `t`, which is later than the oldest mark and not than the newest. */
+/* The mark that a record at `t` belongs to; `t` is after the oldest mark, and not after the newest. */
 static struct rate_mark *rate_place(struct rate *r, int64_t t)
 {
     uint64_t before = rate_oldest(r), at = r->marks - 1;
@@ -104,7 +99,7 @@ static void rate_add(struct rate_mark *m, uint64_t records, int64_t first, int64
     m->records += records;
 }
 
-/* Adds records `from` to `until` of a run, not including the latter, to a mark. */
+/* Adds records `from` to `until` - 1 of a run to a mark. */
 static void rate_add_part(struct rate_mark *m, const struct packet_run *run, uint32_t from, uint32_t until)
 {
     if (from < until)
@@ -131,7 +126,7 @@ void rate_records(struct rate *r, const struct packet_run *run)
     rate_add_part(&r->open, run, at, run->count);
 }
 
-/* Whether a reading at `now` is to be a mark of its own. */
+/* Whether a reading at `now` begins a new mark. */
 static bool rate_mark_due(const struct rate *r, int64_t now)
 {
     if (r->marks < 2)
@@ -172,7 +167,7 @@ static int64_t rate_length(const struct rate *r, const struct rate_span *s)
     return rate_at(r, s->to)->end - rate_at(r, s->from)->end;
 }
 
-/* Takes the start of the span back until it is a window long; false where the rate was not watched that long. */
+/* Moves the start of the span back until it is a window long; false if there are no readings from that long ago. */
 static bool rate_widen(const struct rate *r, struct rate_span *s)
 {
     while (rate_length(r, s) < r->window) {
@@ -197,7 +192,7 @@ static double rate_exact(const struct rate *r, const struct rate_span *s)
     int64_t start = rate_at(r, s->from)->end, end = rate_at(r, s->to)->end;
     if (all.records < 2)
         return rate_per_second(all.records, end - start);
-    /* A record may carry a time beyond its mark's: it was read a moment after `now`, or its writer makes times up. */
+    /* A record's time may be after its mark's: it was read just after `now`, or its writer invents times. */
     int64_t first = all.first, last = all.last < end ? all.last : end;
     double least = rate_per_second(all.records + 1, end - start);
     const struct {

@@ -2,67 +2,59 @@
 // SPDX-License-Identifier: MIT
 #include "metric/ratio.h"
 
-#include <stddef.h>
-
 enum { MARKS = RATIO_MARKS + 2 }; /* a window of them, the one before it, and the one that moves */
 
-void ratio_start(struct ratio *s, int64_t window)
+void ratio_start(struct ratio *r, int64_t window)
 {
-    s->window = window;
-    s->count = 0;
+    r->window = window;
+    r->count = 0;
 }
 
-static struct ratio_mark *mark_at(struct ratio *s, uint64_t number)
+static struct ratio_mark *mark_at(struct ratio *r, uint64_t number)
 {
-    return &s->marks[number % MARKS];
+    return &r->marks[number % MARKS];
 }
 
-void ratio_read(struct ratio *s, int64_t now, uint64_t whole, uint64_t part)
+void ratio_read(struct ratio *r, int64_t now, uint64_t whole, uint64_t part)
 {
     struct ratio_mark mark = {now, whole, part};
-    if (s->count > 0 && (now < s->newest.time || whole < s->newest.whole || part < s->newest.part))
-        s->count = 0;
-    s->newest = mark;
-    if (s->count == 0 || now - mark_at(s, s->count - 1)->time >= s->window / RATIO_MARKS)
-        *mark_at(s, s->count++) = mark;
+    if (r->count > 0 && (now < r->newest.time || whole < r->newest.whole || part < r->newest.part))
+        r->count = 0;
+    r->newest = mark;
+    if (r->count == 0 || now - mark_at(r, r->count - 1)->time >= r->window / RATIO_MARKS)
+        *mark_at(r, r->count++) = mark;
 }
 
-/* The latest mark that is a window old; NULL where none is. */
-static const struct ratio_mark *find_start(const struct ratio *s)
+/* The window begins at the latest mark that is as old as it is long. */
+bool ratio_growth(const struct ratio *r, uint64_t *whole, uint64_t *part)
 {
-    uint64_t oldest = s->count > MARKS ? s->count - MARKS : 0;
-    for (uint64_t i = s->count; i-- > oldest;)
-        if (s->newest.time - s->marks[i % MARKS].time >= s->window)
-            return &s->marks[i % MARKS];
-    return NULL;
+    uint64_t oldest = r->count > MARKS ? r->count - MARKS : 0;
+    for (uint64_t i = r->count; i-- > oldest;) {
+        const struct ratio_mark *start = &r->marks[i % MARKS];
+        if (r->newest.time - start->time < r->window)
+            continue;
+        *whole = r->newest.whole - start->whole;
+        *part = r->newest.part - start->part;
+        return true;
+    }
+    return false;
 }
 
-bool ratio_growth(const struct ratio *s, uint64_t *whole, uint64_t *part)
+bool ratio_value(const struct ratio *r, double *percent)
 {
-    const struct ratio_mark *start = find_start(s);
-    if (!start)
+    uint64_t whole, part;
+    if (!ratio_growth(r, &whole, &part) || whole == 0)
         return false;
-    *whole = s->newest.whole - start->whole;
-    *part = s->newest.part - start->part;
-    return true;
-}
-
-bool ratio_value(const struct ratio *s, double *percent)
-{
-    const struct ratio_mark *start = find_start(s);
-    if (!start || s->newest.whole == start->whole)
-        return false;
-    double share = (double)(s->newest.part - start->part) / (double)(s->newest.whole - start->whole);
+    double share = (double)part / (double)whole;
     *percent = share < 1 ? 100 * share : 100;
     return true;
 }
 
-bool ratio_level(const struct ratio *s, uint64_t level, double *percent)
+bool ratio_level(const struct ratio *r, uint64_t level, double *percent)
 {
-    const struct ratio_mark *start = find_start(s);
-    if (!start)
+    uint64_t whole, part;
+    if (!ratio_growth(r, &whole, &part))
         return false;
-    uint64_t grown = s->newest.whole - start->whole;
-    *percent = level == 0 ? 0 : level < grown ? 100 * (double)level / (double)grown : 100;
+    *percent = level == 0 ? 0 : level < whole ? 100 * (double)level / (double)whole : 100;
     return true;
 }

@@ -27,21 +27,21 @@ struct ratio {
     struct ratio_mark marks[RATIO_MARKS + 2];
 };
 
-void ratio_start(struct ratio *s, int64_t window);
+void ratio_start(struct ratio *r, int64_t window);
 
 /** A reading at `now`. Counters or a time that run backwards start it anew. */
-void ratio_read(struct ratio *s, int64_t now, uint64_t whole, uint64_t part);
+void ratio_read(struct ratio *r, int64_t now, uint64_t whole, uint64_t part);
 
 /**
  * The growth of `part` in the window, in percent (0 .. 100) of the growth of `whole`, at the last reading. False where
  * `whole` did not grow, or no full window has passed.
  */
-bool ratio_value(const struct ratio *s, double *percent);
+bool ratio_value(const struct ratio *r, double *percent);
 
 /** `level` in percent of the growth of `whole` in the window, at most 100; 0 where both are 0. False as above. */
-bool ratio_level(const struct ratio *s, uint64_t level, double *percent);
+bool ratio_level(const struct ratio *r, uint64_t level, double *percent);
 
 /** The growth of both counters in the window, at the last reading. False where no full window has passed. */
-bool ratio_growth(const struct ratio *s, uint64_t *whole, uint64_t *part);
+bool ratio_growth(const struct ratio *r, uint64_t *whole, uint64_t *part);
 
 #endif

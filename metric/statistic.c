@@ -31,8 +31,8 @@ struct statistic {
     int64_t newest;
     bool any;
     double last;
-    struct quantile *quantile; /* of that kind; else NULL */
-    int64_t end;               /* of that kind: the latest grain that time has come to; else as at the start */
+    struct quantile *quantile; /* NULL for other kinds */
+    int64_t end;               /* of a quantile: the latest grain so far; never changed for other kinds */
     struct statistic_grain grains[STATISTIC_GRAINS];
 };
 
@@ -81,7 +81,7 @@ static inline double fold(enum statistic_kind kind, double lane, double value)
     return lane + value;
 }
 
-/* The grain of `time`, emptied where it was an earlier one's; NULL: its window is over. */
+/* The grain of `time`, emptied if it holds an earlier one; NULL: `time` is before the window. */
 static struct statistic_grain *grain_at(struct statistic *s, int64_t time)
 {
     int64_t number = grain_of(s, time);
@@ -96,7 +96,7 @@ static struct statistic_grain *grain_at(struct statistic *s, int64_t time)
     return g;
 }
 
-/* Inline, so that there is a loop for each kind. */
+/* Inline: the compiler makes a loop for each kind. */
 static inline __attribute__((always_inline)) void fold_values(enum statistic_kind kind, struct statistic_grain *g,
                                                               const double *values, uint32_t n)
 {
@@ -114,7 +114,7 @@ static inline __attribute__((always_inline)) void fold_values(enum statistic_kin
     g->count += n;
 }
 
-/* False: there is none. */
+/* False: every grain is empty. */
 static bool drop_oldest(struct statistic *s)
 {
     int oldest = -1;
@@ -126,7 +126,7 @@ static bool drop_oldest(struct statistic *s)
     return oldest >= 0;
 }
 
-/* Where memory is missing the oldest grains are dropped: the window is then shorter, and its quantile right. */
+/* If memory is short, drops the oldest grains: the quantile is then right for a shorter window. */
 static void add_to_histogram(struct statistic *s, struct statistic_grain *g, const double *values, uint32_t n)
 {
     for (uint32_t done = 0; done < n && g->count < UINT32_MAX;) {
@@ -153,7 +153,7 @@ static void add_to_grain(struct statistic *s, struct statistic_grain *g, const d
 
 /* ---- Values of a run --------------------------------------------------------------------------------------------- */
 
-/* The value of a record; not finite: it has none. */
+/* The value of record `i`; if it has none, a number that is not finite. */
 static inline __attribute__((always_inline)) double value_at(const struct packet_run *run, uint32_t i,
                                                              const struct statistic_field *field)
 {
@@ -165,7 +165,7 @@ static inline __attribute__((always_inline)) double value_at(const struct packet
     return field->scale * real;
 }
 
-/* Inline, so that a constant `field` of the caller is one here. Returns how many of the `n` have a value. */
+/* Inline, because callers pass a constant `field`. Returns how many of the `n` records have a value. */
 static inline __attribute__((always_inline)) uint32_t read_as(const struct packet_run *run, uint32_t from, uint32_t n,
                                                               const struct statistic_field *field, double *values)
 {
@@ -263,7 +263,7 @@ void statistic_add_many(struct statistic *s, int64_t now, uint64_t n, double mea
 
 /* ---- The value --------------------------------------------------------------------------------------------------- */
 
-/* Of a mean the sum. */
+/* The least or largest value of all grains in the window; for a mean, the sum. */
 static double fold_all(const struct statistic *s, int64_t now, uint64_t *count)
 {
     double all = neutral(s->kind);
@@ -280,31 +280,23 @@ static double fold_all(const struct statistic *s, int64_t now, uint64_t *count)
     return all;
 }
 
-/* False where there is no value. */
-static bool sum_up(const struct statistic *s, int64_t now, double *value)
-{
-    uint64_t count;
-    double all = fold_all(s, now, &count);
-    *value = s->kind == STATISTIC_MEAN ? all / (double)count : all;
-    return count > 0;
-}
-
-static bool find_quantile(struct statistic *s, int64_t now, double *value)
-{
-    advance(s, now);
-    return quantile_value(s->quantile, s->share, value);
-}
-
 bool statistic_value(struct statistic *s, int64_t now, double *value, int64_t *newest)
 {
     if (!s->any || s->newest <= now - s->window)
         return false;
-    if (s->kind == STATISTIC_QUANTILE && !find_quantile(s, now, value))
-        return false;
-    if (s->kind == STATISTIC_LAST)
+    if (s->kind == STATISTIC_QUANTILE) {
+        advance(s, now);
+        if (!quantile_value(s->quantile, s->share, value))
+            return false;
+    } else if (s->kind == STATISTIC_LAST) {
         *value = s->last;
-    if (s->kind < STATISTIC_LAST && !sum_up(s, now, value))
-        return false;
+    } else {
+        uint64_t count;
+        double all = fold_all(s, now, &count);
+        if (count == 0)
+            return false;
+        *value = s->kind == STATISTIC_MEAN ? all / (double)count : all;
+    }
     if (newest)
         *newest = s->newest;
     return true;

@@ -47,10 +47,10 @@ struct statistic_field {
  * Returns 0 with *s to be freed by statistic_free, or BEZEL_ENOMEM.
  */
 int statistic_new(enum statistic_kind kind, double share, int64_t window, struct statistic **s) BEZEL_MUST_CHECK;
-void statistic_free(struct statistic *f);
+void statistic_free(struct statistic *s);
 
 /** Drops all values. */
-void statistic_reset(struct statistic *f);
+void statistic_reset(struct statistic *s);
 
 /**
  * Takes in the values of the records of a run, which arrived at `now`: a later timestamp counts as `now`. Runs come in
@@ -58,19 +58,19 @@ void statistic_reset(struct statistic *f);
  * grouped into runs. Takes some instructions a record, next to none for the latest value. Only a quantile allocates;
  * where memory is missing the oldest grains are dropped, and the quantile is that of the rest.
  */
-void statistic_records(struct statistic *f, const struct packet_run *run, const struct statistic_field *field,
+void statistic_records(struct statistic *s, const struct packet_run *run, const struct statistic_field *field,
                        int64_t now);
 
 /** Takes in `n` values at `now`, known by their mean, minimum and maximum. Not for a quantile. */
-void statistic_add_many(struct statistic *f, int64_t now, uint64_t n, double mean, double min, double max);
+void statistic_add_many(struct statistic *s, int64_t now, uint64_t n, double mean, double min, double max);
 
 /**
  * The statistic at `now`; *newest (NULL is allowed) gets the time of its latest value. False, and nothing written,
  * where the window holds no value.
  */
-bool statistic_value(struct statistic *f, int64_t now, double *value, int64_t *newest);
+bool statistic_value(struct statistic *s, int64_t now, double *value, int64_t *newest);
 
 /** For a mean: the sum and number of its values at `now`. False where the window holds no value. */
-bool statistic_sum(const struct statistic *f, int64_t now, double *sum, uint64_t *count);
+bool statistic_sum(const struct statistic *s, int64_t now, double *sum, uint64_t *count);
 
 #endif

@@ -81,7 +81,7 @@ static void agent_add_partial(struct agent *agent, uint32_t limit, int64_t now, 
     if (s && s->attempts == 0)
         partial->state = PARTIAL_NONE;
     else if (!agent_is_stale(agent, r, now))
-        evaluator_part(r, now, partial);
+        evaluator_partial(r, now, partial);
     if (s && partial->state == PARTIAL_KNOWN)
         partial->silent = agent_silence(agent, s, now);
 }

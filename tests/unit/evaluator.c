@@ -88,7 +88,7 @@ static struct message_partial part(void)
 {
     struct message_partial p = {0};
     evaluator_take(&r, now);
-    evaluator_part(&r, now, &p);
+    evaluator_partial(&r, now, &p);
     return p;
 }
 
