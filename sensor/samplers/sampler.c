@@ -182,19 +182,10 @@ void samplers_turn(struct samplers *s, int64_t now)
 
 /* ---- Opening and closing ----------------------------------------------------------------------------------------- */
 
-static void name_files(struct samplers *s)
-{
-    static const char *const resources[] = {"cpu", "memory", "io"};
-    s->cpu = sampler_file("/proc/stat");
-    s->memory = sampler_file("/proc/meminfo");
-    s->network = sampler_file("/proc/net/dev");
-    s->disk = sampler_file("/proc/diskstats");
-    for (int i = 0; i < 3; i++)
-        s->pressure[i] = sampler_file("/proc/pressure/%s", resources[i]);
-}
-
 int samplers_open(const struct experiment_sensing *sensing, const char *dir, struct external *x, struct samplers **out)
 {
+    static const char *const files[SAMPLER_FILES] = {"stat",         "meminfo",         "net/dev",    "diskstats",
+                                                     "pressure/cpu", "pressure/memory", "pressure/io"};
     bool any = false;
     *out = NULL;
     for (int i = 0; i < EXPERIMENT_SAMPLERS; i++)
@@ -214,7 +205,8 @@ int samplers_open(const struct experiment_sensing *sensing, const char *dir, str
     s->stretch = 1;
     s->tick_ns = CLOCK_S / sysconf(_SC_CLK_TCK);
     s->page_bytes = sysconf(_SC_PAGESIZE);
-    name_files(s);
+    for (int i = 0; i < SAMPLER_FILES; i++)
+        s->files[i] = sampler_file("/proc/%s", files[i]);
     for (int i = 0; i < EXPERIMENT_SAMPLERS; i++) {
         s->period[i] = sensing->sampler[i];
         s->due[i] = now;
@@ -231,10 +223,8 @@ void samplers_close(struct samplers *s)
 {
     if (!s)
         return;
-    struct sampler_file *const files[] = {&s->cpu,         &s->memory,      &s->network,    &s->disk,
-                                          &s->pressure[0], &s->pressure[1], &s->pressure[2]};
-    for (size_t i = 0; i < sizeof files / sizeof *files; i++) /* NOLINT: pointers they are */
-        sampler_file_close(files[i]);
+    for (uint32_t i = 0; i < SAMPLER_FILES; i++)
+        sampler_file_close(&s->files[i]);
     for (uint32_t i = 0; i < s->zone_count; i++)
         sampler_file_close(&s->zones[i].file);
     for (uint32_t i = 0; i < s->frequency_count; i++)

@@ -1,8 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The inside of the samplers: sampler.c has the schedule, sampler_node.c, sampler_process.c and sampler_perf.c read.
- */
+/** What the samplers share: sampler.c has the schedule; sampler_node.c, _process.c and _perf.c take the samples. */
 #ifndef BEZEL_SENSOR_SAMPLERS_SAMPLER_INTERNAL_H
 #define BEZEL_SENSOR_SAMPLERS_SAMPLER_INTERNAL_H
 
@@ -13,7 +12,7 @@
 #include <limits.h>
 
 enum {
-    SAMPLER_TEXT_BYTES = 1 << 16, /* read of a file; a longer one is cut short, and noted */
+    SAMPLER_TEXT_BYTES = 1 << 16, /* of a file that are read; a longer one is noted */
     SAMPLER_PARTS_MAX = 256,      /* thermal zones, or CPUs with a frequency */
     SAMPLER_PROCESSES = 256,      /* of the SUT that are sampled at once */
     SAMPLER_COUNTERS_MAX = 4096,  /* descriptors of perf counters */
@@ -32,10 +31,20 @@ enum sampler_aspect {
     ASPECT_PERF,
 };
 
+/** Files of /proc about the node. */
+enum sampler_node_file {
+    FILE_CPU,
+    FILE_MEMORY,
+    FILE_NETWORK,
+    FILE_DISK,
+    FILE_PRESSURE, /* of CPU, memory, I/O */
+    SAMPLER_FILES = FILE_PRESSURE + 3
+};
+
 /** A file that is read again and again: it stays open as long as reading it succeeds. */
 struct sampler_file {
     int fd;           /* -1: closed */
-    int64_t retry_at; /* closed: not before */
+    int64_t retry_at; /* when a closed file may be opened again */
     char path[64];
 };
 
@@ -65,7 +74,7 @@ struct sampler_counter {
 struct sampler_process_state {
     uint64_t instance; /* 0: free place */
     uint64_t start_time;
-    bool opened; /* its counters were tried */
+    bool opened; /* opening its counters was tried */
     struct sampler_file stat, sched;
     uint32_t counter_count;
     struct sampler_counter *counters;
@@ -77,14 +86,14 @@ struct samplers {
     int64_t period[EXPERIMENT_SAMPLERS], due[EXPERIMENT_SAMPLERS]; /* ns; 0: not sampled */
     double stretch;                                                /* of the periods, from 1 */
     int64_t tick_ns, page_bytes;
-    struct sampler_file cpu, memory, network, disk, pressure[3];
+    struct sampler_file files[SAMPLER_FILES];
     uint32_t zone_count, frequency_count, counter_count;
     struct sampler_part zones[SAMPLER_PARTS_MAX], frequencies[SAMPLER_PARTS_MAX];
     struct sampler_process_state processes[SAMPLER_PROCESSES];
     char text[SAMPLER_TEXT_BYTES + 1];
 };
 
-/** A closed file at `path`. */
+/** A file that is not open yet; `format` makes its path. */
 struct sampler_file sampler_file(const char *format, ...) BEZEL_PRINTF(1, 2);
 void sampler_file_close(struct sampler_file *f);
 

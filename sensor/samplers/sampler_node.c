@@ -18,7 +18,7 @@ static int64_t times(int64_t n, int64_t factor)
 void sampler_take_cpu(struct samplers *s, int64_t now)
 {
     int64_t values[CPU_FIELDS];
-    if (!sampler_read(s, &s->cpu, now, false) || !sampler_read_cpu(s->text, values))
+    if (!sampler_read(s, &s->files[FILE_CPU], now, false) || !sampler_read_cpu(s->text, values))
         return;
     for (int i = 0; i < CPU_TIMES; i++)
         values[i] = times(values[i], s->tick_ns);
@@ -28,7 +28,7 @@ void sampler_take_cpu(struct samplers *s, int64_t now)
 void sampler_take_memory(struct samplers *s, int64_t now)
 {
     int64_t values[MEMORY_FIELDS];
-    if (sampler_read(s, &s->memory, now, false) && sampler_read_memory(s->text, values))
+    if (sampler_read(s, &s->files[FILE_MEMORY], now, false) && sampler_read_memory(s->text, values))
         sampler_record(s, ASPECT_MEMORY, NULL, values, MEMORY_FIELDS);
 }
 
@@ -36,7 +36,7 @@ void sampler_take_network(struct samplers *s, int64_t now)
 {
     int64_t values[NETWORK_FIELDS];
     char name[SAMPLER_NAME_MAX + 1];
-    if (!sampler_read(s, &s->network, now, false))
+    if (!sampler_read(s, &s->files[FILE_NETWORK], now, false))
         return;
     for (const char *at = s->text; sampler_next_network(&at, name, values);)
         sampler_record(s, ASPECT_NETWORK, name, values, NETWORK_FIELDS);
@@ -46,7 +46,7 @@ void sampler_take_disk(struct samplers *s, int64_t now)
 {
     int64_t values[DISK_FIELDS];
     char name[SAMPLER_NAME_MAX + 1];
-    if (!sampler_read(s, &s->disk, now, false))
+    if (!sampler_read(s, &s->files[FILE_DISK], now, false))
         return;
     for (const char *at = s->text; sampler_next_disk(&at, name, values);)
         sampler_record(s, ASPECT_DISK, name, values, DISK_FIELDS);
@@ -54,19 +54,18 @@ void sampler_take_disk(struct samplers *s, int64_t now)
 
 void sampler_take_pressure(struct samplers *s, int64_t now)
 {
-    for (int i = 0; i < 3; i++) {
+    for (int i = FILE_PRESSURE; i < SAMPLER_FILES; i++) {
         struct sampler_pressure p;
-        if (!sampler_read(s, &s->pressure[i], now, false) || !sampler_read_pressure(s->text, &p))
+        if (!sampler_read(s, &s->files[i], now, false) || !sampler_read_pressure(s->text, &p))
             continue;
         int64_t values[] = {sampler_float(p.some_percent), sampler_float(p.full_percent), p.some_ns, p.full_ns};
-        sampler_record(s, ASPECT_PRESSURE, strrchr(s->pressure[i].path, '/') + 1, values, 4);
+        sampler_record(s, ASPECT_PRESSURE, strrchr(s->files[i].path, '/') + 1, values, 4);
     }
 }
 
 /* ---- /sys, which differs from machine to machine ----------------------------------------------------------------- */
 
-/* Fills `parts` with file `file` of each entry of folder `dir` whose name begins with `prefix`, in order of the names.
- * Returns their number, at most SAMPLER_PARTS_MAX. */
+/* Lists file `file` of each entry of `dir` that begins with `prefix`, by name: returns up to SAMPLER_PARTS_MAX. */
 static uint32_t find_parts(const char *dir, const char *prefix, const char *file, struct sampler_part *parts)
 {
     struct dirent **entries;
