@@ -26,7 +26,7 @@ static void count_unringed(uint32_t id, uint32_t n)
                                   memory_order_relaxed); /* relaxed: a counter, nothing hangs on it */
 }
 
-/* Counts for `a`, which may be declared at the same time: of the two, the second to change `early` moves its count. */
+/* Counts for `a`. Another thread may declare `a` meanwhile: the second of the two to change `early` moves its count. */
 static void count_early(struct bezel_aspect *a, uint32_t n)
 {
     __atomic_fetch_add(&a->early, n, __ATOMIC_ACQ_REL);      /* L2 acq_rel: pairs L2, publishes id and segment */
@@ -52,7 +52,7 @@ void sensor_count_unringed(struct bezel_aspect *aspect)
 
 enum { DECLARE_KEPT_BYTES = 64 }; /* of the dictionary, reserved for bezel_undeclared */
 
-/* It stands for all aspects that cannot be declared. Programs must not use its name. */
+/* Stands for all aspects that cannot be declared. Programs must not use its name. */
 static const struct bezel_aspect stands_for = {.enable = &bezel_enable_unset, .name = "bezel_undeclared"};
 
 static bool same_text(const char *a, const char *b)
@@ -246,7 +246,7 @@ bool sensor_declare_all(void)
     return open;
 }
 
-/* A record is to be made, and there is no segment. */
+/* Disables all aspects, because a record is to be made and there can be no segment. */
 static void give_up(void)
 {
     sensor_unobserved_report();

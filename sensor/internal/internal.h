@@ -26,8 +26,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/** Levels of nested records: the thread's, those of a signal handler that interrupts one, of one that interrupts that,
- * ... */
+/** Levels of nested records: the thread's, and those of signal handlers, each of which interrupts the one before. */
 enum { SENSOR_LEVELS = 4 };
 
 /** What a thread keeps beside `bezel_thread`, its writer of level 0. */
@@ -36,8 +35,8 @@ struct sensor_thread {
     uint32_t ring[SENSOR_LEVELS]; /* number of the ring of each level that has one */
     uint32_t released_seen;       /* `released` of the process when no ring was free */
     bool refused;                 /* no ring was free at `released_seen` */
-    bool hooked;                  /* thread_end() will be called */
-    uint8_t endings;              /* how many times it was */
+    bool hooked;                  /* sensor_thread_end() will be called */
+    uint8_t endings;              /* how many times it was called */
     uint8_t stale;                /* levels, by bit, whose ring was the parent's, and is now memory without use */
 };
 

@@ -39,7 +39,7 @@ uint64_t bezel_micro_time(struct bezel_micro *micro)
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
-/* Adds the records that interrupted others to the ring's counters. The caller is busy, or alone. */
+/* Adds records that interrupted others to the ring's counters. The writer is busy, or nothing can interrupt. */
 static void count_intruders(struct bezel_context *c)
 {
     uint32_t intruded = __atomic_load_n(&c->intruded, __ATOMIC_RELAXED); /* relaxed: a word of its own */
@@ -76,8 +76,7 @@ void bezel_micro_put(struct bezel_context *c, uint32_t aspect, const uint64_t *v
 
 /* ---- Packets ----------------------------------------------------------------------------------------------------- */
 
-/* Writes the header of the next packet, over [begin, end]; its records are there already, up to `at`. Returns its
- * length. */
+/* Writes the header before the packet's records, which end at `at`. Returns the packet's length. */
 static uint32_t put_packet(struct bezel_context *c, uint8_t *packet, enum packet_kind kind, uint64_t begin,
                            uint64_t end, uint64_t lost, uint32_t records, const uint8_t *at)
 {
@@ -118,8 +117,7 @@ static uint64_t ordinals_ahead(uint64_t word, uint64_t expected)
     return (word >> BEZEL_ORDINAL_SHIFT) - (expected << BEZEL_ORDINAL_SHIFT >> BEZEL_ORDINAL_SHIFT);
 }
 
-/* Writes the records from position `tail` on, up to `head`, a gap or the packet's end. The ring is trusted: it is ours.
- */
+/* Writes the records from `tail` up to `head`, a gap or the packet's end. The ring is ours, so it is trusted. */
 static uint32_t put_records(struct bezel_context *c, uint8_t *packet, uint32_t bytes, uint32_t head)
 {
     uint32_t records = 0;

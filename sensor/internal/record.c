@@ -80,7 +80,7 @@ static uint32_t enter_level(uintptr_t here)
 
 /* ---- Records ----------------------------------------------------------------------------------------------------- */
 
-/* The enable word of `aspect`, which is declared if it is not yet. Declaring publishes the rest before `enable`. */
+/* Declares `aspect` if it is not yet, and returns its enable word. Declaring publishes the rest before `enable`. */
 static uint32_t declare_and_ask(struct bezel_aspect *aspect)
 {
     const uint32_t *enable = __atomic_load_n(&aspect->enable, __ATOMIC_ACQUIRE); /* E1 acquire: pairs E0 */

@@ -18,8 +18,7 @@ static struct {
     uint32_t inherited_count;
 } strings;
 
-/* An entry of a string is its kind, id, length and text (mdr.x); `at` has the offsets of the entries in 4-byte words.
- */
+/* A string's entry is its kind, id, length and text (mdr.x); `at` has the entries' offsets in 4-byte words. */
 enum {
     STRING_ENTRY_LENGTH = 8,
     STRING_ENTRY_TEXT = 12,

@@ -51,7 +51,7 @@ static void count_ring_change(struct segment *s)
 static void leave_ring(struct segment *s, uint32_t i)
 {
     atomic_store_explicit(&s->ring_state[i], SEGMENT_RING_FRESH,
-                          memory_order_release); /* C0 release: pairs C1, H1, for whoever tries next */
+                          memory_order_release); /* C0 release: pairs C1, H1, for the next claim */
 }
 
 /* Claims a released ring, which keeps its records and counters. Its state may be wrong, so its memory is checked. */

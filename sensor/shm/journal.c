@@ -45,7 +45,7 @@ static int declare(struct journal *j, const struct dict_aspect *aspects, uint32_
     return 0;
 }
 
-/* Takes the first ring, which has no other claimant, and so is OWNED as soon as it has its memory. */
+/* Takes the first ring. No other thread claims it, so it is OWNED as soon as it has its memory. */
 static int take_ring(struct journal *j)
 {
     struct segment *s = j->own.segment;

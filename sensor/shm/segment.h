@@ -48,7 +48,7 @@ enum {
  * Bits of a count of processes that record and are not observed. Such a process adds one, at its first record, to a
  * count that it can reach without a file: `unobserved` of the segment that it inherited from the process that forked
  * it, or of a doorbell. An external sensor that reads a segment for the first time sets SEGMENT_READ in its count;
- * without that bit it may be that nobody ever reads the count. An external sensor that stops reading a count sets
+ * a count without that bit may never be read. An external sensor that stops reading a count sets
  * SEGMENT_UNREAD by a read-modify-write. A process that finds this bit in the count that it added to goes on to the
  * next count. So each process is counted once, and none is missed between the last read and the bit.
  */
@@ -218,7 +218,7 @@ static inline uint64_t segment_word_bytes(void)
 /**
  * The doorbell: `<BEZEL_DIR>/reader`, made by the external sensor that serves this folder. A process that finds it
  * records from its first record on, belongs to run `session`, and adds to `arrivals` when its segment is complete, so
- * that the external sensor finds it at its next poll. The doorbell stays if the external sensor crashes: its next life
+ * that the external sensor finds it at its next poll. The doorbell stays if the external sensor crashes: its successor
  * will read the segments.
  *
  * A process keeps the doorbell mapped. The first record after the process was idle sets its wake bit in `wake_bits`, as

@@ -184,9 +184,8 @@ static bool outgrows_limit(uint64_t bytes)
 }
 
 /*
- * Reserves the head's memory: touching a sparse page of a full tmpfs would kill the process. Stops without a signal
- * handler (SIGSTOP, a debugger, the freezer of a control group) interrupt the call too, and undo it. Returns 0 or an
- * errno.
+ * Reserves the head's memory: touching a sparse page of a full tmpfs would kill the process. The call is interrupted
+ * and undone also where no handler runs: by SIGSTOP, a debugger, the freezer of a control group. Returns 0 or an errno.
  */
 static int reserve_head(int fd)
 {
@@ -275,7 +274,7 @@ static bool make_instance(struct segment_owned *own, const struct folder *folder
     if (done) {
         fill_head(own->segment, slots, instance, id);
         remember_head(own);
-        if (doorbell) { /* a bezeld serves the folder: record from the first record on */
+        if (doorbell) { /* a bezeld serves the folder: collection is on from the start */
             memcpy(own->segment->session, doorbell->session, sizeof own->segment->session);
             own->segment->doorbell = doorbell->id;
             if (own->segment->clock == SEGMENT_CLOCK_COUNTER)

@@ -19,8 +19,7 @@
 
 enum { RESERVE_INTERRUPTS = 64 }; /* tries: a signal undoes a fallocate() of tmpfs */
 
-/* Keeps the file's size, so that no harm is done if the program closes the descriptor and reuses its number right now.
- */
+/* Keeps the file's size: the program may just now close the descriptor, and reuse its number for another file. */
 static int allocate(int fd, uint64_t offset, uint64_t bytes)
 {
     int tries = RESERVE_INTERRUPTS;
@@ -32,15 +31,13 @@ static int allocate(int fd, uint64_t offset, uint64_t bytes)
 
 enum { MADV_INVALID = 0x7fff };
 
-/* Whether madvise() accepts an invalid advice: qemu-user accepts all that it does not know, and does nothing. */
+/* Whether madvise() accepts an invalid advice, as under qemu-user, which ignores any advice without an error. */
 static bool takes_every_advice(void *page, size_t bytes)
 {
     return madvise(page, bytes, MADV_INVALID) == 0;
 }
 
-/*
- * Lets the kernel touch the pages: without room this fails, while touching them ourselves would end the program.
- */
+/* Lets the kernel touch the pages: without room this fails, while touching them ourselves would end the program. */
 static int populate(const struct segment_owned *own, uint64_t offset, uint64_t bytes)
 {
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = offset & ~(page - 1);
