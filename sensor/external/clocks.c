@@ -27,8 +27,8 @@ static struct timebase_store *open_store(const struct external *x)
         return NULL;
     file_share(fd, x->folder.fd);
     void *at = MAP_FAILED;
-    if (posix_fallocate(fd, 0, sizeof(struct timebase_store)) ==
-        0) /* a write to a sparse page of a full tmpfs raises SIGBUS */
+    /* Reserved first: a write to a sparse page of a full tmpfs raises SIGBUS. */
+    if (posix_fallocate(fd, 0, sizeof(struct timebase_store)) == 0)
         at = mmap(NULL, sizeof(struct timebase_store), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     return at == MAP_FAILED ? NULL : at;

@@ -21,9 +21,9 @@ enum {
     IDLE_WATCH_NS = 100000000,
 };
 
-static void set_wake_bit(struct external_process *p, uint32_t quiet)
+static void set_wake_bit(struct external_process *p, uint32_t bit)
 {
-    atomic_store_explicit(&p->at->segment->wake_bit, quiet, memory_order_relaxed); /* relaxed: Q0 publishes it */
+    atomic_store_explicit(&p->at->segment->wake_bit, bit, memory_order_relaxed); /* relaxed: Q0 publishes it */
 }
 
 void idle_activate(struct external *x, uint32_t i, int64_t now)
@@ -46,9 +46,9 @@ void idle_wake(struct external *x, int64_t now)
         _Atomic uint32_t *word = &x->doorbell->wake_bits[w];
         if (atomic_load_explicit(word, memory_order_relaxed) == 0) /* relaxed: read again below, or at the next poll */
             continue;
-        uint32_t knocks = atomic_exchange_explicit(word, 0, memory_order_acquire); /* K1 acquire: pairs K0 */
-        for (; knocks; knocks &= knocks - 1) {
-            uint32_t i = w * 32 + (uint32_t)__builtin_ctz(knocks);
+        uint32_t wakes = atomic_exchange_explicit(word, 0, memory_order_acquire); /* K1 acquire: pairs K0 */
+        for (; wakes; wakes &= wakes - 1) {
+            uint32_t i = w * 32 + (uint32_t)__builtin_ctz(wakes);
             if (bitset_has(&x->present, i) && x->processes[i]->phase == EXTERNAL_LIVE)
                 idle_activate(x, i, now);
         }
@@ -72,8 +72,8 @@ static void ask_for_wake(struct external *x, uint32_t i, int64_t now)
 /* Whether the process has set its wake bit, even if another has cleared the bit since. */
 static bool has_woken(const struct external_process *p, uint32_t i)
 {
-    uint32_t quiet = atomic_load_explicit(&p->at->segment->wake_bit, memory_order_relaxed); /* relaxed: ours, or 0 */
-    return quiet != i + 1;
+    uint32_t bit = atomic_load_explicit(&p->at->segment->wake_bit, memory_order_relaxed); /* relaxed: ours, or 0 */
+    return bit != i + 1;
 }
 
 void idle_detect(struct external *x, uint32_t i, int64_t now)
@@ -93,10 +93,10 @@ void idle_detect(struct external *x, uint32_t i, int64_t now)
 
 static bool was_woken(const struct external *x)
 {
-    uint32_t knocks = 0;
+    uint32_t wakes = 0;
     for (uint32_t w = 0; w < DOORBELL_SLOTS / 32; w++)
-        knocks |= atomic_load_explicit(&x->doorbell->wake_bits[w], memory_order_relaxed); /* relaxed: A0 ordered it */
-    return knocks != 0 ||
+        wakes |= atomic_load_explicit(&x->doorbell->wake_bits[w], memory_order_relaxed); /* relaxed: A0 ordered it */
+    return wakes != 0 ||
            atomic_load_explicit(&x->doorbell->arrivals, memory_order_relaxed) != x->arrivals; /* relaxed: A0 */
 }
 

@@ -88,26 +88,26 @@ bool notes_record(struct external *x, const struct external_process *p, int64_t 
 
 void notes_take(struct external *x, struct external_process *p, int64_t now)
 {
-    struct attached_notice said;
-    while (segment_next_notice(p->at, &said)) {
+    struct attached_notice notice;
+    while (segment_next_notice(p->at, &notice)) {
         struct message_note note = {.at = (uint64_t)now};
         about(&note, p);
-        snprintf(note.code, sizeof note.code, "%s", said.code);
-        snprintf(note.text, sizeof note.text, "%s", said.text);
+        snprintf(note.code, sizeof note.code, "%s", notice.code);
+        snprintf(note.text, sizeof note.text, "%s", notice.text);
         add(&x->notes, &note);
     }
 }
 
 void notes_take_refusals(struct external *x, int64_t now)
 {
-    struct attached_refusal said;
+    struct attached_refusal refusal;
     uint32_t unobserved = unobserved_read(&x->doorbell->unobserved);
     if (unobserved > x->unobserved)
         x->unobserved = unobserved;
-    while (doorbell_next_refusal(x->doorbell, &x->refusals_seen, &said)) {
-        struct message_note note = {.pid = said.pid, .at = (uint64_t)now, .code = "BEZEL-NO-SEGMENT"};
-        snprintf(note.name, sizeof note.name, "%s", said.name);
-        snprintf(note.text, sizeof note.text, "%s", said.text);
+    while (doorbell_next_refusal(x->doorbell, &x->refusals_seen, &refusal)) {
+        struct message_note note = {.pid = refusal.pid, .at = (uint64_t)now, .code = "BEZEL-NO-SEGMENT"};
+        snprintf(note.name, sizeof note.name, "%s", refusal.name);
+        snprintf(note.text, sizeof note.text, "%s", refusal.text);
         add(&x->notes, &note);
     }
     if (x->refusals_seen == (UINT32_C(1) << DOORBELL_REFUSALS) - 1)

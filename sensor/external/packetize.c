@@ -190,7 +190,7 @@ uint32_t packetize_waiting(const struct external_process *p, uint32_t ring)
     return reader->ring && !r->broken ? ring_waiting(reader) : 0;
 }
 
-static uint32_t packetize_what_waits(struct packetizer *c, uint32_t ring, uint32_t limit)
+static uint32_t take_waiting(struct packetizer *c, uint32_t ring, uint32_t limit)
 {
     uint32_t done = 0;
     if (c->ring->broken || !c->reader->ring)
@@ -221,7 +221,7 @@ uint32_t packetize_ring(struct external *x, struct external_process *p, uint32_t
 {
     struct packetizer c = {.x = x, .p = p, .ring = &p->at->rings[i], .now = now};
     c.reader = p->at->when_full == SEGMENT_OVERWRITE ? &c.ring->copy : &c.ring->reader;
-    uint32_t done = packetize_what_waits(&c, i, limit);
+    uint32_t done = take_waiting(&c, i, limit);
     if (c.stuck || c.ring->stuck)
         loss_cause_assign(x, p, c.ring, c.stuck, now);
     return done;

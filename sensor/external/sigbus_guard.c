@@ -16,8 +16,8 @@ static struct {
 } guards[SIGBUS_GUARD_MAX];
 
 static uintptr_t guard_page;
-static int guard_count, guard_freed[SIGBUS_GUARD_MAX],
-    guard_freed_count; /* entries ever used; the freed ones; their number */
+static int guard_count; /* entries ever used */
+static int guard_freed[SIGBUS_GUARD_MAX], guard_freed_count;
 
 static void sigbus_guard_handle(int signal, siginfo_t *info, void *context)
 {
