@@ -5,7 +5,6 @@
 #include "sensor/external/packetize_internal.h"
 #include "sensor/external/program_knobs.h"
 #include "sensor/external/sigbus_guard.h"
-#include "sensor/external/totals.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -86,7 +85,7 @@ static bool is_broken(const struct external_process *p)
  */
 static uint64_t count_unfinished(struct external *x, const struct external_process *p, int64_t now)
 {
-    uint64_t attempts = 0, dropped = 0, packetized = packetize_records(x, p);
+    uint64_t attempts = 0, dropped = 0, discarded, packetized = packetize_records(x, p, &discarded);
     bool rests = p->state == PROCESS_ENDED || now - p->closing_since >= EXTERNAL_STILL_NS;
     if (is_broken(p))
         return 0;
@@ -375,9 +374,7 @@ void external_collect(struct external *x, bool on)
     if (x->collecting == on || x->finishing)
         return;
     x->collecting = on;
-    for (uint32_t i = 0; i < x->process_count; i++)
-        if (x->processes[i] && x->processes[i]->phase == EXTERNAL_LIVE)
-            aspect_rules_apply(x, x->processes[i]);
+    external_set_rules(x);
 }
 
 void external_finish(struct external *x, int64_t now)

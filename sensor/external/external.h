@@ -54,7 +54,7 @@ struct external_process {
     int64_t closing_since;
     uint64_t unfinished;
     uint32_t unobserved; /* processes forked from it that record and have no segment: their records are unknown */
-    struct external_totals flow;      /* its totals, when its counters were last read and possible */
+    struct external_totals totals;    /* as its counters were when last read and possible */
     uint64_t clamped;                 /* its records whose times were made to fit */
     struct timebase *timebase;        /* of its clock; NULL: timestamps are ns of CLOCK_MONOTONIC */
     struct user_clock *user_clock;    /* its own clock; NULL: it has none */
@@ -179,9 +179,6 @@ bool external_snapshot_rest(struct external *x, int64_t now);
 struct external_saved external_saved_lately(const struct external *x);
 struct external_saved external_saved(const struct external *x);
 void external_saved_begin(struct external *x);
-
-/** Sets whether the spool is full too, so that losses while the window is full have the cause *spool*. */
-void external_spool_full(struct external *x, bool full);
 
 /** Applies the present rules to every process. */
 void external_set_rules(struct external *x);

@@ -17,8 +17,6 @@
 #include <time.h>
 
 enum { EXTERNAL_INDEX = 4 * EXTERNAL_PROCESSES };
-_Static_assert((int)BITSET_MAX == (int)EXTERNAL_PROCESSES, "a set has room for each process, and no other");
-
 _Static_assert((int)EXTERNAL_PROCESSES == (int)BITSET_MAX, "sets of processes are `struct bitset`");
 
 /** Hashes of a process's name and of its program, to find two programs with one name. */
@@ -156,7 +154,10 @@ void packetize_snapshot(struct external *x, struct external_process *p, int64_t 
 /** Builds the closing packets of `p`. True: every stream of it is closed; false: the window is full. */
 bool packetize_close(struct external *x, struct external_process *p, int64_t now);
 
-/** Records of `p` that were packetized in this session. */
-uint64_t packetize_records(struct external *x, const struct external_process *p);
+/** Records of `p` that were packetized in this session; *discarded: those that its streams recorded as lost. */
+uint64_t packetize_records(struct external *x, const struct external_process *p, uint64_t *discarded);
+
+/** Adds the totals of `p` to `sum`, unless it is a daemon. Reads the counters of each ring and aspect. */
+void totals_add(struct external *x, struct external_process *p, struct external_totals *sum);
 
 #endif

@@ -112,7 +112,8 @@ static void source_stored(void *context, const struct packet_header *h, int64_t 
 
 static void source_spool_full(void *context, bool full)
 {
-    external_spool_full(context, full);
+    struct external *x = context;
+    x->spool_full = full;
 }
 
 struct uplink_source external_uplink(struct external *x)

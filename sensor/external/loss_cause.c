@@ -11,11 +11,6 @@
 
 enum { CAUSE_INTERVAL_NS = 100000000 }; /* after a kill, losses of at most this long are booked to the wrong cause */
 
-void external_spool_full(struct external *x, bool full)
-{
-    x->spool_full = full;
-}
-
 void loss_cause_assign(const struct external *x, struct external_process *p, struct attached_ring *ring, bool stuck,
                        int64_t now)
 {

@@ -160,9 +160,10 @@ bool packetize_close(struct external *x, struct external_process *p, int64_t now
     return true;
 }
 
-uint64_t packetize_records(struct external *x, const struct external_process *p)
+uint64_t packetize_records(struct external *x, const struct external_process *p, uint64_t *discarded)
 {
     uint64_t records = 0;
+    *discarded = 0;
     for (uint32_t i = 0; i < p->at->ring_count; i++) {
         int n = p->at->rings[i].reader.ring ? window_find(x->window, p->at->instance, i) : -1;
         if (n < 0)
@@ -170,6 +171,7 @@ uint64_t packetize_records(struct external *x, const struct external_process *p)
         const struct window_stream *s = window_stream(x->window, (uint32_t)n);
         uint64_t covered = s->next_ordinal - p->at->rings[i].base_ordinal;
         records += covered > s->discarded ? covered - s->discarded : 0;
+        *discarded += s->discarded;
     }
     return records;
 }

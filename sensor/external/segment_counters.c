@@ -129,21 +129,12 @@ void segment_begin_session(struct attached *a, const uint8_t run[16])
     memcpy(a->session, run, sizeof a->session);
 }
 
-static uint64_t sum_full(const struct attached *a, uint32_t id)
-{
-    uint64_t sum = 0;
-    for (uint32_t i = 0; i < a->ring_count; i++)
-        if (a->rings[i].reader.ring)
-            sum += bezel_tally_get(&a->rings[i].reader.ring->full[id]);
-    return sum;
-}
-
 void segment_loss_cause(struct attached *a, enum segment_cause cause)
 {
     for (uint32_t id = 1; a->dict && id <= a->dict->aspect_count && id < RING_ASPECTS; id++) {
         struct segment_loss_causes *all = &a->segment->loss_causes[id];
         struct segment_loss_cause next = all->state[all->current & 1];
-        uint64_t full = sum_full(a, id), more = full - next.seen;
+        uint64_t full = sum_rings(a, id).full, more = full - next.seen;
         if (more == 0)
             continue;
         next.seen = full;

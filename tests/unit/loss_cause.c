@@ -159,11 +159,11 @@ static void what_is_lost_while_the_spool_is_full_too_is_the_spools(void **unused
     (void)unused;
     fill_window();
     record_more(10000);
-    external_spool_full(f.external, true);
+    external_uplink(f.external).spool_full(f.external, true);
     poll();
     uint64_t window = sum_books().window;
     record_more(5000);
-    external_spool_full(f.external, false);
+    external_uplink(f.external).spool_full(f.external, false);
     poll();
     record_more(3000);
     fixture_turn(&f);
