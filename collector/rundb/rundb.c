@@ -170,6 +170,24 @@ static int rundb_ready(struct rundb *it, int err, struct rundb **f)
     return 0;
 }
 
+/*
+ * A database begins and ends as one plain file, and has a log meanwhile. Either change is one write of a few bytes of
+ * the file's first sector, so it needs no journal. With one, a kill in between would leave a database that readers,
+ * which may not roll back, cannot open.
+ */
+static int begin_log(sqlite3 *db)
+{
+    bool empty = false;
+    int err = rundb_exec(db, "BEGIN");
+    if (err)
+        return err;
+    err = rundb_check_schema(db, &empty);
+    int end = rundb_exec(db, "COMMIT");
+    if (err && !empty)
+        return err; /* it is not ours: nothing in it is changed */
+    return end ? end : rundb_exec(db, "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL");
+}
+
 int rundb_open(const char *run, struct rundb **f)
 {
     struct rundb *it = calloc(1, sizeof *it);
@@ -177,9 +195,11 @@ int rundb_open(const char *run, struct rundb **f)
         return BEZEL_ENOMEM;
     int err = rundb_open_file(run, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL, &it->db);
     if (!err)
+        err = begin_log(it->db);
+    if (!err)
         err = schema_make(it->db);
     if (!err)
-        err = rundb_exec(it->db, "PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF");
+        err = rundb_exec(it->db, "PRAGMA synchronous = OFF");
     return rundb_ready(it, err, f);
 }
 
@@ -210,7 +230,7 @@ int rundb_close(struct rundb *f)
     int before = errno, err = rundb_commit(f), sys = err ? errno : before;
     sqlite3_busy_timeout(f->db, 0);
     if (!sqlite3_db_readonly(f->db, "main"))
-        (void)!rundb_exec(f->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = DELETE");
+        (void)!rundb_exec(f->db, "PRAGMA wal_checkpoint(TRUNCATE); PRAGMA journal_mode = MEMORY");
     rundb_release(f);
     errno = sys;
     return err;
