@@ -169,7 +169,7 @@ static int compare_schemas(sqlite3 *db, sqlite3_stmt *found, sqlite3_stmt *ours)
     }
 }
 
-/* Compares the schema with ours. This query is the only statement that runs on a database with an unknown schema. */
+/* Compares the schema with ours. Only queries of sqlite_schema run on a database with an unknown schema. */
 static int check_text(sqlite3 *db)
 {
     static const char query[] = "SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY rowid";
@@ -192,15 +192,17 @@ static int check_text(sqlite3 *db)
 
 int rundb_check_schema(sqlite3 *db, bool *empty)
 {
-    int64_t application = 0, version = 0;
+    int64_t application = 0, version = 0, objects = 0;
     int err = rundb_number(db, "PRAGMA application_id", &application);
     if (!err)
         err = rundb_number(db, "PRAGMA user_version", &version);
-    *empty = !err && application == 0 && version == 0;
+    if (!err)
+        err = rundb_number(db, "SELECT count(*) FROM sqlite_schema", &objects);
+    *empty = !err && application == 0 && version == 0 && objects == 0;
     if (err)
         return err;
     if (*empty)
-        return rundb_refuse(BEZEL_EVERSION, "it is empty, or belongs to another program");
+        return BEZEL_ENOENT;
     if (application != RUNDB_APPLICATION)
         return rundb_refuse(BEZEL_EVERSION, "it belongs to another program");
     if (version != RUNDB_VERSION)
@@ -293,8 +295,8 @@ int rundb_open_database(const char *run, sqlite3 **db)
     if (lstat(path, &st) != 0)
         return err_from_errno(errno);
     int err = open_read(run, NULL, db);
-    if (err && err != BEZEL_EBUSY && err != BEZEL_EVERSION && err != BEZEL_EMALFORMED && err != BEZEL_ETIMEDOUT &&
-        open_read(run, ALONE, db) == 0)
+    if (err && err != BEZEL_EBUSY && err != BEZEL_ENOENT && err != BEZEL_EVERSION && err != BEZEL_EMALFORMED &&
+        err != BEZEL_ETIMEDOUT && open_read(run, ALONE, db) == 0)
         err = 0;
     return err;
 }

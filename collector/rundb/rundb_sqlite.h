@@ -69,7 +69,8 @@ int rundb_prepare_builtins(struct rundb *f) BEZEL_MUST_CHECK;
 
 /**
  * Checks that the database is a run database of this version, whose schema has exactly the text that this version
- * makes. Returns 0; BEZEL_EVERSION, with *empty set where it has no schema yet; BEZEL_EMALFORMED; or another error.
+ * makes. Returns 0; BEZEL_ENOENT, and sets *empty, where nothing is in it: a writer was killed before it made the
+ * schema; BEZEL_EVERSION; BEZEL_EMALFORMED; or another error.
  */
 int rundb_check_schema(sqlite3 *db, bool *empty) BEZEL_MUST_CHECK;
 
