@@ -63,7 +63,11 @@ static const char *const sql[RUNDB_BUILTIN] = {
     [RUNDB_DICTIONARY] = "UPDATE processes SET dictionary = ?2 WHERE id = ?1",
     [RUNDB_PROCESS_STATE] = ("UPDATE processes SET state = ?2, unfinished = ?3, latency = ?4, unobserved = ?5"
                              " WHERE id = ?1"),
-    [RUNDB_BOOK] = "INSERT OR REPLACE INTO books VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+    [RUNDB_BOOK] = ("INSERT INTO books VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+                    " ON CONFLICT(process, aspect) DO UPDATE SET name = ?3, attempts = ?4, lost_full = ?5,"
+                    " lost_off = ?6, lost_no_ring = ?7, lost_window = ?8, lost_spool = ?9,"
+                    " stored = iif(?13, ?10, stored), first_ns = iif(?13, ?11, first_ns),"
+                    " last_ns = iif(?13, ?12, last_ns)"),
     [RUNDB_KIND] = "INSERT OR REPLACE INTO kinds VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
     [RUNDB_STREAM] = "INSERT OR REPLACE INTO streams VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
     [RUNDB_LOSS] = "INSERT INTO losses VALUES(?1, ?2, ?3, ?4, ?5, ?6)",

@@ -111,14 +111,16 @@ static int save_state(struct rundb *f, const struct model_process *p)
                        RUNDB_BLOB(n ? blob : NULL, n), RUNDB_INT(p->unobserved));
 }
 
-static int save_book(struct rundb *f, const struct model_process *p, uint32_t aspect)
+/* With `synced`, also what the process's packets make of it. */
+static int save_book(struct rundb *f, const struct model_process *p, uint32_t aspect, bool synced)
 {
-    const struct model_count *c = &p->counts[aspect];
+    static const struct model_count none;
+    const struct model_count *c = &p->counts[aspect], *of_packets = synced ? c : &none;
     return rundb_write(f, RUNDB_BOOK, RUNDB_INT(p->row), RUNDB_INT(aspect),
                        RUNDB_TEXT(aspect ? p->dict->aspects[aspect - 1].name : RUNDB_UNEXPLAINED),
                        RUNDB_INT(c->attempts), RUNDB_INT(c->full), RUNDB_INT(c->off), RUNDB_INT(c->no_ring),
-                       RUNDB_INT(c->window), RUNDB_INT(c->spool), RUNDB_INT(c->stored), RUNDB_INT(c->first_ns),
-                       RUNDB_INT(c->last_ns));
+                       RUNDB_INT(c->window), RUNDB_INT(c->spool), RUNDB_INT(of_packets->stored),
+                       RUNDB_INT(of_packets->first_ns), RUNDB_INT(of_packets->last_ns), RUNDB_INT(synced));
 }
 
 /* Saves the kind and statistics of an aspect that is not a plain event. */
@@ -136,27 +138,34 @@ static int save_kind(struct rundb *f, const struct model_process *p, uint32_t as
                        RUNDB_REAL(v->max), RUNDB_BLOB(n ? blob : NULL, n));
 }
 
-/*
- * Saves a stream, unless it has bytes that a power failure can still lose: a row that counts them would make that look
- * like damage. store_sync() makes the process dirty again.
- */
 static int save_stream(struct rundb *f, const struct model_process *p, const struct model_stream *stream)
 {
-    if (stream->unsynced)
-        return 0;
     return rundb_write(f, RUNDB_STREAM, RUNDB_INT(p->row), RUNDB_INT(stream->at.ring), RUNDB_INT(stream->packets),
                        RUNDB_INT(stream->bytes), RUNDB_INT(stream->at.next_ordinal), RUNDB_INT(stream->at.discarded),
                        RUNDB_INT(stream->sum), RUNDB_INT(stream->closed));
 }
 
+static bool has_unsynced(const struct model_process *p)
+{
+    for (uint32_t i = 0; i < PACKET_RINGS_MAX; i++)
+        if (p->streams[i] && p->streams[i]->unsynced)
+            return true;
+    return false;
+}
+
+/*
+ * While a process has bytes that a power failure can still lose, what its packets make of it stays as it was saved
+ * last: rows that count those bytes would make their loss look like damage. store_sync() makes the process dirty again.
+ */
 int rundb_save_process(struct rundb *f, const struct model_process *process)
 {
+    bool synced = !has_unsynced(process);
     int err = save_state(f, process);
     for (uint32_t i = process->counts[0].attempts ? 0 : 1; i <= process->dict->aspect_count && !err; i++)
-        err = save_book(f, process, i);
-    for (uint32_t i = 1; i <= process->dict->aspect_count && !err; i++)
+        err = save_book(f, process, i, synced);
+    for (uint32_t i = 1; i <= process->dict->aspect_count && !err && synced; i++)
         err = save_kind(f, process, i);
-    for (uint32_t i = 0; i < PACKET_RINGS_MAX && !err; i++)
+    for (uint32_t i = 0; i < PACKET_RINGS_MAX && !err && synced; i++)
         if (process->streams[i] && process->streams[i]->packets)
             err = save_stream(f, process, process->streams[i]);
     return err;
