@@ -291,7 +291,7 @@ static void answer_books(struct receiver *in, const struct peer *peer)
     }
 }
 
-int receiver_finish(struct receiver *in)
+static int finish(struct receiver *in)
 {
     int err = 0;
     store_tidy(in->store, in->model, true);
@@ -302,6 +302,14 @@ int receiver_finish(struct receiver *in)
     if (!err)
         err = receiver_save(in);
     return err ? err : rundb_finish(in->rundb, in->model);
+}
+
+/* If the disk is found full only now, the first try has freed the reserve, which is kept for the second. */
+int receiver_finish(struct receiver *in)
+{
+    bool failed = store_failure(in->store, NULL) != 0;
+    int err = finish(in);
+    return !failed && store_failure(in->store, NULL) ? finish(in) : err;
 }
 
 int receiver_save(struct receiver *in)
