@@ -12,7 +12,7 @@
 
 /** A call that begins (`entry`: nothing is done yet) or has ended with `result` (negative: an errno). */
 struct call {
-    pid_t thread;
+    pid_t thread; /* 0: of this process itself */
     bool entry;
     long number; /* SYS_* */
     uint64_t args[6];
@@ -26,7 +26,7 @@ struct call {
 int calls_trace(int (*child)(void *context), void *child_context, bool (*see)(const struct call *call, void *context),
                 void *context);
 
-/** Copies `n` bytes, or a text of less than `n`, from the memory of a thread that is being shown. */
+/** Copies `n` bytes, or a text of less than `n`, from the memory of the call's thread, which is being shown. */
 bool calls_read(const struct call *call, uint64_t from, void *to, size_t n);
 bool calls_read_text(const struct call *call, uint64_t from, char *to, size_t n);
 

@@ -7,6 +7,7 @@
 #include "collector/receive/recover.h"
 #include "collector/rundb/rundb_save.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -49,6 +50,14 @@ int stored_start(struct stored_run *r, const char *dir, struct fake_sensor *sens
     return r->node ? rundb_add_node(r->rundb, r->node) : BEZEL_ENOMEM;
 }
 
+/* The result of a write to the database: where that has no room, it gets the reserve. */
+static int of_database(const struct stored_run *r, int err)
+{
+    if (err == BEZEL_ENOSPC)
+        store_fail(r->store, errno, "run.db");
+    return err;
+}
+
 /* The process, known and with its newest dictionary. */
 static int know(struct stored_run *r, unsigned process, struct model_process **known)
 {
@@ -61,15 +70,21 @@ static int know(struct stored_run *r, unsigned process, struct model_process **k
     if (err)
         return err;
     if (p) {
-        err = rundb_set_dictionary(r->rundb, p, said->dictionary, said->dictionary_bytes);
-        model_set_dictionary(p, dict);
+        err = of_database(r, rundb_set_dictionary(r->rundb, p, said->dictionary, said->dictionary_bytes));
+        if (err)
+            dict_free(dict);
+        else
+            model_set_dictionary(p, dict);
         return err;
     }
     *known = p = model_add_process(r->node, said);
     if (!p)
         return BEZEL_ENOMEM;
     model_set_dictionary(p, dict);
-    return rundb_add_process(r->rundb, p, said->dictionary, said->dictionary_bytes);
+    err = of_database(r, rundb_add_process(r->rundb, p, said->dictionary, said->dictionary_bytes));
+    if (err)
+        model_drop_process(p);
+    return err;
 }
 
 static int take(struct stored_run *r, unsigned process, unsigned ring)
@@ -127,7 +142,7 @@ int stored_feed(struct stored_run *r, uint64_t packets)
                 if (!err && fed % (r->batch ? r->batch : 1) == 0)
                     err = acknowledge(r);
                 if (!err && fed % SAVE_EVERY == 0)
-                    err = rundb_save(r->rundb, r->model);
+                    err = of_database(r, rundb_save(r->rundb, r->model));
             }
     } while (!err && fed > before);
     return err ? err : acknowledge(r);
@@ -148,15 +163,24 @@ void stored_end(struct stored_run *r)
     }
 }
 
+static int finish(struct stored_run *r)
+{
+    int err = acknowledge(r);
+    store_tidy(r->store, r->model, true);
+    if (!err && rundb_lacks(r->rundb))
+        err = recover_rows(r->rundb, r->store, r->model);
+    if (!err)
+        err = of_database(r, rundb_save(r->rundb, r->model));
+    return err ? err : rundb_finish(r->rundb, r->model);
+}
+
 int stored_stop(struct stored_run *r)
 {
+    bool failed = store_failure(r->store, NULL) != 0;
     store_hurry(r->store);
-    int err = acknowledge(r), closed;
-    store_tidy(r->store, r->model, true);
-    if (!err)
-        err = rundb_save(r->rundb, r->model);
-    if (!err)
-        err = rundb_finish(r->rundb, r->model);
+    int err = finish(r), closed;
+    if (!failed && store_failure(r->store, NULL))
+        err = finish(r);
     closed = rundb_close(r->rundb);
     r->rundb = NULL;
     stored_drop(r);

@@ -1,0 +1,317 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * A collector whose disk fails at each of its calls in turn: for want of room, with an error, in part, at syncs, at
+ * reads. It tells so, or does without; when the disk works again it goes on from there, and nothing that it
+ * acknowledged is lost, nothing stored twice, and the run is complete in the end.
+ */
+#include "base/file.h"
+#include "collector/receive/recover.h"
+#include "collector/rundb/rundb_save.h"
+#include "collector/verify/verify.h"
+#include "tests/lib/disk_calls.h"
+#include "tests/lib/scratch.h"
+#include "tests/lib/seed.h"
+#include "tests/lib/stored_run.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { PROCESSES = 2, PACKETS = 12, RESTARTS = 8, TRIES = 40, SAID = 2048 };
+
+static const uint8_t run_id[16] = "a run's identity";
+static uint64_t seed;
+
+/* ---- a clock that can be moved on -------------------------------------------------------------------------------- */
+
+static int64_t ahead; /* ns */
+
+int64_t __wrap_clock_now(void);
+int64_t __real_clock_now(void);
+
+int64_t __wrap_clock_now(void)
+{
+    return __real_clock_now() + ahead;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
+
+struct fault {
+    const char *name;
+    unsigned kinds;
+    int error; /* 0: in part */
+    uint64_t at, count;
+};
+
+struct scene {
+    struct fake_sensor *sensor;
+    int64_t sync;
+    char base[SCRATCH_PATH], dir[SCRATCH_PATH + 8];
+    struct disk_model *disk;
+    struct fault fault;
+    struct disk_model *left; /* after the fault, without power; NULL: there was no fault yet */
+    uint64_t left_acked[PROCESSES][FAKE_RINGS], drawn;
+    unsigned restarts;
+};
+
+static struct fake_sensor *make_sensor(uint32_t records)
+{
+    struct fake_sensor *sensor = fake_new("desk", run_id, seed_next(&seed));
+    for (unsigned p = 0; p < PROCESSES; p++) {
+        fake_add_process(sensor, "app", 10 + p, p ? ROLE_DAEMON : ROLE_SUT);
+        for (unsigned k = 0; k < PACKETS; k++) {
+            if (k == 5)
+                fake_lose(sensor, p, k % 2, 1 + seed_next(&seed) % 100);
+            fake_cut(sensor, p, k % 2, 1 + (uint32_t)(seed_next(&seed) % records));
+            if (k == 7)
+                fake_add_string(sensor, p, "one more");
+        }
+    }
+    return sensor;
+}
+
+static void take_promise(unsigned process, unsigned ring, uint64_t next_seq, void *context)
+{
+    struct scene *t = context;
+    struct fake_stream *s = &t->sensor->processes[process]->rings[ring];
+    assert_true(next_seq >= s->acked);
+    s->acked = next_seq;
+}
+
+/*
+ * Keeps what a power failure leaves at one of the changes after a fault. A collector that is started again after a sync
+ * failed reads what the disk has lost from the kernel's memory (docs/DURABILITY.md: check the disk first).
+ */
+static void may_lose_power(void *context)
+{
+    struct scene *t = context;
+    bool syncs = t->fault.kinds & (DISK_SYNCS | DISK_CHANGES);
+    if (t->sync == STORE_SYNC_NEVER || (syncs && t->restarts > 0) || disk_calls_failed() == 0 ||
+        seed_next(&seed) % ++t->drawn != 0)
+        return;
+    disk_free(t->left);
+    t->left = disk_left(t->disk, syncs || seed_next(&seed) % 2 ? DISK_CERTAIN : DISK_ORDERED, &seed);
+    for (unsigned p = 0; p < PROCESSES; p++)
+        for (unsigned ring = 0; ring < FAKE_RINGS; ring++)
+            t->left_acked[p][ring] = t->sensor->processes[p]->rings[ring].acked;
+}
+
+static void hear(const struct verify_report *f, void *context)
+{
+    size_t n = strlen(context);
+    snprintf((char *)context + n, SAID - n, "%s: %s: %s. ", f->code, f->file, f->text);
+}
+
+/* Whether everything is stored, once, and the run is complete; if not, what is wrong goes into `said`. */
+static bool is_complete(const struct scene *t, char said[SAID])
+{
+    struct verify v = {.report = hear, .context = said};
+    said[0] = '\0';
+    disk_calls_pause(true);
+    if (!stored_is_right(t->sensor, t->dir, true))
+        fail_msg("%s at %llu: a packet is missing, or there twice", t->fault.name, (unsigned long long)t->fault.at);
+    assert_int_equal(verify_run(&v, t->dir), 0);
+    disk_calls_pause(false);
+    if (verify_is(&v) == VERIFY_DAMAGED)
+        fail_msg("%s at %llu: %s", t->fault.name, (unsigned long long)t->fault.at, said);
+    return verify_is(&v) == VERIFY_COMPLETE && v.totals.records == fake_records(t->sensor);
+}
+
+/* Stores all that is not stored yet, past errors that go. Returns 0, or the error that stays. */
+static int store_all(struct stored_run *r)
+{
+    int err = stored_feed(r, UINT64_MAX);
+    for (int tries = 0; err && tries < TRIES; tries++) {
+        ahead += STORE_RETRY;
+        (void)store_retry(r->store, clock_now());
+        err = stored_feed(r, UINT64_MAX);
+    }
+    return err;
+}
+
+/* One collector, from its start to its end. Returns 0 or why it ended early. */
+static int collect(struct scene *t)
+{
+    struct stored_run r = {.batch = 3, .acknowledged = take_promise, .context = t};
+    int err = file_make_dirs(t->dir, 0777);
+    if (!err)
+        err = stored_start(&r, t->dir, t->sensor, t->sync);
+    if (!err)
+        err = store_all(&r);
+    if (err) {
+        stored_drop(&r);
+        return err;
+    }
+    stored_end(&r);
+    return stored_stop(&r);
+}
+
+static unsigned open_descriptors(void)
+{
+    unsigned count = 0;
+    DIR *d = opendir("/proc/self/fd");
+    while (readdir(d))
+        count++;
+    closedir(d);
+    return count;
+}
+
+static void begin(struct scene *t)
+{
+    scratch_make(t->base);
+    snprintf(t->dir, sizeof t->dir, "%s/run", t->base);
+    t->disk = disk_new(t->base);
+    t->restarts = 0;
+    t->drawn = 0;
+    for (unsigned p = 0; p < PROCESSES; p++)
+        for (unsigned ring = 0; ring < FAKE_RINGS; ring++)
+            t->sensor->processes[p]->rings[ring].acked = 0;
+    disk_calls_watch(t->disk, may_lose_power, t);
+}
+
+/* A run in which the calls of the fault fail; it may be started again. Returns how many calls there were. */
+static uint64_t run_with(struct scene *t)
+{
+    unsigned before = open_descriptors();
+    begin(t);
+    disk_calls_fail(t->fault.kinds, t->fault.at, t->fault.count, t->fault.error);
+    char said[SAID] = "it does not go on";
+    while (collect(t) != 0 || !is_complete(t, said))
+        if (++t->restarts > RESTARTS)
+            fail_msg("%s at %llu: %s", t->fault.name, (unsigned long long)t->fault.at, said);
+    uint64_t made = disk_calls_made();
+    disk_calls_end();
+    if (open_descriptors() != before)
+        fail_msg("%s at %llu: it leaves descriptors open", t->fault.name, (unsigned long long)t->fault.at);
+    disk_free(t->disk);
+    scratch_remove(t->base);
+    return made;
+}
+
+/* On the disk that lost its power after the fault, too, all is there that was acknowledged by then. */
+static void go_on_without_power(struct scene *t)
+{
+    char said[SAID] = "it does not start";
+    if (!t->left)
+        return;
+    begin(t);
+    disk_calls_end();
+    disk_free(t->disk);
+    t->disk = t->left;
+    t->left = NULL;
+    assert_true(disk_put(t->disk, t->base));
+    for (unsigned p = 0; p < PROCESSES; p++)
+        for (unsigned ring = 0; ring < FAKE_RINGS; ring++)
+            t->sensor->processes[p]->rings[ring].acked = t->left_acked[p][ring];
+    if (!stored_is_right(t->sensor, t->dir, false))
+        fail_msg("%s at %llu: without power, what was acknowledged is not there", t->fault.name,
+                 (unsigned long long)t->fault.at);
+    if (collect(t) != 0 || !is_complete(t, said))
+        fail_msg("%s at %llu: without power, it does not go on: %s", t->fault.name, (unsigned long long)t->fault.at,
+                 said);
+    disk_free(t->disk);
+    scratch_remove(t->base);
+}
+
+/* Each call in turn fails, or as many as there is time for; then this and the next ones. */
+static void fail_each(struct scene *t, struct fault fault)
+{
+    t->fault = fault;
+    t->fault.at = 0;
+    uint64_t calls = run_with(t), rounds = getenv("BEZEL_TEST_LIGHT") ? 4 : 14;
+    uint64_t stride = calls / rounds + 1, restarts = 0, tried = 0;
+    for (t->fault.at = 1 + seed_next(&seed) % stride; t->fault.at <= calls; t->fault.at += stride) {
+        t->fault.count = fault.count ? fault.count : 1 + seed_next(&seed) % 8;
+        (void)run_with(t);
+        restarts += t->restarts;
+        go_on_without_power(t);
+        tried++;
+    }
+    printf("%s: %llu of %llu calls failed, %llu restarts\n", fault.name, (unsigned long long)tried,
+           (unsigned long long)calls, (unsigned long long)restarts);
+}
+
+static void fail_all(int64_t sync)
+{
+    static const struct fault faults[] = {
+        {"no room", DISK_ROOM, ENOSPC, 0, 1},
+        {"no room for some time", DISK_ROOM, ENOSPC, 0, 0},
+        {"quota", DISK_ROOM, EDQUOT, 0, 1},
+        {"interrupted", DISK_WRITES, EINTR, 0, 0},
+        {"in part", DISK_WRITES, 0, 0, 0},
+        {"an error", DISK_CHANGES, EIO, 0, 1},
+        {"errors for some time", DISK_CHANGES, EIO, 0, 0},
+        {"an error of a sync", DISK_SYNCS, EIO, 0, 1},
+        {"an error of a read", DISK_READS, EIO, 0, 1},
+    };
+    struct scene t = {.sensor = make_sensor(40), .sync = sync};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        if (sync != STORE_SYNC_NEVER || !(faults[i].kinds & DISK_SYNCS))
+            fail_each(&t, faults[i]);
+    fake_free(t.sensor);
+}
+
+static void past_any_error_of_the_disk_it_goes_on_without_a_loss(void **state)
+{
+    (void)state;
+    fail_all(STORE_SYNC_NEVER);
+}
+
+static void past_any_error_of_the_disk_what_it_acknowledged_is_in_stable_storage(void **state)
+{
+    (void)state;
+    fail_all(0);
+}
+
+/*
+ * Disks with room for so many bytes beyond what a collector needs to begin. Of each it stores what fits, and then
+ * finishes its books: packets get nothing of the reserve, however often it tries. When there is room again all is
+ * stored.
+ */
+static void on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stored(void **state)
+{
+    enum { BEGINNING = 600 << 10, STEP = 256 << 10 };
+    struct scene t = {.sensor = make_sensor(6000), .sync = STORE_SYNC_NEVER, .fault = {.name = "a full disk"}};
+    (void)state;
+    for (uint64_t room = 0; room < 3 * STORE_ROOM; room += 1 + seed_next(&seed) % STEP) {
+        struct stored_run r = {.batch = 3, .acknowledged = take_promise, .context = &t};
+        char said[SAID] = "";
+        begin(&t);
+        t.fault.at = room;
+        disk_calls_size(BEGINNING + STORE_RESERVE + room);
+        assert_int_equal(file_make_dirs(t.dir, 0777), 0);
+        assert_int_equal(stored_start(&r, t.dir, t.sensor, t.sync), 0);
+        bool full = store_all(&r) != 0;
+        stored_end(&r);
+        if (stored_stop(&r) != 0)
+            fail_msg("with %llu bytes of room the books cannot be finished", (unsigned long long)room);
+        assert_true(stored_is_right(t.sensor, t.dir, !full));
+        disk_calls_size(0);
+        if (full && (collect(&t) != 0 || !is_complete(&t, said)))
+            fail_msg("with room again it does not go on: %s", said);
+        disk_calls_end();
+        disk_free(t.disk);
+        scratch_remove(t.base);
+    }
+    fake_free(t.sensor);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(past_any_error_of_the_disk_it_goes_on_without_a_loss),
+        cmocka_unit_test(past_any_error_of_the_disk_what_it_acknowledged_is_in_stable_storage),
+        cmocka_unit_test(on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stored),
+    };
+    seed = seed_start();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
