@@ -13,28 +13,37 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads the later one of the complete marks. */
-static bool get_marks(struct spool *s, struct spool_mark *last)
+/* Reads the later one of the complete marks. Returns 0, BEZEL_EMALFORMED if none is complete, or the error of a read.
+ */
+static int get_marks(struct spool *s, struct spool_mark *last)
 {
     bool any = false;
     for (uint64_t i = 0; i < 2; i++) {
         struct spool_mark m;
-        if (spool_read_at(s->fd, &m, sizeof m, SPOOL_MARKS * (1 + i)) != 0 || m.turn % 2 != i ||
-            m.sum != checksum_add(CHECKSUM_START, &m, offsetof(struct spool_mark, sum)) || m.freed % SPOOL_ALIGN ||
-            m.freed > INT64_MAX || m.life >= UINT32_MAX || (any && m.turn < last->turn))
+        int err = spool_read_at(s->fd, &m, sizeof m, SPOOL_MARKS * (1 + i));
+        if (err && err != BEZEL_EMALFORMED)
+            return err;
+        if (err || m.turn % 2 != i || m.sum != checksum_add(CHECKSUM_START, &m, offsetof(struct spool_mark, sum)) ||
+            m.freed % SPOOL_ALIGN || m.freed > INT64_MAX || m.life >= UINT32_MAX || (any && m.turn < last->turn))
             continue;
         *last = m;
         any = true;
     }
-    return any;
+    return any ? 0 : BEZEL_EMALFORMED;
 }
 
-/* Whether a complete entry is at `position`, written by the writer of the entry before it, or by a later daemon. */
-static bool is_complete(struct spool *s, uint64_t position, struct spool_entry *e)
+/*
+ * Returns 0 where a whole entry stands at `position`, written in this round by who wrote the one before it, or later;
+ * BEZEL_EMALFORMED where none does; or the error of a read.
+ */
+static int check_entry(struct spool *s, uint64_t position, struct spool_entry *e)
 {
-    return spool_get_head(s, position, e) == 0 && e->life >= s->life &&
-           (e->bytes == 0 || spool_read_at(s->fd, s->buffer, e->bytes, place(s, position) + sizeof *e) == 0) &&
-           entry_sum(e, s->buffer) == e->sum;
+    int err = spool_get_head(s, position, e);
+    if (!err && e->life < s->life)
+        err = BEZEL_EMALFORMED;
+    if (!err && e->bytes)
+        err = spool_read_at(s->fd, s->buffer, e->bytes, place(s, position) + sizeof *e);
+    return err ? err : entry_sum(e, s->buffer) == e->sum ? 0 : BEZEL_EMALFORMED;
 }
 
 /* The first position in `at` .. `end` that has the magic of an entry; `end`: none. Reads many places at once. */
@@ -67,25 +76,29 @@ static uint64_t damage_at(struct spool *s, uint64_t from, uint64_t marked)
     if (end > round)
         end = round;
     for (uint64_t at = from; (at = next_likely(s, at + SPOOL_ALIGN, end)) < end;)
-        if (is_complete(s, at, &e))
+        if (check_entry(s, at, &e) == 0)
             return at - from;
     return 0;
 }
 
 /*
- * Reads back the entries of a crashed daemon, from the mark to the first incomplete one. Filler at the end is dropped,
- * because it is written again, before the packet that needed it.
+ * Reads back what a crashed daemon left: the entries from the mark on, to the first that is not whole. What only fills
+ * up the end of the file ends nothing: it is written again, before the packet that it was for. Returns 0, or the error
+ * of a read, after which nothing may be written: the entry that could not be read may be whole.
  */
-static void read_back(struct spool *s, uint64_t marked, struct spool_found *found)
+static int read_back(struct spool *s, uint64_t marked, struct spool_found *found)
 {
     s->written = s->freed;
     for (uint64_t at = s->freed; at < s->freed + s->capacity;) {
         struct spool_entry e;
-        if (!is_complete(s, at, &e)) {
+        int err = check_entry(s, at, &e);
+        if (err && err != BEZEL_EMALFORMED)
+            return err;
+        if (err) {
             bool begun = spool_get_head(s, at, &e) == 0 && e.life >= s->life;
             found->damaged = damage_at(s, at, marked);
             found->torn = begun && !found->damaged;
-            return;
+            return 0;
         }
         s->life = e.life;
         found->packets += e.bytes != 0;
@@ -93,6 +106,7 @@ static void read_back(struct spool *s, uint64_t marked, struct spool_found *foun
         if (e.bytes)
             s->written = at;
     }
+    return 0;
 }
 
 /* Begins this daemon's life: its mark is written before its first entry. */
@@ -100,9 +114,9 @@ static int take_over(struct spool *s, const struct spool_mark *last, struct spoo
 {
     s->turn = last->turn;
     s->freed = last->freed;
-    read_back(s, last->written, found);
+    int err = read_back(s, last->written, found);
     s->life = (uint32_t)last->life + 1;
-    return spool_put_mark(s);
+    return err ? err : spool_put_mark(s);
 }
 
 static struct spool_head head_of(const uint8_t run[16], const uint8_t uuid[16], uint64_t capacity)
@@ -114,16 +128,21 @@ static struct spool_head head_of(const uint8_t run[16], const uint8_t uuid[16], 
     return h;
 }
 
-/* Whether the file is the spool of this run and trace; its capacity stays what it was. */
-static bool adopt(struct spool *s, const uint8_t run[16], const uint8_t uuid[16], struct spool_mark *last)
+/*
+ * Returns 0 where the file is the spool of this run and trace, whose capacity stays what it was; BEZEL_EMALFORMED where
+ * it is not; or the error of a read, which says nothing about the file.
+ */
+static int adopt(struct spool *s, const uint8_t run[16], const uint8_t uuid[16], struct spool_mark *last)
 {
     struct spool_head h;
-    if (spool_read_at(s->fd, &h, sizeof h, 0) != 0 || h.capacity < SPOOL_BYTES_MIN || h.capacity > INT64_MAX / 4 ||
-        h.capacity % SPOOL_DATA)
-        return false;
+    int err = spool_read_at(s->fd, &h, sizeof h, 0);
+    if (err)
+        return err;
+    if (h.capacity < SPOOL_BYTES_MIN || h.capacity > INT64_MAX / 4 || h.capacity % SPOOL_DATA)
+        return BEZEL_EMALFORMED;
     struct spool_head expected = head_of(run, uuid, h.capacity);
     s->capacity = h.capacity;
-    return memcmp(&h, &expected, sizeof h) == 0 && get_marks(s, last);
+    return memcmp(&h, &expected, sizeof h) == 0 ? get_marks(s, last) : BEZEL_EMALFORMED;
 }
 
 /* The head comes last: a kill before it leaves no spool. */
@@ -169,8 +188,9 @@ int spool_open(const char *dir, const uint8_t run[16], const uint8_t uuid[16], u
     if (!err)
         err = open_file(s);
     struct spool_mark last = {0};
-    if (!err && adopt(s, run, uuid, &last)) {
-        err = take_over(s, &last, found);
+    int adopted = err ? err : adopt(s, run, uuid, &last);
+    if (!err && adopted != BEZEL_EMALFORMED) {
+        err = adopted ? adopted : take_over(s, &last, found);
     } else if (!err) {
         found->of_others = lseek(s->fd, 0, SEEK_END) > 0;
         err = create(s, run, uuid, bytes < SPOOL_BYTES_MIN ? SPOOL_BYTES_MIN : bytes);
