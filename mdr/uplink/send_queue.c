@@ -41,15 +41,20 @@ static uint64_t take_all_back(struct send_queue *b)
     }
 }
 
+/*
+ * A file that is no spool of ours was one whose head is damaged, or one whose daemon was killed before it had a head:
+ * whether packets are missing shows when the receiver says what it has (sender_tear()).
+ */
 static void note_found(struct send_queue *b, const struct spool_found *found, uint64_t lost, int64_t now)
 {
-    b->damaged = found->damaged + lost > 0;
+    bool lost_bytes = found->damaged + lost > 0;
+    b->damaged = lost_bytes || found->of_others;
     if (found->torn)
         b->source.add_note(b->source.context, 0, now, "BEZEL-SPOOL-TORN",
                            "bezeld was killed while it wrote a packet to %s: the part is removed, and the packet is "
                            "sent from the window",
                            spool_path(b->spool));
-    if (b->damaged)
+    if (lost_bytes)
         b->source.add_note(
             b->source.context, 0, now, "BEZEL-SPOOL-DAMAGED",
             "%s does not contain what was written to it: at least %llu bytes of packets are lost; check the disk",
