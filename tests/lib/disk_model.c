@@ -486,7 +486,8 @@ static void leave_old(const struct node *n, size_t i, struct bytes *left)
 {
     size_t was = in_sector(&n->safe, i), size = in_sector(left, i);
     memset(left->at + i * SECTOR, 0, size);
-    memcpy(left->at + i * SECTOR, n->safe.at + i * SECTOR, was < size ? was : size);
+    if (was)
+        memcpy(left->at + i * SECTOR, n->safe.at + i * SECTOR, was < size ? was : size);
 }
 
 /* The bytes of a file: what is safe; by luck all that was written, or each sector for itself. */
