@@ -423,13 +423,13 @@ static bool both_are_lost(void)
 static void what_was_lost_with_the_spool_is_told_and_nothing_is_sent_behind_it(void **unused)
 {
     enum { HEAD = 9, FIRST_ENTRY = 4096 + 40 };
-    static const off_t places[] = {HEAD, FIRST_ENTRY};
+    static const off_t offsets[] = {HEAD, FIRST_ENTRY};
     uint64_t left;
     (void)unused;
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+    for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
         play_open();
         spool_and_die();
-        change_byte(places[i]);
+        change_byte(offsets[i]);
         p.hellos = 0;
         p.may_lose = true;
         assert_int_equal(window_open(&scratch_folder, run, uuid, WINDOW_BYTES_MIN, &p.window, &left), 0);
@@ -438,7 +438,7 @@ static void what_was_lost_with_the_spool_is_told_and_nothing_is_sent_behind_it(v
         welcome();
         until(both_are_lost, false);
         until(window_is_empty, false);
-        assert_int_equal(p.damages, places[i] != HEAD); /* of that one nobody knows how much there was */
+        assert_int_equal(p.damages, offsets[i] != HEAD); /* of that one nobody knows how much there was */
         assert_int_equal(p.got[0].next_seq + p.got[1].next_seq, 0);
         play_close();
     }
