@@ -228,12 +228,14 @@ int store_metadata(struct store *s, struct model_node *node)
     size_t n;
     if (store_path(s, node, NULL, dir, sizeof dir) != 0)
         return ENAMETOOLONG;
-    if (mkdir(dir, 0777) == 0)
-        s->names_unsynced = true;
-    else if (errno != EEXIST)
-        return errno;
-    else if (lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
-        return ENOTDIR; /* a symbolic link would lead elsewhere */
+    if (mkdir(dir, 0777) != 0) {
+        if (errno != EEXIST)
+            return errno;
+        if (lstat(dir, &st) != 0 || !S_ISDIR(st.st_mode))
+            return ENOTDIR; /* a symbolic link would lead elsewhere */
+    }
+    if (!node->has_dir)
+        s->names_unsynced = true; /* also where it exists: who made it may have been killed before the sync */
     if (metadata_keep(node) != 0 || metadata_write(node, &text, &n) != 0)
         return ENOMEM;
     snprintf(path, sizeof path, "%s/metadata", dir);
