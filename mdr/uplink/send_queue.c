@@ -285,13 +285,14 @@ static bool move_one(struct send_queue *b, uint64_t *moved, int64_t now)
         b->spool_sending = spool_written(b->spool);
     *moved += p->bytes;
     window_spooled(b->window, p->stream, h.seq + 1);
-    window_free_acknowledged(b->window);
+    window_free_each(b->window, report_stored, b); /* what was stored may have stood behind it */
     return true;
 }
 
 void send_queue_move(struct send_queue *b, int64_t now)
 {
     uint64_t capacity = window_capacity(b->window), moved = 0;
+    b->now = now;
     if (!b->spool || now < b->retry_at)
         return;
     b->full = false;

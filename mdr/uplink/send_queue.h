@@ -18,7 +18,7 @@ struct send_queue {
     struct spool *spool;              /* NULL: none */
     uint64_t spool_sending, sending;  /* positions: packets before them were sent on this connection */
     uint64_t spool_next, window_next; /* behind the packet that send_queue_next() found */
-    int64_t now;                      /* time of the present send_queue_free() */
+    int64_t now;                      /* time of the present send_queue_free() or ..._move() */
     int64_t retry_at;                 /* after an error of the disk: time of the next try */
     bool full;                        /* the last move found no room in the spool */
     bool damaged;                     /* packets of an earlier daemon may be lost, because the disk lost bytes */

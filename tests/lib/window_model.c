@@ -70,12 +70,17 @@ bool model_cut(struct window *w, uint32_t i)
     return true;
 }
 
-bool model_is_whole(const struct window_packet *p, const struct packet_header *h)
+bool model_is(const uint8_t *data, uint32_t bytes, const struct packet_header *h)
 {
     uint8_t expected[WINDOW_PACKET_BYTES];
     packet_put_header(expected, h);
     put_body(h, expected + PACKET_HEADER_BYTES);
-    return p->bytes == h->size_bytes && memcmp(p->data, expected, p->bytes) == 0;
+    return bytes == h->size_bytes && memcmp(data, expected, bytes) == 0;
+}
+
+bool model_is_whole(const struct window_packet *p, const struct packet_header *h)
+{
+    return model_is(p->data, p->bytes, h);
 }
 
 bool model_same(const struct window_stream *a, const struct window_stream *b)

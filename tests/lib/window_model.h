@@ -20,7 +20,8 @@ struct window_stream model_after(struct window_stream s, uint64_t next_seq);
 /** Cuts the next packet of stream `i`; false: the window is full. */
 bool model_cut(struct window *w, uint32_t i);
 
-/** Whether `p` is, byte for byte, the packet with header `h`. */
+/** Whether `bytes` bytes at `data`, or packet `p`, are, byte for byte, the packet with header `h`. */
+bool model_is(const uint8_t *data, uint32_t bytes, const struct packet_header *h);
 bool model_is_whole(const struct window_packet *p, const struct packet_header *h);
 
 /** Whether both stand at the same place: all but acknowledgements. */
