@@ -130,6 +130,7 @@ void fixture_turn(struct fixture *f)
     for (struct window_packet *p; (p = window_next(w, &at)) != NULL;) {
         struct packet_header h;
         assert_int_equal(packet_get_header(p->data, p->bytes, &h), 0);
+        assert_true(h.size_bytes <= window_packet_bytes(w)); /* no more was reserved */
         read_packet(f, p->data, &h);
         window_acknowledge(w, p->stream, h.seq + 1);
     }

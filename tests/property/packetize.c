@@ -21,7 +21,12 @@
 
 #include <cmocka.h>
 
-enum { MOST_VALUES = 12, RECORDS = 6000, SHAPES = 6 };
+enum {
+    MOST_VALUES = 12,
+    RECORDS = 6000,
+    SHAPES = 6,
+    LONG_RING = 16384 /* slots: longer than a packet of any window */
+};
 
 static const char *const names[SHAPES] = {"none", "one", "two", "three", "six", "twelve"};
 
@@ -179,6 +184,7 @@ static void what_was_recorded_is_cut(bool batch, uint32_t ring, uint64_t records
     struct fixture f = {
         .options = {.batch = batch,
                     .take_all = true,
+                    .window_bytes = WINDOW_BYTES_MIN,
                     .observer = {.context = &view, .process_begin = begin, .watch = watch_some, .records = see}},
         .record = check_record,
         .context = &e};
@@ -211,6 +217,7 @@ static void batches_hold_what_was_recorded(void **unused)
     uint64_t seed = seed_start();
     what_was_recorded_is_cut(true, 64, RECORDS, seed);
     what_was_recorded_is_cut(true, 1024, RECORDS, seed_next(&seed));
+    what_was_recorded_is_cut(true, LONG_RING, 2 * LONG_RING, seed_next(&seed));
 }
 
 static void single_records_hold_what_was_recorded(void **unused)

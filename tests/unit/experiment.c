@@ -254,6 +254,30 @@ static void texts_too_long_for_the_system_are_refused_with_the_bound(void **stat
     }
 }
 
+/* A name of the longest length is one; one character more is none, not one that nobody knows. */
+static void the_metric_of_a_limit_has_a_name_of_at_most_so_many_characters(void **state)
+{
+    char name[EXPERIMENT_NAME_MAX + 2], text[512];
+    (void)state;
+    memset(name, 'm', sizeof name);
+    name[EXPERIMENT_NAME_MAX + 1] = '\0';
+    for (int longer = 0; longer < 2; longer++) {
+        struct experiment *e = NULL;
+        const char *in_limit = name + !longer;
+        int n = snprintf(text, sizeof text,
+                         "experiment: x\ncommand: app\nmetrics: {%s: {rate: a}}\nlimits: [{expect: %s >= 1}]\n",
+                         name + 1, in_limit);
+        assert_int_equal(experiment_read(text, (size_t)n, &e, &found), longer ? BEZEL_EMALFORMED : 0);
+        if (longer) {
+            assert_int_equal(found.count, 1);
+            assert_non_null(strstr(found.list[0].sentence, "is not a limit"));
+        } else
+            assert_string_equal(e->metrics[e->limits[0].metric].name, in_limit);
+        experiment_free(e);
+        experiment_diagnostics_free(&found);
+    }
+}
+
 /* The bezeld of each node counts as a process. */
 static void more_processes_than_the_store_accepts_are_refused(void **state)
 {
@@ -671,6 +695,7 @@ int main(void)
         cmocka_unit_test(rings_are_of_the_processes_that_are_started),
         cmocka_unit_test(a_pattern_can_match_a_name),
         cmocka_unit_test(texts_too_long_for_the_system_are_refused_with_the_bound),
+        cmocka_unit_test(the_metric_of_a_limit_has_a_name_of_at_most_so_many_characters),
         cmocka_unit_test(more_processes_than_the_store_accepts_are_refused),
         cmocka_unit_test(globs_that_match_nothing_are_refused),
         cmocka_unit_test(a_nodes_folder_is_the_same_however_it_is_written),

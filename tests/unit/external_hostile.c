@@ -170,6 +170,42 @@ static void a_head_that_lies_breaks_its_ring_alone(void **unused)
     fixture_end(&f);
 }
 
+enum { PLAIN = 6 };
+
+/* Records in which those of `bits` are of aspect 0, which nobody can declare, and have no values. */
+static void record_of_no_aspect(void *bits)
+{
+    for (int i = 0; i < PLAIN; i++)
+        bezel_record(two, i, 1);
+    struct segment *s = fixture_own_segment();
+    uint64_t *slots = (uint64_t *)(void *)((struct bezel_ring *)(void *)((char *)s + s->ring_offset) + 1);
+    for (int i = 0; i < PLAIN; i++)
+        if (*(const unsigned *)bits >> i & 1)
+            slots[i * BEZEL_SLOT_WORDS] &= ~(uint64_t)RING_SHAPE_MASK;
+}
+
+/* Its records are read up to that one, wherever it stands and however many are like it, and none from it on. */
+static void a_record_of_no_aspect_breaks_its_ring_and_is_in_no_packet(void **unused)
+{
+    static const unsigned which[] = {1, 2, 8, 6, 3, 63, 56, 32, 10};
+    (void)unused;
+    for (size_t i = 0; i < sizeof which / sizeof *which; i++) {
+        struct fixture f = {.options = {.batch = true, .take_all = true}, .may_end_open = true};
+        unsigned bits = which[i], first = 0;
+        while (!(bits >> first & 1))
+            first++;
+        fixture_open(&f);
+        assert_int_equal(fixture_wait(fixture_spawn(record_of_no_aspect, &bits)), 0);
+        fixture_until(&f, fixture_all_gone);
+        assert_int_equal(f.records, first);
+        assert_int_equal(external_counts(f.external)->records, first);
+        assert_int_equal(external_counts(f.external)->broken_rings, 1);
+        assert_string_equal(external_note(f.external, 0)->code, "BEZEL-RING-BROKEN");
+        assert_false(fixture_is_known_to_its_end(&f));
+        fixture_end(&f);
+    }
+}
+
 static void take_the_nodes_number(void *dir)
 {
     char from[128], to[128];
@@ -206,6 +242,7 @@ int main(void)
         cmocka_unit_test(what_a_broken_dictionary_does_not_explain_is_counted),
         cmocka_unit_test(who_records_on_when_it_is_to_stop_is_not_waited_for),
         cmocka_unit_test(a_head_that_lies_breaks_its_ring_alone),
+        cmocka_unit_test(a_record_of_no_aspect_breaks_its_ring_and_is_in_no_packet),
         cmocka_unit_test(no_process_has_the_number_of_the_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
