@@ -19,11 +19,14 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
+    #include <unistd.h>
 
 #include <cmocka.h>
 
-enum { PROCESSES = 2, PACKETS = 20 };
+    enum {
+        PROCESSES = 2,
+        PACKETS = 20
+    };
 
 /* What the receiver got of a process, in the order in which it came. */
 struct received {
@@ -295,11 +298,10 @@ static void open_sender(void)
                                    .spool_full = spool_full};
     memcpy(source.run, run, sizeof run);
     memcpy(source.uuid, uuid, sizeof uuid);
-    struct sender_options options = {.endpoint = endpoint,
+    struct sender_options options = {.endpoint = p.endpoint,
                                      .hello = {.node = "anybody", .pid = 1},
                                      .spool_dir = scratch_dir,
-                                     .spool_bytes = SPOOL_BYTES_MIN};
-    p.now = clock_now();
+                                     .spool_bytes = 4 * SPOOL_BYTES_MIN};
     assert_int_equal(sender_open(&source, &options, &p.forward), 0);
 }
 
