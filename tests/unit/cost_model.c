@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* The estimate of what a poll costs, window by window, against a node whose base and cost the test knows. */
+#include "resmgr/control/cost_model.h"
+#include "base/clock.h"
+#include "tests/lib/seed.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define COST 5e4 /* ns of a poll: 5 % at 1 ms */
+
+static struct policy_member m;
+static struct policy_cost_model *model = &m.cost_model;
+
+static int start(void **state)
+{
+    (void)state;
+    m = (struct policy_member){.on = true, .period = CLOCK_MS, .weight = 1};
+    return 0;
+}
+
+/* What a window shows of a node that polls as it should. */
+static struct policy_measure window(double base, double cost)
+{
+    double elapsed = COST_MODEL_WINDOW, polls = elapsed / (double)m.period;
+    return (struct policy_measure){
+        .cpu = base + 100 * cost * polls / elapsed, .polls = polls, .records = polls, .elapsed = (int64_t)elapsed};
+}
+
+static void windows(int n, double base, double cost)
+{
+    struct policy_measure seen = window(base, cost);
+    for (int i = 0; i < n; i++)
+        cost_model_step(&m, &seen);
+}
+
+static void change(int64_t period)
+{
+    cost_model_changed(model);
+    m.period = period;
+}
+
+/* ---- What follows from a model ----------------------------------------------------------------------------------- */
+
+/* The period for a use is the one at which polling uses so much, also where polls come late. */
+static void the_period_for_a_use_is_the_one_that_has_it(void **unused)
+{
+    (void)unused;
+    uint64_t seed = seed_start();
+    for (int i = 0; i < 2000; i++) {
+        int64_t period = (int64_t)seed_between(&seed, 1e4, 1e9);
+        *model = (struct policy_cost_model){.known = true,
+                                            .cost = seed_between(&seed, 1e2, 1e6),
+                                            .base = seed_unit(&seed) * 5,
+                                            .late = i % 3 ? seed_unit(&seed) * 2 * (double)period : 0};
+        double use = cost_model_use(model, period);
+        double late = fmin(model->late, (double)period / 2); /* at most half a period */
+        assert_float_equal(use, model->base + 100 * model->cost / ((double)period + late), 1e-9 * use);
+        int64_t again = cost_model_period(model, use, 1, INT64_MAX);
+        assert_float_equal((double)again, (double)period, 2 + 1e-6 * (double)period);
+    }
+}
+
+/* ---- Learning ---------------------------------------------------------------------------------------------------- */
+
+static void the_first_window_gives_the_cost(void **unused)
+{
+    (void)unused;
+    windows(1, 0, COST);
+    assert_true(model->known);
+    assert_float_equal(model->cost, COST, 1);
+}
+
+/* Base and cost are told apart by a change of the period, if it is large; at most a third of the use is base. */
+static void base_and_cost_are_told_apart_where_the_rate_changed_enough(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int64_t period;
+        double base, learned; /* half of it is believed at once */
+    } cases[] = {{4 * CLOCK_MS, 0.5, 0.25}, {1200 * CLOCK_US, 0.5, 0}, {4 * CLOCK_MS, 20, 0.5 * 0.33 * 21.25}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        (void)start(NULL);
+        windows(8, cases[i].base, COST);
+        change(cases[i].period);
+        windows(5, cases[i].base, COST);
+        assert_float_equal(model->base, cases[i].learned, 1e-6);
+    }
+}
+
+/* Across a step of the cost nothing can be compared. */
+static void a_step_of_the_cost_is_no_base(void **unused)
+{
+    (void)unused;
+    windows(8, 0, COST);
+    windows(2, 0, COST / 3);
+    assert_true(model->stepped);
+    assert_float_equal(model->cost, COST / 3, 1);
+    change(4 * CLOCK_MS);
+    assert_false(model->stepped);
+    windows(5, 0, COST);
+    assert_true(model->base == 0);
+}
+
+/* The base is no more than what a window without any poll shows. */
+static void the_base_is_at_most_the_use(void **unused)
+{
+    (void)unused;
+    windows(1, 0, COST);
+    model->base = 3;
+    windows(1, 0.25, 0.1 * COST); /* 0.75 % in all */
+    assert_float_equal(model->base, 0.75, 1e-9);
+}
+
+static void one_window_that_is_far_cheaper_is_enough_where_the_node_keeps_the_budget(void **unused)
+{
+    (void)unused;
+    for (int kept = 0; kept < 2; kept++) {
+        (void)start(NULL);
+        windows(8, 0, COST);
+        struct policy_measure seen = window(0, COST / 3);
+        seen.kept = kept;
+        cost_model_step(&m, &seen);
+        assert_float_equal(model->cost, kept ? COST / 3 : COST, 1);
+        cost_model_step(&m, &seen);
+        assert_float_equal(model->cost, COST / 3, 1);
+    }
+}
+
+/* One window that is far off makes the model less sure, by no more than twice what is usual. */
+static void a_surprise_that_passes_widens_the_spread_within_bounds(void **unused)
+{
+    (void)unused;
+    windows(20, 0, COST);
+    assert_true(model->spread < 1e-6);
+    windows(1, 0, 1000 * COST);
+    assert_float_equal(model->cost, COST, 1);
+    windows(1, 0, COST);
+    assert_in_range((long long)(1e6 * model->spread), 1000, 45000); /* a tenth of 0.3, which then fades */
+}
+
+/* ---- Nodes that are late or starved ------------------------------------------------------------------------------ */
+
+static void three_windows_of_a_starved_node_say_nothing_and_the_fourth_counts(void **unused)
+{
+    (void)unused;
+    windows(8, 0, COST);
+    struct policy_measure seen = window(0, COST);
+    seen.polls /= 10; /* the CPU that it uses looks ten times as dear */
+    for (int i = 0; i < 3; i++) {
+        cost_model_step(&m, &seen);
+        assert_int_equal(model->windows, 8);
+    }
+    cost_model_step(&m, &seen);
+    assert_int_equal(model->windows, 9);
+}
+
+static void who_defers_its_polls_is_neither_starved_nor_late(void **unused)
+{
+    (void)unused;
+    windows(8, 0, COST);
+    model->late = (double)CLOCK_MS / 4;
+    struct policy_measure seen = window(0, COST);
+    seen.polls /= 10;
+    seen.put_off = true;
+    cost_model_step(&m, &seen);
+    assert_int_equal(model->windows, 9);
+    assert_true(model->late < (double)CLOCK_MS / 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(the_period_for_a_use_is_the_one_that_has_it, start),
+        cmocka_unit_test_setup(the_first_window_gives_the_cost, start),
+        cmocka_unit_test_setup(base_and_cost_are_told_apart_where_the_rate_changed_enough, start),
+        cmocka_unit_test_setup(a_step_of_the_cost_is_no_base, start),
+        cmocka_unit_test_setup(the_base_is_at_most_the_use, start),
+        cmocka_unit_test_setup(one_window_that_is_far_cheaper_is_enough_where_the_node_keeps_the_budget, start),
+        cmocka_unit_test_setup(a_surprise_that_passes_widens_the_spread_within_bounds, start),
+        cmocka_unit_test_setup(three_windows_of_a_starved_node_say_nothing_and_the_fourth_counts, start),
+        cmocka_unit_test_setup(who_defers_its_polls_is_neither_starved_nor_late, start),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

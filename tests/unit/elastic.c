@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * The elastic policy, instant by instant, with a cost model that the test sets: how far a period moves at once, how
+ * long it waits for the last change to show, and how patient it is with what comes and goes.
+ */
+#include "base/clock.h"
+#include "resmgr/control/cost_model.h"
+#include "resmgr/policies/policy.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define COST   5e4  /* ns of a poll: 5 % at 1 ms */
+#define BUDGET 10.0 /* %; 9 % is the target, and 8.37 % where a period is shortened to */
+
+enum { MEMBERS = 2 };
+
+static struct policy_state s;
+static struct policy_observation seen;
+static struct policy_actions actions;
+static struct policy_member *m = &s.members[0];
+
+static int start(void **state)
+{
+    (void)state;
+    struct experiment_adapt adapt = {
+        .policy = POLICY_ELASTIC, .every = CLOCK_S, .period_min = CLOCK_US, .period_max = CLOCK_S};
+    policy_start(&s, &adapt, CLOCK_MS, MEMBERS);
+    seen = (struct policy_observation){.limit_count = 1, .member_count = MEMBERS};
+    seen.limits[0] = (struct policy_limit){
+        .state = LIMIT_HELD, .on_cpu = true, .compare = COMPARE_AT_MOST, .bound = BUDGET, .value = 5};
+    for (int i = 0; i < MEMBERS; i++) { /* the cost model learns nothing by itself */
+        seen.members[i] = (struct policy_measure){.cpu = NAN, .polls = NAN, .records = NAN, .elapsed = CLOCK_S};
+        s.members[i].cost_model = (struct policy_cost_model){.known = true, .cost = COST, .use = 9.5, .windows = 5};
+    }
+    return 0;
+}
+
+/* An instant at which a poll of the first member costs `cost`. */
+static enum policy_action step(double cost)
+{
+    m->cost_model.cost = cost;
+    m->cost_model.windows = 5;
+    policy_step(&s, &seen, &actions);
+    return actions.action[0];
+}
+
+static int64_t period_of(double cost, double use)
+{
+    return (int64_t)(100 * cost / use);
+}
+
+/* ---- Shortening -------------------------------------------------------------------------------------------------- */
+
+static void shortening_waits_until_the_last_change_shows_and_goes_by_at_most_a_factor_of_four(void **unused)
+{
+    (void)unused;
+    static const int64_t periods[] = {10 * CLOCK_MS, 2500 * CLOCK_US, 625 * CLOCK_US};
+    seen.dead_time = CLOCK_S;
+    seen.limits[0].window = 5 * CLOCK_S;
+    int64_t settling = seen.dead_time + seen.limits[0].window + 2 * s.every, since = 0;
+    m->period = periods[0];
+    for (int n = 0, change = 0; n < 60; n++) {
+        bool shortens = step(COST) == POLICY_SHORTEN;
+        assert_int_equal(shortens, change < 2 && since >= settling);
+        change += shortens;
+        assert_int_equal(m->period, periods[change]);
+        since = shortens ? 0 : since + CLOCK_S;
+    }
+}
+
+static void a_period_is_shortened_to_the_middle_of_the_band(void **unused)
+{
+    (void)unused;
+    m->period = 1500 * CLOCK_US;
+    for (int n = 0; step(COST) == POLICY_KEEP; n++)
+        assert_true(n < 10);
+    assert_int_equal(m->period, period_of(COST, 0.93 * 0.9 * BUDGET));
+}
+
+/* ---- Patience ---------------------------------------------------------------------------------------------------- */
+
+/* Steps until the period changes, while a poll costs `cost`. */
+static int steps_until_change(double cost)
+{
+    for (int n = 1;; n++) {
+        if (step(cost) != POLICY_KEEP)
+            return n;
+        assert_true(n < 100);
+    }
+}
+
+/* Where the node itself keeps the budget, small changes wait; longer after each that was undone, and up to a bound. */
+static void a_change_that_is_undone_makes_the_next_small_one_wait_longer(void **unused)
+{
+    (void)unused;
+    static const struct {
+        double times; /* the cost that suits the period */
+        int steps;
+    } cases[] = {{1.4, 5},           {1 / 1.45, 2 + 5}, {1.4, 9},         {1 / 1.45, 2 + 17}, {1.4, 17},
+                 {1 / 1.45, 2 + 17}, {3, 17},           {1 / 1.45, 2 + 9}}; /* two until the change before shows, and
+                                                                               then 2, 4, 8, 8, 8, 8, 4 s */
+    s.every = seen.members[0].elapsed = CLOCK_S / 2;
+    seen.members[0].kept = true;
+    m->period = period_of(COST, 0.9 * BUDGET);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double suits = (double)m->period * 0.9 * BUDGET / 100;
+        assert_int_equal(steps_until_change(cases[i].times * suits), cases[i].steps);
+    }
+}
+
+/* A step of the cost is no hiccup. */
+static void lengthening_does_not_wait_for_a_cost_that_stepped(void **unused)
+{
+    (void)unused;
+    seen.members[0].kept = true;
+    m->period = period_of(COST, 0.9 * BUDGET);
+    m->cost_model.stepped = true;
+    assert_int_equal(step(1.4 * COST), POLICY_LENGTHEN);
+    m->cost_model.stepped = false;
+    assert_int_equal(step(2 * COST), POLICY_KEEP);
+}
+
+/* ---- A budget for all -------------------------------------------------------------------------------------------- */
+
+/* Together they use the target, each as its weight says; who is light is not kept from what nobody else wants. */
+static void a_budget_for_all_is_divided_by_weight(void **unused)
+{
+    (void)unused;
+    static const struct {
+        double bound, weight, use[MEMBERS]; /* `weight` of the first; the second's is 1 */
+    } cases[] = {{10, 1, {4.5, 4.5}}, {10, 0.5, {3, 6}}, {10, 0.25, {1.8, 7.2}}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        (void)start(NULL);
+        seen.limits[0].member = POLICY_ALL;
+        seen.limits[0].bound = cases[i].bound;
+        s.members[0].weight = cases[i].weight;
+        s.members[0].period = s.members[1].period = 100 * CLOCK_US; /* 50 % each */
+        s.members[0].cost_model.use = s.members[1].cost_model.use = 50;
+        for (int n = 0; n < 5; n++)
+            (void)step(COST);
+        for (int k = 0; k < MEMBERS; k++)
+            assert_float_equal(cost_model_use(&s.members[k].cost_model, s.members[k].period), cases[i].use[k], 1e-3);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(shortening_waits_until_the_last_change_shows_and_goes_by_at_most_a_factor_of_four,
+                               start),
+        cmocka_unit_test_setup(a_period_is_shortened_to_the_middle_of_the_band, start),
+        cmocka_unit_test_setup(a_change_that_is_undone_makes_the_next_small_one_wait_longer, start),
+        cmocka_unit_test_setup(lengthening_does_not_wait_for_a_cost_that_stepped, start),
+        cmocka_unit_test_setup(a_budget_for_all_is_divided_by_weight, start),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
