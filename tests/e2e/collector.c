@@ -528,6 +528,18 @@ static void two_nodes_and_a_new_boot_have_traces_of_their_own(void **state)
     fake_free(f[2]);
 }
 
+/* Records of the first process that the run database knows of. */
+static uint64_t stored_in_database(const struct collector_fixture *t)
+{
+    struct summary *s;
+    uint64_t stored = 0;
+    assert_int_equal(summary_load(t->collector.run, &s), 0);
+    for (size_t b = 0; s->process_count && b < s->processes[0].book_count; b++)
+        stored += s->processes[0].books[b].stored;
+    summary_free(s);
+    return stored;
+}
+
 static void the_database_can_be_read_while_it_is_written(void **state)
 {
     struct collector_fixture *t = *state;
@@ -535,20 +547,24 @@ static void the_database_can_be_read_while_it_is_written(void **state)
     assert_true(collector_start(&t->collector, t->ipc));
     assert_true(fake_connect(f, t->collector.endpoint));
     unsigned p = fake_add_process(f, "app", 1, ROLE_SUT);
-    uint64_t seen = 0;
+    uint64_t last = 0, reads_between = 0;
     for (int i = 0; i < 200; i++) {
-        struct summary *s;
         fake_cut(f, p, 0, 10);
         if (i % 10 == 0)
             fake_lose(f, p, 0, 1);
         assert_true(fake_settle(f, PATIENCE));
-        assert_int_equal(summary_load(t->collector.run, &s), 0);
-        for (size_t b = 0; s->process_count && b < s->processes[0].book_count; b++)
-            seen += s->processes[0].books[b].stored;
-        summary_free(s);
+        uint64_t stored = stored_in_database(t);
+        assert_in_range(stored, last, fake_records(f)); /* no less than before, and nothing that is not there */
+        reads_between += stored > last;
+        last = stored;
     }
-    assert_int_not_equal(seen, 0);
+    for (int64_t deadline = clock_now() + PATIENCE; last < fake_records(f); last = stored_in_database(t)) {
+        assert_true(clock_now() < deadline); /* while it runs: it does not wait for the end */
+        fake_round(f, 20 * CLOCK_MS);
+    }
+    assert_true(reads_between > 0);
     assert_ends_well(t);
+    assert_int_equal(stored_in_database(t), fake_records(f));
 }
 
 static void the_end_of_the_parent_pipe_ends_it(void **state)

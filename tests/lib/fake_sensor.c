@@ -6,10 +6,23 @@
 #include "base/hash.h"
 #include "tests/lib/seed.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A test that cannot go on says what it waited for, and what there was. */
+static _Noreturn BEZEL_PRINTF(1, 2) void give_up(const char *format, ...)
+{
+    va_list args;
+    fputs("fake_sensor: ", stderr);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    abort();
+}
 
 struct fake_sensor *fake_new(const char *node, const uint8_t run[16], uint64_t seed)
 {
@@ -54,11 +67,13 @@ void fake_free(struct fake_sensor *f)
 static void dictionary_changed(struct fake_process *p, int bytes)
 {
     if (bytes < 0)
-        abort();
+        give_up("the dictionary of %s takes no more: %s", p->said.name, err_text(bytes));
     p->said.dictionary_bytes = (uint32_t)bytes;
     dict_free(p->dict);
-    if (dict_parse(p->said.dictionary, p->said.dictionary_bytes, &p->dict) != 0)
-        abort();
+    int err = dict_parse(p->said.dictionary, p->said.dictionary_bytes, &p->dict);
+    if (err)
+        give_up("the dictionary of %s, of %u bytes, is none: %s", p->said.name, p->said.dictionary_bytes,
+                err_text(err));
 }
 
 static void append_aspect(struct fake_process *p, const struct dict_aspect *a)
@@ -93,8 +108,8 @@ unsigned fake_add_process(struct fake_sensor *f, const char *name, uint32_t pid,
                                                         {DICT_ENUM, "event", "", "idle|a \"quoted\" one||busy"},
                                                         {DICT_STRING, "source.name", "", ""}}};
     struct fake_process *p = calloc(1, sizeof *p);
-    if (!p)
-        abort();
+    if (!p || f->process_count == FAKE_PROCESSES)
+        give_up("no room for process %s beside %u", name, f->process_count);
     unsigned index = f->process_count++;
     f->processes[index] = p;
     p->said.instance = seed_next(&f->seed);
@@ -128,7 +143,7 @@ static uint8_t *reserve(struct fake_stream *s, size_t n)
         s->bytes = realloc(s->bytes, s->capacity);
     }
     if (!s->bytes || s->packets == FAKE_PACKETS)
-        abort();
+        give_up("no room for a packet of %zu bytes behind %llu", n, (unsigned long long)s->packets);
     return s->bytes + s->used;
 }
 
@@ -271,7 +286,7 @@ bool fake_say_books(struct fake_sensor *f, unsigned process, enum message_proces
             const uint8_t *packet = p->rings[r].bytes + p->rings[r].starts[k];
             size_t offset = PACKET_HEADER_BYTES;
             if (packet_get_header(packet, p->rings[r].starts[k + 1] - p->rings[r].starts[k], &h) != 0)
-                abort();
+                give_up("packet %llu of ring %u of %s is none", (unsigned long long)k, r, p->said.name);
             while (packet_next_record(packet, &h, p->dict->field_counts, p->dict->aspect_count, &offset, &record) > 0)
                 books->rows[record.aspect - 1].attempts++;
         }
@@ -307,7 +322,8 @@ static struct fake_stream *stream_at(struct fake_sensor *f, const struct message
     for (unsigned i = 0; i < f->process_count; i++)
         if (f->processes[i]->said.instance == at->instance && at->ring < FAKE_RINGS)
             return &f->processes[i]->rings[at->ring];
-    abort();
+    give_up("the collector names ring %u of process %llx at packet %llu: there are %u processes, of %d rings each",
+            at->ring, (unsigned long long)at->instance, (unsigned long long)at->next_seq, f->process_count, FAKE_RINGS);
 }
 
 /*
@@ -320,7 +336,11 @@ static void take_position(struct fake_sensor *f, const struct message_position *
     if (s->is_refused && at->next_seq < s->acked)
         return;
     if (at->next_seq > s->packets || at->next_seq < s->acked)
-        abort();
+        give_up(
+            "the collector stands at packet %llu of ring %u of process %llx, in message %d: it had acknowledged %llu, "
+            "%llu were sent on this connection, and %llu cut",
+            (unsigned long long)at->next_seq, at->ring, (unsigned long long)at->instance, (int)f->in.type,
+            (unsigned long long)s->acked, (unsigned long long)s->sent, (unsigned long long)s->packets);
     if (at->next_seq == s->acked && clock_now() - s->rewound > 100 * CLOCK_MS) {
         s->sent = s->acked;
         s->rewound = clock_now();
@@ -357,8 +377,9 @@ static void take_need(struct fake_sensor *f)
 
 static void take(struct fake_sensor *f, const struct link_frame *frame)
 {
-    if (message_decode(frame->data, frame->size, &f->in) != 0)
-        abort();
+    int err = message_decode(frame->data, frame->size, &f->in);
+    if (err)
+        give_up("the collector sent %zu bytes that are no message: %s", frame->size, err_text(err));
     f->heard = clock_now();
     if (f->in.type == MESSAGE_WELCOME)
         take_welcome(f);

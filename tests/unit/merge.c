@@ -6,6 +6,7 @@
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <setjmp.h>
@@ -19,7 +20,7 @@
 
 #include <cmocka.h>
 
-enum { FEW_FILES = 16, FLIPS = 40 };
+enum { MORE_FILES = 10, FLIPS = 40 };
 
 static const uint8_t run_id[16] = "a run's identity";
 static uint64_t seed;
@@ -155,17 +156,49 @@ static void processes_that_declare_the_same_share_event_classes(void **state)
     teardown_run(&t);
 }
 
+/* Descriptors that are open, and one for looking. */
+static unsigned open_files(void)
+{
+    unsigned n = 0;
+    DIR *d = opendir("/proc/self/fd");
+    assert_non_null(d);
+    while (readdir(d))
+        n++;
+    closedir(d);
+    return n - 2; /* . and .. */
+}
+
+static char *merged_records(const struct fixture *t, size_t *n)
+{
+    char path[sizeof t->target + 32], *bytes;
+    snprintf(path, sizeof path, "%s/desk/records", t->target);
+    assert_int_equal(file_read(path, 1 << 30, &bytes, n), 0);
+    assert_int_equal(file_remove_tree(t->target), 0);
+    return bytes;
+}
+
+/* Far fewer than there are streams, and it keeps none; what comes out is the same. */
 static void it_needs_few_descriptors(void **state)
 {
     (void)state;
     struct fixture t;
     struct rlimit before, few;
+    size_t all = 0, with_few = 0;
     setup_run(&t);
+    assert_int_equal(export_trace(t.dir, t.target, true), 0);
+    char *expected = merged_records(&t, &all);
+    unsigned open_before = open_files();
+    assert_true(open_before + MORE_FILES < FAKE_PROCESSES * FAKE_RINGS);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-    few = (struct rlimit){FEW_FILES, before.rlim_max};
+    few = (struct rlimit){open_before + MORE_FILES, before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
     assert_int_equal(export_trace(t.dir, t.target, true), 0);
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    assert_int_equal(open_files(), open_before);
+    char *found = merged_records(&t, &with_few);
+    assert_true(all > 0 && with_few == all && memcmp(found, expected, all) == 0);
+    free(expected);
+    free(found);
     teardown_run(&t);
 }
 

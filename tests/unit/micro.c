@@ -64,6 +64,29 @@ static struct {
     bool closed;
 } stream;
 
+/* Of each attempt of a test, by its ordinal; count 0 of `attempt`: the test does not say. */
+static struct {
+    uint32_t count;
+    struct {
+        uint32_t number, fields; /* its values are golden_value(number, k) */
+        uint64_t time;
+    } of[20000];
+} attempt;
+
+static void check_records(const struct packet_header *h, const uint8_t *field_counts)
+{
+    struct packet_record r;
+    size_t at = PACKET_HEADER_BYTES;
+    for (uint64_t n = h->first_ordinal; packet_next_record(packet, h, field_counts, GOLDEN_ASPECTS, &at, &r) > 0; n++) {
+        assert_true(n < attempt.count);
+        assert_int_equal(r.aspect, attempt.of[n].fields + 1);
+        assert_int_equal(r.value_count, attempt.of[n].fields);
+        assert_int_equal(r.timestamp, attempt.of[n].time);
+        for (uint32_t k = 0; k < r.value_count; k++)
+            assert_int_equal(packet_value(&r, k), golden_value(attempt.of[n].number, k));
+    }
+}
+
 static void check_packet(uint32_t n)
 {
     static const uint8_t field_counts[GOLDEN_ASPECTS + 1] = {0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
@@ -72,6 +95,8 @@ static void check_packet(uint32_t n)
     assert_int_equal(h.size_bytes, n);
     assert_int_equal(packet_check(packet, &h, field_counts, GOLDEN_ASPECTS, NULL), 0);
     assert_true(h.seq == stream.next_seq && h.first_ordinal == stream.next_ordinal && !stream.closed);
+    if (attempt.count)
+        check_records(&h, field_counts);
     assert_true((h.kind == PACKET_OPEN) == (h.seq == 0));
     assert_true(h.timestamp_begin >= stream.last && h.discarded >= stream.discarded);
     assert_true(h.discarded == stream.discarded || h.kind == PACKET_LOSS || h.kind == PACKET_CLOSE);
@@ -103,6 +128,7 @@ static void close_stream(void)
 static void begin(void)
 {
     memset(&stream, 0, sizeof stream);
+    memset(&attempt, 0, sizeof attempt);
     seen_bytes = 0;
 }
 
@@ -252,7 +278,7 @@ static void an_interrupt_may_see_the_clock_turn_over_first(void **unused)
 static void every_attempt_is_stored_or_lost(void **unused)
 {
     (void)unused;
-    uint64_t seed = seed_start(), attempts = 0;
+    uint64_t seed = seed_start();
     golden_now = GOLDEN_START;
     begin();
     make(SLOTS, (uint32_t)seed_next(&seed));
@@ -262,14 +288,17 @@ static void every_attempt_is_stored_or_lost(void **unused)
         golden_now += r >> 40;
         for (uint32_t k = 0; k < count; k++)
             values[k] = golden_value((uint32_t)i, k);
-        if (r >> 8 & 7)
-            bezel_micro_put(&context, count + 1, values, count), attempts++;
-        else
+        if (r >> 8 & 7) {
+            attempt.of[attempt.count].number = (uint32_t)i;
+            attempt.of[attempt.count].fields = count;
+            attempt.of[attempt.count++].time = golden_now;
+            bezel_micro_put(&context, count + 1, values, count);
+        } else
             drain(BEZEL_MICRO_PACKET_MIN + (uint32_t)(r >> 16 & 1023));
         seen_bytes = 0;
     }
     close_stream();
-    assert_true(stream.records + stream.discarded == attempts);
+    assert_true(stream.records + stream.discarded == attempt.count);
     assert_true(stream.records > 1000 && stream.discarded > 1000);
 }
 
