@@ -353,6 +353,127 @@ static void a_spoilt_window_is_replaced(void **unused)
     }
 }
 
+/* A number of bytes that differs from the packet's own, within the same room. */
+static void a_packet_that_says_another_size_than_its_place_is_not_taken_over(void **unused)
+{
+    (void)unused;
+    static const uint32_t sizes[] = {PACKET_HEADER_BYTES, PACKET_HEADER_BYTES + 4, PACKET_HEADER_BYTES - 4};
+    char path[SCRATCH_PATH + 8];
+    snprintf(path, sizeof path, "%s/window", scratch_dir);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct window *w = open_window();
+        assert_int_equal(add_stream(w, 1, 0), 0);
+        assert_true(model_cut(w, 0));
+        assert_int_equal(oldest(w)->bytes, PACKET_HEADER_BYTES);
+        oldest(w)->bytes = sizes[i];
+        window_close(w, false);
+        w = open_window();
+        assert_int_equal(count(w), i == 0);
+        window_close(w, true);
+    }
+}
+
+/* A kill between the saving of a stream's state and the freeing: the packet, here one that tells a loss, counts once.
+ */
+static void a_packet_that_was_saved_and_not_freed_counts_once(void **unused)
+{
+    (void)unused;
+    char path[SCRATCH_PATH + 8];
+    snprintf(path, sizeof path, "%s/window", scratch_dir);
+    struct window *w = open_window();
+    uint32_t a = add_stream(w, 1, 0);
+    struct packet_header h = {.size_bytes = PACKET_HEADER_BYTES, .instance = 1, .first_ordinal = 100};
+    for (h.seq = 0; h.seq < 3; h.seq++) {
+        h.kind = h.seq ? PACKET_LOSS : PACKET_OPEN;
+        h.first_ordinal += h.seq > 1 ? 7 : 0;
+        h.discarded += h.seq ? 7 : 0;
+        packet_put_header(window_reserve(w, PACKET_HEADER_BYTES), &h);
+        window_commit(w, a, &h);
+    }
+    uint64_t written = window_waiting(w), last = written / 3 * 2;
+    assert_int_equal(window_stream(w, a)->next_ordinal, 114);
+    acknowledge_all(w, a);
+    window_close(w, false);
+    set_positions(path, last, written);
+    w = open_window();
+    assert_int_equal(count(w), 1);
+    assert_int_equal(window_stream(w, a)->next_seq, 3);
+    assert_int_equal(window_stream(w, a)->next_ordinal, 114);
+    assert_int_equal(window_stream(w, a)->discarded, 14);
+    window_close(w, true);
+}
+
+/* ---- For the spool ----------------------------------------------------------------------------------------------- */
+
+/* Packets found in a spool: in order, none twice, none that was never cut; what is between was acknowledged. */
+static void what_a_spool_holds_is_taken_back_in_order(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    uint32_t a = add_stream(w, 1, 0);
+    const struct window_stream *s = window_stream(w, a);
+    for (int i = 0; i < 10; i++)
+        assert_true(model_cut(w, a));
+    window_acknowledge(w, a, 5);
+    assert_false(window_take_back(w, a, 10));
+    assert_true(window_take_back(w, a, 3));
+    assert_true(s->acked_seq == 3 && s->spooled_seq == 4); /* nobody knows of more */
+    assert_false(window_take_back(w, a, 3));
+    assert_false(window_take_back(w, a, 2));
+    assert_true(window_take_back(w, a, 4));
+    assert_true(s->acked_seq == 3 && s->spooled_seq == 5);
+    assert_true(window_take_back(w, a, 7));
+    assert_true(s->acked_seq == 7 && s->spooled_seq == 8);
+    window_close(w, true);
+}
+
+static uint64_t gone_from, gone_count;
+
+static void gone(void *context, const struct packet_header *h)
+{
+    (void)context;
+    gone_from = gone_count++ ? gone_from : h->seq;
+}
+
+static void what_went_to_the_spool_is_not_told_and_a_torn_stream_neither(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    uint32_t a = add_stream(w, 1, 0), b = add_stream(w, 2, 0);
+    for (int i = 0; i < 6; i++)
+        assert_true(model_cut(w, a));
+    for (int i = 0; i < 2; i++)
+        assert_true(model_cut(w, b));
+    window_spooled(w, a, 3);
+    window_acknowledge(w, a, 6);
+    gone_count = 0;
+    window_tear(w, b);
+    assert_true(model_cut(w, b)); /* is lost as well */
+    const struct window_stream *s = window_stream(w, b);
+    assert_true(s->acked_seq == 3 && s->sent_seq == 3);
+    window_free_each(w, gone, NULL);
+    assert_int_equal(gone_from, 3);
+    assert_int_equal(gone_count, 3);
+    assert_int_equal(window_waiting(w), 0);
+    window_close(w, true);
+}
+
+static void no_more_was_sent_than_was_cut(void **unused)
+{
+    (void)unused;
+    struct window *w = open_window();
+    uint32_t a = add_stream(w, 1, 0);
+    assert_true(model_cut(w, a) && model_cut(w, a));
+    window_sent(w, a, 1);
+    window_sent(w, a, 3);
+    assert_int_equal(window_stream(w, a)->sent_seq, 1);
+    window_sent(w, a, 0);
+    assert_int_equal(window_stream(w, a)->sent_seq, 1);
+    window_sent(w, a, 2);
+    assert_int_equal(window_stream(w, a)->sent_seq, 2);
+    window_close(w, true);
+}
+
 /* ---- Against the model ------------------------------------------------------------------------------------------- */
 
 enum { STREAMS = 6, PACKETS = 1 << 16, OPERATIONS = 6000 };
@@ -426,6 +547,8 @@ static struct window *reopen(struct window *w)
 {
     window_close(w, false);
     w = open_window();
+    for (uint32_t i = 0; i < STREAMS; i++) /* what the former life sent nobody knows */
+        assert_int_equal(window_stream(w, model.number[i])->sent_seq, model.now[i].next_seq);
     for (uint32_t i = 0; i < STREAMS; i++)
         model.acked[i] = model.freed[i]; /* what was told after that is told again by the receiver */
     for (uint32_t i = model.tail; i != model.head; i++)
@@ -444,9 +567,35 @@ static void replace(struct window *w, uint32_t i)
     model_add(w, i);
 }
 
+static uint64_t span_of(uint64_t bytes)
+{
+    return (sizeof(struct window_packet) + bytes + WINDOW_ALIGN - 1) / WINDOW_ALIGN * WINDOW_ALIGN;
+}
+
+/* What it counts, and the share of it that each stream may have: not more than eight times what is left then. */
+static void compare_sums(struct window *w)
+{
+    uint64_t records = 0, held[STREAMS] = {0}, free_bytes = WINDOW_BYTES_MIN - window_waiting(w);
+    for (uint32_t n = model.tail; n != model.head; n++) {
+        const struct waiting *m = &model.queue[n % PACKETS];
+        records += m->h.records;
+        held[m->stream] += span_of(m->h.size_bytes);
+    }
+    assert_int_equal(window_records(w), records);
+    for (uint32_t i = 0; i < STREAMS; i++) {
+        assert_int_equal(window_stream(w, model.number[i])->held, held[i]);
+        for (uint64_t bytes = PACKET_HEADER_BYTES; bytes <= WINDOW_PACKET_BYTES; bytes = bytes * 3 / 2) {
+            int64_t left = (int64_t)(free_bytes - span_of(bytes));
+            bool may = held[i] == 0 || (left > 0 && held[i] + span_of(bytes) <= 8 * (uint64_t)left);
+            assert_int_equal(window_shares(w, model.number[i], (uint32_t)bytes), may);
+        }
+    }
+}
+
 static void compare(struct window *w)
 {
     uint64_t at = window_oldest(w);
+    compare_sums(w);
     for (uint32_t n = model.tail; n != model.head; n++) {
         const struct waiting *m = &model.queue[n % PACKETS];
         const struct window_packet *p = window_next(w, &at);
@@ -512,6 +661,11 @@ int main(void)
         TEST(a_window_has_a_trace_of_its_own_for_as_long_as_it_is_there),
         TEST(positions_from_which_they_would_begin_anew_are_not_taken_over),
         TEST(a_filler_that_leads_past_what_is_written_is_not_taken_over),
+        TEST(a_packet_that_says_another_size_than_its_place_is_not_taken_over),
+        TEST(a_packet_that_was_saved_and_not_freed_counts_once),
+        TEST(what_a_spool_holds_is_taken_back_in_order),
+        TEST(what_went_to_the_spool_is_not_told_and_a_torn_stream_neither),
+        TEST(no_more_was_sent_than_was_cut),
         TEST(a_spoilt_window_is_replaced),
         TEST(whatever_is_done_the_window_holds_what_the_model_holds),
     };
