@@ -323,6 +323,9 @@ static void an_interrupt_from_a_shared_terminal_gives_the_process_time(void **st
     run_state_begin(&c.s, &c.e, true, c.now);
     run_up(&c);
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT, .terminal = false), ACTION_STOP_PROCESSES);
+    begin(&c, 1, 1, false, 0); /* not interactive: the SUT does not share the terminal */
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT, .terminal = true), ACTION_STOP_PROCESSES);
 }
 
 static void an_interrupt_before_the_start_launches_nothing(void **state)
@@ -455,7 +458,10 @@ static void a_manager_is_started_with_the_processes_and_ended_before_draining(vo
     assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_STOP_PROCESSES);
     assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_STOP_MANAGER | ACTION_DRAIN);
     assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 3), 0);
+    assert_int_equal(c.s.daemons[3].phase, DAEMON_GONE);
+    assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);                /* it is not restarted */
     assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = 3), 0); /* which it sent before it was stopped */
+    assert_int_equal(c.s.daemons[3].phase, DAEMON_GONE);
     assert_int_equal(c.s.phase, PHASE_DRAINING);
     assert_false(c.s.unmanaged);
     GIVE(&c, .type = EVENT_DRAINED, .daemon = 1);
@@ -494,6 +500,103 @@ static void there_is_no_manager_where_nodes_decide(void **state)
     assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
 }
 
+/* ---- When, to the nanosecond ------------------------------------------------------------------------------------- */
+
+static void pauses_between_restarts_double_and_a_death_is_forgotten_after_its_span(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, 0);
+    run_up(&c);
+    int64_t first = c.now;
+    for (int i = 0; i < STATE_RESTARTS; i++) {
+        GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1);
+        assert_int_equal(run_state_deadline(&c.s) - c.now, i == 0 ? 0 : (100 * CLOCK_MS) << (i - 1));
+        (void)tick_within(&c, 2 * CLOCK_S);
+        GIVE(&c, .type = EVENT_SERVES, .daemon = 1);
+    }
+    assert_true(run_state_gives_up(&c.s, 1, first + STATE_RESTART_SPAN - 1));
+    assert_false(run_state_gives_up(&c.s, 1, first + STATE_RESTART_SPAN));
+}
+
+/* Twice the grace, since an interrupted process gets it twice, and what a daemon has to stop. */
+static void each_phase_of_the_end_has_its_time(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, 0);
+    run_up(&c);
+    GIVE(&c, .type = EVENT_INTERRUPT);
+    assert_int_equal(run_state_deadline(&c.s) - c.now, 2 * c.e.grace + STATE_CLOSE_LIMIT);
+    c.now += CLOCK_S;
+    GIVE(&c, .type = EVENT_TREE_EMPTY);
+    assert_int_equal(run_state_deadline(&c.s) - c.now, STATE_DRAIN_LIMIT);
+    GIVE(&c, .type = EVENT_DRAINED, .daemon = 1);
+    assert_int_equal(run_state_deadline(&c.s) - c.now, STATE_CLOSE_LIMIT);
+    c.now += CLOCK_S;
+    GIVE(&c, .type = EVENT_PROGRESS); /* prolongs the draining alone */
+    assert_int_equal(run_state_deadline(&c.s) - c.now, STATE_CLOSE_LIMIT - CLOCK_S);
+    assert_int_equal(tick_within(&c, STATE_CLOSE_LIMIT), ACTION_REPORT_LATE | ACTION_KILL_NODES);
+    assert_int_equal(run_state_deadline(&c.s) - c.now, STATE_CLOSE_LIMIT); /* told once in that time */
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1, .unreachable = true), ACTION_STOP_COLLECTOR);
+    assert_int_equal(tick_within(&c, STATE_CLOSE_LIMIT), ACTION_REPORT_LATE | ACTION_KILL_COLLECTOR);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED); /* only at the start it cannot be had */
+}
+
+static void a_daemon_that_holds_nothing_is_not_restarted(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 2, 1, false, 0);
+    run_up(&c);
+    GIVE(&c, .type = EVENT_INTERRUPT);
+    GIVE(&c, .type = EVENT_TREE_EMPTY);
+    GIVE(&c, .type = EVENT_DRAINED, .daemon = 1);
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1), 0);
+    assert_int_equal(c.s.daemons[1].phase, DAEMON_GONE);
+    assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
+}
+
+/* However often it is said that nobody is there. */
+static void absence_counts_from_its_begin(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 0, true, 0);
+    run_up(&c);
+    GIVE(&c, .type = EVENT_ATTACHED, .living = 1, .seen = 1);
+    int64_t begin_of_it = c.now;
+    for (; c.now < begin_of_it + STATE_ABSENCE; c.now += STATE_ABSENCE / 4) {
+        GIVE(&c, .type = EVENT_ATTACHED, .living = 0, .seen = 1);
+        assert_int_equal(run_state_deadline(&c.s), begin_of_it + STATE_ABSENCE);
+        assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
+    }
+    c.now = begin_of_it + STATE_ABSENCE;
+    (void)GIVE(&c, .type = EVENT_TICK);
+    assert_int_equal(c.s.ended_by, ENDED_BY_PROCESSES);
+}
+
+static void who_starts_something_has_a_run_also_where_nobody_was_attached_to(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, true, 0);
+    run_up(&c);
+    GIVE(&c, .type = EVENT_PROCESS_ENDED);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
+}
+
+static void a_run_that_is_killed_before_it_began_has_an_end(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, 0);
+    GIVE(&c, .type = EVENT_INTERRUPT);
+    c.now += CLOCK_S;
+    assert_int_equal(GIVE(&c, .type = EVENT_INTERRUPT), ACTION_KILL);
+    assert_int_equal(c.s.ended, c.now);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,6 +625,12 @@ int main(void)
         cmocka_unit_test(a_manager_is_started_with_the_processes_and_ended_before_draining),
         cmocka_unit_test(a_manager_that_dies_is_restarted_until_it_is_given_up_and_the_run_goes_on),
         cmocka_unit_test(there_is_no_manager_where_nodes_decide),
+        cmocka_unit_test(pauses_between_restarts_double_and_a_death_is_forgotten_after_its_span),
+        cmocka_unit_test(each_phase_of_the_end_has_its_time),
+        cmocka_unit_test(a_daemon_that_holds_nothing_is_not_restarted),
+        cmocka_unit_test(absence_counts_from_its_begin),
+        cmocka_unit_test(who_starts_something_has_a_run_also_where_nobody_was_attached_to),
+        cmocka_unit_test(a_run_that_is_killed_before_it_began_has_an_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

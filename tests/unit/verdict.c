@@ -337,6 +337,28 @@ static void what_a_node_gave_up_is_lost_where_its_last_books_show_how_much(void 
     }
 }
 
+/* The monitor's own records count as well: what it gave up of them leaves no limit certain. */
+static void what_a_node_gave_up_of_the_daemons_own_records_counts_too(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_held(&s);
+    uint32_t daemon = 0;
+    while (s.processes[daemon].role != ROLE_DAEMON)
+        daemon++;
+    s.nodes[s.processes[daemon].node].open = true;
+    s.processes[daemon].state = PROCESS_ENDED;
+    s.books[daemon][0].attempts += 5;
+    s.properties[s.summary.property_count++] = (struct summary_property){RUNDB_UNDRAINED, "1"};
+    struct verdict *v = judge(&s, false);
+    assert_int_equal(v->daemons.unstored, 5);
+    assert_int_equal(v->sut.unstored, 0);
+    assert_true(v->given_up);
+    assert_int_equal(v->is, VERDICT_UNKNOWN);
+    assert_int_equal(verdict_exit_code(v), EXIT_FAILED);
+    verdict_free(v);
+}
+
 /* A collector that was killed may have packets that no books have followed. */
 static void until_the_last_books_are_there_what_is_stored_or_lost_was_produced(void **state)
 {
@@ -586,6 +608,7 @@ int main(void)
         cmocka_unit_test(books_that_agree_do_not_balance_where_the_end_is_not_stored),
         cmocka_unit_test(books_do_not_balance_where_a_process_was_not_observed),
         cmocka_unit_test(what_a_node_gave_up_is_lost_where_its_last_books_show_how_much),
+        cmocka_unit_test(what_a_node_gave_up_of_the_daemons_own_records_counts_too),
         cmocka_unit_test(until_the_last_books_are_there_what_is_stored_or_lost_was_produced),
         cmocka_unit_test(a_global_limit_is_unknown_once_its_manager_was_given_up),
         cmocka_unit_test(the_trace_may_hold_more_where_something_is_unknown),
