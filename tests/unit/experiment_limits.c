@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* Limits and the metrics that they are on: what is read, and what is refused, with the sentence that says why. */
+#include "base/clock.h"
+#include "config/experiment.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static struct experiment_diagnostics found;
+
+static int read_text(const char *rest, struct experiment **e)
+{
+    char text[8192];
+    int n = snprintf(text, sizeof text, "experiment: x\ncommand: app\n%s", rest);
+    assert_in_range(n, 1, sizeof text - 1);
+    return experiment_read(text, (size_t)n, e, &found);
+}
+
+static struct experiment *read_good(const char *rest)
+{
+    struct experiment *e = NULL;
+    if (read_text(rest, &e) != 0)
+        fail_msg("%s: %s", rest, found.list[0].sentence);
+    experiment_diagnostics_free(&found);
+    return e;
+}
+
+static void metrics_are_refused_with_what_is_wrong_with_them(void **unused)
+{
+    static const struct {
+        const char *rest, *path, *sentence;
+    } cases[] = {
+        {"metrics: {monitoring_latency: {per: process}}\nlimits: [{expect: monitoring_latency <= 1 ms}]\n",
+         "metrics.monitoring_latency.per", "a built-in metric has one value per node"},
+        {"metrics: {m: {mean: v, of: a, share: 0.5}}\n", "metrics.m.share", "applies only to 'quantile'"},
+        {"metrics: {m: {max: v, of: a, share: 0.5}}\n", "metrics.m.share", "applies only to 'quantile'"},
+        {"metrics: {m: {rate: a, of: a}}\n", "metrics.m.of", "applies only to a metric of a field"},
+        {"limits: [{expect: sensor_cpu <= 5 %, priority: 1}]\n", "limits[0].priority", "applies only to 'hold'"},
+        {"limits: [{expect: lost_ratio >= 5 %}]\n", "limits[0].expect", "is a cost"},
+        {"limits: [{expect: monitoring_latency >= 5 ms}]\n", "limits[0].expect", "is a cost"},
+        {"metrics: {m: {mean: v, of: a}}\nlimits: [{expect: m >= 1/s}]\n", "limits[0].expect",
+         "a number is expected, or a duration"},
+        {"metrics: {m: {mean: v, of: a}}\nlimits: [{expect: m >= 1 ms}, {expect: m <= 5}]\n", "limits[1].expect",
+         "has no unit, and another limit on the same metric has a unit of time"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct experiment *e = NULL;
+        assert_int_equal(read_text(cases[i].rest, &e), BEZEL_EMALFORMED);
+        bool said = false;
+        for (uint32_t k = 0; k < found.count; k++)
+            said = said || (strcmp(found.list[k].path, cases[i].path) == 0 &&
+                            strstr(found.list[k].sentence, cases[i].sentence));
+        if (!said)
+            fail_msg("%s: %s %s", cases[i].rest, found.list[0].path, found.list[0].sentence);
+        experiment_diagnostics_free(&found);
+    }
+}
+
+static void bounds_are_read_with_sign_and_unit(void **unused)
+{
+    static const struct {
+        const char *bound;
+        double value;
+        enum experiment_unit unit;
+    } cases[] = {{"-2.5", -2.5, UNIT_NUMBER}, {"  -2.5", -2.5, UNIT_NUMBER}, {"3", 3, UNIT_NUMBER},
+                 {"0", 0, UNIT_NUMBER},       {"2 ms", 2e6, UNIT_DURATION},  {" 2 ms", 2e6, UNIT_DURATION}};
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char rest[256];
+        snprintf(rest, sizeof rest, "metrics: {m: {mean: v, of: a}}\nlimits: [{expect: 'm >= %s  '}]\n",
+                 cases[i].bound);
+        struct experiment *e = read_good(rest);
+        assert_true(e->limits[0].bound == cases[i].value);
+        assert_int_equal(e->limits[0].unit, cases[i].unit);
+        assert_int_not_equal(e->limits[0].text[strlen(e->limits[0].text) - 1], ' ');
+        experiment_free(e);
+    }
+}
+
+/* Zero is the same in every unit. */
+static void a_bound_of_zero_needs_no_unit_beside_a_time(void **unused)
+{
+    (void)unused;
+    struct experiment *e =
+        read_good("metrics: {m: {mean: v, of: a}}\nlimits: [{expect: m <= 1 ms}, {expect: m >= 0}]\n");
+    assert_true(e->metrics[0].in_time);
+    experiment_free(e);
+}
+
+static void a_built_in_metric_that_the_file_does_not_define_is_as_the_manual_says(void **unused)
+{
+    (void)unused;
+    struct experiment *e = read_good("limits: [{expect: monitoring_latency <= 1 ms}]\n");
+    assert_int_equal(e->metric_count, 1);
+    assert_int_equal(e->metrics[0].kind, METRIC_LATENCY);
+    assert_true(e->metrics[0].share == 0.99 && e->metrics[0].window == CLOCK_S);
+    assert_false(e->metrics[0].per_process);
+    experiment_free(e);
+}
+
+static void a_built_in_metric_is_of_the_node(void **unused)
+{
+    static const char *const entries[] = {"per: node", "window: 2s", "window: 2s, per: node"};
+    (void)unused;
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        char rest[128];
+        snprintf(rest, sizeof rest, "metrics: {storing_latency: {%s}}\n", entries[i]);
+        struct experiment *e = read_good(rest);
+        assert_false(e->metrics[0].per_process);
+        assert_int_equal(e->metrics[0].kind, METRIC_STORING);
+        experiment_free(e);
+    }
+}
+
+/* Half of the age is shorter than the shortest period, which the file sets elsewhere. */
+static void an_age_that_no_period_suits_is_refused(void **unused)
+{
+    (void)unused;
+    struct experiment *e = NULL;
+    assert_int_equal(read_text("sensing: {poll: {period: 60ms}}\nlimits: [{hold: sensor_cpu <= 5 %}]\n"
+                               "adapt: {by: manager, every: 100ms, max-age: 100ms}\n",
+                               &e),
+                     BEZEL_EMALFORMED);
+    assert_non_null(strstr(found.list[0].sentence, "more than half of adapt.max-age"));
+    experiment_diagnostics_free(&found);
+}
+
+/* As many metrics as there may be, and a limit on a built-in one that would be one more. */
+static void a_built_in_metric_beyond_the_last_is_refused(void **unused)
+{
+    (void)unused;
+    for (int more = 0; more < 2; more++) {
+        char rest[8000];
+        struct experiment *e = NULL;
+        size_t n = (size_t)snprintf(rest, sizeof rest, "metrics: {");
+        for (int i = 0; i < EXPERIMENT_METRICS_MAX - 1 + more; i++)
+            n += (size_t)snprintf(rest + n, sizeof rest - n, "%sm%d: {rate: a}", i ? ", " : "", i);
+        snprintf(rest + n, sizeof rest - n, "}\nlimits: [{expect: lost_ratio <= 1 %%}]\n");
+        assert_int_equal(read_text(rest, &e), more ? BEZEL_EMALFORMED : 0);
+        experiment_diagnostics_free(&found);
+        experiment_free(e);
+    }
+}
+
+static void the_age_of_observations_bounds_the_period(void **unused)
+{
+    static const struct {
+        const char *adapt;
+        int64_t longest;
+        const char *refused;
+    } cases[] = {
+        {"every: 100ms, max-age: 100ms", 50 * CLOCK_MS, NULL}, /* as old as the next decision */
+        {"every: 100ms, max-age: 99ms", 0, "is less than adapt.every"},
+        {"every: 100ms, max-age: 300ms", 150 * CLOCK_MS, NULL},
+        {"every: 100ms, max-age: 3s", CLOCK_S, NULL},
+        {"every: 100ms, max-age: 300ms, period: 1ms .. 150ms", 150 * CLOCK_MS, NULL},
+        {"every: 100ms, max-age: 300ms, period: 1ms .. 151ms", 0, "more than half of adapt.max-age"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char rest[256];
+        struct experiment *e = NULL;
+        snprintf(rest, sizeof rest, "limits: [{hold: sensor_cpu <= 5 %%}]\nadapt: {by: manager, policy: elastic, %s}\n",
+                 cases[i].adapt);
+        int err = read_text(rest, &e);
+        if (err ? !cases[i].refused || !strstr(found.list[0].sentence, cases[i].refused) : cases[i].refused != NULL)
+            fail_msg("%s: %s", cases[i].adapt, err ? found.list[0].sentence : "is read");
+        if (!err)
+            assert_int_equal(e->adapt.period_max, cases[i].longest);
+        experiment_diagnostics_free(&found);
+        experiment_free(e);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(metrics_are_refused_with_what_is_wrong_with_them),
+        cmocka_unit_test(bounds_are_read_with_sign_and_unit),
+        cmocka_unit_test(a_bound_of_zero_needs_no_unit_beside_a_time),
+        cmocka_unit_test(a_built_in_metric_that_the_file_does_not_define_is_as_the_manual_says),
+        cmocka_unit_test(a_built_in_metric_is_of_the_node),
+        cmocka_unit_test(an_age_that_no_period_suits_is_refused),
+        cmocka_unit_test(a_built_in_metric_beyond_the_last_is_refused),
+        cmocka_unit_test(the_age_of_observations_bounds_the_period),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
