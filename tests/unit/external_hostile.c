@@ -16,6 +16,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -206,6 +207,58 @@ static void a_record_of_no_aspect_breaks_its_ring_and_is_in_no_packet(void **unu
     }
 }
 
+/* ---- Times that cannot be ---------------------------------------------------------------------------------------- */
+
+BEZEL_ASPECT(one, (int64, number, "1"));
+
+enum { TIMED = 12, AHEAD = 4, BACK = 7 }; /* records, and which of them lie */
+
+static bool mixed; /* aspects take turns; else all are alike */
+
+static void record_impossible_times(void *unused)
+{
+    (void)unused;
+    for (int i = 0; i < TIMED; i++)
+        if (mixed && i % 2)
+            bezel_record(one, i);
+        else
+            bezel_record(two, i, 1);
+    struct segment *s = fixture_own_segment();
+    uint64_t *slots = (uint64_t *)(void *)((struct bezel_ring *)(void *)((char *)s + s->ring_offset) + 1);
+    uint64_t second =
+        slots[1] / (uint64_t)(clock_now() / CLOCK_S); /* in ticks, roughly: the clock began with the boot */
+    slots[AHEAD * BEZEL_SLOT_WORDS + 1] += 1000 * second;
+    slots[BACK * BEZEL_SLOT_WORDS + 1] = 1;
+}
+
+static void see_time(struct fixture *f, const struct packet_header *h, const struct packet_record *r,
+                     const char *aspect)
+{
+    (void)h, (void)aspect;
+    assert_int_equal(packet_value(r, 0), f->records - 1); /* each, in order */
+    assert_true((int64_t)r->timestamp <= clock_now() + CLOCK_S);
+}
+
+/* Each is stored, and counted as made to fit: neither from the future nor before the one before it. */
+static void times_that_cannot_be_are_made_to_fit_and_counted(void **unused)
+{
+    (void)unused;
+    setenv("BEZEL_CLOCK", "monotonic", 1);
+    for (int round = 0; round < 2; round++) {
+        struct fixture f = {.options = {.batch = true, .take_all = true}, .record = see_time};
+        mixed = round == 1;
+        fixture_open(&f);
+        assert_int_equal(fixture_wait(fixture_spawn(record_impossible_times, NULL)), 0);
+        fixture_until(&f, fixture_all_gone);
+        assert_int_equal(f.records, TIMED);
+        /* those behind the one ahead lie before it, once it was moved to the time of the poll */
+        assert_int_equal(external_counts(f.external)->clamped, TIMED - AHEAD);
+        assert_int_equal(external_process(f.external, 0)->clamped, TIMED - AHEAD);
+        fixture_end(&f);
+    }
+    unsetenv("BEZEL_CLOCK");
+}
+
 static void take_the_nodes_number(void *dir)
 {
     char from[128], to[128];
@@ -243,6 +296,7 @@ int main(void)
         cmocka_unit_test(who_records_on_when_it_is_to_stop_is_not_waited_for),
         cmocka_unit_test(a_head_that_lies_breaks_its_ring_alone),
         cmocka_unit_test(a_record_of_no_aspect_breaks_its_ring_and_is_in_no_packet),
+        cmocka_unit_test(times_that_cannot_be_are_made_to_fit_and_counted),
         cmocka_unit_test(no_process_has_the_number_of_the_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
