@@ -15,6 +15,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -104,6 +105,72 @@ static void *record_a_few(void *unused)
     return unused;
 }
 
+/* ---- Memory of the program that is not the segment's ------------------------------------------------------------- */
+
+enum { CANARY_BYTES = 1 << 20, CANARIES = 5 };
+
+static uint8_t in_data[CANARY_BYTES / 16] = {1}, in_bss[CANARY_BYTES / 16];
+
+static struct canary {
+    uint8_t *at;
+    size_t bytes;
+} canaries[CANARIES];
+static unsigned canary_count;
+
+static void guard(void *at, size_t bytes)
+{
+    canaries[canary_count++] = (struct canary){at, bytes};
+    for (size_t i = 0; i < bytes; i++)
+        ((uint8_t *)at)[i] = (uint8_t)(i * 31 + 7);
+}
+
+static bool is_as_it_was(void)
+{
+    for (unsigned k = 0; k < canary_count; k++)
+        for (size_t i = 0; i < canaries[k].bytes; i++)
+            if (canaries[k].at[i] != (uint8_t)(i * 31 + 7))
+                return false;
+    return true;
+}
+
+/* Where the program has its segment mapped. */
+static bool find_mapping(uintptr_t *from, uintptr_t *to)
+{
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    *from = *to = 0;
+    while (maps && fgets(line, sizeof line, maps)) {
+        uintptr_t a, b;
+        if (!strstr(line, SEGMENT_SUFFIX) || sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &a, &b) != 2)
+            continue;
+        *from = *from ? *from : a;
+        *to = b;
+    }
+    if (maps)
+        fclose(maps);
+    return *to != 0;
+}
+
+/* Static memory, the heap, and what lies right before and behind the segment, where that is free. */
+static void guard_all(void)
+{
+    uintptr_t from, to;
+    void *heap = malloc(CANARY_BYTES);
+    guard(in_data, sizeof in_data);
+    guard(in_bss, sizeof in_bss);
+    if (heap)
+        guard(heap, CANARY_BYTES);
+    if (!find_mapping(&from, &to))
+        _exit(4);
+    const uintptr_t beside[] = {from - CANARY_BYTES, to};
+    for (int i = 0; i < 2; i++) {
+        void *at = mmap((void *)beside[i], CANARY_BYTES, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        if (at == (void *)beside[i])
+            guard(at, CANARY_BYTES);
+    }
+}
+
 /* Everything that reads something out of the segment: rings change hands, strings are found, children inherit. */
 static void victim(void *unused)
 {
@@ -111,6 +178,8 @@ static void victim(void *unused)
     (void)unused;
     setenv("BEZEL_WHEN_FULL", overwrites ? "overwrite" : "discard", 1);
     setenv("BEZEL_RING_RECORDS", "64", 1);
+    bezel_intern("a segment");
+    guard_all();
     for (int i = 0; i < THREADS; i++)
         if (pthread_create(&threads[i], NULL, record_until_stopped, NULL) != 0)
             _exit(1);
@@ -136,6 +205,8 @@ static void victim(void *unused)
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+    if (!is_as_it_was())
+        _exit(3);
 }
 
 /* ---- Scribblers -------------------------------------------------------------------------------------------------- */
