@@ -115,6 +115,46 @@ static void a_probe_that_breaks_it_goes_back_to_where_it_held(void **unused)
     assert_int_equal(m->qos_backoff.retry.pause, 60 * CLOCK_S);
 }
 
+/* By steps of 1.5, one each time that the last one shows, to just above what failed; then by probes that grow. */
+static void a_quality_that_holds_again_gives_the_period_back_step_by_step(void **unused)
+{
+    (void)unused;
+    static const struct {
+        int steps; /* since the change before; 0: the patience says */
+        int64_t shortest;
+    } cases[] = {{6, 2666666}, {3, 1777777}, {3, 1250000}, {30, CLOCK_MS}, {0, 640000}, {0, 262144}};
+    m->desired = 10 * CLOCK_US;
+    see(0, 20);
+    step();
+    assert_int_equal(m->qos_backoff.shortest, 4 * CLOCK_MS);
+    see(0, 30);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t before = m->qos_backoff.shortest;
+        int n = 0;
+        for (; m->qos_backoff.shortest == before; n++) {
+            assert_true(n < 1000);
+            step();
+        }
+        assert_true(cases[i].steps == 0 || n == cases[i].steps);
+        assert_int_equal(m->qos_backoff.shortest, cases[i].shortest);
+    }
+}
+
+/* Where a cut helps by less than a fifth of what is missing, and little is used, it was not to blame. */
+static void a_cut_that_helps_by_chance_alone_is_given_up(void **unused)
+{
+    (void)unused;
+    for (int helps = 0; helps < 2; helps++) {
+        start(NULL); /* 5 % at 1 ms, and 1.25 % after the cut: next to nothing */
+        see(0, 20);
+        step();
+        see(0, helps ? 24 : 21); /* 4 or 1 of the 9 that are missing */
+        steps(3);
+        assert_int_equal(m->qos_backoff.response, helps ? RESPONSE_REDUCED : RESPONSE_GIVEN_UP);
+        assert_int_equal(m->qos_backoff.shortest, helps ? 16 * CLOCK_MS : 0);
+    }
+}
+
 static void time_under_another_setting_or_unknown_does_not_count(void **unused)
 {
     (void)unused;
@@ -192,6 +232,8 @@ int main(void)
         cmocka_unit_test_setup(a_budget_for_all_is_shared_by_weight, start),
         cmocka_unit_test_setup(of_two_broken_qualities_that_with_the_lower_number_is_answered, start),
         cmocka_unit_test_setup(a_probe_that_breaks_it_goes_back_to_where_it_held, start),
+        cmocka_unit_test_setup(a_quality_that_holds_again_gives_the_period_back_step_by_step, start),
+        cmocka_unit_test_setup(a_cut_that_helps_by_chance_alone_is_given_up, start),
         cmocka_unit_test_setup(time_under_another_setting_or_unknown_does_not_count, start),
         cmocka_unit_test_setup(a_backoff_is_judged_however_far_the_metric_looks_back, start),
         cmocka_unit_test_setup(what_is_not_its_fault_is_left_alone_while_it_uses_next_to_nothing, start),
