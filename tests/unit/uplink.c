@@ -13,20 +13,19 @@
 #include "tests/lib/scratch.h"
 #include "tests/lib/window_model.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-    #include <unistd.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
-    enum {
-        PROCESSES = 2,
-        PACKETS = 20
-    };
+enum { PROCESSES = 2, PACKETS = 20 };
 
 /* What the receiver got of a process, in the order in which it came. */
 struct received {
@@ -46,6 +45,7 @@ static struct play {
     uint32_t stored, spool_full, due;
     bool may_lose;                     /* packets, with the spool */
     uint32_t damages, lost[PROCESSES]; /* notes about that; about each process's ring */
+    char endpoint[96];
     int64_t now;
 } p;
 
@@ -278,10 +278,6 @@ static void save_books(void)
 
 static void open_sender(void)
 {
-    char endpoint[96];
-    snprintf(endpoint, sizeof endpoint, "ipc://%s/data", scratch_dir);
-    if (!p.link)
-        assert_int_equal(link_bind(endpoint, PACKET_MAX_BYTES, NULL, &p.link), 0);
     struct uplink_source source = {.context = &p,
                                    .window = p.window,
                                    .dir = scratch_dir,
@@ -310,6 +306,9 @@ static void play_open(void)
     memset(&p, 0, sizeof p);
     scratch_begin(NULL);
     open_source();
+    snprintf(p.endpoint, sizeof p.endpoint, "ipc://%s/data", scratch_dir);
+    assert_int_equal(link_bind(p.endpoint, PACKET_MAX_BYTES, NULL, &p.link), 0);
+    p.now = clock_now();
     open_sender();
 }
 
@@ -446,6 +445,250 @@ static void what_was_lost_with_the_spool_is_told_and_nothing_is_sent_behind_it(v
     }
 }
 
+/* Time for what must not happen. */
+static void settle(void)
+{
+    for (int i = 0; i < 20; i++)
+        turn(false);
+}
+
+/* ---- Answers that are not what they seem ------------------------------------------------------------------------- */
+
+static void answer_books(uint64_t instance, uint64_t at)
+{
+    message.books = (struct message_books){.instance = instance, .state = PROCESS_ENDED, .at = at};
+    say(MESSAGE_BOOKS);
+    settle();
+}
+
+static bool first_is_saved(void)
+{
+    return p.processes[0].saved;
+}
+
+/* An answer to books that are not the final ones, or were sent before these, confirms nothing. */
+static void only_an_answer_to_its_final_books_confirms_a_process(void **unused)
+{
+    (void)unused;
+    play_open();
+    welcome();
+    until(has_all, false);
+    p.now += SENDER_BOOKS_NS;
+    settle();
+    assert_true(p.got[0].books > 0);
+    assert_int_equal(p.got[0].final_books, 0);
+    answer_books(1, p.got[0].books_at);
+    answer_books(1, UINT64_MAX);
+    assert_false(p.processes[0].saved); /* it records on */
+    acknowledge_all();
+    until(window_is_empty, false);
+    uint64_t before = p.got[0].books_at;
+    p.now += CLOCK_S;
+    for (int i = 0; i < PROCESSES; i++)
+        p.processes[i].recording = false, p.processes[i].complete = true;
+    until(has_final_books, false);
+    assert_true(p.got[0].books_at > before);
+    answer_books(1, before);
+    answer_books(1, p.got[0].books_at - 1);
+    assert_false(p.processes[0].saved);
+    assert_false(p.processes[1].saved);
+    answer_books(1, p.got[0].books_at);
+    until(first_is_saved, false);
+    assert_false(p.processes[1].saved);
+    assert_false(sender_booked(p.forward));
+    play_close();
+}
+
+static void a_leave_that_was_not_taken_is_not_granted(void **unused)
+{
+    (void)unused;
+    play_open();
+    welcome();
+    until(has_all, false);
+    say(MESSAGE_BYE);
+    settle();
+    assert_false(sender_done(p.forward));
+    play_close();
+}
+
+/* The sender gives its connection up, and greets on another one. */
+static void fall_silent(void)
+{
+    int64_t deadline = clock_now() + PATIENCE;
+    p.hellos = 0;
+    for (p.now += 2 * (int64_t)SENDER_SILENCE_NS; p.hellos == 0; p.now += CLOCK_MS) {
+        turn(false);
+        assert_true(clock_now() < deadline);
+    }
+}
+
+/* A welcome of several parts counts with its last one; one that nobody asked for does not count. */
+static void a_welcome_counts_once_and_whole(void **unused)
+{
+    (void)unused;
+    play_open();
+    welcome();
+    until(has_all, false);
+    fall_silent();
+    until(greeted, false);
+    message.welcome = (struct message_welcome){.more = true, .stream_count = 1};
+    message.welcome.streams[0] = (struct message_position){.instance = 1, .next_seq = 5};
+    p.got[0].next_seq = 5;
+    say(MESSAGE_WELCOME);
+    settle();
+    assert_false(sender_connected(p.forward));
+    message.welcome = (struct message_welcome){.stream_count = 1};
+    message.welcome.streams[0] = (struct message_position){.instance = 2, .next_seq = 7};
+    p.got[1].next_seq = 7;
+    say(MESSAGE_WELCOME);
+    until(has_all, false); /* from there on */
+    settle();
+    uint64_t waiting = window_waiting(p.window);
+    message.welcome = (struct message_welcome){.stream_count = 1};
+    message.welcome.streams[0] = (struct message_position){.instance = 1, .next_seq = PACKETS};
+    say(MESSAGE_WELCOME);
+    settle();
+    assert_int_equal(sender_counts(p.forward)->welcomes, 2);
+    assert_int_equal(window_waiting(p.window), waiting);
+    play_close();
+}
+
+/* Who repeats where it stands lacks nothing, if nothing else was sent. */
+static void a_position_that_is_the_last_sent_asks_for_nothing(void **unused)
+{
+    (void)unused;
+    play_open();
+    welcome();
+    until(has_all, false);
+    acknowledge_all();
+    until(window_is_empty, false);
+    for (int i = 0; i < 3; i++) {
+        acknowledge_all();
+        settle();
+    }
+    assert_int_equal(p.hellos, 1);
+    play_close();
+}
+
+/* A second request for a process, too early for another connection, is answered on this one. */
+static void a_process_that_is_asked_for_again_at_once_is_described_again(void **unused)
+{
+    (void)unused;
+    play_open();
+    welcome();
+    until(has_all, false);
+    acknowledge_all();
+    until(window_is_empty, false);
+    p.hellos = 0;
+    message.need_process = (struct message_need_process){.instance = 1};
+    say(MESSAGE_NEED_PROCESS);
+    welcome();
+    p.got[0].descriptions = 0;
+    p.processes[0].recording = false, p.processes[0].complete = true;
+    assert_true(model_cut(p.window, 0));
+    for (p.got[0].descriptions = 0; p.got[0].descriptions < 1;)
+        turn(false);
+    message.need_process = (struct message_need_process){.instance = 1};
+    say(MESSAGE_NEED_PROCESS);
+    until(is_described_again, false);
+    assert_int_equal(p.hellos, 1);
+    play_close();
+}
+
+/* ---- A spool that lost packets ----------------------------------------------------------------------------------- */
+
+/* Turns a bit in the middle of the only file of the spool. */
+static void damage_spool(void)
+{
+    char path[2 * SCRATCH_PATH + 256];
+    DIR *d = opendir(scratch_dir);
+    assert_non_null(d);
+    int damaged = 0;
+    for (const struct dirent *e; (e = readdir(d));) {
+        struct stat st;
+        uint8_t byte;
+        snprintf(path, sizeof path, "%s/%s", scratch_dir, e->d_name);
+        if (!strstr(e->d_name, "spool") || stat(path, &st) != 0)
+            continue;
+        int fd = open(path, O_RDWR | O_CLOEXEC);
+        off_t at = st.st_size / 2;
+        assert_true(fd >= 0 && pread(fd, &byte, 1, at) == 1);
+        byte ^= 1;
+        assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+        close(fd);
+        damaged++;
+    }
+    closedir(d);
+    assert_int_equal(damaged, 1);
+}
+
+static bool is_connected(void)
+{
+    return sender_connected(p.forward);
+}
+
+/* A life that leaves packets of both streams in the spool, and those behind them in the window. */
+static void leave_a_spool(void)
+{
+    uint64_t left;
+    play_open();
+    for (int i = 0; sender_spooled(p.forward) < SPOOL_BYTES_MIN; i++) {
+        assert_true(i < 10000);
+        for (uint32_t k = 0; k < PROCESSES; k++)
+            (void)model_cut(p.window, k);
+        turn(false);
+    }
+    sender_close(p.forward, false);
+    window_close(p.window, false);
+    damage_spool();
+    assert_int_equal(window_open(&scratch_folder, run, uuid, WINDOW_BYTES_MIN, &p.window, &left), 0);
+    assert_int_equal(left, 0);
+    p.may_lose = true;
+    p.hellos = 0;
+    open_sender();
+}
+
+static void welcome_at(uint64_t first, uint64_t second)
+{
+    until(greeted, false);
+    message.welcome = (struct message_welcome){.stream_count = PROCESSES};
+    message.welcome.streams[0] = (struct message_position){.instance = 1, .next_seq = first};
+    message.welcome.streams[1] = (struct message_position){.instance = 2, .next_seq = second};
+    say(MESSAGE_WELCOME);
+    until(is_connected, false);
+}
+
+static bool has_all_of_the_first(void)
+{
+    return p.got[0].next_seq == window_stream(p.window, 0)->next_seq;
+}
+
+/* What the receiver has already lacks nothing, whatever the spool lost; one packet that neither has tears its stream.
+ */
+static void a_stream_is_torn_where_a_packet_is_nowhere_and_no_other(void **unused)
+{
+    (void)unused;
+    leave_a_spool();
+    for (uint32_t i = 0; i < PROCESSES; i++)
+        assert_in_range(window_stream(p.window, i)->spooled_seq, 1, window_first(p.window, i) - 1); /* a gap */
+    p.got[0].next_seq = window_first(p.window, 0);
+    welcome_at(p.got[0].next_seq, window_first(p.window, 1) - 1);
+    assert_int_equal(p.lost[0], 0);
+    assert_int_equal(p.lost[1], 1);
+    assert_false(window_stream(p.window, 0)->torn);
+    assert_true(window_stream(p.window, 1)->torn);
+    until(has_all_of_the_first, false);
+    message.ack = (struct message_ack){.stream_count = 1};
+    message.ack.streams[0] = (struct message_position){.instance = 1, .next_seq = p.got[0].next_seq};
+    say(MESSAGE_ACK);
+    until(window_is_empty, false);
+    assert_int_equal(p.got[1].next_seq, 0);
+    fall_silent();
+    welcome_at(p.got[0].next_seq, 0);
+    assert_int_equal(p.lost[1], 1); /* noted once */
+    play_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,6 +696,12 @@ int main(void)
         cmocka_unit_test(what_grew_is_described_again_ahead_of_the_next_packet),
         cmocka_unit_test(books_that_the_receiver_lost_are_sent_again),
         cmocka_unit_test(what_was_lost_with_the_spool_is_told_and_nothing_is_sent_behind_it),
+        cmocka_unit_test(only_an_answer_to_its_final_books_confirms_a_process),
+        cmocka_unit_test(a_leave_that_was_not_taken_is_not_granted),
+        cmocka_unit_test(a_welcome_counts_once_and_whole),
+        cmocka_unit_test(a_position_that_is_the_last_sent_asks_for_nothing),
+        cmocka_unit_test(a_process_that_is_asked_for_again_at_once_is_described_again),
+        cmocka_unit_test(a_stream_is_torn_where_a_packet_is_nowhere_and_no_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
