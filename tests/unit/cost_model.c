@@ -168,7 +168,7 @@ static void who_defers_its_polls_is_neither_starved_nor_late(void **unused)
     model->late = (double)CLOCK_MS / 4;
     struct policy_measure seen = window(0, COST);
     seen.polls /= 10;
-    seen.put_off = true;
+    seen.deferred = true;
     cost_model_step(&m, &seen);
     assert_int_equal(model->windows, 9);
     assert_true(model->late < (double)CLOCK_MS / 4);
