@@ -28,8 +28,8 @@ static const char help[] =
     "  --runs DIR         the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
     "\n"
-    "Exit codes: 0 done, 1 refused, failed, or there is no such knob, 2 usage, or no such run, 4 the run is not\n"
-    "running, or a node did not answer.\n";
+    "Exit codes: 0 done, 1 failed, or there is no such knob, 2 usage, a value out of range, or no such run, 4 the run\n"
+    "is not running, or a node did not answer.\n";
 
 /* A knob that a node listed. */
 struct row {

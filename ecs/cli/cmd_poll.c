@@ -25,8 +25,8 @@ static const char help[] =
     "  --runs DIR        the folder of runs (default: $BEZEL_RUNS, else runs)\n"
     "  -h, --help\n"
     "\n"
-    "Exit codes: 0 done, 1 refused or failed, 2 usage, or no such run, 4 the run is not running, or a node did not\n"
-    "answer.\n";
+    "Exit codes: 0 done, 1 failed, 2 usage, a setting that a node refuses, or no such run, 4 the run is not running,\n"
+    "or a node did not answer.\n";
 
 static const char *const modes[] = {[POLL_MODE_POLLING] = "polling", [POLL_MODE_BUSY_WAIT] = "busy-wait"};
 static const char *const forwards[] = {[POLL_FORWARD_BATCH] = "batch", [POLL_FORWARD_COLLECT] = "collect"};

@@ -87,13 +87,19 @@ int options_find_run(const struct options *o, const char *word, char run[PATH_MA
 {
     char below[PATH_MAX];
     const char *folder = rundir_runs(o->runs);
-    if (rundir_find(word, folder, run, PATH_MAX) == 0)
+    int err = rundir_find(word, folder, run, PATH_MAX);
+    if (err && word && *word && !strchr(word, '/') &&
+        snprintf(below, sizeof below, "%s/%s", folder, word) < (int)sizeof below) {
+        int there = rundir_find(below, folder, run, PATH_MAX);
+        err = there == BEZEL_ENOENT ? err : there;
+    }
+    if (err == 0)
         return OPTIONS_GO_ON;
-    if (word && *word && !strchr(word, '/') &&
-        snprintf(below, sizeof below, "%s/%s", folder, word) < (int)sizeof below &&
-        rundir_find(below, folder, run, PATH_MAX) == 0)
-        return OPTIONS_GO_ON;
-    if (word)
+    if (err == BEZEL_EINVAL)
+        log_error("BEZEL-RUN-UNKNOWN",
+                  "%s is not a run directory: it has neither experiment.yaml, nor run.db, nor trace",
+                  word ? word : run);
+    else if (word)
         log_error("BEZEL-RUN-UNKNOWN", "there is no run '%s', neither as a directory nor in %s", word, folder);
     else
         log_error("BEZEL-RUN-UNKNOWN", "there is no run in %s yet: 'bezel run' makes one", folder);

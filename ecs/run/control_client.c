@@ -56,7 +56,7 @@ static int connect_nodes(struct control_client *r, const char *private, const ch
     }
     if (r->count > 0)
         return EXIT_OK;
-    log_error("BEZEL-UNREACHABLE", "the experiment has no node '%s'", node);
+    log_error("BEZEL-NODE", "the experiment has no node '%s'", node);
     return EXIT_USAGE;
 }
 
@@ -129,17 +129,17 @@ static uint32_t wait_for_answers(struct control_client *r, int64_t until)
     return missing;
 }
 
-/* Whether it is the wanted answer; logs the reason if not. */
-static bool is_answered(const char *node, const struct message *m, enum message_answer wanted)
+/* Returns EXIT_OK if it is the wanted answer; else logs the reason, and returns an exit code. */
+static int check_answer(const char *node, const struct message *m, enum message_answer wanted)
 {
     if (m->type == MESSAGE_REPLY && m->reply.answer == wanted)
-        return true;
+        return EXIT_OK;
     if (m->type == MESSAGE_REFUSE)
-        log_error("BEZEL-UNREACHABLE", "node %s refuses commands: %s", node, m->refuse.reason);
+        log_error("BEZEL-REFUSED", "node %s refuses commands: %s", node, m->refuse.reason);
     else
-        log_error("BEZEL-UNREACHABLE", "%s: %s", node,
+        log_error("BEZEL-REFUSED", "%s: %s", node,
                   m->reply.text[0] ? m->reply.text : "its answer is of an unexpected kind");
-    return false;
+    return m->type == MESSAGE_REPLY && m->reply.answer == ANSWER_REFUSED ? EXIT_USAGE : EXIT_FAILED;
 }
 
 int control_client_ask(struct control_client *r, const struct message_command *command, enum message_answer wanted,
@@ -157,8 +157,10 @@ int control_client_ask(struct control_client *r, const struct message_command *c
             if (!node->asked || !take_answer(node, &m))
                 continue;
             node->asked = 0;
-            if (!is_answered(node->name, &m, wanted) || !take(context, node->name, &m))
-                code = EXIT_FAILED;
+            int answered = check_answer(node->name, &m, wanted);
+            if (answered == EXIT_OK && !take(context, node->name, &m))
+                answered = EXIT_FAILED;
+            code = answered != EXIT_OK ? answered : code;
         }
     for (uint32_t i = 0; i < r->count; i++) {
         if (!r->nodes[i].asked)

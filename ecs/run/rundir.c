@@ -42,13 +42,27 @@ const char *rundir_runs(const char *option)
     return option ? option : set && *set ? set : "runs";
 }
 
+/* Whether the directory holds a part of a run. One that must not be looked into may be a run. */
+static bool is_run(const char *dir)
+{
+    static const char *const parts[] = {"experiment.yaml", "run.db", "trace"};
+    char path[PATH_MAX + 32];
+    struct stat st;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        snprintf(path, sizeof path, "%.*s/%s", PATH_MAX, dir, parts[i]);
+        if (lstat(path, &st) == 0 || errno != ENOENT)
+            return true;
+    }
+    return false;
+}
+
 int rundir_find(const char *argument, const char *runs, char *path, size_t size)
 {
     int len = argument ? snprintf(path, size, "%s", argument) : snprintf(path, size, "%s/latest", runs);
     struct stat st;
     if (len < 0 || (size_t)len >= size || stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
         return BEZEL_ENOENT;
-    return 0;
+    return is_run(path) ? 0 : BEZEL_EINVAL;
 }
 
 bool rundir_version(unsigned i, const char **key, char *value, size_t size)

@@ -109,12 +109,16 @@ static void dashes_that_are_a_value_end_nothing(void **state)
 static void a_run_is_found_by_its_path_and_by_its_name_and_as_the_newest(void **state)
 {
     (void)state;
-    char run[PATH_MAX], expected[PATH_MAX];
+    char run[PATH_MAX], expected[PATH_MAX], part[PATH_MAX + 8];
     struct options o = {.runs = folder};
     snprintf(expected, sizeof expected, "%s/first", folder);
     assert_int_equal(options_find_run(&o, NULL, run), EXIT_USAGE);
     assert_int_equal(options_find_run(&o, "first", run), EXIT_USAGE);
     assert_int_equal(mkdir(expected, 0700), 0);
+    assert_int_equal(options_find_run(&o, "first", run), EXIT_USAGE); /* nothing of a run is in it */
+    assert_int_equal(options_find_run(&o, expected, run), EXIT_USAGE);
+    snprintf(part, sizeof part, "%s/trace", expected);
+    assert_int_equal(mkdir(part, 0700), 0);
     assert_int_equal(options_find_run(&o, "first", run), OPTIONS_GO_ON);
     assert_string_equal(run, expected);
     assert_int_equal(options_find_run(&o, expected, run), OPTIONS_GO_ON);
