@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* The state of the search. */
 struct search {
@@ -112,7 +113,7 @@ int export_find(const char *run, struct export_nodes *nodes)
         return errno = ENAMETOOLONG, BEZEL_EINVAL;
     DIR *dir = file_open_dir(trace, 1);
     if (!dir)
-        return err_from_errno(errno);
+        return errno == ENOENT && access(run, F_OK) == 0 ? 0 : err_from_errno(errno); /* nothing is stored yet */
     int err = 0;
     bool served = verify_is_served(run);
     for (struct dirent *d; !err && (d = file_next(dir, &err));)
