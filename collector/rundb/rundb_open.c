@@ -241,9 +241,9 @@ int rundb_open_file(const char *run, int flags, const char *vfs, sqlite3 **db)
     int err = check_files(path);
     if (!err) {
         use_open_plain();
-        err = rundb_error(
-            NULL, sqlite3_open_v2(path, db,
-                                  flags | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs));
+        flags |= SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE;
+        int rc = sqlite3_open_v2(path, db, flags, vfs);
+        err = rundb_error(*db, rc); /* also after a failure *db is set, and has the errno */
     }
     if (!err) {
         distrust(*db);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -130,6 +131,24 @@ static void what_is_no_file_is_not_opened(void **state)
     }
 }
 
+/* Root may open every file, so a child without root's rights tries it. */
+static void what_may_not_be_read_is_refused_with_the_reason_of_the_system(void **state)
+{
+    struct fixture *t = *state;
+    struct summary *s;
+    int status;
+    assert_int_equal(chmod(t->dir, 0755), 0);
+    assert_int_equal(chmod(t->database, 0), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        bool dropped = geteuid() != 0 || seteuid(65534) == 0;
+        int err = summary_load(t->dir, &s);
+        _exit(!dropped || err != BEZEL_EPERM || strcmp(rundb_why(err), "Permission denied") != 0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
 static void what_is_too_large_is_not_read(void **state)
 {
     struct fixture *t = *state;
@@ -147,8 +166,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(what_bezel_made_is_taken),      TEST(any_other_schema_is_refused),   TEST(another_version_is_named),
-        TEST(what_is_no_file_is_not_opened), TEST(what_is_too_large_is_not_read),
+        TEST(what_bezel_made_is_taken),      TEST(any_other_schema_is_refused),
+        TEST(another_version_is_named),      TEST(what_is_no_file_is_not_opened),
+        TEST(what_is_too_large_is_not_read), TEST(what_may_not_be_read_is_refused_with_the_reason_of_the_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
