@@ -2,12 +2,17 @@
 // SPDX-License-Identifier: MIT
 #include "base/serve.h"
 
+#include "base/exit_code.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/units.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
@@ -31,6 +36,25 @@ unsigned serve_terms(int signals)
     while (read(signals, &info, sizeof info) == (ssize_t)sizeof info)
         count++;
     return count;
+}
+
+int serve_read_descriptor(const char *text)
+{
+    uint64_t n;
+    const char *why;
+    bool open = units_read_count(text, &n, &why) == 0 && n <= INT_MAX && fcntl((int)n, F_GETFD) >= 0;
+    return open ? (int)n : -1;
+}
+
+int serve_misuse(const char *program, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s: ", program);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\nTry '%s --help'.\n", program);
+    return EXIT_USAGE;
 }
 
 void serve_parent_pipe(int pipe)

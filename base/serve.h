@@ -5,6 +5,8 @@
 #ifndef BEZEL_BASE_SERVE_H
 #define BEZEL_BASE_SERVE_H
 
+#include "base/err.h"
+
 #include <stdbool.h>
 
 /**
@@ -16,6 +18,12 @@ int serve_signals(void);
 
 /** How many SIGTERMs arrived at `signals` since the last call. */
 unsigned serve_terms(int signals);
+
+/** The open descriptor whose number `text` is, or -1. */
+int serve_read_descriptor(const char *text);
+
+/** Prints to stderr what is wrong with the arguments of daemon `program`, and how to get help; returns EXIT_USAGE. */
+int serve_misuse(const char *program, const char *format, ...) BEZEL_PRINTF(2, 3);
 
 /** Makes the parent pipe `pipe` (-1: none) non-blocking, for serve_is_deserted(). */
 void serve_parent_pipe(int pipe);

@@ -28,7 +28,7 @@ enum {
 #define IDLE_TIMEOUT (30 * CLOCK_S) /* the default idle time-out of sessions */
 
 static const char help[] =
-    "Usage: bezeld --control ENDPOINT [--keys DIR] [--key FILE] [--idle-timeout D] [--ready FD]\n"
+    "usage: bezeld --control ENDPOINT [--keys DIR] [--key FILE] [--idle-timeout D] [--ready FD]\n"
     "              [--parent-pipe FD]\n"
     "\n"
     "The daemon of a node: it reads records, sends them to the collector, and keeps limits. It serves up to 16\n"
@@ -49,7 +49,7 @@ static const char help[] =
     "      --version       the version\n"
     "\n"
     "On SIGTERM it sends what is left, for at most two seconds, and ends; a second SIGTERM ends it at once.\n"
-    "Exit codes: 0 ended on request, 1 failed, 2 misuse.\n";
+    "Exit codes: 0 ended on request, 1 failed, 2 wrong arguments.\n";
 
 struct arguments {
     const char *control, *key, *keys, *idle_timeout_text;
@@ -59,8 +59,7 @@ struct arguments {
 
 static int misuse(const char *what)
 {
-    fprintf(stderr, "bezeld: %s; `bezeld --help` lists the options\n", what);
-    return EXIT_USAGE;
+    return serve_misuse("bezeld", "%s", what);
 }
 
 /* Where the text of option `c` goes, NULL where it takes none. */
@@ -107,9 +106,15 @@ static const char *check_arguments(struct arguments *a)
 static int read_arguments(int argc, char **argv, struct arguments *a)
 {
     static const struct option options[] = {
-        {"lease", optional_argument, NULL, 'L'},    /* given up */
-        {"patience", optional_argument, NULL, 'P'}, /* given up */
-        {"stand", optional_argument, NULL, 'S'},    /* given up */
+        {"experiment", optional_argument, NULL, 'G'},
+        {"node", optional_argument, NULL, 'G'}, /* given up */
+        {"dir", optional_argument, NULL, 'G'},
+        {"run", optional_argument, NULL, 'G'}, /* given up */
+        {"collector", optional_argument, NULL, 'G'},
+        {"collector-key", optional_argument, NULL, 'G'}, /* given up */
+        {"lease", optional_argument, NULL, 'L'},         /* given up */
+        {"patience", optional_argument, NULL, 'P'},      /* given up */
+        {"stand", optional_argument, NULL, 'S'},         /* given up */
         {"control", required_argument, NULL, 'o'},
         {"key", required_argument, NULL, 'k'},
         {"keys", required_argument, NULL, 's'},
@@ -125,8 +130,15 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
         const char **text = text_of(a, c);
         if (text)
             *text = optarg;
-        else if (c == 'y' || c == 'l')
-            *(c == 'y' ? &a->ready : &a->parent_pipe) = atoi(optarg);
+        else if (c == 'y' || c == 'l') {
+            *(c == 'y' ? &a->ready : &a->parent_pipe) = serve_read_descriptor(optarg);
+            if (serve_read_descriptor(optarg) < 0)
+                return serve_misuse("bezeld", "%s: not the number of an open descriptor", optarg) + 1;
+        } else if (c == 'G')
+            return misuse("--experiment, --node, --dir, --run, --collector and --collector-key are not options any "
+                          "more: the "
+                          "command that begins a session has all that") +
+                   1; /* given up */
         else if (c == 'L')
             return misuse("--lease is called --parent-pipe now") + 1; /* given up */
         else if (c == 'P')
@@ -138,7 +150,7 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
         else if (c == 'v')
             return puts("bezeld " BEZEL_VERSION) < 0 ? EXIT_FAILED + 1 : EXIT_OK + 1;
         else
-            return misuse("unknown option, or its value is missing") + 1;
+            return fputs("Try 'bezeld --help'.\n", stderr), EXIT_USAGE + 1;
     }
     if (optind != argc)
         return misuse("unexpected argument: bezeld takes options only") + 1;

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
+#include "base/serve.h"
 #include "base/units.h"
 #include "collector/collector_daemon.h"
 #include "collector/store/store.h"
@@ -85,16 +86,7 @@ static const struct option long_options[] = {
 
 static int misuse(const char *what, const char *why)
 {
-    fprintf(stderr, "bezel-collector: %s: %s\nTry 'bezel-collector --help'.\n", what, why);
-    return EXIT_USAGE;
-}
-
-/* Returns a descriptor's number, or -1. */
-static int read_descriptor(const char *text)
-{
-    char *end;
-    long n = strtol(text, &end, 10);
-    return end != text && !*end && n >= 0 && n <= 1 << 20 ? (int)n : -1;
+    return serve_misuse("bezel-collector", "%s: %s", what, why);
 }
 
 static bool read_sync(const char *text, int64_t *sync)
@@ -162,12 +154,12 @@ static int read_options(int argc, char **argv, struct collector_daemon_options *
         switch (c) {
         case OPT_READY:
         case OPT_PARENT_PIPE:
-            *(c == OPT_READY ? &o->ready : &o->parent_pipe) = read_descriptor(optarg);
-            if (read_descriptor(optarg) < 0)
-                return misuse(optarg, "not the number of a descriptor");
+            *(c == OPT_READY ? &o->ready : &o->parent_pipe) = serve_read_descriptor(optarg);
+            if (serve_read_descriptor(optarg) < 0)
+                return misuse(optarg, "not the number of an open descriptor");
             break;
         case OPT_LEASE:
-            return misuse("--lease", "is called --parent-pipe now"); /* given up */
+            return serve_misuse("bezel-collector", "--lease is called --parent-pipe now"); /* given up */
         case OPT_SYNC:
             if (!read_sync(optarg, &o->sync))
                 return misuse(optarg, "--sync takes never, always, or a duration from 1 ms to 10 s");
@@ -199,7 +191,7 @@ static int check_options(int argc, char **argv, const struct collector_daemon_op
     if (optind < argc)
         return misuse(argv[optind], "no such argument");
     if (!o->run || !o->listen || !o->control)
-        return misuse("usage", "--run, --listen and --control are needed");
+        return serve_misuse("bezel-collector", "--run, --listen and --control are needed");
     if (!o->keys != !o->key)
         return misuse("--keys and --key",
                       "one without the other: give the folder of public keys and the own secret key");

@@ -217,13 +217,10 @@ void daemon_last_messages(const struct daemon *d, char *text, size_t size)
     off_t from = end - d->log_start < (off_t)sizeof tail ? d->log_start : end - (off_t)sizeof tail;
     ssize_t n = fd < 0 ? 0 : pread(fd, tail, sizeof tail - 1, from);
     close_fd(&fd);
-    while (n > 0 && tail[n - 1] == '\n')
-        n--;
-    if (n <= 0)
-        return;
-    tail[n] = '\0';
-    const char *before = strrchr(tail, '\n');
-    snprintf(text, size, "%s", before ? before + 1 : tail);
+    tail[n > 0 ? n : 0] = '\0';
+    for (char *line = strtok(tail, "\n"); line; line = strtok(NULL, "\n"))
+        if (strncmp(line, "Try '", 5) != 0) /* the line before it has the reason */
+            snprintf(text, size, "%s", line);
 }
 
 const char *daemon_log(const struct daemon *d)

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
+#include "base/serve.h"
 #include "base/units.h"
 #include "resmgr/manager/manager_daemon.h"
 
@@ -33,7 +34,7 @@ static const char usage[] =
     "  --help, --version   print this summary, or the version\n"
     "\n"
     "SIGTERM ends it; nodes keep how they poll. Exit codes: 0 success; 1 failed, or replaced by another manager;\n"
-    "2 wrong arguments or file.\n";
+    "2 wrong arguments.\n";
 
 enum option_id {
     OPT_EXPERIMENT = 256,
@@ -66,22 +67,13 @@ static const struct option long_options[] = {
 
 static int misuse(const char *what, const char *why)
 {
-    fprintf(stderr, "bezel-resmgr: %s: %s\nTry 'bezel-resmgr --help'.\n", what, why);
-    return EXIT_USAGE;
-}
-
-/* Returns a descriptor's number, or -1. */
-static int read_descriptor(const char *text)
-{
-    char *end;
-    long n = strtol(text, &end, 10);
-    return end != text && !*end && n >= 0 && n <= 1 << 20 ? (int)n : -1;
+    return serve_misuse("bezel-resmgr", "%s: %s", what, why);
 }
 
 static int read_fd(const char *text, int *fd)
 {
-    *fd = read_descriptor(text);
-    return *fd < 0 ? misuse(text, "expected the number of a descriptor") : -1;
+    *fd = serve_read_descriptor(text);
+    return *fd < 0 ? misuse(text, "not the number of an open descriptor") : -1;
 }
 
 /* Takes one option. Returns the exit code where the program ends here, -1 where it goes on. */
@@ -115,7 +107,7 @@ static int take_option(int c, struct manager_daemon_options *o)
     case OPT_PARENT_PIPE:
         return read_fd(optarg, &o->parent_pipe);
     case OPT_LEASE:
-        return misuse("--lease", "is called --parent-pipe now"); /* given up */
+        return serve_misuse("bezel-resmgr", "--lease is called --parent-pipe now"); /* given up */
     case OPT_HELP:
         return fputs(usage, stdout) < 0 ? EXIT_FAILED : EXIT_OK;
     case OPT_VERSION:
@@ -139,9 +131,9 @@ int main(int argc, char **argv)
     if (optind < argc)
         return misuse(argv[optind], "unexpected argument");
     if (!options.experiment || (!options.sockets && options.node_count == 0) || !options.epoch)
-        return misuse("usage", "needs --experiment, --epoch, and --sockets or --node");
+        return serve_misuse("bezel-resmgr", "--experiment, --epoch, and --sockets or --node are needed");
     if (!options.key != !options.keys)
-        return misuse("usage", "--key needs --keys, and --keys needs --key");
+        return serve_misuse("bezel-resmgr", "--key needs --keys, and --keys needs --key");
     file_raise_limit(); /* a link to each node */
     return limit_check_files(RESMGR_FILES) == 0 ? manager_daemon_run(&options) : EXIT_FAILED;
 }
