@@ -74,7 +74,7 @@ static void print_json(const struct doctor *d, size_t problems, FILE *out)
 {
     struct json j = {.out = out};
     json_object(&j, NULL);
-    json_int(&j, "format", 1);
+    json_int(&j, "format", 2);
     json_uint(&j, "problems", problems);
     json_array(&j, "checks");
     for (size_t i = 0; i < d->count; i++) {

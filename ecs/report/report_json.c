@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { REPORT_FORMAT = 1 }; /* grows when a field changes its meaning; new fields leave it as it is */
+enum { REPORT_FORMAT = 2 }; /* grows when a field changes its meaning; new fields leave it as it is */
 
 /* CLOCK_REALTIME nanoseconds as RFC 3339 in UTC with microseconds; null for 0. */
 static void put_realtime(struct json *j, const char *key, int64_t ns)

@@ -183,7 +183,7 @@ static void json_holds_every_area_and_a_remedy_wherever_one_is_due(void **state)
     free(text);
     snprintf(
         command, sizeof command,
-        "jq -e '.format == 1 and .problems == 0 and"
+        "jq -e '.format == 2 and .problems == 0 and"
         " ([.checks[].area] | unique) == [\"clock\", \"keys\", \"privileges\", \"shared memory\", \"tools\"] and"
         " (.checks | all((.level == \"ok\") == (.remedy == null) and (.text | length) > 0))' '%s/stdout' >/dev/null",
         folder);
