@@ -73,7 +73,7 @@ void node_take_findings(struct node *n, const struct agent_outcome *o)
     numbers.what = FINDING_INFEASIBLE;
     record_change(n, &n->found.infeasible, a->infeasible, numbers);
     struct builtin_finding plain = {.what = FINDING_NOT_THE_MONITORS, .limit = -1, .needed = NAN, .budget = NAN};
-    record_change(n, &n->found.not_the_monitors, a->not_monitor & 1, plain);
+    record_change(n, &n->found.not_the_monitors, a->not_the_monitors & 1, plain);
     plain.what = FINDING_STARVED;
     record_change(n, &n->found.starved, a->starved & 1, plain);
     record_load_shedding(n, o);

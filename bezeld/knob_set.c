@@ -34,8 +34,8 @@ bool node_knob_set(struct node *n, struct external_process *p, uint32_t i, int32
     return true;
 }
 
-static const struct node_knob_reason kept = {.cause = TURNED_BY_KEPT, .limit = -1, .value = NAN},
-                                     at_the_end = {.cause = TURNED_BY_END, .limit = -1, .value = NAN};
+static const struct node_knob_reason kept = {.cause = SET_BY_KEPT, .limit = -1, .value = NAN},
+                                     at_the_end = {.cause = SET_BY_END, .limit = -1, .value = NAN};
 
 /* Knobs that an earlier daemon of this run left changed. Attaching resets those that another run left changed. */
 void node_knobs_start(struct node *n)

@@ -139,7 +139,7 @@ void knob_steering_sample(struct node *n)
         const struct knob_controller_setpoint *setpoint = agent_knob_setpoint(n->agent, i);
         carry_out(
             n, i, setpoint,
-            &(struct node_knob_reason){.cause = TURNED_BY_AGENT, .limit = setpoint->limit, .value = setpoint->metric});
+            &(struct node_knob_reason){.cause = SET_BY_AGENT, .limit = setpoint->limit, .value = setpoint->metric});
     }
 }
 
@@ -192,7 +192,7 @@ uint32_t knob_steering_apply(struct node *n, const struct message_setpoint *s)
             setpoint.value = decision->given ? clamp(n, i, decision->value, &clamped) : decision->value;
         }
         carry_out(n, i, &setpoint,
-                  &(struct node_knob_reason){.cause = TURNED_BY_MANAGER,
+                  &(struct node_knob_reason){.cause = SET_BY_MANAGER,
                                              .limit = setpoint.limit,
                                              .value = setpoint.metric,
                                              .epoch = (int64_t)s->leadership.epoch,

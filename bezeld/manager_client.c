@@ -184,7 +184,7 @@ static void apply(struct node *n, const struct message_setpoint *s, const struct
                                      .infeasible_member = s->infeasible == MESSAGE_INFEASIBLE ? 0 : POLICY_ALL,
                                      .needed = s->needed,
                                      .budget = s->budget,
-                                     .not_monitor = s->not_monitor,
+                                     .not_the_monitors = s->not_the_monitors,
                                      .starved = s->starved};
     struct node_decider by = {
         .who = DECIDED_BY_MANAGER, .epoch = (int64_t)s->leadership.epoch, .sequence = (int64_t)s->sequence};

@@ -56,7 +56,7 @@ struct node_judged {
 
 /** Why a knob is set; as in struct builtin_knob. */
 struct node_knob_reason {
-    enum builtin_turner cause;
+    enum builtin_setter cause;
     int limit;
     double value;
     int64_t epoch, sequence;

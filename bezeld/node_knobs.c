@@ -64,7 +64,7 @@ static bool is_refused(struct node *n, const struct message_knob *command, struc
     return false;
 }
 
-static const struct node_knob_reason by_operator = {.cause = TURNED_BY_OPERATOR, .limit = -1, .value = NAN};
+static const struct node_knob_reason by_operator = {.cause = SET_BY_OPERATOR, .limit = -1, .value = NAN};
 
 static void carry_out(struct node *n, const struct message_knob *command, struct message_reply *reply)
 {

@@ -12,7 +12,7 @@
 #define BAR_LABEL(NAME, label) "|" label
 #define LABELS_DECIDER         (&("" BUILTIN_DECIDERS(BAR_LABEL))[1])
 #define LABELS_POLLING         (&("" BUILTIN_POLLINGS(BAR_LABEL))[1])
-#define LABELS_TURNER          (&("" BUILTIN_TURNERS(BAR_LABEL))[1])
+#define LABELS_SETTER          (&("" BUILTIN_SETTERS(BAR_LABEL))[1])
 #define LABELS_FINDING         (&("" BUILTIN_FINDINGS(BAR_LABEL))[1])
 
 #define DICTIONARY_INT(name, unit)    INT(name, unit)
@@ -69,8 +69,8 @@ const char *builtin_finding_name(int what)
     return what >= 0 && what < (int)(sizeof labels / sizeof *labels) ? labels[what] : "?";
 }
 
-const char *builtin_turner_name(int cause)
+const char *builtin_setter_name(int cause)
 {
-    static const char *const labels[] = {BUILTIN_TURNERS(LABEL)};
+    static const char *const labels[] = {BUILTIN_SETTERS(LABEL)};
     return cause >= 0 && cause < (int)(sizeof labels / sizeof *labels) ? labels[cause] : "?";
 }

@@ -138,7 +138,7 @@
     FIELD(TEXT,  knob,     "1",           "name of the knob")                                                          \
     FIELD(TEXT,  unit,     "1",           "unit of the knob")                                                          \
     FIELD(INT,   instance, "1",           "of the process")                                                            \
-    FIELD(ENUM,  cause,    LABELS_TURNER, "who turned it; found so at a restart; brought back at the end of the run")  \
+    FIELD(ENUM,  cause,    LABELS_SETTER, "who turned it; found so at a restart; brought back at the end of the run")  \
     FIELD(INT,   before,   "1",           "value before")                                                              \
     FIELD(INT,   after,    "1",           "value after")                                                               \
     FIELD(INT,   limit,    "1",           "index of the limit that a manager or agent set it for; else -1")            \
@@ -209,12 +209,12 @@
     LABEL(POLLING_BY_KEPT,     "kept")
 
 /** Who turned a knob; `kept`: found so by this life of the daemon; `end`: turned back at the end of the run. */
-#define BUILTIN_TURNERS(LABEL)                                                                                         \
-    LABEL(TURNED_BY_OPERATOR, "operator")                                                                              \
-    LABEL(TURNED_BY_MANAGER,  "manager")                                                                               \
-    LABEL(TURNED_BY_AGENT,    "agent")                                                                                 \
-    LABEL(TURNED_BY_KEPT,     "kept")                                                                                  \
-    LABEL(TURNED_BY_END,      "end")
+#define BUILTIN_SETTERS(LABEL)                                                                                         \
+    LABEL(SET_BY_OPERATOR, "operator")                                                                              \
+    LABEL(SET_BY_MANAGER,  "manager")                                                                               \
+    LABEL(SET_BY_AGENT,    "agent")                                                                                 \
+    LABEL(SET_BY_KEPT,     "kept")                                                                                  \
+    LABEL(SET_BY_END,      "end")
 
 /**
  * Findings. Of `load-shedding` aspects of an importance below `floor` are only counted. Of `saturated` `floor` is the
@@ -233,7 +233,7 @@
 #define BUILTIN_LABEL_ENUM(NAME, label) NAME,
 enum builtin_decider { BUILTIN_DECIDERS(BUILTIN_LABEL_ENUM) };
 enum builtin_poller { BUILTIN_POLLINGS(BUILTIN_LABEL_ENUM) };
-enum builtin_turner { BUILTIN_TURNERS(BUILTIN_LABEL_ENUM) };
+enum builtin_setter { BUILTIN_SETTERS(BUILTIN_LABEL_ENUM) };
 enum builtin_conclusion { BUILTIN_FINDINGS(BUILTIN_LABEL_ENUM) };
 
 #define BUILTIN_ENUM(NAME, name, table, owner, rows) BUILTIN_##NAME,
@@ -271,6 +271,6 @@ const struct builtin_layout *builtin_layout(enum builtin b);
 
 /** The label of a value of these enums; "?" for a value without one. */
 const char *builtin_finding_name(int what);
-const char *builtin_turner_name(int cause);
+const char *builtin_setter_name(int cause);
 
 #endif

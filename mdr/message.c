@@ -351,7 +351,7 @@ static bool_t filter_setpoint(XDR *x, struct message_setpoint *m)
         !xdr_uint64_t(x, &m->answers) || !xdr_uint64_t(x, &m->expiry) || !xdr_uint64_t(x, &m->lasts) ||
         !filter_bool(x, &m->on) || !xdr_uint64_t(x, &m->period_ns) || !xdr_int32_t(x, &m->cause) ||
         !filter_enum(x, &m->infeasible, MESSAGE_INFEASIBLE_GLOBAL) || !filter_double(x, &m->needed) ||
-        !filter_double(x, &m->budget) || !filter_bool(x, &m->not_monitor) || !filter_bool(x, &m->starved) ||
+        !filter_double(x, &m->budget) || !filter_bool(x, &m->not_the_monitors) || !filter_bool(x, &m->starved) ||
         !xdr_uint32_t(x, &m->shed) || !filter_steers(x, &m->knob_count, m->knobs))
         return FALSE;
     double proof[] = {m->needed, m->budget};

@@ -384,7 +384,7 @@ struct message_setpoint {
     int32_t cause; /* index of a limit in violation; -1: none */
     enum message_infeasible infeasible;
     double needed, budget; /* percent of one CPU; 0 where it is feasible */
-    bool not_monitor;      /* a quality is violated, and polling less does not help */
+    bool not_the_monitors; /* a quality is violated, and polling less does not help */
     bool starved;          /* records are late or lost, and the node may not poll more often */
     uint32_t shed;         /* how many levels of importance to give up, the least important ones first */
     uint32_t knob_count;

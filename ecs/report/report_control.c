@@ -113,7 +113,7 @@ void report_json_knobs(const struct report *r, struct json *j)
         json_text(j, "process", k->process);
         json_uint_text(j, "instance", (uint64_t)k->instance);
         json_text(j, "knob", k->knob);
-        json_text(j, "by", builtin_turner_name(k->cause));
+        json_text(j, "by", builtin_setter_name(k->cause));
         json_int(j, "before", k->before);
         json_int(j, "after", k->after);
         json_text(j, "unit", k->unit);

@@ -90,7 +90,7 @@ static bool has_yielded(const struct policy_state *s, const struct policy_action
         return *judged = true;
     if (l->on_flow)
         return *judged = a->starved >> member & 1;
-    *judged = !l->on_cpu && a->not_monitor >> member & 1;
+    *judged = !l->on_cpu && a->not_the_monitors >> member & 1;
     return *judged || !m->on || (experiment_policy_can(s->policy, POLICY_MOVES) && m->period >= s->period_max);
 }
 

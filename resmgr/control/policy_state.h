@@ -178,7 +178,7 @@ struct policy_actions {
     int infeasible_member; /* of which member; POLICY_ALL: of the budget for all */
     double needed, budget; /* percent of one CPU */
     /** Members with a quality that is violated whether the monitor polls or not: bit i for member i. */
-    uint64_t not_monitor;
+    uint64_t not_the_monitors;
     /** Members whose records are late or lost although they are polled as often as bounds and budget allow. */
     uint64_t starved;
 };

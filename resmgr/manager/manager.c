@@ -41,7 +41,7 @@ struct manager_node {
     int cause;
     enum message_infeasible infeasible;
     double needed, budget;
-    bool not_monitor, starved;
+    bool not_the_monitors, starved;
     uint32_t shed;
 };
 
@@ -312,16 +312,16 @@ static void take_verdict(struct manager *m, uint32_t i)
     enum message_infeasible infeasible = global ? MESSAGE_INFEASIBLE_GLOBAL
                                          : own  ? MESSAGE_INFEASIBLE
                                                 : MESSAGE_FEASIBLE;
-    bool not_monitor = a->not_monitor >> i & 1, starved = a->starved >> i & 1;
+    bool not_the_monitors = a->not_the_monitors >> i & 1, starved = a->starved >> i & 1;
     uint32_t shed = m->policy.members[i].load_shedding.count;
-    n->unsent |=
-        infeasible != n->infeasible || not_monitor != n->not_monitor || starved != n->starved || shed != n->shed;
+    n->unsent |= infeasible != n->infeasible || not_the_monitors != n->not_the_monitors || starved != n->starved ||
+                 shed != n->shed;
     n->starved = starved;
     n->shed = shed;
     n->infeasible = infeasible;
     n->needed = infeasible ? a->needed : 0;
     n->budget = infeasible ? a->budget : 0;
-    n->not_monitor = not_monitor;
+    n->not_the_monitors = not_the_monitors;
 }
 
 static bool is_round_complete(const struct manager *m, int64_t now)
@@ -432,7 +432,7 @@ bool manager_send(struct manager *m, uint32_t node, int64_t now, struct message_
                                    .infeasible = n->infeasible,
                                    .needed = n->needed,
                                    .budget = n->budget,
-                                   .not_monitor = n->not_monitor,
+                                   .not_the_monitors = n->not_the_monitors,
                                    .starved = n->starved,
                                    .shed = p->load_shedding.count};
     add_knobs(m, s);

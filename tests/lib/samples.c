@@ -305,7 +305,7 @@ static void sample_setpoint(struct message_setpoint *s)
                                    .infeasible = MESSAGE_INFEASIBLE,
                                    .needed = 11.5,
                                    .budget = 10,
-                                   .not_monitor = true,
+                                   .not_the_monitors = true,
                                    .starved = true,
                                    .shed = 2,
                                    .knob_count = 2};

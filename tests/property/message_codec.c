@@ -229,7 +229,7 @@ static void random_message(uint64_t *seed, enum message_type type)
     case MESSAGE_SETPOINT:
         random_bytes(seed, &m.setpoint, sizeof m.setpoint);
         m.setpoint.on = seed_next(seed) & 1;
-        m.setpoint.not_monitor = seed_next(seed) & 1;
+        m.setpoint.not_the_monitors = seed_next(seed) & 1;
         m.setpoint.starved = seed_next(seed) & 1;
         random_steers(seed, &m.setpoint);
         m.setpoint.infeasible = (enum message_infeasible)(seed_next(seed) % 3);
@@ -567,7 +567,7 @@ static void assert_same_setpoint(const struct message_setpoint *p, const mdr_set
     SAME((int)p->infeasible, (int)q->infeasible);
     assert_same_number(p->needed, q->needed);
     assert_same_number(p->budget, q->budget);
-    SAME(p->not_monitor, q->not_monitor);
+    SAME(p->not_the_monitors, q->not_the_monitors);
     SAME(p->starved, q->starved);
     SAME(p->shed, q->shed);
     SAME(p->knob_count, q->knobs.knobs_len);

@@ -46,7 +46,7 @@ struct course {
     double use;   /* mean, percent */
     int changes;  /* of the setting */
     int violated; /* steps with a limit in violation */
-    int on, infeasible, not_monitor;
+    int on, infeasible, not_the_monitors;
     int last_over; /* step, from 1, beyond 1.1 times the budget; 0: none */
 };
 
@@ -64,7 +64,7 @@ static struct course run(struct plant *p, int steps)
         c.changes += actions.action[0] != POLICY_KEEP;
         c.on += state.members[0].on;
         c.infeasible += actions.infeasible;
-        c.not_monitor += actions.not_monitor & 1;
+        c.not_the_monitors += actions.not_the_monitors & 1;
     }
     return c;
 }
@@ -154,7 +154,7 @@ static void whatever_is_observed_periods_stay_in_bounds_and_the_same_makes_the_s
                 assert_int_equal(actions.action[k], twins.action[k]);
             }
             assert_int_equal(actions.infeasible, twins.infeasible);
-            assert_true(actions.not_monitor == twins.not_monitor);
+            assert_true(actions.not_the_monitors == twins.not_the_monitors);
             if (actions.infeasible)
                 assert_true(isfinite(actions.needed) && isfinite(actions.budget));
         }
@@ -474,7 +474,7 @@ static void a_quality_that_the_monitor_breaks_is_held(void **unused)
         assert_true(c.violated <= 40 * TEN_SECONDS / 50);
         assert_true(c.changes <= 40);
         assert_int_equal(c.on, 40 * TEN_SECONDS);
-        assert_int_equal(c.not_monitor, 0);
+        assert_int_equal(c.not_the_monitors, 0);
     }
 }
 
@@ -488,7 +488,7 @@ static void a_quality_that_no_polling_could_save_is_not_answered_for_long(void *
         run(&p, 600);
         int64_t before = state.members[0].period;
         /* Another bottleneck than the CPU: frames are late whatever is polled. */
-        int on = 0, not_monitor = 0, changes = 0;
+        int on = 0, not_the_monitors = 0, changes = 0;
         for (int i = 0; i < 40 * TEN_SECONDS; i++) {
             plant_step(&p, &state, &seen);
             struct policy_limit *l = &seen.limits[seen.limit_count - 1];
@@ -496,16 +496,16 @@ static void a_quality_that_no_polling_could_save_is_not_answered_for_long(void *
             l->state = LIMIT_VIOLATED;
             policy_step(&state, &seen, &actions);
             on += state.members[0].on;
-            not_monitor += actions.not_monitor & 1;
+            not_the_monitors += actions.not_the_monitors & 1;
             changes += actions.action[0] != POLICY_KEEP;
         }
         assert_int_equal(on, 40 * TEN_SECONDS);
-        assert_true(not_monitor > 30 * TEN_SECONDS);
+        assert_true(not_the_monitors > 30 * TEN_SECONDS);
         assert_true(changes <= 60);
         run(&p, 12000);
         assert_true(state.members[0].on);
         assert_true((double)state.members[0].period < 2.5 * (double)before);
-        assert_int_equal(actions.not_monitor, 0);
+        assert_int_equal(actions.not_the_monitors, 0);
     }
 }
 

@@ -57,9 +57,9 @@ static void names_of_values_are_their_labels(void **state)
     assert_string_equal(builtin_finding_name(FINDING_SATURATED), "saturated");
     assert_string_equal(builtin_finding_name(FINDING_SATURATED + 1), "?");
     assert_string_equal(builtin_finding_name(-1), "?");
-    assert_string_equal(builtin_turner_name(TURNED_BY_END), "end");
-    assert_string_equal(builtin_turner_name(TURNED_BY_END + 1), "?");
-    assert_string_equal(builtin_turner_name(-1), "?");
+    assert_string_equal(builtin_setter_name(SET_BY_END), "end");
+    assert_string_equal(builtin_setter_name(SET_BY_END + 1), "?");
+    assert_string_equal(builtin_setter_name(-1), "?");
 }
 
 /* Readers and writers find `node` and `at` in the same place of each struct, and fields of the size of their type. */

@@ -91,10 +91,10 @@ static void polling_gives_way_first_and_what_came_of_it_is_waited_for(void **sta
     (void)state;
     instants(50, 50);
     assert_int_equal(value(0), 100);
-    actions.not_monitor = 1; /* of another node */
+    actions.not_the_monitors = 1; /* of another node */
     instants(50, 50);
     assert_int_equal(value(0), 100);
-    actions.not_monitor = 2;
+    actions.not_the_monitors = 2;
     instant(50);
     assert_int_equal(value(0), 50);
     assert_int_equal(knob_controller.knobs[0].setpoint.moved, KNOB_SEARCH_HELP);
@@ -148,9 +148,9 @@ static void a_knob_that_comes_first_hides_the_violation_until_it_is_saturated(vo
 static void what_its_own_return_breaks_is_hidden_and_taken_back(void **state)
 {
     (void)state;
-    actions.not_monitor = 2;
+    actions.not_the_monitors = 2;
     instant(50);
-    actions.not_monitor = 0;
+    actions.not_the_monitors = 0;
     assert_false(hides(0));
     for (int i = 0; i < 200 && knob_controller.knobs[0].setpoint.moved != KNOB_SEARCH_RETURN; i++)
         instant(120);

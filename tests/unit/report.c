@@ -160,7 +160,7 @@ static void the_timeline_is_in_order_and_plotted(void **state)
         {0, sample_time(2.7), .what = FINDING_VIOLATED, .holds = true}, /* as the violation says */
         {0, sample_time(4.5), .what = FINDING_INFEASIBLE, .limit = -1}};
     struct builtin_knob knobs[] = {
-        {0, sample_time(2.8), .process = "server", .knob = "quality", .unit = "%", .cause = TURNED_BY_MANAGER,
+        {0, sample_time(2.8), .process = "server", .knob = "quality", .unit = "%", .cause = SET_BY_MANAGER,
          .before = 80, .after = 60, .value = 24},
         {1, sample_time(9), .process = "cli\033[2J", .knob = "rate", .unit = "", .before = 3, .after = 4, .limit = -1}};
     s.summary.findings = findings;
