@@ -6,27 +6,27 @@
 #include <math.h>
 
 /* Records whether a conclusion holds, if that differs from what was recorded last. */
-static void record_change(struct node *n, bool *recorded, bool holds, struct builtin_finding finding)
+static void record_change(struct node *n, bool *recorded, bool holds, struct builtin_conclusion conclusion)
 {
     if (*recorded == holds)
         return;
     *recorded = holds;
-    finding.holds = holds;
-    own_trace_record_finding(n->own_trace, &finding);
+    conclusion.holds = holds;
+    own_trace_record_conclusion(n->own_trace, &conclusion);
 }
 
 static void record_load_shedding(struct node *n, const struct agent_outcome *o)
 {
-    if (n->found.floor == o->floor)
+    if (n->concluded.floor == o->floor)
         return;
-    n->found.floor = o->floor;
+    n->concluded.floor = o->floor;
     external_set_rules(n->external);
-    own_trace_record_finding(n->own_trace, &(struct builtin_finding){.what = FINDING_LOAD_SHEDDING,
-                                                                     .holds = o->floor > 0,
-                                                                     .limit = -1,
-                                                                     .needed = NAN,
-                                                                     .budget = NAN,
-                                                                     .floor = o->floor});
+    own_trace_record_conclusion(n->own_trace, &(struct builtin_conclusion){.what = CONCLUSION_LOAD_SHEDDING,
+                                                                           .holds = o->floor > 0,
+                                                                           .limit = -1,
+                                                                           .needed = NAN,
+                                                                           .budget = NAN,
+                                                                           .floor = o->floor});
 }
 
 /*
@@ -36,8 +36,8 @@ static void record_load_shedding(struct node *n, const struct agent_outcome *o)
 void node_record_violated(struct node *n, uint32_t limit, bool violated)
 {
     record_change(
-        n, &n->found.violated[limit], violated,
-        (struct builtin_finding){.what = FINDING_VIOLATED, .limit = (int)limit, .needed = NAN, .budget = NAN});
+        n, &n->concluded.violated[limit], violated,
+        (struct builtin_conclusion){.what = CONCLUSION_VIOLATED, .limit = (int)limit, .needed = NAN, .budget = NAN});
 }
 
 void node_record_violations(struct node *n, const struct agent_outcome *o)
@@ -60,22 +60,22 @@ static int global_budget(const struct experiment *e)
     return found;
 }
 
-void node_take_findings(struct node *n, const struct agent_outcome *o)
+void node_record_conclusions(struct node *n, const struct agent_outcome *o)
 {
     const struct policy_actions *a = &o->actions;
-    struct builtin_finding numbers = {.limit = -1, .needed = NAN, .budget = NAN};
+    struct builtin_conclusion numbers = {.limit = -1, .needed = NAN, .budget = NAN};
     if (a->infeasible) {
         numbers.needed = a->needed;
         numbers.budget = a->budget;
         if (a->infeasible_member == POLICY_ALL)
             numbers.limit = global_budget(n->options.experiment);
     }
-    numbers.what = FINDING_INFEASIBLE;
-    record_change(n, &n->found.infeasible, a->infeasible, numbers);
-    struct builtin_finding plain = {.what = FINDING_NOT_THE_MONITORS, .limit = -1, .needed = NAN, .budget = NAN};
-    record_change(n, &n->found.not_the_monitors, a->not_the_monitors & 1, plain);
-    plain.what = FINDING_STARVED;
-    record_change(n, &n->found.starved, a->starved & 1, plain);
+    numbers.what = CONCLUSION_INFEASIBLE;
+    record_change(n, &n->concluded.infeasible, a->infeasible, numbers);
+    struct builtin_conclusion plain = {.what = CONCLUSION_NOT_THE_MONITORS, .limit = -1, .needed = NAN, .budget = NAN};
+    record_change(n, &n->concluded.not_the_monitors, a->not_the_monitors & 1, plain);
+    plain.what = CONCLUSION_STARVED;
+    record_change(n, &n->concluded.starved, a->starved & 1, plain);
     record_load_shedding(n, o);
     node_record_violations(n, o);
 }

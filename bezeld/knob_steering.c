@@ -105,12 +105,12 @@ static void record_saturated(struct node *n, uint32_t i)
     if (k->saturated == k->setpoint.saturated || !k->seen.present)
         return;
     k->saturated = k->setpoint.saturated;
-    own_trace_record_finding(n->own_trace, &(struct builtin_finding){.what = FINDING_SATURATED,
-                                                                     .holds = k->saturated,
-                                                                     .limit = k->setpoint.limit,
-                                                                     .needed = k->setpoint.metric,
-                                                                     .budget = end_of(n, i),
-                                                                     .floor = i});
+    own_trace_record_conclusion(n->own_trace, &(struct builtin_conclusion){.what = CONCLUSION_SATURATED,
+                                                                           .holds = k->saturated,
+                                                                           .limit = k->setpoint.limit,
+                                                                           .needed = k->setpoint.metric,
+                                                                           .budget = end_of(n, i),
+                                                                           .floor = i});
 }
 
 /* Puts *setpoint in force, and applies it to all programs that have the knob. */

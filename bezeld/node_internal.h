@@ -74,7 +74,7 @@ struct node_knob {
 };
 
 /** Conclusions of the policy as they were recorded last. */
-struct node_found {
+struct node_conclusions {
     bool infeasible, not_the_monitors, starved;
     uint32_t floor;
     bool violated[EXPERIMENT_LIMITS_MAX];
@@ -100,7 +100,7 @@ struct node {
     struct snapshot snapshot;                     /* the run's snapshot in progress (snapshot_take.c) */
     struct node_managed managed;                  /* manager_client.c */
     struct node_judged judged;                    /* global_limits.c */
-    struct node_found found;                      /* conclusions.c */
+    struct node_conclusions concluded;            /* conclusions.c */
     struct node_knob knobs[EXPERIMENT_KNOBS_MAX]; /* in the order of the file (knob_steering.c) */
     struct link_peer asker;                       /* the peer that sent STATUS last (node_commands.c) */
     bool has_asker;
@@ -132,7 +132,7 @@ void node_record_observations(struct node *n, const struct agent_outcome *o, int
 void node_record_observation(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now);
 
 /** Records conclusions of the policy that changed, and carries out its load shedding (conclusions.c). */
-void node_take_findings(struct node *n, const struct agent_outcome *o);
+void node_record_conclusions(struct node *n, const struct agent_outcome *o);
 void node_record_violated(struct node *n, uint32_t limit, bool violated);
 void node_record_violations(struct node *n, const struct agent_outcome *o);
 bool node_load_shedding(const void *node, const char *aspect);

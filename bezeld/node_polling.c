@@ -46,7 +46,7 @@ static int64_t period_in_force(const struct policy_setting *s)
 void node_carry_out(struct node *n, const struct agent_outcome *o, const struct node_decider *by, int64_t now)
 {
     n->policy = o->after;
-    node_take_findings(n, o);
+    node_record_conclusions(n, o);
     if (o->action == POLICY_KEEP)
         return;
     own_trace_record_decision(n->own_trace, &(struct builtin_decision){.policy = (int)o->policy,

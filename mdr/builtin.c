@@ -13,7 +13,7 @@
 #define LABELS_DECIDER         (&("" BUILTIN_DECIDERS(BAR_LABEL))[1])
 #define LABELS_POLLING         (&("" BUILTIN_POLLINGS(BAR_LABEL))[1])
 #define LABELS_SETTER          (&("" BUILTIN_SETTERS(BAR_LABEL))[1])
-#define LABELS_FINDING         (&("" BUILTIN_FINDINGS(BAR_LABEL))[1])
+#define LABELS_CONCLUSION      (&("" BUILTIN_CONCLUSIONS(BAR_LABEL))[1])
 
 #define DICTIONARY_INT(name, unit)    INT(name, unit)
 #define DICTIONARY_FLOAT(name, unit)  FLOAT(name, unit)
@@ -63,9 +63,9 @@ const struct builtin_layout *builtin_layout(enum builtin b)
 
 #define LABEL(NAME, label) label,
 
-const char *builtin_finding_name(int what)
+const char *builtin_conclusion_name(int what)
 {
-    static const char *const labels[] = {BUILTIN_FINDINGS(LABEL)};
+    static const char *const labels[] = {BUILTIN_CONCLUSIONS(LABEL)};
     return what >= 0 && what < (int)(sizeof labels / sizeof *labels) ? labels[what] : "?";
 }
 

@@ -37,7 +37,7 @@
     ASPECT(KNOB,        knob,        "knobs",        NODE,   EVERY)                                                    \
     ASPECT(SNAPSHOT,    snapshot,    "snapshots",    DAEMON, LATEST)                                                   \
     ASPECT(OBSERVATION, observation, "observations", NODE,   EVERY)                                                    \
-    ASPECT(FINDING,     finding,     "findings",     NODE,   EVERY)                                                    \
+    ASPECT(CONCLUSION,  conclusion,  "conclusions",  NODE,   EVERY)                                                    \
     ASPECT(SETPOINTS,   setpoints,   "setpoints",    DAEMON, LATEST)
 
 /*
@@ -98,7 +98,7 @@
 
 /** How the node polls from now on; at the start, and where an operator changes it. */
 #define BUILTIN_POLLING_FIELDS(KEY, FIELD)                                                                             \
-    FIELD(ENUM,  cause,   LABELS_POLLING, "why it polls so (see BUILTIN_POLLINGS)")                                        \
+    FIELD(ENUM,  cause,   LABELS_POLLING, "why it polls so (see BUILTIN_POLLINGS)")                                    \
     FIELD(INT,   period,  "ns",           "in force; decisions move it from there")                                    \
     FIELD(ENUM,  mode,    LABELS_MODE,    "how the daemon waits")                                                      \
     FIELD(ENUM,  forward, LABELS_FORWARD, "forwarding policy")                                                         \
@@ -132,13 +132,13 @@
     FIELD(INT,   taken,    "1",  "records that the external sensor took")                                              \
     FIELD(INT,   expired,  "1",  "those of them that were older than the bound when they were taken")
 
-/** A knob of a process that was turned, or found turned by a daemon before this one. */
+/** A knob of a process that was set, or found set by a daemon before this one. */
 #define BUILTIN_KNOB_FIELDS(KEY, FIELD)                                                                                \
     FIELD(TEXT,  process,  "1",           "name of the process")                                                       \
     FIELD(TEXT,  knob,     "1",           "name of the knob")                                                          \
     FIELD(TEXT,  unit,     "1",           "unit of the knob")                                                          \
     FIELD(INT,   instance, "1",           "of the process")                                                            \
-    FIELD(ENUM,  cause,    LABELS_SETTER, "who turned it; found so at a restart; brought back at the end of the run")  \
+    FIELD(ENUM,  cause,    LABELS_SETTER, "who set it; found so at a restart; brought back at the end of the run")     \
     FIELD(INT,   before,   "1",           "value before")                                                              \
     FIELD(INT,   after,    "1",           "value after")                                                               \
     FIELD(INT,   limit,    "1",           "index of the limit that a manager or agent set it for; else -1")            \
@@ -167,13 +167,13 @@
     FIELD(FLOAT, value, "1",          "of the process furthest from holding it")
 
 /** What the policy finds or does beyond the polling period; each time that it changes. */
-#define BUILTIN_FINDING_FIELDS(KEY, FIELD)                                                                             \
-    FIELD(ENUM,  what,   LABELS_FINDING, "see BUILTIN_FINDINGS")                                                       \
-    FIELD(INT,   holds,  "1",            "1: it is so from now on; 0: no longer")                                      \
-    FIELD(INT,   limit,  "1",            "index of the limit that it is about; -1: none")                              \
-    FIELD(FLOAT, needed, "%",            "of one CPU, what monitoring needs; of `saturated`: see there")               \
-    FIELD(FLOAT, budget, "%",            "of one CPU, what monitoring may use; of `saturated`: see there")             \
-    FIELD(INT,   floor,  "1",            "of `load-shedding` and `saturated`: see there")
+#define BUILTIN_CONCLUSION_FIELDS(KEY, FIELD)                                                                          \
+    FIELD(ENUM,  what,   LABELS_CONCLUSION, "see BUILTIN_CONCLUSIONS")                                                 \
+    FIELD(INT,   holds,  "1",               "1: it is so from now on; 0: no longer")                                   \
+    FIELD(INT,   limit,  "1",               "index of the limit that it is about; -1: none")                           \
+    FIELD(FLOAT, needed, "%",               "of one CPU, what monitoring needs; of `saturated`: see there")            \
+    FIELD(FLOAT, budget, "%",               "of one CPU, what monitoring may use; of `saturated`: see there")          \
+    FIELD(INT,   floor,  "1",               "of `load-shedding` and `saturated`: see there")
 
 /**
  * What a node did with the setpoints of its manager; every second that it changed and at the end. Cumulative, over one
@@ -208,25 +208,25 @@
     LABEL(POLLING_BY_OPERATOR, "operator")                                                                             \
     LABEL(POLLING_BY_KEPT,     "kept")
 
-/** Who turned a knob; `kept`: found so by this life of the daemon; `end`: turned back at the end of the run. */
+/** Who set a knob; `kept`: found so by this life of the daemon; `end`: set back at the end of the run. */
 #define BUILTIN_SETTERS(LABEL)                                                                                         \
-    LABEL(SET_BY_OPERATOR, "operator")                                                                              \
-    LABEL(SET_BY_MANAGER,  "manager")                                                                               \
-    LABEL(SET_BY_AGENT,    "agent")                                                                                 \
-    LABEL(SET_BY_KEPT,     "kept")                                                                                  \
+    LABEL(SET_BY_OPERATOR, "operator")                                                                                 \
+    LABEL(SET_BY_MANAGER,  "manager")                                                                                  \
+    LABEL(SET_BY_AGENT,    "agent")                                                                                    \
+    LABEL(SET_BY_KEPT,     "kept")                                                                                     \
     LABEL(SET_BY_END,      "end")
 
 /**
- * Findings. Of `load-shedding` aspects of an importance below `floor` are only counted. Of `saturated` `floor` is the
- * index of the knob, `needed` the value of the limit's metric, and `budget` the value where the knob's range ends.
+ * Conclusions. Of `load-shedding` aspects of an importance below `floor` are only counted. Of `saturated` `floor` is
+ * the index of the knob, `needed` the value of the limit's metric, and `budget` the value where the knob's range ends.
  */
-#define BUILTIN_FINDINGS(LABEL)                                                                                        \
-    LABEL(FINDING_INFEASIBLE,       "infeasible")       /* the budget is less than what monitoring needs */            \
-    LABEL(FINDING_NOT_THE_MONITORS, "not-the-monitors") /* a quality is violated whether the node polls or not */      \
-    LABEL(FINDING_STARVED,          "starved")          /* polling as often as it may, and records are late or lost */ \
-    LABEL(FINDING_LOAD_SHEDDING,    "load-shedding")    /* the least important aspects are only counted */             \
-    LABEL(FINDING_VIOLATED,         "violated")         /* a limit is, for the first time since it is judged */        \
-    LABEL(FINDING_SATURATED,        "saturated")        /* a knob is at the end of its range, its limit violated */
+#define BUILTIN_CONCLUSIONS(LABEL)                                                                                     \
+    LABEL(CONCLUSION_INFEASIBLE,       "infeasible")       /* the budget is less than what monitoring needs */         \
+    LABEL(CONCLUSION_NOT_THE_MONITORS, "not-the-monitors") /* a quality is violated whether the node polls or not */   \
+    LABEL(CONCLUSION_STARVED,          "starved")          /* polling as often as it may, and records late or lost */  \
+    LABEL(CONCLUSION_LOAD_SHEDDING,    "load-shedding")    /* the least important aspects are only counted */          \
+    LABEL(CONCLUSION_VIOLATED,         "violated")         /* a limit is, for the first time since it is judged */     \
+    LABEL(CONCLUSION_SATURATED,        "saturated")        /* a knob is at the end of its range, its limit violated */
 
 /* clang-format on */
 
@@ -234,7 +234,7 @@
 enum builtin_decider { BUILTIN_DECIDERS(BUILTIN_LABEL_ENUM) };
 enum builtin_poller { BUILTIN_POLLINGS(BUILTIN_LABEL_ENUM) };
 enum builtin_setter { BUILTIN_SETTERS(BUILTIN_LABEL_ENUM) };
-enum builtin_conclusion { BUILTIN_FINDINGS(BUILTIN_LABEL_ENUM) };
+enum builtin_conclusion_kind { BUILTIN_CONCLUSIONS(BUILTIN_LABEL_ENUM) };
 
 #define BUILTIN_ENUM(NAME, name, table, owner, rows) BUILTIN_##NAME,
 enum builtin { BUILTINS(BUILTIN_ENUM) BUILTIN_COUNT };
@@ -270,7 +270,7 @@ struct builtin_layout {
 const struct builtin_layout *builtin_layout(enum builtin b);
 
 /** The label of a value of these enums; "?" for a value without one. */
-const char *builtin_finding_name(int what);
+const char *builtin_conclusion_name(int what);
 const char *builtin_setter_name(int cause);
 
 #endif

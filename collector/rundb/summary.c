@@ -239,8 +239,8 @@ static void take_count(struct summary_loading *l, sqlite3_stmt *s)
 /* Checks the sizes of tables whose rows are all kept, before a query sorts them. */
 static void check_counts(struct summary_loading *l)
 {
-    static const char *const tables[] = {"properties", "events",   "nodes",  "processes", "notes",
-                                         "knobs",      "findings", "limits", "polling",   "decisions"};
+    static const char *const tables[] = {"properties", "events",      "nodes",  "processes", "notes",
+                                         "knobs",      "conclusions", "limits", "polling",   "decisions"};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         char query[48];
         snprintf(query, sizeof query, "SELECT count(*) FROM %s", tables[i]);
@@ -277,20 +277,20 @@ static uint64_t count_property(const struct summary *s, const char *key)
     return value ? strtoull(value, NULL, 10) : 0;
 }
 
-/* Bounds the pairs that the report compares: limits with decisions and findings, notes, snapshots with violations. */
+/* Bounds the pairs that a report compares: limits with decisions and conclusions, notes, snapshots with violations. */
 static void check_pairs(struct summary_loading *l)
 {
     const struct summary *s = &l->summary;
     double globals = 0;
     for (size_t i = 0; i < s->limit_count; i++)
         globals += s->limits[i].epoch > 0;
-    double pairs = (double)s->limit_count * (double)(s->finding_count + s->decision_count) +
+    double pairs = (double)s->limit_count * (double)(s->conclusion_count + s->decision_count) +
                    globals * (double)s->node_count * (double)s->decision_count +
                    (double)s->note_count * (double)s->note_count +
                    (double)s->snapshot_count * (double)s->violation_count;
     if (!l->err && pairs > SUMMARY_PAIRS_MAX)
         l->err =
-            rundb_refuse(BEZEL_EFULL, "it holds more limits, findings, decisions, notes or snapshots than a report "
+            rundb_refuse(BEZEL_EFULL, "it holds more limits, conclusions, decisions, notes or snapshots than a report "
                                       "can compare");
 }
 
@@ -354,7 +354,7 @@ void summary_free(struct summary *s)
     free(s->series);
     free(s->violations);
     free(s->snapshots);
-    free(s->findings);
+    free(s->conclusions);
     free(s->setpoints);
     free(s->metrics);
     free(s->events);

@@ -139,7 +139,7 @@ struct summary_property {
 struct summary {
     size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count,
         property_count;
-    size_t polling_count, expired_count, knob_count, series_count, violation_count, snapshot_count, finding_count;
+    size_t polling_count, expired_count, knob_count, series_count, violation_count, snapshot_count, conclusion_count;
     size_t setpoints_count;
     struct summary_node *nodes;
     struct summary_process *processes;
@@ -147,7 +147,7 @@ struct summary {
     struct builtin_decision *decisions; /* in the order of `at`, as the next three */
     struct builtin_polling *polling;
     struct builtin_knob *knobs;
-    struct builtin_finding *findings;
+    struct builtin_conclusion *conclusions;
     struct builtin_expired *expired;     /* sums over all daemons of the node, as the next two; in the order of nodes */
     struct builtin_setpoints *setpoints; /* in the order of nodes */
     struct builtin_snapshot *snapshots;  /* in the order of `number`; behind them those of operators */

@@ -101,7 +101,7 @@ void summary_load_processes(struct summary_loading *l);
 /** Loads the notes about nodes and processes. After the processes. */
 void summary_load_notes(struct summary_loading *l);
 
-/** Loads costs, decisions and findings of nodes. After the processes. */
+/** Loads costs, decisions and conclusions of nodes. After the processes. */
 void summary_load_nodes(struct summary_loading *l);
 
 /** Loads observations, violations and snapshots. After the processes. */

@@ -139,7 +139,7 @@ static void take_flow(struct summary_loading *l, sqlite3_stmt *s)
     n->backpressure = sqlite3_column_int64(s, 3);
 }
 
-/* ---- decisions and findings -------------------------------------------------------------------------------------- */
+/* ---- decisions and conclusions ----------------------------------------------------------------------------------- */
 
 static const char expired_query[] =
     "SELECT node, max(at), process, aspect, expired.instance, max(bound), sum(taken), sum(expired)"
@@ -259,7 +259,8 @@ void summary_load_nodes(struct summary_loading *l)
     summary_rows(l, "SELECT * FROM decisions ORDER BY at, rowid", BUILTIN_DECISION, &s->decisions, &s->decision_count);
     summary_rows(l, "SELECT * FROM polling ORDER BY at, rowid", BUILTIN_POLLING, &s->polling, &s->polling_count);
     summary_rows(l, "SELECT * FROM knobs ORDER BY at, rowid", BUILTIN_KNOB, &s->knobs, &s->knob_count);
-    summary_rows(l, "SELECT * FROM findings ORDER BY at, rowid", BUILTIN_FINDING, &s->findings, &s->finding_count);
+    summary_rows(l, "SELECT * FROM conclusions ORDER BY at, rowid", BUILTIN_CONCLUSION, &s->conclusions,
+                 &s->conclusion_count);
     summary_rows(l, expired_query, BUILTIN_EXPIRED, &s->expired, &s->expired_count);
     summary_rows(l, setpoints_query, BUILTIN_SETPOINTS, &s->setpoints, &s->setpoints_count);
     summary_each(l, metric_query, take_metric);

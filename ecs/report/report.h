@@ -80,7 +80,7 @@ void report_json_setpoints(const struct report *r, struct json *j);
 /**
  * A conclusion of a policy, as a cell of the timeline. JSON: `conclusions`; members of a limit: why it is infeasible.
  */
-void report_conclusion(const struct report *r, struct table *t, const struct builtin_finding *f);
+void report_conclusion(const struct report *r, struct table *t, const struct builtin_conclusion *f);
 void report_json_conclusions(const struct report *r, struct json *j);
 void report_json_why(const struct report *r, const struct verdict_limit *l, struct json *j);
 

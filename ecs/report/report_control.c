@@ -46,38 +46,38 @@ static const char *knob_name(const struct report *r, int64_t i)
     return i >= 0 && i < a->knob_count ? a->knobs[i].name : "?";
 }
 
-void report_conclusion(const struct report *r, struct table *t, const struct builtin_finding *f)
+void report_conclusion(const struct report *r, struct table *t, const struct builtin_conclusion *f)
 {
-    const char *word = builtin_finding_name(f->what);
+    const char *word = builtin_conclusion_name(f->what);
     if (!f->holds)
         table_cell(t, "%s: no longer", word);
-    else if (f->what == FINDING_INFEASIBLE)
+    else if (f->what == CONCLUSION_INFEASIBLE)
         table_cell(t, "%s: monitoring needs %.3g %% of a CPU, and may use %.3g %%", word, f->needed, f->budget);
-    else if (f->what == FINDING_LOAD_SHEDDING)
+    else if (f->what == CONCLUSION_LOAD_SHEDDING)
         table_cell(t, "%s: aspects with an importance below %" PRId64 " are only counted", word, f->floor);
-    else if (f->what == FINDING_SATURATED)
+    else if (f->what == CONCLUSION_SATURATED)
         table_cell(t, "%s: knob %s is at %.0f, the end of its range, and %s still at %s", word, knob_name(r, f->floor),
                    f->budget, report_limit_text(r, f->limit), report_limit_value(r, (uint32_t)f->limit, f->needed).s);
     else
         table_cell(t, "%s: %s", word,
-                   f->what == FINDING_NOT_THE_MONITORS ? "polling less does not help"
-                                                       : "polling more often is not possible");
+                   f->what == CONCLUSION_NOT_THE_MONITORS ? "polling less does not help"
+                                                          : "polling more often is not possible");
 }
 
 void report_json_conclusions(const struct report *r, struct json *j)
 {
     json_array(j, "conclusions");
-    for (size_t i = 0; i < r->summary->finding_count; i++) {
-        const struct builtin_finding *f = &r->summary->findings[i];
+    for (size_t i = 0; i < r->summary->conclusion_count; i++) {
+        const struct builtin_conclusion *f = &r->summary->conclusions[i];
         json_object(j, NULL);
         json_int(j, "time_ns", report_run_time(r, f->node, f->at));
         json_text(j, "node", report_is_global(r, f->limit) ? NULL : report_node_name(r, f->node));
-        json_text(j, "conclusion", builtin_finding_name(f->what));
+        json_text(j, "conclusion", builtin_conclusion_name(f->what));
         json_bool(j, "holds", f->holds);
         json_text(j, "limit", f->limit < 0 ? NULL : report_limit_text(r, f->limit));
         json_double(j, "needed", f->needed);
         json_double(j, "budget", f->budget);
-        bool saturated = f->what == FINDING_SATURATED;
+        bool saturated = f->what == CONCLUSION_SATURATED;
         json_int(j, "importance_below", saturated ? 0 : f->floor);
         json_text(j, "knob", saturated ? knob_name(r, f->floor) : NULL);
         json_object_end(j);

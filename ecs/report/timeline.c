@@ -87,9 +87,9 @@ static void collect(const struct report *r, struct timeline *s)
             add(r, s, MOMENT_POLLING, d->polling[i].node, i, d->polling[i].at);
     for (size_t i = 0; i < d->knob_count; i++)
         add(r, s, MOMENT_KNOB, d->knobs[i].node, i, d->knobs[i].at);
-    for (size_t i = 0; i < d->finding_count; i++)
-        if (d->findings[i].what != FINDING_VIOLATED) /* its violation is listed */
-            add(r, s, MOMENT_CONCLUSION, d->findings[i].node, i, d->findings[i].at);
+    for (size_t i = 0; i < d->conclusion_count; i++)
+        if (d->conclusions[i].what != CONCLUSION_VIOLATED) /* its violation is listed */
+            add(r, s, MOMENT_CONCLUSION, d->conclusions[i].node, i, d->conclusions[i].at);
     for (size_t i = 0; i < d->decision_count; i++)
         add(r, s, MOMENT_DECISION, d->decisions[i].node, i, d->decisions[i].at);
     for (size_t i = 0; i < d->violation_count; i++) {
@@ -164,7 +164,7 @@ static bool join_lines(const struct report *r, struct timeline *s)
 static bool make_timeline(const struct report *r, struct timeline *s)
 {
     const struct summary *d = r->summary;
-    size_t most = d->polling_count + d->knob_count + d->finding_count + d->decision_count + 2 * d->violation_count +
+    size_t most = d->polling_count + d->knob_count + d->conclusion_count + d->decision_count + 2 * d->violation_count +
                   d->snapshot_count;
     *s = (struct timeline){.moments = most ? calloc(most, sizeof *s->moments) : NULL};
     if (!s->moments)
@@ -246,7 +246,7 @@ static void violation_cell(const struct report *r, struct table *t, const struct
 static int64_t limit_of(const struct report *r, const struct moment *m)
 {
     if (m->kind == MOMENT_CONCLUSION)
-        return r->summary->findings[m->index].limit;
+        return r->summary->conclusions[m->index].limit;
     bool is_violation = m->kind == MOMENT_VIOLATED || m->kind == MOMENT_HOLDS || m->kind == MOMENT_AGAIN;
     return is_violation ? (int64_t)r->summary->violations[m->index].limit : -1;
 }
@@ -265,7 +265,7 @@ static void row(const struct report *r, struct table *t, const struct moment *m)
         report_knob(r, t, &d->knobs[m->index]);
         break;
     case MOMENT_CONCLUSION:
-        report_conclusion(r, t, &d->findings[m->index]);
+        report_conclusion(r, t, &d->conclusions[m->index]);
         break;
     case MOMENT_SNAPSHOT:
         report_snapshot(r, t, m->index);

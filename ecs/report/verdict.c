@@ -104,12 +104,13 @@ static bool was_off(const struct summary *s, const struct builtin_limit *row, in
  * The latest conclusion `what` of `node` that was in force within `slack` ns of `at`; NULL if there is none. The slack
  * is needed because a policy concludes at the end of the violation, and withdraws its conclusion while it tries again.
  */
-static const struct builtin_finding *found_at(const struct summary *s, uint32_t node, enum builtin_conclusion what,
-                                              int64_t limit, int64_t at, int64_t slack)
+static const struct builtin_conclusion *conclusion_at(const struct summary *s, uint32_t node,
+                                                      enum builtin_conclusion_kind what, int64_t limit, int64_t at,
+                                                      int64_t slack)
 {
-    const struct builtin_finding *found = NULL, *open = NULL;
-    for (size_t i = 0; i < s->finding_count && s->findings[i].at <= at + slack; i++) {
-        const struct builtin_finding *f = &s->findings[i];
+    const struct builtin_conclusion *found = NULL, *open = NULL;
+    for (size_t i = 0; i < s->conclusion_count && s->conclusions[i].at <= at + slack; i++) {
+        const struct builtin_conclusion *f = &s->conclusions[i];
         if (f->node != node || f->what != (int)what || f->limit != limit)
             continue;
         if (!f->holds && open && f->at >= at - slack)
@@ -123,9 +124,9 @@ static const struct builtin_finding *found_at(const struct summary *s, uint32_t 
 static int64_t first_violation(const struct summary *s, const struct builtin_limit *row)
 {
     int64_t since = 0;
-    for (size_t i = 0; i < s->finding_count; i++) {
-        const struct builtin_finding *f = &s->findings[i];
-        if (f->node == row->node && f->what == FINDING_VIOLATED && f->limit == row->limit)
+    for (size_t i = 0; i < s->conclusion_count; i++) {
+        const struct builtin_conclusion *f = &s->conclusions[i];
+        if (f->node == row->node && f->what == CONCLUSION_VIOLATED && f->limit == row->limit)
             since = !f->holds ? 0 : since ? since : f->at;
     }
     return since;
@@ -139,16 +140,16 @@ static void find_why(const struct summary *s, const struct experiment *e, const 
     bool on_cpu = l->metric == LIMIT_ON_SENSOR_CPU,
          on_flow = !on_cpu && experiment_metric_is_built_in(e->metrics[l->metric].kind);
     int64_t slack = fading_time(e, l) + TRIAL * e->adapt.period_max, at = row->last_violated;
-    const struct builtin_finding *budget =
-        found_at(s, row->node, FINDING_INFEASIBLE, l->global ? row->limit : -1, at, slack);
+    const struct builtin_conclusion *budget =
+        conclusion_at(s, row->node, CONCLUSION_INFEASIBLE, l->global ? row->limit : -1, at, slack);
     r->contradicts = experiment_limit_contradicts(e, row->limit);
     if (r->contradicts >= 0)
         r->why = WHY_CONTRADICTION;
     else if (on_cpu && budget)
         r->why = WHY_BUDGET;
-    else if (!on_cpu && !on_flow && found_at(s, row->node, FINDING_NOT_THE_MONITORS, -1, at, slack))
+    else if (!on_cpu && !on_flow && conclusion_at(s, row->node, CONCLUSION_NOT_THE_MONITORS, -1, at, slack))
         r->why = WHY_NOT_THE_MONITORS;
-    else if (on_flow && found_at(s, row->node, FINDING_STARVED, -1, at, slack))
+    else if (on_flow && conclusion_at(s, row->node, CONCLUSION_STARVED, -1, at, slack))
         r->why = WHY_STARVED;
     else if (was_off(s, row, fading_time(e, l)))
         r->why = on_flow ? WHY_STARVED : WHY_OFF; /* a flow limit needs polls: without collection it starves */

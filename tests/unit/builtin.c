@@ -53,10 +53,10 @@ static void labels_are_those_of_the_enums_that_others_define(void **state)
 static void names_of_values_are_their_labels(void **state)
 {
     (void)state;
-    assert_string_equal(builtin_finding_name(FINDING_INFEASIBLE), "infeasible");
-    assert_string_equal(builtin_finding_name(FINDING_SATURATED), "saturated");
-    assert_string_equal(builtin_finding_name(FINDING_SATURATED + 1), "?");
-    assert_string_equal(builtin_finding_name(-1), "?");
+    assert_string_equal(builtin_conclusion_name(CONCLUSION_INFEASIBLE), "infeasible");
+    assert_string_equal(builtin_conclusion_name(CONCLUSION_SATURATED), "saturated");
+    assert_string_equal(builtin_conclusion_name(CONCLUSION_SATURATED + 1), "?");
+    assert_string_equal(builtin_conclusion_name(-1), "?");
     assert_string_equal(builtin_setter_name(SET_BY_END), "end");
     assert_string_equal(builtin_setter_name(SET_BY_END + 1), "?");
     assert_string_equal(builtin_setter_name(-1), "?");

@@ -154,17 +154,17 @@ static void the_timeline_is_in_order_and_plotted(void **state)
     check_golden(&s, report_text, false, "timeline.txt");
     check_golden(&s, report_json, false, "timeline.json");
     check_golden(&s, report_svg, false, "timeline.svg");
-    struct builtin_finding findings[] = {
-        {0, sample_time(2.5), .what = FINDING_INFEASIBLE, .holds = true, .limit = -1, .needed = 12.5, .budget = 10},
-        {0, sample_time(2.6), .what = FINDING_LOAD_SHEDDING, .holds = true, .limit = -1, .floor = 2},
-        {0, sample_time(2.7), .what = FINDING_VIOLATED, .holds = true}, /* as the violation says */
-        {0, sample_time(4.5), .what = FINDING_INFEASIBLE, .limit = -1}};
+    struct builtin_conclusion conclusions[] = {
+        {0, sample_time(2.5), .what = CONCLUSION_INFEASIBLE, .holds = true, .limit = -1, .needed = 12.5, .budget = 10},
+        {0, sample_time(2.6), .what = CONCLUSION_LOAD_SHEDDING, .holds = true, .limit = -1, .floor = 2},
+        {0, sample_time(2.7), .what = CONCLUSION_VIOLATED, .holds = true}, /* as the violation says */
+        {0, sample_time(4.5), .what = CONCLUSION_INFEASIBLE, .limit = -1}};
     struct builtin_knob knobs[] = {
         {0, sample_time(2.8), .process = "server", .knob = "quality", .unit = "%", .cause = SET_BY_MANAGER,
          .before = 80, .after = 60, .value = 24},
         {1, sample_time(9), .process = "cli\033[2J", .knob = "rate", .unit = "", .before = 3, .after = 4, .limit = -1}};
-    s.summary.findings = findings;
-    s.summary.finding_count = 4;
+    s.summary.conclusions = conclusions;
+    s.summary.conclusion_count = 4;
     s.summary.knobs = knobs;
     s.summary.knob_count = 2;
     check_golden(&s, report_text, true, "timeline-all.txt");

@@ -40,7 +40,7 @@ enum {
     FLOW,
     EXPIRED,
     KNOB,
-    FINDING,
+    CONCLUSION,
     FPS = 1,
     SERVER
 }; /* ids of the daemon's aspects and strings */
@@ -234,9 +234,9 @@ static unsigned add_daemon(struct fake_sensor *f)
           {DICT_FLOAT64, "value", "", ""},
           {0, "epoch", "", ""},
           {0, "sequence", "", ""}}},
-        {FINDING,
+        {CONCLUSION,
          DICT_EVENT,
-         "bezel_finding",
+         "bezel_conclusion",
          6,
          {{DICT_ENUM, "what", "", "infeasible|not-the-monitors|starved|load-shedding|violated|saturated"},
           {0, "holds", "", ""},
@@ -526,11 +526,11 @@ static void what_the_daemon_records_of_itself_is_told(struct fixture *t)
     assert_true(s->knobs[0].value == 24.5);
     assert_int_equal(s->knobs[0].epoch, 2);
     assert_int_equal(s->knobs[0].sequence, 9);
-    assert_int_equal(s->finding_count, 2);
-    assert_true(s->findings[0].what == 0 && s->findings[0].holds && s->findings[0].limit == -1);
-    assert_true(s->findings[0].needed == 12.5 && s->findings[0].budget == 10);
-    assert_true(s->findings[1].what == 3 && !s->findings[1].holds && s->findings[1].floor == 7);
-    assert_true(isnan(s->findings[1].needed) && isnan(s->findings[1].budget));
+    assert_int_equal(s->conclusion_count, 2);
+    assert_true(s->conclusions[0].what == 0 && s->conclusions[0].holds && s->conclusions[0].limit == -1);
+    assert_true(s->conclusions[0].needed == 12.5 && s->conclusions[0].budget == 10);
+    assert_true(s->conclusions[1].what == 3 && !s->conclusions[1].holds && s->conclusions[1].floor == 7);
+    assert_true(isnan(s->conclusions[1].needed) && isnan(s->conclusions[1].budget));
     assert_int_equal(s->expired_count, 2);
     assert_int_equal(s->expired[0].instance, 77);
     assert_string_equal(s->expired[0].process, "server");
@@ -590,8 +590,8 @@ static void record_the_daemon(struct fake_sensor *f, unsigned d)
     fake_cut_one(f, d, 0, CLOCK, (uint64_t[]){1, 3, 2, 1200, 1, 17});
     fake_cut_one(f, d, 0, POLLING, (uint64_t[]){0, 1000000, 0, 0, 0});
     fake_cut_one(f, d, 0, POLLING, (uint64_t[]){1, 250000, 1, 1, 64});
-    fake_cut_one(f, d, 0, FINDING, (uint64_t[]){0, 1, (uint64_t)-1, bits(12.5), bits(10), 0});
-    fake_cut_one(f, d, 0, FINDING, (uint64_t[]){3, 0, (uint64_t)-1, bits(NAN), bits(NAN), 7});
+    fake_cut_one(f, d, 0, CONCLUSION, (uint64_t[]){0, 1, (uint64_t)-1, bits(12.5), bits(10), 0});
+    fake_cut_one(f, d, 0, CONCLUSION, (uint64_t[]){3, 0, (uint64_t)-1, bits(NAN), bits(NAN), 7});
     fake_cut_one(f, d, 0, KNOB, (uint64_t[]){SERVER, FPS, 0, 77, 3, (uint64_t)-5, 40, 1, bits(24.5), 2, 9});
     fake_cut_one(f, d, 0, FLOW, (uint64_t[]){0, 0, 0, 0, 0, 0, 0, 0, 0, 0});
     fake_cut_one(f, d, 0, FLOW, (uint64_t[]){100, 1, 2, 3, 0, 20, 10, 4, 5, 6});

@@ -78,20 +78,20 @@ static void what_proves_a_limit_infeasible_is_named(void **state)
     static const struct {
         int metric;
         enum experiment_metric_kind kind;
-        int found, ended; /* of enum builtin_conclusion; whether it held no longer for long */
+        int found, ended; /* of enum builtin_conclusion_kind; whether it held no longer for long */
         enum verdict_is is;
         enum verdict_why why;
     } cases[] = {
-        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, FINDING_INFEASIBLE, 0, VERDICT_INFEASIBLE, WHY_BUDGET},
-        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, FINDING_INFEASIBLE, 1, VERDICT_VIOLATED, WHY_NONE},
-        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, FINDING_INFEASIBLE, 2, VERDICT_INFEASIBLE, WHY_BUDGET}, /* just found */
-        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, FINDING_INFEASIBLE, 3, VERDICT_INFEASIBLE, WHY_BUDGET}, /* tried again */
-        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, FINDING_NOT_THE_MONITORS, 0, VERDICT_VIOLATED, WHY_NONE},
-        {0, METRIC_RATE, FINDING_NOT_THE_MONITORS, 0, VERDICT_INFEASIBLE, WHY_NOT_THE_MONITORS},
-        {0, METRIC_RATE, FINDING_INFEASIBLE, 0, VERDICT_VIOLATED, WHY_NONE},
-        {0, METRIC_LOST, FINDING_STARVED, 0, VERDICT_INFEASIBLE, WHY_STARVED},
-        {0, METRIC_LOST, FINDING_NOT_THE_MONITORS, 0, VERDICT_VIOLATED, WHY_NONE},
-        {0, METRIC_RATE, FINDING_LOAD_SHEDDING, 0, VERDICT_VIOLATED, WHY_NONE},
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, CONCLUSION_INFEASIBLE, 0, VERDICT_INFEASIBLE, WHY_BUDGET},
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, CONCLUSION_INFEASIBLE, 1, VERDICT_VIOLATED, WHY_NONE},
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, CONCLUSION_INFEASIBLE, 2, VERDICT_INFEASIBLE, WHY_BUDGET}, /* just found */
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, CONCLUSION_INFEASIBLE, 3, VERDICT_INFEASIBLE, WHY_BUDGET}, /* tried again */
+        {LIMIT_ON_SENSOR_CPU, METRIC_RATE, CONCLUSION_NOT_THE_MONITORS, 0, VERDICT_VIOLATED, WHY_NONE},
+        {0, METRIC_RATE, CONCLUSION_NOT_THE_MONITORS, 0, VERDICT_INFEASIBLE, WHY_NOT_THE_MONITORS},
+        {0, METRIC_RATE, CONCLUSION_INFEASIBLE, 0, VERDICT_VIOLATED, WHY_NONE},
+        {0, METRIC_LOST, CONCLUSION_STARVED, 0, VERDICT_INFEASIBLE, WHY_STARVED},
+        {0, METRIC_LOST, CONCLUSION_NOT_THE_MONITORS, 0, VERDICT_VIOLATED, WHY_NONE},
+        {0, METRIC_RATE, CONCLUSION_LOAD_SHEDDING, 0, VERDICT_VIOLATED, WHY_NONE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sample s;
@@ -103,12 +103,12 @@ static void what_proves_a_limit_infeasible_is_named(void **state)
         static const double last_at[] = {8, 9.5, 5.999, 7.5};
         s.rows[0].last_violated = sample_time(last_at[cases[i].ended]);
         s.summary.limit_count = 1;
-        struct builtin_finding findings[] = {
-            {.at = sample_time(2), .what = FINDING_VIOLATED, .holds = true, .limit = 0},
+        struct builtin_conclusion conclusions[] = {
+            {.at = sample_time(2), .what = CONCLUSION_VIOLATED, .holds = true, .limit = 0},
             {.at = sample_time(6), .what = cases[i].found, .holds = true, .limit = -1, .needed = 12, .budget = 10},
             {.at = sample_time(7), .what = cases[i].found, .holds = false, .limit = -1}};
-        s.summary.findings = findings;
-        s.summary.finding_count = cases[i].ended % 2 ? 3 : 2;
+        s.summary.conclusions = conclusions;
+        s.summary.conclusion_count = cases[i].ended % 2 ? 3 : 2;
         struct verdict *v = judge(&s, false);
         if (v->limits[0].is != cases[i].is || v->limits[0].why != cases[i].why)
             fail_msg("case %zu: %s, %d", i, verdict_name(v->limits[0].is), (int)v->limits[0].why);
