@@ -183,6 +183,8 @@ int node_open(const struct node_options *options, struct node **out)
 void node_shut(struct node *n, bool for_good)
 {
     bool over = for_good || n->stopped;
+    if (n->external && !over)
+        external_keep_processes(n->external);
     n->clean = over || (n->sender && sender_done(n->sender));
     link_close(n->control, 200);
     if (n->sender)

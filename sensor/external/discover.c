@@ -63,20 +63,31 @@ static void pass_over(struct external *x, uint64_t instance)
 }
 
 /*
- * Whether the segment is ours to read, with its name in *name. Removes the segment of another run's ended process.
+ * Whether a predecessor in this run has read the segment to its end and released the process. It records nothing since
+ * then. (A predecessor that was killed leaves its window, and in it how far it has come.)
+ */
+static bool was_released(const struct external *x, const struct attached *a)
+{
+    uint32_t mode = atomic_load_explicit(&a->segment->mode, memory_order_relaxed); /* relaxed: ours to write */
+    return mode == SEGMENT_DISABLED && !window_left(x->window, a->instance);
+}
+
+/*
+ * Whether the segment is ours to read, with its name in *name. Removes the segment of an ended process that was another
+ * run's, or has been read to its end.
  */
 static bool choose(struct external *x, struct attached *a, const char **name)
 {
-    bool ours = memcmp(a->session, x->options.run, 16) == 0;
+    bool ours = memcmp(a->session, x->options.run, 16) == 0, released = ours && was_released(x, a);
     const char *matched = pattern_name(x, a);
     *name = matched ? matched : a->name;
-    if (ours)
+    if (ours && !released)
         return true;
     if (!segment_alive(a)) {
         segment_detach(a, true);
         return false;
     }
-    if (matched || x->options.take_all || is_daemon(x, a)) {
+    if (released || matched || x->options.take_all || is_daemon(x, a)) {
         segment_begin_session(a, x->options.run);
         return true;
     }

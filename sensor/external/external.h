@@ -138,6 +138,12 @@ struct external;
  */
 int external_open(const struct external_options *options, struct external **x) BEZEL_MUST_CHECK;
 
+/**
+ * Makes a clean external_close() leave the living processes to the run, which goes on: its next external sensor finds
+ * them again, and begins its session anew in them. Without it nobody is expected to read them for this run.
+ */
+void external_keep_processes(struct external *x);
+
 /** Closes and frees it; with `clean`, removes window, doorbell and the segments of ended processes. */
 void external_close(struct external *x, bool clean);
 

@@ -141,12 +141,17 @@ int external_open(const struct external_options *options, struct external **out)
  */
 static bool is_done(const struct external *x, const struct external_process *p)
 {
-    if (p->state == PROCESS_DETACHED)
+    if (p->state == PROCESS_DETACHED && !x->run_goes_on)
         memset(p->at->segment->session, 0, sizeof p->at->segment->session);
     bool own = p->role == ROLE_DAEMON && p->at->pid == (uint32_t)getpid();
     if (own && x->finishing)
         return true;
     return p->phase == EXTERNAL_CLOSED && (p->state == PROCESS_ENDED || own || !segment_alive(p->at));
+}
+
+void external_keep_processes(struct external *x)
+{
+    x->run_goes_on = true;
 }
 
 void external_close(struct external *x, bool clean)

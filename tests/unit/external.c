@@ -428,6 +428,40 @@ static void a_process_that_was_left_is_not_taken_up_by_the_next_life(void **stat
     fixture_end(&f);
 }
 
+/* As after SIGTERM to its bezeld: in a folder of processes of any kind, where only its own are the run's. */
+static void a_process_that_was_released_in_good_order_is_found_again_by_the_run(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true}};
+    struct gate *gate = gate_new();
+    struct message_books_row sum;
+    fixture_open(&f);
+    external_close(f.external, false); /* so that the process does not inherit its locks; the doorbell stays */
+    pid_t pid = fixture_spawn(record_through_gate, gate);
+    wait_for_stage(gate, 1);
+    fixture_reopen(&f);
+    fixture_turn(&f);
+    assert_int_equal(f.records, 100);
+    fixture_finish(&f);
+    external_keep_processes(f.external);
+    external_close(f.external, true);
+    gate->go = 10;
+    wait_for_stage(gate, 2); /* recorded by nobody */
+    f.stream_count = 0;
+    f.records = 0;
+    fixture_reopen(&f);
+    gate->go = 10;
+    wait_for_stage(gate, 3);
+    fixture_turn(&f);
+    assert_int_equal(f.records, 100);
+    gate->go = 10;
+    fixture_wait(pid);
+    fixture_finish(&f);
+    assert_balanced(&f);
+    assert_int_equal(books(&f, &sum), 0);
+    fixture_close(&f);
+}
+
 static void what_a_crashed_bezeld_recorded_of_itself_is_drained(void **unused)
 {
     (void)unused;
@@ -662,6 +696,7 @@ int main(void)
         cmocka_unit_test(a_process_attached_later_is_read_from_then_on),
         cmocka_unit_test_prestate(a_process_that_was_left_is_not_taken_up_by_the_next_life, (bool[]){true}),
         cmocka_unit_test_prestate(a_process_that_was_left_is_not_taken_up_by_the_next_life, (bool[]){false}),
+        cmocka_unit_test(a_process_that_was_released_in_good_order_is_found_again_by_the_run),
         cmocka_unit_test(what_a_crashed_bezeld_recorded_of_itself_is_drained),
         cmocka_unit_test(what_cannot_be_declared_is_lost_and_counted),
         cmocka_unit_test(a_second_reader_is_refused),
