@@ -394,6 +394,8 @@ static void answer_waiting(struct control_endpoint *d, struct session *s)
         reply.answer = ANSWER_SESSION;
         message_text(reply.session.endpoint, MESSAGE_TEXT_MAX, node_control(s->node));
         reply.session.begun = s->waiting.began;
+        if (s->waiting.began && !node_resumed(s->node))
+            message_text(reply.text, MESSAGE_TEXT_MAX, "the session continues no earlier one");
     } else
         refuse(&reply, refused);
     send_reply(d, &s->waiting.peer, &reply);

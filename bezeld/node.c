@@ -245,6 +245,11 @@ bool node_drained(const struct node *n)
     return n->draining && sender_done(n->sender);
 }
 
+bool node_resumed(const struct node *n)
+{
+    return external_resumed(n->external);
+}
+
 const char *node_control(const struct node *n)
 {
     return link_endpoint(n->control);

@@ -61,6 +61,9 @@ int64_t node_due(const struct node *n);
 /** The endpoint of its control link; a tcp endpoint has the port that was chosen. */
 const char *node_control(const struct node *n);
 
+/** Whether it continues what a killed bezeld of this run left, so that no record before it is unknown. */
+bool node_resumed(const struct node *n);
+
 /** The links whose messages the node receives, for the caller to wait on; some may be NULL. Returns how many. */
 size_t node_links(const struct node *n, struct link *links[NODE_LINKS]);
 

@@ -84,6 +84,8 @@ static int take_endpoint(struct remote_session *s, const char *endpoint, struct 
 
 static int take_answer(struct remote_session *s, const struct message_reply *r, struct link **link)
 {
+    bool anew = r->answer == ANSWER_SESSION && r->session.begun && r->text[0]; /* else it resumes what there was */
+    s->left = s->left || (anew && s->served_once);
     if (r->answer == ANSWER_REFUSED)
         end(s, "%s", r->text);
     else if (r->answer == ANSWER_WAITING)
@@ -93,7 +95,7 @@ static int take_answer(struct remote_session *s, const struct message_reply *r, 
     else if (s->phase == REMOTE_SESSION_ASKED)
         return take_endpoint(s, r->session.endpoint, link);
     else if (r->session.begun)
-        end(s, "was restarted, and resumes the session");
+        end(s, "it was restarted, and %s", anew ? "begins a new session" : "resumes the session");
     return 0;
 }
 

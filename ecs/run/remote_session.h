@@ -31,6 +31,7 @@ struct remote_session {
     enum remote_session_phase phase;
     struct link *control_endpoint;
     bool served_once;
+    bool left; /* an earlier session of the run ended in good order, though the run goes on; the caller clears it */
     int64_t asked, answered;
     uint32_t stop;                    /* number of the STOP that was sent; 0: none */
     char why[REMOTE_SESSION_WHY_MAX]; /* why it is over or does not serve yet; "": unknown, or it was sent STOP */

@@ -348,9 +348,18 @@ static void report_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, 
 }
 
 /*
- * Whether bezeld `d` ended in order though the run goes on: somebody stopped it. It has released its processes, which
+ * A bezeld that ends in order though the run goes on has been stopped by somebody. It has released its processes, which
  * then neither record nor count until a restarted bezeld finds them. How much that is cannot be known.
  */
+static void report_left(struct run *r, const struct daemon *daemon)
+{
+    console_error(&r->console, "BEZEL-RUN-LEFT",
+                  "%s was ended from outside (SIGTERM?) while the run goes on: the number of records that its "
+                  "processes make until another bezeld finds them is unknown, and missing in the books",
+                  daemon->name);
+}
+
+/* Whether the bezeld `d` that `bezel run` started has ended so. */
 static bool has_left(const struct run *r, uint32_t d, int status)
 {
     const struct daemon *daemon = &r->daemons.daemons[d].process;
@@ -389,11 +398,7 @@ static void take_end(struct run *r, uint32_t d)
     enum state_phase before = r->state.phase;
     bool left = pid != 0 && has_left(r, d, status);
     if (left)
-        console_error(
-            &r->console, "BEZEL-RUN-LEFT",
-            "%s was ended from outside (SIGTERM?) while the run goes on: the number of records that its processes "
-            "make until another bezeld finds them is unknown, and missing in the books",
-            daemon->name);
+        report_left(r, daemon);
     run_feed(r, &(struct state_event){
                     .type = EVENT_DAEMON_ENDED, .daemon = d, .failed = left, .unreachable = daemon_is_session(daemon)});
     if (is_manager && before < PHASE_DRAINING && r->state.unmanaged)
@@ -455,13 +460,24 @@ static void take_counts(struct run *r)
     r->drain_mark = mark;
 }
 
+/* Whether a persistent bezeld has ended so, as its successor reports when it serves the session again. */
+static bool take_left(struct run *r, uint32_t d)
+{
+    struct daemon *daemon = &r->daemons.daemons[d].process;
+    if (!daemon_is_session(daemon) || !daemon->session.left)
+        return false;
+    daemon->session.left = false;
+    report_left(r, daemon);
+    return true;
+}
+
 void run_take_daemons(struct run *r)
 {
     for (uint32_t d = 0; d < r->daemons.count; d++) {
         if (!r->daemons.daemons[d].up)
             continue;
         if (daemons_serves(&r->daemons, d) == 1) {
-            run_feed(r, &(struct state_event){.type = EVENT_SERVES, .daemon = d});
+            run_feed(r, &(struct state_event){.type = EVENT_SERVES, .daemon = d, .failed = take_left(r, d)});
             daemons_ask(&r->daemons, d, VERB_STATUS);
             if (run_state_is_node(&r->state, d))
                 send_snapshot(r, d);

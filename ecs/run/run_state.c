@@ -423,6 +423,7 @@ struct state_actions run_state_step(struct run_state *s, const struct state_even
         tick(s, now, &a);
         break;
     case EVENT_SERVES:
+        s->failed |= event->failed;
         on_serves(s, event->daemon, now, &a);
         break;
     case EVENT_DAEMON_ENDED:

@@ -66,7 +66,8 @@ enum state_event_type {
 struct state_event {
     enum state_event_type type;
     uint32_t daemon;
-    bool failed;      /* of EVENT_DAEMON_ENDED: it released the processes that it observed */
+    bool failed;      /* of EVENT_DAEMON_ENDED: it released the processes that it observed; of EVENT_SERVES: its
+                         predecessor did */
     bool unreachable; /* of EVENT_DAEMON_ENDED: it was a session at a persistent bezeld */
     bool terminal;    /* of EVENT_INTERRUPT: the terminal sent it, to all processes that share it */
     uint64_t living, seen;

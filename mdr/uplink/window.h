@@ -137,9 +137,9 @@ bool window_left(const struct window *w, uint64_t instance);
 /**
  * Combines `uuid` with the birth of the window: `birth` if this daemon has created it and this is the first call, else
  * the birth stored in it. So a window has a trace of its own, distinct from an earlier window of the same run and uuid,
- * whose stream states were removed with it.
+ * whose stream states were removed with it. Returns whether this daemon has created the window.
  */
-void window_trace(struct window *w, uint32_t birth, uint8_t uuid[16]);
+bool window_trace(struct window *w, uint32_t birth, uint8_t uuid[16]);
 
 /** Whether the window in folder `dir` is one of run `run` and of trace `trace`, as window_trace() made it. */
 bool window_is_of(const char *dir, const uint8_t run[16], const uint8_t trace[16]);

@@ -160,12 +160,14 @@ static void work_in(uint8_t uuid[16], uint32_t birth)
         uuid[15 - i] ^= (uint8_t)(birth >> 8 * i);
 }
 
-void window_trace(struct window *w, uint32_t birth, uint8_t uuid[16])
+bool window_trace(struct window *w, uint32_t birth, uint8_t uuid[16])
 {
-    if (w->created)
+    bool created = w->created;
+    if (created)
         w->file->birth = birth;
     w->created = false;
     work_in(uuid, w->file->birth);
+    return created;
 }
 
 bool window_is_of(const char *dir, const uint8_t run[16], const uint8_t trace[16])

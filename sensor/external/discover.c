@@ -154,6 +154,7 @@ static int adopt(struct external *x, struct attached *a, const char *name, int64
     if (window_left(x->window, a->instance)) { /* a predecessor had begun to close its streams */
         p->phase = EXTERNAL_CLOSING;
         p->state = segment_alive(a) ? PROCESS_DETACHED : PROCESS_ENDED;
+        x->resumed = x->resumed && (p->state == PROCESS_ENDED || p->role == ROLE_DAEMON);
         p->closing_since = now;
     }
     p->slot = o->process_begin && p->role == ROLE_SUT && p->phase == EXTERNAL_LIVE

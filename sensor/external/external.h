@@ -139,6 +139,12 @@ struct external;
 int external_open(const struct external_options *options, struct external **x) BEZEL_MUST_CHECK;
 
 /**
+ * Whether it continues what a killed external sensor of this run left, with every process that recorded until then. If
+ * not, it is the run's first one, or its predecessor has released processes, whose records since then are unknown.
+ */
+bool external_resumed(const struct external *x);
+
+/**
  * Makes a clean external_close() leave the living processes to the run, which goes on: its next external sensor finds
  * them again, and begins its session anew in them. Without it nobody is expected to read them for this run.
  */

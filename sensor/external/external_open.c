@@ -113,7 +113,7 @@ int external_open(const struct external_options *options, struct external **out)
     if (!err)
         err = window_open(&x->folder, options->run, options->uuid, options->window_bytes, &x->window, &left);
     if (!err)
-        window_trace(x->window, options->birth, x->options.uuid);
+        x->resumed = !window_trace(x->window, options->birth, x->options.uuid);
     if (!err)
         err = make_doorbell(x);
     if (!err && options->doorbell)
@@ -147,6 +147,11 @@ static bool is_done(const struct external *x, const struct external_process *p)
     if (own && x->finishing)
         return true;
     return p->phase == EXTERNAL_CLOSED && (p->state == PROCESS_ENDED || own || !segment_alive(p->at));
+}
+
+bool external_resumed(const struct external *x)
+{
+    return x->resumed;
 }
 
 void external_keep_processes(struct external *x)

@@ -137,6 +137,20 @@ static void a_daemon_that_let_go_of_its_processes_fails_the_run_and_comes_again(
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
+/* That of a persistent bezeld, whose end is not seen: the next one reports it. */
+static void a_session_that_let_go_of_its_processes_fails_the_run_when_it_serves_again(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 1, false, CLOCK_S);
+    run_up(&c);
+    (void)GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 1, .unreachable = true);
+    assert_int_equal(tick_within(&c, 0), ACTION_START_DAEMON);
+    assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = 1, .failed = true), 0);
+    assert_int_equal(c.s.phase, PHASE_RUNNING);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
+}
+
 static void a_session_that_cannot_be_had_is_unreachable_but_not_one_that_was_lost(void **state)
 {
     (void)state;
@@ -604,6 +618,7 @@ int main(void)
         cmocka_unit_test(ends_when_its_processes_have_ended),
         cmocka_unit_test(goes_on_without_a_process_that_died_and_fails_at_the_end),
         cmocka_unit_test(a_daemon_that_let_go_of_its_processes_fails_the_run_and_comes_again),
+        cmocka_unit_test(a_session_that_let_go_of_its_processes_fails_the_run_when_it_serves_again),
         cmocka_unit_test(a_session_that_cannot_be_had_is_unreachable_but_not_one_that_was_lost),
         cmocka_unit_test(a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched),
         cmocka_unit_test(a_daemon_that_is_not_ready_in_time_is_unreachable),
