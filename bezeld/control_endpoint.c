@@ -40,6 +40,7 @@ struct control_endpoint {
     struct {
         uint8_t run[16];
         char node[EXPERIMENT_NAME_MAX + 1];
+        bool idle; /* because of the idle time-out */
     } ended[CONTROL_ENDPOINT_ENDED];
     uint32_t ended_count;
     struct message message; /* scratch: too large for the stack */
@@ -191,13 +192,21 @@ void control_endpoint_note_end(struct control_endpoint *d, const struct session 
     uint32_t i = d->ended_count++ % CONTROL_ENDPOINT_ENDED;
     memcpy(d->ended[i].run, s->run, sizeof d->ended[i].run);
     snprintf(d->ended[i].node, sizeof d->ended[i].node, "%s", s->name);
+    d->ended[i].idle = s->deserted;
 }
 
-static bool has_ended(const struct control_endpoint *d, const struct message_begin *b)
+/* Whether the session that `b` requests has ended by itself; if so, `why` says why it is not begun anew. */
+static bool has_ended(const struct control_endpoint *d, const struct message_begin *b, char why[SESSION_WHY_MAX])
 {
     for (uint32_t i = 0; i < d->ended_count && i < CONTROL_ENDPOINT_ENDED; i++)
-        if (memcmp(d->ended[i].run, b->run, sizeof b->run) == 0 && strcmp(d->ended[i].node, b->node) == 0)
+        if (memcmp(d->ended[i].run, b->run, sizeof b->run) == 0 && strcmp(d->ended[i].node, b->node) == 0) {
+            if (d->ended[i].idle)
+                snprintf(why, SESSION_WHY_MAX, "the session has ended: it received no command from `bezel run` for %s",
+                         units_duration(d->idle_timeout).s);
+            else
+                snprintf(why, SESSION_WHY_MAX, "the session has ended: this bezeld was told to end its sessions");
             return true;
+        }
     return false;
 }
 
@@ -282,10 +291,9 @@ static struct session *begin(struct control_endpoint *d, struct scheduler *all, 
     struct session *s = scheduler_find(all, b->run, b->node);
     if (s && s->phase == SESSION_SERVES)
         return s;
-    if (has_ended(d, b))
-        snprintf(why, sizeof why, "the session has ended: it received no command from `bezel run` for %s",
-                 units_duration(d->idle_timeout).s);
-    else if (!d->shut && (s || is_being_left(all, b)))
+    if (has_ended(d, b, why))
+        return refuse(reply, why), NULL;
+    if (!d->shut && (s || is_being_left(all, b)))
         return NULL;
     else if (!d->shut && all->count == SCHEDULER_MAX)
         snprintf(
