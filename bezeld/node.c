@@ -89,7 +89,7 @@ static int open_external(struct node *n, const struct message_hello *hello)
     free(x);
     if (err == BEZEL_EBUSY)
         log_error("BEZEL-FOLDER-BUSY",
-                  "another bezeld reads %s: wait for its run to end, or give the node a folder of its own (`dir:`)",
+                  "another session reads %s: wait for its run to end, or give the node a folder of its own (`dir:`)",
                   n->options.dir);
     else if (err == BEZEL_ENOSPC && errno != EFBIG)
         log_error(

@@ -340,8 +340,8 @@ static void report_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, 
         console_error(&r->console, "BEZEL-RUN-DAEMON", "%s could not start: %s", daemon->name, words[0] ? words : end);
     else if (r->state.phase <= PHASE_DRAINING)
         console_event(&r->console, "BEZEL-RUN-DAEMON", "%s (pid %d) %s%s%s%s", daemon->name, (int)pid, end,
-                      words[0] ? "; its last message: " : "", words,
-                      run_state_gives_up(&r->state, d, clock_now()) ? "" : "; it is started again");
+                      run_state_gives_up(&r->state, d, clock_now()) ? "" : ", and is started again",
+                      words[0] ? "; its last message: " : "", words);
     else if (status != 0 && !r->state.killed)
         console_error(&r->console, "BEZEL-RUN-DAEMON", "%s (pid %d) %s; its log: %s", daemon->name, (int)pid, end,
                       daemon->log);
