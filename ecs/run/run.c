@@ -392,7 +392,9 @@ static int conclude(struct run *r)
     int err = put_last_properties(r), report = BEZEL_ESYS;
     if (err)
         log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s", r->dir.path, rundb_why(err));
-    if (r->state.killed)
+    if (r->state.interrupted && !r->state.started)
+        log_error("BEZEL-RUN-INTERRUPTED", "interrupted before the experiment began: nothing is recorded");
+    else if (r->state.killed)
         log_error(
             "BEZEL-RUN-KILLED",
             "ended at once: the stored records are in %s ('bezel report' counts them); records that were still on "

@@ -330,6 +330,8 @@ static void report_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, 
 {
     const struct daemon *daemon = &r->daemons.daemons[d].process;
     char end[128], words[CONSOLE_TEXT_MAX / 2];
+    if (r->state.interrupted && !r->state.started)
+        return; /* the run did not begin, and has ended its daemons itself */
     if (daemon_is_session(daemon))
         report_session_end(r, d, served);
     if (pid == 0)
