@@ -236,6 +236,11 @@ def mutants_of(file, source):
     return result
 
 
-def line_key(file, function, text):
-    """Names a line of code where its number may change."""
-    return fingerprint(file, function, text.strip())
+def line_keys(file, source):
+    """Names that lines of code keep where their numbers change: {line: (name of the line, name of its function)}."""
+    texts, seen, keys = source.split("\n"), collections.Counter(), {}
+    for n, function in sorted(functions(blank(source)).items()):
+        line = (file, function, texts[n].strip())
+        seen[line] += 1
+        keys[n + 1] = fingerprint(*line, seen[line]), fingerprint(file, function)
+    return keys

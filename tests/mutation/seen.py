@@ -87,7 +87,7 @@ class Map:
             self.data = json.loads(self.path.read_text())
         except (OSError, ValueError):
             self.data = {"tests": {}, "files": {}, "lines": {}}
-        self.functions = {} # file: where draw.functions() found its functions, and its lines
+        self.keys = {} # file: what draw.line_keys() says of it
 
     def record(self, everything):
         """Records the tests that are new or changed, or all of them; whether it was all of them."""
@@ -150,19 +150,16 @@ class Map:
             if test.name in names:
                 names.remove(test.name)
         for file, numbers in lines.items():
-            text, inside = self.structure(file)
-            keys = {draw.line_key(file, inside[n - 1], text[n - 1]) for n in numbers if n - 1 in inside}
-            keys |= {draw.line_key(file, inside[n - 1], "") for n in numbers if n - 1 in inside}
-            for key in keys:
+            known = self.line_keys(file)
+            for key in {key for n in numbers if n in known for key in known[n]}:
                 self.data["lines"].setdefault(key, []).append(test.name)
         self.data["tests"][test.name] = {"result": result, "seconds": round(seconds, 2), "source": test.source(),
                                          "files": {file: len(numbers) for file, numbers in lines.items()}}
 
-    def structure(self, file):
-        if file not in self.functions:
-            source = (self.tree.src / file).read_text()
-            self.functions[file] = source.split("\n"), draw.functions(draw.blank(source))
-        return self.functions[file]
+    def line_keys(self, file):
+        if file not in self.keys:
+            self.keys[file] = draw.line_keys(file, (self.tree.src / file).read_text())
+        return self.keys[file]
 
     def hash(self, file):
         return hashlib.sha256((self.tree.src / file).read_bytes()).hexdigest()[:16]
@@ -170,9 +167,10 @@ class Map:
     def tests_for(self, mutant):
         """The tests that execute the line, first those that most likely see it soonest. Where the file changed since the
         recording and the line is not known, those that execute its function, or else its file."""
-        names = self.data["lines"].get(draw.line_key(mutant.file, mutant.function, mutant.text), [])
+        line, function = self.line_keys(mutant.file)[mutant.line]
+        names = self.data["lines"].get(line, [])
         if not names and self.data["files"].get(mutant.file) != self.hash(mutant.file):
-            names = self.data["lines"].get(draw.line_key(mutant.file, mutant.function, ""), [])
+            names = self.data["lines"].get(function, [])
             names = names or [name for name, entry in self.data["tests"].items() if mutant.file in entry["files"]]
         known = self.data["tests"]
         usable = [self.tests[n] for n in names if n in self.tests and known[n]["result"] == "passed"]
