@@ -28,10 +28,9 @@
  * 3. For a packet that step 1 does not explain: the database again. If that does not explain it either, the packet was
  *    stored before its process's row, which no collector does.
  *
- * Whether the files may have more is known: a collector that ends with everything saved sets RUNDB_FINISHED in the
- * database, and the next one clears it before it touches a file. If it is set at the first look, and has the same value
- * after a difference was found, no collector was at work in between, and everything must agree to the byte, also the
- * rows that are made from the trace.
+ * A collector that ends with everything saved sets RUNDB_FINISHED in the database; the next one clears it before it
+ * touches a file. So if step 1 finds it set, and it has the same value after a difference was found, no collector has
+ * worked in between. Then files and database must agree to the byte, and so must the rows that are made from the trace.
  */
 
 enum { METADATA_MAX = 1 << 28 };
