@@ -174,14 +174,22 @@ static int rundb_ready(struct rundb *it, int err, struct rundb **f)
     return 0;
 }
 
+static int see_log(void *has_log, int count, char **values, char **names)
+{
+    (void)count, (void)names;
+    *(bool *)has_log = values[0] && strcmp(values[0], "wal") == 0;
+    return 0;
+}
+
 /*
  * A database begins and ends as one plain file, and has a log meanwhile. Either change is one write of a few bytes of
  * the file's first sector, so it needs no journal. With one, a kill in between would leave a database that readers,
- * which may not roll back, cannot open.
+ * which may not roll back, cannot open. A killed collector leaves the log, which stays: removing it would need a
+ * database without readers.
  */
 static int begin_log(sqlite3 *db)
 {
-    bool empty = false;
+    bool empty = false, has_log = false;
     int err = rundb_exec(db, "BEGIN");
     if (err)
         return err;
@@ -189,7 +197,8 @@ static int begin_log(sqlite3 *db)
     int end = rundb_exec(db, "COMMIT");
     if (err && !empty)
         return err; /* it is not ours: nothing in it is changed */
-    return end ? end : rundb_exec(db, "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL");
+    err = end ? end : rundb_error(db, sqlite3_exec(db, "PRAGMA journal_mode", see_log, &has_log, NULL));
+    return err || has_log ? err : rundb_exec(db, "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL");
 }
 
 int rundb_open(const char *run, struct rundb **f)

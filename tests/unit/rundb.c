@@ -334,6 +334,20 @@ static void what_a_killed_collector_left_is_read_without_room_for_an_index(void 
     assert_true(is_named(t->dir, "in the log"));
 }
 
+/* `bezel verify` may be reading when a collector is started again. */
+static void a_reader_does_not_keep_the_next_collector_from_starting(void **state)
+{
+    struct fixture *t = *state;
+    struct rundb *f;
+    sqlite3 *reader;
+    stop(t);
+    write_and_leave(t->dir);
+    assert_int_equal(rundb_open_database(t->dir, &reader), 0); /* in a transaction */
+    assert_int_equal(rundb_open(t->dir, &f), 0);
+    assert_int_equal(rundb_close(f), 0);
+    sqlite3_close(reader);
+}
+
 static void tables_without_rowid_begin_with_their_key(void **state)
 {
     struct fixture *t = *state;
@@ -782,6 +796,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(what_a_killed_collector_left_is_read_without_room_for_an_index),
+        TEST(a_reader_does_not_keep_the_next_collector_from_starting),
         TEST(properties_and_events_are_kept),
         TEST(tables_without_rowid_begin_with_their_key),
         TEST(a_process_that_was_launched_and_never_heard_of_is_noted),
