@@ -555,6 +555,8 @@ int main(int argc, char **argv)
     }
 
     const struct CMUnitTest tests[] = {
+        /* First: a log withholds warnings of an id that had many within a second. */
+        cmocka_unit_test(what_cannot_be_exported_is_logged_and_never_waited_for),
         cmocka_unit_test(nothing_stored_is_an_empty_trace),
         cmocka_unit_test(what_is_no_run_is_refused_and_nothing_is_left),
         cmocka_unit_test(a_torn_tail_is_cut),
@@ -562,7 +564,6 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_cannot_be_read_to_its_end_is_neither_replaced_nor_exported_in_part),
         cmocka_unit_test(every_export_of_a_run_that_is_being_written_can_be_read),
         cmocka_unit_test(records_are_written_with_their_names_and_labels),
-        cmocka_unit_test(what_cannot_be_exported_is_logged_and_never_waited_for),
         cmocka_unit_test(each_process_has_its_fields_in_the_columns_of_their_names),
         cmocka_unit_test(records_of_a_run_without_a_database_are_refused_and_none_is_made),
     };
