@@ -16,14 +16,11 @@
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -288,64 +285,6 @@ static void properties_and_events_are_kept(void **state)
     assert_false(s->events[1].error);
     assert_int_equal(s->events[1].at, INT64_C(1700000000123456790));
     summary_free(s);
-}
-
-/* As a killed collector does. */
-static void write_and_leave(const char *run)
-{
-    struct rundb *f;
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(rundb_open(run, &f) || rundb_put(f, "name", "in the log") || rundb_commit(f));
-    int status;
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-}
-
-static bool is_named(const char *run, const char *name)
-{
-    struct summary *s;
-    if (summary_load(run, &s) != 0)
-        return false;
-    bool is = strcmp(summary_property(s, "name"), name) == 0;
-    summary_free(s);
-    return is;
-}
-
-static void what_a_killed_collector_left_is_read_without_room_for_an_index(void **state)
-{
-    struct fixture *t = *state;
-    char index[64], log[64];
-    int status;
-    stop(t);
-    write_and_leave(t->dir);
-    snprintf(index, sizeof index, "%s/run.db-shm", t->dir);
-    snprintf(log, sizeof log, "%s/run.db-wal", t->dir);
-    assert_int_equal(unlink(index), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        signal(SIGXFSZ, SIG_IGN);
-        setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, 0});
-        _exit(!is_named(t->dir, "in the log"));
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    assert_int_equal(access(log, F_OK), 0); /* opening for reading writes nothing: the log stays */
-    assert_true(is_named(t->dir, "in the log"));
-}
-
-/* `bezel verify` may be reading when a collector is started again. */
-static void a_reader_does_not_keep_the_next_collector_from_starting(void **state)
-{
-    struct fixture *t = *state;
-    struct rundb *f;
-    sqlite3 *reader;
-    stop(t);
-    write_and_leave(t->dir);
-    assert_int_equal(rundb_open_database(t->dir, &reader), 0); /* in a transaction */
-    assert_int_equal(rundb_open(t->dir, &f), 0);
-    assert_int_equal(rundb_close(f), 0);
-    sqlite3_close(reader);
 }
 
 static void tables_without_rowid_begin_with_their_key(void **state)
@@ -795,8 +734,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-        TEST(what_a_killed_collector_left_is_read_without_room_for_an_index),
-        TEST(a_reader_does_not_keep_the_next_collector_from_starting),
         TEST(properties_and_events_are_kept),
         TEST(tables_without_rowid_begin_with_their_key),
         TEST(a_process_that_was_launched_and_never_heard_of_is_noted),
