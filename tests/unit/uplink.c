@@ -606,7 +606,7 @@ static void damage_spool(void)
     int damaged = 0;
     for (const struct dirent *e; (e = readdir(d));) {
         struct stat st;
-        uint8_t byte;
+        uint8_t byte = 0;
         snprintf(path, sizeof path, "%s/%s", scratch_dir, e->d_name);
         if (!strstr(e->d_name, "spool") || stat(path, &st) != 0)
             continue;
