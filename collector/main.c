@@ -172,11 +172,9 @@ static int read_options(int argc, char **argv, struct collector_daemon_options *
                 return misuse(optarg, why);
             break;
         case OPT_HELP:
-            fputs(usage, stdout);
-            return EXIT_OK;
+            return serve_print("bezel-collector", usage);
         case OPT_VERSION:
-            puts("bezel-collector " BEZEL_VERSION);
-            return EXIT_OK;
+            return serve_print("bezel-collector", "bezel-collector " BEZEL_VERSION "\n");
         default:
             fputs("Try 'bezel-collector --help'.\n", stderr);
             return EXIT_USAGE;

@@ -34,7 +34,6 @@ enum {
 /** Counts since sender_open(); `unacknowledged` and `credit` are present values. */
 struct sender_counts {
     uint64_t attempts, welcomes;
-    uint64_t packets, bytes;         /* packets sent, repetitions included; their bytes */
     uint64_t impossible;             /* positions in acknowledgements that were ignored */
     uint64_t unacknowledged, credit; /* bytes: sent on this connection; allowed on it, at least one packet */
 };

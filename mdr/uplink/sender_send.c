@@ -86,8 +86,6 @@ void sender_packets(struct sender *f, int64_t now)
             break;
         send_queue_sent(&f->send_queue, &packet);
         read_back += packet.in_window ? 0 : packet.bytes;
-        f->counts.packets++;
-        f->counts.bytes += packet.bytes;
         f->sent_at = now;
     }
     f->counts.unacknowledged = send_queue_unacknowledged(&f->send_queue);

@@ -24,6 +24,8 @@ EXEMPT = re.compile(r"^(assert|static_assert|_Static_assert|default:|case [^:]*:
 COMPARE = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 ARITHMETIC = {"+": "-", "-": "+", "*": "/", "/": "*", "%": "/", "<<": ">>", ">>": "<<", "&": "|", "|": "&"}
 ASSIGN = {"+=": "-=", "-=": "+=", "|=": "&=", "&=": "|=", "++": "--", "--": "++"}
+SYMMETRIC = {"min", "max", "fmin", "fmax"} # of two arguments
+COMPARISONS = {"strcmp", "strncmp", "memcmp", "strcasecmp"}
 WORD = {"true": "false", "false": "true", "break": "continue", "continue": "break",
         "min": "max", "max": "min", "fmin": "fmax", "fmax": "fmin"}
 
@@ -153,7 +155,7 @@ def terms(line, i, token):
 
 
 def arguments(line, i, token):
-    """Neighbouring arguments of a call change places."""
+    """Neighbouring arguments of a call change places, but for the first two of a comparison that only asks for equality."""
     if not re.match(r"[A-Za-z_]", token) or token in KEYWORDS or line.tokens[i + 1:i + 2] != ["("]:
         return
     end, depth, cuts = line.closing(i + 1), 0, [i + 1]
@@ -162,6 +164,8 @@ def arguments(line, i, token):
         if depth == 0 and line.tokens[j] == ",":
             cuts.append(j)
     cuts.append(end)
+    if token in SYMMETRIC or (token in COMPARISONS and end and line.tokens[end + 1:end + 2] in (["=="], ["!="])):
+        cuts = cuts[1:]
     for a, b, c in zip(cuts, cuts[1:], cuts[2:]):
         left, right = line.raw[line.end[a]:line.at[b]].strip(), line.raw[line.end[b]:line.at[c]].strip()
         if left and right and left != right:

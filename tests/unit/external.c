@@ -534,6 +534,9 @@ static void a_second_reader_is_refused(void **unused)
     struct external *second;
     fixture_open(&f);
     assert_int_equal(external_open(&f.options, &second), BEZEL_EBUSY);
+    struct external_options other = f.options;
+    other.run[0] ^= 1; /* of another run: its window would be another one */
+    assert_int_equal(external_open(&other, &second), BEZEL_EBUSY);
     fixture_close(&f);
 }
 

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -48,12 +50,14 @@ static struct external_process *process_of(struct fixture *f)
 
 struct seen {
     uint64_t numbers, sum, wide;
+    uint32_t thread;
     char names[64];
 };
 
 static void look(struct fixture *f, const struct packet_header *h, const struct packet_record *r, const char *aspect)
 {
     struct seen *seen = f->context;
+    seen->thread = h->thread;
     if (strcmp(aspect, "number") == 0) {
         seen->numbers++;
         seen->sum += packet_value(r, 0);
@@ -147,6 +151,24 @@ static void what_finds_no_room_is_counted(void **state)
     assert_int_equal(segment_tally(p->at, NUMBER).full, row.full);
 }
 
+/* A page of tmpfs that is touched later may find no memory, which kills. */
+static void the_memory_of_its_ring_is_there_from_the_start(void **state)
+{
+    (void)state;
+    struct stat st;
+    assert_int_equal(fstat(p->at->fd, &st), 0);
+    assert_true((uint64_t)st.st_blocks * 512 >= segment_ring_offset() + p->at->segment->ring_stride);
+}
+
+static void its_records_name_the_thread_that_made_it(void **state)
+{
+    (void)state;
+    journal_record(j, NUMBER, (uint64_t[]){1});
+    fixture_turn(&f);
+    assert_int_equal(seen.numbers, 1);
+    assert_int_equal(seen.thread, gettid());
+}
+
 static void it_follows_the_enable_words(void **state)
 {
     (void)state;
@@ -195,6 +217,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_of_one_process_go_to_two_folders),
         cmocka_unit_test_setup_teardown(what_finds_no_room_is_counted, begin, end),
+        cmocka_unit_test_setup_teardown(the_memory_of_its_ring_is_there_from_the_start, begin, end),
+        cmocka_unit_test_setup_teardown(its_records_name_the_thread_that_made_it, begin, end),
         cmocka_unit_test_setup_teardown(it_follows_the_enable_words, begin, end),
         cmocka_unit_test_setup_teardown(closed_it_is_drained_as_of_a_process_that_ended, begin, end),
         cmocka_unit_test(wrong_aspects_and_folders_are_refused),

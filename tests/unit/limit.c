@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "base/limit.h"
+
+#include "base/file.h"
 #include "base/log.h"
 
 #include <errno.h>
@@ -79,12 +81,24 @@ static void too_low_a_limit_is_found_before_it_hurts(void **state)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 }
 
+static void the_limit_of_open_files_is_raised_to_the_hard_one(void **state)
+{
+    (void)state;
+    struct rlimit before = limited(RLIMIT_NOFILE, 40), now;
+    file_raise_limit();
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &now), 0);
+    assert_int_equal(now.rlim_cur, before.rlim_max);
+    assert_int_equal(now.rlim_max, before.rlim_max);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_limit_that_is_behind_an_error_is_named_with_its_value),
         cmocka_unit_test(what_errno_does_not_explain_is_explained_by_the_code),
         cmocka_unit_test(too_low_a_limit_is_found_before_it_hurts),
+        cmocka_unit_test(the_limit_of_open_files_is_raised_to_the_hard_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -493,6 +493,19 @@ static void a_violation_of_all_together_is_answered_by_all(void **state)
     assert_true(j.list[0].value == 12);
 }
 
+static void partials_of_a_former_instant_are_counted_late(void **state)
+{
+    (void)state;
+    uint64_t before = manager_counts(m)->observations;
+    now += EVERY;
+    observe_partials(0, 3);
+    assert_int_equal(manager_counts(m)->late, 0);
+    now -= EVERY / 2;
+    observe_partials(0, 4);
+    assert_int_equal(manager_counts(m)->late, 1);
+    assert_int_equal(manager_counts(m)->observations, before + 2);
+}
+
 static void a_manager_that_only_judges_asks_and_sends_no_setpoints(void **state)
 {
     struct message_judgement j;
@@ -526,6 +539,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(it_asks_silent_nodes, start, end),
+        cmocka_unit_test_setup_teardown(partials_of_a_former_instant_are_counted_late, start_global, end_global),
         cmocka_unit_test_setup_teardown(it_goes_on_from_what_nodes_do, start, end),
         cmocka_unit_test_setup_teardown(one_violation_is_answered_by_all_at_once, start, end),
         cmocka_unit_test_setup_teardown(it_decides_when_all_have_reported_or_when_it_is_late, start, end),

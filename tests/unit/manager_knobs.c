@@ -152,7 +152,7 @@ static void a_knob_that_was_at_its_end_is_left_alone_and_reported_saturated(void
     how[0].knobs[0].baseline = 0;
     shows(0, 20);
     struct message_steer s = setpoint_of_all();
-    assert_true(s.saturated && !s.given && s.metric == 20);
+    assert_true(s.saturated && !s.given && s.cause == 1 && s.metric == 20);
     assert_int_equal(manager_counts(m)->moves, 0);
 }
 

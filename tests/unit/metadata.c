@@ -145,6 +145,42 @@ static void kept_parts_give_the_same_text_and_follow_the_dictionary(void **state
     model_free(m);
 }
 
+/* The text that was written when the dictionary of the node's last process had so many strings and aspects. */
+static char *earlier(struct model_node *node, uint32_t strings, uint32_t aspects, size_t *n)
+{
+    struct dict *dict = node->processes->dict;
+    struct dict before = *dict;
+    char *text;
+    dict->string_count = strings;
+    dict->aspect_count = aspects;
+    assert_int_equal(metadata_write(node, &text, n), 0);
+    *dict = before;
+    return text;
+}
+
+static void what_was_written_before_a_dictionary_grew_is_earlier(void **state)
+{
+    (void)state;
+    struct model *m = make_model(5);
+    struct model_process *last = m->nodes->processes;
+    model_drop_process(last->next); /* the one with strings alone */
+    const struct dict *dict = m->nodes->processes->dict;
+    size_t n, same;
+    assert_int_equal(dict->string_count, 2);
+    for (uint32_t strings = 0; strings <= dict->string_count; strings++)
+        for (uint32_t aspects = 0; aspects <= dict->aspect_count; aspects++) {
+            bool whole = strings == dict->string_count && aspects == dict->aspect_count;
+            char *text = earlier(m->nodes, strings, aspects, &n);
+            assert_int_equal(metadata_compare(m->nodes, text, n, &same), whole ? METADATA_SAME : METADATA_EARLIER);
+            assert_int_equal(same, n);
+            text[n - 3] ^= 1; /* in the last declaration */
+            assert_int_equal(metadata_compare(m->nodes, text, n, &same), METADATA_OTHER);
+            assert_true(same < n);
+            free(text);
+        }
+    model_free(m);
+}
+
 static void processes_of_one_pid_have_files_of_their_own(void **state)
 {
     (void)state;
@@ -157,8 +193,10 @@ static void processes_of_one_pid_have_files_of_their_own(void **state)
     }
     assert_string_equal(p[0]->base, "again-4711");
     assert_string_equal(p[1]->base, "again-4711-000000000000005b");
+    uint64_t processes = m->totals.processes;
     model_drop_process(p[2]);
     model_drop_process(p[0]);
+    assert_int_equal(m->totals.processes, processes - 2);
     assert_string_equal(model_add_process(m->nodes, &said)->base, "again-4711"); /* the name is free again */
     assert_ptr_equal(model_find_process(m->nodes, 91), p[1]);
     model_free(m);
@@ -170,6 +208,7 @@ int main(void)
         cmocka_unit_test(it_is_what_the_golden_file_holds),
         cmocka_unit_test(a_clock_before_the_epoch_has_a_positive_rest),
         cmocka_unit_test(kept_parts_give_the_same_text_and_follow_the_dictionary),
+        cmocka_unit_test(what_was_written_before_a_dictionary_grew_is_earlier),
         cmocka_unit_test(processes_of_one_pid_have_files_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

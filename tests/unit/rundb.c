@@ -13,6 +13,7 @@
 #include "mdr/builtin.h"
 #include "tests/lib/fake_sensor.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <setjmp.h>
@@ -730,9 +731,38 @@ static void histograms_survive_their_blob(void **state)
     assert_int_equal(rundb_unpack(blob, n, &back), BEZEL_EMALFORMED);
 }
 
+static void each_error_of_sqlite_is_one_of_ours(void **state)
+{
+    (void)state;
+    static const struct {
+        int theirs, ours;
+    } errors[] = {{SQLITE_OK, 0},
+                  {SQLITE_ROW, 0},
+                  {SQLITE_DONE, 0},
+                  {SQLITE_FULL, BEZEL_ENOSPC},
+                  {SQLITE_BUSY, BEZEL_EBUSY},
+                  {SQLITE_BUSY_SNAPSHOT, BEZEL_EBUSY},
+                  {SQLITE_LOCKED, BEZEL_EBUSY},
+                  {SQLITE_NOMEM, BEZEL_ENOMEM},
+                  {SQLITE_PERM, BEZEL_EPERM},
+                  {SQLITE_READONLY, BEZEL_EPERM},
+                  {SQLITE_CORRUPT, BEZEL_EMALFORMED},
+                  {SQLITE_NOTADB, BEZEL_EMALFORMED},
+                  {SQLITE_TOOBIG, BEZEL_EMALFORMED},
+                  {SQLITE_INTERRUPT, BEZEL_ETIMEDOUT},
+                  {SQLITE_CONSTRAINT, BEZEL_EINVAL},
+                  {SQLITE_IOERR, BEZEL_ESYS}};
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        errno = EIO;
+        assert_int_equal(rundb_error(NULL, errors[i].theirs), errors[i].ours);
+        assert_int_equal(errno, errors[i].theirs == SQLITE_FULL ? ENOSPC : 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(each_error_of_sqlite_is_one_of_ours),
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
         TEST(properties_and_events_are_kept),
         TEST(tables_without_rowid_begin_with_their_key),

@@ -35,6 +35,7 @@ struct fixture {
     char said[4096]; /* codes of all findings, each between blanks, and their files */
     uint64_t offset, packet;
     struct verify_totals totals;
+    uint64_t run_packets, run_bytes; /* that were stored */
 };
 
 static void hear(const struct verify_report *f, void *context)
@@ -93,6 +94,8 @@ static int setup(void **state)
     *state = t;
     begin(t);
     int err = stored_feed(&t->run, UINT64_MAX);
+    t->run_packets = t->run.model->totals.packets;
+    t->run_bytes = t->run.model->totals.bytes;
     end(t);
     return err;
 }
@@ -118,7 +121,11 @@ static void a_run_that_is_right_is_complete(void **state)
 {
     struct fixture *t = *state;
     assert_finds(t, VERIFY_COMPLETE, NULL);
+    assert_int_equal(t->totals.nodes, 1);
+    assert_int_equal(t->totals.processes, 2);
     assert_int_equal(t->totals.streams, 4);
+    assert_int_equal(t->totals.packets, t->run_packets);
+    assert_int_equal(t->totals.bytes, t->run_bytes);
     assert_int_equal(t->totals.records, fake_records(t->sensor));
     assert_int_equal(t->totals.lost, 14);
     assert_int_equal(t->totals.damaged + t->totals.incomplete, 0);
