@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: MIT
 #include "mdr/link/endpoint.h"
 
+#include "base/address.h"
 #include "base/log.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <limits.h>
+#include <net/if.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,11 +29,12 @@ const char *endpoint_path(const char *endpoint)
 
 int endpoint_check(const char *endpoint)
 {
-    const char *path = endpoint_path(endpoint);
-    if (strlen(endpoint) >= ENDPOINT_MAX || (!path && !after_prefix(endpoint, "tcp://")))
+    const char *path = endpoint_path(endpoint), *why;
+    struct address address;
+    if (strlen(endpoint) >= ENDPOINT_MAX)
         return BEZEL_EINVAL;
     if (!path)
-        return 0;
+        return address_read(endpoint, &address, &why);
     size_t limit = sizeof((struct sockaddr_un *)0)->sun_path - 1;
     if (strlen(path) > limit) {
         log_error("BEZEL-LINK-PATH",
@@ -46,14 +48,9 @@ int endpoint_check(const char *endpoint)
 
 bool endpoint_is_loopback(const char *endpoint)
 {
-    char host[INET_ADDRSTRLEN];
-    struct in_addr address;
-    const char *at = after_prefix(endpoint, "tcp://"), *colon = at ? strrchr(at, ':') : NULL;
-    if (!colon || (size_t)(colon - at) >= sizeof host)
-        return false;
-    memcpy(host, at, (size_t)(colon - at));
-    host[colon - at] = '\0';
-    return inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == IN_LOOPBACKNET;
+    struct address address;
+    const char *why;
+    return address_read(endpoint, &address, &why) == 0 && address_is_loopback(&address);
 }
 
 /* Connects to a socket's path and closes: 0, BEZEL_EUNREACH where no process listens there, or another error. */
@@ -95,13 +92,28 @@ int endpoint_try(const char *endpoint)
     return err || !path ? err : try_path(path);
 }
 
+/* A name may be one of an interface; ZeroMQ listens at its address. Names of hosts are not looked up. */
+static int check_interface(const char *endpoint)
+{
+    struct address address;
+    const char *why;
+    if (address_read(endpoint, &address, &why) != 0)
+        return BEZEL_EINVAL;
+    if (address.kind != ADDRESS_NAME || if_nametoindex(address.host) != 0)
+        return 0;
+    log_error("BEZEL-LINK-INTERFACE",
+              "%s: this machine has no interface %s: listen at a number, an interface (`ip -br address`), or `*`",
+              endpoint, address.host);
+    return BEZEL_EINVAL;
+}
+
 int endpoint_check_bind(const char *endpoint, bool keys)
 {
     const char *path = endpoint_path(endpoint);
     if (path)
         return check_path(path);
     if (keys || endpoint_is_loopback(endpoint))
-        return 0;
+        return check_interface(endpoint);
     log_error("BEZEL-LINK-KEYS",
               "%s is refused: without keys a daemon listens only on tcp://127.0.0.1 and ipc://; make keys with `bezel "
               "keygen`, and name their folder (`store: {keys: DIR}`, or --keys DIR --key FILE)",
@@ -111,6 +123,13 @@ int endpoint_check_bind(const char *endpoint, bool keys)
 
 int endpoint_check_connect(const char *endpoint, bool keys)
 {
+    struct address address;
+    const char *why;
+    if (address_read(endpoint, &address, &why) == 0 && (address.kind == ADDRESS_ANY || address.port == 0)) {
+        log_error("BEZEL-LINK-ADDRESS", "%s is where a daemon may listen: to connect, give a host and a port",
+                  endpoint);
+        return BEZEL_EINVAL;
+    }
     if (keys || endpoint_path(endpoint) || endpoint_is_loopback(endpoint))
         return 0;
     log_error("BEZEL-LINK-KEYS",

@@ -17,19 +17,23 @@ enum { ENDPOINT_MAX = 256 }; /* bytes, with the NUL */
 /** The path of an ipc endpoint, NULL for another one. */
 const char *endpoint_path(const char *endpoint);
 
-/** Whether a tcp endpoint is on loopback, its address given as a number: tcp://127.x.x.x:PORT. */
+/** Whether a tcp endpoint is on loopback, its address given as a number: 127.x.x.x or [::1]. */
 bool endpoint_is_loopback(const char *endpoint);
 
-/** Whether the text is an endpoint, ipc or tcp: 0 or BEZEL_EINVAL. */
+/** Whether the text is an endpoint: ipc with a path, or tcp as base/address.h says. 0 or BEZEL_EINVAL. */
 int endpoint_check(const char *endpoint) BEZEL_MUST_CHECK;
 
 /**
- * Whether a link may be bound there: 0; BEZEL_EPERM on tcp beyond loopback without keys; BEZEL_EBUSY where the ipc path
- * is in use, by a living server or by a file that is no socket; or an error of the file system.
+ * Whether a link may be bound there: 0; BEZEL_EPERM on tcp beyond loopback without keys; BEZEL_EINVAL on tcp at a name
+ * that is no interface's; BEZEL_EBUSY where the ipc path is in use, by a living server or by a file that is no socket;
+ * or an error of the file system.
  */
 int endpoint_check_bind(const char *endpoint, bool keys) BEZEL_MUST_CHECK;
 
-/** Whether a link may be connected there: 0, or BEZEL_EPERM on tcp beyond loopback without keys. */
+/**
+ * Whether a link may be connected there: 0; BEZEL_EPERM on tcp beyond loopback, or at a name, without keys;
+ * BEZEL_EINVAL where the host or the port is `*`.
+ */
 int endpoint_check_connect(const char *endpoint, bool keys) BEZEL_MUST_CHECK;
 
 /**

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,20 @@ static bool has_threads(void)
     return sys == 0;
 }
 
+int link_thread(pthread_t *thread, void *(*run)(void *))
+{
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    pthread_attr_init(&attributes);
+    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int sys = pthread_create(thread, &attributes, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return sys;
+}
+
 static void *context_take(void)
 {
     pthread_mutex_lock(&link_context_lock);
@@ -147,17 +162,47 @@ static int set_options(struct link *link, size_t max_frame, int send_queue, bool
                : 0;
 }
 
-/* Binds or connects a socket with its options set. */
-static int attach(struct link *link, const char *endpoint)
+int link_connect_number(struct link *link, bool ipv6, const char *endpoint)
 {
-    if (!link->bound) {
-        memcpy(link->endpoint, endpoint, strlen(endpoint) + 1);
-        if (link->keyed || !endpoint_path(endpoint))
-            link_monitor_open(link);
+    return set_int(link, ZMQ_IPV6, ipv6) != 0 ? -1 : zmq_connect(link->socket, endpoint);
+}
+
+static int attach_connected(struct link *link, const char *endpoint, int queue)
+{
+    struct address address;
+    const char *why;
+    memcpy(link->endpoint, endpoint, strlen(endpoint) + 1);
+    if (link->keyed || !endpoint_path(endpoint))
+        link_monitor_open(link);
+    if (endpoint_path(endpoint) || address_read(endpoint, &address, &why) != 0)
         return zmq_connect(link->socket, endpoint);
-    }
+    return address.kind == ADDRESS_NAME ? link_dial_begin(link, &address, queue)
+                                        : link_connect_number(link, address.kind == ADDRESS_IPV6, endpoint);
+}
+
+/* An interface is listened at by its IPv4 address; by its IPv6 address where it has no other. */
+static int bind_tcp(struct link *link, const char *endpoint)
+{
+    struct address address = {.kind = ADDRESS_IPV4};
+    const char *why;
+    (void)!address_read(endpoint, &address, &why);
+    bool ipv6 = address.kind == ADDRESS_IPV6 || address.kind == ADDRESS_ANY;
+    if (set_int(link, ZMQ_IPV6, ipv6) != 0)
+        return -1;
+    if (zmq_bind(link->socket, endpoint) == 0)
+        return 0;
+    return address.kind != ADDRESS_NAME || errno != ENODEV || set_int(link, ZMQ_IPV6, 1) != 0
+               ? -1
+               : zmq_bind(link->socket, endpoint);
+}
+
+/* Binds or connects a socket with its options set. */
+static int attach(struct link *link, const char *endpoint, int queue)
+{
+    if (!link->bound)
+        return attach_connected(link, endpoint, queue);
     size_t size = sizeof link->endpoint;
-    return zmq_bind(link->socket, endpoint) != 0
+    return (endpoint_path(endpoint) ? zmq_bind(link->socket, endpoint) : bind_tcp(link, endpoint)) != 0
                ? -1
                : zmq_getsockopt(link->socket, ZMQ_LAST_ENDPOINT, link->endpoint, &size);
 }
@@ -176,7 +221,7 @@ static int link_open(const char *endpoint, size_t max_frame, int queue, bool bou
     link->bound = bound;
     link->socket = zmq_socket(taken, bound ? ZMQ_ROUTER : ZMQ_DEALER);
     if (!link->socket || set_options(link, max_frame, queue, keys != NULL) != 0 ||
-        (keys && link_set_keys(link, keys) != 0) || attach(link, endpoint) != 0) {
+        (keys && link_set_keys(link, keys) != 0) || attach(link, endpoint, queue) != 0) {
         int sys = errno;
         link_close(link, 0);
         errno = sys;
@@ -214,6 +259,7 @@ void link_close(struct link *link, int linger_ms)
     if (link->domain)
         link_admit_nobody(link);
     link_monitor_close(link);
+    link_dial_end(link);
     if (link->socket) {
         (void)set_int(link, ZMQ_LINGER, linger_ms);
         zmq_close(link->socket);
@@ -229,11 +275,11 @@ const char *link_endpoint(const struct link *link)
 
 /* ---- sending ----------------------------------------------------------------------------------------------------- */
 
-static int send_part(void *socket, zmq_msg_t *part, int flags)
+static int send_part(struct link *link, zmq_msg_t *part, int flags)
 {
     int sent;
     do
-        sent = zmq_msg_send(part, socket, flags | ZMQ_DONTWAIT);
+        sent = link->dial ? link_dial_keep(link, part) : zmq_msg_send(part, link->socket, flags | ZMQ_DONTWAIT);
     while (sent < 0 && errno == EINTR);
     if (sent >= 0)
         return 0;
@@ -254,11 +300,11 @@ int link_send(struct link *link, const struct link_peer *peer, const void *data,
         /* The peer's id goes first, and all errors show there: once it is accepted, the frame is too. */
         zmq_msg_init_size(&id, peer->size); /* so short that it allocates nothing */
         memcpy(zmq_msg_data(&id), peer->id, peer->size);
-        err = send_part(link->socket, &id, ZMQ_SNDMORE);
+        err = send_part(link, &id, ZMQ_SNDMORE);
         zmq_msg_close(&id);
     }
     if (!err)
-        err = send_part(link->socket, &frame, 0);
+        err = send_part(link, &frame, 0);
     zmq_msg_close(&frame); /* empty where it was sent */
     return err;
 }
@@ -272,7 +318,7 @@ int link_send_shared(struct link *link, void *data, size_t n, void (*release)(vo
         release(data, hint);
         return BEZEL_ENOMEM;
     }
-    int err = send_part(link->socket, &frame, 0);
+    int err = send_part(link, &frame, 0);
     zmq_msg_close(&frame); /* empty where it was sent; else this is what releases it */
     return err;
 }
@@ -325,6 +371,8 @@ int link_receive(struct link *link, struct link_frame *frame)
     zmq_msg_t *part = (zmq_msg_t *)frame->handle;
     bool foreign = false;
     frame->peer.size = 0;
+    if (link->dial)
+        link_dial_step(link);
     if (link->monitor)
         link_monitor_look(link);
     if (link->bound) {
@@ -370,7 +418,9 @@ int link_wait(struct link *const *links, size_t link_count, const int *fds, size
     zmq_pollitem_t items[LINK_WAIT_MAX];
     int n = 0;
     for (size_t i = 0; i < link_count && n < LINK_WAIT_MAX; i++)
-        if (links[i])
+        if (links[i] && links[i]->dial && links[i]->dial->dial)
+            items[n++] = (zmq_pollitem_t){.fd = dial_fd(links[i]->dial->dial), .events = ZMQ_POLLIN};
+        else if (links[i])
             items[n++] = (zmq_pollitem_t){.socket = links[i]->socket, .events = ZMQ_POLLIN};
     for (size_t i = 0; i < fd_count && n < LINK_WAIT_MAX; i++)
         if (fds[i] >= 0)

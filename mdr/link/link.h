@@ -64,8 +64,8 @@ struct link_frame {
  * BEZEL_EINVAL where it is not an endpoint or its path is too long for a socket, BEZEL_EPERM where it may not be bound
  * or is tcp on anything but loopback without keys, BEZEL_ENOENT where its folder is missing, BEZEL_ENOMEM, BEZEL_ESYS
  * (errno ENOTSUP: this ZeroMQ has no CURVE). A tcp endpoint may end in ":*": ZeroMQ then chooses a port, which
- * link_endpoint() returns. `max_frame` bounds the bytes of a received frame: a longer one ends the connection that sent
- * it. `keys` NULL: none.
+ * link_endpoint() returns. HOST is a number, an interface, or `*` (all addresses, of IPv4 and IPv6). `max_frame` bounds
+ * the bytes of a received frame: a longer one ends the connection that sent it. `keys` NULL: none.
  */
 int link_bind(const char *endpoint, size_t max_frame, const struct link_keys *keys,
               struct link **link) BEZEL_MUST_CHECK;
@@ -74,6 +74,10 @@ int link_bind(const char *endpoint, size_t max_frame, const struct link_keys *ke
  * Connects a link to a bound one, now or when that one appears, and again after it went away. About `queue` frames (at
  * least 1) wait unsent. They survive a reconnect, and arrive ahead of frames sent after it. Errors as link_bind().
  * Refused keys show only later: link_receive() logs them.
+ *
+ * A name of a host is looked up by another thread (mdr/link/dial.h), until it has an address that answers;
+ * link_receive() then connects there, and the link keeps to it: to look the name up anew, close the link and connect
+ * another.
  */
 int link_connect(const char *endpoint, size_t max_frame, int queue, const struct link_keys *keys,
                  struct link **link) BEZEL_MUST_CHECK;
@@ -136,8 +140,9 @@ void link_keys_close(struct link_keys *keys);
 bool link_may(const struct link_frame *frame, enum key_role role);
 
 /**
- * Why no frame has arrived over a connected link, as far as failed handshakes show: a sentence that goes on behind the
- * endpoint's name. Static storage. NULL: no handshake failed, or the link is bound.
+ * Why no frame has arrived over a connected link, as far as failed handshakes and names without an address show: a
+ * sentence that goes on behind the endpoint's name. Valid until the link's next call. NULL: nothing is known, or the
+ * link is bound.
  */
 const char *link_trouble(const struct link *link);
 

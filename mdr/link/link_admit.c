@@ -7,7 +7,6 @@
 #include "mdr/link/zap.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -92,21 +91,6 @@ static void *admission_run(void *unused)
     return NULL;
 }
 
-/* A thread that takes no signals, and no part in its maker's real-time scheduling. */
-static int start_thread(pthread_t *thread, void *(*run)(void *))
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    pthread_attr_init(&attributes);
-    pthread_attr_setinheritsched(&attributes, PTHREAD_EXPLICIT_SCHED);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int sys = pthread_create(thread, &attributes, run, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return sys;
-}
-
 static int admission_start(void)
 {
     int linger = 0, sys = 0;
@@ -119,7 +103,7 @@ static int admission_start(void)
             sys = errno;
         admission.socket = socket;
         if (!sys)
-            sys = start_thread(&admission.thread, admission_run);
+            sys = link_thread(&admission.thread, admission_run);
         if (sys) {
             if (admission.stop >= 0)
                 close(admission.stop);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "mdr/link/unidentified_peers.h"
 
+#include "base/address.h"
 #include "mdr/link/endpoint.h"
 
 #include <arpa/inet.h>
@@ -43,30 +44,40 @@ void unidentified_peers_free(struct unidentified_peers *g)
     free(g);
 }
 
-/* Whether the local end of a connection is the link's endpoint. IPv6 is never bound. */
+/* The local end of a TCP connection as address_print() has it; an IPv4 address that an IPv6 socket has is one of IPv4.
+ */
+static bool local_address(const struct sockaddr_storage *at, struct address *local)
+{
+    const struct sockaddr_in *in = (const struct sockaddr_in *)at;
+    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)at;
+    bool six = at->ss_family == AF_INET6, mapped = six && IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr);
+    if (at->ss_family != AF_INET && !six)
+        return false;
+    local->kind = six && !mapped ? ADDRESS_IPV6 : ADDRESS_IPV4;
+    local->port = ntohs(six ? in6->sin6_port : in->sin_port);
+    const void *number = !six ? (const void *)&in->sin_addr : &in6->sin6_addr.s6_addr[mapped ? 12 : 0];
+    return inet_ntop(local->kind == ADDRESS_IPV6 ? AF_INET6 : AF_INET, number, local->host, sizeof local->host) != NULL;
+}
+
+/* Whether the local end of a connection is the link's endpoint. */
 static bool is_ours(const struct unidentified_peers *g, int fd)
 {
-    union {
-        struct sockaddr any;
-        struct sockaddr_in in;
-        struct sockaddr_un un;
-    } at = {.any = {0}};
-    char text[ENDPOINT_MAX], host[INET_ADDRSTRLEN] = "";
+    struct sockaddr_storage at;
+    struct address local, endpoint;
+    const char *why, *path = endpoint_path(g->endpoint);
     socklen_t n = sizeof at, size = sizeof(int);
     int listens = 1;
-    if (getsockname(fd, &at.any, &n) != 0 || getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens)
+    if (getsockname(fd, (struct sockaddr *)&at, &n) != 0 ||
+        getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens)
         return false;
-    if (at.any.sa_family == AF_UNIX) {
-        const char *path = endpoint_path(g->endpoint);
-        return path && strncmp(at.un.sun_path, path, sizeof at.un.sun_path) == 0;
+    if (at.ss_family == AF_UNIX) {
+        const struct sockaddr_un *un = (const struct sockaddr_un *)&at;
+        return path && strncmp(un->sun_path, path, sizeof un->sun_path) == 0;
     }
-    if (at.any.sa_family != AF_INET || !inet_ntop(AF_INET, &at.in.sin_addr, host, sizeof host))
+    if (path || !local_address(&at, &local) || address_read(g->endpoint, &endpoint, &why) != 0)
         return false;
-    snprintf(text, sizeof text, "tcp://%s:%u", host, ntohs(at.in.sin_port));
-    if (strcmp(text, g->endpoint) == 0)
-        return true;
-    snprintf(text, sizeof text, "tcp://0.0.0.0:%u", ntohs(at.in.sin_port));
-    return strcmp(text, g->endpoint) == 0;
+    bool any = strcmp(endpoint.host, "0.0.0.0") == 0 || strcmp(endpoint.host, "::") == 0;
+    return local.port == endpoint.port && (any || strcmp(local.host, endpoint.host) == 0);
 }
 
 static uint64_t connection_of(int fd)

@@ -134,15 +134,34 @@ static void what_is_no_endpoint_is_refused(void **state)
     assert_null(link);
 }
 
-static void tcp_binds_to_loopback_alone(void **state)
+static void without_keys_tcp_binds_to_loopback_alone(void **state)
 {
     (void)state;
     struct link *link = NULL;
     const char *const bad[] = {"tcp://*:*",         "tcp://0.0.0.0:*", "tcp://192.0.2.1:7766",
-                               "tcp://localhost:*", "tcp://[::1]:*",   "tcp://eth0:*"};
+                               "tcp://localhost:*", "tcp://[::]:*",    "tcp://lo:*"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         assert_int_equal(link_bind(bad[i], MAX_FRAME, NULL, &link), BEZEL_EPERM);
+    assert_null(link);
     link_close(bound("tcp://127.0.0.2:*"), 0);
+}
+
+static void without_keys_tcp_connects_to_loopback_alone(void **state)
+{
+    (void)state;
+    struct link *link = NULL;
+    const char *const bad[] = {"tcp://192.0.2.1:7766", "tcp://localhost:7766", "tcp://[2001:db8::1]:7766"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_int_equal(link_connect(bad[i], MAX_FRAME, 1, NULL, &link), BEZEL_EPERM);
+    assert_int_equal(link_connect("tcp://*:7766", MAX_FRAME, 1, NULL, &link), BEZEL_EINVAL);
+    assert_int_equal(link_connect("tcp://127.0.0.1:*", MAX_FRAME, 1, NULL, &link), BEZEL_EINVAL);
+    assert_null(link);
+}
+
+static void frames_go_both_ways_over_ipv6(void **state)
+{
+    (void)state;
+    frames_go_both_ways("tcp://[::1]:*");
 }
 
 static void an_ipc_path_has_the_length_of_a_socket_at_most(void **state)
@@ -499,7 +518,9 @@ int main(void)
         cmocka_unit_test(frames_go_both_ways_over_ipc),
         cmocka_unit_test(a_port_of_its_own_choice_is_reported),
         cmocka_unit_test(what_is_no_endpoint_is_refused),
-        cmocka_unit_test(tcp_binds_to_loopback_alone),
+        cmocka_unit_test(without_keys_tcp_binds_to_loopback_alone),
+        cmocka_unit_test(without_keys_tcp_connects_to_loopback_alone),
+        cmocka_unit_test(frames_go_both_ways_over_ipv6),
         cmocka_unit_test(an_ipc_path_has_the_length_of_a_socket_at_most),
         cmocka_unit_test(a_missing_folder_is_not_found),
         cmocka_unit_test(the_ipc_path_of_a_living_server_is_busy),

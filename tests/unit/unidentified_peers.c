@@ -65,6 +65,25 @@ static int begin_tcp(void **state)
     return 0;
 }
 
+static int begin_tcp6(void **state)
+{
+    (void)state;
+    scratch_make(s.dir);
+    begin("tcp://[::1]:*");
+    return 0;
+}
+
+/* As of a link that listens at all addresses: their connections have one of them. */
+static int begin_any(void **state)
+{
+    begin_tcp(state);
+    unidentified_peers_free(s.unidentified_peers);
+    snprintf(s.endpoint, sizeof s.endpoint, "tcp://[::]%s", strrchr(link_endpoint(s.link), ':'));
+    s.unidentified_peers = unidentified_peers_new(s.endpoint);
+    assert_non_null(s.unidentified_peers);
+    return 0;
+}
+
 static int begin_ipc(void **state)
 {
     char endpoint[SCRATCH_PATH + 16];
@@ -89,14 +108,15 @@ static int end(void **state)
 static int knock(void)
 {
     struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
     struct sockaddr_un un = {.sun_family = AF_UNIX};
-    bool tcp = strncmp(s.endpoint, "tcp", 3) == 0;
-    in.sin_port = htons((uint16_t)atoi(strrchr(s.endpoint, ':') + 1));
+    bool tcp = strncmp(s.endpoint, "tcp", 3) == 0, six = strncmp(s.endpoint, "tcp://[::1]", 11) == 0;
+    in.sin_port = in6.sin6_port = htons((uint16_t)atoi(strrchr(s.endpoint, ':') + 1));
     snprintf(un.sun_path, sizeof un.sun_path, "%s/link", s.dir);
-    int fd = socket(tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct sockaddr *to = six ? (struct sockaddr *)&in6 : tcp ? (struct sockaddr *)&in : (struct sockaddr *)&un;
+    int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     assert_true(fd >= 0);
-    assert_int_equal(connect(fd, tcp ? (struct sockaddr *)&in : (struct sockaddr *)&un, tcp ? sizeof in : sizeof un),
-                     0);
+    assert_int_equal(connect(fd, to, six ? sizeof in6 : tcp ? sizeof in : sizeof un), 0);
     assert_int_equal(poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, WAIT_MS), 1);
     return fd;
 }
@@ -197,7 +217,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
 #define BOTH(name)                                                                                                     \
-    cmocka_unit_test_setup_teardown(name, begin_tcp, end), cmocka_unit_test_setup_teardown(name, begin_ipc, end)
+    cmocka_unit_test_setup_teardown(name, begin_tcp, end), cmocka_unit_test_setup_teardown(name, begin_tcp6, end),     \
+        cmocka_unit_test_setup_teardown(name, begin_any, end), cmocka_unit_test_setup_teardown(name, begin_ipc, end)
         BOTH(who_says_nothing_is_ended_and_a_known_one_is_not),
         BOTH(who_is_not_known_any_more_is_ended),
         BOTH(so_many_stay_and_the_oldest_go_first),

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/* Connected links to names. ZeroMQ gets numbers: a name is dialled before, and frames wait here until it has one. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "mdr/link/link_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REDIAL_PAUSE CLOCK_S
+
+static int dial_again(struct link_dial *d)
+{
+    int err = dial_begin(&d->address, &d->dial);
+    if (err == BEZEL_ENOMEM)
+        errno = ENOMEM;
+    return err ? -1 : 0;
+}
+
+int link_dial_begin(struct link *link, const struct address *address, int queue)
+{
+    struct link_dial *d = calloc(1, sizeof *d);
+    if (!d)
+        return -1;
+    d->address = *address;
+    d->kept_max = queue < LINK_KEPT ? queue : LINK_KEPT;
+    link->dial = d;
+    return dial_again(d);
+}
+
+int link_dial_keep(struct link *link, zmq_msg_t *frame)
+{
+    struct link_dial *d = link->dial;
+    if (d->kept_count == d->kept_max)
+        return errno = EAGAIN, -1;
+    zmq_msg_init(&d->kept[d->kept_count]);
+    return zmq_msg_move(&d->kept[d->kept_count++], frame);
+}
+
+/* Gives ZeroMQ the address, and the frames: it has room for them, since there are at most as many as its queue takes.
+ */
+static void connect_number(struct link *link, const struct address *number)
+{
+    char endpoint[ADDRESS_TEXT_MAX];
+    struct link_dial *d = link->dial;
+    if (link_connect_number(link, number->kind == ADDRESS_IPV6, address_print(number, endpoint)) != 0) {
+        snprintf(d->why, sizeof d->why, "has an address that ZeroMQ refuses: %s (%.150s)", strerror(errno),
+                 number->host);
+        return;
+    }
+    for (int i = 0; i < d->kept_count; i++)
+        (void)!zmq_msg_send(&d->kept[i], link->socket, ZMQ_DONTWAIT);
+    link_dial_end(link);
+}
+
+void link_dial_step(struct link *link)
+{
+    struct link_dial *d = link->dial;
+    struct address number;
+    int64_t now = clock_now();
+    if (!d->dial && now >= d->again && dial_again(d) != 0)
+        d->again = now + REDIAL_PAUSE; /* no thread, or no descriptor now */
+    int err = d->dial ? dial_answer(d->dial, &number, d->why) : BEZEL_EAGAIN;
+    if (err == BEZEL_EAGAIN)
+        return;
+    dial_end(d->dial);
+    d->dial = NULL;
+    d->again = now + REDIAL_PAUSE;
+    if (!err)
+        connect_number(link, &number);
+    else
+        log_warn("BEZEL-LINK-NAME", "%s %s", link->endpoint, d->why);
+}
+
+void link_dial_end(struct link *link)
+{
+    struct link_dial *d = link->dial;
+    if (!d)
+        return;
+    for (int i = 0; i < d->kept_count; i++)
+        zmq_msg_close(&d->kept[i]); /* empty where it was sent */
+    dial_end(d->dial);
+    free(d);
+    link->dial = NULL;
+}
