@@ -418,8 +418,8 @@ int link_wait(struct link *const *links, size_t link_count, const int *fds, size
     zmq_pollitem_t items[LINK_WAIT_MAX];
     int n = 0;
     for (size_t i = 0; i < link_count && n < LINK_WAIT_MAX; i++)
-        if (links[i] && links[i]->dial && links[i]->dial->dial)
-            items[n++] = (zmq_pollitem_t){.fd = dial_fd(links[i]->dial->dial), .events = ZMQ_POLLIN};
+        if (links[i] && link_dial_fd(links[i]) >= 0)
+            items[n++] = (zmq_pollitem_t){.fd = link_dial_fd(links[i]), .events = ZMQ_POLLIN};
         else if (links[i])
             items[n++] = (zmq_pollitem_t){.socket = links[i]->socket, .events = ZMQ_POLLIN};
     for (size_t i = 0; i < fd_count && n < LINK_WAIT_MAX; i++)

@@ -10,8 +10,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zmq.h>
 
 #define REDIAL_PAUSE CLOCK_S
+
+enum { LINK_KEPT = 16 }; /* frames that wait for the address of a name */
+
+struct link_dial {
+    struct address address;
+    struct dial *dial;        /* NULL: the last one found nothing, and `again` is when the next one begins */
+    int64_t again;            /* ns */
+    char why[DIAL_WHY_MAX];   /* of the last one; "": none yet */
+    int kept_max, kept_count; /* kept_max: at most LINK_KEPT */
+    zmq_msg_t kept[LINK_KEPT];
+};
 
 static int dial_again(struct link_dial *d)
 {
@@ -74,6 +86,16 @@ void link_dial_step(struct link *link)
         connect_number(link, &number);
     else
         log_warn("BEZEL-LINK-NAME", "%s %s", link->endpoint, d->why);
+}
+
+int link_dial_fd(const struct link *link)
+{
+    return link->dial && link->dial->dial ? dial_fd(link->dial->dial) : -1;
+}
+
+const char *link_dial_why(const struct link *link)
+{
+    return link->dial->why[0] ? link->dial->why : NULL;
 }
 
 void link_dial_end(struct link *link)

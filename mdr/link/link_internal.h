@@ -11,19 +11,8 @@
 #include "mdr/link/link.h"
 
 #include <pthread.h>
-#include <zmq.h>
 
-enum { LINK_KEPT = 16 }; /* frames that wait for the address of a name */
-
-/** A link to a name that has no address yet. */
-struct link_dial {
-    struct address address;
-    struct dial *dial;        /* NULL: the last one found nothing, and `again` is when the next one begins */
-    int64_t again;            /* ns */
-    char why[DIAL_WHY_MAX];   /* of the last one; "": none yet */
-    int kept_max, kept_count; /* kept_max: at most LINK_KEPT */
-    zmq_msg_t kept[LINK_KEPT];
-};
+struct zmq_msg_t;
 
 struct link {
     void *socket;
@@ -61,13 +50,16 @@ void link_admission_stop(void);
 int link_connect_number(struct link *link, bool ipv6, const char *endpoint);
 
 /**
- * A link to a name: begin to dial it (0, or -1 with errno); keep a frame until it has an address, as zmq_msg_send()
- * does with ZMQ_DONTWAIT; take the next step, after which link->dial is NULL where ZeroMQ has the address and the
- * frames; end.
+ * A link to a name: link_dial_begin() dials it (0, or -1 with errno). Until it has an address, link_dial_keep() keeps
+ * frames, and returns as zmq_msg_send() with ZMQ_DONTWAIT. link_dial_step() takes the next step, after which link->dial
+ * is NULL where ZeroMQ has the address and the frames. link_dial_fd(): readable when a step is due; -1: none is under
+ * way. link_dial_why(): why there is no address yet; NULL: not known.
  */
 int link_dial_begin(struct link *link, const struct address *address, int queue);
-int link_dial_keep(struct link *link, zmq_msg_t *frame);
+int link_dial_keep(struct link *link, struct zmq_msg_t *frame);
 void link_dial_step(struct link *link);
+int link_dial_fd(const struct link *link);
+const char *link_dial_why(const struct link *link);
 void link_dial_end(struct link *link);
 
 /** Watch the handshakes of a connected link, and log why they fail; closed once a frame has arrived. */

@@ -132,7 +132,7 @@ void link_monitor_close(struct link *link)
 const char *link_trouble(const struct link *link)
 {
     if (link->dial)
-        return link->dial->why[0] ? link->dial->why : NULL;
+        return link_dial_why(link);
     if (link->logged & ZMQ_EVENT_HANDSHAKE_FAILED_AUTH)
         return "does not admit our key: put its public part (NAME.pub) into that side's folder of keys";
     if (link->logged == 0)

@@ -30,7 +30,7 @@ static void the_nearest_is_suggested_wherever_it_stands(void **state)
         {"mode", "mode", {"node", "mode", "modes"}},
         {"moed", "mode", {"mode"}},         /* two letters that changed places are one step */
         {"abcd", "abce", {"abce", "abcf"}}, /* the first of two that are as near */
-        {"windw", "window", {"winds", "window"}},
+        {"windw", "window", {"winter", "window"}},
         {"cpu", NULL, {"gpio", "xyz", "batch"}},
         {"", NULL, {"a", "batch"}},
         {"ab", "aa", {"aa"}},
