@@ -171,6 +171,37 @@ static void a_head_that_lies_breaks_its_ring_alone(void **unused)
     fixture_end(&f);
 }
 
+static void *record_thrice(void *unused)
+{
+    for (int i = 0; i < 3; i++)
+        bezel_record(two, i, 1);
+    return unused;
+}
+
+static void lie_beside_a_thread_that_does_not(void *unused)
+{
+    pthread_t thread;
+    lie_about_the_head(unused);
+    if (pthread_create(&thread, NULL, record_thrice, NULL) != 0 || pthread_join(thread, NULL) != 0)
+        _exit(5);
+}
+
+static void a_broken_ring_leaves_the_end_of_the_others_known(void **unused)
+{
+    (void)unused;
+    struct fixture f = {.options = {.batch = true, .take_all = true}, .may_end_open = true};
+    fixture_open(&f);
+    assert_int_equal(fixture_wait(fixture_spawn(lie_beside_a_thread_that_does_not, NULL)), 0);
+    fixture_until(&f, fixture_all_gone);
+    assert_int_equal(external_counts(f.external)->broken_rings, 1);
+    assert_int_equal(f.stream_count, 2);
+    for (uint32_t i = 0; i < f.stream_count; i++) {
+        assert_int_equal(f.streams[i].closed, f.streams[i].ring == 1);
+        assert_int_equal(f.streams[i].records, f.streams[i].ring == 1 ? 3 : 0);
+    }
+    fixture_end(&f);
+}
+
 enum { PLAIN = 6 };
 
 /* Records in which those of `bits` are of aspect 0, which nobody can declare, and have no values. */
@@ -295,6 +326,7 @@ int main(void)
         cmocka_unit_test(what_a_broken_dictionary_does_not_explain_is_counted),
         cmocka_unit_test(who_records_on_when_it_is_to_stop_is_not_waited_for),
         cmocka_unit_test(a_head_that_lies_breaks_its_ring_alone),
+        cmocka_unit_test(a_broken_ring_leaves_the_end_of_the_others_known),
         cmocka_unit_test(a_record_of_no_aspect_breaks_its_ring_and_is_in_no_packet),
         cmocka_unit_test(times_that_cannot_be_are_made_to_fit_and_counted),
         cmocka_unit_test(no_process_has_the_number_of_the_node),

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -173,9 +174,13 @@ static void each_instance_gets_its_name_output_and_environment(void **state)
 }
 
 /* By a link, by a link above it, or by being what processes use that are attached to; neither has to be there yet. */
+#define LONGEST "a-name-of-sixty-three-bytes-which-is-the-longest-one-of-a-node."
+
 static void two_nodes_in_one_folder_are_found_out_through_links(void **state)
 {
     (void)state;
+    _Static_assert(sizeof LONGEST == EXPERIMENT_NAME_MAX + 1, "the longest name");
+    FILE *said = tmpfile();
     char link_path[64], at[128];
     snprintf(link_path, sizeof link_path, "%s/link", folder);
     snprintf(at, sizeof at, "%s/default", folder);
@@ -190,7 +195,7 @@ static void two_nodes_in_one_folder_are_found_out_through_links(void **state)
                  {"{dir: DIR/link/../x}", "{dir: DIR}", true}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[512] = "", *out = text;
-        const char *parts[] = {"experiment: x\nnodes: {a: ", cases[i].a, ", b: ", cases[i].b,
+        const char *parts[] = {"experiment: x\nnodes: {a: ", cases[i].a, ", " LONGEST ": ", cases[i].b,
                                "}\nprocesses: [{name: p, node: a, attach: p}]\n"};
         for (size_t k = 0; k < 5; k++)
             for (const char *p = parts[k]; *p; p++) {
@@ -199,11 +204,23 @@ static void two_nodes_in_one_folder_are_found_out_through_links(void **state)
                 p += is_dir ? 2 : 0;
             }
         struct experiment *e = NULL;
+        fflush(stderr);
+        assert_true(ftruncate(fileno(said), 0) == 0 && lseek(fileno(said), 0, SEEK_SET) == 0);
+        int before = dup(2);
+        dup2(fileno(said), 2);
         int err = load_text(text, strlen(text), "test", &e);
+        dup2(before, 2);
+        close(before);
         if (err != (cases[i].good ? 0 : BEZEL_EMALFORMED))
             fail_msg("%d: %s", err, text);
+        char line[1024] = "";
+        ssize_t n = pread(fileno(said), line, sizeof line - 1, 0);
+        if (!cases[i].good && (n <= 0 || !strstr(line, ": nodes." LONGEST ".dir: two nodes share no folder: ") ||
+                               !strstr(line, ", and so does that of node 'a'")))
+            fail_msg("%s: %s", text, line);
         experiment_free(e);
     }
+    fclose(said);
     assert_int_equal(unsetenv("BEZEL_DIR"), 0);
 }
 
