@@ -44,14 +44,14 @@ __attribute__((constructor)) static void start(void)
     say("begin\n", 6);
 }
 
-/* Whether it is the file of a stream of process `server`. */
+/* Whether it is the file of a stream of process `server`, which has a hidden name until its first packet is written. */
 static int is_stream(int fd)
 {
     char link[32], path[4096];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t n = readlink(link, path, sizeof path - 1);
     path[n > 0 ? n : 0] = '\0';
-    return strstr(path, "/trace/") && strstr(path, "/server-");
+    return strstr(path, "/trace/") && (strstr(path, "/server-") || strstr(path, "/.server-"));
 }
 
 /* pwrite64 by the headers, as in the collector. */
