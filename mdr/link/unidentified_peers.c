@@ -62,7 +62,7 @@ static bool local_address(const struct sockaddr_storage *at, struct address *loc
 /* Whether the local end of a connection is the link's endpoint. */
 static bool is_ours(const struct unidentified_peers *g, int fd)
 {
-    struct sockaddr_storage at;
+    struct sockaddr_storage at = {.ss_family = AF_UNSPEC};
     struct address local, endpoint;
     const char *why, *path = endpoint_path(g->endpoint);
     socklen_t n = sizeof at, size = sizeof(int);
