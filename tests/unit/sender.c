@@ -604,11 +604,120 @@ static void what_no_process_counts_is_sent_until_it_is_saved(void **unused)
     scene_close(&s);
 }
 
+/* ---- What a collector says instead of a welcome ------------------------------------------------------------------ */
+
+static bool is_refused(struct scene *s)
+{
+    return sender_refused(s->forward) != NULL;
+}
+
+/* Says the message in `message` as another version of Bezel would. */
+static void say_of_another_version(struct scene *s)
+{
+    int n = message_encode(&message, bytes, sizeof bytes);
+    assert_true(n > 0);
+    bytes[7]++; /* the format */
+    assert_int_equal(link_send(s->upper.link, &s->upper.peer, bytes, (size_t)n), 0);
+}
+
+static void assert_gives_up(struct scene *s)
+{
+    uint64_t attempts = sender_counts(s->forward)->attempts;
+    assert_false(sender_connected(s->forward));
+    for (int i = 0; i < 100; i++, s->now += CLOCK_S)
+        step(s->forward, s->now, false);
+    assert_int_equal(sender_counts(s->forward)->attempts, attempts);
+    assert_int_equal(s->upper.packets, 0);
+}
+
+static void who_is_refused_knows_why_and_gives_up(void **unused)
+{
+    (void)unused;
+    struct scene s;
+    scene_open(&s);
+    upper_open(&s);
+    sender_begin(&s);
+    until(&s, greeted);
+    assert_null(sender_refused(s.forward));
+    message.type = MESSAGE_REFUSE;
+    snprintf(message.refuse.reason, sizeof message.refuse.reason, "there are too many nodes");
+    say(&s);
+    until(&s, is_refused);
+    assert_string_equal(sender_refused(s.forward), "there are too many nodes");
+    assert_gives_up(&s);
+    scene_close(&s);
+}
+
+static void a_greeting_of_another_version_is_a_refusal_and_later_it_is_damage(void **unused)
+{
+    (void)unused;
+    struct scene s;
+    scene_open(&s);
+    upper_open(&s);
+    sender_begin(&s);
+    until(&s, greeted);
+    message = (struct message){.type = MESSAGE_WELCOME};
+    say_of_another_version(&s);
+    until(&s, is_refused);
+    assert_non_null(strstr(sender_refused(s.forward), "version"));
+    assert_gives_up(&s);
+    sender_close(s.forward, false);
+    s.upper.hellos = 0;
+    sender_begin(&s);
+    meet(&s, 0);
+    message = (struct message){.type = MESSAGE_WELCOME};
+    say_of_another_version(&s);
+    settle(&s);
+    assert_null(sender_refused(s.forward));
+    until(&s, has_all);
+    scene_end(&s);
+}
+
+static void what_comes_before_the_welcome_acknowledges_nothing(void **unused)
+{
+    (void)unused;
+    struct scene s;
+    scene_begin(&s, 0);
+    until(&s, has_all);
+    struct message_position all = s.upper.at;
+    fall_silent(&s); /* all is sent, and nothing is acknowledged */
+    uint64_t before = waiting(&s);
+    acknowledge(&s, all);
+    settle(&s);
+    assert_false(sender_connected(s.forward));
+    assert_int_equal(waiting(&s), before);
+    welcome(&s, 0, 1, all);
+    until(&s, connected);
+    until(&s, is_empty);
+    scene_close(&s);
+}
+
+static void who_connects_again_before_the_answer_came_sends_all_once(void **unused)
+{
+    (void)unused;
+    struct scene s;
+    scene_begin(&s, 0);
+    until(&s, has_all);
+    for (int i = 0; i < 5; i++) /* each time greeted, and not answered */
+        fall_silent(&s);
+    assert_int_equal(waiting(&s) > 0, 1);
+    welcome(&s, 0, 0, (struct message_position){0});
+    until(&s, connected);
+    until(&s, has_all); /* in order, and none twice: take_packet() */
+    assert_int_equal(s.upper.from, 0);
+    assert_int_equal(s.upper.packets, RECORDS + 2);
+    scene_end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_not_answered_tries_again_after_growing_pauses_that_follow_from_who_it_is),
         cmocka_unit_test(a_welcome_makes_pauses_short_again),
+        cmocka_unit_test(who_is_refused_knows_why_and_gives_up),
+        cmocka_unit_test(a_greeting_of_another_version_is_a_refusal_and_later_it_is_damage),
+        cmocka_unit_test(what_comes_before_the_welcome_acknowledges_nothing),
+        cmocka_unit_test(who_connects_again_before_the_answer_came_sends_all_once),
         cmocka_unit_test(an_answer_that_comes_after_the_attempt_was_given_up_is_not_listened_to),
         cmocka_unit_test(no_more_is_sent_than_the_credit_and_always_a_packet),
         cmocka_unit_test(a_welcome_says_from_where_on_packets_are_sent),
