@@ -1,0 +1,292 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+/* A node alone: what it does with judgements of limits over all nodes, and with commands that make no sense. */
+#include "base/clock.h"
+#include "bezeld/node_internal.h"
+#include "tests/lib/patience.h"
+#include "tests/lib/scratch.h"
+
+#include <sched.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const char text[] = "experiment: two\n"
+                           "nodes: {a: {}, b: {}}\n"
+                           "processes: [{name: p, node: a, command: [unused]}]\n"
+                           "limits:\n"
+                           "  - {expect: sensor_cpu <= 1 %, per: global, on-violation: {snapshot: 1 s}}\n";
+
+static struct experiment *experiment;
+static struct node *node;
+
+static int open_node(void **state)
+{
+    static char control[128], collector[128];
+    struct experiment_diagnostics found = {0};
+    scratch_begin(state);
+    snprintf(control, sizeof control, "ipc://%s/control", scratch_dir);
+    snprintf(collector, sizeof collector, "ipc://%s/nobody", scratch_dir);
+    int err = experiment_read(text, strlen(text), &experiment, &found);
+    experiment_print_diagnostics(&found, "two", stderr);
+    experiment_diagnostics_free(&found);
+    struct node_options options = {
+        .experiment = experiment, .dir = scratch_dir, .collector = collector, .control = control, .run = {1}};
+    return err ? err : node_open(&options, &node);
+}
+
+static int close_node(void **state)
+{
+    node_shut(node, true);
+    node_close(node);
+    experiment_free(experiment);
+    return scratch_end(state);
+}
+
+/* Whoever asked for STATUS is told at once of a limit that breaks, while the rest of the judgement is still to be read.
+ */
+static void a_limit_that_breaks_leaves_the_rest_of_its_judgement_as_it_was(void **state)
+{
+    (void)state;
+    const struct link_peer peer = {.size = 5, .id = "asker"};
+    int64_t now = clock_now();
+    node->asker = peer;
+    node->has_asker = true;
+    node->message.type = MESSAGE_JUDGEMENT;
+    node->message.judgement = (struct message_judgement){
+        .leadership = {.epoch = 1, .holder = 7}, .sequence = 1, .missing = 1 << 1, .count = 1};
+    node->message.judgement.list[0] = (struct message_judged){
+        .limit = 0, .state = MESSAGE_LIMIT_VIOLATED, .value = 2, .worst = 2, .violated = CLOCK_S, .ago = 0};
+    manager_client_receive(node, &peer, now);
+    assert_int_equal(node->judged.missing_since[0], 0);
+    assert_int_equal(node->judged.missing_since[1], now);
+    assert_true(node->limits.broken.fresh && node->limits.broken.limit == 0 && node->limits.broken.value == 2);
+    node_report_broken(node, now);
+    assert_true(!node->limits.broken.fresh && node->message.type == MESSAGE_REPLY);
+    assert_int_equal(node->message.reply.node.violation.count, 1);
+}
+
+/* ---- Which judgements are taken ---------------------------------------------------------------------------------- */
+
+static bool judge(uint64_t epoch, uint64_t holder, uint64_t sequence, uint64_t missing, int64_t now)
+{
+    const struct link_peer peer = {.size = 5, .id = "asker"};
+    uint64_t refused = node->judged.refused;
+    node->message.type = MESSAGE_JUDGEMENT;
+    node->message.judgement =
+        (struct message_judgement){.leadership = {.epoch = epoch, .holder = holder}, .sequence = sequence};
+    node->message.judgement.missing = missing;
+    node->message.judgement.count = 2;
+    node->message.judgement.list[0] = (struct message_judged){.limit = 0, .state = MESSAGE_LIMIT_HELD, .ago = -1};
+    node->message.judgement.list[1] = (struct message_judged){.limit = 9, .state = MESSAGE_LIMIT_HELD, .ago = -1};
+    manager_client_receive(node, &peer, now);
+    assert_in_range(node->judged.refused - refused, 0, 1);
+    return node->judged.refused == refused;
+}
+
+static void judgements_of_a_former_manager_and_repeated_ones_are_refused(void **state)
+{
+    (void)state;
+    int64_t now = clock_now();
+    assert_false(judge(0, 7, 1, 0, now));
+    assert_true(judge(2, 7, 5, 0, now));
+    assert_int_equal(node->judged.count, 1); /* the experiment has no limit 9 */
+    assert_int_equal(node->judged.sequence, 5);
+    assert_false(judge(2, 7, 5, 0, now));
+    assert_false(judge(2, 7, 4, 0, now));
+    assert_false(judge(2, 8, 6, 0, now)); /* another one of the same epoch */
+    assert_false(judge(1, 9, 9, 0, now));
+    assert_true(judge(2, 7, 6, 0, now));
+    assert_true(judge(3, 9, 1, 0, now));
+    node->managed.leadership.holder.epoch = 5; /* a manager whose setpoints the node has */
+    assert_false(judge(4, 1, 1, 0, now));
+    assert_true(judge(5, 1, 1, 0, now));
+    assert_int_equal(node->judged.by.epoch, 5);
+    node_drain(node);
+    uint64_t ignored = node->managed.ignored;
+    (void)judge(6, 1, 1, 0, now);
+    assert_int_equal(node->managed.ignored, ignored + 1);
+    assert_int_equal(node->judged.by.epoch, 5);
+}
+
+static unsigned notes_of_missing(void)
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < external_note_count(node->external); i++)
+        n += strcmp(external_note(node->external, i)->code, "BEZEL-GLOBAL-MISSING") == 0;
+    return n;
+}
+
+static void a_node_that_is_missing_for_long_is_noted_once_each_time(void **state)
+{
+    (void)state;
+    int64_t begin = clock_now(), long_ = 2 * CLOCK_S + experiment_limit_window(experiment, &experiment->limits[0]);
+    uint64_t sequence = 0;
+    assert_true(judge(1, 7, ++sequence, 1 << 1, begin));
+    assert_true(judge(1, 7, ++sequence, 1 << 1, begin + long_ - 1));
+    assert_int_equal(notes_of_missing(), 0);
+    assert_true(judge(1, 7, ++sequence, 1 << 1, begin + long_));
+    assert_int_equal(notes_of_missing(), 1);
+    assert_non_null(
+        strstr(external_note(node->external, external_note_count(node->external) - 1)->text, "node b for "));
+    assert_true(judge(1, 7, ++sequence, 1 << 1, begin + 3 * long_));
+    assert_int_equal(node->judged.missing_since[1], -1);
+    assert_true(judge(1, 7, ++sequence, 0, begin + 4 * long_)); /* it is back */
+    assert_int_equal(node->judged.missing_since[1], 0);
+    assert_true(judge(1, 7, ++sequence, 1 << 1, begin + 5 * long_));
+    assert_int_equal(node->judged.missing_since[1], begin + 5 * long_);
+    assert_int_equal(node->judged.missing_since[0], 0);
+    assert_int_equal(notes_of_missing(), 1);
+}
+
+/* ---- Commands at its control link -------------------------------------------------------------------------------- */
+
+static struct link *asker;
+static struct message answer;
+
+static int open_asker(void **state)
+{
+    int err = open_node(state);
+    return err ? err : link_connect(node_control(node), MESSAGE_MAX_BYTES, 16, NULL, &asker);
+}
+
+static int close_asker(void **state)
+{
+    link_close(asker, 0);
+    return close_node(state);
+}
+
+static void send_bytes(const uint8_t *bytes, int n)
+{
+    int64_t deadline = clock_now() + PATIENCE;
+    int err;
+    assert_true(n > 0);
+    while ((err = link_send(asker, NULL, bytes, (size_t)n)) == BEZEL_EAGAIN && clock_now() < deadline)
+        sched_yield(); /* ZeroMQ has not yet noticed that its queue is empty */
+    assert_int_equal(err, 0);
+}
+
+/* Whether an answer came, within the patience of a test where one is `wanted`. It is in `answer` then. */
+static bool hear(bool wanted)
+{
+    struct link_frame frame;
+    int64_t deadline = clock_now() + (wanted ? PATIENCE : 50 * CLOCK_MS);
+    while (clock_now() < deadline) {
+        node_answer_commands(node);
+        if (link_receive(asker, &frame) == 0) {
+            assert_int_equal(message_decode(frame.data, frame.size, &answer), 0);
+            link_frame_free(&frame);
+            return true;
+        }
+        link_wait(&asker, 1, NULL, 0, CLOCK_MS);
+    }
+    return false;
+}
+
+/* Sends a command and waits for its REPLY. */
+static const struct message_reply *ask(struct message_command command)
+{
+    static struct message m;
+    static uint8_t bytes[MESSAGE_MAX_BYTES];
+    static uint32_t id;
+    m.type = MESSAGE_COMMAND;
+    m.command = command;
+    m.command.id = ++id;
+    send_bytes(bytes, message_encode(&m, bytes, sizeof bytes));
+    assert_true(hear(true));
+    assert_int_equal(answer.type, MESSAGE_REPLY);
+    assert_int_equal(answer.reply.id, id);
+    return &answer.reply;
+}
+
+static void what_is_no_command_is_dropped_and_one_of_another_version_refused(void **state)
+{
+    (void)state;
+    struct message m = {.type = MESSAGE_HEARTBEAT};
+    uint8_t bytes[256];
+    int64_t before = node_last_received(node);
+    send_bytes(bytes, message_encode(&m, bytes, sizeof bytes));
+    send_bytes((const uint8_t *)"no message", 10);
+    assert_false(hear(false));
+    bytes[7]++; /* its format */
+    send_bytes(bytes, 24);
+    assert_true(hear(true));
+    assert_int_equal(answer.type, MESSAGE_REFUSE);
+    assert_non_null(strstr(answer.refuse.reason, "version"));
+    assert_int_equal(node_last_received(node), before); /* none of these is a sign of `bezel run` */
+    const struct message_reply *r = ask((struct message_command){.verb = VERB_STATUS});
+    assert_int_equal(r->answer, ANSWER_NODE);
+    assert_int_equal(r->state, DAEMON_STARTING); /* it has no collector */
+    assert_true(node_last_received(node) > before);
+}
+
+static void what_makes_no_sense_is_refused_with_the_reason(void **state)
+{
+    (void)state;
+    const struct message_reply *r = ask(
+        (struct message_command){.verb = VERB_SAVE, .save = {.number = 1, .limit = 1, .node = "a", .left = CLOCK_S}});
+    assert_int_equal(r->answer, ANSWER_REFUSED);
+    assert_string_equal(r->text, "limit 1 asks for no such snapshot");
+    r = ask((struct message_command){.verb = VERB_SAVE,
+                                     .save = {.number = 1, .limit = 0, .node = "a", .left = CLOCK_S + 1}});
+    assert_int_equal(r->answer, ANSWER_REFUSED);
+    r = ask(
+        (struct message_command){.verb = VERB_SAVE, .save = {.number = 1, .limit = 0, .node = "a", .left = CLOCK_S}});
+    assert_int_equal(r->answer, ANSWER_NODE);
+    struct message_command aspects = {.verb = VERB_ASPECTS, .mode = ASPECT_OFF};
+    snprintf(aspects.patterns, sizeof aspects.patterns, "good [bad");
+    r = ask(aspects);
+    assert_int_equal(r->answer, ANSWER_REFUSED);
+    assert_string_equal(r->text, "one of the patterns is malformed: no aspect can match it");
+    assert_int_equal(node->aspect_steering.rules.count, 0); /* neither is taken */
+    for (int i = 0; i < 10000 && r->text[0] != 't'; i++) {
+        snprintf(aspects.patterns, sizeof aspects.patterns, "aspect_%d", i);
+        r = ask(aspects);
+    }
+    assert_int_equal(r->answer, ANSWER_REFUSED);
+    assert_string_equal(r->text, "too many rules on aspects: replace them all by one for '*'");
+    snprintf(aspects.patterns, sizeof aspects.patterns, "*");
+    assert_int_equal(ask(aspects)->answer, ANSWER_ASPECTS);
+    assert_int_equal(node->aspect_steering.rules.count, 1);
+    static struct message m;
+    static uint8_t bytes[MESSAGE_MAX_BYTES];
+    m = (struct message){.type = MESSAGE_COMMAND};
+    m.command = (struct message_command){.id = 77, .verb = VERB_BEGIN};
+    m.begin = (struct message_begin){.node = "a", .folder = "/x", .collector = "ipc:///x", .experiment = "/x"};
+    send_bytes(bytes, message_encode(&m, bytes, sizeof bytes));
+    assert_true(hear(true));
+    assert_int_equal(answer.reply.answer, ANSWER_REFUSED);
+    assert_non_null(strstr(answer.reply.text, "a session cannot begin another one"));
+}
+
+static void stop_ends_it_at_once_where_nothing_is_drained_and_twice_is_once(void **state)
+{
+    (void)state;
+    assert_false(node_stopped(node));
+    (void)ask((struct message_command){.verb = VERB_STOP});
+    assert_true(node_stopped(node));
+    int64_t by = node->stop_by;
+    node_stop(node);
+    assert_int_equal(node->stop_by, by);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_limit_that_breaks_leaves_the_rest_of_its_judgement_as_it_was, open_node,
+                                        close_node),
+        cmocka_unit_test_setup_teardown(judgements_of_a_former_manager_and_repeated_ones_are_refused, open_node,
+                                        close_node),
+        cmocka_unit_test_setup_teardown(a_node_that_is_missing_for_long_is_noted_once_each_time, open_node, close_node),
+        cmocka_unit_test_setup_teardown(what_is_no_command_is_dropped_and_one_of_another_version_refused, open_asker,
+                                        close_asker),
+        cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused_with_the_reason, open_asker, close_asker),
+        cmocka_unit_test_setup_teardown(stop_ends_it_at_once_where_nothing_is_drained_and_twice_is_once, open_asker,
+                                        close_asker),
+    };
+    return cmocka_run_group_tests_name("node", tests, NULL, NULL);
+}
