@@ -112,7 +112,7 @@ static void spool_full(void *context, bool full)
     p.full = full;
 }
 
-static void open_queue(uint64_t spool_bytes)
+static struct uplink_source make_source(void)
 {
     struct uplink_source source = {.context = &p,
                                    .window = p.window,
@@ -122,6 +122,12 @@ static void open_queue(uint64_t spool_bytes)
                                    .spool_full = spool_full};
     memcpy(source.run, run, sizeof run);
     memcpy(source.uuid, uuid, sizeof uuid);
+    return source;
+}
+
+static void open_queue(uint64_t spool_bytes)
+{
+    struct uplink_source source = make_source();
     assert_int_equal(send_queue_open(&p.queue, &source, scratch_dir, spool_bytes, p.now), 0);
     send_queue_rewind(&p.queue);
 }
@@ -480,6 +486,16 @@ static void what_cannot_be_in_the_spool_is_lost_with_all_behind_it(void **unused
     }
 }
 
+static void a_spool_that_cannot_be_opened_is_an_error(void **unused)
+{
+    (void)unused;
+    struct send_queue other;
+    play_open(WINDOW_BYTES_MIN, 0);
+    struct uplink_source source = make_source();
+    assert_true(send_queue_open(&other, &source, "/dev/null/spool", SPOOL_BYTES_MIN, p.now) < 0);
+    play_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -490,6 +506,7 @@ int main(void)
         cmocka_unit_test(a_full_spool_is_told_until_it_has_room_again),
         cmocka_unit_test(nothing_of_a_torn_stream_is_sent_or_told_as_stored),
         cmocka_unit_test(packets_of_a_forgotten_process_are_neither_sent_nor_damage),
+        cmocka_unit_test(a_spool_that_cannot_be_opened_is_an_error),
         cmocka_unit_test(what_cannot_be_in_the_spool_is_lost_with_all_behind_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -96,9 +96,17 @@ static void a_process_keeps_its_stream_id_and_no_other_gets_it(void **unused)
     w = open_window();
     assert_int_equal(window_stream_id(w, WINDOW_PROCESSES, &id), 0);
     assert_int_equal(id, last);
+    uint32_t forgotten, new;
+    assert_int_equal(window_stream_id(w, 1, &forgotten), 0);
     window_forget(w, 1);
     assert_int_equal(window_stream_id(w, 5000, &id), 0);
-    assert_int_equal(id, last + 1);
+    assert_int_equal(window_stream_id(w, 1, &new), BEZEL_EFULL); /* it is not known any more, and its place is taken */
+    window_forget(w, 5000);
+    assert_int_equal(window_stream_id(w, 1, &new), 0);
+    assert_int_not_equal(new, forgotten);
+    window_forget(w, 1);
+    assert_int_equal(window_stream_id(w, 5000, &id), 0);
+    assert_int_equal(id, last + 3); /* no number is given twice */
     window_close(w, true);
 }
 
