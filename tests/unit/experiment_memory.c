@@ -7,60 +7,13 @@
  */
 #include "base/file.h"
 #include "tests/lib/experiments.h"
+#include "tests/lib/no_memory.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
-
-static long allocations_left = -1; /* before one fails; negative: none does */
-
-static bool is_last(void)
-{
-    return allocations_left >= 0 && allocations_left-- == 0;
-}
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-char *__real_strdup(const char *s);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-char *__wrap_strdup(const char *s);
-int __wrap_asprintf(char **text, const char *format, ...) BEZEL_PRINTF(2, 3);
-
-void *__wrap_malloc(size_t n)
-{
-    return is_last() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return is_last() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return is_last() ? NULL : __real_realloc(p, n);
-}
-
-char *__wrap_strdup(const char *s)
-{
-    return is_last() ? NULL : __real_strdup(s);
-}
-
-int __wrap_asprintf(char **text, const char *format, ...)
-{
-    va_list args;
-    if (is_last())
-        return -1;
-    va_start(args, format);
-    int n = vasprintf(text, format, args);
-    va_end(args);
-    return n;
-}
 
 /* Fails each allocation in turn, until the reader makes fewer. */
 static void fail_each(const char *path, int expected)
@@ -72,10 +25,9 @@ static void fail_each(const char *path, int expected)
     for (;; failed++) {
         struct experiment *e = NULL;
         struct experiment_diagnostics found;
-        allocations_left = failed;
+        no_memory_after(failed);
         int err = experiment_read(text, n, &e, &found);
-        bool was_enough = allocations_left >= 0;
-        allocations_left = -1;
+        bool was_enough = !no_memory_end();
         experiment_diagnostics_free(&found);
         if (was_enough) {
             assert_int_equal(err, expected);
