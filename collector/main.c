@@ -30,7 +30,7 @@ static const char usage[] =
     "\n"
     "  --run DIR           run directory: trace/ and run.db\n"
     "  --listen ENDPOINT   where nodes connect: tcp://127.0.0.1:PORT, tcp://127.0.0.1:* or ipc:///PATH; with keys\n"
-    "                      tcp:// on any address\n"
+    "                      tcp:// on any address: of IPv4, [IPv6], an interface, or * for all\n"
     "  --control ENDPOINT  where it takes commands: ipc:///PATH in a folder of mode 0700; with keys also tcp://\n"
     "  --keys DIR          folder of public keys, of `bezel keygen`: the peers that are admitted, with their roles\n"
     "  --key FILE          the collector's secret key; --keys and --key go together\n"
