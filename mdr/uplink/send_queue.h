@@ -65,8 +65,11 @@ uint64_t send_queue_spooled(const struct send_queue *b);
 /** Frees acknowledged packets: in the spool at most SEND_QUEUE_TURN. */
 void send_queue_free(struct send_queue *b, int64_t now);
 
-/** If more than three quarters of the window wait, moves packets to the spool until half is free: at most
- * SEND_QUEUE_TURN_BYTES a call. */
+/**
+ * If more than three quarters of the window wait, moves packets to the spool until half is free or
+ * SEND_QUEUE_TURN_BYTES are moved. So a window of more than four times that is kept at three quarters, and only a small
+ * one becomes half free.
+ */
 void send_queue_move(struct send_queue *b, int64_t now);
 
 enum { SEND_QUEUE_TURN = 256, SEND_QUEUE_TURN_BYTES = 256 << 10 };

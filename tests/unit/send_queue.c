@@ -323,7 +323,7 @@ static uint64_t move(void)
     return before - window_waiting(p.window);
 }
 
-static void nothing_moves_up_to_three_quarters_of_the_window_and_then_half_becomes_free(void **unused)
+static void nothing_moves_up_to_three_quarters_of_the_smallest_window_and_then_half_becomes_free(void **unused)
 {
     (void)unused;
     play_open(WINDOW_BYTES_MIN, 4 * SPOOL_BYTES_MIN);
@@ -501,7 +501,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_flood_fills_the_spool_behind_the_smallest_window),
         cmocka_unit_test(whatever_happens_each_packet_is_sent_in_order_and_told_once),
-        cmocka_unit_test(nothing_moves_up_to_three_quarters_of_the_window_and_then_half_becomes_free),
+        cmocka_unit_test(nothing_moves_up_to_three_quarters_of_the_smallest_window_and_then_half_becomes_free),
         cmocka_unit_test(no_call_moves_or_frees_more_than_its_turn),
         cmocka_unit_test(a_full_spool_is_told_until_it_has_room_again),
         cmocka_unit_test(nothing_of_a_torn_stream_is_sent_or_told_as_stored),
