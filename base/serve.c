@@ -57,11 +57,11 @@ int serve_misuse(const char *program, const char *format, ...)
     return EXIT_USAGE;
 }
 
-int serve_print(const char *program, const char *text)
+int serve_print(const char *text)
 {
     if (fputs(text, stdout) >= 0 && fflush(stdout) == 0)
         return EXIT_OK;
-    fprintf(stderr, "%s: cannot write to standard output: %s\n", program, strerror(errno));
+    log_error("BEZEL-OUTPUT", "cannot write to standard output: %s", strerror(errno));
     return EXIT_FAILED;
 }
 

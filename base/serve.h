@@ -25,9 +25,9 @@ int serve_read_descriptor(const char *text);
 /** Prints to stderr what is wrong with the arguments of daemon `program`, and how to get help; returns EXIT_USAGE. */
 int serve_misuse(const char *program, const char *format, ...) BEZEL_PRINTF(2, 3);
 
-/** Prints `text` for --help or --version. Returns EXIT_OK; or EXIT_FAILED, after a line on stderr, where stdout takes
- * it not. */
-int serve_print(const char *program, const char *text);
+/** Prints `text` to standard output, for --help or --version. Returns EXIT_OK; or EXIT_FAILED, after a line on stderr,
+ * where stdout takes it not. */
+int serve_print(const char *text);
 
 /** Makes the parent pipe `pipe` (-1: none) non-blocking, for serve_is_deserted(). */
 void serve_parent_pipe(int pipe);

@@ -146,9 +146,9 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
         else if (c == 'S')
             return misuse("--stand DIR is --control ipc://DIR/control now") + 1; /* given up */
         else if (c == 'h')
-            return serve_print("bezeld", help) + 1;
+            return serve_print(help) + 1;
         else if (c == 'v')
-            return serve_print("bezeld", "bezeld " BEZEL_VERSION "\n") + 1;
+            return serve_print("bezeld " BEZEL_VERSION "\n") + 1;
         else
             return fputs("Try 'bezeld --help'.\n", stderr), EXIT_USAGE + 1;
     }

@@ -172,9 +172,9 @@ static int read_options(int argc, char **argv, struct collector_daemon_options *
                 return misuse(optarg, why);
             break;
         case OPT_HELP:
-            return serve_print("bezel-collector", usage);
+            return serve_print(usage);
         case OPT_VERSION:
-            return serve_print("bezel-collector", "bezel-collector " BEZEL_VERSION "\n");
+            return serve_print("bezel-collector " BEZEL_VERSION "\n");
         default:
             fputs("Try 'bezel-collector --help'.\n", stderr);
             return EXIT_USAGE;

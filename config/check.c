@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "config/check_internal.h"
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
@@ -183,10 +184,11 @@ static void check_spool(struct reader *r, const struct tree *root)
 
 static const char no_folder[] = "needs 'store.keys': the folder in which `bezel keygen` stored the key";
 
-/* False for "tcp://" beyond 127.x.x.x. The address itself was checked before. */
 static bool is_of_this_machine(const char *listen)
 {
-    return strncmp(listen, "tcp://", 6) != 0 || strncmp(listen, "tcp://127.", 10) == 0;
+    struct address address;
+    const char *why;
+    return address_read(listen, &address, &why) != 0 || address_is_loopback(&address);
 }
 
 static void without_keys(struct reader *r, const struct tree *root, const struct experiment *e)

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: MIT
 #include "config/fields_internal.h"
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/units.h"
 #include "config/diagnostics.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -320,21 +320,12 @@ void fields_read_patterns(struct reader *r, const struct tree *t, void *to)
 
 /* ---- Endpoints --------------------------------------------------------------------------------------------------- */
 
-/* tcp://ADDRESS:PORT or tcp://ADDRESS:*, with an IPv4 address as a number. Whether it takes keys: check_keys.c. */
+/* With an IPv4 address as a number, and a port or `*`. Whether that takes keys: check.c. */
 static bool is_tcp_endpoint(const char *text)
 {
-    char address[sizeof "255.255.255.255"];
-    struct in_addr ignored;
-    uint64_t port;
-    const char *why, *colon = strrchr(text, ':');
-    if (strncmp(text, "tcp://", 6) != 0 || colon < text + 6 || (size_t)(colon - (text + 6)) >= sizeof address)
-        return false;
-    memcpy(address, text + 6, (size_t)(colon - (text + 6)));
-    address[colon - (text + 6)] = '\0';
-    if (inet_pton(AF_INET, address, &ignored) != 1)
-        return false;
-    return strcmp(colon, ":*") == 0 || (isdigit((unsigned char)colon[1]) &&
-                                        units_read_count(colon + 1, &port, &why) == 0 && port >= 1 && port <= 65535);
+    struct address address;
+    const char *why;
+    return address_read(text, &address, &why) == 0 && address.kind == ADDRESS_IPV4;
 }
 
 void fields_read_listen(struct reader *r, const struct tree *t, void *to)

@@ -109,9 +109,9 @@ static int take_option(int c, struct manager_daemon_options *o)
     case OPT_LEASE:
         return serve_misuse("bezel-resmgr", "--lease is called --parent-pipe now"); /* given up */
     case OPT_HELP:
-        return serve_print("bezel-resmgr", usage);
+        return serve_print(usage);
     case OPT_VERSION:
-        return serve_print("bezel-resmgr", "bezel-resmgr " BEZEL_VERSION "\n");
+        return serve_print("bezel-resmgr " BEZEL_VERSION "\n");
     default:
         fputs("Try 'bezel-resmgr --help'.\n", stderr);
         return EXIT_USAGE;
