@@ -7,6 +7,7 @@
 #include "ecs/run/console.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -110,11 +111,20 @@ static void on_terminal(unsigned short columns, bool shared, char *text, size_t 
     v.records += 50;
     progress_show(&p, &v, 100 * CLOCK_S + 500 * CLOCK_MS);
     progress_clear(&p);
-    progress_clear(&p); /* there is nothing to clear any more */
+    progress_clear(&p);                /* there is nothing to clear any more */
+    static const char end[] = "<end>"; /* what a terminal is sent arrives in pieces */
+    fputs(end, terminal);
     fflush(terminal);
-    ssize_t n = read(above, text, size - 1);
-    assert_true(n > 0);
-    text[n] = '\0';
+    char *found = NULL;
+    for (size_t n = 0; !found; found = strstr(text, end)) {
+        struct pollfd readable = {.fd = above, .events = POLLIN};
+        assert_int_equal(poll(&readable, 1, 10000), 1);
+        ssize_t more = read(above, text + n, size - 1 - n);
+        assert_true(more > 0);
+        n += (size_t)more;
+        text[n] = '\0';
+    }
+    *found = '\0';
     assert_int_equal(fclose(terminal), 0);
     close(above);
 }
