@@ -3,14 +3,12 @@
 #include "bezeld/control_endpoint.h"
 
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "mdr/command/command_server.h"
 #include "mdr/link/keyring.h"
-#include "mdr/message.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,17 +19,15 @@
 #include <unistd.h>
 
 enum {
-    CONTROL_ENDPOINT_COMMANDS_A_TURN = 4,
+    CONTROL_ENDPOINT_MESSAGES_A_TURN = 64,
     CONTROL_ENDPOINT_ENDED =
-        64, /* sessions that ended by themselves and are kept in a list, so that BEGIN is refused for them */
+        64, /* sessions that ended by themselves and are kept in a list, so that CONFIGURE is refused for them */
 };
 
 #define CONTROL_ENDPOINT_ASKED (5 * CLOCK_S) /* a `bezel run` that waits for a session asks every half second */
 
-#define SESSION_PREFIX "session-"
-
 struct control_endpoint {
-    struct link *link;
+    struct command_server *control;
     struct link_keys link_keys;         /* over tcp */
     char dir[PATH_MAX], keys[PATH_MAX]; /* dir: "" over tcp; keys: "" where there are none */
     int lock;
@@ -43,8 +39,6 @@ struct control_endpoint {
         bool idle; /* because of the idle time-out */
     } ended[CONTROL_ENDPOINT_ENDED];
     uint32_t ended_count;
-    struct message message; /* scratch: too large for the stack */
-    uint8_t bytes[MESSAGE_MAX_BYTES];
 };
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
@@ -73,18 +67,7 @@ static int lock_folder(struct control_endpoint *d)
     return 0;
 }
 
-/* Removes the sockets of sessions that a killed bezeld left. A session that begins again makes its socket again. */
-static void remove_sockets(const char *dir)
-{
-    DIR *all = opendir(dir);
-    for (struct dirent *e; all && (e = readdir(all)) != NULL;)
-        if (strncmp(e->d_name, SESSION_PREFIX, sizeof SESSION_PREFIX - 1) == 0)
-            unlinkat(dirfd(all), e->d_name, 0);
-    if (all)
-        closedir(all);
-}
-
-/* Takes the folder of the socket, and removes the sockets that a killed bezeld left there. */
+/* Takes the folder of the socket. */
 static int take_folder(struct control_endpoint *d, const char *socket)
 {
     char dir[PATH_MAX];
@@ -104,8 +87,6 @@ static int take_folder(struct control_endpoint *d, const char *socket)
                   "others can enter %s: give it to this user alone, mode 0700, or name another folder", dir);
     else if (err)
         log_error("BEZEL-CONTROL-FOLDER", "cannot open the control endpoint in %s: %s", dir, strerror(errno));
-    else
-        remove_sockets(d->dir);
     return err;
 }
 
@@ -136,7 +117,7 @@ static int bind_control(struct control_endpoint *d, const char *control, const c
     int err = key ? link_keys_open(key, d->keys, NULL, &d->link_keys) : 0;
     if (err)
         return err;
-    err = link_bind(control, MESSAGE_MAX_BYTES, key ? &d->link_keys : NULL, &d->link);
+    err = command_server_open(control, key ? &d->link_keys : NULL, &d->control);
     if (err)
         log_error("BEZEL-CONTROL", "cannot bind %s: %s", control, limit_reason(err));
     return err;
@@ -166,7 +147,7 @@ int control_endpoint_open(const char *control, const char *key, const char *keys
 
 void control_endpoint_close(struct control_endpoint *d)
 {
-    link_close(d->link, 200);
+    command_server_close(d->control, 200);
     link_keys_close(&d->link_keys);
     if (d->lock >= 0)
         close(d->lock);
@@ -175,7 +156,7 @@ void control_endpoint_close(struct control_endpoint *d)
 
 struct link *control_endpoint_link(const struct control_endpoint *d)
 {
-    return d->link;
+    return command_server_link(d->control);
 }
 
 void control_endpoint_shut(struct control_endpoint *d)
@@ -196,7 +177,7 @@ void control_endpoint_note_end(struct control_endpoint *d, const struct session 
 }
 
 /* Whether the session that `b` requests has ended by itself; if so, `why` says why it is not begun anew. */
-static bool has_ended(const struct control_endpoint *d, const struct message_begin *b, char why[SESSION_WHY_MAX])
+static bool has_ended(const struct control_endpoint *d, const struct message_envelope *b, char why[SESSION_WHY_MAX])
 {
     for (uint32_t i = 0; i < d->ended_count && i < CONTROL_ENDPOINT_ENDED; i++)
         if (memcmp(d->ended[i].run, b->run, sizeof b->run) == 0 && strcmp(d->ended[i].node, b->node) == 0) {
@@ -214,163 +195,145 @@ static bool has_ended(const struct control_endpoint *d, const struct message_beg
  * Whether the folder, or if all sessions are in use a place for one, will be free soon, so that a repeated request
  * succeeds. A session that its run does not use yet may have been given up by it, and then ends soon.
  */
-static bool is_being_left(const struct scheduler *all, const struct message_begin *b)
+static bool is_being_left(const struct scheduler *all, const struct message *b)
 {
     bool full = all->count == SCHEDULER_MAX;
     for (uint32_t i = 0; i < all->count; i++) {
         const struct session *s = all->list[i];
         bool leaves = s->phase > SESSION_SERVES;
-        bool unclaimed = s->waiting.is && s->waiting.began && memcmp(s->run, b->run, sizeof s->run) != 0;
-        if ((full && (leaves || unclaimed)) || (leaves && strcmp(s->dir, b->folder) == 0))
+        bool unclaimed = s->waiting.is && s->waiting.began && memcmp(s->run, b->envelope.run, sizeof s->run) != 0;
+        if ((full && (leaves || unclaimed)) || (leaves && strcmp(s->dir, b->configure.folder) == 0))
             return true;
     }
     return false;
 }
 
-static void refuse(struct message_reply *reply, const char *why)
+/* Opens the session that `b` requests. NULL: it is refused, and `why` says why. */
+static struct session *open_session(struct control_endpoint *d, struct scheduler *all, const struct message *b,
+                                    char why[SESSION_WHY_MAX])
 {
-    reply->state = DAEMON_FAILED;
-    message_text(reply->text, MESSAGE_TEXT_MAX, why);
-    reply->answer = ANSWER_REFUSED;
-}
-
-/* The endpoint of a session: a socket with the same path in each life of the daemon, or a tcp port of the same host. */
-static void name_endpoint(const struct control_endpoint *d, const struct message_begin *b, char *endpoint, size_t size)
-{
-    const char *control = link_endpoint(d->link);
-    uint64_t h = hash_fnv64(HASH_FNV64_START, b->run, sizeof b->run);
-    h = hash_fnv64(h, b->node, strlen(b->node));
-    if (d->dir[0])
-        snprintf(endpoint, size, "ipc://%s/" SESSION_PREFIX "%012llx", d->dir, (unsigned long long)(h >> 16));
-    else
-        snprintf(endpoint, size, "%.*s:*", (int)(strrchr(control, ':') - control), control);
-}
-
-/* Opens the session that `b` requests. NULL: it is refused. */
-static struct session *open_session(struct control_endpoint *d, struct scheduler *all, const struct message_begin *b,
-                                    struct message_reply *reply)
-{
-    char endpoint[PATH_MAX + 64], why[SESSION_WHY_MAX], *text = NULL;
-    bool is_path = d->dir[0] && b->experiment[0] == '/'; /* the file is too long for a message */
-    size_t n = strlen(b->experiment);
+    const struct message_configure *c = &b->configure;
+    char *text = NULL;
+    bool is_path = d->dir[0] && c->experiment[0] == '/'; /* the file is too long for a message */
+    size_t n = strlen(c->experiment);
     struct session *s = NULL;
-    name_endpoint(d, b, endpoint, sizeof endpoint);
-    if (is_path && file_read(b->experiment, EXPERIMENT_FILE_MAX, &text, &n) != 0) {
-        snprintf(why, sizeof why, "cannot read %.200s: %s", b->experiment, strerror(errno));
-        return refuse(reply, why), NULL;
+    if (is_path && file_read(c->experiment, EXPERIMENT_FILE_MAX, &text, &n) != 0) {
+        snprintf(why, SESSION_WHY_MAX, "cannot read %.200s: %s", c->experiment, strerror(errno));
+        return NULL;
     }
-    struct session_request request = {.node = b->node,
-                                      .dir = b->folder,
-                                      .collector = b->collector,
-                                      .control = endpoint,
+    struct session_request request = {.node = b->envelope.node,
+                                      .dir = c->folder,
+                                      .collector = c->collector,
+                                      .control = d->control,
                                       .keys = d->keys[0] ? d->keys : NULL,
-                                      .control_keys = d->dir[0] ? NULL : &d->link_keys,
-                                      .text = text ? text : b->experiment,
+                                      .text = text ? text : c->experiment,
                                       .text_bytes = n,
                                       .file = "experiment",
                                       .idle_timeout = d->idle_timeout};
-    memcpy(request.run, b->run, sizeof request.run);
+    memcpy(request.run, b->envelope.run, sizeof request.run);
     int err = session_open(&request, &s, why);
     free(text);
     if (err)
-        return refuse(reply, why), NULL;
-    if (scheduler_add(all, s) != 0) { /* cannot happen: begin() checked for room */
+        return NULL;
+    if (scheduler_add(all, s) != 0) { /* cannot happen: configure() checked for room */
         session_free(s);
-        return refuse(reply, err_text(BEZEL_EFULL)), NULL;
+        snprintf(why, SESSION_WHY_MAX, "%s", err_text(BEZEL_EFULL));
+        return NULL;
     }
     log_info("BEZEL-SESSION", "%s: serving %s", s->label, s->dir);
     s->waiting.began = true;
     return s;
 }
 
-/* The session that `b` requests, which may exist already. NULL: refused; or not answered, so `bezel run` asks again. */
-static struct session *begin(struct control_endpoint *d, struct scheduler *all, const struct message_begin *b,
-                             struct message_reply *reply)
+/*
+ * The session that `b` requests, which may exist already. NULL: refused, and `why` says why; or, where `why` is empty,
+ * not answered, so that `bezel run` asks again.
+ */
+static struct session *configure(struct control_endpoint *d, struct scheduler *all, const struct message *b,
+                                 char why[SESSION_WHY_MAX])
 {
-    char why[SESSION_WHY_MAX] = "this bezeld is ending";
-    struct session *s = scheduler_find(all, b->run, b->node);
+    struct session *s = scheduler_find(all, b->envelope.run, b->envelope.node);
+    why[0] = '\0';
     if (s && s->phase == SESSION_SERVES)
         return s;
-    if (has_ended(d, b, why))
-        return refuse(reply, why), NULL;
+    if (has_ended(d, &b->envelope, why))
+        return NULL;
     if (!d->shut && (s || is_being_left(all, b)))
         return NULL;
-    else if (!d->shut && all->count == SCHEDULER_MAX)
+    if (!d->shut && all->count < SCHEDULER_MAX)
+        return open_session(d, all, b, why);
+    if (d->shut)
+        snprintf(why, SESSION_WHY_MAX, "this bezeld is ending");
+    else
         snprintf(
-            why, sizeof why,
+            why, SESSION_WHY_MAX,
             "this bezeld already serves %d nodes, the maximum: wait until an experiment has ended, or start another "
             "bezeld in a folder of its own",
             SCHEDULER_MAX);
-    else if (!d->shut)
-        return open_session(d, all, b, reply);
-    return refuse(reply, why), NULL;
+    return NULL;
 }
 
 /* ---- Commands ---------------------------------------------------------------------------------------------------- */
 
-static void send_message(struct control_endpoint *d, const struct link_peer *peer)
-{
-    int size = message_encode(&d->message, d->bytes, sizeof d->bytes);
-    if (size < 0 || link_send(d->link, peer, d->bytes, (size_t)size) != 0)
-        log_warn("BEZEL-REPLY", "a reply could not be sent");
-}
-
-static void send_reply(struct control_endpoint *d, const struct link_peer *peer, const struct message_reply *reply)
-{
-    d->message.type = MESSAGE_REPLY;
-    d->message.reply = *reply;
-    send_message(d, peer);
-}
-
-/* Replies why the session does not reach its collector, to each BEGIN until it serves. */
-static void send_trouble(struct control_endpoint *d, const struct session *s, const struct link_peer *peer,
-                         struct message_reply *reply)
+/* Replies why the session does not reach its collector, to each CONFIGURE until it serves. */
+static void send_trouble(struct control_endpoint *d, const struct session *s, const struct command_request *to)
 {
     char text[SESSION_WHY_MAX + LINK_ENDPOINT_MAX];
     const char *trouble = s->phase == SESSION_SERVES ? node_trouble(s->node) : NULL;
     if (!trouble)
         return;
+    struct message_reply reply = {.state = DAEMON_STARTING, .answer = ANSWER_WAITING};
     snprintf(text, sizeof text, "%s %s", s->collector, trouble);
-    message_text(reply->text, MESSAGE_TEXT_MAX, text);
-    reply->answer = ANSWER_WAITING;
-    send_reply(d, peer, reply);
+    message_text(reply.text, MESSAGE_TEXT_MAX, text);
+    command_server_reply(d->control, to, NULL, &reply);
 }
 
-/* BEGIN is answered once the session serves, or is refused. */
-static void answer_begin(struct control_endpoint *d, struct scheduler *all, const struct link_peer *peer,
-                         struct message_reply *reply)
+/* CONFIGURE is answered once the session serves, or is refused. */
+static void answer_configure(struct control_endpoint *d, struct scheduler *all, const struct command_request *from)
 {
-    struct session *s = begin(d, all, &d->message.begin, reply);
+    char why[SESSION_WHY_MAX];
+    struct session *s = configure(d, all, command_server_message(d->control), why);
     if (!s) {
-        if (reply->text[0])
-            send_reply(d, peer, reply);
+        if (why[0])
+            command_server_refuse(d->control, from, ANSWER_REFUSED, why);
         return;
     }
     s->waiting.is = true;
-    s->waiting.id = reply->id;
     s->waiting.asked = clock_now();
-    s->waiting.peer = *peer;
-    send_trouble(d, s, peer, reply);
+    s->waiting.from = *from;
+    send_trouble(d, s, from);
 }
 
-/* Answers the command in d->message. Returns its verb. */
-static enum message_verb answer(struct control_endpoint *d, struct scheduler *all, const struct link_peer *peer)
+/* Answers a command to the bezeld as a whole. Returns whether it was SHUTDOWN. */
+static bool answer(struct control_endpoint *d, struct scheduler *all, const struct command_request *from)
 {
-    static struct message_reply reply; /* one thread; too large for a stack */
-    enum message_verb verb = d->message.command.verb;
-    reply = (struct message_reply){
-        .id = d->message.command.id, .state = d->shut ? DAEMON_DRAINING : DAEMON_ACTIVE, .answer = ANSWER_BEZELD};
-    if (verb == VERB_BEGIN) {
-        answer_begin(d, all, peer, &reply);
-        return verb;
-    }
-    if (verb == VERB_DRAIN)
+    const struct message *m = command_server_message(d->control);
+    bool is_state = m->command.verb == VERB_QUERY && m->command.subject == SUBJECT_STATE;
+    bool is_shutdown = m->command.verb == VERB_SHUTDOWN;
+    if (m->command.verb == VERB_STOP)
         scheduler_end(all);
-    else if (verb != VERB_STATUS && verb != VERB_STOP)
-        refuse(&reply, "only a session carries out this command: send it to the session's control link");
-    reply.sessions = all->count;
-    send_reply(d, peer, &reply);
-    return verb;
+    else if (!is_state && !is_shutdown) {
+        command_server_refuse(d->control, from, ANSWER_REFUSED,
+                              "only a session carries out this command: name its run and node");
+        return false;
+    }
+    struct message_reply reply = {
+        .state = d->shut ? DAEMON_DRAINING : DAEMON_ACTIVE, .answer = ANSWER_BEZELD, .sessions = all->count};
+    command_server_reply(d->control, from, NULL, &reply);
+    return is_shutdown;
+}
+
+/* Passes a message to the session that it names. */
+static void pass(struct control_endpoint *d, struct scheduler *all, const struct command_request *from)
+{
+    const struct message *m = command_server_message(d->control);
+    struct session *s = scheduler_find(all, m->envelope.run, m->envelope.node);
+    if (s && s->phase < SESSION_CLOSES) {
+        log_about(s->label);
+        node_receive(s->node, from);
+        log_about(NULL);
+    } else if (m->type == MESSAGE_COMMAND)
+        command_server_refuse(d->control, from, ANSWER_ABSENT, "this bezeld has no such session");
 }
 
 /*
@@ -392,21 +355,17 @@ static void abort_unrequested(struct session *s)
 /* Answers the peer that waits for session `s`, once it serves or is refused. A refused session is aborted. */
 static void answer_waiting(struct control_endpoint *d, struct session *s)
 {
-    static struct message_reply reply; /* one thread; too large for a stack */
     bool serves = s->phase == SESSION_SERVES && node_connected(s->node);
     const char *refused = s->phase == SESSION_SERVES ? node_refused(s->node) : "the session is about to end";
     if (!s->waiting.is || (!serves && !refused))
         return;
-    reply = (struct message_reply){.id = s->waiting.id, .state = DAEMON_ACTIVE};
     if (serves) {
-        reply.answer = ANSWER_SESSION;
-        message_text(reply.session.endpoint, MESSAGE_TEXT_MAX, node_control(s->node));
-        reply.session.begun = s->waiting.began;
+        struct message_reply reply = {.state = DAEMON_ACTIVE, .answer = ANSWER_SESSION, .begun = s->waiting.began};
         if (s->waiting.began && !node_resumed(s->node))
             message_text(reply.text, MESSAGE_TEXT_MAX, "the session continues no earlier one");
+        command_server_reply(d->control, &s->waiting.from, NULL, &reply);
     } else
-        refuse(&reply, refused);
-    send_reply(d, &s->waiting.peer, &reply);
+        command_server_refuse(d->control, &s->waiting.from, ANSWER_REFUSED, refused);
     s->waiting.is = s->waiting.began = false;
     if (!serves)
         session_abort(s);
@@ -414,25 +373,21 @@ static void answer_waiting(struct control_endpoint *d, struct session *s)
 
 bool control_endpoint_turn(struct control_endpoint *d, struct scheduler *all)
 {
-    struct link_frame frame;
-    bool stop = false;
-    for (int i = 0; i < CONTROL_ENDPOINT_COMMANDS_A_TURN && link_receive(d->link, &frame) == 0; i++) {
-        struct link_peer peer = frame.peer;
-        bool may = link_may(&frame, KEY_CONTROL);
-        int err = message_decode(frame.data, frame.size, &d->message);
-        link_frame_free(&frame);
-        if (!may)
-            log_warn("BEZEL-COMMAND", "a command was dropped: its key does not have the role control");
-        else if (err == BEZEL_EVERSION)
-            send_message(d, &peer); /* the REFUSE that it was read as */
-        else if (err || d->message.type != MESSAGE_COMMAND)
-            log_warn("BEZEL-COMMAND", "a message on the control endpoint was dropped: it is not a command");
+    struct command_request from;
+    int budget = CONTROL_ENDPOINT_MESSAGES_A_TURN;
+    bool shutdown = false;
+    while (command_server_receive(d->control, &budget, &from)) {
+        const struct message *m = command_server_message(d->control);
+        if (m->envelope.node[0] == '\0')
+            shutdown |= m->type == MESSAGE_COMMAND && answer(d, all, &from);
+        else if (m->type == MESSAGE_COMMAND && m->command.verb == VERB_CONFIGURE)
+            answer_configure(d, all, &from);
         else
-            stop |= answer(d, all, &peer) == VERB_STOP;
+            pass(d, all, &from);
     }
     for (uint32_t i = 0; i < all->count; i++) {
         answer_waiting(d, all->list[i]);
         abort_unrequested(all->list[i]);
     }
-    return stop;
+    return shutdown;
 }

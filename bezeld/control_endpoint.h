@@ -27,10 +27,10 @@ void control_endpoint_close(struct control_endpoint *d);
 /** The link, to wait on. */
 struct link *control_endpoint_link(const struct control_endpoint *d);
 
-/** Answers commands that arrived, a few in each turn. Returns whether STOP was among them. */
+/** Answers commands that arrived, a few in each turn. Returns whether SHUTDOWN was among them. */
 bool control_endpoint_turn(struct control_endpoint *d, struct scheduler *all);
 
-/** Notes that session `s` is over. If it ended by itself, a later BEGIN for it is refused. */
+/** Notes that session `s` is over. If it ended by itself, a later CONFIGURE for it is refused. */
 void control_endpoint_note_end(struct control_endpoint *d, const struct session *s);
 
 /** From now on refuses new sessions. */

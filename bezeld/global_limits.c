@@ -90,12 +90,12 @@ static int64_t longest_window(const struct experiment *e)
     return longest;
 }
 
-static void note_missing(struct node *n, uint64_t missing, int64_t now)
+static void note_missing(struct node *n, const uint64_t missing[MESSAGE_MISSING_WORDS], int64_t now)
 {
     const struct experiment *e = n->options.experiment;
     for (uint32_t i = 0; i < e->node_count; i++) {
         int64_t *since = &n->judged.missing_since[i];
-        if (!(missing >> i & 1))
+        if (!(missing[i / 64] >> i % 64 & 1))
             *since = 0;
         else if (*since == 0)
             *since = now;
@@ -124,10 +124,9 @@ static bool is_newer(const struct node *n, const struct message_judgement *j)
     return j->leadership.holder == last->by.holder && j->sequence > last->sequence;
 }
 
-bool global_limits_receive(struct node *n, int64_t now)
+bool global_limits_receive(struct node *n, const struct message_judgement *j, int64_t now)
 {
     const struct experiment *e = n->options.experiment;
-    const struct message_judgement *j = &n->message.judgement;
     if (!is_newer(n, j)) {
         n->judged.refused++;
         return false;

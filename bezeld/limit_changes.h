@@ -48,7 +48,7 @@ void limit_changes_update(struct limit_changes *changes, uint32_t i, const struc
 
 /**
  * Whether to report violations now, without being asked: there is a new one since the last call, a peer `listens`, and
- * the last such report was not just before. A violation that is not reported now is in the next answer to STATUS.
+ * the last such report was not just before. A violation that is not reported now is in the next answer to QUERY.
  */
 bool limit_changes_report_due(struct limit_changes *changes, bool listens, int64_t now);
 

@@ -37,13 +37,18 @@ static void sample(struct node *n, int64_t now)
 
 /* ---- The loop ---------------------------------------------------------------------------------------------------- */
 
+static bool polls(const struct node *n)
+{
+    return n->policy.on && !n->pause.on;
+}
+
 /*
  * Whether the node may sleep until a process wakes it: meanwhile it measures, judges and steers nothing, and sends the
  * collector a heartbeat once a second.
  */
 static bool may_sleep(const struct node *n)
 {
-    return !n->schedule.busy_wait && n->policy.on && !n->draining && n->options.experiment->limit_count == 0 &&
+    return !n->schedule.busy_wait && polls(n) && !n->draining && n->options.experiment->limit_count == 0 &&
            samplers_due(n->samplers) == INT64_MAX && sender_connected(n->sender);
 }
 
@@ -71,7 +76,7 @@ static bool is_deferred(struct node *n, int64_t now)
     return room > now;
 }
 
-static void turn(struct node *n, bool attend)
+void node_turn(struct node *n)
 {
     int64_t now = clock_now();
     struct schedule *s = &n->schedule;
@@ -79,7 +84,7 @@ static void turn(struct node *n, bool attend)
     if (s->asleep && (!external_sleeps(n->external) || n->draining))
         wake(n, now);
     bool news = n->draining || s->asleep || now >= sender_due(n->sender);
-    if (n->policy.on && !n->draining && now >= s->poll_due && !s->asleep && !is_deferred(n, now))
+    if (polls(n) && !n->draining && now >= s->poll_due && !s->asleep && !is_deferred(n, now))
         news = node_poll(n, now) || news;
     if (!n->draining && now >= s->step_due && !s->asleep)
         sample(n, now);
@@ -94,10 +99,6 @@ static void turn(struct node *n, bool attend)
     manager_client_heartbeat(n, now);
     if (news) /* most polls of a node with few records find none */
         sender_step(n->sender, now, external_finished(n->external));
-    if (attend || now >= s->control_due || n->draining) {
-        node_answer_commands(n);
-        schedule_attended(s, now, node_is_managed(n) ? agent_period(n->agent) : SCHEDULE_CONTROL);
-    }
     if (may_sleep(n) && external_sleep(n->external))
         schedule_sleep(s, now);
     else if (s->asleep)
@@ -109,11 +110,11 @@ int64_t node_due(const struct node *n)
     const struct schedule *s = &n->schedule;
     if (n->draining)
         return s->turned + NODE_DRAIN_TURN;
-    if (s->busy_wait && n->policy.on)
+    if (s->busy_wait && polls(n))
         return INT64_MIN;
     if (s->asleep)
         return external_sleeps(n->external) ? s->housekeep_due : INT64_MIN;
-    int64_t due = earliest(schedule_due(s, n->policy.on), samplers_due(n->samplers));
+    int64_t due = earliest(schedule_due(s, polls(n)), samplers_due(n->samplers));
     return earliest(due, earliest(n->managed.beat_due, snapshot_due(&n->snapshot)));
 }
 
@@ -122,22 +123,15 @@ bool node_draining(const struct node *n)
     return n->draining;
 }
 
-void node_turn(struct node *n)
-{
-    turn(n, false);
-}
-
 void node_attend(struct node *n)
 {
     sender_attend(n->sender);
-    turn(n, true);
+    node_turn(n);
 }
 
-size_t node_links(const struct node *n, struct link *links[NODE_LINKS])
+struct link *node_link(const struct node *n)
 {
-    links[0] = n->control;
-    links[1] = n->schedule.asleep ? NULL : sender_link(n->sender); /* messages of the collector can wait for a second */
-    return NODE_LINKS;
+    return n->schedule.asleep ? NULL : sender_link(n->sender); /* messages of the collector can wait for a second */
 }
 
 int node_doorbell(const struct node *n)

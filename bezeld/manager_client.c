@@ -82,25 +82,25 @@ static void fill(const struct node *n, int64_t now, struct message_observation *
     knob_steering_fill(n, o);
 }
 
-/* Returns false if the peer is gone. */
-static bool send(struct node *n, const struct link_peer *peer)
+/* Sends the control link's message. Returns false if the peer is gone. */
+static bool send(struct node *n, const struct command_request *peer)
 {
-    int size = message_encode(&n->message, n->bytes, sizeof n->bytes);
-    int err = size < 0 ? size : link_send(n->control, peer, n->bytes, (size_t)size);
+    int err = command_server_send(n->control, peer, n->uuid);
     n->managed.unsent += err != 0;
     return err != BEZEL_EUNREACH;
 }
 
 /* Sends an observation, after the partials of global limits, so that the manager decides with both at once. */
-static bool send_observation(struct node *n, const struct link_peer *peer, int64_t now)
+static bool send_observation(struct node *n, const struct command_request *peer, int64_t now)
 {
-    n->message.type = MESSAGE_PARTIALS;
+    struct message *m = command_server_message(n->control);
+    m->type = MESSAGE_PARTIALS;
     if (experiment_has_global(n->options.experiment)) {
-        global_limits_fill(n, now, &n->message.partials);
+        global_limits_fill(n, now, &m->partials);
         (void)!send(n, peer);
     }
-    n->message.type = MESSAGE_OBSERVATION;
-    fill(n, now, &n->message.observation);
+    m->type = MESSAGE_OBSERVATION;
+    fill(n, now, &m->observation);
     return send(n, peer);
 }
 
@@ -196,7 +196,7 @@ static void apply(struct node *n, const struct message_setpoint *s, const struct
     n->managed.leadership.clamped += knob_steering_apply(n, s);
 }
 
-static void receive_setpoint(struct node *n, const struct link_peer *peer, const struct message_setpoint *s,
+static void receive_setpoint(struct node *n, const struct command_request *from, const struct message_setpoint *s,
                              int64_t now)
 {
     struct leadership_command order;
@@ -204,7 +204,7 @@ static void receive_setpoint(struct node *n, const struct link_peer *peer, const
     uint64_t epoch = l->holder.epoch, holder = l->holder.holder;
     if (leadership_receive(l, s, (int64_t)n->poll_settings.now.period_ns, now, &order) != LEADERSHIP_APPLIED)
         return;
-    n->managed.peer = *peer;
+    n->managed.peer = *from;
     if (n->managed.beat_due == INT64_MAX)
         n->managed.beat_due = now + MANAGER_HEARTBEAT;
     if (l->holder.epoch != epoch || l->holder.holder != holder)
@@ -214,25 +214,24 @@ static void receive_setpoint(struct node *n, const struct link_peer *peer, const
     apply(n, s, &order, now);
 }
 
-static void receive_judgement(struct node *n, int64_t now)
+static void receive_judgement(struct node *n, const struct message_judgement *j, int64_t now)
 {
-    if (global_limits_receive(n, now) && !node_is_managed(n))
+    if (global_limits_receive(n, j, now) && !node_is_managed(n))
         n->managed.leadership.holder = n->judged.by; /* the next observation names it; a replaced manager then ends */
 }
 
-void manager_client_receive(struct node *n, const struct link_peer *peer, int64_t now)
+void manager_client_receive(struct node *n, const struct command_request *from, const struct message *m, int64_t now)
 {
-    struct message_setpoint setting = n->message.setpoint;
     if (!experiment_has_manager(n->options.experiment) || n->draining)
         n->managed.ignored++;
-    else if (n->message.type == MESSAGE_WATCH)
-        (void)send_observation(n, peer, now);
-    else if (n->message.type == MESSAGE_JUDGEMENT)
-        receive_judgement(n, now);
+    else if (m->type == MESSAGE_WATCH)
+        (void)send_observation(n, from, now);
+    else if (m->type == MESSAGE_JUDGEMENT)
+        receive_judgement(n, &m->judgement, now);
     else if (!node_is_managed(n))
         n->managed.ignored++;
     else
-        receive_setpoint(n, peer, &setting, now);
+        receive_setpoint(n, from, &m->setpoint, now);
 }
 
 void manager_client_override(struct node *n, int64_t now)

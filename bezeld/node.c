@@ -140,6 +140,7 @@ int node_open(const struct node_options *options, struct node **out)
     if (!n)
         return BEZEL_ENOMEM;
     n->options = *options;
+    n->control = options->control;
     cpu_usage_open(&n->usage, clock_process_cpu());
     poll_settings_open(&n->poll_settings, options->experiment, options->dir, options->run);
     n->policy = (struct policy_setting){.on = true, .period = (int64_t)n->poll_settings.now.period_ns};
@@ -148,8 +149,6 @@ int node_open(const struct node_options *options, struct node **out)
     if (err)
         log_error("BEZEL-AGENT", "cannot make the agent, which evaluates the limits of node %s: %s", hello.node,
                   limit_reason(err));
-    else if ((err = link_bind(options->control, MESSAGE_MAX_BYTES, options->control_keys, &n->control)) != 0)
-        log_error("BEZEL-CONTROL", "cannot bind %s: %s", options->control, limit_reason(err));
     aspect_steering_open(&n->aspect_steering, options->experiment, options->dir, options->run);
     n->aspect_steering.rules.sheds = node_load_shedding;
     n->aspect_steering.rules.context = n;
@@ -165,6 +164,7 @@ int node_open(const struct node_options *options, struct node **out)
         return err;
     }
     n->realtime_offset = hello.realtime_offset;
+    memcpy(n->uuid, hello.uuid, sizeof n->uuid);
     node_rt_setup(n);
     int64_t now = clock_now();
     n->last_received = now;
@@ -174,6 +174,7 @@ int node_open(const struct node_options *options, struct node **out)
     node_poll_start(n);
     manager_client_start(n);
     node_knobs_start(n);
+    node_pause_start(n);
     node_record_sample(n); /* first record of the daemon's cost, so that even a short run has one */
     node_record_totals(n);
     *out = n;
@@ -186,7 +187,6 @@ void node_shut(struct node *n, bool for_good)
     if (n->external && !over)
         external_keep_processes(n->external);
     n->clean = over || (n->sender && sender_done(n->sender));
-    link_close(n->control, 200);
     if (n->sender)
         sender_close(n->sender, over);
     n->control = NULL;
@@ -207,6 +207,7 @@ void node_close(struct node *n)
         state_file_remove(&n->aspect_steering.file);
         state_file_remove(&n->poll_settings.file);
         state_file_remove(&n->managed.file);
+        state_file_remove(&n->pause.file);
     }
     journal_close(n->own_trace);
     agent_free(n->agent);
@@ -248,11 +249,6 @@ bool node_drained(const struct node *n)
 bool node_resumed(const struct node *n)
 {
     return external_resumed(n->external);
-}
-
-const char *node_control(const struct node *n)
-{
-    return link_endpoint(n->control);
 }
 
 int64_t node_last_received(const struct node *n)

@@ -18,17 +18,16 @@
 struct node;
 struct link;
 struct link_keys;
-
-enum { NODE_LINKS = 2 };
+struct command_server;
+struct command_request;
 
 struct node_options {
     const struct experiment *experiment; /* borrowed */
     uint32_t node;                       /* index */
     const char *dir;                     /* folder of segments */
     const char *collector;               /* endpoint */
-    const char *control;                 /* endpoint to bind */
+    struct command_server *control;      /* of the bezeld; borrowed until node_shut() */
     const struct link_keys *data_keys;   /* of the link to the collector; borrowed; NULL: none */
-    const struct link_keys *control_keys;
     uint8_t run[16];
 };
 
@@ -58,14 +57,14 @@ void node_share(struct node *n, uint32_t slice);
 /** When the next turn is due, ns; INT64_MIN: at once, always (busy-wait). */
 int64_t node_due(const struct node *n);
 
-/** The endpoint of its control link; a tcp endpoint has the port that was chosen. */
-const char *node_control(const struct node *n);
-
 /** Whether it continues what a killed bezeld of this run left, so that no record before it is unknown. */
 bool node_resumed(const struct node *n);
 
-/** The links whose messages the node receives, for the caller to wait on; some may be NULL. Returns how many. */
-size_t node_links(const struct node *n, struct link *links[NODE_LINKS]);
+/** The link to its collector, for the caller to wait on; NULL: no message of the collector is urgent. */
+struct link *node_link(const struct node *n);
+
+/** Carries out the message in command_server_message() that `from` sent to this node, and answers it. */
+void node_receive(struct node *n, const struct command_request *from);
 
 /** A descriptor that becomes readable when a process wakes the sleeping node; -1: the node does not sleep. */
 int node_doorbell(const struct node *n);

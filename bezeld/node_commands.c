@@ -6,14 +6,14 @@
 
 #include <stdio.h>
 
-enum { NODE_COMMANDS_A_TURN = 8 };
-
 static enum message_daemon_state node_state(const struct node *n)
 {
     if (sender_refused(n->sender))
         return DAEMON_FAILED;
     if (n->draining)
         return node_drained(n) ? DAEMON_DRAINED : DAEMON_DRAINING;
+    if (n->pause.on)
+        return DAEMON_PAUSED;
     return sender_connected(n->sender) ? DAEMON_ACTIVE : DAEMON_STARTING;
 }
 
@@ -80,43 +80,69 @@ static void fill_reply(struct node *n, struct message_reply *reply)
         fill_trouble(n, reply->text);
 }
 
-static void send_message(struct node *n, const struct link_peer *peer)
-{
-    int size = message_encode(&n->message, n->bytes, sizeof n->bytes);
-    if (size < 0 || link_send(n->control, peer, n->bytes, (size_t)size) != 0)
-        log_warn("BEZEL-REPLY", "a reply could not be sent");
-}
-
-/* Sent at once, because rings of other nodes go on overwriting. If it is lost, the next answer to STATUS has it. */
+/* Sent at once, because rings of other nodes go on overwriting. If it is lost, the next answer to QUERY has it. */
 void node_report_broken(struct node *n, int64_t now)
 {
     bool listens = n->has_asker && snapshot_due(&n->snapshot) == INT64_MAX;
     if (!limit_changes_report_due(&n->limits, listens, now))
         return;
-    n->message.type = MESSAGE_REPLY;
-    n->message.reply = (struct message_reply){.id = 0, .answer = ANSWER_NODE};
-    fill_reply(n, &n->message.reply);
-    int size = message_encode(&n->message, n->bytes, sizeof n->bytes);
-    if (size > 0)
-        (void)!link_send(n->control, &n->asker, n->bytes, (size_t)size);
+    struct message *m = command_server_message(n->control);
+    m->type = MESSAGE_REPLY;
+    m->reply = (struct message_reply){.answer = ANSWER_NODE};
+    fill_reply(n, &m->reply);
+    (void)!command_server_send(n->control, &n->asker, n->uuid);
+}
+
+static void query(struct node *n, const struct command_request *from, const struct message_command *command,
+                  int64_t now, struct message_reply *r)
+{
+    static const struct message_poll unchanged;
+    if (command->subject == SUBJECT_POLL)
+        (void)node_poll_answer(n, &unchanged, now, r);
+    else if (command->subject == SUBJECT_KNOBS) {
+        r->answer = ANSWER_KNOBS;
+        node_knobs_list(n, command->from, &command_server_message(n->control)->knobs);
+    } else {
+        n->asker = *from;
+        n->asker.id = 0; /* what it is told later is no answer */
+        n->has_asker = true;
+    }
+}
+
+static void set(struct node *n, const struct message_command *command, int64_t now, struct message_reply *r)
+{
+    if (command->subject == SUBJECT_ASPECTS)
+        aspect_steering_switch(&n->aspect_steering, n->external, command, now, r);
+    else if (command->subject == SUBJECT_KNOBS)
+        node_knob_answer(n, &command->knob, r);
+    else if (node_poll_answer(n, &command->poll, now, r))
+        manager_client_override(n, now);
 }
 
 /* Carries out `command`. *r stays ANSWER_NODE, unless the command has an answer of its own. */
-static void carry_out(struct node *n, const struct link_peer *peer, const struct message_command *command, int64_t now,
-                      struct message_reply *r)
+static void carry_out(struct node *n, const struct command_request *from, const struct message_command *command,
+                      int64_t now, struct message_reply *r)
 {
     switch (command->verb) {
-    case VERB_STATUS:
-        n->asker = *peer;
-        n->has_asker = true;
+    case VERB_CONFIGURE: /* the bezeld has carried it out */
         return;
-    case VERB_ENDING:
-        agent_processes_end(n->agent);
+    case VERB_START:
+    case VERB_RESUME:
+        node_pause(n, false, now);
         return;
-    case VERB_DRAIN:
-        node_drain(n);
+    case VERB_PAUSE:
+        node_pause(n, true, now);
+        return;
+    case VERB_QUERY:
+        query(n, from, command, now, r);
+        return;
+    case VERB_SET:
+        set(n, command, now, r);
         return;
     case VERB_STOP:
+        node_drain(n);
+        return;
+    case VERB_SHUTDOWN:
         node_stop(n);
         return;
     case VERB_SNAPSHOT:
@@ -126,70 +152,25 @@ static void carry_out(struct node *n, const struct link_peer *peer, const struct
     case VERB_SAVE:
         snapshot_take_answer(n, &command->save, now, r);
         return;
-    case VERB_ASPECTS:
-        aspect_steering_switch(&n->aspect_steering, n->external, command, now, r);
-        return;
-    case VERB_POLL:
-        if (node_poll_answer(n, &command->poll, now, r))
-            manager_client_override(n, now);
-        return;
-    case VERB_KNOB:
-        node_knob_answer(n, &command->knob, r, &n->message.knobs);
-        return;
-    case VERB_BEGIN:
-        r->answer = ANSWER_REFUSED;
-        snprintf(r->text, sizeof r->text,
-                 "a session cannot begin another one: send BEGIN to the control endpoint of its bezeld");
+    case VERB_ENDING:
+        agent_processes_end(n->agent);
         return;
     }
 }
 
-static void answer(struct node *n, const struct link_peer *peer, struct message_command command)
+void node_receive(struct node *n, const struct command_request *from)
 {
-    struct message_reply reply = {.id = command.id, .answer = ANSWER_NODE};
-    n->last_received = clock_now();
-    carry_out(n, peer, &command, n->last_received, &reply);
-    fill_reply(n, &reply);
-    n->message.type = MESSAGE_REPLY;
-    n->message.reply = reply; /* a list of knobs is already in n->message.knobs */
-    send_message(n, peer);
-}
-
-static void refuse(struct node *n, const struct link_peer *peer, const char *reason)
-{
-    n->message.type = MESSAGE_REFUSE;
-    message_text(n->message.refuse.reason, MESSAGE_TEXT_MAX, reason);
-    send_message(n, peer);
-}
-
-/* Takes the message in n->message; `err`: the result of decoding it. */
-static void take_message(struct node *n, const struct link_peer *peer, int err)
-{
-    if (err == BEZEL_EVERSION) {
-        log_warn("BEZEL-COMMAND", "a command is refused: %s", n->message.refuse.reason);
-        send_message(n, peer); /* the REFUSE that it was read as */
-    } else if (!err && (n->message.type == MESSAGE_WATCH || n->message.type == MESSAGE_SETPOINT ||
-                        n->message.type == MESSAGE_JUDGEMENT)) {
-        int64_t now = clock_now();
-        manager_client_receive(n, peer, now);
+    const struct message *m = command_server_message(n->control);
+    int64_t now = clock_now();
+    if (m->type != MESSAGE_COMMAND) {
+        manager_client_receive(n, from, m, now);
         node_report_broken(n, now);
-    } else if (err || n->message.type != MESSAGE_COMMAND)
-        log_warn("BEZEL-COMMAND", "a message on the control link was dropped: it is not a command");
-    else
-        answer(n, peer, n->message.command);
-}
-
-void node_answer_commands(struct node *n)
-{
-    struct link_frame frame;
-    for (int i = 0; i < NODE_COMMANDS_A_TURN && link_receive(n->control, &frame) == 0; i++) {
-        struct link_peer peer = frame.peer;
-        bool may = link_may(&frame, KEY_CONTROL);
-        int err = message_decode(frame.data, frame.size, &n->message);
-        link_frame_free(&frame);
-        if (may)
-            take_message(n, &peer, err);
-        else
-            refuse(n, &peer, "your key does not have the role control at this daemon");
+        return;
     }
+    struct message_reply reply = {.answer = ANSWER_NODE};
+    struct message_command command = m->command; /* its answer takes the place of the message */
+    n->last_received = now;
+    carry_out(n, from, &command, now, &reply);
+    fill_reply(n, &reply);
+    command_server_reply(n->control, from, n->uuid, &reply);
 }

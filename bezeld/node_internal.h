@@ -22,6 +22,7 @@
 #include "bezeld/rt_setup.h"
 #include "bezeld/schedule.h"
 #include "bezeld/snapshot.h"
+#include "mdr/command/command_server.h"
 #include "mdr/uplink/sender.h"
 #include "resmgr/agent/agent.h"
 #include "resmgr/agent/leadership.h"
@@ -33,7 +34,7 @@
 struct node_managed {
     struct leadership leadership;
     struct state_file file;            /* the newest manager that the node followed */
-    struct link_peer peer;             /* receives the observations; meaningful while beat_due is not INT64_MAX */
+    struct command_request peer;       /* receives the observations; meaningful while beat_due is not INT64_MAX */
     int64_t beat_due;                  /* when the next heartbeat observation is due; INT64_MAX: none is sent */
     uint64_t steps;                    /* sampling instants */
     bool changed;                      /* polling changed since the last sampling instant */
@@ -73,6 +74,12 @@ struct node_knob {
     bool saturated, diverged;                 /* as recorded last */
 };
 
+/** An operator's pause: records are counted, and not recorded (node_pause.c). */
+struct node_pause {
+    bool on;
+    struct state_file file;
+};
+
 /** Conclusions of the policy as they were recorded last. */
 struct node_conclusions {
     bool infeasible, not_the_monitors, starved;
@@ -88,7 +95,8 @@ struct node {
     struct agent *agent;
     struct journal *own_trace; /* records of the monitor about itself */
     struct samplers *samplers;
-    struct link *control;
+    struct command_server *control;     /* borrowed */
+    uint8_t uuid[16];                   /* of its trace */
     struct schedule schedule;           /* schedule.h */
     struct cpu_usage usage;             /* cpu_usage.h */
     struct limit_changes limits;        /* limit_changes.h */
@@ -96,21 +104,20 @@ struct node {
     struct poll_settings poll_settings; /* how file and operator want it to poll (poll_settings.h) */
     uint32_t slice;                     /* records that a turn may take; 0: all that wait (node_polling.c) */
     struct aspect_steering aspect_steering;
+    struct node_pause pause;                      /* node_pause.c */
     struct rt_setup_state rt_setup;               /* node_rt_setup.c */
     struct snapshot snapshot;                     /* the run's snapshot in progress (snapshot_take.c) */
     struct node_managed managed;                  /* manager_client.c */
     struct node_judged judged;                    /* global_limits.c */
     struct node_conclusions concluded;            /* conclusions.c */
     struct node_knob knobs[EXPERIMENT_KNOBS_MAX]; /* in the order of the file (knob_steering.c) */
-    struct link_peer asker;                       /* the peer that sent STATUS last (node_commands.c) */
+    struct command_request asker;                 /* who sent QUERY STATE last (node_commands.c) */
     bool has_asker;
     int64_t last_received;   /* when the last command was received, or the node was opened */
     int64_t realtime_offset; /* as sent to the collector, ns */
     bool draining, stopped;  /* node.c */
     int64_t stop_by;         /* once stopped: when to close at the latest */
     bool clean;              /* once shut: the collector has stored everything, or nobody will continue with the rest */
-    struct message message;  /* scratch */
-    uint8_t bytes[MESSAGE_MAX_BYTES];
 };
 
 /** The callbacks by which the external sensor passes processes and records to the agent (observer.c). */
@@ -140,12 +147,19 @@ bool node_load_shedding(const void *node, const char *aspect);
 /** Polls, and sets when the next poll is due (node_polling.c). Returns whether there were records. */
 bool node_poll(struct node *n, int64_t now);
 
+/**
+ * Pausing (node_pause.c): _start() when the node is opened, which is still paused if an earlier daemon was;
+ * node_pause() begins the pause, or ends it; idempotent.
+ */
+void node_pause_start(struct node *n);
+void node_pause(struct node *n, bool on, int64_t now);
+
 /** Applies the polling settings of the file, or those that an earlier daemon kept, and records them. */
 void node_poll_start(struct node *n);
 
 /**
- * Carries out POLL. The reply gets the settings then in force, or the reason why nothing was changed. Returns whether
- * the command set a period.
+ * Changes what `poll` gives, if anything. The reply gets the settings then in force, or the reason why nothing was
+ * changed. Returns whether the command set a period.
  */
 bool node_poll_answer(struct node *n, const struct message_poll *poll, int64_t now, struct message_reply *reply);
 
@@ -159,9 +173,12 @@ bool node_knob_set(struct node *n, struct external_process *p, uint32_t i, int32
 void node_knobs_start(struct node *n);
 void node_knobs_end(struct node *n);
 
-/** Carries out KNOB, as docs/WIRE.md describes it (node_knobs.c). */
-void node_knob_answer(struct node *n, const struct message_knob *command, struct message_reply *reply,
-                      struct message_knob_list *knobs);
+/**
+ * Knobs of the node's processes (node_knobs.c). node_knobs_list() lists those from number `from` on, as many as fit;
+ * node_knob_answer() sets one or resets it, as docs/WIRE.md describes it.
+ */
+void node_knobs_list(struct node *n, uint32_t from, struct message_knob_list *to);
+void node_knob_answer(struct node *n, const struct message_knob *command, struct message_reply *reply);
 
 /**
  * Knobs that the experiment steers (knob_steering.c). At a sampling instant, before the agent's step,
@@ -178,8 +195,8 @@ void knob_steering_override(struct node *n, const struct external_process *p, co
 
 /**
  * The resource manager (manager_client.c), if the experiment has one. _start(): when the node is opened; _sample(): at
- * a sampling instant, after the agent's step; _heartbeat(): at each turn; _receive(): for a message from a manager, in
- * n->message; _override(): when an operator set the period. node_manager_status() fills the reply to STATUS, and
+ * a sampling instant, after the agent's step; _heartbeat(): at each turn; _receive(): for message `m` of a manager;
+ * _override(): when an operator set the period. node_manager_status() fills the reply to QUERY, and
  * manager_client_record() records in the own trace which setpoints were applied.
  */
 static inline bool node_is_managed(const struct node *n)
@@ -189,17 +206,17 @@ static inline bool node_is_managed(const struct node *n)
 void manager_client_start(struct node *n);
 void manager_client_sample(struct node *n, const struct agent_outcome *o, int64_t now);
 void manager_client_heartbeat(struct node *n, int64_t now);
-void manager_client_receive(struct node *n, const struct link_peer *peer, int64_t now);
+void manager_client_receive(struct node *n, const struct command_request *from, const struct message *m, int64_t now);
 void manager_client_override(struct node *n, int64_t now);
 struct message_managed node_manager_status(const struct node *n);
 void manager_client_record(struct node *n);
 
 /**
- * Global limits (global_limits.c). _fill(): this node's partials; _receive(): for a JUDGEMENT, in n->message, returns
+ * Global limits (global_limits.c). _fill(): this node's partials; _receive(): for a JUDGEMENT, returns
  * whether it is newer than those before; _end(): when the node drains.
  */
 void global_limits_fill(const struct node *n, int64_t now, struct message_partials *partials);
-bool global_limits_receive(struct node *n, int64_t now);
+bool global_limits_receive(struct node *n, const struct message_judgement *j, int64_t now);
 void global_limits_end(struct node *n, int64_t now);
 
 /** Who decided how a node polls. */
@@ -215,7 +232,7 @@ void node_carry_out(struct node *n, const struct agent_outcome *o, const struct 
  * Snapshots that limits request (snapshot_take.c). _watch(): notes at each step which limits are violated; _judged():
  * notes it for a global limit; _turn(): does what is due, and returns whether anything was; _end(): ends the snapshot
  * early; _answer(): carries out SAVE; _report(): records an operator's SNAPSHOT of `processes` processes; _violation():
- * the violations that the reply to STATUS reports.
+ * the violations that the reply to QUERY reports.
  */
 void snapshot_take_watch(struct node *n, const struct agent_outcome *o, int64_t now);
 void snapshot_take_judged(struct node *n, uint32_t i, const struct agent_limit *l, int64_t now);
@@ -231,11 +248,7 @@ struct message_violation snapshot_take_violation(const struct node *n);
  */
 void node_rt_setup(struct node *n);
 
-/**
- * node_answer_commands() answers commands that arrived on the control link, a few in each turn (node_commands.c).
- * node_report_broken() reports new violations of limits, without being asked, to the peer that sent STATUS last.
- */
-void node_answer_commands(struct node *n);
+/** Reports new violations of limits, without being asked, to the peer that sent QUERY STATE last (node_commands.c). */
 void node_report_broken(struct node *n, int64_t now);
 
 #endif

@@ -23,8 +23,8 @@ static void describe(const struct external_process *p, uint32_t i, struct messag
     message_text(to->unit, MESSAGE_NAME_MAX, k->unit);
 }
 
-/* Lists the knobs from number `from` on, as many as fit. A number is process index * SEGMENT_KNOBS + knob index. */
-static void list_from(struct node *n, uint32_t from, struct message_knob_list *to)
+/* The number of a knob is process index * SEGMENT_KNOBS + knob index. */
+void node_knobs_list(struct node *n, uint32_t from, struct message_knob_list *to)
 {
     to->count = to->next = 0;
     for (uint32_t at = from; at / SEGMENT_KNOBS < external_process_count(n->external); at++) {
@@ -83,12 +83,8 @@ static void carry_out(struct node *n, const struct message_knob *command, struct
     }
 }
 
-void node_knob_answer(struct node *n, const struct message_knob *command, struct message_reply *reply,
-                      struct message_knob_list *knobs)
+void node_knob_answer(struct node *n, const struct message_knob *command, struct message_reply *reply)
 {
-    if (command->action == KNOB_LIST) {
-        reply->answer = ANSWER_KNOBS;
-        list_from(n, command->from, knobs);
-    } else if (!is_refused(n, command, reply))
+    if (!is_refused(n, command, reply))
         carry_out(n, command, reply);
 }

@@ -57,7 +57,7 @@ void node_carry_out(struct node *n, const struct agent_outcome *o, const struct 
                                                                        .by = by->who,
                                                                        .epoch = by->epoch,
                                                                        .sequence = by->sequence});
-    external_collect(n->external, n->policy.on);
+    external_collect(n->external, n->policy.on && !n->pause.on);
     stretch(n, now);
     if (o->action == POLICY_OFF || o->action == POLICY_RESUME)
         poll_stats_restart(&n->usage.poll_stats);
@@ -123,7 +123,7 @@ bool node_poll_answer(struct node *n, const struct message_poll *poll, int64_t n
     }
     if (poll->given)
         change(n, poll, now);
-    reply->answer = ANSWER_POLLING;
+    reply->answer = ANSWER_POLL;
     reply->polling = (struct message_polling){.on = n->policy.on,
                                               .period_ns = (uint64_t)n->policy.period,
                                               .mode = in_force->mode,

@@ -54,11 +54,6 @@ void schedule_housekept(struct schedule *s, int64_t now)
     s->housekeep_due = now + (s->asleep ? ASLEEP : SCHEDULE_HOUSEKEEP);
 }
 
-void schedule_attended(struct schedule *s, int64_t now, int64_t every)
-{
-    s->control_due = now + (every < SCHEDULE_CONTROL ? every : SCHEDULE_CONTROL);
-}
-
 void schedule_sleep(struct schedule *s, int64_t now)
 {
     if (!s->asleep)

@@ -14,11 +14,10 @@
 #include <stdint.h>
 
 #define SCHEDULE_HOUSEKEEP (100 * CLOCK_MS)
-#define SCHEDULE_CONTROL   (10 * CLOCK_MS) /* between two looks for commands, at most */
 
 struct schedule {
     int64_t turned, turns; /* when the last turn was; how many there were */
-    int64_t poll_due, step_due, housekeep_due, control_due;
+    int64_t poll_due, step_due, housekeep_due;
     int64_t sample_due, metric_due; /* records of the node's use, and of its metrics */
     int64_t totals_due;             /* totals for the agent's flow limits */
     bool busy_wait;                 /* a poll is always due */
@@ -53,9 +52,8 @@ void schedule_busy_wait(struct schedule *s, bool busy_wait);
 /** A sampling instant was taken. */
 void schedule_stepped(struct schedule *s, int64_t now, int64_t every);
 
-/** Housekeeping was done; commands were looked for, which happens at least once in `every` ns. */
+/** Housekeeping was done. */
 void schedule_housekept(struct schedule *s, int64_t now);
-void schedule_attended(struct schedule *s, int64_t now, int64_t every);
 
 /** The node falls asleep, or sleeps on; the node wakes. */
 void schedule_sleep(struct schedule *s, int64_t now);

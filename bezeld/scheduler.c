@@ -13,7 +13,7 @@ enum {
     SCHEDULER_FDS = 2, /* signals and parent pipe */
 };
 
-_Static_assert(SCHEDULER_MAX *(NODE_LINKS + 1) + 1 + SCHEDULER_FDS <= LINK_WAIT_MAX,
+_Static_assert(SCHEDULER_MAX * 2 + 1 + SCHEDULER_FDS <= LINK_WAIT_MAX,
                "one wait for all links and doorbells, control endpoint, signals and parent pipe");
 
 /*
@@ -108,7 +108,7 @@ static bool is_at_work(const struct session *s)
 
 static void wait_for_links(struct scheduler *all, const int *fds, size_t fd_count, int64_t timeout)
 {
-    struct link *links[SCHEDULER_MAX * NODE_LINKS + 1];
+    struct link *links[SCHEDULER_MAX + 1];
     int all_fds[SCHEDULER_MAX + SCHEDULER_FDS];
     size_t n = 0, fd_n = fd_count < SCHEDULER_FDS ? fd_count : SCHEDULER_FDS;
     memcpy(all_fds, fds, fd_n * sizeof *fds);
@@ -116,7 +116,7 @@ static void wait_for_links(struct scheduler *all, const int *fds, size_t fd_coun
     for (uint32_t i = 0; i < all->count; i++) {
         if (all->list[i]->phase >= SESSION_CLOSES)
             continue;
-        n += node_links(all->list[i]->node, links + n);
+        links[n++] = node_link(all->list[i]->node);
         all_fds[fd_n++] = node_doorbell(all->list[i]->node);
     }
     all->woken = link_wait(links, n, all_fds, fd_n, timeout) > 0;

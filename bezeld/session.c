@@ -54,8 +54,7 @@ static int copy_texts(struct session *s, const struct session_request *w)
 {
     s->dir = strdup(w->dir);
     s->collector = strdup(w->collector);
-    s->control = strdup(w->control);
-    return s->dir && s->collector && s->control ? 0 : BEZEL_ENOMEM;
+    return s->dir && s->collector ? 0 : BEZEL_ENOMEM;
 }
 
 /* Opens the keys that the experiment names, from this bezeld's folder of keys. */
@@ -87,9 +86,8 @@ static int open_node(struct session *s, const struct session_request *w)
     struct node_options options = {.experiment = s->experiment,
                                    .dir = s->dir,
                                    .collector = s->collector,
-                                   .control = s->control,
-                                   .data_keys = keyed ? &s->keys : NULL,
-                                   .control_keys = w->control_keys};
+                                   .control = w->control,
+                                   .data_keys = keyed ? &s->keys : NULL};
     memcpy(options.run, s->run, sizeof options.run);
     int err = find_node(s, &options.node);
     if (!err && keyed)
@@ -178,7 +176,6 @@ void session_free(struct session *s)
     experiment_free(s->experiment);
     free(s->dir);
     free(s->collector);
-    free(s->control);
     free(s);
 }
 

@@ -3,7 +3,7 @@
 
 /**
  * A session: one node of one experiment in a bezeld. It owns the experiment as read from its file, and the node. It
- * ends when its node receives STOP, by session_end(), or when its idle time-out has passed. One thread.
+ * ends when its node receives SHUTDOWN, by session_end(), or when its idle time-out has passed. One thread.
  *
  *     SERVES -> ENDS (sends what is left, two seconds at most) -> CLOSES -> OVER
  */
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "bezeld/node.h"
 #include "config/experiment.h"
-#include "mdr/link/link.h"
+#include "mdr/command/command_server.h"
 
 #include <limits.h>
 
@@ -23,16 +23,15 @@ enum { SESSION_WHY_MAX = 256 };
 
 enum session_phase { SESSION_SERVES, SESSION_ENDS, SESSION_CLOSES, SESSION_OVER };
 
-/** A request for a session. The session copies all but control_keys. */
+/** A request for a session. The session copies all but `control`. */
 struct session_request {
     uint8_t run[16];
-    const char *node;                     /* name of a node of the experiment */
-    const char *dir;                      /* folder of its segments */
-    const char *collector;                /* endpoint */
-    const char *control;                  /* endpoint to bind for its commands */
-    const char *keys;                     /* folder of the keys that the experiment names; NULL: there is none */
-    const struct link_keys *control_keys; /* of a tcp endpoint; borrowed for as long as the session is; NULL: none */
-    const char *text;                     /* the experiment's file */
+    const char *node;               /* name of a node of the experiment */
+    const char *dir;                /* folder of its segments */
+    const char *collector;          /* endpoint */
+    struct command_server *control; /* of the bezeld; borrowed for as long as the session is */
+    const char *keys;               /* folder of the keys that the experiment names; NULL: there is none */
+    const char *text;               /* the experiment's file */
     size_t text_bytes;
     const char *file;     /* its name, for messages */
     int64_t idle_timeout; /* ns without a command after which the session ends; 0: none */
@@ -45,7 +44,7 @@ struct session {
     char label[2 * EXPERIMENT_NAME_MAX + 4]; /* "experiment/node" */
     struct experiment *experiment;
     struct node *node; /* NULL once it is over */
-    char *dir, *collector, *control;
+    char *dir, *collector;
     struct link_keys keys;
     int64_t idle_timeout;
     int64_t give_up; /* in SESSION_ENDS: when to close, though not all is sent */
@@ -53,11 +52,10 @@ struct session {
     bool complete;   /* it ended by itself, and the collector has stored everything */
     bool deserted;   /* its `bezel run` is gone: nobody will continue with what it leaves */
     struct {
-        bool is;       /* a peer waits for the answer to BEGIN, which is sent once the session serves */
-        bool began;    /* that BEGIN began the session */
-        uint32_t id;   /* of the command */
-        int64_t asked; /* when BEGIN was received last */
-        struct link_peer peer;
+        bool is;       /* a peer waits for the answer to CONFIGURE, which is sent once the session serves */
+        bool began;    /* that CONFIGURE began the session */
+        int64_t asked; /* when CONFIGURE was received last */
+        struct command_request from;
     } waiting; /* changed by control_endpoint.c */
 };
 

@@ -9,6 +9,7 @@
 #include "base/serve.h"
 #include "collector/receive/receiver.h"
 #include "collector/receive/recover.h"
+#include "mdr/command/command_server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,14 +35,14 @@ struct collector_daemon {
     struct store *store;
     struct model *model;
     struct link_keys keys;
-    struct link *data, *control;
+    struct link *data;
+    struct command_server *control;
     struct receiver *receiver;
     int64_t save_at, tick_at;
     int64_t end_at; /* when to stop waiting for peers; 0: serving */
     bool finish;    /* take the frames that wait, and end */
-    bool drained;   /* DRAIN was requested */
-    struct message in, out;
-    uint8_t bytes[MESSAGE_MAX_BYTES];
+    bool drained;   /* STOP was requested */
+    bool paused;
 };
 
 /* ---- start ------------------------------------------------------------------------------------------------------- */
@@ -91,9 +92,8 @@ static int open_run(struct collector_daemon *v)
     return err ? report(err, "BEZEL-RECOVER", v->options->run) : 0;
 }
 
-static int bind_one(const char *endpoint, size_t max_frame, const struct link_keys *keys, struct link **link)
+static int report_endpoint(int err, const char *endpoint)
 {
-    int err = link_bind(endpoint, max_frame, keys, link);
     if (err == BEZEL_EBUSY)
         log_error("BEZEL-ENDPOINT-BUSY", "%s: in use by another program: use another port, or tcp://127.0.0.1:*",
                   endpoint);
@@ -119,10 +119,13 @@ static int start(struct collector_daemon *v)
     if (!err && v->options->key)
         err = link_keys_open(v->options->key, v->options->keys, NULL, &v->keys);
     if (!err)
-        err = bind_one(v->options->listen, v->options->packet_max, v->options->key ? &v->keys : NULL, &v->data);
+        err = report_endpoint(
+            link_bind(v->options->listen, v->options->packet_max, v->options->key ? &v->keys : NULL, &v->data),
+            v->options->listen);
     if (!err)
-        err = bind_one(v->options->control, MESSAGE_MAX_BYTES, endpoint_path(v->options->control) ? NULL : &v->keys,
-                       &v->control);
+        err = report_endpoint(
+            command_server_open(v->options->control, endpoint_path(v->options->control) ? NULL : &v->keys, &v->control),
+            v->options->control);
     if (err)
         return err;
     v->receiver = receiver_new(v->model, v->rundb, v->store, v->data, v->options->limits);
@@ -143,7 +146,10 @@ static void fill_state(struct collector_daemon *v, struct message_reply *reply)
 {
     const char *path;
     int sys = store_failure(v->store, &path);
-    reply->state = v->finish || v->end_at ? DAEMON_DRAINING : v->drained ? DAEMON_DRAINED : DAEMON_ACTIVE;
+    reply->state = v->finish || v->end_at ? DAEMON_DRAINING
+                   : v->drained           ? DAEMON_DRAINED
+                   : v->paused            ? DAEMON_PAUSED
+                                          : DAEMON_ACTIVE;
     reply->text[0] = '\0';
     if (sys) {
         reply->state = DAEMON_FAILED;
@@ -154,56 +160,61 @@ static void fill_state(struct collector_daemon *v, struct message_reply *reply)
     }
 }
 
-static void reply(struct collector_daemon *v, const struct link_peer *peer)
+/* While it is paused it stores nothing; the nodes keep their packets, and send them again afterwards. */
+static void pause_store(struct collector_daemon *v, bool paused)
 {
-    int n = message_encode(&v->out, v->bytes, sizeof v->bytes);
-    if (n < 0 || link_send(v->control, peer, v->bytes, (size_t)n) != 0)
-        log_warn("BEZEL-REPLY-LOST", "a reply to a command could not be sent: its sender is gone, or does not receive");
+    if (v->paused != paused)
+        log_info(paused ? "BEZEL-PAUSED" : "BEZEL-RESUMED", "%s",
+                 paused ? "paused by an operator: nothing is stored, and the nodes keep their packets"
+                        : "the pause is over");
+    v->paused = paused;
+    receiver_pause(v->receiver, paused);
 }
 
-static void refuse(struct collector_daemon *v, const struct link_peer *peer, const char *reason)
+/* Carries out a command. False: a collector has no such command. */
+static bool carry_out(struct collector_daemon *v, const struct message_command *c)
 {
-    log_warn("BEZEL-COMMAND-REFUSED", "%s", reason);
-    v->out.type = MESSAGE_REFUSE;
-    message_text(v->out.refuse.reason, MESSAGE_TEXT_MAX, reason);
-    reply(v, peer);
-}
-
-static void take_command(struct collector_daemon *v, const struct link_frame *frame)
-{
-    int err = message_decode(frame->data, frame->size, &v->in);
-    if (!link_may(frame, KEY_CONTROL)) {
-        refuse(v, &frame->peer, "your key does not have the role control at this collector");
-        return;
-    }
-    if (err == BEZEL_EVERSION) {
-        refuse(v, &frame->peer, v->in.refuse.reason);
-        return;
-    }
-    if (err || v->in.type != MESSAGE_COMMAND) {
-        log_warn("BEZEL-COMMAND-REFUSED", "a message that is not a command came to the control endpoint: dropped");
-        return;
-    }
-    if (v->in.command.verb == VERB_DRAIN) {
+    switch (c->verb) {
+    case VERB_CONFIGURE: /* its options have configured it */
+        return true;
+    case VERB_QUERY:
+        return c->subject == SUBJECT_STATE;
+    case VERB_START:
+    case VERB_RESUME:
+        pause_store(v, false);
+        return true;
+    case VERB_PAUSE:
+        pause_store(v, true);
+        return true;
+    case VERB_STOP:
+        pause_store(v, false);
         v->drained = true;
         store_hurry(v->store);
-    }
-    if (v->in.command.verb == VERB_STOP)
+        return true;
+    case VERB_SHUTDOWN:
+        pause_store(v, false);
         v->finish = true;
-    v->out.type = MESSAGE_REPLY;
-    v->out.reply.id = v->in.command.id;
-    v->out.reply.answer = ANSWER_COLLECTOR;
-    fill_state(v, &v->out.reply);
-    receiver_status(v->receiver, &v->out.reply.collector);
-    reply(v, &frame->peer);
+        return true;
+    default:
+        return false;
+    }
 }
 
 static void serve_control(struct collector_daemon *v)
 {
-    struct link_frame frame;
-    for (int i = 0; i < 16 && link_receive(v->control, &frame) == 0; i++) {
-        take_command(v, &frame);
-        link_frame_free(&frame);
+    struct command_request from;
+    for (int budget = 16; command_server_receive(v->control, &budget, &from);) {
+        const struct message *m = command_server_message(v->control);
+        if (m->type != MESSAGE_COMMAND)
+            continue;
+        if (!carry_out(v, &m->command)) {
+            command_server_refuse(v->control, &from, ANSWER_REFUSED, "a collector does not carry out this command");
+            continue;
+        }
+        struct message_reply reply = {.answer = ANSWER_COLLECTOR};
+        fill_state(v, &reply);
+        receiver_status(v->receiver, &reply.collector);
+        command_server_reply(v->control, &from, NULL, &reply);
     }
 }
 
@@ -242,7 +253,7 @@ static void save_when_due(struct collector_daemon *v, int64_t now)
 
 static void wait_for_something(struct collector_daemon *v)
 {
-    struct link *links[] = {v->data, v->control};
+    struct link *links[] = {v->data, command_server_link(v->control)};
     int fds[] = {v->signals, v->end_at ? -1 : v->options->parent_pipe};
     int64_t now = clock_now(), until = v->tick_at;
     if (receiver_changed(v->receiver) && v->save_at < until)
@@ -287,7 +298,7 @@ static void release(struct collector_daemon *v)
 {
     receiver_free(v->receiver);
     link_close(v->data, LINGER_MS);
-    link_close(v->control, LINGER_MS);
+    command_server_close(v->control, LINGER_MS);
     link_keys_close(&v->keys);
     int err = rundb_close(v->rundb);
     if (err)

@@ -166,9 +166,9 @@ static bool_t filter_note(XDR *x, struct message_note *m)
 /* A setting that is not given must be 0, so that each command has one encoding. */
 static bool_t filter_poll(XDR *x, struct message_poll *m)
 {
-    return filter_count(x, &m->given, POLL_GIVES_ALL) && xdr_uint64_t(x, &m->period_ns) &&
-           filter_enum(x, &m->mode, POLL_MODE_BUSY_WAIT) && filter_enum(x, &m->forward, POLL_FORWARD_COLLECT) &&
-           xdr_uint32_t(x, &m->batch) &&
+    return filter_count(x, &m->given, POLL_GIVES_ALL) && filter_check(x, m->given != 0) &&
+           xdr_uint64_t(x, &m->period_ns) && filter_enum(x, &m->mode, POLL_MODE_BUSY_WAIT) &&
+           filter_enum(x, &m->forward, POLL_FORWARD_COLLECT) && xdr_uint32_t(x, &m->batch) &&
            filter_check(x, (m->given & POLL_GIVES_PERIOD || m->period_ns == 0) &&
                                (m->given & POLL_GIVES_MODE || m->mode == 0) &&
                                (m->given & POLL_GIVES_FORWARD || m->forward == 0) &&
@@ -177,14 +177,9 @@ static bool_t filter_poll(XDR *x, struct message_poll *m)
 
 static bool_t filter_knob(XDR *x, struct message_knob *m)
 {
-    if (!filter_enum(x, &m->action, KNOB_RESET) || !xdr_uint32_t(x, &m->from) ||
-        !filter_text(x, m->process, MESSAGE_NAME_MAX) || !filter_text(x, m->name, MESSAGE_NAME_MAX) ||
-        !xdr_int32_t(x, &m->value))
-        return FALSE;
-    bool asks = m->action == KNOB_LIST;
-    return filter_check(x, (asks || (m->from == 0 && m->name[0] != '\0')) &&
-                               (!asks || (m->process[0] == '\0' && m->name[0] == '\0')) &&
-                               (m->action == KNOB_SET || m->value == 0));
+    return filter_enum(x, &m->action, KNOB_RESET) && filter_text(x, m->process, MESSAGE_NAME_MAX) &&
+           filter_text(x, m->name, MESSAGE_NAME_MAX) && xdr_int32_t(x, &m->value) &&
+           filter_check(x, m->name[0] != '\0' && (m->action == KNOB_SET || m->value == 0));
 }
 
 static bool_t filter_save(XDR *x, struct message_save *m)
@@ -194,27 +189,46 @@ static bool_t filter_save(XDR *x, struct message_save *m)
            filter_check(x, m->number != 0 && m->node[0] != '\0');
 }
 
-static bool_t filter_begin(XDR *x, struct message_begin *m)
+static bool_t filter_configure(XDR *x, struct message_configure *m)
 {
-    return filter_uuid(x, m->run) && filter_text(x, m->node, MESSAGE_NAME_MAX) &&
-           filter_text(x, m->folder, MESSAGE_TEXT_MAX) && filter_text(x, m->collector, MESSAGE_TEXT_MAX) &&
+    return filter_text(x, m->folder, MESSAGE_TEXT_MAX) && filter_text(x, m->collector, MESSAGE_TEXT_MAX) &&
            filter_text(x, m->experiment, MESSAGE_EXPERIMENT_MAX);
 }
 
-static bool_t filter_command(XDR *x, struct message_command *m, struct message_begin *begin)
+static bool_t filter_query(XDR *x, struct message_command *m)
 {
-    if (!xdr_uint32_t(x, &m->id) || !filter_enum(x, &m->verb, VERB_ENDING))
+    return filter_enum(x, &m->subject, SUBJECT_KNOBS) && filter_check(x, m->subject != SUBJECT_ASPECTS) &&
+           (m->subject != SUBJECT_KNOBS || xdr_uint32_t(x, &m->from));
+}
+
+static bool_t filter_set(XDR *x, struct message_command *m)
+{
+    if (!filter_enum(x, &m->subject, SUBJECT_KNOBS))
         return FALSE;
-    if (m->verb == VERB_POLL)
+    if (m->subject == SUBJECT_POLL)
         return filter_poll(x, &m->poll);
-    if (m->verb == VERB_KNOB)
+    if (m->subject == SUBJECT_KNOBS)
         return filter_knob(x, &m->knob);
-    if (m->verb == VERB_SAVE)
+    return filter_check(x, m->subject == SUBJECT_ASPECTS) && filter_enum(x, &m->mode, ASPECT_OFF) &&
+           filter_text(x, m->patterns, MESSAGE_PATTERNS_MAX);
+}
+
+static bool_t filter_command(XDR *x, struct message_command *m, struct message_configure *configure)
+{
+    if (!xdr_uint32_t(x, &m->id) || !xdr_uint64_t(x, &m->deadline) || !filter_enum(x, &m->verb, VERB_ENDING))
+        return FALSE;
+    switch (m->verb) {
+    case VERB_CONFIGURE:
+        return filter_configure(x, configure);
+    case VERB_QUERY:
+        return filter_query(x, m);
+    case VERB_SET:
+        return filter_set(x, m);
+    case VERB_SAVE:
         return filter_save(x, &m->save);
-    if (m->verb == VERB_BEGIN)
-        return filter_begin(x, begin);
-    return m->verb != VERB_ASPECTS ||
-           (filter_enum(x, &m->mode, ASPECT_OFF) && filter_text(x, m->patterns, MESSAGE_PATTERNS_MAX));
+    default:
+        return TRUE;
+    }
 }
 
 static bool_t filter_violation(XDR *x, struct message_violation *m)
@@ -245,6 +259,12 @@ static bool_t filter_collector_status(XDR *x, struct message_collector_status *m
            xdr_uint64_t(x, &m->processes) && xdr_uint64_t(x, &m->nodes) && xdr_int32_t(x, &m->store_errno);
 }
 
+static bool_t filter_manager_status(XDR *x, struct message_manager_status *m)
+{
+    return xdr_uint64_t(x, &m->epoch) && xdr_uint64_t(x, &m->observations) && xdr_uint64_t(x, &m->decisions) &&
+           xdr_uint64_t(x, &m->setpoints) && xdr_uint32_t(x, &m->reached);
+}
+
 static bool_t filter_polling(XDR *x, struct message_polling *m)
 {
     return filter_bool(x, &m->on) && xdr_uint64_t(x, &m->period_ns) && filter_enum(x, &m->mode, POLL_MODE_BUSY_WAIT) &&
@@ -269,22 +289,26 @@ static bool_t filter_answer(XDR *x, struct message_reply *m, struct message_knob
 {
     switch (m->answer) {
     case ANSWER_REFUSED:
+    case ANSWER_STALE:
+    case ANSWER_ABSENT:
     case ANSWER_WAITING:
         return TRUE;
     case ANSWER_SESSION:
-        return filter_text(x, m->session.endpoint, MESSAGE_TEXT_MAX) && filter_bool(x, &m->session.begun);
+        return filter_bool(x, &m->begun);
     case ANSWER_BEZELD:
         return xdr_uint32_t(x, &m->sessions);
     case ANSWER_NODE:
         return filter_node_status(x, &m->node);
     case ANSWER_COLLECTOR:
         return filter_collector_status(x, &m->collector);
+    case ANSWER_MANAGER:
+        return filter_manager_status(x, &m->manager);
     case ANSWER_SAVED:
         return xdr_uint32_t(x, &m->saved.records) && xdr_uint32_t(x, &m->saved.processes) &&
                xdr_uint32_t(x, &m->saved.behind);
     case ANSWER_ASPECTS:
         return xdr_uint32_t(x, &m->matched.aspects) && xdr_uint32_t(x, &m->matched.processes);
-    case ANSWER_POLLING:
+    case ANSWER_POLL:
         return filter_polling(x, &m->polling);
     case ANSWER_KNOBS:
         return filter_knob_list(x, knobs);
@@ -296,7 +320,7 @@ static bool_t filter_answer(XDR *x, struct message_reply *m, struct message_knob
 
 static bool_t filter_reply(XDR *x, struct message_reply *m, struct message_knob_list *knobs)
 {
-    return xdr_uint32_t(x, &m->id) && filter_enum(x, &m->state, DAEMON_FAILED) &&
+    return xdr_uint32_t(x, &m->id) && xdr_uint64_t(x, &m->at) && filter_enum(x, &m->state, DAEMON_PAUSED) &&
            filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_KNOB_SET) &&
            filter_answer(x, m, knobs);
 }
@@ -390,8 +414,12 @@ static bool_t filter_judged(XDR *x, struct message_judged *m)
 
 static bool_t filter_judgement(XDR *x, struct message_judgement *m)
 {
-    if (!filter_leadership(x, &m->leadership) || !xdr_uint64_t(x, &m->sequence) || !xdr_uint64_t(x, &m->missing) ||
-        !filter_count(x, &m->count, MESSAGE_LIMITS_MAX))
+    if (!filter_leadership(x, &m->leadership) || !xdr_uint64_t(x, &m->sequence))
+        return FALSE;
+    for (uint64_t *word = m->missing; word < m->missing + MESSAGE_MISSING_WORDS; word++)
+        if (!xdr_uint64_t(x, word))
+            return FALSE;
+    if (!filter_count(x, &m->count, MESSAGE_LIMITS_MAX))
         return FALSE;
     for (struct message_judged *j = m->list; j < m->list + m->count; j++)
         if (!filter_judged(x, j))
@@ -399,8 +427,16 @@ static bool_t filter_judgement(XDR *x, struct message_judgement *m)
     return TRUE;
 }
 
+static bool_t filter_envelope(XDR *x, struct message_envelope *m)
+{
+    return filter_uuid(x, m->source) && filter_uuid(x, m->run) && filter_text(x, m->node, MESSAGE_NAME_MAX) &&
+           xdr_uint64_t(x, &m->life);
+}
+
 static bool_t filter_body(XDR *x, struct message *m)
 {
+    if (m->type >= MESSAGE_COMMAND && !filter_envelope(x, &m->envelope))
+        return FALSE;
     switch (m->type) {
     case MESSAGE_HELLO:
         return filter_hello(x, &m->hello);
@@ -421,7 +457,7 @@ static bool_t filter_body(XDR *x, struct message *m)
     case MESSAGE_NOTE:
         return filter_note(x, &m->note);
     case MESSAGE_COMMAND:
-        return filter_command(x, &m->command, &m->begin);
+        return filter_command(x, &m->command, &m->configure);
     case MESSAGE_REPLY:
         return filter_reply(x, &m->reply, &m->knobs);
     case MESSAGE_BYE:

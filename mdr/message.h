@@ -28,6 +28,7 @@ enum {
     MESSAGE_LIMITS_MAX = 64,
     MESSAGE_KNOBS_MAX = 16,
     MESSAGE_LISTED_MAX = 256,
+    MESSAGE_MISSING_WORDS = 16,    /* of a bit for each node */
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
 };
 
@@ -54,17 +55,19 @@ enum message_type {
 enum message_role { ROLE_SUT = 0, ROLE_DAEMON = 1 };
 enum message_process_state { PROCESS_RUNNING = 0, PROCESS_ENDED = 1, PROCESS_DETACHED = 2 };
 enum message_verb {
-    VERB_STATUS = 0,
-    VERB_DRAIN = 1,
-    VERB_STOP = 2,
-    VERB_SNAPSHOT = 3,
-    VERB_ASPECTS = 4,
-    VERB_POLL = 5,
-    VERB_BEGIN = 6,
-    VERB_KNOB = 7,
-    VERB_SAVE = 8,
-    VERB_ENDING = 9
+    VERB_CONFIGURE = 0,
+    VERB_START = 1,
+    VERB_PAUSE = 2,
+    VERB_RESUME = 3,
+    VERB_STOP = 4,
+    VERB_QUERY = 5,
+    VERB_SET = 6,
+    VERB_SHUTDOWN = 7,
+    VERB_SNAPSHOT = 8,
+    VERB_SAVE = 9,
+    VERB_ENDING = 10
 };
+enum message_subject { SUBJECT_STATE = 0, SUBJECT_POLL = 1, SUBJECT_ASPECTS = 2, SUBJECT_KNOBS = 3 };
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
 enum message_poll_mode { POLL_MODE_POLLING = 0, POLL_MODE_BUSY_WAIT = 1 };
 enum message_poll_forward { POLL_FORWARD_BATCH = 0, POLL_FORWARD_COLLECT = 1 };
@@ -80,7 +83,15 @@ enum message_daemon_state {
     DAEMON_ACTIVE = 1,
     DAEMON_DRAINING = 2,
     DAEMON_DRAINED = 3,
-    DAEMON_FAILED = 4
+    DAEMON_FAILED = 4,
+    DAEMON_PAUSED = 5
+};
+
+/** Who sends a message of control, and to whom (mdr_envelope). */
+struct message_envelope {
+    uint8_t source[16], run[16];
+    char node[MESSAGE_NAME_MAX + 1]; /* empty: a daemon as a whole */
+    uint64_t life;                   /* of the daemon that takes a COMMAND, or sends a REPLY */
 };
 
 /** Position of a stream: what is expected next, and what was lost before it (mdr_position). */
@@ -159,7 +170,7 @@ struct message_note {
     char text[MESSAGE_TEXT_MAX + 1];
 };
 
-/** Polling settings for a node. One that is not given is 0 and stays as it is; none given: the reply reports them. */
+/** Polling settings for a node, at least one. One that is not given is 0 and stays as it is. */
 struct message_poll {
     uint32_t given;     /* sum of enum message_poll_given */
     uint64_t period_ns; /* 1 us .. 10 s */
@@ -168,13 +179,11 @@ struct message_poll {
     uint32_t batch; /* records that a poll takes at most; 0: all that wait */
 };
 
-enum message_knob_action { KNOB_LIST = 0, KNOB_SET = 1, KNOB_RESET = 2 };
+enum message_knob_action { KNOB_SET = 0, KNOB_RESET = 1 };
 
-/** Knobs to list, or one to set. Members that an action does not use are 0 or empty. */
 struct message_knob {
     enum message_knob_action action;
-    uint32_t from;                      /* for KNOB_LIST: the lowest number to list */
-    char process[MESSAGE_NAME_MAX + 1]; /* for the others: the process; empty: all that have the knob */
+    char process[MESSAGE_NAME_MAX + 1]; /* empty: all that have the knob */
     char name[MESSAGE_NAME_MAX + 1];
     int32_t value; /* for KNOB_SET */
 };
@@ -190,42 +199,41 @@ struct message_save {
 };
 
 struct message_command {
-    uint32_t id;
+    uint32_t id;       /* mdr/command/command_caller.h chooses it, ... */
+    uint64_t deadline; /* ... and this: ns of the receiver's clock */
     enum message_verb verb;
-    /* for VERB_ASPECTS only: */
+    enum message_subject subject; /* for VERB_QUERY and VERB_SET only */
+    uint32_t from;                /* for VERB_QUERY of knobs only: the lowest number to list */
+    /* for VERB_SET only, by its subject: */
     enum message_aspect_mode mode;
     char patterns[MESSAGE_PATTERNS_MAX + 1]; /* separated by one blank */
-    struct message_poll poll;                /* for VERB_POLL only */
-    struct message_knob knob;                /* for VERB_KNOB only */
-    struct message_save save;                /* for VERB_SAVE only */
+    struct message_poll poll;
+    struct message_knob knob;
+    struct message_save save; /* for VERB_SAVE only */
 };
 
-/** The session that VERB_BEGIN requests of a bezeld. A member beside the command, because it is large. */
-struct message_begin {
-    uint8_t run[16];
-    char node[MESSAGE_NAME_MAX + 1];
+/** The session that VERB_CONFIGURE requests of a bezeld. A member beside the command, because it is large. */
+struct message_configure {
     char folder[MESSAGE_TEXT_MAX + 1];
     char collector[MESSAGE_TEXT_MAX + 1];
     char experiment[MESSAGE_EXPERIMENT_MAX + 1];
 };
 
 enum message_answer {
-    ANSWER_REFUSED = 0, /* the command was not carried out; the text says why */
-    ANSWER_WAITING = 1, /* to BEGIN: the session does not reach its collector yet; the text says why */
-    ANSWER_SESSION = 2,
-    ANSWER_BEZELD = 3,
-    ANSWER_NODE = 4,
-    ANSWER_COLLECTOR = 5,
-    ANSWER_SAVED = 6,
-    ANSWER_ASPECTS = 7,
-    ANSWER_POLLING = 8,
-    ANSWER_KNOBS = 9, /* struct message_knob_list, beside the reply because it is large */
-    ANSWER_KNOB_SET = 10
-};
-
-struct message_session {
-    char endpoint[MESSAGE_TEXT_MAX + 1]; /* of its control link */
-    bool begun;                          /* it was begun in this life of the daemon */
+    ANSWER_REFUSED = 0, /* the command was not carried out; the text says why. Likewise: */
+    ANSWER_STALE = 1,   /* it is for another life of the daemon, came after its deadline, or repeats an old one */
+    ANSWER_ABSENT = 2,  /* there is no session of this run and node */
+    ANSWER_WAITING = 3, /* to CONFIGURE: the session does not reach its collector yet; the text says why */
+    ANSWER_SESSION = 4,
+    ANSWER_BEZELD = 5,
+    ANSWER_NODE = 6,
+    ANSWER_COLLECTOR = 7,
+    ANSWER_MANAGER = 8,
+    ANSWER_SAVED = 9,
+    ANSWER_ASPECTS = 10,
+    ANSWER_POLL = 11,
+    ANSWER_KNOBS = 12, /* struct message_knob_list, beside the reply because it is large */
+    ANSWER_KNOB_SET = 13
 };
 
 /** How a resource manager decides for the node. */
@@ -264,6 +272,11 @@ struct message_collector_status {
     int32_t store_errno; /* why the store fails at present; 0: it works */
 };
 
+struct message_manager_status {
+    uint64_t epoch, observations, decisions, setpoints;
+    uint32_t reached; /* nodes that it hears */
+};
+
 /** What SNAPSHOT saved from living processes whose rings overwrite. */
 struct message_saved {
     uint32_t records, processes;
@@ -300,14 +313,16 @@ struct message_knob_list {
 
 struct message_reply {
     uint32_t id; /* of the command; 0: the daemon sends it unasked */
+    uint64_t at; /* when it was sent, ns of the daemon's clock */
     enum message_daemon_state state;
     char text[MESSAGE_TEXT_MAX + 1]; /* a sentence for the operator where something is wrong; else empty */
     enum message_answer answer;
     union {
-        struct message_session session;
-        uint32_t sessions; /* of a persistent bezeld */
+        bool begun;        /* the session was begun in this life of the daemon */
+        uint32_t sessions; /* of a bezeld */
         struct message_node_status node;
         struct message_collector_status collector;
+        struct message_manager_status manager;
         struct message_saved saved;
         struct message_matched matched;
         struct message_polling polling;
@@ -425,15 +440,16 @@ struct message_judged {
 
 /** Judgements of all global limits, for the reporter to record. */
 struct message_judgement {
-    struct message_leadership leadership; /* the sender's */
-    uint64_t sequence;                    /* number of the JUDGEMENT from this manager, from 1 */
-    uint64_t missing;                     /* bit i: node i is missing */
+    struct message_leadership leadership;    /* the sender's */
+    uint64_t sequence;                       /* number of the JUDGEMENT from this manager, from 1 */
+    uint64_t missing[MESSAGE_MISSING_WORDS]; /* bit i % 64 of word i / 64: node i is missing */
     uint32_t count;
     struct message_judged list[MESSAGE_LIMITS_MAX];
 };
 
 struct message {
     enum message_type type;
+    struct message_envelope envelope; /* of control messages: MESSAGE_COMMAND and above */
     union {
         struct message_hello hello;
         struct message_welcome welcome;
@@ -446,7 +462,7 @@ struct message {
         struct message_note note;
         struct {
             struct message_command command;
-            struct message_begin begin;
+            struct message_configure configure;
         };
         struct {
             struct message_reply reply;

@@ -94,7 +94,7 @@ static void on_packet(struct receiver *in, const struct link_frame *frame, struc
         log_warn("BEZEL-PACKET-REFUSED", "node %s: %s", peer->node->name, a->reason);
         if (a->stream && a->stream->process->refusals >= MODEL_REFUSALS)
             receiver_refuse_process(in, a->stream->process, a->reason);
-    } else if (a->what == RECEIVED_FAILED && !failed) {
+    } else if (a->what == RECEIVED_FAILED && !failed && !in->paused) {
         const char *path;
         errno = store_failure(in->store, &path);
         log_error(
@@ -245,6 +245,12 @@ static void end_unidentified(struct receiver *in, int64_t now)
     in->unidentified += ended;
 }
 
+void receiver_pause(struct receiver *in, bool paused)
+{
+    in->paused = paused;
+    store_pause(in->store, paused);
+}
+
 int64_t receiver_tick(struct receiver *in, int64_t now, bool idle)
 {
     if (now < in->alive_at)
@@ -252,7 +258,7 @@ int64_t receiver_tick(struct receiver *in, int64_t now, bool idle)
     beat(in, now, idle);
     if (now >= in->unidentified_at)
         end_unidentified(in, now);
-    if (!store_failure(in->store, NULL) || store_retry(in->store, now))
+    if (!in->paused && (!store_failure(in->store, NULL) || store_retry(in->store, now)))
         touch_behind(in);
     return in->alive_at = now + RECEIVER_HEARTBEAT;
 }

@@ -61,13 +61,19 @@ int receiver_save(struct receiver *in) BEZEL_MUST_CHECK;
  */
 int receiver_finish(struct receiver *in) BEZEL_MUST_CHECK;
 
+/**
+ * Begins a pause, or ends it: nothing is stored or acknowledged meanwhile; afterwards the nodes send it again.
+ * Idempotent.
+ */
+void receiver_pause(struct receiver *in, bool paused);
+
 /** Whether there is anything to save. */
 bool receiver_changed(const struct receiver *in);
 
 /** The number of peers. */
 unsigned receiver_peers(const struct receiver *in);
 
-/** Fills the answer to STATUS. */
+/** Fills the answer to a command. */
 void receiver_status(const struct receiver *in, struct message_collector_status *s);
 
 #endif

@@ -138,7 +138,7 @@ void receiver_welcome(struct receiver *in, const struct peer *peer)
 {
     struct message_welcome *w = &in->out.welcome;
     if (receiver_sync(in, peer->node) != 0) /* a position is an acknowledgement here as well */
-        return; /* the store fails for good, as STATUS reports; the nodes keep their packets */
+        return; /* the store fails for good, as QUERY reports; the nodes keep their packets */
     in->out.type = MESSAGE_WELCOME;
     w->credit_bytes = RECEIVER_CREDIT;
     w->stream_count = 0;

@@ -298,8 +298,15 @@ static int stream_write(struct store *s, struct model_stream *stream, const char
     return sys;
 }
 
+void store_pause(struct store *s, bool paused)
+{
+    s->paused = paused;
+}
+
 int store_append(struct store *s, struct model_stream *stream, const void *packet, size_t n)
 {
+    if (s->paused)
+        return BEZEL_EAGAIN;
     if (s->failure && (s->lasting || clock_now() < s->retry_at || (is_space(s->failure) && !s->reserve)))
         return err_from_errno(s->failure); /* the remaining room is kept for the database */
     struct model_node *node = stream->process->node;

@@ -75,6 +75,9 @@ int store_sync(struct store *s, struct model_stream *stream) BEZEL_MUST_CHECK;
 bool store_sync_due(const struct store *s, int64_t now);
 int64_t store_sync_at(const struct store *s);
 
+/** Begins a pause, or ends it: store_append() stores nothing meanwhile, and returns BEZEL_EAGAIN. */
+void store_pause(struct store *s, bool paused);
+
 /** Stops delaying acknowledgements, for good: the run ends soon. */
 void store_hurry(struct store *s);
 

@@ -19,6 +19,7 @@ struct store {
     unsigned open, open_max;
     struct model_stream *newest, *oldest; /* open files, in the order of their last use */
     bool reserve;                         /* the reserve file exists */
+    bool paused;                          /* by an operator */
     int failure;                          /* errno; 0: none */
     bool lasting;                         /* ... for good: no retry can help */
     int64_t retry_at;

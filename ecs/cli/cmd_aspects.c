@@ -58,7 +58,7 @@ static int join_patterns(char **patterns, struct message_command *c)
 /* Reads the command from the words; *run: the word for the run, NULL where there is none. */
 static int read_words(char **words, struct message_command *c, const char **run)
 {
-    *c = (struct message_command){.verb = VERB_ASPECTS};
+    *c = (struct message_command){.verb = VERB_SET, .subject = SUBJECT_ASPECTS};
     if (read_mode(words[0], &c->mode))
         return join_patterns(words + 1, c);
     *run = words[0];

@@ -47,7 +47,7 @@ struct arguments {
     const char *run, *process;
     bool json;
     char name[MESSAGE_NAME_MAX + 1]; /* empty: all */
-    struct message_knob command;     /* KNOB_LIST: nothing is set */
+    struct message_knob command;     /* without a name nothing is set */
 };
 
 /* ---- The command line -------------------------------------------------------------------------------------------- */
@@ -116,10 +116,10 @@ static int list_all(struct control_client *r, struct listed *all)
 {
     int code = EXIT_OK;
     for (uint32_t i = 0; i < r->count && code != EXIT_FAILED; i++) {
-        struct control_client one = {.count = 1, .nodes = &r->nodes[i], .commands = r->commands};
+        struct control_client one = {.count = 1, .nodes = &r->nodes[i]};
         uint32_t from = 0;
         do {
-            struct message_command command = {.verb = VERB_KNOB, .knob = {.action = KNOB_LIST, .from = from}};
+            struct message_command command = {.verb = VERB_QUERY, .subject = SUBJECT_KNOBS, .from = from};
             all->next = 0;
             int answered = control_client_ask(&one, &command, ANSWER_KNOBS, take_knobs, all);
             code = answered != EXIT_OK ? answered : code;
@@ -220,7 +220,7 @@ static bool take_set(void *context, const char *node, const struct message *answ
 static int set(struct control_client *r, const struct arguments *a)
 {
     uint64_t processes = 0;
-    struct message_command command = {.verb = VERB_KNOB, .knob = a->command};
+    struct message_command command = {.verb = VERB_SET, .subject = SUBJECT_KNOBS, .knob = a->command};
     int code = control_client_ask(r, &command, ANSWER_KNOB_SET, take_set, &processes);
     return code == EXIT_OK && processes == 0 ? no_such_knob(a) : code;
 }
@@ -242,7 +242,7 @@ int cmd_knob(int argc, char **argv)
         code = options_reach(&o, a.run, &r);
     if (code != OPTIONS_GO_ON)
         return code;
-    code = a.command.action == KNOB_LIST ? show(&r, &a) : set(&r, &a);
+    code = a.command.name[0] == '\0' ? show(&r, &a) : set(&r, &a);
     control_client_close(&r);
     return command_end(code);
 }

@@ -113,7 +113,7 @@ static bool take(void *context, const char *node, const struct message *answer)
 
 int cmd_poll(int argc, char **argv)
 {
-    struct message_command command = {.verb = VERB_POLL};
+    struct message_command command = {.subject = SUBJECT_POLL};
     struct options o = {
         .command = "poll", .help = help, .most = 1, .wanted = "give at most one RUN", .context = &command.poll};
     const struct options_entry entries[] = {{"period", .read = read_period},
@@ -124,6 +124,6 @@ int cmd_poll(int argc, char **argv)
                                             {"runs", .value = &o.runs},
                                             {0}};
     int code = options_read(&o, entries, argc, argv);
-    return code == OPTIONS_GO_ON ? command_end(options_ask(&o, o.words[0], &command, ANSWER_POLLING, take, NULL))
-                                 : code;
+    command.verb = command.poll.given ? VERB_SET : VERB_QUERY;
+    return code == OPTIONS_GO_ON ? command_end(options_ask(&o, o.words[0], &command, ANSWER_POLL, take, NULL)) : code;
 }

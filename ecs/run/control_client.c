@@ -9,22 +9,19 @@
 #include "base/units.h"
 #include "ecs/report/report.h"
 #include "ecs/run/rundir.h"
-#include "mdr/link/link.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CONTROL_CLIENT_QUEUE = 4 };
-
 #define CONTROL_CLIENT_PATIENCE (5 * CLOCK_S)
 
 /* ---- Finding the daemons ----------------------------------------------------------------------------------------- */
 
-static int find_control(const char *run, char private[RUNDIR_PRIVATE_MAX])
+static int find_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8_t uuid[16])
 {
-    int err = rundir_control(run, private);
+    int err = rundir_control(run, private, uuid);
     if (err == 0)
         return EXIT_OK;
     if (err == BEZEL_EPERM)
@@ -37,7 +34,7 @@ static int find_control(const char *run, char private[RUNDIR_PRIVATE_MAX])
     return err == BEZEL_EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
-static int connect_nodes(struct control_client *r, const char *private, const char *node)
+static int connect_nodes(struct control_client *r, const char *private, const uint8_t uuid[16], const char *node)
 {
     const struct experiment *e = r->experiment;
     for (uint32_t i = 0; i < e->node_count; i++) {
@@ -45,8 +42,11 @@ static int connect_nodes(struct control_client *r, const char *private, const ch
         struct control_client_node *to = &r->nodes[r->count];
         if (node && strcmp(e->nodes[i].name, node) != 0)
             continue;
-        snprintf(endpoint, sizeof endpoint, "ipc://%s/.node%u", private, i);
-        int err = link_connect(endpoint, MESSAGE_MAX_BYTES, CONTROL_CLIENT_QUEUE, NULL, &to->link);
+        if (e->nodes[i].address)
+            snprintf(endpoint, sizeof endpoint, "%s", e->nodes[i].address);
+        else
+            snprintf(endpoint, sizeof endpoint, "ipc://%s/.b%u/control", private, i);
+        int err = command_caller_open(&to->caller, endpoint, NULL, uuid, e->nodes[i].name);
         if (err) {
             log_error("BEZEL-UNREACHABLE", "cannot connect to %s: %s", endpoint, limit_reason(err));
             return EXIT_FAILED;
@@ -63,14 +63,15 @@ static int connect_nodes(struct control_client *r, const char *private, const ch
 int control_client_open(const char *run, const char *node, struct control_client *r)
 {
     char private[RUNDIR_PRIVATE_MAX];
+    uint8_t uuid[16];
     *r = (struct control_client){.count = 0};
     int code = report_load_experiment(run, &r->experiment) == 0 ? EXIT_OK : EXIT_FAILED;
     if (code == EXIT_OK)
-        code = find_control(run, private);
+        code = find_control(run, private, uuid);
     if (code == EXIT_OK && !(r->nodes = calloc(r->experiment->node_count, sizeof *r->nodes)))
         code = EXIT_FAILED;
     if (code == EXIT_OK)
-        code = connect_nodes(r, private, node);
+        code = connect_nodes(r, private, uuid, node);
     if (code != EXIT_OK)
         control_client_close(r);
     return code;
@@ -79,7 +80,7 @@ int control_client_open(const char *run, const char *node, struct control_client
 void control_client_close(struct control_client *r)
 {
     for (uint32_t i = 0; i < r->count; i++)
-        link_close(r->nodes[i].link, 0);
+        command_caller_close(&r->nodes[i].caller, 0);
     free(r->nodes);
     experiment_free(r->experiment);
     *r = (struct control_client){.count = 0};
@@ -87,28 +88,31 @@ void control_client_close(struct control_client *r)
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
-static bool send_command(struct control_client *r, struct control_client_node *node,
-                         const struct message_command *command)
+/* Sends the command once the daemon is known; until then a QUERY goes in its place. */
+static void send_command(struct control_client_node *node, const struct message_command *command)
 {
-    static uint8_t bytes[MESSAGE_PATTERNS_MAX + 64];
     static struct message m; /* one thread; too large for a stack */
-    m.type = MESSAGE_COMMAND;
     m.command = *command;
-    node->asked = m.command.id = ++r->commands;
-    int n = message_encode(&m, bytes, sizeof bytes);
-    return n > 0 && link_send(node->link, NULL, bytes, (size_t)n) == 0;
+    node->asked = true;
+    node->id = 0;
+    int sent = command_caller_send(&node->caller, &m);
+    if (sent > 0)
+        node->id = (uint32_t)sent;
+    else if (sent < 0)
+        log_error("BEZEL-UNREACHABLE", "cannot send the command to node %s: %s", node->name, limit_reason(sent));
 }
 
 /* Whether the reply to its command came, or a REFUSE. Drops other messages. */
-static bool take_answer(struct control_client_node *node, struct message *m)
+static bool take_answer(struct control_client_node *node, const struct message_command *command, struct message *m)
 {
-    struct link_frame frame;
-    while (link_receive(node->link, &frame) == 0) {
-        int err = message_decode(frame.data, frame.size, m);
-        link_frame_free(&frame);
-        bool refused = (!err || err == BEZEL_EVERSION) && m->type == MESSAGE_REFUSE;
-        if (refused || (!err && m->type == MESSAGE_REPLY && m->reply.id == node->asked))
+    int err;
+    while ((err = command_caller_receive(&node->caller, m)) != BEZEL_EAGAIN) {
+        bool reply = !err && m->type == MESSAGE_REPLY;
+        if (((!err || err == BEZEL_EVERSION) && m->type == MESSAGE_REFUSE) ||
+            (reply && node->id != 0 && m->reply.id == node->id))
             return true;
+        if (reply && node->id == 0)
+            send_command(node, command);
     }
     return false;
 }
@@ -119,9 +123,9 @@ static uint32_t wait_for_answers(struct control_client *r, int64_t until)
     size_t n = 0;
     uint32_t missing = 0;
     for (uint32_t i = 0; i < r->count; i++) {
-        missing += r->nodes[i].asked != 0;
+        missing += r->nodes[i].asked;
         if (r->nodes[i].asked && n < LINK_WAIT_MAX)
-            links[n++] = r->nodes[i].link;
+            links[n++] = r->nodes[i].caller.link;
     }
     int64_t now = clock_now();
     if (missing && now < until)
@@ -149,14 +153,13 @@ int control_client_ask(struct control_client *r, const struct message_command *c
     int64_t until = clock_now() + CONTROL_CLIENT_PATIENCE;
     int code = EXIT_OK;
     for (uint32_t i = 0; i < r->count; i++)
-        if (!send_command(r, &r->nodes[i], command))
-            log_error("BEZEL-UNREACHABLE", "cannot send the command to node %s", r->nodes[i].name);
+        send_command(&r->nodes[i], command);
     while (wait_for_answers(r, until) && clock_now() < until)
         for (uint32_t i = 0; i < r->count; i++) {
             struct control_client_node *node = &r->nodes[i];
-            if (!node->asked || !take_answer(node, &m))
+            if (!node->asked || !take_answer(node, command, &m))
                 continue;
-            node->asked = 0;
+            node->asked = false;
             int answered = check_answer(node->name, &m, wanted);
             if (answered == EXIT_OK && !take(context, node->name, &m))
                 answered = EXIT_FAILED;
@@ -167,7 +170,7 @@ int control_client_ask(struct control_client *r, const struct message_command *c
             continue;
         log_error("BEZEL-UNREACHABLE", "node %s did not answer within %s", r->nodes[i].name,
                   units_duration(CONTROL_CLIENT_PATIENCE).s);
-        r->nodes[i].asked = 0;
+        r->nodes[i].asked = false;
         code = EXIT_UNREACHABLE;
     }
     return code;

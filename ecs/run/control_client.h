@@ -6,23 +6,21 @@
 #define BEZEL_ECS_RUN_CONTROL_CLIENT_H
 
 #include "config/experiment.h"
-#include "mdr/message.h"
+#include "mdr/command/command_caller.h"
 
 #include <stdbool.h>
 
-struct link;
-
 struct control_client_node {
     const char *name; /* the experiment's */
-    struct link *link;
-    uint32_t asked; /* the number of the command that it has not answered; 0: none */
+    struct command_caller caller;
+    bool asked;  /* it has not answered yet */
+    uint32_t id; /* of the command; 0: it was not sent yet, because the daemon has to introduce itself first */
 };
 
 struct control_client {
     struct experiment *experiment;
     uint32_t count;
     struct control_client_node *nodes;
-    uint32_t commands;
 };
 
 /**

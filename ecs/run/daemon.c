@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CONTROL_QUEUE = 16, STOP_LINGER_MS = 100 /* for a STOP that is still in the queue */ };
+enum { STOP_LINGER_MS = 100 /* for a SHUTDOWN that is still in the queue */ };
 
 extern char **environ;
 
@@ -108,22 +108,50 @@ static int start_child(struct daemon *d)
     return 0;
 }
 
-int daemon_start(struct daemon *d)
+/* Connects to the daemon that serves at `endpoint`, and asks what it has to know of it. */
+static int call(struct daemon *d, const char *endpoint)
 {
-    if (!daemon_is_session(d))
-        return start_child(d);
-    remote_session_start(&d->session);
+    if (d->caller.link)
+        return 0;
+    int err = command_caller_open(&d->caller, endpoint, NULL, d->run, d->node);
+    if (!err && !d->session.address)
+        (void)!daemon_ask(d, VERB_QUERY);
+    return err;
+}
+
+static int start_session(struct daemon *d)
+{
+    int err = call(d, d->session.address);
+    if (err)
+        return err;
+    remote_session_start(&d->session, &d->caller);
     return 0;
 }
 
-/* Lines that a bezeld logged before it serves are not the reason why it ends later. */
+int daemon_start(struct daemon *d)
+{
+    d->serves = false;
+    return daemon_is_session(d) ? start_session(d) : start_child(d);
+}
+
+/* Takes answers until the session serves. Lines that a bezeld logged before are not the reason why it ends later. */
 static int serves_session(struct daemon *d)
 {
+    static struct message m; /* one thread; too large for a stack */
     struct stat log;
-    int serves = d->session.address ? remote_session_serves(&d->session, &d->link) : 0;
-    if (serves == 1 && d->program && stat(d->log, &log) == 0)
+    int err = 0;
+    if (!d->session.address)
+        return 0;
+    while (d->session.phase == REMOTE_SESSION_ASKED && (err = command_caller_receive(&d->caller, &m)) != BEZEL_EAGAIN)
+        if (!err || err == BEZEL_EVERSION)
+            (void)remote_session_take(&d->session, &d->caller, &m);
+    remote_session_tick(&d->session, &d->caller);
+    if (d->serves || d->session.phase != REMOTE_SESSION_SERVED)
+        return 0;
+    if (d->program && stat(d->log, &log) == 0)
         d->log_start = log.st_size;
-    return serves;
+    d->serves = true;
+    return 1;
 }
 
 int daemon_serves(struct daemon *d, char *line, size_t size)
@@ -139,30 +167,21 @@ int daemon_serves(struct daemon *d, char *line, size_t size)
         return BEZEL_EUNREACH;
     line[n] = '\0';
     line[strcspn(line, "\n")] = '\0';
-    if (d->session.address) {
-        remote_session_start(&d->session);
-        return 0;
-    }
-    if (!d->control[0])
-        return 1;
-    int err = link_connect(d->control, MESSAGE_MAX_BYTES, CONTROL_QUEUE, NULL, &d->link);
+    if (d->session.address)
+        return start_session(d);
+    int err = d->control[0] ? call(d, d->control) : 0;
+    d->serves = !err;
     return err ? err : 1;
 }
 
 int daemon_command(struct daemon *d, const struct message_command *command)
 {
-    if (!d->link)
-        return BEZEL_EUNREACH;
-    uint8_t bytes[2048];
     static struct message m; /* one thread; too large for a stack */
-    m.type = MESSAGE_COMMAND;
     m.command = *command;
-    m.command.id = ++d->commands;
-    int n = message_encode(&m, bytes, sizeof bytes);
-    int err = n < 0 ? n : link_send(d->link, NULL, bytes, (size_t)n);
-    if (!err && command->verb == VERB_STOP && d->session.address)
-        remote_session_stopped(&d->session, d->commands);
-    return err;
+    int sent = command_caller_send(&d->caller, &m);
+    if (sent > 0 && command->verb == VERB_SHUTDOWN && d->session.address)
+        remote_session_stopped(&d->session, sent);
+    return sent > 0 ? 0 : sent == 0 ? BEZEL_EAGAIN : sent;
 }
 
 int daemon_ask(struct daemon *d, enum message_verb verb)
@@ -172,15 +191,12 @@ int daemon_ask(struct daemon *d, enum message_verb verb)
 
 int daemon_answer(struct daemon *d, struct message *m)
 {
-    struct link_frame frame;
-    while (d->link && link_receive(d->link, &frame) == 0) {
-        int err = message_decode(frame.data, frame.size, m);
-        link_frame_free(&frame);
-        if (err || m->type != MESSAGE_REPLY)
-            continue;
-        if (d->session.address)
-            remote_session_answered(&d->session, &m->reply);
-        return 0;
+    int err;
+    while ((err = command_caller_receive(&d->caller, m)) != BEZEL_EAGAIN) {
+        bool own =
+            (!err || err == BEZEL_EVERSION) && d->session.address && remote_session_take(&d->session, &d->caller, m);
+        if (!err && !own && m->type == MESSAGE_REPLY)
+            return 0;
     }
     return BEZEL_EAGAIN;
 }
@@ -231,7 +247,7 @@ const char *daemon_log(const struct daemon *d)
 void daemon_signal(struct daemon *d, int signal)
 {
     if (daemon_is_session(d) && d->session.phase != REMOTE_SESSION_OVER) {
-        (void)!daemon_ask(d, VERB_STOP);
+        (void)!daemon_ask(d, VERB_SHUTDOWN);
         remote_session_stopped(&d->session, 0);
     }
     if (d->pid > 0)
@@ -246,7 +262,6 @@ void daemon_close(struct daemon *d)
     d->pid = 0;
     close_fd(&d->ready);
     close_fd(&d->parent_pipe);
-    link_close(d->link, daemon_is_session(d) ? STOP_LINGER_MS : 0);
-    d->link = NULL;
-    remote_session_close(&d->session);
+    command_caller_close(&d->caller, daemon_is_session(d) ? STOP_LINGER_MS : 0);
+    d->serves = false;
 }

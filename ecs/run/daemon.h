@@ -11,8 +11,6 @@
 #define BEZEL_ECS_RUN_DAEMON_H
 
 #include "ecs/run/remote_session.h"
-#include "mdr/link/link.h"
-#include "mdr/message.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -27,6 +25,8 @@ struct daemon {
     char *args[DAEMON_ARGS_MAX + 1]; /* borrowed, args[0] included; daemon_start() appends --ready and --parent-pipe */
     char log[PATH_MAX];              /* its stdout and stderr are appended there */
     char control[LINK_ENDPOINT_MAX]; /* where it binds its control link; "": it has none */
+    uint8_t run[16];                 /* that it serves, ... */
+    char node[MESSAGE_NAME_MAX + 1]; /* ... and the node of its session; "": it has none */
     int keep;                        /* a descriptor that it is to inherit; -1: none */
     struct remote_session session;   /* of a bezeld, with an address; without `program` it is all there is */
     /* The module's. */
@@ -34,8 +34,8 @@ struct daemon {
     int ready, parent_pipe; /* our ends; -1: closed */
     off_t log_start;        /* where its lines in the log begin: since this start; of a bezeld, since it serves */
     bool stop_sent;         /* its session is over, and it was sent SIGTERM */
-    struct link *link;      /* NULL while it does not serve */
-    uint32_t commands;      /* sent so far: id of the last one */
+    bool serves;            /* it can be commanded; or, without a control link, it has reported that it is ready */
+    struct command_caller caller;
 };
 
 /**
@@ -53,8 +53,11 @@ int daemon_start(struct daemon *d) BEZEL_MUST_CHECK;
  */
 int daemon_serves(struct daemon *d, char *line, size_t size) BEZEL_MUST_CHECK;
 
-/** Sends `command`, or one that has only a `verb`; the id is chosen here. Returns 0, BEZEL_EUNREACH while the daemon
- * does not serve, or link_send()'s error. */
+/**
+ * Sends `command`, or one that has only a `verb`. Returns 0; BEZEL_EAGAIN where the daemon has to introduce itself
+ * first (mdr/command/command_caller.h), or its queue is full; BEZEL_EUNREACH while it does not serve; or another error
+ * of command_caller_send().
+ */
 int daemon_command(struct daemon *d, const struct message_command *command) BEZEL_MUST_CHECK;
 int daemon_ask(struct daemon *d, enum message_verb verb) BEZEL_MUST_CHECK;
 
@@ -76,7 +79,7 @@ void daemon_last_messages(const struct daemon *d, char *text, size_t size);
 /** Where its log is, for a message. */
 const char *daemon_log(const struct daemon *d);
 
-/** Sends a signal to the process, if it runs. A session at a persistent bezeld gets STOP, and counts as over. */
+/** Sends a signal to the process, if it runs. A session at a persistent bezeld gets SHUTDOWN, and counts as over. */
 void daemon_signal(struct daemon *d, int signal);
 
 /** Closes pipes and link; kills the process if it still runs, and waits for it. Idempotent. */

@@ -117,22 +117,22 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
 }
 
 /* Prepares the session request of a node. An experiment file that is too long for a message is sent as a path. */
-static int describe_session(struct daemons *f, const struct experiment *e, uint32_t node, const struct rundir *run)
+static int describe_session(struct daemons *f, const struct experiment *e, uint32_t node)
 {
     struct daemons_member *it = &f->daemons[1 + node];
-    struct message_begin *request = it->request = calloc(1, sizeof *request);
+    struct daemon *d = &it->process;
+    struct message_configure *request = it->request = calloc(1, sizeof *request);
     char *text = NULL;
     size_t n;
     int err = request ? file_read(f->experiment, EXPERIMENT_FILE_MAX, &text, &n) : BEZEL_ENOMEM;
-    if (!err && (strlen(f->node_dirs[node]) > MESSAGE_TEXT_MAX || !uuid_read(run->uuid, request->run)))
+    if (!err && strlen(f->node_dirs[node]) > MESSAGE_TEXT_MAX)
         err = BEZEL_EINVAL;
     if (!err) {
         bool fits = n <= MESSAGE_EXPERIMENT_MAX && strlen(text) == n;
         snprintf(request->experiment, sizeof request->experiment, "%s", fits ? text : f->experiment);
-        snprintf(request->node, sizeof request->node, "%s", e->nodes[node].name);
         snprintf(request->folder, sizeof request->folder, "%s", f->node_dirs[node]);
-        snprintf(it->alias, sizeof it->alias, "%s/.node%u", run->private, node);
-        it->process.session = (struct remote_session){.request = request, .alias = it->alias};
+        snprintf(d->node, sizeof d->node, "%s", e->nodes[node].name);
+        d->session = (struct remote_session){.request = request};
     } else
         log_error("BEZEL-RUN-SESSION", "cannot request a session for node %s (%s, %s): %s", e->nodes[node].name,
                   f->experiment, f->node_dirs[node], limit_reason(err));
@@ -158,7 +158,7 @@ static void describe_child(struct daemons *f, const struct experiment *e, uint32
 static int describe_node(struct daemons *f, const struct experiment *e, uint32_t node, const struct rundir *run)
 {
     struct daemon *d = &f->daemons[1 + node].process;
-    int err = describe_session(f, e, node, run);
+    int err = describe_session(f, e, node);
     if (!err && e->nodes[node].address) {
         snprintf(d->name, sizeof d->name, "the persistent bezeld of node %s", e->nodes[node].name);
         d->session.address = e->nodes[node].address;
@@ -167,15 +167,16 @@ static int describe_node(struct daemons *f, const struct experiment *e, uint32_t
     return err;
 }
 
-/* The resource manager has no control link: the end of its parent pipe, or SIGTERM, ends it. */
 static void describe_manager(struct daemons *f, const struct rundir *run)
 {
     struct daemon *d = &f->daemons[f->manager].process;
     snprintf(d->name, sizeof d->name, "bezel-resmgr");
     d->program = f->manager_program;
     snprintf(d->log, sizeof d->log, "%.*s/log/resmgr.log", PATH_MAX - 32, run->path);
-    char *const args[] = {ARG("bezel-resmgr"), ARG("--experiment"), f->experiment, ARG("--sockets"),
-                          ARG(run->private),   ARG("--epoch"),      f->epoch_text, NULL};
+    snprintf(d->control, sizeof d->control, "ipc://%s/.manager", run->private);
+    char *const args[] = {ARG("bezel-resmgr"), ARG("--experiment"), f->experiment,     ARG("--run"),
+                          ARG(run->uuid),      ARG("--sockets"),    ARG(run->private), ARG("--control"),
+                          d->control,          ARG("--epoch"),      f->epoch_text,     NULL};
     memcpy(d->args, args, sizeof args);
 }
 
@@ -214,6 +215,8 @@ int daemons_make(const struct experiment *e, const struct rundir *run, struct da
     for (uint32_t i = 0; i < f->count; i++) {
         f->daemons[i].process.ready = f->daemons[i].process.parent_pipe = -1;
         f->daemons[i].process.keep = run->lock;
+        if (!uuid_read(run->uuid, f->daemons[i].process.run))
+            return BEZEL_EINVAL; /* cannot happen: rundir_init() made it */
     }
     for (uint32_t i = 0; i < e->node_count && !err; i++)
         err = describe_node(f, e, i, run);
@@ -295,8 +298,9 @@ int daemons_listen(struct daemons *f, uint32_t d)
 
 void daemons_ask(struct daemons *f, uint32_t d, enum message_verb verb)
 {
-    if (verb == VERB_DRAIN)
+    int err = daemon_ask(&f->daemons[d].process, verb);
+    if (!err && verb == VERB_STOP)
         f->daemons[d].status.drain_sent = true;
-    if (daemon_ask(&f->daemons[d].process, verb) != 0 && verb == VERB_STOP)
+    if (err && verb == VERB_SHUTDOWN)
         daemon_signal(&f->daemons[d].process, SIGTERM);
 }

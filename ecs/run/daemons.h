@@ -16,7 +16,7 @@
 /** What a daemon reported last. */
 struct daemons_status {
     bool known;                 /* it has answered since its last start */
-    bool drain_sent;            /* DRAIN was sent since its last start */
+    bool drain_sent;            /* STOP was sent since its last start */
     bool unresponsive_reported; /* logged that it does not answer; until its next answer */
     int64_t answered;           /* when it answered last, or began to serve, ns; 0: it does not serve */
     enum message_daemon_state state;
@@ -34,9 +34,8 @@ struct daemons_status {
 struct daemons_member {
     struct daemon process;
     struct daemons_status status;
-    bool up;                             /* started, and its end not yet processed */
-    struct message_begin *request;       /* of a node: the session requested of its bezeld; owned */
-    char alias[RUNDIR_PRIVATE_MAX + 16]; /* of a node: where other commands find that session */
+    bool up;                           /* started, and its end not yet processed */
+    struct message_configure *request; /* of a node: the session requested of its bezeld; owned */
 };
 
 struct daemons {
@@ -77,7 +76,7 @@ int daemons_serves(struct daemons *f, uint32_t d) BEZEL_MUST_CHECK;
 /** Stores the answers that `d` has sent in its status. Returns their number. */
 int daemons_listen(struct daemons *f, uint32_t d);
 
-/** Sends `verb` to `d`. If a STOP cannot be sent, `d` gets SIGTERM. */
+/** Sends `verb` to `d`. If a SHUTDOWN cannot be sent, `d` gets SIGTERM. */
 void daemons_ask(struct daemons *f, uint32_t d, enum message_verb verb);
 
 #endif

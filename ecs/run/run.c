@@ -79,10 +79,8 @@ static void wait_for_something(struct run *r)
         }
         if (daemon->ready >= 0)
             fds[fd_count++] = daemon->ready;
-        if (daemon->link)
-            links[link_count++] = daemon->link;
-        if (daemon->session.control_endpoint)
-            links[link_count++] = daemon->session.control_endpoint;
+        if (daemon->caller.link)
+            links[link_count++] = daemon->caller.link;
     }
     int64_t now = clock_now(), until = run_state_deadline(&r->state);
     if (until > r->next_status)
@@ -121,10 +119,10 @@ static void ask_status(struct run *r, int64_t now)
         return;
     for (uint32_t d = 0; d < r->daemons.count; d++) {
         struct daemons_status *s = &r->daemons.daemons[d].status;
-        if (!r->daemons.daemons[d].process.link)
+        if (!r->daemons.daemons[d].process.serves)
             continue;
-        bool undrained = r->state.phase == PHASE_DRAINING && !drains(s); /* DRAIN may not have arrived */
-        daemons_ask(&r->daemons, d, undrained ? VERB_DRAIN : VERB_STATUS);
+        bool undrained = r->state.phase == PHASE_DRAINING && !drains(s); /* STOP may not have arrived */
+        daemons_ask(&r->daemons, d, undrained ? VERB_STOP : VERB_QUERY);
         if (s->answered && was_stopped)
             s->answered = now;
         if (s->answered && now - s->answered >= UNRESPONSIVE_AFTER && !s->unresponsive_reported) {
@@ -312,7 +310,7 @@ static int run_collector_once(struct run *r, int64_t until)
         int fds[] = {r->signals, d->ready};
         link_wait(NULL, 0, fds, 2, STATUS_EVERY_DRAIN);
         if (daemons_serves(&r->daemons, STATE_COLLECTOR) == 1)
-            daemons_ask(&r->daemons, STATE_COLLECTOR, VERB_STOP);
+            daemons_ask(&r->daemons, STATE_COLLECTOR, VERB_SHUTDOWN);
     }
     daemon_close(d);
     return status;

@@ -32,8 +32,8 @@ static void send_to_launcher(struct run *r, enum launcher_verb verb)
 static void drain_nodes(struct run *r)
 {
     for (uint32_t d = 0; d < r->daemons.count; d++) /* the collector too: it then syncs without delay */
-        if (r->daemons.daemons[d].process.link && !r->daemons.daemons[d].status.drain_sent)
-            daemons_ask(&r->daemons, d, VERB_DRAIN);
+        if (r->daemons.daemons[d].process.serves && !r->daemons.daemons[d].status.drain_sent)
+            daemons_ask(&r->daemons, d, VERB_STOP);
     r->next_status = 0;
 }
 
@@ -41,7 +41,7 @@ static void drain_nodes(struct run *r)
 static void send_ending(struct run *r)
 {
     for (uint32_t d = 1; d <= r->daemons.nodes; d++)
-        if (r->daemons.daemons[d].process.link)
+        if (r->daemons.daemons[d].process.serves)
             daemons_ask(&r->daemons, d, VERB_ENDING);
 }
 
@@ -49,7 +49,7 @@ static void stop_nodes(struct run *r)
 {
     for (uint32_t d = 1; d <= r->daemons.nodes; d++)
         if (r->daemons.daemons[d].up)
-            daemons_ask(&r->daemons, d, VERB_STOP);
+            daemons_ask(&r->daemons, d, VERB_SHUTDOWN);
 }
 
 static void kill_daemons(struct run *r, uint32_t from, uint32_t to)
@@ -104,7 +104,7 @@ static void report_unready(struct run *r, const struct daemon *daemon)
 static void report_late(struct run *r, enum state_phase phase)
 {
     for (uint32_t d = 0; d < r->daemons.count; d++) {
-        bool starting = phase == PHASE_STARTING && r->daemons.daemons[d].up && !r->daemons.daemons[d].process.link;
+        bool starting = phase == PHASE_STARTING && r->daemons.daemons[d].up && !r->daemons.daemons[d].process.serves;
         bool closing = (phase == PHASE_CLOSING_NODES && run_state_is_node(&r->state, d)) ||
                        (phase == PHASE_CLOSING_COLLECTOR && d == 0);
         if (starting)
@@ -149,7 +149,7 @@ void run_act(struct run *r, struct state_actions actions)
     if (what & ACTION_STOP_NODES)
         stop_nodes(r);
     if (what & ACTION_STOP_COLLECTOR)
-        daemons_ask(&r->daemons, STATE_COLLECTOR, VERB_STOP);
+        daemons_ask(&r->daemons, STATE_COLLECTOR, VERB_SHUTDOWN);
     if (what & ACTION_KILL) {
         send_to_launcher(r, LAUNCHER_KILL);
         kill_daemons(r, 0, r->daemons.count);
@@ -277,7 +277,7 @@ static void send_snapshot(struct run *r, uint32_t d)
     struct message_command command = {.verb = VERB_SAVE, .save = r->save};
     struct daemon *daemon = &r->daemons.daemons[d].process;
     command.save.left = (uint64_t)snapshot_trigger_left(&r->trigger, clock_now());
-    if (command.save.left > 0 && daemon->link && daemon_command(daemon, &command) != 0)
+    if (command.save.left > 0 && daemon->serves && daemon_command(daemon, &command) != 0)
         console_error(&r->console, "BEZEL-RUN-SNAPSHOT",
                       "cannot send the snapshot command to %s: its flight recorders may overwrite the records",
                       daemon->name);
@@ -385,7 +385,7 @@ static void take_end(struct run *r, uint32_t d)
 {
     struct daemon *daemon = &r->daemons.daemons[d].process;
     pid_t pid = daemon->pid;
-    bool is_manager = r->daemons.manager && d == r->daemons.manager, served = daemon->link != NULL || is_manager;
+    bool is_manager = r->daemons.manager && d == r->daemons.manager, served = daemon->serves;
     int status = 0;
     if ((pid != 0 || daemon_is_session(daemon)) && !daemon_ended(daemon, &status))
         return;
@@ -435,7 +435,7 @@ static void take_answers(struct run *r, uint32_t d)
 
 /*
  * A number that changes when the draining node takes records from its rings or has them stored. Before it drains, a
- * node keeps recording about itself: if that counted as progress, a node that does not receive DRAIN would be waited
+ * node keeps recording about itself: if that counted as progress, a node that does not receive STOP would be waited
  * for without end.
  */
 static uint64_t progress_of(const struct daemons_status *s)
@@ -480,7 +480,7 @@ void run_take_daemons(struct run *r)
             continue;
         if (daemons_serves(&r->daemons, d) == 1) {
             run_feed(r, &(struct state_event){.type = EVENT_SERVES, .daemon = d, .failed = take_left(r, d)});
-            daemons_ask(&r->daemons, d, VERB_STATUS);
+            daemons_ask(&r->daemons, d, VERB_QUERY);
             if (run_state_is_node(&r->state, d))
                 send_snapshot(r, d);
             if (run_state_is_node(&r->state, d) && r->state.phase == PHASE_STOPPING)

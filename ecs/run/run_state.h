@@ -79,7 +79,7 @@ enum state_action {
     ACTION_START_PROCESSES = 1 << 2,
     ACTION_STOP_PROCESSES = 1 << 3,
     ACTION_INTERRUPT_PROCESSES = 1 << 4, /* the same, but the terminal's signal has reached them: they get time first */
-    ACTION_DRAIN = 1 << 5,               /* send DRAIN to every daemon that has not been sent it */
+    ACTION_DRAIN = 1 << 5,               /* send STOP to every daemon that has not been sent it */
     ACTION_STOP_NODES = 1 << 6,
     ACTION_STOP_COLLECTOR = 1 << 7,
     ACTION_KILL = 1 << 8,       /* SUT and daemons, at once */

@@ -6,6 +6,7 @@
 #include "base/folder.h"
 #include "base/limit.h"
 #include "base/log.h"
+#include "base/uuid.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -260,7 +261,8 @@ static int make_locked(const char *base, struct rundir *run)
     if (mkdir(hidden, 0700) != 0)
         return err_from_errno(errno);
     run->lock = lock_folder(hidden, O_CREAT);
-    if (run->lock >= 0 && rename(hidden, run->private) == 0)
+    size_t n = strlen(run->uuid);
+    if (run->lock >= 0 && write(run->lock, run->uuid, n) == (ssize_t)n && rename(hidden, run->private) == 0)
         return 0;
     int saved = errno;
     if (file_remove_tree(hidden) != 0)
@@ -308,19 +310,22 @@ int rundir_publish(const struct rundir *run)
     return err;
 }
 
-/* Whether some process of the run holds the lock of its private folder. */
-static bool is_held(const char *private)
+/* Whether some process of the run holds the lock of its private folder; then the lock's file has the run's id. */
+static bool is_held(const char *private, uint8_t uuid[16])
 {
+    char text[37] = "";
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/.lock", private);
     int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    if (held && pread(fd, text, sizeof text - 1, 0) != sizeof text - 1)
+        held = false;
     if (fd >= 0)
         close(fd);
-    return held;
+    return held && uuid_read(text, uuid);
 }
 
-int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX])
+int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8_t uuid[16])
 {
     char link[PATH_MAX + 32], target[PATH_MAX];
     struct stat st;
@@ -333,7 +338,7 @@ int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX])
         return errno == EACCES ? BEZEL_EPERM : BEZEL_EUNREACH;
     if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & (S_IRWXG | S_IRWXO)))
         return BEZEL_EPERM;
-    if (!is_held(target))
+    if (!is_held(target, uuid))
         return BEZEL_EUNREACH;
     return snprintf(private, RUNDIR_PRIVATE_MAX, "%s", target) < RUNDIR_PRIVATE_MAX ? 0 : BEZEL_EINVAL;
 }

@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum { RUNDIR_PRIVATE_MAX = 80 }; /* so that the path of a socket within it fits into sun_path */
 
@@ -57,11 +58,11 @@ int rundir_make_private(struct rundir *run) BEZEL_MUST_CHECK;
 int rundir_publish(const struct rundir *run) BEZEL_MUST_CHECK;
 
 /**
- * Finds the private folder of run directory `run`, which another process made. Returns 0 with its path, BEZEL_EUNREACH
- * where the run is not running, BEZEL_EPERM where the folder is not this user's alone, BEZEL_EINVAL where its path is
- * too long.
+ * Finds the private folder of run directory `run`, which another process made. Returns 0 with its path and
+ * the run's id; BEZEL_EUNREACH where the run is not running, BEZEL_EPERM where the folder is not this user's alone,
+ * BEZEL_EINVAL where its path is too long.
  */
-int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX]) BEZEL_MUST_CHECK;
+int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8_t uuid[16]) BEZEL_MUST_CHECK;
 
 /**
  * Marks `run` as running until rundir_close() or the end of this process, with a lock on its experiment.yaml. A child

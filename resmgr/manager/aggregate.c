@@ -185,7 +185,7 @@ bool aggregate_send(struct aggregate *a, int64_t now, uint32_t *node, struct mes
             a->reporter++;
     a->unsent = false;
     *node = a->reporter;
-    *j = (struct message_judgement){.sequence = ++a->sequence, .missing = a->missing};
+    *j = (struct message_judgement){.sequence = ++a->sequence, .missing = {a->missing}};
     for (uint32_t i = 0; i < a->experiment->limit_count; i++)
         if (a->experiment->limits[i].global)
             j->list[j->count++] = judged_of(a, i);

@@ -6,6 +6,8 @@
 #include "base/log.h"
 #include "base/serve.h"
 #include "base/units.h"
+#include "base/uuid.h"
+#include "mdr/link/endpoint.h"
 #include "resmgr/manager/manager_daemon.h"
 
 #include <getopt.h>
@@ -23,9 +25,11 @@ static const char usage[] =
     "all of them at once, and sends them setpoints. It also judges global limits. `bezel run` starts it.\n"
     "\n"
     "  --experiment FILE   the experiment file\n"
+    "  --run UUID          the run's id\n"
     "  --sockets DIR       folder of the control sockets of the run's nodes: RUN/control\n"
     "  --node NODE=ENDPOINT  where that node takes commands, instead of its socket in --sockets; may be given\n"
     "                      several times. tcp:// needs keys\n"
+    "  --control ENDPOINT  where it takes commands itself\n"
     "  --key FILE          its own secret key, of `bezel keygen --role control`; nodes must accept this key\n"
     "  --keys DIR          folder of the nodes' public keys: NODE.pub, or as `nodes.NODE.key` says\n"
     "  --epoch N           its number, above those of all earlier managers of this run: nodes follow the highest\n"
@@ -38,7 +42,9 @@ static const char usage[] =
 
 enum option_id {
     OPT_EXPERIMENT = 256,
+    OPT_RUN,
     OPT_SOCKETS,
+    OPT_CONTROL,
     OPT_NODE,
     OPT_KEY,
     OPT_KEYS,
@@ -52,7 +58,9 @@ enum option_id {
 
 static const struct option long_options[] = {
     {"experiment", required_argument, NULL, OPT_EXPERIMENT},
+    {"run", required_argument, NULL, OPT_RUN},
     {"sockets", required_argument, NULL, OPT_SOCKETS},
+    {"control", required_argument, NULL, OPT_CONTROL},
     {"node", required_argument, NULL, OPT_NODE},
     {"key", required_argument, NULL, OPT_KEY},
     {"keys", required_argument, NULL, OPT_KEYS},
@@ -77,13 +85,19 @@ static int read_fd(const char *text, int *fd)
 }
 
 /* Takes one option. Returns the exit code where the program ends here, -1 where it goes on. */
-static int take_option(int c, struct manager_daemon_options *o)
+static int take_option(int c, struct manager_daemon_options *o, bool *has_run)
 {
     const char *why;
     switch (c) {
     case OPT_EXPERIMENT:
         o->experiment = optarg;
         return -1;
+    case OPT_RUN:
+        *has_run = uuid_read(optarg, o->run);
+        return *has_run ? -1 : misuse(optarg, "--run: expected the run's id, a UUID");
+    case OPT_CONTROL:
+        o->control = optarg;
+        return endpoint_check(optarg) == 0 ? -1 : misuse(optarg, "--control: expected ipc://PATH or tcp://HOST:PORT");
     case OPT_SOCKETS:
         o->sockets = optarg;
         return -1;
@@ -121,17 +135,20 @@ static int take_option(int c, struct manager_daemon_options *o)
 int main(int argc, char **argv)
 {
     struct manager_daemon_options options = {.ready = -1, .parent_pipe = -1};
+    bool has_run = false;
     file_hold_standard();
     log_init("bezel-resmgr");
     for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
-        int code = take_option(c, &options);
+        int code = take_option(c, &options, &has_run);
         if (code >= 0)
             return code;
     }
     if (optind < argc)
         return misuse(argv[optind], "unexpected argument");
-    if (!options.experiment || (!options.sockets && options.node_count == 0) || !options.epoch)
-        return serve_misuse("bezel-resmgr", "--experiment, --epoch, and --sockets or --node are needed");
+    if (!options.experiment || !has_run || (!options.sockets && options.node_count == 0) || !options.epoch)
+        return serve_misuse("bezel-resmgr", "--experiment, --run, --epoch, and --sockets or --node are needed");
+    if (options.control && !endpoint_path(options.control) && !options.key)
+        return misuse(options.control, "--control over tcp:// needs --key and --keys");
     if (!options.key != !options.keys)
         return serve_misuse("bezel-resmgr", "--key needs --keys, and --keys needs --key");
     file_raise_limit(); /* a link to each node */

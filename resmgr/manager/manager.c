@@ -189,6 +189,14 @@ static bool is_present(const struct manager *m, const struct manager_node *n, in
     return n->known && now - n->received_at <= stale_after(m);
 }
 
+uint32_t manager_reached(const struct manager *m, int64_t now)
+{
+    uint32_t reached = 0;
+    for (uint32_t i = 0; i < m->experiment->node_count; i++)
+        reached += is_present(m, &m->nodes[i], now);
+    return reached;
+}
+
 /* Whether the node reports that it polls as decided. */
 static bool applies_decision(const struct manager *m, uint32_t i)
 {

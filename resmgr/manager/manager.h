@@ -71,6 +71,9 @@ bool manager_send(struct manager *m, uint32_t node, int64_t now, struct message_
 /** The newer leadership, of another manager, that nodes follow; NULL: none. With one, this manager is to end. */
 const struct message_leadership *manager_superseded(const struct manager *m);
 
+/** How many nodes it hears at `now`. */
+uint32_t manager_reached(const struct manager *m, int64_t now);
+
 const struct manager_counts *manager_counts(const struct manager *m);
 
 #endif

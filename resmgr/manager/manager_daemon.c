@@ -5,10 +5,11 @@
 #include "base/clock.h"
 #include "base/exit_code.h"
 #include "base/file.h"
+#include "base/limit.h"
 #include "base/log.h"
 #include "base/serve.h"
-#include "mdr/link/link.h"
-#include "mdr/message.h"
+#include "mdr/command/command_caller.h"
+#include "mdr/command/command_server.h"
 #include "resmgr/manager/manager.h"
 #include "resmgr/manager/node_links.h"
 
@@ -28,19 +29,23 @@
 enum {
     A_TURN = 64,     /* messages of one node, at most, in a turn */
     DESCRIPTORS = 2, /* signals and parent pipe */
+    CLOSE_LINGER_MS = 200,
 };
 
-#define LOOK_EVERY (50 * CLOCK_MS) /* at links beyond LINK_WAIT_MAX */
+#define LOOK_EVERY (50 * CLOCK_MS) /* at links beyond LINK_WAIT_MAX, and while paused */
 
 struct manager_daemon {
     struct experiment *experiment;
     struct manager *manager;
-    struct link *links[EXPERIMENT_NODES_MAX];
+    struct command_caller nodes[EXPERIMENT_NODES_MAX];
+    struct command_server *control; /* NULL: it takes no commands */
     int signals, parent_pipe;
+    uint64_t epoch;
+    struct link_keys keys; /* of the control link, over tcp */
     bool refusal_reported;
+    bool paused, shutdown;
     uint64_t malformed, unsent;
     struct message message; /* scratch */
-    uint8_t bytes[MESSAGE_MAX_BYTES];
 };
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
@@ -62,9 +67,20 @@ static int read_experiment(const char *path, struct experiment **e)
     return err;
 }
 
+static int open_control(struct manager_daemon *s, const struct manager_daemon_options *o)
+{
+    int err = endpoint_path(o->control) ? 0 : link_keys_open(o->key, o->keys, NULL, &s->keys);
+    if (!err)
+        err = command_server_open(o->control, endpoint_path(o->control) ? NULL : &s->keys, &s->control);
+    if (err)
+        log_error("BEZEL-RESMGR-CONTROL", "cannot take commands at %s: %s", o->control, limit_reason(err));
+    return err;
+}
+
 static int open_all(struct manager_daemon *s, const struct manager_daemon_options *o)
 {
     struct message_leadership leadership = {.epoch = o->epoch};
+    s->epoch = o->epoch;
     s->signals = serve_signals();
     s->parent_pipe = o->parent_pipe;
     serve_parent_pipe(s->parent_pipe);
@@ -76,7 +92,9 @@ static int open_all(struct manager_daemon *s, const struct manager_daemon_option
     int err = read_experiment(o->experiment, &s->experiment);
     if (!err)
         err = manager_new(s->experiment, leadership, clock_now(), &s->manager);
-    return err ? err : node_links_open(s->experiment, o, s->links);
+    if (!err)
+        err = node_links_open(s->experiment, o, s->nodes);
+    return err || !o->control ? err : open_control(s, o);
 }
 
 /* ---- Turns ------------------------------------------------------------------------------------------------------- */
@@ -91,15 +109,14 @@ static void report_refusal(struct manager_daemon *s, uint32_t node)
 
 static void receive(struct manager_daemon *s, uint32_t node)
 {
-    struct link_frame frame;
-    for (int i = 0; i < A_TURN && link_receive(s->links[node], &frame) == 0; i++) {
-        int err = message_decode(frame.data, frame.size, &s->message);
-        link_frame_free(&frame);
-        if (!err && s->message.type == MESSAGE_OBSERVATION)
-            manager_receive(s->manager, node, &s->message.observation, clock_now());
-        else if (!err && s->message.type == MESSAGE_PARTIALS)
-            manager_receive_partials(s->manager, node, &s->message.partials, clock_now());
-        else if ((!err || err == BEZEL_EVERSION) && s->message.type == MESSAGE_REFUSE)
+    struct message *m = &s->message;
+    int err;
+    for (int i = 0; i < A_TURN && (err = command_caller_receive(&s->nodes[node], m)) != BEZEL_EAGAIN; i++) {
+        if (!err && m->type == MESSAGE_OBSERVATION)
+            manager_receive(s->manager, node, &m->observation, clock_now());
+        else if (!err && m->type == MESSAGE_PARTIALS)
+            manager_receive_partials(s->manager, node, &m->partials, clock_now());
+        else if ((!err || err == BEZEL_EVERSION) && m->type == MESSAGE_REFUSE)
             report_refusal(s, node);
         else
             s->malformed++;
@@ -109,8 +126,7 @@ static void receive(struct manager_daemon *s, uint32_t node)
 /* A full queue belongs to a node that is away: when it is back, it gets the setpoint of that time. */
 static void send_message(struct manager_daemon *s, uint32_t node)
 {
-    int size = message_encode(&s->message, s->bytes, sizeof s->bytes);
-    if (size < 0 || link_send(s->links[node], NULL, s->bytes, (size_t)size) != 0)
+    if (command_caller_tell(&s->nodes[node], &s->message) != 0)
         s->unsent++;
 }
 
@@ -127,12 +143,66 @@ static void send_due(struct manager_daemon *s, uint32_t node)
     }
 }
 
+static void fill(const struct manager_daemon *s, struct message_reply *r)
+{
+    const struct manager_counts *c = manager_counts(s->manager);
+    r->state = s->shutdown ? DAEMON_DRAINING : s->paused ? DAEMON_PAUSED : DAEMON_ACTIVE;
+    r->manager = (struct message_manager_status){.epoch = s->epoch,
+                                                 .observations = c->observations,
+                                                 .decisions = c->steps,
+                                                 .setpoints = c->setpoints,
+                                                 .reached = manager_reached(s->manager, clock_now())};
+}
+
+/* Carries out a command. False: a manager has no such command. */
+static bool carry_out(struct manager_daemon *s, const struct message_command *c)
+{
+    switch (c->verb) {
+    case VERB_CONFIGURE: /* its options have configured it */
+    case VERB_STOP:      /* it has nothing to drain */
+        return true;
+    case VERB_QUERY:
+        return c->subject == SUBJECT_STATE;
+    case VERB_START:
+    case VERB_RESUME:
+    case VERB_PAUSE:
+        s->paused = c->verb == VERB_PAUSE;
+        return true;
+    case VERB_SHUTDOWN:
+        s->shutdown = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void serve_control(struct manager_daemon *s)
+{
+    struct command_request from;
+    for (int budget = A_TURN; s->control && command_server_receive(s->control, &budget, &from);) {
+        const struct message *m = command_server_message(s->control);
+        struct message_reply reply = {.answer = ANSWER_MANAGER};
+        if (m->type != MESSAGE_COMMAND)
+            continue;
+        if (!carry_out(s, &m->command)) {
+            command_server_refuse(s->control, &from, ANSWER_REFUSED,
+                                  "a resource manager does not carry out this command");
+            continue;
+        }
+        fill(s, &reply);
+        command_server_reply(s->control, &from, NULL, &reply);
+    }
+}
+
+/* While it is paused it decides nothing, and repeats its last decisions. */
 static void turn(struct manager_daemon *s)
 {
     uint32_t count = s->experiment->node_count;
+    serve_control(s);
     for (uint32_t i = 0; i < count; i++)
         receive(s, i);
-    manager_step(s->manager, clock_now());
+    if (!s->paused)
+        manager_step(s->manager, clock_now());
     for (uint32_t i = 0; i < count; i++)
         send_due(s, i);
     uint32_t reporter;
@@ -149,7 +219,7 @@ static bool is_to_end(const struct manager_daemon *s)
     if (deserted)
         log_warn("BEZEL-PARENT-PIPE",
                  "`bezel run` is gone (its parent pipe is closed): the manager ends, and nodes keep how they poll");
-    return serve_terms(s->signals) > 0 || deserted;
+    return serve_terms(s->signals) > 0 || deserted || s->shutdown;
 }
 
 static void wait_for_something(struct manager_daemon *s)
@@ -157,11 +227,14 @@ static void wait_for_something(struct manager_daemon *s)
     int64_t now = clock_now(), due = manager_due(s->manager, now);
     size_t count = s->experiment->node_count;
     int fds[DESCRIPTORS] = {s->signals, s->parent_pipe};
-    if (count + DESCRIPTORS > LINK_WAIT_MAX) {
-        count = LINK_WAIT_MAX - DESCRIPTORS;
-        due = due < now + LOOK_EVERY ? due : now + LOOK_EVERY;
-    }
-    link_wait(s->links, count, fds, DESCRIPTORS, due > now ? due - now : 0);
+    struct link *links[LINK_WAIT_MAX] = {s->control ? command_server_link(s->control) : NULL};
+    bool all = count + 1 + DESCRIPTORS <= LINK_WAIT_MAX;
+    count = all ? count : LINK_WAIT_MAX - DESCRIPTORS - 1;
+    for (size_t i = 0; i < count; i++)
+        links[1 + i] = s->nodes[i].link;
+    if (!all || s->paused) /* a decision that is due waits for the end of the pause */
+        due = (s->paused || due > now + LOOK_EVERY) ? now + LOOK_EVERY : due;
+    link_wait(links, 1 + count, fds, DESCRIPTORS, due > now ? due - now : 0);
 }
 
 static void serve(struct manager_daemon *s)
@@ -207,7 +280,9 @@ int manager_daemon_run(const struct manager_daemon_options *options)
         code = conclude(s);
     }
     for (uint32_t i = 0; i < EXPERIMENT_NODES_MAX; i++)
-        link_close(s->links[i], 0);
+        command_caller_close(&s->nodes[i], 0);
+    command_server_close(s->control, CLOSE_LINGER_MS);
+    link_keys_close(&s->keys);
     manager_free(s->manager);
     experiment_free(s->experiment);
     free(s);

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { QUEUE = 8 }; /* messages to a node that is away */
-
 /* The endpoint in `text`, NODE=ENDPOINT, if NODE is `name`; else NULL. */
 static const char *endpoint_of(const char *text, const char *name)
 {
@@ -44,12 +42,13 @@ static int find_endpoint(const struct experiment *e, const struct manager_daemon
     const char *given = NULL, *name = e->nodes[node].name;
     for (uint32_t i = 0; i < o->node_count && !given; i++)
         given = endpoint_of(o->nodes[i], name);
+    given = given ? given : e->nodes[node].address;
     if (!given && !o->sockets) {
         log_error("BEZEL-RESMGR-LINK", "node %s has no endpoint: give --node %s=ENDPOINT, or --sockets", name, name);
         return BEZEL_EINVAL;
     }
     int n = given ? snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", given)
-                  : snprintf(endpoint, LINK_ENDPOINT_MAX, "ipc://%s/.node%u", o->sockets, node);
+                  : snprintf(endpoint, LINK_ENDPOINT_MAX, "ipc://%s/.b%u/control", o->sockets, node);
     if (n < LINK_ENDPOINT_MAX && endpoint_check(endpoint) == 0)
         return 0;
     log_error("BEZEL-RESMGR-LINK", "node %s: %s is not an endpoint: expected ipc://PATH or tcp://HOST:PORT", name,
@@ -78,7 +77,7 @@ static int open_keys(const struct experiment *e, const struct manager_daemon_opt
 }
 
 static int open_link(const struct experiment *e, const struct manager_daemon_options *o, uint32_t node,
-                     struct link **link)
+                     struct command_caller *caller)
 {
     char endpoint[LINK_ENDPOINT_MAX];
     struct link_keys keys = {.known = NULL};
@@ -88,7 +87,7 @@ static int open_link(const struct experiment *e, const struct manager_daemon_opt
         err = open_keys(e, o, node, endpoint, &keys);
     if (err)
         return err;
-    err = link_connect(endpoint, MESSAGE_MAX_BYTES, QUEUE, keyed ? &keys : NULL, link);
+    err = command_caller_open(caller, endpoint, keyed ? &keys : NULL, o->run, e->nodes[node].name);
     if (err)
         log_error("BEZEL-RESMGR-LINK", "node %s: cannot connect to %s: %s", e->nodes[node].name, endpoint,
                   limit_reason(err));
@@ -98,10 +97,10 @@ static int open_link(const struct experiment *e, const struct manager_daemon_opt
 }
 
 int node_links_open(const struct experiment *e, const struct manager_daemon_options *o,
-                    struct link *links[EXPERIMENT_NODES_MAX])
+                    struct command_caller nodes[EXPERIMENT_NODES_MAX])
 {
     int err = check_names(e, o);
     for (uint32_t i = 0; i < e->node_count && !err; i++)
-        err = open_link(e, o, i, &links[i]);
+        err = open_link(e, o, i, &nodes[i]);
     return err;
 }

@@ -6,16 +6,17 @@
 #define BEZEL_RESMGR_MANAGER_NODE_LINKS_H
 
 #include "config/experiment.h"
+#include "mdr/command/command_caller.h"
 #include "mdr/link/link.h"
 #include "resmgr/manager/manager_daemon.h"
 
 /**
- * Makes a link to each node of `e`, as `o` says, also to nodes that do not serve yet. Returns 0 with `links`, in the
- * order of nodes, for link_close(). Else an error, with its reason logged: BEZEL_EINVAL where `o` does not fit the
- * experiment, BEZEL_EPERM where keys are missing, or what link_keys_open() and link_connect() return. Links that were
- * made before the error are in `links` all the same; the others are left as they are.
+ * Makes a link to each node of `e`, as `o` says, also to nodes that do not serve yet. Returns 0 with `nodes`, in the
+ * order of nodes, for command_caller_close(). Else an error, with its reason logged: BEZEL_EINVAL where `o` does not
+ * fit the experiment, BEZEL_EPERM where keys are missing, or what link_keys_open() and command_caller_open() return.
+ * Those that were opened before the error are in `nodes` all the same; the others are left as they are.
  */
 int node_links_open(const struct experiment *e, const struct manager_daemon_options *o,
-                    struct link *links[EXPERIMENT_NODES_MAX]) BEZEL_MUST_CHECK;
+                    struct command_caller nodes[EXPERIMENT_NODES_MAX]) BEZEL_MUST_CHECK;
 
 #endif

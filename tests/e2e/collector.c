@@ -104,7 +104,7 @@ static void stores_acknowledges_and_tells(struct collector_fixture *t, const cha
     assert_true(fake_say_bye(f, PATIENCE));
     assert_int_equal(f->saved, 1); /* books of running processes are not final, and not answered */
     assert_true(f->saved_instance == f->processes[0]->said.instance);
-    assert_true(collector_command(&t->collector, VERB_STATUS));
+    assert_true(collector_command(&t->collector, VERB_QUERY));
     const struct message_reply *reply = &t->collector.message.reply;
     assert_int_equal(reply->state, DAEMON_ACTIVE);
     assert_int_equal(reply->collector.records, fake_records(f));
@@ -115,9 +115,9 @@ static void stores_acknowledges_and_tells(struct collector_fixture *t, const cha
     assert_int_equal(reply->collector.processes, 2);
     assert_int_equal(reply->collector.nodes, 1);
     assert_int_equal(reply->collector.store_errno, 0);
-    assert_true(collector_command(&t->collector, VERB_DRAIN));
-    assert_int_equal(reply->state, DAEMON_DRAINED);
     assert_true(collector_command(&t->collector, VERB_STOP));
+    assert_int_equal(reply->state, DAEMON_DRAINED);
+    assert_true(collector_command(&t->collector, VERB_SHUTDOWN));
     assert_int_equal(collector_wait(&t->collector), 0);
     assert_file(t, 0, 0, "desk/server-100-0");
     assert_file(t, 0, 3, "desk/server-100-3");
@@ -275,7 +275,7 @@ static void garbage_is_refused_and_counted(void **state)
         fake_round(f, 0);
     }
     assert_true(fake_say_bye(f, PATIENCE));
-    assert_true(collector_command(&t->collector, VERB_STATUS));
+    assert_true(collector_command(&t->collector, VERB_QUERY));
     assert_int_equal(t->collector.message.reply.collector.refused, 300);
     assert_int_equal(t->collector.message.reply.collector.records, fake_records(f));
     assert_ends_well(t);
@@ -416,7 +416,7 @@ static void another_version_is_refused_with_a_sentence(void **state)
     m = (struct message){.type = MESSAGE_HELLO, .hello = {.node = "newer", .attempt = 1}};
     memcpy(m.hello.run, run_id, sizeof m.hello.run);
     assert_version_refused(t->collector.endpoint, &m);
-    m = (struct message){.type = MESSAGE_COMMAND, .command = {.id = 1, .verb = VERB_STATUS}};
+    m = (struct message){.type = MESSAGE_COMMAND, .command = {.id = 1, .verb = VERB_QUERY}};
     assert_version_refused(t->collector.control, &m);
     assert_true(fake_settle(t->sensor, PATIENCE)); /* others go on */
     assert_ends_well(t);
@@ -424,7 +424,7 @@ static void another_version_is_refused_with_a_sentence(void **state)
 
 static int64_t refused(struct collector_fixture *t)
 {
-    assert_true(collector_command(&t->collector, VERB_STATUS));
+    assert_true(collector_command(&t->collector, VERB_QUERY));
     return t->collector.message.reply.collector.refused;
 }
 
@@ -473,7 +473,7 @@ static void unidentified_peers_that_stay_are_ended_and_counted_while_a_node_is_s
     while (ended < UNIDENTIFIED - UNIDENTIFIED_PEERS_MAX) {
         fake_cut(t->sensor, 0, 1, 5);
         assert_true(fake_settle(t->sensor, PATIENCE) && clock_now() < deadline);
-        assert_true(collector_command(&t->collector, VERB_STATUS));
+        assert_true(collector_command(&t->collector, VERB_QUERY));
         ended = t->collector.message.reply.collector.unidentified;
     }
     for (int i = 0; i < UNIDENTIFIED; i++)
@@ -586,7 +586,7 @@ static void an_interrupt_from_the_terminal_does_not_end_it(void **state)
     struct collector_fixture *t = *state;
     assert_true(collector_start(&t->collector, t->ipc));
     kill(t->collector.pid, SIGINT);
-    assert_true(collector_command(&t->collector, VERB_STATUS));
+    assert_true(collector_command(&t->collector, VERB_QUERY));
     assert_ends_well(t);
 }
 

@@ -30,7 +30,7 @@ static uint64_t seed;
 static void wait_for_state(struct collector_process *c, struct fake_sensor *f, bool failed)
 {
     for (int64_t deadline = clock_now() + PATIENCE;;) {
-        assert_true(collector_command(c, VERB_STATUS));
+        assert_true(collector_command(c, VERB_QUERY));
         if ((c->message.reply.state == DAEMON_FAILED) == failed)
             return;
         assert_true(clock_now() < deadline);

@@ -374,16 +374,16 @@ static void wrong_keys_are_told_and_nothing_is_served(void **state)
     assert_true(collector_said(&t->collector, "others can write this folder"));
 }
 
-/* Asks over a control link for STATUS: the type of the answer. */
+/* Asks over a control link for the state: the type of the answer. */
 static enum message_type ask(struct fixture *t, const struct link_keys *keys, const char *endpoint)
 {
     struct link *link;
     struct link_frame frame;
-    uint8_t bytes[64];
+    uint8_t bytes[96];
     int err = BEZEL_EAGAIN;
     struct message *m = &t->collector.message;
     m->type = MESSAGE_COMMAND;
-    m->command = (struct message_command){.id = 9, .verb = VERB_STATUS};
+    m->command = (struct message_command){.id = 9, .verb = VERB_QUERY};
     int n = message_encode(m, bytes, sizeof bytes);
     assert_int_equal(link_connect(endpoint, MESSAGE_MAX_BYTES, 4, keys, &link), 0);
     assert_int_equal(link_send(link, NULL, bytes, (size_t)n), 0);

@@ -7,9 +7,9 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "mdr/command/command_server.h"
 #include "mdr/link/keyring.h"
-#include "mdr/link/link.h"
-#include "mdr/message.h"
+#include "tests/lib/begin.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 
@@ -39,10 +39,9 @@ static struct scene {
     char dir[SCRATCH_PATH]; /* stand/ and folders of nodes */
     char collector[128];    /* endpoint of that of the sessions that are asked for */
     pid_t bezeld;
-    struct link *control_endpoint;
+    struct command_caller caller;
     struct message message;
     struct message_reply told; /* what came while another reply was waited for */
-    uint8_t bytes[MESSAGE_MAX_BYTES];
 } s;
 
 /* ---- The bezeld -------------------------------------------------------------------------------------------------- */
@@ -107,6 +106,15 @@ static int exit_code(pid_t pid)
     return WEXITSTATUS(status);
 }
 
+/* Connects to the bezeld, and has it introduce itself. */
+static int call(const char *endpoint)
+{
+    static const uint8_t no_run[16];
+    int err = command_caller_open(&s.caller, endpoint, NULL, no_run, "");
+    s.message.command = (struct message_command){.verb = VERB_QUERY};
+    return err || !begin_command(&s.caller, &s.message, PATIENCE);
+}
+
 static int setup(void **state)
 {
     char stand[96], endpoint[128];
@@ -116,38 +124,31 @@ static int setup(void **state)
     snprintf(stand, sizeof stand, "%s/stand", s.dir);
     snprintf(endpoint, sizeof endpoint, "ipc://%s/control", stand);
     s.bezeld = start_bezeld(stand);
-    return link_connect(endpoint, MESSAGE_MAX_BYTES, 16, NULL, &s.control_endpoint);
+    return call(endpoint);
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    link_close(s.control_endpoint, 0);
+    command_caller_close(&s.caller, 0);
     return file_remove_tree(s.dir);
 }
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
-static void say(void)
-{
-    int n = message_encode(&s.message, s.bytes, sizeof s.bytes);
-    assert_true(n > 0);
-    assert_int_equal(link_send(s.control_endpoint, NULL, s.bytes, (size_t)n), 0);
-}
-
 /* The reply to command `id`. */
-static const struct message_reply *reply(uint32_t id)
+static const struct message_reply *reply(int id)
 {
     int64_t deadline = clock_now() + PATIENCE;
     while (clock_now() < deadline) {
-        struct link_frame frame;
-        link_wait(&s.control_endpoint, 1, NULL, 0, CLOCK_S);
-        if (link_receive(s.control_endpoint, &frame) != 0)
+        int err = command_caller_receive(&s.caller, &s.message);
+        if (err == BEZEL_EAGAIN) {
+            link_wait(&s.caller.link, 1, NULL, 0, CLOCK_S);
             continue;
-        assert_int_equal(message_decode(frame.data, frame.size, &s.message), 0);
-        link_frame_free(&frame);
+        }
+        assert_int_equal(err, 0);
         assert_int_equal(s.message.type, MESSAGE_REPLY);
-        if (s.message.reply.id == id)
+        if (s.message.reply.id == (uint32_t)id)
             return &s.message.reply;
         s.told = s.message.reply;
     }
@@ -156,34 +157,38 @@ static const struct message_reply *reply(uint32_t id)
 }
 
 /* Whether command `id` was the last that was answered while another answer was waited for. */
-static bool was_told(uint32_t id)
+static bool was_told(int id)
 {
-    return s.told.id == id;
+    return s.told.id == (uint32_t)id;
 }
 
-static const struct message_reply *command(uint32_t id, enum message_verb verb)
+/* Sends a command to the bezeld as a whole. */
+static const struct message_reply *command(struct message_command c)
 {
-    s.message.type = MESSAGE_COMMAND;
-    s.message.command = (struct message_command){.id = id, .verb = verb, .patterns = "*"};
-    say();
+    s.caller.node[0] = '\0';
+    s.message.command = c;
+    int id = command_caller_send(&s.caller, &s.message);
+    assert_true(id > 0);
     return reply(id);
 }
 
-/* Asks for the session of run `run`. */
-static void ask(uint32_t id, uint8_t run, const char *node, const char *folder, const char *experiment)
+/* Asks for the session of run `run`; returns the number of the command. */
+static int ask(uint8_t run, const char *node, const char *folder, const char *experiment)
 {
-    s.message.type = MESSAGE_COMMAND;
-    s.message.command = (struct message_command){.id = id, .verb = VERB_BEGIN};
-    memset(&s.message.begin, 0, sizeof s.message.begin);
-    s.message.begin.run[0] = run;
-    snprintf(s.message.begin.node, sizeof s.message.begin.node, "%s", node);
-    snprintf(s.message.begin.folder, sizeof s.message.begin.folder, "%s/%s", s.dir, folder);
-    snprintf(s.message.begin.collector, sizeof s.message.begin.collector, "%s", s.collector);
-    snprintf(s.message.begin.experiment, sizeof s.message.begin.experiment, "%s", experiment);
-    say();
+    struct message_configure *c = &s.message.configure;
+    s.message.command = (struct message_command){.verb = VERB_CONFIGURE};
+    memset(c, 0, sizeof *c);
+    s.caller.run[0] = run;
+    snprintf(s.caller.node, sizeof s.caller.node, "%s", node);
+    snprintf(c->folder, sizeof c->folder, "%s/%s", s.dir, folder);
+    snprintf(c->collector, sizeof c->collector, "%s", s.collector);
+    snprintf(c->experiment, sizeof c->experiment, "%s", experiment);
+    int id = command_caller_send(&s.caller, &s.message);
+    assert_true(id > 0);
+    return id;
 }
 
-static void assert_refused(uint32_t id, const char *why)
+static void assert_refused(int id, const char *why)
 {
     const struct message_reply *r = reply(id);
     assert_int_equal(r->answer, ANSWER_REFUSED);
@@ -191,9 +196,9 @@ static void assert_refused(uint32_t id, const char *why)
         fail_msg("refused because of: %s", r->text);
 }
 
-static int64_t sessions(uint32_t id)
+static int64_t sessions(void)
 {
-    const struct message_reply *r = command(id, VERB_STATUS);
+    const struct message_reply *r = command((struct message_command){.verb = VERB_QUERY});
     assert_int_equal(r->answer, ANSWER_BEZELD);
     return r->sessions;
 }
@@ -203,72 +208,135 @@ static int64_t sessions(uint32_t id)
 static void what_cannot_be_served_is_refused_with_the_reason(void **state)
 {
     (void)state;
-    ask(1, 1, "local", "a", "experiment: asked\ncommand: [unused]\nsensing: {perod: 1 ms}\n");
-    assert_refused(1, "experiment:3:11: sensing.perod: is not a key");
-    ask(2, 1, "elsewhere", "a", file);
-    assert_refused(2, "no node elsewhere");
-    ask(3, 1, "local", "log/below-a-file", file);
-    assert_refused(3, "log/below-a-file");
-    ask(4, 1, "local", "a", "");
-    assert_refused(4, "experiment:1:1");
-    ask(9, 1, "local", "a", "/nowhere/experiment.yaml");
-    assert_refused(9, "cannot read /nowhere/experiment.yaml: No such file");
-    assert_int_equal(command(5, VERB_SNAPSHOT)->answer, ANSWER_REFUSED);
-    assert_int_equal(command(6, VERB_ASPECTS)->answer, ANSWER_REFUSED);
-    assert_int_equal(sessions(7), 0);
+    assert_refused(ask(1, "local", "a", "experiment: asked\ncommand: [unused]\nsensing: {perod: 1 ms}\n"),
+                   "experiment:3:11: sensing.perod: is not a key");
+    assert_refused(ask(1, "elsewhere", "a", file), "no node elsewhere");
+    assert_refused(ask(1, "local", "log/below-a-file", file), "log/below-a-file");
+    assert_refused(ask(1, "local", "a", ""), "experiment:1:1");
+    assert_refused(ask(1, "local", "a", "/nowhere/experiment.yaml"),
+                   "cannot read /nowhere/experiment.yaml: No such file");
+    assert_int_equal(command((struct message_command){.verb = VERB_SNAPSHOT})->answer, ANSWER_REFUSED);
+    struct message_command aspects = {.verb = VERB_SET, .subject = SUBJECT_ASPECTS, .patterns = "*"};
+    assert_int_equal(command(aspects)->answer, ANSWER_REFUSED);
+    assert_int_equal(sessions(), 0);
 }
 
 static void what_is_no_command_is_not_answered(void **state)
 {
     (void)state;
-    assert_int_equal(link_send(s.control_endpoint, NULL, "nonsense", 8), 0);
-    assert_int_equal(link_send(s.control_endpoint, NULL, "", 0), 0);
+    uint8_t bytes[64];
     s.message = (struct message){.type = MESSAGE_BYE};
-    say();
-    assert_int_equal(sessions(8), 0); /* the first answer is to what came after */
+    int n = message_encode(&s.message, bytes, sizeof bytes);
+    assert_int_equal(link_send(s.caller.link, NULL, "nonsense", 8), 0);
+    assert_int_equal(link_send(s.caller.link, NULL, "", 0), 0);
+    assert_int_equal(link_send(s.caller.link, NULL, bytes, (size_t)n), 0);
+    assert_int_equal(sessions(), 0); /* the first answer is to what came after */
 }
 
 static void another_version_is_refused_with_a_sentence(void **state)
 {
-    struct link_frame frame;
+    uint8_t bytes[128];
     (void)state;
-    s.message.type = MESSAGE_COMMAND;
-    s.message.command = (struct message_command){.id = 9, .verb = VERB_STATUS};
-    int n = message_encode(&s.message, s.bytes, sizeof s.bytes);
+    s.message = (struct message){.type = MESSAGE_COMMAND, .command = {.id = 1000, .verb = VERB_QUERY}};
+    int n = message_encode(&s.message, bytes, sizeof bytes);
     assert_true(n > 0);
-    bytes_put_u32(s.bytes + 4, MESSAGE_VERSION + 1);
-    assert_int_equal(link_send(s.control_endpoint, NULL, s.bytes, (size_t)n), 0);
-    assert_true(link_wait(&s.control_endpoint, 1, NULL, 0, PATIENCE) > 0);
-    assert_int_equal(link_receive(s.control_endpoint, &frame), 0);
-    assert_int_equal(message_decode(frame.data, frame.size, &s.message), 0);
-    link_frame_free(&frame);
+    bytes_put_u32(bytes + 4, MESSAGE_VERSION + 1);
+    assert_int_equal(link_send(s.caller.link, NULL, bytes, (size_t)n), 0);
+    assert_true(link_wait(&s.caller.link, 1, NULL, 0, PATIENCE) > 0);
+    assert_int_equal(command_caller_receive(&s.caller, &s.message), 0);
     assert_int_equal(s.message.type, MESSAGE_REFUSE);
     assert_non_null(strstr(s.message.refuse.reason, "version 3 were sent to a part of Bezel that reads version 2: "));
 }
 
+/* ---- Commands that come late, twice, or to another ----------------------------------------------------------------
+ */
+
+/* Sends s.message.command as it is, with an envelope of its own. */
+static int forge(uint32_t id, uint64_t life, uint64_t deadline, enum message_verb verb)
+{
+    uint8_t bytes[128];
+    s.message.type = MESSAGE_COMMAND;
+    s.message.envelope = (struct message_envelope){.source = {0xf0}, .life = life};
+    s.message.command = (struct message_command){.id = id, .deadline = deadline, .verb = verb};
+    int n = message_encode(&s.message, bytes, sizeof bytes);
+    assert_int_equal(link_send(s.caller.link, NULL, bytes, (size_t)n), 0);
+    return (int)id;
+}
+
+static void assert_stale(int id, const char *why)
+{
+    const struct message_reply *r = reply(id);
+    assert_int_equal(r->answer, ANSWER_STALE);
+    if (!strstr(r->text, why))
+        fail_msg("refused because of: %s", r->text);
+}
+
+static void a_command_of_another_life_after_its_deadline_or_older_than_the_last_is_not_carried_out(void **state)
+{
+    (void)state;
+    uint64_t life = s.caller.life, soon = (uint64_t)(clock_now() + s.caller.ahead + 10 * CLOCK_S);
+    assert_stale(forge(2000, life ^ 1, soon, VERB_SHUTDOWN), "an earlier life");
+    assert_stale(forge(2001, 0, soon, VERB_SHUTDOWN), "an earlier life");
+    assert_stale(forge(2002, life, (uint64_t)clock_now() - 1, VERB_SHUTDOWN), "too late");
+    assert_stale(forge(2003, life, 0, VERB_SHUTDOWN), "too late");
+    assert_int_equal(reply(forge(2010, life, soon, VERB_STOP))->answer, ANSWER_BEZELD);
+    assert_stale(forge(2009, life, soon, VERB_SHUTDOWN), "older than one");
+    assert_int_equal(reply(forge(2010, life, soon, VERB_STOP))->answer, ANSWER_BEZELD); /* the same answer again, ... */
+    assert_int_equal(reply(forge(2010, life, soon, VERB_SHUTDOWN))->answer, ANSWER_BEZELD); /* ... and nothing more */
+    assert_int_equal(waitpid(s.bezeld, NULL, WNOHANG), 0);
+    assert_int_equal(sessions(), 0);
+}
+
+/* Numbers of more sources than are kept: none of them is carried out twice within its deadline by mistake. */
+static void many_sources_are_answered(void **state)
+{
+    (void)state;
+    uint8_t bytes[128];
+    for (int i = 0; i < 3 * COMMAND_SERVER_SOURCES; i++) {
+        s.message.type = MESSAGE_COMMAND;
+        s.message.envelope = (struct message_envelope){.source = {0xf1, (uint8_t)i}, .life = s.caller.life};
+        s.message.command = (struct message_command){
+            .id = 3000, .deadline = (uint64_t)(clock_now() + s.caller.ahead + 10 * CLOCK_S), .verb = VERB_STOP};
+        int n = message_encode(&s.message, bytes, sizeof bytes);
+        assert_int_equal(link_send(s.caller.link, NULL, bytes, (size_t)n), 0);
+        assert_int_equal(reply(3000)->answer, ANSWER_BEZELD);
+    }
+}
+
+static void a_session_that_is_not_there_is_told(void **state)
+{
+    (void)state;
+    snprintf(s.caller.node, sizeof s.caller.node, "local");
+    s.message.command = (struct message_command){.verb = VERB_PAUSE};
+    const struct message_reply *r = reply(command_caller_send(&s.caller, &s.message));
+    assert_int_equal(r->answer, ANSWER_ABSENT);
+    assert_string_equal(r->text, "this bezeld has no such session");
+}
+
+/* ---- Sessions ---------------------------------------------------------------------------------------------------- */
+
 static void a_session_is_one_however_often_it_is_asked_for_and_its_folder_is_its_own(void **state)
 {
     (void)state;
-    ask(10, 1, "local", "a", file);
-    ask(11, 1, "local", "a", file);
-    assert_int_equal(sessions(12), 1); /* without an answer: its collector is not there */
-    ask(13, 2, "local", "a", file);
-    assert_refused(13, "wait for its run to end");
-    ask(14, 2, "local", "b", file);
-    assert_int_equal(sessions(15), 2);
+    ask(1, "local", "a", file);
+    ask(1, "local", "a", file);
+    assert_int_equal(sessions(), 1); /* without an answer: its collector is not there */
+    assert_refused(ask(2, "local", "a", file), "wait for its run to end");
+    ask(2, "local", "b", file);
+    assert_int_equal(sessions(), 2);
 }
 
 static void a_session_that_nobody_asks_for_any_more_ends_before_the_patience_does(void **state)
 {
     int64_t deadline = clock_now() + 25 * CLOCK_S; /* of 30 s that it bears not to hear of one that serves */
     (void)state;
-    for (uint32_t id = 1000; sessions(id) != 0; id++) { /* those of the test before; their collector never came */
+    while (sessions() != 0) { /* those of the test before; their collector never came */
         assert_true(clock_now() < deadline);
         poll(NULL, 0, 100);
     }
-    ask(16, 1, "local", "a", file); /* they can be begun anew */
-    ask(17, 2, "local", "b", file);
-    assert_int_equal(sessions(18), 2);
+    ask(1, "local", "a", file); /* they can be begun anew */
+    ask(2, "local", "b", file);
+    assert_int_equal(sessions(), 2);
 }
 
 /* Its collector has keys, and it has none: as long as that is so it is told, and the session waits. */
@@ -290,15 +358,15 @@ static void what_keeps_a_session_from_its_collector_is_told(void **state)
     assert_int_equal(keyring_open(folder, &keys.known), 0);
     assert_int_equal(link_bind("tcp://127.0.0.1:*", MESSAGE_MAX_BYTES, &keys, &keyed), 0);
     snprintf(s.collector, sizeof s.collector, "%s", link_endpoint(keyed));
-    do {
+    for (int asked = 0; asked == 0 || (sessions() > 0 && !was_told(asked));) {
         assert_true(clock_now() < deadline);
         poll(NULL, 0, 50);
-        ask(40, 3, "local", "c", file);
-    } while (command(41, VERB_STATUS) && !was_told(40));
+        asked = ask(3, "local", "c", file);
+    }
     assert_int_equal(s.told.answer, ANSWER_WAITING);
     assert_non_null(strstr(s.told.text, "if it has keys, they are needed here too"));
     assert_memory_equal(s.told.text, s.collector, strlen(s.collector));
-    assert_int_equal(sessions(42), 3);
+    assert_int_equal(sessions(), 3);
     link_close(keyed, 0);
     keyring_free(keys.known);
 }
@@ -313,13 +381,13 @@ static void another_one_in_the_same_folder_is_refused_and_one_that_others_may_en
     assert_int_equal(mkdir(stand, 0700), 0);
     assert_int_equal(chmod(stand, 0750), 0);
     assert_int_equal(exit_code(start_bezeld(stand)), 1);
-    assert_int_equal(sessions(20), 2);
+    assert_int_equal(sessions(), 2);
 }
 
 static void told_to_stop_it_ends_though_a_collector_never_came(void **state)
 {
     (void)state;
-    command(30, VERB_STOP);
+    command((struct message_command){.verb = VERB_SHUTDOWN});
     assert_int_equal(exit_code(s.bezeld), 0);
 }
 
@@ -327,7 +395,7 @@ static void told_to_stop_it_ends_though_a_collector_never_came(void **state)
 static void the_session_of_one_that_bezel_run_started_stays_until_the_pipe_ends(void **state)
 {
     char stand[96], endpoint[128];
-    struct link *control_endpoint = s.control_endpoint;
+    struct command_caller caller = s.caller;
     int ends[2];
     (void)state;
     snprintf(stand, sizeof stand, "%s/child", s.dir);
@@ -338,16 +406,16 @@ static void the_session_of_one_that_bezel_run_started_stays_until_the_pipe_ends(
     pid_t pid = start_bezeld(stand);
     parent_pipe = -1;
     close(ends[0]);
-    assert_int_equal(link_connect(endpoint, MESSAGE_MAX_BYTES, 16, NULL, &s.control_endpoint), 0);
-    ask(50, 1, "local", "d", file);
-    assert_int_equal(sessions(51), 1);
+    assert_int_equal(call(endpoint), 0);
+    ask(1, "local", "d", file);
+    assert_int_equal(sessions(), 1);
     clock_sleep_until(clock_now() + 6 * CLOCK_S); /* a session that others may ask for ends after 5 s */
-    assert_int_equal(sessions(52), 1);
+    assert_int_equal(sessions(), 1);
     assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
     close(ends[1]);
     assert_int_equal(exit_code(pid), 0);
-    link_close(s.control_endpoint, 0);
-    s.control_endpoint = control_endpoint;
+    command_caller_close(&s.caller, 0);
+    s.caller = caller;
 }
 
 /* One that runs all the same could be ended by SIGKILL alone. */
@@ -383,6 +451,9 @@ int main(void)
         cmocka_unit_test(what_cannot_be_served_is_refused_with_the_reason),
         cmocka_unit_test(what_is_no_command_is_not_answered),
         cmocka_unit_test(another_version_is_refused_with_a_sentence),
+        cmocka_unit_test(a_command_of_another_life_after_its_deadline_or_older_than_the_last_is_not_carried_out),
+        cmocka_unit_test(many_sources_are_answered),
+        cmocka_unit_test(a_session_that_is_not_there_is_told),
         cmocka_unit_test(a_session_is_one_however_often_it_is_asked_for_and_its_folder_is_its_own),
         cmocka_unit_test(another_one_in_the_same_folder_is_refused_and_one_that_others_may_enter),
         cmocka_unit_test(a_session_that_nobody_asks_for_any_more_ends_before_the_patience_does),

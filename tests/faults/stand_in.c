@@ -5,12 +5,13 @@
  * Stands where `bezel run` looks for bezeld and bezel-collector, puts a daemon on the host and under the conditions
  * that a fault test wants, and becomes it. By environment: FAULTS_PROGRAMS, the folder of the real ones;
  * FAULTS_NETWORK, the network namespace of bezeld; FAULTS_COLLECTOR, the collector's endpoint that a session gets;
- * FAULTS_SESSION, the endpoint that `bezel run` takes for a session's. For the last two a child of bezeld stands
- * between it and `bezel run`, changes BEGIN and its reply, and dies with bezeld.
+ * FAULTS_DEAF: bezeld hears nothing any more once a session serves. For the last two a child of bezeld stands between
+ * it and those who command it, and dies with bezeld.
  */
 #include "base/clock.h"
 #include "base/file.h"
-#include "tests/lib/begin.h"
+#include "mdr/link/link.h"
+#include "mdr/message.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -21,6 +22,8 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+enum { RELAYED_MAX = 32 };
 
 static const char *variable(const char *name)
 {
@@ -41,43 +44,78 @@ static struct link *bind_soon(const char *control)
     _exit(1);
 }
 
-/* Gives the BEGIN in *m to bezeld at `real`, and leaves the answer there. */
-static bool ask(struct message *m, const char *real)
+/* A peer that commands bezeld, and its link to the real one. */
+struct relayed {
+    struct link_peer peer;
+    struct link *link;
+};
+
+static struct relayed relayed[RELAYED_MAX];
+static bool deaf;
+
+/* The link to the real one for `peer`; makes it where there is none. */
+static struct link *link_of(const struct link_peer *peer, const char *real)
 {
-    static struct begin b;
-    uint32_t id = m->command.id;
-    b.message.begin = m->begin;
-    if (variable("FAULTS_COLLECTOR"))
-        snprintf(b.message.begin.collector, sizeof b.message.begin.collector, "%s", variable("FAULTS_COLLECTOR"));
-    bool serves = begin_ask(&b, real, NULL) && begin_await(&b, 60 * CLOCK_S);
-    begin_close(&b);
-    *m = (struct message){.type = MESSAGE_REPLY};
-    m->reply = b.message.reply;
-    m->reply.id = id;
-    if (serves && variable("FAULTS_SESSION"))
-        snprintf(m->reply.session.endpoint, sizeof m->reply.session.endpoint, "%s", variable("FAULTS_SESSION"));
-    return serves || m->reply.text[0] != '\0';
+    struct relayed *r = relayed;
+    while (r->link && (r->peer.size != peer->size || memcmp(r->peer.id, peer->id, peer->size) != 0))
+        if (++r == relayed + RELAYED_MAX)
+            _exit(1);
+    r->peer = *peer;
+    if (!r->link && link_connect(real, MESSAGE_MAX_BYTES, 64, NULL, &r->link) != 0)
+        _exit(1);
+    return r->link;
 }
 
-static void stand_between(const char *control, const char *real, int bound)
+/* Names the collector's endpoint as the test wants it. Returns the size of what is in `bytes` then; 0: nothing changes.
+ */
+static int rewrite(const struct link_frame *frame, struct message *m, uint8_t *bytes)
+{
+    if (!variable("FAULTS_COLLECTOR") || message_decode(frame->data, frame->size, m) != 0 ||
+        m->type != MESSAGE_COMMAND || m->command.verb != VERB_CONFIGURE)
+        return 0;
+    snprintf(m->configure.collector, sizeof m->configure.collector, "%s", variable("FAULTS_COLLECTOR"));
+    return message_encode(m, bytes, MESSAGE_MAX_BYTES);
+}
+
+static void relay_down(struct link *bound, const char *real)
 {
     static struct message m; /* too large for a stack */
     static uint8_t bytes[MESSAGE_MAX_BYTES];
     struct link_frame frame;
-    struct link *link = bind_soon(control);
+    while (link_receive(bound, &frame) == 0) {
+        int n = deaf ? 0 : rewrite(&frame, &m, bytes);
+        if (!deaf && link_send(link_of(&frame.peer, real), NULL, n > 0 ? bytes : frame.data,
+                               n > 0 ? (size_t)n : frame.size) != 0)
+            _exit(1);
+        link_frame_free(&frame);
+    }
+}
+
+static void relay_up(struct link *bound, const struct relayed *from)
+{
+    static struct message m; /* too large for a stack */
+    struct link_frame frame;
+    while (link_receive(from->link, &frame) == 0) {
+        if (!deaf)
+            (void)!link_send(bound, &from->peer, frame.data, frame.size); /* its receiver may be gone */
+        deaf = deaf || (variable("FAULTS_DEAF") && message_decode(frame.data, frame.size, &m) == 0 &&
+                        m.type == MESSAGE_REPLY && m.reply.answer == ANSWER_SESSION);
+        link_frame_free(&frame);
+    }
+}
+
+static void stand_between(const char *control, const char *real, int bound)
+{
+    struct link *links[1 + RELAYED_MAX] = {bind_soon(control)};
     close(bound);
     for (;;) {
-        link_wait(&link, 1, NULL, 0, CLOCK_S);
-        while (link_receive(link, &frame) == 0) {
-            struct link_peer peer = frame.peer;
-            int err = message_decode(frame.data, frame.size, &m);
-            link_frame_free(&frame);
-            if (err || m.type != MESSAGE_COMMAND || m.command.verb != VERB_BEGIN || !ask(&m, real))
-                continue;
-            int n = message_encode(&m, bytes, sizeof bytes);
-            if (n < 0 || link_send(link, &peer, bytes, (size_t)n) != 0)
-                _exit(1);
-        }
+        size_t n = 1;
+        for (; n <= RELAYED_MAX && relayed[n - 1].link; n++)
+            links[n] = relayed[n - 1].link;
+        link_wait(links, n, NULL, 0, CLOCK_S);
+        relay_down(links[0], real);
+        for (size_t i = 0; i < RELAYED_MAX && relayed[i].link; i++)
+            relay_up(links[0], &relayed[i]);
     }
 }
 
@@ -118,7 +156,7 @@ static void move(int argc, char **argv)
         perror(network);
         _exit(1);
     }
-    for (int i = 1; (variable("FAULTS_COLLECTOR") || variable("FAULTS_SESSION")) && i + 1 < argc; i++)
+    for (int i = 1; (variable("FAULTS_COLLECTOR") || variable("FAULTS_DEAF")) && i + 1 < argc; i++)
         if (strcmp(argv[i], "--control") == 0)
             argv[i + 1] = divert(argv[i + 1]);
 }

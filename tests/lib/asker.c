@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: MIT
 
 /*
- * Asks a bezeld for a session until it serves: asker CONTROL FILE NODE FOLDER UUID COLLECTOR [KEY SERVER] prints the
- * session's endpoint. KEY is the file of its own secret key, SERVER of the bezeld's public one.
+ * Asks a bezeld for a session until it serves: asker CONTROL FILE NODE FOLDER UUID COLLECTOR [KEY SERVER] then prints
+ * CONTROL. KEY is the file of its own secret key, SERVER of the bezeld's public one.
  */
 #include "base/clock.h"
 #include "base/file.h"
@@ -28,7 +28,7 @@ int main(int argc, char **argv)
         return 2;
     free(text);
     bool serves = begin_ask(&b, argv[1], argc == 9 ? &keys : NULL) && begin_await(&b, 3600 * CLOCK_S);
-    fprintf(serves ? stdout : stderr, "%s\n", serves ? b.message.reply.session.endpoint : b.message.reply.text);
+    fprintf(serves ? stdout : stderr, "%s\n", serves ? argv[1] : b.message.reply.text);
     begin_close(&b);
     return serves ? 0 : 1;
 }

@@ -21,7 +21,7 @@ struct collector_fixture *collector_fixture_new(const uint8_t run[16], uint64_t 
 void collector_fixture_free(struct collector_fixture *t);
 
 /**
- * Continues `f` until value `name` of the collector's STATUS is `least` or more, for `timeout_ns` at most. Returns
+ * Continues `f` until value `name` of the collector's status is `least` or more, for `timeout_ns` at most. Returns
  * whether it is.
  */
 bool collector_awaits(struct collector_process *c, struct fake_sensor *f, const char *name, int64_t least,

@@ -4,6 +4,7 @@
 #include "tests/lib/patience.h"
 
 #include "base/file.h"
+#include "tests/lib/begin.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -129,29 +130,20 @@ int collector_try(struct collector_process *c, const char *const argv[])
 
 bool collector_command(struct collector_process *c, enum message_verb verb)
 {
-    struct link *link;
-    struct link_frame frame;
-    uint8_t bytes[64];
-    int err = BEZEL_EAGAIN;
-    if (link_connect(c->control, MESSAGE_MAX_BYTES, 4, NULL, &link) != 0)
+    static const uint8_t run[16];
+    struct command_caller caller;
+    if (command_caller_open(&caller, c->control, NULL, run, "") != 0)
         return false;
-    c->message.type = MESSAGE_COMMAND;
-    c->message.command = (struct message_command){.id = 7, .verb = verb};
-    int n = message_encode(&c->message, bytes, sizeof bytes);
-    if (n > 0 && link_send(link, NULL, bytes, (size_t)n) == 0 && link_wait(&link, 1, NULL, 0, 20 * CLOCK_S) > 0)
-        err = link_receive(link, &frame);
-    if (!err) {
-        err = message_decode(frame.data, frame.size, &c->message);
-        link_frame_free(&frame);
-    }
-    link_close(link, 0);
-    return !err && c->message.type == MESSAGE_REPLY && c->message.reply.id == 7;
+    c->message.command = (struct message_command){.verb = verb};
+    bool answered = begin_command(&caller, &c->message, 20 * CLOCK_S);
+    command_caller_close(&caller, 0);
+    return answered && c->message.type == MESSAGE_REPLY;
 }
 
 int64_t collector_status(struct collector_process *c, const char *name)
 {
     const struct message_collector_status *s = &c->message.reply.collector;
-    if (!collector_command(c, VERB_STATUS) || c->message.reply.answer != ANSWER_COLLECTOR)
+    if (!collector_command(c, VERB_QUERY) || c->message.reply.answer != ANSWER_COLLECTOR)
         return -1;
     const struct {
         const char *name;

@@ -34,7 +34,7 @@ bool collector_start(struct collector_process *c, const char *listen);
 /** Sends a command and fills c->message.reply. */
 bool collector_command(struct collector_process *c, enum message_verb verb);
 
-/** The value `name` of its STATUS; -1 where it has none, or does not answer. */
+/** The value `name` of its status; -1 where it has none, or does not answer. */
 int64_t collector_status(struct collector_process *c, const char *name);
 
 /** Ends it by `signal`; returns its wait status, or -1 after a deadline (it is killed then). */

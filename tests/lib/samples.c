@@ -193,32 +193,44 @@ static void sample_process(struct message_process *p)
     p->dictionary_bytes = (uint32_t)sample_dictionary(p->dictionary);
 }
 
-void sample_aspects(struct message *m)
+/* Of every message of control: from whom, and to whom. */
+static void begin_control(enum message_type type, struct message *m)
 {
     memset(m, 0, sizeof *m);
-    m->type = MESSAGE_COMMAND;
-    m->command = (struct message_command){
-        .id = 10, .verb = VERB_ASPECTS, .mode = ASPECT_COUNT, .patterns = "frame_* video:[a-f]*.shown"};
+    m->type = type;
+    m->envelope = (struct message_envelope){.source = {0xc0, 0xc1},
+                                            .run = {0xb0, 1, 2, 3, 4, 5, 0x46, 7, 0x88, 9, 10, 11, 12, 13, 14, 15},
+                                            .node = "studio",
+                                            .life = UINT64_C(0x0123456789)};
 }
 
-void sample_begin(struct message *m)
+void sample_aspects(struct message *m)
 {
-    memset(m, 0, sizeof *m);
-    m->type = MESSAGE_COMMAND;
-    m->command = (struct message_command){.id = 12, .verb = VERB_BEGIN};
-    m->begin = (struct message_begin){.run = {0xb0, 1, 2, 3, 4, 5, 0x46, 7, 0x88, 9, 10, 11, 12, 13, 14, 15},
-                                      .node = "studio",
-                                      .folder = "/dev/shm/bezel-0/run-b0010203/studio",
-                                      .collector = "tcp://127.0.0.1:7766",
-                                      .experiment = "experiment: caf\xC3\xA9\ncommand: hello\n"};
+    begin_control(MESSAGE_COMMAND, m);
+    m->command = (struct message_command){.id = 10,
+                                          .deadline = 1010,
+                                          .verb = VERB_SET,
+                                          .subject = SUBJECT_ASPECTS,
+                                          .mode = ASPECT_COUNT,
+                                          .patterns = "frame_* video:[a-f]*.shown"};
+}
+
+void sample_configure(struct message *m)
+{
+    begin_control(MESSAGE_COMMAND, m);
+    m->command = (struct message_command){.id = 12, .deadline = 1012, .verb = VERB_CONFIGURE};
+    m->configure = (struct message_configure){.folder = "/dev/shm/bezel-0/run-b0010203/studio",
+                                              .collector = "tcp://127.0.0.1:7766",
+                                              .experiment = "experiment: caf\xC3\xA9\ncommand: hello\n"};
 }
 
 void sample_poll(struct message *m)
 {
-    memset(m, 0, sizeof *m);
-    m->type = MESSAGE_COMMAND;
+    begin_control(MESSAGE_COMMAND, m);
     m->command = (struct message_command){.id = 11,
-                                          .verb = VERB_POLL,
+                                          .deadline = 1011,
+                                          .verb = VERB_SET,
+                                          .subject = SUBJECT_POLL,
                                           .poll = {.given = POLL_GIVES_ALL,
                                                    .period_ns = 250000,
                                                    .mode = POLL_MODE_BUSY_WAIT,
@@ -226,13 +238,21 @@ void sample_poll(struct message *m)
                                                    .batch = 64}};
 }
 
+void sample_query(struct message *m)
+{
+    begin_control(MESSAGE_COMMAND, m);
+    m->command =
+        (struct message_command){.id = 15, .deadline = 1015, .verb = VERB_QUERY, .subject = SUBJECT_KNOBS, .from = 33};
+}
+
 void sample_knob(struct message *m)
 {
-    memset(m, 0, sizeof *m);
-    m->type = MESSAGE_COMMAND;
+    begin_control(MESSAGE_COMMAND, m);
     m->command =
         (struct message_command){.id = 13,
-                                 .verb = VERB_KNOB,
+                                 .deadline = 1013,
+                                 .verb = VERB_SET,
+                                 .subject = SUBJECT_KNOBS,
                                  .knob = {.action = KNOB_SET, .process = "server", .name = "quality", .value = -40}};
 }
 
@@ -275,7 +295,7 @@ static void sample_judgement(struct message_judgement *j)
 {
     *j = (struct message_judgement){.leadership = {.epoch = 2, .holder = UINT64_C(0x0123456789abcdef)},
                                     .sequence = 51,
-                                    .missing = UINT64_C(1) << 63 | 2,
+                                    .missing = {UINT64_C(1) << 63 | 2, [15] = 1},
                                     .count = 1};
     j->list[0] = (struct message_judged){.limit = 1,
                                          .state = MESSAGE_LIMIT_VIOLATED,
@@ -315,10 +335,10 @@ static void sample_setpoint(struct message_setpoint *s)
 
 void sample_save(struct message *m)
 {
-    memset(m, 0, sizeof *m);
-    m->type = MESSAGE_COMMAND;
+    begin_control(MESSAGE_COMMAND, m);
     m->command = (struct message_command){
         .id = 14,
+        .deadline = 1014,
         .verb = VERB_SAVE,
         .save = {
             .number = 3, .limit = 1, .node = "desk1", .at = 1790000000123456789, .left = 10000000000, .value = 24.5}};
@@ -331,8 +351,9 @@ const char *sample_reply_name(enum message_answer answer)
         [ANSWER_SESSION] = "message-reply-session",   [ANSWER_BEZELD] = "message-reply-bezeld",
         [ANSWER_NODE] = "message-reply-node",         [ANSWER_COLLECTOR] = "message-reply-collector",
         [ANSWER_SAVED] = "message-reply-saved",       [ANSWER_ASPECTS] = "message-reply-aspects",
-        [ANSWER_POLLING] = "message-reply-polling",   [ANSWER_KNOBS] = "message-reply-knobs",
-        [ANSWER_KNOB_SET] = "message-reply-knob-set",
+        [ANSWER_POLL] = "message-reply-polling",      [ANSWER_KNOBS] = "message-reply-knobs",
+        [ANSWER_KNOB_SET] = "message-reply-knob-set", [ANSWER_STALE] = "message-reply-stale",
+        [ANSWER_ABSENT] = "message-reply-absent",     [ANSWER_MANAGER] = "message-reply-manager",
     };
     return names[answer];
 }
@@ -386,15 +407,17 @@ static const struct message_knob_state knob_states[] = {{.instance = UINT64_C(0x
 
 void sample_reply(enum message_answer answer, struct message *m)
 {
-    memset(m, 0, sizeof *m);
-    m->type = MESSAGE_REPLY;
-    m->reply = (struct message_reply){.id = 9, .state = DAEMON_DRAINED, .text = "the store is full", .answer = answer};
+    begin_control(MESSAGE_REPLY, m);
+    m->reply = (struct message_reply){
+        .id = 9, .at = 2009, .state = DAEMON_DRAINED, .text = "the store is full", .answer = answer};
     switch (answer) {
     case ANSWER_REFUSED:
+    case ANSWER_STALE:
+    case ANSWER_ABSENT:
     case ANSWER_WAITING:
         break;
     case ANSWER_SESSION:
-        m->reply.session = (struct message_session){.endpoint = "ipc:///run/bezel/session-0123", .begun = true};
+        m->reply.begun = true;
         break;
     case ANSWER_BEZELD:
         m->reply.sessions = 3;
@@ -405,13 +428,17 @@ void sample_reply(enum message_answer answer, struct message *m)
     case ANSWER_COLLECTOR:
         m->reply.collector = collector_status;
         break;
+    case ANSWER_MANAGER:
+        m->reply.manager = (struct message_manager_status){
+            .epoch = 2, .observations = 3001, .decisions = 3002, .setpoints = 3003, .reached = 3004};
+        break;
     case ANSWER_SAVED:
         m->reply.saved = (struct message_saved){.records = 5000, .processes = 3, .behind = 1};
         break;
     case ANSWER_ASPECTS:
         m->reply.matched = (struct message_matched){.aspects = 7, .processes = 2};
         break;
-    case ANSWER_POLLING:
+    case ANSWER_POLL:
         m->reply.polling = polling;
         break;
     case ANSWER_KNOBS:
@@ -429,6 +456,8 @@ void sample_message(enum message_type type, struct message *m)
 {
     memset(m, 0, sizeof *m);
     m->type = type;
+    if (type >= MESSAGE_COMMAND)
+        begin_control(type, m);
     switch (type) {
     case MESSAGE_HELLO:
         m->hello = (struct message_hello){.run = {1}, .boot = {2, 3}, .uuid = {0xb0, 0xb1}, .node = "desk1"};
@@ -486,7 +515,7 @@ void sample_message(enum message_type type, struct message *m)
     case MESSAGE_BYE:
         break;
     case MESSAGE_COMMAND:
-        m->command = (struct message_command){.id = 9, .verb = VERB_DRAIN};
+        m->command = (struct message_command){.id = 9, .deadline = 1009, .verb = VERB_STOP};
         break;
     case MESSAGE_REPLY:
         sample_reply(ANSWER_NODE, m);

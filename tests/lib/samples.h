@@ -43,11 +43,12 @@ void sample_message(enum message_type type, struct message *m);
 void sample_reply(enum message_answer answer, struct message *m);
 const char *sample_reply_name(enum message_answer answer);
 
-/** The COMMANDs that say more than their verb: ASPECTS, POLL, KNOB and BEGIN. */
+/** The COMMANDs that say more than their verb: SET of aspects, poll and knob, SAVE, CONFIGURE and QUERY of knobs. */
 void sample_aspects(struct message *m);
 void sample_poll(struct message *m);
 void sample_knob(struct message *m);
 void sample_save(struct message *m);
-void sample_begin(struct message *m);
+void sample_configure(struct message *m);
+void sample_query(struct message *m);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/* What the nodes of a run answer to STATUS: status RUN-DIRECTORY KEY prints the sum of their values of KEY. */
+/* What the nodes of a run answer to QUERY: status RUN-DIRECTORY KEY prints the sum of their values of KEY. */
 #include "ecs/run/control_client.h"
 
 #include "base/exit_code.h"
@@ -31,7 +31,7 @@ static int64_t value_of(const struct message_node_status *s, const char *key)
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (strcmp(values[i].key, key) == 0)
             return (int64_t)values[i].value;
-    fprintf(stderr, "status: STATUS has no %s\n", key);
+    fprintf(stderr, "status: the status has no %s\n", key);
     exit(EXIT_USAGE);
 }
 
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
     int code = control_client_open(argv[1], NULL, &r);
     if (code != EXIT_OK)
         return code;
-    code = control_client_ask(&r, &(struct message_command){.verb = VERB_STATUS}, ANSWER_NODE, add, &sum);
+    code = control_client_ask(&r, &(struct message_command){.verb = VERB_QUERY}, ANSWER_NODE, add, &sum);
     control_client_close(&r);
     printf("%" PRId64 "\n", sum.value);
     return code;

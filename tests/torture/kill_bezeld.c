@@ -53,7 +53,7 @@ static struct begin begun; /* too large for a stack */
 
 struct scene {
     struct collector_process collector;
-    char dir[SCRATCH_PATH], bezeld_control[96], control[96]; /* control: the session's */
+    char dir[SCRATCH_PATH], bezeld_control[96];
     pid_t bezeld, sut;
     int parent_pipe;
     uint64_t stored[THREADS], lost[THREADS];
@@ -140,9 +140,8 @@ static void start_bezeld(struct scene *s, bool hurry)
     assert_true(begin_fill(&begun, experiment, "local", s->dir, run_id, s->collector.endpoint));
     assert_true(begin_ask(&begun, s->bezeld_control, NULL));
     if (hurry)
-        return; /* the link stays open, so that BEGIN arrives */
+        return; /* the link stays open, so that CONFIGURE arrives */
     assert_true(begin_await(&begun, PATIENCE));
-    snprintf(s->control, sizeof s->control, "%.95s", begun.message.reply.session.endpoint);
 }
 
 static void kill_bezeld(struct scene *s)
@@ -155,33 +154,31 @@ static void kill_bezeld(struct scene *s)
     close(s->parent_pipe);
 }
 
-/* Asks bezeld: its state, or -1. */
-static int ask(struct scene *s, enum message_verb verb)
+/* Asks the session: its state, or -1. */
+static int ask(enum message_verb verb)
 {
-    struct collector_process c = {.pid = 0};
-    static struct message reply;
-    snprintf(c.control, sizeof c.control, "%s", s->control);
-    bool answered = collector_command(&c, verb);
-    reply = c.message;
-    return answered ? (int)reply.reply.state : -1;
+    static struct message m; /* too large for a stack */
+    m.command = (struct message_command){.verb = verb};
+    bool answered = begin_command(&begun.caller, &m, PATIENCE) && m.type == MESSAGE_REPLY;
+    return answered ? (int)m.reply.state : -1;
 }
 
-static void drain(struct scene *s)
+static void drain(void)
 {
     int64_t deadline = clock_now() + PATIENCE;
-    int state = ask(s, VERB_DRAIN);
+    int state = ask(VERB_STOP);
     while (state != DAEMON_DRAINED) {
         assert_true(state >= 0 && clock_now() < deadline);
         clock_sleep_until(clock_now() + 10 * CLOCK_MS);
-        state = ask(s, VERB_STATUS);
+        state = ask(VERB_QUERY);
     }
 }
 
 static void end_bezeld(struct scene *s)
 {
     int status;
+    assert_true(ask(VERB_SHUTDOWN) >= 0);
     begin_close(&begun);
-    assert_true(ask(s, VERB_STOP) >= 0);
     assert_int_equal(waitpid(s->bezeld, &status, 0), s->bezeld);
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
     close(s->parent_pipe);
@@ -315,12 +312,12 @@ static void every_record_is_stored_once_however_often_bezeld_is_killed(void **un
     kill_often(&s);
     stop_recording(&s);
     for (int i = 0; i < 3; i++) { /* and while it drains */
-        ask(&s, VERB_DRAIN);
+        ask(VERB_STOP);
         clock_sleep_until(clock_now() + (int64_t)(seed_next(&seed) % 10) * CLOCK_MS);
         kill_bezeld(&s);
         start_bezeld(&s, false);
     }
-    drain(&s);
+    drain();
     end_bezeld(&s);
     close_scene(&s);
     check_trace(&s);
@@ -342,12 +339,12 @@ static void a_process_that_is_left_alive_is_stored_up_to_its_closing_packet(void
     open_scene(&s);
     for (int i = 0; i < 5; i++) {
         clock_sleep_until(clock_now() + (int64_t)(seed_next(&seed) % 40) * CLOCK_MS);
-        ask(&s, VERB_DRAIN);
+        ask(VERB_STOP);
         clock_sleep_until(clock_now() + (int64_t)(seed_next(&seed) % 10) * CLOCK_MS);
         kill_bezeld(&s);
         start_bezeld(&s, false);
     }
-    drain(&s);
+    drain();
     end_bezeld(&s);
     close_scene(&s);
     stop_recording(&s);

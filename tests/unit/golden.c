@@ -160,8 +160,10 @@ static void messages_read_and_write_the_golden_bytes(void **state)
     assert_golden_message("message-command-knob");
     sample_save(&m);
     assert_golden_message("message-command-save");
-    sample_begin(&m);
-    assert_golden_message("message-command-begin");
+    sample_configure(&m);
+    assert_golden_message("message-command-configure");
+    sample_query(&m);
+    assert_golden_message("message-command-query");
     for (enum message_answer answer = ANSWER_REFUSED; answer <= ANSWER_KNOB_SET; answer++) {
         sample_reply(answer, &m);
         assert_golden_message(sample_reply_name(answer));
@@ -225,8 +227,10 @@ static int write_all(void)
     err |= write_golden("message-command-knob", encoded());
     sample_save(&m);
     err |= write_golden("message-command-save", encoded());
-    sample_begin(&m);
-    err |= write_golden("message-command-begin", encoded());
+    sample_configure(&m);
+    err |= write_golden("message-command-configure", encoded());
+    sample_query(&m);
+    err |= write_golden("message-command-query", encoded());
     for (enum message_answer answer = ANSWER_REFUSED; answer <= ANSWER_KNOB_SET; answer++) {
         sample_reply(answer, &m);
         err |= write_golden(sample_reply_name(answer), encoded());

@@ -96,34 +96,40 @@ static void what_breaks_a_bound_is_not_encoded(void **state)
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m = (struct message){.type = MESSAGE_COMMAND, .command.verb = (enum message_verb)(VERB_ENDING + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m.command = (struct message_command){.verb = VERB_ASPECTS, .mode = (enum message_aspect_mode)(ASPECT_OFF + 1)};
+    m.command = (struct message_command){
+        .verb = VERB_SET, .subject = SUBJECT_ASPECTS, .mode = (enum message_aspect_mode)(ASPECT_OFF + 1)};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command.mode = ASPECT_OFF;
     memset(m.command.patterns, 'x', sizeof m.command.patterns); /* no NUL */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m.command = (struct message_command){.verb = VERB_POLL, .poll = {.given = 16}};
+    m.command = (struct message_command){.verb = VERB_SET, .subject = SUBJECT_POLL, .poll = {.given = 16}};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command.poll = (struct message_poll){.given = POLL_GIVES_MODE, .mode = (enum message_poll_mode)2};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command.poll = (struct message_poll){.given = POLL_GIVES_MODE, .period_ns = 1}; /* said, and not given */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m.command = (struct message_command){.verb = VERB_KNOB, .knob = {.action = KNOB_SET}}; /* which */
+    m.command = (struct message_command){.verb = VERB_SET, .subject = SUBJECT_KNOBS}; /* which */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command.knob = (struct message_knob){.action = KNOB_RESET, .name = "quality", .value = 1};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m.command.knob = (struct message_knob){.action = KNOB_LIST, .name = "quality"};
+    m.command = (struct message_command){.verb = VERB_SET, .subject = SUBJECT_STATE};
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command = (struct message_command){.verb = VERB_SET, .subject = SUBJECT_POLL}; /* nothing is given */
+    assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
+    m.command = (struct message_command){.verb = VERB_QUERY, .subject = SUBJECT_ASPECTS};
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command = (struct message_command){.verb = VERB_SAVE, .save = {.number = 1}}; /* where */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
     m.command.save = (struct message_save){.node = "desk1"}; /* which */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m.command = (struct message_command){.verb = VERB_BEGIN};
-    memset(m.begin.experiment, 'x', sizeof m.begin.experiment); /* no NUL */
+    m.command = (struct message_command){.verb = VERB_CONFIGURE};
+    memset(m.configure.experiment, 'x', sizeof m.configure.experiment); /* no NUL */
     assert_int_equal(message_encode(&m, bytes, sizeof bytes), BEZEL_EINVAL);
-    m.begin.experiment[MESSAGE_EXPERIMENT_MAX] = '\0'; /* the longest there is, with all else as long as it may be */
-    memset(m.begin.node, 'x', MESSAGE_NAME_MAX);
-    memset(m.begin.folder, 'x', MESSAGE_TEXT_MAX);
-    memset(m.begin.collector, 'x', MESSAGE_TEXT_MAX);
+    m.configure.experiment[MESSAGE_EXPERIMENT_MAX] =
+        '\0'; /* the longest there is, with all else as long as it may be */
+    memset(m.envelope.node, 'x', MESSAGE_NAME_MAX);
+    memset(m.configure.folder, 'x', MESSAGE_TEXT_MAX);
+    memset(m.configure.collector, 'x', MESSAGE_TEXT_MAX);
     assert_true(message_encode(&m, bytes, sizeof bytes) > 0);
     m = (struct message){.type = MESSAGE_NOTE};
     memset(m.note.code, 'x', sizeof m.note.code); /* no NUL */
@@ -201,54 +207,67 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, 28, ROLE_DAEMON + 1);
     assert_spoilt(n, 32, 2); /* bool */
     assert_spoilt(n, n - 4, MESSAGE_DICT_MAX + 1);
-    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_ASPECTS};
+    enum { ENVELOPE = 12, COMMAND = ENVELOPE + 16 + 16 + 4 + 8, VERB = COMMAND + 4 + 8, BODY = VERB + 4 };
+    m = (struct message){.type = MESSAGE_COMMAND, .command = {.verb = VERB_SET, .subject = SUBJECT_ASPECTS}};
     n = encoded();
-    assert_spoilt(n, 16, VERB_ENDING + 1);
-    assert_spoilt(n, 16, VERB_POLL); /* too little behind it */
-    assert_spoilt(n, 16, VERB_STOP); /* what only ASPECTS has is too much for another */
-    assert_spoilt(n, 20, ASPECT_OFF + 1);
+    assert_int_equal(n, BODY + 3 * 4);
+    assert_spoilt(n, ENVELOPE + 32, MESSAGE_NAME_MAX + 1);
+    assert_spoilt(n, VERB, VERB_ENDING + 1);
+    assert_spoilt(n, VERB, VERB_SHUTDOWN); /* what only SET has is too much for another */
+    assert_spoilt(n, BODY, SUBJECT_POLL);  /* too little behind it */
+    assert_spoilt(n, BODY, SUBJECT_STATE); /* it cannot be set */
+    assert_spoilt(n, BODY, SUBJECT_KNOBS + 1);
+    assert_spoilt(n, BODY + 4, ASPECT_OFF + 1);
     assert_spoilt(n, n - 4, MESSAGE_PATTERNS_MAX + 1);
-    m = (struct message){.type = MESSAGE_COMMAND, .command = {.verb = VERB_STOP, .patterns = "not sent"}};
+    m = (struct message){.type = MESSAGE_COMMAND, .command = {.verb = VERB_SHUTDOWN, .patterns = "not sent"}};
     n = encoded();
-    assert_int_equal(n, 20);
-    assert_spoilt(n, 16, VERB_ASPECTS); /* nothing behind it */
-    m = (struct message){.type = MESSAGE_COMMAND, .command = {.verb = VERB_POLL, .poll.given = 15}};
+    assert_int_equal(n, BODY);
+    assert_spoilt(n, VERB, VERB_SET); /* nothing behind it */
+    m = (struct message){.type = MESSAGE_COMMAND, .command = {.verb = VERB_QUERY, .subject = SUBJECT_KNOBS}};
     n = encoded();
-    assert_int_equal(n, 44);
-    assert_spoilt(n, 16, VERB_ASPECTS);
-    assert_spoilt(n, 20, 16);
-    assert_spoilt(n, 32, POLL_MODE_BUSY_WAIT + 1);
-    assert_spoilt(n, 36, POLL_FORWARD_COLLECT + 1);
-    m.command.poll = (struct message_poll){.given = 0};
+    assert_int_equal(n, BODY + 8);
+    assert_spoilt(n, BODY, SUBJECT_POLL); /* its `from` is too much */
+    assert_spoilt(n, BODY, SUBJECT_ASPECTS);
+    m = (struct message){.type = MESSAGE_COMMAND,
+                         .command = {.verb = VERB_SET, .subject = SUBJECT_POLL, .poll.given = 15}};
     n = encoded();
-    for (size_t at = 24; at < n; at += 4) /* what is not given, but said */
-        assert_spoilt(n, at, 1);
-    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_KNOB};
+    assert_int_equal(n, BODY + 4 + 24);
+    assert_spoilt(n, BODY, SUBJECT_ASPECTS);
+    assert_spoilt(n, BODY + 4, 0);
+    assert_spoilt(n, BODY + 4, 16);
+    assert_spoilt(n, BODY + 16, POLL_MODE_BUSY_WAIT + 1);
+    assert_spoilt(n, BODY + 20, POLL_FORWARD_COLLECT + 1);
+    for (uint32_t given = 1; given <= POLL_GIVES_BATCH; given *= 2) { /* what is not given, but said */
+        m.command.poll = (struct message_poll){.given = given};
+        n = encoded();
+        for (size_t at = BODY + 12; at < n; at += 4) {
+            static const uint32_t says[] = {POLL_GIVES_PERIOD, POLL_GIVES_MODE, POLL_GIVES_FORWARD, POLL_GIVES_BATCH};
+            if (given != says[(at - BODY - 12) / 4])
+                assert_spoilt(n, at, 1);
+        }
+    }
+    m = (struct message){
+        .type = MESSAGE_COMMAND,
+        .command = {.verb = VERB_SET, .subject = SUBJECT_KNOBS, .knob = {.name = "quality", .value = -1}}};
     n = encoded();
-    assert_int_equal(n, 40);
-    assert_spoilt(n, 20, KNOB_SET); /* and no name */
-    assert_spoilt(n, 20, KNOB_RESET + 1);
-    assert_spoilt(n, 36, 1); /* a value, of a question */
-    m.command.knob = (struct message_knob){.action = KNOB_SET, .name = "quality", .value = -1};
-    n = encoded();
-    assert_int_equal(n, 48);
-    assert_spoilt(n, 20, KNOB_LIST);
-    assert_spoilt(n, 20, KNOB_RESET);
-    assert_spoilt(n, 24, 1);
+    assert_int_equal(n, BODY + 4 + 24);
+    assert_spoilt(n, BODY + 4, KNOB_RESET); /* with a value */
+    assert_spoilt(n, BODY + 4, KNOB_RESET + 1);
+    assert_spoilt(n, BODY + 12, 0); /* no name: what follows is too much */
     m = (struct message){.type = MESSAGE_COMMAND,
                          .command = {.verb = VERB_SAVE, .save = {.number = 1, .node = "desk"}}};
     n = encoded();
-    assert_int_equal(n, 60);
-    assert_spoilt(n, 20, 0);         /* no number */
-    assert_spoilt(n, 28, 0);         /* no node: what follows is too much */
-    assert_spoilt(n, 16, VERB_STOP); /* likewise */
-    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_BEGIN};
+    assert_int_equal(n, BODY + 40);
+    assert_spoilt(n, BODY, 0);             /* no number */
+    assert_spoilt(n, BODY + 8, 0);         /* no node: what follows is too much */
+    assert_spoilt(n, VERB, VERB_SHUTDOWN); /* likewise */
+    m = (struct message){.type = MESSAGE_COMMAND, .command.verb = VERB_CONFIGURE};
     n = encoded();
-    assert_int_equal(n, 20 + 16 + 4 * 4);
-    assert_spoilt(n, 16, VERB_STOP);
+    assert_int_equal(n, BODY + 3 * 4);
+    assert_spoilt(n, VERB, VERB_SHUTDOWN);
     assert_spoilt(n, n - 4, MESSAGE_EXPERIMENT_MAX + 1);
     assert_spoilt(n, n - 8, MESSAGE_TEXT_MAX + 1);
-    assert_spoilt(n, n - 16, MESSAGE_NAME_MAX + 1);
+    assert_spoilt(n, n - 12, MESSAGE_TEXT_MAX + 1);
     m = (struct message){.type = MESSAGE_BOOKS, .books.state = PROCESS_DETACHED};
     n = encoded();
     assert_spoilt(n, 20, PROCESS_DETACHED + 1);
@@ -260,22 +279,22 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, n - 4, MESSAGE_TEXT_MAX + 1);
     m = (struct message){.type = MESSAGE_REPLY, .reply.state = DAEMON_FAILED};
     n = encoded();
-    assert_spoilt(n, 16, DAEMON_FAILED + 1);
+    assert_spoilt(n, VERB, DAEMON_PAUSED + 1);
     assert_spoilt(n, n - 4, ANSWER_KNOB_SET + 1);
     assert_spoilt(n, n - 4, ANSWER_KNOB_SET); /* nothing behind it */
     m.reply.answer = ANSWER_KNOB_SET;
     n = encoded();
-    assert_int_equal(n, 32);
+    assert_int_equal(n, BODY + 12);
     assert_spoilt(n, n - 8, ANSWER_REFUSED); /* what is behind it is too much */
     m = (struct message){.type = MESSAGE_REPLY, .reply.answer = ANSWER_KNOBS};
     n = encoded();
     assert_spoilt(n, n - 4, MESSAGE_LISTED_MAX + 1);
-    m = (struct message){.type = MESSAGE_REPLY, .reply.answer = ANSWER_POLLING};
+    m = (struct message){.type = MESSAGE_REPLY, .reply.answer = ANSWER_POLL};
     n = encoded();
-    assert_int_equal(n, 28 + 4 + 8 + 3 * 4 + 2 * 8);
-    assert_spoilt(n, 28, 2); /* bool */
-    assert_spoilt(n, 40, POLL_MODE_BUSY_WAIT + 1);
-    assert_spoilt(n, 44, POLL_FORWARD_COLLECT + 1);
+    assert_int_equal(n, BODY + 8 + 4 + 8 + 3 * 4 + 2 * 8);
+    assert_spoilt(n, BODY + 8, 2); /* bool */
+    assert_spoilt(n, BODY + 20, POLL_MODE_BUSY_WAIT + 1);
+    assert_spoilt(n, BODY + 24, POLL_FORWARD_COLLECT + 1);
 }
 
 static void a_violation_that_there_is_not_has_no_details(void **state)

@@ -3,6 +3,8 @@
 /* A node alone: what it does with judgements of limits over all nodes, and with commands that make no sense. */
 #include "base/clock.h"
 #include "bezeld/node_internal.h"
+#include "mdr/command/command_caller.h"
+#include "sensor/external/external_internal.h"
 #include "tests/lib/patience.h"
 #include "tests/lib/scratch.h"
 
@@ -23,10 +25,12 @@ static const char text[] = "experiment: two\n"
 
 static struct experiment *experiment;
 static struct node *node;
+static struct command_server *server;
+static char control[128];
 
 static int open_node(void **state)
 {
-    static char control[128], collector[128];
+    static char collector[128];
     struct experiment_diagnostics found = {0};
     scratch_begin(state);
     snprintf(control, sizeof control, "ipc://%s/control", scratch_dir);
@@ -34,8 +38,10 @@ static int open_node(void **state)
     int err = experiment_read(text, strlen(text), &experiment, &found);
     experiment_print_diagnostics(&found, "two", stderr);
     experiment_diagnostics_free(&found);
+    if (!err)
+        err = command_server_open(control, NULL, &server);
     struct node_options options = {
-        .experiment = experiment, .dir = scratch_dir, .collector = collector, .control = control, .run = {1}};
+        .experiment = experiment, .dir = scratch_dir, .collector = collector, .control = server, .run = {1}};
     return err ? err : node_open(&options, &node);
 }
 
@@ -43,47 +49,51 @@ static int close_node(void **state)
 {
     node_shut(node, true);
     node_close(node);
+    command_server_close(server, 0);
     experiment_free(experiment);
     return scratch_end(state);
 }
 
-/* Whoever asked for STATUS is told at once of a limit that breaks, while the rest of the judgement is still to be read.
+/* A peer that is gone. */
+static const struct command_request asker_of_old = {.peer = {.size = 5, .id = "asker"}};
+
+/* Whoever asked for its state is told at once of a limit that breaks, while the rest of the judgement is still to be
+ * read.
  */
 static void a_limit_that_breaks_leaves_the_rest_of_its_judgement_as_it_was(void **state)
 {
     (void)state;
-    const struct link_peer peer = {.size = 5, .id = "asker"};
+    static struct message m;
     int64_t now = clock_now();
-    node->asker = peer;
+    node->asker = asker_of_old;
     node->has_asker = true;
-    node->message.type = MESSAGE_JUDGEMENT;
-    node->message.judgement = (struct message_judgement){
-        .leadership = {.epoch = 1, .holder = 7}, .sequence = 1, .missing = 1 << 1, .count = 1};
-    node->message.judgement.list[0] = (struct message_judged){
+    m.type = MESSAGE_JUDGEMENT;
+    m.judgement = (struct message_judgement){
+        .leadership = {.epoch = 1, .holder = 7}, .sequence = 1, .missing = {1 << 1}, .count = 1};
+    m.judgement.list[0] = (struct message_judged){
         .limit = 0, .state = MESSAGE_LIMIT_VIOLATED, .value = 2, .worst = 2, .violated = CLOCK_S, .ago = 0};
-    manager_client_receive(node, &peer, now);
+    manager_client_receive(node, &asker_of_old, &m, now);
     assert_int_equal(node->judged.missing_since[0], 0);
     assert_int_equal(node->judged.missing_since[1], now);
     assert_true(node->limits.broken.fresh && node->limits.broken.limit == 0 && node->limits.broken.value == 2);
     node_report_broken(node, now);
-    assert_true(!node->limits.broken.fresh && node->message.type == MESSAGE_REPLY);
-    assert_int_equal(node->message.reply.node.violation.count, 1);
+    const struct message *told = command_server_message(server);
+    assert_true(!node->limits.broken.fresh && told->type == MESSAGE_REPLY && told->reply.id == 0);
+    assert_int_equal(told->reply.node.violation.count, 1);
 }
 
 /* ---- Which judgements are taken ---------------------------------------------------------------------------------- */
 
 static bool judge(uint64_t epoch, uint64_t holder, uint64_t sequence, uint64_t missing, int64_t now)
 {
-    const struct link_peer peer = {.size = 5, .id = "asker"};
+    static struct message m;
     uint64_t refused = node->judged.refused;
-    node->message.type = MESSAGE_JUDGEMENT;
-    node->message.judgement =
-        (struct message_judgement){.leadership = {.epoch = epoch, .holder = holder}, .sequence = sequence};
-    node->message.judgement.missing = missing;
-    node->message.judgement.count = 2;
-    node->message.judgement.list[0] = (struct message_judged){.limit = 0, .state = MESSAGE_LIMIT_HELD, .ago = -1};
-    node->message.judgement.list[1] = (struct message_judged){.limit = 9, .state = MESSAGE_LIMIT_HELD, .ago = -1};
-    manager_client_receive(node, &peer, now);
+    m.type = MESSAGE_JUDGEMENT;
+    m.judgement = (struct message_judgement){
+        .leadership = {.epoch = epoch, .holder = holder}, .sequence = sequence, .missing = {missing}, .count = 2};
+    m.judgement.list[0] = (struct message_judged){.limit = 0, .state = MESSAGE_LIMIT_HELD, .ago = -1};
+    m.judgement.list[1] = (struct message_judged){.limit = 9, .state = MESSAGE_LIMIT_HELD, .ago = -1};
+    manager_client_receive(node, &asker_of_old, &m, now);
     assert_in_range(node->judged.refused - refused, 0, 1);
     return node->judged.refused == refused;
 }
@@ -145,18 +155,18 @@ static void a_node_that_is_missing_for_long_is_noted_once_each_time(void **state
 
 /* ---- Commands at its control link -------------------------------------------------------------------------------- */
 
-static struct link *asker;
+static struct command_caller asker;
 static struct message answer;
 
 static int open_asker(void **state)
 {
     int err = open_node(state);
-    return err ? err : link_connect(node_control(node), MESSAGE_MAX_BYTES, 16, NULL, &asker);
+    return err ? err : command_caller_open(&asker, control, NULL, node->options.run, "a");
 }
 
 static int close_asker(void **state)
 {
-    link_close(asker, 0);
+    command_caller_close(&asker, 0);
     return close_node(state);
 }
 
@@ -165,7 +175,7 @@ static void send_bytes(const uint8_t *bytes, int n)
     int64_t deadline = clock_now() + PATIENCE;
     int err;
     assert_true(n > 0);
-    while ((err = link_send(asker, NULL, bytes, (size_t)n)) == BEZEL_EAGAIN && clock_now() < deadline)
+    while ((err = link_send(asker.link, NULL, bytes, (size_t)n)) == BEZEL_EAGAIN && clock_now() < deadline)
         sched_yield(); /* ZeroMQ has not yet noticed that its queue is empty */
     assert_int_equal(err, 0);
 }
@@ -173,33 +183,33 @@ static void send_bytes(const uint8_t *bytes, int n)
 /* Whether an answer came, within the patience of a test where one is `wanted`. It is in `answer` then. */
 static bool hear(bool wanted)
 {
-    struct link_frame frame;
+    struct command_request from;
     int64_t deadline = clock_now() + (wanted ? PATIENCE : 50 * CLOCK_MS);
     while (clock_now() < deadline) {
-        node_answer_commands(node);
-        if (link_receive(asker, &frame) == 0) {
-            assert_int_equal(message_decode(frame.data, frame.size, &answer), 0);
-            link_frame_free(&frame);
+        for (int budget = 8; command_server_receive(server, &budget, &from);)
+            node_receive(node, &from);
+        int err = command_caller_receive(&asker, &answer);
+        assert_true(err == 0 || err == BEZEL_EAGAIN);
+        if (!err)
             return true;
-        }
-        link_wait(&asker, 1, NULL, 0, CLOCK_MS);
+        link_wait(&asker.link, 1, NULL, 0, CLOCK_MS);
     }
     return false;
 }
 
-/* Sends a command and waits for its REPLY. */
+/* Sends a command, once the daemon has introduced itself, and waits for its REPLY. */
 static const struct message_reply *ask(struct message_command command)
 {
     static struct message m;
-    static uint8_t bytes[MESSAGE_MAX_BYTES];
-    static uint32_t id;
-    m.type = MESSAGE_COMMAND;
+    int64_t deadline = clock_now() + PATIENCE;
+    int sent;
     m.command = command;
-    m.command.id = ++id;
-    send_bytes(bytes, message_encode(&m, bytes, sizeof bytes));
+    while (((sent = command_caller_send(&asker, &m)) == 0 || sent == BEZEL_EAGAIN) && clock_now() < deadline)
+        assert_true(sent != 0 || hear(true)); /* not sent: ZeroMQ has not yet noticed that its queue is empty */
+    assert_true(sent > 0);
     assert_true(hear(true));
     assert_int_equal(answer.type, MESSAGE_REPLY);
-    assert_int_equal(answer.reply.id, id);
+    assert_int_equal(answer.reply.id, sent);
     return &answer.reply;
 }
 
@@ -218,7 +228,7 @@ static void what_is_no_command_is_dropped_and_one_of_another_version_refused(voi
     assert_int_equal(answer.type, MESSAGE_REFUSE);
     assert_non_null(strstr(answer.refuse.reason, "version"));
     assert_int_equal(node_last_received(node), before); /* none of these is a sign of `bezel run` */
-    const struct message_reply *r = ask((struct message_command){.verb = VERB_STATUS});
+    const struct message_reply *r = ask((struct message_command){.verb = VERB_QUERY});
     assert_int_equal(r->answer, ANSWER_NODE);
     assert_int_equal(r->state, DAEMON_STARTING); /* it has no collector */
     assert_true(node_last_received(node) > before);
@@ -237,7 +247,7 @@ static void what_makes_no_sense_is_refused_with_the_reason(void **state)
     r = ask(
         (struct message_command){.verb = VERB_SAVE, .save = {.number = 1, .limit = 0, .node = "a", .left = CLOCK_S}});
     assert_int_equal(r->answer, ANSWER_NODE);
-    struct message_command aspects = {.verb = VERB_ASPECTS, .mode = ASPECT_OFF};
+    struct message_command aspects = {.verb = VERB_SET, .subject = SUBJECT_ASPECTS, .mode = ASPECT_OFF};
     snprintf(aspects.patterns, sizeof aspects.patterns, "good [bad");
     r = ask(aspects);
     assert_int_equal(r->answer, ANSWER_REFUSED);
@@ -252,22 +262,68 @@ static void what_makes_no_sense_is_refused_with_the_reason(void **state)
     snprintf(aspects.patterns, sizeof aspects.patterns, "*");
     assert_int_equal(ask(aspects)->answer, ANSWER_ASPECTS);
     assert_int_equal(node->aspect_steering.rules.count, 1);
-    static struct message m;
-    static uint8_t bytes[MESSAGE_MAX_BYTES];
-    m = (struct message){.type = MESSAGE_COMMAND};
-    m.command = (struct message_command){.id = 77, .verb = VERB_BEGIN};
-    m.begin = (struct message_begin){.node = "a", .folder = "/x", .collector = "ipc:///x", .experiment = "/x"};
-    send_bytes(bytes, message_encode(&m, bytes, sizeof bytes));
-    assert_true(hear(true));
-    assert_int_equal(answer.reply.answer, ANSWER_REFUSED);
-    assert_non_null(strstr(answer.reply.text, "a session cannot begin another one"));
+}
+
+/* ---- Pausing ----------------------------------------------------------------------------------------------------- */
+
+static unsigned notes_with(const char *code)
+{
+    unsigned n = 0;
+    for (uint32_t i = 0; i < external_note_count(node->external); i++)
+        n += strcmp(external_note(node->external, i)->code, code) == 0;
+    return n;
+}
+
+static void paused_it_collects_nothing_until_it_resumes_whatever_the_policy_says(void **state)
+{
+    (void)state;
+    assert_true(node->external->collecting);
+    for (int i = 0; i < 2; i++) /* twice is once */
+        assert_int_equal(ask((struct message_command){.verb = VERB_PAUSE})->state, DAEMON_PAUSED);
+    assert_false(node->external->collecting);
+    assert_int_equal(notes_with("BEZEL-PAUSED"), 1);
+    struct agent_outcome on = {.action = POLICY_RESUME, .after = node->policy};
+    node_carry_out(node, &on, &(struct node_decider){.who = DECIDED_BY_AGENT}, clock_now());
+    assert_false(node->external->collecting);
+    assert_int_equal(node_due(node) == INT64_MIN, 0);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(ask((struct message_command){.verb = VERB_RESUME})->state, DAEMON_STARTING);
+    assert_true(node->external->collecting);
+    assert_int_equal(notes_with("BEZEL-RESUMED"), 1);
+    struct agent_outcome off = {.action = POLICY_OFF, .after = node->policy};
+    off.after.on = false;
+    node_carry_out(node, &off, &(struct node_decider){.who = DECIDED_BY_AGENT}, clock_now());
+    (void)ask((struct message_command){.verb = VERB_PAUSE});
+    (void)ask((struct message_command){.verb = VERB_RESUME});
+    assert_false(node->external->collecting); /* the policy has turned it off */
+}
+
+static void a_restarted_daemon_is_still_paused_and_a_drained_one_is_not(void **state)
+{
+    (void)state;
+    struct node_options options = node->options;
+    (void)ask((struct message_command){.verb = VERB_PAUSE});
+    node_shut(node, false);
+    node_close(node);
+    assert_int_equal(node_open(&options, &node), 0);
+    assert_true(node->pause.on);
+    assert_false(node->external->collecting);
+    (void)ask((struct message_command){.verb = VERB_RESUME});
+    node_shut(node, false);
+    node_close(node);
+    assert_int_equal(node_open(&options, &node), 0);
+    assert_false(node->pause.on);
+    assert_true(node->external->collecting);
+    node_drain(node);
+    assert_int_not_equal(ask((struct message_command){.verb = VERB_PAUSE})->state, DAEMON_PAUSED);
+    assert_false(node->pause.on);
 }
 
 static void stop_ends_it_at_once_where_nothing_is_drained_and_twice_is_once(void **state)
 {
     (void)state;
     assert_false(node_stopped(node));
-    (void)ask((struct message_command){.verb = VERB_STOP});
+    (void)ask((struct message_command){.verb = VERB_SHUTDOWN});
     assert_true(node_stopped(node));
     int64_t by = node->stop_by;
     node_stop(node);
@@ -285,6 +341,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_no_command_is_dropped_and_one_of_another_version_refused, open_asker,
                                         close_asker),
         cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused_with_the_reason, open_asker, close_asker),
+        cmocka_unit_test_setup_teardown(paused_it_collects_nothing_until_it_resumes_whatever_the_policy_says,
+                                        open_asker, close_asker),
+        cmocka_unit_test_setup_teardown(a_restarted_daemon_is_still_paused_and_a_drained_one_is_not, open_asker,
+                                        close_asker),
         cmocka_unit_test_setup_teardown(stop_ends_it_at_once_where_nothing_is_drained_and_twice_is_once, open_asker,
                                         close_asker),
     };

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 #include "ecs/run/rundir.h"
+
 #include "base/file.h"
+#include "base/uuid.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -117,26 +119,29 @@ static void what_a_killed_run_left_is_removed_but_not_while_somebody_holds_it(vo
 
 static void the_private_folder_is_found_by_its_run_while_that_lives(void **state)
 {
+    uint8_t uuid[16], own[16];
     (void)state;
     struct rundir run;
     char found[RUNDIR_PRIVATE_MAX];
     assert_int_equal(rundir_init(&run), 0);
     assert_int_equal(rundir_make_private(&run), 0);
     assert_int_equal(rundir_make(runs, "found", "", 0, &run), 0);
-    assert_int_equal(rundir_control(run.path, found), BEZEL_EUNREACH); /* not yet */
+    assert_int_equal(rundir_control(run.path, found, uuid), BEZEL_EUNREACH); /* not yet */
     assert_int_equal(rundir_publish(&run), 0);
-    assert_int_equal(rundir_control(run.path, found), 0);
+    assert_int_equal(rundir_control(run.path, found, uuid), 0);
     assert_string_equal(found, run.private);
+    assert_true(uuid_read(run.uuid, own));
+    assert_memory_equal(uuid, own, sizeof own);
     assert_int_equal(chmod(run.private, 0750), 0); /* where others may have put sockets nobody is trusted */
-    assert_int_equal(rundir_control(run.path, found), BEZEL_EPERM);
+    assert_int_equal(rundir_control(run.path, found, uuid), BEZEL_EPERM);
     assert_int_equal(chmod(run.private, 0700), 0);
     assert_int_equal(close(run.lock), 0); /* as the kernel does for a killed run */
-    assert_int_equal(rundir_control(run.path, found), BEZEL_EUNREACH);
+    assert_int_equal(rundir_control(run.path, found, uuid), BEZEL_EUNREACH);
     run.lock = -1;
     rundir_close(&run);
     assert_false(exists(run.path, "control"));
-    assert_int_equal(rundir_control(run.path, found), BEZEL_EUNREACH);
-    assert_int_equal(rundir_control("/nonexistent", found), BEZEL_EUNREACH);
+    assert_int_equal(rundir_control(run.path, found, uuid), BEZEL_EUNREACH);
+    assert_int_equal(rundir_control("/nonexistent", found, uuid), BEZEL_EUNREACH);
 }
 
 /* A child of `bezel run` that is killed, as that itself may be; its own children do not keep the lock. */

@@ -77,16 +77,6 @@ static void what_comes_once_in_a_while_comes_once(void **state)
     assert_true(schedule_takes(&due, T0 + 10, 10));
 }
 
-static void commands_are_looked_at_often(void **state)
-{
-    (void)state;
-    struct schedule s = started();
-    schedule_attended(&s, T0, CLOCK_S);
-    assert_int_equal(s.control_due, T0 + SCHEDULE_CONTROL);
-    schedule_attended(&s, T0, CLOCK_MS);
-    assert_int_equal(s.control_due, T0 + CLOCK_MS);
-}
-
 static void asleep_it_housekeeps_once_a_second_and_awake_at_once(void **state)
 {
     (void)state;
@@ -108,7 +98,6 @@ int main(void)
         cmocka_unit_test(a_period_moves_a_poll_nearer_and_never_off),
         cmocka_unit_test(late_steps_begin_anew),
         cmocka_unit_test(what_comes_once_in_a_while_comes_once),
-        cmocka_unit_test(commands_are_looked_at_often),
         cmocka_unit_test(asleep_it_housekeeps_once_a_second_and_awake_at_once),
     };
     return cmocka_run_group_tests_name("schedule", tests, NULL, NULL);

@@ -73,15 +73,13 @@ static struct scheduler all;
 
 static int try_session(const char *dir, const char *name, const char *sensing, struct session **s, char *why)
 {
-    char control[128], collector[128], text[512];
-    snprintf(control, sizeof control, "ipc://%s/c-%s", scratch_dir, name);
+    char collector[128], text[512];
     snprintf(collector, sizeof collector, "ipc://%s/nobody", scratch_dir);
     snprintf(text, sizeof text, "experiment: %s\ncommand: [unused]\nsensing: {window: 64 MiB, %s}\n", name, sensing);
     struct session_request wish = {.run = {(uint8_t)(all.count + 1)},
                                    .node = "local",
                                    .dir = dir,
                                    .collector = collector,
-                                   .control = control,
                                    .text = text,
                                    .text_bytes = strlen(text),
                                    .file = name,

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/log.h"
+#include "bezeld/node_internal.h"
+#include "sensor/external/notes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * An operator's pause of a node. Processes count what they would record, as lost with cause `off`; nothing is polled;
+ * limits are judged by what is counted, and the policy decides as before. A restarted daemon goes on with the pause.
+ */
+
+static void take(struct node *n, bool on)
+{
+    n->pause.on = on;
+    external_collect(n->external, n->policy.on && !on);
+}
+
+void node_pause_start(struct node *n)
+{
+    state_file_init(&n->pause.file, n->options.dir, "pause", n->options.run, "that it is paused");
+    char *text = state_file_read(&n->pause.file);
+    if (text)
+        take(n, true);
+    free(text);
+}
+
+void node_pause(struct node *n, bool on, int64_t now)
+{
+    if (n->pause.on == on || n->draining)
+        return;
+    take(n, on);
+    if (on) {
+        external_poll(n->external, now); /* what was recorded before */
+        state_file_write(&n->pause.file, "paused\n");
+        notes_record(n->external, NULL, now, "BEZEL-PAUSED", "paused by an operator: records are counted as `off`");
+    } else {
+        state_file_remove(&n->pause.file);
+        notes_record(n->external, NULL, now, "BEZEL-RESUMED", "the operator ended the pause");
+    }
+    log_info(on ? "BEZEL-PAUSED" : "BEZEL-RESUMED", "an operator %s", on ? "paused this node" : "ended the pause");
+    schedule_poll_within(&n->schedule, now, n->policy.period);
+}

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "mdr/command/command_caller.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum { COMMAND_CALLER_QUEUE = 16 };
+
+int command_caller_open(struct command_caller *c, const char *endpoint, const struct link_keys *keys,
+                        const uint8_t run[16], const char *node)
+{
+    *c = (struct command_caller){.link = NULL};
+    memcpy(c->run, run, sizeof c->run);
+    snprintf(c->node, sizeof c->node, "%s", node);
+    if (getrandom(c->source, sizeof c->source, 0) != sizeof c->source)
+        return err_from_errno(errno);
+    return link_connect(endpoint, MESSAGE_MAX_BYTES, COMMAND_CALLER_QUEUE, keys, &c->link);
+}
+
+void command_caller_close(struct command_caller *c, int linger_ms)
+{
+    link_close(c->link, linger_ms);
+    c->link = NULL;
+}
+
+static int send(struct command_caller *c, struct message *m)
+{
+    static uint8_t bytes[MESSAGE_MAX_BYTES]; /* one thread; too large for a stack */
+    if (!c->link)
+        return BEZEL_EUNREACH;
+    memcpy(m->envelope.source, c->source, sizeof c->source);
+    memcpy(m->envelope.run, c->run, sizeof c->run);
+    snprintf(m->envelope.node, sizeof m->envelope.node, "%s", c->node);
+    m->envelope.life = m->type == MESSAGE_COMMAND ? c->life : 0;
+    int size = message_encode(m, bytes, sizeof bytes);
+    return size < 0 ? size : link_send(c->link, NULL, bytes, (size_t)size);
+}
+
+int command_caller_send(struct command_caller *c, struct message *m)
+{
+    bool unknown = c->life == 0 && m->command.verb != VERB_QUERY;
+    struct message_command wanted = m->command;
+    m->type = MESSAGE_COMMAND;
+    if (unknown)
+        m->command = (struct message_command){.verb = VERB_QUERY};
+    m->command.id = c->id + 1;
+    m->command.deadline = c->life ? (uint64_t)(clock_now() + c->ahead + COMMAND_CALLER_DEADLINE) : 0;
+    int err = send(c, m);
+    m->command = unknown ? wanted : m->command;
+    if (err)
+        return err;
+    c->id++;
+    return unknown ? 0 : (int)c->id;
+}
+
+int command_caller_tell(struct command_caller *c, struct message *m)
+{
+    return send(c, m);
+}
+
+int command_caller_receive(struct command_caller *c, struct message *m)
+{
+    struct link_frame frame;
+    int err = c->link ? link_receive(c->link, &frame) : BEZEL_EAGAIN;
+    if (err)
+        return BEZEL_EAGAIN;
+    err = message_decode(frame.data, frame.size, m);
+    link_frame_free(&frame);
+    if (err)
+        return err;
+    if (m->type == MESSAGE_REPLY) {
+        c->life = m->envelope.life;
+        c->ahead = (int64_t)m->reply.at - clock_now();
+    }
+    return m->type < MESSAGE_COMMAND && m->type != MESSAGE_REFUSE ? BEZEL_EMALFORMED : 0;
+}

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * One side of control: commands to a daemon, and its answers. A command names the daemon's life and a deadline on the
+ * daemon's clock, both learned from its last REPLY; so a command that waited in a queue while its daemon was away is
+ * not carried out by the next one, nor much later. One thread.
+ */
+#ifndef BEZEL_MDR_COMMAND_COMMAND_CALLER_H
+#define BEZEL_MDR_COMMAND_COMMAND_CALLER_H
+
+#include "base/clock.h"
+#include "mdr/link/link.h"
+#include "mdr/message.h"
+
+#define COMMAND_CALLER_DEADLINE (5 * CLOCK_S) /* for a command to be taken by its daemon */
+
+struct command_caller {
+    struct link *link; /* NULL: closed */
+    uint8_t source[16], run[16];
+    char node[MESSAGE_NAME_MAX + 1];
+    uint32_t id;   /* of the last command; 0: there was none */
+    uint64_t life; /* of the daemon; 0: it has not answered yet */
+    int64_t ahead; /* by how much its clock is ahead of ours, at least; meaningful where life is not 0 */
+};
+
+/**
+ * Connects to the daemon at `endpoint`, now or once it serves, as link_connect() does, for commands to the session of
+ * `run` and `node`, or with an empty `node` to the daemon as a whole. Returns 0 with *c for command_caller_close(), or
+ * link_connect()'s error.
+ */
+int command_caller_open(struct command_caller *c, const char *endpoint, const struct link_keys *keys,
+                        const uint8_t run[16], const char *node) BEZEL_MUST_CHECK;
+
+/** Closes the link; commands in its queue may still be sent for `linger_ms`. Idempotent. */
+void command_caller_close(struct command_caller *c, int linger_ms);
+
+/**
+ * Sends m->command, with m->configure where it is one; envelope, number and deadline are filled in here. Returns the
+ * number of the command, 1 or more; 0 where the daemon's life is not known yet: then a QUERY was sent in its place, and
+ * the caller repeats the command after the REPLY; or an error of link_send() or message_encode(), and BEZEL_EUNREACH
+ * where the link is closed.
+ */
+int command_caller_send(struct command_caller *c, struct message *m) BEZEL_MUST_CHECK;
+
+/**
+ * Sends what is no command: WATCH, SETPOINT and JUDGEMENT. The envelope is filled in here. Returns 0, or an error as
+ * above.
+ */
+int command_caller_tell(struct command_caller *c, struct message *m) BEZEL_MUST_CHECK;
+
+/**
+ * Takes the next message of the daemon, and learns its life and clock: 0 with *m; BEZEL_EVERSION, and *m is a REFUSE;
+ * BEZEL_EAGAIN where there is none; BEZEL_EMALFORMED where it is none, or none of control.
+ */
+int command_caller_receive(struct command_caller *c, struct message *m) BEZEL_MUST_CHECK;
+
+#endif
