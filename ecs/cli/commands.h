@@ -17,6 +17,8 @@ int cmd_snapshot(int argc, char **argv);
 int cmd_aspects(int argc, char **argv);
 int cmd_poll(int argc, char **argv);
 int cmd_knob(int argc, char **argv);
+int cmd_pause(int argc, char **argv);
+int cmd_resume(int argc, char **argv);
 int cmd_keygen(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 

@@ -23,6 +23,8 @@ static const struct {
     {"aspects", "set which aspects of a run are recorded from now on", cmd_aspects},
     {"poll", "show or set how a run's nodes poll", cmd_poll},
     {"knob", "show or set the knobs of a run's processes", cmd_knob},
+    {"pause", "pause a run's nodes, collector or resource manager; programs go on", cmd_pause},
+    {"resume", "end a pause", cmd_resume},
     {"keygen", "make a pair of keys, for links beyond this machine", cmd_keygen},
     {"doctor", "check this machine, and suggest fixes", cmd_doctor},
 };

@@ -112,7 +112,7 @@ int options_reach(const struct options *o, const char *word, struct control_clie
     int code = options_find_run(o, word, run);
     if (code != OPTIONS_GO_ON)
         return code;
-    code = control_client_open(run, o->node, r);
+    code = control_client_open(run, o->whom, o->node, r);
     return code == EXIT_OK ? OPTIONS_GO_ON : code;
 }
 

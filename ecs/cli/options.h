@@ -7,12 +7,10 @@
 
 #include "base/err.h"
 #include "base/exit_code.h"
-#include "mdr/message.h"
+#include "ecs/run/control_client.h"
 
 #include <limits.h>
 #include <stdbool.h>
-
-struct control_client;
 
 enum { OPTIONS_GO_ON = -1 }; /* no exit code: the command goes on */
 
@@ -29,12 +27,13 @@ struct options_entry {
 /** A command line. */
 struct options {
     const char *command, *help;
-    unsigned least, most;    /* how many words (arguments that are no options) are allowed */
-    const char *wanted;      /* the same as a sentence, printed if the number is wrong */
-    bool stop_at_word;       /* the first word ends the options; else options may follow words, too */
-    void *context;           /* for options_entry.read */
-    const char *node, *runs; /* values of --node and --runs; NULL: not given, or the command lacks them */
-    char **words;            /* set by options_read(): the words, and a NULL behind them */
+    unsigned least, most;          /* how many words (arguments that are no options) are allowed */
+    const char *wanted;            /* the same as a sentence, printed if the number is wrong */
+    bool stop_at_word;             /* the first word ends the options; else options may follow words, too */
+    void *context;                 /* for options_entry.read */
+    enum control_client_whom whom; /* by default the nodes */
+    const char *node, *runs;       /* values of --node and --runs; NULL: not given, or the command lacks them */
+    char **words;                  /* set by options_read(): the words, and a NULL behind them */
     unsigned count;
     bool dashes; /* likewise: "--" ended the options */
 };

@@ -34,33 +34,59 @@ static int find_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8
     return err == BEZEL_EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
+static int connect_to(struct control_client *r, const char *endpoint, const uint8_t uuid[16], const char *name,
+                      const char *node)
+{
+    struct control_client_node *to = &r->nodes[r->count];
+    int err = command_caller_open(&to->caller, endpoint, NULL, uuid, node);
+    if (err) {
+        log_error("BEZEL-UNREACHABLE", "cannot connect to %s: %s", endpoint, limit_reason(err));
+        return EXIT_FAILED;
+    }
+    to->name = name;
+    r->count++;
+    return EXIT_OK;
+}
+
+static int connect_daemon(struct control_client *r, const char *private, const uint8_t uuid[16], const char *name)
+{
+    char endpoint[LINK_ENDPOINT_MAX];
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/.%s", private, name);
+    return connect_to(r, endpoint, uuid, name, "");
+}
+
 static int connect_nodes(struct control_client *r, const char *private, const uint8_t uuid[16], const char *node)
 {
     const struct experiment *e = r->experiment;
-    for (uint32_t i = 0; i < e->node_count; i++) {
+    int code = EXIT_OK;
+    for (uint32_t i = 0; i < e->node_count && code == EXIT_OK; i++) {
         char endpoint[LINK_ENDPOINT_MAX];
-        struct control_client_node *to = &r->nodes[r->count];
         if (node && strcmp(e->nodes[i].name, node) != 0)
             continue;
         if (e->nodes[i].address)
             snprintf(endpoint, sizeof endpoint, "%s", e->nodes[i].address);
         else
             snprintf(endpoint, sizeof endpoint, "ipc://%s/.b%u/control", private, i);
-        int err = command_caller_open(&to->caller, endpoint, NULL, uuid, e->nodes[i].name);
-        if (err) {
-            log_error("BEZEL-UNREACHABLE", "cannot connect to %s: %s", endpoint, limit_reason(err));
-            return EXIT_FAILED;
-        }
-        to->name = e->nodes[i].name;
-        r->count++;
+        code = connect_to(r, endpoint, uuid, e->nodes[i].name, e->nodes[i].name);
     }
-    if (r->count > 0)
-        return EXIT_OK;
+    if (code != EXIT_OK || r->count > 0)
+        return code;
     log_error("BEZEL-NODE", "the experiment has no node '%s'", node);
     return EXIT_USAGE;
 }
 
-int control_client_open(const char *run, const char *node, struct control_client *r)
+static int connect_whom(struct control_client *r, const char *private, const uint8_t uuid[16],
+                        enum control_client_whom whom, const char *node)
+{
+    if (whom == CONTROL_CLIENT_NODES)
+        return connect_nodes(r, private, uuid, node);
+    if (whom == CONTROL_CLIENT_COLLECTOR || experiment_has_manager(r->experiment))
+        return connect_daemon(r, private, uuid, whom == CONTROL_CLIENT_COLLECTOR ? "collector" : "manager");
+    log_error("BEZEL-NODE", "the experiment has no resource manager");
+    return EXIT_USAGE;
+}
+
+int control_client_open(const char *run, enum control_client_whom whom, const char *node, struct control_client *r)
 {
     char private[RUNDIR_PRIVATE_MAX];
     uint8_t uuid[16];
@@ -71,7 +97,7 @@ int control_client_open(const char *run, const char *node, struct control_client
     if (code == EXIT_OK && !(r->nodes = calloc(r->experiment->node_count, sizeof *r->nodes)))
         code = EXIT_FAILED;
     if (code == EXIT_OK)
-        code = connect_nodes(r, private, uuid, node);
+        code = connect_whom(r, private, uuid, whom, node);
     if (code != EXIT_OK)
         control_client_close(r);
     return code;
@@ -99,7 +125,7 @@ static void send_command(struct control_client_node *node, const struct message_
     if (sent > 0)
         node->id = (uint32_t)sent;
     else if (sent < 0)
-        log_error("BEZEL-UNREACHABLE", "cannot send the command to node %s: %s", node->name, limit_reason(sent));
+        log_error("BEZEL-UNREACHABLE", "cannot send the command to %s: %s", node->name, limit_reason(sent));
 }
 
 /* Whether the reply to its command came, or a REFUSE. Drops other messages. */
@@ -139,7 +165,7 @@ static int check_answer(const char *node, const struct message *m, enum message_
     if (m->type == MESSAGE_REPLY && m->reply.answer == wanted)
         return EXIT_OK;
     if (m->type == MESSAGE_REFUSE)
-        log_error("BEZEL-REFUSED", "node %s refuses commands: %s", node, m->refuse.reason);
+        log_error("BEZEL-REFUSED", "%s refuses commands: %s", node, m->refuse.reason);
     else
         log_error("BEZEL-REFUSED", "%s: %s", node,
                   m->reply.text[0] ? m->reply.text : "its answer is of an unexpected kind");
@@ -168,7 +194,7 @@ int control_client_ask(struct control_client *r, const struct message_command *c
     for (uint32_t i = 0; i < r->count; i++) {
         if (!r->nodes[i].asked)
             continue;
-        log_error("BEZEL-UNREACHABLE", "node %s did not answer within %s", r->nodes[i].name,
+        log_error("BEZEL-UNREACHABLE", "%s did not answer within %s", r->nodes[i].name,
                   units_duration(CONTROL_CLIENT_PATIENCE).s);
         r->nodes[i].asked = false;
         code = EXIT_UNREACHABLE;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Sends commands from another terminal to the bezelds of a running run, over their control links. One thread. */
+/** Sends commands from another terminal to the daemons of a running run, over their control links. One thread. */
 #ifndef BEZEL_ECS_RUN_CONTROL_CLIENT_H
 #define BEZEL_ECS_RUN_CONTROL_CLIENT_H
 
@@ -10,8 +10,11 @@
 
 #include <stdbool.h>
 
+/** Whom a command is for. */
+enum control_client_whom { CONTROL_CLIENT_NODES, CONTROL_CLIENT_COLLECTOR, CONTROL_CLIENT_MANAGER };
+
 struct control_client_node {
-    const char *name; /* the experiment's */
+    const char *name; /* the experiment's; or "collector", "manager" */
     struct command_caller caller;
     bool asked;  /* it has not answered yet */
     uint32_t id; /* of the command; 0: it was not sent yet, because the daemon has to introduce itself first */
@@ -24,11 +27,12 @@ struct control_client {
 };
 
 /**
- * Connects to the bezelds of run directory `run`, or to that of node `node` alone where it is not NULL. Returns an
- * exit_code: EXIT_OK with *r for control_client_close(); EXIT_USAGE where there is no such node, EXIT_UNREACHABLE where
+ * Connects to daemons of run directory `run`: to the collector or the resource manager, or to the bezelds of all nodes,
+ * or to that of node `node` alone where it is not NULL. Returns an exit_code: EXIT_OK with *r for
+ * control_client_close(); EXIT_USAGE where there is no such node, or no manager, EXIT_UNREACHABLE where
  * the run is not running, EXIT_FAILED otherwise. Logs each error to stderr.
  */
-int control_client_open(const char *run, const char *node, struct control_client *r);
+int control_client_open(const char *run, enum control_client_whom whom, const char *node, struct control_client *r);
 void control_client_close(struct control_client *r);
 
 /**

@@ -581,6 +581,43 @@ static void the_end_of_the_parent_pipe_ends_it(void **state)
     assert_file(t, 0, 0, "desk/server-100-0");
 }
 
+/* Whether the collector has stored `wanted` records. */
+static bool has_stored(struct collector_fixture *t, int64_t wanted)
+{
+    return collector_status(&t->collector, "records") == wanted;
+}
+
+static void paused_it_stores_nothing_and_afterwards_everything(void **state)
+{
+    struct collector_fixture *t = *state;
+    struct fake_sensor *f = t->sensor;
+    fill(f);
+    assert_true(collector_start(&t->collector, t->ipc));
+    assert_true(fake_connect(f, t->collector.endpoint));
+    assert_true(fake_settle(f, PATIENCE));
+    int64_t before = (int64_t)fake_records(f);
+    for (int i = 0; i < 2; i++) { /* twice is once */
+        assert_true(collector_command(&t->collector, VERB_PAUSE));
+        assert_int_equal(t->collector.message.reply.state, DAEMON_PAUSED);
+    }
+    fake_cut(f, 0, 1, 70);
+    assert_false(fake_settle(f, CLOCK_S)); /* several rounds of sending it again */
+    assert_true(has_stored(t, before));
+    assert_false(collector_said(&t->collector, "BEZEL-STORE-FAILS"));
+    assert_true(collector_command(&t->collector, VERB_RESUME));
+    assert_int_equal(t->collector.message.reply.state, DAEMON_ACTIVE);
+    assert_true(fake_settle(f, PATIENCE));
+    assert_true(has_stored(t, (int64_t)fake_records(f)));
+    assert_true(collector_command(&t->collector, VERB_PAUSE)); /* the end of the run ends the pause */
+    fake_cut(f, 0, 1, 5);
+    fake_round(f, 0);
+    assert_true(collector_command(&t->collector, VERB_STOP));
+    assert_int_equal(t->collector.message.reply.state, DAEMON_DRAINED);
+    assert_true(fake_settle(f, PATIENCE));
+    assert_ends_well(t);
+    assert_file(t, 0, 1, "desk/server-100-1");
+}
+
 static void an_interrupt_from_the_terminal_does_not_end_it(void **state)
 {
     struct collector_fixture *t = *state;
@@ -674,6 +711,7 @@ int main(void)
         TEST(two_nodes_and_a_new_boot_have_traces_of_their_own),
         TEST(the_database_can_be_read_while_it_is_written),
         TEST(the_end_of_the_parent_pipe_ends_it),
+        TEST(paused_it_stores_nothing_and_afterwards_everything),
         TEST(an_interrupt_from_the_terminal_does_not_end_it),
         TEST(a_run_directory_has_one_collector),
         TEST(an_endpoint_in_use_is_told),

@@ -21,13 +21,10 @@ static int64_t value_of(const struct message_node_status *s, const char *key)
     const struct {
         const char *key;
         uint64_t value;
-    } values[] = {{"processes", s->processes},
-                  {"lost_spool", s->lost_spool},
-                  {"poll_on", s->period_ns != 0},
-                  {"period_ns", s->period_ns},
-                  {"manager_held", s->manager.held},
-                  {"manager_epoch", s->manager.epoch},
-                  {"manager_applied", s->manager.applied}};
+    } values[] = {{"processes", s->processes},         {"window_bytes", s->window_bytes},
+                  {"lost_spool", s->lost_spool},       {"poll_on", s->period_ns != 0},
+                  {"period_ns", s->period_ns},         {"manager_held", s->manager.held},
+                  {"manager_epoch", s->manager.epoch}, {"manager_applied", s->manager.applied}};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (strcmp(values[i].key, key) == 0)
             return (int64_t)values[i].value;
@@ -49,7 +46,7 @@ int main(int argc, char **argv)
     if (argc != 3)
         return EXIT_USAGE;
     struct sum sum = {.key = argv[2]};
-    int code = control_client_open(argv[1], NULL, &r);
+    int code = control_client_open(argv[1], CONTROL_CLIENT_NODES, NULL, &r);
     if (code != EXIT_OK)
         return code;
     code = control_client_ask(&r, &(struct message_command){.verb = VERB_QUERY}, ANSWER_NODE, add, &sum);
