@@ -418,6 +418,33 @@ static void the_session_of_one_that_bezel_run_started_stays_until_the_pipe_ends(
     s.caller = caller;
 }
 
+/* ZeroMQ keeps what is sent to a bezeld that is away, and passes it to the next one. */
+static void what_was_meant_for_a_killed_one_is_not_carried_out_by_the_next(void **state)
+{
+    char stand[96], endpoint[128];
+    struct command_caller caller = s.caller;
+    (void)state;
+    snprintf(stand, sizeof stand, "%s/again", s.dir);
+    snprintf(endpoint, sizeof endpoint, "ipc://%s/control", stand);
+    pid_t pid = start_bezeld(stand);
+    assert_int_equal(call(endpoint), 0);
+    uint64_t life = s.caller.life;
+    kill(pid, SIGKILL);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    s.message.command = (struct message_command){.verb = VERB_SHUTDOWN};
+    int id = command_caller_send(&s.caller, &s.message);
+    assert_true(id > 0);
+    pid = start_bezeld(stand);
+    assert_stale(id, "an earlier life");
+    assert_true(s.caller.life != life); /* which the answer told */
+    assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+    assert_int_equal(sessions(), 0);
+    command((struct message_command){.verb = VERB_SHUTDOWN});
+    assert_int_equal(exit_code(pid), 0);
+    command_caller_close(&s.caller, 0);
+    s.caller = caller;
+}
+
 /* One that runs all the same could be ended by SIGKILL alone. */
 static void one_that_cannot_listen_for_signals_does_not_start(void **state)
 {
@@ -459,6 +486,7 @@ int main(void)
         cmocka_unit_test(a_session_that_nobody_asks_for_any_more_ends_before_the_patience_does),
         cmocka_unit_test(what_keeps_a_session_from_its_collector_is_told),
         cmocka_unit_test(the_session_of_one_that_bezel_run_started_stays_until_the_pipe_ends),
+        cmocka_unit_test(what_was_meant_for_a_killed_one_is_not_carried_out_by_the_next),
         cmocka_unit_test(one_that_cannot_listen_for_signals_does_not_start),
         cmocka_unit_test(told_to_stop_it_ends_though_a_collector_never_came),
     };
