@@ -114,6 +114,12 @@ void control_client_close(struct control_client *r)
 
 /* ---- Asking ------------------------------------------------------------------------------------------------------ */
 
+/* What its name is of, in a message. */
+static const char *kind_of(const struct control_client_node *node)
+{
+    return node->caller.node[0] ? "node" : "the";
+}
+
 /* Sends the command once the daemon is known; until then a QUERY goes in its place. */
 static void send_command(struct control_client_node *node, const struct message_command *command)
 {
@@ -125,7 +131,8 @@ static void send_command(struct control_client_node *node, const struct message_
     if (sent > 0)
         node->id = (uint32_t)sent;
     else if (sent < 0)
-        log_error("BEZEL-UNREACHABLE", "cannot send the command to %s: %s", node->name, limit_reason(sent));
+        log_error("BEZEL-UNREACHABLE", "cannot send the command to %s %s: %s", kind_of(node), node->name,
+                  limit_reason(sent));
 }
 
 /* Whether the reply to its command came, or a REFUSE. Drops other messages. */
@@ -160,14 +167,14 @@ static uint32_t wait_for_answers(struct control_client *r, int64_t until)
 }
 
 /* Returns EXIT_OK if it is the wanted answer; else logs the reason, and returns an exit code. */
-static int check_answer(const char *node, const struct message *m, enum message_answer wanted)
+static int check_answer(const struct control_client_node *node, const struct message *m, enum message_answer wanted)
 {
     if (m->type == MESSAGE_REPLY && m->reply.answer == wanted)
         return EXIT_OK;
     if (m->type == MESSAGE_REFUSE)
-        log_error("BEZEL-REFUSED", "%s refuses commands: %s", node, m->refuse.reason);
+        log_error("BEZEL-REFUSED", "%s %s refuses commands: %s", kind_of(node), node->name, m->refuse.reason);
     else
-        log_error("BEZEL-REFUSED", "%s: %s", node,
+        log_error("BEZEL-REFUSED", "%s: %s", node->name,
                   m->reply.text[0] ? m->reply.text : "its answer is of an unexpected kind");
     return m->type == MESSAGE_REPLY && m->reply.answer == ANSWER_REFUSED ? EXIT_USAGE : EXIT_FAILED;
 }
@@ -186,7 +193,7 @@ int control_client_ask(struct control_client *r, const struct message_command *c
             if (!node->asked || !take_answer(node, command, &m))
                 continue;
             node->asked = false;
-            int answered = check_answer(node->name, &m, wanted);
+            int answered = check_answer(node, &m, wanted);
             if (answered == EXIT_OK && !take(context, node->name, &m))
                 answered = EXIT_FAILED;
             code = answered != EXIT_OK ? answered : code;
@@ -194,7 +201,7 @@ int control_client_ask(struct control_client *r, const struct message_command *c
     for (uint32_t i = 0; i < r->count; i++) {
         if (!r->nodes[i].asked)
             continue;
-        log_error("BEZEL-UNREACHABLE", "%s did not answer within %s", r->nodes[i].name,
+        log_error("BEZEL-UNREACHABLE", "%s %s did not answer within %s", kind_of(&r->nodes[i]), r->nodes[i].name,
                   units_duration(CONTROL_CLIENT_PATIENCE).s);
         r->nodes[i].asked = false;
         code = EXIT_UNREACHABLE;

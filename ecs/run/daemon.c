@@ -119,12 +119,11 @@ static int call(struct daemon *d, const char *endpoint)
     return err;
 }
 
+/* On an error the session is over, with the reason. */
 static int start_session(struct daemon *d)
 {
     int err = call(d, d->session.address);
-    if (err)
-        return err;
-    remote_session_start(&d->session, &d->caller);
+    remote_session_start(&d->session, &d->caller, err);
     return 0;
 }
 

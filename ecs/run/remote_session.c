@@ -32,12 +32,13 @@ static void ask(struct remote_session *s, struct command_caller *c)
     /* else the queue is full of such requests; another follows later */
 }
 
-void remote_session_start(struct remote_session *s, struct command_caller *c)
+void remote_session_start(struct remote_session *s, struct command_caller *c, int err)
 {
     s->phase = REMOTE_SESSION_ASKED;
     s->stop = s->request_id = 0;
     s->why[0] = '\0';
-    int err = s->served_once ? 0 : endpoint_try(s->address); /* one that served before may be restarting */
+    if (!err && !s->served_once) /* one that served before may be restarting */
+        err = endpoint_try(s->address);
     if (err == BEZEL_ENOENT || err == BEZEL_EUNREACH)
         end(s, "no bezeld serves there: start one with `bezeld --control %s`, or leave `address` out of the file",
             s->address);

@@ -36,10 +36,10 @@ struct remote_session {
 };
 
 /**
- * Requests the session from the daemon of `c`, which is open, and as long as the session is. On an error its phase is
- * REMOTE_SESSION_OVER, with the reason in `why`.
+ * Requests the session from the daemon of `c`, which stays open as long as the session lasts; or `err` says why it
+ * could not be opened. On an error the phase is REMOTE_SESSION_OVER, with the reason in `why`.
  */
-void remote_session_start(struct remote_session *s, struct command_caller *c);
+void remote_session_start(struct remote_session *s, struct command_caller *c, int err);
 
 /**
  * Takes an answer of the bezeld, or its REFUSE. Returns whether it is about the session itself; else it answers another

@@ -154,6 +154,15 @@ static void fill(const struct manager_daemon *s, struct message_reply *r)
                                                  .reached = manager_reached(s->manager, clock_now())};
 }
 
+static void pause_decisions(struct manager_daemon *s, bool paused)
+{
+    if (s->paused != paused)
+        log_info(paused ? "BEZEL-PAUSED" : "BEZEL-RESUMED", "%s",
+                 paused ? "paused by an operator: nothing is decided, and nodes keep how they poll"
+                        : "the pause is over");
+    s->paused = paused;
+}
+
 /* Carries out a command. False: a manager has no such command. */
 static bool carry_out(struct manager_daemon *s, const struct message_command *c)
 {
@@ -166,7 +175,7 @@ static bool carry_out(struct manager_daemon *s, const struct message_command *c)
     case VERB_START:
     case VERB_RESUME:
     case VERB_PAUSE:
-        s->paused = c->verb == VERB_PAUSE;
+        pause_decisions(s, c->verb == VERB_PAUSE);
         return true;
     case VERB_SHUTDOWN:
         s->shutdown = true;
