@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * One side of control: commands to a daemon, and its answers. A command names the daemon's life and a deadline on the
- * daemon's clock, both learned from its last REPLY; so a command that waited in a queue while its daemon was away is
- * not carried out by the next one, nor much later. One thread.
+ * One side of control: commands to a daemon, and its answers. A command names the daemon's life, and a deadline on the
+ * daemon's clock; both are learned from its last REPLY. So the next daemon does not carry out a command that waited in
+ * a queue for the last one, and none is carried out much later. One thread.
  */
 #ifndef BEZEL_MDR_COMMAND_COMMAND_CALLER_H
 #define BEZEL_MDR_COMMAND_COMMAND_CALLER_H

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The other side of control: a daemon takes commands and answers them. A command is passed on once, and only where its
- * sender's key has the role `control`, it names this life of the daemon, and its deadline has not passed; everything
- * else is answered here. A repeated command gets the answer of the first one. One thread.
+ * The other side of control: a daemon takes commands and answers them. The sender's key needs the role `control`. A
+ * command is passed on once, if it names this life of the daemon and its deadline has not passed; else it is refused
+ * here. A repeated command gets the answer of the first one. One thread.
  */
 #ifndef BEZEL_MDR_COMMAND_COMMAND_SERVER_H
 #define BEZEL_MDR_COMMAND_COMMAND_SERVER_H

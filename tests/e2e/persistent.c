@@ -287,7 +287,7 @@ static void a_command_of_another_life_after_its_deadline_or_older_than_the_last_
     assert_int_equal(sessions(), 0);
 }
 
-/* Numbers of more sources than are kept: none of them is carried out twice within its deadline by mistake. */
+/* The answers of more sources than it keeps: a new one takes the place of the oldest. */
 static void many_sources_are_answered(void **state)
 {
     (void)state;
