@@ -307,7 +307,12 @@ static int finish(struct receiver *in)
         err = recover_rows(in->rundb, in->store, in->model);
     if (!err)
         err = receiver_save(in);
-    return err ? err : rundb_finish(in->rundb, in->model);
+    if (err)
+        return err;
+    err = rundb_finish(in->rundb, in->model);
+    if (err)
+        receiver_rundb_failed(in, err, "the end of the run");
+    return err;
 }
 
 /* If the disk is found full only now, the first try has freed the reserve, which is kept for the second. */

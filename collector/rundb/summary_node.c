@@ -254,7 +254,7 @@ void summary_load_nodes(struct summary_loading *l)
     summary_each(l, clock_query, take_clock);
     summary_each(l, period_query, take_period);
     summary_each(l, flow_query, take_flow);
-    summary_rows(l, "SELECT * FROM limits ORDER BY node, \"limit\", epoch", BUILTIN_LIMIT, &s->limits, &s->limit_count);
+    summary_rows(l, "SELECT * FROM limits ORDER BY epoch, node, \"limit\"", BUILTIN_LIMIT, &s->limits, &s->limit_count);
     drop_copies(l);
     summary_rows(l, "SELECT * FROM decisions ORDER BY at, rowid", BUILTIN_DECISION, &s->decisions, &s->decision_count);
     summary_rows(l, "SELECT * FROM polling ORDER BY at, rowid", BUILTIN_POLLING, &s->polling, &s->polling_count);

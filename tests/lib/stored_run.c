@@ -171,7 +171,7 @@ static int finish(struct stored_run *r)
         err = recover_rows(r->rundb, r->store, r->model);
     if (!err)
         err = of_database(r, rundb_save(r->rundb, r->model));
-    return err ? err : rundb_finish(r->rundb, r->model);
+    return err ? err : of_database(r, rundb_finish(r->rundb, r->model));
 }
 
 int stored_stop(struct stored_run *r)

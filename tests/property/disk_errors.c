@@ -277,37 +277,54 @@ static void past_any_error_of_the_disk_what_it_acknowledged_is_in_stable_storage
 }
 
 /*
- * Disks with room for so many bytes beyond what a collector needs to begin. Of each it stores what fits, and then
- * finishes its books: packets get nothing of the reserve, however often it tries. When there is room again all is
- * stored.
+ * A disk of `size` bytes, 0: without end. Of the packets the collector stores what fits, and then finishes its books:
+ * packets get nothing of the reserve, however often it tries. When there is room again all is stored. Returns how many
+ * bytes were in use when the last packet had come.
  */
+static uint64_t fill(struct scene *t, uint64_t size)
+{
+    struct stored_run r = {.batch = 3, .acknowledged = take_promise, .context = t};
+    char said[SAID] = "";
+    begin(t);
+    t->fault.at = size;
+    disk_calls_size(size);
+    assert_int_equal(file_make_dirs(t->dir, 0777), 0);
+    assert_int_equal(stored_start(&r, t->dir, t->sensor, t->sync), 0);
+    bool full = store_all(&r) != 0;
+    uint64_t used = disk_bytes(t->disk);
+    assert_true(!full || used + STORE_RESERVE / 2 < size);
+    stored_end(&r);
+    if (stored_stop(&r) != 0)
+        fail_msg("on a disk of %llu bytes the books cannot be finished", (unsigned long long)size);
+    assert_true(stored_is_right(t->sensor, t->dir, !full));
+    disk_calls_size(0);
+    if (full && (collect(t) != 0 || !is_complete(t, said)))
+        fail_msg("with room again it does not go on: %s", said);
+    disk_calls_end();
+    disk_free(t->disk);
+    scratch_remove(t->base);
+    return used;
+}
+
 static void on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stored(void **state)
 {
     enum { BEGINNING = 600 << 10, STEP = 256 << 10 };
     struct scene t = {.sensor = make_sensor(6000), .sync = STORE_SYNC_NEVER, .fault = {.name = "a full disk"}};
     (void)state;
-    for (uint64_t room = 0; room < 3 * STORE_ROOM; room += 1 + seed_next(&seed) % STEP) {
-        struct stored_run r = {.batch = 3, .acknowledged = take_promise, .context = &t};
-        char said[SAID] = "";
-        begin(&t);
-        t.fault.at = room;
-        uint64_t size = BEGINNING + STORE_RESERVE + room;
-        disk_calls_size(size);
-        assert_int_equal(file_make_dirs(t.dir, 0777), 0);
-        assert_int_equal(stored_start(&r, t.dir, t.sensor, t.sync), 0);
-        bool full = store_all(&r) != 0;
-        assert_true(!full || disk_bytes(t.disk) + STORE_RESERVE / 2 < size);
-        stored_end(&r);
-        if (stored_stop(&r) != 0)
-            fail_msg("with %llu bytes of room the books cannot be finished", (unsigned long long)room);
-        assert_true(stored_is_right(t.sensor, t.dir, !full));
-        disk_calls_size(0);
-        if (full && (collect(&t) != 0 || !is_complete(&t, said)))
-            fail_msg("with room again it does not go on: %s", said);
-        disk_calls_end();
-        disk_free(t.disk);
-        scratch_remove(t.base);
-    }
+    for (uint64_t room = 0; room < 3 * STORE_ROOM; room += 1 + seed_next(&seed) % STEP)
+        (void)fill(&t, BEGINNING + STORE_RESERVE + room);
+    fake_free(t.sensor);
+}
+
+/* All packets are stored by then: what has no room is a write to the database, each in turn. */
+static void a_disk_that_is_full_only_at_the_end_gives_its_reserve_to_the_books(void **state)
+{
+    enum { PAGE = 4 << 10, PAGES = 20 };
+    struct scene t = {.sensor = make_sensor(300), .sync = STORE_SYNC_NEVER, .fault = {.name = "full at the end"}};
+    (void)state;
+    uint64_t used = fill(&t, 0);
+    for (uint64_t more = 0; more < PAGES * PAGE; more += PAGE)
+        (void)fill(&t, used + more + seed_next(&seed) % PAGE);
     fake_free(t.sensor);
 }
 
@@ -317,6 +334,7 @@ int main(void)
         cmocka_unit_test(past_any_error_of_the_disk_it_goes_on_without_a_loss),
         cmocka_unit_test(past_any_error_of_the_disk_what_it_acknowledged_is_in_stable_storage),
         cmocka_unit_test(on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stored),
+        cmocka_unit_test(a_disk_that_is_full_only_at_the_end_gives_its_reserve_to_the_books),
     };
     seed = seed_start();
     return cmocka_run_group_tests(tests, NULL, NULL);

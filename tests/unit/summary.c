@@ -143,6 +143,23 @@ static void observations_of_limits_that_no_experiment_has_are_left_out(void **st
     summary_free(s);
 }
 
+/* Node 1 recorded it for the second manager, node 2 for the first; both for the third, for which 2 has it longer. */
+static void a_limit_on_the_whole_is_told_in_the_order_of_managers(void **state)
+{
+    (void)state;
+    struct summary *s = load(NODE "INSERT INTO nodes VALUES(2, 'lab', randomblob(16), zeroblob(16), 0, 'lab', 1, 0);"
+                                  "CREATE TABLE t(node, at, epoch, held);"
+                                  "INSERT INTO t VALUES(1, 7, 2, 20), (2, 5, 1, 10), (1, 8, 3, 30), (2, 9, 3, 31);"
+                                  "INSERT INTO limits SELECT node, at, 0, 2, 0, 0, 0, held, 0, 0, 0, epoch FROM t;"
+                                  "DROP TABLE t");
+    assert_non_null(s);
+    assert_int_equal(s->limit_count, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(s->limits[i].epoch, 1 + i);
+    assert_int_equal(s->limits[2].held, 31);
+    summary_free(s);
+}
+
 static void texts_are_utf_8_whatever_stands_there(void **state)
 {
     (void)state;
@@ -176,6 +193,7 @@ int main(void)
         TEST(the_mean_of_what_a_daemon_cost_is_never_above_the_largest),
         TEST(times_are_cut_to_what_clocks_can_reach),
         TEST(observations_of_limits_that_no_experiment_has_are_left_out),
+        TEST(a_limit_on_the_whole_is_told_in_the_order_of_managers),
         TEST(texts_are_utf_8_whatever_stands_there),
         TEST(a_node_whose_name_is_none_is_refused),
         TEST(a_view_in_place_of_a_table_is_refused),
