@@ -191,6 +191,35 @@ static bool is_of_this_machine(const char *listen)
     return address_read(listen, &address, &why) != 0 || address_is_loopback(&address);
 }
 
+/* Remote nodes need the operator's key, and a collector that they can reach. */
+static void check_remote(struct reader *r, const struct tree *root, struct experiment *e)
+{
+    const struct tree *store = tree_get(root, "store"), *control = tree_get(root, "control");
+    const struct tree *t = check_entries(tree_get(root, "nodes"), e->node_count);
+    bool any = false;
+    for (uint32_t i = 0; t; t = t->next, i++) {
+        const struct tree *address = tree_get(t, "address");
+        if (!experiment_is_remote(&e->nodes[i]))
+            continue;
+        any = true;
+        if (!e->store.keys)
+            reader_wrong(r, address,
+                         "a bezeld is commanded over tcp only with keys: make them with `bezel keygen --dir DIR NAME`, "
+                         "and add 'store: {keys: DIR}'");
+        else if (e->store.listen && is_of_this_machine(e->store.listen) && !is_of_this_machine(e->nodes[i].address))
+            reader_wrong(r, tree_get(store, "listen"),
+                         "%s cannot be reached from node %s at %s: give the address or interface of this machine in "
+                         "its network, or leave 'listen' out",
+                         e->store.listen, e->nodes[i].name, e->nodes[i].address);
+    }
+    if (any && !e->store.listen)
+        e->store.listen = reader_copy(r, "tcp://*:*");
+    if (any && !e->control_key)
+        e->control_key = reader_copy(r, "operator");
+    if (control && !any)
+        reader_wrong(r, control, "is for nodes with an address tcp://HOST:PORT, and there is none");
+}
+
 static void without_keys(struct reader *r, const struct tree *root, const struct experiment *e)
 {
     const struct tree *store = tree_get(root, "store"), *nodes = tree_get(root, "nodes");
@@ -233,6 +262,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     check_adapt(r, root, e);
     real_time_check(r, root, e);
     check_keys(r, root, e);
+    check_remote(r, root, e);
     if (r->found->errors > 0 || r->out_of_memory)
         return;
     check_warn(r, root, e);

@@ -37,12 +37,19 @@ static bool is_one_folder(const char *a, const char *b)
     return strcmp(x, y) == 0;
 }
 
+static bool on_one_machine(const struct experiment_node *a, const struct experiment_node *b)
+{
+    bool remote = experiment_is_remote(a);
+    return remote == experiment_is_remote(b) && (!remote || strcmp(a->address, b->address) == 0);
+}
+
 void check_nodes(struct reader *r, const struct tree *root, struct experiment *e)
 {
     const struct tree *section = tree_get(root, "nodes"), *t = check_entries(section, e->node_count);
     for (uint32_t i = 0; t; t = t->next, i++)
         for (uint32_t j = 0; e->nodes[i].dir && j < i; j++)
-            if (e->nodes[j].dir && is_one_folder(e->nodes[i].dir, e->nodes[j].dir))
+            if (e->nodes[j].dir && on_one_machine(&e->nodes[i], &e->nodes[j]) &&
+                is_one_folder(e->nodes[i].dir, e->nodes[j].dir))
                 reader_wrong(r, tree_get(t, "dir"),
                              "is also the folder of node %s: each node needs a folder of its own",
                              diagnostics_quote(e->nodes[j].name ? e->nodes[j].name : "").s);
@@ -89,16 +96,23 @@ static void resolve_node(struct reader *r, const struct tree *t, const struct ex
 
 /* ---- processes ---- */
 
-/* Nodes with attached processes and without `dir` use the default folder of programs, which can have one reader. */
+static bool uses_default_folder(const struct experiment *e, const struct experiment_process *p)
+{
+    return p->attach && p->node < e->node_count && !e->nodes[p->node].dir;
+}
+
+/*
+ * Nodes with attached processes and without `dir` use the default folder of programs, which can have one reader on a
+ * machine.
+ */
 static void check_default_folder(struct reader *r, const struct tree *t, const struct experiment *e)
 {
-    const struct experiment_process *first = NULL;
     for (uint32_t i = 0; t; t = t->next, i++) {
-        const struct experiment_process *p = &e->processes[i];
-        if (!p->attach || p->node >= e->node_count || e->nodes[p->node].dir)
+        const struct experiment_process *p = &e->processes[i], *first = e->processes;
+        if (!uses_default_folder(e, p))
             continue;
-        if (!first)
-            first = p;
+        while (!uses_default_folder(e, first) || !on_one_machine(&e->nodes[first->node], &e->nodes[p->node]))
+            first++;
         if (p->node != first->node)
             reader_wrong_key(r, tree_get(t, "attach"),
                              "two nodes with 'attach' share the default folder (see line %u), which can have only one "
@@ -148,6 +162,15 @@ static void check_process_names(struct reader *r, const struct tree *t, struct e
     }
 }
 
+static void refuse_remote_start(struct reader *r, const struct tree *command, const struct experiment *e,
+                                const struct experiment_process *p)
+{
+    if (command && p->node < e->node_count && experiment_is_remote(&e->nodes[p->node]))
+        reader_wrong_key(r, command,
+                         "this version starts no programs on other machines: start it there, and give 'attach' with "
+                         "the file of its program");
+}
+
 /* `command` at the top of the file: one process on the only node. */
 static void add_short_form(struct reader *r, const struct tree *command, struct experiment *e)
 {
@@ -166,6 +189,7 @@ static void add_short_form(struct reader *r, const struct tree *command, struct 
     }
     if (e->node_count > 1)
         reader_wrong_key(r, command, "there are several nodes: list the program in 'processes', with its 'node'");
+    refuse_remote_start(r, command, e, p);
 }
 
 /* The collector refuses a node whose processes exceed its limit; each bezeld counts as a process. */
@@ -203,6 +227,7 @@ void check_processes(struct reader *r, const struct tree *root, struct experimen
             continue;
         check_process(r, t);
         resolve_node(r, t, e, &e->processes[i]);
+        refuse_remote_start(r, tree_get(t, "command"), e, &e->processes[i]);
     }
     check_default_folder(r, check_entries(section, e->process_count), e);
     check_process_limit(r, root, e);

@@ -118,8 +118,14 @@ void experiment_free(struct experiment *e)
     free(e->store.listen);
     free(e->store.keys);
     free(e->store.key);
+    free(e->control_key);
     free(e->name);
     free(e);
+}
+
+bool experiment_is_remote(const struct experiment_node *node)
+{
+    return node->address && strncmp(node->address, "tcp://", strlen("tcp://")) == 0;
 }
 
 bool experiment_name_ok(const char *name)

@@ -40,12 +40,13 @@ struct experiment_place {
     uint32_t line, column;
 };
 
-/** A machine of the experiment. In this version every node is on this machine, with a folder of its own. */
+/** A node of the experiment: on this machine, or where the bezeld at its tcp address is. */
 struct experiment_node {
     char *name;
-    char *dir;     /* folder of its segments, window and sockets (BEZEL_DIR); NULL: one is made for the run */
+    char *dir;     /* folder of its segments, window and sockets (BEZEL_DIR), there; NULL: one is made for the run */
     char *key;     /* name of its key in store.keys (default: the node's name); NULL: without store.keys */
-    char *address; /* control endpoint of the persistent bezeld that serves it; NULL: one is started for the run */
+    char *address; /* control endpoint of the persistent bezeld that serves it, ipc:///PATH or tcp://HOST:PORT; NULL:
+                      one is started for the run */
     struct experiment_place at;
 };
 
@@ -232,8 +233,8 @@ struct experiment_limits {
 };
 
 struct experiment_store {
-    char *listen; /* the collector's endpoint: tcp://ADDRESS:PORT (or :*), ipc:///PATH; NULL: a socket of the run.
-                     ADDRESS is 127.0.0.1 if there are no keys */
+    char *listen; /* the collector's endpoint: tcp://HOST:PORT (or :*), ipc:///PATH; NULL: a socket of the run. HOST is
+                     a number, an interface or `*`; on loopback if there are no keys. With remote nodes never NULL */
     char *keys;   /* folder of keys; NULL: none */
     char *key;    /* name of the collector's key there, default "collector"; NULL: without keys */
     struct experiment_place keys_at;
@@ -254,6 +255,7 @@ struct experiment {
     struct experiment_limit *limits;
     struct experiment_adapt adapt;
     struct experiment_store store;
+    char *control_key; /* name of the operator's key in store.keys; NULL: without remote nodes */
 };
 
 /** An error or a warning about a file: `file:line:col: path: sentence`. */
@@ -294,6 +296,9 @@ int experiment_check_cpus(const struct experiment *e, uint32_t cpus,
 void experiment_print_diagnostics(const struct experiment_diagnostics *found, const char *file, FILE *out);
 
 void experiment_free(struct experiment *e);
+
+/** Whether a node is reached over tcp, so that it may be on another machine. */
+bool experiment_is_remote(const struct experiment_node *node);
 void experiment_diagnostics_free(struct experiment_diagnostics *found);
 
 /**

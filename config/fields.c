@@ -241,6 +241,11 @@ static const struct schema_field store_fields[] = {
     {0},
 };
 
+static const struct schema_field control_fields[] = {
+    {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment, control_key)},
+    {0},
+};
+
 const struct experiment_process schema_default_process = {.instances = 1, .output = OUTPUT_FILE};
 static const struct experiment_node default_node;
 static const struct experiment_metric default_metric = {
@@ -284,6 +289,7 @@ const struct schema_field schema_experiment[] = {
     {.key = "limits", .kind = SCHEMA_TABLE, .offset = IN(experiment, limits), .table = &limit_table},
     {.key = "adapt", .kind = SCHEMA_MAP, .fields = adapt_fields},
     {.key = "store", .kind = SCHEMA_MAP, .fields = store_fields},
+    {.key = "control", .kind = SCHEMA_MAP, .fields = control_fields},
     {0},
 };
 

@@ -320,25 +320,24 @@ void fields_read_patterns(struct reader *r, const struct tree *t, void *to)
 
 /* ---- Endpoints --------------------------------------------------------------------------------------------------- */
 
-/* With an IPv4 address as a number, and a port or `*`. Whether that takes keys: check.c. */
-static bool is_tcp_endpoint(const char *text)
+static bool is_ipc(const char *text)
 {
-    struct address address;
-    const char *why;
-    return address_read(text, &address, &why) == 0 && address.kind == ADDRESS_IPV4;
+    return strncmp(text, "ipc:///", 7) == 0 && text[7] && strlen(text) <= ENDPOINT_LENGTH_MAX;
 }
 
+/* What it takes is checked in check.c: keys, or none. */
 void fields_read_listen(struct reader *r, const struct tree *t, void *to)
 {
-    const char *text = reader_text(r, t, "an endpoint, or 'ipc'");
+    struct address address;
+    const char *why, *text = reader_text(r, t, "an endpoint, or 'ipc'");
     if (!text || strcmp(text, "ipc") == 0)
         return;
-    if (is_tcp_endpoint(text) || (strncmp(text, "ipc:///", 7) == 0 && strlen(text) <= ENDPOINT_LENGTH_MAX))
+    if (is_ipc(text) || address_read(text, &address, &why) == 0)
         *(char **)to = reader_copy(r, text);
     else
         reader_wrong(r, t,
-                     "%s is not an endpoint; allowed: ipc, tcp://127.0.0.1:PORT (with 'keys' any IPv4 address as a "
-                     "number), tcp://127.0.0.1:* or ipc:///PATH (at most 107 bytes)",
+                     "%s is not an endpoint; allowed: ipc, ipc:///PATH (at most 107 bytes), or tcp://HOST:PORT with a "
+                     "number, an interface or * as HOST and a number or * as PORT",
                      diagnostics_quote(text).s);
 }
 
@@ -366,15 +365,17 @@ void fields_read_sync(struct reader *r, const struct tree *t, void *to)
 
 void fields_read_address(struct reader *r, const struct tree *t, void *to)
 {
-    const char *text = reader_text(r, t, "an endpoint ipc:///PATH");
+    struct address address;
+    const char *why, *text = reader_text(r, t, "an endpoint ipc:///PATH or tcp://HOST:PORT");
     if (!text)
         return;
-    if (strncmp(text, "ipc:///", 7) == 0 && text[7] && strlen(text) <= ENDPOINT_LENGTH_MAX)
+    bool tcp = address_read(text, &address, &why) == 0 && address.kind != ADDRESS_ANY && address.port != 0;
+    if (tcp || is_ipc(text))
         *(char **)to = reader_copy(r, text);
     else
         reader_wrong(r, t,
-                     "%s is not supported in this version; expected: ipc:///PATH (at most 107 bytes) of a persistent "
-                     "bezeld on this machine. Without 'address', a bezeld is started for the run",
+                     "%s is not where a persistent bezeld can be reached; expected: ipc:///PATH (at most 107 bytes) on "
+                     "this machine, or tcp://HOST:PORT. Without 'address', a bezeld is started for the run",
                      diagnostics_quote(text).s);
 }
 

@@ -138,7 +138,7 @@ static void check_served(struct reader *r, const struct tree *t, const struct ex
         no_such_limit(r, t, e, name);
     for (const struct tree *other = t->parent && t->parent->kind == TREE_LIST ? t->parent->first : t; other != t;
          other = other->next)
-        if (other->kind == TREE_TEXT && strcmp(other->text, name) == 0) {
+        if (other->kind == TREE_TEXT && !other->refused && strcmp(other->text, name) == 0) {
             reader_wrong(r, t, "%s appears twice in this list", diagnostics_quote(name).s);
             return;
         }

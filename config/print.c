@@ -264,5 +264,7 @@ int experiment_print(const struct experiment *e, FILE *out)
     knobs_print(e, out);
     fputs("]}\n", out);
     print_store(&e->store, out);
+    if (e->control_key)
+        fprintf(out, "control: {key: %s}\n", e->control_key);
     return ferror(out) ? BEZEL_ESYS : 0;
 }

@@ -107,6 +107,15 @@ static void on_hello(struct receiver *in, const struct link_frame *frame, const 
     receiver_welcome(in, peer);
 }
 
+static void refuse_name(struct receiver *in, const struct link_frame *frame)
+{
+    char text[3 * KEY_NAME_MAX + 128];
+    snprintf(text, sizeof text,
+             "key %s does not speak for node %s: add the node to 'nodes:' in %s.pub, in the collector's folder of keys",
+             frame->key, in->in.hello.node, frame->key);
+    receiver_refuse(in, &frame->peer, text);
+}
+
 static void refuse_message(struct receiver *in, const struct peer *peer, const char *what, const char *reason)
 {
     in->model->totals.refused++;
@@ -400,6 +409,8 @@ void receiver_take_message(struct receiver *in, const struct link_frame *frame, 
     }
     if (in->in.type == MESSAGE_HELLO && !link_may(frame, KEY_OBSERVE))
         receiver_refuse(in, &frame->peer, "your key does not have the role observe at this collector");
+    else if (in->in.type == MESSAGE_HELLO && !link_speaks_for(in->link, frame, in->in.hello.node))
+        refuse_name(in, frame);
     else if (in->in.type == MESSAGE_HELLO)
         on_hello(in, frame, &in->in.hello);
     else if (!peer)

@@ -112,7 +112,7 @@ void receiver_refuse(struct receiver *in, const struct link_peer *id, const char
     in->changed = true;
     log_warn("BEZEL-PEER-REFUSED", "%s", reason);
     in->out.type = MESSAGE_REFUSE;
-    snprintf(in->out.refuse.reason, sizeof in->out.refuse.reason, "%s", reason);
+    message_text(in->out.refuse.reason, MESSAGE_TEXT_MAX, reason);
     (void)!receiver_send(in, id);
 }
 

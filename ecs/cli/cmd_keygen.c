@@ -12,15 +12,17 @@
 #include <string.h>
 
 static const char help[] =
-    "usage: bezel keygen [--role ROLE]... [--dir DIR] [--force] NAME\n"
+    "usage: bezel keygen [--role ROLE]... [--node NODE]... [--dir DIR] [--force] NAME\n"
     "\n"
     "Makes a pair of keys. NAME.key, the secret key, stays with its owner; nobody else may read it. NAME.pub, the\n"
     "public key, is to be copied into the folder of keys of everybody who accepts it. It lists the roles of its\n"
-    "holder, and they may be changed there.\n"
+    "holder and the nodes that it may speak for, and they may be changed there.\n"
     "\n"
     "  --role observe   may send packets to a collector (the default)\n"
     "  --role control   may command a daemon\n"
     "  --role launch    may have programs started\n"
+    "  --node NODE      may send packets in the name of this node, or of all that a pattern matches, such as 'desk*'\n"
+    "                   (default: the node called NAME)\n"
     "  --dir DIR        folder of the two files, created with mode 0700 if it is missing (default: the current one)\n"
     "  --force          replace an existing pair of that name; its secret key is lost\n"
     "  -h, --help\n"
@@ -30,6 +32,7 @@ static const char help[] =
 struct request {
     const char *name, *dir;
     unsigned roles;
+    char nodes[KEY_NODES_MAX + 1];
     bool replace;
 };
 
@@ -38,21 +41,32 @@ static int read_role(const char *word, void *context)
     unsigned role = key_role(word, strlen(word));
     if (role == 0)
         return command_misuse("keygen", "'%s' is not a role: use observe, control or launch", word);
-    *(unsigned *)context |= role;
+    ((struct request *)context)->roles |= role;
+    return OPTIONS_GO_ON;
+}
+
+static int read_node(const char *word, void *context)
+{
+    struct request *q = context;
+    size_t n = strlen(q->nodes);
+    if (!key_pattern_ok(word))
+        return command_misuse("keygen", "'%s' is not a node: use the name of one, or a pattern such as 'desk*'", word);
+    if (snprintf(q->nodes + n, sizeof q->nodes - n, "%s%s", n ? " " : "", word) >= (int)(sizeof q->nodes - n))
+        return command_misuse("keygen", "the nodes have more than %d bytes: use a pattern, such as 'desk*'",
+                              KEY_NODES_MAX);
     return OPTIONS_GO_ON;
 }
 
 static int read_options(int argc, char **argv, struct request *q)
 {
     *q = (struct request){.dir = "."};
-    struct options o = {.command = "keygen",
-                        .help = help,
-                        .least = 1,
-                        .most = 1,
-                        .wanted = "give exactly one NAME",
-                        .context = &q->roles};
-    const struct options_entry entries[] = {
-        {"role", .read = read_role}, {"dir", .value = &q->dir}, {"force", .flag = &q->replace}, {0}};
+    struct options o = {
+        .command = "keygen", .help = help, .least = 1, .most = 1, .wanted = "give exactly one NAME", .context = q};
+    const struct options_entry entries[] = {{"role", .read = read_role},
+                                            {"node", .read = read_node},
+                                            {"dir", .value = &q->dir},
+                                            {"force", .flag = &q->replace},
+                                            {0}};
     int code = options_read(&o, entries, argc, argv);
     if (code != OPTIONS_GO_ON)
         return code;
@@ -72,6 +86,7 @@ static int write_pair(const struct request *q, const struct key_secret *secret)
 {
     char path[PATH_MAX] = "";
     struct key_public public = {.roles = q->roles};
+    memcpy(public.nodes, q->nodes, sizeof public.nodes);
     int err = link_key_public(secret, public.bytes);
     if (!err && file_make_dirs(q->dir, 0700) != 0) {
         log_error("BEZEL-KEYGEN", "cannot make folder %s: %s", q->dir, strerror(errno));

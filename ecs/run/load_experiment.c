@@ -95,6 +95,8 @@ static bool resolve(const char *path, char real[PATH_MAX])
 static bool find_folder(const struct experiment *e, uint32_t i, char real[PATH_MAX])
 {
     char path[PATH_MAX] = "";
+    if (experiment_is_remote(&e->nodes[i]))
+        return false;
     if (e->nodes[i].dir)
         return resolve(e->nodes[i].dir, real);
     for (uint32_t k = 0; k < e->process_count; k++)
@@ -153,8 +155,20 @@ static void check_roles(struct finder *f, const struct key_public *key, unsigned
     report(f, false, path, file, text);
 }
 
+/* Checks the key of a node: what it may do at a collector, and that it is this node's. */
+static void check_speaker(struct finder *f, const struct key_public *key, const char *name, const char *node,
+                          const char *file, const char *path)
+{
+    char text[EXPERIMENT_NAME_MAX + 80];
+    check_roles(f, key, KEY_OBSERVE, file, path);
+    if (key_speaks_for(key, name, node))
+        return;
+    snprintf(text, sizeof text, "does not speak for node %s: add the line 'nodes: %s' to it", node, node);
+    report(f, false, path, file, text);
+}
+
 /* Checks the public key of a persistent bezeld, which keeps its secret key in a folder of its own. */
-static void check_admission(struct finder *f, const char *name, const char *path)
+static void check_admission(struct finder *f, const char *name, const char *node, const char *path)
 {
     char file[PATH_MAX];
     struct key_public public;
@@ -163,11 +177,23 @@ static void check_admission(struct finder *f, const char *name, const char *path
     if (key_read_public(file, &public, &why) != 0)
         report(f, false, path, file, why);
     else
-        check_roles(f, &public, KEY_OBSERVE, file, path);
+        check_speaker(f, &public, name, node, file, path);
 }
 
-/* Checks both files of key `name`, which must have `roles`. */
-static void check_pair(struct finder *f, const char *name, unsigned roles, const char *path)
+/* Checks the operator's key, whose public part is on the machines that are commanded. */
+static void check_secret(struct finder *f, const char *name, const char *path)
+{
+    char file[PATH_MAX];
+    struct key_secret secret;
+    const char *why;
+    snprintf(file, sizeof file, "%s/%s.key", f->e->store.keys, name);
+    if (key_read_secret(file, &secret, &why) != 0)
+        report(f, false, path, file, why);
+    key_forget(&secret);
+}
+
+/* Checks both files of key `name`; it is that of `node`, NULL: of the collector. */
+static void check_pair(struct finder *f, const char *name, const char *node, const char *path)
 {
     char file[PATH_MAX];
     struct key_secret secret;
@@ -188,7 +214,8 @@ static void check_pair(struct finder *f, const char *name, unsigned roles, const
     key_forget(&secret);
     if (!pair)
         report(f, false, path, file, "is not the public part of the .key beside it: the files belong to two key pairs");
-    check_roles(f, &public, roles, file, path);
+    if (node)
+        check_speaker(f, &public, name, node, file, path);
 }
 
 static int check_keys(const struct experiment *e, struct experiment_diagnostics *found)
@@ -201,13 +228,15 @@ static int check_keys(const struct experiment *e, struct experiment_diagnostics 
         report(&f, false, "store.keys", e->store.keys,
                "this libzmq was built without CURVE: install one with CURVE, such as Debian's");
     else if (keyring_examine(e->store.keys, report_wrong_file, &f) >= 0) {
-        check_pair(&f, e->store.key, 0, "store.key");
+        check_pair(&f, e->store.key, NULL, "store.key");
+        if (e->control_key)
+            check_secret(&f, e->control_key, "control.key");
         for (uint32_t i = 0; i < e->node_count; i++) {
             snprintf(path, sizeof path, "nodes.%s.key", e->nodes[i].name);
             if (e->nodes[i].address)
-                check_admission(&f, e->nodes[i].key, path);
+                check_admission(&f, e->nodes[i].key, e->nodes[i].name, path);
             else
-                check_pair(&f, e->nodes[i].key, KEY_OBSERVE, path);
+                check_pair(&f, e->nodes[i].key, e->nodes[i].name, path);
         }
     }
     return f.err;

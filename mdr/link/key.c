@@ -3,6 +3,7 @@
 #include "mdr/link/key.h"
 
 #include <ctype.h>
+#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -69,13 +70,35 @@ const char *key_roles_text(unsigned set, char text[KEY_ROLES_TEXT])
     return text;
 }
 
-bool key_name_ok(const char *name)
+static bool is_of(const char *name, const char *others)
 {
     size_t n = strlen(name);
     for (const char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("_-.", *c))
+        if (!isalnum((unsigned char)*c) && !strchr(others, *c))
             return false;
     return n >= 1 && n <= KEY_NAME_MAX && name[0] != '.' && name[0] != '-';
+}
+
+bool key_name_ok(const char *name)
+{
+    return is_of(name, "_-.");
+}
+
+bool key_pattern_ok(const char *pattern)
+{
+    return is_of(pattern, "_-.*?[]");
+}
+
+bool key_speaks_for(const struct key_public *key, const char *name, const char *node)
+{
+    char patterns[sizeof key->nodes], *rest = NULL;
+    if (!key->nodes[0])
+        return strcmp(name, node) == 0;
+    memcpy(patterns, key->nodes, sizeof patterns);
+    for (const char *p = strtok_r(patterns, " ", &rest); p; p = strtok_r(NULL, " ", &rest))
+        if (fnmatch(p, node, 0) == 0)
+            return true;
+    return false;
 }
 
 /* ---- the text of a file ------------------------------------------------------------------------------------------ */
@@ -156,6 +179,29 @@ static int take_roles(struct lines *l, unsigned *set, const char **why)
     return BEZEL_EMALFORMED;
 }
 
+/* The line may be missing. */
+static int take_nodes(struct lines *l, char nodes[KEY_NODES_MAX + 1], const char **why)
+{
+    char words[KEY_NODES_MAX + 1], *left = NULL;
+    const char *rest;
+    size_t n, length = 0;
+    memset(nodes, 0, KEY_NODES_MAX + 1);
+    if (l->at == l->end)
+        return 0;
+    if (!take(l, "nodes:", &rest, &n))
+        return BEZEL_EMALFORMED;
+    *why = "'nodes:' takes 1 to 255 bytes of names of nodes, in which `*`, `?` and `[...]` are patterns";
+    if (n > KEY_NODES_MAX || memchr(rest, '\0', n))
+        return BEZEL_EMALFORMED;
+    snprintf(words, sizeof words, "%.*s", (int)n, rest);
+    for (const char *p = strtok_r(words, " ", &left); p; p = strtok_r(NULL, " ", &left)) {
+        if (!key_pattern_ok(p))
+            return BEZEL_EMALFORMED;
+        length += (size_t)snprintf(nodes + length, KEY_NODES_MAX + 1 - length, "%s%s", length ? " " : "", p);
+    }
+    return length ? 0 : BEZEL_EMALFORMED;
+}
+
 int key_parse_secret(const char *text, size_t n, struct key_secret *key, const char **why)
 {
     struct lines l = {text, text + n};
@@ -177,12 +223,15 @@ int key_parse_public(const char *text, size_t n, struct key_public *key, const c
     struct lines l = {text, text + n};
     struct key_public read;
     *why =
-        "not a public key of `bezel keygen`, which has three lines: 'bezel-public-key 1', 'public: ...', 'roles: ...'";
+        "not a public key of `bezel keygen`, which has these lines: 'bezel-public-key 1', 'public: ...', 'roles: ...', "
+        "and perhaps 'nodes: ...'";
     int err = take_title(&l, public_title, why);
     if (!err)
         err = take_key(&l, "public: ", read.bytes);
     if (!err)
         err = take_roles(&l, &read.roles, why);
+    if (!err)
+        err = take_nodes(&l, read.nodes, why);
     if (!err && l.at != l.end)
         err = BEZEL_EMALFORMED;
     if (!err)
@@ -203,8 +252,9 @@ int key_print_public(const struct key_public *key, char text[KEY_FILE_MAX])
 {
     char code[KEY_Z85 + 1], set[KEY_ROLES_TEXT];
     key_to_z85(key->bytes, code);
-    return snprintf(text, KEY_FILE_MAX, "%s1\npublic: %s\nroles: %s\n", public_title, code,
-                    key_roles_text(key->roles, set));
+    return snprintf(text, KEY_FILE_MAX, "%s1\npublic: %s\nroles: %s\n%s%s%s", public_title, code,
+                    key_roles_text(key->roles, set), key->nodes[0] ? "nodes: " : "", key->nodes,
+                    key->nodes[0] ? "\n" : "");
 }
 
 void key_forget(struct key_secret *key)

@@ -13,9 +13,12 @@
  *     bezel-public-key 1
  *     public: 40 characters of Z85
  *     roles: observe control launch
+ *     nodes: desk1 studio*
  *
- * The name of a key is its file's; it is not in the text. Nothing here needs ZeroMQ; link.h makes pairs, and the public
- * part of a secret key. Pure or blocking on the file system only; thread-safe.
+ * The last line is optional: the nodes in whose name the holder may send packets, as patterns of glob(7); without it
+ * the one node that has the key's name. The name of a key is its file's; it is not in the text. Nothing here needs
+ * ZeroMQ; link.h makes pairs, and the public part of a secret key. Pure or blocking on the file system only;
+ * thread-safe.
  */
 #ifndef BEZEL_MDR_LINK_KEY_H
 #define BEZEL_MDR_LINK_KEY_H
@@ -30,6 +33,7 @@ enum {
     KEY_BYTES = 32,
     KEY_Z85 = 40, /* characters of a key in Z85, without the NUL */
     KEY_NAME_MAX = 63,
+    KEY_NODES_MAX = 255, /* bytes of the patterns of nodes */
     KEY_FILE_MAX = 1024, /* bytes of a file; a longer one is no key */
 };
 
@@ -47,7 +51,8 @@ struct key_secret {
 
 struct key_public {
     uint8_t bytes[KEY_BYTES];
-    unsigned roles; /* of enum key_role, at least one */
+    unsigned roles;                /* of enum key_role, at least one */
+    char nodes[KEY_NODES_MAX + 1]; /* patterns, separated by one blank; "": the key's own name */
 };
 
 /** Z85 of a key, NUL-terminated, and back: 0, or BEZEL_EMALFORMED where 40 characters at `text` are no Z85. */
@@ -64,10 +69,16 @@ const char *key_roles_text(unsigned roles, char text[KEY_ROLES_TEXT]);
 /** Whether `name` may name a key: 1 to KEY_NAME_MAX letters, digits, '_', '-', '.'; no '.' or '-' first. */
 bool key_name_ok(const char *name);
 
+/** Whether `pattern` may be one of the patterns: a name of a key, in which `*`, `?`, `[` and `]` may stand, too. */
+bool key_pattern_ok(const char *pattern);
+
+/** Whether the holder of `key`, which is called `name`, may send packets in the name of `node`. */
+bool key_speaks_for(const struct key_public *key, const char *name, const char *node);
+
 /**
  * Read the text of a key's file. Return 0; BEZEL_EVERSION where its first line names another version, or
  * BEZEL_EMALFORMED, both with *why a static sentence. Accepted texts differ from printed ones only by blanks in
- * `roles:`.
+ * `roles:` and `nodes:`.
  */
 int key_parse_secret(const char *text, size_t n, struct key_secret *key, const char **why) BEZEL_MUST_CHECK;
 int key_parse_public(const char *text, size_t n, struct key_public *key, const char **why) BEZEL_MUST_CHECK;

@@ -25,9 +25,10 @@ struct keys {
 
 struct keyring {
     char *dir;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t reading; /* held while the folder is read */
     int64_t looked;
-    uint64_t print; /* fingerprint of the folder when it was read; 0: it could not be read */
+    uint64_t print;       /* fingerprint of the folder when it was read; 0: it could not be read */
+    pthread_mutex_t lock; /* of `keys` alone: whoever finds a key does not wait for a disk */
     struct keys keys;
 };
 
@@ -183,13 +184,16 @@ static void log_problem(void *context, const char *file, const char *why)
 }
 
 /* The fingerprint is taken first: a change while the folder is read is then found at the next look. */
-static int look(struct keyring *ring)
+static int read_again(struct keyring *ring)
 {
     struct keys keys;
     uint64_t print = folder_print(ring->dir);
     int err = read_folder(ring->dir, &keys, &(struct listener){log_problem, ring->dir});
-    free(ring->keys.list);
+    pthread_mutex_lock(&ring->lock);
+    struct keyring_key *before = ring->keys.list;
     ring->keys = keys;
+    pthread_mutex_unlock(&ring->lock);
+    free(before);
     ring->print = print;
     return err;
 }
@@ -201,9 +205,10 @@ int keyring_open(const char *dir, struct keyring **out)
         free(ring);
         return BEZEL_ENOMEM;
     }
+    pthread_mutex_init(&ring->reading, NULL);
     pthread_mutex_init(&ring->lock, NULL);
     ring->looked = clock_now();
-    int err = look(ring);
+    int err = read_again(ring);
     if (err) {
         keyring_free(ring);
         return err;
@@ -216,21 +221,28 @@ void keyring_free(struct keyring *ring)
 {
     if (!ring)
         return;
+    pthread_mutex_destroy(&ring->reading);
     pthread_mutex_destroy(&ring->lock);
     free(ring->keys.list);
     free(ring->dir);
     free(ring);
 }
 
-int keyring_find(struct keyring *ring, const uint8_t bytes[KEY_BYTES], int64_t now, struct keyring_key *found)
+void keyring_look(struct keyring *ring, int64_t now)
 {
-    int err = BEZEL_ENOENT;
-    pthread_mutex_lock(&ring->lock);
+    pthread_mutex_lock(&ring->reading);
     if (now - ring->looked >= KEYRING_LOOK) {
         ring->looked = now;
         if (folder_print(ring->dir) != ring->print)
-            (void)!look(ring); /* on failure no key is admitted */
+            (void)!read_again(ring); /* on failure no key is admitted */
     }
+    pthread_mutex_unlock(&ring->reading);
+}
+
+int keyring_find(struct keyring *ring, const uint8_t bytes[KEY_BYTES], struct keyring_key *found)
+{
+    int err = BEZEL_ENOENT;
+    pthread_mutex_lock(&ring->lock);
     for (size_t i = 0; i < ring->keys.count && err; i++)
         if (memcmp(ring->keys.list[i].key.bytes, bytes, KEY_BYTES) == 0) {
             *found = ring->keys.list[i];

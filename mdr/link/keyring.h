@@ -2,12 +2,11 @@
 // SPDX-License-Identifier: MIT
 
 /**
- * The keys that a daemon admits: the files *.pub of a folder, each with its roles. The folder is checked for changes
- * when a key is looked up, at most once in KEYRING_LOOK. A change (a key or role added or removed) takes effect for new
- * connections from then on.
+ * The keys that a daemon admits: the files *.pub of a folder, each with its roles and nodes. keyring_look() checks the
+ * folder for changes, at most once in KEYRING_LOOK; a change takes effect from then on.
  *
  * Where the folder cannot be read, or others than its owner can write it, no key is admitted. A wrong file is logged
- * when the folder is read, and ignored. Functions are thread-safe, and block on the file system.
+ * when the folder is read, and ignored. Functions are thread-safe; all but keyring_find() block on the file system.
  */
 #ifndef BEZEL_MDR_LINK_KEYRING_H
 #define BEZEL_MDR_LINK_KEYRING_H
@@ -32,9 +31,11 @@ struct keyring_key {
 int keyring_open(const char *dir, struct keyring **ring) BEZEL_MUST_CHECK;
 void keyring_free(struct keyring *ring);
 
-/** Finds public key `bytes` at time `now` (ns): 0 with *found, or BEZEL_ENOENT. */
-int keyring_find(struct keyring *ring, const uint8_t bytes[KEY_BYTES], int64_t now,
-                 struct keyring_key *found) BEZEL_MUST_CHECK;
+/** Reads the folder again where it has changed, if at time `now` (ns) it is time for that. */
+void keyring_look(struct keyring *ring, int64_t now);
+
+/** Finds public key `bytes`, as of the last look: 0 with *found, or BEZEL_ENOENT. */
+int keyring_find(struct keyring *ring, const uint8_t bytes[KEY_BYTES], struct keyring_key *found) BEZEL_MUST_CHECK;
 
 /**
  * Reads folder `dir` once, and calls `report` for each wrong file (`file` is the name of its key; "": the folder

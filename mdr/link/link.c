@@ -358,12 +358,31 @@ static int receive_peer(void *socket, struct link_peer *peer)
     return err;
 }
 
-/* Sets the roles and key of the frame's connection, as admitted. A connected link has verified its peer by its key. */
-static void take_roles(const struct link *link, zmq_msg_t *part, struct link_frame *frame)
+/* Finds the key of a frame's connection: 0, or BEZEL_ENOENT where it was taken back. */
+static int find_key(const struct link *link, const struct link_frame *frame, struct keyring_key *known)
 {
-    const char *user = link->domain ? zmq_msg_gets(part, "User-Id") : NULL;
-    frame->roles = link->domain ? zap_roles(user) : KEY_ALL_ROLES;
-    frame->key = zap_name(user);
+    uint8_t key[KEY_BYTES];
+    return link->known && zap_key(zmq_msg_gets((const zmq_msg_t *)frame->handle, "User-Id"), key) == 0
+               ? keyring_find(link->known, key, known)
+               : BEZEL_ENOENT;
+}
+
+/* Sets the roles and name of the sender's key, as they are now. A connected link has verified its peer by its key. */
+static void take_roles(const struct link *link, struct link_frame *frame)
+{
+    struct keyring_key known;
+    frame->key[0] = '\0';
+    frame->roles = link->domain ? 0 : KEY_ALL_ROLES;
+    if (!link->domain || find_key(link, frame, &known) != 0)
+        return;
+    frame->roles = known.key.roles;
+    memcpy(frame->key, known.name, sizeof frame->key);
+}
+
+bool link_speaks_for(const struct link *link, const struct link_frame *frame, const char *node)
+{
+    struct keyring_key known;
+    return !link->domain || (find_key(link, frame, &known) == 0 && key_speaks_for(&known.key, known.name, node));
 }
 
 int link_receive(struct link *link, struct link_frame *frame)
@@ -396,7 +415,7 @@ int link_receive(struct link *link, struct link_frame *frame)
     }
     frame->data = zmq_msg_data(part);
     frame->size = zmq_msg_size(part);
-    take_roles(link, part, frame);
+    take_roles(link, frame);
     link_monitor_close(link);
     return 0;
 }

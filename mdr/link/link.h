@@ -7,7 +7,8 @@
  * acknowledgement proves arrival. Heartbeats are the caller's (ZMQ_HEARTBEAT_IVL stays 0: it loses messages).
  *
  * With keys a link is encrypted (CURVE): the connecting side verifies the bound side by its public key, and the bound
- * side admits only the keys of its key ring. Each frame comes with the roles of its key, which the receiver checks.
+ * side admits only the keys of its key ring. Each frame comes with the roles that its key has now, which the receiver
+ * checks: two seconds after a key or a role was taken back, it does not count any more.
  *
  * A link belongs to one thread. Nothing here is async-signal-safe. The process has one ZeroMQ context, made with the
  * first link and terminated with the last (fork before it, never after). A thread of its own decides admission while a
@@ -51,8 +52,8 @@ struct link_peer {
  */
 struct link_frame {
     struct link_peer peer;
-    unsigned roles;  /* of enum key_role: the sender's; all of them where the link has no keys */
-    const char *key; /* name of the sender's key, "" where the link has no keys; lives with the frame */
+    unsigned roles;             /* of enum key_role: the sender's; all of them where the link has no keys */
+    char key[KEY_NAME_MAX + 1]; /* name of the sender's key; "" where the link has no keys, or the key was taken back */
     const void *data;
     size_t size;
     uint64_t handle[8]; /* room for ZeroMQ's message */
@@ -138,6 +139,9 @@ void link_keys_close(struct link_keys *keys);
 
 /** Whether the sender of `frame` has `role`; logs a warning where it has not. */
 bool link_may(const struct link_frame *frame, enum key_role role);
+
+/** Whether the sender of `frame`, which `link` received, may speak for `node`; everybody may where it has no keys. */
+bool link_speaks_for(const struct link *link, const struct link_frame *frame, const char *node);
 
 /**
  * Why no frame has arrived over a connected link, as far as failed handshakes and names without an address show: a

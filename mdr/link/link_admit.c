@@ -80,14 +80,26 @@ static void admission_serve(void *socket)
         zmq_msg_close(&messages[i]);
 }
 
+/* Reads changed folders of keys, so that a key that was taken back is found when its next frame arrives. */
+static void look_at_keys(void)
+{
+    pthread_mutex_lock(&admit_lock);
+    for (const struct link *l = admitting; l; l = l->next)
+        if (l->known)
+            keyring_look(l->known, clock_now());
+    pthread_mutex_unlock(&admit_lock);
+}
+
 static void *admission_run(void *unused)
 {
     (void)unused;
     zmq_pollitem_t items[] = {{.socket = admission.socket, .events = ZMQ_POLLIN},
                               {.fd = admission.stop, .events = ZMQ_POLLIN}};
-    while (!items[1].revents)
-        if (zmq_poll(items, 2, -1) > 0 && items[0].revents)
+    while (!items[1].revents) {
+        if (zmq_poll(items, 2, KEYRING_LOOK / 2 / CLOCK_MS) > 0 && items[0].revents)
             admission_serve(admission.socket);
+        look_at_keys();
+    }
     return NULL;
 }
 

@@ -32,26 +32,23 @@ void zap_decide(const struct zap_request *request, struct keyring *ring, int64_t
 {
     struct keyring_key known;
     char code[KEY_Z85 + 1];
+    _Static_assert(sizeof code <= sizeof answer->user, "a user id is a key");
     *answer = (struct zap_answer){.status = "400", .text = "not a known key"};
     if (!request->curve || !ring)
         return;
-    if (keyring_find(ring, request->key, now, &known) != 0) {
-        key_to_z85(request->key, code);
+    keyring_look(ring, now);
+    key_to_z85(request->key, code);
+    if (keyring_find(ring, request->key, &known) != 0) {
         log_warn("BEZEL-KEY-UNKNOWN", "a peer at %s was not admitted: its public key %s is not in the folder of keys",
                  request->address, code);
         return;
     }
     answer->status = "200";
     answer->text = "OK";
-    snprintf(answer->user, sizeof answer->user, "%u %s", known.key.roles, known.name);
+    memcpy(answer->user, code, sizeof code);
 }
 
-unsigned zap_roles(const char *user)
+int zap_key(const char *user, uint8_t key[KEY_BYTES])
 {
-    return user && user[0] >= '1' && user[0] <= '7' && user[1] == ' ' ? (unsigned)(user[0] - '0') : 0;
-}
-
-const char *zap_name(const char *user)
-{
-    return zap_roles(user) ? user + 2 : "";
+    return user && strlen(user) == KEY_Z85 ? key_from_z85(user, key) : BEZEL_EMALFORMED;
 }

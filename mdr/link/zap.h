@@ -3,15 +3,15 @@
 
 /**
  * The decision of ZAP (ZeroMQ RFC 27): a request is the parts of a message, the answer a status, a text, and the user
- * id that ZeroMQ then attaches to every frame of the connection. Ours is the roles, as a digit, a blank, and the name
- * of the key: "3 desk1". Needs no ZeroMQ; pure except for the look into the key ring.
+ * id that ZeroMQ then attaches to every frame of the connection. Ours is the public key, in Z85. Needs no ZeroMQ; pure
+ * except for the look into the key ring.
  */
 #ifndef BEZEL_MDR_LINK_ZAP_H
 #define BEZEL_MDR_LINK_ZAP_H
 
 #include "mdr/link/keyring.h"
 
-enum { ZAP_PARTS = 7, ZAP_USER_MAX = KEY_NAME_MAX + 4, ZAP_ADDRESS_MAX = 64 };
+enum { ZAP_PARTS = 7, ZAP_USER_MAX = KEY_Z85 + 1, ZAP_ADDRESS_MAX = 64 };
 
 struct zap_part {
     const void *data;
@@ -37,8 +37,7 @@ int zap_read(const struct zap_part *parts, size_t count, struct zap_request *req
 /** Decides at time `now`; `ring` is that of the request's domain, NULL where there is none: then nobody is admitted. */
 void zap_decide(const struct zap_request *request, struct keyring *ring, int64_t now, struct zap_answer *answer);
 
-/** The roles and the key's name in a user id; 0 and "" where it is NULL or not one of ours. */
-unsigned zap_roles(const char *user);
-const char *zap_name(const char *user);
+/** The public key of user id `user`: 0, or BEZEL_EMALFORMED where it is NULL or not one of ours. */
+int zap_key(const char *user, uint8_t key[KEY_BYTES]) BEZEL_MUST_CHECK;
 
 #endif

@@ -39,7 +39,7 @@ struct fixture {
 static void make_key(struct fixture *t, const char *name, unsigned roles, struct link_keys *keys,
                      uint8_t bytes[KEY_BYTES])
 {
-    struct key_public public = {.roles = roles};
+    struct key_public public = {.roles = roles, .nodes = "desk studio"};
     char path[PATH_MAX];
     assert_int_equal(link_key_new(&keys->own), 0);
     assert_int_equal(link_key_public(&keys->own, public.bytes), 0);
@@ -116,6 +116,24 @@ static void a_node_with_a_key_is_served_over_curve(void **state)
     assert_true(fake_settle(t->sensor, PATIENCE));
     assert_true(fake_say_bye(t->sensor, PATIENCE));
     assert_int_equal(collector_status(&t->collector, "records"), (int64_t)fake_records(t->sensor));
+    assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
+}
+
+static void a_node_with_the_key_of_another_is_refused_and_the_other_one_served(void **state)
+{
+    struct fixture *t = *state;
+    start(t, NULL, NULL);
+    struct fake_sensor *stranger = fake_new("attic", run_id, seed_next(&seed));
+    assert_non_null(stranger);
+    stranger->keys = &t->desk1;
+    cut_some(stranger, fake_add_process(stranger, "a", 100, ROLE_SUT), 3);
+    assert_true(fake_connect(stranger, t->collector.endpoint));
+    assert_true(is_refused(stranger, "key desk1 does not speak for node attic: add the node to 'nodes:' in desk1.pub"));
+    fake_free(stranger);
+    cut_some(t->sensor, fake_add_process(t->sensor, "a", 100, ROLE_SUT), 3);
+    assert_true(fake_connect(t->sensor, t->collector.endpoint));
+    assert_true(fake_settle(t->sensor, PATIENCE));
+    assert_int_equal(collector_status(&t->collector, "nodes"), 1);
     assert_int_equal(WEXITSTATUS(collector_end(&t->collector, SIGTERM)), 0);
 }
 
@@ -431,6 +449,7 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_node_with_a_key_is_served_over_curve),
+        TEST(a_node_with_the_key_of_another_is_refused_and_the_other_one_served),
         TEST(who_may_not_observe_is_refused_with_a_reason),
         TEST(one_connection_too_many_is_refused_and_a_known_node_may_come_again),
         TEST(a_frame_beyond_the_limit_ends_its_connection),

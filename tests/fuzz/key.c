@@ -19,6 +19,7 @@ static void check_public(const char *text, size_t size)
     fuzz_must(n > 0 && n < KEY_FILE_MAX);
     fuzz_must(key_parse_public(written, (size_t)n, &again, &why) == 0);
     fuzz_must(memcmp(key.bytes, again.bytes, KEY_BYTES) == 0 && key.roles == again.roles);
+    fuzz_must(strcmp(key.nodes, again.nodes) == 0);
 }
 
 static void check_secret(const char *text, size_t size)

@@ -231,6 +231,36 @@ static void a_key_that_was_removed_is_not_admitted_again(void **state)
     link_close(server, 0);
 }
 
+/* What desk1 says until the server sees no role any more, on one connection. */
+static void a_key_that_was_removed_has_no_role_from_the_next_frame_on(void **state)
+{
+    (void)state;
+    struct link *server = bound(&server_keys), *link = connected(server, &desk1);
+    struct link_frame frame;
+    char path[PATH_MAX];
+    int64_t deadline = clock_now() + PATIENCE;
+    unsigned roles = KEY_OBSERVE;
+    say(link, "known");
+    assert_true(receive(server, &frame, 20 * CLOCK_S));
+    assert_true(link_speaks_for(server, &frame, "desk1"));
+    assert_false(link_speaks_for(server, &frame, "desk2"));
+    link_frame_free(&frame);
+    snprintf(path, sizeof path, "%s/desk1.pub", dir);
+    assert_int_equal(unlink(path), 0);
+    while (roles && clock_now() < deadline) {
+        clock_sleep_until(clock_now() + 20 * CLOCK_MS);
+        say(link, "and now?");
+        assert_true(receive(server, &frame, 20 * CLOCK_S));
+        assert_string_equal(frame.key, frame.roles ? "desk1" : "");
+        assert_int_equal(link_speaks_for(server, &frame, "desk1"), frame.roles != 0);
+        roles = frame.roles;
+        link_frame_free(&frame);
+    }
+    assert_int_equal(roles, 0);
+    link_close(link, 0);
+    link_close(server, 0);
+}
+
 static void two_links_of_a_process_know_different_keys(void **state)
 {
     (void)state;
@@ -327,11 +357,17 @@ int main(void)
     }
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_known_key_is_admitted_with_its_roles),     TEST(a_stranger_is_not_admitted_and_both_sides_say_so),
-        TEST(a_wrong_key_of_the_server_is_found_out),     TEST(a_plain_peer_is_not_heard_where_keys_are),
-        TEST(a_peer_with_keys_does_not_speak_plainly),    TEST(a_key_that_was_removed_is_not_admitted_again),
-        TEST(two_links_of_a_process_know_different_keys), TEST(a_busy_owner_keeps_nobody_out),
-        TEST(without_keys_nothing_leaves_this_machine),   TEST(commands_are_taken_in_private_or_with_keys),
+        TEST(a_known_key_is_admitted_with_its_roles),
+        TEST(a_stranger_is_not_admitted_and_both_sides_say_so),
+        TEST(a_wrong_key_of_the_server_is_found_out),
+        TEST(a_plain_peer_is_not_heard_where_keys_are),
+        TEST(a_peer_with_keys_does_not_speak_plainly),
+        TEST(a_key_that_was_removed_is_not_admitted_again),
+        TEST(a_key_that_was_removed_has_no_role_from_the_next_frame_on),
+        TEST(two_links_of_a_process_know_different_keys),
+        TEST(a_busy_owner_keeps_nobody_out),
+        TEST(without_keys_nothing_leaves_this_machine),
+        TEST(commands_are_taken_in_private_or_with_keys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
