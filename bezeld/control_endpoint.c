@@ -191,27 +191,40 @@ static bool has_ended(const struct control_endpoint *d, const struct message_env
     return false;
 }
 
+/* The folder of the session that `b` requests; "": the experiment is wrong, which session_open() reports. */
+static void find_folder(const struct message *b, char folder[PATH_MAX])
+{
+    const struct message_configure *c = &b->configure;
+    struct session_request request = {
+        .node = b->envelope.node, .text = c->experiment, .text_bytes = strlen(c->experiment)};
+    memcpy(request.run, b->envelope.run, sizeof request.run);
+    snprintf(folder, PATH_MAX, "%s", c->folder);
+    if (!folder[0] && session_find_folder(&request, folder) != 0)
+        folder[0] = '\0';
+}
+
 /*
  * Whether the folder, or if all sessions are in use a place for one, will be free soon, so that a repeated request
  * succeeds. A session that its run does not use yet may have been given up by it, and then ends soon.
  */
-static bool is_being_left(const struct scheduler *all, const struct message *b)
+static bool is_being_left(const struct scheduler *all, const struct message *b, const char *folder)
 {
     bool full = all->count == SCHEDULER_MAX;
     for (uint32_t i = 0; i < all->count; i++) {
         const struct session *s = all->list[i];
         bool leaves = s->phase > SESSION_SERVES;
         bool unclaimed = s->waiting.is && s->waiting.began && memcmp(s->run, b->envelope.run, sizeof s->run) != 0;
-        if ((full && (leaves || unclaimed)) || (leaves && strcmp(s->dir, b->configure.folder) == 0))
+        if ((full && (leaves || unclaimed)) || (leaves && strcmp(s->dir, folder) == 0))
             return true;
     }
     return false;
 }
 
 /* Opens the session that `b` requests. NULL: it is refused, and `why` says why. */
-static struct session *open_session(struct control_endpoint *d, struct scheduler *all, const struct message *b,
-                                    char why[SESSION_WHY_MAX])
+static struct session *open_session(struct control_endpoint *d, struct scheduler *all,
+                                    const struct command_request *from, char why[SESSION_WHY_MAX])
 {
+    const struct message *b = command_server_message(d->control);
     const struct message_configure *c = &b->configure;
     char *text = NULL;
     bool is_path = d->dir[0] && c->experiment[0] == '/'; /* the file is too long for a message */
@@ -224,6 +237,7 @@ static struct session *open_session(struct control_endpoint *d, struct scheduler
     struct session_request request = {.node = b->envelope.node,
                                       .dir = c->folder,
                                       .collector = c->collector,
+                                      .from = from,
                                       .control = d->control,
                                       .keys = d->keys[0] ? d->keys : NULL,
                                       .text = text ? text : c->experiment,
@@ -249,19 +263,22 @@ static struct session *open_session(struct control_endpoint *d, struct scheduler
  * The session that `b` requests, which may exist already. NULL: refused, and `why` says why; or, where `why` is empty,
  * not answered, so that `bezel run` asks again.
  */
-static struct session *configure(struct control_endpoint *d, struct scheduler *all, const struct message *b,
+static struct session *configure(struct control_endpoint *d, struct scheduler *all, const struct command_request *from,
                                  char why[SESSION_WHY_MAX])
 {
+    const struct message *b = command_server_message(d->control);
     struct session *s = scheduler_find(all, b->envelope.run, b->envelope.node);
+    char folder[PATH_MAX];
     why[0] = '\0';
     if (s && s->phase == SESSION_SERVES)
         return s;
     if (has_ended(d, &b->envelope, why))
         return NULL;
-    if (!d->shut && (s || is_being_left(all, b)))
+    find_folder(b, folder);
+    if (!d->shut && (s || is_being_left(all, b, folder)))
         return NULL;
     if (!d->shut && all->count < SCHEDULER_MAX)
-        return open_session(d, all, b, why);
+        return open_session(d, all, from, why);
     if (d->shut)
         snprintf(why, SESSION_WHY_MAX, "this bezeld is ending");
     else
@@ -292,7 +309,7 @@ static void send_trouble(struct control_endpoint *d, const struct session *s, co
 static void answer_configure(struct control_endpoint *d, struct scheduler *all, const struct command_request *from)
 {
     char why[SESSION_WHY_MAX];
-    struct session *s = configure(d, all, command_server_message(d->control), why);
+    struct session *s = configure(d, all, from, why);
     if (!s) {
         if (why[0])
             command_server_refuse(d->control, from, ANSWER_REFUSED, why);
@@ -301,7 +318,29 @@ static void answer_configure(struct control_endpoint *d, struct scheduler *all, 
     s->waiting.is = true;
     s->waiting.asked = clock_now();
     s->waiting.from = *from;
+    if (s->phase == SESSION_SERVES)
+        node_set_owner(s->node, from->envelope.source);
     send_trouble(d, s, from);
+}
+
+static void list_sessions(struct control_endpoint *d, const struct scheduler *all, const struct command_request *from)
+{
+    struct message_session_list *list = &command_server_message(d->control)->sessions;
+    list->count = 0;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const struct session *s = all->list[i];
+        struct message_session *row = &list->sessions[list->count++];
+        *row = (struct message_session){.state = DAEMON_DRAINING};
+        memcpy(row->run, s->run, sizeof row->run);
+        snprintf(row->experiment, sizeof row->experiment, "%s", s->experiment->name);
+        snprintf(row->node, sizeof row->node, "%s", s->name);
+        snprintf(row->host, sizeof row->host, "%s", s->waiting.from.host);
+        snprintf(row->key, sizeof row->key, "%s", s->waiting.from.key);
+        if (s->phase < SESSION_CLOSES)
+            node_describe(s->node, row);
+    }
+    struct message_reply reply = {.state = d->shut ? DAEMON_DRAINING : DAEMON_ACTIVE, .answer = ANSWER_SESSIONS};
+    command_server_reply(d->control, from, NULL, &reply);
 }
 
 /* Answers a command to the bezeld as a whole. Returns whether it was SHUTDOWN. */
@@ -310,6 +349,10 @@ static bool answer(struct control_endpoint *d, struct scheduler *all, const stru
     const struct message *m = command_server_message(d->control);
     bool is_state = m->command.verb == VERB_QUERY && m->command.subject == SUBJECT_STATE;
     bool is_shutdown = m->command.verb == VERB_SHUTDOWN;
+    if (m->command.verb == VERB_QUERY && m->command.subject == SUBJECT_SESSIONS) {
+        list_sessions(d, all, from);
+        return false;
+    }
     if (m->command.verb == VERB_STOP)
         scheduler_end(all);
     else if (!is_state && !is_shutdown) {

@@ -73,9 +73,11 @@ static int open_external(struct node *n, const struct message_hello *hello)
 {
     const struct experiment *e = n->options.experiment;
     struct external_options *x = calloc(1, sizeof *x);
+    char reader[EXTERNAL_READER_MAX + 1];
     if (!x)
         return BEZEL_ENOMEM;
     x->dir = n->options.dir;
+    x->reader = n->options.reader;
     memcpy(x->run, hello->run, sizeof x->run);
     memcpy(x->uuid, hello->uuid, sizeof x->uuid);
     x->birth = (uint32_t)(clock_now() / CLOCK_MS);
@@ -87,11 +89,12 @@ static int open_external(struct node *n, const struct message_hello *hello)
     choose_processes(&n->options, x);
     int err = external_open(x, &n->external);
     free(x);
-    if (err == BEZEL_EBUSY)
+    if (err == BEZEL_EBUSY) {
+        external_reader(n->options.dir, reader);
         log_error("BEZEL-FOLDER-BUSY",
-                  "another session reads %s: wait for its run to end, or give the node a folder of its own (`dir:`)",
-                  n->options.dir);
-    else if (err == BEZEL_ENOSPC && errno != EFBIG)
+                  "%s reads %s: wait for its run to end, or give the node a folder of its own (`dir:`)",
+                  reader[0] ? reader : "another session", n->options.dir);
+    } else if (err == BEZEL_ENOSPC && errno != EFBIG)
         log_error(
             "BEZEL-FOLDER-FULL",
             "no room in %s for a window of %s: enlarge its file system (a container: docker run --shm-size=1g), or "
@@ -249,6 +252,11 @@ bool node_drained(const struct node *n)
 bool node_resumed(const struct node *n)
 {
     return external_resumed(n->external);
+}
+
+void node_set_owner(struct node *n, const uint8_t source[16])
+{
+    memcpy(n->owner, source, sizeof n->owner);
 }
 
 int64_t node_last_received(const struct node *n)

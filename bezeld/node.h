@@ -20,14 +20,16 @@ struct link;
 struct link_keys;
 struct command_server;
 struct command_request;
+struct message_session;
 
 struct node_options {
     const struct experiment *experiment; /* borrowed */
     uint32_t node;                       /* index */
     const char *dir;                     /* folder of segments */
-    const char *collector;               /* endpoint */
-    struct command_server *control;      /* of the bezeld; borrowed until node_shut() */
-    const struct link_keys *data_keys;   /* of the link to the collector; borrowed; NULL: none */
+    const char *reader;                /* who reads it: tells others who want to; borrowed until node_open() returns */
+    const char *collector;             /* endpoint */
+    struct command_server *control;    /* of the bezeld; borrowed until node_shut() */
+    const struct link_keys *data_keys; /* of the link to the collector; borrowed; NULL: none */
     uint8_t run[16];
 };
 
@@ -69,7 +71,13 @@ void node_receive(struct node *n, const struct command_request *from);
 /** A descriptor that becomes readable when a process wakes the sleeping node; -1: the node does not sleep. */
 int node_doorbell(const struct node *n);
 
-/** When the last command was received, ns; before the first one: when the node was opened. */
+/** Whose commands count as those of the run's `bezel run`: the sender of CONFIGURE. */
+void node_set_owner(struct node *n, const uint8_t source[16]);
+
+/** Fills in state and number of processes. */
+void node_describe(struct node *n, struct message_session *session);
+
+/** When the owner's last command was received, ns; before the first one: when the node was opened. */
 int64_t node_last_received(const struct node *n);
 
 /** Stops sensing and sends what rings, window and spool still hold. Idempotent. */

@@ -5,6 +5,7 @@
 #include "bezeld/node_internal.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static enum message_daemon_state node_state(const struct node *n)
 {
@@ -27,6 +28,12 @@ static uint32_t count_living(struct node *n)
     return living;
 }
 
+void node_describe(struct node *n, struct message_session *session)
+{
+    session->state = node_state(n);
+    session->processes = count_living(n);
+}
+
 static void fill_status(struct node *n, struct message_node_status *s)
 {
     const struct external_counts *c = external_counts(n->external);
@@ -42,6 +49,7 @@ static void fill_status(struct node *n, struct message_node_status *s)
                                       .processes = count_living(n),
                                       .processes_seen = c->processes_seen,
                                       .period_ns = n->policy.on ? (uint64_t)n->policy.period : 0,
+                                      .stop_wanted = n->stop_wanted,
                                       .manager = node_manager_status(n),
                                       .violation = snapshot_take_violation(n)};
 }
@@ -119,6 +127,22 @@ static void set(struct node *n, const struct message_command *command, int64_t n
         manager_client_override(n, now);
 }
 
+static bool is_owners(const struct node *n, const struct command_request *from)
+{
+    static const uint8_t unknown[sizeof n->owner];
+    return memcmp(n->owner, from->envelope.source, sizeof n->owner) == 0 ||
+           memcmp(n->owner, unknown, sizeof n->owner) == 0;
+}
+
+/* Another operator's STOP is passed on to the run's `bezel run`, which ends programs and nodes in order. */
+static void stop(struct node *n, const struct command_request *from)
+{
+    if (is_owners(n, from))
+        node_drain(n);
+    else
+        n->stop_wanted = true;
+}
+
 /* Carries out `command`. *r stays ANSWER_NODE, unless the command has an answer of its own. */
 static void carry_out(struct node *n, const struct command_request *from, const struct message_command *command,
                       int64_t now, struct message_reply *r)
@@ -140,7 +164,7 @@ static void carry_out(struct node *n, const struct command_request *from, const 
         set(n, command, now, r);
         return;
     case VERB_STOP:
-        node_drain(n);
+        stop(n, from);
         return;
     case VERB_SHUTDOWN:
         node_stop(n);
@@ -169,7 +193,8 @@ void node_receive(struct node *n, const struct command_request *from)
     }
     struct message_reply reply = {.answer = ANSWER_NODE};
     struct message_command command = m->command; /* its answer takes the place of the message */
-    n->last_received = now;
+    if (is_owners(n, from))
+        n->last_received = now;
     carry_out(n, from, &command, now, &reply);
     fill_reply(n, &reply);
     command_server_reply(n->control, from, n->uuid, &reply);

@@ -2,10 +2,14 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/session.h"
 
+#include "base/address.h"
+#include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "sensor/external/external.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,11 +54,76 @@ static int find_node(const struct session *s, uint32_t *node)
     return BEZEL_EMALFORMED;
 }
 
+/* The name of the run's folder among those of its user; `bezel run` names it likewise. */
+static void name_of_run(const uint8_t run[16], char name[16])
+{
+    snprintf(name, 16, "run-%02x%02x%02x%02x", run[0], run[1], run[2], run[3]);
+}
+
+static bool attaches(const struct experiment *e, const char *node)
+{
+    for (uint32_t i = 0; i < e->process_count; i++)
+        if (e->processes[i].attach && strcmp(e->nodes[e->processes[i].node].name, node) == 0)
+            return true;
+    return false;
+}
+
+static int choose_folder(const struct experiment *e, const struct session_request *w, char folder[PATH_MAX])
+{
+    char base[PATH_MAX], own[16];
+    file_bezel_dir(base, sizeof base);
+    name_of_run(w->run, own);
+    int n = attaches(e, w->node) ? snprintf(folder, PATH_MAX, "%s", base)
+                                 : snprintf(folder, PATH_MAX, "%s/%s/%s", base, own, w->node);
+    return n < PATH_MAX ? 0 : BEZEL_EINVAL;
+}
+
+int session_find_folder(const struct session_request *w, char folder[PATH_MAX])
+{
+    struct experiment *e = NULL;
+    struct experiment_diagnostics found = {0};
+    int err = experiment_read(w->text, w->text_bytes, &e, &found);
+    if (!err)
+        err = choose_folder(e, w, folder);
+    experiment_diagnostics_free(&found);
+    experiment_free(e);
+    return err;
+}
+
+/* The collector as this machine sees it: one that listens at all addresses is where the request came from. */
+static int find_collector(const struct session_request *w, char endpoint[LINK_ENDPOINT_MAX])
+{
+    struct address address;
+    const char *why;
+    bool any = address_read(w->collector, &address, &why) == 0 && address.kind == ADDRESS_ANY;
+    int n = any ? snprintf(endpoint, LINK_ENDPOINT_MAX, "tcp://%s:%u", w->from->host[0] ? w->from->host : "127.0.0.1",
+                           address.port)
+                : snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", w->collector);
+    return n < LINK_ENDPOINT_MAX ? 0 : BEZEL_EINVAL;
+}
+
 static int copy_texts(struct session *s, const struct session_request *w)
 {
-    s->dir = strdup(w->dir);
-    s->collector = strdup(w->collector);
+    char folder[PATH_MAX], collector[LINK_ENDPOINT_MAX];
+    s->own_folder = w->dir[0] == '\0';
+    int err = find_collector(w, collector);
+    if (!err && s->own_folder)
+        err = choose_folder(s->experiment, w, folder);
+    if (err)
+        return err;
+    s->dir = strdup(s->own_folder ? folder : w->dir);
+    s->collector = strdup(collector);
     return s->dir && s->collector ? 0 : BEZEL_ENOMEM;
+}
+
+/* Who reads the folder, for somebody else who wants to. */
+static void describe(const struct session *s, const struct command_request *from, char text[EXTERNAL_READER_MAX + 1])
+{
+    char own[16];
+    name_of_run(s->run, own);
+    snprintf(text, EXTERNAL_READER_MAX + 1, "session %s of %s (bezeld %d, begun %s%s%s%s)", s->label, own,
+             (int)getpid(), from->host[0] ? "from " : "on this machine", from->host, from->key[0] ? " by key " : "",
+             from->key);
 }
 
 /* Opens the keys that the experiment names, from this bezeld's folder of keys. */
@@ -83,8 +152,11 @@ static int open_keys(struct session *s, const struct session_request *w, uint32_
 static int open_node(struct session *s, const struct session_request *w)
 {
     bool keyed = s->experiment->store.keys != NULL;
+    char reader[EXTERNAL_READER_MAX + 1];
+    describe(s, w->from, reader);
     struct node_options options = {.experiment = s->experiment,
                                    .dir = s->dir,
+                                   .reader = reader,
                                    .collector = s->collector,
                                    .control = w->control,
                                    .data_keys = keyed ? &s->keys : NULL};
@@ -126,12 +198,12 @@ int session_open(const struct session_request *w, struct session **out, char *wh
 static bool folder_of_run(const struct session *s, char parent[static PATH_MAX])
 {
     char own[16];
-    snprintf(own, sizeof own, "/run-%02x%02x%02x%02x", s->run[0], s->run[1], s->run[2], s->run[3]);
+    name_of_run(s->run, own);
     const char *slash = s->dir ? strrchr(s->dir, '/') : NULL;
     if (!slash || snprintf(parent, PATH_MAX, "%.*s", (int)(slash - s->dir), s->dir) >= PATH_MAX)
         return false;
     const char *name = strrchr(parent, '/');
-    return name && strcmp(name, own) == 0;
+    return name && strcmp(name + 1, own) == 0;
 }
 
 /*
@@ -141,7 +213,7 @@ static bool folder_of_run(const struct session *s, char parent[static PATH_MAX])
 static bool is_for_nobody(const struct session *s)
 {
     char parent[PATH_MAX], lock[PATH_MAX + 8];
-    if (s->deserted || !folder_of_run(s, parent))
+    if (s->deserted || s->own_folder || !folder_of_run(s, parent))
         return s->deserted;
     snprintf(lock, sizeof lock, "%s/.lock", parent);
     return access(lock, F_OK) != 0;

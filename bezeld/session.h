@@ -26,12 +26,13 @@ enum session_phase { SESSION_SERVES, SESSION_ENDS, SESSION_CLOSES, SESSION_OVER 
 /** A request for a session. The session copies all but `control`. */
 struct session_request {
     uint8_t run[16];
-    const char *node;               /* name of a node of the experiment */
-    const char *dir;                /* folder of its segments */
-    const char *collector;          /* endpoint */
-    struct command_server *control; /* of the bezeld; borrowed for as long as the session is */
-    const char *keys;               /* folder of the keys that the experiment names; NULL: there is none */
-    const char *text;               /* the experiment's file */
+    const char *node;      /* name of a node of the experiment */
+    const char *dir;       /* folder of its segments; "": session_find_folder()'s, which it removes itself */
+    const char *collector; /* endpoint; with `*` as its host: on the machine that `from` came from */
+    const struct command_request *from; /* the request; borrowed until session_open() returns */
+    struct command_server *control;     /* of the bezeld; borrowed for as long as the session is */
+    const char *keys;                   /* folder of the keys that the experiment names; NULL: there is none */
+    const char *text;                   /* the experiment's file */
     size_t text_bytes;
     const char *file;     /* its name, for messages */
     int64_t idle_timeout; /* ns without a command after which the session ends; 0: none */
@@ -50,6 +51,7 @@ struct session {
     int64_t give_up; /* in SESSION_ENDS: when to close, though not all is sent */
     int64_t turned;  /* when its last turn was */
     bool complete;   /* it ended by itself, and the collector has stored everything */
+    bool own_folder; /* no `bezel run` made its folder, or removes it */
     bool deserted;   /* its `bezel run` is gone: nobody will continue with what it leaves */
     struct {
         bool is;       /* a peer waits for the answer to CONFIGURE, which is sent once the session serves */
@@ -65,6 +67,12 @@ struct session {
  * `why`.
  */
 int session_open(const struct session_request *request, struct session **s, char *why) BEZEL_MUST_CHECK;
+
+/**
+ * The folder of a node for which the request names none: the default one of this user, if the experiment attaches to
+ * processes of the node, else one of the run's own in it. Returns 0, or the errors of a wrong experiment.
+ */
+int session_find_folder(const struct session_request *request, char folder[PATH_MAX]) BEZEL_MUST_CHECK;
 
 /** Closes and frees it at once. NULL is allowed. */
 void session_free(struct session *s);

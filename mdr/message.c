@@ -197,7 +197,7 @@ static bool_t filter_configure(XDR *x, struct message_configure *m)
 
 static bool_t filter_query(XDR *x, struct message_command *m)
 {
-    return filter_enum(x, &m->subject, SUBJECT_KNOBS) && filter_check(x, m->subject != SUBJECT_ASPECTS) &&
+    return filter_enum(x, &m->subject, SUBJECT_SESSIONS) && filter_check(x, m->subject != SUBJECT_ASPECTS) &&
            (m->subject != SUBJECT_KNOBS || xdr_uint32_t(x, &m->from));
 }
 
@@ -246,9 +246,9 @@ static bool_t filter_node_status(XDR *x, struct message_node_status *m)
     return xdr_uint64_t(x, &m->records) && xdr_uint64_t(x, &m->lost_full) && xdr_uint64_t(x, &m->lost_off) &&
            xdr_uint64_t(x, &m->lost_no_ring) && xdr_uint64_t(x, &m->lost_window) && xdr_uint64_t(x, &m->lost_spool) &&
            xdr_uint64_t(x, &m->window_bytes) && xdr_uint64_t(x, &m->spool_bytes) && xdr_uint32_t(x, &m->processes) &&
-           xdr_uint64_t(x, &m->processes_seen) && xdr_uint64_t(x, &m->period_ns) && filter_bool(x, &m->manager.held) &&
-           xdr_uint64_t(x, &m->manager.epoch) && xdr_uint64_t(x, &m->manager.applied) &&
-           filter_violation(x, &m->violation);
+           xdr_uint64_t(x, &m->processes_seen) && xdr_uint64_t(x, &m->period_ns) && filter_bool(x, &m->stop_wanted) &&
+           filter_bool(x, &m->manager.held) && xdr_uint64_t(x, &m->manager.epoch) &&
+           xdr_uint64_t(x, &m->manager.applied) && filter_violation(x, &m->violation);
 }
 
 static bool_t filter_collector_status(XDR *x, struct message_collector_status *m)
@@ -285,7 +285,22 @@ static bool_t filter_knob_list(XDR *x, struct message_knob_list *m)
     return TRUE;
 }
 
-static bool_t filter_answer(XDR *x, struct message_reply *m, struct message_knob_list *knobs)
+static bool_t filter_session_list(XDR *x, struct message_session_list *m)
+{
+    if (!filter_count(x, &m->count, MESSAGE_SESSIONS_MAX))
+        return FALSE;
+    for (struct message_session *s = m->sessions; s < m->sessions + m->count; s++)
+        if (!filter_uuid(x, s->run) || !filter_text(x, s->experiment, MESSAGE_NAME_MAX) ||
+            !filter_text(x, s->node, MESSAGE_NAME_MAX) || !filter_enum(x, &s->state, DAEMON_PAUSED) ||
+            !xdr_uint32_t(x, &s->processes) || !filter_text(x, s->host, MESSAGE_NAME_MAX) ||
+            !filter_text(x, s->key, MESSAGE_NAME_MAX))
+            return FALSE;
+    return TRUE;
+}
+
+/* The lists are beside the reply. */
+static bool_t filter_answer(XDR *x, struct message_reply *m, struct message_knob_list *knobs,
+                            struct message_session_list *sessions)
 {
     switch (m->answer) {
     case ANSWER_REFUSED:
@@ -314,15 +329,18 @@ static bool_t filter_answer(XDR *x, struct message_reply *m, struct message_knob
         return filter_knob_list(x, knobs);
     case ANSWER_KNOB_SET:
         return xdr_uint32_t(x, &m->knob_set);
+    case ANSWER_SESSIONS:
+        return filter_session_list(x, sessions);
     }
     return filter_check(x, false);
 }
 
-static bool_t filter_reply(XDR *x, struct message_reply *m, struct message_knob_list *knobs)
+static bool_t filter_reply(XDR *x, struct message_reply *m, struct message_knob_list *knobs,
+                           struct message_session_list *sessions)
 {
     return xdr_uint32_t(x, &m->id) && xdr_uint64_t(x, &m->at) && filter_enum(x, &m->state, DAEMON_PAUSED) &&
-           filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_KNOB_SET) &&
-           filter_answer(x, m, knobs);
+           filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_SESSIONS) &&
+           filter_answer(x, m, knobs, sessions);
 }
 
 static bool_t filter_leadership(XDR *x, struct message_leadership *m)
@@ -459,7 +477,7 @@ static bool_t filter_body(XDR *x, struct message *m)
     case MESSAGE_COMMAND:
         return filter_command(x, &m->command, &m->configure);
     case MESSAGE_REPLY:
-        return filter_reply(x, &m->reply, &m->knobs);
+        return filter_reply(x, &m->reply, &m->knobs, &m->sessions);
     case MESSAGE_BYE:
     case MESSAGE_WATCH:
         return TRUE;

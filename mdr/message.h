@@ -28,6 +28,7 @@ enum {
     MESSAGE_LIMITS_MAX = 64,
     MESSAGE_KNOBS_MAX = 16,
     MESSAGE_LISTED_MAX = 256,
+    MESSAGE_SESSIONS_MAX = 16,     /* of a bezeld */
     MESSAGE_MISSING_WORDS = 16,    /* of a bit for each node */
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
 };
@@ -67,7 +68,13 @@ enum message_verb {
     VERB_SAVE = 9,
     VERB_ENDING = 10
 };
-enum message_subject { SUBJECT_STATE = 0, SUBJECT_POLL = 1, SUBJECT_ASPECTS = 2, SUBJECT_KNOBS = 3 };
+enum message_subject {
+    SUBJECT_STATE = 0,
+    SUBJECT_POLL = 1,
+    SUBJECT_ASPECTS = 2,
+    SUBJECT_KNOBS = 3,
+    SUBJECT_SESSIONS = 4
+};
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
 enum message_poll_mode { POLL_MODE_POLLING = 0, POLL_MODE_BUSY_WAIT = 1 };
 enum message_poll_forward { POLL_FORWARD_BATCH = 0, POLL_FORWARD_COLLECT = 1 };
@@ -233,7 +240,8 @@ enum message_answer {
     ANSWER_ASPECTS = 10,
     ANSWER_POLL = 11,
     ANSWER_KNOBS = 12, /* struct message_knob_list, beside the reply because it is large */
-    ANSWER_KNOB_SET = 13
+    ANSWER_KNOB_SET = 13,
+    ANSWER_SESSIONS = 14 /* struct message_session_list, likewise */
 };
 
 /** How a resource manager decides for the node. */
@@ -259,6 +267,7 @@ struct message_node_status {
     uint32_t processes;                                                  /* of the SUT, that live */
     uint64_t processes_seen;
     uint64_t period_ns; /* 0: polling is off */
+    bool stop_wanted;   /* somebody else than the session's `bezel run` has sent STOP: the run is to end */
     struct message_managed manager;
     struct message_violation violation;
 };
@@ -309,6 +318,20 @@ struct message_knob_list {
     uint32_t next; /* `from` of the command that lists the rest; 0: these are all */
     uint32_t count;
     struct message_knob_state knobs[MESSAGE_LISTED_MAX];
+};
+
+/** A session of a bezeld, and who requested it. */
+struct message_session {
+    uint8_t run[16];
+    char experiment[MESSAGE_NAME_MAX + 1], node[MESSAGE_NAME_MAX + 1];
+    enum message_daemon_state state;
+    uint32_t processes;                                         /* of the SUT, that live */
+    char host[MESSAGE_NAME_MAX + 1], key[MESSAGE_NAME_MAX + 1]; /* "": over ipc */
+};
+
+struct message_session_list {
+    uint32_t count;
+    struct message_session sessions[MESSAGE_SESSIONS_MAX];
 };
 
 struct message_reply {
@@ -466,7 +489,10 @@ struct message {
         };
         struct {
             struct message_reply reply;
-            struct message_knob_list knobs;
+            union {
+                struct message_knob_list knobs;
+                struct message_session_list sessions;
+            };
         };
         struct message_observation observation;
         struct message_setpoint setpoint;

@@ -16,6 +16,7 @@ static const char help[] =
     "Sets the mode of all aspects whose names match a PATTERN, in the processes of a run and in those that start\n"
     "later. '*' stands for any characters, '?' for one, '[a-z]' for one of a set; the last setting counts. RUN is a\n"
     "run directory or its name below the folder of runs; without RUN, the newest one.\n"
+    "On another machine RUN is the experiment's file, which reaches the nodes with an address.\n"
     "\n"
     "  on           recorded\n"
     "  count        not recorded, but counted: lost with the cause off\n"

@@ -16,6 +16,7 @@ static const char help[] =
     "Changes how the nodes of a run poll, at once and without losing a record. Without a change it prints the\n"
     "settings in force, and the effective period, measured between two polls. RUN is a run directory or its name\n"
     "below the folder of runs; without RUN, the newest one.\n"
+    "On another machine RUN is the experiment's file, which reaches the nodes with an address.\n"
     "\n"
     "  --period TIME     the polling period: 1 us .. 10 s; where a policy adapts it, within adapt.period\n"
     "  --mode MODE       polling or busy-wait\n"

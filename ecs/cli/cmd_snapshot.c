@@ -14,6 +14,7 @@ static const char help[] =
     "Saves what the rings of a run's flight recorders ('when-full: overwrite') hold now; they go on recording. No\n"
     "record is saved twice. The rings are also saved when their process ends, and when the run ends. RUN is a run\n"
     "directory or its name below the folder of runs; without RUN, the newest one.\n"
+    "On another machine RUN is the experiment's file, which reaches the nodes with an address.\n"
     "\n"
     "  --node NODE  only on this node\n"
     "  --runs DIR   the folder of runs (default: $BEZEL_RUNS, else runs)\n"

@@ -25,6 +25,9 @@ static const struct {
     {"knob", "show or set the knobs of a run's processes", cmd_knob},
     {"pause", "pause a run's nodes, collector or resource manager; programs go on", cmd_pause},
     {"resume", "end a pause", cmd_resume},
+    {"stop", "end a run in order", cmd_stop},
+    {"status", "show the state of a run's parts", cmd_status},
+    {"ls", "list the runs that bezelds serve, on this machine or others", cmd_ls},
     {"keygen", "make a pair of keys, for links beyond this machine", cmd_keygen},
     {"doctor", "check this machine, and suggest fixes", cmd_doctor},
 };

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { ENTRIES_MAX = 16, ENTRY_VALUE = 256 /* what getopt_long() returns for entry 0: above all letters */ };
 
@@ -109,10 +110,14 @@ int options_find_run(const struct options *o, const char *word, char run[PATH_MA
 int options_reach(const struct options *o, const char *word, struct control_client *r)
 {
     char run[PATH_MAX];
-    int code = options_find_run(o, word, run);
+    struct stat st;
+    int code = OPTIONS_GO_ON;
+    bool file = word && stat(word, &st) == 0 && S_ISREG(st.st_mode);
+    if (!file)
+        code = options_find_run(o, word, run);
     if (code != OPTIONS_GO_ON)
         return code;
-    code = control_client_open(run, o->whom, o->node, r);
+    code = file ? control_client_open_file(word, o->whom, o->node, r) : control_client_open(run, o->whom, o->node, r);
     return code == EXIT_OK ? OPTIONS_GO_ON : code;
 }
 

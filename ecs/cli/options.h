@@ -51,8 +51,8 @@ int options_read(struct options *o, const struct options_entry *entries, int arg
 int options_find_run(const struct options *o, const char *word, char run[PATH_MAX]) BEZEL_MUST_CHECK;
 
 /**
- * Finds the run like options_find_run() and connects to its nodes, or only to --node. Returns OPTIONS_GO_ON with *r for
- * control_client_close(), or an exit code, with the reason on stderr.
+ * Finds the run like options_find_run(), or by the experiment's file, and connects to its nodes, or only to --node.
+ * Returns OPTIONS_GO_ON with *r for control_client_close(), or an exit code, with the reason on stderr.
  */
 int options_reach(const struct options *o, const char *word, struct control_client *r) BEZEL_MUST_CHECK;
 

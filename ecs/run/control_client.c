@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/exit_code.h"
+#include "base/file.h"
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
@@ -34,11 +35,11 @@ static int find_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8
     return err == BEZEL_EINVAL ? EXIT_FAILED : EXIT_UNREACHABLE;
 }
 
-static int connect_to(struct control_client *r, const char *endpoint, const uint8_t uuid[16], const char *name,
-                      const char *node)
+static int connect_to(struct control_client *r, const char *endpoint, struct command_caller_keys keys,
+                      const uint8_t uuid[16], const char *name, const char *node)
 {
     struct control_client_node *to = &r->nodes[r->count];
-    int err = command_caller_open(&to->caller, endpoint, NULL, uuid, node);
+    int err = command_caller_open(&to->caller, endpoint, keys, uuid, node);
     if (err) {
         log_error("BEZEL-UNREACHABLE", "cannot connect to %s: %s", endpoint, limit_reason(err));
         return EXIT_FAILED;
@@ -52,7 +53,7 @@ static int connect_daemon(struct control_client *r, const char *private, const u
 {
     char endpoint[LINK_ENDPOINT_MAX];
     snprintf(endpoint, sizeof endpoint, "ipc://%s/.%s", private, name);
-    return connect_to(r, endpoint, uuid, name, "");
+    return connect_to(r, endpoint, (struct command_caller_keys){NULL, NULL}, uuid, name, "");
 }
 
 static int connect_nodes(struct control_client *r, const char *private, const uint8_t uuid[16], const char *node)
@@ -60,14 +61,18 @@ static int connect_nodes(struct control_client *r, const char *private, const ui
     const struct experiment *e = r->experiment;
     int code = EXIT_OK;
     for (uint32_t i = 0; i < e->node_count && code == EXIT_OK; i++) {
-        char endpoint[LINK_ENDPOINT_MAX];
+        char endpoint[LINK_ENDPOINT_MAX], own[PATH_MAX], server[PATH_MAX];
         if (node && strcmp(e->nodes[i].name, node) != 0)
             continue;
         if (e->nodes[i].address)
             snprintf(endpoint, sizeof endpoint, "%s", e->nodes[i].address);
         else
             snprintf(endpoint, sizeof endpoint, "ipc://%s/.b%u/control", private, i);
-        code = connect_to(r, endpoint, uuid, e->nodes[i].name, e->nodes[i].name);
+        bool keyed = experiment_is_remote(&e->nodes[i]);
+        snprintf(own, sizeof own, "%s/" RUNDIR_KEYS "/%s.key", private, keyed ? e->control_key : "");
+        snprintf(server, sizeof server, "%s/" RUNDIR_KEYS "/%s.pub", private, keyed ? e->nodes[i].key : "");
+        code = connect_to(r, endpoint, (struct command_caller_keys){keyed ? own : NULL, server}, uuid, e->nodes[i].name,
+                          e->nodes[i].name);
     }
     if (code != EXIT_OK || r->count > 0)
         return code;
@@ -103,6 +108,17 @@ int control_client_open(const char *run, enum control_client_whom whom, const ch
     return code;
 }
 
+int control_client_open_bezeld(const char *endpoint, struct command_caller_keys keys, const char *name,
+                               struct control_client *r)
+{
+    static const uint8_t no_run[16];
+    *r = (struct control_client){.nodes = calloc(1, sizeof *r->nodes)};
+    int code = r->nodes ? connect_to(r, endpoint, keys, no_run, name, "") : EXIT_FAILED;
+    if (code != EXIT_OK)
+        control_client_close(r);
+    return code;
+}
+
 void control_client_close(struct control_client *r)
 {
     for (uint32_t i = 0; i < r->count; i++)
@@ -117,7 +133,7 @@ void control_client_close(struct control_client *r)
 /* What its name is of, in a message. */
 static const char *kind_of(const struct control_client_node *node)
 {
-    return node->caller.node[0] ? "node" : "the";
+    return node->caller.node[0] ? "node" : strchr(node->name, '/') ? "the bezeld at" : "the";
 }
 
 /* Sends the command once the daemon is known; until then a QUERY goes in its place. */
@@ -206,5 +222,105 @@ int control_client_ask(struct control_client *r, const struct message_command *c
         r->nodes[i].asked = false;
         code = EXIT_UNREACHABLE;
     }
+    return code;
+}
+
+/* ---- From another machine ---------------------------------------------------------------------------------------- */
+
+/* The run of an experiment, as the bezelds tell it. */
+struct sought {
+    const char *experiment, *node;
+    uint32_t found; /* sessions of this experiment and node */
+    uint8_t run[16];
+};
+
+static bool seek(void *context, const char *name, const struct message *answer)
+{
+    struct sought *sought = context;
+    const struct message_session_list *list = &answer->sessions;
+    (void)name;
+    for (const struct message_session *s = list->sessions; s < list->sessions + list->count; s++)
+        if (strcmp(s->experiment, sought->experiment) == 0 && strcmp(s->node, sought->node) == 0) {
+            sought->found++;
+            memcpy(sought->run, s->run, sizeof sought->run);
+        }
+    return true;
+}
+
+/* Asks the bezeld of node `n` for its session, and connects to that. */
+static int find_session(struct control_client *r, const struct experiment_node *n, struct command_caller_keys keys)
+{
+    struct sought sought = {.experiment = r->experiment->name, .node = n->name};
+    struct control_client bezeld;
+    struct message_command command = {.verb = VERB_QUERY, .subject = SUBJECT_SESSIONS};
+    int code = control_client_open_bezeld(n->address, keys, n->address, &bezeld);
+    if (code == EXIT_OK) {
+        code = control_client_ask(&bezeld, &command, ANSWER_SESSIONS, seek, &sought);
+        control_client_close(&bezeld);
+    }
+    if (code != EXIT_OK)
+        return code;
+    if (sought.found == 1)
+        return connect_to(r, n->address, keys, sought.run, n->name, n->name);
+    if (sought.found == 0)
+        log_error("BEZEL-UNREACHABLE",
+                  "the bezeld of node %s serves no run of experiment %s: `bezel ls` lists its runs", n->name,
+                  r->experiment->name);
+    else
+        log_error("BEZEL-UNREACHABLE",
+                  "the bezeld of node %s serves %u runs of experiment %s: give the run directory, where `bezel run` is",
+                  n->name, sought.found, r->experiment->name);
+    return EXIT_UNREACHABLE;
+}
+
+static int find_sessions(struct control_client *r, const char *node)
+{
+    const struct experiment *e = r->experiment;
+    int code = EXIT_OK;
+    for (uint32_t i = 0; i < e->node_count && code == EXIT_OK; i++) {
+        char own[PATH_MAX], server[PATH_MAX];
+        const struct experiment_node *n = &e->nodes[i];
+        if (!n->address || (node && strcmp(n->name, node) != 0))
+            continue;
+        bool keyed = experiment_is_remote(n);
+        snprintf(own, sizeof own, "%s/%s.key", keyed ? e->store.keys : "", keyed ? e->control_key : "");
+        snprintf(server, sizeof server, "%s/%s.pub", keyed ? e->store.keys : "", keyed ? n->key : "");
+        code = find_session(r, n, (struct command_caller_keys){keyed ? own : NULL, server});
+    }
+    if (code != EXIT_OK || r->count > 0)
+        return code;
+    log_error("BEZEL-NODE", "the experiment has no node%s%s with an address: give the run directory", node ? " " : "",
+              node ? node : "");
+    return EXIT_USAGE;
+}
+
+int control_client_open_file(const char *file, enum control_client_whom whom, const char *node,
+                             struct control_client *r)
+{
+    char *text = NULL;
+    size_t n;
+    struct experiment_diagnostics found = {0};
+    *r = (struct control_client){.count = 0};
+    if (whom != CONTROL_CLIENT_NODES) {
+        log_error("BEZEL-NODE",
+                  "collector and resource manager are commanded where `bezel run` is: give the run directory");
+        return EXIT_USAGE;
+    }
+    int err = file_read(file, EXPERIMENT_FILE_MAX, &text, &n);
+    if (err)
+        log_error("BEZEL-FILE", "%s: %s", file, limit_reason(err));
+    else
+        err = experiment_read(text, n, &r->experiment, &found);
+    if (err == BEZEL_EMALFORMED)
+        experiment_print_diagnostics(&found, file, stderr);
+    experiment_diagnostics_free(&found);
+    free(text);
+    int code = err ? EXIT_USAGE : EXIT_OK;
+    if (code == EXIT_OK && !(r->nodes = calloc(r->experiment->node_count, sizeof *r->nodes)))
+        code = EXIT_FAILED;
+    if (code == EXIT_OK)
+        code = find_sessions(r, node);
+    if (code != EXIT_OK)
+        control_client_close(r);
     return code;
 }

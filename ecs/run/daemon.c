@@ -113,7 +113,7 @@ static int call(struct daemon *d, const char *endpoint)
 {
     if (d->caller.link)
         return 0;
-    int err = command_caller_open(&d->caller, endpoint, NULL, d->run, d->node);
+    int err = command_caller_open(&d->caller, endpoint, d->keys, d->run, d->node);
     if (!err && !d->session.address)
         (void)!daemon_ask(d, VERB_QUERY);
     return err;
@@ -236,6 +236,16 @@ void daemon_last_messages(const struct daemon *d, char *text, size_t size)
     for (char *line = strtok(tail, "\n"); line; line = strtok(NULL, "\n"))
         if (strncmp(line, "Try '", 5) != 0) /* the line before it has the reason */
             snprintf(text, size, "%s", line);
+}
+
+const char *daemon_trouble(const struct daemon *d)
+{
+    const char *why = d->caller.link ? link_trouble(d->caller.link) : NULL;
+    if (d->session.why[0] || !daemon_is_session(d) || d->caller.life != 0)
+        return d->session.why;
+    return why ? why
+               : "nothing answers there: is the machine up, does a bezeld serve at that port, does a firewall let "
+                 "it through?";
 }
 
 const char *daemon_log(const struct daemon *d)

@@ -27,6 +27,7 @@ struct daemon {
     char control[LINK_ENDPOINT_MAX]; /* where it binds its control link; "": it has none */
     uint8_t run[16];                 /* that it serves, ... */
     char node[MESSAGE_NAME_MAX + 1]; /* ... and the node of its session; "": it has none */
+    struct command_caller_keys keys; /* of its control link, if that is over tcp; borrowed */
     int keep;                        /* a descriptor that it is to inherit; -1: none */
     struct remote_session session;   /* of a bezeld, with an address; without `program` it is all there is */
     /* The module's. */
@@ -75,6 +76,9 @@ bool daemon_ended(struct daemon *d, int *status);
  * start, without the newline; "" where there is none.
  */
 void daemon_last_messages(const struct daemon *d, char *text, size_t size);
+
+/** Why its session does not serve yet, as far as that is known, for a message; "": it is no session. */
+const char *daemon_trouble(const struct daemon *d);
 
 /** Where its log is, for a message. */
 const char *daemon_log(const struct daemon *d);

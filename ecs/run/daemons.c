@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/run/daemons.h"
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/folder.h"
@@ -15,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool attaches(const struct experiment *e, uint32_t node)
 {
@@ -27,11 +29,13 @@ static bool attaches(const struct experiment *e, uint32_t node)
 /*
  * Makes the folder of a node, which the experiment file may name. If it does not, a node that attaches to processes has
  * the default folder, which they use; another node has one of the run's own, so that runs do not collide. Names of
- * nodes do not begin with a dot, those of sockets do.
+ * nodes do not begin with a dot, those of sockets do. The folder of a remote node is made by its bezeld.
  */
 static char *make_node_dir(const struct experiment *e, uint32_t node, const struct rundir *run)
 {
     char path[PATH_MAX];
+    if (experiment_is_remote(&e->nodes[node]))
+        return strdup(e->nodes[node].dir ? e->nodes[node].dir : "");
     if (e->nodes[node].dir)
         snprintf(path, sizeof path, "%s", e->nodes[node].dir);
     else if (attaches(e, node))
@@ -58,15 +62,22 @@ static int find_program(const char *name, char *path, size_t size)
     return err;
 }
 
-/* Makes the paths of the keys absolute. The daemons that read the files check them. */
-static int find_keys(const struct experiment *e, struct daemons *f)
+/*
+ * Makes the paths of the keys absolute, for daemons, which check the files, and with a link in the private folder for
+ * the operator's commands.
+ */
+static int find_keys(const struct experiment *e, const struct rundir *run, struct daemons *f)
 {
-    if (!realpath(e->store.keys, f->keys)) {
+    char link[PATH_MAX];
+    snprintf(link, sizeof link, "%s/" RUNDIR_KEYS, run->private);
+    if (!realpath(e->store.keys, f->keys) || symlink(f->keys, link) != 0) {
         int err = err_from_errno(errno);
         log_error("BEZEL-KEYS", "%s: %s", e->store.keys, strerror(errno));
         return err;
     }
     snprintf(f->collector_key, sizeof f->collector_key, "%s/%s.key", f->keys, e->store.key);
+    if (e->control_key)
+        snprintf(f->operator_key, sizeof f->operator_key, "%s/%s.key", f->keys, e->control_key);
     return 0;
 }
 
@@ -116,7 +127,8 @@ static void describe_collector(struct daemons *f, const struct experiment *e, co
     memcpy(d->args, args, sizeof args);
 }
 
-/* Prepares the session request of a node. An experiment file that is too long for a message is sent as a path. */
+/* Prepares the session request of a node. An experiment file that is too long for a message is sent as a path,
+ * which a bezeld on another machine could not read. */
 static int describe_session(struct daemons *f, const struct experiment *e, uint32_t node)
 {
     struct daemons_member *it = &f->daemons[1 + node];
@@ -125,10 +137,10 @@ static int describe_session(struct daemons *f, const struct experiment *e, uint3
     char *text = NULL;
     size_t n;
     int err = request ? file_read(f->experiment, EXPERIMENT_FILE_MAX, &text, &n) : BEZEL_ENOMEM;
-    if (!err && strlen(f->node_dirs[node]) > MESSAGE_TEXT_MAX)
-        err = BEZEL_EINVAL;
+    bool fits = !err && n <= MESSAGE_EXPERIMENT_MAX && strlen(text) == n;
+    if (!err && (strlen(f->node_dirs[node]) > MESSAGE_TEXT_MAX || (!fits && experiment_is_remote(&e->nodes[node]))))
+        err = BEZEL_EFULL;
     if (!err) {
-        bool fits = n <= MESSAGE_EXPERIMENT_MAX && strlen(text) == n;
         snprintf(request->experiment, sizeof request->experiment, "%s", fits ? text : f->experiment);
         snprintf(request->folder, sizeof request->folder, "%s", f->node_dirs[node]);
         snprintf(d->node, sizeof d->node, "%s", e->nodes[node].name);
@@ -157,11 +169,15 @@ static void describe_child(struct daemons *f, const struct experiment *e, uint32
 
 static int describe_node(struct daemons *f, const struct experiment *e, uint32_t node, const struct rundir *run)
 {
-    struct daemon *d = &f->daemons[1 + node].process;
+    struct daemons_member *it = &f->daemons[1 + node];
+    struct daemon *d = &it->process;
     int err = describe_session(f, e, node);
     if (!err && e->nodes[node].address) {
         snprintf(d->name, sizeof d->name, "the persistent bezeld of node %s", e->nodes[node].name);
         d->session.address = e->nodes[node].address;
+        snprintf(it->key, sizeof it->key, "%s/%s.pub", f->keys, e->nodes[node].key ? e->nodes[node].key : "");
+        if (experiment_is_remote(&e->nodes[node]))
+            d->keys = (struct command_caller_keys){f->operator_key, it->key};
     } else if (!err)
         describe_child(f, e, node, run);
     return err;
@@ -174,9 +190,22 @@ static void describe_manager(struct daemons *f, const struct rundir *run)
     d->program = f->manager_program;
     snprintf(d->log, sizeof d->log, "%.*s/log/resmgr.log", PATH_MAX - 32, run->path);
     snprintf(d->control, sizeof d->control, "ipc://%s/.manager", run->private);
-    char *const args[] = {ARG("bezel-resmgr"), ARG("--experiment"), f->experiment,     ARG("--run"),
-                          ARG(run->uuid),      ARG("--sockets"),    ARG(run->private), ARG("--control"),
-                          d->control,          ARG("--epoch"),      f->epoch_text,     NULL};
+    char *const args[] = {ARG("bezel-resmgr"),
+                          ARG("--experiment"),
+                          f->experiment,
+                          ARG("--run"),
+                          ARG(run->uuid),
+                          ARG("--sockets"),
+                          ARG(run->private),
+                          ARG("--control"),
+                          d->control,
+                          ARG("--epoch"),
+                          f->epoch_text,
+                          f->operator_key[0] ? ARG("--keys") : NULL,
+                          f->keys,
+                          ARG("--key"),
+                          f->operator_key,
+                          NULL};
     memcpy(d->args, args, sizeof args);
 }
 
@@ -208,7 +237,7 @@ int daemons_make(const struct experiment *e, const struct rundir *run, struct da
     for (uint32_t i = 0; i < e->node_count; i++)
         if (!(f->node_dirs[i] = make_node_dir(e, i, run)))
             return BEZEL_ESYS;
-    int err = e->store.keys ? find_keys(e, f) : 0;
+    int err = e->store.keys ? find_keys(e, run, f) : 0;
     if (err)
         return err;
     describe_collector(f, e, run);
@@ -240,12 +269,25 @@ void daemons_free(struct daemons *f)
     *f = (struct daemons){0};
 }
 
+/* Where all addresses are listened at, the nodes are told so: each sees another one. */
+static void describe_collectors_endpoint(const char *data, char *text, size_t size)
+{
+    struct address address;
+    const char *why;
+    bool any = address_read(data, &address, &why) == 0 &&
+               (strcmp(address.host, "0.0.0.0") == 0 || strcmp(address.host, "::") == 0);
+    if (any)
+        snprintf(text, size, "tcp://*:%u", address.port);
+    else
+        snprintf(text, size, "%s", data);
+}
+
 int daemons_start(struct daemons *f, uint32_t d)
 {
     struct daemons_member *it = &f->daemons[d];
     it->status = (struct daemons_status){.period = -1};
     if (it->request) /* the collector has reported its endpoint by now */
-        snprintf(it->request->collector, sizeof it->request->collector, "%s", f->data);
+        describe_collectors_endpoint(f->data, it->request->collector, sizeof it->request->collector);
     if (f->manager && d == f->manager)
         snprintf(f->epoch_text, sizeof f->epoch_text, "%" PRIu64, ++f->epoch);
     return daemon_start(&it->process);
@@ -272,6 +314,7 @@ static void take_node(struct daemons_status *s, const struct message_node_status
     s->seen = n->processes_seen;
     s->period = (int64_t)n->period_ns;
     s->violation = n->violation;
+    s->stop_wanted = n->stop_wanted;
 }
 
 int daemons_listen(struct daemons *f, uint32_t d)

@@ -25,6 +25,7 @@ struct daemons_status {
     uint64_t living, seen;              /* node: processes of the SUT */
     int64_t period;                     /* node: polling period, ns; 0: off; -1: unknown */
     int store_errno;                    /* collector */
+    bool stop_wanted;                   /* node: another operator wants the run to end */
     struct message_violation violation; /* node: of limits with `on-violation` */
     uint64_t violations_taken;          /* how many of these violations have been processed */
     char text[MESSAGE_TEXT_MAX + 1];
@@ -36,14 +37,17 @@ struct daemons_member {
     struct daemons_status status;
     bool up;                           /* started, and its end not yet processed */
     struct message_configure *request; /* of a node: the session requested of its bezeld; owned */
+    char key[PATH_MAX + 80];           /* of a remote node: file of its public key */
 };
 
 struct daemons {
     uint32_t count, nodes;
     uint32_t manager; /* its number; 0: there is none */
     struct daemons_member *daemons;
-    char **node_dirs;                                          /* of each node: its BEZEL_DIR, absolute */
-    char keys[PATH_MAX], collector_key[PATH_MAX + 80];         /* folder and file; "": the experiment has none */
+    char **node_dirs;                  /* of each node: its BEZEL_DIR, absolute; "": its bezeld chooses */
+    char keys[PATH_MAX];               /* folder; "": the experiment has none */
+    char collector_key[PATH_MAX + 80]; /* secret keys there */
+    char operator_key[PATH_MAX + 80];  /* "": no node is remote */
     char connections[16], processes[16], packet[40], rate[40]; /* limits of the collector, as its options */
     char experiment[PATH_MAX];                                 /* the file, in the run directory */
     char data[LINK_ENDPOINT_MAX];                              /* where the collector takes packets */

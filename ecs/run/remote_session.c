@@ -102,6 +102,10 @@ bool remote_session_take(struct remote_session *s, struct command_caller *c, con
 void remote_session_tick(struct remote_session *s, struct command_caller *c)
 {
     int64_t now = clock_now();
+    if (s->phase == REMOTE_SESSION_ASKED && !s->served_once && c->link && link_is_refused(c->link)) {
+        end(s, "it %s", link_trouble(c->link));
+        return;
+    }
     bool lost = s->phase == REMOTE_SESSION_SERVED && s->stop == 0 && now - s->answered > REMOTE_SESSION_SILENCE;
     if (((lost && !s->child) || s->phase == REMOTE_SESSION_ASKED) && now - s->asked > REMOTE_SESSION_ASK_EVERY)
         ask(s, c);

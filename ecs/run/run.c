@@ -225,10 +225,11 @@ static int put_first_properties(const struct run *r)
 static int put_absent(const struct run *r, const struct experiment_process *p, struct rundb *f)
 {
     char text[512];
+    const char *dir = r->daemons.node_dirs[p->node];
     snprintf(text, sizeof text,
              "was not observed: no process that matches '%.120s' had a segment in %.120s. Did it run, does it use "
              "libbezel, is its BEZEL_DIR the same?",
-             p->attach, r->daemons.node_dirs[p->node]);
+             p->attach, dir[0] ? dir : "the folder of its node");
     return rundb_silent(f, r->e->nodes[p->node].name, p->name, 0, text);
 }
 

@@ -64,8 +64,15 @@ static void report_unmatched(struct run *r)
     const char *and_now = r->state.phase == PHASE_RUNNING ? "; still waiting" : "";
     for (uint32_t i = 0; i < r->e->process_count; i++) {
         const struct experiment_process *p = &r->e->processes[i];
-        pid_t pid = p->attach ? process_tree_find_executable(p->attach) : 0;
-        if (p->attach && pid == 0)
+        bool remote = experiment_is_remote(&r->e->nodes[p->node]);
+        pid_t pid = p->attach && !remote ? process_tree_find_executable(p->attach) : 0;
+        if (p->attach && remote)
+            console_error(
+                &r->console, "BEZEL-RUN-ATTACH",
+                "process '%s': no program that matches '%s' has a segment on node %s (does it run there, does "
+                "it use libbezel, has it recorded anything, does it run as the user of that bezeld?)%s",
+                p->name, p->attach, r->e->nodes[p->node].name, and_now);
+        else if (p->attach && pid == 0)
             console_error(&r->console, "BEZEL-RUN-ATTACH", "process '%s': no running program matches '%s'%s", p->name,
                           p->attach, and_now);
         else if (p->attach)
@@ -96,9 +103,10 @@ static void report_undrained(struct run *r)
 /* A session's `why` is what its bezeld waits for, if that sent it. */
 static void report_unready(struct run *r, const struct daemon *daemon)
 {
-    const char *why = daemon->session.why;
-    console_error(&r->console, "BEZEL-RUN-LATE", "%s did not get ready within %s%s%s; its log: %s", daemon->name,
-                  units_duration(STATE_START_LIMIT).s, why[0] ? ": " : "", why, daemon_log(daemon));
+    const char *why = daemon_trouble(daemon), *at = daemon_is_session(daemon) ? daemon->session.address : "";
+    console_error(&r->console, "BEZEL-RUN-LATE", "%s%s%s%s did not get ready within %s%s%s; its log: %s", daemon->name,
+                  at[0] ? " (" : "", at, at[0] ? ")" : "", units_duration(STATE_START_LIMIT).s, why[0] ? ": " : "", why,
+                  daemon_log(daemon));
 }
 
 static void report_late(struct run *r, enum state_phase phase)
@@ -330,8 +338,9 @@ static void report_daemon_end(struct run *r, uint32_t d, pid_t pid, int status, 
 {
     const struct daemon *daemon = &r->daemons.daemons[d].process;
     char end[128], words[CONSOLE_TEXT_MAX / 2];
-    if (r->state.interrupted && !r->state.started)
-        return; /* the run did not begin, and has ended its daemons itself */
+    bool ended_by_run = !served && r->state.phase > PHASE_DRAINING; /* because another one could not start */
+    if ((r->state.interrupted && !r->state.started) || ended_by_run)
+        return;
     if (daemon_is_session(daemon))
         report_session_end(r, d, served);
     if (pid == 0)
@@ -428,6 +437,11 @@ static void take_answers(struct run *r, uint32_t d)
             console_error(&r->console, "BEZEL-RUN-STORE", "%s cannot be written: %s; the experiment is stopped",
                           r->dir.path, limit_reason(err_from_errno(errno)));
         run_feed(r, &(struct state_event){.type = EVENT_STORE_FAILED});
+    }
+    if (s->stop_wanted && r->state.phase <= PHASE_RUNNING) {
+        console_event(&r->console, "BEZEL-RUN-STOP", "stopped by `bezel stop` at %s",
+                      r->daemons.daemons[d].process.name);
+        run_feed(r, &(struct state_event){.type = EVENT_INTERRUPT});
     }
     if (d != STATE_COLLECTOR && s->drain_sent && s->state == DAEMON_DRAINED && !r->state.daemons[d].drained)
         run_feed(r, &(struct state_event){.type = EVENT_DRAINED, .daemon = d});

@@ -12,6 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define RUNDIR_KEYS ".keys" /* in the private folder: a link to the folder of keys, where the experiment has one */
+
 enum { RUNDIR_PRIVATE_MAX = 80 }; /* so that the path of a socket within it fits into sun_path */
 
 struct rundir {

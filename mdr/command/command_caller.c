@@ -9,7 +9,17 @@
 
 enum { COMMAND_CALLER_QUEUE = 16 };
 
-int command_caller_open(struct command_caller *c, const char *endpoint, const struct link_keys *keys,
+#define REFUSED_PAUSE CLOCK_S /* before a link is made again whose key was not admitted */
+
+static int make_link(struct command_caller *c)
+{
+    c->linked = clock_now();
+    c->waiting = 0;
+    c->life = 0;
+    return link_connect(c->endpoint, MESSAGE_MAX_BYTES, COMMAND_CALLER_QUEUE, c->keyed ? &c->keys : NULL, &c->link);
+}
+
+int command_caller_open(struct command_caller *c, const char *endpoint, struct command_caller_keys keys,
                         const uint8_t run[16], const char *node)
 {
     *c = (struct command_caller){.link = NULL};
@@ -17,30 +27,51 @@ int command_caller_open(struct command_caller *c, const char *endpoint, const st
     snprintf(c->node, sizeof c->node, "%s", node);
     if (getrandom(c->source, sizeof c->source, 0) != sizeof c->source)
         return err_from_errno(errno);
-    return link_connect(endpoint, MESSAGE_MAX_BYTES, COMMAND_CALLER_QUEUE, keys, &c->link);
+    if (snprintf(c->endpoint, sizeof c->endpoint, "%s", endpoint) >= (int)sizeof c->endpoint)
+        return BEZEL_EINVAL;
+    c->keyed = keys.own && !endpoint_path(endpoint);
+    int err = c->keyed ? link_keys_open(keys.own, NULL, keys.server, &c->keys) : 0;
+    return err ? err : make_link(c);
 }
 
 void command_caller_close(struct command_caller *c, int linger_ms)
 {
     link_close(c->link, linger_ms);
+    link_keys_close(&c->keys);
     c->link = NULL;
+}
+
+/* Makes the link anew where it is silent or was refused. What waits in it is dropped: its deadline would have passed.
+ */
+static int mend_link(struct command_caller *c, int64_t now)
+{
+    bool silent = c->waiting != 0 && now - c->waiting > COMMAND_CALLER_SILENCE;
+    bool refused = link_is_refused(c->link) && now - c->linked > REFUSED_PAUSE;
+    if (endpoint_path(c->endpoint) || (!silent && !refused))
+        return 0;
+    link_close(c->link, 0);
+    c->link = NULL;
+    return make_link(c);
 }
 
 static int send(struct command_caller *c, struct message *m)
 {
     static uint8_t bytes[MESSAGE_MAX_BYTES]; /* one thread; too large for a stack */
-    if (!c->link)
-        return BEZEL_EUNREACH;
     memcpy(m->envelope.source, c->source, sizeof c->source);
     memcpy(m->envelope.run, c->run, sizeof c->run);
     snprintf(m->envelope.node, sizeof m->envelope.node, "%s", c->node);
     m->envelope.life = m->type == MESSAGE_COMMAND ? c->life : 0;
     int size = message_encode(m, bytes, sizeof bytes);
+    if (c->waiting == 0)
+        c->waiting = clock_now();
     return size < 0 ? size : link_send(c->link, NULL, bytes, (size_t)size);
 }
 
 int command_caller_send(struct command_caller *c, struct message *m)
 {
+    int err = c->link ? mend_link(c, clock_now()) : BEZEL_EUNREACH;
+    if (err)
+        return err;
     bool unknown = c->life == 0 && m->command.verb != VERB_QUERY;
     struct message_command wanted = m->command;
     m->type = MESSAGE_COMMAND;
@@ -48,7 +79,7 @@ int command_caller_send(struct command_caller *c, struct message *m)
         m->command = (struct message_command){.verb = VERB_QUERY};
     m->command.id = c->id + 1;
     m->command.deadline = c->life ? (uint64_t)(clock_now() + c->ahead + COMMAND_CALLER_DEADLINE) : 0;
-    int err = send(c, m);
+    err = send(c, m);
     m->command = unknown ? wanted : m->command;
     if (err)
         return err;
@@ -58,7 +89,8 @@ int command_caller_send(struct command_caller *c, struct message *m)
 
 int command_caller_tell(struct command_caller *c, struct message *m)
 {
-    return send(c, m);
+    int err = c->link ? mend_link(c, clock_now()) : BEZEL_EUNREACH;
+    return err ? err : send(c, m);
 }
 
 int command_caller_receive(struct command_caller *c, struct message *m)
@@ -67,6 +99,7 @@ int command_caller_receive(struct command_caller *c, struct message *m)
     int err = c->link ? link_receive(c->link, &frame) : BEZEL_EAGAIN;
     if (err)
         return BEZEL_EAGAIN;
+    c->waiting = 0;
     err = message_decode(frame.data, frame.size, m);
     link_frame_free(&frame);
     if (err)

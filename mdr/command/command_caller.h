@@ -4,7 +4,10 @@
 /**
  * One side of control: commands to a daemon, and its answers. A command names the daemon's life, and a deadline on the
  * daemon's clock; both are learned from its last REPLY. So the next daemon does not carry out a command that waited in
- * a queue for the last one, and none is carried out much later. One thread.
+ * a queue for the last one, and none is carried out much later.
+ *
+ * A link over tcp on which nothing comes any more is made anew: the kernel would wait for minutes before it tries a
+ * connection again that was cut, and a name may have another address by then. One thread.
  */
 #ifndef BEZEL_MDR_COMMAND_COMMAND_CALLER_H
 #define BEZEL_MDR_COMMAND_COMMAND_CALLER_H
@@ -14,9 +17,15 @@
 #include "mdr/message.h"
 
 #define COMMAND_CALLER_DEADLINE (5 * CLOCK_S) /* for a command to be taken by its daemon */
+#define COMMAND_CALLER_SILENCE  (5 * CLOCK_S) /* without an answer over tcp for that long, the link is made anew */
 
 struct command_caller {
     struct link *link; /* NULL: closed */
+    char endpoint[LINK_ENDPOINT_MAX];
+    struct link_keys keys;
+    bool keyed;
+    int64_t linked;  /* when the link was made, ns */
+    int64_t waiting; /* since when something was sent and nothing has come, ns; 0: something has come since */
     uint8_t source[16], run[16];
     char node[MESSAGE_NAME_MAX + 1];
     uint32_t id;   /* of the last command; 0: there was none */
@@ -24,12 +33,17 @@ struct command_caller {
     int64_t ahead; /* by how much its clock is ahead of ours, at least; meaningful where life is not 0 */
 };
 
+/** The files of the keys of a caller: its own secret key, and the public key of the daemon. NULL: it has no keys. */
+struct command_caller_keys {
+    const char *own, *server;
+};
+
 /**
  * Connects to the daemon at `endpoint`, now or once it serves, as link_connect() does, for commands to the session of
- * `run` and `node`, or with an empty `node` to the daemon as a whole. Returns 0 with *c for command_caller_close(), or
- * link_connect()'s error.
+ * `run` and `node`, or with an empty `node` to the daemon as a whole. Over ipc the keys are not used. Returns 0 with *c
+ * for command_caller_close(), or the error of link_keys_open(), which has logged it, or of link_connect().
  */
-int command_caller_open(struct command_caller *c, const char *endpoint, const struct link_keys *keys,
+int command_caller_open(struct command_caller *c, const char *endpoint, struct command_caller_keys keys,
                         const uint8_t run[16], const char *node) BEZEL_MUST_CHECK;
 
 /** Closes the link; commands in its queue may still be sent for `linger_ms`. Idempotent. */

@@ -191,6 +191,8 @@ bool command_server_receive(struct command_server *c, int *budget, struct comman
     for (; *budget > 0 && link_receive(c->link, &frame) == 0; --*budget) {
         from->peer = frame.peer;
         bool may = link_may(&frame, KEY_CONTROL);
+        link_host(&frame, from->host);
+        memcpy(from->key, frame.key, sizeof from->key);
         int err = message_decode(frame.data, frame.size, &c->message);
         link_frame_free(&frame);
         if (take(c, err, may, from)) {

@@ -20,8 +20,9 @@ struct command_server;
 struct command_request {
     struct link_peer peer;
     struct message_envelope envelope;
-    uint32_t id;  /* of the command; 0: none */
-    bool changes; /* it is a command, and no QUERY */
+    uint32_t id;                                         /* of the command; 0: none */
+    bool changes;                                        /* it is a command, and no QUERY */
+    char host[LINK_HOST_MAX + 1], key[KEY_NAME_MAX + 1]; /* link_host() and key of the sender; "" over ipc */
 };
 
 /**

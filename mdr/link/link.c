@@ -7,6 +7,7 @@
 #include "mdr/link/link_internal.h"
 #include "mdr/link/zap.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -430,6 +431,21 @@ uint64_t link_connection(const struct link_frame *frame)
     struct stat st;
     int fd = zmq_msg_get((const zmq_msg_t *)frame->handle, ZMQ_SRCFD);
     return fd >= 0 && fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) ? (uint64_t)st.st_ino : 0;
+}
+
+/* An IPv4 peer of a link that is bound to IPv6 is told as IPv6 (RFC 4291, 2.5.5.2). */
+void link_host(const struct link_frame *frame, char host[LINK_HOST_MAX + 1])
+{
+    static const char mapped[] = "::ffff:";
+    const char *from = zmq_msg_gets((const zmq_msg_t *)frame->handle, "Peer-Address");
+    if (from && strncmp(from, mapped, sizeof mapped - 1) == 0 && strchr(from, '.'))
+        from += sizeof mapped - 1;
+    if (!from || (!isxdigit((unsigned char)from[0]) && from[0] != ':'))
+        from = ""; /* over ipc ZeroMQ tells "localhost", and who the process is */
+    bool ipv6 = strchr(from, ':') != NULL;
+    int n = snprintf(host, LINK_HOST_MAX + 1, "%s%s%s", ipv6 ? "[" : "", from, ipv6 ? "]" : "");
+    if (n > LINK_HOST_MAX)
+        host[0] = '\0';
 }
 
 int link_wait(struct link *const *links, size_t link_count, const int *fds, size_t fd_count, int64_t timeout_ns)

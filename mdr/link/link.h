@@ -31,6 +31,7 @@ struct keyring;
 enum {
     LINK_PEER_MAX = 8, /* ZeroMQ's own ids have 5 bytes; a peer with a longer one is not Bezel's */
     LINK_ENDPOINT_MAX = ENDPOINT_MAX,
+    LINK_HOST_MAX = 63, /* bytes of an address as a number, with its zone */
     LINK_WAIT_MAX = 64,
 };
 
@@ -121,6 +122,9 @@ void link_frame_free(struct link_frame *frame);
  */
 uint64_t link_connection(const struct link_frame *frame);
 
+/** The address from which `frame` came, as a number, with brackets for IPv6; "" where it did not come over tcp. */
+void link_host(const struct link_frame *frame, char host[LINK_HOST_MAX + 1]);
+
 /**
  * Waits until one of `links` (NULLs are skipped) can be received from, one of the descriptors `fds` (-1s are skipped)
  * can be read, or `timeout_ns` have passed (0: do not wait; -1: for ever). Returns the number of ready ones, 0 at the
@@ -149,6 +153,12 @@ bool link_speaks_for(const struct link *link, const struct link_frame *frame, co
  * link is bound.
  */
 const char *link_trouble(const struct link *link);
+
+/**
+ * Whether a handshake of a connected link failed before its first frame. ZeroMQ does not connect a link again whose key
+ * was not admitted: connect another one.
+ */
+bool link_is_refused(const struct link *link);
 
 /** Whether this ZeroMQ supports keys; if not, functions that need them fail with errno ENOTSUP. */
 bool link_has_keys(void);

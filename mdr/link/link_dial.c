@@ -18,10 +18,11 @@ enum { LINK_KEPT = 16 }; /* frames that wait for the address of a name */
 
 struct link_dial {
     struct address address;
-    struct dial *dial;        /* NULL: the last one found nothing, and `again` is when the next one begins */
-    int64_t again;            /* ns */
-    char why[DIAL_WHY_MAX];   /* of the last one; "": none yet */
-    int kept_max, kept_count; /* kept_max: at most LINK_KEPT */
+    struct dial *dial;         /* NULL: the last one found nothing, and `again` is when the next one begins */
+    int64_t again;             /* ns */
+    char why[DIAL_WHY_MAX];    /* of the last one; "": none yet */
+    char logged[DIAL_WHY_MAX]; /* the last of these that was logged */
+    int kept_max, kept_count;  /* kept_max: at most LINK_KEPT */
     zmq_msg_t kept[LINK_KEPT];
 };
 
@@ -84,8 +85,10 @@ void link_dial_step(struct link *link)
     d->again = now + REDIAL_PAUSE;
     if (!err)
         connect_number(link, &number);
-    else
+    else if (strcmp(d->why, d->logged) != 0) {
+        memcpy(d->logged, d->why, sizeof d->logged);
         log_warn("BEZEL-LINK-NAME", "%s %s", link->endpoint, d->why);
+    }
 }
 
 int link_dial_fd(const struct link *link)

@@ -129,6 +129,11 @@ void link_monitor_close(struct link *link)
     link->monitor = NULL;
 }
 
+bool link_is_refused(const struct link *link)
+{
+    return link->logged != 0;
+}
+
 const char *link_trouble(const struct link *link)
 {
     if (link->dial)

@@ -58,12 +58,11 @@ static int find_endpoint(const struct experiment *e, const struct manager_daemon
 
 /*
  * Keys in both directions: not everybody who finds the port may set a program's knobs, and not everybody who listens
- * at the endpoint is the node.
+ * at the endpoint is the node. `server` gets the path of the node's public key.
  */
-static int open_keys(const struct experiment *e, const struct manager_daemon_options *o, uint32_t node,
-                     const char *endpoint, struct link_keys *keys)
+static int find_keys(const struct experiment *e, const struct manager_daemon_options *o, uint32_t node,
+                     const char *endpoint, char server[PATH_MAX])
 {
-    char server[PATH_MAX];
     if (!o->key || !o->keys) {
         log_error("BEZEL-RESMGR-LINK",
                   "node %s: %s needs keys, so no command is sent: give --key and --keys, made with `bezel keygen`",
@@ -71,28 +70,23 @@ static int open_keys(const struct experiment *e, const struct manager_daemon_opt
         return BEZEL_EPERM;
     }
     const char *name = e->nodes[node].key ? e->nodes[node].key : e->nodes[node].name;
-    if (snprintf(server, sizeof server, "%s/%s.pub", o->keys, name) >= (int)sizeof server)
-        return BEZEL_EINVAL;
-    return link_keys_open(o->key, NULL, server, keys);
+    return snprintf(server, PATH_MAX, "%s/%s.pub", o->keys, name) >= PATH_MAX ? BEZEL_EINVAL : 0;
 }
 
 static int open_link(const struct experiment *e, const struct manager_daemon_options *o, uint32_t node,
                      struct command_caller *caller)
 {
-    char endpoint[LINK_ENDPOINT_MAX];
-    struct link_keys keys = {.known = NULL};
+    char endpoint[LINK_ENDPOINT_MAX], server[PATH_MAX];
     int err = find_endpoint(e, o, node, endpoint);
-    bool keyed = !err && !endpoint_path(endpoint);
-    if (keyed)
-        err = open_keys(e, o, node, endpoint, &keys);
+    if (!err && !endpoint_path(endpoint))
+        err = find_keys(e, o, node, endpoint, server);
     if (err)
         return err;
-    err = command_caller_open(caller, endpoint, keyed ? &keys : NULL, o->run, e->nodes[node].name);
+    err = command_caller_open(caller, endpoint, (struct command_caller_keys){o->key, server}, o->run,
+                              e->nodes[node].name);
     if (err)
         log_error("BEZEL-RESMGR-LINK", "node %s: cannot connect to %s: %s", e->nodes[node].name, endpoint,
                   limit_reason(err));
-    if (keyed)
-        link_keys_close(&keys);
     return err;
 }
 

@@ -89,6 +89,7 @@ struct external_observer {
 
 struct external_options {
     const char *dir;
+    const char *reader; /* who reads the folder, for external_reader(); borrowed; NULL: not told */
     uint8_t run[16];
     uint8_t uuid[16]; /* of the trace; external_uplink() returns it combined with the birth of the window */
     uint32_t birth;   /* of a new window: ms since the machine started; 0: `uuid` stays as it is */
@@ -137,6 +138,10 @@ struct external;
  * system.
  */
 int external_open(const struct external_options *options, struct external **x) BEZEL_MUST_CHECK;
+
+/** Tells who reads folder `dir`, or read it last, in that one's own words; "": unknown. */
+enum { EXTERNAL_READER_MAX = 399 };
+void external_reader(const char *dir, char reader[EXTERNAL_READER_MAX + 1]);
 
 /**
  * Whether it continues what a killed external sensor of this run left, with every process that recorded until then. If

@@ -83,7 +83,21 @@ static int lock_folder(struct external *x)
     file_share(x->lock, x->folder.fd);
     if (fcntl(x->lock, F_OFD_SETLK, &lock) != 0)
         return errno == EAGAIN || errno == EACCES ? BEZEL_EBUSY : err_from_errno(errno);
-    return 0;
+    size_t n = x->options.reader ? strlen(x->options.reader) : 0;
+    return n > 0 && (ftruncate(x->lock, 0) != 0 || pwrite(x->lock, x->options.reader, n, 0) != (ssize_t)n)
+               ? err_from_errno(errno)
+               : 0;
+}
+
+void external_reader(const char *dir, char reader[EXTERNAL_READER_MAX + 1])
+{
+    struct folder f;
+    int fd = folder_open(dir, &f) == 0 ? folder_open_file(&f, LITTER_LOCK_NAME, O_RDONLY) : -1;
+    ssize_t n = fd < 0 ? 0 : pread(fd, reader, EXTERNAL_READER_MAX, 0);
+    reader[n > 0 ? n : 0] = '\0';
+    if (fd >= 0)
+        close(fd);
+    folder_close(&f);
 }
 
 static void name_self(struct external *x)

@@ -16,18 +16,16 @@
 int main(int argc, char **argv)
 {
     static struct begin b;
-    struct link_keys keys = {.known = NULL};
     char *text;
     size_t n;
     if (argc != 7 && argc != 9)
-        return 2;
-    if (argc == 9 && link_keys_open(argv[7], NULL, argv[8], &keys) != 0)
         return 2;
     if (file_read(argv[2], MESSAGE_EXPERIMENT_MAX, &text, &n) != 0 ||
         !begin_fill(&b, text, argv[3], argv[4], argv[5], argv[6]))
         return 2;
     free(text);
-    bool serves = begin_ask(&b, argv[1], argc == 9 ? &keys : NULL) && begin_await(&b, 3600 * CLOCK_S);
+    struct command_caller_keys keys = {argc == 9 ? argv[7] : NULL, argc == 9 ? argv[8] : NULL};
+    bool serves = begin_ask(&b, argv[1], keys) && begin_await(&b, 3600 * CLOCK_S);
     fprintf(serves ? stdout : stderr, "%s\n", serves ? argv[1] : b.message.reply.text);
     begin_close(&b);
     return serves ? 0 : 1;

@@ -55,7 +55,7 @@ static int send(struct begin *b)
     return command_caller_send(&b->caller, &b->message);
 }
 
-bool begin_ask(struct begin *b, const char *control, const struct link_keys *keys)
+bool begin_ask(struct begin *b, const char *control, struct command_caller_keys keys)
 {
     if (command_caller_open(&b->caller, control, keys, b->run, b->node) != 0)
         return false;

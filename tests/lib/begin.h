@@ -24,8 +24,8 @@ struct begin {
 bool begin_fill(struct begin *b, const char *experiment, const char *node, const char *folder, const char *uuid,
                 const char *collector);
 
-/** Connects to the bezeld at `control`, and asks it once. `keys` NULL: none. */
-bool begin_ask(struct begin *b, const char *control, const struct link_keys *keys);
+/** Connects to the bezeld at `control`, and asks it once. */
+bool begin_ask(struct begin *b, const char *control, struct command_caller_keys keys);
 
 /**
  * Asks again until there is an answer, for `patience` ns at most. True: the session serves; false: it was refused, with

@@ -354,6 +354,7 @@ const char *sample_reply_name(enum message_answer answer)
         [ANSWER_POLL] = "message-reply-polling",      [ANSWER_KNOBS] = "message-reply-knobs",
         [ANSWER_KNOB_SET] = "message-reply-knob-set", [ANSWER_STALE] = "message-reply-stale",
         [ANSWER_ABSENT] = "message-reply-absent",     [ANSWER_MANAGER] = "message-reply-manager",
+        [ANSWER_SESSIONS] = "message-reply-sessions",
     };
     return names[answer];
 }
@@ -370,6 +371,7 @@ static const struct message_node_status node_status = {
     .processes = 1009,
     .processes_seen = 1010,
     .period_ns = 2500000,
+    .stop_wanted = true,
     .manager = {.held = true, .epoch = 2, .applied = 1011},
     .violation = {.count = 3, .limit = 1, .at = 1790000000123456789, .age = 1500000, .value = 24.5}};
 
@@ -404,6 +406,16 @@ static const struct message_knob_state knob_states[] = {{.instance = UINT64_C(0x
                                                          .max = 100,
                                                          .initial = 80},
                                                         {.instance = 2, .process = "server", .name = "threads"}};
+
+static const struct message_session sessions[] = {
+    {.run = {0xb0, 1, 2, 3, 4, 5, 0x46, 7, 0x88, 9, 10, 11, 12, 13, 14, 15},
+     .experiment = "video-conference",
+     .node = "studio",
+     .state = DAEMON_ACTIVE,
+     .processes = 3,
+     .host = "192.0.2.1",
+     .key = "operator"},
+    {.experiment = "x", .node = "y", .state = DAEMON_PAUSED}};
 
 void sample_reply(enum message_answer answer, struct message *m)
 {
@@ -448,6 +460,10 @@ void sample_reply(enum message_answer answer, struct message *m)
         break;
     case ANSWER_KNOB_SET:
         m->reply.knob_set = 2;
+        break;
+    case ANSWER_SESSIONS:
+        m->sessions.count = 2;
+        memcpy(m->sessions.sessions, sessions, sizeof sessions);
         break;
     }
 }

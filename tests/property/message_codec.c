@@ -110,6 +110,7 @@ static void random_status(uint64_t *seed, struct message_node_status *s)
 {
     random_bytes(seed, s, sizeof *s);
     s->manager.held = seed_next(seed) & 1;
+    s->stop_wanted = seed_next(seed) & 1;
     s->violation.age &= INT64_MAX;
     if (seed_next(seed) % 2)
         s->violation = (struct message_violation){.count = 0};
@@ -127,15 +128,30 @@ static void random_knobs(uint64_t *seed, struct message_knob_list *list)
     }
 }
 
+static void random_sessions(uint64_t *seed, struct message_session_list *list)
+{
+    list->count = random_count(seed, MESSAGE_SESSIONS_MAX);
+    random_bytes(seed, list->sessions, list->count * sizeof *list->sessions);
+    for (struct message_session *s = list->sessions; s < list->sessions + list->count; s++) {
+        s->state = (enum message_daemon_state)(seed_next(seed) % (DAEMON_PAUSED + 1));
+        text_random(seed, s->experiment, MESSAGE_NAME_MAX);
+        text_random(seed, s->node, MESSAGE_NAME_MAX);
+        text_random(seed, s->host, MESSAGE_NAME_MAX);
+        text_random(seed, s->key, MESSAGE_NAME_MAX);
+    }
+}
+
 /* A random answer of a random kind. */
 static void random_answer(uint64_t *seed)
 {
     struct message_reply *r = &m.reply;
-    r->answer = (enum message_answer)(seed_next(seed) % (ANSWER_KNOB_SET + 1));
+    r->answer = (enum message_answer)(seed_next(seed) % (ANSWER_SESSIONS + 1));
     if (r->answer == ANSWER_NODE)
         random_status(seed, &r->node);
     else if (r->answer == ANSWER_KNOBS)
         random_knobs(seed, &m.knobs);
+    else if (r->answer == ANSWER_SESSIONS)
+        random_sessions(seed, &m.sessions);
     else
         random_bytes(seed, &r->collector, sizeof r->collector); /* numbers alone, but for: */
     if (r->answer == ANSWER_SESSION)
@@ -205,8 +221,9 @@ static void random_message(uint64_t *seed, enum message_type type)
         m.command.verb = (enum message_verb)(seed_next(seed) % (VERB_ENDING + 1));
         m.command.from = (uint32_t)seed_next(seed);
         do
-            m.command.subject = (enum message_subject)(seed_next(seed) % (SUBJECT_KNOBS + 1));
-        while (m.command.subject == (m.command.verb == VERB_SET ? SUBJECT_STATE : SUBJECT_ASPECTS));
+            m.command.subject = (enum message_subject)(seed_next(seed) % (SUBJECT_SESSIONS + 1));
+        while (m.command.subject == (m.command.verb == VERB_SET ? SUBJECT_STATE : SUBJECT_ASPECTS) ||
+               (m.command.verb == VERB_SET && m.command.subject == SUBJECT_SESSIONS));
         random_poll(seed, &m.command.poll);
         random_knob(seed, &m.command.knob);
         random_save(seed, &m.command.save);
@@ -312,6 +329,7 @@ static void assert_same_node(const struct message_node_status *p, const mdr_node
     SAME(p->processes, q->processes);
     SAME(p->processes_seen, q->processes_seen);
     SAME(p->period_ns, q->period);
+    SAME(p->stop_wanted, q->stop_wanted);
     SAME(p->manager.held, q->manager.held);
     SAME(p->manager.epoch, q->manager.epoch);
     SAME(p->manager.applied, q->manager.applied);
@@ -367,7 +385,22 @@ static void assert_same_knobs(const struct message_knob_list *p, const mdr_knob_
     }
 }
 
-static void assert_same_reply(const struct message_reply *p, const struct message_knob_list *knobs, const mdr_reply *q)
+static void assert_same_sessions(const struct message_session_list *p, const mdr_answer *q)
+{
+    SAME(p->count, q->mdr_answer_u.list.list_len);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const mdr_session *s = &q->mdr_answer_u.list.list_val[i];
+        assert_memory_equal(p->sessions[i].run, s->run, sizeof p->sessions[i].run);
+        assert_string_equal(p->sessions[i].experiment, s->experiment);
+        assert_string_equal(p->sessions[i].node, s->node);
+        SAME((int)p->sessions[i].state, (int)s->state);
+        SAME(p->sessions[i].processes, s->processes);
+        assert_string_equal(p->sessions[i].host, s->host);
+        assert_string_equal(p->sessions[i].key, s->key);
+    }
+}
+
+static void assert_same_reply(const struct message_reply *p, const struct message *all, const mdr_reply *q)
 {
     SAME(p->id, q->id);
     SAME(p->at, q->at);
@@ -412,10 +445,13 @@ static void assert_same_reply(const struct message_reply *p, const struct messag
         assert_same_polling(&p->polling, &q->answer.mdr_answer_u.polling);
         break;
     case MDR_ANSWER_KNOBS:
-        assert_same_knobs(knobs, &q->answer.mdr_answer_u.knobs);
+        assert_same_knobs(&all->knobs, &q->answer.mdr_answer_u.knobs);
         break;
     case MDR_ANSWER_KNOB_SET:
         SAME(p->knob_set, q->answer.mdr_answer_u.processes);
+        break;
+    case MDR_ANSWER_SESSIONS:
+        assert_same_sessions(&all->sessions, &q->answer);
         break;
     }
 }
@@ -656,7 +692,7 @@ static void assert_same(const struct message *p, const mdr_message *q)
         break;
     case MDR_REPLY:
         assert_same_envelope(&p->envelope, &q->body.mdr_body_u.reply.envelope);
-        assert_same_reply(&p->reply, &p->knobs, &q->body.mdr_body_u.reply);
+        assert_same_reply(&p->reply, p, &q->body.mdr_body_u.reply);
         break;
     case MDR_WATCH:
         assert_same_envelope(&p->envelope, &q->body.mdr_body_u.watch.envelope);

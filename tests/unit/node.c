@@ -161,7 +161,7 @@ static struct message answer;
 static int open_asker(void **state)
 {
     int err = open_node(state);
-    return err ? err : command_caller_open(&asker, control, NULL, node->options.run, "a");
+    return err ? err : command_caller_open(&asker, control, (struct command_caller_keys){0}, node->options.run, "a");
 }
 
 static int close_asker(void **state)
@@ -231,6 +231,26 @@ static void what_is_no_command_is_dropped_and_one_of_another_version_refused(voi
     const struct message_reply *r = ask((struct message_command){.verb = VERB_QUERY});
     assert_int_equal(r->answer, ANSWER_NODE);
     assert_int_equal(r->state, DAEMON_STARTING); /* it has no collector */
+    assert_true(node_last_received(node) > before);
+}
+
+/* The node goes on until its run ends it; and only `bezel run` keeps the session alive. */
+static void another_operators_stop_is_passed_on_to_the_run(void **state)
+{
+    static const uint8_t owner[16] = {7};
+    (void)state;
+    assert_false(ask((struct message_command){.verb = VERB_QUERY})->node.stop_wanted);
+    int64_t before = node_last_received(node);
+    node_set_owner(node, owner);
+    const struct message_reply *r = ask((struct message_command){.verb = VERB_STOP});
+    assert_int_equal(r->answer, ANSWER_NODE);
+    assert_int_equal(r->state, DAEMON_STARTING);
+    assert_true(r->node.stop_wanted);
+    assert_false(node_draining(node));
+    assert_int_equal(node_last_received(node), before);
+    node_set_owner(node, asker.source);
+    assert_int_not_equal(ask((struct message_command){.verb = VERB_STOP})->state, DAEMON_STARTING);
+    assert_true(node_draining(node));
     assert_true(node_last_received(node) > before);
 }
 
@@ -340,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_node_that_is_missing_for_long_is_noted_once_each_time, open_node, close_node),
         cmocka_unit_test_setup_teardown(what_is_no_command_is_dropped_and_one_of_another_version_refused, open_asker,
                                         close_asker),
+        cmocka_unit_test_setup_teardown(another_operators_stop_is_passed_on_to_the_run, open_asker, close_asker),
         cmocka_unit_test_setup_teardown(what_makes_no_sense_is_refused_with_the_reason, open_asker, close_asker),
         cmocka_unit_test_setup_teardown(paused_it_collects_nothing_until_it_resumes_whatever_the_policy_says,
                                         open_asker, close_asker),

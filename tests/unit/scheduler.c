@@ -76,10 +76,12 @@ static int try_session(const char *dir, const char *name, const char *sensing, s
     char collector[128], text[512];
     snprintf(collector, sizeof collector, "ipc://%s/nobody", scratch_dir);
     snprintf(text, sizeof text, "experiment: %s\ncommand: [unused]\nsensing: {window: 64 MiB, %s}\n", name, sensing);
+    static const struct command_request nobody;
     struct session_request wish = {.run = {(uint8_t)(all.count + 1)},
                                    .node = "local",
                                    .dir = dir,
                                    .collector = collector,
+                                   .from = &nobody,
                                    .text = text,
                                    .text_bytes = strlen(text),
                                    .file = name,

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "base/units.h"
+#include "ecs/cli/commands.h"
+#include "ecs/cli/options.h"
+#include "ecs/report/table.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+
+static const char help[] =
+    "usage: bezel status [--node NODE] [--runs DIR] [RUN]\n"
+    "\n"
+    "Shows what the parts of a run do now: state, records that were read and lost so far, packets that wait for the\n"
+    "collector, living processes, and how the node polls. RUN is a run directory or its name below the folder of\n"
+    "runs; without RUN, the newest one; on another machine the experiment's file, for the nodes with an address.\n"
+    "\n"
+    "  --node NODE  only this node\n"
+    "  --runs DIR   the folder of runs (default: $BEZEL_RUNS, else runs)\n"
+    "  -h, --help\n"
+    "\n"
+    "Exit codes: 0 shown, 1 failed, 2 usage, or no such run, 4 the run is not running, or a part did not answer.\n";
+
+static const char *const states[] = {
+    [DAEMON_STARTING] = "starting", [DAEMON_ACTIVE] = "active", [DAEMON_DRAINING] = "draining",
+    [DAEMON_DRAINED] = "drained",   [DAEMON_FAILED] = "failed", [DAEMON_PAUSED] = "paused"};
+
+static bool take_node(void *context, const char *name, const struct message *answer)
+{
+    struct table *t = context;
+    const struct message_node_status *n = &answer->reply.node;
+    uint64_t lost = n->lost_full + n->lost_off + n->lost_no_ring + n->lost_window + n->lost_spool;
+    table_cell(t, "%s", name);
+    table_cell(t, "%s", states[answer->reply.state]);
+    table_cell(t, "%s", units_count(n->records).s);
+    table_cell(t, "%s", units_count(lost).s);
+    table_cell(t, "%s", units_bytes(n->window_bytes + n->spool_bytes).s);
+    table_cell(t, "%u of %s", n->processes, units_count(n->processes_seen).s);
+    table_cell(t, "%s%s", n->period_ns ? "every " : "off", n->period_ns ? units_duration((int64_t)n->period_ns).s : "");
+    table_cell(t, "%s", answer->reply.text);
+    return true;
+}
+
+static bool take_collector(void *context, const char *name, const struct message *answer)
+{
+    const struct message_collector_status *c = &answer->reply.collector;
+    (void)context;
+    printf("%s: %s, %s records stored in %s packets of %s, %u nodes connected\n", name, states[answer->reply.state],
+           units_count(c->records).s, units_count(c->packets).s, units_bytes(c->bytes).s, c->peers);
+    if (answer->reply.text[0])
+        printf("%s: %s\n", name, answer->reply.text);
+    return true;
+}
+
+static bool take_manager(void *context, const char *name, const struct message *answer)
+{
+    const struct message_manager_status *m = &answer->reply.manager;
+    (void)context;
+    printf("%s: %s, %s decisions, %u nodes reached\n", name, states[answer->reply.state], units_count(m->decisions).s,
+           m->reached);
+    return true;
+}
+
+static int show_nodes(const struct options *o, struct control_client *r)
+{
+    static const char *const heads[] = {"node", "state", "records", "lost", "waiting", "processes", "polls", ""};
+    struct table *t = table_with_heads("llrrrrll", heads);
+    (void)o;
+    int code = control_client_ask(r, &(struct message_command){.verb = VERB_QUERY}, ANSWER_NODE, take_node, t);
+    table_print(t, 0, stdout);
+    return code;
+}
+
+/* Shows collector and resource manager, which are where `bezel run` is. */
+static int show_others(struct options *o, bool managed)
+{
+    static const struct {
+        enum control_client_whom whom;
+        enum message_answer wanted;
+        bool (*take)(void *context, const char *name, const struct message *answer);
+    } others[] = {{CONTROL_CLIENT_COLLECTOR, ANSWER_COLLECTOR, take_collector},
+                  {CONTROL_CLIENT_MANAGER, ANSWER_MANAGER, take_manager}};
+    int code = EXIT_OK;
+    for (int i = 0; i < 1 + managed; i++) {
+        o->whom = others[i].whom;
+        struct message_command command = {.verb = VERB_QUERY};
+        int answered = options_ask(o, o->words[0], &command, others[i].wanted, others[i].take, NULL);
+        code = answered != EXIT_OK ? answered : code;
+    }
+    return code;
+}
+
+int cmd_status(int argc, char **argv)
+{
+    struct options o = {.command = "status", .help = help, .most = 1, .wanted = "give at most one RUN"};
+    const struct options_entry entries[] = {{"node", .value = &o.node}, {"runs", .value = &o.runs}, {0}};
+    struct control_client r;
+    struct stat st;
+    int code = options_read(&o, entries, argc, argv);
+    if (code == OPTIONS_GO_ON)
+        code = options_reach(&o, o.words[0], &r);
+    if (code != OPTIONS_GO_ON)
+        return code;
+    bool managed = experiment_has_manager(r.experiment);
+    bool file = o.words[0] && stat(o.words[0], &st) == 0 && S_ISREG(st.st_mode);
+    code = show_nodes(&o, &r);
+    control_client_close(&r);
+    int others = file || o.node ? EXIT_OK : show_others(&o, managed);
+    return command_end(code != EXIT_OK ? code : others);
+}
