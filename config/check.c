@@ -59,7 +59,10 @@ static void check_manager_limits(struct reader *r, const struct tree *at, const 
     for (uint32_t i = 0; i < e->limit_count; i++)
         if (e->limits[i].kind == LIMIT_HOLD)
             *(e->limits[i].global ? &globals : &holds) += 1;
-    if (e->adapt.by == ADAPT_BY_MANAGER && holds * e->node_count + globals > EXPERIMENT_MANAGED_MAX)
+    if (e->adapt.by == ADAPT_BY_MANAGER && e->node_count > EXPERIMENT_MANAGED_NODES_MAX)
+        reader_wrong(r, at, "one manager decides for at most %d nodes, and there are %u: use 'by: node'",
+                     EXPERIMENT_MANAGED_NODES_MAX, e->node_count);
+    else if (e->adapt.by == ADAPT_BY_MANAGER && holds * e->node_count + globals > EXPERIMENT_MANAGED_MAX)
         reader_wrong(r, at,
                      "one manager handles at most %d 'hold' limits, and %u on each of %u nodes are more: remove some",
                      EXPERIMENT_MANAGED_MAX, holds, e->node_count);

@@ -18,7 +18,8 @@
 
 enum {
     EXPERIMENT_NAME_MAX = 63, /* letters, digits, '_', '-', '.'; not beginning with '.' or '-' */
-    EXPERIMENT_NODES_MAX = 64,
+    EXPERIMENT_NODES_MAX = 1024,
+    EXPERIMENT_MANAGED_NODES_MAX = 64, /* nodes for which a manager decides */
     EXPERIMENT_PROCESSES_MAX = 256,
     EXPERIMENT_INSTANCES_MAX = 256,
     EXPERIMENT_METRICS_MAX = 64,

@@ -61,7 +61,7 @@ void *link_context;
 static unsigned context_users;
 
 /* ZeroMQ ends the process where its first socket gets no descriptor or thread, so these are tried before. */
-enum { CONTEXT_FILES = 10, CONTEXT_THREADS = 2 };
+enum { CONTEXT_FILES = 10, CONTEXT_THREADS = 2, CONTEXT_SOCKETS = 2 * LINK_WAIT_MAX };
 
 static void *do_nothing(void *nothing)
 {
@@ -107,11 +107,20 @@ int link_thread(pthread_t *thread, void *(*run)(void *))
     return sys;
 }
 
+/* A link takes one socket, with a monitor two. */
+static void *make_context(void)
+{
+    void *context = zmq_ctx_new();
+    if (context)
+        (void)zmq_ctx_set(context, ZMQ_MAX_SOCKETS, CONTEXT_SOCKETS);
+    return context;
+}
+
 static void *context_take(void)
 {
     pthread_mutex_lock(&link_context_lock);
     if (!link_context && has_files() && has_threads())
-        link_context = zmq_ctx_new();
+        link_context = make_context();
     if (link_context)
         context_users++;
     void *taken = link_context;

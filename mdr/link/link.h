@@ -31,8 +31,8 @@ struct keyring;
 enum {
     LINK_PEER_MAX = 8, /* ZeroMQ's own ids have 5 bytes; a peer with a longer one is not Bezel's */
     LINK_ENDPOINT_MAX = ENDPOINT_MAX,
-    LINK_HOST_MAX = 63, /* bytes of an address as a number, with its zone */
-    LINK_WAIT_MAX = 64,
+    LINK_HOST_MAX = 63,   /* bytes of an address as a number, with its zone */
+    LINK_WAIT_MAX = 2112, /* two for each node of an experiment, and some */
 };
 
 /** The keys of a link; copied, but for `known`. */

@@ -16,7 +16,7 @@
 
 enum {
     POLICY_ALL = -1, /* instead of a member: all of them together */
-    POLICY_MEMBERS_MAX = EXPERIMENT_NODES_MAX,
+    POLICY_MEMBERS_MAX = EXPERIMENT_MANAGED_NODES_MAX,
     POLICY_LIMITS_MAX = EXPERIMENT_MANAGED_MAX, /* that say `hold`, over all members */
     POLICY_CPU_MAX = 250, /* percent: a poller, an I/O thread, and imprecision of clocks. More is impossible. */
 };

@@ -3,6 +3,7 @@
 #include "resmgr/manager/aggregate.h"
 
 #include <math.h>
+#include <string.h>
 
 void aggregate_start(struct aggregate *a, const struct experiment *e, int64_t stale)
 {
@@ -22,11 +23,22 @@ bool aggregate_receive(struct aggregate *a, uint32_t node, const struct message_
     return true;
 }
 
-static uint64_t present_nodes(const struct aggregate *a, int64_t now)
+static void put(struct aggregate_nodes *set, uint32_t node)
 {
-    uint64_t present = 0;
+    set->words[node / 64] |= UINT64_C(1) << node % 64;
+}
+
+static bool has(const struct aggregate_nodes *set, uint32_t node)
+{
+    return set->words[node / 64] >> node % 64 & 1;
+}
+
+static struct aggregate_nodes present_nodes(const struct aggregate *a, int64_t now)
+{
+    struct aggregate_nodes present = {{0}};
     for (uint32_t i = 0; i < a->experiment->node_count; i++)
-        present |= (uint64_t)(a->partials[i].life != 0 && now - a->received_at[i] <= a->stale) << i;
+        if (a->partials[i].life != 0 && now - a->received_at[i] <= a->stale)
+            put(&present, i);
     return present;
 }
 
@@ -51,8 +63,11 @@ static bool is_sane(const struct message_partial *p, enum experiment_join join)
 static void add(struct aggregate_value *all, double *over, const struct message_partial *p, enum experiment_join join)
 {
     if (!all->known)
-        *all = (struct aggregate_value){
-            .known = true, .value = p->value, .silent = p->silent, .missing = all->missing, .ended = false};
+        *all = (struct aggregate_value){.known = true,
+                                        .value = p->value,
+                                        .silent = p->silent,
+                                        .missing = all->missing,
+                                        .any_missing = all->any_missing};
     else if (join == JOIN_SUM || join == JOIN_RATIO)
         all->value += p->value;
     else
@@ -90,24 +105,25 @@ static bool decides(const struct aggregate *a, uint32_t i, enum experiment_join 
     return l->compare == COMPARE_AT_MOST ? low > l->bound : low >= l->bound;
 }
 
-struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, uint64_t present)
+struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, struct aggregate_nodes present)
 {
     enum experiment_join join = experiment_join_of(a->experiment, a->experiment->limits[i].metric);
     struct aggregate_value all = {.known = false};
     double over = 0;
     bool any_partial = false;
     for (uint32_t node = 0; node < a->experiment->node_count; node++) {
-        const struct message_partial *p = present >> node & 1 ? find_partial(a, node, i) : NULL;
-        if (!is_sane(p, join))
-            all.missing |= UINT64_C(1) << node;
-        else if (p->state == PARTIAL_KNOWN)
+        const struct message_partial *p = has(&present, node) ? find_partial(a, node, i) : NULL;
+        if (!is_sane(p, join)) {
+            put(&all.missing, node);
+            all.any_missing = true;
+        } else if (p->state == PARTIAL_KNOWN)
             add(&all, &over, p, join);
         any_partial = any_partial || (p && p->state != PARTIAL_NONE);
     }
-    all.ended = all.missing == 0 && !any_partial;
+    all.ended = !all.any_missing && !any_partial;
     if (all.known && join == JOIN_RATIO)
         divide(a, i, &all, over);
-    if (all.known && (!isfinite(all.value) || (all.missing != 0 && !decides(a, i, join, &all))))
+    if (all.known && (!isfinite(all.value) || (all.any_missing && !decides(a, i, join, &all))))
         all.known = false;
     return all;
 }
@@ -122,8 +138,8 @@ static bool is_of_records(const struct experiment *e, uint32_t limit)
 
 void aggregate_step(struct aggregate *a, int64_t now)
 {
-    uint64_t present = present_nodes(a, now);
-    a->missing = 0;
+    struct aggregate_nodes present = present_nodes(a, now);
+    a->missing = (struct aggregate_nodes){{0}};
     a->stepped = now;
     for (uint32_t i = 0; i < a->experiment->limit_count; i++) {
         struct aggregate_limit *l = &a->limits[i];
@@ -140,7 +156,8 @@ void aggregate_step(struct aggregate *a, int64_t now)
                                                      .of_records = is_of_records(a->experiment, i),
                                                      .silent = all.silent});
         (void)limit_judge_end(&l->judge);
-        a->missing |= all.missing;
+        for (int w = 0; w < MESSAGE_MISSING_WORDS; w++)
+            a->missing.words[w] |= all.missing.words[w];
         a->unsent = true;
     }
 }
@@ -177,15 +194,18 @@ static struct message_judged judged_of(const struct aggregate *a, uint32_t i)
 
 bool aggregate_send(struct aggregate *a, int64_t now, uint32_t *node, struct message_judgement *j)
 {
-    uint64_t present = present_nodes(a, now);
-    if (!a->unsent || present == 0)
+    struct aggregate_nodes present = present_nodes(a, now);
+    uint32_t reporter = a->reporter, count = a->experiment->node_count;
+    if (reporter == EXPERIMENT_NODES_MAX || !has(&present, reporter))
+        for (reporter = 0; reporter < count && !has(&present, reporter);)
+            reporter++;
+    if (!a->unsent || reporter == count)
         return false;
-    if (a->reporter == EXPERIMENT_NODES_MAX || !(present >> a->reporter & 1))
-        for (a->reporter = 0; !(present >> a->reporter & 1);)
-            a->reporter++;
+    a->reporter = reporter;
     a->unsent = false;
     *node = a->reporter;
-    *j = (struct message_judgement){.sequence = ++a->sequence, .missing = {a->missing}};
+    *j = (struct message_judgement){.sequence = ++a->sequence};
+    memcpy(j->missing, a->missing.words, sizeof j->missing);
     for (uint32_t i = 0; i < a->experiment->limit_count; i++)
         if (a->experiment->limits[i].global)
             j->list[j->count++] = judged_of(a, i);

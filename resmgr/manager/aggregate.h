@@ -20,13 +20,21 @@
 #include "mdr/message.h"
 #include "resmgr/agent/limit_judge.h"
 
+/** A set of nodes, by their index in the experiment: bit i % 64 of word i / 64 is node i. */
+struct aggregate_nodes {
+    uint64_t words[MESSAGE_MISSING_WORDS];
+};
+
+_Static_assert((int)EXPERIMENT_NODES_MAX <= 64 * (int)MESSAGE_MISSING_WORDS, "a set has room for each node");
+
 /** The value of one limit, joined from its partials. */
 struct aggregate_value {
     bool known;
     double value, unsure;
-    int64_t silent;   /* ns since the latest record on any node */
-    uint64_t missing; /* bit i: node i */
-    bool ended;       /* no node has anything to add, and none is missing */
+    int64_t silent; /* ns since the latest record on any node */
+    struct aggregate_nodes missing;
+    bool any_missing;
+    bool ended; /* no node has anything to add, and none is missing */
 };
 
 struct aggregate_limit {
@@ -40,7 +48,7 @@ struct aggregate {
     struct aggregate_limit limits[EXPERIMENT_LIMITS_MAX];   /* meaningful where they are global */
     struct message_partials partials[EXPERIMENT_NODES_MAX]; /* the latest; life 0: none */
     int64_t received_at[EXPERIMENT_NODES_MAX], stale;       /* when it arrived; ns after which a node is missing */
-    uint64_t missing;                                       /* bit i: node i, for any limit */
+    struct aggregate_nodes missing;                         /* for any limit */
     uint64_t sequence;
     uint32_t reporter; /* EXPERIMENT_NODES_MAX: none yet */
     bool unsent;
@@ -62,7 +70,7 @@ const struct agent_limit *aggregate_limit(const struct aggregate *a, uint32_t i)
 /** True where *j is to be sent to *node: once for each step. The caller fills in j->leadership. */
 bool aggregate_send(struct aggregate *a, int64_t now, uint32_t *node, struct message_judgement *j);
 
-/** Joins the partials of limit `i`. Bit n of `present`: node n is present. */
-struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, uint64_t present);
+/** Joins the partials of limit `i` of the nodes that are present. */
+struct aggregate_value aggregate_join(const struct aggregate *a, uint32_t i, struct aggregate_nodes present);
 
 #endif

@@ -80,7 +80,7 @@ int manager_new(const struct experiment *e, struct message_leadership leadership
     m->every = m->decides || e->adapt.every > MANAGER_LOOK ? e->adapt.every : MANAGER_LOOK;
     m->global_cause = -1;
     aggregate_start(&m->aggregate, e, stale_after(m));
-    policy_start(&m->policy, &e->adapt, e->sensing.period, e->node_count);
+    policy_start(&m->policy, &e->adapt, e->sensing.period, m->decides ? e->node_count : 0);
     knob_controller_start(&m->knob_controller, e);
     cpu_budget_start(&m->cpu_budget, e);
     for (uint32_t i = 0; i < e->node_count; i++)
@@ -146,6 +146,19 @@ static void add_overrides(struct manager *m, const struct message_observation *b
                 .count = m->overrides[s->knob].count + 1, .value = s->value, .baseline = s->baseline};
 }
 
+/* Follows how a node polls: at its first observation, after a restart, and where an operator has set it. */
+static void follow(struct manager *m, uint32_t node, const struct message_observation *o, bool first, bool back)
+{
+    const struct manager_node *n = &m->nodes[node];
+    if (first)
+        adopt(&m->policy, node, o);
+    else if (o->overrides != (back ? 0 : n->last.overrides) || o->desired_ns != n->last.desired_ns)
+        policy_set_period(&m->policy, (int)node, (int64_t)o->desired_ns);
+    policy_set_levels(&m->policy, node, o->levels);
+    if (first)
+        m->policy.members[node].load_shedding.count = o->shed < o->levels ? o->shed : o->levels;
+}
+
 void manager_receive(struct manager *m, uint32_t node, const struct message_observation *o, int64_t now)
 {
     struct manager_node *n = &m->nodes[node];
@@ -156,13 +169,8 @@ void manager_receive(struct manager *m, uint32_t node, const struct message_obse
         return;
     }
     bool first = !n->known, back = n->known && o->life > n->last.life;
-    if (first)
-        adopt(&m->policy, node, o);
-    else if (o->overrides != (back ? 0 : n->last.overrides) || o->desired_ns != n->last.desired_ns)
-        policy_set_period(&m->policy, (int)node, (int64_t)o->desired_ns);
-    policy_set_levels(&m->policy, node, o->levels);
-    if (first)
-        m->policy.members[node].load_shedding.count = o->shed < o->levels ? o->shed : o->levels;
+    if (m->decides)
+        follow(m, node, o, first, back);
     if (!first)
         add_overrides(m, back ? NULL : &n->last, o);
     n->unsent |= first || back;
@@ -197,10 +205,12 @@ uint32_t manager_reached(const struct manager *m, int64_t now)
     return reached;
 }
 
-/* Whether the node reports that it polls as decided. */
+/* Whether the node reports that it polls as decided; without decisions it does. */
 static bool applies_decision(const struct manager *m, uint32_t i)
 {
     const struct message_observation *o = &m->nodes[i].last;
+    if (!m->decides)
+        return true;
     const struct policy_member *p = &m->policy.members[i];
     return o->on == p->on && (int64_t)o->period_ns == p->period && o->shed == p->load_shedding.count;
 }
@@ -360,12 +370,14 @@ bool manager_step(struct manager *m, int64_t now)
     m->stepped = now;
     m->counts.steps++;
     m->seen.limit_count = 0;
-    m->seen.member_count = count;
+    m->seen.member_count = m->decides ? count : 0;
     add_global_limits(m, now);
     for (uint32_t i = 0; i < count; i++) {
         struct manager_node *n = &m->nodes[i];
-        m->seen.members[i] = take_measure(m, i);
         n->stepped = n->last.step;
+        if (!m->decides)
+            continue;
+        m->seen.members[i] = take_measure(m, i);
         add_limits(m, i, is_present(m, n, now));
     }
     if (m->decides) {

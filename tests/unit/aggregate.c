@@ -74,7 +74,7 @@ static double joined(int metric, struct message_partial a, struct message_partia
     assert_true(hear(0, a));
     assert_true(hear(1, b));
     assert_true(hear(2, c));
-    struct aggregate_value v = aggregate_join(w, 0, 7);
+    struct aggregate_value v = aggregate_join(w, 0, (struct aggregate_nodes){{7}});
     return v.known ? v.value : (double)NAN;
 }
 
@@ -105,11 +105,11 @@ static void what_is_missing_leaves_the_value_unknown(void **state)
 {
     (void)state;
     assert_true(isnan(joined(METRIC_RATE, known(1, 0), unknown, known(2, 0))));
-    assert_int_equal(aggregate_join(w, 0, 7).missing, 2);
+    assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{7}}).missing.words[0], 2);
     assert_true(isnan(joined(METRIC_MEAN, known(1, 1), known(2, 1), unknown)));
     assert_true(joined(METRIC_RATE, known(1, 0), known(1, 0), known(1, 0)) == 3);
-    assert_false(aggregate_join(w, 0, 6).known); /* node 0 is not heard */
-    assert_int_equal(aggregate_join(w, 0, 6).missing, 1);
+    assert_false(aggregate_join(w, 0, (struct aggregate_nodes){{6}}).known); /* node 0 is not heard */
+    assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{6}}).missing.words[0], 1);
 }
 
 static void what_is_known_decides_where_it_can(void **state)
@@ -150,7 +150,7 @@ static void a_node_that_lies_is_missing(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
         assert_true(isnan(joined(METRIC_RATE, known(1, 0), lies[i], known(1, 0))));
-        assert_int_equal(aggregate_join(w, 0, 7).missing, 2);
+        assert_int_equal(aggregate_join(w, 0, (struct aggregate_nodes){{7}}).missing.words[0], 2);
     }
 }
 

@@ -399,6 +399,7 @@ static void spool_and_die(void)
         turn(false);
     }
     assert_true(sender_spooled(p.forward) >= WINDOW_BYTES_MIN / 2);
+    until(greeted, false); /* else its HELLO could be taken for that of the next one */
     sender_close(p.forward, false);
     window_close(p.window, false);
 }
