@@ -215,6 +215,11 @@ static void check_remote(struct reader *r, const struct tree *root, struct exper
                          "its network, or leave 'listen' out",
                          e->store.listen, e->nodes[i].name, e->nodes[i].address);
     }
+    t = check_entries(tree_get(root, "nodes"), e->node_count);
+    for (uint32_t i = 0; t; t = t->next, i++)
+        if (!e->nodes[i].address && tree_get(t, "on-loss"))
+            reader_wrong_key(r, tree_get(t, "on-loss"),
+                             "is for a node with an address: a bezeld that is started for the run is started again");
     if (any && !e->store.listen)
         e->store.listen = reader_copy(r, "tcp://*:*");
     if (any && !e->control_key)

@@ -41,6 +41,16 @@ struct experiment_place {
     uint32_t line, column;
 };
 
+/** What follows if a persistent bezeld is lost while the run goes on: see docs/EXPERIMENT.md. */
+enum experiment_on_loss { ON_LOSS_WAIT, ON_LOSS_STOP, ON_LOSS_CONTINUE };
+
+struct experiment_loss {
+    enum experiment_on_loss action;
+    int64_t wait; /* of ON_LOSS_WAIT, ns */
+};
+
+#define EXPERIMENT_LOSS_WAIT INT64_C(30000000000) /* ns, by default */
+
 /** A node of the experiment: on this machine, or where the bezeld at its tcp address is. */
 struct experiment_node {
     char *name;
@@ -48,6 +58,7 @@ struct experiment_node {
     char *key;     /* name of its key in store.keys (default: the node's name); NULL: without store.keys */
     char *address; /* control endpoint of the persistent bezeld that serves it, ipc:///PATH or tcp://HOST:PORT; NULL:
                       one is started for the run */
+    struct experiment_loss on_loss; /* meaningful with `address` */
     struct experiment_place at;
 };
 

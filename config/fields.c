@@ -39,6 +39,7 @@ static const struct schema_field node_fields[] = {
     {.key = "dir", .kind = SCHEMA_OWN, .offset = IN(experiment_node, dir), .read = fields_read_dir},
     {.key = "address", .kind = SCHEMA_OWN, .offset = IN(experiment_node, address), .read = fields_read_address},
     {.key = "key", .kind = SCHEMA_NAME, .offset = IN(experiment_node, key)},
+    {.key = "on-loss", .kind = SCHEMA_OWN, .offset = IN(experiment_node, on_loss), .read = fields_read_on_loss},
     {0},
 };
 
@@ -247,7 +248,7 @@ static const struct schema_field control_fields[] = {
 };
 
 const struct experiment_process schema_default_process = {.instances = 1, .output = OUTPUT_FILE};
-static const struct experiment_node default_node;
+static const struct experiment_node default_node = {.on_loss = {.wait = EXPERIMENT_LOSS_WAIT}};
 static const struct experiment_metric default_metric = {
     .kind = METRIC_RATE, .share = 0.99, .window = CLOCK_S, .per_process = true};
 static const struct experiment_limit default_limit = {.tolerance = 0.01};

@@ -38,6 +38,7 @@ void fields_read_importance(struct reader *r, const struct tree *t, void *to);
 
 /** char *: the endpoint of the collector, NULL for `ipc`; the control endpoint of a persistent bezeld. */
 void fields_read_listen(struct reader *r, const struct tree *t, void *to);
+void fields_read_on_loss(struct reader *r, const struct tree *t, void *to);
 void fields_read_address(struct reader *r, const struct tree *t, void *to);
 
 /** int64_t: one of schema_syncs, or a duration, ns. */

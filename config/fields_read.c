@@ -22,6 +22,7 @@ enum {
 
 #define EXPIRE_MAX     (3600 * CLOCK_S)
 #define SYNC_EVERY_MIN CLOCK_MS
+#define LOSS_WAIT_MAX  (24 * 3600 * CLOCK_S)
 #define SYNC_EVERY_MAX (10 * CLOCK_S) /* draining waits for a sync, because only synced records are acknowledged */
 
 void fields_free_texts(char **texts)
@@ -377,6 +378,26 @@ void fields_read_address(struct reader *r, const struct tree *t, void *to)
                      "%s is not where a persistent bezeld can be reached; expected: ipc:///PATH (at most 107 bytes) on "
                      "this machine, or tcp://HOST:PORT. Without 'address', a bezeld is started for the run",
                      diagnostics_quote(text).s);
+}
+
+void fields_read_on_loss(struct reader *r, const struct tree *t, void *to)
+{
+    struct experiment_loss *loss = to;
+    const char *why = "", *text = reader_text(r, t, "stop, continue, or 'wait' with a duration");
+    if (!text)
+        return;
+    bool waits = strncmp(text, "wait ", 5) == 0;
+    if (waits && units_read_duration(text + 5, &loss->wait, &why) == 0 && loss->wait <= LOSS_WAIT_MAX)
+        loss->action = ON_LOSS_WAIT;
+    else if (strcmp(text, "stop") == 0)
+        loss->action = ON_LOSS_STOP;
+    else if (strcmp(text, "continue") == 0)
+        loss->action = ON_LOSS_CONTINUE;
+    else
+        reader_wrong(r, t,
+                     "%s is unknown; allowed: stop, continue, or 'wait' with a duration of up to 24 h, as in "
+                     "'wait 30 s'%s%s",
+                     diagnostics_quote(text).s, *why ? ": " : "", why);
 }
 
 void fields_read_spool_dir(struct reader *r, const struct tree *t, void *to)

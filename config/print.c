@@ -217,6 +217,10 @@ static void print_node(const struct experiment_node *n, FILE *out)
     }
     if (n->key)
         fprintf(out, "%skey: %s", n->dir || n->address ? ", " : "", n->key);
+    if (n->address && n->on_loss.action == ON_LOSS_WAIT)
+        fprintf(out, ", on-loss: wait %s", units_exact_duration(n->on_loss.wait).s);
+    else if (n->address)
+        fprintf(out, ", on-loss: %s", n->on_loss.action == ON_LOSS_STOP ? "stop" : "continue");
     fputs("}\n", out);
 }
 

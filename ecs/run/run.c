@@ -128,6 +128,7 @@ static void ask_status(struct run *r, int64_t now)
         if (s->answered && now - s->answered >= UNRESPONSIVE_AFTER && !s->unresponsive_reported) {
             s->unresponsive_reported = true;
             report_unresponsive(r, d);
+            run_feed(r, &(struct state_event){.type = EVENT_SILENT, .daemon = d});
         }
     }
 }

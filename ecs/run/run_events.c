@@ -125,8 +125,25 @@ static void report_late(struct run *r, enum state_phase phase)
         console_error(&r->console, "BEZEL-RUN-LATE", "not all processes could be ended");
 }
 
-static void report(struct run *r, unsigned what, enum state_phase phase)
+static void report_lost(struct run *r, uint32_t d)
 {
+    const struct daemon *daemon = &r->daemons.daemons[d].process;
+    bool goes_on = r->state.daemons[d].on_loss == ON_LOSS_CONTINUE;
+    console_error(
+        &r->console, "BEZEL-RUN-LOST",
+        "%s is lost: the run %s (on-loss: %s); what the node has not sent is in its window, and stored if the "
+        "node comes back in time",
+        daemon->name, goes_on ? "goes on without it" : "ends",
+        goes_on                                       ? "continue"
+        : r->state.daemons[d].on_loss == ON_LOSS_STOP ? "stop"
+                                                      : "wait");
+}
+
+static void report(struct run *r, struct state_actions actions, enum state_phase phase)
+{
+    unsigned what = actions.what;
+    if (what & ACTION_REPORT_LOST)
+        report_lost(r, actions.daemon);
     if (what & ACTION_REPORT_LATE)
         report_late(r, phase);
     if (what & ACTION_REPORT_UNMATCHED)
@@ -172,7 +189,7 @@ void run_feed(struct run *r, const struct state_event *event)
 {
     enum state_phase before = r->state.phase;
     struct state_actions actions = run_state_step(&r->state, event, clock_now());
-    report(r, actions.what, before);
+    report(r, actions, before);
     run_act(r, actions);
 }
 
@@ -429,6 +446,8 @@ static void take_answers(struct run *r, uint32_t d)
     memcpy(before, s->text, sizeof before);
     if (daemons_listen(&r->daemons, d) == 0)
         return;
+    if (r->state.daemons[d].silent_since || r->state.daemons[d].lost)
+        run_feed(r, &(struct state_event){.type = EVENT_HEARD, .daemon = d});
     if (s->text[0] && strcmp(before, s->text) != 0)
         console_error(&r->console, "BEZEL-RUN-TROUBLE", "%s: %s", r->daemons.daemons[d].process.name, s->text);
     if (d == STATE_COLLECTOR && s->store_errno != 0 && !r->state.failing) {
@@ -464,6 +483,8 @@ static void take_counts(struct run *r)
     bool known = true;
     for (uint32_t d = 1; d <= r->daemons.nodes; d++) {
         const struct daemons_status *s = &r->daemons.daemons[d].status;
+        if (r->state.daemons[d].lost)
+            continue;
         mark = 31 * mark + progress_of(s); /* may wrap: it is only compared for equality */
         living += s->living;
         seen += s->seen;

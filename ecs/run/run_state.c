@@ -127,6 +127,8 @@ static void on_serves(struct run_state *s, uint32_t daemon, int64_t now, struct 
     if (is_manager(s, daemon) && d->phase == DAEMON_GONE) /* it was stopped meanwhile */
         return;
     d->phase = DAEMON_SERVES;
+    d->lost = false;
+    d->silent_since = 0;
     if (is_manager(s, daemon))
         return;
     if (s->phase == PHASE_DRAINING) {
@@ -137,7 +139,7 @@ static void on_serves(struct run_state *s, uint32_t daemon, int64_t now, struct 
         return;
     if (daemon == STATE_COLLECTOR) {
         for (uint32_t i = 1; run_state_is_node(s, i); i++)
-            s->daemons[i] = (struct state_daemon){.phase = DAEMON_STARTS, .started = now};
+            s->daemons[i].phase = DAEMON_STARTS, s->daemons[i].started = now;
         a->what |= ACTION_START_NODES;
     } else if (all_nodes(s, serves)) {
         s->started = now;
@@ -146,6 +148,61 @@ static void on_serves(struct run_state *s, uint32_t daemon, int64_t now, struct 
             a->what |= ACTION_START_PROCESSES;
         if (s->manager)
             start(s, s->manager, now, a);
+    }
+}
+
+/* Goes on without the node, or ends the run. */
+static void lose(struct run_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+{
+    struct state_daemon *d = &s->daemons[daemon];
+    bool was_lost = d->lost;
+    d->lost = true;
+    d->silent_since = 0;
+    d->phase = DAEMON_GONE;
+    if (!was_lost) {
+        a->what |= ACTION_REPORT_LOST;
+        a->daemon = daemon;
+    }
+    if (d->on_loss == ON_LOSS_CONTINUE) {
+        if (s->phase == PHASE_DRAINING)
+            drain(s, now, a);
+        return;
+    }
+    s->failed = true;
+    if (s->phase == PHASE_RUNNING)
+        stop(s, ENDED_BY_FAILURE, now, a);
+    else if (s->phase == PHASE_DRAINING)
+        drain(s, now, a);
+}
+
+static void on_silent(struct run_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+{
+    struct state_daemon *d = &s->daemons[daemon];
+    if (!d->persistent || d->phase != DAEMON_SERVES || d->drained || s->phase < PHASE_RUNNING ||
+        s->phase > PHASE_DRAINING)
+        return;
+    d->silent_since = now;
+    if (d->on_loss != ON_LOSS_WAIT || d->loss_wait == 0)
+        lose(s, daemon, now, a);
+}
+
+static void on_heard(struct run_state *s, uint32_t daemon)
+{
+    struct state_daemon *d = &s->daemons[daemon];
+    d->silent_since = 0;
+    if (d->lost && s->phase == PHASE_RUNNING) {
+        d->lost = false;
+        d->phase = DAEMON_SERVES;
+    }
+}
+
+static void tick_silent(struct run_state *s, int64_t now, struct state_actions *a)
+{
+    for (uint32_t d = 1; run_state_is_node(s, d); d++) {
+        if (s->daemons[d].silent_since == 0 || now - s->daemons[d].silent_since < s->daemons[d].loss_wait)
+            continue;
+        lose(s, d, now, a);
+        return; /* actions hold one daemon */
     }
 }
 
@@ -184,6 +241,10 @@ static void restart(struct run_state *s, uint32_t daemon, int64_t now, struct st
 {
     if (plan_restart(&s->daemons[daemon], now))
         return;
+    if (s->daemons[daemon].persistent && s->daemons[daemon].on_loss == ON_LOSS_CONTINUE) {
+        lose(s, daemon, now, a);
+        return;
+    }
     if (is_manager(s, daemon)) { /* the nodes keep their polling periods */
         s->unmanaged = true;
         return;
@@ -364,7 +425,10 @@ static void tick(struct run_state *s, int64_t now, struct state_actions *a)
         tick_running(s, now, a);
     else if (patience(s) != INT64_MAX && now - s->since >= patience(s))
         give_up_waiting(s, now, a);
-    tick_restarts(s, now, a);
+    if (s->phase >= PHASE_RUNNING && s->phase <= PHASE_DRAINING && a->what == 0)
+        tick_silent(s, now, a);
+    if (!(a->what & ACTION_REPORT_LOST))
+        tick_restarts(s, now, a);
 }
 
 int64_t run_state_deadline(const struct run_state *s)
@@ -376,6 +440,8 @@ int64_t run_state_deadline(const struct run_state *s)
             at = earlier(at, d->started + STATE_START_LIMIT);
         if (d->phase == DAEMON_DOWN && d->restart_at != 0)
             at = earlier(at, d->restart_at);
+        if (d->silent_since != 0 && s->phase >= PHASE_RUNNING && s->phase <= PHASE_DRAINING)
+            at = earlier(at, d->silent_since + d->loss_wait);
     }
     if (s->phase == PHASE_RUNNING) {
         if (awaits_attached(s))
@@ -406,6 +472,10 @@ struct state_actions run_state_begin(struct run_state *s, const struct experimen
         else
             s->launched += e->processes[i].instances;
     }
+    for (uint32_t i = 0; e->nodes && i < e->node_count; i++)
+        s->daemons[1 + i] = (struct state_daemon){.persistent = e->nodes[i].address != NULL,
+                                                  .on_loss = e->nodes[i].on_loss.action,
+                                                  .loss_wait = e->nodes[i].on_loss.wait};
     s->launched_left = s->launched;
     enter(s, PHASE_STARTING, now);
     struct state_actions a = {0};
@@ -455,6 +525,12 @@ struct state_actions run_state_step(struct run_state *s, const struct state_even
     case EVENT_STORE_FAILED:
         s->failing = s->store_failed = s->failed = true;
         stop(s, ENDED_BY_FAILURE, now, &a);
+        break;
+    case EVENT_SILENT:
+        on_silent(s, event->daemon, now, &a);
+        break;
+    case EVENT_HEARD:
+        on_heard(s, event->daemon);
         break;
     case EVENT_INTERRUPT:
         on_interrupt(s, event->terminal, now, &a);

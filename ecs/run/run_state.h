@@ -14,6 +14,9 @@
  * RUNNING ends with the duration, or when all launched processes have ended, even if attached ones go on. Without
  * launched processes and without a duration it ends when no attached process has been there for STATE_ABSENCE.
  *
+ * A node whose bezeld is persistent may be lost: silent, or not to be had any more. The file says whether the run ends
+ * then, waits for it, or goes on without it.
+ *
  * A resource manager is one of the daemons. It is started with the SUT, restarted like the others, and ended before
  * DRAINING; if it is given up, the experiment goes on without it.
  */
@@ -60,6 +63,8 @@ enum state_event_type {
     EVENT_PROGRESS,      /* while draining: something more is stored */
     EVENT_DRAINED,       /* `daemon`, a node's, holds no records any more */
     EVENT_STORE_FAILED,  /* the collector cannot write */
+    EVENT_SILENT,        /* `daemon`, a node's with an address, has not answered for some time */
+    EVENT_HEARD,         /* it has answered again */
     EVENT_INTERRUPT,     /* the operator ends the run; the second one ends it at once */
 };
 
@@ -89,6 +94,7 @@ enum state_action {
     ACTION_REPORT_UNDRAINED = 1 << 12, /* draining is given up: report which records are not stored */
     ACTION_REPORT_LATE = 1 << 13,      /* something did not start, end or stop in time */
     ACTION_STOP_MANAGER = 1 << 14,
+    ACTION_REPORT_LOST = 1 << 15, /* `daemon`, by the file's `on-loss` */
 };
 
 struct state_actions {
@@ -101,6 +107,11 @@ enum state_daemon_phase { DAEMON_DOWN, DAEMON_STARTS, DAEMON_SERVES, DAEMON_GONE
 struct state_daemon {
     enum state_daemon_phase phase;
     bool drained;
+    bool lost;                        /* gone, because it was silent; it may come back */
+    int64_t silent_since;             /* 0: it answers */
+    enum experiment_on_loss on_loss;  /* of a node with an address */
+    int64_t loss_wait;                /* ns */
+    bool persistent;                  /* such a node */
     int64_t started, restart_at;      /* restart_at: 0: no restart is due */
     int64_t restarts[STATE_RESTARTS]; /* when, oldest overwritten first */
     uint32_t restart_count;

@@ -116,6 +116,12 @@ static void drop_doubles(struct keys *keys, const struct listener *l)
     keys->count = kept;
 }
 
+/* Whether a failure says nothing about the folder, as where connections have used up all descriptors. */
+static bool is_of_this_moment(int sys)
+{
+    return sys == EMFILE || sys == ENFILE || sys == ENOMEM || sys == EINTR;
+}
+
 static int add_key(const char *dir, const char *file, struct keys *keys, const struct listener *l)
 {
     char path[PATH_MAX];
@@ -125,7 +131,11 @@ static int add_key(const char *dir, const char *file, struct keys *keys, const s
         return 0;
     if (snprintf(path, sizeof path, "%s/%s", dir, file) >= (int)sizeof path)
         return BEZEL_EINVAL;
-    if (key_read_public(path, &read.key, &why) != 0) {
+    errno = 0;
+    int err = key_read_public(path, &read.key, &why);
+    if (err && is_of_this_moment(errno))
+        return err;
+    if (err) {
         l->report(l->context, read.name, why);
         return 0;
     }
@@ -139,23 +149,26 @@ static int add_key(const char *dir, const char *file, struct keys *keys, const s
     return 0;
 }
 
+/* What is of this moment is not reported, and errno has it. */
 static int read_folder(const char *dir, struct keys *keys, const struct listener *l)
 {
     *keys = (struct keys){0};
     DIR *folder = opendir(dir);
     const char *why = folder ? check_folder(folder) : strerror(errno);
     int err = folder ? why ? BEZEL_EPERM : 0 : err_from_errno(errno);
-    if (why)
+    if (why && !is_of_this_moment(errno))
         l->report(l->context, "", why);
     for (struct dirent *e; folder && !err && (e = file_next(folder, &err));)
         err = add_key(dir, e->d_name, keys, l);
-    if (err && !why)
+    int sys = errno;
+    if (err && !why && !is_of_this_moment(sys))
         l->report(l->context, "", limit_reason(err));
     if (folder)
         closedir(folder);
     if (err) {
         free(keys->list);
         *keys = (struct keys){0};
+        errno = sys;
         return err;
     }
     if (keys->count > 0)
@@ -167,7 +180,10 @@ static int read_folder(const char *dir, struct keys *keys, const struct listener
 int keyring_examine(const char *dir, void (*report)(void *context, const char *file, const char *why), void *context)
 {
     struct keys keys;
+    errno = 0;
     int err = read_folder(dir, &keys, &(struct listener){report, context});
+    if (err && is_of_this_moment(errno))
+        report(context, "", limit_reason(err));
     free(keys.list);
     return err ? err : (int)keys.count;
 }
@@ -183,12 +199,25 @@ static void log_problem(void *context, const char *file, const char *why)
         log_error("BEZEL-KEYS", "no peer is admitted by the keys in %s: %s", dir, why);
 }
 
-/* The fingerprint is taken first: a change while the folder is read is then found at the next look. */
+/*
+ * The fingerprint is taken first: a change while the folder is read is then found at the next look. Where the folder
+ * cannot be read for the moment, the keys stay as they are.
+ */
 static int read_again(struct keyring *ring)
 {
     struct keys keys;
+    errno = 0;
     uint64_t print = folder_print(ring->dir);
-    int err = read_folder(ring->dir, &keys, &(struct listener){log_problem, ring->dir});
+    int err = print == 0 && is_of_this_moment(errno) ? err_from_errno(errno) : 0;
+    if (!err && print == ring->print && ring->looked != 0)
+        return 0;
+    if (!err)
+        err = read_folder(ring->dir, &keys, &(struct listener){log_problem, ring->dir});
+    if (err && is_of_this_moment(errno)) {
+        log_error("BEZEL-KEYS", "the keys in %s cannot be read now: %s; those that are known stay", ring->dir,
+                  limit_reason(err));
+        return err;
+    }
     pthread_mutex_lock(&ring->lock);
     struct keyring_key *before = ring->keys.list;
     ring->keys = keys;
@@ -207,8 +236,8 @@ int keyring_open(const char *dir, struct keyring **out)
     }
     pthread_mutex_init(&ring->reading, NULL);
     pthread_mutex_init(&ring->lock, NULL);
-    ring->looked = clock_now();
     int err = read_again(ring);
+    ring->looked = clock_now();
     if (err) {
         keyring_free(ring);
         return err;
@@ -233,8 +262,7 @@ void keyring_look(struct keyring *ring, int64_t now)
     pthread_mutex_lock(&ring->reading);
     if (now - ring->looked >= KEYRING_LOOK) {
         ring->looked = now;
-        if (folder_print(ring->dir) != ring->print)
-            (void)!read_again(ring); /* on failure no key is admitted */
+        (void)!read_again(ring); /* on failure no key is admitted */
     }
     pthread_mutex_unlock(&ring->reading);
 }

@@ -5,8 +5,9 @@
  * The keys that a daemon admits: the files *.pub of a folder, each with its roles and nodes. keyring_look() checks the
  * folder for changes, at most once in KEYRING_LOOK; a change takes effect from then on.
  *
- * Where the folder cannot be read, or others than its owner can write it, no key is admitted. A wrong file is logged
- * when the folder is read, and ignored. Functions are thread-safe; all but keyring_find() block on the file system.
+ * Where the folder cannot be read, or others than its owner can write it, no key is admitted; where only this process
+ * has no descriptor or no memory for it, the keys stay as they are. A wrong file is logged when the folder is read, and
+ * ignored. Functions are thread-safe; all but keyring_find() block on the file system.
  */
 #ifndef BEZEL_MDR_LINK_KEYRING_H
 #define BEZEL_MDR_LINK_KEYRING_H

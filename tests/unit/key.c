@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zmq.h>
@@ -323,6 +324,33 @@ static void a_changed_folder_takes_effect_within_a_second(void **state)
     assert_int_equal(mkdir(dir, 0700), 0);
 }
 
+/* Connections may use up all descriptors of a daemon: that takes no key from those that are served. */
+static void without_a_descriptor_the_keys_stay_as_they_are(void **state)
+{
+    struct rlimit limit, none;
+    struct keyring *ring;
+    struct keyring_key found;
+    (void)state;
+    put_key("a.pub", 1, KEY_OBSERVE);
+    assert_int_equal(keyring_open(dir, &ring), 0);
+    int64_t now = clock_now() + 2 * KEYRING_LOOK;
+    put_key("b.pub", 2, KEY_OBSERVE);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+    int next = dup(0);
+    close(next);
+    for (int more = 0; more < 2; more++, now += 2 * KEYRING_LOOK) { /* none for the folder, none for its files */
+        none = (struct rlimit){.rlim_cur = (rlim_t)(next + more), .rlim_max = limit.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+        int a = find(ring, 1, now, &found), b = find(ring, 2, now, &found);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        assert_int_equal(a, 0);
+        assert_int_equal(b, BEZEL_ENOENT);
+    }
+    assert_int_equal(find(ring, 1, now, &found), 0);
+    assert_int_equal(find(ring, 2, now, &found), 0);
+    keyring_free(ring);
+}
+
 static void count_complaint(void *context, const char *file, const char *why)
 {
     (void)why;
@@ -418,6 +446,7 @@ int main(void)
         TEST(a_key_that_others_can_read_is_refused),
         TEST(what_is_no_small_file_is_no_key),
         TEST(a_changed_folder_takes_effect_within_a_second),
+        TEST(without_a_descriptor_the_keys_stay_as_they_are),
         TEST(what_is_wrong_is_left_out_and_told),
         TEST(zap_admits_known_keys_alone),
         TEST(a_user_id_that_is_not_ours_is_no_key),

@@ -534,6 +534,76 @@ static void pauses_between_restarts_double_and_a_death_is_forgotten_after_its_sp
 }
 
 /* Twice the grace, since an interrupted process gets it twice, and what a daemon has to stop. */
+/* Of three nodes the second has a persistent bezeld, and the file says what follows if that is lost. */
+static void begin_remote(struct scene *c, struct experiment_node nodes[3], enum experiment_on_loss action, int64_t wait)
+{
+    static char address[] = "tcp://192.0.2.7:7767";
+    memset(nodes, 0, 3 * sizeof *nodes);
+    nodes[1].address = address;
+    nodes[1].on_loss = (struct experiment_loss){action, wait};
+    begin(c, 3, 1, false, 0);
+    c->e.nodes = nodes;
+    (void)run_state_begin(&c->s, &c->e, false, c->now);
+    run_up(c);
+}
+
+static void a_lost_node_ends_the_run_where_the_file_says_so(void **state)
+{
+    (void)state;
+    struct scene c;
+    struct experiment_node nodes[3];
+    begin_remote(&c, nodes, ON_LOSS_STOP, 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_SILENT, .daemon = 1), 0); /* a child: it is stopped, or started again */
+    assert_int_equal(GIVE(&c, .type = EVENT_SILENT, .daemon = 2), ACTION_REPORT_LOST | ACTION_STOP_PROCESSES);
+    assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED), 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+    assert_int_equal(GIVE(&c, .type = EVENT_DRAINED, .daemon = 1), ACTION_DRAIN);
+    assert_int_equal(GIVE(&c, .type = EVENT_DRAINED, .daemon = 3), ACTION_STOP_NODES); /* the lost one is not awaited */
+    assert_int_equal(c.s.ended_by, ENDED_BY_FAILURE);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
+}
+
+static void a_lost_node_is_waited_for_as_long_as_the_file_says(void **state)
+{
+    (void)state;
+    struct scene c;
+    struct experiment_node nodes[3];
+    begin_remote(&c, nodes, ON_LOSS_WAIT, 30 * CLOCK_S);
+    assert_int_equal(GIVE(&c, .type = EVENT_SILENT, .daemon = 2), 0);
+    c.now += 29 * CLOCK_S;
+    assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_HEARD, .daemon = 2), 0);
+    assert_true(run_state_deadline(&c.s) == INT64_MAX);
+    assert_int_equal(GIVE(&c, .type = EVENT_SILENT, .daemon = 2), 0);
+    int64_t before = c.now;
+    assert_int_equal(tick_within(&c, 30 * CLOCK_S), ACTION_REPORT_LOST | ACTION_STOP_PROCESSES);
+    assert_true(c.now - before == 30 * CLOCK_S);
+    assert_int_equal(c.s.phase, PHASE_STOPPING);
+}
+
+static void without_a_lost_node_the_run_goes_on_and_with_it_again_where_the_file_says_so(void **state)
+{
+    (void)state;
+    struct scene c;
+    struct experiment_node nodes[3];
+    begin_remote(&c, nodes, ON_LOSS_CONTINUE, 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_SILENT, .daemon = 2), ACTION_REPORT_LOST);
+    assert_true(c.s.daemons[2].lost);
+    assert_int_equal(GIVE(&c, .type = EVENT_HEARD, .daemon = 2), 0);
+    assert_false(c.s.daemons[2].lost);
+    for (int i = 0; i < STATE_RESTARTS; i++) {
+        GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 2, .unreachable = true);
+        assert_int_equal(tick_within(&c, CLOCK_S * 2), ACTION_START_DAEMON);
+    }
+    assert_int_equal(GIVE(&c, .type = EVENT_DAEMON_ENDED, .daemon = 2, .unreachable = true), ACTION_REPORT_LOST);
+    assert_int_equal(c.s.phase, PHASE_RUNNING);
+    assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED), ACTION_STOP_PROCESSES);
+    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+    assert_int_equal(GIVE(&c, .type = EVENT_DRAINED, .daemon = 1), ACTION_DRAIN);
+    assert_int_equal(GIVE(&c, .type = EVENT_DRAINED, .daemon = 3), ACTION_STOP_NODES);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
+}
+
 static void each_phase_of_the_end_has_its_time(void **state)
 {
     (void)state;
@@ -641,6 +711,9 @@ int main(void)
         cmocka_unit_test(a_manager_that_dies_is_restarted_until_it_is_given_up_and_the_run_goes_on),
         cmocka_unit_test(there_is_no_manager_where_nodes_decide),
         cmocka_unit_test(pauses_between_restarts_double_and_a_death_is_forgotten_after_its_span),
+        cmocka_unit_test(a_lost_node_ends_the_run_where_the_file_says_so),
+        cmocka_unit_test(a_lost_node_is_waited_for_as_long_as_the_file_says),
+        cmocka_unit_test(without_a_lost_node_the_run_goes_on_and_with_it_again_where_the_file_says_so),
         cmocka_unit_test(each_phase_of_the_end_has_its_time),
         cmocka_unit_test(a_daemon_that_holds_nothing_is_not_restarted),
         cmocka_unit_test(absence_counts_from_its_begin),
