@@ -215,8 +215,8 @@ static void serve(struct host *h)
 {
     int64_t look = 0;
     while (is_needed(h)) {
-        bool attended = scheduler_turn(&h->all);
-        if (attended && control_endpoint_turn(h->control_endpoint, &h->all))
+        bool look_at_control = scheduler_turn(&h->all);
+        if (look_at_control && control_endpoint_turn(h->control_endpoint, &h->all))
             end(h);
         h->served |= h->all.count > 0;
         serve_ready(&h->ready);

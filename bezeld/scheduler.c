@@ -4,9 +4,10 @@
 
 #include <string.h>
 
-#define ATTEND_EVERY (10 * CLOCK_MS) /* links are looked at this often, however short the waits */
-#define SLEEP_MAX    (5 * CLOCK_MS)  /* up to here a bare timer; beyond it also wakes for links */
-#define SPIN_MAX     (100 * CLOCK_US)
+#define ATTEND_EVERY  (10 * CLOCK_MS) /* links are looked at this often, however short the waits; ... */
+#define CONTROL_EVERY (2 * CLOCK_MS)  /* ... the control endpoint this often, because somebody waits for its answer */
+#define SLEEP_MAX     (5 * CLOCK_MS)  /* up to here a bare timer; beyond it also wakes for links */
+#define SPIN_MAX      (100 * CLOCK_US)
 
 enum {
     SLICE = 32768,     /* records that a turn takes where there are several sessions */
@@ -92,7 +93,10 @@ bool scheduler_turn(struct scheduler *all)
         session_turn(s, attend);
         now = i + 1 < all->count ? clock_now() : now;
     }
-    return attend;
+    bool control = attend || now - all->controlled >= CONTROL_EVERY;
+    if (control)
+        all->controlled = now;
+    return control;
 }
 
 static int64_t earliest(int64_t a, int64_t b)

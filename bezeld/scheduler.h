@@ -17,9 +17,10 @@ struct scheduler {
     struct session *list[SCHEDULER_MAX]; /* owned */
     struct link *control_endpoint;       /* one more link to wait on; borrowed; NULL: none */
     /* Private to the module: */
-    bool woken;        /* the last wait ended by a link or descriptor */
-    int64_t attended;  /* when links were looked at last */
-    int64_t min_sleep; /* ns; shorter waits are spun */
+    bool woken;         /* the last wait ended by a link or descriptor */
+    int64_t attended;   /* when links were looked at last, ... */
+    int64_t controlled; /* ... and the control endpoint */
+    int64_t min_sleep;  /* ns; shorter waits are spun */
 };
 
 void scheduler_init(struct scheduler *all);
@@ -30,7 +31,10 @@ int scheduler_add(struct scheduler *all, struct session *s) BEZEL_MUST_CHECK;
 /** The session of run `run` and node `node`, or NULL. */
 struct session *scheduler_find(const struct scheduler *all, const uint8_t run[16], const char *node);
 
-/** Gives a turn to each session that is due. Returns whether it looked at links, as it does at least every 10 ms. */
+/**
+ * Gives a turn to each session that is due, and lets it look at its links at least every 10 ms. Returns whether the
+ * control endpoint is to be looked at, at least every 2 ms.
+ */
 bool scheduler_turn(struct scheduler *all);
 
 /** Frees session number `i`, and moves the last one to its place. */

@@ -137,6 +137,7 @@ static void on_serves(struct run_state *s, uint32_t daemon, int64_t now, struct 
     }
     if (s->phase != PHASE_STARTING)
         return;
+    s->since = now;
     if (daemon == STATE_COLLECTOR) {
         for (uint32_t i = 1; run_state_is_node(s, i); i++)
             s->daemons[i].phase = DAEMON_STARTS, s->daemons[i].started = now;
@@ -339,10 +340,16 @@ static bool awaits_return(const struct run_state *s)
     return s->attaches && s->launched == 0 && s->duration == 0 && s->absent_since != 0;
 }
 
+/* Hundreds of daemons may take longer than the limit, as long as one after the other serves. */
+static int64_t start_deadline(const struct run_state *s, const struct state_daemon *d)
+{
+    return (d->started > s->since ? d->started : s->since) + STATE_START_LIMIT;
+}
+
 static void tick_starting(struct run_state *s, int64_t now, struct state_actions *a)
 {
     for (uint32_t d = 0; d < s->daemon_count; d++)
-        if (s->daemons[d].phase == DAEMON_STARTS && now - s->daemons[d].started >= STATE_START_LIMIT) {
+        if (s->daemons[d].phase == DAEMON_STARTS && now >= start_deadline(s, &s->daemons[d])) {
             s->unreachable = true;
             a->what |= ACTION_REPORT_LATE;
             stop(s, ENDED_BY_FAILURE, now, a);
@@ -437,7 +444,7 @@ int64_t run_state_deadline(const struct run_state *s)
     for (uint32_t i = 0; i < s->daemon_count; i++) {
         const struct state_daemon *d = &s->daemons[i];
         if (s->phase == PHASE_STARTING && d->phase == DAEMON_STARTS)
-            at = earlier(at, d->started + STATE_START_LIMIT);
+            at = earlier(at, start_deadline(s, d));
         if (d->phase == DAEMON_DOWN && d->restart_at != 0)
             at = earlier(at, d->restart_at);
         if (d->silent_since != 0 && s->phase >= PHASE_RUNNING && s->phase <= PHASE_DRAINING)

@@ -202,6 +202,20 @@ static void a_daemon_that_is_not_ready_in_time_is_unreachable(void **state)
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_UNREACHABLE);
 }
 
+static void many_daemons_may_take_long_as_long_as_one_after_the_other_serves(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 3, 1, false, 0);
+    GIVE(&c, .type = EVENT_SERVES, .daemon = STATE_COLLECTOR);
+    for (uint32_t d = 1; d < 3; d++) {
+        c.now += STATE_START_LIMIT - 1;
+        assert_int_equal(GIVE(&c, .type = EVENT_TICK), 0);
+        assert_int_equal(GIVE(&c, .type = EVENT_SERVES, .daemon = d), 0);
+    }
+    assert_int_equal(tick_within(&c, STATE_START_LIMIT), ACTION_REPORT_LATE | ACTION_STOP_NODES);
+}
+
 static void restarts_a_killed_daemon_at_once_and_stays_successful(void **state)
 {
     (void)state;
@@ -692,6 +706,7 @@ int main(void)
         cmocka_unit_test(a_session_that_cannot_be_had_is_unreachable_but_not_one_that_was_lost),
         cmocka_unit_test(a_daemon_that_cannot_start_ends_the_others_and_nothing_is_launched),
         cmocka_unit_test(a_daemon_that_is_not_ready_in_time_is_unreachable),
+        cmocka_unit_test(many_daemons_may_take_long_as_long_as_one_after_the_other_serves),
         cmocka_unit_test(restarts_a_killed_daemon_at_once_and_stays_successful),
         cmocka_unit_test(gives_up_a_daemon_that_dies_too_often_but_forgets_old_deaths),
         cmocka_unit_test(a_daemon_restarted_while_draining_is_drained_too),
