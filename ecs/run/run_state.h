@@ -33,7 +33,8 @@ enum {
 };
 
 #define STATE_RESTART_SPAN (10 * CLOCK_S)
-#define STATE_START_LIMIT  (10 * CLOCK_S)  /* for a daemon to serve, since it was started or the last other one served \
+#define STATE_START_LIMIT                                                                                              \
+    (10 * CLOCK_S)                         /* for a daemon to serve, since it was started or the last other one served \
                                             */
 #define STATE_ATTACH_LIMIT  (5 * CLOCK_S)  /* no process to attach to for that long: reported */
 #define STATE_ABSENCE       CLOCK_S        /* no attached process for that long, and no duration: all have ended */

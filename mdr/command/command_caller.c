@@ -45,7 +45,7 @@ void command_caller_close(struct command_caller *c, int linger_ms)
  */
 static int mend_link(struct command_caller *c, int64_t now)
 {
-    bool silent = c->waiting != 0 && now - c->waiting > COMMAND_CALLER_SILENCE;
+    bool silent = c->waiting != 0 && !link_is_dialing(c->link) && now - c->waiting > COMMAND_CALLER_SILENCE;
     bool refused = link_is_refused(c->link) && now - c->linked > REFUSED_PAUSE;
     if (endpoint_path(c->endpoint) || (!silent && !refused))
         return 0;

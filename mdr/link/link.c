@@ -278,6 +278,11 @@ void link_close(struct link *link, int linger_ms)
     context_give();
 }
 
+bool link_is_dialing(const struct link *link)
+{
+    return link->dial != NULL;
+}
+
 const char *link_endpoint(const struct link *link)
 {
     return link->endpoint;

@@ -160,6 +160,9 @@ const char *link_trouble(const struct link *link);
  */
 bool link_is_refused(const struct link *link);
 
+/** Whether a connected link still looks for an address of its name that answers. */
+bool link_is_dialing(const struct link *link);
+
 /** Whether this ZeroMQ supports keys; if not, functions that need them fail with errno ENOTSUP. */
 bool link_has_keys(void);
 
