@@ -242,6 +242,14 @@ static void without_keys(struct reader *r, const struct tree *root, const struct
                      "'keys: DIR'");
 }
 
+/* Each node takes a connection. */
+static void choose_connections(const struct tree *root, struct experiment *e)
+{
+    const struct tree *limits = tree_get(tree_get(root, "store"), "limits");
+    if (!tree_get(limits, "connections") && e->store.limits.connections < e->node_count)
+        e->store.limits.connections = e->node_count;
+}
+
 static void check_keys(struct reader *r, const struct tree *root, struct experiment *e)
 {
     const struct tree *keys = tree_get(tree_get(root, "store"), "keys");
@@ -267,6 +275,7 @@ void experiment_check(struct reader *r, const struct tree *root, struct experime
     check_limits(r, root, e);
     check_ring(r, root, e);
     check_spool(r, root);
+    choose_connections(root, e);
     check_adapt(r, root, e);
     real_time_check(r, root, e);
     check_keys(r, root, e);

@@ -51,7 +51,7 @@ static bool client_open(struct client *c)
         fprintf(stderr, "%s: out of memory\n", o->program);
         return false;
     }
-    c->socket = net_receiver(o->group, o->port);
+    c->socket = net_receiver(o->group, o->port, o->interface);
     if (c->socket < 0)
         fprintf(stderr, "%s: joining %s port %d: %s\n", o->program, o->group, o->port, strerror(errno));
     return c->socket >= 0;

@@ -29,10 +29,12 @@ struct options {
     const char *codec; /* FFmpeg's name: of an encoder for the server, of the stream for the client */
     const char *group; /* IPv4 multicast group */
     int port;
-    const char *input; /* video file; NULL: the test pattern; server only */
-    const char *dump;  /* PPM file for the last frame shown, or NULL */
-    int64_t frames;    /* end after so many; 0: no such end */
-    int64_t seconds;   /* likewise */
+    const char *interface; /* of the network, by name */
+    int ttl;               /* routers that datagrams may pass, plus one; 0: they stay on this machine; server only */
+    const char *input;     /* video file; NULL: the test pattern; server only */
+    const char *dump;      /* PPM file for the last frame shown, or NULL */
+    int64_t frames;        /* end after so many; 0: no such end */
+    int64_t seconds;       /* likewise */
     bool verbose;
 };
 

@@ -4,6 +4,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -30,27 +32,37 @@ static int close_failed(int fd)
     return -1;
 }
 
-int net_sender(const char *group, int port)
+/* The group, at an interface; without the group, the interface alone. */
+static struct ip_mreqn at_interface(struct in_addr group, const char *interface)
+{
+    return (struct ip_mreqn){.imr_multiaddr = group, .imr_ifindex = (int)if_nametoindex(interface)};
+}
+
+int net_sender(const char *group, int port, const char *interface, int ttl)
 {
     struct sockaddr_in to = address_of(group, port);
-    struct in_addr loopback = {htonl(INADDR_LOOPBACK)};
-    unsigned char hops = 0, loop = 1;
+    struct ip_mreqn through = at_interface((struct in_addr){0}, interface);
+    unsigned char hops = (unsigned char)ttl, loop = 1;
+    if (through.imr_ifindex == 0)
+        return -1;
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
-    bool ok = setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &loopback, sizeof loopback) == 0 &&
+    bool ok = setsockopt(fd, IPPROTO_IP, IP_MULTICAST_IF, &through, sizeof through) == 0 &&
               setsockopt(fd, IPPROTO_IP, IP_MULTICAST_TTL, &hops, sizeof hops) == 0 &&
               setsockopt(fd, IPPROTO_IP, IP_MULTICAST_LOOP, &loop, sizeof loop) == 0 &&
               connect(fd, (struct sockaddr *)&to, sizeof to) == 0;
     return ok ? fd : close_failed(fd);
 }
 
-int net_receiver(const char *group, int port)
+int net_receiver(const char *group, int port, const char *interface)
 {
     struct sockaddr_in at = address_of(group, port);
-    struct ip_mreq join = {.imr_multiaddr = at.sin_addr, .imr_interface = {htonl(INADDR_LOOPBACK)}};
+    struct ip_mreqn join = at_interface(at.sin_addr, interface);
     struct timeval patience = {.tv_usec = 100000};
     int yes = 1, room = RECEIVE_BUFFER_BYTES;
+    if (join.imr_ifindex == 0)
+        return -1;
     int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;

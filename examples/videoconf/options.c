@@ -9,32 +9,48 @@
 #include <stdlib.h>
 
 static const struct option server_options[] = {
-    {"size", required_argument, NULL, 's'},   {"fps", required_argument, NULL, 'f'},
-    {"codec", required_argument, NULL, 'c'},  {"input", required_argument, NULL, 'i'},
-    {"group", required_argument, NULL, 'g'},  {"port", required_argument, NULL, 'p'},
-    {"frames", required_argument, NULL, 'n'}, {"seconds", required_argument, NULL, 't'},
-    {"dump", required_argument, NULL, 'd'},   {"verbose", no_argument, NULL, 'v'},
-    {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+    {"size", required_argument, NULL, 's'},
+    {"fps", required_argument, NULL, 'f'},
+    {"codec", required_argument, NULL, 'c'},
+    {"input", required_argument, NULL, 'i'},
+    {"group", required_argument, NULL, 'g'},
+    {"port", required_argument, NULL, 'p'},
+    {"interface", required_argument, NULL, 'I'},
+    {"ttl", required_argument, NULL, 'T'},
+    {"frames", required_argument, NULL, 'n'},
+    {"seconds", required_argument, NULL, 't'},
+    {"dump", required_argument, NULL, 'd'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 static const struct option client_options[] = {
-    {"size", required_argument, NULL, 's'},   {"codec", required_argument, NULL, 'c'},
-    {"group", required_argument, NULL, 'g'},  {"port", required_argument, NULL, 'p'},
-    {"frames", required_argument, NULL, 'n'}, {"seconds", required_argument, NULL, 't'},
-    {"dump", required_argument, NULL, 'd'},   {"verbose", no_argument, NULL, 'v'},
-    {"help", no_argument, NULL, 'h'},         {NULL, 0, NULL, 0},
+    {"size", required_argument, NULL, 's'},
+    {"codec", required_argument, NULL, 'c'},
+    {"group", required_argument, NULL, 'g'},
+    {"port", required_argument, NULL, 'p'},
+    {"interface", required_argument, NULL, 'I'},
+    {"frames", required_argument, NULL, 'n'},
+    {"seconds", required_argument, NULL, 't'},
+    {"dump", required_argument, NULL, 'd'},
+    {"verbose", no_argument, NULL, 'v'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
 };
 
 static void help(const char *program, bool server)
 {
     printf("usage: %s [option]...\n\n%s\n\n", program,
-           server ? "Captures video frames, shows them to itself, compresses them and multicasts them on this machine."
+           server ? "Captures video frames, shows them to itself, compresses them and multicasts them."
                   : "Receives the video of videoconf-server, decompresses it and shows it off screen.");
     if (server)
         fputs("  --fps N          frames a second, 1 to 240 (30)\n"
               "  --input FILE     frames of a video file, played again and again (a moving test pattern)\n"
               "  --codec NAME     encoder of FFmpeg without delay: mpeg4, mjpeg, mpeg2video ... (mpeg4)\n"
-              "  --size WxH       size of the video, even numbers from 16 to 1920x1088 (320x240)\n",
+              "  --size WxH       size of the video, even numbers from 16 to 1920x1088 (320x240)\n"
+              "  --ttl N          0: to this machine, 1: to its network, up to 255: beyond routers (0; 1 with "
+              "--interface)\n",
               stdout);
     else
         fputs("  --codec NAME     the codec to accept (mpeg4)\n"
@@ -42,6 +58,7 @@ static void help(const char *program, bool server)
               stdout);
     fputs("  --group ADDRESS  IPv4 multicast group (239.192.66.90)\n"
           "  --port N         UDP port (23970)\n"
+          "  --interface NAME the network, as of `ip -br link` (lo: this machine alone)\n"
           "  --frames N       end after N frames\n"
           "  --seconds N      end after N seconds; without either: until SIGTERM or SIGINT\n"
           "  --dump FILE      write the last frame shown to FILE, as PPM\n"
@@ -93,6 +110,12 @@ static bool take(struct options *o, int option, const char *value)
     case 'g':
         o->group = value;
         return multicast_group(value);
+    case 'I':
+        o->interface = value;
+        o->ttl = o->ttl < 0 ? 1 : o->ttl;
+        return true;
+    case 'T':
+        return number(value, 0, UINT8_MAX, &v) && (o->ttl = (int)v) >= 0;
     case 'c':
         o->codec = value;
         return true;
@@ -118,6 +141,8 @@ enum options_result options_read(struct options *o, bool server, int argc, char 
         .codec = "mpeg4",
         .group = "239.192.66.90",
         .port = 23970,
+        .interface = "lo",
+        .ttl = -1,
     };
     const struct option *known = server ? server_options : client_options;
     int option, index;
@@ -133,6 +158,8 @@ enum options_result options_read(struct options *o, bool server, int argc, char 
             return OPTIONS_WRONG;
         }
     }
+    if (o->ttl < 0)
+        o->ttl = 0;
     if (optind < argc) {
         fprintf(stderr, "%s: %s: an argument that is no option; see --help\n", o->program, argv[optind]);
         return OPTIONS_WRONG;

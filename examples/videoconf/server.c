@@ -105,9 +105,10 @@ static bool server_open(struct server *s)
         fprintf(stderr, "%s: out of memory\n", o->program);
         return false;
     }
-    s->socket = net_sender(o->group, o->port);
+    s->socket = net_sender(o->group, o->port, o->interface, o->ttl);
     if (s->socket < 0)
-        fprintf(stderr, "%s: multicast to %s port %d: %s\n", o->program, o->group, o->port, strerror(errno));
+        fprintf(stderr, "%s: multicast to %s port %d through %s: %s\n", o->program, o->group, o->port, o->interface,
+                strerror(errno));
     return s->socket >= 0;
 }
 

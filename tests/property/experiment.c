@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { ROUNDS = 8000, TEXT_MAX = 1 << 13 };
+enum { ROUNDS = 8000, TEXT_MAX = 1 << 14 };
 
 static uint64_t seed;
 
