@@ -396,4 +396,10 @@ bool experiment_has_cpu(const struct experiment_cpus *cpus, uint32_t cpu);
 /** The experiment as YAML with every default written out (`bezel check --print`). Returns 0 or BEZEL_ESYS. */
 int experiment_print(const struct experiment *e, FILE *out) BEZEL_MUST_CHECK;
 
+/**
+ * Prints what the bezeld of node `node` has to know: the experiment with the names alone of the other nodes and of
+ * their processes, which therefore have the same indices. Returns as above.
+ */
+int experiment_print_part(const struct experiment *e, uint32_t node, FILE *out) BEZEL_MUST_CHECK;
+
 #endif

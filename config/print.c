@@ -240,7 +240,8 @@ static void print_store(const struct experiment_store *s, FILE *out)
             s->limits.rate ? "" : " # unbounded");
 }
 
-int experiment_print(const struct experiment *e, FILE *out)
+/* `only`: the node of which all is printed; of the others only names. -1: all is printed of all. */
+static int print(const struct experiment *e, int64_t only, FILE *out)
 {
     fprintf(out, "experiment: %s\n", e->name);
     fprintf(out, "duration: %s%s\n", units_exact_duration(e->duration).s,
@@ -248,12 +249,18 @@ int experiment_print(const struct experiment *e, FILE *out)
     if (experiment_starts(e) || e->grace != schema_defaults.grace)
         fprintf(out, "grace: %s\n", units_exact_duration(e->grace).s);
     fputs("nodes:\n", out);
-    for (uint32_t i = 0; i < e->node_count; i++) {
-        print_node(&e->nodes[i], out);
-    }
+    for (uint32_t i = 0; i < e->node_count; i++)
+        if (only < 0 || only == i)
+            print_node(&e->nodes[i], out);
+        else
+            fprintf(out, "  %s: {}\n", e->nodes[i].name);
     fputs("processes:\n", out);
     for (uint32_t i = 0; i < e->process_count; i++)
-        print_process(e, &e->processes[i], out);
+        if (only < 0 || only == e->processes[i].node)
+            print_process(e, &e->processes[i], out);
+        else
+            fprintf(out, "  - {name: %s, node: %s, command: [\"-\"]}\n", e->processes[i].name,
+                    e->nodes[e->processes[i].node].name);
     print_sensing(e, out);
     fputs(e->metric_count > 0 ? "metrics:\n" : "metrics: {}\n", out);
     for (uint32_t i = 0; i < e->metric_count; i++)
@@ -268,7 +275,17 @@ int experiment_print(const struct experiment *e, FILE *out)
     knobs_print(e, out);
     fputs("]}\n", out);
     print_store(&e->store, out);
-    if (e->control_key)
+    if (e->control_key && (only < 0 || experiment_is_remote(&e->nodes[only])))
         fprintf(out, "control: {key: %s}\n", e->control_key);
     return ferror(out) ? BEZEL_ESYS : 0;
+}
+
+int experiment_print(const struct experiment *e, FILE *out)
+{
+    return print(e, -1, out);
+}
+
+int experiment_print_part(const struct experiment *e, uint32_t node, FILE *out)
+{
+    return print(e, node, out);
 }

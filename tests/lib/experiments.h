@@ -185,6 +185,36 @@ static inline void experiments_check_printed(const struct experiment *e, size_t 
     free(again);
 }
 
+/* What is sent to the bezeld of a node is an experiment, too, with the same limits and processes for it. */
+static inline void experiments_check_part(const struct experiment *e, uint32_t node)
+{
+    char *printed = NULL;
+    size_t n = 0;
+    struct experiment *part = NULL;
+    struct experiment_diagnostics found;
+    FILE *out = open_memstream(&printed, &n);
+    EXPERIMENTS_REQUIRE(out && experiment_print_part(e, node, out) == 0 && fclose(out) == 0, "memory");
+    int err = experiment_read(printed, n, &part, &found);
+    EXPERIMENTS_REQUIRE(err == 0, "node %u: %s: %s\n%s", node, found.count ? found.list[0].path : "",
+                        found.count ? found.list[0].sentence : "", printed);
+    EXPERIMENTS_REQUIRE(part->node_count == e->node_count && part->limit_count == e->limit_count &&
+                            part->process_count == e->process_count && part->adapt.knob_count == e->adapt.knob_count,
+                        "node %u:\n%s", node, printed);
+    for (uint32_t i = 0; i < e->process_count; i++) {
+        const struct experiment_process *p = &e->processes[i], *q = &part->processes[i];
+        bool same = strcmp(p->name, q->name) == 0 && p->node == q->node;
+        if (p->node == node)
+            same = same && !p->attach == !q->attach && (!p->attach || strcmp(p->attach, q->attach) == 0);
+        EXPERIMENTS_REQUIRE(same, "node %u:\n%s", node, printed);
+    }
+    EXPERIMENTS_REQUIRE(memcmp(&e->adapt.every, &part->adapt.every, sizeof e->adapt.every) == 0 &&
+                            e->adapt.policy == part->adapt.policy && e->adapt.by == part->adapt.by,
+                        "node %u:\n%s", node, printed);
+    experiment_diagnostics_free(&found);
+    experiment_free(part);
+    free(printed);
+}
+
 /** Reads `n` bytes at `text`, and makes all checks of this file. Returns whether it is an experiment. */
 static inline bool experiments_require_invariants(const char *text, size_t n)
 {
@@ -194,8 +224,11 @@ static inline bool experiments_require_invariants(const char *text, size_t n)
     EXPERIMENTS_REQUIRE(err == 0 || err == BEZEL_EMALFORMED, "%s", err_text(err));
     EXPERIMENTS_REQUIRE((err == 0) == (found.errors == 0) && (err == 0) == (e != NULL), "%zu errors", found.errors);
     experiments_check_findings(text, n, &found);
-    if (e)
+    if (e) {
         experiments_check_printed(e, found.count);
+        experiments_check_part(e, 0);
+        experiments_check_part(e, e->node_count - 1);
+    }
     experiment_free(e);
     experiment_diagnostics_free(&found);
     return err == 0;

@@ -687,9 +687,45 @@ static void a_placement_that_starves_a_machine_draws_a_warning(void **state)
     warns_of_cpus("experiment: x\nsensing:\n  real-time: {policy: fifo}\ncommand: x\n", 1, NULL);
 }
 
+/* The file has twice what a message holds; each node is sent its own part. */
+static void what_one_of_a_thousand_nodes_has_to_know_fits_into_a_message(void **state)
+{
+    char *text = NULL, *part = NULL;
+    size_t n = 0, m = 0;
+    struct experiment *e = NULL;
+    struct experiment_diagnostics none;
+    (void)state;
+    FILE *out = open_memstream(&text, &n);
+    assert_non_null(out);
+    fputs("experiment: many\nnodes:\n", out);
+    for (int i = 0; i < EXPERIMENT_NODES_MAX; i++)
+        fprintf(out,
+                "  machine-%d: {address: \"tcp://machine-%d.plant-with-a-long-name.example.org:7767\", key: k%d}\n", i,
+                i, i);
+    fputs("processes:\n", out);
+    for (int i = 0; i < EXPERIMENT_PROCESSES_MAX; i++)
+        fprintf(out, "  - {name: process-%d, node: machine-%d, attach: \"/opt/plant/bin/a-program-%d\"}\n", i, i, i);
+    fputs("store: {keys: keys}\n", out);
+    assert_int_equal(fclose(out), 0);
+    assert_int_equal(experiment_read(text, n, &e, &none), 0);
+    out = open_memstream(&part, &m);
+    assert_non_null(out);
+    assert_int_equal(experiment_print_part(e, 7, out), 0);
+    assert_int_equal(fclose(out), 0);
+    assert_true(n > 61440 && m < 61440);
+    assert_non_null(strstr(part, "a-program-7"));
+    assert_null(strstr(part, "a-program-8"));
+    assert_null(strstr(part, "machine-8.plant"));
+    experiment_diagnostics_free(&none);
+    experiment_free(e);
+    free(text);
+    free(part);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_one_of_a_thousand_nodes_has_to_know_fits_into_a_message),
         cmocka_unit_test(two_lines_are_an_experiment),
         cmocka_unit_test(the_full_file_sets_every_key),
         cmocka_unit_test(rings_are_of_the_processes_that_are_started),
