@@ -49,9 +49,13 @@ static int mend_link(struct command_caller *c, int64_t now)
     bool refused = link_is_refused(c->link) && now - c->linked > REFUSED_PAUSE;
     if (endpoint_path(c->endpoint) || (!silent && !refused))
         return 0;
-    link_close(c->link, 0);
-    c->link = NULL;
-    return make_link(c);
+    struct link *before = c->link;
+    int err = make_link(c);
+    if (err)
+        c->link = before;
+    else
+        link_close(before, 0);
+    return err;
 }
 
 static int send(struct command_caller *c, struct message *m)
