@@ -220,6 +220,44 @@ static void its_own_death_is_seen(void **state)
     launcher_close(&l);
 }
 
+/* A child of ours with a child of its own, which lets go of pipe `ends` when both are gone. */
+static pid_t start_family(int ends[2])
+{
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid > 0) {
+        close(ends[1]);
+        return pid;
+    }
+    (void)!fork();
+    for (;;)
+        pause();
+}
+
+/* Daemons of the run are children of the same process: they live on, and so do their own. */
+static void who_is_spared_lives_on_with_its_children_when_the_rest_is_ended(void **state)
+{
+    (void)state;
+    struct launcher l;
+    int ends[2];
+    pid_t child, hidden = launch_stubborn(&l, CLOCK_S, &child), spared = start_family(ends);
+    kill(l.pid, SIGKILL);
+    struct pollfd fd = {.fd = l.fd, .events = POLLIN}, family = {.fd = ends[0], .events = POLLIN};
+    assert_int_equal(poll(&fd, 1, PATIENCE / CLOCK_MS), 1);
+    launcher_close(&l);
+    assert_true(launcher_finish(&spared, 1));
+    while (waitpid(hidden, NULL, 0) < 0 && errno == EINTR)
+        continue;
+    assert_true(is_gone(hidden));
+    assert_int_equal(waitpid(spared, NULL, WNOHANG), 0);
+    assert_int_equal(poll(&family, 1, 0), 0);
+    assert_true(launcher_finish(NULL, 0));
+    assert_int_equal(poll(&family, 1, PATIENCE / CLOCK_MS), 1); /* both are gone */
+    assert_int_equal(waitpid(spared, NULL, 0), spared);
+    close(ends[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +268,7 @@ int main(void)
         cmocka_unit_test(kills_at_once_on_command),
         cmocka_unit_test(leaves_an_interrupted_process_the_time_to_end_by_itself),
         cmocka_unit_test(its_own_death_is_seen),
+        cmocka_unit_test(who_is_spared_lives_on_with_its_children_when_the_rest_is_ended),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
 }
