@@ -299,7 +299,7 @@ int experiment_report(struct experiment_diagnostics *found, bool warning, struct
 
 /**
  * Adds warnings to `found` where `sensing.real-time` names CPUs that a machine with `cpus` CPUs, numbered from 0, does
- * not have, or can starve such a machine. Returns 0 or BEZEL_ENOMEM. Pure.
+ * not have, or can starve such a machine; for the nodes there, which are not remote. Returns 0 or BEZEL_ENOMEM. Pure.
  */
 int experiment_check_cpus(const struct experiment *e, uint32_t cpus,
                           struct experiment_diagnostics *found) BEZEL_MUST_CHECK;

@@ -216,10 +216,19 @@ static bool needs_from(const struct experiment_cpus *set, uint32_t cpus)
     return false;
 }
 
+/* Nodes whose bezeld is on this machine. */
+static uint32_t count_here(const struct experiment *e)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e->node_count; i++)
+        n += !experiment_is_remote(&e->nodes[i]);
+    return n;
+}
+
 static int warn_of_starving(const struct experiment *e, uint32_t cpus, struct experiment_diagnostics *found)
 {
     const struct experiment_real_time *rt = &e->sensing.real_time;
-    uint32_t given = experiment_cpu_count(&rt->cpu), nodes = e->node_count;
+    uint32_t given = experiment_cpu_count(&rt->cpu), nodes = count_here(e);
     if (rt->policy != REAL_TIME_FIFO || e->sensing.mode != POLL_BUSY_WAIT)
         return 0;
     if (given && nodes > given)
@@ -239,6 +248,8 @@ int experiment_check_cpus(const struct experiment *e, uint32_t cpus, struct expe
 {
     const struct experiment_real_time *rt = &e->sensing.real_time;
     int err = 0;
+    if (count_here(e) == 0)
+        return 0;
     if (needs_from(&rt->cpu, cpus))
         err = experiment_report(found, true, rt->at, "sensing.real-time.cpu", "this machine has the CPUs 0 .. %u",
                                 cpus - 1);

@@ -448,7 +448,8 @@ static void take_answers(struct run *r, uint32_t d)
         return;
     if (r->state.daemons[d].silent_since || r->state.daemons[d].lost)
         run_feed(r, &(struct state_event){.type = EVENT_HEARD, .daemon = d});
-    if (s->text[0] && strcmp(before, s->text) != 0)
+    bool closing = r->state.phase > PHASE_DRAINING; /* then a session that ends is no trouble */
+    if (s->text[0] && strcmp(before, s->text) != 0 && !closing)
         console_error(&r->console, "BEZEL-RUN-TROUBLE", "%s: %s", r->daemons.daemons[d].process.name, s->text);
     if (d == STATE_COLLECTOR && s->store_errno != 0 && !r->state.failing) {
         errno = s->store_errno;

@@ -685,6 +685,15 @@ static void a_placement_that_starves_a_machine_draws_a_warning(void **state)
     warns_of_cpus(BUSY("a: {}, b: {}", ", cpu: [0, 1]"), 2,
                   "2 nodes busy-wait in policy fifo, and this machine has 2 CPUs");
     warns_of_cpus("experiment: x\nsensing:\n  real-time: {policy: fifo}\ncommand: x\n", 1, NULL);
+    /* Another machine has CPUs of its own. */
+    warns_of_cpus("experiment: x\nsensing:\n  real-time: {policy: fifo, cpu: 7}\n  poll: {mode: busy-wait}\n"
+                  "nodes: {a: {address: \"tcp://b:7767\"}}\nprocesses: [{name: x, node: a, attach: x}]\n"
+                  "store: {keys: k}\n",
+                  2, NULL);
+    warns_of_cpus("experiment: x\nsensing:\n  real-time: {policy: fifo, cpu: 1}\n  poll: {mode: busy-wait}\n"
+                  "nodes: {a: {}, b: {address: \"tcp://b:7767\"}}\nprocesses: [{name: x, node: a, command: x}]\n"
+                  "store: {keys: k}\n",
+                  2, NULL);
 }
 
 /* The file has twice what a message holds; each node is sent its own part. */
