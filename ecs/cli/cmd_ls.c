@@ -32,14 +32,13 @@ struct arguments {
 
 static bool take(void *context, const char *name, const struct message *answer)
 {
-    static const char *const states[] = {"starting", "active", "draining", "drained", "failed", "paused"};
     struct table *t = context;
     const struct message_session_list *list = &answer->sessions;
     for (const struct message_session *s = list->sessions; s < list->sessions + list->count; s++) {
         table_cell(t, "%02x%02x%02x%02x", s->run[0], s->run[1], s->run[2], s->run[3]);
         table_cell(t, "%s", s->experiment);
         table_cell(t, "%s", s->node);
-        table_cell(t, "%s", states[s->state]);
+        table_cell(t, "%s", options_state(s->state));
         table_cell(t, "%u", s->processes);
         table_cell(t, "%s%s%s", s->host[0] ? s->host : "this machine", s->key[0] ? ", key " : "", s->key);
         table_cell(t, "%s", name);

@@ -21,17 +21,13 @@ static const char help[] =
     "\n"
     "Exit codes: 0 shown, 1 failed, 2 usage, or no such run, 4 the run is not running, or a part did not answer.\n";
 
-static const char *const states[] = {
-    [DAEMON_STARTING] = "starting", [DAEMON_ACTIVE] = "active", [DAEMON_DRAINING] = "draining",
-    [DAEMON_DRAINED] = "drained",   [DAEMON_FAILED] = "failed", [DAEMON_PAUSED] = "paused"};
-
 static bool take_node(void *context, const char *name, const struct message *answer)
 {
     struct table *t = context;
     const struct message_node_status *n = &answer->reply.node;
     uint64_t lost = n->lost_full + n->lost_off + n->lost_no_ring + n->lost_window + n->lost_spool;
     table_cell(t, "%s", name);
-    table_cell(t, "%s", states[answer->reply.state]);
+    table_cell(t, "%s", options_state(answer->reply.state));
     table_cell(t, "%s", units_count(n->records).s);
     table_cell(t, "%s", units_count(lost).s);
     table_cell(t, "%s", units_bytes(n->window_bytes + n->spool_bytes).s);
@@ -45,8 +41,9 @@ static bool take_collector(void *context, const char *name, const struct message
 {
     const struct message_collector_status *c = &answer->reply.collector;
     (void)context;
-    printf("%s: %s, %s records stored in %s packets of %s, %u nodes connected\n", name, states[answer->reply.state],
-           units_count(c->records).s, units_count(c->packets).s, units_bytes(c->bytes).s, c->peers);
+    printf("%s: %s, %s records stored in %s packets of %s, %u nodes connected\n", name,
+           options_state(answer->reply.state), units_count(c->records).s, units_count(c->packets).s,
+           units_bytes(c->bytes).s, c->peers);
     if (answer->reply.text[0])
         printf("%s: %s\n", name, answer->reply.text);
     return true;
@@ -56,16 +53,15 @@ static bool take_manager(void *context, const char *name, const struct message *
 {
     const struct message_manager_status *m = &answer->reply.manager;
     (void)context;
-    printf("%s: %s, %s decisions, %u nodes reached\n", name, states[answer->reply.state], units_count(m->decisions).s,
-           m->reached);
+    printf("%s: %s, %s decisions, %u nodes reached\n", name, options_state(answer->reply.state),
+           units_count(m->decisions).s, m->reached);
     return true;
 }
 
-static int show_nodes(const struct options *o, struct control_client *r)
+static int show_nodes(struct control_client *r)
 {
     static const char *const heads[] = {"node", "state", "records", "lost", "waiting", "processes", "polls", ""};
     struct table *t = table_with_heads("llrrrrll", heads);
-    (void)o;
     int code = control_client_ask(r, &(struct message_command){.verb = VERB_QUERY}, ANSWER_NODE, take_node, t);
     table_print(t, 0, stdout);
     return code;
@@ -103,7 +99,7 @@ int cmd_status(int argc, char **argv)
         return code;
     bool managed = experiment_has_manager(r.experiment);
     bool file = o.words[0] && stat(o.words[0], &st) == 0 && S_ISREG(st.st_mode);
-    code = show_nodes(&o, &r);
+    code = show_nodes(&r);
     control_client_close(&r);
     int others = file || o.node ? EXIT_OK : show_others(&o, managed);
     return command_end(code != EXIT_OK ? code : others);

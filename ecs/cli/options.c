@@ -134,6 +134,14 @@ int options_ask(const struct options *o, const char *word, const struct message_
     return code;
 }
 
+const char *options_state(enum message_daemon_state state)
+{
+    static const char *const words[] = {
+        [DAEMON_STARTING] = "starting", [DAEMON_ACTIVE] = "active", [DAEMON_DRAINING] = "draining",
+        [DAEMON_DRAINED] = "drained",   [DAEMON_FAILED] = "failed", [DAEMON_PAUSED] = "paused"};
+    return words[state];
+}
+
 /* ---- The end ----------------------------------------------------------------------------------------------------- */
 
 int command_end(int code)

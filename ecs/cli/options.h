@@ -64,6 +64,9 @@ int options_ask(const struct options *o, const char *word, const struct message_
                 enum message_answer wanted, bool (*take)(void *context, const char *node, const struct message *answer),
                 void *context) BEZEL_MUST_CHECK;
 
+/** The state of a daemon as one word; static. */
+const char *options_state(enum message_daemon_state state);
+
 /**
  * Ends a command that has written to stdout; flushes it and returns `code`. If not all output could be written, logs
  * that and returns EXIT_FAILED instead of EXIT_OK.

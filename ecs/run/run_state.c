@@ -152,6 +152,16 @@ static void on_serves(struct run_state *s, uint32_t daemon, int64_t now, struct 
     }
 }
 
+/* A part is gone for good: the run ends, failed. */
+static void fail(struct run_state *s, int64_t now, struct state_actions *a)
+{
+    s->failed = true;
+    if (s->phase == PHASE_RUNNING)
+        stop(s, ENDED_BY_FAILURE, now, a);
+    else if (s->phase == PHASE_DRAINING)
+        drain(s, now, a);
+}
+
 /* Goes on without the node, or ends the run. */
 static void lose(struct run_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
 {
@@ -164,14 +174,8 @@ static void lose(struct run_state *s, uint32_t daemon, int64_t now, struct state
         a->what |= ACTION_REPORT_LOST;
         a->daemon = daemon;
     }
-    if (d->on_loss == ON_LOSS_CONTINUE) {
-        if (s->phase == PHASE_DRAINING)
-            drain(s, now, a);
-        return;
-    }
-    s->failed = true;
-    if (s->phase == PHASE_RUNNING)
-        stop(s, ENDED_BY_FAILURE, now, a);
+    if (d->on_loss != ON_LOSS_CONTINUE)
+        fail(s, now, a);
     else if (s->phase == PHASE_DRAINING)
         drain(s, now, a);
 }
@@ -250,11 +254,7 @@ static void restart(struct run_state *s, uint32_t daemon, int64_t now, struct st
         s->unmanaged = true;
         return;
     }
-    s->failed = true;
-    if (s->phase == PHASE_RUNNING)
-        stop(s, ENDED_BY_FAILURE, now, a);
-    else if (s->phase == PHASE_DRAINING)
-        drain(s, now, a);
+    fail(s, now, a);
 }
 
 static void on_daemon_ended(struct run_state *s, uint32_t daemon, bool unreachable, int64_t now,
