@@ -60,21 +60,16 @@ static void name_of_run(const uint8_t run[16], char name[16])
     snprintf(name, 16, "run-%02x%02x%02x%02x", run[0], run[1], run[2], run[3]);
 }
 
-static bool attaches(const struct experiment *e, const char *node)
-{
-    for (uint32_t i = 0; i < e->process_count; i++)
-        if (e->processes[i].attach && strcmp(e->nodes[e->processes[i].node].name, node) == 0)
-            return true;
-    return false;
-}
-
 static int choose_folder(const struct experiment *e, const struct session_request *w, char folder[PATH_MAX])
 {
     char base[PATH_MAX], own[16];
+    uint32_t node = 0;
+    while (node < e->node_count && strcmp(e->nodes[node].name, w->node) != 0)
+        node++;
     file_bezel_dir(base, sizeof base);
     name_of_run(w->run, own);
-    int n = attaches(e, w->node) ? snprintf(folder, PATH_MAX, "%s", base)
-                                 : snprintf(folder, PATH_MAX, "%s/%s/%s", base, own, w->node);
+    int n = experiment_attaches_on(e, node) ? snprintf(folder, PATH_MAX, "%s", base)
+                                            : snprintf(folder, PATH_MAX, "%s/%s/%s", base, own, w->node);
     return n < PATH_MAX ? 0 : BEZEL_EINVAL;
 }
 

@@ -202,6 +202,14 @@ bool experiment_attaches(const struct experiment *e)
     return false;
 }
 
+bool experiment_attaches_on(const struct experiment *e, uint32_t node)
+{
+    for (uint32_t i = 0; i < e->process_count; i++)
+        if (e->processes[i].node == node && e->processes[i].attach)
+            return true;
+    return false;
+}
+
 void experiment_instance_name(const struct experiment_process *p, uint32_t i, char *name, size_t size)
 {
     if (p->instances > 1)

@@ -332,6 +332,9 @@ bool experiment_is_instance(const struct experiment_process *p, const char *name
 bool experiment_starts(const struct experiment *e);
 bool experiment_attaches(const struct experiment *e);
 
+/** Whether it attaches to processes of node `node`, which then has the default folder of programs. */
+bool experiment_attaches_on(const struct experiment *e, uint32_t node);
+
 /**
  * Whether `pattern` may match the name of an aspect: 1 to EXPERIMENT_NAME_MAX of the characters of such names, `*`,
  * `?`, and sets such as `[a-z]` or `[!0-9]`, whose ranges are not empty. Pure.

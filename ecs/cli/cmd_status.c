@@ -6,7 +6,6 @@
 #include "ecs/report/table.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 
 static const char help[] =
     "usage: bezel status [--node NODE] [--runs DIR] [RUN]\n"
@@ -91,16 +90,14 @@ int cmd_status(int argc, char **argv)
     struct options o = {.command = "status", .help = help, .most = 1, .wanted = "give at most one RUN"};
     const struct options_entry entries[] = {{"node", .value = &o.node}, {"runs", .value = &o.runs}, {0}};
     struct control_client r;
-    struct stat st;
     int code = options_read(&o, entries, argc, argv);
     if (code == OPTIONS_GO_ON)
         code = options_reach(&o, o.words[0], &r);
     if (code != OPTIONS_GO_ON)
         return code;
     bool managed = experiment_has_manager(r.experiment);
-    bool file = o.words[0] && stat(o.words[0], &st) == 0 && S_ISREG(st.st_mode);
     code = show_nodes(&r);
     control_client_close(&r);
-    int others = file || o.node ? EXIT_OK : show_others(&o, managed);
+    int others = options_is_file(o.words[0]) || o.node ? EXIT_OK : show_others(&o, managed);
     return command_end(code != EXIT_OK ? code : others);
 }

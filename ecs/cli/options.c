@@ -107,12 +107,17 @@ int options_find_run(const struct options *o, const char *word, char run[PATH_MA
     return EXIT_USAGE;
 }
 
+bool options_is_file(const char *word)
+{
+    struct stat st;
+    return word && stat(word, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 int options_reach(const struct options *o, const char *word, struct control_client *r)
 {
     char run[PATH_MAX];
-    struct stat st;
     int code = OPTIONS_GO_ON;
-    bool file = word && stat(word, &st) == 0 && S_ISREG(st.st_mode);
+    bool file = options_is_file(word);
     if (!file)
         code = options_find_run(o, word, run);
     if (code != OPTIONS_GO_ON)

@@ -50,6 +50,9 @@ int options_read(struct options *o, const struct options_entry *entries, int arg
  */
 int options_find_run(const struct options *o, const char *word, char run[PATH_MAX]) BEZEL_MUST_CHECK;
 
+/** Whether `word` is an experiment's file, by which a run is found on another machine; NULL is none. */
+bool options_is_file(const char *word);
+
 /**
  * Finds the run like options_find_run(), or by the experiment's file, and connects to its nodes, or only to --node.
  * Returns OPTIONS_GO_ON with *r for control_client_close(), or an exit code, with the reason on stderr.

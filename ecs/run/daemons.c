@@ -18,14 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool attaches(const struct experiment *e, uint32_t node)
-{
-    for (uint32_t i = 0; i < e->process_count; i++)
-        if (e->processes[i].node == node && e->processes[i].attach)
-            return true;
-    return false;
-}
-
 /*
  * Makes the folder of a node, which the experiment file may name. If it does not, a node that attaches to processes has
  * the default folder, which they use; another node has one of the run's own, so that runs do not collide. Names of
@@ -38,7 +30,7 @@ static char *make_node_dir(const struct experiment *e, uint32_t node, const stru
         return strdup(e->nodes[node].dir ? e->nodes[node].dir : "");
     if (e->nodes[node].dir)
         snprintf(path, sizeof path, "%s", e->nodes[node].dir);
-    else if (attaches(e, node))
+    else if (experiment_attaches_on(e, node))
         file_bezel_dir(path, sizeof path);
     else
         snprintf(path, sizeof path, "%s/%s", run->private, e->nodes[node].name);

@@ -99,9 +99,8 @@ static bool find_folder(const struct experiment *e, uint32_t i, char real[PATH_M
         return false;
     if (e->nodes[i].dir)
         return resolve(e->nodes[i].dir, real);
-    for (uint32_t k = 0; k < e->process_count; k++)
-        if (e->processes[k].node == i && e->processes[k].attach)
-            file_bezel_dir(path, sizeof path);
+    if (experiment_attaches_on(e, i))
+        file_bezel_dir(path, sizeof path);
     return path[0] == '/' && resolve(path, real);
 }
 
