@@ -33,6 +33,7 @@ struct control_endpoint {
     int lock;
     bool shut;
     int64_t idle_timeout;
+    const char *launcher; /* borrowed */
     struct {
         uint8_t run[16];
         char node[EXPERIMENT_NAME_MAX + 1];
@@ -123,20 +124,20 @@ static int bind_control(struct control_endpoint *d, const char *control, const c
     return err;
 }
 
-int control_endpoint_open(const char *control, const char *key, const char *keys, int64_t idle_timeout,
-                          struct control_endpoint **out)
+int control_endpoint_open(const struct control_endpoint_options *o, struct control_endpoint **out)
 {
-    const char *socket = endpoint_path(control);
+    const char *socket = endpoint_path(o->control);
     struct control_endpoint *d = calloc(1, sizeof *d);
     if (!d)
         return BEZEL_ENOMEM;
     d->lock = -1;
-    d->idle_timeout = idle_timeout;
+    d->idle_timeout = o->idle_timeout;
+    d->launcher = o->launcher;
     int err = socket ? take_folder(d, socket) : 0;
     if (!err)
-        err = take_keys(d, keys);
+        err = take_keys(d, o->keys);
     if (!err)
-        err = bind_control(d, control, key);
+        err = bind_control(d, o->control, o->key);
     if (err) {
         control_endpoint_close(d);
         return err;
@@ -240,6 +241,7 @@ static struct session *open_session(struct control_endpoint *d, struct scheduler
                                       .from = from,
                                       .control = d->control,
                                       .keys = d->keys[0] ? d->keys : NULL,
+                                      .launcher = d->launcher,
                                       .text = text ? text : c->experiment,
                                       .text_bytes = n,
                                       .file = "experiment",
@@ -373,7 +375,7 @@ static void pass(struct control_endpoint *d, struct scheduler *all, const struct
     struct session *s = scheduler_find(all, m->envelope.run, m->envelope.node);
     if (s && s->phase < SESSION_CLOSES) {
         log_about(s->label);
-        node_receive(s->node, from);
+        session_receive(s, from);
         log_about(NULL);
     } else if (m->type == MESSAGE_COMMAND)
         command_server_refuse(d->control, from, ANSWER_ABSENT, "this bezeld has no such session");
@@ -429,6 +431,7 @@ bool control_endpoint_turn(struct control_endpoint *d, struct scheduler *all)
             pass(d, all, &from);
     }
     for (uint32_t i = 0; i < all->count; i++) {
+        programs_turn(all->list[i]->programs);
         answer_waiting(d, all->list[i]);
         abort_unrequested(all->list[i]);
     }

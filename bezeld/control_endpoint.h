@@ -13,15 +13,20 @@
 
 struct control_endpoint;
 
+struct control_endpoint_options {
+    const char *control;  /* an ipc endpoint, whose folder is made with mode 0700 if it is missing, or a tcp one */
+    const char *key;      /* file of the secret key; NULL over ipc */
+    const char *keys;     /* folder of the keys that experiments name, and of those who may command over tcp; NULL:
+                             experiments that name keys are refused */
+    const char *launcher; /* folder of bezel-launcher; borrowed for as long as the endpoint is; NULL: there is none */
+    int64_t idle_timeout; /* of sessions, ns; 0: none */
+};
+
 /**
- * Opens it at `control`: an ipc endpoint, whose folder is made with mode 0700 if it is missing, or a tcp one, which
- * needs the secret key in file `key` and the public keys in folder `keys`. `keys` is also the folder of the keys that
- * experiments name; NULL: experiments that name keys are refused. `idle_timeout`: of sessions, in ns; 0: none. Returns
- * 0 with *d for control_endpoint_close(); or, after a line on stderr, an error: BEZEL_EBUSY if another bezeld uses the
- * folder, BEZEL_EPERM if others may enter it or write to the folder of keys, ...
+ * Opens it. Returns 0 with *d for control_endpoint_close(); or, after a line on stderr, an error: BEZEL_EBUSY if
+ * another bezeld uses the folder, BEZEL_EPERM if others may enter it or write to the folder of keys, ...
  */
-int control_endpoint_open(const char *control, const char *key, const char *keys, int64_t idle_timeout,
-                          struct control_endpoint **d) BEZEL_MUST_CHECK;
+int control_endpoint_open(const struct control_endpoint_options *options, struct control_endpoint **d) BEZEL_MUST_CHECK;
 void control_endpoint_close(struct control_endpoint *d);
 
 /** The link, to wait on. */

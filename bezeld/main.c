@@ -28,8 +28,8 @@ enum {
 #define IDLE_TIMEOUT (30 * CLOCK_S) /* the default idle time-out of sessions */
 
 static const char help[] =
-    "usage: bezeld --control ENDPOINT [--keys DIR] [--key FILE] [--idle-timeout D] [--ready FD]\n"
-    "              [--parent-pipe FD]\n"
+    "usage: bezeld --control ENDPOINT [--keys DIR] [--key FILE] [--launcher DIR] [--idle-timeout D]\n"
+    "              [--ready FD] [--parent-pipe FD]\n"
     "\n"
     "The daemon of a node: it reads records, sends them to the collector, and keeps limits. It serves up to 16\n"
     "sessions, each one node of one experiment. `bezel run` requests a session from the bezeld at the address of the\n"
@@ -40,6 +40,7 @@ static const char help[] =
     "  --keys DIR          folder of the keys that experiments name, NODE.key and COLLECTOR.pub; over tcp:// also\n"
     "                      of the public keys with the role control, whose owners may send commands\n"
     "  --key FILE          this bezeld's secret key, of `bezel keygen`, for commands over tcp://\n"
+    "  --launcher DIR      has the bezel-launcher there start the programs of nodes that are reached over tcp://\n"
     "  --idle-timeout D    a session that receives no command for this long ends: 1 s to 1 h (default: 30 s; with\n"
     "                      --parent-pipe and without this option sessions do not time out, and bezeld ends with the\n"
     "                      last one)\n"
@@ -52,7 +53,7 @@ static const char help[] =
     "Exit codes: 0 ended on request, 1 failed, 2 wrong arguments.\n";
 
 struct arguments {
-    const char *control, *key, *keys, *idle_timeout_text;
+    const char *control, *key, *keys, *launcher, *idle_timeout_text;
     int64_t idle_timeout; /* ns */
     int ready, parent_pipe;
 };
@@ -72,6 +73,8 @@ static const char **text_of(struct arguments *a, int c)
         return &a->key;
     case 's':
         return &a->keys;
+    case 'a':
+        return &a->launcher;
     case 'i':
         return &a->idle_timeout_text;
     default:
@@ -118,6 +121,7 @@ static int read_arguments(int argc, char **argv, struct arguments *a)
         {"control", required_argument, NULL, 'o'},
         {"key", required_argument, NULL, 'k'},
         {"keys", required_argument, NULL, 's'},
+        {"launcher", required_argument, NULL, 'a'},
         {"ready", required_argument, NULL, 'y'},
         {"parent-pipe", required_argument, NULL, 'l'},
         {"idle-timeout", required_argument, NULL, 'i'},
@@ -251,7 +255,9 @@ int main(int argc, char **argv)
     file_raise_limit();                   /* each process that is read takes a descriptor */
     if (limit_check_files(BEZELD_FILES) != 0)
         return EXIT_FAILED;
-    if (control_endpoint_open(a.control, a.key, a.keys, a.idle_timeout, &h.control_endpoint) != 0)
+    struct control_endpoint_options options = {
+        .control = a.control, .key = a.key, .keys = a.keys, .launcher = a.launcher, .idle_timeout = a.idle_timeout};
+    if (control_endpoint_open(&options, &h.control_endpoint) != 0)
         return EXIT_FAILED;
     scheduler_init(&h.all);
     h.all.control_endpoint = control_endpoint_link(h.control_endpoint);

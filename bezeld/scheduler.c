@@ -113,7 +113,7 @@ static bool is_at_work(const struct session *s)
 static void wait_for_links(struct scheduler *all, const int *fds, size_t fd_count, int64_t timeout)
 {
     struct link *links[SCHEDULER_MAX + 1];
-    int all_fds[SCHEDULER_MAX + SCHEDULER_FDS];
+    int all_fds[2 * SCHEDULER_MAX + SCHEDULER_FDS];
     size_t n = 0, fd_n = fd_count < SCHEDULER_FDS ? fd_count : SCHEDULER_FDS;
     memcpy(all_fds, fds, fd_n * sizeof *fds);
     links[n++] = all->control_endpoint;
@@ -122,6 +122,7 @@ static void wait_for_links(struct scheduler *all, const int *fds, size_t fd_coun
             continue;
         links[n++] = node_link(all->list[i]->node);
         all_fds[fd_n++] = node_doorbell(all->list[i]->node);
+        all_fds[fd_n++] = programs_fd(all->list[i]->programs);
     }
     all->woken = link_wait(links, n, all_fds, fd_n, timeout) > 0;
 }

@@ -162,6 +162,28 @@ static int open_node(struct session *s, const struct session_request *w)
     return err ? err : node_open(&options, &s->node);
 }
 
+/* Connects to the launcher, if that is to start programs of the node. `why` is the reason where it cannot. */
+static int open_programs(struct session *s, const struct session_request *w, char why[SESSION_WHY_MAX])
+{
+    struct programs_options options = {.launcher = w->launcher,
+                                       .experiment = s->experiment,
+                                       .dir = s->dir,
+                                       .control = w->control,
+                                       .silence = w->idle_timeout};
+    memcpy(options.run, s->run, sizeof options.run);
+    int err = find_node(s, &options.node);
+    if (err || !programs_are_ours(s->experiment, options.node))
+        return err;
+    if (!w->from->may_launch) {
+        snprintf(why, SESSION_WHY_MAX,
+                 "your key does not have the role launch here, and the node has programs to start: add `launch` to the "
+                 "roles in %s.pub in the bezeld's folder of keys",
+                 w->from->key);
+        return BEZEL_EPERM;
+    }
+    return programs_open(&options, &s->programs, why);
+}
+
 int session_open(const struct session_request *w, struct session **out, char *why)
 {
     why[0] = '\0';
@@ -174,9 +196,12 @@ int session_open(const struct session_request *w, struct session **out, char *wh
         snprintf(s->name, sizeof s->name, "%s", w->node);
         snprintf(s->label, sizeof s->label, "%s/%s", s->experiment->name, s->name);
         s->idle_timeout = w->idle_timeout;
+        s->control = w->control;
         log_about(s->label);
         log_forget_error();
-        err = open_node(s, w);
+        err = open_programs(s, w, why);
+        if (!err)
+            err = open_node(s, w);
         log_about(NULL);
     }
     if (err) {
@@ -238,6 +263,7 @@ void session_free(struct session *s)
         shut(s);
     if (s->node && node_idle(s->node)) /* else ZeroMQ still reads the window, so the memory is not freed */
         node_close(s->node);
+    programs_close(s->programs, !s->deserted);
     leave_folder(s);
     link_keys_close(&s->keys);
     experiment_free(s->experiment);
@@ -273,7 +299,21 @@ static void watch_idle(struct session *s, int64_t now)
     log_warn("BEZEL-IDLE-TIMEOUT", "no command from `bezel run` for %s: sending what is left, then ending",
              units_duration(s->idle_timeout).s);
     s->deserted = true;
+    programs_end(s->programs, END_TERM);
     session_end(s);
+}
+
+void session_receive(struct session *s, const struct command_request *from)
+{
+    const struct message *m = command_server_message(s->control);
+    bool ending = m->type == MESSAGE_COMMAND && m->command.verb == VERB_ENDING;
+    if (s->programs && programs_take(m)) {
+        programs_receive(s->programs, from);
+        return;
+    }
+    if (ending)
+        programs_end(s->programs, m->command.ending);
+    node_receive(s->node, from);
 }
 
 /* Whether the session is to be closed now. */

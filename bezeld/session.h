@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "bezeld/node.h"
+#include "bezeld/programs.h"
 #include "config/experiment.h"
 #include "mdr/command/command_server.h"
 
@@ -32,6 +33,7 @@ struct session_request {
     const struct command_request *from; /* the request; borrowed until session_open() returns */
     struct command_server *control;     /* of the bezeld; borrowed for as long as the session is */
     const char *keys;                   /* folder of the keys that the experiment names; NULL: there is none */
+    const char *launcher;               /* folder of bezel-launcher; NULL: there is none */
     const char *text;                   /* the experiment's file */
     size_t text_bytes;
     const char *file;     /* its name, for messages */
@@ -44,9 +46,11 @@ struct session {
     char name[EXPERIMENT_NAME_MAX + 1];      /* of the node */
     char label[2 * EXPERIMENT_NAME_MAX + 4]; /* "experiment/node" */
     struct experiment *experiment;
-    struct node *node; /* NULL once it is over */
+    struct node *node;         /* NULL once it is over */
+    struct programs *programs; /* NULL: the launcher of this machine starts none of the node */
     char *dir, *collector;
     struct link_keys keys;
+    struct command_server *control; /* borrowed */
     int64_t idle_timeout;
     int64_t give_up; /* in SESSION_ENDS: when to close, though not all is sent */
     int64_t turned;  /* when its last turn was */
@@ -82,6 +86,9 @@ void session_end(struct session *s);
 
 /** Ends it without sending what is left. */
 void session_abort(struct session *s);
+
+/** Carries out the message in command_server_message() that `from` sent to this session, and answers it. */
+void session_receive(struct session *s, const struct command_request *from);
 
 /** Gives its node a turn, and takes its own next step. `attend`: looks for messages, even if it did so just before. */
 void session_turn(struct session *s, bool attend);

@@ -162,15 +162,6 @@ static void check_process_names(struct reader *r, const struct tree *t, struct e
     }
 }
 
-static void refuse_remote_start(struct reader *r, const struct tree *command, const struct experiment *e,
-                                const struct experiment_process *p)
-{
-    if (command && p->node < e->node_count && experiment_is_remote(&e->nodes[p->node]))
-        reader_wrong_key(r, command,
-                         "this version starts no programs on other machines: start it there, and give 'attach' with "
-                         "the file of its program");
-}
-
 /* `command` at the top of the file: one process on the only node. */
 static void add_short_form(struct reader *r, const struct tree *command, struct experiment *e)
 {
@@ -189,7 +180,6 @@ static void add_short_form(struct reader *r, const struct tree *command, struct 
     }
     if (e->node_count > 1)
         reader_wrong_key(r, command, "there are several nodes: list the program in 'processes', with its 'node'");
-    refuse_remote_start(r, command, e, p);
 }
 
 /* The collector refuses a node whose processes exceed its limit; each bezeld counts as a process. */
@@ -227,7 +217,6 @@ void check_processes(struct reader *r, const struct tree *root, struct experimen
             continue;
         check_process(r, t);
         resolve_node(r, t, e, &e->processes[i]);
-        refuse_remote_start(r, tree_get(t, "command"), e, &e->processes[i]);
     }
     check_default_folder(r, check_entries(section, e->process_count), e);
     check_process_limit(r, root, e);

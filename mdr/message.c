@@ -195,10 +195,18 @@ static bool_t filter_configure(XDR *x, struct message_configure *m)
            filter_text(x, m->experiment, MESSAGE_EXPERIMENT_MAX);
 }
 
+static bool_t filter_start(XDR *x, struct message_start *m, bool program)
+{
+    return filter_text(x, m->process, MESSAGE_NAME_MAX) && xdr_uint32_t(x, &m->incarnation) &&
+           filter_check(x, (m->process[0] != '\0') == (m->incarnation != 0) && (!program || m->incarnation != 0));
+}
+
 static bool_t filter_query(XDR *x, struct message_command *m)
 {
-    return filter_enum(x, &m->subject, SUBJECT_SESSIONS) && filter_check(x, m->subject != SUBJECT_ASPECTS) &&
-           (m->subject != SUBJECT_KNOBS || xdr_uint32_t(x, &m->from));
+    return filter_enum(x, &m->subject, SUBJECT_OUTPUT) && filter_check(x, m->subject != SUBJECT_ASPECTS) &&
+           (m->subject != SUBJECT_KNOBS || xdr_uint32_t(x, &m->from)) &&
+           (m->subject != SUBJECT_PROCESSES || xdr_uint64_t(x, &m->since)) &&
+           (m->subject != SUBJECT_OUTPUT || (filter_start(x, &m->start, true) && xdr_uint64_t(x, &m->offset)));
 }
 
 static bool_t filter_set(XDR *x, struct message_command *m)
@@ -226,6 +234,10 @@ static bool_t filter_command(XDR *x, struct message_command *m, struct message_c
         return filter_set(x, m);
     case VERB_SAVE:
         return filter_save(x, &m->save);
+    case VERB_START:
+        return filter_start(x, &m->start, false);
+    case VERB_ENDING:
+        return filter_enum(x, &m->ending, END_KILL);
     default:
         return TRUE;
     }
@@ -298,10 +310,60 @@ static bool_t filter_session_list(XDR *x, struct message_session_list *m)
     return TRUE;
 }
 
-/* The lists are beside the reply. */
-static bool_t filter_answer(XDR *x, struct message_reply *m, struct message_knob_list *knobs,
-                            struct message_session_list *sessions)
+static bool_t filter_launched(XDR *x, struct message_launched *m)
 {
+    return filter_start(x, &m->of, true) && filter_enum(x, &m->state, LAUNCHED_LOST) && filter_bool(x, &m->ready) &&
+           xdr_uint32_t(x, &m->pid) && xdr_int32_t(x, &m->status) && xdr_int32_t(x, &m->error) &&
+           filter_text(x, m->stage, MESSAGE_STAGE_MAX) && xdr_int64_t(x, &m->started) && xdr_int64_t(x, &m->ended) &&
+           xdr_uint64_t(x, &m->user_ns) && xdr_uint64_t(x, &m->system_ns) && xdr_uint64_t(x, &m->memory) &&
+           xdr_uint64_t(x, &m->output) && xdr_uint64_t(x, &m->dropped);
+}
+
+static bool_t filter_launched_list(XDR *x, struct message_launched_list *m)
+{
+    if (!xdr_uint64_t(x, &m->change) || !filter_bool(x, &m->more) || !filter_bool(x, &m->empty) ||
+        !xdr_uint32_t(x, &m->left) || !filter_count(x, &m->count, MESSAGE_LAUNCHED_MAX))
+        return FALSE;
+    for (struct message_launched *row = m->rows; row < m->rows + m->count; row++)
+        if (!filter_launched(x, row))
+            return FALSE;
+    return TRUE;
+}
+
+static bool_t filter_output(XDR *x, struct message_output *m)
+{
+    return xdr_uint64_t(x, &m->offset) && filter_bool(x, &m->last) && filter_count(x, &m->count, MESSAGE_OUTPUT_MAX) &&
+           filter_bytes(x, m->bytes, m->count);
+}
+
+/* Whether `texts` are as many texts as there are to be, each ended. */
+static bool has_texts(const struct message_launch *m)
+{
+    uint64_t wanted = MESSAGE_LAUNCH_TEXTS + (uint64_t)m->arguments + m->variables;
+    uint32_t ends = 0;
+    for (uint32_t i = 0; i < m->text_bytes; i++)
+        ends += m->texts[i] == '\0';
+    return m->arguments > 0 && ends == wanted && m->texts[m->text_bytes - 1] == '\0';
+}
+
+static bool_t filter_launch(XDR *x, struct message_launch *m)
+{
+    if (!xdr_uint32_t(x, &m->id) || !filter_start(x, &m->of, true) || !xdr_uint64_t(x, &m->grace_ns) ||
+        !xdr_uint64_t(x, &m->silence_ns) || !filter_enum(x, &m->output, LAUNCH_OUTPUT_STDERR) ||
+        !filter_bool(x, &m->foreground) || !xdr_uint32_t(x, &m->port))
+        return FALSE;
+    for (int i = 0; i < RLIMITS_OF; i++)
+        if (!xdr_int64_t(x, &m->limits[i]))
+            return FALSE;
+    return xdr_uint32_t(x, &m->arguments) && xdr_uint32_t(x, &m->variables) &&
+           filter_count(x, &m->text_bytes, MESSAGE_LAUNCH_MAX) && filter_bytes(x, m->texts, m->text_bytes) &&
+           filter_check(x, has_texts(m));
+}
+
+/* The lists are beside the reply. */
+static bool_t filter_answer(XDR *x, struct message *all)
+{
+    struct message_reply *m = &all->reply;
     switch (m->answer) {
     case ANSWER_REFUSED:
     case ANSWER_STALE:
@@ -326,21 +388,25 @@ static bool_t filter_answer(XDR *x, struct message_reply *m, struct message_knob
     case ANSWER_POLL:
         return filter_polling(x, &m->polling);
     case ANSWER_KNOBS:
-        return filter_knob_list(x, knobs);
+        return filter_knob_list(x, &all->knobs);
     case ANSWER_KNOB_SET:
         return xdr_uint32_t(x, &m->knob_set);
     case ANSWER_SESSIONS:
-        return filter_session_list(x, sessions);
+        return filter_session_list(x, &all->sessions);
+    case ANSWER_PROCESSES:
+        return filter_launched_list(x, &all->launched);
+    case ANSWER_OUTPUT:
+        return filter_output(x, &all->output);
     }
     return filter_check(x, false);
 }
 
-static bool_t filter_reply(XDR *x, struct message_reply *m, struct message_knob_list *knobs,
-                           struct message_session_list *sessions)
+static bool_t filter_reply(XDR *x, struct message *all)
 {
+    struct message_reply *m = &all->reply;
     return xdr_uint32_t(x, &m->id) && xdr_uint64_t(x, &m->at) && filter_enum(x, &m->state, DAEMON_PAUSED) &&
-           filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_SESSIONS) &&
-           filter_answer(x, m, knobs, sessions);
+           filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_OUTPUT) &&
+           filter_answer(x, all);
 }
 
 static bool_t filter_leadership(XDR *x, struct message_leadership *m)
@@ -477,7 +543,7 @@ static bool_t filter_body(XDR *x, struct message *m)
     case MESSAGE_COMMAND:
         return filter_command(x, &m->command, &m->configure);
     case MESSAGE_REPLY:
-        return filter_reply(x, &m->reply, &m->knobs, &m->sessions);
+        return filter_reply(x, m);
     case MESSAGE_BYE:
     case MESSAGE_WATCH:
         return TRUE;
@@ -489,6 +555,8 @@ static bool_t filter_body(XDR *x, struct message *m)
         return filter_partials(x, &m->partials);
     case MESSAGE_JUDGEMENT:
         return filter_judgement(x, &m->judgement);
+    case MESSAGE_LAUNCH:
+        return filter_launch(x, &m->launch);
     }
     return filter_check(x, false);
 }
@@ -498,7 +566,7 @@ static bool_t filter_message(XDR *x, struct message *m, uint32_t *version)
 {
     uint32_t magic = MESSAGE_MAGIC;
     return xdr_uint32_t(x, &magic) && filter_check(x, magic == MESSAGE_MAGIC) && xdr_uint32_t(x, version) &&
-           filter_enum(x, &m->type, MESSAGE_JUDGEMENT) &&
+           filter_enum(x, &m->type, MESSAGE_LAUNCH) &&
            filter_check(x, *version == MESSAGE_VERSION || m->type == MESSAGE_REFUSE) && filter_body(x, m);
 }
 

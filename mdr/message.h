@@ -28,7 +28,11 @@ enum {
     MESSAGE_LIMITS_MAX = 64,
     MESSAGE_KNOBS_MAX = 16,
     MESSAGE_LISTED_MAX = 256,
-    MESSAGE_SESSIONS_MAX = 16,     /* of a bezeld */
+    MESSAGE_SESSIONS_MAX = 16,  /* of a bezeld */
+    MESSAGE_LAUNCH_MAX = 61440, /* bytes of the texts of a program to be started */
+    MESSAGE_LAUNCHED_MAX = 256, /* programs in one answer */
+    MESSAGE_STAGE_MAX = 15,
+    MESSAGE_OUTPUT_MAX = 32768,    /* bytes of output in one answer */
     MESSAGE_MISSING_WORDS = 16,    /* of a bit for each node */
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
 };
@@ -51,6 +55,7 @@ enum message_type {
     MESSAGE_SETPOINT = 24,
     MESSAGE_PARTIALS = 25,
     MESSAGE_JUDGEMENT = 26,
+    MESSAGE_LAUNCH = 27,
 };
 
 enum message_role { ROLE_SUT = 0, ROLE_DAEMON = 1 };
@@ -73,8 +78,11 @@ enum message_subject {
     SUBJECT_POLL = 1,
     SUBJECT_ASPECTS = 2,
     SUBJECT_KNOBS = 3,
-    SUBJECT_SESSIONS = 4
+    SUBJECT_SESSIONS = 4,
+    SUBJECT_PROCESSES = 5,
+    SUBJECT_OUTPUT = 6
 };
+enum message_ending { END_TERM = 0, END_INTERRUPTED = 1, END_KILL = 2 };
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
 enum message_poll_mode { POLL_MODE_POLLING = 0, POLL_MODE_BUSY_WAIT = 1 };
 enum message_poll_forward { POLL_FORWARD_BATCH = 0, POLL_FORWARD_COLLECT = 1 };
@@ -205,6 +213,12 @@ struct message_save {
     double value;                    /* the value of the limit's metric then; NaN: unknown */
 };
 
+/** A program of the experiment; an empty name: of the daemon, which goes to work. */
+struct message_start {
+    char process[MESSAGE_NAME_MAX + 1]; /* with the number of its instance */
+    uint32_t incarnation;               /* from 1, and one more at each restart */
+};
+
 struct message_command {
     uint32_t id;       /* mdr/command/command_caller.h chooses it, ... */
     uint64_t deadline; /* ... and this: ns of the receiver's clock */
@@ -216,7 +230,11 @@ struct message_command {
     char patterns[MESSAGE_PATTERNS_MAX + 1]; /* separated by one blank */
     struct message_poll poll;
     struct message_knob knob;
-    struct message_save save; /* for VERB_SAVE only */
+    struct message_save save;   /* for VERB_SAVE only */
+    struct message_start start; /* for VERB_START, and for VERB_QUERY of output */
+    enum message_ending ending; /* for VERB_ENDING only */
+    uint64_t since;             /* for VERB_QUERY of processes: the change after which to list */
+    uint64_t offset;            /* for VERB_QUERY of output: bytes that the asker has */
 };
 
 /** The session that VERB_CONFIGURE requests of a bezeld. A member beside the command, because it is large. */
@@ -241,7 +259,9 @@ enum message_answer {
     ANSWER_POLL = 11,
     ANSWER_KNOBS = 12, /* struct message_knob_list, beside the reply because it is large */
     ANSWER_KNOB_SET = 13,
-    ANSWER_SESSIONS = 14 /* struct message_session_list, likewise */
+    ANSWER_SESSIONS = 14,  /* struct message_session_list, likewise */
+    ANSWER_PROCESSES = 15, /* struct message_launched_list, likewise */
+    ANSWER_OUTPUT = 16     /* struct message_output, likewise */
 };
 
 /** How a resource manager decides for the node. */
@@ -332,6 +352,40 @@ struct message_session {
 struct message_session_list {
     uint32_t count;
     struct message_session sessions[MESSAGE_SESSIONS_MAX];
+};
+
+enum message_launched_state { LAUNCHED_RUNS = 0, LAUNCHED_ENDED = 1, LAUNCHED_FAILED = 2, LAUNCHED_LOST = 3 };
+
+/** A program that a launcher started, or was to start (mdr_launched). Times in ns of the node's clock. */
+struct message_launched {
+    struct message_start of;
+    enum message_launched_state state;
+    bool ready;                        /* it listens at the port that it is to listen at */
+    uint32_t pid;                      /* 0: it was not started */
+    int32_t status;                    /* of one that ended, as of waitpid() */
+    int32_t error;                     /* errno of what failed; 0: nothing */
+    char stage[MESSAGE_STAGE_MAX + 1]; /* what failed: "exec"; while it runs: a setting */
+    int64_t started, ended;            /* ended 0: it runs */
+    uint64_t user_ns, system_ns;       /* CPU time, with its children that it waited for; 0 until it ended */
+    uint64_t memory;                   /* the most bytes that were resident */
+    uint64_t output, dropped;          /* bytes that it wrote: spooled, and without space */
+};
+
+struct message_launched_list {
+    uint64_t change; /* of the last row: `since` of the command that lists what changes later */
+    bool more;       /* that command lists more now */
+    bool empty;      /* no program runs, and no process that one of them left behind */
+    uint32_t left;   /* processes that got SIGTERM when all programs had ended */
+    uint32_t count;
+    struct message_launched rows[MESSAGE_LAUNCHED_MAX]; /* in the order of their last changes */
+};
+
+/** Output of a program that a launcher spools. */
+struct message_output {
+    uint64_t offset; /* of the first byte; greater than asked for where bytes are not kept any more */
+    bool last;       /* nothing follows, now or later */
+    uint32_t count;
+    uint8_t bytes[MESSAGE_OUTPUT_MAX];
 };
 
 struct message_reply {
@@ -470,6 +524,44 @@ struct message_judgement {
     struct message_judged list[MESSAGE_LIMITS_MAX];
 };
 
+enum message_launch_output {
+    LAUNCH_OUTPUT_FILE = 0,      /* appended to a file */
+    LAUNCH_OUTPUT_SPOOL = 1,     /* kept by the launcher */
+    LAUNCH_OUTPUT_INHERITED = 2, /* the launcher's own */
+    LAUNCH_OUTPUT_STDERR = 3     /* the launcher's standard error, for both */
+};
+
+enum message_rlimit {
+    RLIMIT_OF_CPU = 0, /* s */
+    RLIMIT_OF_MEMORY,  /* bytes of address space, as the sizes below */
+    RLIMIT_OF_FILES,
+    RLIMIT_OF_FILE_SIZE,
+    RLIMIT_OF_CORE,
+    RLIMIT_OF_STACK,
+    RLIMIT_OF_LOCKED,
+    RLIMIT_OF_PROCESSES,
+    RLIMIT_OF_REAL_TIME, /* the highest real-time priority */
+    RLIMITS_OF
+};
+
+/** A program that a launcher is to start (mdr_launch). */
+struct message_launch {
+    uint32_t id;
+    struct message_start of;
+    uint64_t grace_ns;   /* from SIGTERM to SIGKILL when the programs are ended */
+    uint64_t silence_ns; /* without a command after which the launcher ends them; 0: for ever */
+    enum message_launch_output output;
+    bool foreground;                /* keeps the launcher's terminal and standard input */
+    uint32_t port;                  /* that it is to listen at; 0: none */
+    int64_t limits[RLIMITS_OF];     /* soft and hard; -1: as the launcher's */
+    uint32_t arguments;             /* 1 or more */
+    uint32_t variables;             /* NAME=value */
+    uint32_t text_bytes;            /* in `texts`, each text ended by a NUL: executable file, working directory, ... */
+    char texts[MESSAGE_LAUNCH_MAX]; /* ... file of the output, arguments, variables; the first three may be empty */
+};
+
+enum { MESSAGE_LAUNCH_TEXTS = 3 /* before the arguments */ };
+
 struct message {
     enum message_type type;
     struct message_envelope envelope; /* of control messages: MESSAGE_COMMAND and above */
@@ -492,12 +584,15 @@ struct message {
             union {
                 struct message_knob_list knobs;
                 struct message_session_list sessions;
+                struct message_launched_list launched;
+                struct message_output output;
             };
         };
         struct message_observation observation;
         struct message_setpoint setpoint;
         struct message_partials partials;
         struct message_judgement judgement;
+        struct message_launch launch;
     };
 };
 

@@ -323,9 +323,11 @@ int daemons_listen(struct daemons *f, uint32_t d)
     int n = 0;
     for (; daemon_answer(&f->daemons[d].process, &m) == 0; n++) {
         const struct message_reply *r = &m.reply;
-        s->known = true;
         s->unresponsive_reported = false;
         s->answered = clock_now();
+        if (f->launched && f->launched(f->of, d, &m))
+            continue;
+        s->known = true;
         s->state = r->state;
         memcpy(s->text, r->text, sizeof s->text);
         if (r->answer == ANSWER_NODE)

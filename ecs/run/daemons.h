@@ -53,6 +53,8 @@ struct daemons {
     char data[LINK_ENDPOINT_MAX];                              /* where the collector takes packets */
     char sync[sizeof(struct units_text)];                      /* the collector's policy, as --sync takes it */
     char collector_program[PATH_MAX], node_program[PATH_MAX], manager_program[PATH_MAX];
+    bool (*launched)(void *of, uint32_t d, const struct message *reply); /* takes replies about programs; may be NULL */
+    void *of;
     uint64_t epoch; /* of the resource manager that was started last */
     char epoch_text[24];
 };

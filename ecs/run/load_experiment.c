@@ -59,7 +59,8 @@ static int check_commands(const struct experiment *e, struct experiment_diagnost
         char path[PATH_MAX], key[64];
         const char *why;
         bool of_directory;
-        if (!p->argv || load_find_command(p, path, sizeof path, &why, &of_directory) == 0)
+        if (!p->argv || experiment_is_remote(&e->nodes[p->node]) ||
+            load_find_command(p, path, sizeof path, &why, &of_directory) == 0)
             continue;
         snprintf(key, sizeof key, "processes[%u].%s", i, of_directory ? "directory" : "command");
         int err;

@@ -85,7 +85,7 @@ static void wait_for_something(struct run *r)
     int64_t now = clock_now(), until = run_state_deadline(&r->state);
     if (until > r->next_status)
         until = r->next_status;
-    if (!all && until > now + STATUS_EVERY_DRAIN)
+    if ((!all || r->launch_pending) && until > now + STATUS_EVERY_DRAIN)
         until = now + STATUS_EVERY_DRAIN;
     link_wait(links, link_count, fds, fd_count, until > now ? until - now : 0);
 }
@@ -114,9 +114,11 @@ static void ask_status(struct run *r, int64_t now)
     if (now < r->next_status)
         return;
     bool was_stopped = now - r->next_status > CLOCK_S; /* this process was stopped: answers wait to be read */
-    r->next_status = now + (r->state.phase == PHASE_DRAINING ? STATUS_EVERY_DRAIN : STATUS_EVERY);
+    bool soon = r->state.phase == PHASE_DRAINING || r->state.phase == PHASE_STOPPING;
+    r->next_status = now + (soon ? STATUS_EVERY_DRAIN : STATUS_EVERY);
     if (r->state.phase > PHASE_DRAINING)
         return;
+    run_ask_launchers(r);
     for (uint32_t d = 0; d < r->daemons.count; d++) {
         struct daemons_status *s = &r->daemons.daemons[d].status;
         if (!r->daemons.daemons[d].process.serves)
@@ -184,6 +186,7 @@ static void loop(struct run *r)
         now = clock_now();
         ask_status(r, now);
         run_feed(r, &(struct state_event){.type = EVENT_TICK});
+        r->launch_pending = run_launch(r);
         show_progress(r, now);
     }
     progress_clear(&r->console.progress);
@@ -246,14 +249,15 @@ static int put_silent(const struct run *r, struct rundb *f)
         if (p->attach)
             err = put_absent(r, p, f);
         for (uint32_t k = 0; p->argv && k < p->instances && at < r->sut.count && !err; k++, at++) {
-            const struct sut_processes_process *s = &r->sut.processes[at];
+            const struct sut_process *s = &r->sut.processes[at];
             char text[512];
             snprintf(text, sizeof text,
                      "recorded nothing: no segment of it was read in %.120s. Does it use libbezel, did it reach a "
                      "record, may it write there? With BEZEL_DEBUG=1 in its environment, libbezel prints the reason",
                      r->daemons.node_dirs[p->node]);
-            if (s->launched)
-                err = rundb_silent(f, r->e->nodes[p->node].name, s->name, s->launched, text);
+            if (s->row.pid)
+                err =
+                    rundb_silent(f, r->e->nodes[p->node].name, s->program.launch.of.process, (int64_t)s->row.pid, text);
         }
     }
     return err;
@@ -370,11 +374,12 @@ static int prepare(struct run *r, const char *text, size_t n)
         err = daemons_make(r->e, &r->dir, &r->daemons);
     if (err)
         return err;
-    err = sut_processes_make(r->e, r->dir.path, r->daemons.node_dirs, r->options->interactive, &r->sut);
-    for (size_t i = 0; i < r->sut.count; i++)
-        r->sut.launches[i].aside = r->options->json;
+    r->daemons.launched = run_take_launched;
+    r->daemons.of = r;
+    err =
+        sut_processes_make(r->e, r->dir.path, r->daemons.node_dirs, r->options->interactive, r->options->json, &r->sut);
     if (!err)
-        err = launcher_fork(r->sut.launches, r->sut.count, r->e->grace, &r->launcher);
+        err = launcher_fork(r->e->grace, &r->launcher);
     if (err) {
         log_error("BEZEL-RUN-LAUNCHER", "cannot prepare the launch of the processes: %s", limit_reason(err));
         return err;

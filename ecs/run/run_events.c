@@ -23,12 +23,6 @@ static void start_daemon(struct run *r, uint32_t d)
                       limit_reason(err_from_errno(errno)));
 }
 
-static void send_to_launcher(struct run *r, enum launcher_verb verb)
-{
-    if (!r->launcher_lost && launcher_send(&r->launcher, verb) != 0)
-        return; /* run_take_launcher() detects it */
-}
-
 static void drain_nodes(struct run *r)
 {
     for (uint32_t d = 0; d < r->daemons.count; d++) /* the collector too: it then syncs without delay */
@@ -37,12 +31,22 @@ static void drain_nodes(struct run *r)
     r->next_status = 0;
 }
 
-/* Makes nodes expect that processes fall silent: one that is being stopped does not hang. */
-static void send_ending(struct run *r)
+/*
+ * Makes nodes expect that processes fall silent: one that is being stopped does not hang. A remote node ends those that
+ * its launcher started.
+ */
+static void send_ending(struct run *r, uint32_t d)
 {
+    struct message_command ending = {.verb = VERB_ENDING, .ending = r->ending};
+    if (r->daemons.daemons[d].process.serves)
+        (void)!daemon_command(&r->daemons.daemons[d].process, &ending); /* run_ask_launchers() repeats it if need be */
+}
+
+static void end_programs(struct run *r, enum message_ending how)
+{
+    run_end_programs(r, how);
     for (uint32_t d = 1; d <= r->daemons.nodes; d++)
-        if (r->daemons.daemons[d].process.serves)
-            daemons_ask(&r->daemons, d, VERB_ENDING);
+        send_ending(r, d);
 }
 
 static void stop_nodes(struct run *r)
@@ -137,6 +141,7 @@ static void report_lost(struct run *r, uint32_t d)
         goes_on                                       ? "continue"
         : r->state.daemons[d].on_loss == ON_LOSS_STOP ? "stop"
                                                       : "wait");
+    run_lose_programs(r, d - 1);
 }
 
 static void report(struct run *r, struct state_actions actions, enum state_phase phase)
@@ -164,11 +169,10 @@ void run_act(struct run *r, struct state_actions actions)
     if (what & ACTION_STOP_MANAGER)
         daemon_signal(&r->daemons.daemons[r->daemons.manager].process, SIGTERM);
     if (what & ACTION_START_PROCESSES)
-        send_to_launcher(r, LAUNCHER_START);
-    if (what & (ACTION_STOP_PROCESSES | ACTION_INTERRUPT_PROCESSES)) {
-        send_ending(r);
-        send_to_launcher(r, what & ACTION_STOP_PROCESSES ? LAUNCHER_STOP : LAUNCHER_INTERRUPT);
-    }
+        for (size_t i = 0; i < r->sut.count; i++)
+            r->sut.processes[i].wanted = 1;
+    if (what & (ACTION_STOP_PROCESSES | ACTION_INTERRUPT_PROCESSES))
+        end_programs(r, what & ACTION_STOP_PROCESSES ? END_TERM : END_INTERRUPTED);
     if (what & ACTION_DRAIN)
         drain_nodes(r);
     if (what & ACTION_STOP_NODES)
@@ -176,7 +180,7 @@ void run_act(struct run *r, struct state_actions actions)
     if (what & ACTION_STOP_COLLECTOR)
         daemons_ask(&r->daemons, STATE_COLLECTOR, VERB_SHUTDOWN);
     if (what & ACTION_KILL) {
-        send_to_launcher(r, LAUNCHER_KILL);
+        end_programs(r, END_KILL);
         kill_daemons(r, 0, r->daemons.count);
     }
     if (what & ACTION_KILL_NODES)
@@ -191,106 +195,6 @@ void run_feed(struct run *r, const struct state_event *event)
     struct state_actions actions = run_state_step(&r->state, event, clock_now());
     report(r, actions, before);
     run_act(r, actions);
-}
-
-/* ---- The launcher ------------------------------------------------------------------------------------------------ */
-
-static void report_process_end(struct run *r, const struct sut_processes_process *p, const struct launcher_event *event)
-{
-    char end[128];
-    sut_processes_describe_end(event->status, end, sizeof end);
-    if (!p->output[0]) {
-        console_error(&r->console, "BEZEL-RUN-PROCESS", "process '%s' (pid %d) %s", p->name, (int)event->pid, end);
-        return;
-    }
-    console_error(&r->console, "BEZEL-RUN-PROCESS", "process '%s' (pid %d) %s; its output: %s", p->name,
-                  (int)event->pid, end, p->output);
-    console_show_tail(&r->console, p->output);
-}
-
-static void on_exited(struct run *r, const struct launcher_event *event)
-{
-    struct sut_processes_process *p = &r->sut.processes[event->process];
-    bool unasked = r->state.phase <= PHASE_RUNNING, failed = unasked && event->status != 0;
-    if (failed)
-        report_process_end(r, p, event);
-    else if (!unasked && WIFSIGNALED(event->status) && WTERMSIG(event->status) == SIGKILL && !r->state.killed)
-        console_event(&r->console, "BEZEL-RUN-GRACE", "process '%s' (pid %d) did not end within %s and was killed",
-                      p->name, (int)event->pid, units_duration(r->e->grace).s);
-    p->pid = 0;
-    run_feed(r, &(struct state_event){.type = EVENT_PROCESS_ENDED, .failed = failed});
-}
-
-static void on_launch_failed(struct run *r, const struct launcher_event *event)
-{
-    const struct sut_processes_process *p = &r->sut.processes[event->process];
-    const struct launch *l = &r->sut.launches[event->process];
-    bool of_output = strcmp(event->stage, "output") == 0, of_directory = strcmp(event->stage, "directory") == 0;
-    const char *on = of_output ? l->output : of_directory ? l->directory : l->path;
-    console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s' could not be started: %s: %s: %s", p->name,
-                  event->stage, on, strerror(event->error));
-    run_feed(r, &(struct state_event){.type = EVENT_PROCESS_ENDED, .failed = true});
-}
-
-/* Processes in the background, of a daemon or a script, end with the experiment: the operator may not expect it. */
-static void report_left_processes(struct run *r, int count)
-{
-    if (r->state.ended_by == ENDED_BY_PROCESSES)
-        console_event(&r->console, "BEZEL-RUN-LEFT",
-                      "the launched processes have ended; %d more that they left behind %s ended too", count,
-                      count == 1 ? "is" : "are");
-}
-
-void run_finish_tree(struct run *r)
-{
-    pid_t spare[STATE_DAEMONS_MAX];
-    size_t n = 0;
-    for (uint32_t d = 0; d < r->daemons.count; d++)
-        if (r->daemons.daemons[d].process.pid > 0)
-            spare[n++] = r->daemons.daemons[d].process.pid;
-    if (!launcher_finish(spare, n))
-        console_error(&r->console, "BEZEL-RUN-LATE", "not all processes could be ended");
-}
-
-static void on_launcher_lost(struct run *r)
-{
-    r->launcher_lost = true;
-    console_error(&r->console, "BEZEL-RUN-LAUNCHER",
-                  "the launcher was killed: the processes that it started are killed");
-    run_finish_tree(r);
-    run_feed(r, &(struct state_event){.type = EVENT_LAUNCHER_LOST});
-}
-
-static void on_started(struct run *r, const struct launcher_event *event)
-{
-    struct sut_processes_process *p = &r->sut.processes[event->process];
-    p->pid = p->launched = event->pid;
-    if (event->error)
-        console_event(&r->console, "BEZEL-RUN-INHERITED",
-                      "process '%s' keeps the %s that 'bezel run' was started with: %s", p->name, event->stage,
-                      strerror(event->error));
-}
-
-void run_take_launcher(struct run *r)
-{
-    struct launcher_event event;
-    int err = BEZEL_EAGAIN;
-    while (!r->launcher_lost && (err = launcher_receive(&r->launcher, &event)) == 0) {
-        if (event.type == LAUNCHER_EMPTY)
-            run_feed(r, &(struct state_event){.type = EVENT_TREE_EMPTY});
-        else if (event.type == LAUNCHER_LEFT)
-            report_left_processes(r, event.status);
-        else if (event.process >= r->sut.count)
-            continue;
-        else if (event.type == LAUNCHER_STARTED)
-            on_started(r, &event);
-        else if (event.type == LAUNCHER_FAILED)
-            on_launch_failed(r, &event);
-        else
-            on_exited(r, &event);
-    }
-    if (!r->launcher_lost && err == BEZEL_EUNREACH)
-        on_launcher_lost(r);
 }
 
 /* ---- Snapshots that limits start: all nodes save what their flight recorders hold ----------------------------------
@@ -463,7 +367,8 @@ static void take_answers(struct run *r, uint32_t d)
                       r->daemons.daemons[d].process.name);
         run_feed(r, &(struct state_event){.type = EVENT_INTERRUPT});
     }
-    if (d != STATE_COLLECTOR && s->drain_sent && s->state == DAEMON_DRAINED && !r->state.daemons[d].drained)
+    bool is_home = d == STATE_COLLECTOR || d > r->daemons.nodes || sut_processes_output_is_home(&r->sut, d - 1);
+    if (d != STATE_COLLECTOR && s->drain_sent && s->state == DAEMON_DRAINED && !r->state.daemons[d].drained && is_home)
         run_feed(r, &(struct state_event){.type = EVENT_DRAINED, .daemon = d});
 }
 
@@ -520,7 +425,7 @@ void run_take_daemons(struct run *r)
             if (run_state_is_node(&r->state, d))
                 send_snapshot(r, d);
             if (run_state_is_node(&r->state, d) && r->state.phase == PHASE_STOPPING)
-                daemons_ask(&r->daemons, d, VERB_ENDING);
+                send_ending(r, d);
         }
         take_answers(r, d);
         take_violations(r, d);

@@ -5,6 +5,7 @@
 #ifndef BEZEL_ECS_RUN_RUN_INTERNAL_H
 #define BEZEL_ECS_RUN_RUN_INTERNAL_H
 
+#include "bezeld/launch/launcher.h"
 #include "ecs/run/console.h"
 #include "ecs/run/daemons.h"
 #include "ecs/run/run.h"
@@ -23,9 +24,11 @@ struct run {
     struct sut_processes sut;
     struct launcher launcher;
     bool launcher_lost;
-    bool undrained;      /* draining was given up */
-    bool store_unclean;  /* the collector last ended with an error or signal: run.db may lag behind the trace */
-    uint64_t drain_mark; /* changes when draining makes progress */
+    enum message_ending ending; /* how programs are ended, once they are */
+    bool launch_pending;        /* a launcher did not take a program: soon again */
+    bool undrained;             /* draining was given up */
+    bool store_unclean;         /* the collector last ended with an error or signal: run.db may lag behind the trace */
+    uint64_t drain_mark;        /* changes when draining makes progress */
     struct snapshot_trigger trigger; /* of snapshots that limits start */
     struct message_save save;        /* the latest of them */
     int signals;
@@ -36,11 +39,28 @@ struct run {
 void run_feed(struct run *r, const struct state_event *event);
 void run_act(struct run *r, struct state_actions actions);
 
+/** Process what the launcher of this machine, or the daemons, have sent. */
+void run_take_launcher(struct run *r);
+void run_take_daemons(struct run *r);
+
+/* ---- run_launch.c: programs -------------------------------------------------------------------------------------- */
+
+/** Has those started that are wanted and do not run. Returns whether a launcher does not take one now. */
+bool run_launch(struct run *r);
+
+/** Has the launcher of this machine end all programs. */
+void run_end_programs(struct run *r, enum message_ending how);
+
 /** Kills the rest of the SUT when its launcher is gone: all descendants of this process but the daemons. */
 void run_finish_tree(struct run *r);
 
-/** Process what the launcher, or the daemons, have sent. */
-void run_take_launcher(struct run *r);
-void run_take_daemons(struct run *r);
+/** Asks the launchers of remote nodes what has changed, and for output. */
+void run_ask_launchers(struct run *r);
+
+/** Takes what daemon `d` of `run` replied. Returns whether it was about programs. */
+bool run_take_launched(void *run, uint32_t d, const struct message *m);
+
+/** Counts the programs of a lost node as ended. */
+void run_lose_programs(struct run *r, uint32_t node);
 
 #endif

@@ -4,112 +4,57 @@
 
 #include "ecs/run/load_experiment.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 
-enum { OWN_VARIABLES = 5 };
-
-/* NULL: no memory. */
-static BEZEL_PRINTF(1, 2) char *variable(const char *format, ...)
+static enum message_launch_output local_output(const struct experiment_process *p, bool json)
 {
-    char *text;
-    va_list args;
-    va_start(args, format);
-    int n = vasprintf(&text, format, args);
-    va_end(args);
-    return n < 0 ? NULL : text;
-}
-
-static void put_patterns(FILE *out, const char *mode, char *const *patterns)
-{
-    for (; patterns && *patterns; patterns++)
-        fprintf(out, "%s:%s ", mode, *patterns);
-}
-
-/* The modes of aspects until bezeld sees the process. `off` comes after `count`, as the last one counts. NULL: no
- * memory. */
-static char *describe_aspects(const struct experiment *e)
-{
-    char *text = NULL;
-    size_t n;
-    FILE *out = open_memstream(&text, &n);
-    if (!out)
-        return NULL;
-    fputs("BEZEL_ASPECTS=", out);
-    put_patterns(out, "count", e->sensing.count);
-    put_patterns(out, "off", e->sensing.off);
-    if (fclose(out) == 0)
-        return text;
-    free(text);
-    return NULL;
-}
-
-/* The variables of libbezel, then those of the file, which override them. */
-static char **make_environment(const struct experiment *e, const struct experiment_process *p, const char *name,
-                               const char *dir)
-{
-    size_t n = 0;
-    while (p->environment && p->environment[n])
-        n++;
-    char **all = calloc(n + OWN_VARIABLES + 1, sizeof *all);
-    if (!all)
-        return NULL;
-    all[0] = variable("BEZEL_DIR=%s", dir);
-    all[1] = variable("BEZEL_PROCESS=%s", name);
-    all[2] = variable("BEZEL_RING_RECORDS=%u", e->sensing.ring_records);
-    all[3] = variable("BEZEL_WHEN_FULL=%s", e->sensing.when_full == WHEN_FULL_OVERWRITE ? "overwrite" : "discard");
-    all[4] = describe_aspects(e);
-    for (size_t i = 0; i < n; i++)
-        all[OWN_VARIABLES + i] = strdup(p->environment[i]);
-    bool complete = true;
-    for (size_t i = 0; i < n + OWN_VARIABLES; i++)
-        complete = complete && all[i];
-    if (complete)
-        return all;
-    for (size_t i = 0; i < n + OWN_VARIABLES; i++)
-        free(all[i]);
-    free(all);
-    return NULL;
+    if (p->output == OUTPUT_TERMINAL)
+        return json ? LAUNCH_OUTPUT_STDERR : LAUNCH_OUTPUT_INHERITED;
+    return LAUNCH_OUTPUT_FILE;
 }
 
 static int make_process(const struct experiment *e, const struct experiment_process *p, uint32_t instance,
-                        const char *run, const char *dir, struct sut_processes_process *s)
+                        const char *run, const char *dir, struct sut_process *s)
 {
     const char *why;
     bool of_directory;
-    experiment_instance_name(p, instance, s->name, sizeof s->name);
+    s->of = p;
+    s->remote = experiment_is_remote(&e->nodes[p->node]);
+    s->home = !s->remote || p->output == OUTPUT_NONE;
+    int err = launch_program_make(e, p, instance, dir, &s->program);
     if (p->output == OUTPUT_FILE)
-        snprintf(s->output, sizeof s->output, "%s/output/%s.txt", run, s->name);
-    s->environment = make_environment(e, p, s->name, dir);
-    return s->environment ? load_find_command(p, s->path, sizeof s->path, &why, &of_directory) : BEZEL_ENOMEM;
+        snprintf(s->output, sizeof s->output, "%s/output/%s.txt", run, s->program.launch.of.process);
+    if (err || s->remote)
+        return err;
+    s->program.launch.path = s->path;
+    if (s->output[0])
+        s->program.launch.file = s->output;
+    return load_find_command(p, s->path, sizeof s->path, &why, &of_directory);
 }
 
-int sut_processes_make(const struct experiment *e, const char *run, char *const *node_dirs, bool interactive,
+int sut_processes_make(const struct experiment *e, const char *run, char *const *node_dirs, bool interactive, bool json,
                        struct sut_processes *sut)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < e->process_count; i++)
         n += e->processes[i].argv ? e->processes[i].instances : 0;
     *sut = (struct sut_processes){.processes = calloc(n + 1, sizeof *sut->processes),
-                                  .launches = calloc(n + 1, sizeof *sut->launches)};
-    int err = sut->processes && sut->launches ? 0 : BEZEL_ENOMEM;
+                                  .nodes = e->node_count,
+                                  .launchers = calloc(e->node_count + 1, sizeof *sut->launchers)};
+    int err = sut->processes && sut->launchers ? 0 : BEZEL_ENOMEM;
     for (uint32_t i = 0; i < e->process_count && !err; i++) {
         const struct experiment_process *p = &e->processes[i];
         for (uint32_t k = 0; p->argv && k < p->instances && !err; k++) {
-            struct sut_processes_process *s = &sut->processes[sut->count];
-            struct launch *l = &sut->launches[sut->count++];
+            struct sut_process *s = &sut->processes[sut->count++];
             err = make_process(e, p, k, run, node_dirs[p->node], s);
-            *l = (struct launch){.path = s->path,
-                                 .argv = p->argv,
-                                 .environment = s->environment,
-                                 .directory = p->directory,
-                                 .output = p->output == OUTPUT_NONE ? "/dev/null"
-                                           : s->output[0]           ? s->output
-                                                                    : NULL,
-                                 .foreground = interactive};
+            sut_processes_launcher(sut, s)->programs++;
+            if (s->remote)
+                continue;
+            s->program.launch.output = local_output(p, json);
+            s->program.launch.foreground = interactive;
         }
     }
     if (err)
@@ -119,14 +64,46 @@ int sut_processes_make(const struct experiment *e, const char *run, char *const 
 
 void sut_processes_free(struct sut_processes *sut)
 {
-    for (size_t i = 0; sut->processes && i < sut->count; i++) {
-        for (char **v = sut->processes[i].environment; v && *v; v++)
-            free(*v);
-        free(sut->processes[i].environment);
-    }
+    for (size_t i = 0; sut->processes && i < sut->count; i++)
+        launch_program_free(&sut->processes[i].program);
     free(sut->processes);
-    free(sut->launches);
+    free(sut->launchers);
     *sut = (struct sut_processes){0};
+}
+
+struct sut_process *sut_processes_find(struct sut_processes *sut, int node, const char *name)
+{
+    for (size_t i = 0; i < sut->count; i++) {
+        struct sut_process *p = &sut->processes[i];
+        if (p->remote == (node >= 0) && (node < 0 || p->of->node == (uint32_t)node) &&
+            strcmp(p->program.launch.of.process, name) == 0)
+            return p;
+    }
+    return NULL;
+}
+
+struct sut_launcher *sut_processes_launcher(struct sut_processes *sut, const struct sut_process *p)
+{
+    return p->remote ? &sut->launchers[p->of->node] : &sut->local;
+}
+
+bool sut_processes_all_ended(const struct sut_processes *sut, bool (*skip)(const void *of, uint32_t node),
+                             const void *of)
+{
+    if (!sut->local.empty)
+        return false;
+    for (uint32_t i = 0; i < sut->nodes; i++)
+        if (sut->launchers[i].programs > 0 && !sut->launchers[i].empty && !(skip && skip(of, i)))
+            return false;
+    return true;
+}
+
+bool sut_processes_output_is_home(const struct sut_processes *sut, uint32_t node)
+{
+    for (size_t i = 0; i < sut->count; i++)
+        if (sut->processes[i].of->node == node && sut->processes[i].sent && !sut->processes[i].home)
+            return false;
+    return true;
 }
 
 void sut_processes_describe_end(int status, char *text, size_t size)

@@ -1,39 +1,72 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** The launched processes of an experiment: one for each instance. */
+/** The launched processes of an experiment: one for each instance, on this machine or on that of a remote node. */
 #ifndef BEZEL_ECS_RUN_SUT_PROCESSES_H
 #define BEZEL_ECS_RUN_SUT_PROCESSES_H
 
-#include "bezeld/launch/launcher.h"
+#include "bezeld/launch/launch_program.h"
 #include "config/experiment.h"
 
 #include <limits.h>
 
-struct sut_processes_process {
-    char name[EXPERIMENT_NAME_MAX + 8]; /* with its instance: "client.3" */
-    char path[PATH_MAX];                /* of the executable file */
-    char output[PATH_MAX + 96];         /* file that takes its output; "": none */
-    char **environment;                 /* NULL-terminated; owned */
-    pid_t pid;                          /* 0: not started, or ended */
-    pid_t launched;                     /* what `pid` was; 0: never started */
+struct sut_process {
+    const struct experiment_process *of;
+    struct launch_program program; /* complete, if it is not remote */
+    bool remote;                   /* its node's launcher starts it */
+    char path[PATH_MAX];           /* of the executable file, if it is not remote */
+    char output[PATH_MAX + 96];    /* file that takes its output; "": none */
+    uint32_t wanted;               /* incarnation that is to run; 0: none */
+    uint32_t sent;                 /* that its launcher was told to start last; 0: none */
+    int64_t sent_at;               /* ns */
+    uint32_t sent_id;              /* of that command to a remote one */
+    struct message_launched row;   /* what is known of incarnation `sent`; state and pid are of use if `known` */
+    bool known, counted;           /* counted: its end was */
+    uint64_t fetched, missing;     /* of a remote one: bytes of output that came home, that could not be had */
+    uint32_t fetch_id;             /* of the question for more; 0: none is under way */
+    int64_t fetch_at;
+    bool home; /* all of its output is */
+};
+
+/** The launcher of a node. */
+struct sut_launcher {
+    uint32_t programs; /* that it is to start; 0: it has none */
+    uint64_t since;    /* the last change that is known */
+    uint32_t asked_id; /* of the last question for what has changed */
+    uint32_t left;     /* reported as left behind */
+    bool empty;        /* it was told to end its programs, and nothing is left of them */
 };
 
 struct sut_processes {
     size_t count;
-    struct sut_processes_process *processes;
-    struct launch *launches; /* of the same indices; they borrow from processes and from the experiment */
+    struct sut_process *processes;
+    uint32_t nodes;
+    struct sut_launcher local, *launchers; /* local: of all nodes on this machine; launchers: of each remote node */
 };
 
 /**
  * Prepares the launch of the processes of `e`: their output goes into `<run>/output`; `node_dirs[i]` is the BEZEL_DIR
- * of node i. `interactive`: the one process keeps the terminal. Borrows `e`. Returns 0 with *sut for
- * sut_processes_free(), BEZEL_ENOMEM, or BEZEL_ENOENT where a command has vanished since the file was checked.
+ * of node i. `interactive`: the one process keeps the terminal. `json`: standard output is for the report. Borrows `e`.
+ * Returns 0 with *sut for sut_processes_free(), BEZEL_ENOMEM, or BEZEL_ENOENT where a command has vanished since the
+ * file was checked.
  */
-int sut_processes_make(const struct experiment *e, const char *run, char *const *node_dirs, bool interactive,
+int sut_processes_make(const struct experiment *e, const char *run, char *const *node_dirs, bool interactive, bool json,
                        struct sut_processes *sut) BEZEL_MUST_CHECK;
 
 void sut_processes_free(struct sut_processes *sut);
+
+/** The process of that name on node `node`, or on this machine where that is -1; NULL: there is none. */
+struct sut_process *sut_processes_find(struct sut_processes *sut, int node, const char *name);
+
+/** Its launcher. */
+struct sut_launcher *sut_processes_launcher(struct sut_processes *sut, const struct sut_process *p);
+
+/** Whether nothing runs on this machine and on any remote node for which `skip` is false (NULL: none is skipped). */
+bool sut_processes_all_ended(const struct sut_processes *sut, bool (*skip)(const void *of, uint32_t node),
+                             const void *of);
+
+/** Whether all output of the processes on node `node` is home. */
+bool sut_processes_output_is_home(const struct sut_processes *sut, uint32_t node);
 
 /**
  * Describes how a process ended, from its wait status: "was killed by signal 11 (Segmentation fault)", "ended with exit

@@ -191,6 +191,7 @@ bool command_server_receive(struct command_server *c, int *budget, struct comman
     for (; *budget > 0 && link_receive(c->link, &frame) == 0; --*budget) {
         from->peer = frame.peer;
         bool may = link_may(&frame, KEY_CONTROL);
+        from->may_launch = frame.roles & KEY_LAUNCH;
         link_host(&frame, from->host);
         memcpy(from->key, frame.key, sizeof from->key);
         int err = message_decode(frame.data, frame.size, &c->message);

@@ -22,6 +22,7 @@ struct command_request {
     struct message_envelope envelope;
     uint32_t id;                                         /* of the command; 0: none */
     bool changes;                                        /* it is a command, and no QUERY */
+    bool may_launch;                                     /* the sender's key has the role `launch` */
     char host[LINK_HOST_MAX + 1], key[KEY_NAME_MAX + 1]; /* link_host() and key of the sender; "" over ipc */
 };
 

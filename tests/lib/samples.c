@@ -13,7 +13,7 @@ enum { TICK = 1, FRAME_SHOWN = 2 };
 const enum message_type sample_types[] = {
     MESSAGE_HELLO, MESSAGE_WELCOME,     MESSAGE_REFUSE,   MESSAGE_PROCESS,  MESSAGE_NEED_PROCESS, MESSAGE_ACK,
     MESSAGE_BOOKS, MESSAGE_HEARTBEAT,   MESSAGE_BYE,      MESSAGE_NOTE,     MESSAGE_COMMAND,      MESSAGE_REPLY,
-    MESSAGE_WATCH, MESSAGE_OBSERVATION, MESSAGE_SETPOINT, MESSAGE_PARTIALS, MESSAGE_JUDGEMENT,
+    MESSAGE_WATCH, MESSAGE_OBSERVATION, MESSAGE_SETPOINT, MESSAGE_PARTIALS, MESSAGE_JUDGEMENT,    MESSAGE_LAUNCH,
 };
 const size_t sample_type_count = sizeof sample_types / sizeof *sample_types;
 
@@ -61,6 +61,8 @@ const char *sample_message_name(enum message_type type)
         return "message-partials";
     case MESSAGE_JUDGEMENT:
         return "message-judgement";
+    case MESSAGE_LAUNCH:
+        return "message-launch";
     }
     abort();
 }
@@ -354,7 +356,8 @@ const char *sample_reply_name(enum message_answer answer)
         [ANSWER_POLL] = "message-reply-polling",      [ANSWER_KNOBS] = "message-reply-knobs",
         [ANSWER_KNOB_SET] = "message-reply-knob-set", [ANSWER_STALE] = "message-reply-stale",
         [ANSWER_ABSENT] = "message-reply-absent",     [ANSWER_MANAGER] = "message-reply-manager",
-        [ANSWER_SESSIONS] = "message-reply-sessions",
+        [ANSWER_SESSIONS] = "message-reply-sessions", [ANSWER_PROCESSES] = "message-reply-processes",
+        [ANSWER_OUTPUT] = "message-reply-output",
     };
     return names[answer];
 }
@@ -417,6 +420,40 @@ static const struct message_session sessions[] = {
      .key = "operator"},
     {.experiment = "x", .node = "y", .state = DAEMON_PAUSED}};
 
+static const struct message_launched launched_rows[] = {
+    {.of = {"server", 1}, .state = LAUNCHED_RUNS, .ready = true, .pid = 4711, .started = 5000000000, .output = 17},
+    {.of = {"client.2", 3},
+     .state = LAUNCHED_ENDED,
+     .pid = 4712,
+     .status = 0x300,
+     .error = 1,
+     .stage = "nice",
+     .started = 6000000000,
+     .ended = 7000000000,
+     .user_ns = 250000000,
+     .system_ns = 50000000,
+     .memory = 12 << 20,
+     .output = 4096,
+     .dropped = 9},
+    {.of = {"x", 1}, .state = LAUNCHED_FAILED, .error = 2, .stage = "exec"}};
+
+static void sample_launch(struct message_launch *l)
+{
+    static const char texts[] = "/usr/bin/env\0/srv\0\0env\0-i\0BEZEL_PROCESS=client.2";
+    *l = (struct message_launch){.id = 10,
+                                 .of = {"client.2", 4},
+                                 .grace_ns = 2000000000,
+                                 .silence_ns = 30000000000,
+                                 .output = LAUNCH_OUTPUT_SPOOL,
+                                 .foreground = true,
+                                 .port = 5004,
+                                 .limits = {10, -1, 1024, -1, 0, -1, -1, -1, 20},
+                                 .arguments = 2,
+                                 .variables = 1,
+                                 .text_bytes = sizeof texts};
+    memcpy(l->texts, texts, sizeof texts);
+}
+
 void sample_reply(enum message_answer answer, struct message *m)
 {
     begin_control(MESSAGE_REPLY, m);
@@ -464,6 +501,16 @@ void sample_reply(enum message_answer answer, struct message *m)
     case ANSWER_SESSIONS:
         m->sessions.count = 2;
         memcpy(m->sessions.sessions, sessions, sizeof sessions);
+        break;
+    case ANSWER_PROCESSES:
+        m->launched.change = 12;
+        m->launched.more = true;
+        m->launched.left = 2;
+        m->launched.count = sizeof launched_rows / sizeof *launched_rows;
+        memcpy(m->launched.rows, launched_rows, sizeof launched_rows);
+        break;
+    case ANSWER_OUTPUT:
+        m->output = (struct message_output){.offset = 4096, .last = true, .count = 6, .bytes = "hello\n"};
         break;
     }
 }
@@ -518,6 +565,9 @@ void sample_message(enum message_type type, struct message *m)
         break;
     case MESSAGE_JUDGEMENT:
         sample_judgement(&m->judgement);
+        break;
+    case MESSAGE_LAUNCH:
+        sample_launch(&m->launch);
         break;
     case MESSAGE_HEARTBEAT:
         m->heartbeat.at = 123456789012;

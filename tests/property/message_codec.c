@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: MIT
 /* Messages against the codec that rpcgen makes of mdr.x: the same fields, the same bytes, in both directions. */
 #include "mdr/message.h"
+#include "tests/lib/random_message.h"
 #include "tests/lib/reference.h"
 #include "tests/lib/samples.h"
 #include "tests/lib/seed.h"
-#include "tests/lib/text.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,248 +20,6 @@ enum { ROUNDS = 3000, MUTATIONS = 30000 };
 
 static struct message m, back;
 static uint8_t ours[MESSAGE_MAX_BYTES], theirs[MESSAGE_MAX_BYTES];
-
-static uint32_t random_count(uint64_t *seed, uint32_t max)
-{
-    uint64_t r = seed_next(seed) % 16;
-    return r == 0 ? max : (uint32_t)(seed_next(seed) % (r == 1 ? max + 1 : 4));
-}
-
-static void random_bytes(uint64_t *seed, void *to, size_t n)
-{
-    for (uint8_t *p = to; n-- > 0;)
-        *p++ = (uint8_t)seed_next(seed);
-}
-
-static void random_positions(uint64_t *seed, uint32_t *count, struct message_position *p)
-{
-    *count = random_count(seed, MESSAGE_ROWS_MAX);
-    random_bytes(seed, p, *count * sizeof *p);
-}
-
-static void random_poll(uint64_t *seed, struct message_poll *p)
-{
-    p->given = 1 + (uint32_t)(seed_next(seed) % 15);
-    p->period_ns = p->given & POLL_GIVES_PERIOD ? seed_next(seed) : 0;
-    p->mode = (enum message_poll_mode)(p->given & POLL_GIVES_MODE ? seed_next(seed) % 2 : 0);
-    p->forward = (enum message_poll_forward)(p->given & POLL_GIVES_FORWARD ? seed_next(seed) % 2 : 0);
-    p->batch = p->given & POLL_GIVES_BATCH ? (uint32_t)seed_next(seed) : 0;
-}
-
-static void random_knob(uint64_t *seed, struct message_knob *k)
-{
-    *k = (struct message_knob){.action = (enum message_knob_action)(seed_next(seed) % 2)};
-    text_random(seed, k->process, MESSAGE_NAME_MAX);
-    text_random(seed, k->name, MESSAGE_NAME_MAX);
-    if (k->name[0] == '\0')
-        k->name[0] = 'x';
-    k->value = k->action == KNOB_SET ? (int32_t)seed_next(seed) : 0;
-}
-
-static void random_observation(uint64_t *seed, struct message_observation *o)
-{
-    random_bytes(seed, o, sizeof *o);
-    o->on = seed_next(seed) & 1;
-    o->settled = seed_next(seed) & 1;
-    o->limit_count = random_count(seed, MESSAGE_LIMITS_MAX);
-    for (uint32_t i = 0; i < o->limit_count; i++)
-        o->limits[i].state = (enum message_limit_state)(seed_next(seed) % 3);
-    o->knob_count = random_count(seed, MESSAGE_KNOBS_MAX);
-}
-
-static void random_steers(uint64_t *seed, struct message_setpoint *s)
-{
-    s->knob_count = random_count(seed, MESSAGE_KNOBS_MAX);
-    for (uint32_t i = 0; i < MESSAGE_KNOBS_MAX; i++) {
-        s->knobs[i].given = seed_next(seed) & 1;
-        s->knobs[i].saturated = seed_next(seed) & 1;
-    }
-}
-
-static void random_partials(uint64_t *seed, struct message_partials *p)
-{
-    random_bytes(seed, p, sizeof *p);
-    p->count = random_count(seed, MESSAGE_LIMITS_MAX);
-    for (uint32_t i = 0; i < p->count; i++) {
-        p->list[i].state = (enum message_partial_state)(seed_next(seed) % 3);
-        if (p->list[i].state != PARTIAL_KNOWN)
-            p->list[i] = (struct message_partial){.limit = p->list[i].limit, .state = p->list[i].state};
-    }
-}
-
-static void random_judgement(uint64_t *seed, struct message_judgement *j)
-{
-    random_bytes(seed, j, sizeof *j);
-    j->count = random_count(seed, MESSAGE_LIMITS_MAX);
-    for (uint32_t i = 0; i < j->count; i++)
-        j->list[i].state = (enum message_limit_state)(seed_next(seed) % 3);
-}
-
-static void random_save(uint64_t *seed, struct message_save *s)
-{
-    random_bytes(seed, s, sizeof *s);
-    s->number += s->number == 0;
-    text_random(seed, s->node, MESSAGE_NAME_MAX);
-    if (s->node[0] == '\0')
-        snprintf(s->node, sizeof s->node, "x");
-}
-
-static void random_status(uint64_t *seed, struct message_node_status *s)
-{
-    random_bytes(seed, s, sizeof *s);
-    s->manager.held = seed_next(seed) & 1;
-    s->stop_wanted = seed_next(seed) & 1;
-    s->violation.age &= INT64_MAX;
-    if (seed_next(seed) % 2)
-        s->violation = (struct message_violation){.count = 0};
-}
-
-static void random_knobs(uint64_t *seed, struct message_knob_list *list)
-{
-    list->count = random_count(seed, MESSAGE_LISTED_MAX);
-    list->next = (uint32_t)seed_next(seed);
-    random_bytes(seed, list->knobs, list->count * sizeof *list->knobs);
-    for (struct message_knob_state *k = list->knobs; k < list->knobs + list->count; k++) {
-        text_random(seed, k->process, MESSAGE_NAME_MAX);
-        text_random(seed, k->name, MESSAGE_NAME_MAX);
-        text_random(seed, k->unit, MESSAGE_NAME_MAX);
-    }
-}
-
-static void random_sessions(uint64_t *seed, struct message_session_list *list)
-{
-    list->count = random_count(seed, MESSAGE_SESSIONS_MAX);
-    random_bytes(seed, list->sessions, list->count * sizeof *list->sessions);
-    for (struct message_session *s = list->sessions; s < list->sessions + list->count; s++) {
-        s->state = (enum message_daemon_state)(seed_next(seed) % (DAEMON_PAUSED + 1));
-        text_random(seed, s->experiment, MESSAGE_NAME_MAX);
-        text_random(seed, s->node, MESSAGE_NAME_MAX);
-        text_random(seed, s->host, MESSAGE_NAME_MAX);
-        text_random(seed, s->key, MESSAGE_NAME_MAX);
-    }
-}
-
-/* A random answer of a random kind. */
-static void random_answer(uint64_t *seed)
-{
-    struct message_reply *r = &m.reply;
-    r->answer = (enum message_answer)(seed_next(seed) % (ANSWER_SESSIONS + 1));
-    if (r->answer == ANSWER_NODE)
-        random_status(seed, &r->node);
-    else if (r->answer == ANSWER_KNOBS)
-        random_knobs(seed, &m.knobs);
-    else if (r->answer == ANSWER_SESSIONS)
-        random_sessions(seed, &m.sessions);
-    else
-        random_bytes(seed, &r->collector, sizeof r->collector); /* numbers alone, but for: */
-    if (r->answer == ANSWER_SESSION)
-        r->begun = seed_next(seed) & 1;
-    if (r->answer == ANSWER_POLL) {
-        r->polling.on = seed_next(seed) & 1;
-        r->polling.mode = (enum message_poll_mode)(seed_next(seed) % 2);
-        r->polling.forward = (enum message_poll_forward)(seed_next(seed) % 2);
-    }
-}
-
-/* Fills `m` with a message of `type`: random bytes wherever any bytes may stand. */
-static void random_message(uint64_t *seed, enum message_type type)
-{
-    sample_message(type, &m);
-    if (type >= MESSAGE_COMMAND) {
-        random_bytes(seed, &m.envelope, sizeof m.envelope);
-        text_random(seed, m.envelope.node, MESSAGE_NAME_MAX);
-    }
-    switch (type) {
-    case MESSAGE_HELLO:
-        random_bytes(seed, &m.hello, sizeof m.hello);
-        text_random(seed, m.hello.node, MESSAGE_NAME_MAX);
-        break;
-    case MESSAGE_WELCOME:
-        m.welcome.credit_bytes = seed_next(seed);
-        m.welcome.more = seed_next(seed) & 1;
-        random_positions(seed, &m.welcome.stream_count, m.welcome.streams);
-        break;
-    case MESSAGE_REFUSE:
-        text_random(seed, m.refuse.reason, MESSAGE_TEXT_MAX);
-        break;
-    case MESSAGE_PROCESS:
-        random_bytes(seed, &m.process, offsetof(struct message_process, dictionary));
-        m.process.role = (enum message_role)(seed_next(seed) % 2);
-        m.process.overwrites = seed_next(seed) & 1;
-        text_random(seed, m.process.name, MESSAGE_NAME_MAX);
-        text_random(seed, m.process.program, MESSAGE_TEXT_MAX);
-        m.process.dictionary_bytes = random_count(seed, MESSAGE_DICT_MAX);
-        random_bytes(seed, m.process.dictionary, m.process.dictionary_bytes);
-        break;
-    case MESSAGE_NEED_PROCESS:
-        m.need_process.instance = seed_next(seed);
-        break;
-    case MESSAGE_ACK:
-        random_positions(seed, &m.ack.stream_count, m.ack.streams);
-        break;
-    case MESSAGE_BOOKS:
-        random_bytes(seed, &m.books, sizeof m.books);
-        m.books.state = (enum message_process_state)(seed_next(seed) % 3);
-        m.books.row_count = random_count(seed, MESSAGE_BOOKS_MAX);
-        break;
-    case MESSAGE_HEARTBEAT:
-        m.heartbeat.at = seed_next(seed);
-        break;
-    case MESSAGE_BYE:
-        break;
-    case MESSAGE_NOTE:
-        random_bytes(seed, &m.note, sizeof m.note);
-        text_random(seed, m.note.name, MESSAGE_NAME_MAX);
-        text_random(seed, m.note.code, MESSAGE_NAME_MAX);
-        text_random(seed, m.note.text, MESSAGE_TEXT_MAX);
-        break;
-    case MESSAGE_COMMAND:
-        m.command.id = (uint32_t)seed_next(seed);
-        m.command.deadline = seed_next(seed);
-        m.command.verb = (enum message_verb)(seed_next(seed) % (VERB_ENDING + 1));
-        m.command.from = (uint32_t)seed_next(seed);
-        do
-            m.command.subject = (enum message_subject)(seed_next(seed) % (SUBJECT_SESSIONS + 1));
-        while (m.command.subject == (m.command.verb == VERB_SET ? SUBJECT_STATE : SUBJECT_ASPECTS) ||
-               (m.command.verb == VERB_SET && m.command.subject == SUBJECT_SESSIONS));
-        random_poll(seed, &m.command.poll);
-        random_knob(seed, &m.command.knob);
-        random_save(seed, &m.command.save);
-        m.command.mode = (enum message_aspect_mode)(seed_next(seed) % 3);
-        text_random(seed, m.command.patterns, MESSAGE_PATTERNS_MAX);
-        text_random(seed, m.configure.folder, MESSAGE_TEXT_MAX);
-        text_random(seed, m.configure.collector, MESSAGE_TEXT_MAX);
-        text_random(seed, m.configure.experiment, seed_next(seed) % 16 ? 4000 : MESSAGE_EXPERIMENT_MAX);
-        break;
-    case MESSAGE_WATCH:
-        break;
-    case MESSAGE_OBSERVATION:
-        random_observation(seed, &m.observation);
-        break;
-    case MESSAGE_PARTIALS:
-        random_partials(seed, &m.partials);
-        break;
-    case MESSAGE_JUDGEMENT:
-        random_judgement(seed, &m.judgement);
-        break;
-    case MESSAGE_SETPOINT:
-        random_bytes(seed, &m.setpoint, sizeof m.setpoint);
-        m.setpoint.on = seed_next(seed) & 1;
-        m.setpoint.not_the_monitors = seed_next(seed) & 1;
-        m.setpoint.starved = seed_next(seed) & 1;
-        random_steers(seed, &m.setpoint);
-        m.setpoint.infeasible = (enum message_infeasible)(seed_next(seed) % 3);
-        if (m.setpoint.infeasible == MESSAGE_FEASIBLE)
-            m.setpoint.needed = m.setpoint.budget = 0;
-        break;
-    case MESSAGE_REPLY:
-        m.reply.id = (uint32_t)seed_next(seed);
-        m.reply.state = (enum message_daemon_state)(seed_next(seed) % 5);
-        text_random(seed, m.reply.text, MESSAGE_TEXT_MAX);
-        random_answer(seed);
-        break;
-    }
-}
 
 #define SAME(a, b) assert_true((a) == (b))
 
@@ -400,6 +158,65 @@ static void assert_same_sessions(const struct message_session_list *p, const mdr
     }
 }
 
+static void assert_same_start(const struct message_start *p, const mdr_start *q)
+{
+    assert_string_equal(p->process, q->process);
+    SAME(p->incarnation, q->incarnation);
+}
+
+static void assert_same_launched(const struct message_launched_list *p, const mdr_launched_list *q)
+{
+    SAME(p->change, q->change);
+    SAME(p->more, q->more);
+    SAME(p->empty, q->empty);
+    SAME(p->left, q->left);
+    SAME(p->count, q->rows.rows_len);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct message_launched *a = &p->rows[i];
+        const mdr_launched *b = &q->rows.rows_val[i];
+        assert_same_start(&a->of, &b->of);
+        SAME((int)a->state, (int)b->state);
+        SAME(a->ready, b->ready);
+        SAME(a->pid, b->pid);
+        SAME(a->status, b->status);
+        SAME(a->error, b->error);
+        assert_string_equal(a->stage, b->stage);
+        SAME(a->started, b->started);
+        SAME(a->ended, b->ended);
+        SAME(a->user_ns, b->user);
+        SAME(a->system_ns, b->system);
+        SAME(a->memory, b->memory);
+        SAME(a->output, b->output);
+        SAME(a->dropped, b->dropped);
+    }
+}
+
+static void assert_same_output(const struct message_output *p, const mdr_output_part *q)
+{
+    SAME(p->offset, q->offset);
+    SAME(p->last, q->last);
+    SAME(p->count, q->bytes.bytes_len);
+    if (p->count > 0)
+        assert_memory_equal(p->bytes, q->bytes.bytes_val, p->count);
+}
+
+static void assert_same_launch(const struct message_launch *p, const mdr_launch *q)
+{
+    SAME(p->id, q->id);
+    assert_same_start(&p->of, &q->of);
+    SAME(p->grace_ns, q->grace);
+    SAME(p->silence_ns, q->silence);
+    SAME((int)p->output, (int)q->output);
+    SAME(p->foreground, q->foreground);
+    SAME(p->port, q->port);
+    for (int i = 0; i < RLIMITS_OF; i++)
+        SAME(p->limits[i], q->limits[i]);
+    SAME(p->arguments, q->arguments);
+    SAME(p->variables, q->variables);
+    SAME(p->text_bytes, q->texts.texts_len);
+    assert_memory_equal(p->texts, q->texts.texts_val, p->text_bytes);
+}
+
 static void assert_same_reply(const struct message_reply *p, const struct message *all, const mdr_reply *q)
 {
     SAME(p->id, q->id);
@@ -453,6 +270,12 @@ static void assert_same_reply(const struct message_reply *p, const struct messag
     case MDR_ANSWER_SESSIONS:
         assert_same_sessions(&all->sessions, &q->answer);
         break;
+    case MDR_ANSWER_PROCESSES:
+        assert_same_launched(&all->launched, &q->answer.mdr_answer_u.launched);
+        break;
+    case MDR_ANSWER_OUTPUT:
+        assert_same_output(&all->output, &q->answer.mdr_answer_u.output);
+        break;
     }
 }
 
@@ -490,6 +313,16 @@ static void assert_same_command(const struct message_command *p, const struct me
         SAME((int)p->subject, (int)query->subject);
         if (query->subject == MDR_KNOBS)
             SAME(p->from, query->mdr_query_u.from);
+        if (query->subject == MDR_PROCESSES)
+            SAME(p->since, query->mdr_query_u.since);
+        if (query->subject == MDR_OUTPUT) {
+            assert_same_start(&p->start, &query->mdr_query_u.output.of);
+            SAME(p->offset, query->mdr_query_u.output.from);
+        }
+    } else if (q->body.verb == MDR_START) {
+        assert_same_start(&p->start, &q->body.mdr_command_body_u.start);
+    } else if (q->body.verb == MDR_ENDING) {
+        SAME((int)p->ending, (int)q->body.mdr_command_body_u.ending);
     } else if (q->body.verb == MDR_SET) {
         assert_same_set(p, &q->body.mdr_command_body_u.set);
     } else if (q->body.verb == MDR_SAVE) {
@@ -713,6 +546,10 @@ static void assert_same(const struct message *p, const mdr_message *q)
         assert_same_envelope(&p->envelope, &q->body.mdr_body_u.judgement.envelope);
         assert_same_judgement(&p->judgement, &q->body.mdr_body_u.judgement);
         break;
+    case MDR_LAUNCH:
+        assert_same_envelope(&p->envelope, &q->body.mdr_body_u.launch.envelope);
+        assert_same_launch(&p->launch, &q->body.mdr_body_u.launch);
+        break;
     }
 }
 
@@ -720,7 +557,7 @@ static void messages_have_the_bytes_and_fields_of_the_reference(void **state)
 {
     uint64_t *seed = *state;
     for (int round = 0; round < ROUNDS; round++) {
-        random_message(seed, sample_types[(size_t)round % sample_type_count]);
+        random_message(seed, sample_types[(size_t)round % sample_type_count], &m);
         int n = message_encode(&m, ours, sizeof ours);
         assert_true(n > 0);
         mdr_message reference = {0};
@@ -747,7 +584,7 @@ static void what_is_accepted_is_the_reference_s_own_form(void **state)
         if (m.type == MESSAGE_COMMAND && seed_next(seed) % 2)
             samples_of_commands[seed_next(seed) % 6](&m);
         if (m.type == MESSAGE_REPLY)
-            sample_reply((enum message_answer)(seed_next(seed) % (ANSWER_KNOB_SET + 1)), &m);
+            sample_reply((enum message_answer)(seed_next(seed) % (ANSWER_OUTPUT + 1)), &m);
         int n = message_encode(&m, ours, sizeof ours);
         assert_true(n > 0);
         for (uint64_t flips = 1 + seed_next(seed) % 3; flips > 0; flips--)

@@ -81,7 +81,13 @@ static void draw(struct scene *s, enum deed deed)
     }
     printf("\n");
     s->environment[0] = s->variable;
-    s->launch = (struct launch){.path = BOMB, .argv = s->argv, .environment = s->environment, .output = "/dev/null"};
+    s->launch = (struct launch){.of = {"bomb", 1},
+                                .path = BOMB,
+                                .argv = s->argv,
+                                .environment = s->environment,
+                                .output = LAUNCH_OUTPUT_FILE,
+                                .file = "/dev/null",
+                                .limits = LAUNCH_NO_LIMITS};
 }
 
 static void nap(void)
@@ -101,12 +107,13 @@ static bool is_ready(const struct scene *s)
 /* Takes events up to the end of the tree, or of the launcher. Returns whether it was the tree's. */
 static bool await_empty(struct launcher *l)
 {
-    struct launcher_event event = {.type = LAUNCHER_STARTED};
+    static struct message m;
     int err = 0;
-    while (event.type != LAUNCHER_EMPTY && err != BEZEL_EUNREACH) {
+    bool empty = false;
+    while (!empty && err != BEZEL_EUNREACH) {
         poll(&(struct pollfd){.fd = l->fd, .events = POLLIN}, 1, -1);
-        err = launcher_receive(l, &event);
-        event.type = err ? LAUNCHER_STARTED : event.type;
+        err = launcher_receive(l, &m);
+        empty = !err && m.launched.empty;
     }
     return err == 0;
 }
@@ -116,8 +123,7 @@ static bool end_it(const struct scene *s, struct launcher *l)
     switch (s->deed) {
     case TELL_STOP:
     case TELL_KILL:
-        return launcher_send(l, s->deed == TELL_STOP ? LAUNCHER_STOP : LAUNCHER_KILL) == 0 && await_empty(l) &&
-               launcher_close(l);
+        return launcher_end(l, s->deed == TELL_STOP ? END_TERM : END_KILL) == 0 && await_empty(l) && launcher_close(l);
     case TERMINATE_LAUNCHER:
         kill(l->pid, SIGTERM);
         return await_empty(l) && launcher_close(l);
@@ -141,7 +147,7 @@ static _Noreturn void own(const struct scene *s)
 {
     struct launcher l;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (launcher_fork(&s->launch, 1, s->grace, &l) != 0 || launcher_send(&l, LAUNCHER_START) != 0)
+    if (launcher_fork(s->grace, &l) != 0 || launcher_start(&l, &s->launch) != 0)
         _exit(1);
     while (!is_ready(s))
         nap();

@@ -28,14 +28,68 @@ static const char *in_folder(const char *name)
     return path;
 }
 
-/* The next event, within the deadline. */
-static struct launcher_event next(struct launcher *l)
+static struct message heard;
+static unsigned refused;
+
+/* Waits for a report that has `wanted`, and returns it. */
+static const struct message_launched_list *await(struct launcher *l,
+                                                 bool (*wanted)(const struct message_launched_list *list))
 {
-    struct launcher_event event;
-    struct pollfd fd = {.fd = l->fd, .events = POLLIN};
-    assert_int_equal(poll(&fd, 1, PATIENCE / CLOCK_MS), 1);
-    assert_int_equal(launcher_receive(l, &event), 0);
-    return event;
+    for (int64_t deadline = clock_now() + PATIENCE;;) {
+        struct pollfd fd = {.fd = l->fd, .events = POLLIN};
+        int64_t left = deadline - clock_now();
+        assert_int_equal(poll(&fd, 1, left > 0 ? (int)(left / CLOCK_MS) : 0), 1);
+        assert_int_equal(launcher_receive(l, &heard), 0);
+        assert_int_equal(heard.type, MESSAGE_REPLY);
+        if (heard.reply.answer == ANSWER_REFUSED)
+            refused++;
+        else if (wanted(&heard.launched))
+            return &heard.launched;
+    }
+}
+
+static enum message_launched_state sought;
+static const char *sought_name = "x";
+
+static bool has_row(const struct message_launched_list *list)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (list->rows[i].state == sought && strcmp(list->rows[i].of.process, sought_name) == 0)
+            return true;
+    return false;
+}
+
+/* What is reported of the program, once it is in `state`. */
+static struct message_launched row_in(struct launcher *l, const char *name, enum message_launched_state state)
+{
+    sought = state;
+    sought_name = name;
+    const struct message_launched_list *list = await(l, has_row);
+    const struct message_launched *row = list->rows;
+    while (row->state != state || strcmp(row->of.process, name) != 0)
+        row++;
+    return *row;
+}
+
+static bool is_empty(const struct message_launched_list *list)
+{
+    return list->empty;
+}
+
+/* The report that nothing is left, which may be that of the last end. */
+static void await_empty(struct launcher *l)
+{
+    if (!heard.launched.empty)
+        await(l, is_empty);
+}
+
+/* A launch without limits. */
+static struct launch plain(const char *name, const char *path, char *const *argv)
+{
+    struct launch l = {
+        .of.incarnation = 1, .path = path, .argv = argv, .output = LAUNCH_OUTPUT_INHERITED, .limits = LAUNCH_NO_LIMITS};
+    snprintf(l.of.process, sizeof l.of.process, "%s", name);
+    return l;
 }
 
 static bool is_gone(pid_t pid)
@@ -76,12 +130,12 @@ static pid_t launch_stubborn(struct launcher *l, int64_t grace, pid_t *child)
     char file[16];
     snprintf(file, sizeof file, "stubborn%d", count++);
     char *const argv[] = {TEXT("sh"), TEXT("-c"), TEXT(STUBBORN), (char *)in_folder(file), NULL};
-    struct launch launch = {.path = "/bin/sh", .argv = argv, .output = "/dev/null"};
-    assert_int_equal(launcher_fork(&launch, 1, grace, l), 0);
-    assert_int_equal(launcher_send(l, LAUNCHER_START), 0);
-    struct launcher_event event = next(l);
-    assert_int_equal(event.type, LAUNCHER_STARTED);
-    *child = event.pid;
+    struct launch launch = plain("stubborn", "/bin/sh", argv);
+    launch.output = LAUNCH_OUTPUT_FILE;
+    launch.file = "/dev/null";
+    assert_int_equal(launcher_fork(grace, l), 0);
+    assert_int_equal(launcher_start(l, &launch), 0);
+    *child = (pid_t)row_in(l, "stubborn", LAUNCHED_RUNS).pid;
     pid_t hidden = (pid_t)number_in(file);
     assert_false(is_gone(hidden));
     return hidden;
@@ -92,13 +146,13 @@ static void ends_a_double_forked_child_that_ignores_sigterm(void **state)
     (void)state;
     struct launcher l;
     pid_t child, hidden = launch_stubborn(&l, 100 * CLOCK_MS, &child);
-    assert_int_equal(launcher_send(&l, LAUNCHER_STOP), 0);
-    struct launcher_event event = next(&l);
-    assert_int_equal(event.type, LAUNCHER_EXITED);
-    assert_int_equal(event.pid, child);
-    assert_true(WIFSIGNALED(event.status));
-    assert_int_equal(WTERMSIG(event.status), SIGTERM);
-    assert_int_equal(next(&l).type, LAUNCHER_EMPTY);
+    assert_int_equal(launcher_end(&l, END_TERM), 0);
+    struct message_launched row = row_in(&l, "stubborn", LAUNCHED_ENDED);
+    assert_int_equal(row.pid, child);
+    assert_true(WIFSIGNALED(row.status));
+    assert_int_equal(WTERMSIG(row.status), SIGTERM);
+    assert_true(row.ended >= row.started && row.started > 0);
+    await_empty(&l);
     assert_true(is_gone(hidden));
     launcher_close(&l);
 }
@@ -118,30 +172,84 @@ static void reports_an_exec_that_fails_and_starts_the_others(void **state)
 {
     (void)state;
     char *const argv[] = {TEXT("x"), NULL}, *const sh[] = {TEXT("sh"), TEXT("-c"), TEXT("exit 7"), NULL};
-    struct launch launches[] = {{.path = "/nonexistent/x", .argv = argv},
-                                {.path = "/bin/sh", .argv = sh},
-                                {.path = "/bin/sh", .argv = sh, .directory = "/nonexistent"},
-                                {.path = "/bin/sh", .argv = sh, .output = "/nonexistent/output"}};
+    struct launch launches[] = {plain("none", "/nonexistent/x", argv), plain("good", "/bin/sh", sh),
+                                plain("away", "/bin/sh", sh), plain("mute", "/bin/sh", sh),
+                                plain("greedy", "/bin/sh", sh)};
+    launches[2].directory = "/nonexistent";
+    launches[3].output = LAUNCH_OUTPUT_FILE;
+    launches[3].file = "/nonexistent/output";
+    launches[4].limits[RLIMIT_OF_MEMORY] = 4096; /* exec has no room */
     static const char *const stages[] = {"exec", NULL, "directory", "output"};
     struct launcher l;
-    assert_int_equal(launcher_fork(launches, 4, CLOCK_S, &l), 0);
-    assert_int_equal(launcher_send(&l, LAUNCHER_START), 0);
-    unsigned failed = 0;
+    assert_int_equal(launcher_fork(CLOCK_S, &l), 0);
     for (int i = 0; i < 5; i++) {
-        struct launcher_event event = next(&l);
-        if (event.type == LAUNCHER_FAILED) {
-            failed |= 1u << event.process;
-            assert_int_equal(event.error, ENOENT);
-            assert_string_equal(event.stage, stages[event.process]);
-        } else if (event.type == LAUNCHER_EXITED) {
-            assert_int_equal(event.process, 1);
-            assert_true(WIFEXITED(event.status));
-            assert_int_equal(WEXITSTATUS(event.status), 7);
-        } else
-            assert_int_equal(event.type, LAUNCHER_STARTED);
+        assert_int_equal(launcher_start(&l, &launches[i]), 0);
+        if (i == 1 || i == 4)
+            continue;
+        struct message_launched row = row_in(&l, launches[i].of.process, LAUNCHED_FAILED);
+        assert_int_equal(row.error, ENOENT);
+        assert_string_equal(row.stage, stages[i]);
+        assert_int_equal(row.pid, 0);
     }
-    assert_int_equal(failed, 0xd);
+    struct message_command again = {.id = 77, .verb = VERB_QUERY, .subject = SUBJECT_PROCESSES};
+    heard.type = MESSAGE_COMMAND;
+    heard.command = again;
+    assert_int_equal(launcher_send(&l, &heard), 0);
+    struct message_launched row = row_in(&l, "good", LAUNCHED_ENDED);
+    assert_true(WIFEXITED(row.status));
+    assert_int_equal(WEXITSTATUS(row.status), 7);
     launcher_close(&l);
+}
+
+static void limits_a_program_and_counts_what_it_uses(void **state)
+{
+    (void)state;
+    char *const argv[] = {TEXT("sh"), TEXT("-c"), TEXT("ulimit -n -c -t; i=0; while :; do i=$((i + 1)); done"), NULL};
+    struct launch launch = plain("busy", "/bin/sh", argv);
+    launch.output = LAUNCH_OUTPUT_FILE;
+    launch.file = in_folder("limits.txt");
+    launch.limits[RLIMIT_OF_FILES] = 37;
+    launch.limits[RLIMIT_OF_CORE] = 0;
+    launch.limits[RLIMIT_OF_CPU] = 1;
+    struct launcher l;
+    assert_int_equal(launcher_fork(CLOCK_S, &l), 0);
+    assert_int_equal(launcher_start(&l, &launch), 0);
+    struct message_launched row = row_in(&l, "busy", LAUNCHED_ENDED);
+    assert_true(WIFSIGNALED(row.status));
+    assert_true(WTERMSIG(row.status) == SIGXCPU || WTERMSIG(row.status) == SIGKILL);
+    assert_in_range(row.user_ns + row.system_ns, 900000000, 2000000000);
+    assert_in_range(row.memory, 100 << 10, 1 << 30);
+    launcher_close(&l);
+}
+
+/* A repeated START is answered with what became of the first one. */
+static void starts_an_incarnation_once(void **state)
+{
+    (void)state;
+    char *const argv[] = {TEXT("sh"), TEXT("-c"), TEXT("echo $$ >> \"$0\""), (char *)in_folder("once"), NULL};
+    struct launch launch = plain("x", "/bin/sh", argv);
+    struct launcher l;
+    assert_int_equal(launcher_fork(CLOCK_S, &l), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(launcher_start(&l, &launch), 0);
+    uint32_t first = row_in(&l, "x", LAUNCHED_ENDED).pid, before = refused;
+    launch.of.incarnation = 3;
+    assert_int_equal(launcher_start(&l, &launch), 0);
+    launch.of.incarnation = 2; /* it is overtaken */
+    assert_int_equal(launcher_start(&l, &launch), 0);
+    struct message_launched row;
+    do
+        row = row_in(&l, "x", LAUNCHED_ENDED);
+    while (row.of.incarnation != 3);
+    assert_int_not_equal(row.pid, first);
+    assert_int_equal(refused, before + 1);
+    launcher_close(&l);
+    char *text, wanted[64];
+    size_t n;
+    snprintf(wanted, sizeof wanted, "%u\n%u\n", first, row.pid);
+    assert_int_equal(file_read(in_folder("once"), 4096, &text, &n), 0);
+    assert_string_equal(text, wanted);
+    free(text);
 }
 
 static void gives_a_process_its_output_environment_and_default_signals(void **state)
@@ -151,18 +259,17 @@ static void gives_a_process_its_output_environment_and_default_signals(void **st
                     "grep -E '^Sig(Blk|Ign)' /proc/self/status | tr -s '0\\n\\t' '0  '";
     char *const argv[] = {TEXT("sh"), TEXT("-c"), script, NULL}, *const environment[] = {TEXT("BEZEL_PROCESS=client.2"),
                                                                                          NULL};
-    struct launch launch = {.path = "/bin/sh",
-                            .argv = argv,
-                            .environment = environment,
-                            .directory = "/",
-                            .output = in_folder("output.txt")};
+    struct launch launch = plain("client.2", "/bin/sh", argv);
+    launch.environment = environment;
+    launch.directory = "/";
+    launch.output = LAUNCH_OUTPUT_FILE;
+    launch.file = in_folder("output.txt");
     struct launcher l;
     void (*before)(int) = signal(SIGUSR1, SIG_IGN);
-    assert_int_equal(launcher_fork(&launch, 1, CLOCK_S, &l), 0);
+    assert_int_equal(launcher_fork(CLOCK_S, &l), 0);
     signal(SIGUSR1, before);
-    assert_int_equal(launcher_send(&l, LAUNCHER_START), 0);
-    assert_int_equal(next(&l).type, LAUNCHER_STARTED);
-    assert_int_equal(next(&l).type, LAUNCHER_EXITED);
+    assert_int_equal(launcher_start(&l, &launch), 0);
+    (void)row_in(&l, "client.2", LAUNCHED_ENDED);
     char *text;
     size_t n;
     assert_int_equal(file_read(in_folder("output.txt"), 4096, &text, &n), 0);
@@ -176,10 +283,9 @@ static void kills_at_once_on_command(void **state)
     (void)state;
     struct launcher l;
     pid_t child, hidden = launch_stubborn(&l, 1000 * CLOCK_S, &child);
-    assert_int_equal(launcher_send(&l, LAUNCHER_STOP), 0); /* whose grace outlasts the test */
-    assert_int_equal(launcher_send(&l, LAUNCHER_KILL), 0);
-    assert_int_equal(next(&l).type, LAUNCHER_EXITED);
-    assert_int_equal(next(&l).type, LAUNCHER_EMPTY);
+    assert_int_equal(launcher_end(&l, END_TERM), 0); /* whose grace outlasts the test */
+    assert_int_equal(launcher_end(&l, END_KILL), 0);
+    await_empty(&l);
     assert_true(is_gone(hidden));
     launcher_close(&l);
 }
@@ -190,17 +296,16 @@ static void leaves_an_interrupted_process_the_time_to_end_by_itself(void **state
     char *const argv[] = {TEXT("sh"), TEXT("-c"),
                           TEXT("trap 'exit 9' TERM; while [ ! -e \"$0\" ]; do sleep 0.01; done"),
                           (char *)in_folder("go"), NULL};
-    struct launch launch = {.path = "/bin/sh", .argv = argv, .foreground = true};
+    struct launch launch = plain("x", "/bin/sh", argv);
+    launch.foreground = true;
     struct launcher l;
-    assert_int_equal(launcher_fork(&launch, 1, 1000 * CLOCK_S, &l), 0);
-    assert_int_equal(launcher_send(&l, LAUNCHER_START), 0);
-    assert_int_equal(next(&l).type, LAUNCHER_STARTED);
-    assert_int_equal(launcher_send(&l, LAUNCHER_INTERRUPT), 0);
+    assert_int_equal(launcher_fork(1000 * CLOCK_S, &l), 0);
+    assert_int_equal(launcher_start(&l, &launch), 0);
+    (void)row_in(&l, "x", LAUNCHED_RUNS);
+    assert_int_equal(launcher_end(&l, END_INTERRUPTED), 0);
     assert_int_equal(file_replace(in_folder("go"), "", 0), 0);
-    struct launcher_event event = next(&l);
-    assert_int_equal(event.type, LAUNCHER_EXITED);
-    assert_int_equal(event.status, 0);
-    assert_int_equal(next(&l).type, LAUNCHER_EMPTY);
+    assert_int_equal(row_in(&l, "x", LAUNCHED_ENDED).status, 0);
+    await_empty(&l);
     launcher_close(&l);
 }
 
@@ -208,14 +313,17 @@ static void its_own_death_is_seen(void **state)
 {
     (void)state;
     struct launcher l;
-    struct launcher_event event;
-    assert_int_equal(launcher_fork(NULL, 0, CLOCK_S, &l), 0);
-    assert_int_equal(launcher_receive(&l, &event), BEZEL_EAGAIN);
+    assert_int_equal(launcher_fork(CLOCK_S, &l), 0);
+    int first = launcher_receive(&l, &heard); /* it may tell that it has started nothing */
+    assert_true(first == 0 || first == BEZEL_EAGAIN);
     kill(l.pid, SIGKILL);
     struct pollfd fd = {.fd = l.fd, .events = POLLIN};
     assert_int_equal(poll(&fd, 1, PATIENCE / CLOCK_MS), 1);
-    assert_int_equal(launcher_receive(&l, &event), BEZEL_EUNREACH);
-    assert_int_equal(launcher_send(&l, LAUNCHER_STOP), BEZEL_EUNREACH);
+    int err = 0;
+    while (err == 0)
+        err = launcher_receive(&l, &heard);
+    assert_int_equal(err, BEZEL_EUNREACH);
+    assert_int_equal(launcher_end(&l, END_TERM), BEZEL_EUNREACH);
     launcher_close(&l);
     launcher_close(&l);
 }
@@ -264,6 +372,8 @@ int main(void)
         cmocka_unit_test(ends_a_double_forked_child_that_ignores_sigterm),
         cmocka_unit_test(ends_everything_when_its_socket_ends),
         cmocka_unit_test(reports_an_exec_that_fails_and_starts_the_others),
+        cmocka_unit_test(limits_a_program_and_counts_what_it_uses),
+        cmocka_unit_test(starts_an_incarnation_once),
         cmocka_unit_test(gives_a_process_its_output_environment_and_default_signals),
         cmocka_unit_test(kills_at_once_on_command),
         cmocka_unit_test(leaves_an_interrupted_process_the_time_to_end_by_itself),

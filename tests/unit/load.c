@@ -153,12 +153,12 @@ static void each_instance_gets_its_name_output_and_environment(void **state)
     struct sut_processes sut;
     char *const dirs[] = {TEXT("/dir")};
     assert_int_equal(load_text(text, sizeof text - 1, "test", &e), 0);
-    assert_int_equal(sut_processes_make(e, "/run", dirs, false, &sut), 0);
+    assert_int_equal(sut_processes_make(e, "/run", dirs, false, false, &sut), 0);
     assert_int_equal(sut.count, 3);
-    assert_string_equal(sut.processes[0].name, "one");
-    assert_string_equal(sut.launches[0].output, "/dev/null");
-    assert_string_equal(sut.processes[2].name, "many.2");
-    assert_string_equal(sut.launches[2].output, "/run/output/many.2.txt");
+    assert_string_equal(sut.processes[0].program.launch.of.process, "one");
+    assert_string_equal(sut.processes[0].program.launch.file, "/dev/null");
+    assert_string_equal(sut.processes[2].program.launch.of.process, "many.2");
+    assert_string_equal(sut.processes[2].program.launch.file, "/run/output/many.2.txt");
     static const char *const environment[] = {"BEZEL_DIR=/dir",
                                               "BEZEL_PROCESS=many.2",
                                               "BEZEL_RING_RECORDS=4096",
@@ -166,9 +166,9 @@ static void each_instance_gets_its_name_output_and_environment(void **state)
                                               "BEZEL_ASPECTS=count:a* count:b off:[a-c]? ",
                                               "A=b"};
     for (int i = 0; i < 6; i++)
-        assert_string_equal(sut.launches[2].environment[i], environment[i]);
-    assert_null(sut.launches[2].environment[6]);
-    assert_string_equal(sut.launches[2].argv[1], "-c");
+        assert_string_equal(sut.processes[2].program.launch.environment[i], environment[i]);
+    assert_null(sut.processes[2].program.launch.environment[6]);
+    assert_string_equal(sut.processes[2].program.launch.argv[1], "-c");
     sut_processes_free(&sut);
     experiment_free(e);
 }

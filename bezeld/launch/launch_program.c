@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "bezeld/launch/launch_program.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { OWN_VARIABLES = 5 };
+
+/* NULL: no memory. */
+static BEZEL_PRINTF(1, 2) char *variable(const char *format, ...)
+{
+    char *text;
+    va_list args;
+    va_start(args, format);
+    int n = vasprintf(&text, format, args);
+    va_end(args);
+    return n < 0 ? NULL : text;
+}
+
+static void put_patterns(FILE *out, const char *mode, char *const *patterns)
+{
+    for (; patterns && *patterns; patterns++)
+        fprintf(out, "%s:%s ", mode, *patterns);
+}
+
+/* The modes of aspects until bezeld sees the process. `off` comes after `count`, as the last one counts. NULL: no
+ * memory. */
+static char *describe_aspects(const struct experiment *e)
+{
+    char *text = NULL;
+    size_t n;
+    FILE *out = open_memstream(&text, &n);
+    if (!out)
+        return NULL;
+    fputs("BEZEL_ASPECTS=", out);
+    put_patterns(out, "count", e->sensing.count);
+    put_patterns(out, "off", e->sensing.off);
+    if (fclose(out) == 0)
+        return text;
+    free(text);
+    return NULL;
+}
+
+/* The variables of libbezel, then those of the file, which override them. */
+static char **make_environment(const struct experiment *e, const struct experiment_process *p, const char *name,
+                               const char *dir)
+{
+    size_t n = 0;
+    while (p->environment && p->environment[n])
+        n++;
+    char **all = calloc(n + OWN_VARIABLES + 1, sizeof *all);
+    if (!all)
+        return NULL;
+    all[0] = variable("BEZEL_DIR=%s", dir);
+    all[1] = variable("BEZEL_PROCESS=%s", name);
+    all[2] = variable("BEZEL_RING_RECORDS=%u", e->sensing.ring_records);
+    all[3] = variable("BEZEL_WHEN_FULL=%s", e->sensing.when_full == WHEN_FULL_OVERWRITE ? "overwrite" : "discard");
+    all[4] = describe_aspects(e);
+    for (size_t i = 0; i < n; i++)
+        all[OWN_VARIABLES + i] = strdup(p->environment[i]);
+    bool complete = true;
+    for (size_t i = 0; i < n + OWN_VARIABLES; i++)
+        complete = complete && all[i];
+    if (complete)
+        return all;
+    for (size_t i = 0; i < n + OWN_VARIABLES; i++)
+        free(all[i]);
+    free(all);
+    return NULL;
+}
+
+static void free_all(char **texts)
+{
+    for (char **v = texts; v && *v; v++)
+        free(*v);
+    free(texts);
+}
+
+int launch_program_make(const struct experiment *e, const struct experiment_process *p, uint32_t instance,
+                        const char *dir, struct launch_program *program)
+{
+    *program = (struct launch_program){.launch = {.of.incarnation = 1,
+                                                  .argv = p->argv,
+                                                  .directory = p->directory,
+                                                  .output = LAUNCH_OUTPUT_SPOOL,
+                                                  .limits = LAUNCH_NO_LIMITS,
+                                                  .grace = e->grace}};
+    struct launch *l = &program->launch;
+    experiment_instance_name(p, instance, l->of.process, sizeof l->of.process);
+    if (p->output == OUTPUT_NONE) {
+        l->output = LAUNCH_OUTPUT_FILE;
+        l->file = "/dev/null";
+    }
+    l->environment = program->environment = make_environment(e, p, l->of.process, dir);
+    return program->environment ? 0 : BEZEL_ENOMEM;
+}
+
+void launch_program_free(struct launch_program *program)
+{
+    free_all(program->environment);
+    program->environment = NULL;
+}
+
+const struct experiment_process *launch_program_find(const struct experiment *e, uint32_t node, const char *name,
+                                                     uint32_t *instance)
+{
+    for (uint32_t i = 0; i < e->process_count; i++) {
+        const struct experiment_process *p = &e->processes[i];
+        char each[EXPERIMENT_NAME_MAX + 16];
+        if (p->node != node || !p->argv || !experiment_is_instance(p, name))
+            continue;
+        for (*instance = 0; *instance < p->instances; ++*instance) {
+            experiment_instance_name(p, *instance, each, sizeof each);
+            if (strcmp(each, name) == 0)
+                return p;
+        }
+    }
+    return NULL;
+}

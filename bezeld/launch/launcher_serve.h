@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/**
+ * The work of a launcher process: it starts the programs of one node in one run, keeps their output, and ends them with
+ * everything that they started. bezeld/launch/launcher.h is the other side.
+ */
+#ifndef BEZEL_BEZELD_LAUNCH_LAUNCHER_SERVE_H
+#define BEZEL_BEZELD_LAUNCH_LAUNCHER_SERVE_H
+
+#include "base/clock.h"
+#include "bezeld/launch/launch_environment.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LAUNCHER_FINISH  (5 * CLOCK_S)   /* for killed processes to be gone */
+#define LAUNCHER_KEEP    (600 * CLOCK_S) /* how long what ended programs left is kept for a late asker */
+#define LAUNCHER_SILENCE (30 * CLOCK_S)  /* that ends a launcher which has started nothing yet */
+
+struct launcher_serving {
+    struct launch_environment environment; /* of the programs */
+    int64_t grace;                         /* until a program says otherwise, ns */
+    int connection;                        /* of whoever began it */
+    bool owned;            /* it ends with `connection`, which is told of every change; there is no other one */
+    int listening;         /* -1: none */
+    int folder;            /* where output is spooled; -1: there is none, as for one that is owned */
+    uint64_t output_bytes; /* of each program that are kept */
+};
+
+/**
+ * Serves until all programs have ended and it was told to leave: by the end of `connection` if it is owned, else by
+ * SHUTDOWN, by SIGTERM, or by the silence that the programs bound it to and LAUNCHER_KEEP after that. The caller is a
+ * process of one thread. Returns when no process is left: whether nobody will ask for what it spooled.
+ */
+bool launcher_serve(const struct launcher_serving *how);
+
+#endif

@@ -1,0 +1,342 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * bezel-launcher: the service that starts programs on a machine of a persistent bezeld. It only forks: each session of
+ * the bezeld gets a launcher process of its own, with a folder, a lock and a socket. So a new bezeld finds what runs,
+ * and neither it nor the service takes the programs with it when it ends by accident.
+ */
+#include "base/clock.h"
+#include "base/exit_code.h"
+#include "base/file.h"
+#include "base/folder.h"
+#include "base/limit.h"
+#include "base/log.h"
+#include "base/serve.h"
+#include "base/units.h"
+#include "bezeld/launch/launcher.h"
+#include "bezeld/launch/unix_socket.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    LAUNCHERS_MAX = 64,
+    NAME_WAIT_MS = 1000,     /* for what a connection asks */
+    FORGET_S = 24 * 60 * 60, /* age of what a killed launcher left, until it is removed */
+};
+
+#define GRACE       (2 * CLOCK_S)
+#define OUTPUT_KEPT (UINT64_C(64) * UNITS_MIB)
+
+static const char help[] =
+    "usage: bezel-launcher --dir DIR [--output SIZE] [--allow-root] [--ready FD]\n"
+    "\n"
+    "Starts the programs of experiments on this machine, for the bezeld that has `--launcher DIR`. It runs beside "
+    "that\n"
+    "bezeld, as the same user, and outlives it: programs go on when the bezeld is restarted.\n"
+    "\n"
+    "  --dir DIR       folder of its sockets and of the output of programs; made if it is missing, and must be this\n"
+    "                  user's alone. It must survive a restart of the bezeld\n"
+    "  --output SIZE   how much of the output of each program is kept until `bezel run` has fetched it: the last SIZE\n"
+    "                  bytes, 1 MiB or more (default: 64 MiB)\n"
+    "  --allow-root    starts programs as root where it runs as root; otherwise it refuses to\n"
+    "  --ready FD      writes `ready` there once it serves\n"
+    "      --help      this text\n"
+    "      --version   the version\n"
+    "\n"
+    "Programs end when their run ends, when nobody has asked about them for as long as the file says (`silence`), and\n"
+    "when bezel-launcher gets SIGTERM.\n"
+    "Exit codes: 0 ended on request, 1 failed, 2 wrong arguments.\n";
+
+struct arguments {
+    const char *dir;
+    uint64_t output;
+    bool allow_root;
+    int ready;
+};
+
+struct service {
+    const struct arguments *a;
+    struct folder folder;
+    struct launch_environment environment;
+    int listening, signals;
+    pid_t sessions[LAUNCHERS_MAX];
+    size_t count;
+    bool ending;
+};
+
+/* ---- Arguments --------------------------------------------------------------------------------------------------- */
+
+static int misuse(const char *what)
+{
+    return serve_misuse("bezel-launcher", "%s", what) + 1;
+}
+
+/* Returns 0 to go on, or the exit code plus one. */
+static int read_arguments(int argc, char **argv, struct arguments *a)
+{
+    static const struct option options[] = {
+        {"dir", required_argument, NULL, 'd'},
+        {"output", required_argument, NULL, 'o'},
+        {"allow-root", no_argument, NULL, 'r'},
+        {"ready", required_argument, NULL, 'y'},
+        {"help", no_argument, NULL, 'h'},
+        {"version", no_argument, NULL, 'v'},
+        {NULL, 0, NULL, 0},
+    };
+    const char *why;
+    *a = (struct arguments){.ready = -1, .output = OUTPUT_KEPT};
+    for (int c; (c = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (c == 'd')
+            a->dir = optarg;
+        else if (c == 'o') {
+            if (units_read_size(optarg, &a->output, &why) != 0 || a->output < UNITS_MIB)
+                return misuse("--output takes a size of 1 MiB or more");
+        } else if (c == 'r')
+            a->allow_root = true;
+        else if (c == 'y') {
+            a->ready = serve_read_descriptor(optarg);
+            if (a->ready < 0)
+                return serve_misuse("bezel-launcher", "%s: not the number of an open descriptor", optarg) + 1;
+        } else if (c == 'h')
+            return serve_print(help) + 1;
+        else if (c == 'v')
+            return serve_print("bezel-launcher " BEZEL_VERSION "\n") + 1;
+        else
+            return fputs("Try 'bezel-launcher --help'.\n", stderr), EXIT_USAGE + 1;
+    }
+    if (optind != argc)
+        return misuse("unexpected argument: bezel-launcher takes options only");
+    return a->dir ? 0 : misuse("--dir is missing");
+}
+
+/* ---- A session: a process of its own ----------------------------------------------------------------------------- */
+
+/* "0123abcd-NODE", of characters that names of nodes have. */
+static bool is_session_name(const char *name)
+{
+    size_t n = strlen(name);
+    if (n < 10 || n >= LAUNCHER_NAME_MAX || name[8] != '-' || name[9] == '.')
+        return false;
+    for (const char *p = name; *p; p++)
+        if (!isalnum((unsigned char)*p) && !strchr("_-.", *p))
+            return false;
+    return true;
+}
+
+/* Opens the folder of the session and its lock, which this process holds as long as it lives. */
+static int open_session(const struct service *s, const char *name, int *socket)
+{
+    if (mkdirat(s->folder.fd, name, 0700) != 0 && errno != EEXIST)
+        return -1;
+    int folder = openat(s->folder.fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    int lock = folder < 0 ? -1 : openat(folder, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0 || unix_socket_listen(folder, LAUNCHER_SOCKET, socket) != 0)
+        return -1;
+    return folder;
+}
+
+static _Noreturn void become_session(const struct service *s, const char *name, int connection)
+{
+    int listening = -1;
+    close(s->listening);
+    close(s->signals);
+    prctl(PR_SET_NAME, "bezel-launch");
+    int folder = open_session(s, name, &listening);
+    if (folder < 0) {
+        if (errno != EWOULDBLOCK) /* else there is one already, which the asker finds at once */
+            log_error("BEZEL-LAUNCHER-FOLDER", "cannot use %s/%s: %s", s->a->dir, name, strerror(errno));
+        _exit(EXIT_FAILED);
+    }
+    bool done = launcher_serve(&(struct launcher_serving){.environment = s->environment,
+                                                          .grace = GRACE,
+                                                          .connection = connection,
+                                                          .listening = listening,
+                                                          .folder = folder,
+                                                          .output_bytes = s->a->output});
+    char path[PATH_MAX];
+    if (done && snprintf(path, sizeof path, "%s/%s", s->a->dir, name) < (int)sizeof path)
+        (void)!file_remove_tree(path);
+    _exit(EXIT_OK);
+}
+
+/* ---- The service ------------------------------------------------------------------------------------------------- */
+
+/* Reads which session a new connection is for, and forks its launcher. */
+static void take_connection(struct service *s)
+{
+    char name[LAUNCHER_NAME_MAX + 1];
+    int fd = accept4(s->listening, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return;
+    ssize_t n = poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, NAME_WAIT_MS) == 1
+                    ? recv(fd, name, sizeof name - 1, MSG_DONTWAIT)
+                    : -1;
+    name[n > 0 ? n : 0] = '\0';
+    if (n <= 0 || !is_session_name(name) || s->ending)
+        log_warn("BEZEL-LAUNCHER", "a connection that does not name a session was closed");
+    else if (s->count == LAUNCHERS_MAX)
+        log_error("BEZEL-LAUNCHER-FULL", "%s is refused: there are %d sessions, the maximum", name, LAUNCHERS_MAX);
+    else {
+        pid_t pid = fork();
+        if (pid == 0)
+            become_session(s, name, fd);
+        if (pid > 0)
+            s->sessions[s->count++] = pid;
+        else
+            log_error("BEZEL-LAUNCHER-FORK", "cannot start a launcher for %s: %s", name, strerror(errno));
+    }
+    close(fd);
+}
+
+/* Takes the end of launchers. What one that was killed leaves behind is killed too. */
+static void reap(struct service *s)
+{
+    int status;
+    pid_t pid;
+    bool killed = false;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+        for (size_t i = 0; i < s->count; i++)
+            if (s->sessions[i] == pid) {
+                s->sessions[i] = s->sessions[--s->count];
+                killed |= WIFSIGNALED(status);
+                break;
+            }
+    if (!killed)
+        return;
+    log_error("BEZEL-LAUNCHER-KILLED", "a launcher was killed: the programs that it started are killed");
+    if (!launcher_finish(s->sessions, s->count))
+        log_error("BEZEL-LAUNCHER-LATE", "not all processes could be ended");
+}
+
+static void take_signals(struct service *s)
+{
+    struct signalfd_siginfo info;
+    while (read(s->signals, &info, sizeof info) == (ssize_t)sizeof info)
+        if (info.ssi_signo == SIGTERM) {
+            s->ending = true;
+            for (size_t i = 0; i < s->count; i++)
+                kill(s->sessions[i], SIGTERM);
+        }
+}
+
+/* Removes what launchers that were killed a day ago have left. */
+static void forget(const struct service *s)
+{
+    int fd = folder_open_entries(&s->folder);
+    DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    for (struct dirent *d; entries && (d = readdir(entries));) {
+        char path[PATH_MAX];
+        struct stat folder;
+        if (!is_session_name(d->d_name) || fstatat(s->folder.fd, d->d_name, &folder, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISDIR(folder.st_mode) || time(NULL) - folder.st_mtime < FORGET_S ||
+            snprintf(path, sizeof path, "%s/%s/lock", s->a->dir, d->d_name) >= (int)sizeof path)
+            continue;
+        int lock = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) == 0) {
+            *strrchr(path, '/') = '\0';
+            (void)!file_remove_tree(path);
+        }
+        if (lock >= 0)
+            close(lock);
+    }
+    if (entries)
+        closedir(entries);
+}
+
+static int open_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGCHLD);
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGINT, SIG_IGN);
+    return sigprocmask(SIG_BLOCK, &set, NULL) == 0 ? signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK) : -1;
+}
+
+/* Makes the folder, and listens in it; another service there is not disturbed. */
+static int open_folder(struct service *s, int *lock)
+{
+    int err = folder_make(s->a->dir, &s->folder);
+    if (!err && s->folder.shared)
+        err = BEZEL_EPERM;
+    if (err) {
+        log_error("BEZEL-LAUNCHER-FOLDER", "%s: %s", s->a->dir,
+                  s->folder.why[0]     ? s->folder.why
+                  : err == BEZEL_EPERM ? "others can write in it: give it to this user alone, mode 0700"
+                                       : strerror(errno));
+        return err;
+    }
+    *lock = folder_open_file(&s->folder, "lock", O_RDWR | O_CREAT);
+    if (*lock < 0 || flock(*lock, LOCK_EX | LOCK_NB) != 0) {
+        log_error("BEZEL-LAUNCHER-BUSY", "%s: %s", s->a->dir,
+                  errno == EWOULDBLOCK ? "another bezel-launcher uses it: end it, or name another folder"
+                                       : strerror(errno));
+        return BEZEL_EBUSY;
+    }
+    err = unix_socket_listen(s->folder.fd, LAUNCHER_SOCKET, &s->listening);
+    if (err)
+        log_error("BEZEL-LAUNCHER-FOLDER", "cannot listen in %s: %s", s->a->dir, strerror(errno));
+    return err;
+}
+
+static void serve(struct service *s, int ready)
+{
+    serve_ready(&ready);
+    while (!s->ending || s->count > 0) {
+        struct pollfd fds[] = {{.fd = s->signals, .events = POLLIN},
+                               {.fd = s->ending ? -1 : s->listening, .events = POLLIN}};
+        poll(fds, 2, -1);
+        take_signals(s);
+        reap(s);
+        if (fds[1].revents)
+            take_connection(s);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct arguments a;
+    file_hold_standard();
+    log_init("bezel-launcher");
+    int code = read_arguments(argc, argv, &a), lock = -1;
+    if (code)
+        return code - 1;
+    if (geteuid() == 0 && !a.allow_root) {
+        log_error("BEZEL-LAUNCHER-ROOT", "programs would be started as root: start bezel-launcher as the user whose "
+                                         "programs they are, or with --allow-root");
+        return EXIT_USAGE;
+    }
+    struct service s = {.a = &a, .listening = -1, .environment = launch_environment_read(), .signals = open_signals()};
+    if (s.signals < 0) {
+        log_error("BEZEL-START", "cannot receive SIGTERM: %s", strerror(errno));
+        return EXIT_FAILED;
+    }
+    if (open_folder(&s, &lock) != 0)
+        return EXIT_FAILED;
+    prctl(PR_SET_CHILD_SUBREAPER, 1); /* see reap() */
+    forget(&s);
+    serve(&s, a.ready);
+    close(lock);
+    folder_close(&s.folder);
+    return EXIT_OK;
+}

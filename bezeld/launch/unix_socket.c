@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "bezeld/launch/unix_socket.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 64 };
+
+static int make(int folder, const char *name, struct sockaddr_un *address, int *fd)
+{
+    *address = (struct sockaddr_un){.sun_family = AF_UNIX};
+    snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d/%s", folder, name);
+    *fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return *fd < 0 ? err_from_errno(errno) : 0;
+}
+
+static int give_up(int *fd, int error)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+    errno = error;
+    return error == ECONNREFUSED ? BEZEL_EUNREACH : error == EAGAIN ? BEZEL_EAGAIN : err_from_errno(error);
+}
+
+int unix_socket_listen(int folder, const char *name, int *fd)
+{
+    struct sockaddr_un address;
+    int err = make(folder, name, &address, fd);
+    if (err)
+        return err;
+    unlink(address.sun_path);
+    if (bind(*fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(*fd, BACKLOG) != 0)
+        return give_up(fd, errno);
+    return 0;
+}
+
+int unix_socket_connect(int folder, const char *name, int *fd)
+{
+    struct sockaddr_un address;
+    int err = make(folder, name, &address, fd);
+    if (err)
+        return err;
+    return connect(*fd, (struct sockaddr *)&address, sizeof address) == 0 ? 0 : give_up(fd, errno);
+}
