@@ -101,6 +101,26 @@ void node_report_broken(struct node *n, int64_t now)
     (void)!command_server_send(n->control, &n->asker, n->uuid);
 }
 
+/* How many records of the aspect the processes of that name have tried to write. */
+static uint64_t count_records(struct node *n, const struct message_command *command, int64_t now)
+{
+    static struct message_books books; /* one thread; too large for a stack */
+    uint64_t records = 0;
+    for (uint32_t i = 0; i < external_process_count(n->external); i++) {
+        const struct external_process *p = external_process(n->external, i);
+        if (!p || !p->at->dict || strcmp(p->name, command->process) != 0)
+            continue;
+        external_books(p, now, &books);
+        for (uint32_t k = 0; k < books.row_count; k++) {
+            uint32_t id = books.rows[k].aspect;
+            bool is =
+                id <= p->at->dict->aspect_count && strcmp(p->at->dict->aspects[id - 1].name, command->aspect) == 0;
+            records += is ? books.rows[k].attempts : 0;
+        }
+    }
+    return records;
+}
+
 static void query(struct node *n, const struct command_request *from, const struct message_command *command,
                   int64_t now, struct message_reply *r)
 {
@@ -110,6 +130,9 @@ static void query(struct node *n, const struct command_request *from, const stru
     else if (command->subject == SUBJECT_KNOBS) {
         r->answer = ANSWER_KNOBS;
         node_knobs_list(n, command->from, &command_server_message(n->control)->knobs);
+    } else if (command->subject == SUBJECT_RECORDS) {
+        r->answer = ANSWER_RECORDS;
+        r->records = count_records(n, command, now);
     } else {
         n->asker = *from;
         n->asker.id = 0; /* what it is told later is no answer */

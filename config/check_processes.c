@@ -4,6 +4,7 @@
 
 #include "config/diagnostics.h"
 #include "config/fields_internal.h"
+#include "config/starting.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,7 +125,8 @@ static void check_default_folder(struct reader *r, const struct tree *t, const s
 /* A process is either started or attached to; some keys apply to started ones only. */
 static void check_process(struct reader *r, const struct tree *t)
 {
-    static const char *const of_started[] = {"instances", "directory", "environment", "output"};
+    static const char *const of_started[] = {"instances", "directory", "environment",   "output",  "after", "ready",
+                                             "restart",   "restarts",  "restart-pause", "on-exit", "limits"};
     const struct tree *command = tree_get(t, "command"), *attach = tree_get(t, "attach");
     if (command && attach)
         reader_wrong_key(r, attach, "cannot be combined with 'command': a process is either started or attached to");
@@ -219,5 +221,6 @@ void check_processes(struct reader *r, const struct tree *root, struct experimen
         resolve_node(r, t, e, &e->processes[i]);
     }
     check_default_folder(r, check_entries(section, e->process_count), e);
+    starting_check(r, check_entries(section, e->process_count), e);
     check_process_limit(r, root, e);
 }

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "config/check_internal.h"
 #include "config/fields_internal.h"
+#include "config/starting.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
@@ -82,6 +83,7 @@ static void free_process(struct experiment_process *p)
     free(p->attach);
     free(p->directory);
     fields_free_texts(p->environment);
+    starting_free(p);
 }
 
 void experiment_free(struct experiment *e)

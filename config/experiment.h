@@ -62,6 +62,28 @@ struct experiment_node {
     struct experiment_place at;
 };
 
+/** When a process counts as ready; at most one of the first four is given. None: once it is started. */
+struct experiment_ready {
+    char *record;   /* the name of an aspect: with its first record */
+    char *output;   /* with the first line of output that contains this */
+    uint32_t port;  /* TCP or UDP: once this machine listens there; 0: not given */
+    int64_t time;   /* ns after its start; 0: not given */
+    int64_t within; /* ns after its start; if it is not ready by then, the run fails */
+};
+
+#define EXPERIMENT_NO_SIZE  UINT64_MAX
+#define EXPERIMENT_NO_COUNT UINT32_MAX
+
+/** Limits of resources, setrlimit(2), soft and hard. EXPERIMENT_NO_SIZE, EXPERIMENT_NO_COUNT: as its launcher's. */
+struct experiment_rlimits {
+    int64_t cpu;                                     /* ns; 0: as its launcher's */
+    uint64_t memory, file_size, core, stack, locked; /* bytes; memory: of address space */
+    uint32_t files, processes, real_time;            /* real_time: the highest priority */
+};
+
+enum experiment_restart { RESTART_NEVER, RESTART_ON_FAILURE };
+enum experiment_on_exit { ON_EXIT_CONTINUE, ON_EXIT_STOP };
+
 enum experiment_output { OUTPUT_FILE, OUTPUT_TERMINAL, OUTPUT_NONE };
 
 /** One entry of `processes`: either launched (argv) or attached to (attach). */
@@ -74,6 +96,13 @@ struct experiment_process {
     char **environment; /* "NAME=value", NULL-terminated; may be NULL */
     uint32_t instances; /* 1 .. EXPERIMENT_INSTANCES_MAX; named name.1, name.2 ... if above 1 */
     enum experiment_output output;
+    char **after; /* names of processes that must be ready before it is started, NULL-terminated; may be NULL */
+    struct experiment_ready ready;
+    enum experiment_restart restart; /* on failure: a signal, or an exit code that is not 0 */
+    uint32_t restarts;               /* at most so often; default 5 */
+    int64_t restart_pause;           /* ns before each; default 1 s */
+    enum experiment_on_exit on_exit; /* whether the run ends with it */
+    struct experiment_rlimits limits;
     struct experiment_place at;
 };
 

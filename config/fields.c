@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
+#include "config/starting.h"
 
 #define IN(type, member) offsetof(struct type, member)
 
@@ -66,6 +67,16 @@ static const struct schema_field process_fields[] = {
      .offset = IN(experiment_process, environment),
      .read = fields_read_environment},
     {.key = "output", .kind = SCHEMA_WORD, .offset = IN(experiment_process, output), .words = schema_outputs},
+    {.key = "after", .kind = SCHEMA_OWN, .offset = IN(experiment_process, after), .read = starting_read_after},
+    {.key = "ready", .kind = SCHEMA_MAP, .fields = starting_ready_fields},
+    {.key = "restart", .kind = SCHEMA_WORD, .offset = IN(experiment_process, restart), .words = starting_restarts},
+    {.key = "restarts", .kind = SCHEMA_COUNT, .offset = IN(experiment_process, restarts), .min = 1, .max = 1000},
+    {.key = "restart-pause",
+     .kind = SCHEMA_DURATION,
+     .offset = IN(experiment_process, restart_pause),
+     .max = 3600 * CLOCK_S},
+    {.key = "on-exit", .kind = SCHEMA_WORD, .offset = IN(experiment_process, on_exit), .words = starting_exits},
+    {.key = "limits", .kind = SCHEMA_MAP, .fields = starting_limits_fields},
     {0},
 };
 
@@ -247,7 +258,12 @@ static const struct schema_field control_fields[] = {
     {0},
 };
 
-const struct experiment_process schema_default_process = {.instances = 1, .output = OUTPUT_FILE};
+const struct experiment_process schema_default_process = {.instances = 1,
+                                                          .output = OUTPUT_FILE,
+                                                          .ready = {.within = 30 * CLOCK_S},
+                                                          .restarts = 5,
+                                                          .restart_pause = CLOCK_S,
+                                                          .limits = STARTING_NO_LIMITS};
 static const struct experiment_node default_node = {.on_loss = {.wait = EXPERIMENT_LOSS_WAIT}};
 static const struct experiment_metric default_metric = {
     .kind = METRIC_RATE, .share = 0.99, .window = CLOCK_S, .per_process = true};

@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "config/knobs.h"
 #include "config/real_time.h"
+#include "config/starting.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static bool is_simple(const char *text)
     return text[0] != '\0' && text[0] != '-' && text[strspn(text, simple)] == '\0';
 }
 
-static void print_text(const char *text, FILE *out)
+void schema_print_text(const char *text, FILE *out)
 {
     if (is_simple(text)) {
         fputs(text, out);
@@ -52,7 +53,7 @@ static void print_text(const char *text, FILE *out)
 static void print_field(const char *key, const char *text, FILE *out)
 {
     fprintf(out, "    %s: ", key);
-    print_text(text, out);
+    schema_print_text(text, out);
     fputc('\n', out);
 }
 
@@ -60,7 +61,7 @@ static void print_vector(char *const *texts, FILE *out)
 {
     for (size_t i = 0; texts && texts[i]; i++) {
         fputs(i > 0 ? ", " : "", out);
-        print_text(texts[i], out);
+        schema_print_text(texts[i], out);
     }
 }
 
@@ -71,7 +72,7 @@ static void print_environment(char *const *entries, FILE *out)
     for (; *entries; entries++) {
         const char *value = strchr(*entries, '=');
         fprintf(out, "      %.*s: ", (int)(value - *entries), *entries);
-        print_text(value + 1, out);
+        schema_print_text(value + 1, out);
         fputc('\n', out);
     }
 }
@@ -91,6 +92,7 @@ static void print_process(const struct experiment *e, const struct experiment_pr
     if (p->environment)
         print_environment(p->environment, out);
     fprintf(out, "    output: %s\n", schema_word(schema_outputs, (int)p->output));
+    starting_print(p, out);
 }
 
 static void print_rules(const struct experiment_rule *rules, bool durations, FILE *out)
@@ -98,7 +100,7 @@ static void print_rules(const struct experiment_rule *rules, bool durations, FIL
     fputc('{', out);
     for (const struct experiment_rule *each = rules; each && each->pattern; each++) {
         fputs(each > rules ? ", " : "", out);
-        print_text(each->pattern, out);
+        schema_print_text(each->pattern, out);
         if (durations)
             fprintf(out, ": %s", units_exact_duration(each->value).s);
         else
@@ -153,7 +155,7 @@ static void print_sensing(const struct experiment *e, FILE *out)
     fprintf(out, "  window: %s\n", units_exact_size(s->window_bytes).s);
     if (s->spool_bytes) {
         fprintf(out, "  spool: {size: %s, dir: ", units_exact_size(s->spool_bytes).s);
-        print_text(s->spool_dir ? s->spool_dir : EXPERIMENT_SPOOL_DIR, out);
+        schema_print_text(s->spool_dir ? s->spool_dir : EXPERIMENT_SPOOL_DIR, out);
         fputs("}\n", out);
     }
     fputs("  aspects: {count: [", out);
@@ -176,12 +178,12 @@ static void print_metric(const struct experiment_metric *m, FILE *out)
     fprintf(out, "  %s: {", m->name);
     if (!experiment_metric_is_built_in(m->kind)) {
         fprintf(out, "%s: ", experiment_metric_word(m->kind));
-        print_text(m->field ? m->field : m->aspect, out);
+        schema_print_text(m->field ? m->field : m->aspect, out);
         fputs(", ", out);
     }
     if (m->field) {
         fputs("of: ", out);
-        print_text(m->aspect, out);
+        schema_print_text(m->aspect, out);
         fputs(", ", out);
     }
     if (m->kind == METRIC_QUANTILE)
@@ -193,7 +195,7 @@ static void print_metric(const struct experiment_metric *m, FILE *out)
 static void print_limit(const struct experiment_limit *l, FILE *out)
 {
     fprintf(out, "  - {%s: ", l->kind == LIMIT_HOLD ? "hold" : "expect");
-    print_text(l->text, out);
+    schema_print_text(l->text, out);
     fprintf(out, ", per: %s", schema_word(schema_judged, l->global));
     fprintf(out, ", for: %s, tolerance: %s %%", units_exact_duration(l->persistence).s,
             units_exact_number(l->tolerance * 100).s);
@@ -209,11 +211,11 @@ static void print_node(const struct experiment_node *n, FILE *out)
     fprintf(out, "  %s: {", n->name);
     if (n->dir) {
         fputs("dir: ", out);
-        print_text(n->dir, out);
+        schema_print_text(n->dir, out);
     }
     if (n->address) {
         fputs(n->dir ? ", address: " : "address: ", out);
-        print_text(n->address, out);
+        schema_print_text(n->address, out);
     }
     if (n->key)
         fprintf(out, "%skey: %s", n->dir || n->address ? ", " : "", n->key);
@@ -227,12 +229,12 @@ static void print_node(const struct experiment_node *n, FILE *out)
 static void print_store(const struct experiment_store *s, FILE *out)
 {
     fputs("store:\n  listen: ", out);
-    print_text(s->listen ? s->listen : "ipc", out);
+    schema_print_text(s->listen ? s->listen : "ipc", out);
     fprintf(out, "\n  sync: %s\n",
             s->sync > 0 ? units_exact_duration(s->sync).s : schema_word(schema_syncs, (int)s->sync));
     if (s->keys) {
         fputs("  keys: ", out);
-        print_text(s->keys, out);
+        schema_print_text(s->keys, out);
         fprintf(out, "\n  key: %s\n", s->key);
     }
     fprintf(out, "  limits: {connections: %u, processes: %u, packet: %s, rate: %s}%s\n", s->limits.connections,

@@ -94,6 +94,9 @@ void reader_missing(struct reader *r, const struct tree *t, const char *key, con
 /** The text of value `t`; NULL, and reported, if it is not a text. `expected` describes the value in the message. */
 const char *reader_text(struct reader *r, const struct tree *t, const char *expected);
 
+/** Prints `text` as a value, quoted where YAML needs it (config/print.c). */
+void schema_print_text(const char *text, FILE *out);
+
 /** strdup() and calloc(); NULL, with out_of_memory set, if there is no memory. */
 char *reader_copy(struct reader *r, const char *text);
 void *reader_alloc(struct reader *r, size_t count, size_t size);

@@ -203,10 +203,12 @@ static bool_t filter_start(XDR *x, struct message_start *m, bool program)
 
 static bool_t filter_query(XDR *x, struct message_command *m)
 {
-    return filter_enum(x, &m->subject, SUBJECT_OUTPUT) && filter_check(x, m->subject != SUBJECT_ASPECTS) &&
+    return filter_enum(x, &m->subject, SUBJECT_RECORDS) && filter_check(x, m->subject != SUBJECT_ASPECTS) &&
            (m->subject != SUBJECT_KNOBS || xdr_uint32_t(x, &m->from)) &&
            (m->subject != SUBJECT_PROCESSES || xdr_uint64_t(x, &m->since)) &&
-           (m->subject != SUBJECT_OUTPUT || (filter_start(x, &m->start, true) && xdr_uint64_t(x, &m->offset)));
+           (m->subject != SUBJECT_OUTPUT || (filter_start(x, &m->start, true) && xdr_uint64_t(x, &m->offset))) &&
+           (m->subject != SUBJECT_RECORDS ||
+            (filter_text(x, m->process, MESSAGE_NAME_MAX) && filter_text(x, m->aspect, MESSAGE_NAME_MAX)));
 }
 
 static bool_t filter_set(XDR *x, struct message_command *m)
@@ -397,6 +399,8 @@ static bool_t filter_answer(XDR *x, struct message *all)
         return filter_launched_list(x, &all->launched);
     case ANSWER_OUTPUT:
         return filter_output(x, &all->output);
+    case ANSWER_RECORDS:
+        return xdr_uint64_t(x, &m->records);
     }
     return filter_check(x, false);
 }
@@ -405,7 +409,7 @@ static bool_t filter_reply(XDR *x, struct message *all)
 {
     struct message_reply *m = &all->reply;
     return xdr_uint32_t(x, &m->id) && xdr_uint64_t(x, &m->at) && filter_enum(x, &m->state, DAEMON_PAUSED) &&
-           filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_OUTPUT) &&
+           filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_RECORDS) &&
            filter_answer(x, all);
 }
 

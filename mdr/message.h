@@ -80,7 +80,8 @@ enum message_subject {
     SUBJECT_KNOBS = 3,
     SUBJECT_SESSIONS = 4,
     SUBJECT_PROCESSES = 5,
-    SUBJECT_OUTPUT = 6
+    SUBJECT_OUTPUT = 6,
+    SUBJECT_RECORDS = 7
 };
 enum message_ending { END_TERM = 0, END_INTERRUPTED = 1, END_KILL = 2 };
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
@@ -235,6 +236,7 @@ struct message_command {
     enum message_ending ending; /* for VERB_ENDING only */
     uint64_t since;             /* for VERB_QUERY of processes: the change after which to list */
     uint64_t offset;            /* for VERB_QUERY of output: bytes that the asker has */
+    char process[MESSAGE_NAME_MAX + 1], aspect[MESSAGE_NAME_MAX + 1]; /* for VERB_QUERY of records only */
 };
 
 /** The session that VERB_CONFIGURE requests of a bezeld. A member beside the command, because it is large. */
@@ -261,7 +263,8 @@ enum message_answer {
     ANSWER_KNOB_SET = 13,
     ANSWER_SESSIONS = 14,  /* struct message_session_list, likewise */
     ANSWER_PROCESSES = 15, /* struct message_launched_list, likewise */
-    ANSWER_OUTPUT = 16     /* struct message_output, likewise */
+    ANSWER_OUTPUT = 16,    /* struct message_output, likewise */
+    ANSWER_RECORDS = 17
 };
 
 /** How a resource manager decides for the node. */
@@ -404,6 +407,7 @@ struct message_reply {
         struct message_matched matched;
         struct message_polling polling;
         uint32_t knob_set; /* processes in which the knob was set */
+        uint64_t records;  /* of the aspect, that the process tried to write */
     };
 };
 

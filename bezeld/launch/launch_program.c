@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/launch/launch_program.h"
 
+#include "base/clock.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,6 +81,29 @@ static void free_all(char **texts)
     free(texts);
 }
 
+static int64_t size(uint64_t limit)
+{
+    return limit == EXPERIMENT_NO_SIZE ? -1 : (int64_t)limit;
+}
+
+static int64_t count(uint32_t limit)
+{
+    return limit == EXPERIMENT_NO_COUNT ? -1 : (int64_t)limit;
+}
+
+static void limit(const struct experiment_rlimits *of, int64_t to[RLIMITS_OF])
+{
+    to[RLIMIT_OF_CPU] = of->cpu ? (of->cpu + CLOCK_S - 1) / CLOCK_S : -1;
+    to[RLIMIT_OF_MEMORY] = size(of->memory);
+    to[RLIMIT_OF_FILES] = count(of->files);
+    to[RLIMIT_OF_FILE_SIZE] = size(of->file_size);
+    to[RLIMIT_OF_CORE] = size(of->core);
+    to[RLIMIT_OF_STACK] = size(of->stack);
+    to[RLIMIT_OF_LOCKED] = size(of->locked);
+    to[RLIMIT_OF_PROCESSES] = count(of->processes);
+    to[RLIMIT_OF_REAL_TIME] = count(of->real_time);
+}
+
 int launch_program_make(const struct experiment *e, const struct experiment_process *p, uint32_t instance,
                         const char *dir, struct launch_program *program)
 {
@@ -86,9 +111,10 @@ int launch_program_make(const struct experiment *e, const struct experiment_proc
                                                   .argv = p->argv,
                                                   .directory = p->directory,
                                                   .output = LAUNCH_OUTPUT_SPOOL,
-                                                  .limits = LAUNCH_NO_LIMITS,
                                                   .grace = e->grace}};
     struct launch *l = &program->launch;
+    limit(&p->limits, l->limits);
+    l->port = p->ready.port;
     experiment_instance_name(p, instance, l->of.process, sizeof l->of.process);
     if (p->output == OUTPUT_NONE) {
         l->output = LAUNCH_OUTPUT_FILE;

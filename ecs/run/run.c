@@ -83,6 +83,8 @@ static void wait_for_something(struct run *r)
             links[link_count++] = daemon->caller.link;
     }
     int64_t now = clock_now(), until = run_state_deadline(&r->state);
+    if (r->launching && r->state.phase == PHASE_RUNNING && until > start_plan_deadline(&r->plan))
+        until = start_plan_deadline(&r->plan);
     if (until > r->next_status)
         until = r->next_status;
     if ((!all || r->launch_pending) && until > now + STATUS_EVERY_DRAIN)
@@ -379,6 +381,8 @@ static int prepare(struct run *r, const char *text, size_t n)
     err =
         sut_processes_make(r->e, r->dir.path, r->daemons.node_dirs, r->options->interactive, r->options->json, &r->sut);
     if (!err)
+        err = start_plan_make(r->e, &r->plan);
+    if (!err)
         err = launcher_fork(r->e->grace, &r->launcher);
     if (err) {
         log_error("BEZEL-RUN-LAUNCHER", "cannot prepare the launch of the processes: %s", limit_reason(err));
@@ -439,6 +443,7 @@ int run_experiment(const struct experiment *e, const char *text, size_t n, const
     close_launcher(r);
     daemons_free(&r->daemons);
     sut_processes_free(&r->sut);
+    start_plan_free(&r->plan);
     rundir_close(&r->dir);
     console_free(&r->console);
     if (r->signals >= 0)

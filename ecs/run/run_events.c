@@ -169,8 +169,7 @@ void run_act(struct run *r, struct state_actions actions)
     if (what & ACTION_STOP_MANAGER)
         daemon_signal(&r->daemons.daemons[r->daemons.manager].process, SIGTERM);
     if (what & ACTION_START_PROCESSES)
-        for (size_t i = 0; i < r->sut.count; i++)
-            r->sut.processes[i].wanted = 1;
+        r->launching = true;
     if (what & (ACTION_STOP_PROCESSES | ACTION_INTERRUPT_PROCESSES))
         end_programs(r, what & ACTION_STOP_PROCESSES ? END_TERM : END_INTERRUPTED);
     if (what & ACTION_DRAIN)

@@ -12,6 +12,7 @@
 #include "ecs/run/run_state.h"
 #include "ecs/run/rundir.h"
 #include "ecs/run/snapshot_trigger.h"
+#include "ecs/run/start_plan.h"
 #include "ecs/run/sut_processes.h"
 
 struct run {
@@ -23,6 +24,8 @@ struct run {
     struct daemons daemons;
     struct sut_processes sut;
     struct launcher launcher;
+    struct start_plan plan; /* of the programs in `sut`, with the same indices */
+    bool launching;         /* programs are to be started */
     bool launcher_lost;
     enum message_ending ending; /* how programs are ended, once they are */
     bool launch_pending;        /* a launcher did not take a program: soon again */
@@ -45,7 +48,7 @@ void run_take_daemons(struct run *r);
 
 /* ---- run_launch.c: programs -------------------------------------------------------------------------------------- */
 
-/** Has those started that are wanted and do not run. Returns whether a launcher does not take one now. */
+/** Has those started whose turn it is. Returns whether that is to be tried again soon. */
 bool run_launch(struct run *r);
 
 /** Has the launcher of this machine end all programs. */
@@ -59,6 +62,12 @@ void run_ask_launchers(struct run *r);
 
 /** Takes what daemon `d` of `run` replied. Returns whether it was about programs. */
 bool run_take_launched(void *run, uint32_t d, const struct message *m);
+
+/** Looks whether program `i` is ready. Returns whether it has to be looked again soon (run_ready.c). */
+bool run_look_whether_ready(struct run *r, size_t i, int64_t now);
+
+/** Takes a node's answer to that. Returns whether `reply` is one. */
+bool run_take_records(struct run *r, const struct message_reply *reply);
 
 /** Counts the programs of a lost node as ended. */
 void run_lose_programs(struct run *r, uint32_t node);

@@ -37,70 +37,121 @@ static const char *place_of(const struct run *r, const struct sut_process *p, ch
     return text;
 }
 
+static size_t number_of(const struct run *r, const struct sut_process *p)
+{
+    return (size_t)(p - r->sut.processes);
+}
+
 static void count_end(struct run *r, struct sut_process *p, bool failed)
 {
     if (p->counted)
         return;
     p->counted = true;
-    run_feed(r, &(struct state_event){.type = EVENT_PROCESS_ENDED, .failed = failed});
+    run_feed(r, &(struct state_event){
+                    .type = EVENT_PROCESS_ENDED, .failed = failed, .stops = p->of->on_exit == ON_EXIT_STOP});
 }
 
-static void tell_remote(struct run *r, struct sut_process *p, int64_t now)
+/* Prepares for incarnation `wanted`, of which nothing is known. */
+static void begin_incarnation(struct sut_process *p, uint32_t wanted)
+{
+    p->program.launch.of.incarnation = p->sent = wanted;
+    p->known = false;
+    p->fetched = p->missing = 0;
+    p->fetch_id = p->look_id = 0;
+    p->home = !p->remote || p->of->output == OUTPUT_NONE;
+    p->restarts = wanted - 1;
+}
+
+/* An incarnation elsewhere is started once the output of the one before is home. */
+static void tell_remote(struct run *r, struct sut_process *p, uint32_t wanted, int64_t now)
 {
     struct daemon *d = daemon_of(r, p);
-    bool answered = p->sent == p->wanted && p->known;
-    if (!d->serves || answered || (p->sent == p->wanted && now - p->sent_at < ASK_AGAIN))
+    bool again = p->sent == wanted, waits = p->sent && !again && !p->home;
+    if (!d->serves || waits || (again && (p->known || now - p->sent_at < ASK_AGAIN)))
         return;
     struct message_command start = {.verb = VERB_START, .start = p->program.launch.of};
-    start.start.incarnation = p->wanted;
+    start.start.incarnation = wanted;
     if (daemon_command(d, &start) != 0)
         return;
-    p->sent = p->wanted;
+    if (!again)
+        begin_incarnation(p, wanted);
     p->sent_id = d->caller.id;
     p->sent_at = now;
 }
 
-static void tell_local(struct run *r, struct sut_process *p, int64_t now)
+static void tell_local(struct run *r, struct sut_process *p, uint32_t wanted, int64_t now)
 {
-    if (p->sent == p->wanted || r->launcher_lost)
+    if (p->sent == wanted || r->launcher_lost)
         return;
-    p->program.launch.of.incarnation = p->wanted;
+    p->program.launch.of.incarnation = wanted;
     int err = launcher_start(&r->launcher, &p->program.launch);
     if (err == BEZEL_EAGAIN || err == BEZEL_EUNREACH)
         return; /* the next turn tries again, or finds that the launcher is gone */
-    p->sent = p->wanted;
+    begin_incarnation(p, wanted);
     p->sent_at = now;
-    p->known = false;
     if (!err)
         return;
     console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s' could not be started: its command and environment %s",
                   name_of(p), err == BEZEL_EFULL ? "are too long" : limit_reason(err));
+    (void)start_plan_ends(&r->plan, number_of(r, p), true, now);
     count_end(r, p, true);
+}
+
+/* Reports programs that were not ready in time, and those that wait for such as failed. */
+static void report_unready(struct run *r, int64_t now)
+{
+    size_t failed;
+    for (int i; (i = start_plan_late(&r->plan, now)) >= 0;) {
+        const struct sut_process *p = &r->sut.processes[i];
+        console_error(&r->console, "BEZEL-RUN-READY", "process '%s' did not get ready within %s: the run ends",
+                      name_of(p), units_duration(p->of->ready.within).s);
+        run_feed(r, &(struct state_event){.type = EVENT_UNREADY});
+    }
+    for (int i; (i = start_plan_stuck(&r->plan, &failed)) >= 0;) {
+        console_error(&r->console, "BEZEL-RUN-READY",
+                      "process '%s' is not started: '%s', which it waits for, has failed",
+                      name_of(&r->sut.processes[i]), name_of(&r->sut.processes[failed]));
+        count_end(r, &r->sut.processes[i], true);
+    }
 }
 
 bool run_launch(struct run *r)
 {
     int64_t now = clock_now();
     bool pending = false;
+    if (!r->launching || r->state.phase != PHASE_RUNNING)
+        return false;
+    start_plan_step(&r->plan, now);
+    report_unready(r, now);
     for (size_t i = 0; i < r->sut.count && r->state.phase == PHASE_RUNNING; i++) {
         struct sut_process *p = &r->sut.processes[i];
-        if (p->wanted == 0 || p->counted)
+        const struct start_plan_program *plan = &r->plan.programs[i];
+        if (plan->phase == START_RUNS)
+            pending |= run_look_whether_ready(r, i, now);
+        if (plan->phase != START_TOLD || p->counted)
             continue;
         if (p->remote)
-            tell_remote(r, p, now);
+            tell_remote(r, p, plan->wanted, now);
         else
-            tell_local(r, p, now);
-        pending |= p->sent != p->wanted;
+            tell_local(r, p, plan->wanted, now);
+        pending |= p->sent != plan->wanted;
     }
     return pending;
 }
 
 /* ---- Ends -------------------------------------------------------------------------------------------------------- */
 
-static void report_end(struct run *r, const struct sut_process *p)
+static void report_end(struct run *r, const struct sut_process *p, bool again)
 {
     char end[128], place[EXPERIMENT_NAME_MAX + 16];
     sut_processes_describe_end(p->row.status, end, sizeof end);
+    if (again) {
+        console_event(&r->console, "BEZEL-RUN-RESTART",
+                      "process '%s'%s (pid %u) %s, and is started again in %s (%u of %u)", name_of(p),
+                      place_of(r, p, place), p->row.pid, end, units_duration(p->of->restart_pause).s, p->restarts + 1,
+                      p->of->restarts);
+        return;
+    }
     console_error(&r->console, "BEZEL-RUN-PROCESS", "process '%s'%s (pid %u) %s%s%s", name_of(p), place_of(r, p, place),
                   p->row.pid, end, p->output[0] ? "; its output: " : "", p->output);
     if (p->output[0] && p->home)
@@ -110,12 +161,14 @@ static void report_end(struct run *r, const struct sut_process *p)
 static void on_exited(struct run *r, struct sut_process *p)
 {
     bool unasked = r->state.phase <= PHASE_RUNNING, failed = unasked && p->row.status != 0;
+    bool again = start_plan_ends(&r->plan, number_of(r, p), failed, clock_now());
     if (failed)
-        report_end(r, p);
+        report_end(r, p, again);
     else if (!unasked && WIFSIGNALED(p->row.status) && WTERMSIG(p->row.status) == SIGKILL && !r->state.killed)
         console_event(&r->console, "BEZEL-RUN-GRACE", "process '%s' (pid %u) did not end within %s and was killed",
                       name_of(p), p->row.pid, units_duration(r->e->grace).s);
-    count_end(r, p, failed);
+    if (!again)
+        count_end(r, p, failed);
 }
 
 static void on_failed(struct run *r, struct sut_process *p)
@@ -130,7 +183,8 @@ static void on_failed(struct run *r, struct sut_process *p)
     console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s'%s could not be started: %s: %s: %s", name_of(p),
                   place_of(r, p, place), p->row.stage, on ? on : "", strerror(p->row.error));
     p->home = true;
-    count_end(r, p, true);
+    if (!start_plan_ends(&r->plan, number_of(r, p), true, clock_now()))
+        count_end(r, p, true);
 }
 
 static void on_lost(struct run *r, struct sut_process *p)
@@ -140,6 +194,7 @@ static void on_lost(struct run *r, struct sut_process *p)
                       "process '%s' on node %s has ended, because the launcher there has: how it ended is unknown",
                       name_of(p), r->e->nodes[p->of->node].name);
     p->row.state = LAUNCHED_LOST;
+    (void)start_plan_ends(&r->plan, number_of(r, p), false, clock_now());
     count_end(r, p, true);
 }
 
@@ -164,13 +219,19 @@ static void take_row(struct run *r, struct sut_process *p, const struct message_
     if (row->of.incarnation != p->sent)
         return; /* an earlier one, whose end is known */
     bool news = !p->known;
+    bool ended = !news && p->row.state != LAUNCHED_RUNS;
+    size_t i = number_of(r, p);
     p->row = *row;
     p->known = true;
-    if (row->state == LAUNCHED_RUNS && news)
+    if (news && row->pid) {
+        start_plan_runs(&r->plan, i, clock_now());
         on_started(r, p);
-    else if (row->state == LAUNCHED_ENDED && !p->counted)
+    }
+    if (row->ready)
+        start_plan_ready(&r->plan, i);
+    if (row->state == LAUNCHED_ENDED && !ended && !p->counted)
         on_exited(r, p);
-    else if (row->state == LAUNCHED_FAILED && !p->counted)
+    else if (row->state == LAUNCHED_FAILED && !ended && !p->counted)
         on_failed(r, p);
     else if (row->state == LAUNCHED_LOST)
         on_lost(r, p);
@@ -332,6 +393,7 @@ static void take_refusal(struct run *r, struct sut_process *p, const char *why)
     console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s' on node %s could not be started: %s", name_of(p),
                   r->e->nodes[p->of->node].name, why);
     p->home = true;
+    (void)start_plan_ends(&r->plan, number_of(r, p), false, clock_now());
     count_end(r, p, true);
 }
 
@@ -344,6 +406,8 @@ bool run_take_launched(void *run, uint32_t d, const struct message *m)
         look_for_empty(r);
         return true;
     }
+    if (run_take_records(r, reply))
+        return true;
     bool of_node = d >= 1 && d <= r->sut.nodes && reply->id != 0;
     if (of_node && reply->answer == ANSWER_REFUSED && reply->id == r->sut.launchers[d - 1].asked_id) {
         lose_launcher(r, &r->sut.launchers[d - 1], d - 1);

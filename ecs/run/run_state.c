@@ -279,12 +279,12 @@ static void on_daemon_ended(struct run_state *s, uint32_t daemon, bool unreachab
         enter(s, PHASE_DONE, now);
 }
 
-static void on_process_ended(struct run_state *s, bool failed, int64_t now, struct state_actions *a)
+static void on_process_ended(struct run_state *s, bool failed, bool stops, int64_t now, struct state_actions *a)
 {
     s->failed |= failed;
     if (s->launched_left > 0)
         s->launched_left--;
-    if (s->launched_left == 0)
+    if (s->launched_left == 0 || stops)
         stop(s, ENDED_BY_PROCESSES, now, a);
 }
 
@@ -508,7 +508,10 @@ struct state_actions run_state_step(struct run_state *s, const struct state_even
         on_daemon_ended(s, event->daemon, event->unreachable, now, &a);
         break;
     case EVENT_PROCESS_ENDED:
-        on_process_ended(s, event->failed, now, &a);
+        on_process_ended(s, event->failed, event->stops, now, &a);
+        break;
+    case EVENT_UNREADY:
+        fail(s, now, &a);
         break;
     case EVENT_TREE_EMPTY:
         if (s->phase == PHASE_STOPPING)

@@ -59,7 +59,8 @@ enum state_event_type {
     EVENT_SERVES,        /* `daemon` is ready */
     EVENT_DAEMON_ENDED,  /* `daemon` has ended, whether asked or not */
     EVENT_PROCESS_ENDED, /* a launched process; `failed`: by a signal, an error code, or it could not be started */
-    EVENT_TREE_EMPTY,    /* the launcher has nothing left */
+    EVENT_UNREADY,       /* a launched process did not get ready in time */
+    EVENT_TREE_EMPTY,    /* the launchers have nothing left */
     EVENT_LAUNCHER_LOST, /* the launcher is gone, unasked */
     EVENT_ATTACHED,      /* nodes see `living` processes of the SUT, and have seen `seen` */
     EVENT_PROGRESS,      /* while draining: something more is stored */
@@ -76,6 +77,7 @@ struct state_event {
     bool failed;      /* of EVENT_DAEMON_ENDED: it released the processes that it observed; of EVENT_SERVES: its
                          predecessor did */
     bool unreachable; /* of EVENT_DAEMON_ENDED: it was a session at a persistent bezeld */
+    bool stops;       /* of EVENT_PROCESS_ENDED: the run ends with it */
     bool terminal;    /* of EVENT_INTERRUPT: the terminal sent it, to all processes that share it */
     uint64_t living, seen;
 };

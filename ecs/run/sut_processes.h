@@ -16,7 +16,6 @@ struct sut_process {
     bool remote;                   /* its node's launcher starts it */
     char path[PATH_MAX];           /* of the executable file, if it is not remote */
     char output[PATH_MAX + 96];    /* file that takes its output; "": none */
-    uint32_t wanted;               /* incarnation that is to run; 0: none */
     uint32_t sent;                 /* that its launcher was told to start last; 0: none */
     int64_t sent_at;               /* ns */
     uint32_t sent_id;              /* of that command to a remote one */
@@ -25,7 +24,11 @@ struct sut_process {
     uint64_t fetched, missing;     /* of a remote one: bytes of output that came home, that could not be had */
     uint32_t fetch_id;             /* of the question for more; 0: none is under way */
     int64_t fetch_at;
-    bool home; /* all of its output is */
+    bool home;         /* all of its output is */
+    int64_t looked_at; /* when it was looked last whether it is ready, ns */
+    uint32_t look_id;  /* of the question for that; 0: none */
+    uint64_t scanned;  /* bytes of its file of output in which no line says so */
+    uint32_t restarts; /* how often it was started again */
 };
 
 /** The launcher of a node. */

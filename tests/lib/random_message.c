@@ -163,7 +163,7 @@ static void random_launched(uint64_t *seed, struct message_launched_list *list)
 static void random_answer(uint64_t *seed, struct message *m)
 {
     struct message_reply *r = &m->reply;
-    r->answer = (enum message_answer)(seed_next(seed) % (ANSWER_OUTPUT + 1));
+    r->answer = (enum message_answer)(seed_next(seed) % (ANSWER_RECORDS + 1));
     if (r->answer == ANSWER_NODE)
         random_status(seed, &r->node);
     else if (r->answer == ANSWER_KNOBS)
@@ -262,7 +262,7 @@ void random_message(uint64_t *seed, enum message_type type, struct message *m)
         m->command.verb = (enum message_verb)(seed_next(seed) % (VERB_ENDING + 1));
         m->command.from = (uint32_t)seed_next(seed);
         do
-            m->command.subject = (enum message_subject)(seed_next(seed) % (SUBJECT_OUTPUT + 1));
+            m->command.subject = (enum message_subject)(seed_next(seed) % (SUBJECT_RECORDS + 1));
         while (m->command.subject == (m->command.verb == VERB_SET ? SUBJECT_STATE : SUBJECT_ASPECTS) ||
                (m->command.verb == VERB_SET && m->command.subject >= SUBJECT_SESSIONS));
         random_poll(seed, &m->command.poll);
@@ -275,6 +275,8 @@ void random_message(uint64_t *seed, enum message_type type, struct message *m)
         m->command.ending = (enum message_ending)(seed_next(seed) % (END_KILL + 1));
         m->command.since = seed_next(seed);
         m->command.offset = seed_next(seed);
+        text_random(seed, m->command.process, MESSAGE_NAME_MAX);
+        text_random(seed, m->command.aspect, MESSAGE_NAME_MAX);
         m->command.mode = (enum message_aspect_mode)(seed_next(seed) % 3);
         text_random(seed, m->command.patterns, MESSAGE_PATTERNS_MAX);
         text_random(seed, m->configure.folder, MESSAGE_TEXT_MAX);

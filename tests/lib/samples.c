@@ -357,7 +357,7 @@ const char *sample_reply_name(enum message_answer answer)
         [ANSWER_KNOB_SET] = "message-reply-knob-set", [ANSWER_STALE] = "message-reply-stale",
         [ANSWER_ABSENT] = "message-reply-absent",     [ANSWER_MANAGER] = "message-reply-manager",
         [ANSWER_SESSIONS] = "message-reply-sessions", [ANSWER_PROCESSES] = "message-reply-processes",
-        [ANSWER_OUTPUT] = "message-reply-output",
+        [ANSWER_OUTPUT] = "message-reply-output",     [ANSWER_RECORDS] = "message-reply-records",
     };
     return names[answer];
 }
@@ -508,6 +508,9 @@ void sample_reply(enum message_answer answer, struct message *m)
         m->launched.left = 2;
         m->launched.count = sizeof launched_rows / sizeof *launched_rows;
         memcpy(m->launched.rows, launched_rows, sizeof launched_rows);
+        break;
+    case ANSWER_RECORDS:
+        m->reply.records = 4001;
         break;
     case ANSWER_OUTPUT:
         m->output = (struct message_output){.offset = 4096, .last = true, .count = 6, .bytes = "hello\n"};

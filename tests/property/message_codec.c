@@ -276,6 +276,9 @@ static void assert_same_reply(const struct message_reply *p, const struct messag
     case MDR_ANSWER_OUTPUT:
         assert_same_output(&all->output, &q->answer.mdr_answer_u.output);
         break;
+    case MDR_ANSWER_RECORDS:
+        SAME(p->records, q->answer.mdr_answer_u.records);
+        break;
     }
 }
 
@@ -318,6 +321,10 @@ static void assert_same_command(const struct message_command *p, const struct me
         if (query->subject == MDR_OUTPUT) {
             assert_same_start(&p->start, &query->mdr_query_u.output.of);
             SAME(p->offset, query->mdr_query_u.output.from);
+        }
+        if (query->subject == MDR_RECORDS) {
+            assert_string_equal(p->process, query->mdr_query_u.records.process);
+            assert_string_equal(p->aspect, query->mdr_query_u.records.aspect);
         }
     } else if (q->body.verb == MDR_START) {
         assert_same_start(&p->start, &q->body.mdr_command_body_u.start);
@@ -584,7 +591,7 @@ static void what_is_accepted_is_the_reference_s_own_form(void **state)
         if (m.type == MESSAGE_COMMAND && seed_next(seed) % 2)
             samples_of_commands[seed_next(seed) % 6](&m);
         if (m.type == MESSAGE_REPLY)
-            sample_reply((enum message_answer)(seed_next(seed) % (ANSWER_OUTPUT + 1)), &m);
+            sample_reply((enum message_answer)(seed_next(seed) % (ANSWER_RECORDS + 1)), &m);
         int n = message_encode(&m, ours, sizeof ours);
         assert_true(n > 0);
         for (uint64_t flips = 1 + seed_next(seed) % 3; flips > 0; flips--)

@@ -48,20 +48,24 @@ static void require(const char *path, const char *row, const char *part)
     }
 }
 
-/* The row of a quantity must have "| type | `default` | `min` .. `max`". */
-static void require_quantity(const char *path, const char *row, const char *type, struct units_text value,
-                             struct units_text min, struct units_text max)
-{
-    char part[ROW_LENGTH];
-    snprintf(part, sizeof part, "| %s | `%s` | `%s` .. `%s`", type, value.s, min.s, max.s);
-    require(path, row, part);
-}
-
 static struct units_text number(uint64_t n)
 {
     struct units_text t;
     snprintf(t.s, sizeof t.s, "%llu", (unsigned long long)n);
     return t;
+}
+
+/* The row of a quantity must have "| type | `default` | `min` .. `max`". */
+static void require_quantity(const char *path, const char *row, const char *type, struct units_text value,
+                             struct units_text min, struct units_text max)
+{
+    char part[ROW_LENGTH];
+    bool none = strcmp(value.s, units_exact_size(EXPERIMENT_NO_SIZE).s) == 0 ||
+                strcmp(value.s, number(EXPERIMENT_NO_COUNT).s) == 0;
+    const char *tick = none ? "" : "`";
+    snprintf(part, sizeof part, "| %s | %s%s%s | `%s` .. `%s`", type, tick, none ? "unlimited" : value.s, tick, min.s,
+             max.s);
+    require(path, row, part);
 }
 
 static void require_range(const char *path, const char *row, const struct schema_field *f, const int64_t *ends)
