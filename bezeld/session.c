@@ -169,7 +169,7 @@ static int open_programs(struct session *s, const struct session_request *w, cha
                                        .experiment = s->experiment,
                                        .dir = s->dir,
                                        .control = w->control,
-                                       .silence = w->idle_timeout};
+                                       .silence = s->idle_timeout};
     memcpy(options.run, s->run, sizeof options.run);
     int err = find_node(s, &options.node);
     if (err || !programs_are_ours(s->experiment, options.node))
@@ -195,7 +195,7 @@ int session_open(const struct session_request *w, struct session **out, char *wh
         memcpy(s->run, w->run, sizeof s->run);
         snprintf(s->name, sizeof s->name, "%s", w->node);
         snprintf(s->label, sizeof s->label, "%s/%s", s->experiment->name, s->name);
-        s->idle_timeout = w->idle_timeout;
+        s->idle_timeout = w->idle_timeout > 0 && s->experiment->silence > 0 ? s->experiment->silence : w->idle_timeout;
         s->control = w->control;
         log_about(s->label);
         log_forget_error();

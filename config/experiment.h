@@ -288,6 +288,7 @@ struct experiment {
     char *name;
     int64_t duration; /* ns; 0: until the processes end */
     int64_t grace;    /* ns between SIGTERM and SIGKILL of a process that does not end; default 2 s */
+    int64_t silence;  /* ns that a persistent bezeld goes on without a command; 0 (default): as it was started */
     uint32_t node_count, process_count, metric_count, limit_count;
     struct experiment_node *nodes;
     struct experiment_process *processes;

@@ -250,6 +250,8 @@ static int print(const struct experiment *e, int64_t only, FILE *out)
             e->duration == 0 ? " # until the processes end" : "");
     if (experiment_starts(e) || e->grace != schema_defaults.grace)
         fprintf(out, "grace: %s\n", units_exact_duration(e->grace).s);
+    if (e->silence > 0)
+        fprintf(out, "silence: %s\n", units_exact_duration(e->silence).s);
     fputs("nodes:\n", out);
     for (uint32_t i = 0; i < e->node_count; i++)
         if (only < 0 || only == i)

@@ -13,9 +13,9 @@
 
 /*
  * There are two kinds of data. Only the database has nodes, processes (with dictionaries), books' attempts and losses
- * by cause, latency, properties, events and notes: these are committed before anything relies on them. The others are
- * derived from the packets of the trace, and can be written anew from them at any time: losses, streams, kinds, books'
- * stored counts and the tables of built-in aspects (collector/rundb/rundb_builtin.c).
+ * by cause, latency, properties, events, notes and programs: these are committed before anything relies on them. The
+ * others are derived from the packets of the trace, and can be written anew from them at any time: losses, streams,
+ * kinds, books' stored counts and the tables of built-in aspects (collector/rundb/rundb_builtin.c).
  *
  * The caller commits a transaction after some 200 ms. Commits are not synced (synchronous = OFF) unless rundb_lasting()
  * was called: a kill loses nothing that was committed, but a power failure may, as it may lose packets. If the
@@ -48,7 +48,11 @@ static const char schema[] =
     " NULL, end_ns INTEGER NOT NULL, first_ordinal INTEGER NOT NULL, count INTEGER NOT NULL);"
     "CREATE TABLE notes(node INTEGER REFERENCES nodes, instance INTEGER NOT NULL, pid INTEGER NOT NULL, name TEXT NOT"
     " NULL, at INTEGER NOT NULL, code TEXT NOT NULL, text TEXT NOT NULL, UNIQUE(node, instance, pid, name, code,"
-    " text));";
+    " text));"
+    "CREATE TABLE programs(node TEXT NOT NULL, name TEXT NOT NULL, incarnation INTEGER NOT NULL, pid INTEGER NOT NULL,"
+    " state INTEGER NOT NULL, status INTEGER NOT NULL, error INTEGER NOT NULL, stage TEXT NOT NULL, ran INTEGER NOT"
+    " NULL, cpu INTEGER NOT NULL, memory INTEGER NOT NULL, missing INTEGER NOT NULL, PRIMARY KEY(node, name,"
+    " incarnation)) WITHOUT ROWID;";
 
 static const char *const sql[RUNDB_BUILTIN] = {
     [RUNDB_BEGIN] = "BEGIN IMMEDIATE",
@@ -78,6 +82,7 @@ static const char *const sql[RUNDB_BUILTIN] = {
                       " AND NOT EXISTS (SELECT 1 FROM processes JOIN nodes ON nodes.id = processes.node"
                       " WHERE nodes.name = ?1 AND pid = ?3)"
                       " AND NOT EXISTS (SELECT 1 FROM notes WHERE name = ?2 AND code = ?5)"),
+    [RUNDB_PROGRAM] = "INSERT OR REPLACE INTO programs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
 };
 
 int rundb_error(sqlite3 *db, int rc)
@@ -327,4 +332,13 @@ int rundb_silent(struct rundb *f, const char *node, const char *name, int64_t pi
 {
     return rundb_write(f, RUNDB_SILENT, RUNDB_TEXT(node), RUNDB_TEXT(name), RUNDB_INT(pid), RUNDB_INT(clock_now()),
                        RUNDB_TEXT(RUNDB_NO_SEGMENT), RUNDB_TEXT(text));
+}
+
+int rundb_program(struct rundb *f, const char *node, const struct message_launched *row, uint64_t missing)
+{
+    int64_t ran = row->ended ? row->ended - row->started : 0;
+    return rundb_write(f, RUNDB_PROGRAM, RUNDB_TEXT(node), RUNDB_TEXT(row->of.process), RUNDB_INT(row->of.incarnation),
+                       RUNDB_INT(row->pid), RUNDB_INT(row->state), RUNDB_INT(row->status), RUNDB_INT(row->error),
+                       RUNDB_TEXT(row->stage), RUNDB_INT(ran), RUNDB_INT((int64_t)(row->user_ns + row->system_ns)),
+                       RUNDB_INT((int64_t)row->memory), RUNDB_INT((int64_t)missing));
 }

@@ -13,6 +13,7 @@
 #define BEZEL_COLLECTOR_RUNDB_RUNDB_H
 
 #include "base/err.h"
+#include "mdr/message.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,6 +62,13 @@ int rundb_event(struct rundb *f, int64_t at, bool error, const char *text) BEZEL
 
 /** Code of the note about a process that has no segment. */
 #define RUNDB_NO_SEGMENT "BEZEL-NO-SEGMENT"
+
+/**
+ * Adds what became of an incarnation of a program that the run has started on node `node`. `missing`: bytes of its
+ * output that could not be had.
+ */
+int rundb_program(struct rundb *f, const char *node, const struct message_launched *row,
+                  uint64_t missing) BEZEL_MUST_CHECK;
 
 /**
  * Adds note RUNDB_NO_SEGMENT, with sentence `text`, about process `name`, which was launched on node `node` as `pid`

@@ -206,6 +206,28 @@ static void take_event(struct summary_loading *l, sqlite3_stmt *s)
     e->text = summary_text(l, s, 2);
 }
 
+static void take_program(struct summary_loading *l, sqlite3_stmt *s)
+{
+    struct summary_program *p = summary_grow(l, &l->summary.programs, &l->summary.program_count, sizeof *p);
+    int state = sqlite3_column_int(s, 4);
+    if (!p)
+        return;
+    *p = (struct summary_program){.node = summary_text(l, s, 0),
+                                  .name = summary_text(l, s, 1),
+                                  .incarnation = (uint32_t)sqlite3_column_int64(s, 2),
+                                  .pid = (uint32_t)sqlite3_column_int64(s, 3),
+                                  .state = LAUNCHED_LOST,
+                                  .status = sqlite3_column_int(s, 5),
+                                  .error = sqlite3_column_int(s, 6),
+                                  .stage = summary_text(l, s, 7),
+                                  .ran = summary_ns(s, 8),
+                                  .cpu = summary_ns(s, 9),
+                                  .memory = summary_u64(s, 10),
+                                  .missing = summary_u64(s, 11)};
+    if (state >= LAUNCHED_RUNS && state <= LAUNCHED_LOST)
+        p->state = (enum message_launched_state)state;
+}
+
 static void take_node(struct summary_loading *l, sqlite3_stmt *s)
 {
     size_t rows = l->summary.node_count;
@@ -239,8 +261,8 @@ static void take_count(struct summary_loading *l, sqlite3_stmt *s)
 /* Checks the sizes of tables whose rows are all kept, before a query sorts them. */
 static void check_counts(struct summary_loading *l)
 {
-    static const char *const tables[] = {"properties", "events",      "nodes",  "processes", "notes",
-                                         "knobs",      "conclusions", "limits", "polling",   "decisions"};
+    static const char *const tables[] = {"properties",  "events", "nodes",   "processes", "notes",   "knobs",
+                                         "conclusions", "limits", "polling", "decisions", "programs"};
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
         char query[48];
         snprintf(query, sizeof query, "SELECT count(*) FROM %s", tables[i]);
@@ -266,6 +288,7 @@ static void load_books(struct summary_loading *l)
 static void load_all(struct summary_loading *l)
 {
     load_books(l);
+    summary_each(l, "SELECT * FROM programs ORDER BY node, name, incarnation", take_program);
     summary_load_nodes(l);
     summary_load_timeline(l);
     summary_each(l, "SELECT ifnull(sum(bytes), 0) FROM streams", take_bytes);
@@ -358,6 +381,7 @@ void summary_free(struct summary *s)
     free(s->setpoints);
     free(s->metrics);
     free(s->events);
+    free(s->programs);
     free(s->notes);
     free(s->properties);
     free(l);

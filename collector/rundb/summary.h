@@ -102,6 +102,17 @@ struct summary_metric { /* over the run, from the values of each second */
     double mean, min, max, last;
 };
 
+/** An incarnation of a program that the run started. */
+struct summary_program {
+    const char *node, *name;
+    uint32_t incarnation, pid;
+    enum message_launched_state state; /* RUNS: it was left running, or its end is unknown */
+    int status, error;                 /* as in struct message_launched */
+    const char *stage;
+    int64_t ran, cpu;         /* ns; cpu: of user and system together */
+    uint64_t memory, missing; /* bytes: resident at most; of output that could not be had */
+};
+
 struct summary_node {
     const char *name;
     bool open;           /* it has not left: it is connected, or has vanished */
@@ -140,7 +151,7 @@ struct summary {
     size_t node_count, process_count, limit_count, decision_count, metric_count, event_count, note_count,
         property_count;
     size_t polling_count, expired_count, knob_count, series_count, violation_count, snapshot_count, conclusion_count;
-    size_t setpoints_count;
+    size_t setpoints_count, program_count;
     struct summary_node *nodes;
     struct summary_process *processes;
     struct builtin_limit *limits; /* in the order of nodes; of a global limit `node` is the one that recorded it */
@@ -155,7 +166,8 @@ struct summary {
     struct summary_violation *violations;
     struct summary_metric *metrics;
     struct summary_event *events;
-    struct summary_note *notes; /* in the order of `at` */
+    struct summary_program *programs; /* in the order of nodes, names and incarnations */
+    struct summary_note *notes;       /* in the order of `at` */
     struct summary_property *properties;
     struct summary_latency latency; /* over all SUT processes */
     uint64_t refused;               /* packets and messages that the collector refused */

@@ -84,6 +84,10 @@ void report_conclusion(const struct report *r, struct table *t, const struct bui
 void report_json_conclusions(const struct report *r, struct json *j);
 void report_json_why(const struct report *r, const struct verdict_limit *l, struct json *j);
 
+/** The programs that the run started: how they ended. JSON: `programs`. */
+void report_programs(const struct report *r, FILE *out);
+void report_json_programs(const struct report *r, struct json *j);
+
 /** The notes, as text and as member `notes`. */
 void report_notes(const struct report *r, FILE *out);
 void report_json_notes(const struct report *r, struct json *j);

@@ -337,6 +337,7 @@ void report_json(const struct report *r, FILE *out)
     put_metrics(r, &j);
     put_latency(&j, &r->summary->latency);
     put_nodes(r, &j);
+    report_json_programs(r, &j);
     report_json_notes(r, &j);
     put_events(r, &j);
     put_properties(r, &j);

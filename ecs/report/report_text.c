@@ -424,6 +424,7 @@ void report_text(const struct report *r, FILE *out)
     print_metrics(r, out);
     print_monitor(r, out);
     print_clocks(r, out);
+    report_programs(r, out);
     report_notes(r, out);
     print_events(r, out);
     print_next(r, out);

@@ -265,7 +265,20 @@ static int put_silent(const struct run *r, struct rundb *f)
     return err;
 }
 
-static int put_last_properties(const struct run *r)
+/* Records how programs ended. */
+static int put_programs(struct run *r, struct rundb *f)
+{
+    int err = 0;
+    for (size_t i = 0; i < r->sut.count && !err; i++)
+        err = sut_processes_note(&r->sut, &r->sut.processes[i]);
+    for (size_t i = 0; i < r->sut.ended_count && !err; i++) {
+        const struct sut_ended *ended = &r->sut.ended[i];
+        err = rundb_program(f, r->e->nodes[ended->process->of->node].name, &ended->row, ended->missing);
+    }
+    return err;
+}
+
+static int put_last_properties(struct run *r)
 {
     static const char *const ended_by[] = {"failure", "duration", "processes", "interrupt", "failure"};
     const struct run_state *s = &r->state;
@@ -288,6 +301,8 @@ static int put_last_properties(const struct run *r)
         err = rundb_put_int(f, RUNDB_UNMANAGED, 1);
     if (!err && r->trigger.number)
         err = rundb_put_int(f, RUNDB_SNAPSHOTS_REFUSED, (int64_t)r->trigger.refused);
+    if (!err)
+        err = put_programs(r, f);
     if (!err)
         err = put_silent(r, f);
     if (!err)

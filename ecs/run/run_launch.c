@@ -52,8 +52,9 @@ static void count_end(struct run *r, struct sut_process *p, bool failed)
 }
 
 /* Prepares for incarnation `wanted`, of which nothing is known. */
-static void begin_incarnation(struct sut_process *p, uint32_t wanted)
+static void begin_incarnation(struct run *r, struct sut_process *p, uint32_t wanted)
 {
+    (void)!sut_processes_note(&r->sut, p); /* without memory the report lacks it */
     p->program.launch.of.incarnation = p->sent = wanted;
     p->known = false;
     p->fetched = p->missing = 0;
@@ -74,7 +75,7 @@ static void tell_remote(struct run *r, struct sut_process *p, uint32_t wanted, i
     if (daemon_command(d, &start) != 0)
         return;
     if (!again)
-        begin_incarnation(p, wanted);
+        begin_incarnation(r, p, wanted);
     p->sent_id = d->caller.id;
     p->sent_at = now;
 }
@@ -87,7 +88,7 @@ static void tell_local(struct run *r, struct sut_process *p, uint32_t wanted, in
     int err = launcher_start(&r->launcher, &p->program.launch);
     if (err == BEZEL_EAGAIN || err == BEZEL_EUNREACH)
         return; /* the next turn tries again, or finds that the launcher is gone */
-    begin_incarnation(p, wanted);
+    begin_incarnation(r, p, wanted);
     p->sent_at = now;
     if (!err)
         return;

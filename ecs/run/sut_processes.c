@@ -68,6 +68,7 @@ void sut_processes_free(struct sut_processes *sut)
         launch_program_free(&sut->processes[i].program);
     free(sut->processes);
     free(sut->launchers);
+    free(sut->ended);
     *sut = (struct sut_processes){0};
 }
 
@@ -80,6 +81,20 @@ struct sut_process *sut_processes_find(struct sut_processes *sut, int node, cons
             return p;
     }
     return NULL;
+}
+
+int sut_processes_note(struct sut_processes *sut, const struct sut_process *p)
+{
+    if (!p->known)
+        return 0;
+    struct sut_ended *more = realloc(sut->ended, (sut->ended_count + 1) * sizeof *more);
+    if (!more)
+        return BEZEL_ENOMEM;
+    sut->ended = more;
+    uint64_t unfetched = !p->home && p->row.output > p->fetched ? p->row.output - p->fetched : 0;
+    more[sut->ended_count++] =
+        (struct sut_ended){.process = p, .row = p->row, .missing = p->missing + p->row.dropped + unfetched};
+    return 0;
 }
 
 struct sut_launcher *sut_processes_launcher(struct sut_processes *sut, const struct sut_process *p)

@@ -40,9 +40,18 @@ struct sut_launcher {
     bool empty;        /* it was told to end its programs, and nothing is left of them */
 };
 
+/** An incarnation that is over, or may be: what the report says of it. */
+struct sut_ended {
+    const struct sut_process *process;
+    struct message_launched row;
+    uint64_t missing; /* bytes of its output */
+};
+
 struct sut_processes {
     size_t count;
     struct sut_process *processes;
+    size_t ended_count;
+    struct sut_ended *ended;
     uint32_t nodes;
     struct sut_launcher local, *launchers; /* local: of all nodes on this machine; launchers: of each remote node */
 };
@@ -60,6 +69,10 @@ void sut_processes_free(struct sut_processes *sut);
 
 /** The process of that name on node `node`, or on this machine where that is -1; NULL: there is none. */
 struct sut_process *sut_processes_find(struct sut_processes *sut, int node, const char *name);
+
+/** Notes what is known of its present incarnation, before another one begins, or at the end. Returns 0, BEZEL_ENOMEM.
+ */
+int sut_processes_note(struct sut_processes *sut, const struct sut_process *p) BEZEL_MUST_CHECK;
 
 /** Its launcher. */
 struct sut_launcher *sut_processes_launcher(struct sut_processes *sut, const struct sut_process *p);

@@ -258,7 +258,7 @@ static void change_column(struct fixture *t, const char *column)
 static void change_table(struct fixture *t, const char *table)
 {
     /* Sent by nodes or `bezel run`: no packet has it. */
-    static const char *const told[] = {"properties", "events", "notes"};
+    static const char *const told[] = {"properties", "events", "notes", "programs"};
     char query[128];
     for (size_t i = 0; i < sizeof told / sizeof *told; i++)
         if (strcmp(table, told[i]) == 0)
