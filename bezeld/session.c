@@ -263,7 +263,7 @@ void session_free(struct session *s)
         shut(s);
     if (s->node && node_idle(s->node)) /* else ZeroMQ still reads the window, so the memory is not freed */
         node_close(s->node);
-    programs_close(s->programs, !s->deserted);
+    programs_close(s->programs, s->stopped);
     leave_folder(s);
     link_keys_close(&s->keys);
     experiment_free(s->experiment);
@@ -319,7 +319,8 @@ void session_receive(struct session *s, const struct command_request *from)
 /* Whether the session is to be closed now. */
 static bool is_through(struct session *s, int64_t now)
 {
-    return node_stopped(s->node) || (s->phase == SESSION_ENDS && (node_drained(s->node) || now > s->give_up));
+    s->stopped = node_stopped(s->node);
+    return s->stopped || (s->phase == SESSION_ENDS && (node_drained(s->node) || now > s->give_up));
 }
 
 static void close_step(struct session *s)

@@ -57,6 +57,7 @@ struct session {
     bool complete;   /* it ended by itself, and the collector has stored everything */
     bool own_folder; /* no `bezel run` made its folder, or removes it */
     bool deserted;   /* its `bezel run` is gone: nobody will continue with what it leaves */
+    bool stopped;    /* its `bezel run` has ended it: the launcher ends what is left, and forgets it */
     struct {
         bool is;       /* a peer waits for the answer to CONFIGURE, which is sent once the session serves */
         bool began;    /* that CONFIGURE began the session */

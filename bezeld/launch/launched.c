@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "bezeld/launch/launched.h"
 
+#include "base/clock.h"
 #include "bezeld/launch/ports.h"
 
 #include <dirent.h>
@@ -54,7 +55,7 @@ static int take_up(struct launched *all, int folder, const char *name)
 
 int launched_init(struct launched *all, int folder)
 {
-    *all = (struct launched){.change = 1};
+    *all = (struct launched){.change = (uint64_t)clock_now()}; /* above every change of an earlier launcher */
     int fd = folder < 0 ? -1 : openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);
     if (!entries) {
@@ -231,6 +232,8 @@ void launched_list(struct launched *all, uint64_t since, struct message_launched
 {
     const struct job *job = NULL;
     note_outputs(all);
+    if (since > all->change) /* of a launcher before the last boot */
+        since = 0;
     list->count = 0;
     list->change = since;
     while (list->count < MESSAGE_LAUNCHED_MAX && (job = next_changed(all, list->change))) {

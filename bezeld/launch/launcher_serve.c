@@ -318,7 +318,7 @@ static int watch_silence(struct serving *s)
     int left = until(s->heard + s->silence);
     if (left == 0 && !s->ending)
         end(s, 0, s->grace);
-    int more = until(s->heard + s->silence + LAUNCHER_KEEP);
+    int more = until(s->heard + s->silence + (s->all.count > 0 ? LAUNCHER_KEEP : 0));
     s->leaving = s->leaving || more == 0;
     return left > 0 ? left : more;
 }

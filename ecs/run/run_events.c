@@ -93,7 +93,11 @@ static void report_undrained(struct run *r)
         const struct daemons_status *s = &r->daemons.daemons[d].status;
         if (r->state.daemons[d].drained)
             continue;
-        if (s->known && !s->unresponsive_reported)
+        if (s->state == DAEMON_DRAINED && !s->unresponsive_reported)
+            console_error(&r->console, "BEZEL-RUN-UNDRAINED",
+                          "gave up waiting for the output of programs on node %s: its launcher does not answer",
+                          r->e->nodes[d - 1].name);
+        else if (s->known && !s->unresponsive_reported)
             console_error(&r->console, "BEZEL-RUN-UNDRAINED",
                           "gave up draining node %s: the collector has not stored %s that its bezeld holds in packets",
                           r->e->nodes[d - 1].name, units_bytes(s->waiting).s);

@@ -291,7 +291,10 @@ static void on_launcher_lost(struct run *r)
     console_error(&r->console, "BEZEL-RUN-LAUNCHER",
                   "the launcher was killed: the processes that it started are killed");
     run_finish_tree(r);
-    run_feed(r, &(struct state_event){.type = EVENT_LAUNCHER_LOST});
+    uint64_t elsewhere = 0;
+    for (size_t i = 0; i < r->sut.count; i++)
+        elsewhere += r->sut.processes[i].remote && !r->sut.processes[i].counted;
+    run_feed(r, &(struct state_event){.type = EVENT_LAUNCHER_LOST, .living = elsewhere});
 }
 
 void run_take_launcher(struct run *r)

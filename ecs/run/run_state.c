@@ -288,14 +288,14 @@ static void on_process_ended(struct run_state *s, bool failed, bool stops, int64
         stop(s, ENDED_BY_PROCESSES, now, a);
 }
 
-static void on_launcher_lost(struct run_state *s, int64_t now, struct state_actions *a)
+static void on_launcher_lost(struct run_state *s, uint64_t elsewhere, int64_t now, struct state_actions *a)
 {
-    s->launched = s->launched_left = 0;
+    s->launched = s->launched_left = (uint32_t)elsewhere;
     s->failed = true;
-    if (s->phase == PHASE_STOPPING)
-        drain(s, now, a);
-    else
+    if (s->phase != PHASE_STOPPING)
         stop(s, ENDED_BY_FAILURE, now, a);
+    else if (elsewhere == 0)
+        drain(s, now, a);
 }
 
 static void on_attached(struct run_state *s, const struct state_event *event, int64_t now)
@@ -518,7 +518,7 @@ struct state_actions run_state_step(struct run_state *s, const struct state_even
             drain(s, now, &a);
         break;
     case EVENT_LAUNCHER_LOST:
-        on_launcher_lost(s, now, &a);
+        on_launcher_lost(s, event->living, now, &a);
         break;
     case EVENT_ATTACHED:
         on_attached(s, event, now);

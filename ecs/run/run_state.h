@@ -61,7 +61,7 @@ enum state_event_type {
     EVENT_PROCESS_ENDED, /* a launched process; `failed`: by a signal, an error code, or it could not be started */
     EVENT_UNREADY,       /* a launched process did not get ready in time */
     EVENT_TREE_EMPTY,    /* the launchers have nothing left */
-    EVENT_LAUNCHER_LOST, /* the launcher is gone, unasked */
+    EVENT_LAUNCHER_LOST, /* the launcher of this machine is gone, unasked; `living` programs run elsewhere */
     EVENT_ATTACHED,      /* nodes see `living` processes of the SUT, and have seen `seen` */
     EVENT_PROGRESS,      /* while draining: something more is stored */
     EVENT_DRAINED,       /* `daemon`, a node's, holds no records any more */

@@ -116,6 +116,11 @@ static void what_an_earlier_launcher_started_is_known(void **state)
     snprintf(path, sizeof path, "%s/dir.1.out", scratch_dir);
     assert_int_equal(mkdir(path, 0700), 0);
     int folder = open(scratch_dir, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(launched_init(&all, -1), 0);
+    for (unsigned i = 0; i < 100; i++)
+        begin(&all, i, 1, (pid_t)(1000 + i));
+    uint64_t told = all.change;
+    launched_free(&all);
     assert_int_equal(launched_init(&all, folder), 0);
     struct message_start of = {"a.b", 12}, x = {"x", 1};
     const struct job *job = launched_find(&all, &of);
@@ -123,6 +128,10 @@ static void what_an_earlier_launcher_started_is_known(void **state)
     assert_int_equal(job->row.state, LAUNCHED_LOST);
     assert_int_equal(job->row.output, 6);
     assert_non_null(launched_find(&all, &x));
+    launched_list(&all, told, &list); /* to whom the killed one has told all */
+    assert_in_range(list.count, 2, 3);
+    launched_list(&all, UINT64_MAX, &list); /* the same, before the last boot */
+    assert_in_range(list.count, 2, 3);
     assert_in_range(all.count, 2, 3); /* with the folder */
     launched_free(&all);
     close(folder);

@@ -456,6 +456,41 @@ static void a_lost_launcher_fails_the_experiment_but_not_the_draining(void **sta
     assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
 }
 
+static void without_the_launcher_here_those_elsewhere_are_ended(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 3, false, 0);
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_LAUNCHER_LOST, .living = 2), ACTION_STOP_PROCESSES);
+    assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED), 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+    begin(&c, 1, 3, false, CLOCK_S);
+    run_up(&c);
+    assert_int_equal(tick_within(&c, CLOCK_S), ACTION_STOP_PROCESSES);
+    assert_int_equal(GIVE(&c, .type = EVENT_LAUNCHER_LOST, .living = 1), 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_TREE_EMPTY), ACTION_DRAIN);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
+}
+
+static void a_process_may_end_the_run_or_fail_it_by_not_getting_ready(void **state)
+{
+    (void)state;
+    struct scene c;
+    begin(&c, 1, 3, false, 0);
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED), 0);
+    assert_int_equal(GIVE(&c, .type = EVENT_PROCESS_ENDED, .stops = true), ACTION_STOP_PROCESSES);
+    assert_int_equal(c.s.ended_by, ENDED_BY_PROCESSES);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_OK);
+    begin(&c, 1, 3, false, 0);
+    run_up(&c);
+    assert_int_equal(GIVE(&c, .type = EVENT_UNREADY), ACTION_STOP_PROCESSES);
+    assert_int_equal(c.s.ended_by, ENDED_BY_FAILURE);
+    assert_int_equal(GIVE(&c, .type = EVENT_UNREADY), 0);
+    assert_int_equal(run_state_exit_code(&c.s, EXIT_OK), EXIT_FAILED);
+}
+
 static void processes_that_cannot_be_ended_do_not_hold_up_the_end(void **state)
 {
     (void)state;
@@ -721,6 +756,8 @@ int main(void)
         cmocka_unit_test(what_is_attached_to_neither_ends_nor_prolongs_what_is_started),
         cmocka_unit_test(silence_of_what_is_attached_to_is_reported_once_and_nothing_seen_is_unreachable),
         cmocka_unit_test(a_lost_launcher_fails_the_experiment_but_not_the_draining),
+        cmocka_unit_test(without_the_launcher_here_those_elsewhere_are_ended),
+        cmocka_unit_test(a_process_may_end_the_run_or_fail_it_by_not_getting_ready),
         cmocka_unit_test(processes_that_cannot_be_ended_do_not_hold_up_the_end),
         cmocka_unit_test(a_manager_is_started_with_the_processes_and_ended_before_draining),
         cmocka_unit_test(a_manager_that_dies_is_restarted_until_it_is_given_up_and_the_run_goes_on),
