@@ -101,8 +101,15 @@ void programs_close(struct programs *p, bool forget)
         return;
     m.type = MESSAGE_COMMAND;
     m.command = (struct message_command){.id = 1, .verb = VERB_SHUTDOWN};
-    if (forget && p->connected)
-        (void)!launcher_send(&p->launcher, &m); /* if it is lost, the silence ends the programs */
+    bool sent = p->connected && forget && launcher_send(&p->launcher, &m) == 0;
+    if (forget && !sent) { /* the launcher was stopped, and its queue is full: a new connection has another one */
+        disconnect(p);
+        sent =
+            launcher_connect(p->options.launcher, p->name, &p->launcher) == 0 && launcher_send(&p->launcher, &m) == 0;
+    }
+    if (forget && !sent)
+        log_warn("BEZEL-LAUNCHER", "%s: the launcher could not be told that the run is over: it ends by itself",
+                 p->name);
     (void)launcher_close(&p->launcher);
     free(p);
 }

@@ -123,14 +123,12 @@ static void hang_up(struct serving *s, struct connection *c)
     }
 }
 
-/* Sends `message`. Returns whether it was sent; a later try may succeed where the connection is not hung up. */
-static bool send_message(struct serving *s, struct connection *c)
+/* Sends `message`. Returns whether it was sent. If the peer is gone, what it has sent before is still to be carried
+ * out. */
+static bool send_message(const struct connection *c)
 {
     int n = message_encode(&message, bytes, sizeof bytes);
-    ssize_t sent = n < 0 ? n : send(c->fd, bytes, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0 && errno != EAGAIN && errno != EINTR)
-        hang_up(s, c);
-    return sent >= 0;
+    return n > 0 && send(c->fd, bytes, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) == n;
 }
 
 /* Answers the command in `message`, whose envelope the answer keeps. */
@@ -142,27 +140,27 @@ static void begin_reply(uint32_t id, enum message_answer answer)
         (struct message_reply){.id = id, .at = (uint64_t)clock_now(), .state = DAEMON_ACTIVE, .answer = answer};
 }
 
-static void refuse(struct serving *s, struct connection *c, uint32_t id, const char *why)
+static void refuse(const struct connection *c, uint32_t id, const char *why)
 {
     begin_reply(id, ANSWER_REFUSED);
     snprintf(message.reply.text, sizeof message.reply.text, "%s", why);
-    (void)send_message(s, c);
+    (void)send_message(c);
 }
 
 static void reply_list(struct serving *s, struct connection *c, uint32_t id, uint64_t since)
 {
     begin_reply(id, ANSWER_PROCESSES);
     launched_list(&s->all, since, &message.launched);
-    if (send_message(s, c) && s->how->owned)
+    if (send_message(c) && s->how->owned)
         c->told = message.launched.change;
 }
 
-static void reply_one(struct serving *s, struct connection *c, uint32_t id, const struct job *job)
+static void reply_one(const struct connection *c, uint32_t id, const struct job *job)
 {
     begin_reply(id, ANSWER_PROCESSES);
     message.launched = (struct message_launched_list){.count = 1};
     message.launched.rows[0] = job->row;
-    (void)send_message(s, c);
+    (void)send_message(c);
 }
 
 /* The file in which the launcher spools the output of `of`, and by which a later one knows that it was started. */
@@ -198,16 +196,16 @@ static void launch(struct serving *s, struct connection *c)
     struct job *job = launched_find(&s->all, &asked.of);
     const char *why = job ? NULL : launched_forbids(&s->all, &asked.of);
     if (job)
-        reply_one(s, c, asked.id, job);
+        reply_one(c, asked.id, job);
     else if (why || s->ending)
-        refuse(s, c, asked.id, why ? why : "the programs of this run are being ended");
+        refuse(c, asked.id, why ? why : "the programs of this run are being ended");
     else if (launch_from_message(&asked, &l, &pointers) != 0 || !(job = launched_add(&s->all, &asked.of)))
-        refuse(s, c, asked.id, "the launcher has no memory");
+        refuse(c, asked.id, "the launcher has no memory");
     else {
         l.foreground = l.foreground && s->how->owned;
         start(s, job, &l);
         if (!s->how->owned) /* else the change is told anyway */
-            reply_one(s, c, asked.id, job);
+            reply_one(c, asked.id, job);
     }
     free(pointers);
 }
@@ -216,12 +214,12 @@ static void reply_output(struct serving *s, struct connection *c, const struct m
 {
     const struct job *job = launched_find(&s->all, &asked->start);
     if (!job || job->output.file < 0) {
-        refuse(s, c, asked->id, "the launcher has no output of this program");
+        refuse(c, asked->id, "the launcher has no output of this program");
         return;
     }
     begin_reply(asked->id, ANSWER_OUTPUT);
     output_spool_read(&job->output, asked->offset, &message.output);
-    (void)send_message(s, c);
+    (void)send_message(c);
 }
 
 static void carry_out(struct serving *s, struct connection *c)
@@ -244,7 +242,7 @@ static void carry_out(struct serving *s, struct connection *c)
     case VERB_CONFIGURE: /* the service has carried it out */
         break;
     default:
-        refuse(s, c, asked.id, "a launcher does not carry out this command");
+        refuse(c, asked.id, "a launcher does not carry out this command");
         return;
     }
     if (!s->how->owned)
@@ -263,7 +261,7 @@ static void receive(struct serving *s, struct connection *c)
     int err = (size_t)n > sizeof bytes ? BEZEL_EMALFORMED : message_decode(bytes, (size_t)n, &message);
     s->heard = clock_now();
     if (err == BEZEL_EVERSION)
-        (void)send_message(s, c);
+        (void)send_message(c);
     else if (!err && message.type == MESSAGE_LAUNCH)
         launch(s, c);
     else if (!err && message.type == MESSAGE_COMMAND)

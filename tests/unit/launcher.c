@@ -7,6 +7,7 @@
 #include "tests/lib/scratch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -366,6 +368,37 @@ static void who_is_spared_lives_on_with_its_children_when_the_rest_is_ended(void
     close(ends[0]);
 }
 
+/* Its answers find nobody any more; what was sent before is carried out all the same. */
+static void a_session_is_over_though_its_bezeld_did_not_wait_for_answers(void **state)
+{
+    (void)state;
+    int ends[2], folder = open(scratch_dir, O_RDONLY | O_DIRECTORY);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends), 0);
+    struct launcher l = {.fd = ends[0]};
+    static struct message m;
+    m.type = MESSAGE_COMMAND;
+    for (uint32_t i = 1; i <= 4; i++) {
+        m.command = (struct message_command){.id = i, .verb = VERB_QUERY, .subject = SUBJECT_PROCESSES};
+        m.command.verb = i == 4 ? VERB_SHUTDOWN : VERB_QUERY;
+        assert_int_equal(launcher_send(&l, &m), 0);
+    }
+    close(ends[0]);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(launcher_serve(&(struct launcher_serving){
+                  .grace = CLOCK_S, .connection = ends[1], .listening = -1, .folder = folder, .output_bytes = 1 << 20})
+                  ? 0
+                  : 1);
+    close(ends[1]);
+    close(folder);
+    int status = -1;
+    for (int64_t deadline = clock_now() + LAUNCHER_SILENCE / 2;
+         waitpid(pid, &status, WNOHANG) == 0 && clock_now() < deadline;)
+        clock_sleep_until(clock_now() + CLOCK_MS);
+    kill(pid, SIGKILL);
+    assert_int_equal(status, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +411,7 @@ int main(void)
         cmocka_unit_test(kills_at_once_on_command),
         cmocka_unit_test(leaves_an_interrupted_process_the_time_to_end_by_itself),
         cmocka_unit_test(its_own_death_is_seen),
+        cmocka_unit_test(a_session_is_over_though_its_bezeld_did_not_wait_for_answers),
         cmocka_unit_test(who_is_spared_lives_on_with_its_children_when_the_rest_is_ended),
     };
     return cmocka_run_group_tests(tests, scratch_begin, scratch_end);
