@@ -122,6 +122,8 @@ static int find(const struct launch *l, char path[PATH_MAX])
     for (char *const *v = l->environment; v && *v; v++)
         if (strncmp(*v, "PATH=", 5) == 0)
             list = *v + 5;
+    if (name[0] == '/') /* whatever has become of the present directory */
+        return program_join("/", name, path, PATH_MAX) ? 0 : ENAMETOOLONG;
     if (!getcwd(here, sizeof here))
         return errno;
     if (l->directory && !program_join(here, l->directory, path, PATH_MAX))

@@ -66,8 +66,8 @@ bool run_take_launched(void *run, uint32_t d, const struct message *m);
 /** Looks whether program `i` is ready. Returns whether it has to be looked again soon (run_ready.c). */
 bool run_look_whether_ready(struct run *r, size_t i, int64_t now);
 
-/** Takes a node's answer to that. Returns whether `reply` is one. */
-bool run_take_records(struct run *r, const struct message_reply *reply);
+/** Takes the answer to that of daemon `d`. Returns whether `reply` is one. */
+bool run_take_records(struct run *r, uint32_t d, const struct message_reply *reply);
 
 /** Counts the programs of a lost node as ended. */
 void run_lose_programs(struct run *r, uint32_t node);

@@ -51,6 +51,20 @@ static void count_end(struct run *r, struct sut_process *p, bool failed)
                     .type = EVENT_PROCESS_ENDED, .failed = failed, .stops = p->of->on_exit == ON_EXIT_STOP});
 }
 
+static void give_up(struct run *r, struct sut_process *p)
+{
+    start_plan_give_up(&r->plan, number_of(r, p));
+    count_end(r, p, true);
+}
+
+/* What was not fetched of its output is missing. */
+static void give_up_output(struct sut_process *p)
+{
+    if (p->known && !p->home && p->row.output > p->fetched)
+        p->missing += p->row.output - p->fetched;
+    p->home = true;
+}
+
 /* Prepares for incarnation `wanted`, of which nothing is known. */
 static void begin_incarnation(struct run *r, struct sut_process *p, uint32_t wanted)
 {
@@ -92,10 +106,9 @@ static void tell_local(struct run *r, struct sut_process *p, uint32_t wanted, in
     p->sent_at = now;
     if (!err)
         return;
-    console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s' could not be started: its command and environment %s",
-                  name_of(p), err == BEZEL_EFULL ? "are too long" : limit_reason(err));
-    (void)start_plan_ends(&r->plan, number_of(r, p), true, now);
-    count_end(r, p, true);
+    console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s' could not be started: %s", name_of(p),
+                  err == BEZEL_EFULL ? "its command and environment are too long" : limit_reason(err));
+    give_up(r, p);
 }
 
 /* Reports programs that were not ready in time, and those that wait for such as failed. */
@@ -188,15 +201,16 @@ static void on_failed(struct run *r, struct sut_process *p)
         count_end(r, p, true);
 }
 
+/* What is known of one that ended before stays known. */
 static void on_lost(struct run *r, struct sut_process *p)
 {
     if (!p->counted)
         console_error(&r->console, "BEZEL-RUN-PROCESS",
                       "process '%s' on node %s has ended, because the launcher there has: how it ended is unknown",
                       name_of(p), r->e->nodes[p->of->node].name);
-    p->row.state = LAUNCHED_LOST;
-    (void)start_plan_ends(&r->plan, number_of(r, p), false, clock_now());
-    count_end(r, p, true);
+    if (p->row.state == LAUNCHED_RUNS)
+        p->row.state = LAUNCHED_LOST;
+    give_up(r, p);
 }
 
 static void on_started(struct run *r, const struct sut_process *p)
@@ -222,6 +236,8 @@ static void take_row(struct run *r, struct sut_process *p, const struct message_
     bool news = !p->known;
     bool ended = !news && p->row.state != LAUNCHED_RUNS;
     size_t i = number_of(r, p);
+    if (ended && row->state == LAUNCHED_LOST)
+        return; /* how it ended is known: it is still in the spool of the next launcher */
     p->row = *row;
     p->known = true;
     if (news && row->pid) {
@@ -311,7 +327,6 @@ void run_take_launcher(struct run *r)
 
 /* ---- Launchers of remote nodes ----------------------------------------------------------------------------------- */
 
-/* Asks for what has changed there, tells it again to end its programs where it may not know, and fetches output. */
 static void ask_for_output(struct run *r, struct sut_process *p, int64_t now)
 {
     struct daemon *d = daemon_of(r, p);
@@ -326,6 +341,7 @@ static void ask_for_output(struct run *r, struct sut_process *p, int64_t now)
     p->fetch_at = now;
 }
 
+/* A launcher that may not know it is told again to end its programs. */
 void run_ask_launchers(struct run *r)
 {
     for (uint32_t i = 0; i < r->sut.nodes; i++) {
@@ -383,10 +399,10 @@ static void lose_launcher(struct run *r, struct sut_launcher *l, uint32_t node)
     l->empty = true;
     for (size_t i = 0; i < r->sut.count; i++) {
         struct sut_process *p = &r->sut.processes[i];
-        if (p->remote && p->of->node == node && p->sent) {
-            p->home = true;
-            on_lost(r, p);
-        }
+        if (!p->remote || p->of->node != node || !p->sent)
+            continue;
+        give_up_output(p);
+        on_lost(r, p);
     }
     look_for_empty(r);
 }
@@ -396,9 +412,8 @@ static void take_refusal(struct run *r, struct sut_process *p, const char *why)
 {
     console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s' on node %s could not be started: %s", name_of(p),
                   r->e->nodes[p->of->node].name, why);
-    p->home = true;
-    (void)start_plan_ends(&r->plan, number_of(r, p), false, clock_now());
-    count_end(r, p, true);
+    give_up_output(p);
+    give_up(r, p);
 }
 
 bool run_take_launched(void *run, uint32_t d, const struct message *m)
@@ -410,7 +425,7 @@ bool run_take_launched(void *run, uint32_t d, const struct message *m)
         look_for_empty(r);
         return true;
     }
-    if (run_take_records(r, reply))
+    if (run_take_records(r, d, reply))
         return true;
     bool of_node = d >= 1 && d <= r->sut.nodes && reply->id != 0;
     if (of_node && reply->answer == ANSWER_REFUSED && reply->id == r->sut.launchers[d - 1].asked_id) {
@@ -439,7 +454,9 @@ void run_lose_programs(struct run *r, uint32_t node)
 {
     for (size_t i = 0; i < r->sut.count; i++) {
         struct sut_process *p = &r->sut.processes[i];
-        if (p->remote && p->of->node == node && p->sent)
-            count_end(r, p, r->state.daemons[1 + node].on_loss != ON_LOSS_CONTINUE);
+        if (!p->remote || p->of->node != node)
+            continue;
+        start_plan_give_up(&r->plan, i);
+        count_end(r, p, r->state.daemons[1 + node].on_loss != ON_LOSS_CONTINUE);
     }
 }

@@ -60,12 +60,12 @@ bool run_look_whether_ready(struct run *r, size_t i, int64_t now)
     return true;
 }
 
-bool run_take_records(struct run *r, const struct message_reply *reply)
+bool run_take_records(struct run *r, uint32_t d, const struct message_reply *reply)
 {
     if (reply->answer != ANSWER_RECORDS)
         return false;
     for (size_t i = 0; i < r->sut.count; i++)
-        if (r->sut.processes[i].look_id == reply->id && reply->records > 0)
+        if (r->sut.processes[i].of->node == d - 1 && r->sut.processes[i].look_id == reply->id && reply->records > 0)
             start_plan_ready(&r->plan, i);
     return true;
 }

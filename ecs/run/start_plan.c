@@ -63,6 +63,11 @@ bool start_plan_ends(struct start_plan *plan, size_t i, bool failed, int64_t now
     return again;
 }
 
+void start_plan_give_up(struct start_plan *plan, size_t i)
+{
+    plan->programs[i].phase = START_OVER;
+}
+
 /* ---- Steps ------------------------------------------------------------------------------------------------------- */
 
 /* Whether all instances of process `name` are done; else *missing is the first that is not. */

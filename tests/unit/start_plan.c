@@ -151,6 +151,24 @@ static void who_waits_for_a_failed_one_is_over_too(void **state)
     assert_string_equal(phases(), "oooT");
 }
 
+static void one_that_is_given_up_is_not_started_again(void **state)
+{
+    (void)state;
+    size_t failed = 99;
+    begin("  - {name: a, command: x, ready: {port: 80}, restart: on-failure}\n  - {name: b, command: x, after: [a]}\n"
+          "  - {name: c, command: x, restart: on-failure}\n  - {name: d, command: x, after: [c]}\n");
+    start_plan_give_up(&plan, 0); /* it was never ready */
+    start_plan_runs(&plan, 2, 1);
+    start_plan_give_up(&plan, 2); /* it was */
+    start_plan_step(&plan, CLOCK_S);
+    assert_string_equal(phases(), "oWoT");
+    assert_int_equal(start_plan_stuck(&plan, &failed), 1);
+    assert_int_equal(failed, 0);
+    assert_int_equal(start_plan_stuck(&plan, &failed), -1);
+    start_plan_step(&plan, 3600 * CLOCK_S);
+    assert_string_equal(phases(), "oooT");
+}
+
 static void one_that_was_ready_and_fails_later_holds_nobody_up(void **state)
 {
     (void)state;
@@ -172,6 +190,7 @@ int main(void)
         cmocka_unit_test_teardown(a_failure_is_followed_by_so_many_restarts, end),
         cmocka_unit_test_teardown(a_good_end_is_followed_by_none, end),
         cmocka_unit_test_teardown(who_waits_for_a_failed_one_is_over_too, end),
+        cmocka_unit_test_teardown(one_that_is_given_up_is_not_started_again, end),
         cmocka_unit_test_teardown(one_that_was_ready_and_fails_later_holds_nobody_up, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
