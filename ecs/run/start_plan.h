@@ -47,7 +47,7 @@ void start_plan_ready(struct start_plan *plan, size_t i);
 /** Program `i` has ended, or could not be started. Returns whether it is to be started again. */
 bool start_plan_ends(struct start_plan *plan, size_t i, bool failed, int64_t now);
 
-/** Program `i` is not started any more, whatever its file says. Others that wait for it, and need to, are over too. */
+/** Program `i` is not started any more, whatever its file says. Those that still wait for it become stuck. */
 void start_plan_give_up(struct start_plan *plan, size_t i);
 
 /** Takes the next steps that are due: programs become TOLD, or READY by their time. */
