@@ -243,9 +243,13 @@ const char *daemon_trouble(const struct daemon *d)
     const char *why = d->caller.link ? link_trouble(d->caller.link) : NULL;
     if (d->session.why[0] || !daemon_is_session(d) || d->caller.life != 0)
         return d->session.why;
-    return why ? why
-               : "nothing answers there: is the machine up, does a bezeld serve at that port, does a firewall let "
-                 "it through?";
+    if (why)
+        return why;
+    return command_caller_is_met(&d->caller)
+               ? "a program listens there that does not answer as a bezeld does: check address and port, and that "
+                 "bezeld is not stopped"
+               : "nothing answers there: is the machine up, does a bezeld serve at that port, does a firewall let it "
+                 "through?";
 }
 
 const char *daemon_log(const struct daemon *d)

@@ -41,6 +41,11 @@ void command_caller_close(struct command_caller *c, int linger_ms)
     c->link = NULL;
 }
 
+bool command_caller_is_met(const struct command_caller *c)
+{
+    return c->met || (c->link && link_is_connected(c->link));
+}
+
 /* Makes the link anew where it is silent or was refused. What waits in it is dropped: its deadline would have passed.
  */
 static int mend_link(struct command_caller *c, int64_t now)
@@ -50,6 +55,7 @@ static int mend_link(struct command_caller *c, int64_t now)
     if (endpoint_path(c->endpoint) || (!silent && !refused))
         return 0;
     struct link *before = c->link;
+    c->met = command_caller_is_met(c);
     int err = make_link(c);
     if (err)
         c->link = before;

@@ -24,6 +24,7 @@ struct command_caller {
     char endpoint[LINK_ENDPOINT_MAX];
     struct link_keys keys;
     bool keyed;
+    bool met;        /* a link before this one was connected, whoever listened there */
     int64_t linked;  /* when the link was made, ns */
     int64_t waiting; /* since when something was sent and nothing has come, ns; 0: something has come since */
     uint8_t source[16], run[16];
@@ -45,6 +46,9 @@ struct command_caller_keys {
  */
 int command_caller_open(struct command_caller *c, const char *endpoint, struct command_caller_keys keys,
                         const uint8_t run[16], const char *node) BEZEL_MUST_CHECK;
+
+/** Whether somebody listens at the endpoint of a caller with keys, though it may be no daemon of Bezel. */
+bool command_caller_is_met(const struct command_caller *c);
 
 /** Closes the link; commands in its queue may still be sent for `linger_ms`. Idempotent. */
 void command_caller_close(struct command_caller *c, int linger_ms);

@@ -160,6 +160,9 @@ const char *link_trouble(const struct link *link);
  */
 bool link_is_refused(const struct link *link);
 
+/** Whether somebody, not necessarily a daemon, accepted a connection of a link with keys before its first frame. */
+bool link_is_connected(const struct link *link);
+
 /** Whether a connected link still looks for an address of its name that answers. */
 bool link_is_dialing(const struct link *link);
 

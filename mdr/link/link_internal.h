@@ -20,6 +20,7 @@ struct link {
     void *monitor;   /* of a connected link with keys, until its first frame: reports failed handshakes; else NULL */
     unsigned logged; /* events of the monitor that were logged */
     bool bound, keyed;
+    bool connected; /* the monitor has seen a connection */
     char endpoint[LINK_ENDPOINT_MAX];
     unsigned domain;       /* of a bound link with keys: its number, which is its domain in ZAP; else 0 */
     struct keyring *known; /* the keys that it admits */

@@ -102,7 +102,7 @@ bool link_may(const struct link_frame *frame, enum key_role role)
 
 /* ---- failed handshakes ------------------------------------------------------------------------------------------- */
 
-/* ZeroMQ reports a failed handshake by events only. They are read until the first frame arrives. */
+/* ZeroMQ reports connections and failed handshakes by events only. They are read until the first frame arrives. */
 void link_monitor_open(struct link *link)
 {
     static unsigned monitors;
@@ -112,8 +112,8 @@ void link_monitor_open(struct link *link)
     snprintf(address, sizeof address, "inproc://monitor-%u", ++monitors);
     link->monitor = zmq_socket(link_context, ZMQ_PAIR);
     pthread_mutex_unlock(&link_context_lock);
-    int events =
-        ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+    int events = ZMQ_EVENT_CONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                 ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
     if (link->monitor &&
         (zmq_setsockopt(link->monitor, ZMQ_LINGER, &linger, sizeof linger) != 0 ||
          zmq_socket_monitor(link->socket, address, events) != 0 || zmq_connect(link->monitor, address) != 0))
@@ -127,6 +127,11 @@ void link_monitor_close(struct link *link)
     zmq_socket_monitor(link->socket, NULL, 0);
     zmq_close(link->monitor);
     link->monitor = NULL;
+}
+
+bool link_is_connected(const struct link *link)
+{
+    return link->connected;
 }
 
 bool link_is_refused(const struct link *link)
@@ -161,6 +166,10 @@ void link_monitor_look(struct link *link)
         size_t size = sizeof more;
         if (zmq_getsockopt(link->monitor, ZMQ_RCVMORE, &more, &size) != 0 || !more || (link->logged & event))
             continue;
+        if (event == ZMQ_EVENT_CONNECTED) {
+            link->connected = true;
+            continue;
+        }
         link->logged |= event;
         log_error("BEZEL-LINK-KEYS", "%s %s", link->endpoint, link_trouble(link));
     }

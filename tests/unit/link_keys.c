@@ -181,6 +181,30 @@ static void a_wrong_key_of_the_server_is_found_out(void **state)
     link_close(server, 0);
 }
 
+/* A program that is no daemon of Bezel: its socket takes connections, and that is all. */
+static void somebody_who_listens_is_told_from_nobody(void **state)
+{
+    (void)state;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof at;
+    char endpoint[64];
+    struct link *link;
+    struct link_frame frame;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&at, size), 0);
+    assert_int_equal(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    snprintf(endpoint, sizeof endpoint, "tcp://127.0.0.1:%u", ntohs(at.sin_port));
+    assert_int_equal(link_connect(endpoint, MAX_FRAME, 16, &desk1, &link), 0);
+    assert_false(receive(link, &frame, 300 * CLOCK_MS));
+    assert_false(link_is_connected(link));
+    assert_int_equal(listen(fd, 8), 0);
+    for (int64_t deadline = clock_now() + PATIENCE; !link_is_connected(link) && clock_now() < deadline;)
+        assert_false(receive(link, &frame, 10 * CLOCK_MS));
+    assert_true(link_is_connected(link));
+    link_close(link, 0);
+    close(fd);
+}
+
 static void a_plain_peer_is_not_heard_where_keys_are(void **state)
 {
     (void)state;
@@ -360,6 +384,7 @@ int main(void)
         TEST(a_known_key_is_admitted_with_its_roles),
         TEST(a_stranger_is_not_admitted_and_both_sides_say_so),
         TEST(a_wrong_key_of_the_server_is_found_out),
+        TEST(somebody_who_listens_is_told_from_nobody),
         TEST(a_plain_peer_is_not_heard_where_keys_are),
         TEST(a_peer_with_keys_does_not_speak_plainly),
         TEST(a_key_that_was_removed_is_not_admitted_again),
