@@ -60,10 +60,15 @@ start_run() {
 end_run() {
     code=0
     wait "$run" || code=$?
-    left=
-    for pid in $pids; do [ "$pid" = "$run" ] || left="$left $pid"; done
-    pids=$left # the number may be another's soon
+    forget "$run"
     [ "$code" = "$1" ] || fail "exit code $code, not $1"
+}
+
+# Process $1 has ended: its number may be another's soon.
+forget() {
+    left=
+    for pid in $pids; do [ "$pid" = "$1" ] || left="$left $pid"; done
+    pids=$left
 }
 
 # Waits until the command holds.
