@@ -95,7 +95,7 @@ int rundb_error(sqlite3 *db, int rc)
     case SQLITE_DONE:
         return 0;
     case SQLITE_FULL:
-        errno = sys ? sys : ENOSPC;
+        errno = ENOSPC; /* sqlite3_system_errno() is of an earlier error: SQLite keeps none for this one */
         return BEZEL_ENOSPC;
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
@@ -206,6 +206,12 @@ static int begin_log(sqlite3 *db)
     return err || has_log ? err : rundb_exec(db, "PRAGMA journal_mode = MEMORY; PRAGMA journal_mode = WAL");
 }
 
+/*
+ * Pages in the log from which on a commit moves them into the database, and the log is written from its beginning
+ * again. By SQLite's 1000 it would have taken all of the store's reserve on a full disk before that, save by save.
+ */
+#define LOG_PAGES "64"
+
 int rundb_open(const char *run, struct rundb **f)
 {
     struct rundb *it = calloc(1, sizeof *it);
@@ -217,7 +223,7 @@ int rundb_open(const char *run, struct rundb **f)
     if (!err)
         err = schema_make(it->db);
     if (!err)
-        err = rundb_exec(it->db, "PRAGMA synchronous = OFF");
+        err = rundb_exec(it->db, "PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = " LOG_PAGES);
     return rundb_ready(it, err, f);
 }
 

@@ -54,7 +54,7 @@ static uint32_t index_of(struct summary_loading *l, const int64_t *rows, size_t 
         if (rows[i] == row)
             return (uint32_t)(l->last = i);
     }
-    l->err = BEZEL_EMALFORMED;
+    l->err = l->err ? l->err : BEZEL_EMALFORMED;
     return 0;
 }
 
@@ -237,7 +237,7 @@ static void take_node(struct summary_loading *l, sqlite3_stmt *s)
         return;
     *row = sqlite3_column_int64(s, 0);
     n->name = summary_text(l, s, 1);
-    if (!model_name_ok(n->name))
+    if (!l->err && !model_name_ok(n->name))
         l->err = BEZEL_EMALFORMED;
     n->realtime_offset = summary_ns(s, 2);
     n->open = sqlite3_column_int(s, 3) == 0;

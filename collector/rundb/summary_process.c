@@ -65,7 +65,7 @@ static struct summary_book *book_of(struct summary_loading *l, struct summary_pr
     for (size_t i = 0; p && i < p->book_count; i++)
         if (p->books[i].aspect == aspect)
             return &p->books[i];
-    l->err = BEZEL_EMALFORMED;
+    l->err = l->err ? l->err : BEZEL_EMALFORMED;
     return NULL;
 }
 

@@ -78,8 +78,10 @@ static int know(struct stored_run *r, unsigned process, struct model_process **k
         return err;
     }
     *known = p = model_add_process(r->node, said);
-    if (!p)
+    if (!p) {
+        dict_free(dict);
         return BEZEL_ENOMEM;
+    }
     model_set_dictionary(p, dict);
     err = of_database(r, rundb_add_process(r->rundb, p, said->dictionary, said->dictionary_bytes));
     if (err)
@@ -146,6 +148,14 @@ int stored_feed(struct stored_run *r, uint64_t packets)
             }
     } while (!err && fed > before);
     return err ? err : acknowledge(r);
+}
+
+int stored_save(struct stored_run *r)
+{
+    r->node->dirty = true;
+    for (struct model_process *p = r->node->processes; p; p = p->next)
+        p->dirty = true;
+    return of_database(r, rundb_save(r->rundb, r->model));
 }
 
 void stored_end(struct stored_run *r)

@@ -29,6 +29,9 @@ int stored_start(struct stored_run *r, const char *dir, struct fake_sensor *sens
 /** Stores and acknowledges up to `packets` packets that are not stored yet, in turn from all streams. */
 int stored_feed(struct stored_run *r, uint64_t packets) BEZEL_MUST_CHECK;
 
+/** Saves as a collector does that has received something, be it only what it could not store. */
+int stored_save(struct stored_run *r) BEZEL_MUST_CHECK;
+
 /** Takes the last books of every process: as many attempts as were stored or, by `lost`, lost to a full ring. */
 void stored_end(struct stored_run *r);
 

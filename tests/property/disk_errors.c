@@ -4,13 +4,15 @@
 /*
  * A collector whose disk fails at each of its calls in turn: for want of room, with an error, in part, at syncs, at
  * reads. It tells so, or does without; when the disk works again it goes on from there, and nothing that it
- * acknowledged is lost, nothing stored twice, and the run is complete in the end.
+ * acknowledged is lost, nothing stored twice, and the run is complete in the end. The same where it gets no memory.
  */
 #include "base/file.h"
 #include "collector/receive/recover.h"
 #include "collector/rundb/rundb_save.h"
+#include "collector/rundb/summary.h"
 #include "collector/verify/verify.h"
 #include "tests/lib/disk_calls.h"
+#include "tests/lib/no_memory.h"
 #include "tests/lib/scratch.h"
 #include "tests/lib/seed.h"
 #include "tests/lib/stored_run.h"
@@ -229,10 +231,11 @@ static void go_on_without_power(struct scene *t)
 /* Each call in turn fails, or as many as there is time for; then this and the next ones. */
 static void fail_each(struct scene *t, struct fault fault)
 {
+    enum { FEW = 64 };
     t->fault = fault;
     t->fault.at = 0;
     uint64_t calls = run_with(t), rounds = getenv("BEZEL_TEST_LIGHT") ? 4 : 14;
-    uint64_t stride = calls / rounds + 1, restarts = 0, tried = 0;
+    uint64_t stride = calls <= FEW ? 1 : calls / rounds + 1, restarts = 0, tried = 0;
     for (t->fault.at = 1 + seed_next(&seed) % stride; t->fault.at <= calls; t->fault.at += stride) {
         t->fault.count = fault.count ? fault.count : 1 + seed_next(&seed) % 8;
         (void)run_with(t);
@@ -278,10 +281,10 @@ static void past_any_error_of_the_disk_what_it_acknowledged_is_in_stable_storage
 
 /*
  * A disk of `size` bytes, 0: without end. Of the packets the collector stores what fits, and then finishes its books:
- * packets get nothing of the reserve, however often it tries. When there is room again all is stored. Returns how many
- * bytes were in use when the last packet had come.
+ * packets get nothing of the reserve, however often it tries, and `saves` of its counts meanwhile leave enough of it.
+ * When there is room again all is stored. Returns how many bytes were in use when the last packet had come.
  */
-static uint64_t fill(struct scene *t, uint64_t size)
+static uint64_t fill(struct scene *t, uint64_t size, unsigned saves)
 {
     struct stored_run r = {.batch = 3, .acknowledged = take_promise, .context = t};
     char said[SAID] = "";
@@ -293,6 +296,9 @@ static uint64_t fill(struct scene *t, uint64_t size)
     bool full = store_all(&r) != 0;
     uint64_t used = disk_bytes(t->disk);
     assert_true(!full || used + STORE_RESERVE / 2 < size);
+    for (unsigned i = 0; i < saves; i++)
+        if (stored_save(&r) != 0)
+            fail_msg("on a disk of %llu bytes save %u finds no room", (unsigned long long)size, i);
     stored_end(&r);
     if (stored_stop(&r) != 0)
         fail_msg("on a disk of %llu bytes the books cannot be finished", (unsigned long long)size);
@@ -308,11 +314,11 @@ static uint64_t fill(struct scene *t, uint64_t size)
 
 static void on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stored(void **state)
 {
-    enum { BEGINNING = 600 << 10, STEP = 256 << 10 };
+    enum { BEGINNING = 600 << 10, STEP = 256 << 10, SAVES = 300 /* a minute's */ };
     struct scene t = {.sensor = make_sensor(6000), .sync = STORE_SYNC_NEVER, .fault = {.name = "a full disk"}};
     (void)state;
     for (uint64_t room = 0; room < 3 * STORE_ROOM; room += 1 + seed_next(&seed) % STEP)
-        (void)fill(&t, BEGINNING + STORE_RESERVE + room);
+        (void)fill(&t, BEGINNING + STORE_RESERVE + room, SAVES);
     fake_free(t.sensor);
 }
 
@@ -322,9 +328,80 @@ static void a_disk_that_is_full_only_at_the_end_gives_its_reserve_to_the_books(v
     enum { PAGE = 4 << 10, PAGES = 20 };
     struct scene t = {.sensor = make_sensor(300), .sync = STORE_SYNC_NEVER, .fault = {.name = "full at the end"}};
     (void)state;
-    uint64_t used = fill(&t, 0);
+    uint64_t used = fill(&t, 0, 0);
     for (uint64_t more = 0; more < PAGES * PAGE; more += PAGE)
-        (void)fill(&t, used + more + seed_next(&seed) % PAGE);
+        (void)fill(&t, used + more + seed_next(&seed) % PAGE, 0);
+    fake_free(t.sensor);
+}
+
+/* ---- no memory --------------------------------------------------------------------------------------------------- */
+
+static int verify_it(const char *dir)
+{
+    char said[SAID] = "";
+    struct verify v = {.report = hear, .context = said};
+    int err = verify_run(&v, dir);
+    if (!err && verify_is(&v) != VERIFY_COMPLETE)
+        fail_msg("for want of memory a complete run is found incomplete: %s", said);
+    return err;
+}
+
+static int summarize_it(const char *dir)
+{
+    struct summary *s;
+    int err = summary_load(dir, &s);
+    if (err)
+        return err;
+    bool whole = s->node_count == 1 && s->process_count == PROCESSES;
+    summary_free(s);
+    return whole ? 0 : BEZEL_ESYS;
+}
+
+/* Who reads a run either tells that it got no memory, or has all of it. */
+static void read_without_memory(int (*it)(const char *), const char *dir)
+{
+    bool failed = true;
+    for (long left = 0; failed; left++) {
+        unsigned before = open_descriptors();
+        no_memory_after(left);
+        int err = it(dir);
+        failed = no_memory_end();
+        assert_int_equal(open_descriptors(), before);
+        assert_int_equal(err, failed ? BEZEL_ENOMEM : 0);
+    }
+}
+
+/* As run_with(), but that the allocation behind the next `left` ones fails. Returns whether so many were made. */
+static bool run_without_memory(struct scene *t, long left)
+{
+    char said[SAID] = "it does not go on";
+    unsigned before = open_descriptors();
+    begin(t);
+    disk_calls_end();
+    no_memory_after(left);
+    int err = collect(t);
+    bool failed = no_memory_end();
+    for (t->restarts = 0; err || !is_complete(t, said); err = collect(t))
+        if (++t->restarts > RESTARTS || !failed)
+            fail_msg("%ld allocations before one fails: %s", left, said);
+    if (open_descriptors() != before)
+        fail_msg("%ld allocations before one fails: it leaves descriptors open", left);
+    if (!failed) {
+        read_without_memory(verify_it, t->dir);
+        read_without_memory(summarize_it, t->dir);
+    }
+    disk_free(t->disk);
+    scratch_remove(t->base);
+    return failed;
+}
+
+static void past_any_want_of_memory_it_goes_on_without_a_loss(void **state)
+{
+    struct scene t = {.sensor = make_sensor(40), .sync = STORE_SYNC_NEVER, .fault = {.name = "no memory"}};
+    (void)state;
+    uint64_t stride = getenv("BEZEL_TEST_LIGHT") ? 5 : 1;
+    for (long left = 0; run_without_memory(&t, left); left += 1 + (long)(seed_next(&seed) % stride))
+        ;
     fake_free(t.sensor);
 }
 
@@ -335,6 +412,7 @@ int main(void)
         cmocka_unit_test(past_any_error_of_the_disk_what_it_acknowledged_is_in_stable_storage),
         cmocka_unit_test(on_a_full_disk_the_books_are_finished_and_with_room_the_rest_is_stored),
         cmocka_unit_test(a_disk_that_is_full_only_at_the_end_gives_its_reserve_to_the_books),
+        cmocka_unit_test(past_any_want_of_memory_it_goes_on_without_a_loss),
     };
     seed = seed_start();
     return cmocka_run_group_tests(tests, NULL, NULL);
