@@ -35,7 +35,8 @@ macro(bezel_test_attributes name)
     endif()
 endmacro()
 
-# bezel_test(NAME LIBS lib...) builds NAME.c of this folder with cmocka and runs it in a process of its own.
+# bezel_test(NAME LIBS lib...) builds NAME.c of this folder with cmocka and runs it in a process of its own, in which no
+# descriptor may be left open at the end.
 #   FROM F       the file with its main() is F
 #   SOURCES F... more sources, paths from the root
 #   WRAP F...    functions that the test replaces, for the linker's --wrap
@@ -52,7 +53,7 @@ function(bezel_test file)
     endif()
     list(TRANSFORM T_SOURCES PREPEND ${PROJECT_SOURCE_DIR}/)
     list(TRANSFORM T_WRAP PREPEND LINKER:--wrap=)
-    add_executable(${target} ${T_FROM} ${T_SOURCES})
+    add_executable(${target} ${T_FROM} ${T_SOURCES} ${BEZEL_TEST_ROOT}/lib/descriptors.c)
     target_link_libraries(${target} PRIVATE bezel_warnings ${T_LIBS} PkgConfig::CMOCKA)
     target_compile_definitions(${target} PRIVATE ${T_DEFINES})
     target_link_options(${target} PRIVATE ${T_WRAP})
