@@ -162,6 +162,17 @@ void launched_end(struct launched *all, pid_t pid, int status, const struct rusa
     }
 }
 
+void launched_note_silence(struct launched *all)
+{
+    for (size_t i = 0; i < all->count; i++) {
+        struct message_launched *row = &all->jobs[i]->row;
+        if (all->jobs[i]->pid == 0)
+            continue;
+        snprintf(row->stage, sizeof row->stage, MESSAGE_STAGE_SILENCE);
+        row->error = 0;
+    }
+}
+
 bool launched_runs(const struct launched *all)
 {
     for (size_t i = 0; i < all->count; i++)

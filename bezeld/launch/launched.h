@@ -51,6 +51,9 @@ void launched_begin(struct launched *all, struct job *job, const struct spawned 
 /** Notes that child `pid` has ended; it may be none of the programs. */
 void launched_end(struct launched *all, pid_t pid, int status, const struct rusage *usage, int64_t now);
 
+/** Notes that those which run now are ended because nobody has asked about them for long. */
+void launched_note_silence(struct launched *all);
+
 /** Whether any program runs. */
 bool launched_runs(const struct launched *all);
 

@@ -314,8 +314,10 @@ static int watch_silence(struct serving *s)
     if (s->how->owned || s->silence == 0)
         return -1;
     int left = until(s->heard + s->silence);
-    if (left == 0 && !s->ending)
+    if (left == 0 && !s->ending) {
+        launched_note_silence(&s->all);
         end(s, 0, s->grace);
+    }
     int more = until(s->heard + s->silence + (s->all.count > 0 ? LAUNCHER_KEEP : 0));
     s->leaving = s->leaving || more == 0;
     return left > 0 ? left : more;

@@ -13,9 +13,15 @@
 
 enum { PROGRAMS_SHOWN = 24 /* of more, only --all shows those that ended well */ };
 
+static bool ended_by_silence(const struct summary_program *p)
+{
+    return p->state == LAUNCHED_ENDED && strcmp(p->stage, MESSAGE_STAGE_SILENCE) == 0;
+}
+
 static bool ended_well(const struct summary_program *p)
 {
-    return p->state == LAUNCHED_ENDED && (p->status == 0 || (WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGTERM));
+    return !ended_by_silence(p) && p->state == LAUNCHED_ENDED &&
+           (p->status == 0 || (WIFSIGNALED(p->status) && WTERMSIG(p->status) == SIGTERM));
 }
 
 static bool is_shown(const struct report *r, const struct summary_program *p)
@@ -32,6 +38,8 @@ static void describe_end(const struct summary_program *p, char *text, size_t siz
         snprintf(text, size, "unknown: its launcher has ended");
     else if (p->state == LAUNCHED_RUNS)
         snprintf(text, size, "unknown");
+    else if (ended_by_silence(p))
+        snprintf(text, size, "ended: its launcher had no command");
     else if (name)
         snprintf(text, size, "SIG%s", name);
     else if (WIFSIGNALED(p->status))
@@ -102,6 +110,8 @@ void report_json_programs(const struct report *r, struct json *j)
             json_int(j, "exit_code", WEXITSTATUS(p->status));
         if (ended && WIFSIGNALED(p->status))
             json_int(j, "signal", WTERMSIG(p->status));
+        if (ended_by_silence(p))
+            json_text(j, "ended_by", "silence");
         if (p->state == LAUNCHED_FAILED) {
             json_text(j, "failed", p->stage);
             json_text(j, "reason", strerror(p->error));

@@ -172,6 +172,17 @@ static void report_end(struct run *r, const struct sut_process *p, bool again)
         console_show_tail(&r->console, p->output);
 }
 
+/* Its launcher starts nothing again after that. */
+static void on_silence(struct run *r, struct sut_process *p)
+{
+    char place[EXPERIMENT_NAME_MAX + 16];
+    console_error(
+        &r->console, "BEZEL-RUN-SILENCE",
+        "process '%s'%s (pid %u) was ended by its launcher, which had no command for as long as `silence` says",
+        name_of(p), place_of(r, p, place), p->row.pid);
+    give_up(r, p);
+}
+
 static void on_exited(struct run *r, struct sut_process *p)
 {
     bool unasked = r->state.phase <= PHASE_RUNNING, failed = unasked && p->row.status != 0;
@@ -246,7 +257,10 @@ static void take_row(struct run *r, struct sut_process *p, const struct message_
     }
     if (row->ready)
         start_plan_ready(&r->plan, i);
-    if (row->state == LAUNCHED_ENDED && !ended && !p->counted)
+    bool silenced = row->state == LAUNCHED_ENDED && strcmp(row->stage, MESSAGE_STAGE_SILENCE) == 0;
+    if (silenced && !ended && !p->counted)
+        on_silence(r, p);
+    else if (row->state == LAUNCHED_ENDED && !ended && !p->counted)
         on_exited(r, p);
     else if (row->state == LAUNCHED_FAILED && !ended && !p->counted)
         on_failed(r, p);

@@ -66,6 +66,11 @@ static void changes_are_listed_once_and_in_order(void **state)
     assert_int_equal(last->ended - last->started, 4);
     launched_list(&all, list.change, &list);
     assert_int_equal(list.count, 0);
+    launched_note_silence(&all);
+    launched_end(&all, 1008, 0, &usage, 9);
+    launched_list(&all, list.change, &list);
+    assert_string_equal(list.rows[0].stage, MESSAGE_STAGE_SILENCE);
+    assert_string_equal(launched_find(&all, &(struct message_start){"program.7", 1})->row.stage, "");
     launched_note_left(&all, 3);
     launched_note_empty(&all);
     since = list.change;
