@@ -6,6 +6,7 @@
 #include "base/limit.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "bezeld/owner.h"
 #include "mdr/command/command_server.h"
 #include "mdr/link/keyring.h"
 
@@ -37,7 +38,7 @@ struct control_endpoint {
     struct {
         uint8_t run[16];
         char node[EXPERIMENT_NAME_MAX + 1];
-        bool idle; /* because of the idle time-out */
+        int64_t idle; /* because of this idle time-out; 0: it was not */
     } ended[CONTROL_ENDPOINT_ENDED];
     uint32_t ended_count;
 };
@@ -174,7 +175,7 @@ void control_endpoint_note_end(struct control_endpoint *d, const struct session 
     uint32_t i = d->ended_count++ % CONTROL_ENDPOINT_ENDED;
     memcpy(d->ended[i].run, s->run, sizeof d->ended[i].run);
     snprintf(d->ended[i].node, sizeof d->ended[i].node, "%s", s->name);
-    d->ended[i].idle = s->deserted;
+    d->ended[i].idle = s->deserted ? s->idle_timeout : 0;
 }
 
 /* Whether the session that `b` requests has ended by itself; if so, `why` says why it is not begun anew. */
@@ -184,7 +185,7 @@ static bool has_ended(const struct control_endpoint *d, const struct message_env
         if (memcmp(d->ended[i].run, b->run, sizeof b->run) == 0 && strcmp(d->ended[i].node, b->node) == 0) {
             if (d->ended[i].idle)
                 snprintf(why, SESSION_WHY_MAX, "the session has ended: it received no command from `bezel run` for %s",
-                         units_duration(d->idle_timeout).s);
+                         units_duration(d->ended[i].idle).s);
             else
                 snprintf(why, SESSION_WHY_MAX, "the session has ended: this bezeld was told to end its sessions");
             return true;
@@ -307,10 +308,45 @@ static void send_trouble(struct control_endpoint *d, const struct session *s, co
     command_server_reply(d->control, to, NULL, &reply);
 }
 
+/* Answers a command of a `bezel run` that is not the owner of session `s` any more. */
+static void refuse_former(struct control_endpoint *d, const struct session *s, const struct command_request *to)
+{
+    char why[SESSION_WHY_MAX + LINK_HOST_MAX + KEY_NAME_MAX];
+    const char *host = s->waiting.from.host, *key = s->waiting.from.key;
+    snprintf(why, sizeof why, "the run was taken over by `bezel attach` %s%s%s%s",
+             host[0] ? "from " : "on this machine", host, key[0] ? " with key " : "", key);
+    command_server_refuse(d->control, to, ANSWER_TAKEN, why);
+}
+
+/* Whether the command of `from` is of a `bezel run` that is not the owner of session `s` any more: it is answered. */
+static bool is_former(struct control_endpoint *d, const struct session *s, const struct command_request *from)
+{
+    const struct message *m = command_server_message(d->control);
+    bool former = s && m->type == MESSAGE_COMMAND && owner_judge(s->owner, m->command.owner) == OWNER_FORMER;
+    if (former)
+        refuse_former(d, s, from);
+    return former;
+}
+
+/* Whoever sends CONFIGURE is the owner, unless one with a greater epoch is. */
+static void note_owner(struct session *s, const struct message *configure, const struct command_request *from)
+{
+    struct message_leadership owner = configure->command.owner;
+    if (owner_judge(s->owner, owner) != OWNER_NEWER)
+        return;
+    if (s->owner.epoch)
+        log_warn("BEZEL-SESSION-OWNER", "%s: taken over by `bezel attach` %s%s%s%s", s->label,
+                 from->host[0] ? "from " : "on this machine", from->host, from->key[0] ? " with key " : "", from->key);
+    session_take_over(s, owner, configure->configure.collector, from);
+}
+
 /* CONFIGURE is answered once the session serves, or is refused. */
 static void answer_configure(struct control_endpoint *d, struct scheduler *all, const struct command_request *from)
 {
     char why[SESSION_WHY_MAX];
+    const struct message_envelope *to = &command_server_message(d->control)->envelope;
+    if (is_former(d, scheduler_find(all, to->run, to->node), from))
+        return;
     struct session *s = configure(d, all, from, why);
     if (!s) {
         if (why[0])
@@ -320,8 +356,7 @@ static void answer_configure(struct control_endpoint *d, struct scheduler *all, 
     s->waiting.is = true;
     s->waiting.asked = clock_now();
     s->waiting.from = *from;
-    if (s->phase == SESSION_SERVES)
-        node_set_owner(s->node, from->envelope.source);
+    note_owner(s, command_server_message(d->control), from);
     send_trouble(d, s, from);
 }
 
@@ -373,6 +408,8 @@ static void pass(struct control_endpoint *d, struct scheduler *all, const struct
 {
     const struct message *m = command_server_message(d->control);
     struct session *s = scheduler_find(all, m->envelope.run, m->envelope.node);
+    if (is_former(d, s, from))
+        return;
     if (s && s->phase < SESSION_CLOSES) {
         log_about(s->label);
         session_receive(s, from);

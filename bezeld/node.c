@@ -254,9 +254,16 @@ bool node_resumed(const struct node *n)
     return external_resumed(n->external);
 }
 
-void node_set_owner(struct node *n, const uint8_t source[16])
+void node_set_owner(struct node *n, struct message_leadership owner)
 {
-    memcpy(n->owner, source, sizeof n->owner);
+    n->owner = owner;
+    n->last_received = clock_now();
+}
+
+void node_set_collector(struct node *n, const char *endpoint)
+{
+    n->options.collector = endpoint;
+    sender_redirect(n->sender, endpoint, clock_now());
 }
 
 int64_t node_last_received(const struct node *n)

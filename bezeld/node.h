@@ -11,6 +11,7 @@
 #define BEZEL_BEZELD_NODE_H
 
 #include "config/experiment.h"
+#include "mdr/message.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -71,8 +72,14 @@ void node_receive(struct node *n, const struct command_request *from);
 /** A descriptor that becomes readable when a process wakes the sleeping node; -1: the node does not sleep. */
 int node_doorbell(const struct node *n);
 
-/** Whose commands count as those of the run's `bezel run`: the sender of CONFIGURE. */
-void node_set_owner(struct node *n, const uint8_t source[16]);
+/**
+ * Whose commands count as those of the run's `bezel run`: those that name this owner (epoch 0: anybody's). It counts as
+ * heard now.
+ */
+void node_set_owner(struct node *n, struct message_leadership owner);
+
+/** Sends to the collector at `endpoint` (borrowed) from now on; what the last one has stored is not sent to it. */
+void node_set_collector(struct node *n, const char *endpoint);
 
 /** Fills in state and number of processes. */
 void node_describe(struct node *n, struct message_session *session);

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "bezeld/node_internal.h"
+#include "bezeld/owner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -150,17 +151,15 @@ static void set(struct node *n, const struct message_command *command, int64_t n
         manager_client_override(n, now);
 }
 
-static bool is_owners(const struct node *n, const struct command_request *from)
+static bool is_owners(const struct node *n, const struct message_command *command)
 {
-    static const uint8_t unknown[sizeof n->owner];
-    return memcmp(n->owner, from->envelope.source, sizeof n->owner) == 0 ||
-           memcmp(n->owner, unknown, sizeof n->owner) == 0;
+    return n->owner.epoch == 0 || owner_judge(n->owner, command->owner) == OWNER_SAME;
 }
 
 /* Another operator's STOP is passed on to the run's `bezel run`, which ends programs and nodes in order. */
-static void stop(struct node *n, const struct command_request *from)
+static void stop(struct node *n, const struct message_command *command)
 {
-    if (is_owners(n, from))
+    if (is_owners(n, command))
         node_drain(n);
     else
         n->stop_wanted = true;
@@ -187,7 +186,7 @@ static void carry_out(struct node *n, const struct command_request *from, const 
         set(n, command, now, r);
         return;
     case VERB_STOP:
-        stop(n, from);
+        stop(n, command);
         return;
     case VERB_SHUTDOWN:
         node_stop(n);
@@ -216,7 +215,7 @@ void node_receive(struct node *n, const struct command_request *from)
     }
     struct message_reply reply = {.answer = ANSWER_NODE};
     struct message_command command = m->command; /* its answer takes the place of the message */
-    if (is_owners(n, from))
+    if (is_owners(n, &command))
         n->last_received = now;
     carry_out(n, from, &command, now, &reply);
     fill_reply(n, &reply);

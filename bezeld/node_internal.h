@@ -113,13 +113,13 @@ struct node {
     struct node_knob knobs[EXPERIMENT_KNOBS_MAX]; /* in the order of the file (knob_steering.c) */
     struct command_request asker;                 /* who sent QUERY STATE last (node_commands.c) */
     bool has_asker;
-    uint8_t owner[16];       /* source of the commands of the run's `bezel run`; zeros: unknown, anybody's are */
-    bool stop_wanted;        /* somebody else has sent STOP */
-    int64_t last_received;   /* when the owner's last command was received, or the node was opened */
-    int64_t realtime_offset; /* as sent to the collector, ns */
-    bool draining, stopped;  /* node.c */
-    int64_t stop_by;         /* once stopped: when to close at the latest */
-    bool clean;              /* once shut: the collector has stored everything, or nobody will continue with the rest */
+    struct message_leadership owner; /* whose commands are those of the run's `bezel run`; epoch 0: anybody's */
+    bool stop_wanted;                /* somebody else has sent STOP */
+    int64_t last_received;           /* when the owner's last command was received, or the node was opened */
+    int64_t realtime_offset;         /* as sent to the collector, ns */
+    bool draining, stopped;          /* node.c */
+    int64_t stop_by;                 /* once stopped: when to close at the latest */
+    bool clean; /* once shut: the collector has stored everything, or nobody will continue with the rest */
 };
 
 /** The callbacks by which the external sensor passes processes and records to the agent (observer.c). */

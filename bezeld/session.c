@@ -86,14 +86,14 @@ int session_find_folder(const struct session_request *w, char folder[PATH_MAX])
 }
 
 /* The collector as this machine sees it: one that listens at all addresses is where the request came from. */
-static int find_collector(const struct session_request *w, char endpoint[LINK_ENDPOINT_MAX])
+static int find_collector(const char *collector, const struct command_request *from, char endpoint[LINK_ENDPOINT_MAX])
 {
     struct address address;
     const char *why;
-    bool any = address_read(w->collector, &address, &why) == 0 && address.kind == ADDRESS_ANY;
-    int n = any ? snprintf(endpoint, LINK_ENDPOINT_MAX, "tcp://%s:%u", w->from->host[0] ? w->from->host : "127.0.0.1",
+    bool any = address_read(collector, &address, &why) == 0 && address.kind == ADDRESS_ANY;
+    int n = any ? snprintf(endpoint, LINK_ENDPOINT_MAX, "tcp://%s:%u", from->host[0] ? from->host : "127.0.0.1",
                            address.port)
-                : snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", w->collector);
+                : snprintf(endpoint, LINK_ENDPOINT_MAX, "%s", collector);
     return n < LINK_ENDPOINT_MAX ? 0 : BEZEL_EINVAL;
 }
 
@@ -101,7 +101,7 @@ static int copy_texts(struct session *s, const struct session_request *w)
 {
     char folder[PATH_MAX], collector[LINK_ENDPOINT_MAX];
     s->own_folder = w->dir[0] == '\0';
-    int err = find_collector(w, collector);
+    int err = find_collector(w->collector, w->from, collector);
     if (!err && s->own_folder)
         err = choose_folder(s->experiment, w, folder);
     if (err)
@@ -301,6 +301,24 @@ static void watch_idle(struct session *s, int64_t now)
     s->deserted = true;
     programs_end(s->programs, END_TERM);
     session_end(s);
+}
+
+void session_take_over(struct session *s, struct message_leadership owner, const char *collector,
+                       const struct command_request *from)
+{
+    char endpoint[LINK_ENDPOINT_MAX];
+    char *moved = NULL;
+    s->owner = owner;
+    if (!s->node)
+        return;
+    node_set_owner(s->node, owner);
+    if (find_collector(collector, from, endpoint) == 0 && strcmp(endpoint, s->collector) != 0)
+        moved = strdup(endpoint);
+    if (!moved)
+        return;
+    node_set_collector(s->node, moved);
+    free(s->collector);
+    s->collector = moved;
 }
 
 void session_receive(struct session *s, const struct command_request *from)

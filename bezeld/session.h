@@ -52,12 +52,13 @@ struct session {
     struct link_keys keys;
     struct command_server *control; /* borrowed */
     int64_t idle_timeout;
-    int64_t give_up; /* in SESSION_ENDS: when to close, though not all is sent */
-    int64_t turned;  /* when its last turn was */
-    bool complete;   /* it ended by itself, and the collector has stored everything */
-    bool own_folder; /* no `bezel run` made its folder, or removes it */
-    bool deserted;   /* its `bezel run` is gone: nobody will continue with what it leaves */
-    bool stopped;    /* its `bezel run` has ended it: the launcher ends what is left, and forgets it */
+    int64_t give_up;                 /* in SESSION_ENDS: when to close, though not all is sent */
+    int64_t turned;                  /* when its last turn was */
+    bool complete;                   /* it ended by itself, and the collector has stored everything */
+    bool own_folder;                 /* no `bezel run` made its folder, or removes it */
+    bool deserted;                   /* its `bezel run` is gone: nobody will continue with what it leaves */
+    bool stopped;                    /* its `bezel run` has ended it: the launcher ends what is left, and forgets it */
+    struct message_leadership owner; /* its `bezel run`; epoch 0: it did not say */
     struct {
         bool is;       /* a peer waits for the answer to CONFIGURE, which is sent once the session serves */
         bool began;    /* that CONFIGURE began the session */
@@ -90,6 +91,12 @@ void session_abort(struct session *s);
 
 /** Carries out the message in command_server_message() that `from` sent to this session, and answers it. */
 void session_receive(struct session *s, const struct command_request *from);
+
+/**
+ * The owner of the session is `owner` from now on, and its collector at `collector`, as in a request that `from` sent.
+ */
+void session_take_over(struct session *s, struct message_leadership owner, const char *collector,
+                       const struct command_request *from);
 
 /** Gives its node a turn, and takes its own next step. `attend`: looks for messages, even if it did so just before. */
 void session_turn(struct session *s, bool attend);

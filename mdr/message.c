@@ -223,9 +223,15 @@ static bool_t filter_set(XDR *x, struct message_command *m)
            filter_text(x, m->patterns, MESSAGE_PATTERNS_MAX);
 }
 
+static bool_t filter_leadership(XDR *x, struct message_leadership *m)
+{
+    return xdr_uint64_t(x, &m->epoch) && xdr_uint64_t(x, &m->holder);
+}
+
 static bool_t filter_command(XDR *x, struct message_command *m, struct message_configure *configure)
 {
-    if (!xdr_uint32_t(x, &m->id) || !xdr_uint64_t(x, &m->deadline) || !filter_enum(x, &m->verb, VERB_ENDING))
+    if (!xdr_uint32_t(x, &m->id) || !xdr_uint64_t(x, &m->deadline) || !filter_leadership(x, &m->owner) ||
+        !filter_enum(x, &m->verb, VERB_ENDING))
         return FALSE;
     switch (m->verb) {
     case VERB_CONFIGURE:
@@ -370,6 +376,7 @@ static bool_t filter_answer(XDR *x, struct message *all)
     case ANSWER_REFUSED:
     case ANSWER_STALE:
     case ANSWER_ABSENT:
+    case ANSWER_TAKEN:
     case ANSWER_WAITING:
         return TRUE;
     case ANSWER_SESSION:
@@ -409,13 +416,8 @@ static bool_t filter_reply(XDR *x, struct message *all)
 {
     struct message_reply *m = &all->reply;
     return xdr_uint32_t(x, &m->id) && xdr_uint64_t(x, &m->at) && filter_enum(x, &m->state, DAEMON_PAUSED) &&
-           filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_RECORDS) &&
+           filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_TAKEN) &&
            filter_answer(x, all);
-}
-
-static bool_t filter_leadership(XDR *x, struct message_leadership *m)
-{
-    return xdr_uint64_t(x, &m->epoch) && xdr_uint64_t(x, &m->holder);
 }
 
 static bool_t filter_steered(XDR *x, uint32_t *count, struct message_steered *knobs)

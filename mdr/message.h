@@ -220,9 +220,16 @@ struct message_start {
     uint32_t incarnation;               /* from 1, and one more at each restart */
 };
 
+/** Identifies a resource manager or a `bezel run`: of several, the one with the greatest epoch counts. */
+struct message_leadership {
+    uint64_t epoch;  /* 0: none */
+    uint64_t holder; /* drawn at random: distinguishes those of the same epoch */
+};
+
 struct message_command {
-    uint32_t id;       /* mdr/command/command_caller.h chooses it, ... */
-    uint64_t deadline; /* ... and this: ns of the receiver's clock */
+    uint32_t id;                     /* mdr/command/command_caller.h chooses it, ... */
+    uint64_t deadline;               /* ... and this: ns of the receiver's clock; ... */
+    struct message_leadership owner; /* ... and this: the `bezel run` that sends it; of others the epoch is 0 */
     enum message_verb verb;
     enum message_subject subject; /* for VERB_QUERY and VERB_SET only */
     uint32_t from;                /* for VERB_QUERY of knobs only: the lowest number to list */
@@ -264,7 +271,8 @@ enum message_answer {
     ANSWER_SESSIONS = 14,  /* struct message_session_list, likewise */
     ANSWER_PROCESSES = 15, /* struct message_launched_list, likewise */
     ANSWER_OUTPUT = 16,    /* struct message_output, likewise */
-    ANSWER_RECORDS = 17
+    ANSWER_RECORDS = 17,
+    ANSWER_TAKEN = 18 /* as ANSWER_REFUSED: the sender is not the owner of the session any more */
 };
 
 /** How a resource manager decides for the node. */
@@ -411,12 +419,6 @@ struct message_reply {
         uint32_t knob_set; /* processes in which the knob was set */
         uint64_t records;  /* of the aspect, that the process tried to write */
     };
-};
-
-/** Identifies a resource manager: the one with the greatest epoch decides. */
-struct message_leadership {
-    uint64_t epoch;  /* 0: no manager */
-    uint64_t holder; /* drawn at random: distinguishes managers of the same epoch */
 };
 
 enum message_limit_state { MESSAGE_LIMIT_UNKNOWN = 0, MESSAGE_LIMIT_HELD = 1, MESSAGE_LIMIT_VIOLATED = 2 };

@@ -9,6 +9,7 @@
 #define BEZEL_ECS_CLI_COMMANDS_H
 
 int cmd_run(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_report(int argc, char **argv);

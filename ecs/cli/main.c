@@ -15,6 +15,7 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"run", "run an experiment, from a file or around a command", cmd_run},
+    {"attach", "take over a run whose `bezel run` is gone, to its report", cmd_attach},
     {"check", "check an experiment file", cmd_check},
     {"report", "print the report of a run", cmd_report},
     {"export", "copy a run's trace, or write its records as CSV or JSON lines, also during the run", cmd_export},

@@ -200,6 +200,15 @@ char *report_sentence_text(const struct report *r)
 
 /* ---- verdict and limits ---- */
 
+/* Nodes with an address may go on for a while without their `bezel run`. */
+static bool may_be_taken_over(const struct report *r)
+{
+    bool addressed = false;
+    for (uint32_t i = 0; i < r->experiment->node_count; i++)
+        addressed |= r->experiment->nodes[i].address != NULL;
+    return addressed && r->verdict->run == RUN_ABORTED;
+}
+
 static void print_sentence(const struct report *r, FILE *out)
 {
     static const char *const colors[] = {"\033[1;32m", "\033[1;33m", "\033[1;31m", "\033[1;31m"};
@@ -207,6 +216,8 @@ static void print_sentence(const struct report *r, FILE *out)
         fputs(colors[r->verdict->is], out);
     report_sentence(r, out);
     fputs(r->color ? "\033[0m\n" : "\n", out);
+    if (may_be_taken_over(r))
+        fputs("Nodes with an address go on without `bezel run` for a while: 'bezel attach' takes the run over.\n", out);
 }
 
 /* The row of a limit on one node. `text` is empty if a row of the limit over all nodes stands above. */

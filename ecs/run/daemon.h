@@ -28,6 +28,7 @@ struct daemon {
     uint8_t run[16];                 /* that it serves, ... */
     char node[MESSAGE_NAME_MAX + 1]; /* ... and the node of its session; "": it has none */
     struct command_caller_keys keys; /* of its control link, if that is over tcp; borrowed */
+    struct message_leadership owner; /* who commands it: this `bezel run` */
     int keep;                        /* a descriptor that it is to inherit; -1: none */
     struct remote_session session;   /* of a bezeld, with an address; without `program` it is all there is */
     /* The module's. */

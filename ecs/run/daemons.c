@@ -62,6 +62,7 @@ static int find_keys(const struct experiment *e, const struct rundir *run, struc
 {
     char link[PATH_MAX];
     snprintf(link, sizeof link, "%s/" RUNDIR_KEYS, run->private);
+    unlink(link); /* of a run that was taken over */
     if (!realpath(e->store.keys, f->keys) || symlink(f->keys, link) != 0) {
         int err = err_from_errno(errno);
         log_error("BEZEL-KEYS", "%s: %s", e->store.keys, strerror(errno));
@@ -243,6 +244,7 @@ int daemons_make(const struct experiment *e, const struct rundir *run, struct da
     for (uint32_t i = 0; i < f->count; i++) {
         f->daemons[i].process.ready = f->daemons[i].process.parent_pipe = -1;
         f->daemons[i].process.keep = run->lock;
+        f->daemons[i].process.owner = f->owner;
         if (!uuid_read(run->uuid, f->daemons[i].process.run))
             return BEZEL_EINVAL; /* cannot happen: rundir_init() made it */
     }
@@ -266,6 +268,13 @@ void daemons_free(struct daemons *f)
     free(f->daemons);
     free(f->node_dirs);
     *f = (struct daemons){0};
+}
+
+void daemons_leave(struct daemons *f)
+{
+    for (uint32_t d = 0; d < f->count; d++)
+        if (daemon_is_session(&f->daemons[d].process))
+            remote_session_stopped(&f->daemons[d].process.session, 0);
 }
 
 /* Where all addresses are listened at, the nodes are told so: each sees another one. */

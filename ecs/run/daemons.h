@@ -55,7 +55,8 @@ struct daemons {
     char collector_program[PATH_MAX], node_program[PATH_MAX], manager_program[PATH_MAX];
     bool (*launched)(void *of, uint32_t d, const struct message *reply); /* takes replies about programs; may be NULL */
     void *of;
-    uint64_t epoch; /* of the resource manager that was started last */
+    struct message_leadership owner; /* who commands them; set before daemons_make() */
+    uint64_t epoch;                  /* of the resource manager that was started last */
     char epoch_text[24];
 };
 
@@ -72,6 +73,9 @@ int daemons_make(const struct experiment *e, const struct rundir *run, struct da
 
 /** Kills every daemon that still runs, waits for them, and frees *f. */
 void daemons_free(struct daemons *f);
+
+/** Gives up all sessions at persistent bezelds, which another `bezel run` commands: they are not ended here. */
+void daemons_leave(struct daemons *f);
 
 /** Starts daemon `d`. Returns 0 or an error with errno set. */
 int daemons_start(struct daemons *f, uint32_t d) BEZEL_MUST_CHECK;

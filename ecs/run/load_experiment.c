@@ -244,16 +244,20 @@ static int check_keys(const struct experiment *e, struct experiment_diagnostics 
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
 
-int load_text(const char *text, size_t n, const char *file, struct experiment **e)
+static int check_machine(const struct experiment *e, struct experiment_diagnostics *found)
+{
+    int err = check_commands(e, found);
+    if (!err)
+        err = check_folders(e, found);
+    return err ? err : experiment_check_cpus(e, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), found);
+}
+
+static int load_checked(const char *text, size_t n, const char *file, bool again, struct experiment **e)
 {
     struct experiment_diagnostics found = {0};
     int err = experiment_read(text, n, e, &found);
     if (!err) {
-        err = check_commands(*e, &found);
-        if (!err)
-            err = check_folders(*e, &found);
-        if (!err)
-            err = experiment_check_cpus(*e, (uint32_t)sysconf(_SC_NPROCESSORS_CONF), &found);
+        err = again ? 0 : check_machine(*e, &found);
         if (!err)
             err = check_keys(*e, &found);
         if (!err && found.errors > 0)
@@ -268,6 +272,16 @@ int load_text(const char *text, size_t n, const char *file, struct experiment **
     if (err == BEZEL_ENOMEM)
         log_error("BEZEL-FILE", "%s: %s", file, limit_reason(err));
     return err;
+}
+
+int load_text(const char *text, size_t n, const char *file, struct experiment **e)
+{
+    return load_checked(text, n, file, false, e);
+}
+
+int load_again(const char *text, size_t n, const char *file, struct experiment **e)
+{
+    return load_checked(text, n, file, true, e);
 }
 
 /*

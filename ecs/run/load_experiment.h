@@ -14,6 +14,11 @@
 int load_text(const char *text, size_t n, const char *file, struct experiment **e) BEZEL_MUST_CHECK;
 
 /**
+ * As load_text(), for a run that is taken over: of this machine only the keys are checked.
+ */
+int load_again(const char *text, size_t n, const char *file, struct experiment **e) BEZEL_MUST_CHECK;
+
+/**
  * Reads experiment file `file` ("-": stdin) and checks it as above; the caller frees *text. Returns as above, or
  * another error, logged to stderr.
  */

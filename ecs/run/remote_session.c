@@ -86,7 +86,10 @@ bool remote_session_take(struct remote_session *s, struct command_caller *c, con
     const struct message_reply *r = &m->reply;
     bool gone = r->answer == ANSWER_ABSENT || r->answer == ANSWER_STALE;
     s->answered = clock_now();
-    if (s->stop && (int)r->id == s->stop)
+    if (r->answer == ANSWER_TAKEN) {
+        s->taken = true;
+        end(s, "%s", r->text);
+    } else if (s->stop && (int)r->id == s->stop)
         s->phase = REMOTE_SESSION_OVER;
     else if (s->phase == REMOTE_SESSION_ASKED || ((int)r->id == s->request_id && s->request_id != 0))
         take_own(s, c, r);

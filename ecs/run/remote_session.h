@@ -27,7 +27,8 @@ struct remote_session {
     /* The module's. */
     enum remote_session_phase phase;
     bool served_once;
-    bool left; /* an earlier session of the run ended in good order, though the run goes on; the caller clears it */
+    bool left;  /* an earlier session of the run ended in good order, though the run goes on; the caller clears it */
+    bool taken; /* it is over for us, because the run was taken over: `why` says by whom */
     bool introduced; /* the bezeld was asked for its life, in place of the request */
     int64_t asked, answered;
     int request_id;                   /* number of the CONFIGURE that was sent last */

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -176,10 +177,11 @@ static void show_progress(struct run *r, int64_t now)
     progress_show(&r->console.progress, &view, now);
 }
 
-static void loop(struct run *r)
+static void loop(struct run *r, struct state_actions actions)
 {
     int64_t now = clock_now();
-    run_act(r, run_state_begin(&r->state, r->e, r->options->interactive, now));
+    run_save(r, false);
+    run_act(r, actions);
     while (r->state.phase != PHASE_DONE) {
         wait_for_something(r);
         take_signals(r);
@@ -189,6 +191,7 @@ static void loop(struct run *r)
         ask_status(r, now);
         run_feed(r, &(struct state_event){.type = EVENT_TICK});
         r->launch_pending = run_launch(r);
+        run_save_changes(r);
         show_progress(r, now);
     }
     progress_clear(&r->console.progress);
@@ -370,6 +373,35 @@ static void read_stored_trace(struct run *r)
         words, r->dir.path);
 }
 
+/* Who commands the run: of several, daemons follow the one with the greatest epoch. */
+static int become_owner(struct run *r)
+{
+    struct message_leadership *owner = &r->daemons.owner;
+    owner->epoch = r->taken ? r->taken->epoch + 1 : 1;
+    r->daemons.epoch = (owner->epoch - 1) << 32; /* its resource managers are above those before */
+    if (getrandom(&owner->holder, sizeof owner->holder, 0) == sizeof owner->holder)
+        return 0;
+    int err = err_from_errno(errno);
+    log_error("BEZEL-RUN-ID", "no random numbers: %s", strerror(errno));
+    return err;
+}
+
+static int make_directory(struct run *r, const char *text, size_t n)
+{
+    int err = rundir_init(&r->dir);
+    if (!err)
+        err = rundir_make_private(&r->dir);
+    return err ? err : rundir_make(r->options->runs, r->e->name, text, n, &r->dir);
+}
+
+/* A collector of a run that is taken over listens where the last one did: nodes connect there. */
+static void keep_endpoint(struct run *r)
+{
+    const char *before = r->taken ? r->taken->data : "";
+    if (strncmp(before, "tcp://", 6) == 0)
+        snprintf(r->daemons.data, sizeof r->daemons.data, "%s", before);
+}
+
 /* Makes folders, launcher and run.db. Steps that fail more often come before the run directory. Returns 0, or a logged
  * error. */
 static int prepare(struct run *r, const char *text, size_t n)
@@ -380,11 +412,9 @@ static int prepare(struct run *r, const char *text, size_t n)
     if (!err)
         err = daemons_find(r->e, &r->daemons);
     if (!err)
-        err = rundir_init(&r->dir);
+        err = become_owner(r);
     if (!err)
-        err = rundir_make_private(&r->dir);
-    if (!err)
-        err = rundir_make(r->options->runs, r->e->name, text, n, &r->dir);
+        err = r->taken ? run_take_directory(r) : make_directory(r, text, n);
     if (!err)
         err = rundir_publish(&r->dir);
     if (!err)
@@ -393,16 +423,19 @@ static int prepare(struct run *r, const char *text, size_t n)
         return err;
     r->daemons.launched = run_take_launched;
     r->daemons.of = r;
-    err =
-        sut_processes_make(r->e, r->dir.path, r->daemons.node_dirs, r->options->interactive, r->options->json, &r->sut);
+    keep_endpoint(r);
+    err = sut_processes_make(r->e, r->dir.path, r->daemons.node_dirs, r->options->interactive, r->options->json,
+                             r->taken && r->taken->state.phase > PHASE_STARTING, &r->sut);
     if (!err)
         err = start_plan_make(r->e, &r->plan);
-    if (!err)
+    if (!err && !r->taken)
         err = launcher_fork(r->e->grace, &r->launcher);
     if (err) {
         log_error("BEZEL-RUN-LAUNCHER", "cannot prepare the launch of the processes: %s", limit_reason(err));
         return err;
     }
+    if (r->taken)
+        return 0;
     rundir_mark_running(&r->dir); /* after the fork: the launcher must not inherit the lock */
     err = put_first_properties(r);
     if (err)
@@ -416,6 +449,8 @@ static int conclude(struct run *r)
     int err = put_last_properties(r), report = BEZEL_ESYS;
     if (err)
         log_error("BEZEL-RUN-DATABASE", "cannot write %s/run.db: %s", r->dir.path, rundb_why(err));
+    else
+        run_journal_remove(r->dir.path);
     if (r->state.interrupted && !r->state.started)
         log_error("BEZEL-RUN-INTERRUPTED", "interrupted before the experiment began: nothing is recorded");
     else if (r->state.killed)
@@ -438,22 +473,50 @@ static void close_launcher(struct run *r)
         run_finish_tree(r);
 }
 
-int run_experiment(const struct experiment *e, const char *text, size_t n, const struct run_options *options)
+/* The first actions of a new run, or of one that is taken over. */
+static int begin(struct run *r, struct state_actions *actions)
+{
+    if (!r->taken) {
+        *actions = run_state_begin(&r->state, r->e, r->options->interactive, clock_now());
+        return 0;
+    }
+    int err = run_restore(r, actions);
+    if (err)
+        log_error("BEZEL-ATTACH-JOURNAL", "%s: the journal does not fit the experiment's file: %s", r->dir.path,
+                  limit_reason(err));
+    return err;
+}
+
+/* The end of a `bezel run` whose run another one has taken over: nothing is changed that belongs to the run. */
+static int leave(struct run *r)
+{
+    daemons_leave(&r->daemons);
+    rundir_leave(&r->dir);
+    return EXIT_FAILED;
+}
+
+int run_drive(const struct run_start *start)
 {
     struct run *r = calloc(1, sizeof *r);
+    struct state_actions actions;
     if (!r)
         return EXIT_FAILED;
-    *r = (struct run){.e = e, .options = options, .dir = {.lock = -1, .running = -1}, .launcher.fd = -1};
-    console_init(&r->console, options->quiet, options->interactive);
+    *r = (struct run){.e = start->e,
+                      .options = start->options,
+                      .path = start->path,
+                      .taken = start->taken,
+                      .dir = {.lock = -1, .running = -1},
+                      .launcher.fd = -1};
+    console_init(&r->console, r->options->quiet, r->options->interactive);
     r->signals = open_signals();
     int code = EXIT_FAILED;
     if (r->signals < 0)
         log_error("BEZEL-RUN-SIGNALS", "cannot read signals: %s", strerror(errno));
-    else if (prepare(r, text, n) == 0) {
-        console_note(&r->console, "%s: the run directory is %s", e->name, r->dir.path);
-        loop(r);
+    else if (prepare(r, start->text, start->text_bytes) == 0 && begin(r, &actions) == 0) {
+        console_note(&r->console, "%s: the run directory is %s", r->e->name, r->dir.path);
+        loop(r, actions);
         close_launcher(r);
-        code = conclude(r);
+        code = r->state.taken ? leave(r) : conclude(r);
     }
     close_launcher(r);
     daemons_free(&r->daemons);
@@ -465,4 +528,9 @@ int run_experiment(const struct experiment *e, const char *text, size_t n, const
         close(r->signals);
     free(r);
     return code;
+}
+
+int run_experiment(const struct experiment *e, const char *text, size_t n, const struct run_options *options)
+{
+    return run_drive(&(struct run_start){.e = e, .options = options, .text = text, .text_bytes = n});
 }

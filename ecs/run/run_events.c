@@ -196,6 +196,8 @@ void run_feed(struct run *r, const struct state_event *event)
 {
     enum state_phase before = r->state.phase;
     struct state_actions actions = run_state_step(&r->state, event, clock_now());
+    if (r->state.phase != before) /* before anything is done that a successor would have to know */
+        run_save(r, r->e->store.sync != EXPERIMENT_SYNC_NEVER);
     report(r, actions, before);
     run_act(r, actions);
 }
@@ -314,9 +316,22 @@ static void report_given_up(struct run *r, uint32_t d, enum state_phase before)
         daemon->name, STATE_RESTARTS + 1, units_duration(STATE_RESTART_SPAN).s, daemon_log(daemon));
 }
 
+/* Another one commands the run. It goes on there; here nothing of it is ended. */
+static void take_taken(struct run *r, const struct daemon *daemon)
+{
+    if (!r->state.taken)
+        console_error(&r->console, "BEZEL-RUN-TAKEN-OVER", "%s: %s: this `bezel run` ends, and the run goes on there",
+                      daemon->name, daemon->session.why);
+    run_feed(r, &(struct state_event){.type = EVENT_TAKEN_OVER});
+}
+
 static void take_end(struct run *r, uint32_t d)
 {
     struct daemon *daemon = &r->daemons.daemons[d].process;
+    if (daemon->session.taken) {
+        take_taken(r, daemon);
+        return;
+    }
     pid_t pid = daemon->pid;
     bool is_manager = r->daemons.manager && d == r->daemons.manager, served = daemon->serves;
     int status = 0;

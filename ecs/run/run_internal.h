@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Bezel authors
 // SPDX-License-Identifier: MIT
 
-/** Shared by run.c and run_events.c: the state of `bezel run`, and the functions that drive its parts. */
+/** Shared by the files of `bezel run`: the state of `bezel run`, and the functions that drive its parts. */
 #ifndef BEZEL_ECS_RUN_RUN_INTERNAL_H
 #define BEZEL_ECS_RUN_RUN_INTERNAL_H
 
@@ -9,15 +9,28 @@
 #include "ecs/run/console.h"
 #include "ecs/run/daemons.h"
 #include "ecs/run/run.h"
+#include "ecs/run/run_journal.h"
 #include "ecs/run/run_state.h"
 #include "ecs/run/rundir.h"
 #include "ecs/run/snapshot_trigger.h"
 #include "ecs/run/start_plan.h"
 #include "ecs/run/sut_processes.h"
 
+/** What a run is made of; all of it is borrowed. */
+struct run_start {
+    const struct experiment *e;
+    const struct run_options *options;
+    const char *text; /* of a new run: its file */
+    size_t text_bytes;
+    const char *path;                /* of one that is taken over: its directory, absolute, ... */
+    const struct run_journal *taken; /* ... and its journal; NULL: it is a new one */
+};
+
 struct run {
     const struct experiment *e;
     const struct run_options *options;
+    const char *path;
+    const struct run_journal *taken; /* NULL: it is a new run */
     struct run_state state;
     struct console console;
     struct rundir dir;
@@ -36,7 +49,14 @@ struct run {
     struct message_save save;        /* the latest of them */
     int signals;
     int64_t next_status;
+    int64_t save_at; /* when to look whether the journal has to be written */
+    uint64_t saved;  /* hash of what it contains */
+    bool save_due;   /* after this turn */
+    bool save_failed;
 };
+
+/** Runs or takes over a run, to its report. Returns the exit code. */
+int run_drive(const struct run_start *start);
 
 /** run_feed() feeds an event to the state machine and carries out its actions; run_act() carries out `actions`. */
 void run_feed(struct run *r, const struct state_event *event);
@@ -45,6 +65,23 @@ void run_act(struct run *r, struct state_actions actions);
 /** Process what the launcher of this machine, or the daemons, have sent. */
 void run_take_launcher(struct run *r);
 void run_take_daemons(struct run *r);
+
+/* ---- run_save.c: the journal ------------------------------------------------------------------------------------- */
+
+/** Writes the journal, if it has changed. `lasting`: it is in stable storage then. */
+void run_save(struct run *r, bool lasting);
+
+/** The same, if a program was told to start in this turn, or after some time. */
+void run_save_changes(struct run *r);
+
+/** Fills in boot and host of this machine. */
+void run_describe_host(struct run_journal *j);
+
+/** Sets the state of a run that is taken over, before its first turn. Returns 0 with *actions, or an error. */
+int run_restore(struct run *r, struct state_actions *actions) BEZEL_MUST_CHECK;
+
+/** Takes lock, epoch and private folder of a run that is taken over. Returns 0, or a logged error (run_attach.c). */
+int run_take_directory(struct run *r) BEZEL_MUST_CHECK;
 
 /* ---- run_launch.c: programs -------------------------------------------------------------------------------------- */
 

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -65,13 +66,21 @@ static void give_up_output(struct sut_process *p)
     p->home = true;
 }
 
+static uint64_t size_of(const char *file)
+{
+    struct stat st;
+    return file[0] && stat(file, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
 /* Prepares for incarnation `wanted`, of which nothing is known. */
 static void begin_incarnation(struct run *r, struct sut_process *p, uint32_t wanted)
 {
     (void)!sut_processes_note(&r->sut, p); /* without memory the report lacks it */
     p->program.launch.of.incarnation = p->sent = wanted;
     p->known = false;
+    p->begun = size_of(p->output);
     p->fetched = p->missing = 0;
+    r->save_due = true;
     p->fetch_id = p->look_id = 0;
     p->home = !p->remote || p->of->output == OUTPUT_NONE;
     p->restarts = wanted - 1;

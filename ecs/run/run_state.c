@@ -91,10 +91,24 @@ static void drain(struct run_state *s, int64_t now, struct state_actions *a)
         a->what |= ACTION_DRAIN;
 }
 
+/* A run that is being taken over ends once its nodes serve, so that what they hold is stored. */
+static void stop_resumed(struct run_state *s, enum state_ended_by by, int64_t now)
+{
+    if (s->resumes != PHASE_RUNNING)
+        return;
+    s->resumes = PHASE_STOPPING;
+    s->ended_by = by;
+    s->ended = now;
+}
+
 static void stop(struct run_state *s, enum state_ended_by by, int64_t now, struct state_actions *a)
 {
     if (s->phase > PHASE_RUNNING)
         return;
+    if (s->phase == PHASE_STARTING && s->resumes) {
+        stop_resumed(s, by, now);
+        return;
+    }
     s->ended_by = by;
     if (s->phase == PHASE_STARTING) {
         s->failed = true;
@@ -121,6 +135,84 @@ static void start(struct run_state *s, uint32_t daemon, int64_t now, struct stat
     a->daemon = daemon;
 }
 
+/* A part is gone for good: the run ends, failed. */
+static void fail(struct run_state *s, int64_t now, struct state_actions *a)
+{
+    s->failed = true;
+    if (s->phase == PHASE_RUNNING)
+        stop(s, ENDED_BY_FAILURE, now, a);
+    else if (s->phase == PHASE_DRAINING)
+        drain(s, now, a);
+}
+
+/* ---- A run that was taken over ----------------------------------------------------------------------------------- */
+
+static bool is_settled(const struct state_daemon *d)
+{
+    return serves(d) || is_gone(d);
+}
+
+/* Whether the run cannot go on without a node that is gone. */
+static bool misses_node(const struct run_state *s)
+{
+    for (uint32_t i = 1; run_state_is_node(s, i); i++) {
+        const struct state_daemon *d = &s->daemons[i];
+        if (is_gone(d) && !d->was_drained && d->on_loss != ON_LOSS_CONTINUE)
+            return true;
+    }
+    return false;
+}
+
+/* All nodes serve, or are gone: the run goes on where it was. */
+static void go_on(struct run_state *s, int64_t now, struct state_actions *a)
+{
+    enum state_phase to = s->resumes;
+    if (!all_nodes(s, is_settled) || !is_settled(&s->daemons[STATE_COLLECTOR]))
+        return;
+    s->resumes = PHASE_STARTING;
+    s->failed |= misses_node(s);
+    if (to == PHASE_DRAINING) {
+        drain(s, now, a);
+        return;
+    }
+    enter(s, to, now);
+    if (to == PHASE_STOPPING && s->launched == 0)
+        drain(s, now, a);
+    else if (to == PHASE_STOPPING)
+        a->what |= ACTION_STOP_PROCESSES;
+    else if (misses_node(s))
+        stop(s, ENDED_BY_FAILURE, now, a);
+    else if (s->resumes_stopped || (s->launched > 0 && s->launched_left == 0))
+        stop(s, ENDED_BY_PROCESSES, now, a);
+    else {
+        a->what |= s->launched > 0 ? ACTION_START_PROCESSES : 0;
+        if (s->manager) { /* with the next tick, as actions hold one daemon */
+            s->daemons[s->manager].phase = DAEMON_DOWN;
+            s->daemons[s->manager].restart_at = now;
+        }
+    }
+}
+
+/* A node that cannot be had is lost; without a collector nothing can go on. */
+static void miss(struct run_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
+{
+    struct state_daemon *d = &s->daemons[daemon];
+    d->phase = DAEMON_GONE;
+    if (daemon == STATE_COLLECTOR) {
+        s->failed = true;
+        s->resumes = PHASE_STARTING;
+        stop(s, ENDED_BY_FAILURE, now, a);
+        return;
+    }
+    d->lost = true;
+    s->since = now;
+    if (!d->was_drained) {
+        a->what |= ACTION_REPORT_LOST;
+        a->daemon = daemon;
+    }
+    go_on(s, now, a);
+}
+
 static void on_serves(struct run_state *s, uint32_t daemon, int64_t now, struct state_actions *a)
 {
     struct state_daemon *d = &s->daemons[daemon];
@@ -142,7 +234,9 @@ static void on_serves(struct run_state *s, uint32_t daemon, int64_t now, struct 
         for (uint32_t i = 1; run_state_is_node(s, i); i++)
             s->daemons[i].phase = DAEMON_STARTS, s->daemons[i].started = now;
         a->what |= ACTION_START_NODES;
-    } else if (all_nodes(s, serves)) {
+    } else if (s->resumes)
+        go_on(s, now, a);
+    else if (all_nodes(s, serves)) {
         s->started = now;
         enter(s, PHASE_RUNNING, now);
         if (s->launched > 0)
@@ -150,16 +244,6 @@ static void on_serves(struct run_state *s, uint32_t daemon, int64_t now, struct 
         if (s->manager)
             start(s, s->manager, now, a);
     }
-}
-
-/* A part is gone for good: the run ends, failed. */
-static void fail(struct run_state *s, int64_t now, struct state_actions *a)
-{
-    s->failed = true;
-    if (s->phase == PHASE_RUNNING)
-        stop(s, ENDED_BY_FAILURE, now, a);
-    else if (s->phase == PHASE_DRAINING)
-        drain(s, now, a);
 }
 
 /* Goes on without the node, or ends the run. */
@@ -269,6 +353,10 @@ static void on_daemon_ended(struct run_state *s, uint32_t daemon, bool unreachab
         restart(s, daemon, now, a);
         return;
     }
+    if (s->phase == PHASE_STARTING && s->resumes) {
+        miss(s, daemon, now, a);
+        return;
+    }
     d->phase = DAEMON_GONE;
     s->unreachable |= unreachable && s->phase == PHASE_STARTING;
     if (s->phase == PHASE_STARTING)
@@ -350,8 +438,12 @@ static void tick_starting(struct run_state *s, int64_t now, struct state_actions
 {
     for (uint32_t d = 0; d < s->daemon_count; d++)
         if (s->daemons[d].phase == DAEMON_STARTS && now >= start_deadline(s, &s->daemons[d])) {
-            s->unreachable = true;
             a->what |= ACTION_REPORT_LATE;
+            if (s->resumes) {
+                miss(s, d, now, a);
+                return;
+            }
+            s->unreachable = true;
             stop(s, ENDED_BY_FAILURE, now, a);
             return;
         }
@@ -490,6 +582,52 @@ struct state_actions run_state_begin(struct run_state *s, const struct experimen
     return a;
 }
 
+struct state_saved run_state_save(const struct run_state *s)
+{
+    struct state_saved saved = {.phase = s->phase == PHASE_STARTING ? s->resumes : s->phase,
+                                .ended_by = s->ended_by,
+                                .failed = s->failed,
+                                .unreachable = s->unreachable,
+                                .store_failed = s->store_failed,
+                                .interrupted = s->interrupted,
+                                .unmanaged = s->unmanaged,
+                                .attached_seen = s->attached_seen,
+                                .unmatched_reported = s->unmatched_reported,
+                                .started = s->started,
+                                .ended = s->ended};
+    for (uint32_t i = 0; i < s->daemon_count; i++)
+        saved.drained[i] = s->daemons[i].drained || s->daemons[i].was_drained;
+    return saved;
+}
+
+struct state_actions run_state_resume(struct run_state *s, const struct experiment *e, const struct state_saved *saved,
+                                      uint32_t ended, bool stops, int64_t now)
+{
+    struct state_actions a = run_state_begin(s, e, false, now);
+    if (saved->phase == PHASE_STARTING)
+        return a;
+    s->resumes = saved->phase > PHASE_DRAINING ? PHASE_DRAINING : saved->phase;
+    s->resumes_stopped = stops;
+    s->ended_by = saved->ended_by;
+    s->failed = saved->failed;
+    s->unreachable = saved->unreachable;
+    s->store_failed = saved->store_failed;
+    s->interrupted = saved->interrupted;
+    s->unmanaged = saved->unmanaged;
+    s->attached_seen = saved->attached_seen;
+    s->unmatched_reported = saved->unmatched_reported;
+    s->started = saved->started;
+    s->ended = saved->ended;
+    s->launched_left = s->launched - (ended < s->launched ? ended : s->launched);
+    for (uint32_t i = 0; i < s->daemon_count; i++)
+        s->daemons[i].was_drained = saved->drained[i];
+    if (saved->phase != PHASE_DONE)
+        return a;
+    s->daemons[STATE_COLLECTOR].phase = DAEMON_DOWN;
+    enter(s, PHASE_DONE, now);
+    return (struct state_actions){0};
+}
+
 struct state_actions run_state_step(struct run_state *s, const struct state_event *event, int64_t now)
 {
     struct state_actions a = {0};
@@ -545,6 +683,10 @@ struct state_actions run_state_step(struct run_state *s, const struct state_even
     case EVENT_INTERRUPT:
         on_interrupt(s, event->terminal, now, &a);
         break;
+    case EVENT_TAKEN_OVER:
+        s->taken = true;
+        enter(s, PHASE_DONE, now);
+        break;
     }
     return a;
 }
@@ -552,6 +694,8 @@ struct state_actions run_state_step(struct run_state *s, const struct state_even
 int run_state_exit_code(const struct run_state *s, int report)
 {
     bool nothing_seen = s->attaches && !s->attached_seen && s->launched == 0;
+    if (s->taken)
+        return EXIT_FAILED;
     if (s->unreachable)
         return EXIT_UNREACHABLE;
     if (s->failed)

@@ -69,6 +69,7 @@ enum state_event_type {
     EVENT_SILENT,        /* `daemon`, a node's with an address, has not answered for some time */
     EVENT_HEARD,         /* it has answered again */
     EVENT_INTERRUPT,     /* the operator ends the run; the second one ends it at once */
+    EVENT_TAKEN_OVER,    /* `bezel attach` commands the run from now on: this `bezel run` ends, and nothing else does */
 };
 
 struct state_event {
@@ -110,7 +111,7 @@ enum state_daemon_phase { DAEMON_DOWN, DAEMON_STARTS, DAEMON_SERVES, DAEMON_GONE
 
 struct state_daemon {
     enum state_daemon_phase phase;
-    bool drained;
+    bool drained, was_drained;        /* was_drained: before the run was taken over */
     bool lost;                        /* gone, because it was silent; it may come back */
     int64_t silent_since;             /* 0: it answers */
     enum experiment_on_loss on_loss;  /* of a node with an address */
@@ -121,11 +122,22 @@ struct state_daemon {
     uint32_t restart_count;
 };
 
-/** Only run_state_begin() and run_state_step() write it; anybody may read it. */
-struct run_state {
+/** What a later `bezel attach` has to know of the course so far. */
+struct state_saved {
     enum state_phase phase;
     enum state_ended_by ended_by;
-    bool failed, unreachable, store_failed, interrupted, killed;
+    bool failed, unreachable, store_failed, interrupted, unmanaged, attached_seen, unmatched_reported;
+    int64_t started, ended; /* of RUNNING, on this machine's clock since its boot; 0: not yet */
+    bool drained[STATE_DAEMONS_MAX];
+};
+
+/** Only run_state_begin(), run_state_resume() and run_state_step() write it; anybody may read it. */
+struct run_state {
+    enum state_phase phase;
+    enum state_phase resumes; /* in STARTING, of a run that was taken over: the phase that follows; else STARTING */
+    bool resumes_stopped;     /* the phase that follows RUNNING begins at once */
+    enum state_ended_by ended_by;
+    bool failed, unreachable, store_failed, interrupted, killed, taken;
     bool unmanaged; /* the resource manager was given up */
     bool failing;   /* the collector, since its last start, reports that it cannot write */
     bool interrupt_reached_sut;
@@ -142,6 +154,21 @@ struct run_state {
 
 /** The state before experiment `e`, and its first actions. `interactive`: the SUT has the terminal (`bezel run --`). */
 struct state_actions run_state_begin(struct run_state *s, const struct experiment *e, bool interactive, int64_t now);
+
+/** What a successor has to know. */
+struct state_saved run_state_save(const struct run_state *s);
+
+/**
+ * The state of a run that was taken over, and its first actions. `saved` is what its `bezel run` had saved, in times of
+ * this machine's clock. `ended` launched processes have ended by now; `stops`: the run ends with one of these.
+ *
+ * One that was still STARTING begins anew. In every other phase the collector starts, then all nodes are asked to
+ * serve; then the run goes on where it was: in RUNNING for the rest of its duration; one that was being ended is
+ * drained. A node that cannot be had any more is lost; unless it was drained, or the file has the run continue without
+ * it, the run ends, failed.
+ */
+struct state_actions run_state_resume(struct run_state *s, const struct experiment *e, const struct state_saved *saved,
+                                      uint32_t ended, bool stops, int64_t now);
 
 /** Applies one event, and returns what is to be done. After PHASE_DONE nothing is. */
 struct state_actions run_state_step(struct run_state *s, const struct state_event *event, int64_t now);

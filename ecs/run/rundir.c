@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: MIT
 #include "ecs/run/rundir.h"
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/folder.h"
 #include "base/limit.h"
@@ -24,6 +25,8 @@
 
 enum { SAME_SECOND_MAX = 1000 };
 
+#define TAKE_EVERY (20 * CLOCK_MS) /* between two looks whether the private folder is free */
+
 static const char readme[] =
     "A run of Bezel.\n"
     "\n"
@@ -33,6 +36,7 @@ static const char readme[] =
     "run.db            everything else, in SQLite: the books, limits, decisions, metrics, events\n"
     "output/           what the processes wrote on stdout and stderr\n"
     "log/              logs of the daemons\n"
+    "journal           until the run has ended: how far it is, for bezel attach\n"
     "\n"
     "bezel report DIR  prints the report again (--json: as data)\n"
     "bezel export DIR  writes all records as one trace\n";
@@ -270,7 +274,23 @@ static int make_locked(const char *base, struct rundir *run)
     return errno = saved, err_from_errno(saved);
 }
 
-int rundir_make_private(struct rundir *run)
+/* Takes the folder that a killed `bezel run` has left, once its daemons and programs have ended. BEZEL_ENOENT: there is
+ * none. */
+static int take_locked(struct rundir *run, int64_t wait)
+{
+    int64_t until = clock_now() + wait;
+    while ((run->lock = lock_folder(run->private, 0)) < 0) {
+        if (errno != EWOULDBLOCK)
+            return err_from_errno(errno);
+        if (clock_now() >= until)
+            return errno = EBUSY, BEZEL_EBUSY;
+        clock_sleep_until(clock_now() + TAKE_EVERY);
+    }
+    return 0;
+}
+
+/* `wait`: for the folder that there may be; -1: a new one is made. */
+static int open_private(struct rundir *run, int64_t wait)
 {
     char base[PATH_MAX], real[PATH_MAX];
     struct folder f;
@@ -283,7 +303,9 @@ int rundir_make_private(struct rundir *run)
     folder_close(&f);
     if (!err && snprintf(run->private, sizeof run->private, "%s/run-%.8s", real, run->uuid) >= (int)sizeof run->private)
         errno = ENAMETOOLONG, err = BEZEL_EINVAL;
-    if (!err) {
+    if (!err && wait >= 0)
+        err = take_locked(run, wait);
+    if ((!err && wait < 0) || err == BEZEL_ENOENT) {
         remove_abandoned(real);
         err = make_locked(real, run);
     }
@@ -299,10 +321,21 @@ int rundir_make_private(struct rundir *run)
     return err;
 }
 
+int rundir_make_private(struct rundir *run)
+{
+    return open_private(run, -1);
+}
+
+int rundir_take_private(struct rundir *run, int64_t wait)
+{
+    return open_private(run, wait);
+}
+
 int rundir_publish(const struct rundir *run)
 {
     char link[PATH_MAX + 32];
     snprintf(link, sizeof link, "%s/control", run->path);
+    unlink(link); /* of a run that was taken over */
     if (symlink(run->private, link) == 0)
         return 0;
     int err = err_from_errno(errno);
@@ -349,15 +382,50 @@ int rundir_control(const char *run, char private[RUNDIR_PRIVATE_MAX], uint8_t uu
  * The lock belongs to the open file description (fcntl(2)): it ends with `bezel run`, however that ends. The lock of
  * the private folder would not do: daemons inherit it, and outlive a `bezel run` that was killed.
  */
-void rundir_mark_running(struct rundir *run)
+static int lock_running(struct rundir *run)
 {
     char path[PATH_MAX + 32];
     snprintf(path, sizeof path, "%s/experiment.yaml", run->path);
     run->running = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (run->running >= 0 && fcntl(run->running, F_OFD_SETLK, &(struct flock){.l_type = F_WRLCK}) == 0)
-        return;
-    log_warn("BEZEL-RUN-LOCK", "cannot lock %s: %s; until the run ends, 'bezel report' says that it was aborted", path,
-             strerror(errno));
+        return 0;
+    return errno == EAGAIN || errno == EACCES ? BEZEL_EBUSY : BEZEL_ESYS;
+}
+
+static void warn_of_lock(const struct rundir *run)
+{
+    log_warn("BEZEL-RUN-LOCK",
+             "cannot lock %s/experiment.yaml: %s; until the run ends, 'bezel report' says that it was aborted",
+             run->path, strerror(errno));
+}
+
+void rundir_mark_running(struct rundir *run)
+{
+    if (lock_running(run) != 0)
+        warn_of_lock(run);
+}
+
+int rundir_take_over(const char *path, const char *uuid, struct rundir *run)
+{
+    *run = (struct rundir){.lock = -1, .running = -1};
+    snprintf(run->uuid, sizeof run->uuid, "%s", uuid);
+    if (!realpath(path, run->path))
+        return err_from_errno(errno);
+    int err = lock_running(run);
+    if (!err || (err != BEZEL_EBUSY && run->running < 0))
+        return err;
+    if (err == BEZEL_EBUSY) {
+        close(run->running);
+        run->running = -1;
+        return err;
+    }
+    warn_of_lock(run); /* a file system without locks: epochs decide alone */
+    return 0;
+}
+
+void rundir_leave(struct rundir *run)
+{
+    run->path[0] = '\0';
 }
 
 bool rundir_is_running(const char *run)

@@ -54,6 +54,18 @@ int rundir_make(const char *runs, const char *experiment, const char *text, size
 int rundir_make_private(struct rundir *run) BEZEL_MUST_CHECK;
 
 /**
+ * Takes over run directory `path` of run `uuid`, whose `bezel run` is gone: marks it as running, as
+ * rundir_mark_running() does. Returns 0; BEZEL_EBUSY where it is running; or another error, with errno.
+ */
+int rundir_take_over(const char *path, const char *uuid, struct rundir *run) BEZEL_MUST_CHECK;
+
+/**
+ * Makes the private folder of a run that was taken over, or takes the one that is there, once no process of the run
+ * uses it any more; waits for up to `wait` ns. Returns 0, or an error, logged to stderr.
+ */
+int rundir_take_private(struct rundir *run, int64_t wait) BEZEL_MUST_CHECK;
+
+/**
  * Links `<run>/control` to the private folder, so that other terminals find it while the run goes on. Returns 0, or an
  * error, logged to stderr.
  */
@@ -77,6 +89,9 @@ bool rundir_is_running(const char *run);
 
 /** Removes the private folder with all that is in it. Idempotent. */
 void rundir_close(struct rundir *run);
+
+/** From now on nothing is changed in the run directory, which another `bezel run` has taken over. */
+void rundir_leave(struct rundir *run);
 
 /** Version or host property `i`, from 0; false after the last. *key is static. */
 bool rundir_version(unsigned i, const char **key, char *value, size_t size);

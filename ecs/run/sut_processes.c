@@ -17,7 +17,7 @@ static enum message_launch_output local_output(const struct experiment_process *
 }
 
 static int make_process(const struct experiment *e, const struct experiment_process *p, uint32_t instance,
-                        const char *run, const char *dir, struct sut_process *s)
+                        const char *run, const char *dir, bool resumed, struct sut_process *s)
 {
     const char *why;
     bool of_directory;
@@ -32,11 +32,12 @@ static int make_process(const struct experiment *e, const struct experiment_proc
     s->program.launch.path = s->path;
     if (s->output[0])
         s->program.launch.file = s->output;
-    return load_find_command(p, s->path, sizeof s->path, &why, &of_directory);
+    err = load_find_command(p, s->path, sizeof s->path, &why, &of_directory);
+    return resumed ? 0 : err;
 }
 
 int sut_processes_make(const struct experiment *e, const char *run, char *const *node_dirs, bool interactive, bool json,
-                       struct sut_processes *sut)
+                       bool resumed, struct sut_processes *sut)
 {
     size_t n = 0;
     for (uint32_t i = 0; i < e->process_count; i++)
@@ -49,7 +50,7 @@ int sut_processes_make(const struct experiment *e, const char *run, char *const 
         const struct experiment_process *p = &e->processes[i];
         for (uint32_t k = 0; p->argv && k < p->instances && !err; k++) {
             struct sut_process *s = &sut->processes[sut->count++];
-            err = make_process(e, p, k, run, node_dirs[p->node], s);
+            err = make_process(e, p, k, run, node_dirs[p->node], resumed, s);
             sut_processes_launcher(sut, s)->programs++;
             if (s->remote)
                 continue;

@@ -22,6 +22,7 @@ struct sut_process {
     struct message_launched row;   /* what is known of incarnation `sent`; state and pid are of use if `known` */
     bool known, counted;           /* counted: its end was */
     uint64_t fetched, missing;     /* of a remote one: bytes of output that came home, that could not be had */
+    uint64_t begun;                /* bytes of its file of output when incarnation `sent` began */
     uint32_t fetch_id;             /* of the question for more; 0: none is under way */
     int64_t fetch_at;
     bool home;         /* all of its output is */
@@ -58,12 +59,12 @@ struct sut_processes {
 
 /**
  * Prepares the launch of the processes of `e`: their output goes into `<run>/output`; `node_dirs[i]` is the BEZEL_DIR
- * of node i. `interactive`: the one process keeps the terminal. `json`: standard output is for the report. Borrows `e`.
- * Returns 0 with *sut for sut_processes_free(), BEZEL_ENOMEM, or BEZEL_ENOENT where a command has vanished since the
- * file was checked.
+ * of node i. `interactive`: the one process keeps the terminal. `json`: standard output is for the report. `resumed`:
+ * nothing is started on this machine any more, so that commands need not be there. Borrows `e`. Returns 0 with *sut for
+ * sut_processes_free(), BEZEL_ENOMEM, or BEZEL_ENOENT where a command has vanished since the file was checked.
  */
 int sut_processes_make(const struct experiment *e, const char *run, char *const *node_dirs, bool interactive, bool json,
-                       struct sut_processes *sut) BEZEL_MUST_CHECK;
+                       bool resumed, struct sut_processes *sut) BEZEL_MUST_CHECK;
 
 void sut_processes_free(struct sut_processes *sut);
 

@@ -87,6 +87,7 @@ int command_caller_send(struct command_caller *c, struct message *m)
     m->type = MESSAGE_COMMAND;
     if (unknown)
         m->command = (struct message_command){.verb = VERB_QUERY};
+    m->command.owner = c->owner;
     m->command.id = c->id + 1;
     m->command.deadline = c->life ? (uint64_t)(clock_now() + c->ahead + COMMAND_CALLER_DEADLINE) : 0;
     err = send(c, m);

@@ -28,6 +28,7 @@ struct command_caller {
     int64_t linked;  /* when the link was made, ns */
     int64_t waiting; /* since when something was sent and nothing has come, ns; 0: something has come since */
     uint8_t source[16], run[16];
+    struct message_leadership owner; /* of its commands; the caller sets it. Epoch 0: they are no `bezel run`'s */
     char node[MESSAGE_NAME_MAX + 1];
     uint32_t id;   /* of the last command; 0: there was none */
     uint64_t life; /* of the daemon; 0: it has not answered yet */

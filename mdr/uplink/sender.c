@@ -170,6 +170,17 @@ void sender_close(struct sender *f, bool discard)
     free(f);
 }
 
+void sender_redirect(struct sender *f, const char *endpoint, int64_t now)
+{
+    if (strcmp(endpoint, f->endpoint) == 0 || strlen(endpoint) >= sizeof f->endpoint)
+        return;
+    memcpy(f->endpoint, endpoint, strlen(endpoint) + 1);
+    if (f->state == DONE || f->state == REFUSED)
+        return;
+    f->moved = true;
+    hang_up(f, now);
+}
+
 void sender_give_up(struct sender *f)
 {
     f->given_up = true;

@@ -85,6 +85,12 @@ void sender_attend(struct sender *f);
  */
 void sender_give_up(struct sender *f);
 
+/**
+ * Connects to another receiver, at `endpoint`. It may lack packets that the last one has stored, and that are not here
+ * any more: what follows them in their streams is not sent. Does nothing if it is the same endpoint, or is too long.
+ */
+void sender_redirect(struct sender *f, const char *endpoint, int64_t now);
+
 /** Whether the receiver has saved the final books of all processes. */
 bool sender_booked(const struct sender *f);
 

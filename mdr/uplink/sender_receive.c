@@ -36,7 +36,7 @@ static void take_position(struct sender *f, const struct message_position *at, i
     if (n < 0)
         return;
     const struct window_stream *s = window_stream(f->window, (uint32_t)n);
-    if (f->state == GREETING && f->send_queue.damaged) {
+    if (f->state == GREETING && (f->send_queue.damaged || f->moved)) {
         f->welcomed[n] = has_no_gap(f, (uint32_t)n, at->next_seq);
         if (!f->welcomed[n])
             return; /* see sender_tear() */
@@ -57,16 +57,23 @@ static void take_position(struct sender *f, const struct message_position *at, i
 
 void sender_tear(struct sender *f, int64_t now)
 {
-    for (uint32_t i = 0; i < WINDOW_STREAMS && f->send_queue.damaged; i++) {
+    for (uint32_t i = 0; i < WINDOW_STREAMS && (f->send_queue.damaged || f->moved); i++) {
         const struct window_stream *s = window_stream(f->window, i);
         if (!s->used || f->welcomed[i] || has_no_gap(f, i, 0)) /* a stream without a position is at 0 */
             continue;
         window_tear(f->window, i);
-        f->source.add_note(
-            f->source.context, s->instance, now, "BEZEL-SPOOL-LOST",
-            "packets of its ring %u were lost with the spool: later packets of the ring cannot be stored", s->ring);
+        if (f->send_queue.damaged)
+            f->source.add_note(f->source.context, s->instance, now, "BEZEL-SPOOL-LOST",
+                               "packets of its ring %u were lost with the spool: later packets of the ring cannot be "
+                               "stored",
+                               s->ring);
+        else
+            f->source.add_note(f->source.context, s->instance, now, "BEZEL-BEHIND",
+                               "another collector has the first packets of its ring %u: later packets of the ring "
+                               "cannot be stored",
+                               s->ring);
     }
-    f->send_queue.damaged = false;
+    f->send_queue.damaged = f->moved = false;
 }
 
 static void take_positions(struct sender *f, const struct message_position *rows, uint32_t count, int64_t now)

@@ -163,7 +163,7 @@ static void random_launched(uint64_t *seed, struct message_launched_list *list)
 static void random_answer(uint64_t *seed, struct message *m)
 {
     struct message_reply *r = &m->reply;
-    r->answer = (enum message_answer)(seed_next(seed) % (ANSWER_RECORDS + 1));
+    r->answer = (enum message_answer)(seed_next(seed) % (ANSWER_TAKEN + 1));
     if (r->answer == ANSWER_NODE)
         random_status(seed, &r->node);
     else if (r->answer == ANSWER_KNOBS)
@@ -259,6 +259,7 @@ void random_message(uint64_t *seed, enum message_type type, struct message *m)
     case MESSAGE_COMMAND:
         m->command.id = (uint32_t)seed_next(seed);
         m->command.deadline = seed_next(seed);
+        m->command.owner = (struct message_leadership){.epoch = seed_next(seed), .holder = seed_next(seed)};
         m->command.verb = (enum message_verb)(seed_next(seed) % (VERB_ENDING + 1));
         m->command.from = (uint32_t)seed_next(seed);
         do

@@ -220,7 +220,10 @@ void sample_aspects(struct message *m)
 void sample_configure(struct message *m)
 {
     begin_control(MESSAGE_COMMAND, m);
-    m->command = (struct message_command){.id = 12, .deadline = 1012, .verb = VERB_CONFIGURE};
+    m->command = (struct message_command){.id = 12,
+                                          .deadline = 1012,
+                                          .owner = {.epoch = 3, .holder = UINT64_C(0xfedcba9876543210)},
+                                          .verb = VERB_CONFIGURE};
     m->configure = (struct message_configure){.folder = "/dev/shm/bezel-0/run-b0010203/studio",
                                               .collector = "tcp://127.0.0.1:7766",
                                               .experiment = "experiment: caf\xC3\xA9\ncommand: hello\n"};
@@ -358,6 +361,7 @@ const char *sample_reply_name(enum message_answer answer)
         [ANSWER_ABSENT] = "message-reply-absent",     [ANSWER_MANAGER] = "message-reply-manager",
         [ANSWER_SESSIONS] = "message-reply-sessions", [ANSWER_PROCESSES] = "message-reply-processes",
         [ANSWER_OUTPUT] = "message-reply-output",     [ANSWER_RECORDS] = "message-reply-records",
+        [ANSWER_TAKEN] = "message-reply-taken",
     };
     return names[answer];
 }
@@ -464,6 +468,7 @@ void sample_reply(enum message_answer answer, struct message *m)
     case ANSWER_STALE:
     case ANSWER_ABSENT:
     case ANSWER_WAITING:
+    case ANSWER_TAKEN:
         break;
     case ANSWER_SESSION:
         m->reply.begun = true;

@@ -228,6 +228,7 @@ static void assert_same_reply(const struct message_reply *p, const struct messag
     case MDR_ANSWER_REFUSED:
     case MDR_ANSWER_STALE:
     case MDR_ANSWER_ABSENT:
+    case MDR_ANSWER_TAKEN:
     case MDR_ANSWER_WAITING:
         break;
     case MDR_ANSWER_SESSION:
@@ -310,6 +311,8 @@ static void assert_same_command(const struct message_command *p, const struct me
 {
     SAME(p->id, q->id);
     SAME(p->deadline, q->deadline);
+    SAME(p->owner.epoch, q->owner.epoch);
+    SAME(p->owner.holder, q->owner.holder);
     SAME((int)p->verb, (int)q->body.verb);
     if (q->body.verb == MDR_QUERY) {
         const mdr_query *query = &q->body.mdr_command_body_u.query;
@@ -591,7 +594,7 @@ static void what_is_accepted_is_the_reference_s_own_form(void **state)
         if (m.type == MESSAGE_COMMAND && seed_next(seed) % 2)
             samples_of_commands[seed_next(seed) % 6](&m);
         if (m.type == MESSAGE_REPLY)
-            sample_reply((enum message_answer)(seed_next(seed) % (ANSWER_RECORDS + 1)), &m);
+            sample_reply((enum message_answer)(seed_next(seed) % (ANSWER_TAKEN + 1)), &m);
         int n = message_encode(&m, ours, sizeof ours);
         assert_true(n > 0);
         for (uint64_t flips = 1 + seed_next(seed) % 3; flips > 0; flips--)

@@ -153,7 +153,7 @@ static void each_instance_gets_its_name_output_and_environment(void **state)
     struct sut_processes sut;
     char *const dirs[] = {TEXT("/dir")};
     assert_int_equal(load_text(text, sizeof text - 1, "test", &e), 0);
-    assert_int_equal(sut_processes_make(e, "/run", dirs, false, false, &sut), 0);
+    assert_int_equal(sut_processes_make(e, "/run", dirs, false, false, false, &sut), 0);
     assert_int_equal(sut.count, 3);
     assert_string_equal(sut.processes[0].program.launch.of.process, "one");
     assert_string_equal(sut.processes[0].program.launch.file, "/dev/null");

@@ -207,7 +207,13 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, 28, ROLE_DAEMON + 1);
     assert_spoilt(n, 32, 2); /* bool */
     assert_spoilt(n, n - 4, MESSAGE_DICT_MAX + 1);
-    enum { ENVELOPE = 12, COMMAND = ENVELOPE + 16 + 16 + 4 + 8, VERB = COMMAND + 4 + 8, BODY = VERB + 4 };
+    enum {
+        ENVELOPE = 12,
+        COMMAND = ENVELOPE + 16 + 16 + 4 + 8,
+        STATE = COMMAND + 4 + 8,
+        VERB = STATE + 16,
+        BODY = VERB + 4
+    };
     m = (struct message){.type = MESSAGE_COMMAND, .command = {.verb = VERB_SET, .subject = SUBJECT_ASPECTS}};
     n = encoded();
     assert_int_equal(n, BODY + 3 * 4);
@@ -279,22 +285,22 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     assert_spoilt(n, n - 4, MESSAGE_TEXT_MAX + 1);
     m = (struct message){.type = MESSAGE_REPLY, .reply.state = DAEMON_FAILED};
     n = encoded();
-    assert_spoilt(n, VERB, DAEMON_PAUSED + 1);
-    assert_spoilt(n, n - 4, ANSWER_RECORDS + 1);
+    assert_spoilt(n, STATE, DAEMON_PAUSED + 1);
+    assert_spoilt(n, n - 4, ANSWER_TAKEN + 1);
     assert_spoilt(n, n - 4, ANSWER_KNOB_SET); /* nothing behind it */
     m.reply.answer = ANSWER_KNOB_SET;
     n = encoded();
-    assert_int_equal(n, BODY + 12);
+    assert_int_equal(n, STATE + 4 + 12);
     assert_spoilt(n, n - 8, ANSWER_REFUSED); /* what is behind it is too much */
     m = (struct message){.type = MESSAGE_REPLY, .reply.answer = ANSWER_KNOBS};
     n = encoded();
     assert_spoilt(n, n - 4, MESSAGE_LISTED_MAX + 1);
     m = (struct message){.type = MESSAGE_REPLY, .reply.answer = ANSWER_POLL};
     n = encoded();
-    assert_int_equal(n, BODY + 8 + 4 + 8 + 3 * 4 + 2 * 8);
-    assert_spoilt(n, BODY + 8, 2); /* bool */
-    assert_spoilt(n, BODY + 20, POLL_MODE_BUSY_WAIT + 1);
-    assert_spoilt(n, BODY + 24, POLL_FORWARD_COLLECT + 1);
+    assert_int_equal(n, STATE + 4 + 8 + 4 + 8 + 3 * 4 + 2 * 8);
+    assert_spoilt(n, STATE + 4 + 8, 2); /* bool */
+    assert_spoilt(n, STATE + 4 + 20, POLL_MODE_BUSY_WAIT + 1);
+    assert_spoilt(n, STATE + 4 + 24, POLL_FORWARD_COLLECT + 1);
 }
 
 static void a_violation_that_there_is_not_has_no_details(void **state)

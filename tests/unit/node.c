@@ -237,18 +237,18 @@ static void what_is_no_command_is_dropped_and_one_of_another_version_refused(voi
 /* The node goes on until its run ends it; and only `bezel run` keeps the session alive. */
 static void another_operators_stop_is_passed_on_to_the_run(void **state)
 {
-    static const uint8_t owner[16] = {7};
+    struct message_leadership owner = {.epoch = 2, .holder = 7};
     (void)state;
     assert_false(ask((struct message_command){.verb = VERB_QUERY})->node.stop_wanted);
-    int64_t before = node_last_received(node);
     node_set_owner(node, owner);
+    int64_t before = node_last_received(node);
     const struct message_reply *r = ask((struct message_command){.verb = VERB_STOP});
     assert_int_equal(r->answer, ANSWER_NODE);
     assert_int_equal(r->state, DAEMON_STARTING);
     assert_true(r->node.stop_wanted);
     assert_false(node_draining(node));
     assert_int_equal(node_last_received(node), before);
-    node_set_owner(node, asker.source);
+    asker.owner = owner;
     assert_int_not_equal(ask((struct message_command){.verb = VERB_STOP})->state, DAEMON_STARTING);
     assert_true(node_draining(node));
     assert_true(node_last_received(node) > before);

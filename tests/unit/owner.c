@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+#include "bezeld/owner.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define WHO(epoch, holder) ((struct message_leadership){epoch, holder})
+
+static void the_greatest_epoch_is_the_owner_and_the_greatest_holder_of_one_epoch(void **state)
+{
+    (void)state;
+    assert_int_equal(owner_judge(WHO(0, 0), WHO(1, 5)), OWNER_NEWER);
+    assert_int_equal(owner_judge(WHO(1, 5), WHO(1, 5)), OWNER_SAME);
+    assert_int_equal(owner_judge(WHO(1, 5), WHO(2, 4)), OWNER_NEWER);
+    assert_int_equal(owner_judge(WHO(2, 4), WHO(1, 5)), OWNER_FORMER);
+    assert_int_equal(owner_judge(WHO(2, 4), WHO(2, 5)), OWNER_NEWER);
+    assert_int_equal(owner_judge(WHO(2, 5), WHO(2, 4)), OWNER_FORMER);
+    assert_int_equal(owner_judge(WHO(UINT64_MAX, 0), WHO(UINT64_MAX, UINT64_MAX)), OWNER_NEWER);
+}
+
+static void who_claims_nothing_takes_nothing_over(void **state)
+{
+    (void)state;
+    assert_int_equal(owner_judge(WHO(0, 0), WHO(0, 0)), OWNER_OTHER);
+    assert_int_equal(owner_judge(WHO(3, 3), WHO(0, 9)), OWNER_OTHER);
+}
+
+/* In whichever order the commands of several arrive at two nodes, both have the same owner in the end. */
+static void all_nodes_decide_alike(void **state)
+{
+    static const struct message_leadership who[] = {{1, 9}, {2, 3}, {2, 7}, {3, 1}, {3, 8}};
+    enum { N = sizeof who / sizeof *who };
+    (void)state;
+    for (size_t first = 0; first < N; first++)
+        for (size_t step = 1; step < N; step++) { /* N is prime: each step reaches all of them */
+            struct message_leadership owner = WHO(0, 0);
+            for (size_t i = 0; i < N; i++) {
+                struct message_leadership claim = who[(first + i * step) % N];
+                if (owner_judge(owner, claim) == OWNER_NEWER)
+                    owner = claim;
+            }
+            assert_int_equal(owner.epoch, 3);
+            assert_int_equal(owner.holder, 8);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_greatest_epoch_is_the_owner_and_the_greatest_holder_of_one_epoch),
+        cmocka_unit_test(who_claims_nothing_takes_nothing_over),
+        cmocka_unit_test(all_nodes_decide_alike),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
