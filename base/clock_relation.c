@@ -1,0 +1,364 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * A knot is the box of an exchange: at its middle the offset lies within `half`. The piece between two knots is the
+ * straight line through the middles of their boxes. Where the rate is constant in between, the line is no more wrong
+ * than the wider box. Where it changes once, by `change`, the offset leaves the straight line between its own ends by
+ * up to change * length / 4. How much the rate may have changed, the knots before and behind the piece show.
+ *
+ * Doubles serve for rates and differences; times are integers.
+ */
+
+#include "base/clock_relation.h"
+
+#include <string.h>
+
+enum {
+    POOR_MAX = 4,    /* poor exchanges in a row, until the best of them is a knot */
+    USUAL_NS = 1000, /* a round trip longer by less is as usual */
+    ROUNDING_NS = 2,
+    BEGINNING = 8, /* knots that come quickly */
+};
+
+static const int64_t ns_max = INT64_C(1) << 61; /* so that differences of differences fit */
+static const int64_t window_max = INT64_C(60000000000);
+static const double rate_most = CLOCK_RATE_PPM * 1e-6, slew_most = CLOCK_SLEW_PPM * 1e-6;
+static const double aging = 1e-7; /* by how much a rate may wander in a second */
+
+static const int64_t wait_beginning = 50000000, wait_again = 100000000;
+static const int64_t wait_least = 1000000000, wait_most = INT64_C(16000000000);
+enum { WAIT_HALVES = 100 }; /* half round trips: in that time the clocks can do little beside the round trip */
+
+static double magnitude(double x)
+{
+    return x < 0 ? -x : x;
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+static double smaller(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t rounded_up(double ns)
+{
+    return ns < 9e18 ? (int64_t)ns + 1 : INT64_MAX;
+}
+
+static int64_t add_bounds(int64_t a, int64_t b)
+{
+    return a > INT64_MAX - b ? INT64_MAX : a + b;
+}
+
+/* ---- Exchanges --------------------------------------------------------------------------------------------------- */
+
+static bool is_time(int64_t ns)
+{
+    return ns >= 0 && ns < ns_max;
+}
+
+/* Whether the times agree with each other, as far as one exchange can show. */
+static bool makes_sense(const struct clock_relation *r, const struct clock_exchange *x)
+{
+    if (!is_time(x->sent) || !is_time(x->arrived) || !is_time(x->answered) || !is_time(x->received))
+        return false;
+    int64_t there = x->answered - x->arrived, all = x->received - x->sent;
+    double drift = rate_most * (double)all + ROUNDING_NS;
+    return x->sent > r->last_sent && all >= 0 && there >= 0 && (double)there <= (double)all + drift &&
+           all - there <= CLOCK_ROUND_TRIP_NS && all <= 2 * CLOCK_ROUND_TRIP_NS;
+}
+
+/*
+ * The box of an exchange. Seen when it was sent, the offset is at most arrived - sent; seen when the answer was
+ * received, at least answered - received. At the middle each may have changed by what the rate allows in half the time.
+ */
+static struct clock_knot box(const struct clock_exchange *x)
+{
+    int64_t most = x->arrived - x->sent, least = x->answered - x->received, all = x->received - x->sent;
+    double half = (double)(most - least) / 2 + rate_most * (double)all / 2 + ROUNDING_NS;
+    return (struct clock_knot){.at = x->sent + all / 2, .offset = least + (most - least) / 2, .half = rounded_up(half)};
+}
+
+/* Whether the clocks can have gone from box `a` to the later box `b`. */
+static bool is_possible(const struct clock_knot *a, const struct clock_knot *b)
+{
+    double allowed = rate_most * (double)(b->at - a->at) + (double)a->half + (double)b->half;
+    return magnitude((double)(b->offset - a->offset)) <= allowed;
+}
+
+/* Leaves of box `a` what box `b` allows: the offset cannot have gone further in between than the rate allows. */
+static void narrow(struct clock_knot *a, const struct clock_knot *b)
+{
+    double apart = magnitude((double)(b->at - a->at)) * rate_most, off = (double)(b->offset - a->offset);
+    double least = larger(-(double)a->half, off - (double)b->half - apart);
+    double most = smaller((double)a->half, off + (double)b->half + apart);
+    if (least > most || most - least > 2 * (double)a->half - 2 * ROUNDING_NS)
+        return;
+    a->offset += (int64_t)((least + most) / 2);
+    a->half = rounded_up((most - least) / 2 + ROUNDING_NS);
+}
+
+/* ---- Rates ------------------------------------------------------------------------------------------------------- */
+
+/* A rate of the offset, and how far from it the true one may be; relative. */
+struct rate {
+    double slope, error;
+};
+
+static struct rate rate_between(const struct clock_knot *a, const struct clock_knot *b)
+{
+    double ns = (double)(b->at - a->at);
+    return (struct rate){.slope = (double)(b->offset - a->offset) / ns,
+                         .error = (double)(a->half + b->half) / ns + aging * ns * 1e-9};
+}
+
+/*
+ * The rate at knot `i` as the knots before it (`step` -1) or behind it (1) show, over the window that shows it best.
+ * The longer a window, the smaller the share of the round trips; but if the rate changes within it, the shorter ones at
+ * the knot differ from it, and this is added. False where there is no other knot.
+ */
+static bool rate_beside(const struct clock_relation *r, uint32_t i, int step, struct rate *best)
+{
+    uint32_t most = step < 0 ? i : r->held - 1 - i, n;
+    double slowest = 0, fastest = 0;
+    for (n = 0; n < most && n < CLOCK_WINDOW; n++) {
+        const struct clock_knot *first = &r->knots[step < 0 ? i - n - 1 : i], *last = first + n + 1;
+        if (n > 0 && last->at - first->at > window_max)
+            break;
+        struct rate rate = rate_between(first, last);
+        slowest = n ? smaller(slowest, rate.slope) : rate.slope;
+        fastest = n ? larger(fastest, rate.slope) : rate.slope;
+        rate.error += larger(fastest - rate.slope, rate.slope - slowest);
+        if (n == 0 || rate.error < best->error)
+            *best = rate;
+    }
+    return n > 0;
+}
+
+/* ---- Pieces ------------------------------------------------------------------------------------------------------ */
+
+/*
+ * How far the offset may leave the straight line between its values at knots i and i + 1, ns. Where the rate goes from
+ * `before` to `behind` once, or in one direction, that is |behind - before| * length / 4 at most. Where it changes
+ * twice, at the first change the offset has left the line by |own - before| times the length before it, and at the
+ * second one lacks |own - behind| times the length behind it; in between it is no further away.
+ */
+static double departure(const struct clock_relation *r, uint32_t i)
+{
+    const struct clock_knot *from = &r->knots[i], *to = from + 1;
+    double length = (double)(to->at - from->at), by_rate = rate_most * length / 2;
+    if (to->at - from->at > CLOCK_STEADY_NS)
+        return by_rate;
+    struct rate own = rate_between(from, to), before, behind;
+    bool has_before = rate_beside(r, i, -1, &before), has_behind = rate_beside(r, i + 1, 1, &behind);
+    double by_slew = slew_most * length / 4, change = slew_most;
+    if (has_before && has_behind)
+        change = (magnitude(behind.slope - before.slope) + before.error + behind.error) / 4;
+    else if (has_before || has_behind)
+        change = own.error + (has_before ? before.error : behind.error);
+    if (has_before)
+        change = larger(change, magnitude(own.slope - before.slope));
+    if (has_behind)
+        change = larger(change, magnitude(own.slope - behind.slope));
+    return smaller(change * length, smaller(by_slew, by_rate));
+}
+
+static struct clock_piece piece_from(const struct clock_relation *r, uint32_t i)
+{
+    const struct clock_knot *from = &r->knots[i], *to = from + 1;
+    double half = larger((double)from->half, (double)to->half);
+    return (struct clock_piece){.from = from->at,
+                                .until = to->at,
+                                .offset = from->offset,
+                                .slope = rate_between(from, to).slope,
+                                .bound = rounded_up(half + departure(r, i) + ROUNDING_NS)};
+}
+
+/* The piece across a jump, which was at one moment of it: before, the offset was that of its start, behind, of its end.
+ */
+static struct clock_piece piece_across(const struct clock_knot *from, const struct clock_knot *to)
+{
+    double length = (double)(to->at - from->at), half = larger((double)from->half, (double)to->half);
+    double step = magnitude((double)(to->offset - from->offset));
+    return (struct clock_piece){.from = from->at,
+                                .until = to->at,
+                                .offset = from->offset,
+                                .slope = (double)(to->offset - from->offset) / length,
+                                .bound = rounded_up(half + step + rate_most * length + ROUNDING_NS)};
+}
+
+/* ---- The relation ------------------------------------------------------------------------------------------------ */
+
+void clock_relation_init(struct clock_relation *r)
+{
+    *r = (struct clock_relation){.last_sent = -1};
+}
+
+static void push(struct clock_relation *r, const struct clock_knot *knot)
+{
+    if (r->held == CLOCK_KNOTS) {
+        memmove(r->knots, r->knots + 1, (CLOCK_KNOTS - 1) * sizeof r->knots[0]);
+        r->held--;
+        r->next -= r->next > 0;
+        r->fixed -= r->fixed > 0;
+    }
+    struct clock_knot *newest = &r->knots[r->held++];
+    *newest = *knot;
+    for (uint32_t i = 0; i + 1 < r->held; i++)
+        narrow(newest, &r->knots[i]);
+    r->usual += r->usual == 0 || knot->half < r->usual ? knot->half - r->usual : (knot->half - r->usual) / 8;
+    r->poor.half = r->suspect.half = 0;
+    r->poor_count = 0;
+    r->knots_taken++;
+}
+
+/* The relation begins anew with the knots behind a jump. */
+static void begin_anew(struct clock_relation *r)
+{
+    r->held = r->next = r->fixed = 0;
+    r->closing = false;
+    r->usual = 0;
+    for (int i = 0; i < 2; i++)
+        push(r, &r->fresh[i]);
+    r->fresh[0].half = 0;
+}
+
+static enum clock_news take_contradiction(struct clock_relation *r, const struct clock_knot *knot)
+{
+    if (r->suspect.half == 0 || !is_possible(&r->suspect, knot)) {
+        r->suspect = *knot;
+        r->suspects++;
+        return CLOCK_SUSPECT;
+    }
+    r->fresh[0] = r->suspect;
+    r->fresh[1] = *knot;
+    r->jumps++;
+    r->closing = true;
+    return CLOCK_JUMPED;
+}
+
+enum clock_news clock_relation_add(struct clock_relation *r, const struct clock_exchange *x)
+{
+    struct clock_piece untaken;
+    while (r->closing && clock_relation_next(r, &untaken))
+        ;
+    r->closing = false;
+    if (!makes_sense(r, x)) {
+        r->nonsense++;
+        return CLOCK_NONSENSE;
+    }
+    struct clock_knot knot = box(x);
+    const struct clock_knot *newest = r->held ? &r->knots[r->held - 1] : NULL;
+    r->last_sent = x->sent;
+    if (newest && knot.at <= newest->at) {
+        r->nonsense++;
+        return CLOCK_NONSENSE;
+    }
+    if (newest && !is_possible(newest, &knot))
+        return take_contradiction(r, &knot);
+    r->suspect.half = 0;
+    for (uint32_t i = r->fixed; i < r->held; i++)
+        narrow(&r->knots[i], &knot);
+    if (newest && knot.half > r->usual + r->usual / 2 + USUAL_NS) {
+        r->poor_taken++;
+        if (r->poor.half == 0 || knot.half < r->poor.half)
+            r->poor = knot;
+        if (++r->poor_count < POOR_MAX)
+            return CLOCK_POOR;
+        knot = r->poor;
+    }
+    push(r, &knot);
+    return CLOCK_TOOK;
+}
+
+void clock_relation_finish(struct clock_relation *r)
+{
+    r->closing = true;
+}
+
+bool clock_relation_next(struct clock_relation *r, struct clock_piece *piece)
+{
+    if (r->next + 1 < r->held && (r->closing || r->held - (r->next + 2) >= CLOCK_WINDOW)) {
+        *piece = piece_from(r, r->next++);
+        r->fixed = r->next + 1;
+        return true;
+    }
+    if (r->closing && r->fresh[0].half) {
+        *piece = piece_across(&r->knots[r->held - 1], &r->fresh[0]);
+        begin_anew(r);
+        return true;
+    }
+    return false;
+}
+
+/* ---- Readings ---------------------------------------------------------------------------------------------------- */
+
+static struct clock_reading reading(int64_t own, int64_t offset, double more, double bound)
+{
+    if (magnitude(more) > 4e18)
+        return (struct clock_reading){own, INT64_MAX};
+    return (struct clock_reading){own + offset + (int64_t)more, rounded_up(bound + ROUNDING_NS)};
+}
+
+struct clock_reading clock_piece_at(const struct clock_piece *piece, int64_t own)
+{
+    double beyond = own < piece->from    ? (double)(piece->from - own)
+                    : own > piece->until ? (double)(own - piece->until)
+                                         : 0;
+    double bound = (double)piece->bound + beyond * (rate_most + magnitude(piece->slope));
+    return reading(own, piece->offset, piece->slope * (double)(own - piece->from), bound);
+}
+
+struct clock_reading clock_piece_after(const struct clock_piece *piece, struct clock_reading second)
+{
+    if (second.bound == INT64_MAX)
+        return second;
+    struct clock_reading third = clock_piece_at(piece, second.ns);
+    int64_t drift = rounded_up((double)second.bound * (rate_most + magnitude(piece->slope)));
+    third.bound = add_bounds(third.bound, add_bounds(second.bound, drift));
+    return third;
+}
+
+/* The peer's time outside of the knots, by the rate at their nearest, knot `i`. */
+static struct clock_reading beyond(const struct clock_relation *r, uint32_t i, int step, int64_t own)
+{
+    const struct clock_knot *knot = &r->knots[i];
+    double after = (double)(own - knot->at), wrong = rate_most;
+    struct rate rate = {0, 0};
+    if (rate_beside(r, i, step, &rate) && rate.error + slew_most < wrong)
+        wrong = rate.error + slew_most;
+    else
+        rate.slope = 0;
+    return reading(own, knot->offset, rate.slope * after, (double)knot->half + magnitude(after) * wrong);
+}
+
+struct clock_reading clock_relation_at(const struct clock_relation *r, int64_t own)
+{
+    if (r->held == 0)
+        return (struct clock_reading){own, INT64_MAX};
+    uint32_t newest = r->held - 1;
+    if (own >= r->knots[newest].at)
+        return beyond(r, newest, -1, own);
+    if (own < r->knots[0].at)
+        return beyond(r, 0, 1, own);
+    uint32_t i = 0;
+    while (own >= r->knots[i + 1].at)
+        i++;
+    struct clock_piece piece = piece_from(r, i);
+    return clock_piece_at(&piece, own);
+}
+
+int64_t clock_relation_wait(const struct clock_relation *r, enum clock_news news)
+{
+    if (r->held < BEGINNING && news != CLOCK_NONSENSE)
+        return wait_beginning;
+    if (news != CLOCK_TOOK)
+        return wait_again;
+    int64_t wait = r->usual < wait_most / WAIT_HALVES ? r->usual * WAIT_HALVES : wait_most;
+    return wait < wait_least ? wait_least : wait;
+}

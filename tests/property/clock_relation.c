@@ -1,0 +1,427 @@
+// SPDX-FileCopyrightText: 2026 The Bezel authors
+// SPDX-License-Identifier: MIT
+
+/*
+ * The relation of two clocks against the truth: drawn clocks and networks (tests/lib/virtual_hosts.h), exchanges as a
+ * node makes them, and times that are read while they are made, and from the closed pieces.
+ */
+#include "base/clock_relation.h"
+#include "base/clock.h"
+#include "tests/lib/seed.h"
+#include "tests/lib/virtual_hosts.h"
+
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { READ_MAX = 1 << 16, PIECES_MAX = 1 << 13 };
+
+static int rounds(int full)
+{
+    return getenv("BEZEL_TEST_LIGHT") ? full / 10 : full;
+}
+
+struct moment {
+    int64_t own, truth;
+};
+
+static struct run {
+    struct virtual_hosts hosts;
+    struct clock_relation relation;
+    struct moment moments[READ_MAX];
+    struct clock_piece pieces[PIECES_MAX];
+    size_t moment_count, piece_count;
+    int64_t first, last; /* own times between which pieces must be */
+    int64_t least_half;  /* of all exchanges */
+} r;
+
+static int64_t jump_at = INT64_MAX; /* true time at which a clock is stepped */
+
+static void take_pieces(void)
+{
+    while (clock_relation_next(&r.relation, &r.pieces[r.piece_count])) {
+        const struct clock_piece *p = &r.pieces[r.piece_count];
+        assert_true(p->from < p->until);
+        if (r.piece_count > 0) { /* without a gap, and without a step */
+            assert_int_equal(p->from, p[-1].until);
+            int64_t end = clock_piece_at(&p[-1], p->from).ns, start = clock_piece_at(p, p->from).ns;
+            assert_true(llabs(end - start) <= 1 + llabs(p->offset - p[-1].offset) / (INT64_C(1) << 50));
+        }
+        assert_true(++r.piece_count < PIECES_MAX);
+    }
+}
+
+static void expect_bound(struct clock_reading reading, int64_t truth, const char *what)
+{
+    int64_t error = llabs(reading.ns - truth);
+    if (error > reading.bound)
+        fail_msg("%s: %" PRId64 " ns wrong, stated %" PRId64 "; round trip %" PRId64
+                 ", forth %g, jitter %g, tail %g, loss %g",
+                 what, error, reading.bound, r.hosts.round_trip, r.hosts.forth, r.hosts.jitter, r.hosts.tail,
+                 r.hosts.loss);
+}
+
+/* Reads the peer's time now, and keeps the moment for when its piece is closed. */
+static void read_at(int64_t at)
+{
+    struct moment m = {virtual_clock_at(&r.hosts.own, at), virtual_clock_at(&r.hosts.peer, at)};
+    if (at < jump_at || r.relation.jumps > 0)
+        expect_bound(clock_relation_at(&r.relation, m.own), m.truth, "live");
+    if (r.moment_count < READ_MAX)
+        r.moments[r.moment_count++] = m;
+}
+
+static void note_exchange(const struct clock_exchange *x)
+{
+    int64_t half = (x->received - x->sent - (x->answered - x->arrived)) / 2;
+    if (r.least_half == 0 || half < r.least_half)
+        r.least_half = half;
+}
+
+/* Makes exchanges until the run is over, as often as the relation asks for, and reads in between. */
+static void run_all(void)
+{
+    enum clock_news news = CLOCK_NONSENSE;
+    for (int64_t at = 0; at < r.hosts.length;) {
+        struct clock_exchange x;
+        int64_t end, wait = clock_relation_wait(&r.relation, news);
+        bool came = virtual_hosts_exchange(&r.hosts, at, &x, &end) && end - at < CLOCK_ROUND_TRIP_NS;
+        if (came) {
+            news = clock_relation_add(&r.relation, &x);
+            note_exchange(&x);
+            take_pieces();
+        } else {
+            news = CLOCK_POOR;
+            end = at + CLOCK_ROUND_TRIP_NS / 4;
+        }
+        int64_t next = end + (came ? wait : 0);
+        for (int i = 0; i < 8; i++)
+            read_at(at + (int64_t)(seed_unit(r.hosts.seed) * (double)(next - at)));
+        at = next;
+    }
+    clock_relation_finish(&r.relation);
+    take_pieces();
+}
+
+static int by_own(const void *a, const void *b)
+{
+    const struct moment *x = a, *y = b;
+    return (x->own > y->own) - (x->own < y->own);
+}
+
+/* Each moment by its closed piece. Returns how many there were. */
+static size_t expect_pieces(void)
+{
+    size_t i = 0, seen = 0;
+    qsort(r.moments, r.moment_count, sizeof r.moments[0], by_own);
+    for (size_t k = 0; k < r.moment_count && r.piece_count; k++) {
+        while (i + 1 < r.piece_count && r.moments[k].own >= r.pieces[i].until)
+            i++;
+        expect_bound(clock_piece_at(&r.pieces[i], r.moments[k].own), r.moments[k].truth, "closed");
+        seen++;
+    }
+    return seen;
+}
+
+static void begin(uint64_t *seed, bool quiet)
+{
+    r.moment_count = r.piece_count = 0;
+    r.least_half = 0;
+    virtual_hosts_draw(&r.hosts, seed, quiet);
+    clock_relation_init(&r.relation);
+}
+
+static void the_error_never_exceeds_its_bound(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    size_t seen = 0;
+    for (int i = 0; i < rounds(400); i++) {
+        begin(&seed, i % 8 == 0);
+        run_all();
+        assert_int_equal(r.relation.jumps, 0);
+        seen += expect_pieces();
+    }
+    assert_true(seen > (size_t)rounds(100000));
+}
+
+static int by_size(const void *a, const void *b)
+{
+    return (*(const double *)a > *(const double *)b) - (*(const double *)a < *(const double *)b);
+}
+
+static void on_a_quiet_link_the_bound_is_little_more_than_half_the_round_trip(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    static double ratios[PIECES_MAX];
+    for (int i = 0; i < rounds(100); i++) {
+        begin(&seed, true);
+        run_all();
+        assert_true(r.piece_count > 4);
+        for (size_t k = 0; k < r.piece_count; k++)
+            ratios[k] = (double)r.pieces[k].bound / (double)r.least_half;
+        qsort(ratios, r.piece_count, sizeof ratios[0], by_size);
+        assert_true(ratios[r.piece_count / 2] < 1.3);
+    }
+}
+
+/* ---- Jumps, and what makes no sense ------------------------------------------------------------------------------ */
+
+/* A clock is stepped in mid-run, as by a suspended machine: the own one forward, the peer's anywhere. */
+static void step_a_clock(uint64_t *seed, int64_t at)
+{
+    int64_t by = (int64_t)seed_between(seed, 1e9, 1e17);
+    if (seed_next(seed) % 2)
+        virtual_clock_step(&r.hosts.own, at, by);
+    else
+        virtual_clock_step(&r.hosts.peer, at, seed_next(seed) % 2 ? by : -by);
+}
+
+/* Between the step and the second exchange behind it nobody can know of it; from there on the bound holds again. */
+static void a_jump_is_counted_and_no_closed_piece_is_wrong(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    for (int i = 0; i < rounds(200); i++) {
+        begin(&seed, true);
+        int64_t at = (int64_t)((0.2 + 0.6 * seed_unit(&seed)) * (double)r.hosts.length);
+        for (struct virtual_bend *b = r.hosts.peer.bends; b < r.hosts.peer.bends + r.hosts.peer.count; b++)
+            b->ns += INT64_C(200000000000000000); /* so that a step back leaves it above zero */
+        r.hosts.length = at + 60 * CLOCK_S;       /* two exchanges behind it, however rare they are */
+        step_a_clock(&seed, at);
+        jump_at = at;
+        run_all();
+        jump_at = INT64_MAX;
+        assert_int_equal(r.relation.jumps, 1);
+        assert_true(r.relation.nonsense <= 1); /* one that the step met */
+        expect_pieces();
+    }
+}
+
+static bool is_equal(const struct clock_relation *a, const struct clock_relation *b)
+{
+    struct clock_reading x = clock_relation_at(a, a->last_sent), y = clock_relation_at(b, a->last_sent);
+    return a->held == b->held && memcmp(a->knots, b->knots, a->held * sizeof a->knots[0]) == 0 && x.ns == y.ns &&
+           x.bound == y.bound;
+}
+
+/* An exchange that cannot be: any numbers, one that was taken before, an answer before its question, a late answer. */
+static struct clock_exchange nonsense(uint64_t *seed, const struct clock_exchange *taken)
+{
+    struct clock_exchange x = *taken;
+    int64_t more = (int64_t)seed_between(seed, 1e9, 1e18);
+    switch (seed_next(seed) % 7) {
+    case 0:
+        return x;
+    case 1:
+        return (struct clock_exchange){x.sent + more, x.arrived, x.answered, x.received};
+    case 2:
+        return (struct clock_exchange){x.sent + 1, x.arrived, x.answered + more, x.received};
+    case 3:
+        return (struct clock_exchange){x.sent + 1, x.answered + 1, x.arrived, x.received};
+    case 4:
+        return (struct clock_exchange){x.sent + 1, x.arrived, x.answered, x.received + more};
+    case 5:
+        return (struct clock_exchange){-x.sent, x.arrived, x.answered, x.received};
+    default:
+        return (struct clock_exchange){(int64_t)(seed_next(seed) | UINT64_C(1) << 63), (int64_t)seed_next(seed),
+                                       (int64_t)seed_next(seed), (int64_t)seed_next(seed)};
+    }
+}
+
+static void nonsense_changes_nothing(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    struct clock_piece piece;
+    for (int i = 0; i < rounds(200); i++) {
+        begin(&seed, true);
+        struct clock_relation with = r.relation;
+        struct clock_exchange x;
+        int64_t end, at = 0;
+        for (int k = 0; k < 40; k++, at = end + CLOCK_S) {
+            assert_true(virtual_hosts_exchange(&r.hosts, at, &x, &end));
+            assert_int_equal(clock_relation_add(&r.relation, &x), clock_relation_add(&with, &x));
+            struct clock_exchange bad = nonsense(&seed, &x);
+            assert_int_equal(clock_relation_add(&with, &bad), CLOCK_NONSENSE);
+            while (clock_relation_next(&with, &piece))
+                assert_true(clock_relation_next(&r.relation, &piece));
+            assert_true(is_equal(&r.relation, &with));
+        }
+        assert_int_equal(with.nonsense, 40);
+    }
+}
+
+/* One exchange that contradicts the others, with times that could be: an answer to somebody else. */
+static void a_single_contradiction_is_dropped(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    for (int i = 0; i < rounds(200); i++) {
+        begin(&seed, true);
+        struct clock_exchange x;
+        int64_t end, at = 0;
+        for (int k = 0; k < 40; k++, at = end + CLOCK_S) {
+            bool false_one = k % 7 == 6;
+            assert_true(virtual_hosts_exchange(&r.hosts, at, &x, &end));
+            int64_t by = (int64_t)seed_between(&seed, 1e9, 1e15);
+            if (false_one)
+                x.arrived += by, x.answered += by;
+            enum clock_news news = clock_relation_add(&r.relation, &x);
+            assert_int_equal(news, false_one ? CLOCK_SUSPECT : CLOCK_TOOK);
+            take_pieces();
+            if (!false_one)
+                read_at(end);
+        }
+        assert_int_equal(r.relation.jumps, 0);
+        assert_int_equal(r.relation.suspects, 5);
+    }
+}
+
+/* A clock that stands still is not followed anywhere: the bound grows. */
+static void a_clock_that_stands_still_is_not_believed(void **state)
+{
+    (void)state;
+    struct clock_relation relation;
+    clock_relation_init(&relation);
+    for (int64_t i = 1; i < 100; i++) {
+        int64_t sent = i * CLOCK_S, peer = i < 50 ? 2 * CLOCK_S + sent : 52 * CLOCK_S;
+        const struct clock_exchange x = {sent, peer + 50000, peer + 50000, sent + 100000};
+        enum clock_news news = clock_relation_add(&relation, &x);
+        assert_int_equal(news, i <= 50 ? CLOCK_TOOK : CLOCK_SUSPECT);
+    }
+    struct clock_reading last = clock_relation_at(&relation, 99 * CLOCK_S);
+    assert_in_range(last.bound, 49 * CLOCK_S / 1000, CLOCK_S);
+    const struct clock_exchange still = {50 * CLOCK_S, 52 * CLOCK_S, 52 * CLOCK_S, 50 * CLOCK_S};
+    assert_int_equal(clock_relation_add(&relation, &still), CLOCK_NONSENSE);
+}
+
+/* ---- A path of two links ----------------------------------------------------------------------------------------- */
+
+static void bounds_add_up_along_a_path(void **state)
+{
+    (void)state;
+    uint64_t seed = seed_start();
+    static struct virtual_hosts first, second;
+    for (int i = 0; i < rounds(100); i++) {
+        struct clock_relation a, b;
+        struct clock_piece one = {0}, two = {0};
+        virtual_hosts_draw(&first, &seed, true);
+        virtual_hosts_draw(&second, &seed, true);
+        second.own = first.peer; /* one clock */
+        clock_relation_init(&a);
+        clock_relation_init(&b);
+        for (int k = 0; k < 2; k++) {
+            struct clock_exchange x;
+            int64_t end;
+            assert_true(virtual_hosts_exchange(&first, k * CLOCK_S, &x, &end));
+            assert_int_equal(clock_relation_add(&a, &x), CLOCK_TOOK);
+            assert_true(virtual_hosts_exchange(&second, k * CLOCK_S, &x, &end));
+            assert_int_equal(clock_relation_add(&b, &x), CLOCK_TOOK);
+        }
+        clock_relation_finish(&a);
+        clock_relation_finish(&b);
+        assert_true(clock_relation_next(&a, &one) && clock_relation_next(&b, &two));
+        for (int64_t at = 0; at < 3 * CLOCK_S; at += CLOCK_S / 4) {
+            struct clock_reading between = clock_piece_at(&one, virtual_clock_at(&first.own, at));
+            struct clock_reading there = clock_piece_after(&two, between);
+            assert_true(llabs(there.ns - virtual_clock_at(&second.peer, at)) <= there.bound);
+            assert_true(there.bound >= between.bound + two.bound);
+        }
+    }
+    assert_true(clock_piece_after(&(struct clock_piece){0}, (struct clock_reading){0, INT64_MAX}).bound == INT64_MAX);
+}
+
+/* ---- Two real hosts ---------------------------------------------------------------------------------------------- */
+
+enum { PACKETS_MAX = 64 };
+
+struct packet {
+    int64_t ns;
+    bool out;
+    unsigned long seq, ack, flags;
+};
+
+static size_t read_packets(const char *folder, const char *file, struct packet packets[PACKETS_MAX])
+{
+    char path[4096], line[256], direction[8];
+    snprintf(path, sizeof path, "%s/synctraces/%s", folder, file);
+    FILE *in = fopen(path, "r");
+    size_t n = 0;
+    while (in && n < PACKETS_MAX && fgets(line, sizeof line, in)) {
+        struct packet *p = &packets[n];
+        if (sscanf(line, "%" SCNd64 ",%7[a-z],%lu,%lu,%lu", &p->ns, direction, &p->seq, &p->ack, &p->flags) == 5)
+            n++, p->out = strcmp(direction, "out") == 0;
+    }
+    if (in)
+        fclose(in);
+    return n;
+}
+
+/* The packet of `there` that left the other host as `here`, or NULL. */
+static const struct packet *other_end(const struct packet *here, const struct packet *there, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (there[i].out != here->out && there[i].seq == here->seq && there[i].ack == here->ack &&
+            there[i].flags == here->flags)
+            return &there[i];
+    return NULL;
+}
+
+/* Recorded packets of a TCP connection between two hosts with clocks of their own: each arrives after it was sent. */
+static void recorded_packets_arrive_after_they_were_sent(void **state)
+{
+    (void)state;
+    struct packet own[PACKETS_MAX], peer[PACKETS_MAX];
+    const char *folder = getenv("BEZEL_TEST_DATA");
+    size_t n = folder ? read_packets(folder, "scp_src.csv", own) : 0, m = 0, taken = 0, seen = 0;
+    m = n ? read_packets(folder, "scp_dest.csv", peer) : 0;
+    if (n == 0 || m == 0) {
+        print_message("skipped: no recorded packets in $BEZEL_TEST_DATA/synctraces\n");
+        skip();
+    }
+    struct clock_relation relation;
+    clock_relation_init(&relation);
+    for (size_t i = 0; i < n; i++) { /* a packet there, and the next one back */
+        const struct packet *arrived = own[i].out ? other_end(&own[i], peer, m) : NULL;
+        for (size_t k = i + 1; arrived && k < n; k++) {
+            const struct packet *answer = own[k].out ? NULL : other_end(&own[k], peer, m);
+            if (!answer || answer->ns < arrived->ns)
+                continue;
+            const struct clock_exchange x = {own[i].ns, arrived->ns, answer->ns, own[k].ns};
+            taken += clock_relation_add(&relation, &x) != CLOCK_NONSENSE;
+            break;
+        }
+    }
+    assert_true(taken > 10);
+    for (size_t i = 0; i < n; i++) {
+        const struct packet *end = other_end(&own[i], peer, m);
+        if (!end || llabs(end->ns - own[i].ns) > CLOCK_S)
+            continue;
+        struct clock_reading here = clock_relation_at(&relation, own[i].ns);
+        assert_true(own[i].out ? here.ns <= end->ns : end->ns <= here.ns);
+        assert_in_range(llabs(here.ns - own[i].ns), 80430000, 80700000);
+        seen++;
+    }
+    assert_true(seen > 40);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_error_never_exceeds_its_bound),
+        cmocka_unit_test(on_a_quiet_link_the_bound_is_little_more_than_half_the_round_trip),
+        cmocka_unit_test(a_jump_is_counted_and_no_closed_piece_is_wrong),
+        cmocka_unit_test(nonsense_changes_nothing),
+        cmocka_unit_test(a_single_contradiction_is_dropped),
+        cmocka_unit_test(a_clock_that_stands_still_is_not_believed),
+        cmocka_unit_test(bounds_add_up_along_a_path),
+        cmocka_unit_test(recorded_packets_arrive_after_they_were_sent),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
