@@ -77,7 +77,7 @@ struct service {
     const struct arguments *a;
     struct folder folder;
     struct launch_environment environment;
-    int listening, signals;
+    int listening, signals, lock;
     pid_t sessions[LAUNCHERS_MAX];
     size_t count;
     bool ending;
@@ -159,6 +159,7 @@ static _Noreturn void become_session(const struct service *s, const char *name, 
     int listening = -1;
     close(s->listening);
     close(s->signals);
+    close(s->lock); /* else no other service could begin while the session lives */
     prctl(PR_SET_NAME, "bezel-launch");
     int folder = open_session(s, name, &listening);
     if (folder < 0) {
@@ -274,7 +275,7 @@ static int open_signals(void)
 }
 
 /* Makes the folder, and listens in it; another service there is not disturbed. */
-static int open_folder(struct service *s, int *lock)
+static int open_folder(struct service *s)
 {
     int err = folder_make(s->a->dir, &s->folder);
     if (!err && s->folder.shared)
@@ -286,8 +287,8 @@ static int open_folder(struct service *s, int *lock)
                                        : strerror(errno));
         return err;
     }
-    *lock = folder_open_file(&s->folder, "lock", O_RDWR | O_CREAT);
-    if (*lock < 0 || flock(*lock, LOCK_EX | LOCK_NB) != 0) {
+    s->lock = folder_open_file(&s->folder, "lock", O_RDWR | O_CREAT);
+    if (s->lock < 0 || flock(s->lock, LOCK_EX | LOCK_NB) != 0) {
         log_error("BEZEL-LAUNCHER-BUSY", "%s: %s", s->a->dir,
                   errno == EWOULDBLOCK ? "another bezel-launcher uses it: end it, or name another folder"
                                        : strerror(errno));
@@ -318,7 +319,7 @@ int main(int argc, char **argv)
     struct arguments a;
     file_hold_standard();
     log_init("bezel-launcher");
-    int code = read_arguments(argc, argv, &a), lock = -1;
+    int code = read_arguments(argc, argv, &a);
     if (code)
         return code - 1;
     if (geteuid() == 0 && !a.allow_root) {
@@ -326,17 +327,18 @@ int main(int argc, char **argv)
                                          "programs they are, or with --allow-root");
         return EXIT_USAGE;
     }
-    struct service s = {.a = &a, .listening = -1, .environment = launch_environment_read(), .signals = open_signals()};
+    struct service s = {
+        .a = &a, .listening = -1, .environment = launch_environment_read(), .signals = open_signals(), .lock = -1};
     if (s.signals < 0) {
         log_error("BEZEL-START", "cannot receive SIGTERM: %s", strerror(errno));
         return EXIT_FAILED;
     }
-    if (open_folder(&s, &lock) != 0)
+    if (open_folder(&s) != 0)
         return EXIT_FAILED;
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* see reap() */
     forget(&s);
     serve(&s, a.ready);
-    close(lock);
+    close(s.lock);
     folder_close(&s.folder);
     return EXIT_OK;
 }

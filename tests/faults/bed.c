@@ -3,6 +3,7 @@
 #include "tests/faults/bed.h"
 
 #include "base/file.h"
+#include "tests/faults/remote.h"
 #include "tests/lib/namespaces.h"
 #include "tests/lib/patience.h"
 
@@ -61,6 +62,8 @@ static void show_logs(struct bed *b)
     struct dirent **logs;
     snprintf(path, sizeof path, "%s/err", b->dir);
     show_end(path);
+    snprintf(path, sizeof path, "%s/remote.log", b->dir);
+    show_end(path);
     snprintf(path, sizeof path, "%s/runs/latest/log", b->dir);
     int n = scandir(path, &logs, NULL, alphasort);
     for (int i = 0; i < n; i++) {
@@ -84,6 +87,7 @@ static void put_away(struct bed *b)
         b->run = 0;
     }
     proxy_stop(&b->proxy);
+    remote_end(b);
 }
 
 _Noreturn void bed_fail(struct bed *b, const char *format, ...)
@@ -130,8 +134,7 @@ void bed_network(struct bed *b, struct proxy_mode mode)
 
 /* ---- processes --------------------------------------------------------------------------------------------------- */
 
-/* Reads parent and name of a process. */
-static bool describe(pid_t pid, pid_t *parent, char name[64])
+bool bed_describe(pid_t pid, pid_t *parent, char name[64])
 {
     char path[64], text[512];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
@@ -156,7 +159,7 @@ static pid_t child_of(pid_t parent, const char *name)
     for (const struct dirent *e; d && !found && (e = readdir(d));) {
         char its[64];
         pid_t its_parent, pid = (pid_t)strtol(e->d_name, NULL, 10);
-        if (pid > 0 && describe(pid, &its_parent, its) && its_parent == parent && strcmp(its, name) == 0)
+        if (pid > 0 && bed_describe(pid, &its_parent, its) && its_parent == parent && strcmp(its, name) == 0)
             found = pid;
     }
     if (d)
@@ -180,8 +183,7 @@ pid_t bed_pid(struct bed *b, enum bed_part part)
     return part == BED_SUT ? draw_child(b) : child_of(b->run, names[part]);
 }
 
-/* A daemon that is killed once too often is given up by design. */
-static void spare(struct bed *b, enum bed_part part)
+void bed_spare(struct bed *b, enum bed_part part)
 {
     int64_t *oldest = &b->restarts[part][b->restart_count[part]++ % RESTARTS];
     if (*oldest && clock_now() - *oldest < RESTART_SPAN)
@@ -192,7 +194,7 @@ static void spare(struct bed *b, enum bed_part part)
 bool bed_kill(struct bed *b, enum bed_part part)
 {
     if (part <= BED_BEZELD)
-        spare(b, part);
+        bed_spare(b, part);
     pid_t pid = bed_pid(b, part);
     if (pid <= 0 || kill(pid, SIGKILL) != 0)
         return false;
@@ -349,9 +351,14 @@ static void write_experiment(const struct bed *b, char path[PATH_MAX])
             o->recorder ? "overwrite" : "discard", o->window_mib);
     if (o->spool_mib)
         fprintf(out, "  spool: {size: %u MiB, dir: %s}\n", o->spool_mib, b->dir);
+    if (o->remote)
+        fprintf(out,
+                "grace: 1 s\nsilence: %u s\nnodes: {remote: {address: \"" REMOTE_ADDRESS "\", on-loss: stop}}\n"
+                "store: {keys: %s/keys}\n",
+                o->silence_s, b->dir);
     if (o->over_network)
         fprintf(out, "store: {listen: \"tcp://%s:%u\"", b->address, b->port);
-    if (o->keys)
+    if (o->over_network && o->keys)
         fprintf(out, ", keys: %s/keys", b->dir);
     if (o->over_network)
         fputs("}\n", out);
@@ -433,7 +440,7 @@ void bed_make(struct bed *b, const struct bed_options *options)
     o->window_mib = o->window_mib ? o->window_mib : 16;
     o->ring_records = o->ring_records ? o->ring_records : 65536;
     o->rounds = o->rounds ? o->rounds : 1;
-    bool spaces = (o->over_network || o->store_mib) && namespaces_enter();
+    bool spaces = (o->over_network || o->remote || o->store_mib) && namespaces_enter();
     make_folders(b);
     if (o->over_network)
         make_network(b, spaces);
@@ -441,7 +448,14 @@ void bed_make(struct bed *b, const struct bed_options *options)
         bed_make_key(b, "keys", "collector");
         bed_make_key(b, "keys", "local"); /* the one node */
     }
+    if (o->remote && (!spaces || !remote_make(b))) {
+        b->result.absent = true;
+        put_away(b);
+        return;
+    }
     start_run(b);
+    if (o->meanwhile)
+        o->meanwhile(b);
     bed_await(b, has_begun, "something is stored");
 }
 
@@ -455,6 +469,16 @@ static int await_end(struct bed *b)
             bed_fail(b, "the run does not end");
     b->run = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+void bed_end_killed(struct bed *b)
+{
+    if (await_end(b) != 128 + SIGKILL)
+        bed_fail(b, "the run was not killed");
+    bed_check(b);
+    if (b->result.failed)
+        show_logs(b);
+    put_away(b);
 }
 
 void bed_end_alone(struct bed *b, const char *codes)

@@ -37,12 +37,15 @@ enum bed_cause {
 #define BED_ANY         (BED_ONLY(BED_CAUSES) - 1)
 
 /** How a bed is made; what is zero has its default. */
+struct bed;
 struct bed_options {
     const char *name;
     uint64_t seed;
     bool light;            /* fewer rounds */
     unsigned rounds;       /* how often a fault comes */
     bool over_network;     /* bezeld is on another host, behind the proxy */
+    bool remote;           /* bezeld and SUT are a remote node (remote.h) ... */
+    unsigned silence_s;    /* ... which goes on for so long without `bezel run`; 0: the default */
     unsigned store_mib;    /* the run's directory is a file system of that size */
     unsigned processes;    /* of the system under test; 2 */
     unsigned pause_us;     /* between two records of a thread; 500 */
@@ -57,7 +60,8 @@ struct bed_options {
     bool may_lack;         /* records that could not be stored by the end are reported as the rest, and no failure */
     const char *evil;      /* beside them a process `evil` does this harm (sut_processes.c); nothing of it is checked */
     bool damaged;          /* what is stored may be wrong, which is reported and no failure; it may lack, too */
-    bool shifted_clock;    /* all programs of the run read a wall clock that is off by *wall */
+    void (*meanwhile)(struct bed *b); /* done when the run has been started; NULL: nothing */
+    bool shifted_clock;               /* all programs of the run read a wall clock that is off by *wall */
 };
 
 /** What was found at the end. */
@@ -81,13 +85,18 @@ struct bed {
     struct proxy proxy;
     const char *address; /* where the collector listens */
     uint16_t port;
+    struct {
+        pid_t keeper, bezeld, service; /* keeper: of its network; service: bezel-launcher */
+        int network, home;             /* namespaces: its own, and the bed's */
+    } remote;
     pid_t run;
     int64_t restarts[2][5]; /* when the daemons were killed */
     unsigned restart_count[2];
     char dir[SCRATCH_PATH], node[SCRATCH_PATH];
 };
 
-/** Makes a bed and starts the run; returns when records of the SUT are stored. */
+/** Makes a bed and starts the run; returns when records of the SUT are stored, or result.absent is set: a remote node
+ * is wanted, and no network may be made here. */
 void bed_make(struct bed *b, const struct bed_options *options);
 
 /** Lets the run end as by ctrl-C, checks that its exit code is one of the characters in `codes`, and balances the
@@ -96,6 +105,9 @@ void bed_end(struct bed *b, const char *codes);
 
 /** The same where the run is to end by itself. */
 void bed_end_alone(struct bed *b, const char *codes);
+
+/** Balances the books of a run that was killed. */
+void bed_end_killed(struct bed *b);
 
 /** Says what is not as it must be, with the last words of the run, and ends the process. */
 _Noreturn void bed_fail(struct bed *b, const char *format, ...) BEZEL_PRINTF(2, 3);
@@ -108,8 +120,14 @@ void bed_sleep(int64_t ns);
 /** The process of a part, of several SUT processes one drawn at random; 0 where there is none just now. */
 pid_t bed_pid(struct bed *b, enum bed_part part);
 
+/** Reads parent and name of a process; false where there is none, or a zombie. */
+bool bed_describe(pid_t pid, pid_t *parent, char name[64]);
+
+/** Waits where a daemon was killed so often that the run would give it up at the next time, as it should. */
+void bed_spare(struct bed *b, enum bed_part part);
+
 /**
- * kill -9. Waits before, where a daemon was killed so often that the run would give it up. Counts as a fault tried.
+ * kill -9. Waits before, as bed_spare() does. Counts as a fault tried.
  * False: the part did not live.
  */
 bool bed_kill(struct bed *b, enum bed_part part);

@@ -29,7 +29,7 @@ static const char help[] =
     "  --long       many rounds of each fault, not few\n"
     "  --rounds N   so many of each\n"
     "  --jobs N     faults at the same time; default 4\n"
-    "  --group NAME only those of a group: kill, stop, link, loss, machine, hostile, netem;\n"
+    "  --group NAME only those of a group: kill, stop, link, loss, machine, hostile, netem, hosts;\n"
     "               `asked`, tried only so, are those that disturb the machine: they set its clock\n"
     "  --list       only the names\n"
     "\n"
@@ -217,7 +217,7 @@ static void choose(struct plan *p, const char *group, char **patterns)
         const struct fault *list;
     } groups[] = {{"kill", faults_kill},   {"stop", faults_stop},       {"link", faults_link},
                   {"loss", faults_loss},   {"machine", faults_machine}, {"hostile", faults_hostile},
-                  {"netem", faults_netem}, {"asked", faults_asked}};
+                  {"netem", faults_netem}, {"hosts", faults_hosts},     {"asked", faults_asked}};
     for (size_t g = 0; g < sizeof groups / sizeof *groups; g++)
         for (const struct fault *f = groups[g].list; f->name && p->count < FAULTS_MAX; f++)
             if (strcmp(group                            ? group
