@@ -28,6 +28,16 @@
 
 enum { KILLED = 30, MANY = 200 };
 
+static bool no_mapping;
+
+void *__wrap_mmap64(void *at, size_t n, int access, int flags, int fd, off_t offset);
+void *__real_mmap64(void *at, size_t n, int access, int flags, int fd, off_t offset);
+
+void *__wrap_mmap64(void *at, size_t n, int access, int flags, int fd, off_t offset)
+{
+    return no_mapping ? MAP_FAILED : __real_mmap64(at, n, access, flags, fd, offset);
+}
+
 static unsigned segments(void)
 {
     unsigned n = 0;
@@ -159,6 +169,17 @@ static void who_would_leave_word_there_is_told_that_nobody_reads_it(void **state
     close(fd);
 }
 
+/* Nobody can be told then; the segment is litter all the same. */
+static void litter_that_cannot_be_mapped_is_removed(void **state)
+{
+    (void)state;
+    leave_segment(0, 0);
+    no_mapping = true;
+    unsigned after = left();
+    no_mapping = false;
+    assert_int_equal(after, 0);
+}
+
 static void a_segment_that_nobody_finished_is_litter_and_what_is_no_segment_is_not(void **state)
 {
     (void)state;
@@ -207,6 +228,7 @@ int main(void)
         TEST(the_next_program_removes_what_killed_ones_left),
         TEST(what_a_bezeld_reads_or_may_come_back_for_is_no_litter),
         TEST(who_would_leave_word_there_is_told_that_nobody_reads_it),
+        TEST(litter_that_cannot_be_mapped_is_removed),
         TEST(a_segment_that_nobody_finished_is_litter_and_what_is_no_segment_is_not),
         TEST(a_look_is_bounded_and_looks_reach_everything),
     };

@@ -9,6 +9,9 @@
 #include "tests/lib/patience.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <linux/perf_event.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -52,6 +56,76 @@ static void take(struct fixture *f, const struct packet_header *h, const struct 
         if (i >= 7)
             seen[i].pid = (int64_t)packet_value(r, 1);
     }
+}
+
+/* ---- perf counters of a kernel that has some, to begin with none ------------------------------------------------- */
+
+enum { FAKE_EVENTS = 7 };
+
+static bool fake_perf;
+static int fake_refused = -1;          /* the event that is refused, in the order of the record */
+static int fake_error;                 /* how */
+static bool fake_user_alone;           /* the kernel's own work may not be counted */
+static unsigned fake_opens, fake_left; /* counters opened; that can be had */
+
+long __wrap_syscall(long number, ...);
+long __real_syscall(long number, ...);
+
+/* A file whose first eight bytes are 100 and the number of the event. */
+static long open_fake(const struct perf_event_attr *attr)
+{
+    static const uint64_t hardware[] = {PERF_COUNT_HW_CPU_CYCLES, PERF_COUNT_HW_INSTRUCTIONS,
+                                        PERF_COUNT_HW_CACHE_MISSES, PERF_COUNT_HW_BRANCH_MISSES};
+    static const uint64_t software[] = {PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_CONTEXT_SWITCHES,
+                                        PERF_COUNT_SW_CPU_MIGRATIONS};
+    int event = 0, ends[2];
+    if (attr->type == PERF_TYPE_HARDWARE)
+        while (hardware[event] != attr->config)
+            event++;
+    else
+        for (event = 4; software[event - 4] != attr->config;)
+            event++;
+    assert_true(attr->inherit);
+    errno = fake_left == 0 ? EMFILE : event == fake_refused ? fake_error : EACCES;
+    if (fake_left == 0 || event == fake_refused || (fake_user_alone && !(attr->exclude_kernel && attr->exclude_hv)))
+        return -1;
+    uint64_t counts[64];
+    for (int i = 0; i < 64; i++)
+        counts[i] = 100 + (uint64_t)event;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], counts, sizeof counts), sizeof counts);
+    close(ends[1]);
+    fake_opens++;
+    fake_left--;
+    return ends[0];
+}
+
+long __wrap_syscall(long number, ...)
+{
+    uint64_t a[6];
+    va_list args;
+    va_start(args, number);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(args, uint64_t);
+    va_end(args);
+    if (number == SYS_perf_event_open && fake_perf)
+        return open_fake((const struct perf_event_attr *)(uintptr_t)a[0]);
+    return __real_syscall(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+static int64_t perf[1 + FAKE_EVENTS]; /* the values of the last record */
+static uint64_t perf_count;
+
+static void take_perf(struct fixture *f, const struct packet_header *h, const struct packet_record *r,
+                      const char *aspect)
+{
+    (void)f;
+    (void)h;
+    if (strcmp(aspect, "process_perf") != 0)
+        return;
+    for (uint32_t i = 0; i <= FAKE_EVENTS; i++)
+        perf[i] = (int64_t)packet_value(r, i + 1);
+    perf_count++;
 }
 
 static void burn(void *stop)
@@ -133,6 +207,78 @@ static void samples_are_records_of_what_the_kernel_reports(void **unused)
     munmap(stop, 4096);
 }
 
+static void sleep_with_another(void *stop)
+{
+    bezel_record(alive);
+    while (!*(volatile int *)stop)
+        usleep(1000);
+}
+
+static bool was_told(const struct fixture *f, const char *words);
+
+/* Runs samplers beside a process until it was sampled some times; `note`: what is said of it, NULL: nothing. */
+static void sample_perf(const char *note)
+{
+    struct fixture f = {.options = {.batch = true, .take_all = true, .window_bytes = 1 << 20}, .record = take_perf};
+    int *stop = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct experiment_sensing sensing = {.sampler = {[EXPERIMENT_SAMPLER_PERF] = 5 * CLOCK_MS}};
+    int64_t deadline = clock_now() + PATIENCE;
+    fake_opens = 0;
+    perf_count = 0;
+    fixture_open(&f);
+    struct samplers *s = open_samplers(&f, &sensing);
+    pid_t pid = fixture_spawn(sleep_with_another, stop);
+    fake_perf = true;
+    for (int turns = 0; perf_count < 3 && turns < (fake_left ? INT_MAX : 100); turns++) {
+        assert_true(clock_now() < deadline);
+        samplers_turn(s, clock_now());
+        fixture_turn(&f);
+    }
+    fake_perf = false;
+    if (perf_count)
+        assert_int_equal(perf[0], pid);
+    assert_true(!note == !was_told(&f, "are not counted"));
+    assert_true(!note || was_told(&f, note));
+    *stop = 1;
+    assert_int_equal(fixture_wait(pid), 0);
+    samplers_close(s);
+    fixture_end(&f);
+    munmap(stop, 4096);
+}
+
+static void perf_counters_that_the_kernel_refuses_are_unknown_and_the_others_count(void **unused)
+{
+    (void)unused;
+    int before = count_descriptors();
+    for (int refused = -1; refused < FAKE_EVENTS; refused++) {
+        fake_refused = refused;
+        fake_error = refused % 2 ? EOPNOTSUPP : EACCES;
+        fake_user_alone = refused % 3 == 0;
+        fake_left = 1000;
+        sample_perf(refused < 0 ? NULL : refused % 2 ? "this machine does not count it" : "give bezeld CAP_PERFMON");
+        assert_int_equal(fake_opens, refused < 0 ? FAKE_EVENTS : FAKE_EVENTS - 1); /* once, of its one thread */
+        for (int i = 0; i < FAKE_EVENTS; i++)
+            assert_int_equal(perf[1 + i], i == refused ? -1 : 100 + i);
+        assert_int_equal(count_descriptors(), before);
+    }
+    fake_refused = -1;
+    fake_left = 2;
+    sample_perf("raise the limit of open files");
+    assert_int_equal(perf[2], 101);
+    assert_int_equal(perf[3], -1);
+    fake_refused = 0;
+    fake_error = ESRCH; /* the thread is gone: no word */
+    fake_left = 1000;
+    sample_perf(NULL);
+    assert_int_equal(perf[1], -1);
+    assert_int_equal(perf[2], 101);
+    fake_refused = -1;
+    fake_left = 0;
+    sample_perf("raise the limit of open files");
+    assert_int_equal(perf_count, 0); /* nothing is known */
+    assert_int_equal(count_descriptors(), before);
+}
+
 static void periods_can_be_stretched_and_come_back(void **unused)
 {
     (void)unused;
@@ -176,11 +322,13 @@ static void what_is_not_wanted_is_not_sampled(void **unused)
     assert_int_equal(samplers_due(s), due + 50 * CLOCK_MS);
     samplers_turn(s, due + 10 * CLOCK_MS); /* not yet */
     assert_int_equal(samplers_due(s), due + 50 * CLOCK_MS);
+    samplers_turn(s, due + 60 * CLOCK_MS); /* late, which does not make the next one late */
+    assert_int_equal(samplers_due(s), due + 100 * CLOCK_MS);
     samplers_turn(s, due + 500 * CLOCK_MS); /* what was missed is not made up for */
     assert_int_equal(samplers_due(s), due + 550 * CLOCK_MS);
     samplers_close(s);
     fixture_finish(&f);
-    assert_int_equal(seen[1].count, 2);
+    assert_int_equal(seen[1].count, 3);
     assert_int_equal(seen[0].count + seen[2].count + seen[3].count + seen[7].count, 0);
     fixture_close(&f);
 }
@@ -217,6 +365,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(samples_are_records_of_what_the_kernel_reports),
+        cmocka_unit_test(perf_counters_that_the_kernel_refuses_are_unknown_and_the_others_count),
         cmocka_unit_test(periods_can_be_stretched_and_come_back),
         cmocka_unit_test(what_is_not_wanted_is_not_sampled),
         cmocka_unit_test(a_sampler_that_fails_says_so_once_and_the_others_go_on),

@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -65,6 +66,29 @@ static void interfaces_come_one_by_one_whatever_their_names(void **unused)
             assert_int_equal(v[i], 10 * n + 1 + i);
     }
     assert_false(sampler_next_network(&at, name, v));
+}
+
+static void a_name_that_is_too_long_is_cut(void **unused)
+{
+    (void)unused;
+    enum { MORE = 3 };
+    char text[512], name[SAMPLER_NAME_MAX + 1], word[SAMPLER_NAME_MAX + MORE + 1];
+    int64_t v[(int)NETWORK_FIELDS + (int)DISK_FIELDS];
+    for (size_t n = SAMPLER_NAME_MAX - 1; n <= SAMPLER_NAME_MAX + MORE; n++) {
+        memset(word, 'n', n);
+        word[n] = '\0';
+        const char *at = text;
+        size_t kept = n < SAMPLER_NAME_MAX ? n : SAMPLER_NAME_MAX;
+        snprintf(text, sizeof text, " %s: 1 2 3 4 0 0 0 0 5 6 7 8 0 0 0 0\n", word);
+        assert_true(sampler_next_network(&at, name, v));
+        assert_int_equal(strlen(name), kept);
+        assert_int_equal(v[0], 1);
+        at = text;
+        snprintf(text, sizeof text, " 254 0 %s 10 1 20 30 40 2 50 60 1 70 80 0 0 0 0 0 0\n", word);
+        assert_true(sampler_next_disk(&at, name, v));
+        assert_int_equal(strlen(name), kept);
+        assert_int_equal(v[DISK_READS], 10);
+    }
 }
 
 static void disks_that_did_nothing_are_left_out(void **unused)
@@ -155,6 +179,7 @@ int main(void)
         cmocka_unit_test(cpu_times_and_counts_are_found_by_their_words),
         cmocka_unit_test(what_an_old_kernel_does_not_report_is_unknown),
         cmocka_unit_test(interfaces_come_one_by_one_whatever_their_names),
+        cmocka_unit_test(a_name_that_is_too_long_is_cut),
         cmocka_unit_test(disks_that_did_nothing_are_left_out),
         cmocka_unit_test(a_process_may_be_named_like_its_own_line),
         cmocka_unit_test(a_process_that_is_ending_is_not_sampled),

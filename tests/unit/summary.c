@@ -97,6 +97,7 @@ static void what_a_daemon_cost_is_of_its_samples(void **state)
          100. * 20 / 110},                                              /* the end is no sample of its own */
         {"(1, 0, 0), (1, 10, 5), (1, 20, 5), (1, 100, 10)", 10, 10},    /* nor is the start */
         {"(1, 0, 0), (1, 100, 10), (2, 500, 90), (2, 600, 92)", 6, 10}, /* each daemon from its own start on */
+        {"(1, 500, 0), (1, 510, 8), (2, 0, 0), (2, 100, 3)", 10, 80},   /* one that ended soon, too */
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[2048];
@@ -117,6 +118,65 @@ static void what_a_daemon_cost_is_of_its_samples(void **state)
         scratch_end(NULL);
         scratch_begin(NULL);
     }
+}
+
+/* A row of table `table` whose first column names node or process 77, which does not exist; false: it has no such. */
+static bool foreign_row(sqlite3 *db, const char *table, char *text, size_t size)
+{
+    char query[256];
+    sqlite3_stmt *s;
+    bool owned = false;
+    int n = snprintf(text, size,
+                     NODE PROCESS " dictionary, overwrites) VALUES(1, 1, 1, 1, 1, 1, 'bezeld', '', 0, 'a', '', 0);"
+                                  "INSERT INTO %s VALUES(",
+                     table);
+    snprintf(query, sizeof query, "SELECT cid, name, type FROM pragma_table_info('%.60s')", table);
+    assert_int_equal(sqlite3_prepare_v2(db, query, -1, &s, NULL), SQLITE_OK);
+    while (sqlite3_step(s) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(s, 1), *type = (const char *)sqlite3_column_text(s, 2);
+        bool first = sqlite3_column_int(s, 0) == 0;
+        owned = owned || (first && strcmp(type, "INTEGER") == 0 && (!strcmp(name, "node") || !strcmp(name, "process")));
+        n += snprintf(text + n, size - (size_t)n, "%s%s", first ? "" : ", ",
+                      first                       ? "77"
+                      : strcmp(type, "TEXT") == 0 ? "'x'"
+                                                  : "1");
+    }
+    sqlite3_finalize(s);
+    snprintf(text + n, size - (size_t)n, ")");
+    return owned;
+}
+
+static void a_row_of_a_node_or_process_that_is_not_there_is_refused(void **state)
+{
+    static const char not_read[] = "losses";
+    char path[SCRATCH_PATH + 8], tables[32][64], text[2048];
+    unsigned count = 0, refused = 0;
+    struct rundb *f;
+    sqlite3 *db;
+    sqlite3_stmt *s;
+    (void)state;
+    snprintf(path, sizeof path, "%s/run.db", scratch_dir);
+    assert_int_equal(rundb_open(scratch_dir, &f), 0);
+    assert_int_equal(rundb_close(f), 0);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT name FROM sqlite_schema WHERE type = 'table'", -1, &s, NULL),
+                     SQLITE_OK);
+    for (; sqlite3_step(s) == SQLITE_ROW && count < 32; count++)
+        snprintf(tables[count], sizeof *tables, "%s", (const char *)sqlite3_column_text(s, 0));
+    sqlite3_finalize(s);
+    for (unsigned i = 0; i < count; i++) {
+        if (!foreign_row(db, tables[i], text, sizeof text))
+            continue;
+        scratch_end(NULL);
+        scratch_begin(NULL);
+        struct summary *loaded = load(text);
+        if (!loaded != !strstr(not_read, tables[i]))
+            fail_msg("%s: %s", tables[i], loaded ? "it is taken" : "it is refused");
+        refused += !loaded;
+        summary_free(loaded);
+    }
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_true(refused > 10);
 }
 
 static void times_are_cut_to_what_clocks_can_reach(void **state)
@@ -191,6 +251,7 @@ int main(void)
         TEST(sums_stop_at_the_end_of_their_range),
         TEST(what_a_daemon_cost_is_of_its_samples),
         TEST(the_mean_of_what_a_daemon_cost_is_never_above_the_largest),
+        TEST(a_row_of_a_node_or_process_that_is_not_there_is_refused),
         TEST(times_are_cut_to_what_clocks_can_reach),
         TEST(observations_of_limits_that_no_experiment_has_are_left_out),
         TEST(a_limit_on_the_whole_is_told_in_the_order_of_managers),
