@@ -9,6 +9,7 @@
 #include "bezeld/owner.h"
 #include "mdr/command/command_server.h"
 #include "mdr/link/keyring.h"
+#include "sensor/shm/segment_list.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -380,6 +381,60 @@ static void list_sessions(struct control_endpoint *d, const struct scheduler *al
     command_server_reply(d->control, from, NULL, &reply);
 }
 
+/* The first of the bezeld's folders, by name, that is not before `from`: the default one, or a session's. NULL: none.
+ */
+static const char *next_folder(const struct scheduler *all, const char *from, const char *usual)
+{
+    const char *next = strcmp(usual, from) >= 0 ? usual : NULL;
+    for (uint32_t i = 0; i < all->count; i++) {
+        const char *dir = all->list[i]->dir;
+        if (strcmp(dir, from) >= 0 && (!next || strcmp(dir, next) < 0))
+            next = dir;
+    }
+    return next;
+}
+
+_Static_assert((int)SEGMENT_LIST_MAX == MESSAGE_SEGMENTS_MAX, "an answer holds what is listed at once");
+
+static void fill_segments(const char *path, uint64_t after, struct message_segment_list *list, char *why)
+{
+    struct segment_listed rows[SEGMENT_LIST_MAX];
+    struct folder folder;
+    int n = folder_open(path, &folder);
+    message_text(list->folder, MESSAGE_TEXT_MAX, path);
+    if (!n)
+        n = segment_list(&folder, after, rows, &list->next);
+    if (n < 0 && n != BEZEL_ENOENT)
+        snprintf(why, SESSION_WHY_MAX, "cannot list the processes in %.100s: %.100s", path,
+                 folder.why[0] ? folder.why : strerror(errno));
+    for (int i = 0; i < n; i++) {
+        struct message_segment *row = &list->rows[list->count++];
+        *row = (struct message_segment){
+            .instance = rows[i].instance, .pid = rows[i].pid, .age_ns = rows[i].age_ns, .records = rows[i].records};
+        memcpy(row->run, rows[i].run, sizeof row->run);
+        message_text(row->name, MESSAGE_NAME_MAX, rows[i].name);
+    }
+    folder_close(&folder);
+}
+
+static void list_segments(struct control_endpoint *d, const struct scheduler *all, const struct command_request *from)
+{
+    struct message *m = command_server_message(d->control);
+    struct message_segment_list *list = &m->segments;
+    char wanted[MESSAGE_TEXT_MAX + 2], usual[PATH_MAX], why[SESSION_WHY_MAX] = "";
+    uint64_t after = m->command.after;
+    bool next = after == UINT64_MAX;
+    file_bezel_dir(usual, sizeof usual);
+    snprintf(wanted, sizeof wanted, "%s%s", m->command.folder, next ? "\x01" : ""); /* the name that comes next */
+    const char *folder = next_folder(all, wanted, usual);
+    *list = (struct message_segment_list){.count = 0};
+    if (folder)
+        fill_segments(folder, strcmp(folder, wanted) == 0 ? after : 0, list, why);
+    struct message_reply reply = {.state = d->shut ? DAEMON_DRAINING : DAEMON_ACTIVE, .answer = ANSWER_SEGMENTS};
+    message_text(reply.text, MESSAGE_TEXT_MAX, why);
+    command_server_reply(d->control, from, NULL, &reply);
+}
+
 /* Answers a command to the bezeld as a whole. Returns whether it was SHUTDOWN. */
 static bool answer(struct control_endpoint *d, struct scheduler *all, const struct command_request *from)
 {
@@ -388,6 +443,10 @@ static bool answer(struct control_endpoint *d, struct scheduler *all, const stru
     bool is_shutdown = m->command.verb == VERB_SHUTDOWN;
     if (m->command.verb == VERB_QUERY && m->command.subject == SUBJECT_SESSIONS) {
         list_sessions(d, all, from);
+        return false;
+    }
+    if (m->command.verb == VERB_QUERY && m->command.subject == SUBJECT_SEGMENTS) {
+        list_segments(d, all, from);
         return false;
     }
     if (m->command.verb == VERB_STOP)

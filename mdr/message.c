@@ -203,12 +203,14 @@ static bool_t filter_start(XDR *x, struct message_start *m, bool program)
 
 static bool_t filter_query(XDR *x, struct message_command *m)
 {
-    return filter_enum(x, &m->subject, SUBJECT_RECORDS) && filter_check(x, m->subject != SUBJECT_ASPECTS) &&
+    return filter_enum(x, &m->subject, SUBJECT_SEGMENTS) && filter_check(x, m->subject != SUBJECT_ASPECTS) &&
            (m->subject != SUBJECT_KNOBS || xdr_uint32_t(x, &m->from)) &&
            (m->subject != SUBJECT_PROCESSES || xdr_uint64_t(x, &m->since)) &&
            (m->subject != SUBJECT_OUTPUT || (filter_start(x, &m->start, true) && xdr_uint64_t(x, &m->offset))) &&
            (m->subject != SUBJECT_RECORDS ||
-            (filter_text(x, m->process, MESSAGE_NAME_MAX) && filter_text(x, m->aspect, MESSAGE_NAME_MAX)));
+            (filter_text(x, m->process, MESSAGE_NAME_MAX) && filter_text(x, m->aspect, MESSAGE_NAME_MAX))) &&
+           (m->subject != SUBJECT_SEGMENTS ||
+            (filter_text(x, m->folder, MESSAGE_TEXT_MAX) && xdr_uint64_t(x, &m->after)));
 }
 
 static bool_t filter_set(XDR *x, struct message_command *m)
@@ -344,6 +346,19 @@ static bool_t filter_output(XDR *x, struct message_output *m)
            filter_bytes(x, m->bytes, m->count);
 }
 
+static bool_t filter_segment_list(XDR *x, struct message_segment_list *m)
+{
+    if (!filter_text(x, m->folder, MESSAGE_TEXT_MAX) || !xdr_uint64_t(x, &m->next) ||
+        !filter_count(x, &m->count, MESSAGE_SEGMENTS_MAX))
+        return FALSE;
+    for (struct message_segment *row = m->rows; row < m->rows + m->count; row++)
+        if (!xdr_uint64_t(x, &row->instance) || !filter_uuid(x, row->run) || !xdr_uint32_t(x, &row->pid) ||
+            !xdr_uint64_t(x, &row->age_ns) || !xdr_uint64_t(x, &row->records) ||
+            !filter_text(x, row->name, MESSAGE_NAME_MAX))
+            return FALSE;
+    return TRUE;
+}
+
 /* Whether `texts` are as many texts as there are to be, each ended. */
 static bool has_texts(const struct message_launch *m)
 {
@@ -408,6 +423,8 @@ static bool_t filter_answer(XDR *x, struct message *all)
         return filter_output(x, &all->output);
     case ANSWER_RECORDS:
         return xdr_uint64_t(x, &m->records);
+    case ANSWER_SEGMENTS:
+        return filter_segment_list(x, &all->segments);
     }
     return filter_check(x, false);
 }
@@ -416,7 +433,7 @@ static bool_t filter_reply(XDR *x, struct message *all)
 {
     struct message_reply *m = &all->reply;
     return xdr_uint32_t(x, &m->id) && xdr_uint64_t(x, &m->at) && filter_enum(x, &m->state, DAEMON_PAUSED) &&
-           filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_TAKEN) &&
+           filter_text(x, m->text, MESSAGE_TEXT_MAX) && filter_enum(x, &m->answer, ANSWER_SEGMENTS) &&
            filter_answer(x, all);
 }
 

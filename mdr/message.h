@@ -33,6 +33,7 @@ enum {
     MESSAGE_LAUNCHED_MAX = 256, /* programs in one answer */
     MESSAGE_STAGE_MAX = 15,
     MESSAGE_OUTPUT_MAX = 32768,    /* bytes of output in one answer */
+    MESSAGE_SEGMENTS_MAX = 64,     /* recording processes in one answer */
     MESSAGE_MISSING_WORDS = 16,    /* of a bit for each node */
     MESSAGE_MAX_BYTES = 66 * 1024, /* the longest encoding: PROCESS with a full dictionary */
 };
@@ -81,7 +82,8 @@ enum message_subject {
     SUBJECT_SESSIONS = 4,
     SUBJECT_PROCESSES = 5,
     SUBJECT_OUTPUT = 6,
-    SUBJECT_RECORDS = 7
+    SUBJECT_RECORDS = 7,
+    SUBJECT_SEGMENTS = 8
 };
 enum message_ending { END_TERM = 0, END_INTERRUPTED = 1, END_KILL = 2 };
 enum message_aspect_mode { ASPECT_ON = 0, ASPECT_COUNT = 1, ASPECT_OFF = 2 };
@@ -244,6 +246,8 @@ struct message_command {
     uint64_t since;             /* for VERB_QUERY of processes: the change after which to list */
     uint64_t offset;            /* for VERB_QUERY of output: bytes that the asker has */
     char process[MESSAGE_NAME_MAX + 1], aspect[MESSAGE_NAME_MAX + 1]; /* for VERB_QUERY of records only */
+    char folder[MESSAGE_TEXT_MAX + 1]; /* for VERB_QUERY of segments: see mdr_segments_query. Likewise: */
+    uint64_t after;
 };
 
 /** The session that VERB_CONFIGURE requests of a bezeld. A member beside the command, because it is large. */
@@ -272,7 +276,8 @@ enum message_answer {
     ANSWER_PROCESSES = 15, /* struct message_launched_list, likewise */
     ANSWER_OUTPUT = 16,    /* struct message_output, likewise */
     ANSWER_RECORDS = 17,
-    ANSWER_TAKEN = 18 /* as ANSWER_REFUSED: the sender is not the owner of the session any more */
+    ANSWER_TAKEN = 18,   /* as ANSWER_REFUSED: the sender is not the owner of the session any more */
+    ANSWER_SEGMENTS = 19 /* struct message_segment_list, likewise */
 };
 
 /** How a resource manager decides for the node. */
@@ -399,6 +404,23 @@ struct message_output {
     bool last;       /* nothing follows, now or later */
     uint32_t count;
     uint8_t bytes[MESSAGE_OUTPUT_MAX];
+};
+
+/** A process that records, as its segment says: nobody vouches for it (mdr_segment). */
+struct message_segment {
+    uint64_t instance;
+    uint8_t run[16]; /* that reads it; zeros: nobody does */
+    uint32_t pid;    /* 0: of another pid namespace than the bezeld's */
+    uint64_t age_ns;
+    uint64_t records; /* that it tried to write */
+    char name[MESSAGE_NAME_MAX + 1];
+};
+
+struct message_segment_list {
+    char folder[MESSAGE_TEXT_MAX + 1]; /* that was listed; "": there is none left */
+    uint64_t next;                     /* `after` of the command that goes on in this folder; 0: it is complete */
+    uint32_t count;
+    struct message_segment rows[MESSAGE_SEGMENTS_MAX]; /* in the order of their instances */
 };
 
 struct message_reply {
@@ -594,6 +616,7 @@ struct message {
                 struct message_session_list sessions;
                 struct message_launched_list launched;
                 struct message_output output;
+                struct message_segment_list segments;
             };
         };
         struct message_observation observation;

@@ -4,7 +4,7 @@
 #include "base/folder.h"
 #include "ecs/cli/doctor.h"
 #include "ecs/report/table.h"
-#include "sensor/shm/segment.h"
+#include "sensor/shm/segment_list.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -125,13 +125,6 @@ struct stale {
     char remedy[PATH_MAX];
 };
 
-/* Whether byte `at` of `fd` is locked; takes no lock itself. */
-static bool is_locked(int fd, off_t at)
-{
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = at, .l_len = 1};
-    return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
-}
-
 static void check_segment(struct stale *s, const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -139,7 +132,8 @@ static void check_segment(struct stale *s, const char *path)
         return;
     struct stat st;
     s->segments++;
-    if (!is_locked(fd, SEGMENT_LOCK_PROCESS) && !is_locked(fd, SEGMENT_LOCK_READER) && fstat(fd, &st) == 0) {
+    if (!segment_is_locked(fd, SEGMENT_LOCK_PROCESS) && !segment_is_locked(fd, SEGMENT_LOCK_READER) &&
+        fstat(fd, &st) == 0) {
         size_t used = strlen(s->remedy);
         if (s->count++ < STALE_NAMED)
             snprintf(s->remedy + used, sizeof s->remedy - used, " %s", path);

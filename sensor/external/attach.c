@@ -4,11 +4,10 @@
 
 #include "base/procstat.h"
 #include "sensor/external/sigbus_guard.h"
+#include "sensor/shm/segment_list.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,22 +16,6 @@
 #include <unistd.h>
 
 /* ---- Opening ----------------------------------------------------------------------------------------------------- */
-
-/*
- * Copies a text of the segment so that it may name a file: letters, digits, '_', '-', '.', no '.' first, never empty.
- */
-static void copy_name(char *to, size_t size, const char *from, size_t from_size)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < from_size && from[i] && n + 1 < size; i++) {
-        unsigned char c = (unsigned char)from[i];
-        bool fits = isalnum(c) || c == '_' || c == '-' || (c == '.' && n > 0);
-        to[n++] = (char)(fits ? c : '_');
-    }
-    if (n == 0)
-        to[n++] = '_';
-    to[n] = '\0';
-}
 
 /* A text for people and patterns: printable ASCII, anything else becomes '?'. */
 static void copy_text(char *to, size_t size, const char *from, size_t from_size)
@@ -102,7 +85,7 @@ static void copy_head(struct attached *a)
     a->clock = s->clock;
     a->clock_frequency = s->clock_frequency;
     memcpy(a->session, s->session, sizeof a->session);
-    copy_name(a->name, sizeof a->name, s->name, sizeof s->name);
+    segment_copy_name(a->name, sizeof a->name, s->name, sizeof s->name);
     copy_text(a->executable, sizeof a->executable, s->executable, sizeof s->executable);
 }
 
@@ -160,39 +143,14 @@ void segment_detach(struct attached *a, bool remove)
 
 /* ---- Life -------------------------------------------------------------------------------------------------------- */
 
-/* Whether the process that made the segment is certainly gone: its pid is free, reused, or a zombie's. */
-static bool is_gone(const struct attached *a)
-{
-    struct procstat now;
-    if (!procstat_read((pid_t)a->pid, &now))
-        return kill((pid_t)a->pid, 0) != 0 && errno == ESRCH; /* else /proc is hidden from us, or not there */
-    return now.ended || now.start_time != a->start_time;
-}
-
 bool segment_pid_is_ours(const struct attached *a)
 {
     return a->pid_namespace != 0 && a->start_time != 0 && a->pid != 0 && a->pid_namespace == a->our_namespace;
 }
 
-/*
- * The lock lives as long as somebody has the segment mapped, or its descriptor: closing all descriptors does not end
- * it; exec, a kill or the end do. But a child that the program forked behind libbezel's back has both and keeps it;
- * then the pid decides, where it is a number of our namespace and the start time tells it from a later process.
- *
- *     lock   pid namespace   process of that pid and start time   the process
- *     free   any             any                                  is dead (or has another image, by exec)
- *     held   ours            lives                                lives
- *     held   ours            gone, or a zombie                    is dead: a child of it holds the lock
- *     held   ours            not to be seen (hidepid, no /proc)   lives
- *     held   another's       any: not a number of ours            lives
- *     held   unknown         any: /proc was not that namespace's  lives
- */
 bool segment_alive(const struct attached *a)
 {
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = SEGMENT_LOCK_PROCESS, .l_len = 1};
-    if (fcntl(a->fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK)
-        return false;
-    return !segment_pid_is_ours(a) || !is_gone(a);
+    return segment_process_lives(a->fd, a->pid, a->start_time, segment_pid_is_ours(a));
 }
 
 /* ---- Notices and counts ------------------------------------------------------------------------------------------ */
@@ -238,7 +196,7 @@ int doorbell_next_refusal(struct doorbell *bell, uint32_t *seen, struct attached
         *seen |= UINT32_C(1) << i;
         r->pid = from->pid;
         r->foreign = from->pid_namespace != procstat_namespace();
-        copy_name(r->name, sizeof r->name, from->name, sizeof from->name);
+        segment_copy_name(r->name, sizeof r->name, from->name, sizeof from->name);
         copy_text(r->text, sizeof r->text, from->text, sizeof from->text);
         return 1;
     }

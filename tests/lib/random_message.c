@@ -159,11 +159,21 @@ static void random_launched(uint64_t *seed, struct message_launched_list *list)
     }
 }
 
+static void random_segments(uint64_t *seed, struct message_segment_list *list)
+{
+    text_random(seed, list->folder, MESSAGE_TEXT_MAX);
+    list->next = seed_next(seed);
+    list->count = random_count(seed, MESSAGE_SEGMENTS_MAX);
+    random_bytes(seed, list->rows, list->count * sizeof *list->rows);
+    for (struct message_segment *row = list->rows; row < list->rows + list->count; row++)
+        text_random(seed, row->name, MESSAGE_NAME_MAX);
+}
+
 /* A random answer of a random kind. */
 static void random_answer(uint64_t *seed, struct message *m)
 {
     struct message_reply *r = &m->reply;
-    r->answer = (enum message_answer)(seed_next(seed) % (ANSWER_TAKEN + 1));
+    r->answer = (enum message_answer)(seed_next(seed) % (ANSWER_SEGMENTS + 1));
     if (r->answer == ANSWER_NODE)
         random_status(seed, &r->node);
     else if (r->answer == ANSWER_KNOBS)
@@ -172,6 +182,8 @@ static void random_answer(uint64_t *seed, struct message *m)
         random_sessions(seed, &m->sessions);
     else if (r->answer == ANSWER_PROCESSES)
         random_launched(seed, &m->launched);
+    else if (r->answer == ANSWER_SEGMENTS)
+        random_segments(seed, &m->segments);
     else if (r->answer == ANSWER_OUTPUT) {
         m->output.offset = seed_next(seed);
         m->output.last = seed_next(seed) & 1;
@@ -263,7 +275,7 @@ void random_message(uint64_t *seed, enum message_type type, struct message *m)
         m->command.verb = (enum message_verb)(seed_next(seed) % (VERB_ENDING + 1));
         m->command.from = (uint32_t)seed_next(seed);
         do
-            m->command.subject = (enum message_subject)(seed_next(seed) % (SUBJECT_RECORDS + 1));
+            m->command.subject = (enum message_subject)(seed_next(seed) % (SUBJECT_SEGMENTS + 1));
         while (m->command.subject == (m->command.verb == VERB_SET ? SUBJECT_STATE : SUBJECT_ASPECTS) ||
                (m->command.verb == VERB_SET && m->command.subject >= SUBJECT_SESSIONS));
         random_poll(seed, &m->command.poll);
@@ -278,6 +290,8 @@ void random_message(uint64_t *seed, enum message_type type, struct message *m)
         m->command.offset = seed_next(seed);
         text_random(seed, m->command.process, MESSAGE_NAME_MAX);
         text_random(seed, m->command.aspect, MESSAGE_NAME_MAX);
+        text_random(seed, m->command.folder, MESSAGE_TEXT_MAX);
+        m->command.after = seed_next(seed);
         m->command.mode = (enum message_aspect_mode)(seed_next(seed) % 3);
         text_random(seed, m->command.patterns, MESSAGE_PATTERNS_MAX);
         text_random(seed, m->configure.folder, MESSAGE_TEXT_MAX);

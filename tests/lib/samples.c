@@ -361,7 +361,7 @@ const char *sample_reply_name(enum message_answer answer)
         [ANSWER_ABSENT] = "message-reply-absent",     [ANSWER_MANAGER] = "message-reply-manager",
         [ANSWER_SESSIONS] = "message-reply-sessions", [ANSWER_PROCESSES] = "message-reply-processes",
         [ANSWER_OUTPUT] = "message-reply-output",     [ANSWER_RECORDS] = "message-reply-records",
-        [ANSWER_TAKEN] = "message-reply-taken",
+        [ANSWER_TAKEN] = "message-reply-taken",       [ANSWER_SEGMENTS] = "message-reply-segments",
     };
     return names[answer];
 }
@@ -441,6 +441,15 @@ static const struct message_launched launched_rows[] = {
      .dropped = 9},
     {.of = {"x", 1}, .state = LAUNCHED_FAILED, .error = 2, .stage = "exec"}};
 
+static const struct message_segment segments[] = {
+    {.instance = 76,
+     .run = {0xb0, 1, 2, 3, 4, 5, 0x46, 7, 0x88, 9, 10, 11, 12, 13, 14, 15},
+     .pid = 4713,
+     .age_ns = 8000000000,
+     .records = 4002,
+     .name = "server"},
+    {.instance = 77, .age_ns = 1, .name = "x"}};
+
 static void sample_launch(struct message_launch *l)
 {
     static const char texts[] = "/usr/bin/env\0/srv\0\0env\0-i\0BEZEL_PROCESS=client.2";
@@ -516,6 +525,12 @@ void sample_reply(enum message_answer answer, struct message *m)
         break;
     case ANSWER_RECORDS:
         m->reply.records = 4001;
+        break;
+    case ANSWER_SEGMENTS:
+        strcpy(m->segments.folder, "/dev/shm/bezel-1000");
+        m->segments.next = 77;
+        m->segments.count = 2;
+        memcpy(m->segments.rows, segments, sizeof segments);
         break;
     case ANSWER_OUTPUT:
         m->output = (struct message_output){.offset = 4096, .last = true, .count = 6, .bytes = "hello\n"};

@@ -39,7 +39,7 @@ size_t sample_packet(int i, uint8_t *out);
 /** A message of `type` with every field set, each to a value of its own. */
 void sample_message(enum message_type type, struct message *m);
 
-/** A REPLY with an answer of this kind, from ANSWER_REFUSED to ANSWER_TAKEN; and its file. */
+/** A REPLY with an answer of this kind, from ANSWER_REFUSED to ANSWER_SEGMENTS; and its file. */
 void sample_reply(enum message_answer answer, struct message *m);
 const char *sample_reply_name(enum message_answer answer);
 

@@ -158,6 +158,22 @@ static void assert_same_sessions(const struct message_session_list *p, const mdr
     }
 }
 
+static void assert_same_segments(const struct message_segment_list *p, const mdr_segment_list *q)
+{
+    assert_string_equal(p->folder, q->folder);
+    SAME(p->next, q->next);
+    SAME(p->count, q->rows.rows_len);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const mdr_segment *row = &q->rows.rows_val[i];
+        SAME(p->rows[i].instance, row->instance);
+        assert_memory_equal(p->rows[i].run, row->run, sizeof p->rows[i].run);
+        SAME(p->rows[i].pid, row->pid);
+        SAME(p->rows[i].age_ns, row->age);
+        SAME(p->rows[i].records, row->records);
+        assert_string_equal(p->rows[i].name, row->name);
+    }
+}
+
 static void assert_same_start(const struct message_start *p, const mdr_start *q)
 {
     assert_string_equal(p->process, q->process);
@@ -280,6 +296,9 @@ static void assert_same_reply(const struct message_reply *p, const struct messag
     case MDR_ANSWER_RECORDS:
         SAME(p->records, q->answer.mdr_answer_u.records);
         break;
+    case MDR_ANSWER_SEGMENTS:
+        assert_same_segments(&all->segments, &q->answer.mdr_answer_u.segments);
+        break;
     }
 }
 
@@ -328,6 +347,10 @@ static void assert_same_command(const struct message_command *p, const struct me
         if (query->subject == MDR_RECORDS) {
             assert_string_equal(p->process, query->mdr_query_u.records.process);
             assert_string_equal(p->aspect, query->mdr_query_u.records.aspect);
+        }
+        if (query->subject == MDR_SEGMENTS) {
+            assert_string_equal(p->folder, query->mdr_query_u.segments.folder);
+            SAME(p->after, query->mdr_query_u.segments.after);
         }
     } else if (q->body.verb == MDR_START) {
         assert_same_start(&p->start, &q->body.mdr_command_body_u.start);
@@ -594,7 +617,7 @@ static void what_is_accepted_is_the_reference_s_own_form(void **state)
         if (m.type == MESSAGE_COMMAND && seed_next(seed) % 2)
             samples_of_commands[seed_next(seed) % 6](&m);
         if (m.type == MESSAGE_REPLY)
-            sample_reply((enum message_answer)(seed_next(seed) % (ANSWER_TAKEN + 1)), &m);
+            sample_reply((enum message_answer)(seed_next(seed) % (ANSWER_SEGMENTS + 1)), &m);
         int n = message_encode(&m, ours, sizeof ours);
         assert_true(n > 0);
         for (uint64_t flips = 1 + seed_next(seed) % 3; flips > 0; flips--)

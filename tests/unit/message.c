@@ -286,7 +286,7 @@ static void what_libtirpc_lets_through_is_refused(void **state)
     m = (struct message){.type = MESSAGE_REPLY, .reply.state = DAEMON_FAILED};
     n = encoded();
     assert_spoilt(n, STATE, DAEMON_PAUSED + 1);
-    assert_spoilt(n, n - 4, ANSWER_TAKEN + 1);
+    assert_spoilt(n, n - 4, ANSWER_SEGMENTS + 1);
     assert_spoilt(n, n - 4, ANSWER_KNOB_SET); /* nothing behind it */
     m.reply.answer = ANSWER_KNOB_SET;
     n = encoded();
