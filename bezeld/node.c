@@ -62,8 +62,9 @@ static void choose_processes(const struct node_options *o, struct external_optio
 static bool log_distrust(const char *dir)
 {
     struct folder f;
-    int err = folder_open(dir, &f);
+    int before = errno, err = folder_open(dir, &f);
     folder_close(&f);
+    errno = before;
     if (err == BEZEL_EPERM && f.why[0])
         log_error("BEZEL-FOLDER", "%s %s", dir, f.why);
     return err == BEZEL_EPERM && f.why[0];
@@ -101,8 +102,11 @@ static int open_external(struct node *n, const struct message_hello *hello)
             "make the window smaller (`sensing: window:`)",
             n->options.dir, units_bytes(e->sensing.window_bytes).s);
     else if (err && !(err == BEZEL_EPERM && log_distrust(n->options.dir)))
-        log_error("BEZEL-FOLDER", "cannot use folder %s: %s; `bezel doctor` checks this machine", n->options.dir,
-                  limit_reason(err));
+        log_error("BEZEL-FOLDER", "cannot use folder %s: %s; %s`bezel doctor` checks this machine", n->options.dir,
+                  limit_reason(err),
+                  err == BEZEL_EPERM
+                      ? "start bezeld as the user of that folder, or with BEZEL_DIR=a folder of its own; "
+                      : "");
     return err;
 }
 
@@ -118,8 +122,14 @@ static int open_sender(struct node *n, const struct message_hello *hello)
         .spool_dir = sensing->spool_dir ? sensing->spool_dir : EXPERIMENT_SPOOL_DIR,
     };
     int err = sender_open(&source, &o, &n->sender);
-    if (err)
-        log_error("BEZEL-COLLECTOR", "cannot connect to %s, or open a spool: %s", o.endpoint, limit_reason(err));
+    bool is_spool = sensing->spool_bytes > 0 && err != BEZEL_EINVAL && err != BEZEL_ENOMEM; /* of a connection: these */
+    if (err && is_spool)
+        log_error("BEZEL-SPOOL",
+                  "cannot open a spool in %s: %s; make it a folder in which this bezeld may write, or name another "
+                  "(`sensing: spool: dir:`)",
+                  o.spool_dir, limit_reason(err));
+    else if (err)
+        log_error("BEZEL-COLLECTOR", "cannot connect to %s: %s", o.endpoint, limit_reason(err));
     return err;
 }
 

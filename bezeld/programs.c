@@ -88,8 +88,13 @@ int programs_open(const struct programs_options *options, struct programs **out,
             return 0;
         }
     }
-    snprintf(why, PROGRAMS_WHY_MAX, "no bezel-launcher serves in %.150s: %s; start `bezel-launcher --dir DIR` there",
-             options->launcher, errno ? strerror(errno) : limit_reason(err));
+    if (errno == EACCES || errno == EPERM)
+        snprintf(why, PROGRAMS_WHY_MAX, "bezeld may not use the launcher in %.120s: %s; start both as the same user",
+                 options->launcher, strerror(errno));
+    else
+        snprintf(why, PROGRAMS_WHY_MAX,
+                 "no bezel-launcher serves in %.150s: %s; start `bezel-launcher --dir DIR` there", options->launcher,
+                 errno ? strerror(errno) : limit_reason(err));
     free(p);
     return err;
 }
@@ -218,9 +223,11 @@ void programs_turn(struct programs *p)
         command_server_reply(p->options.control, &a->from, NULL, &reply);
     }
     if (err == BEZEL_EVERSION) {
-        log_error("BEZEL-LAUNCHER-VERSION", "%s: %s", p->options.launcher, m->refuse.reason);
-        refuse_all(p, "the launcher of this machine is of another version than its bezeld: restart it when no program "
-                      "runs");
+        char why[sizeof m->refuse.reason + 120];
+        snprintf(why, sizeof why, "restart the launcher in %.60s, when no program runs: %s", p->options.launcher,
+                 m->refuse.reason);
+        log_error("BEZEL-LAUNCHER-VERSION", "%s", why);
+        refuse_all(p, why);
     }
     if (err != BEZEL_EAGAIN)
         disconnect(p);

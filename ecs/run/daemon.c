@@ -247,8 +247,8 @@ const char *daemon_trouble(const struct daemon *d)
     if (why)
         return why;
     return command_caller_is_met(&d->caller)
-               ? "a program listens there that does not answer as a bezeld does: check address and port, and that "
-                 "bezeld is not stopped"
+               ? "a program listens there that does not answer as a bezeld does: check address and port, that bezeld "
+                 "is not stopped, and that `bezeld --version` there is that of this bezel"
                : "nothing answers there: is the machine up, does a bezeld serve at that port, does a firewall let it "
                  "through?";
 }

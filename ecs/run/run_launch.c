@@ -214,8 +214,10 @@ static void on_failed(struct run *r, struct sut_process *p)
                      : of_directory ? l->directory
                      : p->remote    ? l->argv[0]
                                     : l->path;
-    console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s'%s could not be started: %s: %s: %s", name_of(p),
-                  place_of(r, p, place), p->row.stage, on ? on : "", strerror(p->row.error));
+    bool missing = p->remote && strcmp(p->row.stage, "exec") == 0 && p->row.error == ENOENT;
+    console_error(&r->console, "BEZEL-RUN-LAUNCH", "process '%s'%s could not be started: %s: %s: %s%s", name_of(p),
+                  place_of(r, p, place), p->row.stage, on ? on : "", strerror(p->row.error),
+                  missing ? "; install it there, or name its path on that machine" : "");
     p->home = true;
     if (!start_plan_ends(&r->plan, number_of(r, p), true, clock_now()))
         count_end(r, p, true);
