@@ -389,10 +389,10 @@ static void set_environment(struct bed *b)
     }
 }
 
-static void start_run(struct bed *b)
+/* `verb`: run or attach, with what it takes. */
+static void start_bezel(struct bed *b, const char *verb, const char *of)
 {
-    char experiment[PATH_MAX], runs[PATH_MAX], path[PATH_MAX];
-    write_experiment(b, experiment);
+    char runs[PATH_MAX], path[PATH_MAX];
     snprintf(runs, sizeof runs, "%s/runs", b->dir);
     fflush(NULL);
     b->run = fork();
@@ -403,11 +403,23 @@ static void start_run(struct bed *b)
     snprintf(path, sizeof path, "%s/out", b->dir);
     dup2(open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);
     snprintf(path, sizeof path, "%s/err", b->dir);
-    dup2(open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600), STDERR_FILENO);
+    dup2(open(path, O_WRONLY | O_CREAT | O_APPEND, 0600), STDERR_FILENO);
     dup2(open("/dev/null", O_RDONLY), STDIN_FILENO);
-    execl(FAULTS_BUILD "/faults.d/bezel", "bezel", "run", "--quiet", "--json", "--runs", runs, experiment,
-          (char *)NULL);
+    execl(FAULTS_BUILD "/faults.d/bezel", "bezel", verb, "--quiet", "--json", "--runs", runs, of, (char *)NULL);
     _exit(127);
+}
+
+static void start_run(struct bed *b)
+{
+    char experiment[PATH_MAX];
+    write_experiment(b, experiment);
+    start_bezel(b, "run", experiment);
+}
+
+void bed_attach(struct bed *b)
+{
+    waitpid(b->run, NULL, 0);
+    start_bezel(b, "attach", NULL);
 }
 
 void bed_make_key(struct bed *b, const char *folder, const char *name)

@@ -106,6 +106,9 @@ void bed_end(struct bed *b, const char *codes);
 /** The same where the run is to end by itself. */
 void bed_end_alone(struct bed *b, const char *codes);
 
+/** Has `bezel attach` take over the run, whose `bezel run` was killed. */
+void bed_attach(struct bed *b);
+
 /** Balances the books of a run that was killed. */
 void bed_end_killed(struct bed *b);
 

@@ -158,6 +158,33 @@ static void try_kill_run(struct bed *b, const struct bed_options *o, const void 
     }
 }
 
+static bool is_taken_over(struct bed *b)
+{
+    char text[64];
+    snprintf(text, sizeof text, "`bezel attach` (pid %d) has taken the run over", (int)b->run);
+    return bed_said(b, text);
+}
+
+/* Within the silence: nothing is missing. An attach is killed too, before it has taken over or after. */
+static void try_attach(struct bed *b, const struct bed_options *o, const void *of)
+{
+    (void)of;
+    if (!make(b, o, 0))
+        return;
+    for (unsigned i = 0; i < o->rounds; i++) {
+        bed_nap(b, 300);
+        kill(b->run, SIGKILL);
+        b->result.tried++;
+        bed_nap(b, 1000);
+        bed_attach(b);
+        if (bed_draw(b, 2))
+            bed_await(b, is_taken_over, "the run is taken over");
+    }
+    bed_await(b, is_taken_over, "the run is taken over");
+    bed_await_progress(b, 2000);
+    bed_end(b, "0");
+}
+
 const struct fault faults_hosts[] = {
     {"line to a remote node cut, while it starts", try_cut_at_start, NULL, 2, 20},
     {"line to a remote node cut", try_cut, NULL, 2, 50},
@@ -167,5 +194,6 @@ const struct fault faults_hosts[] = {
     {"kill -9 of the launcher of a remote session", try_kill_launcher, NULL, 2, 20},
     {"remote host powered off", try_power_off, NULL, 1, 20},
     {"kill -9 of bezel run, with a remote node", try_kill_run, NULL, 1, 20},
+    {"kill -9 of bezel run, with a remote node, and bezel attach", try_attach, NULL, 2, 20},
     {0},
 };
