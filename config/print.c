@@ -157,7 +157,8 @@ static void print_sensing(const struct experiment *e, FILE *out)
         fprintf(out, "  spool: {size: %s, dir: ", units_exact_size(s->spool_bytes).s);
         schema_print_text(s->spool_dir ? s->spool_dir : EXPERIMENT_SPOOL_DIR, out);
         fputs("}\n", out);
-    }
+    } else
+        fputs("  # spool: none\n", out);
     fputs("  aspects: {count: [", out);
     print_vector(s->count, out);
     fputs("], off: [", out);
@@ -236,7 +237,8 @@ static void print_store(const struct experiment_store *s, FILE *out)
         fputs("  keys: ", out);
         schema_print_text(s->keys, out);
         fprintf(out, "\n  key: %s\n", s->key);
-    }
+    } else
+        fputs("  # keys: none\n", out);
     fprintf(out, "  limits: {connections: %u, processes: %u, packet: %s, rate: %s}%s\n", s->limits.connections,
             s->limits.processes, units_exact_size(s->limits.packet).s, units_exact_size(s->limits.rate).s,
             s->limits.rate ? "" : " # unbounded");

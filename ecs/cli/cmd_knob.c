@@ -213,7 +213,7 @@ static bool take_set(void *context, const char *node, const struct message *answ
 {
     uint32_t set = answer->reply.knob_set;
     if (set > 0)
-        printf("%s: turned in %" PRIu32 " process%s\n", node, set, set == 1 ? "" : "es");
+        printf("%s: set in %" PRIu32 " process%s\n", node, set, set == 1 ? "" : "es");
     *(uint64_t *)context += set;
     return true;
 }
@@ -241,6 +241,8 @@ int cmd_knob(int argc, char **argv)
         code = read_words(o.count, o.words, &a);
     if (code == OPTIONS_GO_ON)
         code = options_reach(&o, a.run, &r);
+    if (code == EXIT_USAGE && o.count == 1 && dict_name_ok(o.words[0]))
+        log_info("BEZEL-KNOB", "if %s is a knob, name the run before it: bezel knob latest %s", o.words[0], o.words[0]);
     if (code != OPTIONS_GO_ON)
         return code;
     code = a.command.name[0] == '\0' ? show(&r, &a) : set(&r, &a);

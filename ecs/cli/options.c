@@ -25,6 +25,7 @@ static int list_options(const struct options *o, const struct options_entry *ent
     int n = 0;
     if (o->stop_at_word)
         *letters++ = '+';
+    *letters++ = ':'; /* getopt_long() prints nothing, and returns ':' where an option lacks its value */
     for (; entries[n].name; n++) {
         assert(n < ENTRIES_MAX);
         list[n] =
@@ -35,11 +36,22 @@ static int list_options(const struct options *o, const struct options_entry *ent
         if (!entries[n].flag)
             *letters++ = ':';
     }
-    list[n] = (struct option){"help", no_argument, NULL, 'h'};
+    list[n] = (struct option){"help", no_argument, NULL, ENTRY_VALUE + n};
     list[n + 1] = (struct option){0};
     *letters++ = 'h';
     *letters = '\0';
     return n;
+}
+
+/* What getopt_long() did not understand; `c`: what it returned. */
+static int refuse_option(const struct options *o, int c, const char *word)
+{
+    int n = (int)strcspn(word, "=");
+    if (optopt > 0 && optopt < ENTRY_VALUE)
+        return command_misuse(o->command, c == ':' ? "option -%c takes a value" : "there is no option -%c", optopt);
+    if (c == ':')
+        return command_misuse(o->command, "option %.*s takes a value", n, word);
+    return command_misuse(o->command, optopt ? "option %.*s takes no value" : "there is no option %.*s", n, word);
 }
 
 static int take_option(const struct options *o, const struct options_entry *entry)
@@ -56,17 +68,17 @@ static int take_option(const struct options *o, const struct options_entry *entr
 int options_read(struct options *o, const struct options_entry *entries, int argc, char **argv)
 {
     struct option list[ENTRIES_MAX + 2];
-    char letters[2 * ENTRIES_MAX + 3];
+    char letters[2 * ENTRIES_MAX + 4];
     const char *value = NULL;
     int n = list_options(o, entries, list, letters);
     for (int c; (c = getopt_long(argc, argv, letters, list, NULL)) != -1;) {
         int i = c - ENTRY_VALUE;
-        if (c == 'h') {
+        if (c == 'h' || i == n) {
             fputs(o->help, stdout);
             return command_end(EXIT_OK);
         }
-        if (c == '?')
-            return command_misuse(o->command, "invalid option");
+        if (c == '?' || c == ':')
+            return refuse_option(o, c, argv[optind - 1]);
         for (int k = 0; i < 0 && k < n; k++)
             i = entries[k].letter == c ? k : i;
         value = optarg;

@@ -185,9 +185,13 @@ static double worst(const struct report *r, const struct summary_violation *v)
     return least ? v->min : v->max;
 }
 
+/* As the file has it where that is short: "1 ms"; a period that a policy computed is rounded: "124 us". */
 static struct units_text period_text(int64_t ns)
 {
-    return ns == 0 ? (struct units_text){"off"} : units_exact_duration(ns);
+    struct units_text exact = units_exact_duration(ns);
+    if (ns == 0)
+        return (struct units_text){"off"};
+    return strspn(exact.s, "0123456789") > 3 ? units_duration(ns) : exact;
 }
 
 static void decisions_cell(const struct report *r, struct table *t, const struct moment *m)
@@ -204,7 +208,7 @@ static void decisions_cell(const struct report *r, struct table *t, const struct
     else
         table_cell(t, "%s%s: %s decisions in %s, %s -> %s, between %s and %s", by, report_policy_name(first->policy),
                    units_count(m->count).s, units_duration(last->at - first->at).s, period_text(first->before).s,
-                   period_text(last->after).s, units_exact_duration(m->shortest).s, units_exact_duration(m->longest).s);
+                   period_text(last->after).s, period_text(m->shortest).s, period_text(m->longest).s);
 }
 
 /* Repeated violations of a limit. */

@@ -266,7 +266,7 @@ static inline void sample_troubled(struct sample *s)
     for (int i = 0; i < 30; i++)
         sample_add_decision(s, 1 + 0.1 * i, i % 2 ? POLICY_SHORTEN : POLICY_LENGTHEN, CLOCK_MS << (i % 2),
                             CLOCK_MS << ((i + 1) % 2), i % 2 ? -1 : 1);
-    sample_add_decision(s, 5, POLICY_OFF, CLOCK_S, 0, 0);
+    sample_add_decision(s, 5, POLICY_OFF, 124306, 0, 0);
     s->books[1][0].attempts += 12 + 30 + 1;
     s->books[1][0].full = 12;
     s->books[1][0].off = 30;

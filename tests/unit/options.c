@@ -46,6 +46,22 @@ static int read_line(struct options *o, const char *line)
     return options_read(o, entries, argc, argv);
 }
 
+/* The same, with what it writes to stderr in `said`. */
+static int read_line_with(struct options *o, const char *line, char *said, size_t size)
+{
+    FILE *to = tmpfile();
+    int before = dup(STDERR_FILENO);
+    assert_true(to && before >= 0);
+    assert_true(dup2(fileno(to), STDERR_FILENO) >= 0);
+    int code = read_line(o, line);
+    assert_true(dup2(before, STDERR_FILENO) >= 0);
+    rewind(to);
+    said[fread(said, 1, size - 1, to)] = '\0';
+    close(before);
+    fclose(to);
+    return code;
+}
+
 static void options_and_words_may_stand_in_any_order(void **state)
 {
     (void)state;
@@ -67,11 +83,28 @@ static void misuse_is_told_apart(void **state)
 {
     (void)state;
     struct options o = {.least = 1, .most = 2, .wanted = "one word or two"};
-    static const char *const wrong[] = {
-        "test", "test a b c", "test a --nonsense", "test a --name", "test a --loud=1", "test a --add x", "test a -x"};
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        if (read_line(&o, wrong[i]) != EXIT_USAGE)
-            fail_msg("taken: %s", wrong[i]);
+    static const struct {
+        const char *line, *why;
+    } wrong[] = {{"test", "one word or two"},
+                 {"test a b c", "one word or two"},
+                 {"test a --nonsense", "there is no option --nonsense"},
+                 {"test a --nonsense=1", "there is no option --nonsense"},
+                 {"test a --name", "option --name takes a value"},
+                 {"test a -n", "option -n takes a value"},
+                 {"test a --loud=1", "option --loud takes no value"},
+                 {"test a --help=1", "option --help takes no value"},
+                 {"test a --add x", NULL},
+                 {"test a -x", "there is no option -x"},
+                 {"test --loud -xl a", "there is no option -x"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char said[256], expected[256] = "";
+        int code = read_line_with(&o, wrong[i].line, said, sizeof said);
+        if (code != EXIT_USAGE)
+            fail_msg("taken: %s", wrong[i].line);
+        if (wrong[i].why)
+            snprintf(expected, sizeof expected, "bezel test: %s\nTry 'bezel test --help'.\n", wrong[i].why);
+        assert_string_equal(said, expected);
+    }
 }
 
 static void help_ends_the_command(void **state)
