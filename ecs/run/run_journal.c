@@ -69,7 +69,8 @@ int run_journal_print(const struct run_journal *j, char **text, size_t *n)
         return BEZEL_ENOMEM;
     fprintf(out, FIRST_LINE "%d\n", VERSION);
     put_line(out, "run", j->run);
-    fprintf(out, "epoch %" PRIu64 "\nboot %s\npid %" PRIu32 "\n", j->epoch, j->boot, j->pid);
+    fprintf(out, "epoch %" PRIu64 "\npid %" PRIu32 "\n", j->epoch, j->pid);
+    put_line(out, "boot", j->boot);
     put_line(out, "host", j->host);
     put_line(out, "directory", j->directory);
     put_line(out, "name", j->name);
